@@ -1,0 +1,55 @@
+// What an outbound call is: the port between those who call providers, hooks or
+// key sets and the one dialer that may open sockets.
+
+/** A body to send: whole, or in pieces with backpressure. */
+export type OutboundBody = string | Uint8Array | AsyncIterable<Uint8Array> | undefined;
+
+/** A request to an address outside. */
+export interface OutboundRequest {
+  /** Scheme, host and port, e.g. "https://api.openai.com" or "http://127.0.0.1:9000". */
+  readonly origin: string;
+  /** Raw path with its query; begins with a slash. */
+  readonly path: string;
+  readonly method: string;
+  /** Flat pairs, names and values as they go onto the wire; without host and content-length. */
+  readonly headers: readonly string[];
+  readonly body: OutboundBody;
+  /** Aborting closes the socket. */
+  readonly signal: AbortSignal;
+  /** Longest silence before the head arrives, in milliseconds; default 300,000. */
+  readonly headTimeoutMs?: number;
+  /** Longest silence between pieces of the body, in milliseconds; default 300,000. */
+  readonly idleTimeoutMs?: number;
+}
+
+/** Status and headers of an answer. */
+export interface InboundHead {
+  readonly status: number;
+  /** Flat pairs in the order and spelling of the wire, repeated ones included (latin-1). */
+  readonly rawHeaders: readonly string[];
+  /** The last value of a header by lower-case name. */
+  header(name: string): string | undefined;
+}
+
+/** An answer read whole. */
+export interface WholeAnswer extends InboundHead {
+  readonly body: Uint8Array;
+}
+
+/** An answer whose body is read as it comes. */
+export interface StreamedAnswer extends InboundHead {
+  /** Pieces as they come off the socket, undecoded. Leaving the loop early closes the socket. */
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+/** The only way out of this process. Errors are GatewayErrors: host_refused, upstream_unreachable, upstream_timeout, upstream_interrupted, upstream_garbage (answer over the bound). */
+export interface Dialer {
+  /** Sends and reads the whole answer, at most `maxBytes`. Redirects are answers, not followed. */
+  whole(request: OutboundRequest, maxBytes: number): Promise<WholeAnswer>;
+  /** Sends and resolves with the head; the body follows. */
+  stream(request: OutboundRequest): Promise<StreamedAnswer>;
+  /** Refuses, without a connection, an address that may never be called. @throws GatewayError host_refused with `param`. */
+  check(url: string, param: string): void;
+  /** Closes idle connections and ends those in use. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,165 @@
+// What a dialect is: how messages of this gateway become HTTP requests of a
+// provider, and back. Pure: no sockets, no clock but the one handed in, no policy.
+import type {
+  ChatCompletion,
+  ChatCompletionChunk,
+  CreateChatCompletionRequest,
+} from '../../gen/gateway/inference/v2/chat_pb.ts';
+import type { Usage } from '../../gen/gateway/inference/v2/common_pb.ts';
+import type { Completion, CreateCompletionRequest } from '../../gen/gateway/inference/v2/completions_pb.ts';
+import type { CreateEmbeddingsRequest, Embeddings } from '../../gen/gateway/inference/v2/embeddings_pb.ts';
+import type {
+  GetModelRequest,
+  ListModelsRequest,
+  Model,
+  ModelList,
+} from '../../gen/gateway/inference/v2/models_pb.ts';
+import type { CreateModerationRequest, Moderation } from '../../gen/gateway/inference/v2/moderations_pb.ts';
+import type { SseEvent } from '../lib/sse.ts';
+
+/** How a credential is written into the request. */
+export type AuthScheme = 'bearer' | 'x-api-key' | 'api-key' | 'none';
+
+/** How a streamed answer's usage is had: by `stream_options`, or without asking. */
+export type StreamUsage = 'stream_options' | 'unasked';
+
+/** The operations of a dialect, by name. */
+export type OperationName = 'chat' | 'completions' | 'embeddings' | 'moderations' | 'models' | 'model';
+
+/** One provider: data only. */
+export interface ProviderEntry {
+  /** Identifier in x-gateway-provider. */
+  readonly id: string;
+  /** Name for people. */
+  readonly name: string;
+  readonly dialect: string;
+  /** Where it is called, without a trailing slash; absent when a custom host or options must say. */
+  readonly baseUrl?: string;
+  readonly auth: AuthScheme;
+  /** Whether a call without a credential makes sense. */
+  readonly keyless?: true;
+  readonly streamUsage: StreamUsage;
+  /** Operations that it has; absent: all of its dialect. */
+  readonly operations?: readonly OperationName[];
+  /** Paths (after the base) that differ from the dialect's own. */
+  readonly paths?: Readonly<Partial<Record<OperationName, string>>>;
+  /** Request members with another name at this provider: ours -> theirs. */
+  readonly renames?: Readonly<Record<string, string>>;
+  /** Names (snake_case) of the header or config options that it reads. */
+  readonly options?: readonly string[];
+  /** Base address and path made from options, for providers whose address depends on them. */
+  readonly locate?: (options: ProviderOptions, operation: OperationName | undefined) => Location;
+}
+
+/** Provider-specific settings of a call, by snake_case name, e.g. `resource_name`. */
+export type ProviderOptions = Readonly<Record<string, string>>;
+
+/** Where a call goes when options decide. */
+export interface Location {
+  /** Scheme, host, port and base path. */
+  readonly baseUrl: string;
+  /** Path of the operation after the base; absent: the dialect's own. */
+  readonly path?: string;
+  /** Query to append, without the question mark. */
+  readonly query?: string;
+}
+
+/** To whom a call goes, with which credential. */
+export interface Target {
+  readonly provider: ProviderEntry;
+  /** The provider's credential as the caller or the store gave it; undefined when there is none. */
+  readonly apiKey: string | undefined;
+  readonly options: ProviderOptions;
+  /** Replaces the provider's base address; already checked by the egress firewall's rules. */
+  readonly customHost: string | undefined;
+  /** OpenAI's members and words only (true), or the provider's own beside them. */
+  readonly strict: boolean;
+}
+
+/** An HTTP request of a provider, before it is located and signed. */
+export interface Outbound {
+  readonly method: 'POST' | 'GET';
+  /** Path after the provider's base, with its query. */
+  readonly path: string;
+  /** Flat pairs of names (lower case) and values. */
+  readonly headers: readonly string[];
+  /** JSON text; undefined without a body. */
+  readonly body: string | undefined;
+}
+
+/** What the gateway must know of an answer beside the message. */
+export interface Translated<Answer> {
+  readonly answer: Answer;
+  /** As the provider reported it; undefined when it did not. */
+  readonly usage: Usage | undefined;
+  /** The model that the provider says answered. */
+  readonly model: string | undefined;
+}
+
+/** Clock and names that a translation needs. */
+export interface TranslationContext {
+  readonly target: Target;
+  /** Unix time in milliseconds. */
+  readonly now: () => number;
+}
+
+/** One operation of a dialect, whole. */
+export interface Operation<Request, Answer> {
+  /** @throws GatewayError `validation_failed` where the provider cannot express the request. */
+  request(request: Request, context: TranslationContext): Outbound;
+  /** Reads a 2xx answer. @throws GatewayError `upstream_garbage`. */
+  response(body: Uint8Array, request: Request, context: TranslationContext): Translated<Answer>;
+}
+
+/** An operation that can also answer in pieces. */
+export interface StreamingOperation<Request, Answer, Chunk> extends Operation<Request, Answer> {
+  /** The request that asks for pieces (and for their usage, where it must be asked for). */
+  streamRequest(request: Request, context: TranslationContext): Outbound;
+  /** A fresh translator for one answer. */
+  stream(request: Request, context: TranslationContext): StreamTranslator<Chunk>;
+}
+
+/** Turns one answer's events into chunks. Keeps state; used for one answer only. */
+export interface StreamTranslator<Chunk> {
+  /**
+   * What one event adds; often one chunk, sometimes none. Unknown events pass or are skipped.
+   * @throws GatewayError the provider's error event, or `upstream_garbage`.
+   */
+  push(event: SseEvent): readonly Chunk[];
+  /**
+   * The upstream's bytes have ended: what remains to be said.
+   * @throws GatewayError `upstream_interrupted` when the answer had not come to its end.
+   */
+  end(): readonly Chunk[];
+  /** Usage so far, from any event, the last report of a field winning. */
+  usage(): Usage | undefined;
+  /** The model that the provider says answers. */
+  model(): string | undefined;
+  /** Whether the answer has come to its end (its terminal event was seen). */
+  readonly done: boolean;
+}
+
+/** What a provider's error body says. */
+export interface ProviderError {
+  readonly message: string;
+  readonly type?: string;
+  readonly param?: string;
+  readonly code?: string;
+}
+
+/** A way of speaking that one or more providers share. */
+export interface Dialect {
+  readonly name: string;
+  readonly chat?: StreamingOperation<CreateChatCompletionRequest, ChatCompletion, ChatCompletionChunk>;
+  readonly completions?: StreamingOperation<CreateCompletionRequest, Completion, Completion>;
+  readonly embeddings?: Operation<CreateEmbeddingsRequest, Embeddings>;
+  readonly moderations?: Operation<CreateModerationRequest, Moderation>;
+  readonly models?: Operation<ListModelsRequest, ModelList>;
+  readonly model?: Operation<GetModelRequest, Model>;
+  /** Headers that every request of the dialect carries, e.g. anthropic-version. Flat pairs. */
+  headers(target: Target): readonly string[];
+  /** Reads an error answer of any content; never throws. */
+  error(status: number, body: Uint8Array): ProviderError;
+  /** Usage in a whole JSON answer or a stream event of a pass-through call; undefined when there is none. */
+  usageOf(json: unknown): Usage | undefined;
+}

@@ -1,0 +1,90 @@
+// The request log's port: one entry per request, read by filter and page.
+
+/** Whose rows a call may see: the first argument of every read. */
+export interface TenantScope {
+  readonly organisationId: string;
+  /** Undefined: all workspaces of the organisation. */
+  readonly workspaceId: string | undefined;
+}
+
+/** Tokens as the provider reported them. Absent members were not reported. */
+export interface UsageRecord {
+  readonly promptTokens: number;
+  readonly completionTokens?: number;
+  readonly totalTokens: number;
+  readonly cachedTokens?: number;
+  readonly cacheCreationTokens?: number;
+  readonly reasoningTokens?: number;
+}
+
+export type OutcomeRecord = 'success' | 'error' | 'cancelled' | 'interrupted';
+
+/** One call upstream. Times are Unix milliseconds, durations milliseconds. */
+export interface AttemptRecord {
+  readonly id: string;
+  readonly provider: string;
+  readonly host: string;
+  readonly model: string;
+  readonly statusCode: number;
+  readonly outcome: OutcomeRecord;
+  readonly startedAt: number;
+  readonly latencyMs: number;
+  readonly timeToFirstTokenMs?: number;
+  readonly usage?: UsageRecord;
+  readonly error?: { readonly reason: string; readonly message: string };
+}
+
+/** One request. */
+export interface RequestRecord {
+  readonly id: string;
+  readonly traceId: string;
+  readonly organisationId: string;
+  readonly workspaceId: string;
+  readonly apiKeyId: string;
+  readonly createdAt: number;
+  readonly operation: string;
+  readonly protocol: string;
+  readonly method: string;
+  readonly path: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly responseModel: string;
+  readonly statusCode: number;
+  readonly outcome: OutcomeRecord;
+  readonly streamed: boolean;
+  readonly latencyMs: number;
+  readonly timeToFirstTokenMs?: number;
+  readonly usage?: UsageRecord;
+  readonly error?: { readonly reason: string; readonly message: string };
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly attempts: readonly AttemptRecord[];
+}
+
+/** Which entries: all given conditions hold. Times are Unix milliseconds, `from` inclusive, `until` exclusive. */
+export interface LogFilter {
+  readonly from?: number;
+  readonly until?: number;
+  readonly statusCodes?: readonly number[];
+  readonly traceIds?: readonly string[];
+}
+
+export interface LogPageRequest {
+  /** From 0. */
+  readonly page: number;
+  readonly pageSize: number;
+  readonly order: 'asc' | 'desc';
+}
+
+export interface LogPage {
+  /** Counted to 10,000 at the most. */
+  readonly total: number;
+  readonly totalCapped: boolean;
+  readonly entries: readonly RequestRecord[];
+}
+
+/** Where entries live. */
+export interface RequestLogStore {
+  /** Stores a batch; resolves when it would survive kill -9. An entry whose id is stored already is skipped. */
+  append(batch: readonly RequestRecord[]): Promise<void>;
+  page(scope: TenantScope, filter: LogFilter, request: LogPageRequest): Promise<LogPage>;
+}
