@@ -171,6 +171,13 @@ export function fail(reason: Reason, message: string, facts?: ErrorFacts): Gatew
   return new GatewayError(reason, message, facts);
 }
 
+/** The same error with the provider named, where it named none. */
+export function withProvider(thrown: unknown, provider: string): GatewayError {
+  const error = toGatewayError(thrown);
+  if (error.facts.provider !== undefined || error.reason === 'internal') return error;
+  return new GatewayError(error.reason, error.message, { ...error.facts, provider, cause: error.cause });
+}
+
 /** Whatever was thrown, as an error that a caller may see: what is not ours becomes `internal`, its text withheld. */
 export function toGatewayError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown;

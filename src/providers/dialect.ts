@@ -1,5 +1,6 @@
 // What a dialect is: how messages of this gateway become HTTP requests of a
 // provider, and back. Pure: no sockets, no clock but the one handed in, no policy.
+import type { DescMessage, Message, MessageShape } from '@bufbuild/protobuf';
 import type {
   ChatCompletion,
   ChatCompletionChunk,
@@ -16,6 +17,21 @@ import type {
 } from '../../gen/gateway/inference/v2/models_pb.ts';
 import type { CreateModerationRequest, Moderation } from '../../gen/gateway/inference/v2/moderations_pb.ts';
 import type { SseEvent } from '../lib/sse.ts';
+
+/**
+ * Messages from JSON values and back, handed in because `rest` and `providers` do not
+ * know each other. Members are named as the proto fields (or their json_name); members
+ * that a message does not name live in its `extra`, at every level.
+ */
+export interface MessageJson {
+  /**
+   * Lenient: a member of the wrong type goes to `extra` under its own name.
+   * Throws only when the top is not an object.
+   */
+  decode<D extends DescMessage>(schema: D, json: unknown): MessageShape<D>;
+  /** A plain JSON value: nulls as the protos' annotations say, members of `extra` given back. */
+  encode(schema: DescMessage, message: Message): unknown;
+}
 
 /** How a credential is written into the request. */
 export type AuthScheme = 'bearer' | 'x-api-key' | 'api-key' | 'none';
@@ -41,14 +57,27 @@ export interface ProviderEntry {
   readonly streamUsage: StreamUsage;
   /** Operations that it has; absent: all of its dialect. */
   readonly operations?: readonly OperationName[];
-  /** Paths (after the base) that differ from the dialect's own. */
+  /**
+   * What stands between the base address and the dialect's own paths, e.g. "/v1". Not put
+   * before raw pass-through paths, nor after a custom host that ends with it already.
+   */
+  readonly pathPrefix?: string;
+  /** Paths (after the base) that differ from the dialect's own; of `model`, what precedes the name. */
   readonly paths?: Readonly<Partial<Record<OperationName, string>>>;
   /** Request members with another name at this provider: ours -> theirs. */
   readonly renames?: Readonly<Record<string, string>>;
   /** Names (snake_case) of the header or config options that it reads. */
   readonly options?: readonly string[];
-  /** Base address and path made from options, for providers whose address depends on them. */
-  readonly locate?: (options: ProviderOptions, operation: OperationName | undefined) => Location;
+  /**
+   * Base address and path made from options, for providers whose address depends on them.
+   * `hosted` says that a custom host replaces the base address, so that it need not be made.
+   * @throws GatewayError `invalid_header` naming the gateway's header of the option at fault.
+   */
+  readonly locate?: (
+    options: ProviderOptions,
+    operation: OperationName | undefined,
+    hosted: boolean,
+  ) => Location;
 }
 
 /** Provider-specific settings of a call, by snake_case name, e.g. `resource_name`. */
@@ -56,10 +85,10 @@ export type ProviderOptions = Readonly<Record<string, string>>;
 
 /** Where a call goes when options decide. */
 export interface Location {
-  /** Scheme, host, port and base path. */
-  readonly baseUrl: string;
-  /** Path of the operation after the base; absent: the dialect's own. */
-  readonly path?: string;
+  /** Scheme, host, port and base path; absent when a custom host stands for it. */
+  readonly baseUrl?: string;
+  /** What stands between the base and the dialect's own path. */
+  readonly pathPrefix?: string;
   /** Query to append, without the question mark. */
   readonly query?: string;
 }
@@ -117,6 +146,12 @@ export interface StreamingOperation<Request, Answer, Chunk> extends Operation<Re
   streamRequest(request: Request, context: TranslationContext): Outbound;
   /** A fresh translator for one answer. */
   stream(request: Request, context: TranslationContext): StreamTranslator<Chunk>;
+  /**
+   * A whole answer in the form of a streamed one (role and content, tool calls, finish
+   * reason; usage when the request asked for it): for a provider that answers a
+   * streamed request whole, and for cached answers.
+   */
+  wholeAsChunks(answer: Answer, request: Request): readonly Chunk[];
 }
 
 /** Turns one answer's events into chunks. Keeps state; used for one answer only. */
@@ -162,4 +197,14 @@ export interface Dialect {
   error(status: number, body: Uint8Array): ProviderError;
   /** Usage in a whole JSON answer or a stream event of a pass-through call; undefined when there is none. */
   usageOf(json: unknown): Usage | undefined;
+  /** A fresh reader of usage over all events of one pass-through stream, for it may come in parts. */
+  tapUsage(): UsageTap;
+}
+
+/** Reads the usage of one pass-through stream. */
+export interface UsageTap {
+  /** One event's data as JSON; anything else is ignored. */
+  push(json: unknown): void;
+  /** What was reported so far, the last report of a field winning. */
+  usage(): Usage | undefined;
 }

@@ -1,11 +1,8 @@
 // The request log's port: one entry per request, read by filter and page.
 
-/** Whose rows a call may see: the first argument of every read. */
-export interface TenantScope {
-  readonly organisationId: string;
-  /** Undefined: all workspaces of the organisation. */
-  readonly workspaceId: string | undefined;
-}
+import type { TenantScope } from './scope.ts';
+
+export type { TenantScope } from './scope.ts';
 
 /** Tokens as the provider reported them. Absent members were not reported. */
 export interface UsageRecord {
@@ -68,6 +65,10 @@ export interface LogFilter {
   readonly traceIds?: readonly string[];
 }
 
+/**
+ * Which page, by time of creation; entries of the same millisecond keep one order from page to page.
+ * A page size over 1,000, a skip over 100,000 and more than 100 values in one condition are `validation_failed`.
+ */
 export interface LogPageRequest {
   /** From 0. */
   readonly page: number;
@@ -84,7 +85,10 @@ export interface LogPage {
 
 /** Where entries live. */
 export interface RequestLogStore {
-  /** Stores a batch; resolves when it would survive kill -9. An entry whose id is stored already is skipped. */
+  /**
+   * Stores a batch, all of it or nothing; resolves when it would survive kill -9. An entry that is stored already
+   * (same organisation, id and time of creation: a retry) is skipped.
+   */
   append(batch: readonly RequestRecord[]): Promise<void>;
   page(scope: TenantScope, filter: LogFilter, request: LogPageRequest): Promise<LogPage>;
 }

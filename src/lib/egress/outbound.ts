@@ -11,7 +11,10 @@ export interface OutboundRequest {
   /** Raw path with its query; begins with a slash. */
   readonly path: string;
   readonly method: string;
-  /** Flat pairs, names and values as they go onto the wire; without host and content-length. */
+  /**
+   * Flat pairs, names and values as they go onto the wire. Host, connection, transfer-encoding and their like are
+   * left out, and so is content-length, unless the body comes in pieces: then it says how long they are together.
+   */
   readonly headers: readonly string[];
   readonly body: OutboundBody;
   /** Aborting closes the socket. */
@@ -25,7 +28,7 @@ export interface OutboundRequest {
 /** Status and headers of an answer. */
 export interface InboundHead {
   readonly status: number;
-  /** Flat pairs in the order and spelling of the wire, repeated ones included (latin-1). */
+  /** Flat pairs in the order and spelling of the wire, repeated ones included (latin-1). Made when first read. */
   readonly rawHeaders: readonly string[];
   /** The last value of a header by lower-case name. */
   header(name: string): string | undefined;
@@ -38,11 +41,17 @@ export interface WholeAnswer extends InboundHead {
 
 /** An answer whose body is read as it comes. */
 export interface StreamedAnswer extends InboundHead {
-  /** Pieces as they come off the socket, undecoded. Leaving the loop early closes the socket. */
+  /** Pieces as they come off the socket, undecoded, for one reader. Leaving the loop early closes the socket. */
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** The only way out of this process. Errors are GatewayErrors: host_refused, upstream_unreachable, upstream_timeout, upstream_interrupted, upstream_garbage (answer over the bound). */
+/**
+ * The only way out of this process. Errors are GatewayErrors: host_refused; upstream_unreachable (no connection, or
+ * closed without an answer); upstream_timeout; upstream_interrupted (broken off within the answer); upstream_garbage
+ * (no HTTP, or an answer over the bound); validation_failed (a header or path that cannot be sent); overloaded
+ * (shutting down). Two come back as they were given: the reason of the aborted signal, when it is an Error (else
+ * client_closed), and what the request's own body threw.
+ */
 export interface Dialer {
   /** Sends and reads the whole answer, at most `maxBytes`. Redirects are answers, not followed. */
   whole(request: OutboundRequest, maxBytes: number): Promise<WholeAnswer>;

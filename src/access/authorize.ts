@@ -1,0 +1,25 @@
+// Whether a principal may call a method: scopes and kinds of the access annotation.
+import type { Access } from '../../gen/gateway/options/v2/options_pb.ts';
+import { KeyKind as KeyKindProto } from '../../gen/gateway/options/v2/options_pb.ts';
+import { fail } from '../lib/errors.ts';
+import type { KeyKind, Principal } from './principal.ts';
+
+const kinds: Readonly<Record<KeyKind, KeyKindProto>> = {
+  'organisation-service': KeyKindProto.ORGANISATION_SERVICE,
+  'workspace-service': KeyKindProto.WORKSPACE_SERVICE,
+  'workspace-user': KeyKindProto.WORKSPACE_USER,
+};
+
+/** The check that an access annotation asks for, made once per method. @throws GatewayError forbidden. */
+export function accessCheck(access: Access): (principal: Principal) => void {
+  const allowed = new Set(access.kinds);
+  const { scopes } = access;
+  return (principal) => {
+    if (allowed.size > 0 && !allowed.has(kinds[principal.kind])) {
+      throw fail('forbidden', `a key of the kind ${principal.kind} may not call this operation`);
+    }
+    if (!scopes.some((scope) => principal.scopes.has(scope))) {
+      throw fail('forbidden', `the key lacks the scope ${scopes.join(' or ')}`);
+    }
+  };
+}

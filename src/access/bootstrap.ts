@@ -1,0 +1,116 @@
+// The first start: one organisation, one workspace, an admin key and a workspace key.
+import { randomUUID } from 'node:crypto';
+import type { Document, DocumentStore } from '../store/documents.ts';
+import {
+  type ApiKeyBody,
+  apiKeys,
+  type OrganisationBody,
+  organisations,
+  type WorkspaceBody,
+  workspaces,
+} from './collections.ts';
+import { createKey, type KeyFacts, type NewKey } from './keys.ts';
+import { INFERENCE_SCOPES, scopesOf } from './scopes.ts';
+
+/** What the deployment has to begin with. */
+export interface Tenancy {
+  readonly organisationId: string;
+  readonly workspaceId: string;
+  /** Secrets made just now, to be shown once; undefined when there was nothing to make. */
+  readonly newAdminKey: string | undefined;
+  readonly newWorkspaceKey: string | undefined;
+}
+
+const HANDLE = 'default';
+
+/** Makes what is missing. A key given by a setting replaces the one that an earlier start made or was given. */
+export async function bootstrap(
+  facts: KeyFacts,
+  given: { readonly adminKey: string | undefined; readonly workspaceKey: string | undefined },
+): Promise<Tenancy> {
+  const { documents, now } = facts;
+  const organisation = await ensureOrganisation(documents, now());
+  const organisationId = organisation.id;
+  const workspace = await ensureWorkspace(documents, organisationId, now());
+  const newAdminKey = await ensureKey(
+    facts,
+    {
+      name: 'First admin key',
+      kind: 'organisation-service',
+      organisationId,
+      workspaceId: undefined,
+      scopes: scopesOf('organisation-service'),
+      bootstrap: 'admin',
+    },
+    given.adminKey,
+  );
+  const newWorkspaceKey = await ensureKey(
+    facts,
+    {
+      name: 'First workspace key',
+      kind: 'workspace-service',
+      organisationId,
+      workspaceId: workspace.id,
+      scopes: INFERENCE_SCOPES,
+      bootstrap: 'workspace',
+    },
+    given.workspaceKey,
+  );
+  return { organisationId, workspaceId: workspace.id, newAdminKey, newWorkspaceKey };
+}
+
+async function ensureOrganisation(
+  documents: DocumentStore,
+  now: number,
+): Promise<Document<OrganisationBody>> {
+  const found = await documents.findByUnique(organisations, 'handle', HANDLE);
+  if (found) return found;
+  const id = randomUUID();
+  return documents.insert({ organisationId: id, workspaceId: undefined }, organisations, {
+    id,
+    createdAt: now,
+    body: { handle: HANDLE, name: 'Default organisation' },
+  });
+}
+
+async function ensureWorkspace(
+  documents: DocumentStore,
+  organisationId: string,
+  now: number,
+): Promise<Document<WorkspaceBody>> {
+  const scope = { organisationId, workspaceId: undefined };
+  const found = await documents.get(scope, workspaces, HANDLE);
+  if (found) return found;
+  return documents.insert(scope, workspaces, {
+    id: randomUUID(),
+    slug: HANDLE,
+    createdAt: now,
+    body: { name: 'Default workspace' },
+  });
+}
+
+/** Resolves with the secret when one was made. */
+async function ensureKey(
+  facts: KeyFacts,
+  key: NewKey,
+  given: string | undefined,
+): Promise<string | undefined> {
+  const { documents, hasher, now } = facts;
+  const scope = { organisationId: key.organisationId, workspaceId: undefined };
+  const page = await documents.page(scope, apiKeys, {
+    pageSize: 1,
+    filter: [{ field: 'bootstrap', op: 'eq', value: key.bootstrap ?? null }],
+  });
+  const existing: Document<ApiKeyBody> | undefined = page.documents[0];
+  if (existing === undefined) {
+    const secret = await createKey(facts, { ...key, secret: given });
+    return given === undefined ? secret : undefined;
+  }
+  if (given !== undefined && existing.body.hash !== hasher.hash(given)) {
+    await documents.update(scope, apiKeys, existing.id, existing.version, {
+      body: { ...existing.body, hash: hasher.hash(given) },
+      updatedAt: now(),
+    });
+  }
+  return undefined;
+}

@@ -1,0 +1,102 @@
+// One call in progress: what came in, who makes it, and what is noted for the log.
+import { randomUUID } from 'node:crypto';
+import type { DescMethod } from '@bufbuild/protobuf';
+import type { GatewayHeaders } from '../lib/gateway-headers.ts';
+import type { AttemptRecord, OutcomeRecord, UsageRecord } from '../store/request-log.ts';
+import type { Principal } from './principal.ts';
+
+export type Protocol = 'rest' | 'connect' | 'grpc' | 'grpc-web' | 'in-process';
+
+/** Where a call came from. */
+export interface CallSource {
+  readonly protocol: Protocol;
+  readonly headers: GatewayHeaders;
+  /** HTTP method and path without its query; empty for calls from within. */
+  readonly httpMethod: string;
+  readonly path: string;
+  /** The peer's address. */
+  readonly remote: string;
+}
+
+/** What the stages note for the request's log entry. */
+export interface Trail {
+  provider: string;
+  model: string;
+  responseModel: string;
+  streamed: boolean;
+  /** The HTTP status to note when it is not the usual one, e.g. a pass-through answer's. */
+  status: number | undefined;
+  outcome: OutcomeRecord | undefined;
+  timeToFirstTokenMs: number | undefined;
+  usage: UsageRecord | undefined;
+  metadata: Readonly<Record<string, string>>;
+  readonly attempts: AttemptRecord[];
+}
+
+/** One call in progress. */
+export class Call {
+  /** Unique; answered as x-gateway-request-id. */
+  readonly id: string = randomUUID();
+  /** The caller's x-gateway-trace-id, or one made; set by the trace interceptor. */
+  traceId = '';
+  readonly method: DescMethod;
+  readonly source: CallSource;
+  /** Unix milliseconds. */
+  readonly arrivedAt: number = Date.now();
+  readonly #startedAt: number = performance.now();
+  readonly #controller = new AbortController();
+  #timer: NodeJS.Timeout | undefined;
+  /** Set by the auth interceptor. */
+  principal: Principal | undefined;
+  /** The key as presented: never sent anywhere, compared so that it cannot be. */
+  presentedKey: string | undefined;
+  /** The credential for the provider that the caller sent, without its scheme. */
+  providerCredential: string | undefined;
+  /** Headers to add to the answer, by lower-case name. */
+  readonly answerHeaders = new Map<string, string>();
+  readonly trail: Trail = {
+    provider: '',
+    model: '',
+    responseModel: '',
+    streamed: false,
+    status: undefined,
+    outcome: undefined,
+    timeToFirstTokenMs: undefined,
+    usage: undefined,
+    metadata: {},
+    attempts: [],
+  };
+
+  constructor(method: DescMethod, source: CallSource) {
+    this.method = method;
+    this.source = source;
+  }
+
+  get headers(): GatewayHeaders {
+    return this.source.headers;
+  }
+
+  /** Aborted when the client leaves or the call's time is up; the reason is a GatewayError. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  abort(reason: Error): void {
+    this.#controller.abort(reason);
+  }
+
+  /** Aborts the call with the given error when it has run for `ms` since it came. */
+  expireAfter(ms: number, error: () => Error): void {
+    this.#timer = setTimeout(() => this.abort(error()), Math.max(0, ms - this.elapsedMs()));
+  }
+
+  /** Nothing of the call runs any more. */
+  ended(): void {
+    clearTimeout(this.#timer);
+  }
+
+  /** Milliseconds since the call came. */
+  elapsedMs(): number {
+    return performance.now() - this.#startedAt;
+  }
+}

@@ -1,0 +1,133 @@
+// The request log, read.
+import { create } from '@bufbuild/protobuf';
+import {
+  type ListLogsRequest,
+  type LogEntry,
+  LogEntrySchema,
+  type LogList,
+  LogListSchema,
+  Order,
+  Outcome,
+} from '../../gen/gateway/admin/v2/logs_pb.ts';
+import { type Usage, UsageSchema } from '../../gen/gateway/inference/v2/common_pb.ts';
+import type { Call } from '../access/call.ts';
+import { fail, invalidField } from '../lib/errors.ts';
+import type {
+  AttemptRecord,
+  OutcomeRecord,
+  RequestLogStore,
+  RequestRecord,
+  UsageRecord,
+} from '../store/request-log.ts';
+
+const OUTCOMES: Readonly<Record<OutcomeRecord, Outcome>> = {
+  success: Outcome.SUCCESS,
+  error: Outcome.ERROR,
+  cancelled: Outcome.CANCELLED,
+  interrupted: Outcome.INTERRUPTED,
+};
+const DEFAULT_PAGE_SIZE = 100;
+
+/** What the service needs. */
+export interface LogsFacts {
+  readonly store: RequestLogStore;
+  /** Makes everything recorded so far readable. */
+  readonly flush: () => Promise<void>;
+}
+
+/** The methods of LogsService. */
+export function logsService({ store, flush }: LogsFacts) {
+  return {
+    async listLogs(request: ListLogsRequest, call: Call): Promise<LogList> {
+      const { principal } = call;
+      if (principal === undefined) throw fail('unauthenticated', 'an API key is needed');
+      const from = readTime('time_of_generation_min', request.timeOfGenerationMin);
+      const until = readTime('time_of_generation_max', request.timeOfGenerationMax);
+      if (from !== undefined && until !== undefined && from >= until) {
+        throw invalidField('time_of_generation_max', 'must be after time_of_generation_min');
+      }
+      // A caller who reads after a call expects to find it.
+      await flush();
+      const page = await store.page(
+        { organisationId: principal.organisationId, workspaceId: principal.workspaceId },
+        {
+          ...(from === undefined ? {} : { from }),
+          ...(until === undefined ? {} : { until }),
+          ...(request.statusCode === undefined
+            ? {}
+            : { statusCodes: request.statusCode.split(',').map(Number) }),
+          ...(request.traceId === undefined ? {} : { traceIds: request.traceId.split(',') }),
+        },
+        {
+          page: request.currentPage ?? 0,
+          pageSize: request.pageSize ?? DEFAULT_PAGE_SIZE,
+          order: request.order === Order.ASC ? 'asc' : 'desc',
+        },
+      );
+      return create(LogListSchema, {
+        object: 'list',
+        total: BigInt(page.total),
+        totalCapped: page.totalCapped,
+        data: page.entries.map(logEntry),
+      });
+    },
+  };
+}
+
+/** ISO 8601 with an offset, as Unix milliseconds. @throws GatewayError validation_failed. */
+function readTime(field: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  // A plus sign that was not percent-encoded reaches us as a space.
+  const given = text.replace(/ (?=\d\d:?\d\d$)/, '+');
+  const ms = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)$/i.test(given)
+    ? Date.parse(given)
+    : Number.NaN;
+  if (Number.isNaN(ms))
+    throw invalidField(field, 'must be a time in ISO 8601 with an offset, e.g. 2026-01-31T00:00:00Z');
+  return ms;
+}
+
+function logEntry(record: RequestRecord): LogEntry {
+  const { createdAt, outcome, usage, error, attempts, ...same } = record;
+  return create(LogEntrySchema, {
+    ...same,
+    object: 'log',
+    createdAt: new Date(createdAt).toISOString(),
+    outcome: OUTCOMES[outcome],
+    ...(usage ? { usage: usageMessage(usage) } : {}),
+    ...(error ? { error } : {}),
+    attempts: attempts.map(attempt),
+  });
+}
+
+function attempt({ startedAt, outcome, usage, error, ...same }: AttemptRecord) {
+  return {
+    ...same,
+    startedAt: new Date(startedAt).toISOString(),
+    outcome: OUTCOMES[outcome],
+    ...(usage ? { usage: usageMessage(usage) } : {}),
+    ...(error ? { error } : {}),
+  };
+}
+
+function usageMessage(usage: UsageRecord): Usage {
+  const { cachedTokens, cacheCreationTokens, reasoningTokens } = usage;
+  return create(UsageSchema, {
+    promptTokens: BigInt(usage.promptTokens),
+    totalTokens: BigInt(usage.totalTokens),
+    ...(usage.completionTokens === undefined ? {} : { completionTokens: BigInt(usage.completionTokens) }),
+    ...(cachedTokens === undefined && cacheCreationTokens === undefined
+      ? {}
+      : {
+          promptTokensDetails: {
+            ...(cachedTokens === undefined ? {} : { cachedTokens: BigInt(cachedTokens) }),
+            ...(cacheCreationTokens === undefined
+              ? {}
+              : { cacheCreationTokens: BigInt(cacheCreationTokens) }),
+          },
+        }),
+    ...(reasoningTokens === undefined
+      ? {}
+      : { completionTokensDetails: { reasoningTokens: BigInt(reasoningTokens) } }),
+  });
+}

@@ -1,0 +1,205 @@
+// The composition root: the only file that sees every room.
+import { readFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { type Logger, pino } from 'pino';
+import { LogsService } from '../gen/gateway/admin/v2/logs_pb.ts';
+import { ChatService } from '../gen/gateway/inference/v2/chat_pb.ts';
+import { CompletionsService } from '../gen/gateway/inference/v2/completions_pb.ts';
+import { EmbeddingsService } from '../gen/gateway/inference/v2/embeddings_pb.ts';
+import { ModelsService } from '../gen/gateway/inference/v2/models_pb.ts';
+import { ModerationsService } from '../gen/gateway/inference/v2/moderations_pb.ts';
+import { ProxyService } from '../gen/gateway/inference/v2/proxy_pb.ts';
+import { bootstrap, type Tenancy } from './access/bootstrap.ts';
+import { accessCollections } from './access/collections.ts';
+import { encryptionKeyOf } from './access/encryption-key.ts';
+import { createKeyHasher, type KeyHasher } from './access/key-hash.ts';
+import { KeyRing } from './access/key-ring.ts';
+import { loadKeys } from './access/keys.ts';
+import { logsService } from './admin/logs.ts';
+import { docs } from './edge/docs.ts';
+import { createEdge } from './edge/edge.ts';
+import { createListener } from './edge/listener.ts';
+import { chatService } from './inference/chat.ts';
+import { completionsService } from './inference/completions.ts';
+import { embeddingsService } from './inference/embeddings.ts';
+import { modelsService } from './inference/models.ts';
+import { moderationsService } from './inference/moderations.ts';
+import type { Pipeline } from './inference/pipeline/pipeline.ts';
+import { proxyService } from './inference/proxy.ts';
+import { createRequestLog, type RequestLog } from './ledger/request-log.ts';
+import { parseAllowList } from './lib/egress/allow-list.ts';
+import { createDialer } from './lib/egress/dialer.ts';
+import { HeaderNames } from './lib/gateway-headers.ts';
+import { providerById } from './providers/catalog/registry.ts';
+import { createDialects } from './providers/dialects/registry.ts';
+import { codec } from './rest/codec.ts';
+import { createRouteTable } from './rest/routes.ts';
+import type { Implementation } from './rpc/handler.ts';
+import type { Registration } from './rpc/methods.ts';
+import { createMetrics } from './rpc/metrics.ts';
+import { createRpc, type Rpc } from './rpc/rpc.ts';
+import { type Settings, SettingsError } from './settings.ts';
+import { openSqliteStore, type SqliteStore } from './store/sqlite/open.ts';
+
+/** A running gateway. */
+export interface App {
+  readonly address: AddressInfo;
+  readonly tenancy: Tenancy;
+  readonly rpc: Rpc;
+  readonly requestLog: RequestLog;
+  /** Takes no more connections, lets open calls end within the grace period, flushes, closes. */
+  stop(): Promise<void>;
+}
+
+const READY_WITHIN_MS = 2000;
+const OPENAPI = new URL('../gen/openapi.json', import.meta.url);
+
+/** What is kept, opened. */
+export interface Stores {
+  readonly store: SqliteStore;
+  readonly hasher: KeyHasher;
+}
+
+/** Opens the data folder. @throws Error with a message for people when it cannot be used. */
+export async function openStores(settings: Settings): Promise<Stores> {
+  const encryptionKey = settings.encryptionKey ?? encryptionKeyOf(settings.dataDir);
+  const store = await openSqliteStore({ dataDir: settings.dataDir, collections: accessCollections });
+  return { store, hasher: createKeyHasher(encryptionKey) };
+}
+
+/** Starts everything. @throws Error with a message for people when the start is not possible. */
+export async function startApp(
+  settings: Settings,
+  log: Logger = pino({ level: settings.logLevel }),
+): Promise<App> {
+  const allow = readAllowList(settings.egressAllow);
+  const openapi = readFileSync(OPENAPI, 'utf8');
+  const { store, hasher } = await openStores(settings);
+  const { documents } = store;
+  const tenancy = await bootstrap(
+    { documents, hasher, now: Date.now },
+    { adminKey: settings.adminApiKey, workspaceKey: settings.apiKey },
+  );
+  const keys = new KeyRing(hasher);
+  await loadKeys(documents, tenancy.organisationId, keys);
+
+  const requestLog = createRequestLog({
+    store: store.requestLog,
+    onDrop: (count) =>
+      log.error({ count }, 'request log: entries were dropped because the store does not take them'),
+  });
+  const metrics = createMetrics(settings.maxInFlight, (entry) => requestLog.record(entry), [
+    {
+      name: 'sluice_request_log_buffered',
+      help: 'Log entries not stored yet',
+      read: () => requestLog.stats().buffered,
+    },
+    { name: 'sluice_request_log_failed', help: 'Log entries dropped', read: () => requestLog.stats().failed },
+  ]);
+  const dialer = createDialer({
+    allow,
+    ...(settings.httpsProxy === undefined ? {} : { httpsProxy: settings.httpsProxy }),
+    ...(settings.noProxy === undefined ? {} : { noProxy: settings.noProxy }),
+    ...(settings.extraCa === undefined ? {} : { extraCa: settings.extraCa }),
+  });
+  const pipeline: Pipeline = {
+    dialer,
+    dialects: createDialects(codec),
+    plans: {
+      providerById,
+      checkHost: (url, param) => dialer.check(url, param),
+      isOwnKey: (text) => keys.find(text) !== undefined,
+    },
+    now: Date.now,
+  };
+
+  let draining = false;
+  const unready = async (): Promise<string | undefined> => {
+    if (draining) return 'draining';
+    return (await within(READY_WITHIN_MS, store.ready())) ? undefined : 'the store does not answer';
+  };
+  const names = new HeaderNames(settings.headerPrefixes);
+  const services = registrations(pipeline, { store: store.requestLog, flush: () => requestLog.flush() });
+  const rpc = createRpc({
+    services,
+    keys,
+    observer: metrics,
+    audit: (event) => log.info({ audit: event }, 'audit'),
+    log,
+    names,
+    bodyLimit: settings.bodyLimit,
+    ready: async () => (await unready()) === undefined,
+  });
+  const edge = createEdge({
+    rest: {
+      routes: createRouteTable(rpc.methods.services),
+      transport: rpc.transport,
+      names,
+      bodyLimit: settings.bodyLimit,
+      full: metrics.full,
+    },
+    pages: { unready, metrics: metrics.render, openapi, docs: docs() },
+    rpc: rpc.handler,
+    corsOrigins: settings.corsOrigins,
+    log,
+  });
+  const listener = createListener({
+    tls: settings.tls,
+    dispatch(req, res) {
+      if (draining && req.httpVersionMajor === 1) res.setHeader('connection', 'close');
+      edge(req, res);
+    },
+  });
+  const address = await listener.listen(settings.host, settings.port);
+
+  return {
+    address,
+    tenancy,
+    rpc,
+    requestLog,
+    async stop() {
+      draining = true;
+      await listener.drain(settings.drainMs);
+      await dialer.close();
+      await requestLog.close();
+      await store.close();
+    },
+  };
+}
+
+function registrations(pipeline: Pipeline, logs: Parameters<typeof logsService>[0]): Registration[] {
+  // A service's functions take their own messages; the methods they are registered under say which.
+  const implement = (implementation: object): Implementation => implementation as Implementation;
+  return [
+    { service: ChatService, implementation: implement(chatService(pipeline)) },
+    { service: CompletionsService, implementation: implement(completionsService(pipeline)) },
+    { service: EmbeddingsService, implementation: implement(embeddingsService(pipeline)) },
+    { service: ModerationsService, implementation: implement(moderationsService(pipeline)) },
+    { service: ModelsService, implementation: implement(modelsService(pipeline)) },
+    { service: ProxyService, implementation: implement(proxyService(pipeline)) },
+    { service: LogsService, implementation: implement(logsService(logs)) },
+  ];
+}
+
+function readAllowList(text: string) {
+  try {
+    return parseAllowList(text);
+  } catch (error) {
+    throw new SettingsError(
+      `GATEWAY_EGRESS_ALLOW: ${error instanceof Error ? error.message : 'cannot be read'}`,
+    );
+  }
+}
+
+/** Whether a promise resolves within the bound. */
+async function within(ms: number, promise: Promise<unknown>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), ms);
+  });
+  const soon = promise.then(
+    () => true,
+    () => false,
+  );
+  return Promise.race([soon, late]).finally(() => clearTimeout(timer));
+}

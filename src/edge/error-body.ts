@@ -1,0 +1,22 @@
+// Errors as REST bodies: two shapes by plane, both with the OpenAI-style object that
+// every SDK reads (house.md, part 7).
+import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
+import type { GatewayError } from '../lib/errors.ts';
+
+/** The body of an error answer, or of the error event inside a stream. */
+export function errorBody(error: GatewayError, plane: Plane): Record<string, unknown> {
+  const { facts } = error;
+  const common = {
+    error: {
+      message: error.message,
+      type: error.type,
+      param: facts.param ?? null,
+      code: facts.code ?? error.reason,
+    },
+    ...(facts.provider === undefined ? {} : { provider: facts.provider }),
+    ...(facts.violations === undefined ? {} : { errors: facts.violations }),
+  };
+  return plane === Plane.CONTROL
+    ? { success: false, data: { message: error.message, errorCode: error.abCode }, ...common }
+    : { status: 'failure', message: error.message, ...common };
+}

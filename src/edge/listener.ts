@@ -1,0 +1,119 @@
+// One port for everything: the first bytes of a connection tell HTTP/2 from HTTP/1;
+// with TLS, ALPN does.
+import http from 'node:http';
+import http2 from 'node:http2';
+import net from 'node:net';
+
+/** Answers one request of either version. */
+export type Dispatch = (req: http.IncomingMessage, res: http.ServerResponse) => void;
+
+export interface ListenerOptions {
+  readonly dispatch: Dispatch;
+  /** PEM texts; undefined: cleartext. */
+  readonly tls: { readonly cert: string; readonly key: string } | undefined;
+}
+
+/** The listening port. */
+export interface Listener {
+  listen(host: string, port: number): Promise<net.AddressInfo>;
+  /** Takes no new connections and ends idle ones; resolves when all are closed, or after `graceMs`, when the rest are cut. */
+  drain(graceMs: number): Promise<void>;
+}
+
+const PREFACE = Buffer.from('PRI');
+/** How long a connection may stay silent before its first byte. */
+const FIRST_BYTE_MS = 30_000;
+const MAX_HEADER_BYTES = 65_536;
+const MAX_CONCURRENT_STREAMS = 1000;
+
+export function createListener({ dispatch, tls }: ListenerOptions): Listener {
+  const http1Options = {
+    maxHeaderSize: MAX_HEADER_BYTES,
+    keepAliveTimeout: 65_000,
+    headersTimeout: 60_000,
+    requestTimeout: 0,
+  };
+  const http2Options = {
+    settings: { maxConcurrentStreams: MAX_CONCURRENT_STREAMS, maxHeaderListSize: MAX_HEADER_BYTES },
+  };
+  const http1 = http.createServer(http1Options, dispatch);
+  const handleH2 = dispatch as unknown as (
+    req: http2.Http2ServerRequest,
+    res: http2.Http2ServerResponse,
+  ) => void;
+  const h2 = tls
+    ? http2.createSecureServer({ ...http1Options, ...http2Options, ...tls, allowHTTP1: true }, handleH2)
+    : http2.createServer(http2Options, handleH2);
+  const front = tls
+    ? (h2 as http2.Http2SecureServer)
+    : net.createServer((socket) => route(socket, http1, h2 as http2.Http2Server));
+
+  const sockets = new Set<net.Socket>();
+  const sessions = new Set<http2.ServerHttp2Session>();
+  front.on('connection', (socket: net.Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  h2.on('session', (session) => {
+    sessions.add(session);
+    session.once('close', () => sessions.delete(session));
+  });
+  // A peer's broken bytes are its own affair; the connection is closed and nothing else happens.
+  h2.on('sessionError', () => {});
+  http1.on('clientError', (_error, socket) => {
+    if (socket.writable)
+      socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
+    else socket.destroy();
+  });
+
+  return {
+    listen: (host, port) =>
+      new Promise((resolve, reject) => {
+        front.once('error', reject);
+        front.listen(port, host, () => {
+          front.off('error', reject);
+          resolve(front.address() as net.AddressInfo);
+        });
+      }),
+    async drain(graceMs) {
+      const closed = new Promise<void>((resolve) => front.close(() => resolve()));
+      const cut = setTimeout(() => sockets.forEach((socket) => void socket.destroy()), graceMs);
+      for (const session of sessions) session.close();
+      const idle = setInterval(() => endIdle(http1, h2), 50);
+      endIdle(http1, h2);
+      await closed;
+      clearInterval(idle);
+      clearTimeout(cut);
+    },
+  };
+}
+
+function endIdle(http1: http.Server, h2: http2.Http2Server | http2.Http2SecureServer): void {
+  http1.closeIdleConnections();
+  // With TLS the HTTP/1 connections belong to the secure server.
+  if ('closeIdleConnections' in h2) (h2 as unknown as http.Server).closeIdleConnections();
+}
+
+/** Looks at the first bytes, puts them back, and hands the connection on. */
+function route(socket: net.Socket, http1: http.Server, h2: http2.Http2Server): void {
+  const giveUp = setTimeout(() => socket.destroy(), FIRST_BYTE_MS);
+  const onError = (): void => void socket.destroy();
+  socket.once('error', onError);
+  socket.once('close', () => clearTimeout(giveUp));
+  const onReadable = (): void => {
+    const bytes: Buffer | null = socket.read();
+    if (bytes === null) return;
+    const isPreface = bytes.subarray(0, 3).equals(PREFACE.subarray(0, Math.min(3, bytes.length)));
+    if (isPreface && bytes.length < 3) {
+      // Too few bytes to tell: wait for more with these put back.
+      socket.unshift(bytes);
+      return;
+    }
+    clearTimeout(giveUp);
+    socket.off('readable', onReadable);
+    socket.off('error', onError);
+    socket.unshift(bytes);
+    (isPreface ? h2 : http1).emit('connection', socket);
+  };
+  socket.on('readable', onReadable);
+}

@@ -1,0 +1,36 @@
+// What the port shows beside the API: health, metrics and documents.
+import Router from '@koa/router';
+import type { Middleware } from 'koa';
+
+/** What the pages show. */
+export interface PageFacts {
+  /** Undefined: ready. Else why not. Must answer within a bound. */
+  readonly unready: () => Promise<string | undefined>;
+  readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>;
+  /** The OpenAPI document's JSON text. */
+  readonly openapi: string;
+  readonly docs: Middleware;
+}
+
+export function pages({ unready, metrics, openapi, docs }: PageFacts): Middleware {
+  const router = new Router();
+  router.get('/healthz', (ctx) => {
+    ctx.body = { status: 'ok' };
+  });
+  router.get('/readyz', async (ctx) => {
+    const why = await unready();
+    ctx.status = why === undefined ? 200 : 503;
+    ctx.body = why === undefined ? { status: 'ready' } : { status: 'unready', reason: why };
+  });
+  router.get('/metrics', async (ctx) => {
+    const { type, text } = await metrics();
+    ctx.set('content-type', type);
+    ctx.body = text;
+  });
+  router.get('/openapi.json', (ctx) => {
+    ctx.type = 'application/json';
+    ctx.body = openapi;
+  });
+  router.get('/docs{/*path}', docs);
+  return router.routes() as unknown as Middleware;
+}

@@ -1,0 +1,72 @@
+// Pass-through over HTTP: method, raw URL, raw header pairs and body bytes to
+// ProxyService.Forward, and its answer back onto the socket.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { create } from '@bufbuild/protobuf';
+import {
+  type ForwardRequest,
+  ForwardRequestSchema,
+  type ForwardResponse,
+  HeaderSchema,
+  type ResponseHead,
+} from '../../gen/gateway/inference/v2/proxy_pb.ts';
+import { drained, type Pairs } from './respond.ts';
+
+/** The request as Forward's messages: the head, then the body as it comes. */
+export async function* forwardRequest(req: IncomingMessage, path: string): AsyncGenerator<ForwardRequest> {
+  const headers = [];
+  for (let i = 0; i + 1 < req.rawHeaders.length; i += 2) {
+    const name = req.rawHeaders[i]!;
+    if (!name.startsWith(':')) headers.push(create(HeaderSchema, { name, value: req.rawHeaders[i + 1]! }));
+  }
+  yield create(ForwardRequestSchema, {
+    kind: { case: 'head', value: { method: req.method ?? '', path, headers } },
+  });
+  if (!hasBody(req)) return;
+  // The provider may answer before it has read all: leaving the body must not close the socket.
+  for await (const chunk of req.iterator({ destroyOnReturn: false })) {
+    yield create(ForwardRequestSchema, { kind: { case: 'chunk', value: chunk as Buffer } });
+  }
+}
+
+/** Writes the provider's head and bytes as they are, our own headers beside them. */
+export async function writeForwarded(
+  res: ServerResponse,
+  messages: AsyncIterable<ForwardResponse>,
+  headers: () => Pairs,
+): Promise<void> {
+  try {
+    for await (const { kind } of messages) {
+      if (kind.case === 'head') writeHead(res, kind.value, headers());
+      else if (kind.case === 'chunk' && !res.write(kind.value)) await drained(res);
+    }
+    res.end();
+  } catch (error) {
+    // Once bytes are out, only a broken connection tells the caller that some are missing.
+    if (!res.headersSent) throw error;
+    res.destroy();
+  }
+}
+
+function writeHead(res: ServerResponse, head: ResponseHead, own: Pairs): void {
+  const byName = new Map<string, [string, string[]]>();
+  const add = (name: string, value: string): void => {
+    const entry = byName.get(name.toLowerCase());
+    if (entry) entry[1].push(value);
+    else byName.set(name.toLowerCase(), [name, [value]]);
+  };
+  for (const { name, value } of head.headers) add(name, value);
+  for (const [name, value] of own) byName.set(name, [name, [value]]);
+  if (byName.has('date')) res.sendDate = false;
+  for (const [name, values] of byName.values())
+    res.setHeader(name, values.length === 1 ? values[0]! : values);
+  res.writeHead(head.status);
+  res.flushHeaders();
+}
+
+function hasBody(req: IncomingMessage): boolean {
+  const length = req.headers['content-length'];
+  if (length !== undefined) return length !== '0';
+  return (
+    req.headers['transfer-encoding'] !== undefined || (req.httpVersionMajor === 2 && req.method !== 'GET')
+  );
+}

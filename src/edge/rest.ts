@@ -1,0 +1,170 @@
+// REST: a route of the contract, or pass-through. JSON in, message through the
+// in-process transport, JSON or server-sent events out.
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { DescMethod, Message } from '@bufbuild/protobuf';
+import { type ForwardResponse, ProxyService } from '../../gen/gateway/inference/v2/proxy_pb.ts';
+import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
+import { Call } from '../access/call.ts';
+import { fail, type GatewayError, toGatewayError } from '../lib/errors.ts';
+import { GatewayHeaders, type HeaderNames } from '../lib/gateway-headers.ts';
+import { rawJsonOf } from '../lib/raw-json.ts';
+import { codec } from '../rest/codec.ts';
+import { bindPath, readQuery } from '../rest/query.ts';
+import type { RouteMatch, RouteTable } from '../rest/routes.ts';
+import { answerHeaders } from '../rpc/answer-headers.ts';
+import type { InProcess } from '../rpc/in-process.ts';
+import { forwardRequest, writeForwarded } from './pass-through.ts';
+import { readJsonBody } from './read-body.ts';
+import { onLeave, type Pairs, respondError, respondJson } from './respond.ts';
+import { writeEvents } from './write-events.ts';
+
+/** What the REST surface is built of. */
+export interface RestFacts {
+  readonly routes: RouteTable;
+  readonly transport: InProcess;
+  readonly names: HeaderNames;
+  /** Bytes. */
+  readonly bodyLimit: number;
+  /** Whether no more calls are taken now; asked before a body is read. */
+  readonly full: () => boolean;
+}
+
+/** Answers one request whose path lies under a base path. */
+export type RestHandler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
+
+const BASE = /^\/v[12](?=\/|$)/;
+const FORWARDED_VERBS = ['POST', 'GET', 'PUT', 'DELETE'];
+
+/** Whether a URL is the REST surface's. */
+export function isRest(url: string): boolean {
+  return BASE.test(url);
+}
+
+export function createRest(facts: RestFacts): RestHandler {
+  return async (req, res) => {
+    const raw = (req.url ?? '/').slice(3) || '/';
+    const mark = raw.indexOf('?');
+    const path = mark === -1 ? raw : raw.slice(0, mark);
+    const verb = req.method ?? 'GET';
+    if (path.startsWith('/proxy/')) return passThrough(facts, req, res, raw.slice('/proxy'.length));
+    const match = facts.routes.match(verb, path);
+    if (match) return operation(facts, req, res, match, path, mark === -1 ? '' : raw.slice(mark + 1));
+    const declared = facts.routes.declared(path);
+    if (declared.control || !FORWARDED_VERBS.includes(verb)) {
+      const allow = declared.control ? declared.verbs : [...new Set([...declared.verbs, ...FORWARDED_VERBS])];
+      const error = fail('method_not_allowed', `${verb} is not an operation of this path`);
+      const plane = declared.control ? Plane.CONTROL : Plane.DATA;
+      return respondError(res, error, plane, [...strayHeaders(facts, req), ['allow', allow.join(', ')]]);
+    }
+    return passThrough(facts, req, res, raw);
+  };
+}
+
+async function operation(
+  facts: RestFacts,
+  req: IncomingMessage,
+  res: ServerResponse,
+  { route, values }: RouteMatch,
+  path: string,
+  query: string,
+): Promise<void> {
+  let call: Call | undefined;
+  try {
+    if (facts.full()) throw overloaded();
+    const body = route.hasBody ? parse(await readJsonBody(req, facts.bodyLimit)) : undefined;
+    const streamed = route.streamMethod !== undefined && wantsStream(body);
+    const method = streamed && route.streamMethod ? route.streamMethod : route.method;
+    call = callOf(facts, method, req, path);
+    const current = call;
+    onLeave(req, res, (error) => current.abort(error));
+    const input = (): Message => {
+      const { input: desc } = method;
+      if (body?.error) throw body.error;
+      if (!route.hasBody) return codec.decodeRequest(desc, bindPath(desc, readQuery(desc, query), values));
+      const json = values.size === 0 ? body?.json : bindPath(desc, { ...(body?.json as object) }, values);
+      return codec.decodeRequest(desc, json);
+    };
+    if (streamed) {
+      const messages = await facts.transport.stream(call, input);
+      await writeEvents(res, method.output, messages, answerHeaders(call));
+      return;
+    }
+    const answer = await facts.transport.unary(call, input);
+    const json = rawJsonOf(answer) ?? JSON.stringify(codec.encode(method.output, answer));
+    respondJson(res, 200, json, answerHeaders(call));
+  } catch (thrown) {
+    refuse(res, toGatewayError(thrown), route.plane, call ? answerHeaders(call) : strayHeaders(facts, req));
+  }
+}
+
+async function passThrough(
+  facts: RestFacts,
+  req: IncomingMessage,
+  res: ServerResponse,
+  rawPath: string,
+): Promise<void> {
+  if (!FORWARDED_VERBS.includes(req.method ?? '')) {
+    const error = fail('method_not_allowed', `${req.method} is not passed through`);
+    return respondError(res, error, Plane.DATA, [
+      ...strayHeaders(facts, req),
+      ['allow', FORWARDED_VERBS.join(', ')],
+    ]);
+  }
+  const call = callOf(facts, ProxyService.method.forward, req, rawPath.split('?', 1)[0]!);
+  onLeave(req, res, (error) => call.abort(error));
+  try {
+    if (facts.full()) throw overloaded();
+    const messages = await facts.transport.stream(call, forwardRequest(req, rawPath));
+    await writeForwarded(res, messages as AsyncIterable<ForwardResponse>, () => answerHeaders(call));
+  } catch (thrown) {
+    refuse(res, toGatewayError(thrown), Plane.DATA, answerHeaders(call));
+  }
+}
+
+interface Parsed {
+  readonly json: unknown;
+  readonly error: GatewayError | undefined;
+}
+
+/** The body's JSON, or the error to tell once the caller is known. */
+function parse(body: Uint8Array): Parsed {
+  try {
+    return { json: JSON.parse((body as Buffer).toString('utf8')), error: undefined };
+  } catch {
+    return { json: undefined, error: fail('malformed_body', 'the body must be valid JSON') };
+  }
+}
+
+function wantsStream(body: Parsed | undefined): boolean {
+  const { json } = body ?? { json: undefined };
+  return typeof json === 'object' && json !== null && (json as { stream?: unknown }).stream === true;
+}
+
+function callOf({ names }: RestFacts, method: DescMethod, req: IncomingMessage, path: string): Call {
+  return new Call(method, {
+    protocol: 'rest',
+    headers: new GatewayHeaders(names, req.headers),
+    httpMethod: req.method ?? '',
+    path,
+    remote: req.socket.remoteAddress ?? '',
+  });
+}
+
+function refuse(res: ServerResponse, error: GatewayError, plane: Plane, headers: Pairs): void {
+  if (error.reason === 'client_closed') res.destroy();
+  else respondError(res, error, plane, headers);
+}
+
+/** Ids for an answer to a request that never became a call. */
+function strayHeaders({ names }: RestFacts, req: IncomingMessage): [string, string][] {
+  const prefix = new GatewayHeaders(names, req.headers).callerPrefix;
+  return [
+    [`${prefix}request-id`, randomUUID()],
+    [`${prefix}trace-id`, randomUUID()],
+  ];
+}
+
+function overloaded(): GatewayError {
+  return fail('overloaded', 'the gateway is at its limit of calls in flight', { retryAfterMs: 1000 });
+}

@@ -1,0 +1,14 @@
+// Chat completions.
+import type { CreateChatCompletionRequest } from '../../gen/gateway/inference/v2/chat_pb.ts';
+import type { Call } from '../access/call.ts';
+import { type Pipeline, runStream, runWhole } from './pipeline/pipeline.ts';
+
+/** The methods of ChatService. */
+export function chatService(pipeline: Pipeline) {
+  return {
+    createChatCompletion: (request: CreateChatCompletionRequest, call: Call) =>
+      runWhole(pipeline, call, 'chat', request, request.model),
+    streamChatCompletion: (request: CreateChatCompletionRequest, call: Call) =>
+      runStream(pipeline, call, 'chat', request, request.model),
+  };
+}

@@ -1,0 +1,14 @@
+// Text completions.
+import type { CreateCompletionRequest } from '../../gen/gateway/inference/v2/completions_pb.ts';
+import type { Call } from '../access/call.ts';
+import { type Pipeline, runStream, runWhole } from './pipeline/pipeline.ts';
+
+/** The methods of CompletionsService. */
+export function completionsService(pipeline: Pipeline) {
+  return {
+    createCompletion: (request: CreateCompletionRequest, call: Call) =>
+      runWhole(pipeline, call, 'completions', request, request.model),
+    streamCompletion: (request: CreateCompletionRequest, call: Call) =>
+      runStream(pipeline, call, 'completions', request, request.model),
+  };
+}

@@ -1,0 +1,12 @@
+// Embeddings.
+import type { CreateEmbeddingsRequest } from '../../gen/gateway/inference/v2/embeddings_pb.ts';
+import type { Call } from '../access/call.ts';
+import { type Pipeline, runWhole } from './pipeline/pipeline.ts';
+
+/** The methods of EmbeddingsService. */
+export function embeddingsService(pipeline: Pipeline) {
+  return {
+    createEmbeddings: (request: CreateEmbeddingsRequest, call: Call) =>
+      runWhole(pipeline, call, 'embeddings', request, request.model),
+  };
+}

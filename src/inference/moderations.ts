@@ -1,0 +1,17 @@
+// Moderations.
+import type { CreateModerationRequest } from '../../gen/gateway/inference/v2/moderations_pb.ts';
+import type { Call } from '../access/call.ts';
+import { type Pipeline, runWhole } from './pipeline/pipeline.ts';
+
+/** The specification's default, which its provider upgrades over time. */
+const DEFAULT_MODEL = 'text-moderation-latest';
+
+/** The methods of ModerationsService. */
+export function moderationsService(pipeline: Pipeline) {
+  return {
+    createModeration: (request: CreateModerationRequest, call: Call) => {
+      const model = request.model ?? DEFAULT_MODEL;
+      return runWhole(pipeline, call, 'moderations', { ...request, model }, model);
+    },
+  };
+}

@@ -1,0 +1,170 @@
+// Pass-through: the caller's request to the provider and the provider's answer back,
+// byte for byte, both ways as they come.
+import { create } from '@bufbuild/protobuf';
+import {
+  type ForwardRequest,
+  type ForwardResponse,
+  ForwardResponseSchema,
+  type Header,
+  HeaderSchema,
+  type RequestHead,
+} from '../../../gen/gateway/inference/v2/proxy_pb.ts';
+import type { Call } from '../../access/call.ts';
+import type { InboundHead, StreamedAnswer } from '../../lib/egress/outbound.ts';
+import { fail, type GatewayError, invalidField } from '../../lib/errors.ts';
+import { authHeaders } from '../../providers/auth/index.ts';
+import { locateRaw } from '../../providers/locate.ts';
+import type { Plan } from '../plan/plan.ts';
+import { staysHere } from '../plan/request-settings.ts';
+import { Attempt } from './attempt.ts';
+import { begin, dialectOf, type Pipeline } from './pipeline.ts';
+import { UsageTap } from './usage-tap.ts';
+
+/** Headers of one hop (RFC 9110, part 7.6.1): the answer's next hop writes its own. */
+const HOP_BY_HOP = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'transfer-encoding',
+  'upgrade',
+  'te',
+  'trailer',
+]);
+
+/** Forwards one request. Resolves when the provider's head is at hand. */
+export async function forward(
+  pipeline: Pipeline,
+  call: Call,
+  messages: AsyncIterable<ForwardRequest>,
+): Promise<AsyncIterable<ForwardResponse>> {
+  const input = messages[Symbol.asyncIterator]();
+  const head = await readHead(input);
+  const plan = begin(pipeline, call);
+  const { target } = plan;
+  const { origin, path } = locateRaw(target, head.path);
+  const body = await readBody(input);
+  const attempt = new Attempt(call, target, origin, '');
+  const state: BodyState = { error: undefined };
+  try {
+    const answer = await pipeline.dialer.stream({
+      origin,
+      path,
+      method: head.method,
+      headers: requestHeaders(head, plan, call, body !== undefined),
+      body: body && remember(body, state),
+      signal: call.signal,
+    });
+    call.trail.status = answer.status;
+    const tap = new UsageTap(dialectOf(pipeline, target), answer);
+    call.trail.streamed = tap.streams;
+    return answerMessages(answer, attempt, tap);
+  } catch (thrown) {
+    // What the caller's own body did wrong is not the provider's failure.
+    throw state.error ? attempt.fail(state.error) : attempt.fail(thrown);
+  }
+}
+
+async function readHead(input: AsyncIterator<ForwardRequest>): Promise<RequestHead> {
+  const first = await input.next();
+  if (first.done || first.value.kind.case !== 'head') throw invalidField('head', 'must be the first message');
+  return first.value.kind.value;
+}
+
+/** The pieces of the body; undefined when there is none. */
+async function readBody(
+  input: AsyncIterator<ForwardRequest>,
+): Promise<AsyncIterable<Uint8Array> | undefined> {
+  const first = await input.next();
+  if (first.done) return undefined;
+  return (async function* () {
+    try {
+      for (let next: IteratorResult<ForwardRequest> = first; !next.done; next = await input.next()) {
+        const { kind } = next.value;
+        if (kind.case !== 'chunk') throw invalidField('chunk', 'only pieces of the body may follow the head');
+        if (kind.value.length > 0) yield kind.value;
+      }
+    } finally {
+      await input.return?.();
+    }
+  })();
+}
+
+interface BodyState {
+  error: GatewayError | undefined;
+}
+
+async function* remember(body: AsyncIterable<Uint8Array>, state: BodyState): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } catch (thrown) {
+    state.error = thrown as GatewayError;
+    throw thrown;
+  }
+}
+
+/** The caller's headers without the hop's, the gateway's and its credentials, and with the provider's credential. */
+function requestHeaders(head: RequestHead, plan: Plan, call: Call, hasBody: boolean): readonly string[] {
+  const auth = authHeaders(plan.target);
+  const ours = new Set(auth.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase()));
+  if (plan.target.apiKey !== undefined) ours.add('authorization').add('x-api-key');
+  const connection = connectionNames(head.headers);
+  const key = call.presentedKey;
+  const pairs: string[] = [];
+  for (const { name, value } of head.headers) {
+    const lower = name.toLowerCase();
+    const isBodys = lower === 'content-type' || (lower === 'content-length' && hasBody);
+    if (!isBodys && (staysHere(lower) || connection.has(lower))) continue;
+    if (ours.has(lower) || call.headers.names.owns(lower)) continue;
+    if (key !== undefined && value.includes(key)) continue;
+    pairs.push(name, value);
+  }
+  return [...pairs, ...auth];
+}
+
+function connectionNames(headers: readonly Header[]): ReadonlySet<string> {
+  const named = headers.filter((header) => header.name.toLowerCase() === 'connection');
+  return new Set(named.flatMap((header) => header.value.split(',').map((name) => name.trim().toLowerCase())));
+}
+
+async function* answerMessages(
+  answer: StreamedAnswer,
+  attempt: Attempt,
+  tap: UsageTap,
+): AsyncGenerator<ForwardResponse> {
+  let whole = false;
+  try {
+    yield create(ForwardResponseSchema, {
+      kind: { case: 'head', value: { status: answer.status, headers: answerHeaders(answer) } },
+    });
+    for await (const chunk of answer.body) {
+      if (tap.streams) attempt.firstToken();
+      tap.push(chunk);
+      yield create(ForwardResponseSchema, { kind: { case: 'chunk', value: chunk } });
+    }
+    whole = true;
+    const { usage, model } = tap.end();
+    attempt.end({
+      status: answer.status,
+      outcome: answer.status < 400 ? 'success' : 'error',
+      usage,
+      responseModel: model,
+    });
+  } catch (thrown) {
+    throw attempt.fail(thrown);
+  } finally {
+    if (!whole) {
+      await answer.body[Symbol.asyncIterator]().return?.();
+      attempt.fail(fail('client_closed', 'the client has left'));
+    }
+  }
+}
+
+function answerHeaders(answer: InboundHead): Header[] {
+  const raw = answer.rawHeaders;
+  const headers: Header[] = [];
+  for (let i = 0; i + 1 < raw.length; i += 2) {
+    const name = raw[i]!;
+    if (!HOP_BY_HOP.has(name.toLowerCase())) headers.push(create(HeaderSchema, { name, value: raw[i + 1]! }));
+  }
+  return headers;
+}

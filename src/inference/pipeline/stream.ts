@@ -1,0 +1,182 @@
+// A call whose answer comes in pieces: plan -> attempt -> first piece -> the rest.
+import type { Call } from '../../access/call.ts';
+import type { StreamedAnswer } from '../../lib/egress/outbound.ts';
+import { fail, type GatewayError } from '../../lib/errors.ts';
+import { SseParser } from '../../lib/sse.ts';
+import type {
+  Dialect,
+  OperationName,
+  StreamingOperation,
+  StreamTranslator,
+  Target,
+  TranslationContext,
+} from '../../providers/dialect.ts';
+import type { Plan } from '../plan/plan.ts';
+import { Attempt } from './attempt.ts';
+import type { Pipeline } from './pipeline.ts';
+import { readBounded } from './read-bounded.ts';
+import { outboundRequest, upstreamError } from './upstream.ts';
+import { isEncoded, MAX_ANSWER_BYTES } from './whole.ts';
+
+const MAX_ERROR_BYTES = 1024 * 1024;
+/** How long the upstream may take to close after it said that it is done, before its socket is closed. */
+const DRAIN_MS = 1000;
+
+/** Resolves when the answer's first piece is at hand, so that an early error keeps its status. */
+export async function callStream<Request, Answer, Chunk>(
+  { dialer, now }: Pipeline,
+  call: Call,
+  plan: Plan,
+  dialect: Dialect,
+  name: OperationName,
+  operation: StreamingOperation<Request, Answer, Chunk>,
+  request: Request,
+  model: string,
+): Promise<AsyncIterable<Chunk>> {
+  const { target } = plan;
+  const context: TranslationContext = { target, now };
+  const outbound = outboundRequest(call, plan, dialect, name, operation.streamRequest(request, context));
+  const attempt = new Attempt(call, target, outbound.origin, model);
+  call.trail.streamed = true;
+  try {
+    const answer = await dialer.stream(outbound);
+    await refuseErrors(answer, target, dialect);
+    if (/^application\/json\b/i.test(answer.header('content-type') ?? '')) {
+      return await wholeAnswer(answer, attempt, operation, request, context);
+    }
+    const pieces = new Pieces(answer, operation.stream(request, context), attempt);
+    await pieces.fill();
+    return pieces;
+  } catch (thrown) {
+    throw attempt.fail(thrown);
+  }
+}
+
+async function refuseErrors(answer: StreamedAnswer, target: Target, dialect: Dialect): Promise<void> {
+  if (answer.status < 200 || answer.status > 299) {
+    throw upstreamError(target, dialect, answer, await readBounded(answer.body, MAX_ERROR_BYTES));
+  }
+  if (isEncoded(answer.header('content-encoding'))) {
+    await answer.body[Symbol.asyncIterator]().return?.();
+    throw fail('upstream_garbage', `${target.provider.id} answered in an encoding that was not asked for`);
+  }
+}
+
+/** Some providers answer a streamed request whole: the caller still gets a stream. */
+async function wholeAnswer<Request, Answer, Chunk>(
+  answer: StreamedAnswer,
+  attempt: Attempt,
+  operation: StreamingOperation<Request, Answer, Chunk>,
+  request: Request,
+  context: TranslationContext,
+): Promise<AsyncIterable<Chunk>> {
+  const body = await readBounded(answer.body, MAX_ANSWER_BYTES);
+  const { answer: message, usage, model } = operation.response(body, request, context);
+  attempt.firstToken();
+  attempt.end({ status: answer.status, outcome: 'success', usage, responseModel: model });
+  const chunks = operation.wholeAsChunks(message, request);
+  return (async function* () {
+    yield* chunks;
+  })();
+}
+
+/** The translated pieces of one answer. Owns the upstream's body: ends it when the reader leaves. */
+class Pieces<Chunk> implements AsyncIterable<Chunk>, AsyncIterator<Chunk> {
+  readonly #status: number;
+  readonly #body: AsyncIterator<Uint8Array>;
+  readonly #parser = new SseParser();
+  readonly #translator: StreamTranslator<Chunk>;
+  readonly #attempt: Attempt;
+  #ready: Chunk[] = [];
+  #at = 0;
+  #over = false;
+  #error: GatewayError | undefined;
+
+  constructor(answer: StreamedAnswer, translator: StreamTranslator<Chunk>, attempt: Attempt) {
+    this.#status = answer.status;
+    this.#body = answer.body[Symbol.asyncIterator]();
+    this.#translator = translator;
+    this.#attempt = attempt;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<Chunk, undefined>> {
+    if (this.#at === this.#ready.length) {
+      if (this.#error) throw this.#error;
+      if (this.#over) return { done: true, value: undefined };
+      await this.fill();
+      return this.next();
+    }
+    return { done: false, value: this.#ready[this.#at++]! };
+  }
+
+  async return(): Promise<IteratorResult<Chunk, undefined>> {
+    if (!this.#over) {
+      this.#over = true;
+      this.#attempt.fail(
+        fail('client_closed', 'the client has left'),
+        this.#translator.usage(),
+        this.#translator.model(),
+      );
+      await this.#body.return?.();
+    }
+    return { done: true, value: undefined };
+  }
+
+  /**
+   * Reads until at least one piece is at hand or the answer is over. An error behind
+   * pieces that are at hand is kept until those are read.
+   * @throws GatewayError when nothing came before it.
+   */
+  async fill(): Promise<void> {
+    this.#ready = [];
+    this.#at = 0;
+    try {
+      while (this.#ready.length === 0 && !this.#over) await this.#read();
+    } catch (thrown) {
+      this.#over = true;
+      this.#error = this.#attempt.fail(thrown, this.#translator.usage(), this.#translator.model());
+      void this.#body.return?.();
+      if (this.#ready.length === 0) throw this.#error;
+    }
+  }
+
+  async #read(): Promise<void> {
+    const { done, value } = await this.#body.next();
+    const events = done ? this.#parser.end() : this.#parser.push(value);
+    for (const event of events) {
+      this.#take(this.#translator.push(event));
+      if (this.#translator.done) break;
+    }
+    if (done) this.#take(this.#translator.end());
+    if (!done && !this.#translator.done) return;
+    this.#over = true;
+    this.#attempt.end({
+      status: this.#status,
+      outcome: 'success',
+      usage: this.#translator.usage(),
+      responseModel: this.#translator.model(),
+    });
+    if (!done) drain(this.#body);
+  }
+
+  #take(chunks: readonly Chunk[]): void {
+    if (chunks.length === 0) return;
+    this.#attempt.firstToken();
+    for (const chunk of chunks) this.#ready.push(chunk);
+  }
+}
+
+/** Reads what is left so that the connection can be used again; gives up after a while. */
+function drain(body: AsyncIterator<Uint8Array>): void {
+  const timer = setTimeout(() => void body.return?.(), DRAIN_MS);
+  const read = async (): Promise<void> => {
+    while (!(await body.next()).done);
+  };
+  read()
+    .catch(() => {})
+    .finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,87 @@
+// Requests to providers and what their answers mean before they are translated.
+import type { Call } from '../../access/call.ts';
+import type { InboundHead, OutboundRequest } from '../../lib/egress/outbound.ts';
+import { fail, type GatewayError } from '../../lib/errors.ts';
+import { authHeaders } from '../../providers/auth/index.ts';
+import type { Dialect, OperationName, Outbound, Target } from '../../providers/dialect.ts';
+import { locate } from '../../providers/locate.ts';
+import type { Plan } from '../plan/plan.ts';
+
+const USER_AGENT = 'sluice';
+
+/** The located and signed request of an operation. */
+export function outboundRequest(
+  call: Call,
+  plan: Plan,
+  dialect: Dialect,
+  operation: OperationName,
+  outbound: Outbound,
+): OutboundRequest {
+  const { target } = plan;
+  const { origin, path } = locate(target, operation, outbound);
+  return {
+    origin,
+    path,
+    method: outbound.method,
+    headers: withoutRepeats([
+      ...plan.forwarded,
+      ...authHeaders(target),
+      ...dialect.headers(target),
+      ...outbound.headers,
+      'accept-encoding',
+      'identity',
+      'user-agent',
+      USER_AGENT,
+    ]),
+    body: outbound.body,
+    signal: call.signal,
+  };
+}
+
+/** The provider's error answer as ours: its status and retry-after kept, its words wrapped and the provider named. */
+export function upstreamError(
+  target: Target,
+  dialect: Dialect,
+  head: InboundHead,
+  body: Uint8Array,
+): GatewayError {
+  const { provider } = target;
+  if (head.status < 400 || head.status > 599) {
+    return fail('upstream_garbage', `${provider.id} answered with status ${head.status}`, {
+      provider: provider.id,
+    });
+  }
+  const said = dialect.error(head.status, body);
+  const retryAfterMs = retryAfter(head, Date.now());
+  return fail('upstream_status', `${provider.id} error: ${said.message}`, {
+    status: head.status,
+    provider: provider.id,
+    ...(said.type === undefined ? {} : { type: said.type }),
+    ...(said.code === undefined ? {} : { code: said.code }),
+    ...(said.param === undefined ? {} : { param: said.param }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  });
+}
+
+/** retry-after-ms, or retry-after in seconds or as an HTTP date (RFC 9110, part 10.2.3); at most a day. */
+function retryAfter(head: InboundHead, now: number): number | undefined {
+  const ms = head.header('retry-after-ms');
+  if (ms !== undefined && /^\d{1,9}(\.\d+)?$/.test(ms)) return bounded(Number(ms));
+  const text = head.header('retry-after');
+  if (text === undefined) return undefined;
+  if (/^\d{1,7}(\.\d+)?$/.test(text)) return bounded(Number(text) * 1000);
+  const date = Date.parse(text);
+  return Number.isNaN(date) ? undefined : bounded(Math.max(0, date - now));
+}
+
+function bounded(ms: number): number {
+  return Math.min(ms, 86_400_000);
+}
+
+/** Flat pairs in which a later header replaces an earlier one of the same name: a caller's header never beats ours. */
+function withoutRepeats(pairs: readonly string[]): readonly string[] {
+  const byName = new Map<string, [string, string]>();
+  for (let i = 0; i + 1 < pairs.length; i += 2)
+    byName.set(pairs[i]!.toLowerCase(), [pairs[i]!, pairs[i + 1]!]);
+  return [...byName.values()].flat();
+}

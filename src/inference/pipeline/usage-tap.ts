@@ -1,0 +1,86 @@
+// Listens to a pass-through answer for the provider's report of usage, without
+// touching a byte of it and without ever failing the call.
+import type { Usage } from '../../../gen/gateway/inference/v2/common_pb.ts';
+import type { InboundHead } from '../../lib/egress/outbound.ts';
+import { SseParser } from '../../lib/sse.ts';
+import type { Dialect } from '../../providers/dialect.ts';
+import { isEncoded } from './whole.ts';
+
+/** Whole answers longer than this are not read for usage. */
+const MAX_WHOLE_BYTES = 1024 * 1024;
+
+/** What was heard. */
+export interface Heard {
+  readonly usage: Usage | undefined;
+  readonly model: string | undefined;
+}
+
+/** Reads along with one answer. */
+export class UsageTap {
+  /** Whether the answer is a stream of events. */
+  readonly streams: boolean;
+  readonly #tap: ReturnType<Dialect['tapUsage']>;
+  #mode: 'events' | 'whole' | 'deaf';
+  readonly #parser = new SseParser();
+  #chunks: Uint8Array[] = [];
+  #size = 0;
+  #model: string | undefined;
+
+  constructor(dialect: Dialect, answer: InboundHead) {
+    const type = answer.header('content-type') ?? '';
+    this.#tap = dialect.tapUsage();
+    this.streams = /^text\/event-stream\b/i.test(type);
+    const plain = !isEncoded(answer.header('content-encoding'));
+    this.#mode = !plain
+      ? 'deaf'
+      : this.streams
+        ? 'events'
+        : /^application\/json\b/i.test(type)
+          ? 'whole'
+          : 'deaf';
+  }
+
+  push(chunk: Uint8Array): void {
+    if (this.#mode === 'events') this.#events(() => this.#parser.push(chunk));
+    if (this.#mode !== 'whole') return;
+    this.#size += chunk.length;
+    if (this.#size > MAX_WHOLE_BYTES) this.#deafen();
+    else this.#chunks.push(chunk);
+  }
+
+  end(): Heard {
+    if (this.#mode === 'events') this.#events(() => this.#parser.end());
+    if (this.#mode === 'whole') this.#hear(Buffer.concat(this.#chunks).toString('utf8'));
+    return { usage: this.#tap.usage(), model: this.#model };
+  }
+
+  #events(read: () => readonly { readonly data: string }[]): void {
+    try {
+      for (const { data } of read()) this.#hear(data);
+    } catch {
+      // An event over the parser's bound: nothing more is heard.
+      this.#deafen();
+    }
+  }
+
+  #hear(text: string): void {
+    if (!text.includes('"usage') && this.#model !== undefined) return;
+    try {
+      const json: unknown = JSON.parse(text);
+      this.#tap.push(json);
+      this.#model ??= modelOf(json);
+    } catch {
+      // Not JSON, so it reports nothing.
+    }
+  }
+
+  #deafen(): void {
+    this.#mode = 'deaf';
+    this.#chunks = [];
+  }
+}
+
+function modelOf(json: unknown): string | undefined {
+  const model = typeof json === 'object' && json !== null ? (json as { model?: unknown }).model : undefined;
+  return typeof model === 'string' ? model : undefined;
+}

@@ -1,0 +1,49 @@
+// A call whose answer comes whole: plan -> attempt -> translate.
+import type { Call } from '../../access/call.ts';
+import { fail } from '../../lib/errors.ts';
+import type { Dialect, Operation, OperationName } from '../../providers/dialect.ts';
+import type { Plan } from '../plan/plan.ts';
+import { Attempt } from './attempt.ts';
+import type { Pipeline } from './pipeline.ts';
+import { outboundRequest, upstreamError } from './upstream.ts';
+
+/** Longest whole answer that is read, in bytes. */
+export const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+
+/** Sends the request to the plan's target and reads its answer. */
+export async function callWhole<Request, Answer>(
+  { dialer, now }: Pipeline,
+  call: Call,
+  plan: Plan,
+  dialect: Dialect,
+  name: OperationName,
+  operation: Operation<Request, Answer>,
+  request: Request,
+  model: string,
+): Promise<Answer> {
+  const { target } = plan;
+  const context = { target, now };
+  const outbound = outboundRequest(call, plan, dialect, name, operation.request(request, context));
+  const attempt = new Attempt(call, target, outbound.origin, model);
+  try {
+    const answer = await dialer.whole(outbound, MAX_ANSWER_BYTES);
+    if (answer.status < 200 || answer.status > 299) throw upstreamError(target, dialect, answer, answer.body);
+    if (isEncoded(answer.header('content-encoding'))) {
+      throw fail('upstream_garbage', `${target.provider.id} answered in an encoding that was not asked for`);
+    }
+    const {
+      answer: message,
+      usage,
+      model: responseModel,
+    } = operation.response(answer.body, request, context);
+    attempt.end({ status: answer.status, outcome: 'success', usage, responseModel });
+    return message;
+  } catch (thrown) {
+    throw attempt.fail(thrown);
+  }
+}
+
+/** Whether a body is compressed although `identity` was asked for. */
+export function isEncoded(contentEncoding: string | undefined): boolean {
+  return contentEncoding !== undefined && contentEncoding !== '' && contentEncoding !== 'identity';
+}

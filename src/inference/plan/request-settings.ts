@@ -1,0 +1,140 @@
+// What the caller asks of the gateway itself, read from its headers: the call's
+// time, metadata, and which headers go on to the provider.
+import { fail, type GatewayError, invalidHeader } from '../../lib/errors.ts';
+import type { GatewayHeaders } from '../../lib/gateway-headers.ts';
+
+/** Bounds of the metadata header. */
+export const METADATA_LIMITS = { members: 64, nameLength: 128, valueLength: 2048 } as const;
+/** Longest time that a caller may ask for: a day, in milliseconds. */
+export const MAX_TIMEOUT_MS = 86_400_000;
+
+/** Hop-by-hop headers (RFC 9110, part 7.6.1) and those that the gateway writes itself. */
+const NEVER_FORWARDED = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'host',
+  'content-length',
+  'content-type',
+  'expect',
+  'cookie',
+  'metadata-flavor',
+  'x-aws-ec2-metadata-token',
+  'x-google-metadata-request',
+]);
+const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}$/;
+
+/** Whether a header belongs to one hop, or is the gateway's to write. */
+export function staysHere(lowerName: string): boolean {
+  return NEVER_FORWARDED.has(lowerName);
+}
+
+/** x-gateway-request-timeout in milliseconds; undefined when absent. @throws GatewayError invalid_header. */
+export function readTimeout(headers: GatewayHeaders): number | undefined {
+  const text = headers.get('request-timeout');
+  if (text === undefined) return undefined;
+  const ms = /^\d{1,9}$/.test(text) ? Number(text) : 0;
+  if (ms < 1 || ms > MAX_TIMEOUT_MS) {
+    throw invalidHeader(
+      canonical(headers, 'request-timeout'),
+      `must be a whole number of milliseconds, 1 to ${MAX_TIMEOUT_MS}`,
+    );
+  }
+  return ms;
+}
+
+/** The error of a call whose time is up. */
+export function timedOut(ms: number): GatewayError {
+  return fail('request_timeout', `the request exceeded its timeout of ${ms} ms`);
+}
+
+/** x-gateway-metadata: a JSON object; values that are no strings are kept as their JSON text. @throws GatewayError invalid_header. */
+export function readMetadata(headers: GatewayHeaders): Readonly<Record<string, string>> {
+  const text = headers.get('metadata');
+  if (text === undefined || text === '') return {};
+  const name = canonical(headers, 'metadata');
+  const json = parseHeaderJson(name, text);
+  if (typeof json !== 'object' || json === null || Array.isArray(json))
+    throw invalidHeader(name, 'must be a JSON object');
+  const members = Object.entries(json);
+  const { members: most, nameLength, valueLength } = METADATA_LIMITS;
+  if (members.length > most) throw invalidHeader(name, `must have at most ${most} members`);
+  return Object.fromEntries(
+    members.map(([key, value]): [string, string] => {
+      const kept = typeof value === 'string' ? value : JSON.stringify(value);
+      if (key.length === 0 || key.length > nameLength) {
+        throw invalidHeader(name, `member names must have 1 to ${nameLength} characters`);
+      }
+      if (kept.length > valueLength)
+        throw invalidHeader(name, `${key}: must have at most ${valueLength} characters`);
+      return [key, kept];
+    }),
+  );
+}
+
+/**
+ * Headers of the request that go on to the provider, by exact name: a comma list or a
+ * JSON array. @throws GatewayError invalid_header for a name that is none, is the
+ * gateway's own, or belongs to one hop.
+ */
+export function readForwardNames(headers: GatewayHeaders): readonly string[] {
+  const text = headers.get('forward-headers');
+  if (text === undefined || text.trim() === '') return [];
+  const name = canonical(headers, 'forward-headers');
+  const json: unknown = text.trim().startsWith('[') ? parseHeaderJson(name, text) : text.split(',');
+  if (!Array.isArray(json) || !json.every((item): item is string => typeof item === 'string')) {
+    throw invalidHeader(name, 'must be header names, separated by commas or as a JSON array of strings');
+  }
+  return checkForwardNames(json, headers, name);
+}
+
+/** The names without blanks, checked. @throws GatewayError invalid_header naming `where`. */
+export function checkForwardNames(
+  list: readonly string[],
+  headers: GatewayHeaders,
+  where: string,
+): readonly string[] {
+  const names = list.map((item) => item.trim()).filter((item) => item !== '');
+  if (names.length > 64) throw invalidHeader(where, 'must name at most 64 headers');
+  for (const item of names) {
+    const lower = item.toLowerCase();
+    if (!HEADER_NAME.test(item)) throw invalidHeader(where, 'must hold header names only');
+    if (headers.names.owns(lower))
+      throw invalidHeader(where, `must not contain ${item}: the gateway's own headers stay here`);
+    if (staysHere(lower)) throw invalidHeader(where, `must not contain ${item}`);
+  }
+  return names;
+}
+
+/** Flat pairs of the named headers that the request has; those that carry the caller's gateway key are left out. */
+export function forwardedHeaders(
+  names: readonly string[],
+  headers: GatewayHeaders,
+  presentedKey: string | undefined,
+): string[] {
+  return names.flatMap((name) => {
+    const value = headers.plain(name.toLowerCase());
+    if (value === undefined || (presentedKey !== undefined && value.includes(presentedKey))) return [];
+    return [name, value];
+  });
+}
+
+/** A header's JSON. Node gives header bytes as latin-1; JSON is UTF-8. */
+export function parseHeaderJson(name: string, text: string): unknown {
+  try {
+    return JSON.parse(/[\x80-\xff]/.test(text) ? Buffer.from(text, 'latin1').toString('utf8') : text);
+  } catch {
+    throw invalidHeader(name, 'must be valid JSON');
+  }
+}
+
+/** The header's name as errors show it. */
+export function canonical(headers: GatewayHeaders, name: string): string {
+  return `${headers.names.canonical}${name}`;
+}

@@ -1,0 +1,230 @@
+// The request log's writing side: entries are taken on the hot path by a push, and stored in batches behind it.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fail, GatewayError } from '../lib/errors.ts';
+import type { RequestLogStore, RequestRecord } from '../store/request-log.ts';
+
+/** Entries that were lost, and why. */
+export interface LogDrop {
+  readonly count: number;
+  /** `overflow`: the store was away for too long. `refused`: it will never take them. `closed`: it was away at the end. */
+  readonly reason: 'overflow' | 'refused' | 'closed';
+  readonly cause?: unknown;
+}
+
+export interface RequestLogOptions {
+  readonly store: RequestLogStore;
+  /** Milliseconds. */
+  readonly flushEveryMs?: number;
+  /** Entries of one append. */
+  readonly maxBatch?: number;
+  /** Entries that wait at the most; beyond it the oldest go. */
+  readonly maxBuffered?: number;
+  /** Told of every loss, once per flush at the most; never silent, so it is no option to leave out. */
+  readonly onDrop: (drop: LogDrop) => void;
+  /** How long `flush` and `close` wait for the store, in milliseconds. */
+  readonly flushDeadlineMs?: number;
+}
+
+/** Counts since the start: recorded = stored + buffered + failed. */
+export interface RequestLogStats {
+  readonly recorded: number;
+  readonly stored: number;
+  /** Waiting or on the way. */
+  readonly buffered: number;
+  /** Lost, and reported by `onDrop`. */
+  readonly failed: number;
+}
+
+export interface RequestLog {
+  /** Takes an entry. Never throws, never waits. */
+  record(entry: RequestRecord): void;
+  /**
+   * Resolves when every entry recorded so far is durable, or was reported lost; rejects with
+   * `store_unavailable` when that takes longer than the deadline (the entries stay buffered).
+   */
+  flush(): Promise<void>;
+  stats(): RequestLogStats;
+  /** Stores what is buffered, within the deadline; reports what then is left as lost. */
+  close(): Promise<void>;
+}
+
+const RETRY_FIRST_MS = 50;
+const RETRY_LAST_MS = 2000;
+
+/**
+ * Starts a log over a store. A failing store is asked again after a jittered, doubling pause, in order; an
+ * entry that it refuses for another reason than being unavailable is found by halving its batch, and dropped.
+ */
+export function createRequestLog(options: RequestLogOptions): RequestLog {
+  const { store, onDrop } = options;
+  const { flushEveryMs = 50, maxBatch = 1000, maxBuffered = 100_000, flushDeadlineMs = 10_000 } = options;
+  let waiting: RequestRecord[] = [];
+  /** Entries before it are gone; moving them at each overflow would cost their number each time. */
+  let head = 0;
+  let onTheWay = 0;
+  let recorded = 0;
+  let stored = 0;
+  let failed = 0;
+  let overflown = 0;
+  let closed = false;
+  let pumping: Promise<void> | undefined;
+  const stopped = new AbortController();
+
+  function record(entry: RequestRecord): void {
+    recorded++;
+    waiting.push(entry);
+    if (waiting.length - head + onTheWay > maxBuffered) overflow();
+  }
+
+  function overflow(): void {
+    if (head < waiting.length) {
+      head++;
+      overflown++;
+      failed++;
+    }
+    if (head > maxBatch && head * 2 > waiting.length) compact();
+  }
+
+  function compact(): void {
+    waiting = waiting.slice(head);
+    head = 0;
+  }
+
+  function takeBatch(): RequestRecord[] {
+    const batch = waiting.slice(head, head + maxBatch);
+    head += batch.length;
+    if (head === waiting.length) {
+      waiting = [];
+      head = 0;
+    } else if (head > maxBatch * 16) {
+      compact();
+    }
+    onTheWay = batch.length;
+    return batch;
+  }
+
+  function drop(count: number, reason: LogDrop['reason'], cause?: unknown): void {
+    try {
+      onDrop({ count, reason, ...(cause === undefined ? {} : { cause }) });
+    } catch {
+      // The log never fails its caller, and there is nobody left to tell.
+    }
+  }
+
+  function reportOverflow(): void {
+    if (overflown === 0) return;
+    const count = overflown;
+    overflown = 0;
+    drop(count, 'overflow');
+  }
+
+  function pump(): Promise<void> {
+    pumping ??= drain().finally(() => {
+      pumping = undefined;
+    });
+    return pumping;
+  }
+
+  async function drain(): Promise<void> {
+    while (head < waiting.length && !stopped.signal.aborted) await append(takeBatch());
+  }
+
+  /** Stores a batch, however long it takes; halves it when the store refuses it. */
+  async function append(batch: readonly RequestRecord[]): Promise<void> {
+    let pauseMs = RETRY_FIRST_MS;
+    while (!stopped.signal.aborted) {
+      try {
+        await store.append(batch);
+        // After close they are in the books as lost.
+        if (stopped.signal.aborted) return;
+        stored += batch.length;
+        onTheWay -= batch.length;
+        return;
+      } catch (error) {
+        if (!isPassing(error)) {
+          await refused(batch, error);
+          return;
+        }
+        // Between half the pause and all of it, so that many processes do not come back as one.
+        await pause(pauseMs * (0.5 + Math.random() / 2));
+        pauseMs = Math.min(pauseMs * 2, RETRY_LAST_MS);
+      }
+    }
+  }
+
+  async function refused(batch: readonly RequestRecord[], cause: unknown): Promise<void> {
+    if (batch.length > 1) {
+      const half = batch.length >> 1;
+      await append(batch.slice(0, half));
+      await append(batch.slice(half));
+      return;
+    }
+    onTheWay -= batch.length;
+    failed += batch.length;
+    drop(batch.length, 'refused', cause);
+  }
+
+  async function pause(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: stopped.signal }).catch(() => undefined);
+  }
+
+  async function flush(): Promise<void> {
+    const target = recorded;
+    const deadline = performance.now() + flushDeadlineMs;
+    while (stored + failed < target) {
+      const left = deadline - performance.now();
+      if (left <= 0) throw fail('store_unavailable', 'the request log could not be stored in time');
+      await settled(pump(), left);
+    }
+    reportOverflow();
+  }
+
+  const timer = setInterval(() => {
+    if (head < waiting.length) void pump();
+    reportOverflow();
+  }, flushEveryMs);
+  timer.unref();
+
+  return {
+    record: (entry) => {
+      if (closed) {
+        recorded++;
+        failed++;
+        drop(1, 'closed');
+        return;
+      }
+      record(entry);
+    },
+    flush,
+    stats: () => ({ recorded, stored, buffered: recorded - stored - failed, failed }),
+    close: async () => {
+      if (closed) return;
+      const cause = await flush().catch((error: unknown) => error);
+      closed = true;
+      clearInterval(timer);
+      stopped.abort();
+      reportOverflow();
+      const left = recorded - stored - failed;
+      if (left > 0) {
+        waiting = [];
+        head = 0;
+        failed += left;
+        drop(left, 'closed', cause);
+      }
+    },
+  };
+}
+
+/** Whether asking again may help: whatever is not a refusal with a reason of its own. */
+function isPassing(error: unknown): boolean {
+  // What JSON cannot say is a TypeError (a cycle, a BigInt) or a RangeError (too deep, too long).
+  if (error instanceof TypeError || error instanceof RangeError) return false;
+  return !(error instanceof GatewayError) || error.reason === 'store_unavailable';
+}
+
+/** Resolves when the promise settles or the time is over. */
+async function settled(promise: Promise<void>, ms: number): Promise<void> {
+  const over = new AbortController();
+  await Promise.race([promise, sleep(ms, undefined, { signal: over.signal }).catch(() => undefined)]);
+  over.abort();
+}

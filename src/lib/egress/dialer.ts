@@ -1,0 +1,66 @@
+// The only way out of this process: every call goes through the firewall's rules and one pool of connections.
+import { lookup as systemLookup } from 'node:dns';
+import { fail } from '../errors.ts';
+import type { AllowList } from './allow-list.ts';
+import { trust } from './authorities.ts';
+import type { ConnectSettings, Lookup } from './connector.ts';
+import { parseNoProxy } from './no-proxy.ts';
+import type { Dialer, OutboundRequest, StreamedAnswer, WholeAnswer } from './outbound.ts';
+import { createProxy } from './proxy.ts';
+import { type Route, Routes } from './route.ts';
+import { StreamedExchange } from './streamed.ts';
+import { judgeUrl } from './url-rules.ts';
+import { WholeExchange } from './whole.ts';
+
+/** What a dialer is made from. */
+export interface DialerOptions {
+  /** Private hosts and addresses that may be called; from `parseAllowList`. */
+  readonly allow: AllowList;
+  /** URL of the company proxy for all targets; it then resolves the names, while literals, names and ports are judged here. */
+  readonly httpsProxy?: string;
+  /** Targets that go directly, under all rules; see `parseNoProxy`. */
+  readonly noProxy?: string;
+  /** Certificate authorities in PEM, beside the default roots; for targets and for an https proxy. */
+  readonly extraCa?: string;
+  /** Longest wait for a connection in milliseconds; default 10,000. */
+  readonly connectTimeoutMs?: number;
+  /** Resolves names; default the system's resolver. */
+  readonly lookup?: Lookup;
+}
+
+/**
+ * Makes the dialer.
+ * @throws Error when the proxy's URL or the certificates cannot be read
+ */
+export function createDialer(options: DialerOptions): Dialer {
+  const settings: ConnectSettings = {
+    connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
+    secureContext: trust(options.extraCa),
+    lookup: options.lookup ?? systemLookup,
+  };
+  const proxy = options.httpsProxy ? createProxy(options.httpsProxy, settings) : undefined;
+  const routes = new Routes(settings, options.allow, proxy, parseNoProxy(options.noProxy ?? ''));
+  return {
+    whole(request, maxBytes) {
+      return new Promise<WholeAnswer>((resolve, reject) => {
+        new WholeExchange(routeOf(routes, request), request, maxBytes, resolve, reject).start();
+      });
+    },
+    stream(request) {
+      return new Promise<StreamedAnswer>((resolve, reject) => {
+        new StreamedExchange(routeOf(routes, request), request, resolve, reject).start();
+      });
+    },
+    check(url, param) {
+      judgeUrl(url, param, options.allow, true);
+    },
+    close: () => routes.close(),
+  };
+}
+
+/** Undici also takes an absolute URL as a path, which would ask the target to call another one. */
+function routeOf(routes: Routes, request: OutboundRequest): Route {
+  if (request.path.charCodeAt(0) !== 47)
+    throw fail('validation_failed', 'a path begins with a slash', { param: 'path' });
+  return routes.to(request.origin);
+}

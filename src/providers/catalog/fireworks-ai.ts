@@ -1,0 +1,12 @@
+// Fireworks API reference: usage comes with the last chunk, unasked.
+import type { ProviderEntry } from '../dialect.ts';
+
+export const fireworksAi: ProviderEntry = {
+  id: 'fireworks-ai',
+  name: 'Fireworks AI',
+  dialect: 'openai',
+  baseUrl: 'https://api.fireworks.ai/inference/v1',
+  auth: 'bearer',
+  streamUsage: 'unasked',
+  operations: ['chat', 'completions', 'embeddings', 'models', 'model'],
+};

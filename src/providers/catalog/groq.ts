@@ -1,0 +1,12 @@
+// Groq API reference, "OpenAI compatibility"; the last chunk repeats the usage as `x_groq.usage`.
+import type { ProviderEntry } from '../dialect.ts';
+
+export const groq: ProviderEntry = {
+  id: 'groq',
+  name: 'Groq',
+  dialect: 'openai',
+  baseUrl: 'https://api.groq.com/openai/v1',
+  auth: 'bearer',
+  streamUsage: 'stream_options',
+  operations: ['chat', 'models', 'model'],
+};

@@ -1,0 +1,14 @@
+// Mistral API reference. It refuses members that it does not know (422 extra_forbidden), among them
+// `stream_options.include_usage` and `max_completion_tokens`, and reports usage in the last chunk unasked.
+import type { ProviderEntry } from '../dialect.ts';
+
+export const mistralAi: ProviderEntry = {
+  id: 'mistral-ai',
+  name: 'Mistral AI',
+  dialect: 'openai',
+  baseUrl: 'https://api.mistral.ai/v1',
+  auth: 'bearer',
+  streamUsage: 'unasked',
+  operations: ['chat', 'embeddings', 'moderations', 'models', 'model'],
+  renames: { seed: 'random_seed', max_completion_tokens: 'max_tokens' },
+};

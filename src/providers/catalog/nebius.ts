@@ -1,0 +1,12 @@
+// Nebius AI Studio API reference.
+import type { ProviderEntry } from '../dialect.ts';
+
+export const nebius: ProviderEntry = {
+  id: 'nebius',
+  name: 'Nebius',
+  dialect: 'openai',
+  baseUrl: 'https://api.studio.nebius.ai/v1',
+  auth: 'bearer',
+  streamUsage: 'stream_options',
+  operations: ['chat', 'completions', 'embeddings', 'models', 'model'],
+};

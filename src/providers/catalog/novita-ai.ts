@@ -1,0 +1,12 @@
+// Novita API reference.
+import type { ProviderEntry } from '../dialect.ts';
+
+export const novitaAi: ProviderEntry = {
+  id: 'novita-ai',
+  name: 'Novita AI',
+  dialect: 'openai',
+  baseUrl: 'https://api.novita.ai/v3/openai',
+  auth: 'bearer',
+  streamUsage: 'stream_options',
+  operations: ['chat', 'completions', 'embeddings', 'models', 'model'],
+};

@@ -1,0 +1,14 @@
+// OpenRouter API reference: usage is always reported, `stream_options.include_usage` is deprecated
+// and has no effect.
+import type { ProviderEntry } from '../dialect.ts';
+
+export const openrouter: ProviderEntry = {
+  id: 'openrouter',
+  name: 'OpenRouter',
+  dialect: 'openai',
+  baseUrl: 'https://openrouter.ai/api',
+  pathPrefix: '/v1',
+  auth: 'bearer',
+  streamUsage: 'unasked',
+  operations: ['chat', 'completions', 'embeddings', 'models', 'model'],
+};

@@ -1,0 +1,13 @@
+// Perplexity API reference: usage comes with every chunk.
+import type { ProviderEntry } from '../dialect.ts';
+
+export const perplexityAi: ProviderEntry = {
+  id: 'perplexity-ai',
+  name: 'Perplexity',
+  dialect: 'openai',
+  baseUrl: 'https://api.perplexity.ai',
+  auth: 'bearer',
+  streamUsage: 'unasked',
+  operations: ['chat'],
+  renames: { max_completion_tokens: 'max_tokens' },
+};

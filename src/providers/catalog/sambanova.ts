@@ -1,0 +1,13 @@
+// SambaNova API reference.
+import type { ProviderEntry } from '../dialect.ts';
+
+export const sambanova: ProviderEntry = {
+  id: 'sambanova',
+  name: 'SambaNova',
+  dialect: 'openai',
+  baseUrl: 'https://api.sambanova.ai',
+  pathPrefix: '/v1',
+  auth: 'bearer',
+  streamUsage: 'stream_options',
+  operations: ['chat', 'completions', 'embeddings', 'models', 'model'],
+};

@@ -1,0 +1,14 @@
+// Together API reference, "OpenAI compatibility"; its list of models is a bare array.
+import type { ProviderEntry } from '../dialect.ts';
+
+export const togetherAi: ProviderEntry = {
+  id: 'together-ai',
+  name: 'Together AI',
+  dialect: 'openai',
+  baseUrl: 'https://api.together.xyz',
+  pathPrefix: '/v1',
+  auth: 'bearer',
+  streamUsage: 'stream_options',
+  operations: ['chat', 'completions', 'embeddings', 'models', 'model'],
+  renames: { max_completion_tokens: 'max_tokens' },
+};

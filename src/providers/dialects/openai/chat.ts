@@ -1,0 +1,41 @@
+// Chat completions (OpenAI API reference, "Chat"): POST /chat/completions.
+import {
+  type ChatCompletion,
+  type ChatCompletionChunk,
+  ChatCompletionChunkSchema,
+  ChatCompletionSchema,
+  type CreateChatCompletionRequest,
+  CreateChatCompletionRequestSchema,
+} from '../../../../gen/gateway/inference/v2/chat_pb.ts';
+import type { MessageJson, StreamingOperation } from '../../dialect.ts';
+import { chatAsChunks } from '../../whole-as-chunks.ts';
+import { encodeBody, streamedCall, wholeCall } from './request.ts';
+import { readWhole } from './response.ts';
+import { OpenAiStream } from './stream.ts';
+
+const PATH = '/chat/completions';
+
+/** The operation over the given JSON. */
+export function chat(
+  json: MessageJson,
+): StreamingOperation<CreateChatCompletionRequest, ChatCompletion, ChatCompletionChunk> {
+  return {
+    request: (request, { target }) =>
+      wholeCall(PATH, encodeBody(json, CreateChatCompletionRequestSchema, request, target.provider)),
+    response: (body, _request, context) => readWhole(json, ChatCompletionSchema, body, context),
+    streamRequest: (request, { target: { provider } }) =>
+      streamedCall(
+        PATH,
+        encodeBody(json, CreateChatCompletionRequestSchema, request, provider),
+        provider.streamUsage,
+      ),
+    stream: (request, { target: { provider } }) =>
+      new OpenAiStream({
+        json,
+        schema: ChatCompletionChunkSchema,
+        provider: provider.id,
+        hideUsage: provider.streamUsage === 'stream_options' && request.streamOptions?.includeUsage !== true,
+      }),
+    wholeAsChunks: (answer, request) => chatAsChunks(answer, request.streamOptions?.includeUsage === true),
+  };
+}

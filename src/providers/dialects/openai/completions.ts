@@ -1,0 +1,40 @@
+// Text completions (OpenAI API reference, "Completions", legacy): POST /completions.
+import {
+  type Completion,
+  CompletionSchema,
+  type CreateCompletionRequest,
+  CreateCompletionRequestSchema,
+} from '../../../../gen/gateway/inference/v2/completions_pb.ts';
+import type { MessageJson, StreamingOperation } from '../../dialect.ts';
+import { completionAsChunks } from '../../whole-as-chunks.ts';
+import { encodeBody, streamedCall, wholeCall } from './request.ts';
+import { readWhole } from './response.ts';
+import { OpenAiStream } from './stream.ts';
+
+const PATH = '/completions';
+
+/** The operation over the given JSON. */
+export function completions(
+  json: MessageJson,
+): StreamingOperation<CreateCompletionRequest, Completion, Completion> {
+  return {
+    request: (request, { target }) =>
+      wholeCall(PATH, encodeBody(json, CreateCompletionRequestSchema, request, target.provider)),
+    response: (body, _request, context) => readWhole(json, CompletionSchema, body, context),
+    streamRequest: (request, { target: { provider } }) =>
+      streamedCall(
+        PATH,
+        encodeBody(json, CreateCompletionRequestSchema, request, provider),
+        provider.streamUsage,
+      ),
+    stream: (request, { target: { provider } }) =>
+      new OpenAiStream({
+        json,
+        schema: CompletionSchema,
+        provider: provider.id,
+        hideUsage: provider.streamUsage === 'stream_options' && request.streamOptions?.includeUsage !== true,
+      }),
+    wholeAsChunks: (answer, request) =>
+      completionAsChunks(answer, request.streamOptions?.includeUsage === true),
+  };
+}

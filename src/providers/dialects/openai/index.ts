@@ -1,0 +1,28 @@
+// OpenAI's dialect, in and out: what the provider says is passed on as it is.
+import type { Dialect, MessageJson } from '../../dialect.ts';
+import { chat } from './chat.ts';
+import { completions } from './completions.ts';
+import { embeddings } from './embeddings.ts';
+import { readError } from './error.ts';
+import { headers } from './headers.ts';
+import { model } from './model.ts';
+import { models } from './models.ts';
+import { moderations } from './moderations.ts';
+import { tapUsage, usageOf } from './usage.ts';
+
+/** The dialect of OpenAI and of all who speak like it. */
+export function createOpenAiDialect(json: MessageJson): Dialect {
+  return Object.freeze({
+    name: 'openai',
+    chat: chat(json),
+    completions: completions(json),
+    embeddings: embeddings(json),
+    moderations: moderations(json),
+    models: models(json),
+    model: model(json),
+    headers,
+    error: readError,
+    usageOf: (value: unknown) => usageOf(json, value),
+    tapUsage: () => tapUsage(json),
+  });
+}

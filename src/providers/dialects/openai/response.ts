@@ -1,0 +1,39 @@
+// What comes back whole: read once, and kept beside the message as the bytes it was.
+import type { DescMessage, JsonObject, MessageShape } from '@bufbuild/protobuf';
+import type { Usage } from '../../../../gen/gateway/inference/v2/common_pb.ts';
+import { fail } from '../../../lib/errors.ts';
+import { attachRawJson } from '../../../lib/raw-json.ts';
+import type { MessageJson, Translated, TranslationContext } from '../../dialect.ts';
+import { isObject, textOf } from '../../json-object.ts';
+import { parseAnswer } from '../../parse-answer.ts';
+import { errorInside, speaksOfError } from './error.ts';
+import { readUsage, usageIn } from './usage.ts';
+
+/** The answer's object. @throws GatewayError `upstream_garbage`, or the error inside a good status. */
+export function readObject(body: Uint8Array, { target }: TranslationContext): JsonObject {
+  const json = parseAnswer(body, target.provider.id);
+  if (!isObject(json)) {
+    throw fail('upstream_garbage', 'the provider answered with JSON that is not an object', {
+      provider: target.provider.id,
+    });
+  }
+  if (speaksOfError(json)) throw errorInside(json, target.provider.id);
+  return json;
+}
+
+/** The answer as a message with the provider's own bytes attached. */
+export function readWhole<D extends DescMessage>(
+  json: MessageJson,
+  schema: D,
+  body: Uint8Array,
+  context: TranslationContext,
+): Translated<MessageShape<D>> {
+  const object = readObject(body, context);
+  const answer = attachRawJson(json.decode(schema, object), body);
+  return { answer, usage: usageFrom(json, object), model: textOf(object.model) };
+}
+
+function usageFrom(json: MessageJson, object: JsonObject): Usage | undefined {
+  const counts = usageIn(object);
+  return counts && readUsage(json, counts);
+}

@@ -1,0 +1,134 @@
+// How messages look as JSON, read off their descriptors once per message type:
+// snake_case members, unions as bare values, unknown members in `extra`.
+import type { DescField, DescMessage, DescOneof } from '@bufbuild/protobuf';
+import { getOption, ScalarType } from '@bufbuild/protobuf';
+import { extra, type Unset, union, unset } from '../../gen/gateway/options/v2/options_pb.ts';
+
+/** What a value may be, before it is put into a message. */
+export type ValueShape =
+  | { readonly kind: 'scalar'; readonly type: ScalarType }
+  | {
+      readonly kind: 'enum';
+      readonly words: ReadonlyMap<string, number>;
+      readonly names: ReadonlyMap<number, string>;
+    }
+  | { readonly kind: 'struct' }
+  | { readonly kind: 'message'; readonly desc: DescMessage };
+
+/** One member of a JSON object. */
+export interface FieldShape {
+  /** The JSON member's name. */
+  readonly name: string;
+  /** The message's property. */
+  readonly local: string;
+  readonly many: 'one' | 'list' | 'map';
+  readonly value: ValueShape;
+  /** The property of the oneof group that the field belongs to. */
+  readonly group: string | undefined;
+  readonly unset: Unset;
+}
+
+/** A message as JSON. */
+export type MessageShape =
+  | {
+      readonly kind: 'object';
+      readonly desc: DescMessage;
+      readonly fields: readonly FieldShape[];
+      readonly byName: ReadonlyMap<string, FieldShape>;
+      /** The property that keeps unknown members; undefined where they are refused. */
+      readonly extra: string | undefined;
+    }
+  | {
+      readonly kind: 'union';
+      readonly desc: DescMessage;
+      readonly group: string;
+      readonly variants: readonly Variant[];
+    };
+
+/** One of a union's values. */
+export interface Variant {
+  readonly local: string;
+  readonly value: ValueShape;
+  /** A message of one repeated field `values` is written as the bare array. */
+  readonly list: FieldShape | undefined;
+}
+
+const shapes = new WeakMap<DescMessage, MessageShape>();
+
+/** The JSON shape of a message type. */
+export function shapeOf(desc: DescMessage): MessageShape {
+  let shape = shapes.get(desc);
+  if (shape === undefined) {
+    shape = readShape(desc);
+    shapes.set(desc, shape);
+  }
+  return shape;
+}
+
+/** The list that a wrapper message (one repeated field `values`) stands for. */
+export function bareListOf(desc: DescMessage): FieldShape | undefined {
+  const field = desc.fields[0];
+  if (desc.fields.length !== 1 || field?.fieldKind !== 'list' || field.name !== 'values') return undefined;
+  return fieldShape(field);
+}
+
+function readShape(desc: DescMessage): MessageShape {
+  const group = desc.oneofs.find((oneof) => getOption(oneof, union));
+  if (group) return unionShape(desc, group);
+  const extraField = desc.fields.find((field) => getOption(field, extra));
+  const fields = desc.fields.filter((field) => field !== extraField).map(fieldShape);
+  return {
+    kind: 'object',
+    desc,
+    fields,
+    byName: new Map(fields.map((field) => [field.name, field])),
+    extra: extraField?.localName,
+  };
+}
+
+function unionShape(desc: DescMessage, group: DescOneof): MessageShape {
+  if (desc.fields.length !== group.fields.length)
+    throw new Error(`${desc.typeName}: a union has no other fields`);
+  const variants = group.fields.map((field): Variant => {
+    const shape = fieldShape(field);
+    const list = shape.value.kind === 'message' ? bareListOf(shape.value.desc) : undefined;
+    return { local: field.localName, value: shape.value, list };
+  });
+  return { kind: 'union', desc, group: group.localName, variants };
+}
+
+function fieldShape(field: DescField): FieldShape {
+  return {
+    // A json_name written by hand wins ("hate/threatening"); else the proto name is the member's name.
+    name: field.jsonName === camelCase(field.name) ? field.name : field.jsonName,
+    local: field.localName,
+    many: field.fieldKind === 'list' ? 'list' : field.fieldKind === 'map' ? 'map' : 'one',
+    value: valueShape(field),
+    group: field.oneof?.localName,
+    unset: getOption(field, unset),
+  };
+}
+
+function valueShape(field: DescField): ValueShape {
+  if (field.message) {
+    if (field.message.typeName === 'google.protobuf.Struct') return { kind: 'struct' };
+    return { kind: 'message', desc: field.message };
+  }
+  if (field.enum) {
+    const prefix = field.enum.sharedPrefix ?? '';
+    const words = field.enum.values.map((v): [string, number] => [
+      v.name.toLowerCase().slice(prefix.length),
+      v.number,
+    ]);
+    return {
+      kind: 'enum',
+      words: new Map(words),
+      names: new Map(words.map(([word, number]) => [number, word])),
+    };
+  }
+  return { kind: 'scalar', type: field.scalar ?? ScalarType.STRING };
+}
+
+function camelCase(name: string): string {
+  return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}

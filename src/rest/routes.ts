@@ -1,0 +1,153 @@
+// Routes read off the contract: every google.api.http rule of every service.
+import type { DescMethod, DescService } from '@bufbuild/protobuf';
+import { getOption, hasOption } from '@bufbuild/protobuf';
+import {
+  type Access,
+  type Audit,
+  access,
+  audit,
+  Plane,
+  plane,
+  stream_method,
+} from '../../gen/gateway/options/v2/options_pb.ts';
+import { http } from '../../gen/google/api/annotations_pb.ts';
+import type { HttpRule } from '../../gen/google/api/http_pb.ts';
+import { type PathTemplate, parsePathTemplate } from './path-template.ts';
+
+/** One verb and path of an operation. */
+export interface Route {
+  readonly verb: string;
+  readonly template: PathTemplate;
+  readonly method: DescMethod;
+  /** The server-streaming twin that `"stream": true` selects. */
+  readonly streamMethod: DescMethod | undefined;
+  /** Whether the body carries the message; else the query does. */
+  readonly hasBody: boolean;
+  readonly plane: Plane;
+}
+
+/** Which route a request is for, with the raw values of the path's fields. */
+export interface RouteMatch {
+  readonly route: Route;
+  readonly values: Map<string, string>;
+}
+
+/** All routes of a set of services. */
+export interface RouteTable {
+  readonly routes: readonly Route[];
+  /** The route of a verb and a path (after the base, without query). */
+  match(verb: string, path: string): RouteMatch | undefined;
+  /** The verbs that are declared on a path, and whether one of them is of the control plane. */
+  declared(path: string): { readonly verbs: readonly string[]; readonly control: boolean };
+}
+
+/** Builds the table. @throws Error when two operations claim the same verb and path, or a rule cannot be read. */
+export function createRouteTable(services: readonly DescService[]): RouteTable {
+  const routes = services.flatMap((service) =>
+    service.methods.flatMap((method) => routesOf(service, method)),
+  );
+  refuseDuplicates(routes);
+  const literal = new Map<string, Route>();
+  const variable: Route[] = [];
+  for (const route of routes) {
+    if (route.template.literal) literal.set(`${route.verb} ${route.template.text}`, route);
+    else variable.push(route);
+  }
+  // A literal segment beats a variable one, and one segment beats the rest of a path.
+  variable.sort((a, b) => specificity(b.template) - specificity(a.template));
+  const noValues = new Map<string, string>();
+
+  const match = (verb: string, path: string): RouteMatch | undefined => {
+    const exact = literal.get(`${verb} ${path}`);
+    if (exact) return { route: exact, values: noValues };
+    const segments = segmentsOf(path);
+    for (const route of path.includes('%') || path.endsWith('/') ? routes : variable) {
+      if (route.verb !== verb) continue;
+      const values = route.template.match(segments);
+      if (values) return { route, values };
+    }
+    return undefined;
+  };
+
+  return {
+    routes,
+    match,
+    declared(path) {
+      const segments = segmentsOf(path);
+      const found = routes.filter((route) => route.template.match(segments) !== undefined);
+      return {
+        verbs: [...new Set(found.map((route) => route.verb))],
+        control: found.some((route) => route.plane === Plane.CONTROL),
+      };
+    },
+  };
+}
+
+/** The plane, access and audit annotations of a method. @throws Error when one is missing: such a method must not be served. */
+export function annotationsOf(method: DescMethod): { plane: Plane; access: Access; audit: Audit } {
+  const name = `${method.parent.typeName}/${method.name}`;
+  if (!hasOption(method.parent, plane)) throw new Error(`${method.parent.typeName} has no plane annotation`);
+  if (!hasOption(method, access)) throw new Error(`${name} has no access annotation`);
+  if (!hasOption(method, audit)) throw new Error(`${name} has no audit annotation`);
+  return {
+    plane: getOption(method.parent, plane),
+    access: getOption(method, access),
+    audit: getOption(method, audit),
+  };
+}
+
+/** The streaming twin that a unary method names. @throws Error when there is no such method. */
+export function streamTwinOf(method: DescMethod): DescMethod | undefined {
+  const name = getOption(method, stream_method);
+  if (!name) return undefined;
+  const twin = method.parent.methods.find((candidate) => candidate.name === name);
+  if (twin?.methodKind !== 'server_streaming') throw new Error(`${method.name}: no streaming method ${name}`);
+  return twin;
+}
+
+function routesOf(service: DescService, method: DescMethod): Route[] {
+  if (!hasOption(method, http)) return [];
+  const rule = getOption(method, http);
+  return [rule, ...rule.additionalBindings].map((binding) => routeOf(service, method, binding));
+}
+
+function routeOf(service: DescService, method: DescMethod, rule: HttpRule): Route {
+  const { case: pattern, value } = rule.pattern;
+  if (pattern === undefined || pattern === 'custom')
+    throw new Error(`${method.name}: a custom verb is not routed`);
+  if (rule.body !== '' && rule.body !== '*') throw new Error(`${method.name}: body must be "*" or absent`);
+  const template = parsePathTemplate(value);
+  for (const field of template.fields) {
+    if (!method.input.fields.some((f) => f.name === field))
+      throw new Error(`${method.name}: no field ${field}`);
+  }
+  return {
+    verb: pattern.toUpperCase(),
+    template,
+    method,
+    streamMethod: streamTwinOf(method),
+    hasBody: rule.body === '*',
+    plane: getOption(service, plane),
+  };
+}
+
+function refuseDuplicates(routes: readonly Route[]): void {
+  const seen = new Map<string, Route>();
+  for (const route of routes) {
+    const key = `${route.verb} ${route.template.shape}`;
+    const other = seen.get(key);
+    if (other) throw new Error(`${key} is claimed by both ${other.method.name} and ${route.method.name}`);
+    seen.set(key, route);
+  }
+}
+
+function specificity(template: PathTemplate): number {
+  const segments = template.shape.split('/');
+  return segments.reduce((sum, s) => sum * 3 + (s === '**' ? 0 : s === '*' ? 1 : 2), 1);
+}
+
+function segmentsOf(path: string): string[] {
+  const segments = path.slice(1).split('/');
+  if (segments.length > 1 && segments.at(-1) === '') segments.pop();
+  return segments;
+}

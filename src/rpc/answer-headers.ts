@@ -1,0 +1,14 @@
+// The headers that every answer carries, over every protocol.
+import type { Call } from '../access/call.ts';
+
+/** Name and value of each, under the prefix that the caller used. */
+export function answerHeaders(call: Call): [string, string][] {
+  const prefix = call.headers.callerPrefix;
+  const headers: [string, string][] = [
+    [`${prefix}request-id`, call.id],
+    [`${prefix}trace-id`, call.traceId],
+  ];
+  if (call.trail.provider !== '') headers.push([`${prefix}provider`, call.trail.provider]);
+  for (const [name, value] of call.answerHeaders) headers.push([name, value]);
+  return headers;
+}

@@ -1,0 +1,114 @@
+// The methods as gRPC, gRPC-Web and Connect handlers: the same composed functions
+// that REST calls.
+import type { DescMethod, DescService, Message } from '@bufbuild/protobuf';
+import type { ConnectRouter, HandlerContext, ServiceImpl } from '@connectrpc/connect';
+import { createContextKey } from '@connectrpc/connect';
+import { Call, type Protocol } from '../access/call.ts';
+import { fail, toGatewayError } from '../lib/errors.ts';
+import { GatewayHeaders, type HeaderNames, type IncomingHeaders } from '../lib/gateway-headers.ts';
+import { annotationsOf } from '../rest/routes.ts';
+import { answerHeaders } from './answer-headers.ts';
+import { type Input, isStream, type Output, watched } from './handler.ts';
+import type { Methods } from './methods.ts';
+import { toConnectError } from './status.ts';
+
+/** What the listener knows of a request and the protocols do not carry: the peer's address. */
+export const remoteAddress = createContextKey<string>('', { description: 'peer address' });
+
+/** Registers all methods on a Connect router. */
+export function registerMethods(router: ConnectRouter, methods: Methods, names: HeaderNames): void {
+  for (const service of methods.services) {
+    router.service(service, implementationOf(service, methods, names));
+  }
+}
+
+function implementationOf(
+  service: DescService,
+  methods: Methods,
+  names: HeaderNames,
+): Partial<ServiceImpl<DescService>> {
+  const implementation: Record<string, unknown> = {};
+  for (const method of service.methods) {
+    implementation[method.localName] = streams(method)
+      ? (input: Input, context: HandlerContext) => streaming(method, methods, names, input, context)
+      : (input: Input, context: HandlerContext) => unary(method, methods, names, input, context);
+  }
+  return implementation as Partial<ServiceImpl<DescService>>;
+}
+
+async function unary(
+  method: DescMethod,
+  methods: Methods,
+  names: HeaderNames,
+  input: Input,
+  context: HandlerContext,
+): Promise<Message> {
+  const call = callOf(method, names, context);
+  return (await run(call, methods, input, context)) as Message;
+}
+
+async function* streaming(
+  method: DescMethod,
+  methods: Methods,
+  names: HeaderNames,
+  input: Input,
+  context: HandlerContext,
+): AsyncGenerator<Message> {
+  const call = callOf(method, names, context);
+  const output = await run(call, methods, input, context);
+  if (!isStream(output)) throw new Error(`${method.name} must answer with a stream`);
+  const plane = annotationsOf(method).plane;
+  yield* watched(
+    output,
+    (thrown) => toConnectError(toGatewayError(thrown), plane, call.id, []),
+    () => {},
+  );
+}
+
+async function run(call: Call, methods: Methods, input: Input, context: HandlerContext): Promise<Output> {
+  const left = (): void => call.abort(reasonOf(context.signal.reason));
+  if (context.signal.aborted) left();
+  else context.signal.addEventListener('abort', left, { once: true });
+  try {
+    const output = await methods.handler(call.method)(input, call);
+    for (const [name, value] of answerHeaders(call)) context.responseHeader.set(name, value);
+    return output;
+  } catch (thrown) {
+    throw toConnectError(
+      toGatewayError(thrown),
+      annotationsOf(call.method).plane,
+      call.id,
+      answerHeaders(call),
+    );
+  }
+}
+
+function callOf(method: DescMethod, names: HeaderNames, context: HandlerContext): Call {
+  return new Call(method, {
+    protocol: context.protocolName as Protocol,
+    headers: new GatewayHeaders(names, headersOf(context.requestHeader)),
+    httpMethod: context.requestMethod,
+    path: `/${method.parent.typeName}/${method.name}`,
+    remote: context.values.get(remoteAddress),
+  });
+}
+
+function headersOf(headers: Headers): IncomingHeaders {
+  const out: Record<string, string> = {};
+  headers.forEach((value, name) => {
+    out[name] = value;
+  });
+  return out;
+}
+
+/** Connect aborts with its own errors: a passed deadline or a client that left. */
+function reasonOf(reason: unknown): Error {
+  const deadline = reason instanceof Error && /deadline|timed out/i.test(reason.message);
+  return deadline
+    ? fail('request_timeout', 'the deadline of the call has passed')
+    : fail('client_closed', 'the client has left');
+}
+
+function streams(method: DescMethod): boolean {
+  return method.methodKind === 'server_streaming' || method.methodKind === 'bidi_streaming';
+}

@@ -1,0 +1,63 @@
+// What a method is to the gateway: one function, however it is called.
+import type { DescMethod, Message } from '@bufbuild/protobuf';
+import type { Call } from '../access/call.ts';
+
+/**
+ * A message, or on client-streaming methods the messages as they come. A function is a
+ * message that is still to be read: it is called behind authentication, so that a
+ * stranger with a broken body learns only that a key is needed.
+ */
+export type Input = Message | AsyncIterable<Message> | (() => Message);
+/** A message, or on server-streaming methods the messages as they come. */
+export type Output = Message | AsyncIterable<Message>;
+
+/** Resolves when the answer begins: with the message, or with the stream once its first message is at hand. */
+export type Handler = (input: Input, call: Call) => Promise<Output>;
+
+/** Wraps a method's handler; made once per method, so that what its options say is read once. */
+export type Interceptor = (method: DescMethod) => (next: Handler) => Handler;
+
+/** A service's methods by their local names, in the gateway's own signatures. */
+export type Implementation = Readonly<Record<string, Handler>>;
+
+/** The messages of a stream with errors replaced and an end told. */
+export function watched(
+  messages: AsyncIterable<Message>,
+  onError: (thrown: unknown) => Error,
+  onEnd: (error: Error | undefined, left: boolean) => void,
+): AsyncIterable<Message> {
+  return {
+    [Symbol.asyncIterator]() {
+      const inner = messages[Symbol.asyncIterator]();
+      let over = false;
+      const end = (error: Error | undefined, left: boolean): void => {
+        if (over) return;
+        over = true;
+        onEnd(error, left);
+      };
+      return {
+        async next() {
+          try {
+            const result = await inner.next();
+            if (result.done) end(undefined, false);
+            return result;
+          } catch (thrown) {
+            const error = onError(thrown);
+            end(error, false);
+            throw error;
+          }
+        },
+        async return() {
+          end(undefined, true);
+          await inner.return?.();
+          return { done: true, value: undefined };
+        },
+      };
+    },
+  };
+}
+
+/** Whether an output is a stream. */
+export function isStream(output: Output | Input): output is AsyncIterable<Message> {
+  return typeof output === 'object' && Symbol.asyncIterator in output;
+}

@@ -1,0 +1,80 @@
+// Innermost: the rules on the fields, over every protocol.
+import type { DescMessage, DescMethod, Message } from '@bufbuild/protobuf';
+import type { Validator } from '@bufbuild/protovalidate';
+import { fail, type Violation, validationFailed } from '../../lib/errors.ts';
+import { streamTwinOf } from '../../rest/routes.ts';
+import { type Interceptor, isStream } from '../handler.ts';
+
+export function validateInterceptor(validator: Validator): Interceptor {
+  return (method) => {
+    const prepare = streamFlag(method);
+    return (next) => (input, call) => {
+      if (isStream(input)) return next(validated(validator, method.input, input), call);
+      const message = typeof input === 'function' ? input() : input;
+      prepare(message);
+      check(validator, method.input, message);
+      return next(message, call);
+    };
+  };
+}
+
+async function* validated(
+  validator: Validator,
+  desc: DescMessage,
+  messages: AsyncIterable<Message>,
+): AsyncGenerator<Message> {
+  for await (const message of messages) {
+    check(validator, desc, message);
+    yield message;
+  }
+}
+
+function check(validator: Validator, desc: DescMessage, message: Message): void {
+  const result = validator.validate(desc, message);
+  if (result.kind === 'valid') return;
+  if (result.kind === 'error')
+    throw fail('internal', 'a rule could not be evaluated', { cause: result.error });
+  throw validationFailed(
+    result.violations.map((violation): Violation => {
+      const path = fieldPath(violation.field);
+      const text = violation.message;
+      // A rule over the whole message names its field in front of its text.
+      const named = path === '' ? /^([a-z_.]+): (.*)$/s.exec(text) : null;
+      return named
+        ? { field: named[1]!, rule: violation.ruleId, message: named[2]! }
+        : { field: path, rule: violation.ruleId, message: text };
+    }),
+  );
+}
+
+type PathElement = { readonly kind?: string; readonly name?: string } & Record<string, unknown>;
+
+/** The path as callers know it: JSON names, list indices, and no trace of the wrappers around unions. */
+function fieldPath(path: readonly unknown[]): string {
+  let text = '';
+  for (const element of path as readonly PathElement[]) {
+    if (element.kind === 'field') text += `${text ? '.' : ''}${element.name}`;
+    else if (element.kind === 'list_sub') text += `[${String(element.index)}]`;
+    else if (element.kind === 'map_sub') text += `["${String(element.key)}"]`;
+  }
+  return text.replaceAll(/\.(parts|texts|tokens|token_lists)\.values/g, '');
+}
+
+/** On a streaming twin `stream` is implied; on a method that has one it must not be set over gRPC (REST selects the twin). */
+function streamFlag(method: DescMethod): (input: Message) => void {
+  const field = method.input.fields.find((candidate) => candidate.name === 'stream');
+  if (field === undefined) return () => {};
+  if (method.methodKind === 'server_streaming') {
+    return (input) => {
+      (input as Record<string, unknown> & Message).stream = true;
+    };
+  }
+  const twin = streamTwinOf(method);
+  return (input) => {
+    if (twin && (input as Record<string, unknown> & Message).stream === true) {
+      throw validationFailed([
+        { field: 'stream', rule: 'stream.unary', message: `call ${twin.name} for a stream` },
+      ]);
+    }
+  };
+}

@@ -1,0 +1,182 @@
+// The environment -> one frozen, validated object. A bad variable is named and stops the start.
+import { readFileSync } from 'node:fs';
+
+/** All settings, validated. */
+export interface Settings {
+  readonly host: string;
+  readonly port: number;
+  readonly dataDir: string;
+  readonly adminApiKey: string | undefined;
+  readonly apiKey: string | undefined;
+  /** 32 bytes; undefined: made in the data folder. */
+  readonly encryptionKey: Uint8Array | undefined;
+  readonly egressAllow: string;
+  readonly headerPrefixes: readonly string[];
+  /** Bytes. */
+  readonly bodyLimit: number;
+  readonly logBodies: 'full' | 'metadata' | 'none';
+  readonly corsOrigins: readonly string[];
+  /** Calls at once; undefined: no bound. */
+  readonly maxInFlight: number | undefined;
+  readonly httpsProxy: string | undefined;
+  readonly noProxy: string | undefined;
+  /** PEM text of extra authorities. */
+  readonly extraCa: string | undefined;
+  /** PEM texts. */
+  readonly tls: { readonly cert: string; readonly key: string } | undefined;
+  /** How long open calls may go on after SIGTERM, in milliseconds. */
+  readonly drainMs: number;
+  readonly logLevel: string;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A setting that cannot be used. The message names the variable and never holds its value when that is a secret. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError';
+}
+
+/** Reads all settings. @throws SettingsError naming every bad variable. */
+export function readSettings(env: Environment): Settings {
+  const faults: string[] = [];
+  const read = <T>(name: string, parse: (text: string) => T, fallback: T): T => {
+    const text = env[name];
+    if (text === undefined || text === '') return fallback;
+    try {
+      return parse(text);
+    } catch (error) {
+      faults.push(`${name}: ${error instanceof Error ? error.message : 'cannot be read'}`);
+      return fallback;
+    }
+  };
+  const optional = <T>(name: string, parse: (text: string) => T): T | undefined =>
+    read<T | undefined>(name, parse, undefined);
+
+  const settings: Settings = {
+    host: read('HOST', nonEmpty, '127.0.0.1'),
+    port: read('PORT', integer(0, 65535), 8787),
+    dataDir: read('GATEWAY_DATA_DIR', nonEmpty, '.data'),
+    adminApiKey: optional('GATEWAY_ADMIN_API_KEY', apiKey),
+    apiKey: optional('GATEWAY_API_KEY', apiKey),
+    encryptionKey: optional('GATEWAY_ENCRYPTION_KEY', encryptionKey),
+    egressAllow: read('GATEWAY_EGRESS_ALLOW', (text) => text, ''),
+    headerPrefixes: read('GATEWAY_HEADER_PREFIXES', prefixes, ['x-gateway-']),
+    bodyLimit: read('GATEWAY_BODY_LIMIT', bytes, 25 * 1024 * 1024),
+    logBodies: read('GATEWAY_LOG_BODIES', oneOf('full', 'metadata', 'none'), 'full'),
+    corsOrigins: read('GATEWAY_CORS_ORIGINS', origins, []),
+    maxInFlight: optional('GATEWAY_MAX_IN_FLIGHT', integer(1, 1_000_000)),
+    httpsProxy: optional('HTTPS_PROXY', proxyUrl) ?? optional('https_proxy', proxyUrl),
+    noProxy: optional('NO_PROXY', (text) => text) ?? optional('no_proxy', (text) => text),
+    extraCa: optional('GATEWAY_EXTRA_CA', pemFile('CERTIFICATE')),
+    tls: undefined,
+    drainMs: read('GATEWAY_DRAIN_SECONDS', integer(0, 3600), 30) * 1000,
+    logLevel: read('LOG_LEVEL', oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'), 'info'),
+  };
+  const cert = optional('TLS_CERT_PATH', pemFile('CERTIFICATE'));
+  const key = optional('TLS_KEY_PATH', pemFile('PRIVATE KEY'));
+  if (set(env, 'TLS_CERT_PATH') !== set(env, 'TLS_KEY_PATH')) {
+    faults.push('TLS_CERT_PATH and TLS_KEY_PATH: both are needed, or neither');
+  }
+  const workers = read('GATEWAY_WORKERS', integer(1, 256), 1);
+  if (workers > 1)
+    faults.push(
+      'GATEWAY_WORKERS: more than 1 needs stores that processes can share; this build has the embedded ones',
+    );
+  for (const name of ['MONGODB_URI', 'REDIS_URL']) {
+    if (set(env, name))
+      faults.push(`${name}: this build keeps its data in the embedded stores only; unset it`);
+  }
+  if (settings.adminApiKey !== undefined && settings.adminApiKey === settings.apiKey) {
+    faults.push('GATEWAY_API_KEY: must differ from GATEWAY_ADMIN_API_KEY');
+  }
+  if (faults.length > 0) throw new SettingsError(faults.join('\n'));
+  return Object.freeze({ ...settings, tls: cert && key ? { cert, key } : undefined });
+}
+
+function set(env: Environment, name: string): boolean {
+  return env[name] !== undefined && env[name] !== '';
+}
+
+function nonEmpty(text: string): string {
+  if (text.trim() === '') throw new Error('must not be blank');
+  return text;
+}
+
+function integer(low: number, high: number): (text: string) => number {
+  return (text) => {
+    if (!/^\d{1,10}$/.test(text) || Number(text) < low || Number(text) > high) {
+      throw new Error(`must be a whole number from ${low} to ${high}`);
+    }
+    return Number(text);
+  };
+}
+
+function oneOf<const T extends string>(...words: readonly T[]): (text: string) => T {
+  return (text) => {
+    const found = words.find((word) => word === text);
+    if (found === undefined) throw new Error(`must be one of ${words.join(', ')}`);
+    return found;
+  };
+}
+
+function bytes(text: string): number {
+  const match = /^(\d{1,12})\s*(b|kb|kib|mb|mib|gb|gib)?$/i.exec(text);
+  if (!match) throw new Error('must be a number of bytes, or one with KiB, MiB or GiB');
+  const unit = (match[2] ?? 'b').toLowerCase()[0]!;
+  const size = Number(match[1]) * 1024 ** 'bkmg'.indexOf(unit);
+  if (size < 1024 || size > 2 ** 31) throw new Error('must be between 1 KiB and 2 GiB');
+  return size;
+}
+
+function apiKey(text: string): string {
+  if (!/^[\x21-\x7e]{16,512}$/.test(text))
+    throw new Error('must be 16 to 512 printable characters without spaces');
+  return text;
+}
+
+function encryptionKey(text: string): Uint8Array {
+  const key = Buffer.from(text, 'base64');
+  if (key.length !== 32 || !/^[A-Za-z0-9+/_-]+=*$/.test(text)) throw new Error('must be 32 bytes in base64');
+  return key;
+}
+
+function prefixes(text: string): string[] {
+  const list = text.split(',').map((item) => item.trim().toLowerCase());
+  for (const prefix of list) {
+    if (!/^x-[a-z0-9-]{1,48}-$/.test(prefix))
+      throw new Error(`"${prefix}" must begin with x- and end with a hyphen`);
+  }
+  if (new Set(list).size !== list.length) throw new Error('must not name a prefix twice');
+  return list;
+}
+
+function origins(text: string): string[] {
+  return text.split(',').map((item) => {
+    const origin = item.trim();
+    if (origin !== '*' && (!URL.canParse(origin) || new URL(origin).origin !== origin)) {
+      throw new Error(`"${origin}" must be an origin such as https://app.example.com`);
+    }
+    return origin;
+  });
+}
+
+function proxyUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw new Error('must be an http:// or https:// address');
+  return text;
+}
+
+function pemFile(kind: string): (path: string) => string {
+  return (path) => {
+    let text: string;
+    try {
+      text = readFileSync(path, 'utf8');
+    } catch {
+      throw new Error('the file cannot be read');
+    }
+    if (!text.includes('-----BEGIN') || !text.includes(kind))
+      throw new Error(`the file holds no ${kind} in PEM form`);
+    return text;
+  };
+}

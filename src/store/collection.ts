@@ -1,0 +1,97 @@
+// A collection is declared as data: both document stores build their tables, indexes and checks from it.
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+export type JsonObject = { readonly [key: string]: Json };
+
+/** `integer` also takes booleans, as 0 and 1. */
+export type FieldType = 'text' | 'integer' | 'real';
+
+/** A value of the body by which documents are found: a column of its own, with an index. */
+export interface IndexedField {
+  readonly name: string;
+  readonly type: FieldType;
+  /** May be absent or null in the body. */
+  readonly nullable?: boolean;
+  /** Where the value is in the body, with dots; the field's name by default. */
+  readonly path?: string;
+  /** May be looked up without a tenant (API keys by their hash), and is unique over all tenants. */
+  readonly global?: boolean;
+}
+
+/**
+ * No two documents that are not archived share these values. Fields of the declaration, or `slug`.
+ * A document in which one of them is null is exempt.
+ */
+export interface UniqueConstraint {
+  readonly fields: readonly string[];
+  readonly per: 'organisation' | 'workspace';
+}
+
+export interface CollectionDeclaration {
+  /** Lower case letters, digits and `_`. */
+  readonly name: string;
+  /** The body's version, written into each document. */
+  readonly schemaVersion: number;
+  readonly fields?: readonly IndexedField[];
+  readonly unique?: readonly UniqueConstraint[];
+  /** By which lists may be sorted, beside `createdAt`: fields of the declaration, `updatedAt`, `slug`. */
+  readonly sortable?: readonly string[];
+}
+
+/** A checked declaration; `B` is the body's type. Made by `defineCollection`. */
+export interface Collection<B extends object = JsonObject> {
+  readonly name: string;
+  readonly schemaVersion: number;
+  readonly fields: readonly IndexedField[];
+  readonly unique: readonly UniqueConstraint[];
+  readonly sortable: readonly string[];
+  /** Never set: it carries the body's type. */
+  readonly bodyType?: B;
+}
+
+/** A field that every document has and that may be filtered by. */
+export const BUILT_IN_FIELDS: readonly IndexedField[] = [
+  { name: 'id', type: 'text' },
+  { name: 'slug', type: 'text', nullable: true },
+  { name: 'workspaceId', type: 'text', nullable: true },
+  { name: 'createdAt', type: 'integer' },
+  { name: 'updatedAt', type: 'integer' },
+];
+
+const COLLECTION_NAME = /^[a-z][a-z0-9_]{0,62}$/;
+const FIELD_NAME = /^[a-z][A-Za-z0-9]{0,62}$/;
+const PATH = /^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$/;
+
+/**
+ * Checks a declaration. Throws a plain Error, at start, on what is the programmer's mistake: names become
+ * table and column names, so nothing else than letters, digits and `_` may get through here.
+ */
+export function defineCollection<B extends object = JsonObject>(
+  declaration: CollectionDeclaration,
+): Collection<B> {
+  const { name, schemaVersion, fields = [], unique = [], sortable = [] } = declaration;
+  const wrong = (what: string): Error => new Error(`collection ${name}: ${what}`);
+  if (!COLLECTION_NAME.test(name)) throw wrong('the name must match [a-z][a-z0-9_]*');
+  if (!Number.isSafeInteger(schemaVersion) || schemaVersion < 1) throw wrong('schemaVersion starts at 1');
+
+  // SQLite's column names know no case.
+  const seen = new Set(BUILT_IN_FIELDS.map((field) => field.name.toLowerCase()));
+  for (const field of fields) {
+    if (!FIELD_NAME.test(field.name)) throw wrong(`field ${field.name} must match [a-z][A-Za-z0-9]*`);
+    if (!PATH.test(field.path ?? field.name)) throw wrong(`field ${field.name} has a path that is none`);
+    if (seen.has(field.name.toLowerCase())) throw wrong(`field ${field.name} is there already`);
+    seen.add(field.name.toLowerCase());
+  }
+  const known = new Set(['slug', ...fields.map((field) => field.name)]);
+  for (const constraint of unique) {
+    if (constraint.fields.length === 0) throw wrong('a unique constraint names its fields');
+    for (const field of constraint.fields) {
+      if (!known.has(field)) throw wrong(`the unique constraint names ${field}, which is not declared`);
+    }
+  }
+  known.add('createdAt').add('updatedAt');
+  for (const field of sortable) {
+    if (!known.has(field)) throw wrong(`sortable names ${field}, which is not declared`);
+  }
+  return { name, schemaVersion, fields, unique, sortable: [...new Set(['createdAt', ...sortable])] };
+}

@@ -1,0 +1,62 @@
+// The data directory: private to its owner, and to one process at a time.
+import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { fail } from '../../lib/errors.ts';
+
+export interface DataDirLock {
+  readonly databasePath: string;
+  release(): void;
+}
+
+/**
+ * Makes the directory (0700) and its files (0600) and holds them for this process: an exclusive transaction
+ * on a database of its own, which the system lets go even after kill -9. Throws `store_unavailable`, naming
+ * the directory, when another process (or another store of this one) holds it.
+ *
+ * The lock is an advisory lock of the file system: whoever opens and closes lock.db by other means in this
+ * process lets go of it, and file systems without such locks (some network ones) are not for data.
+ */
+export function lockDataDir(dataDir: string): DataDirLock {
+  const lockPath = join(dataDir, 'lock.db');
+  const databasePath = join(dataDir, 'sluice.db');
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    for (const path of [lockPath, databasePath]) makePrivate(path);
+  } catch (cause) {
+    throw fail('store_unavailable', `the data directory ${dataDir} cannot be used: ${textOf(cause)}`, {
+      cause,
+    });
+  }
+  const database = new DatabaseSync(lockPath, { timeout: 0 });
+  try {
+    database.exec('BEGIN EXCLUSIVE');
+  } catch (cause) {
+    database.close();
+    throw fail(
+      'store_unavailable',
+      `the data directory ${dataDir} is in use by another process: stop it, or set GATEWAY_DATA_DIR to another directory`,
+      { cause },
+    );
+  }
+  return {
+    databasePath,
+    release: () => {
+      if (database.isOpen) database.close();
+    },
+  };
+}
+
+/** Makes the file or sets its mode. An existing one is not opened: closing it would drop the process's locks. */
+function makePrivate(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    chmodSync(path, 0o600);
+  }
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,89 @@
+// Tables and indexes of the declared collections, made at the start. A new field or index of a declaration
+// is added to the table that is there; an index that is no longer declared goes.
+import type { DatabaseSync } from 'node:sqlite';
+import type { Collection } from '../collection.ts';
+import { columnNamed, columnOf, tableOf } from './columns.ts';
+
+const SQL_TYPE = { text: 'TEXT', integer: 'INTEGER', real: 'REAL' } as const;
+
+/** Brings one collection's table to its declaration. To be run in a transaction. */
+export function createCollection(database: DatabaseSync, collection: Collection<object>): void {
+  const table = tableOf(collection);
+  database.exec(`CREATE TABLE IF NOT EXISTS ${table} (
+    seq INTEGER PRIMARY KEY,
+    organisation_id TEXT NOT NULL,
+    workspace_id TEXT NOT NULL,
+    id TEXT NOT NULL,
+    slug TEXT,
+    version INTEGER NOT NULL,
+    archived INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    schema_version INTEGER NOT NULL,
+    body TEXT NOT NULL
+  ) STRICT`);
+  addColumns(database, collection);
+
+  const wanted = indexesOf(collection);
+  const present = database
+    .prepare(`SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL`)
+    .all(table)
+    .map((row) => String(row.name));
+  for (const name of present) if (!wanted.has(name)) database.exec(`DROP INDEX ${name}`);
+  for (const [name, definition] of wanted) {
+    if (!present.includes(name)) database.exec(`CREATE ${definition}`);
+  }
+}
+
+function addColumns(database: DatabaseSync, collection: Collection<object>): void {
+  const table = tableOf(collection);
+  const present = new Set(
+    database
+      .prepare(`SELECT name FROM pragma_table_info(?)`)
+      .all(table)
+      .map((row) => row.name),
+  );
+  for (const field of collection.fields) {
+    const column = columnOf(field);
+    if (present.has(column)) continue;
+    database.exec(`ALTER TABLE ${table} ADD COLUMN ${column} ${SQL_TYPE[field.type]}`);
+    const path = `$.${(field.path ?? field.name)
+      .split('.')
+      .map((part) => `"${part}"`)
+      .join('.')}`;
+    database.exec(`UPDATE ${table} SET ${column} = json_extract(body, '${path}')`);
+  }
+}
+
+/** The indexes of a collection by name. A name says all that its definition says, so that a change is a new name. */
+function indexesOf(collection: Collection<object>): Map<string, string> {
+  const table = tableOf(collection);
+  const indexes = new Map<string, string>();
+  const add = (kind: string, columns: readonly string[], unique: boolean, where: string): void => {
+    const name = `${table}__${kind}`;
+    indexes.set(name, `${unique ? 'UNIQUE ' : ''}INDEX ${name} ON ${table} (${columns.join(', ')})${where}`);
+  };
+  add('id', ['organisation_id', 'id'], true, '');
+  add('slug', ['organisation_id', 'slug', 'workspace_id'], false, ' WHERE archived = 0 AND slug IS NOT NULL');
+
+  // A page's skip is walked in the index alone: all that decides is in it (tenant, status, order, workspace).
+  const tenant = ['organisation_id', 'archived'];
+  for (const field of collection.sortable) {
+    add(`by_${field}`, [...tenant, columnNamed(field), 'id', 'workspace_id'], false, '');
+  }
+  add('by_workspace', ['organisation_id', 'workspace_id', 'archived', 'created_at', 'id'], false, '');
+  for (const { name } of collection.fields) {
+    if (collection.sortable.includes(name)) continue;
+    add(`of_${name}`, [...tenant, columnNamed(name), 'created_at', 'id', 'workspace_id'], false, '');
+  }
+
+  for (const { fields, per } of collection.unique) {
+    const columns = fields.map(columnNamed);
+    const scope = per === 'organisation' ? ['organisation_id'] : ['organisation_id', 'workspace_id'];
+    add(`one_${per}_${fields.join('_')}`, [...scope, ...columns], true, ' WHERE archived = 0');
+  }
+  for (const field of collection.fields) {
+    if (field.global) add(`global_${field.name}`, [columnOf(field)], true, ' WHERE archived = 0');
+  }
+  return indexes;
+}

@@ -1,0 +1,142 @@
+// What crosses between the main thread and the two workers. Tuples and strings: structured cloning of a
+// wide object costs more than SQLite's own work on it.
+import type { Reason, Violation } from '../../lib/errors.ts';
+import type { Collection } from '../collection.ts';
+import type { ColumnValue } from '../document-checks.ts';
+import type { CheckedQuery } from '../page-query.ts';
+import type { LogFilter } from '../request-log.ts';
+
+/** Given to both workers when they start. */
+export interface WorkerSetup {
+  readonly path: string;
+  readonly collections: readonly Collection<object>[];
+}
+
+/** A document as a row; the workspace is '' and the slug null when absent, the body is JSON text. */
+export type DocumentRow = [
+  id: string,
+  workspaceId: string,
+  slug: string | null,
+  version: number,
+  archived: number,
+  createdAt: number,
+  updatedAt: number,
+  schemaVersion: number,
+  body: string,
+];
+
+/** `c` is the collection's place in the setup's list. A null workspace means any, a null version whichever. */
+export type RowWrite =
+  | {
+      readonly kind: 'insert';
+      readonly c: number;
+      readonly org: string;
+      readonly row: DocumentRow;
+      readonly fields: readonly ColumnValue[];
+    }
+  | {
+      readonly kind: 'update';
+      readonly c: number;
+      readonly org: string;
+      readonly workspace: string | null;
+      readonly id: string;
+      readonly version: number;
+      /** Undefined keeps it. */
+      readonly slug: string | null | undefined;
+      readonly updatedAt: number;
+      readonly schemaVersion: number;
+      readonly body: string;
+      readonly fields: readonly ColumnValue[];
+    }
+  | {
+      readonly kind: 'archive';
+      readonly c: number;
+      readonly org: string;
+      readonly workspace: string | null;
+      readonly id: string;
+      readonly version: number | null;
+      readonly updatedAt: number;
+    };
+
+/** What a write answers: nothing for an insert, the row for an archiving, the kept parts for an update. */
+export type RowWritten = null | DocumentRow | UpdatedParts;
+export type UpdatedParts = [workspaceId: string, slug: string | null, version: number, createdAt: number];
+
+export type WriterCall =
+  | { readonly kind: 'commit'; readonly writes: readonly RowWrite[] }
+  | { readonly kind: 'append'; readonly batch: string }
+  | { readonly kind: 'ping' }
+  | { readonly kind: 'close' };
+
+export interface PageCall extends CheckedQuery {
+  readonly kind: 'page';
+  readonly c: number;
+  readonly org: string;
+  readonly workspace: string | null;
+}
+
+export interface LogPageCall {
+  readonly kind: 'log';
+  readonly org: string;
+  readonly workspace: string | null;
+  readonly filter: LogFilter;
+  readonly order: 'asc' | 'desc';
+  readonly skip: number;
+  readonly take: number;
+}
+
+export type ReaderCall =
+  | {
+      readonly kind: 'get';
+      readonly c: number;
+      readonly org: string;
+      readonly workspace: string | null;
+      readonly ref: string;
+      readonly archived: boolean;
+    }
+  | { readonly kind: 'unique'; readonly c: number; readonly field: string; readonly value: string | number }
+  | PageCall
+  | LogPageCall
+  | { readonly kind: 'ping' }
+  | { readonly kind: 'close' };
+
+export interface RowPage {
+  readonly rows: readonly DocumentRow[];
+  /** The sort field's value of the last row, when there are more rows. */
+  readonly last: ColumnValue | undefined;
+  readonly total: number;
+}
+
+/** `findByUnique` answers the organisation too. */
+export type GlobalRow = [organisationId: string, row: DocumentRow];
+
+export interface LogRowPage {
+  /** The entries' JSON texts. */
+  readonly entries: readonly string[];
+  readonly total: number;
+}
+
+/** A failure as data: classes do not survive the crossing. */
+export interface Failure {
+  readonly reason: Reason;
+  readonly message: string;
+  readonly violations?: readonly Violation[];
+  /** Which operation of a commit. */
+  readonly operation?: number;
+  /** For the log only. */
+  readonly cause?: string;
+}
+
+/** One call: its number, when its caller stops waiting (ms of `monotonicNow`), what is asked. */
+export type Envelope<C> = [id: number, expiresAt: number, call: C];
+
+/** One answer: the call's number, and a result or a failure. */
+export type Reply = [id: number, result: unknown] | [id: number, result: undefined, failure: Failure];
+
+/** What a worker says first: that it is open, or why not. */
+export type Opened = { readonly opened: true } | { readonly opened: false; readonly message: string };
+
+/** Milliseconds that no clock change moves, the same in all threads of the process. */
+export function monotonicNow(): number {
+  return performance.timeOrigin + performance.now();
+}

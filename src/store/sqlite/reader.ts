@@ -1,0 +1,55 @@
+// The reader worker: a read-only connection, which in WAL neither waits for the writer nor stops it.
+import { DatabaseSync } from 'node:sqlite';
+import { documentReader } from './document-reads.ts';
+import type { Envelope, ReaderCall, Reply, WorkerSetup } from './protocol.ts';
+import { logReader } from './request-log-reads.ts';
+import { statementCache } from './statement-cache.ts';
+import { failureOf, serve } from './worker-loop.ts';
+
+serve<ReaderCall>(openReader);
+
+function openReader(setup: WorkerSetup): (group: readonly Envelope<ReaderCall>[]) => Reply[] {
+  const database = new DatabaseSync(setup.path, { readOnly: true, timeout: 5000 });
+  database.exec('PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0');
+  const cached = statementCache(database);
+  const documents = documentReader(database, setup.collections, cached);
+  const logPage = logReader(cached);
+  const ping = database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1');
+
+  /** One view of the data for all statements of a call. */
+  function atOnce<T>(run: () => T): T {
+    cached('BEGIN').run();
+    try {
+      return run();
+    } finally {
+      cached('COMMIT').run();
+    }
+  }
+
+  function perform(call: ReaderCall): unknown {
+    switch (call.kind) {
+      case 'get':
+        return documents.get(call);
+      case 'unique':
+        return documents.unique(call);
+      case 'page':
+        return atOnce(() => documents.page(call));
+      case 'log':
+        return atOnce(() => logPage(call));
+      case 'ping':
+        return ping.get() === undefined ? null : 1;
+      case 'close':
+        database.close();
+        return null;
+    }
+  }
+
+  return (group) =>
+    group.map(([id, , call]): Reply => {
+      try {
+        return [id, perform(call)];
+      } catch (error) {
+        return [id, undefined, failureOf(error)];
+      }
+    });
+}

@@ -1,0 +1,129 @@
+// The writer worker: the only connection that writes. Everything that waits goes into one transaction (group
+// commit), and each caller is answered after COMMIT.
+import { DatabaseSync } from 'node:sqlite';
+import { createCollection } from './document-schema.ts';
+import { documentWriter } from './document-writes.ts';
+import type { Envelope, Failure, Reply, RowWrite, WorkerSetup, WriterCall } from './protocol.ts';
+import { createLogTables } from './request-log-schema.ts';
+import { logWriter } from './request-log-writes.ts';
+import { FailureError, failureOf, serve } from './worker-loop.ts';
+
+/** Of the file's own layout; collections bring theirs along. */
+const LAYOUT = 1;
+
+serve<WriterCall>(openWriter);
+
+function openWriter(setup: WorkerSetup): (group: readonly Envelope<WriterCall>[]) => Reply[] {
+  const database = new DatabaseSync(setup.path, { timeout: 5000 });
+  // Larger pages suit rows of about 1 KiB. A checkpoint moves 16 MiB: rarer ones write a page of an index once
+  // instead of many times, larger ones make a pause.
+  database.exec(`PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 2000;
+    PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY;`);
+  createTables(database, setup);
+
+  const begin = database.prepare('BEGIN IMMEDIATE');
+  const commit = database.prepare('COMMIT');
+  const savepoint = database.prepare('SAVEPOINT part');
+  const release = database.prepare('RELEASE part');
+  const writeDocument = documentWriter(database, setup.collections);
+  const log = logWriter(database);
+
+  /** Runs what may fail half done so that it fails alone. */
+  function apart<T>(run: () => T): T {
+    savepoint.run();
+    try {
+      const result = run();
+      release.run();
+      return result;
+    } catch (error) {
+      // SQLite gave up the whole transaction (disk full, I/O error): nothing to go back to.
+      if (!database.isTransaction) throw error;
+      database.exec('ROLLBACK TO part; RELEASE part');
+      throw error;
+    }
+  }
+
+  function perform(call: WriterCall): unknown {
+    switch (call.kind) {
+      case 'commit': {
+        const [only] = call.writes;
+        if (call.writes.length === 1) return [writeDocument(only as RowWrite)];
+        return apart(() => call.writes.map((write, index) => numbered(index, () => writeDocument(write))));
+      }
+      case 'append':
+        return apart(() => log.append(call.batch));
+      default:
+        return null;
+    }
+  }
+
+  /** One transaction. A part that fails fails alone; when the transaction fails, all its parts do. */
+  function transact(group: readonly Envelope<WriterCall>[]): Reply[] {
+    const replies: Reply[] = [];
+    try {
+      begin.run();
+      for (const [id, , call] of group) {
+        try {
+          replies.push([id, perform(call)]);
+        } catch (error) {
+          if (call.kind === 'append') log.forget();
+          if (!database.isTransaction) throw error;
+          replies.push([id, undefined, failureOf(error)]);
+        }
+      }
+      commit.run();
+      return replies;
+    } catch (error) {
+      log.forget();
+      if (database.isTransaction) database.exec('ROLLBACK');
+      return group.map(([id]) => [id, undefined, failureOf(error)]);
+    }
+  }
+
+  let durability = '';
+  /** Documents outlive a power loss; entries alone need only outlive the process, and save a sync each. */
+  function setDurability(group: readonly Envelope<WriterCall>[]): void {
+    const wanted = group.some(([, , call]) => call.kind === 'commit') ? 'FULL' : 'NORMAL';
+    if (wanted === durability) return;
+    database.exec(`PRAGMA synchronous = ${wanted}`);
+    durability = wanted;
+  }
+
+  return (group) => {
+    const writes: Envelope<WriterCall>[] = [];
+    const replies: Reply[] = [];
+    for (const envelope of group) {
+      const [id, , { kind }] = envelope;
+      if (kind === 'commit' || kind === 'append') writes.push(envelope);
+      else replies.push([id, null]);
+    }
+    if (writes.length > 0) {
+      setDurability(writes);
+      replies.push(...transact(writes));
+    }
+    if (group.some(([, , call]) => call.kind === 'close')) {
+      database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+      database.close();
+    }
+    return replies;
+  };
+}
+
+function createTables(database: DatabaseSync, setup: WorkerSetup): void {
+  const layout = Number(database.prepare('PRAGMA user_version').get()?.user_version);
+  if (layout > LAYOUT)
+    throw new Error(`the data has layout ${layout}, made by a newer version; this one knows ${LAYOUT}`);
+  database.exec('BEGIN IMMEDIATE');
+  for (const collection of setup.collections) createCollection(database, collection);
+  createLogTables(database);
+  database.exec(`PRAGMA user_version = ${LAYOUT}; COMMIT`);
+}
+
+function numbered<T>(operation: number, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    const failure: Failure = { ...failureOf(error), operation };
+    throw new FailureError(failure);
+  }
+}

@@ -1,0 +1,41 @@
+// Every folder under golden/<dialect>/ is one case; see support/golden.ts for its files.
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
+import test from 'ava';
+import { GoldenCase } from './support/golden.ts';
+import { pieces, seeded } from './support/random.ts';
+
+const ROOT = path.join(import.meta.dirname, 'golden');
+const ROUNDS = 40;
+
+for (const dialect of readdirSync(ROOT)) {
+  for (const name of readdirSync(path.join(ROOT, dialect))) {
+    test(`${dialect}: ${name}`, (t) => {
+      const golden = new GoldenCase(path.join(ROOT, dialect, name), dialect);
+      const isStreamed = golden.has('stream.sse');
+      if (!isStreamed || golden.has('provider-request.json')) {
+        const actual = golden.wholeRequest();
+        t.deepEqual(actual, golden.expected('provider-request.json', actual));
+      }
+      if (isStreamed) {
+        const actual = golden.streamRequest();
+        t.deepEqual(actual, golden.expected('stream-request.json', actual));
+        const bytes = golden.bytes('stream.sse');
+        const whole = golden.stream([bytes]);
+        t.deepEqual(whole, golden.expected('chunks.json', whole));
+        for (let round = 0; round < ROUNDS; round += 1) {
+          const cut = pieces(bytes, seeded(round), [1, 3, 20, 200][round % 4] as number);
+          t.deepEqual(golden.stream(cut), whole, `cut with seed ${round}`);
+        }
+      }
+      if (golden.answerFile() !== undefined) {
+        const actual = golden.whole();
+        t.deepEqual(actual, golden.expected('response.json', actual));
+      }
+      for (const { file, status } of golden.errors()) {
+        const actual = golden.dialect.error(status, golden.bytes(file));
+        t.deepEqual(actual, golden.expected(`expected-${status}.json`, actual));
+      }
+    });
+  }
+}

@@ -1,0 +1,227 @@
+// Replays one golden case. What a case has decides what is checked:
+//   case.json                     {provider, strict, options, operation} where not openai's plain chat
+//   request.json                  the gateway's request
+//   provider-request.json         what the provider gets (whole); stream-request.json (streamed)
+//   provider-response.json (.txt)  what it answers, and response.json what that becomes
+//   stream.sse                    what it streams, and chunks.json what that becomes
+//   error-<status>.json|txt   an error body, and expected-<status>.json what is read from it
+// With GOLDEN_UPDATE=1 the expectations are written instead; read them before they are kept.
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { DescMessage, Message } from '@bufbuild/protobuf';
+import {
+  ChatCompletionChunkSchema,
+  ChatCompletionSchema,
+  CreateChatCompletionRequestSchema,
+} from '../../../gen/gateway/inference/v2/chat_pb.ts';
+import { UsageSchema } from '../../../gen/gateway/inference/v2/common_pb.ts';
+import {
+  CompletionSchema,
+  CreateCompletionRequestSchema,
+} from '../../../gen/gateway/inference/v2/completions_pb.ts';
+import {
+  CreateEmbeddingsRequestSchema,
+  EmbeddingsSchema,
+} from '../../../gen/gateway/inference/v2/embeddings_pb.ts';
+import {
+  GetModelRequestSchema,
+  ListModelsRequestSchema,
+  ModelListSchema,
+  ModelSchema,
+} from '../../../gen/gateway/inference/v2/models_pb.ts';
+import {
+  CreateModerationRequestSchema,
+  ModerationSchema,
+} from '../../../gen/gateway/inference/v2/moderations_pb.ts';
+import { GatewayError } from '../../../src/lib/errors.ts';
+import { rawJsonOf } from '../../../src/lib/raw-json.ts';
+import { SseParser } from '../../../src/lib/sse.ts';
+import type {
+  Dialect,
+  Operation,
+  OperationName,
+  Outbound,
+  ProviderOptions,
+  StreamingOperation,
+  Target,
+} from '../../../src/providers/dialect.ts';
+import { createDialects } from '../../../src/providers/dialects/registry.ts';
+import { codec } from '../../../src/rest/codec.ts';
+import { contextOf, targetOf } from './target.ts';
+
+const SCHEMAS: Readonly<
+  Record<OperationName, { request: DescMessage; answer: DescMessage; chunk?: DescMessage }>
+> = {
+  chat: {
+    request: CreateChatCompletionRequestSchema,
+    answer: ChatCompletionSchema,
+    chunk: ChatCompletionChunkSchema,
+  },
+  completions: { request: CreateCompletionRequestSchema, answer: CompletionSchema, chunk: CompletionSchema },
+  embeddings: { request: CreateEmbeddingsRequestSchema, answer: EmbeddingsSchema },
+  moderations: { request: CreateModerationRequestSchema, answer: ModerationSchema },
+  models: { request: ListModelsRequestSchema, answer: ModelListSchema },
+  model: { request: GetModelRequestSchema, answer: ModelSchema },
+};
+
+interface Settings {
+  readonly provider: string;
+  readonly strict: boolean;
+  readonly options: ProviderOptions;
+  readonly operation: OperationName;
+}
+
+export const dialects = createDialects(codec);
+
+/** One case, read from its folder. */
+export class GoldenCase {
+  readonly folder: string;
+  readonly settings: Settings;
+  readonly target: Target;
+  readonly dialect: Dialect;
+  readonly request: Message;
+
+  constructor(folder: string, dialect: string) {
+    this.folder = folder;
+    const given = this.has('case.json') ? (this.json('case.json') as Partial<Settings>) : {};
+    const defaults = { provider: dialect, strict: true, options: {}, operation: 'chat' as const };
+    this.settings = { ...defaults, ...given };
+    this.target = targetOf(this.settings.provider, {
+      strict: this.settings.strict,
+      options: this.settings.options,
+    });
+    const found = dialects.get(this.target.provider.dialect);
+    if (found === undefined) throw new Error('no such dialect');
+    this.dialect = found;
+    const request = this.has('request.json') ? this.json('request.json') : {};
+    this.request = codec.decodeRequest(SCHEMAS[this.settings.operation].request, request);
+  }
+
+  has(file: string): boolean {
+    return existsSync(path.join(this.folder, file));
+  }
+
+  bytes(file: string): Buffer {
+    return readFileSync(path.join(this.folder, file));
+  }
+
+  json(file: string): unknown {
+    return JSON.parse(this.bytes(file).toString('utf8'));
+  }
+
+  /** The whole answer's file: JSON, or text where it is none. */
+  answerFile(): string | undefined {
+    return ['provider-response.json', 'provider-response.txt'].find((file) => this.has(file));
+  }
+
+  /** Error bodies and their statuses. */
+  errors(): { file: string; status: number }[] {
+    return readdirSync(this.folder).flatMap((file) => {
+      const status = /^error-(\d+)/.exec(file)?.[1];
+      return status === undefined ? [] : [{ file, status: Number(status) }];
+    });
+  }
+
+  /** The expectation in a file; written first when expectations are to be updated. */
+  expected(file: string, actual: unknown): unknown {
+    if (process.env.GOLDEN_UPDATE === '1') {
+      writeFileSync(path.join(this.folder, file), `${JSON.stringify(actual, null, 2)}\n`);
+    }
+    return this.json(file);
+  }
+
+  wholeRequest(): unknown {
+    return outboundOf(() => this.#operation().request(this.request, contextOf(this.target)));
+  }
+
+  streamRequest(): unknown {
+    return outboundOf(() => this.#streaming().streamRequest(this.request, contextOf(this.target)));
+  }
+
+  whole(): unknown {
+    return outcome(() => {
+      const body = this.bytes(this.answerFile() ?? '');
+      const { answer, usage, model } = this.#operation().response(body, this.request, contextOf(this.target));
+      return {
+        answer: said(SCHEMAS[this.settings.operation].answer, answer as Message),
+        verbatim: rawJsonOf(answer as Message) === body,
+        usage: usage && codec.encode(UsageSchema, usage),
+        model,
+      };
+    });
+  }
+
+  /** The stream's outcome when its bytes come in these pieces. */
+  stream(pieces: Iterable<Uint8Array>): unknown {
+    const translator = this.#streaming().stream(this.request, contextOf(this.target));
+    const parser = new SseParser();
+    const chunks: unknown[] = [];
+    const schema = SCHEMAS[this.settings.operation].chunk as DescMessage;
+    const take = (events: ReturnType<SseParser['push']>): void => {
+      for (const event of events) {
+        for (const chunk of translator.push(event)) chunks.push(said(schema, chunk as Message));
+      }
+    };
+    const result = outcome(() => {
+      for (const piece of pieces) take(parser.push(piece));
+      take(parser.end());
+      for (const chunk of translator.end()) chunks.push(said(schema, chunk as Message));
+      return {};
+    });
+    const usage = translator.usage();
+    return plain({
+      chunks,
+      usage: usage && codec.encode(UsageSchema, usage),
+      model: translator.model(),
+      done: translator.done,
+      ...(result as object),
+    });
+  }
+
+  #operation(): Operation<Message, unknown> {
+    return this.dialect[this.settings.operation] as unknown as Operation<Message, unknown>;
+  }
+
+  #streaming(): StreamingOperation<Message, unknown, unknown> {
+    return this.dialect[this.settings.operation] as unknown as StreamingOperation<Message, unknown, unknown>;
+  }
+}
+
+/** What the edge would write: the text attached to the message, else its JSON. */
+function said(schema: DescMessage, message: Message): unknown {
+  const raw = rawJsonOf(message);
+  if (raw === undefined) return codec.encode(schema, message);
+  return JSON.parse(typeof raw === 'string' ? raw : Buffer.from(raw).toString('utf8'));
+}
+
+function outboundOf(make: () => Outbound): unknown {
+  return outcome(() => {
+    const { method, path: where, headers, body } = make();
+    return { method, path: where, headers, body: body === undefined ? undefined : JSON.parse(body) };
+  });
+}
+
+function outcome(run: () => unknown): unknown {
+  try {
+    return plain(run());
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    const { param, provider, type, code } = error.facts;
+    return plain({
+      error: {
+        reason: error.reason,
+        status: error.status,
+        message: error.message,
+        param,
+        provider,
+        type,
+        code,
+      },
+    });
+  }
+}
+
+/** As JSON, so that what is undefined is absent. */
+function plain(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value));
+}
