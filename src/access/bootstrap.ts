@@ -9,6 +9,7 @@ import {
   type WorkspaceBody,
   workspaces,
 } from './collections.ts';
+import { keyHint } from './key-hash.ts';
 import { createKey, type KeyFacts, type NewKey } from './keys.ts';
 import { INFERENCE_SCOPES, scopesOf } from './scopes.ts';
 
@@ -108,7 +109,7 @@ async function ensureKey(
   }
   if (given !== undefined && existing.body.hash !== hasher.hash(given)) {
     await documents.update(scope, apiKeys, existing.id, existing.version, {
-      body: { ...existing.body, hash: hasher.hash(given) },
+      body: { ...existing.body, hash: hasher.hash(given), hint: keyHint(given) },
       updatedAt: now(),
     });
   }

@@ -20,6 +20,8 @@ export interface ApiKeyBody {
   readonly kind: KeyKind;
   /** Keyed hash of the secret. */
   readonly hash: string;
+  /** Its first four characters and its length. */
+  readonly hint: string;
   readonly scopes: readonly string[];
   /** Which of the first start's keys it is. */
   readonly bootstrap?: 'admin' | 'workspace';

@@ -1,10 +1,12 @@
 // The keys that may call, in memory: authentication makes no round trip.
-import { type KeyHasher, sameHash } from './key-hash.ts';
+import { type KeyHasher, keyHint, sameHash } from './key-hash.ts';
 import type { Principal } from './principal.ts';
 
 /** A key as it is kept. */
 export interface KeyRecord {
   readonly hash: string;
+  /** What may be known of the key: see keyHint. */
+  readonly hint: string;
   readonly principal: Principal;
   /** Unix milliseconds; undefined: never. */
   readonly expiresAt: number | undefined;
@@ -14,6 +16,7 @@ export interface KeyRecord {
 export class KeyRing {
   readonly #hasher: KeyHasher;
   readonly #byHash = new Map<string, KeyRecord>();
+  readonly #hints = new Set<string>();
 
   constructor(hasher: KeyHasher) {
     this.#hasher = hasher;
@@ -22,6 +25,7 @@ export class KeyRing {
   /** Makes a key known, or replaces what was known of it. */
   put(record: KeyRecord): void {
     this.#byHash.set(record.hash, record);
+    this.#hints.add(record.hint);
   }
 
   remove(hash: string): void {
@@ -34,7 +38,8 @@ export class KeyRing {
 
   /** The key's record, expired ones included; undefined when it is no key of this gateway. */
   find(key: string): KeyRecord | undefined {
-    if (key === '') return undefined;
+    // Most texts that are asked about are providers' keys: they need no hash to be told apart.
+    if (!this.#hints.has(keyHint(key))) return undefined;
     const hash = this.#hasher.hash(key);
     const record = this.#byHash.get(hash);
     return record !== undefined && sameHash(record.hash, hash) ? record : undefined;

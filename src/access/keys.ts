@@ -4,7 +4,7 @@ import { fail } from '../lib/errors.ts';
 import type { Document, DocumentStore } from '../store/documents.ts';
 import type { TenantScope } from '../store/scope.ts';
 import { type ApiKeyBody, apiKeys } from './collections.ts';
-import { type KeyHasher, newApiKey } from './key-hash.ts';
+import { type KeyHasher, keyHint, newApiKey } from './key-hash.ts';
 import type { KeyRecord, KeyRing } from './key-ring.ts';
 import type { KeyKind } from './principal.ts';
 import { scopesOf } from './scopes.ts';
@@ -49,6 +49,7 @@ export async function createKey({ documents, hasher, now }: KeyFacts, key: NewKe
     name: key.name,
     kind: key.kind,
     hash: hasher.hash(secret),
+    hint: keyHint(secret),
     scopes: [...key.scopes],
     ...(key.bootstrap ? { bootstrap: key.bootstrap } : {}),
   };
@@ -82,6 +83,7 @@ export async function loadKeys(
 export function keyRecord({ id, organisationId, workspaceId, body }: Document<ApiKeyBody>): KeyRecord {
   return {
     hash: body.hash,
+    hint: body.hint,
     expiresAt: body.expiresAt,
     principal: {
       organisationId,

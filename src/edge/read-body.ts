@@ -3,9 +3,11 @@ import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import { fail, type GatewayError } from '../lib/errors.ts';
+import type { Leave } from './leave.ts';
 
-/** Longest silence between two pieces of a body, in milliseconds. */
-const IDLE_MS = 60_000;
+/** How often stalled bodies are looked for, in milliseconds. */
+const IDLE_MS = 30_000;
+const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\b/i;
 
 const DECODERS: Readonly<
   Record<string, (body: Uint8Array, options: { maxOutputLength: number }) => Promise<Buffer>>
@@ -15,62 +17,92 @@ const DECODERS: Readonly<
   br: promisify(zlib.brotliDecompress),
 };
 
-/**
- * The body's bytes, decompressed.
- * @throws GatewayError body_too_large, unsupported_media_type, malformed_body, request_timeout or client_closed.
- */
-export async function readJsonBody(req: IncomingMessage, limit: number): Promise<Uint8Array> {
-  const type = req.headers['content-type'];
-  if (type !== undefined && !/^application\/(?:[\w.+-]+\+)?json\b/i.test(type)) {
-    throw fail('unsupported_media_type', 'content-type: must be application/json', { param: 'content-type' });
+/** Reads bodies; one watch over all that are being read bounds how long each may stall. */
+export class BodyReader {
+  readonly #limit: number;
+  readonly #reading = new Set<Reading>();
+  #watch: NodeJS.Timeout | undefined;
+
+  /** @param limit longest body in bytes, compressed or not */
+  constructor(limit: number) {
+    this.#limit = limit;
   }
-  const encoding = (req.headers['content-encoding'] ?? 'identity').toLowerCase();
-  const decode = DECODERS[encoding];
-  if (decode === undefined && encoding !== 'identity') {
-    throw fail('unsupported_media_type', 'content-encoding: must be gzip, deflate, br or identity', {
-      param: 'content-encoding',
+
+  /**
+   * The body's bytes, decompressed.
+   * @throws GatewayError body_too_large, unsupported_media_type, malformed_body, request_timeout or client_closed.
+   */
+  async read(req: IncomingMessage, leave: Leave): Promise<Uint8Array> {
+    const type = req.headers['content-type'];
+    if (type !== undefined && !JSON_TYPE.test(type)) {
+      throw fail('unsupported_media_type', 'content-type: must be application/json', {
+        param: 'content-type',
+      });
+    }
+    const encoding = (req.headers['content-encoding'] ?? 'identity').toLowerCase();
+    const decode = DECODERS[encoding];
+    if (decode === undefined && encoding !== 'identity') {
+      throw fail('unsupported_media_type', 'content-encoding: must be gzip, deflate, br or identity', {
+        param: 'content-encoding',
+      });
+    }
+    if (Number(req.headers['content-length'] ?? 0) > this.#limit) throw tooLarge(this.#limit);
+    const body = await this.#whole(req, leave);
+    if (decode === undefined) return body;
+    try {
+      return await decode(body, { maxOutputLength: this.#limit });
+    } catch (cause) {
+      if ((cause as { code?: string }).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(this.#limit);
+      throw fail('malformed_body', `the body is not valid ${encoding}`, { cause });
+    }
+  }
+
+  #whole(req: IncomingMessage, leave: Leave): Promise<Uint8Array> {
+    return new Promise((resolve, reject) => {
+      const chunks: Buffer[] = [];
+      let size = 0;
+      const stop = (error: GatewayError): void => {
+        this.#reading.delete(reading);
+        req.removeAllListeners('data').pause();
+        reject(error);
+      };
+      const reading: Reading = { stalled: false, stop };
+      this.#add(reading);
+      leave.tell(stop);
+      req.on('data', (chunk: Buffer) => {
+        size += chunk.length;
+        reading.stalled = false;
+        if (size > this.#limit) stop(tooLarge(this.#limit));
+        else chunks.push(chunk);
+      });
+      req.on('end', () => {
+        this.#reading.delete(reading);
+        resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
+      });
     });
   }
-  const body = await readWhole(req, limit);
-  if (decode === undefined) return body;
-  try {
-    return await decode(body, { maxOutputLength: limit });
-  } catch (cause) {
-    if ((cause as { code?: string }).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(limit);
-    throw fail('malformed_body', `the body is not valid ${encoding}`, { cause });
+
+  #add(reading: Reading): void {
+    this.#reading.add(reading);
+    this.#watch ??= setInterval(() => this.#look(), IDLE_MS);
+    this.#watch.unref();
+  }
+
+  /** A body that has stood still since the last look is given up; so the bound is IDLE_MS to twice that. */
+  #look(): void {
+    for (const reading of this.#reading) {
+      if (reading.stalled) reading.stop(fail('request_timeout', 'the body did not arrive in time'));
+      reading.stalled = true;
+    }
+    if (this.#reading.size > 0) return;
+    clearInterval(this.#watch);
+    this.#watch = undefined;
   }
 }
 
-function readWhole(req: IncomingMessage, limit: number): Promise<Uint8Array> {
-  const declared = Number(req.headers['content-length'] ?? 0);
-  if (declared > limit) return Promise.reject(tooLarge(limit));
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    let last = Date.now();
-    const idle = setInterval(() => {
-      if (Date.now() - last > IDLE_MS) settle(fail('request_timeout', 'the body did not arrive in time'));
-    }, IDLE_MS / 4);
-    const settle = (error: GatewayError | undefined): void => {
-      clearInterval(idle);
-      req.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
-      if (error) {
-        req.pause();
-        reject(error);
-      } else {
-        resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
-      }
-    };
-    const onData = (chunk: Buffer): void => {
-      size += chunk.length;
-      last = Date.now();
-      if (size > limit) settle(tooLarge(limit));
-      else chunks.push(chunk);
-    };
-    const onEnd = (): void => settle(undefined);
-    const onClose = (): void => settle(fail('client_closed', 'the client has left'));
-    req.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
-  });
+interface Reading {
+  stalled: boolean;
+  readonly stop: (error: GatewayError) => void;
 }
 
 function tooLarge(limit: number): GatewayError {

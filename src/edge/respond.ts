@@ -1,11 +1,14 @@
 // Answers onto the socket.
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import { fail, type GatewayError } from '../lib/errors.ts';
 import { errorBody } from './error-body.ts';
 
 /** Name and value pairs. */
 export type Pairs = Iterable<readonly [string, string]>;
+
+/** Bodies up to this size are joined with their head. */
+const MAX_JOINED = 16_384;
 
 /** A JSON answer, whole. */
 export function respondJson(
@@ -19,7 +22,9 @@ export function respondJson(
   for (const [name, value] of headers) out[name] = value;
   out['content-length'] = typeof json === 'string' ? Buffer.byteLength(json) : json.length;
   res.writeHead(status, out);
-  res.end(json);
+  // Head and body leave in one write when both are strings; latin-1 keeps the bytes as they are.
+  if (typeof json === 'string' || json.length > MAX_JOINED) res.end(json);
+  else res.end(Buffer.from(json.buffer, json.byteOffset, json.length).toString('latin1'), 'latin1');
 }
 
 /** An error in its plane's shape. */
@@ -60,19 +65,6 @@ export function drained(res: ServerResponse): Promise<void> {
     res.once('drain', done);
     res.once('close', closed);
   });
-}
-
-/** Calls back once when the client leaves before the answer is complete. */
-export function onLeave(
-  req: IncomingMessage,
-  res: ServerResponse,
-  left: (error: GatewayError) => void,
-): void {
-  res.once('close', () => {
-    if (!res.writableFinished) left(clientClosed());
-  });
-  // Over HTTP/1 a reset while the body is read shows on the request first.
-  req.once('error', () => left(clientClosed()));
 }
 
 function clientClosed(): GatewayError {

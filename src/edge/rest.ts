@@ -14,9 +14,10 @@ import { bindPath, readQuery } from '../rest/query.ts';
 import type { RouteMatch, RouteTable } from '../rest/routes.ts';
 import { answerHeaders } from '../rpc/answer-headers.ts';
 import type { InProcess } from '../rpc/in-process.ts';
+import { Leave } from './leave.ts';
 import { forwardRequest, writeForwarded } from './pass-through.ts';
-import { readJsonBody } from './read-body.ts';
-import { onLeave, type Pairs, respondError, respondJson } from './respond.ts';
+import { BodyReader } from './read-body.ts';
+import { type Pairs, respondError, respondJson } from './respond.ts';
 import { writeEvents } from './write-events.ts';
 
 /** What the REST surface is built of. */
@@ -42,6 +43,7 @@ export function isRest(url: string): boolean {
 }
 
 export function createRest(facts: RestFacts): RestHandler {
+  const bodies = new BodyReader(facts.bodyLimit);
   return async (req, res) => {
     const raw = (req.url ?? '/').slice(3) || '/';
     const mark = raw.indexOf('?');
@@ -49,7 +51,7 @@ export function createRest(facts: RestFacts): RestHandler {
     const verb = req.method ?? 'GET';
     if (path.startsWith('/proxy/')) return passThrough(facts, req, res, raw.slice('/proxy'.length));
     const match = facts.routes.match(verb, path);
-    if (match) return operation(facts, req, res, match, path, mark === -1 ? '' : raw.slice(mark + 1));
+    if (match) return operation(facts, bodies, req, res, match, path, mark === -1 ? '' : raw.slice(mark + 1));
     const declared = facts.routes.declared(path);
     if (declared.control || !FORWARDED_VERBS.includes(verb)) {
       const allow = declared.control ? declared.verbs : [...new Set([...declared.verbs, ...FORWARDED_VERBS])];
@@ -63,6 +65,7 @@ export function createRest(facts: RestFacts): RestHandler {
 
 async function operation(
   facts: RestFacts,
+  bodies: BodyReader,
   req: IncomingMessage,
   res: ServerResponse,
   { route, values }: RouteMatch,
@@ -70,14 +73,15 @@ async function operation(
   query: string,
 ): Promise<void> {
   let call: Call | undefined;
+  const leave = new Leave(req, res);
   try {
     if (facts.full()) throw overloaded();
-    const body = route.hasBody ? parse(await readJsonBody(req, facts.bodyLimit)) : undefined;
+    const body = route.hasBody ? parse(await bodies.read(req, leave)) : undefined;
     const streamed = route.streamMethod !== undefined && wantsStream(body);
     const method = streamed && route.streamMethod ? route.streamMethod : route.method;
     call = callOf(facts, method, req, path);
     const current = call;
-    onLeave(req, res, (error) => current.abort(error));
+    leave.tell((error) => current.abort(error));
     const input = (): Message => {
       const { input: desc } = method;
       if (body?.error) throw body.error;
@@ -112,7 +116,7 @@ async function passThrough(
     ]);
   }
   const call = callOf(facts, ProxyService.method.forward, req, rawPath.split('?', 1)[0]!);
-  onLeave(req, res, (error) => call.abort(error));
+  new Leave(req, res).tell((error) => call.abort(error));
   try {
     if (facts.full()) throw overloaded();
     const messages = await facts.transport.stream(call, forwardRequest(req, rawPath));

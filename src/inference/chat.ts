@@ -1,7 +1,8 @@
 // Chat completions.
 import type { CreateChatCompletionRequest } from '../../gen/gateway/inference/v2/chat_pb.ts';
 import type { Call } from '../access/call.ts';
-import { type Pipeline, runStream, runWhole } from './pipeline/pipeline.ts';
+import type { Pipeline } from './pipeline/pipeline.ts';
+import { runStream, runWhole } from './pipeline/run.ts';
 
 /** The methods of ChatService. */
 export function chatService(pipeline: Pipeline) {

@@ -1,7 +1,8 @@
 // Text completions.
 import type { CreateCompletionRequest } from '../../gen/gateway/inference/v2/completions_pb.ts';
 import type { Call } from '../access/call.ts';
-import { type Pipeline, runStream, runWhole } from './pipeline/pipeline.ts';
+import type { Pipeline } from './pipeline/pipeline.ts';
+import { runStream, runWhole } from './pipeline/run.ts';
 
 /** The methods of CompletionsService. */
 export function completionsService(pipeline: Pipeline) {

@@ -1,7 +1,8 @@
 // Embeddings.
 import type { CreateEmbeddingsRequest } from '../../gen/gateway/inference/v2/embeddings_pb.ts';
 import type { Call } from '../access/call.ts';
-import { type Pipeline, runWhole } from './pipeline/pipeline.ts';
+import type { Pipeline } from './pipeline/pipeline.ts';
+import { runWhole } from './pipeline/run.ts';
 
 /** The methods of EmbeddingsService. */
 export function embeddingsService(pipeline: Pipeline) {

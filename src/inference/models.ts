@@ -1,7 +1,8 @@
 // Models of the selected provider.
 import type { GetModelRequest, ListModelsRequest } from '../../gen/gateway/inference/v2/models_pb.ts';
 import type { Call } from '../access/call.ts';
-import { type Pipeline, runWhole } from './pipeline/pipeline.ts';
+import type { Pipeline } from './pipeline/pipeline.ts';
+import { runWhole } from './pipeline/run.ts';
 
 /** The methods of ModelsService. */
 export function modelsService(pipeline: Pipeline) {

@@ -1,7 +1,8 @@
 // Moderations.
 import type { CreateModerationRequest } from '../../gen/gateway/inference/v2/moderations_pb.ts';
 import type { Call } from '../access/call.ts';
-import { type Pipeline, runWhole } from './pipeline/pipeline.ts';
+import type { Pipeline } from './pipeline/pipeline.ts';
+import { runWhole } from './pipeline/run.ts';
 
 /** The specification's default, which its provider upgrades over time. */
 const DEFAULT_MODEL = 'text-moderation-latest';

@@ -2,19 +2,27 @@
 // rpc/interceptors/validate.ts enforces.
 import { type DescField, type DescMessage, getOption, hasOption } from '@bufbuild/protobuf';
 import {
-  type DoubleRules,
   type EnumRules,
   type FieldRules,
   field as fieldOption,
   Ignore,
-  type Int32Rules,
-  type Int64Rules,
   message as messageOption,
+  type Rule,
   type StringRules,
 } from '../../gen/buf/validate/validate_pb.ts';
 import type { Schema } from './json.ts';
 
-type Numbers = Pick<DoubleRules | Int32Rules | Int64Rules, 'lessThan' | 'greaterThan' | 'in' | 'const'>;
+interface Numbers {
+  readonly const?: bigint | number | undefined;
+  readonly in?: readonly (bigint | number)[];
+  readonly lessThan: Bound;
+  readonly greaterThan: Bound;
+}
+
+interface Bound {
+  readonly case: string | undefined;
+  readonly value?: bigint | number | undefined;
+}
 
 /** Rule id of a double that must be a whole number: as JSON, an integer. */
 const WHOLE_NUMBER = 'double.integer';
@@ -41,7 +49,8 @@ export function limited(
     delete out.format;
   }
   if (items !== undefined) out.items = { ...(schema.items as Schema), ...items };
-  if (values !== undefined) out.additionalProperties = { ...(schema.additionalProperties as Schema), ...values };
+  if (values !== undefined)
+    out.additionalProperties = { ...(schema.additionalProperties as Schema), ...values };
   if (rules.ignore === Ignore.IF_ZERO_VALUE && Object.keys(own).length > 0)
     return { ...out, anyOf: [{ const: schema.type === 'string' ? '' : 0 }, own] };
   return { ...out, ...own };
@@ -49,13 +58,17 @@ export function limited(
 
 /** The CEL rules' messages: what the keywords cannot say. */
 export function sentencesOf(rules: FieldRules | undefined): string[] {
-  return (rules?.cel ?? []).flatMap((rule) => (rule.id === WHOLE_NUMBER ? [] : [rule.message]));
+  return (rules?.cel ?? []).flatMap((rule) => (rule.id === WHOLE_NUMBER ? [] : textOf(rule)));
 }
 
 /** The messages of the rules over several fields of a message. */
 export function messageSentencesOf(desc: DescMessage): string[] {
   if (!hasOption(desc, messageOption)) return [];
-  return getOption(desc, messageOption).cel.map((rule) => rule.message);
+  return getOption(desc, messageOption).cel.flatMap(textOf);
+}
+
+function textOf({ message, expression }: Rule): string[] {
+  return [message ?? expression ?? ''].filter((text) => text !== '');
 }
 
 interface Limits extends Schema {
@@ -80,7 +93,11 @@ function limitsOf({ type }: FieldRules, words?: ReadonlyMap<number, string>): Li
       return enumLimits(type.value, words);
     case 'repeated': {
       const { minItems, maxItems, unique, items } = type.value;
-      const own = { minItems: number(minItems), maxItems: number(maxItems), uniqueItems: unique || undefined };
+      const own = {
+        minItems: number(minItems),
+        maxItems: number(maxItems),
+        uniqueItems: unique || undefined,
+      };
       return defined({ ...own, items: items && limitsOf(items, words) });
     }
     case 'map': {
@@ -105,7 +122,7 @@ function stringLimits(rules: StringRules): Schema {
   });
 }
 
-function numberLimits({ lessThan, greaterThan, in: oneOf, const: only }: Numbers): Schema {
+function numberLimits({ lessThan, greaterThan, in: oneOf = [], const: only }: Numbers): Schema {
   return defined({
     const: number(only),
     [greaterThan.case === 'gt' ? 'exclusiveMinimum' : 'minimum']: number(greaterThan.value),

@@ -2,8 +2,8 @@
 import { create, createFileRegistry, type DescService } from '@bufbuild/protobuf';
 import {
   type CodeGeneratorRequest,
-  CodeGeneratorResponse_Feature,
   type CodeGeneratorResponse,
+  CodeGeneratorResponse_Feature,
   CodeGeneratorResponseSchema,
   FileDescriptorSetSchema,
 } from '@bufbuild/protobuf/wkt';

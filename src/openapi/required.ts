@@ -39,7 +39,9 @@ function refusesEmpty(rules: FieldRules): boolean {
   const limits = limited({}, rules);
   switch (rules.type.case) {
     case 'string':
-      return atLeastOne(limits.minLength) || refuses(limits, '') || limits.format !== undefined || misses(limits);
+      return (
+        atLeastOne(limits.minLength) || refuses(limits, '') || limits.format !== undefined || misses(limits)
+      );
     case 'repeated':
       return atLeastOne(limits.minItems);
     case 'map':
@@ -67,6 +69,11 @@ function misses({ pattern }: Schema): boolean {
 }
 
 function within(limits: Schema): boolean {
-  const { minimum = 0, maximum = 0, exclusiveMinimum = -1, exclusiveMaximum = 1 } = limits as Record<string, number>;
+  const {
+    minimum = 0,
+    maximum = 0,
+    exclusiveMinimum = -1,
+    exclusiveMaximum = 1,
+  } = limits as Record<string, number>;
   return minimum <= 0 && maximum >= 0 && exclusiveMinimum < 0 && exclusiveMaximum > 0;
 }

@@ -15,12 +15,14 @@ export class Roles {
     this.#inputs = reach(routes.map((route) => route.method.input));
     // Answers of the data plane may be the provider's own bytes: nothing is promised of them.
     const data = routes.filter((route) => route.plane === Plane.DATA);
-    this.#carried = reach(data.flatMap((route) => [route.method, route.streamMethod ?? route.method].map((m) => m.output)));
+    this.#carried = reach(
+      data.flatMap((route) => [route.method, route.streamMethod ?? route.method].map((m) => m.output)),
+    );
     for (const { method, template } of routes) {
       const known = this.#paths.get(method.input);
       // A member is left out of the body only where every path carries it.
-      const here = new Set(template.fields);
-      this.#paths.set(method.input, known ? known.intersection(here) : here);
+      const here = template.fields.filter((field) => known?.has(field) ?? true);
+      this.#paths.set(method.input, new Set(here));
     }
   }
 

@@ -23,15 +23,9 @@ export class Schemas {
     return sorted(this.#components);
   }
 
-  /** A reference to a message's or enum's component. */
-  ref(desc: DescMessage | DescEnum): Schema {
-    const name = this.#nameOf(desc);
-    if (!this.#components.has(name)) {
-      // Placed before it is built: messages may contain themselves.
-      this.#components.set(name, {});
-      this.#components.set(name, desc.kind === 'enum' ? enumSchema(desc) : this.#messageSchema(desc));
-    }
-    return { $ref: `#/components/schemas/${name}` };
+  /** A reference to a message's component. */
+  ref(desc: DescMessage): Schema {
+    return this.#component(desc, () => this.#messageSchema(desc));
   }
 
   /** A field's schema with its limits, and what is to be said of it. */
@@ -92,10 +86,25 @@ export class Schemas {
       case 'struct':
         return { type: 'object', additionalProperties: true };
       case 'enum':
-        return field.enum ? this.ref(field.enum) : { type: 'string' };
+        return this.#enumRef(field, shape.names);
       case 'scalar':
         return scalarSchema(shape.type);
     }
+  }
+
+  #enumRef(field: DescField, words: ReadonlyMap<number, string>): Schema {
+    const { enum: desc } = field;
+    return desc ? this.#component(desc, () => enumSchema(desc, words)) : { type: 'string' };
+  }
+
+  #component(desc: DescMessage | DescEnum, build: () => Schema): Schema {
+    const name = this.#nameOf(desc);
+    if (!this.#components.has(name)) {
+      // Placed before it is built: messages may contain themselves.
+      this.#components.set(name, {});
+      this.#components.set(name, build());
+    }
+    return { $ref: `#/components/schemas/${name}` };
   }
 
   #nameOf(desc: DescMessage | DescEnum): string {
@@ -111,16 +120,20 @@ function many(shape: FieldShape, value: Schema, field: DescField): Schema {
   if (shape.many === 'list') return { type: 'array', items: value };
   if (shape.many !== 'map') return value;
   const whole = field.fieldKind === 'map' && field.mapKey !== ScalarType.STRING;
-  return { type: 'object', ...(whole ? { propertyNames: { pattern: '^-?[0-9]+$' } } : {}), additionalProperties: value };
+  return {
+    type: 'object',
+    ...(whole ? { propertyNames: { pattern: '^-?[0-9]+$' } } : {}),
+    additionalProperties: value,
+  };
 }
 
-function enumSchema(desc: DescEnum): Schema {
-  const prefix = desc.sharedPrefix ?? '';
+function enumSchema(desc: DescEnum, words: ReadonlyMap<number, string>): Schema {
+  // Zero stands for an absent member and is never read as a word.
   const values = desc.values.filter((value) => value.number !== 0);
-  const wordOf = (name: string): string => name.toLowerCase().slice(prefix.length);
-  const list = values.map((value) => `- \`${wordOf(value.name)}\`: ${commentOf(value)}`).join('\n');
+  const wordOf = (number: number): string => words.get(number) ?? '';
+  const list = values.map((value) => `- \`${wordOf(value.number)}\`: ${commentOf(value)}`).join('\n');
   const said = values.some((value) => commentOf(value) !== '') ? list : '';
-  const schema = { type: 'string', enum: values.map((value) => wordOf(value.name)) };
+  const schema = { type: 'string', enum: values.map((value) => wordOf(value.number)) };
   return described(schema, paragraphs(commentOf(desc), said));
 }
 

@@ -43,7 +43,7 @@ function compileObject(shape: MessageShape & { kind: 'object' }): Write {
     const out: Bag = {};
     for (const field of fields) {
       const value = field.group === undefined ? bag[field.local] : memberOf(bag[field.group], field.local);
-      if (value === undefined || (field.many !== 'one' && isEmpty(field.many, value))) {
+      if (value === undefined || isEmpty(field, value)) {
         if (field.unset === Unset.NULL) out[field.name] = null;
         else if (field.unset === Unset.DEFAULT) out[field.name] = field.empty();
       } else {
@@ -145,8 +145,10 @@ function isVerbatim(type: ScalarType): boolean {
   ].includes(type);
 }
 
-function isEmpty(many: 'list' | 'map', value: unknown): boolean {
-  return many === 'list' ? (value as unknown[]).length === 0 : Object.keys(value as Bag).length === 0;
+/** Lists and maps without elements, and enums that are not said. */
+function isEmpty(field: FieldShape, value: unknown): boolean {
+  if (field.many === 'one') return field.value.kind === 'enum' && value === 0;
+  return field.many === 'list' ? (value as unknown[]).length === 0 : Object.keys(value as Bag).length === 0;
 }
 
 function memberOf(group: unknown, local: string): unknown {

@@ -89,10 +89,25 @@ async function behave(
 ): Promise<void> {
   const path = (req.url ?? '').split('?')[0]!;
   if (path.endsWith('/models') && req.method === 'GET') {
-    json(res, 200, {
+    return json(res, 200, {
       object: 'list',
       data: [{ id: 'gpt-ok', object: 'model', created: 1, owned_by: 'fake', extra_member: [1] }],
     });
+  }
+  const one = /\/models\/(.+)$/.exec(path)?.[1];
+  if (one !== undefined && req.method === 'GET') {
+    const id = decodeURIComponent(one);
+    if (id.startsWith('absent')) {
+      return json(res, 404, {
+        error: {
+          message: `The model '${id}' does not exist`,
+          type: 'invalid_request_error',
+          param: 'model',
+          code: 'model_not_found',
+        },
+      });
+    }
+    return json(res, 200, { id, object: 'model', created: 1, owned_by: 'fake', extra_member: { a: [1] } });
   }
   const request = parse(body);
   const model = String(request.model ?? '');
@@ -127,7 +142,7 @@ async function behave(
     const inputs = Array.isArray(request.input) ? request.input : [request.input];
     const vector = [0.1, -0.25, 3];
     const floats = Buffer.from(new Float32Array(vector).buffer).toString('base64');
-    json(res, 200, {
+    return json(res, 200, {
       object: 'list',
       data: inputs.map((_, index) => ({
         object: 'embedding',
@@ -137,7 +152,6 @@ async function behave(
       model,
       usage: { prompt_tokens: 5, total_tokens: 5 },
     });
-    return;
   }
   if (path.endsWith('/moderations')) {
     const names = [
@@ -153,16 +167,15 @@ async function behave(
       'violence',
       'violence/graphic',
     ];
-    json(res, 200, {
+    const count = Array.isArray(request.input) ? request.input.length : 1;
+    return json(res, 200, {
       id: 'modr-1',
       model,
-      results: [
-        {
-          flagged: true,
-          categories: Object.fromEntries(names.map((n) => [n, n === 'violence'])),
-          category_scores: Object.fromEntries(names.map((n, i) => [n, i / 100])),
-        },
-      ],
+      results: Array.from({ length: count }, () => ({
+        flagged: true,
+        categories: Object.fromEntries(names.map((n) => [n, n === 'violence'])),
+        category_scores: Object.fromEntries(names.map((n, i) => [n, i / 100])),
+      })),
     });
   }
   json(res, 404, { error: { message: `nothing at ${path}`, type: 'not_found', param: null, code: null } });

@@ -17,7 +17,8 @@ import { locateRaw } from '../../providers/locate.ts';
 import type { Plan } from '../plan/plan.ts';
 import { staysHere } from '../plan/request-settings.ts';
 import { Attempt } from './attempt.ts';
-import { begin, dialectOf, type Pipeline } from './pipeline.ts';
+import type { Pipeline } from './pipeline.ts';
+import { begin, dialectOf } from './run.ts';
 import { UsageTap } from './usage-tap.ts';
 
 /** Headers of one hop (RFC 9110, part 7.6.1): the answer's next hop writes its own. */

@@ -78,10 +78,26 @@ function bounded(ms: number): number {
   return Math.min(ms, 86_400_000);
 }
 
-/** Flat pairs in which a later header replaces an earlier one of the same name: a caller's header never beats ours. */
-function withoutRepeats(pairs: readonly string[]): readonly string[] {
-  const byName = new Map<string, [string, string]>();
-  for (let i = 0; i + 1 < pairs.length; i += 2)
-    byName.set(pairs[i]!.toLowerCase(), [pairs[i]!, pairs[i + 1]!]);
-  return [...byName.values()].flat();
+/**
+ * Flat pairs in which a later header replaces an earlier one of the same name: a caller's
+ * header never beats ours.
+ */
+function withoutRepeats(pairs: string[]): readonly string[] {
+  for (let i = 0; i + 1 < pairs.length; i += 2) {
+    if (isRepeated(pairs, i)) {
+      pairs.splice(i, 2);
+      i -= 2;
+    }
+  }
+  return pairs;
+}
+
+function isRepeated(pairs: readonly string[], at: number): boolean {
+  const name = pairs[at]!;
+  for (let i = at + 2; i < pairs.length; i += 2) {
+    const other = pairs[i]!;
+    if (other.length === name.length && (other === name || other.toLowerCase() === name.toLowerCase()))
+      return true;
+  }
+  return false;
 }

@@ -1,6 +1,5 @@
 // Headers -> plan: exactly one way of selecting the provider (specification,
 // "Provider authentication"), with everything the call needs folded in.
-import type { Call } from '../../access/call.ts';
 import { fail, invalidHeader } from '../../lib/errors.ts';
 import type { GatewayHeaders } from '../../lib/gateway-headers.ts';
 import type { ProviderEntry, ProviderOptions, Target } from '../../providers/dialect.ts';
@@ -25,6 +24,14 @@ export interface Plan {
   readonly forwarded: readonly string[];
 }
 
+/** What planning reads of a call, and what it notes on it. */
+export interface PlannedCall {
+  readonly headers: GatewayHeaders;
+  readonly presentedKey: string | undefined;
+  readonly providerCredential: string | undefined;
+  readonly trail: { provider: string; metadata: Readonly<Record<string, string>> };
+}
+
 /** What planning needs to know of the gateway. */
 export interface PlanFacts {
   readonly providerById: (id: string) => ProviderEntry | undefined;
@@ -35,7 +42,7 @@ export interface PlanFacts {
 }
 
 /** Reads the plan off the call's headers. @throws GatewayError of status 400 naming the header at fault. */
-export function planOf(call: Call, facts: PlanFacts): Plan {
+export function planOf(call: PlannedCall, facts: PlanFacts): Plan {
   const { headers } = call;
   call.trail.metadata = readMetadata(headers);
   const timeoutMs = readTimeout(headers);
@@ -66,7 +73,10 @@ export function planOf(call: Call, facts: PlanFacts): Plan {
     target: {
       provider: entry,
       apiKey,
-      options: { ...optionsOf(entry, headers), ...config?.options },
+      options:
+        config === undefined
+          ? optionsOf(entry, headers)
+          : { ...optionsOf(entry, headers), ...config.options },
       customHost,
       strict: config?.strict ?? headers.get('strict-open-ai-compliance') !== 'false',
     },
@@ -136,15 +146,29 @@ function readConfigHeader(text: string, name: string, facts: PlanFacts): InlineC
   return readInlineConfig(parseHeaderJson(name, text), facts.providerById);
 }
 
+interface OptionHeader {
+  readonly option: string;
+  readonly header: string;
+}
+
+const NO_OPTIONS: ProviderOptions = Object.freeze({});
+const optionHeaders = new WeakMap<ProviderEntry, readonly OptionHeader[]>();
+
 /** The provider's options that headers set: `azure_api_version` is x-gateway-azure-api-version. */
 function optionsOf(entry: ProviderEntry, headers: GatewayHeaders): ProviderOptions {
-  const options: Record<string, string> = {};
-  for (const option of entry.options ?? []) {
-    const hyphenated = option.replaceAll('_', '-');
-    const value = headers.get(hyphenated) ?? headers.plain(hyphenated);
-    if (value !== undefined) options[option] = value;
+  let known = optionHeaders.get(entry);
+  if (known === undefined) {
+    known = (entry.options ?? []).map((option) => ({ option, header: option.replaceAll('_', '-') }));
+    optionHeaders.set(entry, known);
   }
-  return options;
+  let options: Record<string, string> | undefined;
+  for (const { option, header } of known) {
+    const value = headers.get(header) ?? headers.plain(header);
+    if (value === undefined) continue;
+    options ??= {};
+    options[option] = value;
+  }
+  return options ?? NO_OPTIONS;
 }
 
 function clip(text: string): string {

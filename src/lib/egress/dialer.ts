@@ -28,6 +28,9 @@ export interface DialerOptions {
   readonly lookup?: Lookup;
 }
 
+/** Addresses remembered as good. */
+const MOST_PASSED = 1000;
+
 /**
  * Makes the dialer.
  * @throws Error when the proxy's URL or the certificates cannot be read
@@ -40,6 +43,8 @@ export function createDialer(options: DialerOptions): Dialer {
   };
   const proxy = options.httpsProxy ? createProxy(options.httpsProxy, settings) : undefined;
   const routes = new Routes(settings, options.allow, proxy, parseNoProxy(options.noProxy ?? ''));
+  // The rules do not change while the process runs, and callers repeat their hosts.
+  const passed = new Set<string>();
   return {
     whole(request, maxBytes) {
       return new Promise<WholeAnswer>((resolve, reject) => {
@@ -52,7 +57,10 @@ export function createDialer(options: DialerOptions): Dialer {
       });
     },
     check(url, param) {
+      if (passed.has(url)) return;
       judgeUrl(url, param, options.allow, true);
+      if (passed.size >= MOST_PASSED) passed.clear();
+      passed.add(url);
     },
     close: () => routes.close(),
   };

@@ -72,8 +72,8 @@ function indexesOf(collection: Collection<object>): Map<string, string> {
     add(`by_${field}`, [...tenant, columnNamed(field), 'id', 'workspace_id'], false, '');
   }
   add('by_workspace', ['organisation_id', 'workspace_id', 'archived', 'created_at', 'id'], false, '');
+  // Lists come by time unless asked otherwise: a filter's index goes on with it, so that nothing is sorted.
   for (const { name } of collection.fields) {
-    if (collection.sortable.includes(name)) continue;
     add(`of_${name}`, [...tenant, columnNamed(name), 'created_at', 'id', 'workspace_id'], false, '');
   }
 

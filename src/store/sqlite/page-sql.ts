@@ -27,12 +27,15 @@ export function pageQuery(collection: Collection<object>, call: PageCall): Query
   const after = call.after && beyond(column, call.order, call.after.value, call.after.id);
   const { sql, values } = matching(`seq, ${column} AS sort_value, id`, collection, call, after);
   return {
-    sql: `SELECT seq, sort_value FROM (${sql}) ORDER BY sort_value ${order}, id ${order} LIMIT ? OFFSET ?`,
+    sql: `${sql} ORDER BY sort_value ${order}, id ${order} LIMIT ? OFFSET ?`,
     values: [...values, call.take + 1, call.skip],
   };
 }
 
-/** The matching rows. Those of both statuses are two walks of an index, which SQLite merges in order. */
+/**
+ * The matching rows. Those of both statuses are two walks of an index, which SQLite merges in order as long as
+ * no SELECT stands around them.
+ */
 function matching(
   columns: string,
   collection: Collection<object>,

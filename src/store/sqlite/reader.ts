@@ -1,14 +1,17 @@
 // The reader worker: a read-only connection, which in WAL neither waits for the writer nor stops it.
 import { DatabaseSync } from 'node:sqlite';
 import { documentReader } from './document-reads.ts';
-import type { Envelope, ReaderCall, Reply, WorkerSetup } from './protocol.ts';
+import type { ReaderCall, Reply, WorkerSetup } from './protocol.ts';
 import { logReader } from './request-log-reads.ts';
 import { statementCache } from './statement-cache.ts';
-import { failureOf, serve } from './worker-loop.ts';
+import { failureOf, type RunGroup, serve } from './worker-loop.ts';
 
-serve<ReaderCall>(openReader);
+/** Calls answered together: few, so that none waits long for a slower one behind it. */
+const GROUP = 8;
 
-function openReader(setup: WorkerSetup): (group: readonly Envelope<ReaderCall>[]) => Reply[] {
+serve<ReaderCall>(GROUP, openReader);
+
+function openReader(setup: WorkerSetup): RunGroup<ReaderCall> {
   const database = new DatabaseSync(setup.path, { readOnly: true, timeout: 5000 });
   database.exec('PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0');
   const cached = statementCache(database);

@@ -29,9 +29,13 @@ export function logReader(cached: StatementCache): (call: LogPageCall) => LogRow
 
     // Arrival decides between entries of one millisecond, except where the index has ids in its order.
     const byId = walks.length === 1 && walks[0]?.from.endsWith('log_by_organisation');
-    const order = `ORDER BY created_at ${call.order}, ${byId ? 'id' : 'seq'} ${call.order} LIMIT ? OFFSET ?`;
-    const columns = byId ? 'seq, created_at, id' : 'seq, created_at';
-    const rows = cached(`SELECT seq FROM (${all(columns)} ${order})`).all(...values, call.take, call.skip);
+    const tie = byId ? 'id' : 'seq';
+    const order = `ORDER BY created_at ${call.order}, ${tie} ${call.order} LIMIT ? OFFSET ?`;
+    const rows = cached(`${all(`seq, created_at${byId ? ', id' : ''}`)} ${order}`).all(
+      ...values,
+      call.take,
+      call.skip,
+    );
     const read = cached('SELECT entry FROM log_entries WHERE seq = ?');
     return {
       entries: (rows as unknown as [number][]).map(([seq]) => (read.get(seq) as unknown as [string])[0]),
@@ -68,18 +72,18 @@ function walksOf(call: LogPageCall, scope: number): Walk[] {
       },
     ];
   }
-  if (statusCodes) {
+  if (statusCodes && !statusCodes.includes(200)) {
     return [...new Set(statusCodes)].map((statusCode) => ({
       from: 'log_entries INDEXED BY log_by_status',
-      where: `organisation = ? AND status_code = ? AND ${time}`,
+      where: `organisation = ? AND status_code = ? AND status_code <> 200 AND ${time}`,
       values: [scope, statusCode, from, until],
     }));
   }
   return [
     {
       from: 'log_entries INDEXED BY log_by_organisation',
-      where: `organisation = ? AND ${time}`,
-      values: [scope, from, until],
+      where: `organisation = ? AND ${time}${anyStatus}`,
+      values: [scope, from, until, ...statuses],
     },
   ];
 }

@@ -26,19 +26,18 @@ export function failureOf(thrown: unknown): Failure {
   return { reason: 'store_unavailable', message: 'the store failed', cause };
 }
 
-/** Calls of one group at the most, so that a transaction has an end. */
-const GROUP = 2048;
+/** Runs a group of calls and answers each. */
+export type RunGroup<C> = (group: readonly Envelope<C>[]) => readonly Reply[];
 
 /**
- * Opens by `open` and runs groups by `run` for ever. What waited longer than its caller is answered without
- * being run: a late write would surprise.
+ * Opens by `open` and runs groups for ever, each of all that waits and `groupSize` calls at the most, so that a
+ * transaction has an end and the answers that reach the main thread at once are few. What waited longer than
+ * its caller is answered without being run: a late write would surprise.
  */
-export function serve<C>(
-  open: (setup: WorkerSetup) => (group: readonly Envelope<C>[]) => readonly Reply[],
-): void {
+export function serve<C>(groupSize: number, open: (setup: WorkerSetup) => RunGroup<C>): void {
   const port = parentPort;
   if (port === null) throw new Error('a worker entry, not a program');
-  let run: ReturnType<typeof open>;
+  let run: RunGroup<C>;
   try {
     run = open(workerData as WorkerSetup);
   } catch (error) {
@@ -46,28 +45,24 @@ export function serve<C>(
     port.postMessage({ opened: false, message } satisfies Opened);
     return;
   }
+  let waiting: Envelope<C>[] = [];
   port.on('message', (first: readonly Envelope<C>[]) => {
-    const group: Envelope<C>[] = [];
-    const late: Reply[] = [];
-    const now = monotonicNow();
-    const take = (envelopes: readonly Envelope<C>[]): void => {
-      for (const envelope of envelopes) {
-        if (envelope[1] > now) group.push(envelope);
-        else
-          late.push([
-            envelope[0],
-            undefined,
-            { reason: 'store_unavailable', message: 'the store was too slow' },
-          ]);
+    waiting.push(...first);
+    while (waiting.length > 0) {
+      for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port)) {
+        waiting.push(...(next.message as readonly Envelope<C>[]));
       }
-    };
-    take(first);
-    while (group.length < GROUP) {
-      const next = receiveMessageOnPort(port);
-      if (next === undefined) break;
-      take(next.message as readonly Envelope<C>[]);
+      const group = waiting.slice(0, groupSize);
+      waiting = waiting.slice(groupSize);
+      const now = monotonicNow();
+      const timely = group.filter(([, expiresAt]) => expiresAt > now);
+      const late = group.length === timely.length ? [] : group.filter(([, expiresAt]) => expiresAt <= now);
+      port.postMessage([...late.map(tooLate), ...run(timely)]);
     }
-    port.postMessage([...late, ...run(group)]);
   });
   port.postMessage({ opened: true } satisfies Opened);
+}
+
+function tooLate([id]: Envelope<unknown>): Reply {
+  return [id, undefined, { reason: 'store_unavailable', message: 'the store was too slow' }];
 }

@@ -6,18 +6,21 @@ import { documentWriter } from './document-writes.ts';
 import type { Envelope, Failure, Reply, RowWrite, WorkerSetup, WriterCall } from './protocol.ts';
 import { createLogTables } from './request-log-schema.ts';
 import { logWriter } from './request-log-writes.ts';
-import { FailureError, failureOf, serve } from './worker-loop.ts';
+import { FailureError, failureOf, type RunGroup, serve } from './worker-loop.ts';
 
 /** Of the file's own layout; collections bring theirs along. */
 const LAYOUT = 1;
 
-serve<WriterCall>(openWriter);
+/** Calls of one transaction: more would save little of the sync, and make the main thread's turn long. */
+const GROUP = 128;
 
-function openWriter(setup: WorkerSetup): (group: readonly Envelope<WriterCall>[]) => Reply[] {
+serve<WriterCall>(GROUP, openWriter);
+
+function openWriter(setup: WorkerSetup): RunGroup<WriterCall> {
   const database = new DatabaseSync(setup.path, { timeout: 5000 });
-  // Larger pages suit rows of about 1 KiB. A checkpoint moves 16 MiB: rarer ones write a page of an index once
-  // instead of many times, larger ones make a pause.
-  database.exec(`PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 2000;
+  // A checkpoint moves 16 MiB: rarer ones write a page of an index once instead of many times, but the pause
+  // that they make is longer.
+  database.exec(`PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 4000;
     PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY;`);
   createTables(database, setup);
 

@@ -1,0 +1,121 @@
+// Routes as path items: the same table that the edge serves.
+import type { DescField, DescMethod } from '@bufbuild/protobuf';
+import { AccessSchema, Plane } from '../../gen/gateway/options/v2/options_pb.ts';
+import { codec } from '../rest/codec.ts';
+import { shapeOf } from '../rest/json-shape.ts';
+import { annotationsOf, type Route } from '../rest/routes.ts';
+import { commentOf, paragraphs, summaryOf } from './comments.ts';
+import { errorResponsesOf } from './errors.ts';
+import { described, type Json, sorted } from './json.ts';
+import { headersOf, securityOf } from './parameters.ts';
+import { mustBeGiven } from './required.ts';
+import type { Schemas } from './schemas.ts';
+import { tagOf } from './tags.ts';
+
+const VERBS = ['get', 'post', 'put', 'patch', 'delete'];
+
+/** All routes by path, their verbs in the usual order. */
+export function pathsOf(routes: readonly Route[], schemas: Schemas): { [path: string]: Json } {
+  const paths = new Map<string, Map<string, Json>>();
+  const ids = new Map<string, number>();
+  for (const route of routes) {
+    const count = (ids.get(route.method.name) ?? 0) + 1;
+    ids.set(route.method.name, count);
+    // A further binding of the same method is another operation to OpenAPI.
+    const id = count === 1 ? route.method.name : `${route.method.name}_${count}`;
+    const path = openPath(route);
+    const item = paths.get(path) ?? new Map<string, Json>();
+    item.set(route.verb.toLowerCase(), operationOf(route, id, schemas));
+    paths.set(path, item);
+  }
+  return sorted(
+    [...paths].map(([path, item]): [string, Json] => [
+      path,
+      Object.fromEntries(VERBS.flatMap((verb) => (item.has(verb) ? [[verb, item.get(verb)]] : []))),
+    ]),
+  );
+}
+
+/** A route's path as OpenAPI writes it. */
+export function openPath({ template }: Route): string {
+  return template.text.replace(/\{([^}=]+)=\*\*?\}/g, '{$1}');
+}
+
+/** Who may call a method, as the document shows it. */
+export function accessOf(method: DescMethod): Json {
+  const { access } = annotationsOf(method);
+  const { scopes, kinds, open } = codec.encode(AccessSchema, access) as Json;
+  return { scopes: scopes ?? [], kinds: kinds ?? [], ...(open === true ? { open } : {}) };
+}
+
+function operationOf(route: Route, operationId: string, schemas: Schemas): Json {
+  const { method, plane } = route;
+  const comment = commentOf(method);
+  const { access } = annotationsOf(method);
+  return {
+    tags: [tagOf(method.parent)],
+    summary: summaryOf(comment),
+    description: comment,
+    operationId,
+    parameters: [...parametersOf(route, schemas), ...headersOf(plane)],
+    ...(route.hasBody
+      ? {
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: schemas.ref(method.input) } },
+          },
+        }
+      : {}),
+    responses: { 200: answerOf(route, schemas), ...errorResponsesOf(route) },
+    security: access.open ? [] : securityOf(plane),
+    'x-sluice-access': accessOf(method),
+    'x-sluice-rpc': {
+      method: `${method.parent.typeName}/${method.name}`,
+      ...(route.streamMethod ? { stream: `${method.parent.typeName}/${route.streamMethod.name}` } : {}),
+    },
+  };
+}
+
+/** The path's fields; and, without a body, the others as query parameters. */
+function parametersOf({ method, template, hasBody }: Route, schemas: Schemas): Json[] {
+  const shape = shapeOf(method.input);
+  if (shape.kind !== 'object') return [];
+  const parameters = shape.fields.flatMap((field): Json[] => {
+    const own = method.input.fields.find((candidate) => candidate.localName === field.local) as DescField;
+    const inPath = template.fields.includes(own.name);
+    // rest/query.ts reads text: messages and maps do not fit into a query.
+    if (!inPath && (hasBody || own.message || field.many === 'map')) return [];
+    const { schema, description } = schemas.member(own, field);
+    const rest = template.text.includes(`{${own.name}=**}`) ? 'May contain slashes.' : '';
+    const head = { name: inPath ? own.name : field.name, in: inPath ? 'path' : 'query' };
+    const required = inPath || mustBeGiven(own) ? { required: true } : {};
+    return [{ ...described({ ...head, ...required }, paragraphs(description, rest)), schema }];
+  });
+  const at = ({ name }: Json): number => template.fields.indexOf(name as string);
+  const inPath = parameters.filter((parameter) => parameter.in === 'path').sort((a, b) => at(a) - at(b));
+  return [...inPath, ...parameters.filter((parameter) => parameter.in === 'query')];
+}
+
+function answerOf({ method, streamMethod, plane }: Route, schemas: Schemas): Json {
+  const comment = commentOf(method.output);
+  const chunk = streamMethod && { schema: schemas.ref(streamMethod.output) };
+  const streamed =
+    'With `"stream": true`: server-sent events; the `data` of each is JSON of the schema shown, and the last is `[DONE]`.';
+  return {
+    description: paragraphs(comment, chunk ? streamed : '') || 'Done.',
+    headers: answerHeadersOf(plane),
+    content: {
+      'application/json': { schema: schemas.ref(method.output) },
+      ...(chunk ? { 'text/event-stream': chunk } : {}),
+    },
+  };
+}
+
+/** Headers that every answer of a plane carries. */
+export function answerHeadersOf(plane: Plane): Json {
+  return {
+    'x-gateway-request-id': { $ref: '#/components/headers/RequestId' },
+    'x-gateway-trace-id': { $ref: '#/components/headers/TraceId' },
+    ...(plane === Plane.DATA ? { 'x-gateway-provider': { $ref: '#/components/headers/Provider' } } : {}),
+  };
+}

@@ -1,0 +1,11 @@
+// `npm run generate`: gen/ from proto/.
+import { driftOf, generated, place } from './generated.ts';
+
+const first = await generated();
+const changed = await driftOf(first);
+await place(first);
+// The OpenAPI plugin reads our annotations through gen/ itself: once these have
+// changed, the document is made again with the new ones.
+if (changed.length > 0) await place(await generated());
+for (const line of changed) process.stdout.write(`${line}: put right\n`);
+if (changed.length === 0) process.stdout.write('gen/ is as the protos generate it\n');

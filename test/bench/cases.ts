@@ -1,0 +1,251 @@
+// The cases: what each sends, and what must hold of it.
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { residentMb, run } from './child.ts';
+import { hasWrk, LOAD, own } from './generate-load.ts';
+import type { IdleJob, Shot } from './jobs.ts';
+import type { Lab, Target, TargetName } from './lab.ts';
+import { median } from './median.ts';
+import type { CaseName, Options } from './options.ts';
+import { BIG_BODY_BYTES, chatRequest, STREAM_EVENTS, type StreamKind, streamRequest } from './payloads.ts';
+import { type CaseReport, rounded, type Verdict } from './report.ts';
+import { type Measured, measure, ratioOf } from './rounds.ts';
+import { startSluice } from './sluice.ts';
+
+/** Runs one case. */
+export type Case = (lab: Lab, options: Options) => Promise<CaseReport>;
+
+const CONNECTIONS = 32;
+const IDLE_STREAMS = 1000;
+
+export const cases: Readonly<Record<CaseName, Case>> = {
+  'in-process': inProcess,
+  'chat-small': (lab, options) => chat(lab, options, 'chat-small', 500),
+  'chat-large': (lab, options) => chat(lab, options, 'chat-large', 50_000),
+  streams: (lab, options) =>
+    streams(
+      lab,
+      options,
+      'streams',
+      'burst',
+      `${STREAM_EVENTS} events at once, ${CONNECTIONS} streams at a time`,
+      {
+        connections: CONNECTIONS,
+      },
+    ),
+  'streams-paced': (lab, options) =>
+    streams(
+      lab,
+      options,
+      'streams-paced',
+      'paced',
+      `${STREAM_EVENTS} events, one in 10 ms, 100 streams at a time`,
+      {
+        connections: 100,
+        count: 100,
+      },
+    ),
+  'first-event': firstEvent,
+  'pass-through': passThrough,
+  'idle-streams': idleStreams,
+};
+
+/** The chat request that a target is sent. */
+export function chatShot(target: Target, bytes: number): Shot {
+  return {
+    url: `${target.origin}/v1/chat/completions`,
+    method: 'POST',
+    headers: target.headers,
+    body: chatRequest(bytes),
+  };
+}
+
+function streamShot(target: Target, kind: StreamKind): Shot {
+  return {
+    url: `${target.origin}/v1/chat/completions`,
+    method: 'POST',
+    headers: target.headers,
+    body: streamRequest(kind),
+  };
+}
+
+async function chat(lab: Lab, options: Options, name: CaseName, bytes: number): Promise<CaseReport> {
+  const targets = lab.targets('chat').filter((target) => target.name !== 'nginx unbuffered');
+  const measured = await measure(lab, options, targets, {
+    connections: CONNECTIONS,
+    shot: (target) => chatShot(target, bytes),
+  });
+  return {
+    name,
+    title: `Chat, prompt of ${bytes / 1000} KB, answer of 0.5 KB, ${CONNECTIONS} connections`,
+    measured,
+    verdicts: [
+      atLeast(`chat ${bytes / 1000} KB, times the reference's rate`, measured, 'reference', 5),
+      atLeast(`chat ${bytes / 1000} KB, of nginx's rate`, measured, 'nginx', 0.25),
+    ],
+    faults: faultsOf(measured),
+  };
+}
+
+async function streams(
+  lab: Lab,
+  options: Options,
+  name: CaseName,
+  kind: StreamKind,
+  title: string,
+  load: { readonly connections: number; readonly count?: number },
+): Promise<CaseReport> {
+  const measured = await measure(lab, options, lab.targets('stream'), {
+    ...load,
+    shot: (target) => ({ ...streamShot(target, kind), events: STREAM_EVENTS }),
+  });
+  return { name, title: `Streams, ${title}`, measured, verdicts: [], faults: faultsOf(measured) };
+}
+
+async function passThrough(lab: Lab, options: Options): Promise<CaseReport> {
+  // The reference is left out: it reads such answers whole, and nothing is asked of the comparison.
+  const targets = lab.targets('chat').filter((target) => target.name !== 'reference');
+  const measured = await measure(lab, options, targets, {
+    connections: 4,
+    shot: (target) => ({
+      url: `${target.origin}/v1/files/big/content`,
+      method: 'GET',
+      headers: target.headers,
+      bytes: BIG_BODY_BYTES,
+    }),
+  });
+  return {
+    name: 'pass-through',
+    title: 'Pass-through of 10 MB, 4 connections (nginx as it buffers by default, and unbuffered)',
+    measured,
+    verdicts: [atLeast("pass-through of 10 MB, of nginx's rate", measured, 'nginx', 0.4)],
+    faults: faultsOf(measured),
+  };
+}
+
+async function firstEvent(lab: Lab, options: Options): Promise<CaseReport> {
+  const targets = lab.targets('stream').filter((target) => target.name !== 'reference');
+  const count = options.quick ? 150 : 500;
+  const times = await own<number[][]>({
+    kind: 'first-event',
+    shots: targets.map((target) => streamShot(target, 'first')),
+    count,
+  });
+  const at = (name: TargetName): number | undefined => {
+    const index = targets.findIndex((target) => target.name === name);
+    return index === -1 ? undefined : median(times[index]!);
+  };
+  const direct = at('direct')!;
+  const added = at('sluice')! - direct;
+  const nginx = at('nginx');
+  lab.tally.answers += count + Math.ceil(count / 5);
+  return {
+    name: 'first-event',
+    title: `Time to the first event, ${count} streams one after the other, medians in ms`,
+    figures: {
+      direct,
+      ...(nginx === undefined ? {} : { 'added by nginx (unbuffered)': nginx - direct }),
+      'added by sluice': added,
+    },
+    verdicts: [
+      {
+        rule: 'time to first event added over a direct call, median, at most 2 ms',
+        found: `${added.toFixed(3)} ms`,
+        holds: added <= 2,
+      },
+    ],
+    faults: [],
+  };
+}
+
+/** A gateway of its own: what earlier cases left in memory is not the streams'. */
+async function idleStreams(lab: Lab): Promise<CaseReport> {
+  const sluice = await startSluice(lab.folder);
+  try {
+    const { pid } = sluice.child;
+    const target: Target = {
+      name: 'sluice',
+      origin: sluice.origin,
+      headers: sluice.headers(lab.streamPort),
+      pid,
+    };
+    await own({ kind: 'closed', shot: streamShot(target, 'burst'), connections: 8, count: 200 });
+    const before = residentMb(pid);
+    const job: IdleJob = { kind: 'idle', shot: streamShot(target, 'idle'), streams: IDLE_STREAMS };
+    const { during, stillOpen } = await held(job, async () => {
+      await sleep(1000);
+      return residentMb(pid);
+    });
+    const mb = during ?? 0;
+    return {
+      name: 'idle-streams',
+      title: `${IDLE_STREAMS} open streams, idle after their first event: resident memory in MB`,
+      figures: { 'before the streams': before ?? 0, 'with the streams open': mb },
+      verdicts: [
+        {
+          rule: `${IDLE_STREAMS} open streams within 350 MB of resident memory`,
+          found: during === undefined ? 'no /proc here' : `${rounded(mb)} MB`,
+          holds: during === undefined ? undefined : mb <= 350 && stillOpen === IDLE_STREAMS,
+        },
+      ],
+      faults:
+        stillOpen === IDLE_STREAMS ? [] : [`${IDLE_STREAMS - stillOpen} idle streams ended by themselves`],
+    };
+  } finally {
+    await sluice.child.stop();
+  }
+}
+
+/** Holds idle streams open while `look` looks. */
+async function held<T>(job: IdleJob, look: () => Promise<T>): Promise<{ during: T; stillOpen: number }> {
+  const child = spawn(process.execPath, [LOAD], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  try {
+    child.stdin.write(`${JSON.stringify(job)}\n`);
+    const line = await lines.next();
+    if (line.done || line.value !== 'open') throw new Error('the idle streams could not be opened');
+    const during = await look();
+    child.stdin.write('end\n');
+    return { during, stillOpen: Number((await lines.next()).value) };
+  } finally {
+    child.kill();
+  }
+}
+
+async function inProcess(_lab: Lab, options: Options): Promise<CaseReport> {
+  const script = fileURLToPath(new URL('in-process.ts', import.meta.url));
+  const batches = options.quick ? 7 : 15;
+  const found = JSON.parse(await run(process.execPath, [script, String(batches), '20000'])) as number[];
+  const us = median(found);
+  return {
+    name: 'in-process',
+    title: `A call from within, all interceptors, ${batches} batches of 20,000: microseconds`,
+    figures: { median: us, best: Math.min(...found), worst: Math.max(...found) },
+    verdicts: [{ rule: 'a call from within under 15 us', found: `${us.toFixed(2)} us`, holds: us < 15 }],
+    faults: [],
+  };
+}
+
+function atLeast(rule: string, measured: readonly Measured[], to: TargetName, least: number): Verdict {
+  const row = (name: TargetName): Measured | undefined => measured.find(({ target }) => target === name);
+  const ratio = ratioOf(row('sluice'), row(to));
+  return {
+    rule: `${rule}, at least ${least}`,
+    found: ratio?.toFixed(3) ?? 'no figure',
+    holds: ratio === undefined ? undefined : ratio >= least,
+  };
+}
+
+/** Wrong answers of anybody but the reference spoil the figures. */
+function faultsOf(measured: readonly Measured[]): string[] {
+  return measured
+    .filter((row) => row.target !== 'reference' && (row.wrong > 0 || row.perSecond === 0))
+    .map((row) => `${row.target}: ${row.wrong} wrong answers or failures`);
+}
+
+/** Where the generator is ours, rates above its own are not seen. */
+export const generatorNote = hasWrk
+  ? undefined
+  : 'wrk is not on the PATH: loads come from Node.js, which is slower than nginx';

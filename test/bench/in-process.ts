@@ -1,0 +1,99 @@
+// A call from within, by itself: every interceptor, a real key ring and log, and a handler that
+// answers at once. node test/bench/in-process.ts BATCHES CALLS prints microseconds per call of each batch.
+import type { DescMethod } from '@bufbuild/protobuf';
+import { pino } from 'pino';
+import {
+  ChatCompletionSchema,
+  ChatService,
+  CreateChatCompletionRequestSchema,
+} from '../../gen/gateway/inference/v2/chat_pb.ts';
+import { Call } from '../../src/access/call.ts';
+import { createKeyHasher, keyHint } from '../../src/access/key-hash.ts';
+import { KeyRing } from '../../src/access/key-ring.ts';
+import { INFERENCE_SCOPES } from '../../src/access/scopes.ts';
+import { createRequestLog } from '../../src/ledger/request-log.ts';
+import { GatewayHeaders, HeaderNames } from '../../src/lib/gateway-headers.ts';
+import { codec } from '../../src/rest/codec.ts';
+import { createMetrics } from '../../src/rpc/metrics.ts';
+import { createRpc } from '../../src/rpc/rpc.ts';
+import { CHAT_ANSWER, chatRequest } from './payloads.ts';
+
+const KEY = 'slk_bench_workspace_key_0123456789ab';
+const names = new HeaderNames(['x-gateway-']);
+const hasher = createKeyHasher(Buffer.alloc(32, 7));
+const keys = new KeyRing(hasher);
+keys.put({
+  hash: hasher.hash(KEY),
+  hint: keyHint(KEY),
+  expiresAt: undefined,
+  principal: {
+    organisationId: 'org-1',
+    workspaceId: 'ws-1',
+    keyId: 'key-1',
+    keyName: 'bench',
+    kind: 'workspace-service',
+    scopes: new Set(INFERENCE_SCOPES),
+  },
+});
+const requestLog = createRequestLog({
+  store: { append: async () => {}, page: async () => ({ total: 0, totalCapped: false, entries: [] }) },
+  onDrop: () => {},
+});
+const answer = codec.decode(ChatCompletionSchema, JSON.parse(CHAT_ANSWER));
+const { transport } = createRpc({
+  services: [
+    {
+      service: ChatService,
+      implementation: {
+        createChatCompletion: async () => answer,
+        streamChatCompletion: async () => answer,
+      },
+    },
+  ],
+  keys,
+  observer: createMetrics(undefined, (entry) => requestLog.record(entry), []),
+  audit: () => {},
+  log: pino({ level: 'silent' }),
+  names,
+  bodyLimit: 1_000_000,
+  ready: async () => true,
+});
+const method: DescMethod = ChatService.method.createChatCompletion;
+const json: unknown = JSON.parse(chatRequest(500));
+const request = codec.decodeRequest(CreateChatCompletionRequestSchema, json);
+const headers = {
+  'x-gateway-api-key': KEY,
+  'x-gateway-provider': 'openai',
+  authorization: 'Bearer sk-bench',
+  'content-type': 'application/json',
+};
+
+function call(): Call {
+  return new Call(method, {
+    protocol: 'in-process',
+    headers: new GatewayHeaders(names, headers),
+    httpMethod: '',
+    path: '',
+    remote: '',
+  });
+}
+
+async function microseconds(calls: number): Promise<number> {
+  const start = performance.now();
+  for (let i = 0; i < calls; i++) await transport.unary(call(), request);
+  return ((performance.now() - start) * 1000) / calls;
+}
+
+const [batches, calls] = [Number(process.argv[2]), Number(process.argv[3])];
+await microseconds(calls);
+const found: number[] = [];
+for (let i = 0; i < batches; i++) {
+  found.push(await microseconds(calls));
+  // What is recorded is stored between the batches, not in them.
+  await requestLog.flush();
+}
+const { recorded, failed } = requestLog.stats();
+if (recorded !== (batches + 1) * calls || failed > 0)
+  throw new Error(`${recorded} entries, ${failed} of them lost`);
+process.stdout.write(`${JSON.stringify(found)}\n`);
+process.exit(0);

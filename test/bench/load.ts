@@ -1,0 +1,145 @@
+// The load generator as a process of its own: node test/bench/load.ts, the job as JSON on
+// stdin, the result as one line of JSON on stdout. wrk replaces it for closed loops where present.
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { createInterface, type Interface } from 'node:readline';
+import type { ClosedJob, FirstEventJob, IdleJob, Job, LoadResult, Shot } from './jobs.ts';
+import { median } from './median.ts';
+
+/** What one exchange brought. */
+interface Outcome {
+  readonly right: boolean;
+  readonly bytes: number;
+  readonly ms: number;
+}
+
+function open(shot: Shot, agent: Agent): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const headers: Record<string, string | number> = { ...shot.headers };
+    if (shot.body !== undefined) {
+      headers['content-type'] = 'application/json';
+      headers['content-length'] = Buffer.byteLength(shot.body);
+    }
+    const req = request(shot.url, { method: shot.method, headers, agent }, resolve);
+    req.on('error', reject);
+    req.end(shot.body);
+  });
+}
+
+async function exchange(shot: Shot, agent: Agent): Promise<Outcome> {
+  const start = performance.now();
+  let bytes = 0;
+  let right = false;
+  try {
+    const res = await open(shot, agent);
+    const chunks: Buffer[] = [];
+    for await (const chunk of res as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (shot.events !== undefined) chunks.push(chunk);
+    }
+    right = res.statusCode === 200 && isRight(shot, bytes, chunks);
+  } catch {
+    // Counted as wrong.
+  }
+  return { right, bytes, ms: performance.now() - start };
+}
+
+function isRight({ events, bytes }: Shot, received: number, chunks: readonly Buffer[]): boolean {
+  if (bytes !== undefined && received !== bytes) return false;
+  if (events === undefined) return received > 0;
+  const text = Buffer.concat(chunks).toString('utf8');
+  return text.endsWith('data: [DONE]\n\n') && text.split('data: ').length - 1 === events + 1;
+}
+
+async function closed({ shot, connections, seconds, count }: ClosedJob): Promise<LoadResult> {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  const start = performance.now();
+  const until = start + (seconds ?? 3600) * 1000;
+  let left = count ?? Number.POSITIVE_INFINITY;
+  const times: number[] = [];
+  let wrong = 0;
+  let bytes = 0;
+  const worker = async (): Promise<void> => {
+    while (left > 0 && performance.now() < until) {
+      left--;
+      const outcome = await exchange(shot, agent);
+      bytes += outcome.bytes;
+      if (outcome.right) times.push(outcome.ms);
+      else wrong++;
+    }
+  };
+  await Promise.all(Array.from({ length: connections }, worker));
+  agent.destroy();
+  const answers = times.length;
+  return { answers, wrong, bytes, seconds: (performance.now() - start) / 1000, p50Ms: median(times), cut: 0 };
+}
+
+/** Streams one after the other, the targets in turn; milliseconds to the first event, in order, per target. */
+async function firstEvent({ shots, count }: FirstEventJob): Promise<number[][]> {
+  const agents = shots.map(() => new Agent({ keepAlive: true, maxSockets: 1 }));
+  const times: number[][] = shots.map(() => []);
+  const warmUp = Math.ceil(count / 5);
+  for (let i = 0; i < count + warmUp; i++) {
+    for (let turn = 0; turn < shots.length; turn++) {
+      const at = (turn + i) % shots.length;
+      const start = performance.now();
+      const res = await open(shots[at]!, agents[at]!);
+      let first: number | undefined;
+      for await (const chunk of res as AsyncIterable<Buffer>) {
+        if (first === undefined && chunk.includes('data: ')) first = performance.now() - start;
+      }
+      if (res.statusCode !== 200 || first === undefined)
+        throw new Error(`${shots[at]!.url}: no event (status ${res.statusCode})`);
+      if (i >= warmUp) times[at]!.push(first);
+    }
+  }
+  for (const agent of agents) agent.destroy();
+  return times;
+}
+
+/** Opens streams, says "open" once each had its first event, keeps them until the next line comes in. */
+async function idle({ shot, streams }: IdleJob, lines: AsyncIterator<string>): Promise<number> {
+  const agent = new Agent({ keepAlive: false, maxSockets: Number.POSITIVE_INFINITY });
+  let ended = 0;
+  const openOne = async (): Promise<void> => {
+    const res = await open(shot, agent);
+    if (res.statusCode !== 200) throw new Error(`${shot.url}: status ${res.statusCode}`);
+    res.on('close', () => {
+      ended++;
+    });
+    res.on('error', () => {});
+    await new Promise<void>((resolve) => res.once('data', () => resolve()));
+    res.on('data', () => {});
+  };
+  // Fifty at a time, as clients come; all at once would measure the backlog.
+  for (let done = 0; done < streams; done += 50)
+    await Promise.all(Array.from({ length: Math.min(50, streams - done) }, openOne));
+  process.stdout.write('open\n');
+  await lines.next();
+  const stillOpen = streams - ended;
+  agent.destroy();
+  return stillOpen;
+}
+
+async function main(): Promise<unknown> {
+  const reader: Interface = createInterface({ input: process.stdin });
+  const lines = reader[Symbol.asyncIterator]();
+  const job = JSON.parse(String((await lines.next()).value)) as Job;
+  switch (job.kind) {
+    case 'closed':
+      return closed(job);
+    case 'first-event':
+      return firstEvent(job);
+    case 'idle':
+      return idle(job, lines);
+  }
+}
+
+main().then(
+  (result) => {
+    process.stdout.write(`${JSON.stringify(result)}\n`, () => process.exit(0));
+  },
+  (error: unknown) => {
+    process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+    process.exit(1);
+  },
+);

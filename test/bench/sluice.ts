@@ -1,0 +1,81 @@
+// The gateway under measurement, as a process of its own, and its books afterwards.
+import { mkdtempSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
+import { type Child, freePort, startServer } from './child.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const WORKSPACE_KEY = 'slk_bench_workspace_key_0123456789ab';
+
+/** A running gateway. */
+export interface Sluice {
+  readonly child: Child;
+  readonly origin: string;
+  readonly dataDir: string;
+  /** Headers of a call to the upstream on the port. */
+  headers(upstreamPort: number): Readonly<Record<string, string>>;
+}
+
+/** @param profileDir where the CPU profile goes; undefined: none is made. */
+export async function startSluice(folder: string, profileDir?: string): Promise<Sluice> {
+  const dataDir = mkdtempSync(join(folder, 'sluice-'));
+  const port = await freePort();
+  const profiler = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
+  const child = await startServer(process.execPath, [...profiler, MAIN, 'start'], port, {
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    GATEWAY_DATA_DIR: dataDir,
+    GATEWAY_ADMIN_API_KEY: 'slk_bench_admin_key_0123456789abcdef',
+    GATEWAY_API_KEY: WORKSPACE_KEY,
+    GATEWAY_EGRESS_ALLOW: '127.0.0.1/32',
+    GATEWAY_DRAIN_SECONDS: '5',
+    LOG_LEVEL: 'warn',
+  });
+  return {
+    child,
+    origin: `http://127.0.0.1:${port}`,
+    dataDir,
+    headers: (upstreamPort) => ({
+      'x-gateway-api-key': WORKSPACE_KEY,
+      'x-gateway-provider': 'openai',
+      'x-gateway-custom-host': `http://127.0.0.1:${upstreamPort}/v1`,
+      authorization: 'Bearer sk-bench',
+    }),
+  };
+}
+
+/** Entries of a stopped gateway's request log. */
+export interface Books {
+  readonly entries: number;
+  readonly succeeded: number;
+  /** Entries of calls that the client left. */
+  readonly cancelled: number;
+  readonly withTrace: (traceId: string) => { readonly entries: number; readonly succeeded: number };
+}
+
+/** Reads the books of a gateway that was stopped, without writing to them. */
+export function readBooks(dataDir: string): Books {
+  const database = new DatabaseSync(join(dataDir, 'sluice.db'), { readOnly: true });
+  try {
+    const count = (where: string, ...values: string[]): number =>
+      Number(database.prepare(`SELECT count(*) AS n FROM log_entries WHERE ${where}`).get(...values)?.n);
+    const traced = new Map<string, { entries: number; succeeded: number }>();
+    const rows = database
+      .prepare(
+        `SELECT trace_id, count(*) AS n, sum(status_code = 200) AS good FROM log_entries
+         WHERE trace_id LIKE 'bench-%' GROUP BY trace_id`,
+      )
+      .all();
+    for (const row of rows)
+      traced.set(String(row.trace_id), { entries: Number(row.n), succeeded: Number(row.good) });
+    return {
+      entries: count('true'),
+      succeeded: count('status_code = 200'),
+      cancelled: count('status_code = 499'),
+      withTrace: (traceId) => traced.get(traceId) ?? { entries: 0, succeeded: 0 },
+    };
+  } finally {
+    database.close();
+  }
+}
