@@ -44,9 +44,12 @@ export function createListener({ dispatch, tls }: ListenerOptions): Listener {
   const h2 = tls
     ? http2.createSecureServer({ ...http1Options, ...http2Options, ...tls, allowHTTP1: true }, handleH2)
     : http2.createServer(http2Options, handleH2);
+  const silent = new Set<net.Socket>();
+  // It never listens itself; this starts its watch over idle connections and slow headers.
+  http1.emit('listening');
   const front = tls
     ? (h2 as http2.Http2SecureServer)
-    : net.createServer((socket) => route(socket, http1, h2 as http2.Http2Server));
+    : net.createServer((socket) => route(socket, silent, http1, h2 as http2.Http2Server));
 
   const sockets = new Set<net.Socket>();
   const sessions = new Set<http2.ServerHttp2Session>();
@@ -79,11 +82,14 @@ export function createListener({ dispatch, tls }: ListenerOptions): Listener {
       const closed = new Promise<void>((resolve) => front.close(() => resolve()));
       const cut = setTimeout(() => sockets.forEach((socket) => void socket.destroy()), graceMs);
       for (const session of sessions) session.close();
+      for (const socket of silent) socket.destroy();
       const idle = setInterval(() => endIdle(http1, h2), 50);
       endIdle(http1, h2);
       await closed;
       clearInterval(idle);
       clearTimeout(cut);
+      // Ends the watch that was started above.
+      http1.close();
     },
   };
 }
@@ -95,11 +101,15 @@ function endIdle(http1: http.Server, h2: http2.Http2Server | http2.Http2SecureSe
 }
 
 /** Looks at the first bytes, puts them back, and hands the connection on. */
-function route(socket: net.Socket, http1: http.Server, h2: http2.Http2Server): void {
+function route(socket: net.Socket, silent: Set<net.Socket>, http1: http.Server, h2: http2.Http2Server): void {
   const giveUp = setTimeout(() => socket.destroy(), FIRST_BYTE_MS);
   const onError = (): void => void socket.destroy();
   socket.once('error', onError);
-  socket.once('close', () => clearTimeout(giveUp));
+  silent.add(socket);
+  socket.once('close', () => {
+    clearTimeout(giveUp);
+    silent.delete(socket);
+  });
   const onReadable = (): void => {
     const bytes: Buffer | null = socket.read();
     if (bytes === null) return;
@@ -110,6 +120,7 @@ function route(socket: net.Socket, http1: http.Server, h2: http2.Http2Server): v
       return;
     }
     clearTimeout(giveUp);
+    silent.delete(socket);
     socket.off('readable', onReadable);
     socket.off('error', onError);
     socket.unshift(bytes);

@@ -67,7 +67,7 @@ function readMessage(d: Decoding, desc: DescMessage, json: unknown): Message | t
         const read = readField(d, field, value);
         d.path.pop();
         if (read !== INVALID) {
-          if (Array.isArray(read) && read.length === 0 && field.unset !== Unset.DEFAULT)
+          if (isEmptyCollection(field, read) && field.unset !== Unset.DEFAULT)
             unknown = keep(unknown, name, value);
           else if (field.group === undefined) bag[field.local] = read;
           else bag[field.group] = { case: field.local, value: read };
@@ -96,6 +96,12 @@ function readMessage(d: Decoding, desc: DescMessage, json: unknown): Message | t
   }
   if (unknown !== undefined && shape.extra !== undefined) bag[shape.extra] = unknown;
   return sound ? message : INVALID;
+}
+
+/** An empty list or map would not show again: it is remembered among the unknown members. */
+function isEmptyCollection(field: FieldShape, read: unknown): boolean {
+  if (field.many === 'list') return (read as unknown[]).length === 0;
+  return field.many === 'map' && Object.keys(read as Bag).length === 0;
 }
 
 function keep(unknown: JsonObject | undefined, name: string, value: unknown): JsonObject {

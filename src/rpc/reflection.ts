@@ -5,6 +5,7 @@ import { createRegistry, type Registry, toBinary } from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
 import type { ConnectRouter } from '@connectrpc/connect';
 import { Code } from '@connectrpc/connect';
+import { Health } from '../../gen/grpc/health/v1/health_pb.ts';
 import type { ServerReflectionRequest } from '../../gen/grpc/reflection/v1/reflection_pb.ts';
 import { ServerReflection as V1 } from '../../gen/grpc/reflection/v1/reflection_pb.ts';
 import { ServerReflection as V1Alpha } from '../../gen/grpc/reflection/v1alpha/reflection_pb.ts';
@@ -22,7 +23,7 @@ interface Known {
 
 /** Answers about the given services and the reflection services themselves. */
 export function registerReflection(router: ConnectRouter, served: readonly DescService[]): void {
-  const services = [...served, V1, V1Alpha];
+  const services = [...served, Health, V1, V1Alpha];
   const files = closure(services.map((service) => service.file));
   const known: Known = {
     registry: createRegistry(...files),

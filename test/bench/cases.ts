@@ -99,6 +99,7 @@ async function streams(
 ): Promise<CaseReport> {
   const measured = await measure(lab, options, lab.targets('stream'), {
     ...load,
+    brief: true,
     shot: (target) => ({ ...streamShot(target, kind), events: STREAM_EVENTS }),
   });
   return { name, title: `Streams, ${title}`, measured, verdicts: [], faults: faultsOf(measured) };
@@ -109,6 +110,7 @@ async function passThrough(lab: Lab, options: Options): Promise<CaseReport> {
   const targets = lab.targets('chat').filter((target) => target.name !== 'reference');
   const measured = await measure(lab, options, targets, {
     connections: 4,
+    brief: true,
     shot: (target) => ({
       url: `${target.origin}/v1/files/big/content`,
       method: 'GET',
@@ -160,39 +162,58 @@ async function firstEvent(lab: Lab, options: Options): Promise<CaseReport> {
   };
 }
 
-/** A gateway of its own: what earlier cases left in memory is not the streams'. */
-async function idleStreams(lab: Lab): Promise<CaseReport> {
+interface Memory {
+  /** MB after the start, after some short streams, and with the idle streams open. */
+  readonly fresh: number | undefined;
+  readonly used: number | undefined;
+  readonly during: number | undefined;
+  readonly stillOpen: number;
+}
+
+/** The worst of three gateways: when garbage is collected decides more than the streams do. */
+async function idleStreams(lab: Lab, options: Options): Promise<CaseReport> {
+  const found: Memory[] = [];
+  for (let i = 0; i < (options.quick ? 1 : 3); i++) found.push(await idleMemory(lab));
+  const worst = found.reduce((a, b) => ((b.during ?? 0) > (a.during ?? 0) ? b : a));
+  const stillOpen = Math.min(...found.map((memory) => memory.stillOpen));
+  const { fresh, used, during } = worst;
+  return {
+    name: 'idle-streams',
+    title: `${IDLE_STREAMS} open streams, idle after their first event: resident memory in MB`,
+    figures: {
+      'after the start': fresh ?? 0,
+      'after 200 short streams': used ?? 0,
+      'with the streams open': during ?? 0,
+      'with the streams open, best': Math.min(...found.map((memory) => memory.during ?? 0)),
+    },
+    verdicts: [
+      {
+        rule: `${IDLE_STREAMS} open streams within 350 MB of resident memory`,
+        found: during === undefined ? 'no /proc here' : `${rounded(during)} MB`,
+        holds: during === undefined ? undefined : during <= 350 && stillOpen === IDLE_STREAMS,
+      },
+    ],
+    faults:
+      stillOpen === IDLE_STREAMS ? [] : [`${IDLE_STREAMS - stillOpen} idle streams ended by themselves`],
+  };
+}
+
+/** With a gateway of its own: what other cases left in memory is not the streams'. */
+async function idleMemory(lab: Lab): Promise<Memory> {
   const sluice = await startSluice(lab.folder);
   try {
     const { pid } = sluice.child;
-    const target: Target = {
-      name: 'sluice',
-      origin: sluice.origin,
-      headers: sluice.headers(lab.streamPort),
-      pid,
-    };
+    const { origin } = sluice;
+    const target: Target = { name: 'sluice', origin, headers: sluice.headers(lab.streamPort), pid };
+    const fresh = residentMb(pid);
     await own({ kind: 'closed', shot: streamShot(target, 'burst'), connections: 8, count: 200 });
-    const before = residentMb(pid);
+    const used = residentMb(pid);
     const job: IdleJob = { kind: 'idle', shot: streamShot(target, 'idle'), streams: IDLE_STREAMS };
     const { during, stillOpen } = await held(job, async () => {
       await sleep(1000);
       return residentMb(pid);
     });
-    const mb = during ?? 0;
-    return {
-      name: 'idle-streams',
-      title: `${IDLE_STREAMS} open streams, idle after their first event: resident memory in MB`,
-      figures: { 'before the streams': before ?? 0, 'with the streams open': mb },
-      verdicts: [
-        {
-          rule: `${IDLE_STREAMS} open streams within 350 MB of resident memory`,
-          found: during === undefined ? 'no /proc here' : `${rounded(mb)} MB`,
-          holds: during === undefined ? undefined : mb <= 350 && stillOpen === IDLE_STREAMS,
-        },
-      ],
-      faults:
-        stillOpen === IDLE_STREAMS ? [] : [`${IDLE_STREAMS - stillOpen} idle streams ended by themselves`],
-    };
+    return { fresh, used, during, stillOpen };
   } finally {
     await sluice.child.stop();
   }

@@ -1,8 +1,9 @@
 // The gateway's own headers: timeout, metadata, trace id, forward-headers.
 
-import { Code } from '@connectrpc/connect';
+import { create } from '@bufbuild/protobuf';
+import { Code, ConnectError } from '@connectrpc/connect';
 import test from 'ava';
-import { LogsService } from '../../gen/gateway/admin/v2/logs_pb.ts';
+import { ErrorDetailSchema } from '../../gen/gateway/common/v2/error_pb.ts';
 import { ChatService } from '../../gen/gateway/inference/v2/chat_pb.ts';
 import { ADMIN_KEY } from '../support/gateway.ts';
 import {
@@ -87,7 +88,7 @@ const CASES: Case[] = [
     name: 'time that is up in mid-stream is a typed event',
     method,
     body: { ...body, model: 'stall-5000', stream: true },
-    headers: { [TIMEOUT]: '250' },
+    headers: { [TIMEOUT]: '1500' },
     over: ['rest'],
     check: (t, { events, complete }) => {
       t.false(complete, 'no [DONE] after an error');
@@ -181,16 +182,13 @@ const CASES: Case[] = [
 runCases(test, () => bench, CASES);
 
 test('gRPC: time that is up in mid-stream ends the stream with DeadlineExceeded and the typed detail', async (t) => {
-  const { ConnectError } = await import('@connectrpc/connect');
-  const { ErrorDetailSchema } = await import('../../gen/gateway/common/v2/error_pb.ts');
-  const { create } = await import('@bufbuild/protobuf');
   for (const transport of [bench.transports.grpc, bench.transports.connect]) {
     const { streamChatCompletion } = ChatService.method;
     const input = create(streamChatCompletion.input, {
       model: 'stall-5000',
       messages: [{ role: 'user', content: { kind: { case: 'text', value: 'x' } } }],
     });
-    const headers = { ...bench.headers(bench.mark()), [TIMEOUT]: '250' };
+    const headers = { ...bench.headers(bench.mark()), [TIMEOUT]: '1500' };
     const answer = await transport.stream(
       streamChatCompletion,
       undefined,
@@ -237,5 +235,4 @@ test('metadata is kept as text in the log, and the trace id finds it', async (t)
   t.is(total, 1);
   t.deepEqual(data[0]!.metadata, { _user: 'Zoë', n: '1', o: '{"a":[1,null]}', t: 'true' });
   t.is(data[0]!.id, answer.headers.get('x-gateway-request-id'));
-  t.truthy(LogsService);
 });

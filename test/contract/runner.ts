@@ -85,7 +85,10 @@ export interface Bench {
 }
 
 export async function startBench(env: Readonly<Record<string, string>> = {}): Promise<Bench> {
-  const [gateway, provider] = await Promise.all([startGateway(env), startFakeProvider()]);
+  const [gateway, provider] = await Promise.all([
+    startGateway({ GATEWAY_DRAIN_SECONDS: '1', ...env }),
+    startFakeProvider(),
+  ]);
   let count = 0;
   const grpc = createGrpcTransport({ baseUrl: gateway.origin });
   const connect = createConnectTransport({ baseUrl: gateway.origin, httpVersion: '1.1' });
@@ -398,7 +401,10 @@ export function raw(
     req.on('error', reject);
     if (Array.isArray(body)) for (const piece of body as readonly Uint8Array[]) req.write(piece);
     else if (body !== undefined) {
-      req.end(body);
+      const whole = body as string | Uint8Array;
+      if (req.getHeader('content-length') === undefined)
+        req.setHeader('content-length', Buffer.byteLength(whole));
+      req.end(whole);
       return;
     }
     req.end();

@@ -15,7 +15,7 @@ import { fail, type GatewayError, invalidField } from '../../lib/errors.ts';
 import { authHeaders } from '../../providers/auth/index.ts';
 import { locateRaw } from '../../providers/locate.ts';
 import type { Plan } from '../plan/plan.ts';
-import { staysHere } from '../plan/request-settings.ts';
+import { ownKeyCheck, staysHere } from '../plan/request-settings.ts';
 import { Attempt } from './attempt.ts';
 import type { Pipeline } from './pipeline.ts';
 import { begin, dialectOf } from './run.ts';
@@ -51,7 +51,7 @@ export async function forward(
       origin,
       path,
       method: head.method,
-      headers: requestHeaders(head, plan, call, body !== undefined),
+      headers: requestHeaders(pipeline, head, plan, call, body !== undefined),
       body: body && remember(body, state),
       signal: call.signal,
     });
@@ -104,19 +104,25 @@ async function* remember(body: AsyncIterable<Uint8Array>, state: BodyState): Asy
 }
 
 /** The caller's headers without the hop's, the gateway's and its credentials, and with the provider's credential. */
-function requestHeaders(head: RequestHead, plan: Plan, call: Call, hasBody: boolean): readonly string[] {
+function requestHeaders(
+  pipeline: Pipeline,
+  head: RequestHead,
+  plan: Plan,
+  call: Call,
+  hasBody: boolean,
+): readonly string[] {
   const auth = authHeaders(plan.target);
   const ours = new Set(auth.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase()));
   if (plan.target.apiKey !== undefined) ours.add('authorization').add('x-api-key');
   const connection = connectionNames(head.headers);
-  const key = call.presentedKey;
+  const isOurs = ownKeyCheck(call.presentedKey, pipeline.plans.isOwnKey);
   const pairs: string[] = [];
   for (const { name, value } of head.headers) {
     const lower = name.toLowerCase();
     const isBodys = lower === 'content-type' || (lower === 'content-length' && hasBody);
     if (!isBodys && (staysHere(lower) || connection.has(lower))) continue;
     if (ours.has(lower) || call.headers.names.owns(lower)) continue;
-    if (key !== undefined && value.includes(key)) continue;
+    if (isOurs(value)) continue;
     pairs.push(name, value);
   }
   return [...pairs, ...auth];

@@ -8,6 +8,7 @@ import {
   canonical,
   checkForwardNames,
   forwardedHeaders,
+  ownKeyCheck,
   parseHeaderJson,
   readForwardNames,
   readMetadata,
@@ -81,7 +82,10 @@ export function planOf(call: PlannedCall, facts: PlanFacts): Plan {
       strict: config?.strict ?? headers.get('strict-open-ai-compliance') !== 'false',
     },
     timeoutMs: timeoutMs ?? config?.requestTimeoutMs,
-    forwarded: allNames.length === 0 ? [] : forwardedHeaders(allNames, headers, call.presentedKey),
+    forwarded:
+      allNames.length === 0
+        ? []
+        : forwardedHeaders(allNames, headers, ownKeyCheck(call.presentedKey, facts.isOwnKey)),
   };
 }
 

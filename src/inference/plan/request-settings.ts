@@ -112,17 +112,29 @@ export function checkForwardNames(
   return names;
 }
 
-/** Flat pairs of the named headers that the request has; those that carry the caller's gateway key are left out. */
+/**
+ * Flat pairs of the named headers that the request has; those that carry a key of this
+ * gateway are left out.
+ */
 export function forwardedHeaders(
   names: readonly string[],
   headers: GatewayHeaders,
-  presentedKey: string | undefined,
+  isOurs: (value: string) => boolean,
 ): string[] {
   return names.flatMap((name) => {
     const value = headers.plain(name.toLowerCase());
-    if (value === undefined || (presentedKey !== undefined && value.includes(presentedKey))) return [];
-    return [name, value];
+    return value === undefined || isOurs(value) ? [] : [name, value];
   });
+}
+
+/** Tells header values that carry a gateway key: the one presented anywhere inside, or any other as a word of its own. */
+export function ownKeyCheck(
+  presentedKey: string | undefined,
+  isOwnKey: (text: string) => boolean,
+): (value: string) => boolean {
+  return (value) =>
+    (presentedKey !== undefined && value.includes(presentedKey)) ||
+    value.split(/[\s,;="']+/).some((word) => word !== '' && isOwnKey(word));
 }
 
 /** A header's JSON. Node gives header bytes as latin-1; JSON is UTF-8. */

@@ -34,11 +34,13 @@ export function traceInterceptor(observer: CallObserver): Interceptor {
     };
 
     return (next) => async (input, call) => {
+      // Made first, so that a refused call has one too; the caller's replaces it.
+      call.traceId = randomUUID();
       if (!observer.begin()) {
         throw fail('overloaded', 'the gateway is at its limit of calls in flight', { retryAfterMs: 1000 });
       }
       try {
-        call.traceId = traceIdOf(call);
+        call.traceId = givenTraceId(call) ?? call.traceId;
         const output = await next(input, call);
         if (!isStream(output)) {
           finish(call, undefined, false);
@@ -56,9 +58,9 @@ export function traceInterceptor(observer: CallObserver): Interceptor {
   };
 }
 
-function traceIdOf(call: Call): string {
+function givenTraceId(call: Call): string | undefined {
   const given = call.headers.get('trace-id');
-  if (given === undefined || given === '') return randomUUID();
+  if (given === undefined || given === '') return undefined;
   if (!TRACE_ID.test(given)) {
     throw invalidHeader(
       `${call.headers.names.canonical}trace-id`,
