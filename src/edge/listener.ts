@@ -103,28 +103,25 @@ function endIdle(http1: http.Server, h2: http2.Http2Server | http2.Http2SecureSe
 /** Looks at the first bytes, puts them back, and hands the connection on. */
 function route(socket: net.Socket, silent: Set<net.Socket>, http1: http.Server, h2: http2.Http2Server): void {
   const giveUp = setTimeout(() => socket.destroy(), FIRST_BYTE_MS);
-  const onError = (): void => void socket.destroy();
-  socket.once('error', onError);
+  let seen: Buffer = Buffer.alloc(0);
   silent.add(socket);
-  socket.once('close', () => {
+  const forget = (): void => {
     clearTimeout(giveUp);
     silent.delete(socket);
-  });
-  const onReadable = (): void => {
+  };
+  const close = (): void => void socket.destroy();
+  const look = (): void => {
     const bytes: Buffer | null = socket.read();
     if (bytes === null) return;
-    const isPreface = bytes.subarray(0, 3).equals(PREFACE.subarray(0, Math.min(3, bytes.length)));
-    if (isPreface && bytes.length < 3) {
-      // Too few bytes to tell: wait for more with these put back.
-      socket.unshift(bytes);
-      return;
-    }
-    clearTimeout(giveUp);
-    silent.delete(socket);
-    socket.off('readable', onReadable);
-    socket.off('error', onError);
-    socket.unshift(bytes);
-    (isPreface ? h2 : http1).emit('connection', socket);
+    seen = seen.length === 0 ? bytes : Buffer.concat([seen, bytes]);
+    const prefix = seen.subarray(0, PREFACE.length);
+    const maybe = prefix.equals(PREFACE.subarray(0, prefix.length));
+    if (maybe && seen.length < PREFACE.length) return;
+    forget();
+    socket.off('readable', look).off('error', close).off('end', close).off('close', forget);
+    // Put back once, when it is decided: bytes put back while this listens would be read again at once.
+    socket.unshift(seen);
+    (maybe ? h2 : http1).emit('connection', socket);
   };
-  socket.on('readable', onReadable);
+  socket.on('readable', look).once('error', close).once('end', close).once('close', forget);
 }

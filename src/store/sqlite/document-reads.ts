@@ -3,6 +3,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Collection } from '../collection.ts';
 import type { ColumnValue } from '../document-checks.ts';
 import { columnNamed, ROW_COLUMNS, tableOf } from './columns.ts';
+import { slugIndexOf } from './document-schema.ts';
 import { countQuery, pageQuery } from './page-sql.ts';
 import type { DocumentRow, GlobalRow, PageCall, ReaderCall, RowPage } from './protocol.ts';
 import type { StatementCache } from './statement-cache.ts';
@@ -32,7 +33,7 @@ export function documentReader(
         `${from} INDEXED BY ${tableOf(collection)}__id WHERE ${mine} AND id = ? AND archived <= ?`,
       ),
       bySlug: prepare(
-        `${from} INDEXED BY ${tableOf(collection)}__slug WHERE ${mine} AND slug = ? AND archived = 0 LIMIT 2`,
+        `${from} INDEXED BY ${slugIndexOf(collection)} WHERE ${mine} AND slug = ? AND archived = 0 LIMIT 2`,
       ),
       bySeq: prepare(`${from} WHERE seq = ?`),
     };

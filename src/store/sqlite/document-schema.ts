@@ -55,7 +55,16 @@ function addColumns(database: DatabaseSync, collection: Collection<object>): voi
   }
 }
 
-/** The indexes of a collection by name. A name says all that its definition says, so that a change is a new name. */
+/** The index by which slugs are found: a unique one where there is one. */
+export function slugIndexOf(collection: Collection<object>): string {
+  const own = collection.unique.find(({ fields }) => fields.length === 1 && fields[0] === 'slug');
+  return `${tableOf(collection)}__${own ? `one_${own.per}_slug` : 'slug'}`;
+}
+
+/**
+ * The indexes of a collection by name. A name says all that its definition says, so that a change is a new
+ * name. They are few on purpose: in a group commit every index costs a page of the log per document.
+ */
 function indexesOf(collection: Collection<object>): Map<string, string> {
   const table = tableOf(collection);
   const indexes = new Map<string, string>();
@@ -64,7 +73,6 @@ function indexesOf(collection: Collection<object>): Map<string, string> {
     indexes.set(name, `${unique ? 'UNIQUE ' : ''}INDEX ${name} ON ${table} (${columns.join(', ')})${where}`);
   };
   add('id', ['organisation_id', 'id'], true, '');
-  add('slug', ['organisation_id', 'slug', 'workspace_id'], false, ' WHERE archived = 0 AND slug IS NOT NULL');
 
   // A page's skip is walked in the index alone: all that decides is in it (tenant, status, order, workspace).
   const tenant = ['organisation_id', 'archived'];
@@ -74,16 +82,21 @@ function indexesOf(collection: Collection<object>): Map<string, string> {
   add('by_workspace', ['organisation_id', 'workspace_id', 'archived', 'created_at', 'id'], false, '');
   // Lists come by time unless asked otherwise: a filter's index goes on with it, so that nothing is sorted.
   for (const { name } of collection.fields) {
+    if (collection.sortable.includes(name)) continue;
     add(`of_${name}`, [...tenant, columnNamed(name), 'created_at', 'id', 'workspace_id'], false, '');
   }
 
+  // The workspace last: so the index serves look-ups over the whole organisation too.
   for (const { fields, per } of collection.unique) {
-    const columns = fields.map(columnNamed);
-    const scope = per === 'organisation' ? ['organisation_id'] : ['organisation_id', 'workspace_id'];
-    add(`one_${per}_${fields.join('_')}`, [...scope, ...columns], true, ' WHERE archived = 0');
+    const scope = per === 'organisation' ? [] : ['workspace_id'];
+    const columns = ['organisation_id', ...fields.map(columnNamed), ...scope];
+    add(`one_${per}_${fields.join('_')}`, columns, true, ' WHERE archived = 0');
   }
   for (const field of collection.fields) {
     if (field.global) add(`global_${field.name}`, [columnOf(field)], true, ' WHERE archived = 0');
+  }
+  if (!indexes.has(slugIndexOf(collection))) {
+    add('slug', ['organisation_id', 'slug', 'workspace_id'], false, ' WHERE archived = 0');
   }
   return indexes;
 }

@@ -26,8 +26,15 @@ export function pageQuery(collection: Collection<object>, call: PageCall): Query
   const order = call.order === 'asc' ? 'ASC' : 'DESC';
   const after = call.after && beyond(column, call.order, call.after.value, call.after.id);
   const { sql, values } = matching(`seq, ${column} AS sort_value, id`, collection, call, after);
+  // Without figures of its own SQLite would rather walk the order's index and look into every row than find by
+  // a value and sort what it found; a `+` keeps it from that index.
+  const found = call.filter.some(
+    ({ field, op }) =>
+      (op === 'eq' || op === 'in') && field !== call.sort && collection.sortable.includes(field),
+  );
+  const sorted = found && call.status !== 'all' ? '+sort_value' : 'sort_value';
   return {
-    sql: `${sql} ORDER BY sort_value ${order}, id ${order} LIMIT ? OFFSET ?`,
+    sql: `${sql} ORDER BY ${sorted} ${order}, id ${order} LIMIT ? OFFSET ?`,
     values: [...values, call.take + 1, call.skip],
   };
 }

@@ -12,7 +12,7 @@ import { FailureError, failureOf, type RunGroup, serve } from './worker-loop.ts'
 const LAYOUT = 1;
 
 /** Calls of one transaction: more would save little of the sync, and make the main thread's turn long. */
-const GROUP = 128;
+const GROUP = 256;
 
 serve<WriterCall>(GROUP, openWriter);
 
