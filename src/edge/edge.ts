@@ -9,6 +9,7 @@ import type { Dispatch } from './listener.ts';
 import { type PageFacts, pages } from './pages.ts';
 import { respondError } from './respond.ts';
 import { createRest, isRest, type RestFacts } from './rest.ts';
+import { strayHeaders } from './stray-headers.ts';
 
 /** What the edge is built of. */
 export interface EdgeFacts {
@@ -34,14 +35,20 @@ export function createEdge(facts: EdgeFacts): Dispatch {
     ctx.respond = false;
     await rest(ctx.req, ctx.res).catch((thrown: unknown) => {
       facts.log.error({ err: thrown }, 'the edge failed');
-      if (!ctx.res.headersSent) respondError(ctx.res, toGatewayError(thrown), Plane.DATA, []);
+      if (!ctx.res.headersSent)
+        respondError(ctx.res, toGatewayError(thrown), Plane.DATA, strayHeaders(facts.rest.names, ctx.req));
       else ctx.res.destroy();
     });
   });
   koa.use(pages(facts.pages));
   koa.use((ctx) => {
     ctx.respond = false;
-    respondError(ctx.res, fail('route_unknown', 'there is nothing at this path'), Plane.DATA, []);
+    respondError(
+      ctx.res,
+      fail('route_unknown', 'there is nothing at this path'),
+      Plane.DATA,
+      strayHeaders(facts.rest.names, ctx.req),
+    );
   });
   const http = koa.callback();
   const browsers = facts.corsOrigins.length > 0;

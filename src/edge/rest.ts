@@ -1,6 +1,5 @@
 // REST: a route of the contract, or pass-through. JSON in, message through the
 // in-process transport, JSON or server-sent events out.
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { DescMethod, Message } from '@bufbuild/protobuf';
 import { type ForwardResponse, ProxyService } from '../../gen/gateway/inference/v2/proxy_pb.ts';
@@ -18,6 +17,7 @@ import { Leave } from './leave.ts';
 import { forwardRequest, writeForwarded } from './pass-through.ts';
 import { BodyReader } from './read-body.ts';
 import { type Pairs, respondError, respondJson } from './respond.ts';
+import { strayHeaders } from './stray-headers.ts';
 import { writeEvents } from './write-events.ts';
 
 /** What the REST surface is built of. */
@@ -49,6 +49,10 @@ export function createRest(facts: RestFacts): RestHandler {
     const mark = raw.indexOf('?');
     const path = mark === -1 ? raw : raw.slice(0, mark);
     const verb = req.method ?? 'GET';
+    if (facts.full()) {
+      // Asked before a body is read; the trace interceptor, which counts, has the last word.
+      return respondError(res, overloaded(), Plane.DATA, strayHeaders(facts.names, req));
+    }
     if (path.startsWith('/proxy/')) return passThrough(facts, req, res, raw.slice('/proxy'.length));
     const match = facts.routes.match(verb, path);
     if (match) return operation(facts, bodies, req, res, match, path, mark === -1 ? '' : raw.slice(mark + 1));
@@ -57,7 +61,10 @@ export function createRest(facts: RestFacts): RestHandler {
       const allow = declared.control ? declared.verbs : [...new Set([...declared.verbs, ...FORWARDED_VERBS])];
       const error = fail('method_not_allowed', `${verb} is not an operation of this path`);
       const plane = declared.control ? Plane.CONTROL : Plane.DATA;
-      return respondError(res, error, plane, [...strayHeaders(facts, req), ['allow', allow.join(', ')]]);
+      return respondError(res, error, plane, [
+        ...strayHeaders(facts.names, req),
+        ['allow', allow.join(', ')],
+      ]);
     }
     return passThrough(facts, req, res, raw);
   };
@@ -75,7 +82,6 @@ async function operation(
   let call: Call | undefined;
   const leave = new Leave(req, res);
   try {
-    if (facts.full()) throw overloaded();
     const body = route.hasBody ? parse(await bodies.read(req, leave)) : undefined;
     const streamed = route.streamMethod !== undefined && wantsStream(body);
     const method = streamed && route.streamMethod ? route.streamMethod : route.method;
@@ -98,7 +104,12 @@ async function operation(
     const json = rawJsonOf(answer) ?? JSON.stringify(codec.encode(method.output, answer));
     respondJson(res, 200, json, answerHeaders(call));
   } catch (thrown) {
-    refuse(res, toGatewayError(thrown), route.plane, call ? answerHeaders(call) : strayHeaders(facts, req));
+    refuse(
+      res,
+      toGatewayError(thrown),
+      route.plane,
+      call ? answerHeaders(call) : strayHeaders(facts.names, req),
+    );
   }
 }
 
@@ -111,14 +122,13 @@ async function passThrough(
   if (!FORWARDED_VERBS.includes(req.method ?? '')) {
     const error = fail('method_not_allowed', `${req.method} is not passed through`);
     return respondError(res, error, Plane.DATA, [
-      ...strayHeaders(facts, req),
+      ...strayHeaders(facts.names, req),
       ['allow', FORWARDED_VERBS.join(', ')],
     ]);
   }
   const call = callOf(facts, ProxyService.method.forward, req, rawPath.split('?', 1)[0]!);
   new Leave(req, res).tell((error) => call.abort(error));
   try {
-    if (facts.full()) throw overloaded();
     const messages = await facts.transport.stream(call, forwardRequest(req, rawPath));
     await writeForwarded(res, messages as AsyncIterable<ForwardResponse>, () => answerHeaders(call));
   } catch (thrown) {
@@ -158,15 +168,6 @@ function callOf({ names }: RestFacts, method: DescMethod, req: IncomingMessage, 
 function refuse(res: ServerResponse, error: GatewayError, plane: Plane, headers: Pairs): void {
   if (error.reason === 'client_closed') res.destroy();
   else respondError(res, error, plane, headers);
-}
-
-/** Ids for an answer to a request that never became a call. */
-function strayHeaders({ names }: RestFacts, req: IncomingMessage): [string, string][] {
-  const prefix = new GatewayHeaders(names, req.headers).callerPrefix;
-  return [
-    [`${prefix}request-id`, randomUUID()],
-    [`${prefix}trace-id`, randomUUID()],
-  ];
 }
 
 function overloaded(): GatewayError {

@@ -232,7 +232,7 @@ test('an undeclared verb on an inference path passes through', async (t) => {
     const { answer, sent } = await call({ method, path: CHAT });
     t.is(sent.length, 1, method);
     t.is(sent[0]!.method, method);
-    t.is(answer.status, method === 'GET' ? 200 : 200);
+    t.is(answer.status, 200);
   }
 });
 
@@ -294,23 +294,6 @@ test('broken HTTP is 400 and the connection ends', async (t) => {
     if (!bytes.startsWith('P')) t.regex(text, /^HTTP\/1\.1 400 /);
   }
   t.is((await raw(bench.gateway.origin, { path: '/healthz' })).status, 200);
-});
-
-test('the first bytes may come one by one', async (t) => {
-  const net = await import('node:net');
-  for (const first of ['P', 'PO', 'PR', 'G']) {
-    const rest = { P: 'OST', PO: 'ST', PR: 'OPFIND', G: 'ET' }[first]!;
-    const socket = net.connect(bench.gateway.port, '127.0.0.1');
-    let got = '';
-    socket.on('data', (chunk) => {
-      got += chunk.toString('latin1');
-    });
-    socket.write(first);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    socket.write(`${rest} /nothing HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
-    await new Promise((resolve) => socket.once('close', resolve));
-    t.regex(got, /^HTTP\/1\.1 404 /, first);
-  }
 });
 
 test('headers over the bound are refused', async (t) => {
@@ -474,6 +457,7 @@ test('a pass-through answer to a listed origin is readable to it', async (t) => 
 // Calls in flight.
 test('above the bound of calls in flight: 503 with retry-after, over every way in', async (t) => {
   const small = await startBench({ GATEWAY_MAX_IN_FLIGHT: '2', GATEWAY_DRAIN_SECONDS: '0' });
+  t.teardown(() => small.close());
   const send = (model: string, path = CHAT) =>
     raw(small.gateway.origin, {
       method: 'POST',
@@ -508,5 +492,4 @@ test('above the bound of calls in flight: 503 with retry-after, over every way i
   );
   t.is((await send('gpt-ok')).status, 200, 'the bound is free again');
   t.is(small.provider.seen.length, 3);
-  await small.close();
 });

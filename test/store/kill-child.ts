@@ -1,5 +1,4 @@
 // Writes to the store of a directory until it is killed, and says on stdout what was acknowledged.
-import { writeSync } from 'node:fs';
 import { insertOperation, updateOperation } from '../../src/store/documents.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { heads, widgets } from './documents.contract.ts';
@@ -12,7 +11,7 @@ const [dataDir = '', round = '', mode = 'write'] = process.argv.slice(2);
 const scope = { organisationId: `round-${round}`, workspaceId: undefined };
 
 function acknowledge(what: string): void {
-  writeSync(1, `${what}\n`);
+  process.stdout.write(`${what}\n`);
 }
 
 async function write(): Promise<void> {
@@ -63,8 +62,7 @@ async function intrude(): Promise<void> {
     () => 'opened',
     (error: Error) => `refused: ${error.message}`,
   );
-  acknowledge(outcome);
-  process.exit(0);
+  process.stdout.write(`${outcome}\n`, () => process.exit(0));
 }
 
 await (mode === 'intrude' ? intrude() : write());
