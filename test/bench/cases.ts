@@ -238,12 +238,21 @@ async function held<T>(job: IdleJob, look: () => Promise<T>): Promise<{ during: 
 async function inProcess(_lab: Lab, options: Options): Promise<CaseReport> {
   const script = fileURLToPath(new URL('in-process.ts', import.meta.url));
   const batches = options.quick ? 7 : 15;
-  const found = JSON.parse(await run(process.execPath, [script, String(batches), '20000'])) as number[];
-  const us = median(found);
+  const found = JSON.parse(await run(process.execPath, [script, String(batches), '20000'])) as {
+    clock: number;
+    processor: number;
+  }[];
+  const clock = found.map((batch) => batch.clock);
+  const us = median(clock);
   return {
     name: 'in-process',
-    title: `A call from within, all interceptors, ${batches} batches of 20,000: microseconds`,
-    figures: { median: us, best: Math.min(...found), worst: Math.max(...found) },
+    title: `A call from within, all interceptors, ${batches} batches of 20,000: microseconds a call`,
+    figures: {
+      'by the clock, median': us,
+      'by the clock, best': Math.min(...clock),
+      'by the clock, worst': Math.max(...clock),
+      'of processor time, all threads, median': median(found.map((batch) => batch.processor)),
+    },
     verdicts: [{ rule: 'a call from within under 15 us', found: `${us.toFixed(2)} us`, holds: us < 15 }],
     faults: [],
   };

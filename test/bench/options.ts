@@ -28,7 +28,7 @@ export interface Options {
 export const USAGE = `usage: npm run bench -- [--quick] [--profile] [--only ${CASES.join('|')}]...
   --quick    about a minute, for a first look (also BENCH_QUICK=1): coarse figures, no paced streams
   --only     one case; may be repeated
-  --profile  Sluice under the CPU profiler: prints the functions that cost most; rates are then lower`;
+  --profile  Sluice alone under the CPU profiler: prints the functions that cost most`;
 
 /** @throws Error with the usage when an argument is not known. */
 export function readOptions(

@@ -7,6 +7,7 @@ import {
   type Message,
   ScalarType,
 } from '@bufbuild/protobuf';
+import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt';
 import test from 'ava';
 import fc from 'fast-check';
 import { file_gateway_admin_v2_logs, LogsService } from '../../gen/gateway/admin/v2/logs_pb.ts';
@@ -37,6 +38,7 @@ const SERVICES = [
 const REQUESTS = [...new Set(SERVICES.flatMap(({ methods }) => methods.map(({ input }) => input)))];
 const ANSWERS = [...new Set(SERVICES.flatMap(({ methods }) => methods.map(({ output }) => output)))];
 const DEPTH = 3;
+const IMPLICIT = FeatureSet_FieldPresence.IMPLICIT;
 const RUNS = { numRuns: 60 };
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
@@ -64,7 +66,7 @@ function messages(desc: DescMessage, depth: number): fc.Arbitrary<Message> {
     });
     if (cases.length > 0) parts[oneof.localName] = fc.oneof(...cases);
   }
-  return fc.record(parts).map((init) => create(desc, init as object));
+  return fc.record(parts).map((init) => create(desc, init as Record<string, unknown>));
 }
 
 function fieldValues(field: DescField, depth: number): fc.Arbitrary<unknown> | undefined {
@@ -163,13 +165,17 @@ function objects(desc: DescMessage, depth: number): fc.Arbitrary<Json> {
           ? fc.dictionary(fc.stringMatching(/^[0-9]{1,5}$/), one, { maxKeys: 3, noNullPrototype: true })
           : one;
   }
-  const nulls =
-    shape.extra === undefined
-      ? named
-      : mapValues(named, (one) =>
-          fc.oneof({ weight: 4, arbitrary: one }, { weight: 1, arbitrary: fc.constant(null) }),
-        );
-  const known = fc.record(nulls, { requiredKeys: [], noNullPrototype: true });
+  // A member without presence is always there: what becomes of its absence is a test of its own.
+  const requiredKeys = desc.fields
+    .filter(({ fieldKind, presence }) => fieldKind === 'scalar' && presence === IMPLICIT)
+    .map(({ name }) => name)
+    .filter((name) => name in named);
+  const nullable = (name: string, one: fc.Arbitrary<Json>): fc.Arbitrary<Json> =>
+    shape.extra === undefined || requiredKeys.includes(name)
+      ? one
+      : fc.oneof({ weight: 4, arbitrary: one }, { weight: 1, arbitrary: fc.constant(null) });
+  const nulls = Object.fromEntries(Object.entries(named).map(([name, one]) => [name, nullable(name, one)]));
+  const known = fc.record(nulls, { requiredKeys, noNullPrototype: true });
   if (shape.extra === undefined) return known as fc.Arbitrary<Json>;
   const strange = fc.dictionary(
     fc.oneof(
@@ -216,10 +222,6 @@ function values(shape: ValueShape, depth: number): fc.Arbitrary<Json> {
             : (value as Json),
       );
   }
-}
-
-function mapValues<A, B>(of: Record<string, A>, change: (value: A) => B): Record<string, B> {
-  return Object.fromEntries(Object.entries(of).map(([name, value]) => [name, change(value)]));
 }
 
 /** Any JSON value, and JSON objects with the message's own names and wrong values. */
@@ -352,6 +354,21 @@ test('names of members: snake_case, slashes and enum words', (t) => {
   for (const order of ['ASC', 'unspecified', 'up', 1, ''])
     t.throws(() => codec.decodeRequest(listLogs.input, { order }), { message: /asc, desc/ });
   t.truthy(file_gateway_admin_v2_logs);
+});
+
+test('a member that is absent from a request is not sent as empty text', (t) => {
+  const json = {
+    model: 'm',
+    messages: [{ role: 'assistant', tool_calls: [{ id: 'c', function: { name: 'f' } }, { type: null }] }],
+    tool_choice: { function: {} },
+  };
+  t.deepEqual(
+    codec.encode(
+      CreateChatCompletionRequestSchema,
+      codec.decodeRequest(CreateChatCompletionRequestSchema, json),
+    ),
+    json,
+  );
 });
 
 test('a null is not zero: absent, null and zero stay apart', (t) => {

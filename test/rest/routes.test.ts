@@ -1,5 +1,5 @@
 // Path templates, the route table and query parameters.
-import { create, createFileRegistry, type DescService, setOption } from '@bufbuild/protobuf';
+import { create, createFileRegistry, type DescService, setExtension } from '@bufbuild/protobuf';
 import {
   EmptySchema,
   FileDescriptorProtoSchema,
@@ -133,7 +133,7 @@ function serviceOf(
           const pattern = rule.get
             ? { case: 'get' as const, value: rule.get }
             : { case: 'post' as const, value: rule.post! };
-          setOption(
+          setExtension(
             options,
             http,
             create(HttpRuleSchema, {
