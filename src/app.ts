@@ -9,6 +9,7 @@ import { EmbeddingsService } from '../gen/gateway/inference/v2/embeddings_pb.ts'
 import { ModelsService } from '../gen/gateway/inference/v2/models_pb.ts';
 import { ModerationsService } from '../gen/gateway/inference/v2/moderations_pb.ts';
 import { ProxyService } from '../gen/gateway/inference/v2/proxy_pb.ts';
+import { authenticate } from './access/authenticate.ts';
 import { bootstrap, type Tenancy } from './access/bootstrap.ts';
 import { accessCollections } from './access/collections.ts';
 import { encryptionKeyOf } from './access/encryption-key.ts';
@@ -29,7 +30,7 @@ import { proxyService } from './inference/proxy.ts';
 import { createRequestLog, type RequestLog } from './ledger/request-log.ts';
 import { parseAllowList } from './lib/egress/allow-list.ts';
 import { createDialer } from './lib/egress/dialer.ts';
-import { HeaderNames } from './lib/gateway-headers.ts';
+import { type GatewayHeaders, HeaderNames } from './lib/gateway-headers.ts';
 import { providerById } from './providers/catalog/registry.ts';
 import { createDialects } from './providers/dialects/registry.ts';
 import { codec } from './rest/codec.ts';
@@ -136,6 +137,7 @@ export async function startApp(
       transport: rpc.transport,
       names,
       bodyLimit: settings.bodyLimit,
+      isKnown: (headers) => isAuthentic(headers, keys),
       full: metrics.full,
     },
     pages: { unready, metrics: metrics.render, openapi, docs: docs() },
@@ -165,6 +167,16 @@ export async function startApp(
       await store.close();
     },
   };
+}
+
+/** Whether the headers carry a valid key; why not is the auth interceptor's to say. */
+function isAuthentic(headers: GatewayHeaders, keys: KeyRing): boolean {
+  try {
+    authenticate(headers, keys, Date.now());
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function registrations(pipeline: Pipeline, logs: Parameters<typeof logsService>[0]): Registration[] {

@@ -21,7 +21,7 @@ export interface Authentication {
  */
 export function authenticate(headers: GatewayHeaders, keys: KeyRing, now: number): Authentication {
   const bearer = bearerOf(headers.plain('authorization'));
-  const xApiKey = headers.plain('x-api-key');
+  const xApiKey = bearerOf(headers.plain('x-api-key'));
   const own = headers.get('api-key');
   if (own !== undefined) {
     const record = keys.find(own);

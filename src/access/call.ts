@@ -36,10 +36,11 @@ export interface Trail {
 /** One call in progress. */
 export class Call {
   /** Unique; answered as x-gateway-request-id. */
-  readonly id: string = randomUUID();
+  readonly id: string;
   /** The caller's x-gateway-trace-id, or one made; set by the trace interceptor. */
   traceId = '';
-  readonly method: DescMethod;
+  /** Over REST it is known for good once the body's `stream` is read. */
+  method: DescMethod;
   readonly source: CallSource;
   /** Unix milliseconds. */
   readonly arrivedAt: number = Date.now();
@@ -67,7 +68,9 @@ export class Call {
     attempts: [],
   };
 
-  constructor(method: DescMethod, source: CallSource) {
+  /** @param id made when absent */
+  constructor(method: DescMethod, source: CallSource, id: string = randomUUID()) {
+    this.id = id;
     this.method = method;
     this.source = source;
   }
@@ -87,6 +90,7 @@ export class Call {
 
   /** Aborts the call with the given error when it has run for `ms` since it came. */
   expireAfter(ms: number, error: () => Error): void {
+    clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.abort(error()), Math.max(0, ms - this.elapsedMs()));
   }
 

@@ -27,6 +27,10 @@ const OUTCOMES: Readonly<Record<OutcomeRecord, Outcome>> = {
   interrupted: Outcome.INTERRUPTED,
 };
 const DEFAULT_PAGE_SIZE = 100;
+/** Values of one filter. */
+const MAX_VALUES = 100;
+
+const ISO_TIME = /^(\d{4})-(\d\d)-(\d\d)T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)$/i;
 
 /** What the service needs. */
 export interface LogsFacts {
@@ -55,8 +59,8 @@ export function logsService({ store, flush }: LogsFacts) {
           ...(until === undefined ? {} : { until }),
           ...(request.statusCode === undefined
             ? {}
-            : { statusCodes: request.statusCode.split(',').map(Number) }),
-          ...(request.traceId === undefined ? {} : { traceIds: request.traceId.split(',') }),
+            : { statusCodes: readList('status_code', request.statusCode).map(Number) }),
+          ...(request.traceId === undefined ? {} : { traceIds: readList('trace_id', request.traceId) }),
         },
         {
           page: request.currentPage ?? 0,
@@ -74,14 +78,25 @@ export function logsService({ store, flush }: LogsFacts) {
   };
 }
 
+/** Values separated by commas. @throws GatewayError validation_failed. */
+function readList(field: string, text: string): string[] {
+  const values = text.split(',');
+  if (values.length > MAX_VALUES) throw invalidField(field, `must hold at most ${MAX_VALUES} values`);
+  return values;
+}
+
 /** ISO 8601 with an offset, as Unix milliseconds. @throws GatewayError validation_failed. */
 function readTime(field: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   // A plus sign that was not percent-encoded reaches us as a space.
   const given = text.replace(/ (?=\d\d:?\d\d$)/, '+');
-  const ms = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)$/i.test(given)
-    ? Date.parse(given)
-    : Number.NaN;
+  const date = ISO_TIME.exec(given);
+  // Date.parse takes the 31st of February for a day in March.
+  const exists =
+    date !== null &&
+    new Date(Date.UTC(Number(date[1]), Number(date[2]) - 1, Number(date[3]))).getUTCDate() ===
+      Number(date[3]);
+  const ms = exists ? Date.parse(given) : Number.NaN;
   if (Number.isNaN(ms))
     throw invalidField(field, 'must be a time in ISO 8601 with an offset, e.g. 2026-01-31T00:00:00Z');
   return ms;

@@ -3,7 +3,6 @@ import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import { fail, type GatewayError } from '../lib/errors.ts';
-import type { Leave } from './leave.ts';
 
 /** How often stalled bodies are looked for, in milliseconds. */
 const IDLE_MS = 30_000;
@@ -30,9 +29,9 @@ export class BodyReader {
 
   /**
    * The body's bytes, decompressed.
-   * @throws GatewayError body_too_large, unsupported_media_type, malformed_body, request_timeout or client_closed.
+   * @throws GatewayError body_too_large, unsupported_media_type, malformed_body, request_timeout, or the signal's reason.
    */
-  async read(req: IncomingMessage, leave: Leave): Promise<Uint8Array> {
+  async read(req: IncomingMessage, signal: AbortSignal): Promise<Uint8Array> {
     const type = req.headers['content-type'];
     if (type !== undefined && !JSON_TYPE.test(type)) {
       throw fail('unsupported_media_type', 'content-type: must be application/json', {
@@ -47,7 +46,7 @@ export class BodyReader {
       });
     }
     if (Number(req.headers['content-length'] ?? 0) > this.#limit) throw tooLarge(this.#limit);
-    const body = await this.#whole(req, leave);
+    const body = await this.#whole(req, signal);
     if (decode === undefined) return body;
     try {
       return await decode(body, { maxOutputLength: this.#limit });
@@ -57,18 +56,24 @@ export class BodyReader {
     }
   }
 
-  #whole(req: IncomingMessage, leave: Leave): Promise<Uint8Array> {
+  #whole(req: IncomingMessage, signal: AbortSignal): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = [];
       let size = 0;
+      const aborted = (): void => stop(signal.reason as GatewayError);
       const stop = (error: GatewayError): void => {
         this.#reading.delete(reading);
+        signal.removeEventListener('abort', aborted);
         req.removeAllListeners('data').pause();
         reject(error);
       };
       const reading: Reading = { stalled: false, stop };
       this.#add(reading);
-      leave.tell(stop);
+      if (signal.aborted) {
+        aborted();
+        return;
+      }
+      signal.addEventListener('abort', aborted);
       req.on('data', (chunk: Buffer) => {
         size += chunk.length;
         reading.stalled = false;
@@ -77,6 +82,7 @@ export class BodyReader {
       });
       req.on('end', () => {
         this.#reading.delete(reading);
+        signal.removeEventListener('abort', aborted);
         resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
       });
     });

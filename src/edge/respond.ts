@@ -37,8 +37,8 @@ export function respondError(res: ServerResponse, error: GatewayError, plane: Pl
       ['retry-after-ms', String(Math.ceil(retryAfterMs))],
     );
   }
-  // An unread body is not drained from a caller who sends too much: the connection ends.
-  if (error.reason === 'body_too_large') all.push(['connection', 'close']);
+  // A body that was not read is not read for its own sake: the connection ends.
+  if (!res.req.complete) all.push(['connection', 'close']);
   respondJson(
     res,
     error.status,

@@ -1,5 +1,6 @@
 // REST: a route of the contract, or pass-through. JSON in, message through the
 // in-process transport, JSON or server-sent events out.
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { DescMethod, Message } from '@bufbuild/protobuf';
 import { type ForwardResponse, ProxyService } from '../../gen/gateway/inference/v2/proxy_pb.ts';
@@ -7,8 +8,10 @@ import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import { Call } from '../access/call.ts';
 import { fail, type GatewayError, toGatewayError } from '../lib/errors.ts';
 import { GatewayHeaders, type HeaderNames } from '../lib/gateway-headers.ts';
-import { rawJsonOf } from '../lib/raw-json.ts';
+import { attachRawJson, rawJsonOf } from '../lib/raw-json.ts';
+import { readTimeout, timedOut } from '../lib/request-timeout.ts';
 import { codec } from '../rest/codec.ts';
+import { isFaithful } from '../rest/faithful-json.ts';
 import { bindPath, readQuery } from '../rest/query.ts';
 import type { RouteMatch, RouteTable } from '../rest/routes.ts';
 import { answerHeaders } from '../rpc/answer-headers.ts';
@@ -27,6 +30,8 @@ export interface RestFacts {
   readonly names: HeaderNames;
   /** Bytes. */
   readonly bodyLimit: number;
+  /** Whether the headers carry a valid key. */
+  readonly isKnown: (headers: GatewayHeaders) => boolean;
   /** Whether no more calls are taken now; asked before a body is read. */
   readonly full: () => boolean;
 }
@@ -34,6 +39,8 @@ export interface RestFacts {
 /** Answers one request whose path lies under a base path. */
 export type RestHandler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
 
+/** Bodies up to this size are read before the key is looked at. */
+const SHORT_BODY_BYTES = 65_536;
 const BASE = /^\/v[12](?=\/|$)/;
 const FORWARDED_VERBS = ['POST', 'GET', 'PUT', 'DELETE'];
 
@@ -79,21 +86,21 @@ async function operation(
   path: string,
   query: string,
 ): Promise<void> {
-  let call: Call | undefined;
-  const leave = new Leave(req, res);
+  const call = callOf(facts, route.method, req, path);
+  new Leave(req, res).tell((error) => call.abort(error));
   try {
-    const body = route.hasBody ? parse(await bodies.read(req, leave)) : undefined;
+    const body = route.hasBody ? await readBody(facts, bodies, call, req) : undefined;
     const streamed = route.streamMethod !== undefined && wantsStream(body);
-    const method = streamed && route.streamMethod ? route.streamMethod : route.method;
-    call = callOf(facts, method, req, path);
-    const current = call;
-    leave.tell((error) => current.abort(error));
+    if (streamed && route.streamMethod) call.method = route.streamMethod;
+    const { method } = call;
     const input = (): Message => {
       const { input: desc } = method;
       if (body?.error) throw body.error;
       if (!route.hasBody) return codec.decodeRequest(desc, bindPath(desc, readQuery(desc, query), values));
-      const json = values.size === 0 ? body?.json : bindPath(desc, { ...(body?.json as object) }, values);
-      return codec.decodeRequest(desc, json);
+      if (values.size > 0)
+        return codec.decodeRequest(desc, bindPath(desc, { ...(body?.json as object) }, values));
+      const message = codec.decodeRequest(desc, body?.json);
+      return body && isFaithful(body.text) ? attachRawJson(message, body.bytes) : message;
     };
     if (streamed) {
       const messages = await facts.transport.stream(call, input);
@@ -104,12 +111,7 @@ async function operation(
     const json = rawJsonOf(answer) ?? JSON.stringify(codec.encode(method.output, answer));
     respondJson(res, 200, json, answerHeaders(call));
   } catch (thrown) {
-    refuse(
-      res,
-      toGatewayError(thrown),
-      route.plane,
-      call ? answerHeaders(call) : strayHeaders(facts.names, req),
-    );
+    refuse(res, toGatewayError(thrown), route.plane, answerHeaders(call));
   }
 }
 
@@ -136,19 +138,61 @@ async function passThrough(
   }
 }
 
+/** The body, read within the caller's time. A stranger's long body is not read: the interceptors refuse the call without it. */
+async function readBody(
+  facts: RestFacts,
+  bodies: BodyReader,
+  call: Call,
+  req: IncomingMessage,
+): Promise<Parsed> {
+  if (isLong(req) && !facts.isKnown(call.headers)) return unread;
+  const timeoutMs = timeoutOf(call);
+  if (timeoutMs !== undefined) call.expireAfter(timeoutMs, () => timedOut(timeoutMs));
+  try {
+    return parse(await bodies.read(req, call.signal));
+  } finally {
+    // From here on the trace interceptor keeps the time.
+    call.ended();
+  }
+}
+
+function isLong(req: IncomingMessage): boolean {
+  const length = req.headers['content-length'];
+  return length === undefined || Number(length) > SHORT_BODY_BYTES;
+}
+
+/** A header that cannot be read bounds nothing here; the trace interceptor refuses it. */
+function timeoutOf(call: Call): number | undefined {
+  try {
+    return readTimeout(call.headers);
+  } catch {
+    return undefined;
+  }
+}
+
 interface Parsed {
+  readonly bytes: Uint8Array;
+  readonly text: string;
   readonly json: unknown;
   readonly error: GatewayError | undefined;
 }
 
 /** The body's JSON, or the error to tell once the caller is known. */
-function parse(body: Uint8Array): Parsed {
+function parse(bytes: Uint8Array): Parsed {
+  if (!isUtf8(bytes)) return malformed(bytes, 'the body must be UTF-8');
+  const text = (bytes as Buffer).toString('utf8');
   try {
-    return { json: JSON.parse((body as Buffer).toString('utf8')), error: undefined };
+    return { bytes, text, json: JSON.parse(text), error: undefined };
   } catch {
-    return { json: undefined, error: fail('malformed_body', 'the body must be valid JSON') };
+    return malformed(bytes, 'the body must be valid JSON');
   }
 }
+
+function malformed(bytes: Uint8Array, message: string): Parsed {
+  return { bytes, text: '', json: undefined, error: fail('malformed_body', message) };
+}
+
+const unread: Parsed = malformed(Buffer.alloc(0), 'the body was not read');
 
 function wantsStream(body: Parsed | undefined): boolean {
   const { json } = body ?? { json: undefined };

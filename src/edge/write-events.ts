@@ -8,6 +8,9 @@ import { codec } from '../rest/codec.ts';
 import { errorBody } from './error-body.ts';
 import { drained, type Pairs } from './respond.ts';
 
+/** Characters that wait for one write at the most. */
+const MOST_TOGETHER = 65_536;
+
 /** Writes until the stream ends. An error after the first event becomes the last event, without [DONE]. */
 export async function writeEvents(
   res: ServerResponse,
@@ -23,16 +26,49 @@ export async function writeEvents(
   };
   for (const [name, value] of headers) head[name] = value;
   res.writeHead(200, head);
+  const out = new Together(res);
   try {
     for await (const message of messages) {
       const json = rawJsonOf(message) ?? JSON.stringify(codec.encode(desc, message));
-      const text = typeof json === 'string' ? json : Buffer.from(json).toString('utf8');
-      if (!res.write(`data: ${text}\n\n`)) await drained(res);
+      const full = out.write(
+        `data: ${typeof json === 'string' ? json : Buffer.from(json).toString('utf8')}\n\n`,
+      );
+      if (full) await drained(res);
     }
-    res.end('data: [DONE]\n\n');
+    out.write('data: [DONE]\n\n');
+    out.flush();
+    res.end();
   } catch (thrown) {
     const error = toGatewayError(thrown);
+    out.flush();
     if (error.reason === 'client_closed' || res.destroyed) res.destroy();
     else res.end(`data: ${JSON.stringify(errorBody(error, Plane.DATA))}\n\n`);
+  }
+}
+
+/** Events that are at hand together leave in one write: a write an event costs more than the event. */
+class Together {
+  readonly #res: ServerResponse;
+  #text = '';
+  #turn: NodeJS.Immediate | undefined;
+
+  constructor(res: ServerResponse) {
+    this.#res = res;
+  }
+
+  /** Whether the socket takes no more for now. */
+  write(text: string): boolean {
+    this.#text += text;
+    if (this.#text.length >= MOST_TOGETHER) return this.flush();
+    this.#turn ??= setImmediate(() => this.flush());
+    return this.#res.writableNeedDrain;
+  }
+
+  flush(): boolean {
+    clearImmediate(this.#turn);
+    this.#turn = undefined;
+    const text = this.#text;
+    this.#text = '';
+    return text !== '' && !this.#res.destroyed && !this.#res.write(text);
   }
 }

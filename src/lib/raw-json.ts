@@ -1,6 +1,6 @@
-// JSON text that a message was read from, kept beside it so that what is given
-// back unchanged is not written again. Whoever changes a message makes a new one:
-// the text belongs to the object, not to its contents.
+// JSON text that a message was read from, kept beside it so that what is given back or
+// sent on unchanged is not written again. Whoever changes a message makes a new one:
+// the text belongs to the object, not to its contents, so it does not go along with a copy.
 const raw: unique symbol = Symbol('raw-json');
 
 interface WithRaw {
@@ -9,8 +9,7 @@ interface WithRaw {
 
 /** Remembers the JSON text that says the same as the message. */
 export function attachRawJson<T extends object>(message: T, json: string | Uint8Array): T {
-  (message as WithRaw)[raw] = json;
-  return message;
+  return Object.defineProperty(message, raw, { value: json, enumerable: false });
 }
 
 /** The JSON text attached to the message, if any. */

@@ -1,7 +1,8 @@
 // The gateway's request headers (the specification's Authentication part) as
 // reusable parameters and security schemes.
 import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
-import { MAX_TIMEOUT_MS, METADATA_LIMITS } from '../inference/plan/request-settings.ts';
+import { METADATA_LIMITS } from '../inference/plan/request-settings.ts';
+import { MAX_TIMEOUT_MS } from '../lib/request-timeout.ts';
 import type { Json } from './json.ts';
 
 const text = { type: 'string' };

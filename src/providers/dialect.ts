@@ -113,7 +113,7 @@ export interface Outbound {
   /** Flat pairs of names (lower case) and values. */
   readonly headers: readonly string[];
   /** JSON text; undefined without a body. */
-  readonly body: string | undefined;
+  readonly body: string | Uint8Array | undefined;
 }
 
 /** What the gateway must know of an answer beside the message. */

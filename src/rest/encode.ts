@@ -58,12 +58,17 @@ function compileObject(shape: MessageShape & { kind: 'object' }): Write {
 function giveBack(out: Bag, unknown: JsonObject | undefined): void {
   if (unknown === undefined) return;
   for (const name of Object.keys(unknown)) {
-    if (Object.hasOwn(out, name) && out[name] !== null) continue;
+    // A member that is in both was of another type than its field, or null: the field shows its zero.
+    if (Object.hasOwn(out, name) && !isZero(out[name])) continue;
     const value = unknown[name];
     if (name === '__proto__')
       Object.defineProperty(out, name, { value, enumerable: true, configurable: true, writable: true });
     else out[name] = value;
   }
+}
+
+function isZero(value: unknown): boolean {
+  return !value || (Array.isArray(value) && value.length === 0);
 }
 
 function compileUnion(shape: MessageShape & { kind: 'union' }): Write {

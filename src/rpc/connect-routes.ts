@@ -3,17 +3,27 @@
 import type { DescMethod, DescService, Message } from '@bufbuild/protobuf';
 import type { ConnectRouter, HandlerContext, ServiceImpl } from '@connectrpc/connect';
 import { createContextKey } from '@connectrpc/connect';
-import { Call, type Protocol } from '../access/call.ts';
+import { Call, type CallSource, type Protocol } from '../access/call.ts';
 import { fail, toGatewayError } from '../lib/errors.ts';
 import { GatewayHeaders, type HeaderNames, type IncomingHeaders } from '../lib/gateway-headers.ts';
+import { readNow } from '../lib/lazy-message.ts';
 import { annotationsOf } from '../rest/routes.ts';
 import { answerHeaders } from './answer-headers.ts';
 import { type Input, isStream, type Output, watched } from './handler.ts';
 import type { Methods } from './methods.ts';
 import { toConnectError } from './status.ts';
 
-/** What the listener knows of a request and the protocols do not carry: the peer's address. */
-export const remoteAddress = createContextKey<string>('', { description: 'peer address' });
+/** What is known of a request before it is a call: the peer's address, and the ids that its answer carries in any case. */
+export interface Peer {
+  readonly remote: string;
+  readonly requestId: string;
+  readonly traceId: string;
+}
+
+export const peer = createContextKey<Peer>(
+  { remote: '', requestId: '', traceId: '' },
+  { description: 'peer' },
+);
 
 /** Registers all methods on a Connect router. */
 export function registerMethods(router: ConnectRouter, methods: Methods, names: HeaderNames): void {
@@ -71,6 +81,8 @@ async function run(call: Call, methods: Methods, input: Input, context: HandlerC
   else context.signal.addEventListener('abort', left, { once: true });
   try {
     const output = await methods.handler(call.method)(input, call);
+    // Serialising reads the message anyway; read here, what is wrong with it is a typed error.
+    if (!isStream(output)) readNow(output);
     for (const [name, value] of answerHeaders(call)) context.responseHeader.set(name, value);
     return output;
   } catch (thrown) {
@@ -84,13 +96,17 @@ async function run(call: Call, methods: Methods, input: Input, context: HandlerC
 }
 
 function callOf(method: DescMethod, names: HeaderNames, context: HandlerContext): Call {
-  return new Call(method, {
+  const { remote, requestId, traceId } = context.values.get(peer);
+  const source: CallSource = {
     protocol: context.protocolName as Protocol,
     headers: new GatewayHeaders(names, headersOf(context.requestHeader)),
     httpMethod: context.requestMethod,
     path: `/${method.parent.typeName}/${method.name}`,
-    remote: context.values.get(remoteAddress),
-  });
+    remote,
+  };
+  const call = new Call(method, source, requestId);
+  call.traceId = traceId;
+  return call;
 }
 
 function headersOf(headers: Headers): IncomingHeaders {

@@ -1,21 +1,22 @@
 // All of rpc, put together: the methods behind their interceptors, the in-process
 // transport, and the handler for gRPC, gRPC-Web and Connect.
 
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createValidator } from '@bufbuild/protovalidate';
 import { createContextValues } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import type { Logger } from 'pino';
 import type { KeyRing } from '../access/key-ring.ts';
-import type { HeaderNames } from '../lib/gateway-headers.ts';
-import { registerMethods, remoteAddress } from './connect-routes.ts';
+import { GatewayHeaders, type HeaderNames } from '../lib/gateway-headers.ts';
+import { type Peer, peer, registerMethods } from './connect-routes.ts';
 import { registerHealth } from './health.ts';
 import { createInProcess, type InProcess } from './in-process.ts';
 import { accessInterceptor } from './interceptors/access.ts';
 import { type AuditSink, auditInterceptor } from './interceptors/audit.ts';
 import { authInterceptor } from './interceptors/auth.ts';
 import { errorsInterceptor } from './interceptors/errors.ts';
-import { type CallObserver, traceInterceptor } from './interceptors/trace.ts';
+import { type CallObserver, traceInterceptor, validTraceId } from './interceptors/trace.ts';
 import { validateInterceptor } from './interceptors/validate.ts';
 import { Methods, type Registration } from './methods.ts';
 import { registerReflection } from './reflection.ts';
@@ -61,14 +62,52 @@ export function createRpc(facts: RpcFacts): Rpc {
     validateInterceptor(validator),
   ]);
   const names = new Set(methods.services.map((service) => service.typeName));
+  const peers = new WeakMap<object, Peer>();
   const adapter = connectNodeAdapter({
     readMaxBytes: facts.bodyLimit,
-    contextValues: (req) => createContextValues().set(remoteAddress, req.socket.remoteAddress ?? ''),
+    contextValues: (req) => {
+      const known = peers.get(req);
+      return known ? createContextValues().set(peer, known) : createContextValues();
+    },
     routes(router) {
       registerMethods(router, methods, facts.names);
       registerHealth(router, names, facts.ready);
       registerReflection(router, methods.services);
     },
   });
-  return { methods, transport: createInProcess(methods), handler: (req, res) => void adapter(req, res) };
+  return {
+    methods,
+    transport: createInProcess(methods),
+    handler(req, res) {
+      // What never becomes a call (an unknown method, bytes that are no message) answers with ids too.
+      const headers = new GatewayHeaders(facts.names, req.headers);
+      const known: Peer = {
+        remote: req.socket.remoteAddress ?? '',
+        requestId: randomUUID(),
+        traceId: validTraceId(headers.get('trace-id')) ?? randomUUID(),
+      };
+      promiseIds(req, res, {
+        [`${headers.callerPrefix}request-id`]: known.requestId,
+        [`${headers.callerPrefix}trace-id`]: known.traceId,
+      });
+      peers.set(req, known);
+      adapter(req, res);
+    },
+  };
+}
+
+/**
+ * Ids for answers that the adapter makes without a call. Connect's head replaces what is
+ * set here; gRPC tells its status in trailers, which a call's own ids replace. Clients of
+ * Connect's streams and of gRPC-Web would see both, and get none.
+ */
+function promiseIds(req: IncomingMessage, res: ServerResponse, ids: Record<string, string>): void {
+  const type = req.headers['content-type'] ?? '';
+  const grpc = type.startsWith('application/grpc');
+  if (!grpc && !type.startsWith('application/connect+')) {
+    for (const [name, value] of Object.entries(ids)) res.setHeader(name, value);
+  } else if (grpc && !type.startsWith('application/grpc-web')) {
+    const addTrailers = res.addTrailers.bind(res);
+    res.addTrailers = (trailers) => addTrailers({ ...ids, ...(trailers as Record<string, string>) });
+  }
 }

@@ -12,7 +12,6 @@ import type { CaseName, Options } from './options.ts';
 import { BIG_BODY_BYTES, chatRequest, STREAM_EVENTS, type StreamKind, streamRequest } from './payloads.ts';
 import { type CaseReport, rounded, type Verdict } from './report.ts';
 import { type Measured, measure, ratioOf } from './rounds.ts';
-import { startSluice } from './sluice.ts';
 
 /** Runs one case. */
 export type Case = (lab: Lab, options: Options) => Promise<CaseReport>;
@@ -200,7 +199,7 @@ async function idleStreams(lab: Lab, options: Options): Promise<CaseReport> {
 
 /** With a gateway of its own: what other cases left in memory is not the streams'. */
 async function idleMemory(lab: Lab): Promise<Memory> {
-  const sluice = await startSluice(lab.folder);
+  const sluice = await lab.anotherSluice();
   try {
     const { pid } = sluice.child;
     const { origin } = sluice;

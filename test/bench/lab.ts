@@ -37,8 +37,10 @@ export interface Lab {
   readonly notes: string[];
   /** The ways to the upstream that answers at once (`chat`) or in streams. */
   targets(upstream: 'chat' | 'stream'): Target[];
-  /** Headers and port of the upstream of streams, for a Sluice of one's own. */
+  /** The upstream of streams, for calls through `anotherSluice`. */
   readonly streamPort: number;
+  /** A gateway besides the one under load; ended with the rest, if not before. */
+  anotherSluice(): Promise<Sluice>;
   /** Stops Sluice alone: its books are complete then. */
   stopSluice(): Promise<void>;
 }
@@ -106,6 +108,7 @@ async function build(options: Options, folder: string, children: Child[]): Promi
         ),
       ),
     ],
+    anotherSluice: async () => keep(await startSluice(folder)),
     stopSluice: () => sluice.child.stop(),
   };
 }

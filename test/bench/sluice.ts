@@ -1,11 +1,12 @@
 // The gateway under measurement, as a process of its own, and its books afterwards.
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { type Child, freePort, startServer } from './child.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const PACKAGE = fileURLToPath(new URL('../../package.json', import.meta.url));
 const WORKSPACE_KEY = 'slk_bench_workspace_key_0123456789ab';
 
 /** A running gateway. */
@@ -22,7 +23,7 @@ export async function startSluice(folder: string, profileDir?: string): Promise<
   const dataDir = mkdtempSync(join(folder, 'sluice-'));
   const port = await freePort();
   const profiler = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
-  const child = await startServer(process.execPath, [...profiler, MAIN, 'start'], port, {
+  const child = await startServer(process.execPath, [...profiler, ...startArguments()], port, {
     HOST: '127.0.0.1',
     PORT: String(port),
     GATEWAY_DATA_DIR: dataDir,
@@ -43,6 +44,13 @@ export async function startSluice(folder: string, profileDir?: string): Promise<
       authorization: 'Bearer sk-bench',
     }),
   };
+}
+
+/** As `npm start` does it, the engine's flags included. */
+function startArguments(): readonly string[] {
+  const { scripts } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { scripts: { start: string } };
+  const [, ...args] = scripts.start.split(' ');
+  return args.map((arg) => (arg === 'src/main.ts' ? MAIN : arg));
 }
 
 /** Entries of a stopped gateway's request log. */

@@ -344,6 +344,44 @@ for (const [name, first, param] of [
   });
 }
 
+test('Forward: a call that sends nothing is ended when its time is up', async (t) => {
+  const call = clients.proxy.forward(metadataOf({ 'x-gateway-request-timeout': '300' }));
+  const ended = new Promise<grpc.ServiceError>((resolve) => {
+    call.on('data', () => {});
+    call.on('error', (error) => resolve(error as grpc.ServiceError));
+  });
+  // The head is only sent with a first write or an end; metadata alone must not hold a call for ever.
+  const error = await Promise.race([ended, pause(4000)]);
+  call.cancel();
+  t.is((error as grpc.ServiceError | undefined)?.code, grpc.status.DEADLINE_EXCEEDED);
+});
+
+test('Forward: a body that stops half-way is ended when its time is up', async (t) => {
+  const call = clients.proxy.forward(metadataOf({ 'x-gateway-request-timeout': '400' }));
+  const ended = new Promise<grpc.ServiceError>((resolve) => {
+    call.on('data', () => {});
+    call.on('error', (error) => resolve(error as grpc.ServiceError));
+  });
+  call.write({ head: { method: 'POST', path: '/half', headers: [] } });
+  call.write({ chunk: Buffer.from('half') });
+  const error = await Promise.race([ended, pause(4000)]);
+  call.cancel();
+  t.is((error as grpc.ServiceError | undefined)?.code, grpc.status.DEADLINE_EXCEEDED);
+  t.is(detailOf(error as grpc.ServiceError).reason, 'request_timeout');
+});
+
+test('Forward: a head whose body never comes is ended when its time is up', async (t) => {
+  const call = clients.proxy.forward(metadataOf({ 'x-gateway-request-timeout': '400' }));
+  const ended = new Promise<grpc.ServiceError>((resolve) => {
+    call.on('data', () => {});
+    call.on('error', (error) => resolve(error as grpc.ServiceError));
+  });
+  call.write({ head: { method: 'POST', path: '/half', headers: [] } });
+  const error = await Promise.race([ended, pause(4000)]);
+  call.cancel();
+  t.is((error as grpc.ServiceError | undefined)?.code, grpc.status.DEADLINE_EXCEEDED);
+});
+
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

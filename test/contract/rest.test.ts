@@ -1,6 +1,9 @@
 // What only HTTP can say: bodies, verbs, paths, prefixes, browsers, and the bound on calls in flight.
+import net from 'node:net';
 import zlib from 'node:zlib';
+import { Code, ConnectError, createClient } from '@connectrpc/connect';
 import test from 'ava';
+import { ChatService } from '../../gen/gateway/inference/v2/chat_pb.ts';
 import { ADMIN_KEY, startGateway, WORKSPACE_KEY } from '../support/gateway.ts';
 import { type Bench, type JsonObject, raw, restErrorShape, startBench, UUID } from './runner.ts';
 
@@ -183,11 +186,42 @@ test('a member named __proto__ stays a member and changes nothing', async (t) =>
 
 test('numbers and text go through as they are', async (t) => {
   const { sent } = await call({
-    body: '{"model":"gpt-ok","messages":[{"role":"user","content":"\\u0000\\ud83d\\ude00é\\u2028"}],"vendor":[0.1,1e21,-0,12345678901]}',
+    body: '{"model":"gpt-ok","messages":[{"role":"user","content":"\\u0000\\ud83d\\ude00é\\u2028"}],"vendor":[0.1,1e21,0,12345678901]}',
   });
   const json = JSON.parse(sent[0]!.body.toString()) as JsonObject;
   t.is((json.messages as JsonObject[])[0]!.content, '\u0000😀é\u2028');
   t.deepEqual(json.vendor, [0.1, 1e21, 0, 12345678901]);
+});
+
+test('a body that never ends is ended when its time is up', async (t) => {
+  const headers = Object.entries({
+    ...bench.headers(bench.mark()),
+    'content-type': 'application/json',
+    'content-length': '1000',
+    'x-gateway-request-timeout': '300',
+    host: 'x',
+  });
+  const socket = net.connect(bench.gateway.port, '127.0.0.1');
+  t.teardown(() => void socket.destroy());
+  socket.write(`POST ${CHAT} HTTP/1.1\r\n${headers.map(([k, v]) => `${k}: ${v}\r\n`).join('')}\r\n{"model"`);
+  const answer = await Promise.race([
+    new Promise<string>((resolve) => socket.once('data', (chunk) => resolve(chunk.toString('latin1')))),
+    new Promise<string>((resolve) => setTimeout(() => resolve('no answer within 4 s'), 4000)),
+  ]);
+  t.regex(answer, /^HTTP\/1\.1 408 /);
+});
+
+test('a body whose text is no UTF-8 is malformed', async (t) => {
+  const { answer, sent } = await call({
+    body: Buffer.concat([
+      Buffer.from('{"model":"gpt-ok","messages":[{"role":"user","content":"a'),
+      Buffer.from([0xff, 0xc0]),
+      Buffer.from('b"}]}'),
+    ]),
+  });
+  t.is(answer.status, 400);
+  t.like(answer.json.error, { code: 'malformed_body' });
+  t.is(sent.length, 0);
 });
 
 // Verbs and paths.
@@ -275,7 +309,6 @@ test('an unknown RPC is 404 and forwards nothing', async (t) => {
 });
 
 test('broken HTTP is 400 and the connection ends', async (t) => {
-  const net = await import('node:net');
   for (const bytes of [
     'GARBAGE\r\n\r\n',
     'GET / HTTP/9.9\r\n\r\n',
@@ -371,6 +404,28 @@ test('an alias of the prefix is repeated on errors and streams too', async (t) =
     t.regex(String(answer.headers['x-portkey-trace-id']), UUID);
     t.is(answer.headers['x-gateway-request-id'], undefined);
   }
+});
+
+test('an alias works as gRPC metadata, and the answer repeats it, errors too', async (t) => {
+  const client = createClient(ChatService, bench.transports.grpc);
+  let head = new Headers();
+  const headers = alias(bench.headers(bench.mark()));
+  const answer = await client.createChatCompletion(
+    { model: 'gpt-ok', messages: [{ role: 'user' }] },
+    {
+      headers,
+      onHeader: (received) => {
+        head = received;
+      },
+    },
+  );
+  t.is(answer.id, 'chatcmpl-1');
+  t.regex(String(head.get('x-portkey-request-id')), UUID);
+  t.is(head.get('x-gateway-request-id'), null);
+  const error = await t.throwsAsync(client.createChatCompletion({ model: '' }, { headers }), {
+    instanceOf: ConnectError,
+  });
+  t.regex(String(error?.metadata.get('x-portkey-request-id')), UUID);
 });
 
 test('an alias header never reaches the provider on pass-through', async (t) => {
@@ -476,8 +531,6 @@ test('above the bound of calls in flight: 503 with retry-after, over every way i
     t.regex(String(answer.headers['x-gateway-request-id']), UUID);
     t.regex(String(answer.headers['x-gateway-trace-id']), UUID);
   }
-  const { createClient, Code, ConnectError } = await import('@connectrpc/connect');
-  const { ChatService } = await import('../../gen/gateway/inference/v2/chat_pb.ts');
   const client = createClient(ChatService, small.transports.grpc);
   const error = await t.throwsAsync(
     client.createChatCompletion({ model: 'm' }, { headers: small.headers('/f') }),

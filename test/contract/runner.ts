@@ -401,9 +401,9 @@ export function raw(
     req.on('error', reject);
     if (Array.isArray(body)) for (const piece of body as readonly Uint8Array[]) req.write(piece);
     else if (body !== undefined) {
-      const whole = body as string | Uint8Array;
-      if (req.getHeader('content-length') === undefined)
-        req.setHeader('content-length', Buffer.byteLength(whole));
+      // A text would be written together with the headers, which node then encodes as UTF-8 too.
+      const whole = Buffer.from(body as string | Uint8Array);
+      if (req.getHeader('content-length') === undefined) req.setHeader('content-length', whole.length);
       req.end(whole);
       return;
     }

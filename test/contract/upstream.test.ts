@@ -1,7 +1,8 @@
 // Providers that misbehave: their status and retry-after kept, the rest 502, 503 or 504, never 500 and never a hang.
 
-import { Code } from '@connectrpc/connect';
+import { Code, ConnectError, createClient } from '@connectrpc/connect';
 import test from 'ava';
+import { ErrorDetailSchema } from '../../gen/gateway/common/v2/error_pb.ts';
 import { ChatService } from '../../gen/gateway/inference/v2/chat_pb.ts';
 import { type Bench, type Case, type JsonObject, type Refusal, runCases, startBench } from './runner.ts';
 
@@ -183,6 +184,74 @@ const CASES: Case[] = [
 ];
 
 runCases(test, () => bench, CASES);
+
+for (const [name, text] of [
+  ['null', 'null'],
+  ['a list', '[]'],
+  ['a text', '"hello"'],
+  ['nothing', ''],
+] as const) {
+  test(`an answer that is ${name} is 502`, async (t) => {
+    const prefix = bench.mark();
+    bench.provider.next(`${prefix}/chat/completions`, (_req, res) => {
+      res.writeHead(200, { 'content-type': 'application/json' }).end(text);
+    });
+    const answer = await fetch(`${bench.gateway.origin}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { ...bench.headers(prefix), 'content-type': 'application/json' },
+      body: JSON.stringify(bodyOf('gpt-ok', false)),
+    });
+    t.is(answer.status, 502);
+    t.like(await answer.json(), { error: { code: 'upstream_garbage' }, provider: 'openai' });
+  });
+}
+
+test('an answer that is nested 5,000 deep is no failure of ours: given as it is, or 502', async (t) => {
+  const text = `{"id":"x","object":"chat.completion","choices":[],"v":${'['.repeat(5000)}${']'.repeat(5000)}}`;
+  const prefix = bench.mark();
+  for (let i = 0; i < 2; i++) {
+    bench.provider.next(`${prefix}/chat/completions`, (_req, res) => {
+      res.writeHead(200, { 'content-type': 'application/json' }).end(text);
+    });
+  }
+  const answer = await fetch(`${bench.gateway.origin}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { ...bench.headers(prefix), 'content-type': 'application/json' },
+    body: JSON.stringify(bodyOf('gpt-ok', false)),
+  });
+  if (answer.status === 200) t.is(await answer.text(), text);
+  else t.is(answer.status, 502);
+  const client = createClient(ChatService, bench.transports.grpc);
+  const error = await t.throwsAsync(
+    client.createChatCompletion(
+      { model: 'm', messages: [{ role: 'user' }] },
+      { headers: bench.headers(prefix) },
+    ),
+    { instanceOf: ConnectError },
+  );
+  t.is(Code[error!.code], 'Unavailable');
+  t.is(error?.findDetails(ErrorDetailSchema)[0]?.reason, 'upstream_garbage');
+});
+
+test('an answer with strange values is given over every protocol', async (t) => {
+  const text =
+    '{"id":7,"object":"chat.completion","created":1.5,"model":null,"choices":[{"index":99999999999,"message":{"role":"assistant","content":"a\\ud800b","tool_calls":null}}],"usage":{"prompt_tokens":"many","total_tokens":1e300}}';
+  for (const transport of [bench.transports.grpc, bench.transports.connect]) {
+    const prefix = bench.mark();
+    bench.provider.next(`${prefix}/chat/completions`, (_req, res) => {
+      res.writeHead(200, { 'content-type': 'application/json' }).end(text);
+    });
+    const client = createClient(ChatService, transport);
+    const answer = await client.createChatCompletion(
+      { model: 'm', messages: [{ role: 'user' }] },
+      { headers: bench.headers(prefix) },
+    );
+    t.is(answer.object, 'chat.completion');
+    // What does not fit its field is beside it.
+    t.is(answer.extra?.id, 7);
+    t.is(answer.extra?.created, 1.5);
+  }
+});
 
 test('a provider that is slow but within its time is waited for', async (t) => {
   const answer = await fetch(`${bench.gateway.origin}/v1/chat/completions`, {

@@ -1,12 +1,10 @@
 // Path templates, the route table and query parameters.
 import { create, createFileRegistry, type DescService, setExtension } from '@bufbuild/protobuf';
 import {
-  EmptySchema,
   FileDescriptorProtoSchema,
   file_google_protobuf_empty,
   type MethodOptions,
   MethodOptionsSchema,
-  StructSchema,
 } from '@bufbuild/protobuf/wkt';
 import test from 'ava';
 import fc from 'fast-check';
@@ -45,7 +43,7 @@ test('templates match their paths only', (t) => {
   t.deepEqual(match('/a/{id=*}/b/{other}', '/a/1/b/2'), { id: '1', other: '2' });
   t.deepEqual(match('/models/{model=**}', '/models/a/b/c'), { model: 'a/b/c' });
   t.is(match('/models/{model=**}', '/models/'), undefined);
-  t.deepEqual(match('/a%20b'.replace('%20', '-'), '/a%2Db'), {});
+  t.deepEqual(match('/a-b', '/a%2Db'), {});
 });
 
 test('templates that no route uses are refused', (t) => {
@@ -171,8 +169,6 @@ test('two operations may not claim one verb and path', (t) => {
 test('rules that cannot be served are refused', (t) => {
   t.throws(() => createRouteTable([serviceOf({ get: '/a/{id}' })]), { message: /no field id/ });
   t.throws(() => createRouteTable([serviceOf({ post: '/a', body: 'part' })]), { message: /body must be/ });
-  t.truthy(StructSchema);
-  t.truthy(EmptySchema);
 });
 
 test('queries are read by the fields’ types', (t) => {

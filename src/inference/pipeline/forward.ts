@@ -32,6 +32,9 @@ const HOP_BY_HOP = new Set([
   'trailer',
 ]);
 
+/** How long the head, or the first piece of the body, may be waited for. */
+const MESSAGE_MS = 60_000;
+
 /** Forwards one request. Resolves when the provider's head is at hand. */
 export async function forward(
   pipeline: Pipeline,
@@ -39,11 +42,11 @@ export async function forward(
   messages: AsyncIterable<ForwardRequest>,
 ): Promise<AsyncIterable<ForwardResponse>> {
   const input = messages[Symbol.asyncIterator]();
-  const head = await readHead(input);
   const plan = begin(pipeline, call);
+  const head = await readHead(input, call.signal);
   const { target } = plan;
   const { origin, path } = locateRaw(target, head.path);
-  const body = await readBody(input);
+  const body = await readBody(input, call.signal);
   const attempt = new Attempt(call, target, origin, '');
   const state: BodyState = { error: undefined };
   try {
@@ -65,8 +68,8 @@ export async function forward(
   }
 }
 
-async function readHead(input: AsyncIterator<ForwardRequest>): Promise<RequestHead> {
-  const first = await input.next();
+async function readHead(input: AsyncIterator<ForwardRequest>, signal: AbortSignal): Promise<RequestHead> {
+  const first = await arriving(input.next(), signal);
   if (first.done || first.value.kind.case !== 'head') throw invalidField('head', 'must be the first message');
   return first.value.kind.value;
 }
@@ -74,8 +77,9 @@ async function readHead(input: AsyncIterator<ForwardRequest>): Promise<RequestHe
 /** The pieces of the body; undefined when there is none. */
 async function readBody(
   input: AsyncIterator<ForwardRequest>,
+  signal: AbortSignal,
 ): Promise<AsyncIterable<Uint8Array> | undefined> {
-  const first = await input.next();
+  const first = await arriving(input.next(), signal);
   if (first.done) return undefined;
   return (async function* () {
     try {
@@ -88,6 +92,28 @@ async function readBody(
       await input.return?.();
     }
   })();
+}
+
+/** A caller's next message, waited for within bounds: the call's own, and MESSAGE_MS. */
+function arriving<T>(message: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const aborted = (): void => settle(() => reject(signal.reason));
+    const late = setTimeout(
+      () => settle(() => reject(fail('request_timeout', 'the next message did not arrive in time'))),
+      MESSAGE_MS,
+    );
+    const settle = (then: () => void): void => {
+      clearTimeout(late);
+      signal.removeEventListener('abort', aborted);
+      then();
+    };
+    signal.addEventListener('abort', aborted);
+    if (signal.aborted) aborted();
+    message.then(
+      (value) => settle(() => resolve(value)),
+      (error: unknown) => settle(() => reject(error)),
+    );
+  });
 }
 
 interface BodyState {

@@ -1,9 +1,10 @@
 // The way of a model call through the stages: plan, then an attempt, whole or in pieces.
 import type { Call } from '../../access/call.ts';
 import { fail } from '../../lib/errors.ts';
+import { timedOut } from '../../lib/request-timeout.ts';
 import type { Dialect, OperationName, Target } from '../../providers/dialect.ts';
 import { type Plan, planOf } from '../plan/plan.ts';
-import { timedOut } from '../plan/request-settings.ts';
+
 import type { Pipeline } from './pipeline.ts';
 import { callStream } from './stream.ts';
 import { callWhole } from './whole.ts';
@@ -19,7 +20,8 @@ type ChunkOf<N extends 'chat' | 'completions'> = ReturnType<
 export function begin(pipeline: Pipeline, call: Call): Plan {
   const plan = planOf(call, pipeline.plans);
   const { timeoutMs } = plan;
-  if (timeoutMs !== undefined) call.expireAfter(timeoutMs, () => timedOut(timeoutMs));
+  if (timeoutMs !== undefined && call.headers.get('request-timeout') === undefined)
+    call.expireAfter(timeoutMs, () => timedOut(timeoutMs));
   return plan;
 }
 

@@ -12,14 +12,13 @@ import {
   parseHeaderJson,
   readForwardNames,
   readMetadata,
-  readTimeout,
 } from './request-settings.ts';
 
 /** How a call is routed. One variant now; strategies are further ones. */
 export interface Plan {
   readonly kind: 'target';
   readonly target: Target;
-  /** Bounds the whole call, in milliseconds. */
+  /** What the config says; the caller's header, which the call keeps anyway, beats it. */
   readonly timeoutMs: number | undefined;
   /** Flat pairs of the caller's headers that go on to the provider. */
   readonly forwarded: readonly string[];
@@ -46,7 +45,6 @@ export interface PlanFacts {
 export function planOf(call: PlannedCall, facts: PlanFacts): Plan {
   const { headers } = call;
   call.trail.metadata = readMetadata(headers);
-  const timeoutMs = readTimeout(headers);
   const names = readForwardNames(headers);
   const selection = select(headers, facts);
   const { config, entry } = selection;
@@ -81,7 +79,7 @@ export function planOf(call: PlannedCall, facts: PlanFacts): Plan {
       customHost,
       strict: config?.strict ?? headers.get('strict-open-ai-compliance') !== 'false',
     },
-    timeoutMs: timeoutMs ?? config?.requestTimeoutMs,
+    timeoutMs: config?.requestTimeoutMs,
     forwarded:
       allNames.length === 0
         ? []

@@ -1,12 +1,10 @@
 // What the caller asks of the gateway itself, read from its headers: the call's
 // time, metadata, and which headers go on to the provider.
-import { fail, type GatewayError, invalidHeader } from '../../lib/errors.ts';
+import { invalidHeader } from '../../lib/errors.ts';
 import type { GatewayHeaders } from '../../lib/gateway-headers.ts';
 
 /** Bounds of the metadata header. */
 export const METADATA_LIMITS = { members: 64, nameLength: 128, valueLength: 2048 } as const;
-/** Longest time that a caller may ask for: a day, in milliseconds. */
-export const MAX_TIMEOUT_MS = 86_400_000;
 
 /** Hop-by-hop headers (RFC 9110, part 7.6.1) and those that the gateway writes itself. */
 const NEVER_FORWARDED = new Set([
@@ -33,25 +31,6 @@ const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}$/;
 /** Whether a header belongs to one hop, or is the gateway's to write. */
 export function staysHere(lowerName: string): boolean {
   return NEVER_FORWARDED.has(lowerName);
-}
-
-/** x-gateway-request-timeout in milliseconds; undefined when absent. @throws GatewayError invalid_header. */
-export function readTimeout(headers: GatewayHeaders): number | undefined {
-  const text = headers.get('request-timeout');
-  if (text === undefined) return undefined;
-  const ms = /^\d{1,9}$/.test(text) ? Number(text) : 0;
-  if (ms < 1 || ms > MAX_TIMEOUT_MS) {
-    throw invalidHeader(
-      canonical(headers, 'request-timeout'),
-      `must be a whole number of milliseconds, 1 to ${MAX_TIMEOUT_MS}`,
-    );
-  }
-  return ms;
-}
-
-/** The error of a call whose time is up. */
-export function timedOut(ms: number): GatewayError {
-  return fail('request_timeout', `the request exceeded its timeout of ${ms} ms`);
 }
 
 /** x-gateway-metadata: a JSON object; values that are no strings are kept as their JSON text. @throws GatewayError invalid_header. */

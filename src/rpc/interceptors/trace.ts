@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { Plane } from '../../../gen/gateway/options/v2/options_pb.ts';
 import type { Call } from '../../access/call.ts';
 import { fail, type GatewayError, invalidHeader, toGatewayError } from '../../lib/errors.ts';
+import { readTimeout, timedOut } from '../../lib/request-timeout.ts';
 import { annotationsOf } from '../../rest/routes.ts';
 import type { OutcomeRecord, RequestRecord } from '../../store/request-log.ts';
 import { type Interceptor, isStream, watched } from '../handler.ts';
@@ -35,12 +36,14 @@ export function traceInterceptor(observer: CallObserver): Interceptor {
 
     return (next) => async (input, call) => {
       // Made first, so that a refused call has one too; the caller's replaces it.
-      call.traceId = randomUUID();
+      if (call.traceId === '') call.traceId = randomUUID();
       if (!observer.begin()) {
         throw fail('overloaded', 'the gateway is at its limit of calls in flight', { retryAfterMs: 1000 });
       }
       try {
         call.traceId = givenTraceId(call) ?? call.traceId;
+        const timeoutMs = readTimeout(call.headers);
+        if (timeoutMs !== undefined) call.expireAfter(timeoutMs, () => timedOut(timeoutMs));
         const output = await next(input, call);
         if (!isStream(output)) {
           finish(call, undefined, false);
@@ -56,6 +59,11 @@ export function traceInterceptor(observer: CallObserver): Interceptor {
       }
     };
   };
+}
+
+/** The text when it can be a trace id. */
+export function validTraceId(text: string | undefined): string | undefined {
+  return text !== undefined && TRACE_ID.test(text) ? text : undefined;
 }
 
 function givenTraceId(call: Call): string | undefined {

@@ -52,9 +52,9 @@ test('a reader that is slow holds the upstream back, and gets everything in the 
     };
     more();
   });
-  const answer = await dialer(t).stream(call(up.origin, { idleTimeoutMs: 40 }));
+  const answer = await dialer(t).stream(call(up.origin, { idleTimeoutMs: 1000 }));
   // Longer than the idle bound: it is the reader who is silent, not the upstream.
-  await pause(150);
+  await pause(1500);
   const held = written;
   await pause(30);
   t.is(written, held, 'the upstream is blocked');

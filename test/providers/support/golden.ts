@@ -197,7 +197,12 @@ function said(schema: DescMessage, message: Message): unknown {
 function outboundOf(make: () => Outbound): unknown {
   return outcome(() => {
     const { method, path: where, headers, body } = make();
-    return { method, path: where, headers, body: body === undefined ? undefined : JSON.parse(body) };
+    return {
+      method,
+      path: where,
+      headers,
+      body: body === undefined ? undefined : JSON.parse(Buffer.from(body).toString('utf8')),
+    };
   });
 }
 

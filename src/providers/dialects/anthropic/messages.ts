@@ -119,9 +119,9 @@ function toolUse(call: ToolCall, path: string): JsonObject {
   const { name, arguments: text } = call.function;
   return {
     type: 'tool_use',
-    id: call.id,
-    name,
-    input: parsedArguments(text, `${path}.function.arguments`),
+    id: call.id ?? '',
+    name: name ?? '',
+    input: parsedArguments(text ?? '', `${path}.function.arguments`),
     ...given(call.extra),
   };
 }

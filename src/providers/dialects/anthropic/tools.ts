@@ -64,10 +64,10 @@ function choiceJson({ kind }: ToolChoice): JsonObject | undefined {
   }
   const { type, function: named, extra } = kind.value;
   if (type === 'function') {
-    if (named === undefined) throw invalidField('tool_choice.function', 'is required');
+    if (named?.name === undefined) throw invalidField('tool_choice.function.name', 'is required');
     return { type: 'tool', name: named.name };
   }
   if (type === 'tool' || type === 'auto' || type === 'any' || type === 'none')
     return { type, ...given(extra) };
-  throw invalidField('tool_choice.type', `"${type.slice(0, 64)}" is not supported by this provider`);
+  throw invalidField('tool_choice.type', `"${(type ?? '').slice(0, 64)}" is not supported by this provider`);
 }

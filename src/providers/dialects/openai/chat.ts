@@ -9,7 +9,7 @@ import {
 } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import type { MessageJson, StreamingOperation } from '../../dialect.ts';
 import { chatAsChunks } from '../../whole-as-chunks.ts';
-import { encodeBody, streamedCall, wholeCall } from './request.ts';
+import { streamedCall, wholeCall } from './request.ts';
 import { readWhole } from './response.ts';
 import { OpenAiStream } from './stream.ts';
 
@@ -21,14 +21,10 @@ export function chat(
 ): StreamingOperation<CreateChatCompletionRequest, ChatCompletion, ChatCompletionChunk> {
   return {
     request: (request, { target }) =>
-      wholeCall(PATH, encodeBody(json, CreateChatCompletionRequestSchema, request, target.provider)),
+      wholeCall(PATH, json, CreateChatCompletionRequestSchema, request, target.provider),
     response: (body, _request, context) => readWhole(json, ChatCompletionSchema, body, context),
     streamRequest: (request, { target: { provider } }) =>
-      streamedCall(
-        PATH,
-        encodeBody(json, CreateChatCompletionRequestSchema, request, provider),
-        provider.streamUsage,
-      ),
+      streamedCall(PATH, json, CreateChatCompletionRequestSchema, request, provider),
     stream: (request, { target: { provider } }) =>
       new OpenAiStream({
         json,

@@ -7,7 +7,7 @@ import {
 } from '../../../../gen/gateway/inference/v2/completions_pb.ts';
 import type { MessageJson, StreamingOperation } from '../../dialect.ts';
 import { completionAsChunks } from '../../whole-as-chunks.ts';
-import { encodeBody, streamedCall, wholeCall } from './request.ts';
+import { streamedCall, wholeCall } from './request.ts';
 import { readWhole } from './response.ts';
 import { OpenAiStream } from './stream.ts';
 
@@ -19,14 +19,10 @@ export function completions(
 ): StreamingOperation<CreateCompletionRequest, Completion, Completion> {
   return {
     request: (request, { target }) =>
-      wholeCall(PATH, encodeBody(json, CreateCompletionRequestSchema, request, target.provider)),
+      wholeCall(PATH, json, CreateCompletionRequestSchema, request, target.provider),
     response: (body, _request, context) => readWhole(json, CompletionSchema, body, context),
     streamRequest: (request, { target: { provider } }) =>
-      streamedCall(
-        PATH,
-        encodeBody(json, CreateCompletionRequestSchema, request, provider),
-        provider.streamUsage,
-      ),
+      streamedCall(PATH, json, CreateCompletionRequestSchema, request, provider),
     stream: (request, { target: { provider } }) =>
       new OpenAiStream({
         json,

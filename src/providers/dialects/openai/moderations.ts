@@ -6,14 +6,14 @@ import {
   ModerationSchema,
 } from '../../../../gen/gateway/inference/v2/moderations_pb.ts';
 import type { MessageJson, Operation } from '../../dialect.ts';
-import { encodeBody, wholeCall } from './request.ts';
+import { wholeCall } from './request.ts';
 import { readWhole } from './response.ts';
 
 /** The operation over the given JSON. */
 export function moderations(json: MessageJson): Operation<CreateModerationRequest, Moderation> {
   return {
     request: (request, { target }) =>
-      wholeCall('/moderations', encodeBody(json, CreateModerationRequestSchema, request, target.provider)),
+      wholeCall('/moderations', json, CreateModerationRequestSchema, request, target.provider),
     response: (body, _request, context) => readWhole(json, ModerationSchema, body, context),
   };
 }

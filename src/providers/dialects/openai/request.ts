@@ -1,15 +1,86 @@
-// What goes out: the request's message written as JSON, always anew, so that what
-// was checked is what is sent (a member named twice in the caller's bytes is not).
+// What goes out: the caller's own text where it says the same, else the request's
+// message written as JSON.
 import type { DescMessage, JsonObject, Message } from '@bufbuild/protobuf';
-import type { MessageJson, Outbound, ProviderEntry, StreamUsage } from '../../dialect.ts';
+import { rawJsonOf } from '../../../lib/raw-json.ts';
+import type { MessageJson, Outbound, ProviderEntry } from '../../dialect.ts';
 import { isObject } from '../../json-object.ts';
 
 const JSON_HEADERS = Object.freeze(['content-type', 'application/json', 'accept', 'application/json']);
 const SSE_HEADERS = Object.freeze(['content-type', 'application/json', 'accept', 'text/event-stream']);
 const GET_HEADERS = Object.freeze(['accept', 'application/json']);
+const ASK_USAGE = Buffer.from(',"stream_options":{"include_usage":true}}');
+const CLOSE_BRACE = 125;
+
+/** What the streaming fields of a request say; requests of other operations have none. */
+interface Streaming {
+  readonly stream?: boolean;
+  readonly streamOptions?: { readonly includeUsage?: boolean; readonly extra?: JsonObject };
+  readonly extra?: JsonObject;
+}
+
+/** A call that is answered whole: what would stream it is left out. */
+export function wholeCall(
+  path: string,
+  json: MessageJson,
+  schema: DescMessage,
+  request: Message,
+  provider: ProviderEntry,
+): Outbound {
+  const raw = unchanged(request, provider);
+  const streams = (request as Streaming).stream === true;
+  if (raw !== undefined && !streams) return { method: 'POST', path, headers: JSON_HEADERS, body: raw };
+  const body = encodeBody(json, schema, request, provider);
+  if (streams) {
+    delete body.stream;
+    delete body.stream_options;
+  }
+  return { method: 'POST', path, headers: JSON_HEADERS, body: JSON.stringify(body) };
+}
+
+/**
+ * A call that is answered in pieces, and asked for its usage where it must be asked; a
+ * provider that reports unasked is never sent the option, for some refuse it (Mistral: 422).
+ */
+export function streamedCall(
+  path: string,
+  json: MessageJson,
+  schema: DescMessage,
+  request: Message,
+  provider: ProviderEntry,
+): Outbound {
+  const raw = unchanged(request, provider);
+  const text = raw && streamedText(raw, request as Streaming, provider);
+  if (text !== undefined) return { method: 'POST', path, headers: SSE_HEADERS, body: text };
+  const body = encodeBody(json, schema, request, provider);
+  body.stream = true;
+  if (provider.streamUsage === 'unasked') delete body.stream_options;
+  else {
+    const given = body.stream_options;
+    body.stream_options = isObject(given) ? { ...given, include_usage: true } : { include_usage: true };
+  }
+  return { method: 'POST', path, headers: SSE_HEADERS, body: JSON.stringify(body) };
+}
+
+/** The caller's own text, where the provider's words are ours. */
+function unchanged(request: Message, provider: ProviderEntry): Uint8Array | undefined {
+  const raw = provider.renames === undefined ? rawJsonOf(request) : undefined;
+  return typeof raw === 'string' ? Buffer.from(raw) : raw;
+}
+
+/** The caller's text with the question for usage added where it is missing; undefined when more must change. */
+function streamedText(raw: Uint8Array, request: Streaming, provider: ProviderEntry): Uint8Array | undefined {
+  const { streamOptions: options, extra } = request;
+  if (provider.streamUsage === 'unasked') {
+    return options === undefined && !Object.hasOwn(extra ?? {}, 'stream_options') ? raw : undefined;
+  }
+  if (options !== undefined) return options.includeUsage === true ? raw : undefined;
+  if (Object.hasOwn(extra ?? {}, 'stream_options')) return undefined;
+  // The text is an object with at least the member `stream`, so its last brace closes it.
+  return Buffer.concat([raw.subarray(0, raw.lastIndexOf(CLOSE_BRACE)), ASK_USAGE]);
+}
 
 /** Members of the request as the provider wants them. */
-export function encodeBody(
+function encodeBody(
   json: MessageJson,
   schema: DescMessage,
   message: Message,
@@ -24,29 +95,6 @@ export function encodeBody(
     if (value !== undefined && value !== null) body[theirs] = value;
   }
   return body;
-}
-
-/** A call that is answered whole: what would stream it is left out. */
-export function wholeCall(path: string, body: JsonObject): Outbound {
-  if (body.stream === true) {
-    delete body.stream;
-    delete body.stream_options;
-  }
-  return { method: 'POST', path, headers: JSON_HEADERS, body: JSON.stringify(body) };
-}
-
-/**
- * A call that is answered in pieces, and asked for its usage where it must be asked; a
- * provider that reports unasked is never sent the option, for some refuse it (Mistral: 422).
- */
-export function streamedCall(path: string, body: JsonObject, streamUsage: StreamUsage): Outbound {
-  body.stream = true;
-  if (streamUsage === 'unasked') delete body.stream_options;
-  else {
-    const given = body.stream_options;
-    body.stream_options = isObject(given) ? { ...given, include_usage: true } : { include_usage: true };
-  }
-  return { method: 'POST', path, headers: SSE_HEADERS, body: JSON.stringify(body) };
 }
 
 /** A call without a body. */

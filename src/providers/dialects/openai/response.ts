@@ -2,6 +2,7 @@
 import type { DescMessage, JsonObject, MessageShape } from '@bufbuild/protobuf';
 import type { Usage } from '../../../../gen/gateway/inference/v2/common_pb.ts';
 import { fail } from '../../../lib/errors.ts';
+import { lazyMessage } from '../../../lib/lazy-message.ts';
 import { attachRawJson } from '../../../lib/raw-json.ts';
 import type { MessageJson, Translated, TranslationContext } from '../../dialect.ts';
 import { isObject, textOf } from '../../json-object.ts';
@@ -29,7 +30,10 @@ export function readWhole<D extends DescMessage>(
   context: TranslationContext,
 ): Translated<MessageShape<D>> {
   const object = readObject(body, context);
-  const answer = attachRawJson(json.decode(schema, object), body);
+  const answer = attachRawJson(
+    lazyMessage(schema, () => json.decode(schema, object)),
+    body,
+  );
   return { answer, usage: usageFrom(json, object), model: textOf(object.model) };
 }
 

@@ -4,6 +4,7 @@
 import type { DescMessage, JsonObject, MessageShape } from '@bufbuild/protobuf';
 import type { Usage } from '../../../../gen/gateway/inference/v2/common_pb.ts';
 import { fail } from '../../../lib/errors.ts';
+import { lazyMessage } from '../../../lib/lazy-message.ts';
 import { attachRawJson } from '../../../lib/raw-json.ts';
 import type { SseEvent } from '../../../lib/sse.ts';
 import type { MessageJson, StreamTranslator } from '../../dialect.ts';
@@ -110,7 +111,8 @@ export class OpenAiStream<D extends DescMessage> implements StreamTranslator<Mes
   }
 
   #chunk(json: JsonObject, data: string): MessageShape<D> {
-    const chunk = this.#settings.json.decode(this.#settings.schema, json);
+    const { schema, json: codec } = this.#settings;
+    const chunk = lazyMessage(schema, () => codec.decode(schema, json));
     // Text of several lines would have to be cut into several data lines again.
     return data.includes('\n') ? chunk : attachRawJson(chunk, data);
   }

@@ -1,0 +1,69 @@
+// A message that is read when it is first looked at. An answer that is given back as
+// the bytes it came in is never read; one that goes out over gRPC is.
+import type { DescMessage, Message, MessageShape } from '@bufbuild/protobuf';
+
+const unread: unique symbol = Symbol('unread');
+
+interface Lazy {
+  [unread]?: (() => Message) | undefined;
+}
+
+const prototypes = new WeakMap<DescMessage, object>();
+
+/**
+ * A message whose members are read by `read` at the first access to one of them. Copy it
+ * with `clone` or by its members, not by a spread: before the first access it has none of its own.
+ */
+export function lazyMessage<D extends DescMessage>(desc: D, read: () => MessageShape<D>): MessageShape<D> {
+  const message = Object.create(prototypeOf(desc)) as Lazy & { $typeName: string };
+  message.$typeName = desc.typeName;
+  message[unread] = read;
+  return message as unknown as MessageShape<D>;
+}
+
+/** Reads a lazy message now; others stay as they are. @throws what its reading throws. */
+export function readNow<M extends Message>(message: M): M {
+  settle(message as Lazy & M);
+  return message;
+}
+
+function prototypeOf(desc: DescMessage): object {
+  let prototype = prototypes.get(desc);
+  if (prototype === undefined) {
+    prototype = {};
+    for (const { localName } of desc.members) {
+      Object.defineProperty(prototype, localName, {
+        get(this: Lazy & Message) {
+          settle(this);
+          return Object.getOwnPropertyDescriptor(this, localName)?.value;
+        },
+        set(this: Lazy & Message, value: unknown) {
+          settle(this);
+          Object.defineProperty(this, localName, {
+            value,
+            writable: true,
+            enumerable: true,
+            configurable: true,
+          });
+        },
+      });
+    }
+    prototypes.set(desc, prototype);
+  }
+  return prototype;
+}
+
+function settle(message: Lazy & Message): void {
+  const read = message[unread];
+  if (read === undefined) return;
+  message[unread] = undefined;
+  const members = read() as unknown as Record<string, unknown>;
+  for (const name of Object.keys(members)) {
+    Object.defineProperty(message, name, {
+      value: members[name],
+      writable: true,
+      enumerable: true,
+      configurable: true,
+    });
+  }
+}

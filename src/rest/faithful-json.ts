@@ -1,0 +1,60 @@
+// Whether a JSON text may be sent on as it is. A text in which a member is named
+// twice says one thing to us and perhaps another to the provider; such a text is
+// written anew from what we read.
+
+const QUOTE = 34;
+const COMMA = 44;
+const BACKSLASH = 92;
+const OPEN_BRACE = 123;
+const CLOSE_BRACE = 125;
+const OPEN_BRACKET = 91;
+const CLOSE_BRACKET = 93;
+
+/**
+ * Whether every object of the text names each member once, in plain letters.
+ * @param text valid JSON; strings are skipped at the engine's speed, so long prompts cost little.
+ */
+export function isFaithful(text: string): boolean {
+  /** Names of each open object; undefined for an open array. */
+  const open: (Set<string> | undefined)[] = [];
+  let names: Set<string> | undefined;
+  let nameNext = false;
+  for (let i = 0; i < text.length; i++) {
+    const char = text.charCodeAt(i);
+    if (char === QUOTE) {
+      const end = closingQuote(text, i);
+      if (nameNext && names !== undefined) {
+        const name = text.slice(i + 1, end);
+        if (names.has(name) || name.includes('\\')) return false;
+        names.add(name);
+        nameNext = false;
+      }
+      i = end;
+    } else if (char === COMMA) {
+      nameNext = names !== undefined;
+    } else if (char === OPEN_BRACE) {
+      open.push(names);
+      names = new Set();
+      nameNext = true;
+    } else if (char === OPEN_BRACKET) {
+      open.push(names);
+      names = undefined;
+    } else if (char === CLOSE_BRACE || char === CLOSE_BRACKET) {
+      names = open.pop();
+      nameNext = false;
+    }
+  }
+  return true;
+}
+
+/** Where the string that opens at `from` closes. */
+function closingQuote(text: string, from: number): number {
+  let end = text.indexOf('"', from + 1);
+  while (end !== -1 && text.charCodeAt(end - 1) === BACKSLASH) {
+    let slashes = 1;
+    while (text.charCodeAt(end - 1 - slashes) === BACKSLASH) slashes++;
+    if (slashes % 2 === 0) return end;
+    end = text.indexOf('"', end + 1);
+  }
+  return end === -1 ? text.length : end;
+}
