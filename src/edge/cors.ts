@@ -1,28 +1,36 @@
 // Cross-origin calls from browsers, for the origins of GATEWAY_CORS_ORIGINS only.
-import type { Middleware } from 'koa';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 
 const MAX_AGE_SECONDS = '600';
 
-/** Answers preflights and names the allowed origin. `*` allows every origin. */
-export function cors(origins: readonly string[], exposed: readonly string[]): Middleware {
+/**
+ * Names the allowed origin on the answer. True when the request was a preflight, which is
+ * then answered; one from another origin is answered without a word of permission.
+ * @param origins allowed origins; `*` allows every one
+ */
+export function cors(
+  origins: readonly string[],
+  exposed: readonly string[],
+): (req: IncomingMessage, res: ServerResponse) => boolean {
   const any = origins.includes('*');
-  return async (ctx, next) => {
-    const origin = ctx.get('origin');
-    const allowed = origin !== '' && (any || origins.includes(origin));
+  return (req, res) => {
+    const { origin } = req.headers;
+    const allowed = origin !== undefined && (any || origins.includes(origin));
     if (allowed) {
-      ctx.res.setHeader('access-control-allow-origin', origin);
-      ctx.res.setHeader('access-control-expose-headers', exposed.join(', '));
-      ctx.res.appendHeader('vary', 'origin');
+      res.setHeader('access-control-allow-origin', origin);
+      res.setHeader('access-control-expose-headers', exposed.join(', '));
+      res.setHeader('vary', 'origin');
     }
-    if (ctx.method !== 'OPTIONS' || ctx.get('access-control-request-method') === '') return next();
+    if (req.method !== 'OPTIONS' || req.headers['access-control-request-method'] === undefined) return false;
     if (allowed) {
-      ctx.set('access-control-allow-methods', 'GET, POST, PUT, DELETE');
-      ctx.set(
+      res.setHeader('access-control-allow-methods', 'GET, POST, PUT, DELETE');
+      res.setHeader(
         'access-control-allow-headers',
-        ctx.get('access-control-request-headers') || 'authorization, content-type',
+        req.headers['access-control-request-headers'] ?? 'authorization, content-type',
       );
-      ctx.set('access-control-max-age', MAX_AGE_SECONDS);
+      res.setHeader('access-control-max-age', MAX_AGE_SECONDS);
     }
-    ctx.status = 204;
+    res.writeHead(204).end();
+    return true;
   };
 }

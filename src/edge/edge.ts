@@ -1,6 +1,7 @@
 // The edge: which of the port's surfaces a request is for.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import Koa from 'koa';
+import compose from 'koa-compose';
 import type { Logger } from 'pino';
 import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import { fail, toGatewayError } from '../lib/errors.ts';
@@ -29,10 +30,8 @@ export function createEdge(facts: EdgeFacts): Dispatch {
   const koa = new Koa();
   // A client that leaves, or a socket that breaks, is told to the call; it is not an error of ours.
   koa.on('error', (error: unknown) => facts.log.debug({ err: error }, 'edge'));
-  if (facts.corsOrigins.length > 0) koa.use(cors(facts.corsOrigins, exposedHeaders(facts)));
   koa.use(async (ctx, next) => {
     if (!isRest(ctx.req.url ?? '')) return next();
-    ctx.respond = false;
     await rest(ctx.req, ctx.res).catch((thrown: unknown) => {
       facts.log.error({ err: thrown }, 'the edge failed');
       if (!ctx.res.headersSent)
@@ -51,14 +50,16 @@ export function createEdge(facts: EdgeFacts): Dispatch {
     );
   });
   const http = koa.callback();
-  const browsers = facts.corsOrigins.length > 0;
+  // The REST surface answers by itself and watches its clients by itself: of Koa it needs the
+  // context and the middleware, not the listeners that Koa's own callback puts on every answer.
+  const lean = compose(koa.middleware);
+  const preflight = facts.corsOrigins.length > 0 ? cors(facts.corsOrigins, exposedHeaders(facts)) : undefined;
   return (req: IncomingMessage, res: ServerResponse) => {
-    if (RPC_PATH.test(req.url ?? '')) {
-      if (browsers && allowRpcOrigin(facts, req, res)) return;
-      facts.rpc(req, res);
-    } else {
-      void http(req, res);
-    }
+    if (preflight?.(req, res)) return;
+    const url = req.url ?? '';
+    if (RPC_PATH.test(url)) facts.rpc(req, res);
+    else if (isRest(url)) void lean(koa.createContext(req, res));
+    else void http(req, res);
   };
 }
 
@@ -67,27 +68,4 @@ function exposedHeaders({ rest }: EdgeFacts): string[] {
     ['request-id', 'trace-id', 'provider'].map((name) => prefix + name),
   );
   return [...ours, 'retry-after', 'grpc-status', 'grpc-message', 'grpc-status-details-bin'];
-}
-
-/** CORS for gRPC-Web and Connect, which Koa does not see. True when the request was a preflight and is answered. */
-function allowRpcOrigin(facts: EdgeFacts, req: IncomingMessage, res: ServerResponse): boolean {
-  const { origin } = req.headers;
-  const allowed =
-    origin !== undefined && (facts.corsOrigins.includes('*') || facts.corsOrigins.includes(origin));
-  if (allowed) {
-    res.setHeader('access-control-allow-origin', origin);
-    res.setHeader('access-control-expose-headers', exposedHeaders(facts).join(', '));
-    res.setHeader('vary', 'origin');
-  }
-  if (req.method !== 'OPTIONS') return false;
-  if (allowed) {
-    res.setHeader('access-control-allow-methods', 'GET, POST');
-    res.setHeader(
-      'access-control-allow-headers',
-      req.headers['access-control-request-headers'] ?? 'content-type',
-    );
-    res.setHeader('access-control-max-age', '600');
-  }
-  res.writeHead(204).end();
-  return true;
 }

@@ -16,6 +16,11 @@ const DECODERS: Readonly<
   br: promisify(zlib.brotliDecompress),
 };
 
+/** A call as the reader of its body sees it. */
+export interface Abortable {
+  onAbort(aborted: ((reason: Error) => void) | undefined): void;
+}
+
 /** Reads bodies; one watch over all that are being read bounds how long each may stall. */
 export class BodyReader {
   readonly #limit: number;
@@ -29,9 +34,9 @@ export class BodyReader {
 
   /**
    * The body's bytes, decompressed.
-   * @throws GatewayError body_too_large, unsupported_media_type, malformed_body, request_timeout, or the signal's reason.
+   * @throws GatewayError body_too_large, unsupported_media_type, malformed_body, request_timeout, or the reason of the call's abort.
    */
-  async read(req: IncomingMessage, signal: AbortSignal): Promise<Uint8Array> {
+  async read(req: IncomingMessage, call: Abortable): Promise<Uint8Array> {
     const type = req.headers['content-type'];
     if (type !== undefined && !JSON_TYPE.test(type)) {
       throw fail('unsupported_media_type', 'content-type: must be application/json', {
@@ -46,7 +51,7 @@ export class BodyReader {
       });
     }
     if (Number(req.headers['content-length'] ?? 0) > this.#limit) throw tooLarge(this.#limit);
-    const body = await this.#whole(req, signal);
+    const body = await this.#whole(req, call);
     if (decode === undefined) return body;
     try {
       return await decode(body, { maxOutputLength: this.#limit });
@@ -56,24 +61,20 @@ export class BodyReader {
     }
   }
 
-  #whole(req: IncomingMessage, signal: AbortSignal): Promise<Uint8Array> {
+  #whole(req: IncomingMessage, call: Abortable): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = [];
       let size = 0;
-      const aborted = (): void => stop(signal.reason as GatewayError);
-      const stop = (error: GatewayError): void => {
+      const stop = (error: Error): void => {
         this.#reading.delete(reading);
-        signal.removeEventListener('abort', aborted);
+        call.onAbort(undefined);
         req.removeAllListeners('data').pause();
         reject(error);
       };
       const reading: Reading = { stalled: false, stop };
       this.#add(reading);
-      if (signal.aborted) {
-        aborted();
-        return;
-      }
-      signal.addEventListener('abort', aborted);
+      call.onAbort(stop);
+      if (!this.#reading.has(reading)) return;
       req.on('data', (chunk: Buffer) => {
         size += chunk.length;
         reading.stalled = false;
@@ -82,7 +83,7 @@ export class BodyReader {
       });
       req.on('end', () => {
         this.#reading.delete(reading);
-        signal.removeEventListener('abort', aborted);
+        call.onAbort(undefined);
         resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
       });
     });
@@ -108,7 +109,7 @@ export class BodyReader {
 
 interface Reading {
   stalled: boolean;
-  readonly stop: (error: GatewayError) => void;
+  readonly stop: (error: Error) => void;
 }
 
 function tooLarge(limit: number): GatewayError {

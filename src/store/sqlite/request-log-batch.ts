@@ -1,15 +1,56 @@
-// A batch of entries as one string: per entry a line of the columns and a line of the entry's JSON. JSON has
-// no bare line feed, so the worker cuts lines and parses six short values instead of the whole entry.
+// A batch of entries as one string, a line an entry, each a JSON array by position: member
+// names would double what is written, sent and stored for every request.
 import { setImmediate } from 'node:timers/promises';
-import type { RequestRecord } from '../request-log.ts';
+import type { AttemptRecord, OutcomeRecord, RequestRecord, UsageRecord } from '../request-log.ts';
 
-export type BatchColumns = [
+type UsageTuple = [
+  promptTokens: number,
+  totalTokens: number,
+  completionTokens?: number | null,
+  cachedTokens?: number | null,
+  cacheCreationTokens?: number | null,
+  reasoningTokens?: number | null,
+];
+type ErrorTuple = [reason: string, message: string];
+
+type AttemptTuple = [
+  id: string,
+  provider: string,
+  host: string,
+  model: string,
+  statusCode: number,
+  outcome: OutcomeRecord,
+  startedAt: number,
+  latencyMs: number,
+  timeToFirstTokenMs: number | null,
+  usage: UsageTuple | null,
+  error: ErrorTuple | null,
+];
+
+/** The first six are the columns of the table. */
+export type EntryTuple = [
   id: string,
   organisationId: string,
   workspaceId: string,
   createdAt: number,
   statusCode: number,
   traceId: string,
+  apiKeyId: string,
+  operation: string,
+  protocol: string,
+  method: string,
+  path: string,
+  provider: string,
+  model: string,
+  responseModel: string,
+  outcome: OutcomeRecord,
+  streamed: boolean,
+  latencyMs: number,
+  timeToFirstTokenMs: number | null,
+  usage: UsageTuple | null,
+  error: ErrorTuple | null,
+  metadata: Readonly<Record<string, string>>,
+  attempts: AttemptTuple[],
 ];
 
 /** Entries written between two turns of the event loop: about a millisecond's work. */
@@ -20,21 +61,135 @@ export async function encodeBatch(batch: readonly RequestRecord[]): Promise<stri
   let text = '';
   for (let i = 0; i < batch.length; i++) {
     if (i > 0 && i % SLICE === 0) await setImmediate();
-    const entry = batch[i] as RequestRecord;
-    const { id, organisationId, workspaceId, createdAt, statusCode, traceId } = entry;
-    const columns: BatchColumns = [id, organisationId, workspaceId, createdAt, statusCode, traceId];
-    text += `${JSON.stringify(columns)}\n${JSON.stringify(entry)}\n`;
+    text += `${JSON.stringify(entryTuple(batch[i] as RequestRecord))}\n`;
   }
   return text;
 }
 
-/** Calls `each` with the columns and the JSON text of every entry of a batch. */
-export function decodeBatch(batch: string, each: (columns: BatchColumns, entry: string) => void): void {
+/** Calls `each` with every entry of a batch and its text. */
+export function decodeBatch(batch: string, each: (entry: EntryTuple, text: string) => void): void {
   let at = 0;
   while (at < batch.length) {
-    const columnsEnd = batch.indexOf('\n', at);
-    const entryEnd = batch.indexOf('\n', columnsEnd + 1);
-    each(JSON.parse(batch.slice(at, columnsEnd)) as BatchColumns, batch.slice(columnsEnd + 1, entryEnd));
-    at = entryEnd + 1;
+    const end = batch.indexOf('\n', at);
+    const text = batch.slice(at, end);
+    each(JSON.parse(text) as EntryTuple, text);
+    at = end + 1;
   }
+}
+
+/** An entry from its stored text. */
+export function decodeEntry(text: string): RequestRecord {
+  const t = JSON.parse(text) as EntryTuple;
+  return {
+    id: t[0],
+    organisationId: t[1],
+    workspaceId: t[2],
+    createdAt: t[3],
+    statusCode: t[4],
+    traceId: t[5],
+    apiKeyId: t[6],
+    operation: t[7],
+    protocol: t[8],
+    method: t[9],
+    path: t[10],
+    provider: t[11],
+    model: t[12],
+    responseModel: t[13],
+    outcome: t[14],
+    streamed: t[15],
+    latencyMs: t[16],
+    ...optional('timeToFirstTokenMs', t[17]),
+    ...optional('usage', t[18] && usageRecord(t[18])),
+    ...optional('error', t[19] && { reason: t[19][0], message: t[19][1] }),
+    metadata: t[20],
+    attempts: t[21].map(attemptRecord),
+  };
+}
+
+function entryTuple(entry: RequestRecord): EntryTuple {
+  return [
+    entry.id,
+    entry.organisationId,
+    entry.workspaceId,
+    entry.createdAt,
+    entry.statusCode,
+    entry.traceId,
+    entry.apiKeyId,
+    entry.operation,
+    entry.protocol,
+    entry.method,
+    entry.path,
+    entry.provider,
+    entry.model,
+    entry.responseModel,
+    entry.outcome,
+    entry.streamed,
+    entry.latencyMs,
+    entry.timeToFirstTokenMs ?? null,
+    entry.usage ? usageTuple(entry.usage) : null,
+    entry.error ? [entry.error.reason, entry.error.message] : null,
+    entry.metadata,
+    entry.attempts.map(attemptTuple),
+  ];
+}
+
+function attemptTuple(attempt: AttemptRecord): AttemptTuple {
+  return [
+    attempt.id,
+    attempt.provider,
+    attempt.host,
+    attempt.model,
+    attempt.statusCode,
+    attempt.outcome,
+    attempt.startedAt,
+    attempt.latencyMs,
+    attempt.timeToFirstTokenMs ?? null,
+    attempt.usage ? usageTuple(attempt.usage) : null,
+    attempt.error ? [attempt.error.reason, attempt.error.message] : null,
+  ];
+}
+
+function attemptRecord(t: AttemptTuple): AttemptRecord {
+  return {
+    id: t[0],
+    provider: t[1],
+    host: t[2],
+    model: t[3],
+    statusCode: t[4],
+    outcome: t[5],
+    startedAt: t[6],
+    latencyMs: t[7],
+    ...optional('timeToFirstTokenMs', t[8]),
+    ...optional('usage', t[9] && usageRecord(t[9])),
+    ...optional('error', t[10] && { reason: t[10][0], message: t[10][1] }),
+  };
+}
+
+function usageTuple(usage: UsageRecord): UsageTuple {
+  const { promptTokens, totalTokens, completionTokens, cachedTokens, cacheCreationTokens, reasoningTokens } =
+    usage;
+  return [promptTokens, totalTokens, completionTokens, cachedTokens, cacheCreationTokens, reasoningTokens];
+}
+
+function usageRecord([
+  promptTokens,
+  totalTokens,
+  completion,
+  cached,
+  creation,
+  reasoning,
+]: UsageTuple): UsageRecord {
+  return {
+    promptTokens,
+    totalTokens,
+    ...optional('completionTokens', completion),
+    ...optional('cachedTokens', cached),
+    ...optional('cacheCreationTokens', creation),
+    ...optional('reasoningTokens', reasoning),
+  };
+}
+
+/** The member when there is one: absent stays absent. */
+function optional<K extends string, V>(key: K, value: V | null | undefined): { [key in K]?: V } {
+  return (value === null || value === undefined ? {} : { [key]: value }) as { [key in K]?: V };
 }

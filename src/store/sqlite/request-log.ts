@@ -6,7 +6,7 @@ import { LIMITS } from '../documents.ts';
 import { checkPageSize, checkSkip } from '../page-query.ts';
 import type { LogFilter, RequestLogStore, RequestRecord } from '../request-log.ts';
 import type { LogRowPage, ReaderCall, WriterCall } from './protocol.ts';
-import { encodeBatch } from './request-log-batch.ts';
+import { decodeEntry, encodeBatch } from './request-log-batch.ts';
 import type { WorkerClient } from './worker-client.ts';
 
 /** Values of one condition. */
@@ -43,7 +43,7 @@ export function sqliteRequestLog(
       const entries: RequestRecord[] = [];
       for (const [index, text] of found.entries.entries()) {
         if (index > 0 && index % SLICE === 0) await setImmediate();
-        entries.push(JSON.parse(text) as RequestRecord);
+        entries.push(decodeEntry(text));
       }
       return { entries, total: Math.min(found.total, LIMITS.total), totalCapped: found.total > LIMITS.total };
     },
