@@ -9,6 +9,7 @@ import {
   HeaderSchema,
   type ResponseHead,
 } from '../../gen/gateway/inference/v2/proxy_pb.ts';
+import { hasBody } from './has-body.ts';
 import { drained, type Pairs } from './respond.ts';
 
 /** The request as Forward's messages: the head, then the body as it comes. */
@@ -61,12 +62,4 @@ function writeHead(res: ServerResponse, head: ResponseHead, own: Pairs): void {
     res.setHeader(name, values.length === 1 ? values[0]! : values);
   res.writeHead(head.status);
   res.flushHeaders();
-}
-
-function hasBody(req: IncomingMessage): boolean {
-  const length = req.headers['content-length'];
-  if (length !== undefined) return length !== '0';
-  return (
-    req.headers['transfer-encoding'] !== undefined || (req.httpVersionMajor === 2 && req.method !== 'GET')
-  );
 }

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import { fail, type GatewayError } from '../lib/errors.ts';
 import { errorBody } from './error-body.ts';
+import { hasBody } from './has-body.ts';
 
 /** Name and value pairs. */
 export type Pairs = Iterable<readonly [string, string]>;
@@ -38,7 +39,7 @@ export function respondError(res: ServerResponse, error: GatewayError, plane: Pl
     );
   }
   // A body that was not read is not read for its own sake: the connection ends.
-  if (!res.req.complete) all.push(['connection', 'close']);
+  if (!res.req.complete && hasBody(res.req)) all.push(['connection', 'close']);
   respondJson(
     res,
     error.status,
