@@ -1,6 +1,7 @@
 // One call in progress: what came in, who makes it, and what is noted for the log.
 import { randomUUID } from 'node:crypto';
 import type { DescMethod } from '@bufbuild/protobuf';
+import { Aborter, type AbortLike } from '../lib/abort.ts';
 import type { GatewayHeaders } from '../lib/gateway-headers.ts';
 import type { AttemptRecord, OutcomeRecord, UsageRecord } from '../store/request-log.ts';
 import type { Principal } from './principal.ts';
@@ -45,9 +46,8 @@ export class Call {
   /** Unix milliseconds. */
   readonly arrivedAt: number = Date.now();
   readonly #startedAt: number = performance.now();
-  readonly #controller = new AbortController();
+  readonly #aborter = new Aborter();
   #timer: NodeJS.Timeout | undefined;
-  #aborted: ((reason: Error) => void) | undefined;
   /** Set by the auth interceptor. */
   principal: Principal | undefined;
   /** The key as presented: never sent anywhere, compared so that it cannot be. */
@@ -81,20 +81,12 @@ export class Call {
   }
 
   /** Aborted when the client leaves or the call's time is up; the reason is a GatewayError. */
-  get signal(): AbortSignal {
-    return this.#controller.signal;
+  get signal(): AbortLike {
+    return this.#aborter;
   }
 
   abort(reason: Error): void {
-    if (this.signal.aborted) return;
-    this.#controller.abort(reason);
-    this.#aborted?.(reason);
-  }
-
-  /** Calls back at the abort, at once when it was; replaces who waited before. Costs less than a listener on the signal. */
-  onAbort(aborted: ((reason: Error) => void) | undefined): void {
-    this.#aborted = aborted;
-    if (aborted && this.signal.aborted) aborted(this.signal.reason as Error);
+    this.#aborter.abort(reason);
   }
 
   /** Aborts the call with the given error when it has run for `ms` since it came. */

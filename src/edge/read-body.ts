@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
+import type { AbortLike } from '../lib/abort.ts';
 import { fail, type GatewayError } from '../lib/errors.ts';
 
 /** How often stalled bodies are looked for, in milliseconds. */
@@ -16,11 +17,6 @@ const DECODERS: Readonly<
   br: promisify(zlib.brotliDecompress),
 };
 
-/** A call as the reader of its body sees it. */
-export interface Abortable {
-  onAbort(aborted: ((reason: Error) => void) | undefined): void;
-}
-
 /** Reads bodies; one watch over all that are being read bounds how long each may stall. */
 export class BodyReader {
   readonly #limit: number;
@@ -34,9 +30,9 @@ export class BodyReader {
 
   /**
    * The body's bytes, decompressed.
-   * @throws GatewayError body_too_large, unsupported_media_type, malformed_body, request_timeout, or the reason of the call's abort.
+   * @throws GatewayError body_too_large, unsupported_media_type, malformed_body, request_timeout, or the signal's reason.
    */
-  async read(req: IncomingMessage, call: Abortable): Promise<Uint8Array> {
+  async read(req: IncomingMessage, signal: AbortLike): Promise<Uint8Array> {
     const type = req.headers['content-type'];
     if (type !== undefined && !JSON_TYPE.test(type)) {
       throw fail('unsupported_media_type', 'content-type: must be application/json', {
@@ -51,7 +47,7 @@ export class BodyReader {
       });
     }
     if (Number(req.headers['content-length'] ?? 0) > this.#limit) throw tooLarge(this.#limit);
-    const body = await this.#whole(req, call);
+    const body = await this.#whole(req, signal);
     if (decode === undefined) return body;
     try {
       return await decode(body, { maxOutputLength: this.#limit });
@@ -61,20 +57,24 @@ export class BodyReader {
     }
   }
 
-  #whole(req: IncomingMessage, call: Abortable): Promise<Uint8Array> {
+  #whole(req: IncomingMessage, signal: AbortLike): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = [];
       let size = 0;
-      const stop = (error: Error): void => {
+      const aborted = (): void => stop(signal.reason as GatewayError);
+      const stop = (error: GatewayError): void => {
         this.#reading.delete(reading);
-        call.onAbort(undefined);
+        signal.removeEventListener('abort', aborted);
         req.removeAllListeners('data').pause();
         reject(error);
       };
       const reading: Reading = { stalled: false, stop };
       this.#add(reading);
-      call.onAbort(stop);
-      if (!this.#reading.has(reading)) return;
+      if (signal.aborted) {
+        aborted();
+        return;
+      }
+      signal.addEventListener('abort', aborted);
       req.on('data', (chunk: Buffer) => {
         size += chunk.length;
         reading.stalled = false;
@@ -83,7 +83,7 @@ export class BodyReader {
       });
       req.on('end', () => {
         this.#reading.delete(reading);
-        call.onAbort(undefined);
+        signal.removeEventListener('abort', aborted);
         resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
       });
     });
@@ -109,7 +109,7 @@ export class BodyReader {
 
 interface Reading {
   stalled: boolean;
-  readonly stop: (error: Error) => void;
+  readonly stop: (error: GatewayError) => void;
 }
 
 function tooLarge(limit: number): GatewayError {

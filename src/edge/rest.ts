@@ -149,7 +149,7 @@ async function readBody(
   const timeoutMs = timeoutOf(call);
   if (timeoutMs !== undefined) call.expireAfter(timeoutMs, () => timedOut(timeoutMs));
   try {
-    return parse(await bodies.read(req, call));
+    return parse(await bodies.read(req, call.signal));
   } finally {
     // From here on the trace interceptor keeps the time.
     call.ended();

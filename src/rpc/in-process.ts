@@ -1,8 +1,8 @@
 // Calls from within the process: the composed methods without serialisation. The
 // edge and every internal caller go through here, so that nothing is REST-only.
-import type { Message } from '@bufbuild/protobuf';
+import type { DescMethod, Message } from '@bufbuild/protobuf';
 import type { Call } from '../access/call.ts';
-import { type Input, isStream } from './handler.ts';
+import type { Input } from './handler.ts';
 import type { Methods } from './methods.ts';
 
 /** Calls methods of this process. Errors are GatewayErrors. */
@@ -15,15 +15,18 @@ export interface InProcess {
 
 export function createInProcess(methods: Methods): InProcess {
   return {
-    async unary(call, input) {
-      const output = await methods.handler(call.method)(input, call);
-      if (isStream(output)) throw new Error(`${call.method.name} answers with a stream`);
-      return output;
+    // The method's kind says which of both the handler's promise is for.
+    unary(call, input) {
+      if (streams(call.method)) throw new Error(`${call.method.name} answers with a stream`);
+      return methods.handler(call.method)(input, call) as Promise<Message>;
     },
-    async stream(call, input) {
-      const output = await methods.handler(call.method)(input, call);
-      if (!isStream(output)) throw new Error(`${call.method.name} answers with one message`);
-      return output;
+    stream(call, input) {
+      if (!streams(call.method)) throw new Error(`${call.method.name} answers with one message`);
+      return methods.handler(call.method)(input, call) as Promise<AsyncIterable<Message>>;
     },
   };
+}
+
+function streams(method: DescMethod): boolean {
+  return method.methodKind === 'server_streaming' || method.methodKind === 'bidi_streaming';
 }

@@ -10,6 +10,7 @@ import {
   type RequestHead,
 } from '../../../gen/gateway/inference/v2/proxy_pb.ts';
 import type { Call } from '../../access/call.ts';
+import type { AbortLike } from '../../lib/abort.ts';
 import type { InboundHead, StreamedAnswer } from '../../lib/egress/outbound.ts';
 import { fail, type GatewayError, invalidField } from '../../lib/errors.ts';
 import { authHeaders } from '../../providers/auth/index.ts';
@@ -68,7 +69,7 @@ export async function forward(
   }
 }
 
-async function readHead(input: AsyncIterator<ForwardRequest>, signal: AbortSignal): Promise<RequestHead> {
+async function readHead(input: AsyncIterator<ForwardRequest>, signal: AbortLike): Promise<RequestHead> {
   const first = await arriving(input.next(), signal);
   if (first.done || first.value.kind.case !== 'head') throw invalidField('head', 'must be the first message');
   return first.value.kind.value;
@@ -77,7 +78,7 @@ async function readHead(input: AsyncIterator<ForwardRequest>, signal: AbortSigna
 /** The pieces of the body; undefined when there is none. */
 async function readBody(
   input: AsyncIterator<ForwardRequest>,
-  signal: AbortSignal,
+  signal: AbortLike,
 ): Promise<AsyncIterable<Uint8Array> | undefined> {
   const first = await arriving(input.next(), signal);
   if (first.done) return undefined;
@@ -95,7 +96,7 @@ async function readBody(
 }
 
 /** A caller's next message, waited for within bounds: the call's own, and MESSAGE_MS. */
-function arriving<T>(message: Promise<T>, signal: AbortSignal): Promise<T> {
+function arriving<T>(message: Promise<T>, signal: AbortLike): Promise<T> {
   return new Promise((resolve, reject) => {
     const aborted = (): void => settle(() => reject(signal.reason));
     const late = setTimeout(

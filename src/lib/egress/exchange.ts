@@ -1,6 +1,8 @@
 // One request and its answer on undici's dispatch interface: the signal, the clocks, the one safe retry, the end.
+
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
+import type { AbortLike } from '../abort.ts';
 import { fail } from '../errors.ts';
 import type { InboundHead, OutboundRequest } from './outbound.ts';
 import { proxyRefused } from './proxy.ts';
@@ -239,7 +241,7 @@ function onSilence(exchange: Exchange): void {
 }
 
 /** What the caller gave as its reason, when that is an error. */
-function reasonOf(signal: AbortSignal): Error {
+function reasonOf(signal: AbortLike): Error {
   if (signal.reason instanceof Error) return signal.reason;
   return fail('client_closed', 'the call was given up', { cause: signal.reason });
 }

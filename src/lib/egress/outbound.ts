@@ -1,6 +1,8 @@
 // What an outbound call is: the port between those who call providers, hooks or
 // key sets and the one dialer that may open sockets.
 
+import type { AbortLike } from '../abort.ts';
+
 /** A body to send: whole, or in pieces with backpressure. */
 export type OutboundBody = string | Uint8Array | AsyncIterable<Uint8Array> | undefined;
 
@@ -18,7 +20,7 @@ export interface OutboundRequest {
   readonly headers: readonly string[];
   readonly body: OutboundBody;
   /** Aborting closes the socket. */
-  readonly signal: AbortSignal;
+  readonly signal: AbortLike;
   /** Longest silence before the head arrives, in milliseconds; default 300,000. */
   readonly headTimeoutMs?: number;
   /** Longest silence between pieces of the body, in milliseconds; default 300,000. */
