@@ -4,15 +4,17 @@ import type { Validator } from '@bufbuild/protovalidate';
 import { fail, type Violation, validationFailed } from '../../lib/errors.ts';
 import { streamTwinOf } from '../../rest/routes.ts';
 import { type Interceptor, isStream } from '../handler.ts';
+import { type QuickCheck, quickCheck } from '../quick-check.ts';
 
 export function validateInterceptor(validator: Validator): Interceptor {
   return (method) => {
     const prepare = streamFlag(method);
+    const surelyValid = quickCheck(method.input);
     return (next) => (input, call) => {
-      if (isStream(input)) return next(validated(validator, method.input, input), call);
+      if (isStream(input)) return next(validated(validator, method.input, surelyValid, input), call);
       const message = typeof input === 'function' ? input() : input;
       prepare(message);
-      check(validator, method.input, message);
+      if (!surelyValid(message)) check(validator, method.input, message);
       return next(message, call);
     };
   };
@@ -21,10 +23,11 @@ export function validateInterceptor(validator: Validator): Interceptor {
 async function* validated(
   validator: Validator,
   desc: DescMessage,
+  surelyValid: QuickCheck,
   messages: AsyncIterable<Message>,
 ): AsyncGenerator<Message> {
   for await (const message of messages) {
-    check(validator, desc, message);
+    if (!surelyValid(message)) check(validator, desc, message);
     yield message;
   }
 }
