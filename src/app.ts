@@ -1,6 +1,7 @@
 // The composition root: the only file that sees every room.
 import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
 import { LogsService } from '../gen/gateway/admin/v2/logs_pb.ts';
 import { ChatService } from '../gen/gateway/inference/v2/chat_pb.ts';
@@ -14,6 +15,7 @@ import { bootstrap, type Tenancy } from './access/bootstrap.ts';
 import { accessCollections } from './access/collections.ts';
 import { encryptionKeyOf } from './access/encryption-key.ts';
 import { createKeyHasher, type KeyHasher } from './access/key-hash.ts';
+import { followKeys } from './access/key-notices.ts';
 import { KeyRing } from './access/key-ring.ts';
 import { loadKeys } from './access/keys.ts';
 import { logsService } from './admin/logs.ts';
@@ -40,6 +42,9 @@ import type { Registration } from './rpc/methods.ts';
 import { createMetrics } from './rpc/metrics.ts';
 import { createRpc, type Rpc } from './rpc/rpc.ts';
 import { type Settings, SettingsError } from './settings.ts';
+import { type MongoStore, openMongoStore } from './store/mongo/open.ts';
+import { openRedisState } from './store/redis/open.ts';
+import type { Notice, SharedState } from './store/shared-state.ts';
 import { openSqliteStore, type SqliteStore } from './store/sqlite/open.ts';
 
 /** A running gateway. */
@@ -53,19 +58,38 @@ export interface App {
 }
 
 const READY_WITHIN_MS = 2000;
+const REDIS_CONNECT_MS = 2000;
 const OPENAPI = new URL('../gen/openapi.json', import.meta.url);
 
 /** What is kept, opened. */
 export interface Stores {
-  readonly store: SqliteStore;
+  readonly store: SqliteStore | MongoStore;
+  /** What instances tell each other through; undefined when there is one. */
+  readonly state: SharedState | undefined;
   readonly hasher: KeyHasher;
+  close(): Promise<void>;
 }
 
-/** Opens the data folder. @throws Error with a message for people when it cannot be used. */
+/** Opens the stores that the settings name. @throws Error with a message for people when one cannot be used. */
 export async function openStores(settings: Settings): Promise<Stores> {
-  const encryptionKey = settings.encryptionKey ?? encryptionKeyOf(settings.dataDir);
-  const store = await openSqliteStore({ dataDir: settings.dataDir, collections: accessCollections });
-  return { store, hasher: createKeyHasher(encryptionKey) };
+  const { mongodbUri, redisUrl, dataDir } = settings;
+  const encryptionKey = settings.encryptionKey ?? encryptionKeyOf(dataDir);
+  const store =
+    mongodbUri === undefined
+      ? await openSqliteStore({ dataDir, collections: accessCollections })
+      : await openMongoStore({ uri: mongodbUri, collections: accessCollections });
+  const state = redisUrl === undefined ? undefined : openRedisState({ url: redisUrl });
+  // A gateway starts while its Redis is away; one that is there gets the time to connect.
+  if (state) await within(REDIS_CONNECT_MS, untilReady(state, REDIS_CONNECT_MS));
+  return {
+    store,
+    state,
+    hasher: createKeyHasher(encryptionKey),
+    async close() {
+      await state?.close();
+      await store.close();
+    },
+  };
 }
 
 /** Starts everything. @throws Error with a message for people when the start is not possible. */
@@ -75,13 +99,26 @@ export async function startApp(
 ): Promise<App> {
   const allow = readAllowList(settings.egressAllow);
   const openapi = readFileSync(OPENAPI, 'utf8');
-  const { store, hasher } = await openStores(settings);
+  const stores = await openStores(settings);
+  const { store, state, hasher } = stores;
   const { documents } = store;
+  const publish =
+    state && telling(state, (error) => log.error({ err: error }, 'a change was not told to other instances'));
   const tenancy = await bootstrap(
-    { documents, hasher, now: Date.now },
+    { documents, hasher, now: Date.now, publish },
     { adminKey: settings.adminApiKey, workspaceKey: settings.apiKey },
   );
   const keys = new KeyRing(hasher);
+  // Followed before they are read, so that no change falls between.
+  const unfollow =
+    state &&
+    followKeys({
+      state,
+      documents,
+      organisationId: tenancy.organisationId,
+      ring: keys,
+      onError: (error) => log.error({ err: error }, 'a changed key could not be read'),
+    });
   await loadKeys(documents, tenancy.organisationId, keys);
 
   const requestLog = createRequestLog({
@@ -117,7 +154,9 @@ export async function startApp(
   let draining = false;
   const unready = async (): Promise<string | undefined> => {
     if (draining) return 'draining';
-    return (await within(READY_WITHIN_MS, store.ready())) ? undefined : 'the store does not answer';
+    if (!(await within(READY_WITHIN_MS, store.ready()))) return 'the document store does not answer';
+    if (state && !(await within(READY_WITHIN_MS, state.ready()))) return 'the shared store does not answer';
+    return undefined;
   };
   const names = new HeaderNames(settings.headerPrefixes);
   const services = registrations(pipeline, { store: store.requestLog, flush: () => requestLog.flush() });
@@ -164,9 +203,30 @@ export async function startApp(
       await listener.drain(settings.drainMs);
       await dialer.close();
       await requestLog.close();
-      await store.close();
+      unfollow?.();
+      await stores.close();
     },
   };
+}
+
+/** Publishes changes; one that cannot be told is no reason to fail the change: who missed it reads it at the next start. */
+export function telling(
+  state: SharedState,
+  onError: (error: unknown) => void,
+): (notice: Notice) => Promise<void> {
+  return (notice) => state.publish(notice).catch(onError);
+}
+
+async function untilReady(state: SharedState, ms: number): Promise<void> {
+  const giveUpAt = performance.now() + ms;
+  while (performance.now() < giveUpAt) {
+    const ready = await state.ready().then(
+      () => true,
+      () => false,
+    );
+    if (ready) return;
+    await sleep(20);
+  }
 }
 
 /** Whether the headers carry a valid key; why not is the auth interceptor's to say. */

@@ -6,7 +6,7 @@ import { bootstrap, type Tenancy } from './access/bootstrap.ts';
 import { createKey } from './access/keys.ts';
 import type { KeyKind } from './access/principal.ts';
 import { INFERENCE_SCOPES, scopesOf } from './access/scopes.ts';
-import { openStores, startApp } from './app.ts';
+import { openStores, startApp, telling } from './app.ts';
 import { readSettings } from './settings.ts';
 
 const USAGE = `usage:
@@ -61,9 +61,16 @@ async function createKeyCommand(args: readonly string[]): Promise<void> {
   const kind = values.kind as KeyKind;
   if (!values.name || !['organisation-service', 'workspace-service'].includes(kind)) throw new Error(USAGE);
   const settings = readSettings(process.env);
-  const { store, hasher } = await openStores(settings);
+  const { store, state, hasher, close } = await openStores(settings);
   try {
-    const facts = { documents: store.documents, hasher, now: Date.now };
+    const publish =
+      state &&
+      telling(
+        state,
+        () =>
+          void process.stderr.write('Other instances were not told; they know the key after a restart.\n'),
+      );
+    const facts = { documents: store.documents, hasher, now: Date.now, publish };
     const tenancy = await bootstrap(facts, {
       adminKey: settings.adminApiKey,
       workspaceKey: settings.apiKey,
@@ -80,7 +87,7 @@ async function createKeyCommand(args: readonly string[]): Promise<void> {
     });
     process.stdout.write(`${secret}\n`);
   } finally {
-    await store.close();
+    await close();
   }
 }
 

@@ -6,6 +6,10 @@ export interface Settings {
   readonly host: string;
   readonly port: number;
   readonly dataDir: string;
+  /** Documents and request log in MongoDB; undefined: embedded. */
+  readonly mongodbUri: string | undefined;
+  /** Change notices between instances; undefined: there is one instance. */
+  readonly redisUrl: string | undefined;
   readonly adminApiKey: string | undefined;
   readonly apiKey: string | undefined;
   /** 32 bytes; undefined: made in the data folder. */
@@ -56,6 +60,11 @@ export function readSettings(env: Environment): Settings {
     host: read('HOST', nonEmpty, '127.0.0.1'),
     port: read('PORT', integer(0, 65535), 8787),
     dataDir: read('GATEWAY_DATA_DIR', nonEmpty, '.data'),
+    mongodbUri: optional('MONGODB_URI', address(/^mongodb(\+srv)?:\/\/[^\s/]/, 'mongodb://host')),
+    redisUrl: optional(
+      'REDIS_URL',
+      address(/^rediss?:\/\/[^\s,]+(,rediss?:\/\/[^\s,]+)*$/, 'redis://host:6379'),
+    ),
     adminApiKey: optional('GATEWAY_ADMIN_API_KEY', apiKey),
     apiKey: optional('GATEWAY_API_KEY', apiKey),
     encryptionKey: optional('GATEWAY_ENCRYPTION_KEY', encryptionKey),
@@ -78,13 +87,13 @@ export function readSettings(env: Environment): Settings {
     faults.push('TLS_CERT_PATH and TLS_KEY_PATH: both are needed, or neither');
   }
   const workers = read('GATEWAY_WORKERS', integer(1, 256), 1);
-  if (workers > 1)
+  if (workers > 1) {
     faults.push(
-      'GATEWAY_WORKERS: more than 1 needs stores that processes can share; this build has the embedded ones',
+      'GATEWAY_WORKERS: this build serves from one process; run several instances on one MongoDB instead',
     );
-  for (const name of ['MONGODB_URI', 'REDIS_URL']) {
-    if (set(env, name))
-      faults.push(`${name}: this build keeps its data in the embedded stores only; unset it`);
+  }
+  if (settings.mongodbUri !== undefined && settings.encryptionKey === undefined) {
+    faults.push('GATEWAY_ENCRYPTION_KEY: is required with MONGODB_URI, the same for all instances');
   }
   if (settings.adminApiKey !== undefined && settings.adminApiKey === settings.apiKey) {
     faults.push('GATEWAY_API_KEY: must differ from GATEWAY_ADMIN_API_KEY');
@@ -100,6 +109,14 @@ function set(env: Environment, name: string): boolean {
 function nonEmpty(text: string): string {
   if (text.trim() === '') throw new Error('must not be blank');
   return text;
+}
+
+/** An address by its form; its text may hold a password and is never repeated. */
+function address(form: RegExp, example: string): (text: string) => string {
+  return (text) => {
+    if (!form.test(text)) throw new Error(`must be an address such as ${example}`);
+    return text;
+  };
 }
 
 function integer(low: number, high: number): (text: string) => number {

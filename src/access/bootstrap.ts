@@ -10,7 +10,7 @@ import {
   workspaces,
 } from './collections.ts';
 import { keyHint } from './key-hash.ts';
-import { createKey, type KeyFacts, type NewKey } from './keys.ts';
+import { createKey, type KeyFacts, keyNotice, type NewKey } from './keys.ts';
 import { INFERENCE_SCOPES, scopesOf } from './scopes.ts';
 
 /** What the deployment has to begin with. */
@@ -96,7 +96,7 @@ async function ensureKey(
   key: NewKey,
   given: string | undefined,
 ): Promise<string | undefined> {
-  const { documents, hasher, now } = facts;
+  const { documents, hasher, now, publish } = facts;
   const scope = { organisationId: key.organisationId, workspaceId: undefined };
   const page = await documents.page(scope, apiKeys, {
     pageSize: 1,
@@ -108,10 +108,11 @@ async function ensureKey(
     return given === undefined ? secret : undefined;
   }
   if (given !== undefined && existing.body.hash !== hasher.hash(given)) {
-    await documents.update(scope, apiKeys, existing.id, existing.version, {
+    const changed = await documents.update(scope, apiKeys, existing.id, existing.version, {
       body: { ...existing.body, hash: hasher.hash(given), hint: keyHint(given) },
       updatedAt: now(),
     });
+    await publish?.(keyNotice(changed));
   }
   return undefined;
 }

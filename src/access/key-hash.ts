@@ -13,17 +13,23 @@ export function createKeyHasher(encryptionKey: Uint8Array): KeyHasher {
   return { hash: hmacSha256(pepper) };
 }
 
+/** No key of this gateway is longer; what is gets an empty hash, which no key has. */
+const LONGEST_KEY_BYTES = 4096;
+
 /**
  * HMAC-SHA-256 (RFC 2104) over the one-shot hash: node's Hmac objects cost ten times as
  * much, and this runs on every call.
  */
 export function hmacSha256(secret: Uint8Array): (text: string) => string {
   const block = 64;
-  const inner = pad(secret, block, 0x36);
-  const outer = pad(secret, block, 0x5c);
+  // Both inputs begin with the padded secret; only what follows is written anew.
+  const inner = Buffer.concat([pad(secret, block, 0x36), Buffer.alloc(LONGEST_KEY_BYTES)]);
+  const outer = Buffer.concat([pad(secret, block, 0x5c), Buffer.alloc(32)]);
   return (text) => {
-    const digest = hash('sha256', Buffer.concat([inner, Buffer.from(text)]), 'buffer');
-    return hash('sha256', Buffer.concat([outer, digest]), 'hex');
+    if (Buffer.byteLength(text) > LONGEST_KEY_BYTES) return '';
+    const length = block + inner.write(text, block);
+    outer.set(hash('sha256', inner.subarray(0, length), 'buffer'), block);
+    return hash('sha256', outer, 'hex');
   };
 }
 

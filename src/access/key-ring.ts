@@ -8,6 +8,8 @@ export interface KeyRecord {
   /** What may be known of the key: see keyHint. */
   readonly hint: string;
   readonly principal: Principal;
+  /** The document's version: an older one never replaces a newer. */
+  readonly version: number;
   /** Unix milliseconds; undefined: never. */
   readonly expiresAt: number | undefined;
 }
@@ -16,20 +18,35 @@ export interface KeyRecord {
 export class KeyRing {
   readonly #hasher: KeyHasher;
   readonly #byHash = new Map<string, KeyRecord>();
+  readonly #byId = new Map<string, KeyRecord>();
+  /** Also of keys that are gone. */
+  readonly #versions = new Map<string, number>();
   readonly #hints = new Set<string>();
 
   constructor(hasher: KeyHasher) {
     this.#hasher = hasher;
   }
 
-  /** Makes a key known, or replaces what was known of it. */
+  /** Makes a key known, or replaces an older version of it. */
   put(record: KeyRecord): void {
+    const { keyId } = record.principal;
+    if ((this.#versions.get(keyId) ?? 0) >= record.version) return;
+    this.#forget(keyId, record.version);
+    this.#byId.set(keyId, record);
     this.#byHash.set(record.hash, record);
     this.#hints.add(record.hint);
   }
 
-  remove(hash: string): void {
-    this.#byHash.delete(hash);
+  /** Takes a key away; versions up to the given one cannot bring it back. */
+  remove(keyId: string, version: number): void {
+    if ((this.#versions.get(keyId) ?? 0) <= version) this.#forget(keyId, version);
+  }
+
+  #forget(keyId: string, version: number): void {
+    const known = this.#byId.get(keyId);
+    if (known) this.#byHash.delete(known.hash);
+    this.#byId.delete(keyId);
+    this.#versions.set(keyId, version);
   }
 
   get size(): number {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { fail } from '../lib/errors.ts';
 import type { Document, DocumentStore } from '../store/documents.ts';
 import type { TenantScope } from '../store/scope.ts';
+import type { Notice } from '../store/shared-state.ts';
 import { type ApiKeyBody, apiKeys } from './collections.ts';
 import { type KeyHasher, keyHint, newApiKey } from './key-hash.ts';
 import type { KeyRecord, KeyRing } from './key-ring.ts';
@@ -28,13 +29,15 @@ export interface KeyFacts {
   readonly hasher: KeyHasher;
   /** Unix milliseconds. */
   readonly now: () => number;
+  /** Tells other instances. */
+  readonly publish?: ((notice: Notice) => Promise<void>) | undefined;
 }
 
 /**
  * Stores a new key. Resolves with its secret, which is shown once and kept nowhere.
  * @throws GatewayError validation_failed for scopes that the kind may not hold.
  */
-export async function createKey({ documents, hasher, now }: KeyFacts, key: NewKey): Promise<string> {
+export async function createKey({ documents, hasher, now, publish }: KeyFacts, key: NewKey): Promise<string> {
   const allowed = new Set(scopesOf(key.kind));
   const foreign = key.scopes.filter((scope) => !allowed.has(scope));
   if (foreign.length > 0) {
@@ -53,11 +56,9 @@ export async function createKey({ documents, hasher, now }: KeyFacts, key: NewKe
     scopes: [...key.scopes],
     ...(key.bootstrap ? { bootstrap: key.bootstrap } : {}),
   };
-  await documents.insert({ organisationId: key.organisationId, workspaceId: key.workspaceId }, apiKeys, {
-    id: randomUUID(),
-    createdAt: now(),
-    body,
-  });
+  const scope = { organisationId: key.organisationId, workspaceId: key.workspaceId };
+  const made = await documents.insert(scope, apiKeys, { id: randomUUID(), createdAt: now(), body });
+  await publish?.(keyNotice(made));
   return secret;
 }
 
@@ -79,12 +80,24 @@ export async function loadKeys(
   } while (cursor !== undefined);
 }
 
+/** What other instances are told of a key's new version. */
+export function keyNotice({ id, organisationId, version }: Document<ApiKeyBody>): Notice {
+  return { organisationId, collection: apiKeys.name, id, version };
+}
+
 /** A stored key as the ring keeps it. */
-export function keyRecord({ id, organisationId, workspaceId, body }: Document<ApiKeyBody>): KeyRecord {
+export function keyRecord({
+  id,
+  version,
+  organisationId,
+  workspaceId,
+  body,
+}: Document<ApiKeyBody>): KeyRecord {
   return {
     hash: body.hash,
     hint: body.hint,
     expiresAt: body.expiresAt,
+    version,
     principal: {
       organisationId,
       workspaceId,

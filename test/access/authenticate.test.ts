@@ -36,7 +36,7 @@ for (const [key, expiresAt] of [
   [OTHER, NOW + 1],
   [EXPIRED, NOW],
 ] as const)
-  ring.put({ hash: hasher.hash(key), hint: keyHint(key), principal: principal(key), expiresAt });
+  ring.put({ hash: hasher.hash(key), hint: keyHint(key), principal: principal(key), expiresAt, version: 1 });
 
 const ask = (raw: Record<string, string>) =>
   authenticate(new GatewayHeaders(new HeaderNames(['x-gateway-', 'x-alias-']), raw), ring, NOW);
@@ -147,12 +147,26 @@ test('the keyed hash is HMAC-SHA-256', (t) => {
   );
 });
 
-test('a removed key is not found again', (t) => {
+test('a removed key is not found again, and an older version never comes back', (t) => {
   const own = new KeyRing(hasher);
-  own.put({ hash: hasher.hash(OURS), hint: keyHint(OURS), principal: principal('x'), expiresAt: undefined });
+  const record = (key: string, version: number) => ({
+    hash: hasher.hash(key),
+    hint: keyHint(key),
+    principal: principal('x'),
+    expiresAt: undefined,
+    version,
+  });
+  own.put(record(OURS, 2));
   t.is(own.find(OURS)?.principal.keyId, 'x');
-  own.remove(hasher.hash(OURS));
-  t.is(own.find(OURS), undefined);
+  own.put(record(OTHER, 1));
+  t.is(own.find(OTHER), undefined, 'an older version replaced a newer one');
+  own.put(record(OTHER, 3));
+  t.is(own.find(OTHER)?.principal.keyId, 'x');
+  t.is(own.find(OURS), undefined, 'the old secret of a rotated key still works');
+  own.remove('x', 4);
+  t.is(own.find(OTHER), undefined);
+  own.put(record(OTHER, 3));
+  t.is(own.find(OTHER), undefined, 'a removed key came back');
 });
 
 test('access: kinds and scopes', (t) => {

@@ -26,6 +26,7 @@ const keys = new KeyRing(hasher);
 keys.put({
   hash: hasher.hash(KEY),
   hint: keyHint(KEY),
+  version: 1,
   expiresAt: undefined,
   principal: {
     organisationId: 'org-1',

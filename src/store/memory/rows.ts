@@ -1,0 +1,113 @@
+// The rows that several scripts read and write: budgets, holds, slots.
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+
+/** What an admission took: a window's cost in a slice, a budget's amount, a slot. */
+export type Item =
+  | readonly ['w', key: string, length: number, slices: number, slice: number, cost: number]
+  | readonly ['b', key: string, amount: string]
+  | readonly ['s', key: string];
+
+export interface HoldRow {
+  readonly owner: string;
+  readonly expiresAt: number;
+  readonly settled: boolean;
+  readonly note: string;
+  readonly items: readonly Item[];
+}
+
+export interface Budget {
+  readonly spent: bigint;
+  readonly held: bigint;
+}
+
+export interface StateRows {
+  budget(org: string, key: string): Budget;
+  setBudget(org: string, key: string, budget: Budget): void;
+  hold(org: string, id: string): HoldRow | undefined;
+  addHold(org: string, id: string, hold: Omit<HoldRow, 'settled'>): void;
+  /** A new lease of an open hold. */
+  moveHold(org: string, id: string, owner: string, expiresAt: number): void;
+  settleHold(org: string, id: string, forgetAt: number): void;
+  /** Ids of open holds that expired, the longest expired first. */
+  expired(org: string, ms: number, max: number): string[];
+  liveSlots(org: string, key: string, ms: number): number;
+  setSlot(org: string, key: string, id: string, expiresAt: number): void;
+  freeSlot(org: string, key: string, id: string): void;
+}
+
+/** Prepares a statement whose rows come as arrays. */
+export function arrays(database: DatabaseSync, sql: string): StatementSync {
+  const statement = database.prepare(sql);
+  statement.setReturnArrays(true);
+  return statement;
+}
+
+export function stateRows(database: DatabaseSync): StateRows {
+  const getBudget = arrays(database, 'SELECT spent, held FROM budgets WHERE org = ? AND key = ?');
+  const putBudget = database.prepare(
+    `INSERT INTO budgets (org, key, spent, held) VALUES (?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET spent = excluded.spent, held = excluded.held`,
+  );
+  const getHold = arrays(
+    database,
+    'SELECT owner, expires_at, forget_at, note, items FROM holds WHERE org = ? AND id = ?',
+  );
+  const putHold = database.prepare(
+    'INSERT INTO holds (org, id, owner, expires_at, note, items) VALUES (?, ?, ?, ?, ?, ?)',
+  );
+  const moveHold = database.prepare('UPDATE holds SET owner = ?, expires_at = ? WHERE org = ? AND id = ?');
+  const settleHold = database.prepare(
+    `INSERT INTO holds (org, id, owner, expires_at, forget_at, note, items) VALUES (?, ?, '', 0, ?, '', '')
+     ON CONFLICT DO UPDATE SET forget_at = excluded.forget_at, note = '', items = ''`,
+  );
+  const expired = arrays(
+    database,
+    `SELECT id FROM holds WHERE org = ? AND expires_at <= ? AND forget_at IS NULL
+     ORDER BY expires_at, id LIMIT ?`,
+  );
+  const liveSlots = arrays(
+    database,
+    'SELECT count(*) FROM slots WHERE org = ? AND key = ? AND expires_at > ?',
+  );
+  const putSlot = database.prepare(
+    `INSERT INTO slots (org, key, id, expires_at) VALUES (?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET expires_at = excluded.expires_at`,
+  );
+  const freeSlot = database.prepare('DELETE FROM slots WHERE org = ? AND key = ? AND id = ?');
+
+  return {
+    budget: (org, key) => {
+      const row = getBudget.get(org, key) as unknown as [string, string] | undefined;
+      return row === undefined ? { spent: 0n, held: 0n } : { spent: BigInt(row[0]), held: BigInt(row[1]) };
+    },
+    setBudget: (org, key, { spent, held }) => {
+      putBudget.run(org, key, spent.toString(), held.toString());
+    },
+    hold: (org, id) => {
+      const row = getHold.get(org, id) as unknown as
+        | [string, number, number | null, string, string]
+        | undefined;
+      if (row === undefined) return undefined;
+      const [owner, expiresAt, forgetAt, note, items] = row;
+      const settled = forgetAt !== null;
+      return { owner, expiresAt, settled, note, items: settled ? [] : (JSON.parse(items) as Item[]) };
+    },
+    addHold: (org, id, { owner, expiresAt, note, items }) => {
+      putHold.run(org, id, owner, expiresAt, note, JSON.stringify(items));
+    },
+    moveHold: (org, id, owner, expiresAt) => {
+      moveHold.run(owner, expiresAt, org, id);
+    },
+    settleHold: (org, id, forgetAt) => {
+      settleHold.run(org, id, forgetAt);
+    },
+    expired: (org, ms, max) => (expired.all(org, ms, max) as unknown as [string][]).map(([id]) => id),
+    liveSlots: (org, key, ms) => Number((liveSlots.get(org, key, ms) as unknown as [number])[0]),
+    setSlot: (org, key, id, expiresAt) => {
+      putSlot.run(org, key, id, expiresAt);
+    },
+    freeSlot: (org, key, id) => {
+      freeSlot.run(org, key, id);
+    },
+  };
+}

@@ -1,0 +1,57 @@
+// settle in TypeScript: the hold's row becomes a mark that it was settled.
+import type { ChargedBudget, Settlement, SettleOrder } from '../shared/settle.ts';
+import type { Body } from './call.ts';
+import type { JournalRows } from './journal.ts';
+import type { Moment } from './moment.ts';
+import type { Item, StateRows } from './rows.ts';
+import type { Windows } from './windows.ts';
+
+export function settleBody(rows: StateRows, windows: Windows, journal: JournalRows): Body<'settle'> {
+  function adjust(
+    org: string,
+    item: Extract<Item, readonly ['w', ...unknown[]]>,
+    actual: number,
+    at: Moment,
+  ): void {
+    const [, key, length, slices, slice, cost] = item;
+    const name = { org, key, length, slices };
+    if (actual > cost) windows.take(name, at.us, actual - cost);
+    else if (actual < cost) windows.give(name, slice, cost - actual);
+  }
+
+  function charge(org: string, key: string, charged: bigint, held: bigint): ChargedBudget {
+    const before = rows.budget(org, key);
+    const rest = before.held - held;
+    const after = { spent: before.spent + charged, held: rest < 0n ? 0n : rest };
+    rows.setBudget(org, key, after);
+    return { key, charged, ...after };
+  }
+
+  return (org, order: SettleOrder, at): Settlement => {
+    const hold = rows.hold(org, order.id);
+    if (hold?.settled) return { outcome: 'repeated', budgets: [] };
+    if (hold === undefined && order.orphan !== 'charge') return { outcome: 'unknown', budgets: [] };
+    const charges = new Map((order.charges ?? []).map(({ key, amount }) => [key, amount]));
+    const costs = new Map((order.costs ?? []).map(({ key, cost }) => [key, cost]));
+    const held = new Map<string, bigint>();
+    for (const item of hold?.items ?? []) {
+      switch (item[0]) {
+        case 'b': {
+          const amount = BigInt(item[2]);
+          held.set(item[1], amount);
+          if (!charges.has(item[1])) charges.set(item[1], order.unnamed === 'as_held' ? amount : 0n);
+          break;
+        }
+        case 'w':
+          adjust(org, item, costs.get(item[1]) ?? (order.unnamed === 'refunded' ? 0 : item[5]), at);
+          break;
+        case 's':
+          rows.freeSlot(org, item[1], order.id);
+      }
+    }
+    const budgets = [...charges].map(([key, amount]) => charge(org, key, amount, held.get(key) ?? 0n));
+    rows.settleHold(org, order.id, at.forgetAt);
+    if (order.entry !== undefined) journal.append(org, order.entry, at);
+    return { outcome: hold === undefined ? 'orphan' : 'settled', budgets };
+  };
+}

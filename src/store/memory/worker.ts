@@ -1,0 +1,113 @@
+// The state's worker: rows of its own file and the windows beside them. What waits goes into one transaction, and
+// each caller is answered after COMMIT. A file apart from the documents': an admission does not stand behind a
+// batch of log entries.
+import { DatabaseSync } from 'node:sqlite';
+import type { ArgsOf } from '../shared/scripts.ts';
+import type { Envelope, Reply, WorkerSetup } from '../sqlite/protocol.ts';
+import { failureOf, type RunGroup, serve } from '../sqlite/worker-loop.ts';
+import { admitBody } from './admit.ts';
+import type { Body, DurableName, StateCall } from './call.ts';
+import { correctBudgetBody, readBudgetBody, renewBody, sweepBody } from './holds.ts';
+import { journalBodies } from './journal.ts';
+import type { Moment } from './moment.ts';
+import { stateRows } from './rows.ts';
+import { createStateTables, forgetter } from './schema.ts';
+import { settleBody } from './settle.ts';
+import { valueBodies } from './value.ts';
+import { createWindows } from './windows.ts';
+
+/** Calls of one transaction. */
+const GROUP = 256;
+/** Between two turns of forgetting, in milliseconds of the store's clock. */
+const FORGET_EVERY_MS = 100;
+const TIDY_EVERY_MS = 10_000;
+
+serve<StateCall>(GROUP, openState);
+
+function openState(setup: WorkerSetup): RunGroup<StateCall> {
+  const database = new DatabaseSync(setup.path, { timeout: 0 });
+  // Exclusive: a second process is refused, and the index of the log stays in memory. NORMAL outlives kill -9.
+  database.exec(`PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
+    PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -32768;
+    PRAGMA temp_store = MEMORY;`);
+  createStateTables(database);
+
+  const begin = database.prepare('BEGIN IMMEDIATE');
+  const commit = database.prepare('COMMIT');
+  const savepoint = database.prepare('SAVEPOINT part');
+  const release = database.prepare('RELEASE part');
+  const forget = forgetter(database);
+  const windows = createWindows();
+  const rows = stateRows(database);
+  const journal = journalBodies(database);
+  const values = valueBodies(database);
+  const bodies: { readonly [N in DurableName]: Body<N> } = {
+    admit: admitBody(rows, windows, journal.rows),
+    settle: settleBody(rows, windows, journal.rows),
+    renew: renewBody(rows),
+    sweep: sweepBody(rows),
+    readBudget: readBudgetBody(rows),
+    correctBudget: correctBudgetBody(rows),
+    appendJournal: journal.append,
+    claimJournal: journal.claim,
+    acknowledgeJournal: journal.acknowledge,
+    readJournal: journal.read,
+    readValue: values.read,
+    writeValue: values.write,
+  };
+  let forgotten = 0;
+  let tidied = 0;
+
+  /** One call; one that fails leaves nothing behind. */
+  function perform([id, , call]: Envelope<StateCall>): Reply {
+    if (call.kind !== 'run') return [id, null];
+    const mark = windows.mark();
+    savepoint.run();
+    try {
+      const body = bodies[call.name] as (org: string, args: ArgsOf<DurableName>, at: Moment) => unknown;
+      const result = body(call.org, call.args, call.at);
+      release.run();
+      return [id, result];
+    } catch (error) {
+      windows.undo(mark);
+      // SQLite gave up the whole transaction (disk full, I/O error): nothing to go back to.
+      if (!database.isTransaction) throw error;
+      database.exec('ROLLBACK TO part; RELEASE part');
+      return [id, undefined, failureOf(error)];
+    }
+  }
+
+  function tidy(group: readonly Envelope<StateCall>[]): void {
+    const call = group.findLast(([, , { kind }]) => kind === 'run')?.[2];
+    if (call?.kind !== 'run') return;
+    const { ms, us } = call.at;
+    if (Math.abs(ms - forgotten) >= FORGET_EVERY_MS) {
+      forgotten = ms;
+      forget(ms);
+    }
+    if (Math.abs(ms - tidied) >= TIDY_EVERY_MS) {
+      tidied = ms;
+      windows.tidy(us);
+    }
+  }
+
+  return (group) => {
+    let replies: Reply[];
+    try {
+      begin.run();
+      replies = group.map(perform);
+      tidy(group);
+      commit.run();
+      windows.keep();
+    } catch (error) {
+      if (database.isTransaction) database.exec('ROLLBACK');
+      windows.undo(0);
+      replies = group.map(([id]) => [id, undefined, failureOf(error)]);
+    }
+    if (group.some(([, , { kind }]) => kind === 'close')) {
+      database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+      database.close();
+    }
+    return replies;
+  };
+}

@@ -1,0 +1,71 @@
+// The journal: entries wait here until somebody has carried them on and says so. At least once, in order.
+import { invalidField } from '../../lib/errors.ts';
+import { BOUNDS, checkBatch, checkId, checkLength, checkSpan, checkWhole } from './bounds.ts';
+
+export interface JournalEntry {
+  readonly id: string;
+  /** JSON text, or whatever the reader understands. */
+  readonly data: string;
+}
+
+/** All of the entries or, when they would not fit, none. */
+export interface AppendRequest {
+  readonly entries: readonly JournalEntry[];
+  readonly maxLength: number;
+}
+
+export interface Appended {
+  /** False: the journal is full. */
+  readonly accepted: boolean;
+  /** Entries whose id was appended before, while that is remembered, are skipped. */
+  readonly repeated: number;
+  /** Entries in the journal now. */
+  readonly size: number;
+}
+
+/** Takes the oldest entries that nobody has: first those whose lease ran out, then new ones. */
+export interface ClaimRequest {
+  readonly consumer: string;
+  readonly leaseMs: number;
+  readonly max: number;
+}
+
+export interface ClaimedEntry extends JournalEntry {
+  /** Names it in an acknowledgement. */
+  readonly seq: string;
+}
+
+export interface AcknowledgeRequest {
+  readonly consumer: string;
+  readonly seqs: readonly string[];
+}
+
+export interface JournalState {
+  /** Entries that are not acknowledged. */
+  readonly size: number;
+  /** Of them, claimed: a lease that ran out counts until it is claimed again. */
+  readonly claimed: number;
+  /** Age of the oldest, in ms; 0 when empty. */
+  readonly lagMs: number;
+}
+
+export function checkAppend(request: AppendRequest): void {
+  checkWhole('maxLength', request.maxLength, 0, BOUNDS.count);
+  for (const { id, data } of checkBatch('entries', request.entries)) {
+    checkId('entries.id', id);
+    checkLength('entries.data', data, BOUNDS.entry);
+  }
+}
+
+export function checkClaim(request: ClaimRequest): void {
+  checkId('consumer', request.consumer);
+  checkSpan('leaseMs', request.leaseMs);
+  checkWhole('max', request.max, 1, BOUNDS.batch);
+}
+
+export function checkAcknowledge(request: AcknowledgeRequest): void {
+  checkId('consumer', request.consumer);
+  for (const seq of checkBatch('seqs', request.seqs)) {
+    if (!/^\d{1,15}$/.test(seq)) throw invalidField('seqs', 'must be as they were claimed', 'type');
+  }
+}

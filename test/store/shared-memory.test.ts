@@ -1,0 +1,54 @@
+// The embedded adapter of shared state: the contract, and what is its own.
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { GatewayError } from '../../src/lib/errors.ts';
+import { openMemoryState } from '../../src/store/memory/open.ts';
+import { sharedStateContract } from './shared-state.contract.ts';
+import { openEmbedded, START_MS } from './shared-stores.ts';
+
+const shared = await openEmbedded();
+test.after.always(() => shared.close());
+
+sharedStateContract(test, async () => [shared]);
+
+test('budgets, holds, journal and values are there after a restart; a second process is refused', async (t) => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'sluice-state-'));
+  const first = await openMemoryState({ dataDir });
+  const limits = [{ kind: 'budget', key: 'b', cap: 10n ** 20n, amount: 10n ** 19n } as const];
+  await first.admit('o', { limits, hold: { id: 'a', owner: 'me', leaseMs: 60_000, note: 'n' } });
+  await first.appendJournal('o', { entries: [{ id: 'e', data: 'd' }], maxLength: 10 });
+  await first.writeValue('o', { key: 'v', version: 0, value: 'x' });
+  t.is(statSync(join(dataDir, 'state.db')).mode & 0o777, 0o600);
+  const refused = await t.throwsAsync(openMemoryState({ dataDir }), { instanceOf: GatewayError });
+  t.is(refused?.reason, 'store_unavailable');
+  t.true(refused?.message.includes(dataDir) && refused.message.includes('in use'));
+  await first.close();
+  await t.throwsAsync(first.readValue('o', { key: 'v' }), { instanceOf: GatewayError });
+  await t.throwsAsync(first.acquireLease('o', { key: 'l', owner: 'x', leaseMs: 1 }));
+
+  const second = await openMemoryState({ dataDir });
+  t.deepEqual(await second.readBudget('o', { key: 'b' }), { spent: 0n, held: 10n ** 19n });
+  t.is((await second.settle('o', { id: 'a' })).outcome, 'settled');
+  t.like(await second.readJournal('o'), { size: 1, claimed: 0 });
+  t.deepEqual(await second.readValue('o', { key: 'v' }), { version: 1, value: 'x' });
+  await second.close();
+  rmSync(dataDir, { recursive: true });
+});
+
+test('what is settled is forgotten after its time, and not before', async (t) => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'sluice-state-'));
+  const clock = { ms: START_MS };
+  const state = await openMemoryState({ dataDir, rememberMs: 1000, clock: () => clock.ms });
+  const request = { limits: [], hold: { id: 'a', owner: 'me', leaseMs: 10 } };
+  await state.admit('o', request);
+  await state.settle('o', { id: 'a' });
+  clock.ms += 900;
+  t.is((await state.admit('o', request)).outcome, 'settled');
+  clock.ms += 200;
+  await state.readBudget('o', { key: 'x' });
+  t.is((await state.admit('o', request)).outcome, 'admitted');
+  await state.close();
+  rmSync(dataDir, { recursive: true });
+});
