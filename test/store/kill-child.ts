@@ -1,5 +1,7 @@
-// Writes to the store of a directory until it is killed, and says on stdout what was acknowledged.
+// Writes to a store until it is killed, and says on stdout what was acknowledged. The store is a directory's or,
+// where an address of MongoDB and the database's name are given as `address#name`, a server's.
 import { insertOperation, updateOperation } from '../../src/store/documents.ts';
+import { openMongoStore } from '../../src/store/mongo/open.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { heads, widgets } from './documents.contract.ts';
 import { logEntry } from './log-entries.ts';
@@ -7,15 +9,27 @@ import { logEntry } from './log-entries.ts';
 /** Of each log batch. */
 const BATCH = 20;
 
-const [dataDir = '', round = '', mode = 'write'] = process.argv.slice(2);
+const [place = '', round = '', mode = 'write'] = process.argv.slice(2);
 const scope = { organisationId: `round-${round}`, workspaceId: undefined };
 
 function acknowledge(what: string): void {
   process.stdout.write(`${what}\n`);
 }
 
+function open(): ReturnType<typeof openSqliteStore> {
+  const collections = [widgets, heads];
+  if (!place.startsWith('mongodb:')) return openSqliteStore({ dataDir: place, collections });
+  const [uri = '', database = ''] = place.split('#');
+  return openMongoStore({ uri, database, collections, deadlineMs: 20_000 });
+}
+
+/** Kept: the lock of a directory goes with its store when that is collected as garbage. */
+let opened: Awaited<ReturnType<typeof open>> | undefined;
+process.once('beforeExit', () => opened?.close());
+
 async function write(): Promise<void> {
-  const { documents, requestLog } = await openSqliteStore({ dataDir, collections: [widgets, heads] });
+  opened = await open();
+  const { documents, requestLog } = opened;
   await documents.insert(scope, heads, { id: 'head', createdAt: 1, body: { count: 0 } });
   acknowledge('head');
 
@@ -58,11 +72,17 @@ async function write(): Promise<void> {
 
 /** Only tries to open, as a second process would. */
 async function intrude(): Promise<void> {
-  const outcome = await openSqliteStore({ dataDir, collections: [widgets, heads] }).then(
+  const outcome = await open().then(
     () => 'opened',
     (error: Error) => `refused: ${error.message}`,
   );
   process.stdout.write(`${outcome}\n`, () => process.exit(0));
 }
 
-await (mode === 'intrude' ? intrude() : write());
+try {
+  await (mode === 'intrude' ? intrude() : write());
+} catch (error) {
+  // Its server was killed, as a test may.
+  if (place.startsWith('mongodb:')) process.exit(1);
+  throw error;
+}

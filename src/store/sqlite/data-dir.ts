@@ -39,13 +39,18 @@ export function lockDataDir(dataDir: string): DataDirLock {
       { cause },
     );
   }
+  held.add(database);
   return {
     databasePath,
     release: () => {
+      held.delete(database);
       if (database.isOpen) database.close();
     },
   };
 }
+
+/** A connection that nobody refers to is collected, and its lock with it: a held one is referred to here. */
+const held = new Set<DatabaseSync>();
 
 /** Makes the file or sets its mode. An existing one is not opened: closing it would drop the process's locks. */
 function makePrivate(path: string): void {

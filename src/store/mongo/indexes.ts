@@ -1,0 +1,72 @@
+// Brings a database to the declarations: values of new fields, then the indexes that are missing.
+import type mongoose from 'mongoose';
+import { fail } from '../../lib/errors.ts';
+import type { Collection } from '../collection.ts';
+import { fillColumns } from './backfill.ts';
+import { modelOf } from './document-schema.ts';
+import { logModel } from './request-log-schema.ts';
+
+/**
+ * Idempotent, and safe while other instances run: it only adds. An index that is no longer declared stays, because
+ * an instance of the version before may still need it; `dropStaleIndexes` is for the time after.
+ */
+export async function buildIndexes(
+  connection: mongoose.Connection,
+  collections: readonly Collection<object>[],
+): Promise<void> {
+  for (const collection of collections) {
+    const model = modelOf(connection, collection);
+    // First the values: a unique index over values that are not there yet would take in anything.
+    await fillColumns(connection, collection);
+    await build(model);
+  }
+  await build(logModel(connection));
+}
+
+/** Drops indexes that no declaration names, and answers their names. For when no older version runs any more. */
+export async function dropStaleIndexes(
+  connection: mongoose.Connection,
+  collections: readonly Collection<object>[],
+): Promise<string[]> {
+  const dropped: string[] = [];
+  for (const collection of collections) {
+    const model = modelOf(connection, collection);
+    const declared = new Set(model.schema.indexes().map(([, options]) => options.name));
+    for (const name of await present(model)) {
+      if (name === '_id_' || declared.has(name)) continue;
+      await model.collection.dropIndex(name);
+      dropped.push(`${collection.name}.${name}`);
+    }
+  }
+  return dropped;
+}
+
+/** Only what is missing is asked for: a start in front of a complete database changes nothing. */
+async function build<Row>(model: mongoose.Model<Row>): Promise<void> {
+  const there = new Set(await present(model));
+  const missing = model.schema
+    .indexes()
+    .map(([keys, options]) => ({ key: keys as Record<string, 1>, ...options }))
+    .filter(({ name }) => !there.has(String(name)));
+  if (missing.length === 0) return;
+  try {
+    await model.collection.createIndexes(missing as mongoose.mongo.IndexDescription[]);
+  } catch (cause) {
+    const names = missing.map(({ name }) => name).join(', ');
+    throw fail('store_unavailable', `the indexes of ${model.collection.name} cannot be built: ${names}`, {
+      cause,
+    });
+  }
+}
+
+const NO_SUCH_COLLECTION = 26;
+
+async function present<Row>(model: mongoose.Model<Row>): Promise<string[]> {
+  try {
+    const indexes = await model.collection.listIndexes().toArray();
+    return indexes.map(({ name }) => String(name));
+  } catch (error) {
+    if ((error as { code?: unknown }).code === NO_SUCH_COLLECTION) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,195 @@
+// Every query of the MongoDB adapter is a scan of one of its indexes, as the server's own plan says.
+import test, { type ExecutionContext } from 'ava';
+import type mongoose from 'mongoose';
+import type { PageQuery } from '../../src/store/documents.ts';
+import { openMongoStore } from '../../src/store/mongo/open.ts';
+import {
+  type Filter,
+  matching,
+  matchingAfter,
+  sortOf,
+  tenantFilter,
+} from '../../src/store/mongo/page-filter.ts';
+import { logFilter, logSort } from '../../src/store/mongo/request-log-reads.ts';
+import { checkPageQuery, encodeCursor } from '../../src/store/page-query.ts';
+import type { LogFilter } from '../../src/store/request-log.ts';
+import { mongoServer, reportMissing, type SharedMongo } from '../support/servers.ts';
+import { widgets } from './documents.contract.ts';
+import { logEntry } from './log-entries.ts';
+import { dropDatabase, freshDatabase, withDatabase } from './mongo-database.ts';
+
+const ROWS = 120;
+const server = await mongoServer();
+if (server === undefined) reportMissing(test, 'MongoDB');
+else suite(server);
+
+/** What a plan says, however deep: its stages, its indexes, what it read. */
+interface Plan {
+  readonly stages: readonly string[];
+  readonly indexes: readonly string[];
+  readonly keys: number;
+  readonly text: string;
+}
+
+function suite(server: SharedMongo): void {
+  const database = freshDatabase();
+  const ready = seed(server.uri, database);
+  test.after.always(() => dropDatabase(server, database));
+
+  const explained = async (
+    collection: string,
+    filter: Filter,
+    find: (cursor: mongoose.mongo.FindCursor) => mongoose.mongo.FindCursor,
+  ): Promise<{ plan: Plan; real: boolean }> => {
+    const { real } = await ready;
+    const answer = await withDatabase(server.uri, database, (db) =>
+      find(db.collection(collection).find(real ? filter : unwrapped(filter))).explain('executionStats'),
+    );
+    return { plan: planOf(answer as Record<string, unknown>), real };
+  };
+
+  /** `most`: how many keys a page may read; 0: it sorts what it found, which is small. */
+  const page = async (
+    t: ExecutionContext,
+    query: Partial<PageQuery>,
+    workspace: string | null,
+    most: number,
+  ) => {
+    const checked = checkPageQuery(widgets, { pageSize: 10, ...query });
+    const all = matching(checked, 'o', workspace);
+    const { plan, real } = await explained('widgets', matchingAfter(widgets, checked, all), (cursor) =>
+      cursor.sort(sortOf(checked)).limit(11),
+    );
+    if (real || checked.after === undefined) isIndexScan(t, plan);
+    if (!real || most === 0) return;
+    t.false(plan.stages.includes('SORT'), plan.text);
+    t.true(plan.keys <= most, `${plan.keys} keys: ${plan.text}`);
+  };
+
+  for (const field of widgets.sortable) {
+    for (const order of ['asc', 'desc'] as const) {
+      test.serial(`sorted by ${field} ${order}`, async (t) => {
+        for (const status of ['active', 'all'] as const) {
+          await page(t, { sort: { field, order }, status }, null, 30);
+          const at = { value: field === 'name' ? 'n60' : 60, id: 'w60' };
+          const start = checkPageQuery(widgets, { pageSize: 10, sort: { field, order } });
+          const cursor = encodeCursor(start, at);
+          await page(t, { sort: { field, order }, status, cursor }, null, 60);
+        }
+        await page(t, { sort: { field, order } }, 'w1', field === 'createdAt' ? 30 : ROWS);
+      });
+    }
+  }
+
+  test.serial('filters use the index of their field', async (t) => {
+    for (const field of ['weight', 'shared', 'ownerMail', 'hash']) {
+      const value = field === 'hash' || field === 'ownerMail' ? 'x' : 1;
+      await page(t, { filter: [{ field, op: 'eq', value }] }, null, 30);
+    }
+    await page(t, { filter: [{ field: 'name', op: 'eq', value: 'n7' }] }, null, 0);
+    await page(t, { filter: [{ field: 'size', op: 'gt', value: 7 }] }, null, 0);
+    await page(t, { filter: [{ field: 'weight', op: 'gt', value: 7 }] }, null, 0);
+    // The test server's planner does not see these.
+    if (!(await ready).real) return;
+    await page(t, { filter: [{ field: 'name', op: 'contains', value: '9' }] }, null, 0);
+    await page(t, { filter: [{ field: 'id', op: 'in', value: ['w1', 'w2'] }] }, null, 0);
+  });
+
+  test.serial('look-ups by id, slug and global field use their unique indexes', async (t) => {
+    const lookup = async (filter: Filter, index: string, hint?: string): Promise<void> => {
+      const { plan, real } = await explained('widgets', filter, (cursor) =>
+        (hint ? cursor.hint(hint) : cursor).limit(2),
+      );
+      t.deepEqual(plan.indexes, [index], plan.text);
+      if (real) t.true(plan.keys <= 2, plan.text);
+    };
+    const active = { archived: { $eq: false } };
+    await lookup({ organisationId: 'o', id: 'w1' }, 'id');
+    await lookup(
+      { ...tenantFilter('o', 'w1'), slug: { $eq: 's1' }, ...active },
+      'one_workspace_slug',
+      'one_workspace_slug',
+    );
+    await lookup({ f_hash: { $eq: 'h1' }, ...active }, 'global_hash', 'global_hash');
+  });
+
+  test.serial('the request log is read by the index of each filter', async (t) => {
+    const log = async (filter: LogFilter, workspaceId: string | null, index?: string): Promise<void> => {
+      for (const order of ['asc', 'desc'] as const) {
+        const query = { organisationId: 'o', workspaceId, filter, order, skip: 0, take: 10 };
+        const { plan, real } = await explained('log.entries', logFilter(query), (cursor) =>
+          cursor.sort(logSort(order)).limit(10),
+        );
+        if (real || filter.from === undefined || !filter.traceIds) isIndexScan(t, plan);
+        if (!real) continue;
+        t.false(plan.stages.includes('SORT'), plan.text);
+        if (index)
+          t.true(
+            plan.indexes.every((used) => used === index),
+            plan.text,
+          );
+      }
+    };
+    await log({}, null);
+    await log({ from: 10, until: 200 }, null, 'by_organisation');
+    await log({}, 'w1', 'by_workspace');
+    await log({ statusCodes: [404, 429] }, null, 'by_status');
+    await log({ traceIds: ['t1', 't2'], from: 5 }, null, 'by_trace');
+  });
+}
+
+/** `{$eq: x}` as `x`, which says the same: the test server's planner knows only the latter as an equality. */
+function unwrapped(filter: Filter): Filter {
+  const plain = (value: unknown): unknown =>
+    typeof value === 'object' && value !== null && '$eq' in value ? value.$eq : value;
+  return Object.fromEntries(Object.entries(filter).map(([member, value]) => [member, plain(value)]));
+}
+
+function isIndexScan(t: ExecutionContext, plan: Plan): void {
+  t.true(plan.indexes.length > 0 && !plan.stages.includes('COLLSCAN'), plan.text);
+}
+
+async function seed(uri: string, database: string): Promise<{ real: boolean }> {
+  const store = await openMongoStore({ uri, database, collections: [widgets], deadlineMs: 30_000 });
+  const documents = Array.from({ length: ROWS }, (_, i) => ({
+    id: `w${i}`,
+    slug: `s${i}`,
+    workspaceId: `w${i % 3}`,
+    createdAt: i,
+    body: { name: `n${i}`, size: i, weight: i % 10, hash: `h${i}`, shared: i % 2 === 0 },
+  }));
+  const scope = { organisationId: 'o', workspaceId: undefined };
+  await store.documents.commit(
+    scope,
+    documents.map((document) => ({ kind: 'insert', collection: widgets, document })),
+  );
+  await store.requestLog.append(
+    documents.map(({ id, createdAt, workspaceId }, i) =>
+      logEntry({
+        ...{ id, createdAt, workspaceId, organisationId: 'o', traceId: `t${i % 50}` },
+        statusCode: [200, 404, 429][i % 3] as number,
+      }),
+    ),
+  );
+  await store.close();
+  const info = await withDatabase(uri, 'admin', (db) => db.command({ buildInfo: 1 }));
+  return { real: !('secantusVersion' in info) };
+}
+
+/** Collects from the winning plan; rejected plans say nothing of what runs. */
+function planOf(answer: Record<string, unknown>): Plan {
+  const stages: string[] = [];
+  const indexes: string[] = [];
+  const visit = (node: unknown): void => {
+    if (typeof node !== 'object' || node === null) return;
+    for (const [key, value] of Object.entries(node)) {
+      if (key === 'stage') stages.push(String(value));
+      else if (key === 'indexName') indexes.push(String(value));
+      else visit(value);
+    }
+  };
+  const winning = (answer.queryPlanner as Record<string, unknown>).winningPlan;
+  visit(winning);
+  const { totalKeysExamined } = answer.executionStats as { totalKeysExamined: number };
+  return { stages, indexes: [...new Set(indexes)], keys: totalKeysExamined, text: JSON.stringify(winning) };
+}
