@@ -23,6 +23,8 @@ export interface Options {
   /** Seconds of one measured run and of the run that warms it up. */
   readonly seconds: number;
   readonly warmUpSeconds: number;
+  /** Of the run that warms up a target's first measured run of a case. */
+  readonly firstWarmUpSeconds: number;
 }
 
 export const USAGE = `usage: npm run bench -- [--quick] [--profile] [--only ${CASES.join('|')}]...
@@ -58,5 +60,6 @@ export function readOptions(
     rounds: values.quick ? 2 : 5,
     seconds: values.quick ? 1 : 3,
     warmUpSeconds: 1,
+    firstWarmUpSeconds: values.quick ? 2 : 8,
   };
 }

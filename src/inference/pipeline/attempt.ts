@@ -4,7 +4,10 @@ import type { Usage } from '../../../gen/gateway/inference/v2/common_pb.ts';
 import type { Call } from '../../access/call.ts';
 import { type GatewayError, withProvider } from '../../lib/errors.ts';
 import type { Target } from '../../providers/dialect.ts';
-import type { OutcomeRecord, UsageRecord } from '../../store/request-log.ts';
+import type { AttemptRecord, OutcomeRecord, UsageRecord } from '../../store/request-log.ts';
+
+/** A record while it is filled: members that were not reported stay absent. */
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** What an attempt ended with. */
 export interface AttemptEnd {
@@ -48,7 +51,7 @@ export class Attempt {
     const record = usage && usageRecord(usage);
     trail.responseModel = responseModel ?? '';
     trail.usage = record;
-    trail.attempts.push({
+    const entry: Writable<AttemptRecord> = {
       id: randomUUID(),
       provider: this.#target.provider.id,
       host: this.#host,
@@ -57,10 +60,11 @@ export class Attempt {
       outcome,
       startedAt: this.#startedAt,
       latencyMs: round(performance.now() - this.#start),
-      ...(this.#firstTokenMs === undefined ? {} : { timeToFirstTokenMs: round(this.#firstTokenMs) }),
-      ...(record ? { usage: record } : {}),
-      ...(error ? { error: { reason: error.reason, message: error.message } } : {}),
-    });
+    };
+    if (this.#firstTokenMs !== undefined) entry.timeToFirstTokenMs = round(this.#firstTokenMs);
+    if (record) entry.usage = record;
+    if (error) entry.error = { reason: error.reason, message: error.message };
+    trail.attempts.push(entry);
   }
 
   /** Ends with what was thrown, and gives it back with the provider named. */
@@ -79,18 +83,16 @@ export class Attempt {
 
 function usageRecord(usage: Usage): UsageRecord {
   const { completionTokens, promptTokensDetails: prompt, completionTokensDetails: completion } = usage;
-  return {
+  const record: Writable<UsageRecord> = {
     promptTokens: Number(usage.promptTokens),
     totalTokens: Number(usage.totalTokens),
-    ...optional('completionTokens', completionTokens),
-    ...optional('cachedTokens', prompt?.cachedTokens),
-    ...optional('cacheCreationTokens', prompt?.cacheCreationTokens),
-    ...optional('reasoningTokens', completion?.reasoningTokens),
   };
-}
-
-function optional<K extends string>(key: K, value: bigint | undefined): { [key in K]?: number } {
-  return (value === undefined ? {} : { [key]: Number(value) }) as { [key in K]?: number };
+  if (completionTokens !== undefined) record.completionTokens = Number(completionTokens);
+  if (prompt?.cachedTokens !== undefined) record.cachedTokens = Number(prompt.cachedTokens);
+  if (prompt?.cacheCreationTokens !== undefined)
+    record.cacheCreationTokens = Number(prompt.cacheCreationTokens);
+  if (completion?.reasoningTokens !== undefined) record.reasoningTokens = Number(completion.reasoningTokens);
+  return record;
 }
 
 function round(ms: number): number {

@@ -87,7 +87,7 @@ function entryOf(
 ): RequestRecord {
   const { trail, principal } = call;
   const gone = left || error?.reason === 'client_closed';
-  return {
+  const entry: { -readonly [K in keyof RequestRecord]: RequestRecord[K] } = {
     id: call.id,
     traceId: call.traceId,
     organisationId: principal?.organisationId ?? '',
@@ -105,14 +105,13 @@ function entryOf(
     outcome: gone ? 'cancelled' : outcomeOf(call, error),
     streamed: trail.streamed,
     latencyMs: round(ms),
-    ...(trail.timeToFirstTokenMs === undefined
-      ? {}
-      : { timeToFirstTokenMs: round(trail.timeToFirstTokenMs) }),
-    ...(trail.usage ? { usage: trail.usage } : {}),
-    ...(error ? { error: { reason: error.reason, message: error.message } } : {}),
     metadata: trail.metadata,
     attempts: trail.attempts,
   };
+  if (trail.timeToFirstTokenMs !== undefined) entry.timeToFirstTokenMs = round(trail.timeToFirstTokenMs);
+  if (trail.usage) entry.usage = trail.usage;
+  if (error) entry.error = { reason: error.reason, message: error.message };
+  return entry;
 }
 
 function outcomeOf(call: Call, error: GatewayError | undefined): OutcomeRecord {
