@@ -19,12 +19,17 @@ export interface Authentication {
  * holding a gateway key. What is left of the two is the provider's credential.
  * @throws GatewayError unauthenticated.
  */
-export function authenticate(headers: GatewayHeaders, keys: KeyRing, now: number): Authentication {
+export function authenticate(
+  headers: GatewayHeaders,
+  keys: KeyRing,
+  now: number,
+  connection?: object,
+): Authentication {
   const bearer = bearerOf(headers.plain('authorization'));
   const xApiKey = bearerOf(headers.plain('x-api-key'));
   const own = headers.get('api-key');
   if (own !== undefined) {
-    const record = keys.find(own);
+    const record = keys.find(own, connection);
     // A client that sends its gateway key twice must not ship it to a provider.
     const candidates = [bearer, xApiKey].filter((value) => value !== own);
     return accept(
@@ -39,7 +44,7 @@ export function authenticate(headers: GatewayHeaders, keys: KeyRing, now: number
     [xApiKey, bearer],
   ] as const) {
     if (candidate === undefined) continue;
-    const record = keys.find(candidate);
+    const record = keys.find(candidate, connection);
     if (record) return accept(record, candidate, isForeign(other, keys) ? other : undefined, now);
   }
   throw unauthenticated(

@@ -17,6 +17,8 @@ export interface CallSource {
   readonly path: string;
   /** The peer's address. */
   readonly remote: string;
+  /** The connection that it came over, where there is one: an identity and nothing else. */
+  readonly connection?: object;
 }
 
 /** What the stages note for the request's log entry. */

@@ -22,6 +22,7 @@ export class KeyRing {
   /** Also of keys that are gone. */
   readonly #versions = new Map<string, number>();
   readonly #hints = new Set<string>();
+  readonly #presented = new WeakMap<object, { readonly key: string; readonly hash: string }>();
 
   constructor(hasher: KeyHasher) {
     this.#hasher = hasher;
@@ -53,12 +54,26 @@ export class KeyRing {
     return this.#byHash.size;
   }
 
-  /** The key's record, expired ones included; undefined when it is no key of this gateway. */
-  find(key: string): KeyRecord | undefined {
+  /**
+   * The key's record, expired ones included; undefined when it is no key of this gateway.
+   * @param connection what the key came over: a client sends the same key with every
+   * request, and its hash is made once a connection. Only the client's own text is kept, and
+   * no longer than its connection; whether the key still counts is looked up every time.
+   */
+  find(key: string, connection?: object): KeyRecord | undefined {
     // Most texts that are asked about are providers' keys: they need no hash to be told apart.
     if (!this.#hints.has(keyHint(key))) return undefined;
-    const hash = this.#hasher.hash(key);
+    const hash = this.#hashOf(key, connection);
     const record = this.#byHash.get(hash);
     return record !== undefined && sameHash(record.hash, hash) ? record : undefined;
+  }
+
+  #hashOf(key: string, connection: object | undefined): string {
+    if (connection === undefined) return this.#hasher.hash(key);
+    const known = this.#presented.get(connection);
+    if (known?.key === key) return known.hash;
+    const hash = this.#hasher.hash(key);
+    this.#presented.set(connection, { key, hash });
+    return hash;
   }
 }

@@ -206,6 +206,7 @@ function callOf({ names }: RestFacts, method: DescMethod, req: IncomingMessage, 
     httpMethod: req.method ?? '',
     path,
     remote: req.socket.remoteAddress ?? '',
+    connection: req.socket,
   });
 }
 

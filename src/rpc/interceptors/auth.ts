@@ -9,7 +9,12 @@ export function authInterceptor(keys: KeyRing): Interceptor {
     const { open } = annotationsOf(method).access;
     return (next) => (input, call) => {
       if (open) return next(input, call);
-      const { principal, key, providerCredential } = authenticate(call.headers, keys, call.arrivedAt);
+      const { principal, key, providerCredential } = authenticate(
+        call.headers,
+        keys,
+        call.arrivedAt,
+        call.source.connection,
+      );
       call.principal = principal;
       call.presentedKey = key;
       call.providerCredential = providerCredential;

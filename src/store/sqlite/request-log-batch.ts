@@ -15,15 +15,15 @@ type ErrorTuple = [reason: string, message: string];
 
 type AttemptTuple = [
   id: string,
-  provider: string,
+  provider: string | null,
   host: string,
-  model: string,
+  model: string | null,
   statusCode: number,
-  outcome: OutcomeRecord,
+  outcome: OutcomeRecord | null,
   startedAt: number,
   latencyMs: number,
   timeToFirstTokenMs: number | null,
-  usage: UsageTuple | null,
+  usage: UsageTuple | null | 0,
   error: ErrorTuple | null,
 ];
 
@@ -102,7 +102,7 @@ export function decodeEntry(text: string): RequestRecord {
     ...optional('usage', t[18] && usageRecord(t[18])),
     ...optional('error', t[19] && { reason: t[19][0], message: t[19][1] }),
     metadata: t[20],
-    attempts: t[21].map(attemptRecord),
+    attempts: t[21].map((attempt) => attemptRecord(attempt, t)),
   };
 }
 
@@ -129,38 +129,41 @@ function entryTuple(entry: RequestRecord): EntryTuple {
     entry.usage ? usageTuple(entry.usage) : null,
     entry.error ? [entry.error.reason, entry.error.message] : null,
     entry.metadata,
-    entry.attempts.map(attemptTuple),
+    entry.attempts.map((attempt) => attemptTuple(attempt, entry)),
   ];
 }
 
-function attemptTuple(attempt: AttemptRecord): AttemptTuple {
+/** What an attempt shares with its request, as nearly all do, is written once: null stands for "as above". */
+function attemptTuple(attempt: AttemptRecord, entry: RequestRecord): AttemptTuple {
+  const { provider, model, outcome, usage } = attempt;
   return [
     attempt.id,
-    attempt.provider,
+    provider === entry.provider ? null : provider,
     attempt.host,
-    attempt.model,
+    model === entry.model ? null : model,
     attempt.statusCode,
-    attempt.outcome,
+    outcome === entry.outcome ? null : outcome,
     attempt.startedAt,
     attempt.latencyMs,
     attempt.timeToFirstTokenMs ?? null,
-    attempt.usage ? usageTuple(attempt.usage) : null,
+    usage === undefined ? 0 : usage === entry.usage ? null : usageTuple(usage),
     attempt.error ? [attempt.error.reason, attempt.error.message] : null,
   ];
 }
 
-function attemptRecord(t: AttemptTuple): AttemptRecord {
+function attemptRecord(t: AttemptTuple, entry: EntryTuple): AttemptRecord {
+  const usage = t[9] === null ? entry[18] : t[9];
   return {
     id: t[0],
-    provider: t[1],
+    provider: t[1] ?? entry[11],
     host: t[2],
-    model: t[3],
+    model: t[3] ?? entry[12],
     statusCode: t[4],
-    outcome: t[5],
+    outcome: t[5] ?? entry[14],
     startedAt: t[6],
     latencyMs: t[7],
     ...optional('timeToFirstTokenMs', t[8]),
-    ...optional('usage', t[9] && usageRecord(t[9])),
+    ...optional('usage', usage ? usageRecord(usage) : undefined),
     ...optional('error', t[10] && { reason: t[10][0], message: t[10][1] }),
   };
 }
