@@ -9,12 +9,6 @@ export interface Registration {
   readonly implementation: Implementation;
 }
 
-/** A method behind its interceptors. */
-export interface ComposedMethod {
-  readonly method: DescMethod;
-  readonly handler: Handler;
-}
-
 /** All methods, by descriptor. */
 export class Methods {
   readonly services: readonly DescService[];
@@ -39,9 +33,5 @@ export class Methods {
     const handler = this.#composed.get(method);
     if (handler === undefined) throw new Error(`${method.parent.typeName}/${method.name} is not served here`);
     return handler;
-  }
-
-  *all(): Iterable<ComposedMethod> {
-    for (const [method, handler] of this.#composed) yield { method, handler };
   }
 }
