@@ -36,7 +36,7 @@ export interface Document<B extends object = JsonObject> {
   /** Unix milliseconds. */
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** The collection's schemaVersion at the last write. */
+  /** Of the body's shape: on reads the collection's, also for a document that was written at an older one. */
   readonly schemaVersion: number;
   readonly body: B;
 }
@@ -129,7 +129,8 @@ export interface DocumentPage<B extends object = JsonObject> {
  * Where documents live. Every promise settles within the store's deadline. Errors are GatewayErrors:
  * `validation_failed` for what the caller got wrong, naming the field; `conflict` for a unique value that is
  * taken, its violations naming the fields; `version_conflict`; `not_found`; `store_unavailable` for trouble
- * of the store (a write may then have been made or not).
+ * of the store (a write may then have been made or not), and for a document of a newer schema version than the
+ * collection's (see `isNewerSchema` in upgrades.ts), which this program does not understand.
  */
 export interface DocumentStore {
   insert<B extends object>(

@@ -24,6 +24,7 @@ import type { Lease, LeaseRelease, LeaseRequest } from './shared/lease.ts';
 import type { Notice, NoticeListener } from './shared/notices.ts';
 import type { ReleaseRequest, Settlement, SettleRequest } from './shared/settle.ts';
 import type { Value, ValueRequest, ValueWrite, ValueWritten } from './shared/value.ts';
+import type { NearVectors, VectorAdd, VectorAdded, VectorNear, VectorRemoval } from './shared/vectors.ts';
 
 export type * from './shared/admit.ts';
 export type * from './shared/cache.ts';
@@ -34,6 +35,7 @@ export type * from './shared/lease.ts';
 export type * from './shared/notices.ts';
 export type * from './shared/settle.ts';
 export type * from './shared/value.ts';
+export type * from './shared/vectors.ts';
 
 export interface CallOptions {
   /** Milliseconds; the store's own by default, and never more than it. */
@@ -100,6 +102,11 @@ export interface SharedState {
   readCache(organisationId: string, request: CacheRead, options?: CallOptions): Promise<CacheHit | undefined>;
   writeCache(organisationId: string, request: CacheWrite, options?: CallOptions): Promise<CacheWritten>;
   removeCache(organisationId: string, request: CacheRemoval, options?: CallOptions): Promise<boolean>;
+
+  /** Vectors of cached answers; a store that cannot compare them says `supported: false` and keeps none. */
+  addVector(organisationId: string, request: VectorAdd, options?: CallOptions): Promise<VectorAdded>;
+  nearVectors(organisationId: string, request: VectorNear, options?: CallOptions): Promise<NearVectors>;
+  removeVector(organisationId: string, request: VectorRemoval, options?: CallOptions): Promise<boolean>;
 
   /** Tells every subscriber of every instance. Resolves when the store has it, not when they have. */
   publish(notice: Notice, options?: CallOptions): Promise<void>;

@@ -170,8 +170,8 @@ function suite(server: SharedMongo): void {
     t.deepEqual(
       found.documents.map((document) => [document.id, document.schemaVersion, document.version]),
       [
-        ['2', 1, 1],
-        ['1', 1, 1],
+        ['2', 2, 1],
+        ['1', 2, 1],
       ],
     );
     const taken = second.documents.insert(scope, after, {

@@ -2,7 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { Redis } from 'ioredis';
+import { openRedisTransfer } from '../../src/store/redis/transfer.ts';
 import type { SharedState } from '../../src/store/shared-state.ts';
+import { type StateRow, stateRowText } from '../../src/store/state-transfer.ts';
 import { type ServerKind, type ServerProcess, startServer } from '../support/servers/process.ts';
 import { redisKind } from '../support/servers/redis.ts';
 import { reportMissing } from '../support/servers.ts';
@@ -45,6 +47,26 @@ if (kind === undefined) {
   });
 
   sharedStateContract(test, async () => clients);
+
+  test('rows are carried to every node and read back', async (t) => {
+    const transfer = await openRedisTransfer({ url });
+    const rows = Array.from({ length: 40 }, (_, i): StateRow[] => {
+      const org = freshOrg();
+      return [
+        { kind: 'budget', org, key: `b${i}`, spent: '12345678901234567890', held: String(i) },
+        { kind: 'hold', org, id: 'h', owner: 'o', expiresAt: 1, note: 'n', items: [['b', `b${i}`, '1']] },
+        { kind: 'journal', org, seq: 1, id: 'e', madeAt: 2, data: 'd' },
+        { kind: 'journal_head', org, tail: 1, claimedTo: 0 },
+      ];
+    }).flat();
+    t.true((await transfer.write(rows)).every((outcome) => outcome === 'written'));
+    const found: string[] = [];
+    for await (const batch of transfer.rows(new Set(rows.map(({ org }) => org)))) {
+      found.push(...batch.map(stateRowText));
+    }
+    t.deepEqual(found.sort(), rows.map(stateRowText).sort());
+    transfer.close();
+  });
 
   test('organisations are spread over the nodes', async (t) => {
     for (let i = 0; i < 40; i++) {

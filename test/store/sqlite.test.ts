@@ -106,8 +106,8 @@ test('a declaration that grew finds old documents by its new fields', async (t) 
   t.deepEqual(
     found.documents.map((document) => [document.id, document.schemaVersion]),
     [
-      ['2', 1],
-      ['1', 1],
+      ['2', 2],
+      ['1', 2],
     ],
   );
   await t.throwsAsync(

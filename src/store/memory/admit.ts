@@ -1,10 +1,11 @@
 // admit in TypeScript: looks at every limit without writing, then takes all of them or none.
 import { type Admission, type Limit, type LimitState, longestWait, sliceLength } from '../shared/admit.ts';
 import { SLICES } from '../shared/bounds.ts';
+import type { TakenItem } from '../state-transfer.ts';
 import type { Body } from './call.ts';
 import type { JournalRows } from './journal.ts';
 import type { Moment } from './moment.ts';
-import type { Item, StateRows } from './rows.ts';
+import type { StateRows } from './rows.ts';
 import type { WindowName, Windows } from './windows.ts';
 
 export function admitBody(rows: StateRows, windows: Windows, journal: JournalRows): Body<'admit'> {
@@ -38,7 +39,7 @@ export function admitBody(rows: StateRows, windows: Windows, journal: JournalRow
     }
   }
 
-  function take(org: string, limit: Limit, at: Moment, id: string, expiresAt: number): Item {
+  function take(org: string, limit: Limit, at: Moment, id: string, expiresAt: number): TakenItem {
     switch (limit.kind) {
       case 'window': {
         const name = windowName(org, limit);

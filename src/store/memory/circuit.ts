@@ -1,6 +1,9 @@
 // Circuits in memory.
-import { CIRCUIT_SLICES, type Circuit, type CircuitRules } from '../shared/circuit.ts';
+import { CIRCUIT_SLICES, type Circuit, type CircuitRules, opens } from '../shared/circuit.ts';
 import type { Body } from './call.ts';
+
+/** Circuits kept at the most. */
+const MOST_CIRCUITS = 50_000;
 
 interface Counts {
   failures: number;
@@ -29,6 +32,8 @@ export function circuitBodies(): {
     const name = nameOf(org, key);
     const found = circuits.get(name) ?? fresh();
     circuits.set(name, found);
+    // Whoever asks names the circuits: those that came first go first.
+    if (circuits.size > MOST_CIRCUITS) circuits.delete(circuits.keys().next().value ?? '');
     return found;
   }
 
@@ -54,7 +59,7 @@ export function circuitBodies(): {
     kept.slices.set(slice, counts);
     if (!failed) return;
     const { failures, outcomes } = view(kept, rules, ms);
-    if (failures >= rules.failures && failures * 100 >= (rules.percent ?? 0) * outcomes) {
+    if (opens(rules, failures, outcomes)) {
       kept.openUntil = ms + rules.openMs;
     }
   }

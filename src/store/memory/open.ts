@@ -12,6 +12,7 @@ import type { Body, DURABLE, DurableName, StateCall } from './call.ts';
 import { circuitBodies } from './circuit.ts';
 import { leaseBodies } from './lease.ts';
 import { momentOf } from './moment.ts';
+import { vectorBodies } from './vectors.ts';
 
 export interface MemoryStateOptions {
   /** Holds state.db. Made when it is not there; one process at a time. */
@@ -100,6 +101,7 @@ export async function openMemoryState(options: MemoryStateOptions): Promise<Shar
 /** The scripts that need no rows; the worker has the others. */
 function memoryBodies(): ReadonlyMap<ScriptName, unknown> {
   const [leases, circuits, cache] = [leaseBodies(), circuitBodies(), cacheBodies()];
+  const vectors = vectorBodies();
   const bodies: { readonly [N in Exclude<ScriptName, (typeof DURABLE)[number]>]: Body<N> } = {
     acquireLease: leases.acquire,
     renewLease: leases.renew,
@@ -110,6 +112,9 @@ function memoryBodies(): ReadonlyMap<ScriptName, unknown> {
     readCache: cache.read,
     writeCache: cache.write,
     removeCache: cache.remove,
+    addVector: vectors.add,
+    nearVectors: vectors.near,
+    removeVector: vectors.remove,
   };
   return new Map(Object.entries(bodies) as [ScriptName, unknown][]);
 }

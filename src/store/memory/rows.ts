@@ -1,18 +1,13 @@
 // The rows that several scripts read and write: budgets, holds, slots.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-
-/** What an admission took: a window's cost in a slice, a budget's amount, a slot. */
-export type Item =
-  | readonly ['w', key: string, length: number, slices: number, slice: number, cost: number]
-  | readonly ['b', key: string, amount: string]
-  | readonly ['s', key: string];
+import type { TakenItem } from '../state-transfer.ts';
 
 export interface HoldRow {
   readonly owner: string;
   readonly expiresAt: number;
   readonly settled: boolean;
   readonly note: string;
-  readonly items: readonly Item[];
+  readonly items: readonly TakenItem[];
 }
 
 export interface Budget {
@@ -90,7 +85,7 @@ export function stateRows(database: DatabaseSync): StateRows {
       if (row === undefined) return undefined;
       const [owner, expiresAt, forgetAt, note, items] = row;
       const settled = forgetAt !== null;
-      return { owner, expiresAt, settled, note, items: settled ? [] : (JSON.parse(items) as Item[]) };
+      return { owner, expiresAt, settled, note, items: settled ? [] : (JSON.parse(items) as TakenItem[]) };
     },
     addHold: (org, id, { owner, expiresAt, note, items }) => {
       putHold.run(org, id, owner, expiresAt, note, JSON.stringify(items));

@@ -1,15 +1,16 @@
 // settle in TypeScript: the hold's row becomes a mark that it was settled.
 import type { ChargedBudget, Settlement, SettleOrder } from '../shared/settle.ts';
+import type { TakenItem } from '../state-transfer.ts';
 import type { Body } from './call.ts';
 import type { JournalRows } from './journal.ts';
 import type { Moment } from './moment.ts';
-import type { Item, StateRows } from './rows.ts';
+import type { StateRows } from './rows.ts';
 import type { Windows } from './windows.ts';
 
 export function settleBody(rows: StateRows, windows: Windows, journal: JournalRows): Body<'settle'> {
   function adjust(
     org: string,
-    item: Extract<Item, readonly ['w', ...unknown[]]>,
+    item: Extract<TakenItem, readonly ['w', ...unknown[]]>,
     actual: number,
     at: Moment,
   ): void {

@@ -1,25 +1,20 @@
 // A declaration that grew: documents stored before have no value of the new field beside their body yet.
 import type mongoose from 'mongoose';
 import type { Collection, IndexedField } from '../collection.ts';
-import { type ColumnValue, indexedValues } from '../document-checks.ts';
+import type { ColumnValue } from '../document-checks.ts';
+import { storedValues } from '../upgrades.ts';
 import { columnOf } from './columns.ts';
 import { type DocumentRow, modelOf } from './document-schema.ts';
+import { recordsOf } from './schema-versions.ts';
 
-/** Which fields each collection's documents are known to have. With a dot, which no declared name has. */
-const RECORD = 'sluice.columns';
 const BATCH = 200;
-
-interface Known {
-  readonly _id: string;
-  readonly fields: readonly string[];
-}
 
 /** Writes the values of new fields. What is cut off goes on from where it was at the next start. */
 export async function fillColumns(
   connection: mongoose.Connection,
   collection: Collection<object>,
 ): Promise<void> {
-  const records = connection.collection<Known>(RECORD);
+  const records = recordsOf(connection);
   const known = new Set((await records.findOne({ _id: collection.name }))?.fields);
   const fresh = collection.fields.filter((field) => !known.has(field.name));
   if (fresh.length === 0) return;
@@ -30,6 +25,17 @@ export async function fillColumns(
     { $addToSet: { fields: { $each: names } } },
     { upsert: true },
   );
+}
+
+/**
+ * Writes the values of all fields where documents have none: also of those that a program of an older declaration has
+ * written since the fields were new.
+ */
+export async function fillMissingValues(
+  connection: mongoose.Connection,
+  collection: Collection<object>,
+): Promise<void> {
+  for (const field of collection.fields) await fillColumn(connection, collection, field);
 }
 
 async function fillColumn(
@@ -43,16 +49,16 @@ async function fillColumn(
   for (;;) {
     const filter = { [column]: { $exists: false }, ...(last ? { _id: { $gt: last } } : {}) };
     const rows = await model
-      .find(filter, { body: 1, version: 1 })
+      .find(filter, { body: 1, version: 1, schemaVersion: 1 })
       .sort({ _id: 1 })
       .limit(BATCH)
-      .lean<(Pick<DocumentRow, 'body' | 'version'> & { _id: mongoose.Types.ObjectId })[]>();
+      .lean<OldRow[]>();
     if (rows.length === 0) return;
     // Against the version: a write since then has brought its own value.
-    const writes = rows.map(({ _id, version, body }) => ({
+    const writes = rows.map(({ _id, version, schemaVersion, body }) => ({
       updateOne: {
-        filter: { _id, version: { $eq: version } },
-        update: { $set: { [column]: storedValue(collection, field, JSON.parse(body)) } },
+        filter: { _id, version: { $eq: version }, schemaVersion: { $eq: schemaVersion } },
+        update: { $set: { [column]: columnValueOf(collection, field, schemaVersion, body) } },
       },
     }));
     await model.bulkWrite(writes, { ordered: false });
@@ -60,10 +66,18 @@ async function fillColumn(
   }
 }
 
-/** Null for a body that has no such value: it was right when it was written. */
-function storedValue(collection: Collection<object>, field: IndexedField, body: object): ColumnValue {
+type OldRow = Pick<DocumentRow, 'body' | 'version' | 'schemaVersion'> & { _id: mongoose.Types.ObjectId };
+
+/** Of the body as this program understands it; null where it does not. */
+function columnValueOf(
+  collection: Collection<object>,
+  field: IndexedField,
+  schemaVersion: number,
+  body: string,
+): ColumnValue {
+  const only = { ...collection, fields: [field] };
   try {
-    return indexedValues({ ...collection, fields: [field] }, body)[0] ?? null;
+    return storedValues(only, schemaVersion, JSON.parse(body) as object)[0] ?? null;
   } catch {
     return null;
   }

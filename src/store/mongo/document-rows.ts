@@ -1,6 +1,8 @@
 // Stored rows as documents.
 import { setImmediate } from 'node:timers/promises';
+import type { Collection } from '../collection.ts';
 import type { Document } from '../documents.ts';
+import { upgraded } from '../upgrades.ts';
 import type { DocumentRow } from './document-schema.ts';
 
 /** A row with its parsed body. */
@@ -23,17 +25,20 @@ export function documentOf<B extends object>(row: DocumentRow): Document<B> {
 /** Characters parsed between two turns of the event loop: about two milliseconds' work. */
 const SLICE = 256 * 1024;
 
-/** The rows of a page. Gives way to other work in between. */
-export async function documentsOf<B extends object>(rows: readonly DocumentRow[]): Promise<Document<B>[]> {
+/** Rows in their collections' shapes. Gives way to other work in between. */
+export async function documentsOf<B extends object>(
+  collectionOf: (index: number) => Collection<object>,
+  rows: readonly DocumentRow[],
+): Promise<Document<B>[]> {
   const documents: Document<B>[] = [];
   let parsed = 0;
-  for (const row of rows) {
+  for (const [index, row] of rows.entries()) {
     parsed += row.body.length;
     if (parsed > SLICE) {
       await setImmediate();
       parsed = row.body.length;
     }
-    documents.push(documentOf<B>(row));
+    documents.push(upgraded<B>(collectionOf(index), documentOf(row)));
   }
   return documents;
 }

@@ -107,6 +107,8 @@ export function indexesOf(collection: Collection<object>): IndexDefinition[] {
   for (const field of collection.sortable) {
     add(`by_${field}`, [...tenant, columnNamed(field), 'id', 'workspaceId'], false);
   }
+  // For the poll for changes (see poll.ts), which needs nothing else of a document.
+  if (collection.noticed) add('noticed', ['updatedAt', 'organisationId', 'id', 'version'], false);
   add('by_workspace', ['organisationId', 'workspaceId', 'archived', 'createdAt', 'id'], false);
   // Lists come by time unless asked otherwise: a filter's index goes on with it, so that nothing is sorted.
   for (const { name } of collection.fields) {

@@ -13,6 +13,7 @@ import {
 } from '../documents.ts';
 import { checkPageQuery, encodeCursor } from '../page-query.ts';
 import type { TenantScope } from '../scope.ts';
+import { upgraded } from '../upgrades.ts';
 import type { Calls, Deadline } from './calls.ts';
 import { readOne, readPage, readUnique } from './document-reads.ts';
 import { documentOf, documentsOf } from './document-rows.ts';
@@ -65,7 +66,7 @@ export function mongoDocuments(
         ? make(deadline)
         : inTransaction(connection, deadline, (session) => make(deadline, session)),
     );
-    return documentsOf<object>(rows);
+    return documentsOf<object>((index) => (operations[index] as WriteOperation).collection, rows);
   }
 
   async function one<B extends object>(scope: TenantScope, operation: WriteOperation): Promise<Document<B>> {
@@ -91,7 +92,7 @@ export function mongoDocuments(
       const archived = options?.archived ?? false;
       const model = modelFor(collection);
       const row = await calls.run((deadline) => readOne(model, collection, checked, ref, archived, deadline));
-      return row === null ? undefined : documentOf<B>(row);
+      return row === null ? undefined : upgraded<B>(collection, documentOf(row));
     },
 
     page: async <B extends object>(
@@ -105,7 +106,7 @@ export function mongoDocuments(
       const { rows, total, last } = await calls.run((deadline) =>
         readPage(model, collection, checkedScope, checked, deadline),
       );
-      const documents = await documentsOf<B>(rows);
+      const documents = await documentsOf<B>(() => collection, rows);
       const lastId = documents.at(-1)?.id;
       return {
         documents,
@@ -126,7 +127,7 @@ export function mongoDocuments(
       const checked = columnValue(declared.name, declared.type, value);
       const model = modelFor(collection);
       const row = await calls.run((deadline) => readUnique(model, declared, checked, deadline));
-      return row === null ? undefined : documentOf<B>(row);
+      return row === null ? undefined : upgraded<B>(collection, documentOf(row));
     },
   };
 }

@@ -3,7 +3,7 @@ import mongoose from 'mongoose';
 import { fail, GatewayError } from '../../lib/errors.ts';
 import { fieldOfColumn } from './columns.ts';
 
-const { MongoError, MongoInvalidArgumentError, MongoServerError } = mongoose.mongo;
+const { MongoBulkWriteError, MongoError, MongoInvalidArgumentError, MongoServerError } = mongoose.mongo;
 
 export const DUPLICATE_KEY = 11_000;
 const WRITE_CONFLICT = 112;
@@ -27,6 +27,13 @@ export function failureOf(error: unknown): GatewayError {
 /** A value of a unique index is taken. */
 export function isDuplicateKey(error: unknown): error is mongoose.mongo.MongoError {
   return error instanceof MongoError && error.code === DUPLICATE_KEY;
+}
+
+/** Of several writes at once: what was refused was refused for that and nothing else. */
+export function areDuplicateKeys(error: unknown): boolean {
+  if (!(error instanceof MongoBulkWriteError)) return isDuplicateKey(error);
+  const errors = Array.isArray(error.writeErrors) ? error.writeErrors : [error.writeErrors];
+  return errors.every(({ code }) => code === DUPLICATE_KEY);
 }
 
 /** Nothing was written, and the whole may be tried again: a lost race, an election, a broken connection. */

@@ -1,14 +1,23 @@
 // Opens the MongoDB store: what kind of server it is, its indexes, the ports over it.
 import type mongoose from 'mongoose';
+import type { ChangeWatch } from '../change-feed.ts';
 import type { Collection } from '../collection.ts';
 import type { DocumentStore } from '../documents.ts';
+import type { DocumentMaintenance, LogMaintenance } from '../maintenance.ts';
 import type { RequestLogStore } from '../request-log.ts';
+import { type UpgradeReport, upgradeCollections } from '../upgrade-documents.ts';
+import { fillMissingValues } from './backfill.ts';
 import { type Calls, createCalls } from './calls.ts';
 import { connect } from './connection.ts';
 import { mongoDocuments } from './documents.ts';
 import { buildIndexes } from './indexes.ts';
+import { mongoLogMaintenance } from './log-maintenance.ts';
+import { mongoMaintenance } from './maintenance.ts';
 import { mongoRequestLog } from './request-log.ts';
+
+import { markUpgraded, refuseOlderProgram } from './schema-versions.ts';
 import { checkTopology, helloOf } from './topology.ts';
+import { mongoWatch } from './watch.ts';
 
 export interface MongoStoreOptions {
   /** With credentials as the case may be: it appears in no message. */
@@ -22,11 +31,22 @@ export interface MongoStoreOptions {
   readonly maxPoolSize?: number;
   /** Calls under way at once; 10,000 by default. Further ones are refused. */
   readonly maxPending?: number;
+  /** Told when the server refuses change streams, so that changes are polled for. */
+  readonly onPolling?: (error: unknown) => void;
 }
 
 export interface MongoStore {
   readonly documents: DocumentStore;
+  readonly maintenance: DocumentMaintenance;
+  readonly logMaintenance: LogMaintenance;
   readonly requestLog: RequestLogStore;
+  /** Tells of every write to the collections that are declared `noticed`, whoever makes it. */
+  readonly watch: ChangeWatch;
+  /**
+   * Writes the documents of older schema versions in the current one. After it programs of older versions are refused
+   * at their start: it is for when none of them runs any more.
+   */
+  upgrade(): Promise<readonly UpgradeReport[]>;
   /** Resolves when the primary answers within a second; rejects with `store_unavailable` otherwise. */
   ready(): Promise<void>;
   /** Waits for the calls under way, then disconnects. Calls after it are refused. */
@@ -40,7 +60,7 @@ const BUILD_MS = 30 * 60_000;
 
 /**
  * Connects, checks that the server can do transactions, and builds what is missing of the indexes. Rejects with
- * `store_unavailable` and a message for people when any of it fails.
+ * `store_unavailable` and a message for people when any of it fails, or when the data is of a newer program.
  */
 export async function openMongoStore(options: MongoStoreOptions): Promise<MongoStore> {
   const {
@@ -55,7 +75,7 @@ export async function openMongoStore(options: MongoStoreOptions): Promise<MongoS
   if (names.size < collections.length) throw new Error('two collections have the same name');
   await ensureIndexes(options);
   const connection = await connect({ uri, database, answerMs: deadlineMs, reachMs: deadlineMs, maxPoolSize });
-  return storeOver(connection, collections, createCalls(deadlineMs, maxPending));
+  return storeOver(connection, options, createCalls(deadlineMs, maxPending));
 }
 
 /**
@@ -76,6 +96,7 @@ export async function ensureIndexes(
   });
   try {
     checkTopology(await calls.run((deadline) => helloOf(connection, deadline.remaining())));
+    await calls.run(() => refuseOlderProgram(connection, collections));
     await calls.run(() => buildIndexes(connection, collections), BUILD_MS);
   } finally {
     await connection.close(true);
@@ -84,17 +105,31 @@ export async function ensureIndexes(
 
 function storeOver(
   connection: mongoose.Connection,
-  collections: readonly Collection<object>[],
+  { collections, onPolling }: Pick<MongoStoreOptions, 'collections' | 'onPolling'>,
   calls: Calls,
 ): MongoStore {
   let closed: Promise<void> | undefined;
+  const closing = new AbortController();
   const close = async (): Promise<void> => {
+    closing.abort();
     await calls.close();
     await connection.close(true);
   };
+  const maintenance = mongoMaintenance(connection, collections, calls);
   return {
     documents: mongoDocuments(connection, collections, calls),
+    maintenance,
+    logMaintenance: mongoLogMaintenance(connection, calls),
+    upgrade: () =>
+      upgradeCollections(maintenance, collections, async (collection) => {
+        await calls.run(() => fillMissingValues(connection, collection), BUILD_MS);
+        await calls.run(() => markUpgraded(connection, collection));
+      }),
     requestLog: mongoRequestLog(connection, calls),
+    watch: mongoWatch(connection, collections, {
+      closing: closing.signal,
+      ...(onPolling ? { onPolling } : {}),
+    }),
     ready: () =>
       calls.run(async (deadline) => {
         checkTopology(await helloOf(connection, deadline.remaining()));

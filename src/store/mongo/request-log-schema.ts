@@ -24,6 +24,7 @@ export const LOG_KEY_INDEX = 'by_organisation';
  * - All go on in the order of pages, so that nothing is sorted.
  */
 export function logModel(connection: mongoose.Connection): LogModel {
+  if (connection.modelNames().includes(COLLECTION)) return connection.model<LogRow>(COLLECTION);
   const schema = new mongoose.Schema<LogRow>(
     {
       organisationId: { type: String, required: true },
@@ -49,5 +50,5 @@ export function logModel(connection: mongoose.Connection): LogModel {
   schema.index({ organisationId: 1, workspaceId: 1, ...inOrder }, { name: 'by_workspace', unique: false });
   schema.index({ organisationId: 1, statusCode: 1, ...inOrder }, { name: 'by_status', unique: false });
   schema.index({ organisationId: 1, traceId: 1, ...inOrder }, { name: 'by_trace', unique: false });
-  return connection.model<LogRow>('log.entries', schema);
+  return connection.model<LogRow>(COLLECTION, schema);
 }

@@ -86,14 +86,22 @@ redis.call('HINCRBY', key, 'o' .. int(cur), 1)
 if failed then
   failures = failures + 1
   redis.call('HINCRBY', key, 'f' .. int(cur), 1)
-  if failures >= need and failures * 100 >= percent * outcomes then
+  local many = failures >= need
+  local share = outcomes >= tonumber(A(9)) and failures * 100 >= percent * outcomes
+  if (many and share) or (A(10) == '1' and (many or share)) then
     openUntil = nowMs + openMs
     redis.call('HSET', key, 'until_', int(openUntil))
   end
 end
 keep()
 return view()`,
-  encode: (report) => [...encodeRules(report), report.caller, report.failed ? '1' : '0'],
+  encode: (report) => [
+    ...encodeRules(report),
+    report.caller,
+    report.failed ? '1' : '0',
+    report.minimum ?? 0,
+    report.either ? '1' : '0',
+  ],
   decode: decodeCircuit,
 };
 

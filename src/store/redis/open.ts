@@ -14,6 +14,7 @@ import { redisNotices } from './notices.ts';
 import { type ScriptSet, scriptRunner } from './runner.ts';
 import { settleScript } from './settle.ts';
 import { readValue, writeValue } from './value.ts';
+import { addVector, nearVectors, removeVector } from './vectors.ts';
 
 export interface RedisStateOptions {
   /** `redis://` or `rediss://`; a comma-separated list is a cluster. Redis 7 or newer. */
@@ -87,5 +88,8 @@ function scriptSet(rememberMs: number): ScriptSet {
     readCache,
     writeCache,
     removeCache,
+    addVector,
+    nearVectors,
+    removeVector,
   };
 }

@@ -26,15 +26,18 @@ interface Loaded {
   readonly digest: string;
 }
 
+/** Runs a call within a deadline, a bounded number at once; rejects with `store_unavailable`. */
+export type Within = <T>(call: () => Promise<T>, deadlineMs?: number) => Promise<T>;
+
 export interface Runner {
   readonly run: RunScript;
   /** Any call with the same deadline, bound and failures. */
-  within<T>(call: () => Promise<T>, deadlineMs?: number): Promise<T>;
+  readonly within: Within;
 }
 
 export function scriptRunner(client: Client, scripts: ScriptSet, bounds: RunnerBounds): Runner {
   const loaded = new Map<ScriptName, Loaded>();
-  let queued = 0;
+  const within = boundedCalls(bounds);
 
   function load(name: ScriptName): Loaded {
     let found = loaded.get(name);
@@ -62,34 +65,6 @@ export function scriptRunner(client: Client, scripts: ScriptSet, bounds: RunnerB
     }
   }
 
-  function within<T>(call: () => Promise<T>, deadlineMs = bounds.deadlineMs): Promise<T> {
-    if (queued >= bounds.maxQueued) {
-      return Promise.reject(
-        fail('store_unavailable', 'the shared store has too much to do', { retryAfterMs: 1000 }),
-      );
-    }
-    queued++;
-    return new Promise<T>((resolve, reject) => {
-      const alarm = setTimeout(
-        () =>
-          reject(
-            fail('store_unavailable', 'the shared store did not answer in time; the step may have been made'),
-          ),
-        Math.min(deadlineMs, bounds.deadlineMs),
-      );
-      call()
-        .then(resolve, (cause: unknown) =>
-          reject(
-            fail('store_unavailable', 'the shared store failed; the step may have been made', { cause }),
-          ),
-        )
-        .finally(() => {
-          clearTimeout(alarm);
-          queued--;
-        });
-    });
-  }
-
   return {
     within,
     run: async <N extends ScriptName>(
@@ -103,5 +78,35 @@ export function scriptRunner(client: Client, scripts: ScriptSet, bounds: RunnerB
       const rest = [keyPrefix(organisationId), clock, ...script.encode(args)];
       return script.decode(await within(() => evaluate(name, script.bytes === true, rest), deadlineMs), args);
     },
+  };
+}
+
+export function boundedCalls(bounds: Pick<RunnerBounds, 'deadlineMs' | 'maxQueued'>): Within {
+  let queued = 0;
+  return function within<T>(call: () => Promise<T>, deadlineMs = bounds.deadlineMs): Promise<T> {
+    if (queued >= bounds.maxQueued) {
+      return Promise.reject(
+        fail('store_unavailable', 'the shared store has too much to do', { retryAfterMs: 1000 }),
+      );
+    }
+    queued++;
+    return new Promise<T>((resolve, reject) => {
+      const late = (): void =>
+        reject(
+          fail('store_unavailable', 'the shared store did not answer in time; the step may have been made'),
+        );
+      // Once more round the event loop: where it was held up, timers come first, and the reply may be there unread.
+      const alarm = setTimeout(() => setImmediate(late), Math.min(deadlineMs, bounds.deadlineMs));
+      call()
+        .then(resolve, (cause: unknown) =>
+          reject(
+            fail('store_unavailable', 'the shared store failed; the step may have been made', { cause }),
+          ),
+        )
+        .finally(() => {
+          clearTimeout(alarm);
+          queued--;
+        });
+    });
   };
 }

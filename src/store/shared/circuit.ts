@@ -9,6 +9,10 @@ export interface CircuitRules {
   readonly failures: number;
   /** And only when they are at least this share of all outcomes, in percent; 0 by default. */
   readonly percent?: number;
+  /** Outcomes in the window before the percentage counts; 0 by default. */
+  readonly minimum?: number;
+  /** Whether the number of failures or their share suffices, each by itself. */
+  readonly either?: boolean;
   readonly openMs: number;
   /** How long a probe may take before another is let through. */
   readonly probeMs: number;
@@ -41,11 +45,19 @@ export interface CircuitAnswer extends Circuit {
 
 export const CIRCUIT_SLICES = 10;
 
+/** Whether so many failures of so many outcomes open it. */
+export function opens(rules: CircuitRules, failures: number, outcomes: number): boolean {
+  const many = failures >= rules.failures;
+  const share = outcomes >= (rules.minimum ?? 0) && failures * 100 >= (rules.percent ?? 0) * outcomes;
+  return rules.either === true ? many || share : many && share;
+}
+
 export function checkCircuit(rules: CircuitRules): void {
   checkId('key', rules.key);
   checkSpan('windowMs', rules.windowMs);
   checkWhole('failures', rules.failures, 1, BOUNDS.count);
   checkWhole('percent', rules.percent ?? 0, 0, 100);
+  checkWhole('minimum', rules.minimum ?? 0, 0, BOUNDS.count);
   checkSpan('openMs', rules.openMs);
   checkSpan('probeMs', rules.probeMs);
 }

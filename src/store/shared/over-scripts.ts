@@ -10,6 +10,7 @@ import { checkLease, checkLeaseRelease } from './lease.ts';
 import type { ArgsOf, ResultOf, RunScript, ScriptName } from './scripts.ts';
 import { checkSettle } from './settle.ts';
 import { checkValue, checkValueWrite } from './value.ts';
+import { checkVectorAdd, checkVectorNear, checkVectorRemoval } from './vectors.ts';
 
 /** What differs between adapters beside the scripts. */
 export type StoreEnds = Pick<SharedState, 'publish' | 'subscribe' | 'ready' | 'close'>;
@@ -58,5 +59,8 @@ export function sharedStateOver(run: RunScript, ends: StoreEnds): SharedState {
     removeCache: method('removeCache', ({ key }) => {
       checkId('key', key);
     }),
+    addVector: method('addVector', checkVectorAdd),
+    nearVectors: method('nearVectors', checkVectorNear),
+    removeVector: method('removeVector', checkVectorRemoval),
   };
 }

@@ -23,6 +23,7 @@ import type {
 import type { Lease, LeaseRelease, LeaseRequest } from './lease.ts';
 import type { Settlement, SettleOrder } from './settle.ts';
 import type { Value, ValueRequest, ValueWrite, ValueWritten } from './value.ts';
+import type { NearVectors, VectorAdd, VectorAdded, VectorNear, VectorRemoval } from './vectors.ts';
 
 /** By name: arguments and result. */
 export interface Scripts {
@@ -47,6 +48,9 @@ export interface Scripts {
   readCache: [CacheRead, CacheHit | undefined];
   writeCache: [CacheWrite, CacheWritten];
   removeCache: [CacheRemoval, boolean];
+  addVector: [VectorAdd, VectorAdded];
+  nearVectors: [VectorNear, NearVectors];
+  removeVector: [VectorRemoval, boolean];
 }
 
 export type ScriptName = keyof Scripts;

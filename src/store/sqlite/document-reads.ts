@@ -38,6 +38,10 @@ export function documentReader(
       bySeq: prepare(`${from} WHERE seq = ?`),
     };
   });
+  const countOf = (collection: Collection<object>, call: PageCall): number => {
+    const { sql, values } = countQuery(collection, call);
+    return (cached(sql).get(...values) as unknown as [number])[0];
+  };
   const of = (c: number) => statements[c] as (typeof statements)[number];
 
   return {
@@ -69,12 +73,13 @@ export function documentReader(
 
     page: (call) => {
       const collection = collections[call.c] as Collection<object>;
-      const count = countQuery(collection, call);
       const page = pageQuery(collection, call);
-      const [total] = cached(count.sql).get(...count.values) as unknown as [number];
       const found = cached(page.sql).all(...page.values) as unknown as [seq: number, value: ColumnValue][];
       const more = found.length > call.take;
       if (more) found.pop();
+      // A last page that was not reached by a cursor tells how many there are.
+      const told = !more && call.after === undefined && (found.length > 0 || call.skip === 0);
+      const total = told ? call.skip + found.length : countOf(collection, call);
       const rows = found.map(([seq]) => of(call.c).bySeq.get(seq) as unknown as DocumentRow);
       return { rows, total, last: more ? found.at(-1)?.[1] : undefined };
     },

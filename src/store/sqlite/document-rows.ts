@@ -1,6 +1,8 @@
 // Rows of the workers as documents.
 import { setImmediate } from 'node:timers/promises';
+import type { Collection } from '../collection.ts';
 import type { Document } from '../documents.ts';
+import { upgraded } from '../upgrades.ts';
 import type { DocumentRow, UpdatedParts } from './protocol.ts';
 
 /** A row with its parsed body. */
@@ -37,8 +39,9 @@ export function afterUpdate<B extends object>(
 /** Characters parsed between two turns of the event loop: about two milliseconds' work. */
 const SLICE = 256 * 1024;
 
-/** The rows of a page. Gives way to other work in between. */
+/** The rows of a page, in the collection's shape. Gives way to other work in between. */
 export async function documentsOf<B extends object>(
+  collection: Collection<B>,
   organisationId: string,
   rows: readonly DocumentRow[],
 ): Promise<Document<B>[]> {
@@ -50,7 +53,8 @@ export async function documentsOf<B extends object>(
       await setImmediate();
       parsed = row[8].length;
     }
-    documents.push(documentOf<B>(organisationId, row, JSON.parse(row[8]) as B));
+    const document = documentOf(organisationId, row, JSON.parse(row[8]) as object);
+    documents.push(upgraded<B>(collection, document));
   }
   return documents;
 }

@@ -1,7 +1,7 @@
 // Tables and indexes of the declared collections, made at the start. A new field or index of a declaration
 // is added to the table that is there; an index that is no longer declared goes.
 import type { DatabaseSync } from 'node:sqlite';
-import type { Collection } from '../collection.ts';
+import type { Collection, IndexedField } from '../collection.ts';
 import { columnNamed, columnOf, tableOf } from './columns.ts';
 
 const SQL_TYPE = { text: 'TEXT', integer: 'INTEGER', real: 'REAL' } as const;
@@ -51,8 +51,25 @@ function addColumns(database: DatabaseSync, collection: Collection<object>): voi
       .split('.')
       .map((part) => `"${part}"`)
       .join('.')}`;
-    database.exec(`UPDATE ${table} SET ${column} = json_extract(body, '${path}')`);
+    // Bodies of an older shape get their values when they are upgraded, which follows at once.
+    database.exec(
+      `UPDATE ${table} SET ${column} = json_extract(body, '${path}') WHERE schema_version = ${collection.schemaVersion}`,
+    );
   }
+}
+
+/** The index that has the documents in a field's order. */
+export function orderIndexOf(collection: Collection<object>, field: string): string {
+  return `${tableOf(collection)}__${orderOf(collection, field)}`;
+}
+
+function orderOf(collection: Collection<object>, field: string): string {
+  return [`by_${field}`, ...searchedIn(collection, field).map(({ name }) => name)].join('_');
+}
+
+/** What lists in a field's order are searched by. */
+function searchedIn(collection: Collection<object>, field: string): readonly IndexedField[] {
+  return field === 'createdAt' ? collection.fields.filter(({ searched }) => searched) : [];
 }
 
 /** The index by which slugs are found: a unique one where there is one. */
@@ -77,7 +94,9 @@ function indexesOf(collection: Collection<object>): Map<string, string> {
   // A page's skip is walked in the index alone: all that decides is in it (tenant, status, order, workspace).
   const tenant = ['organisation_id', 'archived'];
   for (const field of collection.sortable) {
-    add(`by_${field}`, [...tenant, columnNamed(field), 'id', 'workspace_id'], false, '');
+    const searched = searchedIn(collection, field).map(columnOf);
+    const columns = [...tenant, columnNamed(field), 'id', 'workspace_id', ...searched];
+    add(orderOf(collection, field), columns, false, '');
   }
   add('by_workspace', ['organisation_id', 'workspace_id', 'archived', 'created_at', 'id'], false, '');
   // Lists come by time unless asked otherwise: a filter's index goes on with it, so that nothing is sorted.

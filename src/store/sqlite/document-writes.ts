@@ -102,12 +102,17 @@ function missed(
 }
 
 const UNIQUE_FAILED = 2067;
+
+/** Whether a statement failed because a value of a unique index is taken. */
+export function isUniqueFailure(error: unknown): error is Error {
+  return error instanceof Error && (error as { errcode?: number }).errcode === UNIQUE_FAILED;
+}
+
 const HIDDEN = new Set(['organisationId', 'organisation_id', 'workspaceId']);
 
 /** A broken unique index as a conflict that names the fields. SQLite's text lists the index's columns. */
 function conflictOf(error: unknown): FailureError | undefined {
-  if (!(error instanceof Error) || (error as { errcode?: number }).errcode !== UNIQUE_FAILED)
-    return undefined;
+  if (!isUniqueFailure(error)) return undefined;
   const fields = error.message
     .replace(/^.*: /, '')
     .split(', ')

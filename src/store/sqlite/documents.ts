@@ -20,6 +20,7 @@ import {
 } from '../documents.ts';
 import { checkPageQuery, encodeCursor } from '../page-query.ts';
 import type { TenantScope } from '../scope.ts';
+import { upgraded } from '../upgrades.ts';
 import { afterUpdate, documentOf, documentsOf } from './document-rows.ts';
 import type {
   DocumentRow,
@@ -119,7 +120,7 @@ export function sqliteDocuments(
       length: 0,
       written: (answer) => {
         const row = answer as DocumentRow;
-        return documentOf(org, row, JSON.parse(row[8]));
+        return upgraded(collection, documentOf(org, row, JSON.parse(row[8]) as object));
       },
     };
   }
@@ -162,7 +163,8 @@ export function sqliteDocuments(
       const archived = options?.archived ?? false;
       const c = placeOf(collection);
       const row = await reader.call<DocumentRow | null>({ kind: 'get', c, org, workspace, ref, archived });
-      return row === null ? undefined : documentOf<B>(org, row, JSON.parse(row[8]));
+      if (row === null) return undefined;
+      return upgraded<B>(collection, documentOf(org, row, JSON.parse(row[8]) as object));
     },
 
     page: async <B extends object>(
@@ -180,7 +182,7 @@ export function sqliteDocuments(
         org,
         workspace,
       });
-      const documents = await documentsOf<B>(org, rows);
+      const documents = await documentsOf<B>(collection, org, rows);
       const lastId = documents.at(-1)?.id;
       return {
         documents,
@@ -205,7 +207,8 @@ export function sqliteDocuments(
         value: columnValue(name, type, value),
       };
       const found = await reader.call<GlobalRow | null>(call);
-      return found === null ? undefined : documentOf<B>(found[0], found[1], JSON.parse(found[1][8]));
+      if (found === null) return undefined;
+      return upgraded<B>(collection, documentOf(found[0], found[1], JSON.parse(found[1][8]) as object));
     },
   };
 }

@@ -1,9 +1,13 @@
 // Opens the embedded store: the lock, the writer, the reader, the ports over them.
+import type { ChangeWatch } from '../change-feed.ts';
 import type { Collection } from '../collection.ts';
 import type { DocumentStore } from '../documents.ts';
+import type { DocumentMaintenance, LogMaintenance } from '../maintenance.ts';
 import type { RequestLogStore } from '../request-log.ts';
+import { type UpgradeReport, upgradeCollections } from '../upgrade-documents.ts';
 import { lockDataDir } from './data-dir.ts';
 import { sqliteDocuments } from './documents.ts';
+import { sqliteLogMaintenance, sqliteMaintenance } from './maintenance.ts';
 import type { ReaderCall, WorkerSetup, WriterCall } from './protocol.ts';
 import { sqliteRequestLog } from './request-log.ts';
 import { startWorker, type WorkerBounds, type WorkerClient } from './worker-client.ts';
@@ -16,11 +20,19 @@ export interface SqliteStoreOptions {
   readonly deadlineMs?: number;
   /** Calls that may wait for a worker; 10,000 by default, and 128 Mi characters of what they carry. */
   readonly maxQueued?: number;
+  /** Whether documents of older schema versions are written anew at once; true by default. */
+  readonly upgradeAtOpen?: boolean;
 }
 
 export interface SqliteStore {
   readonly documents: DocumentStore;
+  readonly maintenance: DocumentMaintenance;
+  readonly logMaintenance: LogMaintenance;
   readonly requestLog: RequestLogStore;
+  /** Absent: one process writes, and tells itself. */
+  readonly watch?: ChangeWatch;
+  /** Writes the documents of older schema versions in the current one, where there may be any. */
+  upgrade(): Promise<readonly UpgradeReport[]>;
   /** Resolves when both workers answer within a second; rejects with `store_unavailable` otherwise. */
   ready(): Promise<void>;
   /** Writes what was asked for, then lets go of the directory. Calls after it are refused. */
@@ -31,22 +43,32 @@ const READY_MS = 1000;
 const MAX_QUEUED_LENGTH = 128 * 1024 * 1024;
 
 /**
- * Opens (or makes) the store of a data directory. Rejects with `store_unavailable` and a message that names
- * the directory when another process has it, or when it cannot be made or opened.
+ * Opens (or makes) the store of a data directory, and upgrades its documents. Rejects with `store_unavailable`
+ * and a message for people when another process has the directory, when it cannot be made or opened, or when a
+ * newer version of the program wrote it.
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStore> {
-  const { dataDir, collections, deadlineMs = 5000, maxQueued = 10_000 } = options;
+  const { dataDir, collections, deadlineMs = 5000, maxQueued = 10_000, upgradeAtOpen = true } = options;
   const names = new Set(collections.map((collection) => collection.name));
   if (names.size < collections.length) throw new Error('two collections have the same name');
   const lock = lockDataDir(dataDir);
-  const setup: WorkerSetup = { path: lock.databasePath, collections };
+  const plain = collections.map((collection) => ({ ...collection, upgrades: {} }));
+  const setup: WorkerSetup = { path: lock.databasePath, collections: plain };
   const bounds: WorkerBounds = { deadlineMs, maxQueued, maxQueuedLength: MAX_QUEUED_LENGTH };
 
   let writer: WorkerClient<WriterCall> | undefined;
   try {
     writer = await startWorker<WriterCall>(new URL('./writer.ts', import.meta.url), setup, bounds);
     const reader = await startWorker<ReaderCall>(new URL('./reader.ts', import.meta.url), setup, bounds);
-    return storeOver(collections, writer, reader, lock.release);
+    const store = storeOver(collections, writer, reader, lock.release);
+    // One process has the file, so that nobody of an older version is in the way. A document that cannot be
+    // upgraded stays as it is, is upgraded when it is read, and is tried again at the next start.
+    if (upgradeAtOpen)
+      await store.upgrade().catch(async (error: unknown) => {
+        await store.close();
+        throw error;
+      });
+    return store;
   } catch (error) {
     await writer?.close({ kind: 'close' });
     lock.release();
@@ -67,9 +89,20 @@ function storeOver(
     await writer.close({ kind: 'close' });
     release();
   };
+  const requestLog = sqliteRequestLog(writer, reader);
+  const maintenance = sqliteMaintenance(collections, writer, reader);
   return {
     documents: sqliteDocuments(collections, writer, reader),
-    requestLog: sqliteRequestLog(writer, reader),
+    maintenance,
+    logMaintenance: sqliteLogMaintenance(reader, requestLog.append),
+    upgrade: async () => {
+      const places = await reader.call<number[]>({ kind: 'behind' });
+      const behind = places.map((place) => collections[place] as Collection<object>);
+      return upgradeCollections(maintenance, behind, (collection) =>
+        writer.call({ kind: 'upgraded', c: collections.indexOf(collection) }),
+      );
+    },
+    requestLog,
     ready: async () => {
       await Promise.all([
         writer.call({ kind: 'ping' }, 0, READY_MS),

@@ -5,6 +5,7 @@ import type { ColumnValue } from '../document-checks.ts';
 import { LIMITS } from '../documents.ts';
 import type { CheckedCondition } from '../page-query.ts';
 import { columnNamed, tableOf } from './columns.ts';
+import { orderIndexOf } from './document-schema.ts';
 import type { PageCall } from './protocol.ts';
 
 export interface Query {
@@ -26,17 +27,21 @@ export function pageQuery(collection: Collection<object>, call: PageCall): Query
   const order = call.order === 'asc' ? 'ASC' : 'DESC';
   const after = call.after && beyond(column, call.order, call.after.value, call.after.id);
   const { sql, values } = matching(`seq, ${column} AS sort_value, id`, collection, call, after);
-  // Without figures of its own SQLite would rather walk the order's index and look into every row than find by
-  // a value and sort what it found; a `+` keeps it from that index.
-  const found = call.filter.some(
-    ({ field, op }) =>
-      (op === 'eq' || op === 'in') && field !== call.sort && collection.sortable.includes(field),
-  );
-  const sorted = found && call.status !== 'all' ? '+sort_value' : 'sort_value';
   return {
-    sql: `${sql} ORDER BY ${sorted} ${order}, id ${order} LIMIT ? OFFSET ?`,
+    sql: `${sql} ORDER BY sort_value ${order}, id ${order} LIMIT ? OFFSET ?`,
     values: [...values, call.take + 1, call.skip],
   };
+}
+
+/**
+ * Without figures of its own SQLite would rather walk the order's index than find by a value and sort what it
+ * found: it is told the index, by an id where there is one, else by a field that lists may be sorted by.
+ */
+function indexFor(collection: Collection<object>, { filter, sort }: PageCall): string {
+  const fields = filter.flatMap(({ field, op }) => (op === 'eq' || op === 'in' ? [field] : []));
+  if (fields.includes('id')) return ` INDEXED BY ${tableOf(collection)}__id`;
+  const found = fields.find((field) => field !== sort && collection.sortable.includes(field));
+  return found === undefined ? '' : ` INDEXED BY ${orderIndexOf(collection, found)}`;
 }
 
 /**
@@ -58,8 +63,9 @@ function matching(
   if (call.workspace !== null) add('workspace_id = ?', call.workspace);
   for (const condition of call.filter) addCondition(condition, add);
   if (after) add(after.sql, ...after.values);
+  const table = `${tableOf(collection)}${indexFor(collection, call)}`;
   const walk = (archived: number): string =>
-    `SELECT ${columns} FROM ${tableOf(collection)} WHERE archived = ${archived} AND ${parts.join(' AND ')}`;
+    `SELECT ${columns} FROM ${table} WHERE archived = ${archived} AND ${parts.join(' AND ')}`;
   if (call.status !== 'all') return { sql: walk(call.status === 'archived' ? 1 : 0), values };
   return { sql: `${walk(0)} UNION ALL ${walk(1)}`, values: [...values, ...values] };
 }

@@ -9,6 +9,7 @@ import type { LogFilter } from '../request-log.ts';
 /** Given to both workers when they start. */
 export interface WorkerSetup {
   readonly path: string;
+  /** Without their upgrades: functions do not survive the crossing. */
   readonly collections: readonly Collection<object>[];
 }
 
@@ -62,11 +63,50 @@ export type RowWrite =
 export type RowWritten = null | DocumentRow | UpdatedParts;
 export type UpdatedParts = [workspaceId: string, slug: string | null, version: number, createdAt: number];
 
+/** A stored body to be replaced while it is what was read. */
+export interface RowRewrite {
+  readonly org: string;
+  readonly id: string;
+  /** The row as it must still be. */
+  readonly version: number;
+  readonly schemaVersion: number;
+  readonly body: string;
+  /** The row as it shall be. */
+  readonly newSchemaVersion: number;
+  readonly newBody: string;
+  readonly fields: readonly ColumnValue[];
+}
+
+/** A row and whose it is. */
+export interface PlacedRow {
+  readonly org: string;
+  readonly row: DocumentRow;
+}
+
+/** A row as it is to be. */
+export interface RowImport extends PlacedRow {
+  readonly fields: readonly ColumnValue[];
+}
+
 export type WriterCall =
   | { readonly kind: 'commit'; readonly writes: readonly RowWrite[] }
+  | { readonly kind: 'rewrite'; readonly c: number; readonly rewrites: readonly RowRewrite[] }
+  | { readonly kind: 'import'; readonly c: number; readonly imports: readonly RowImport[] }
+  /** All documents of the collection are of the declared schema version. */
+  | { readonly kind: 'upgraded'; readonly c: number }
   | { readonly kind: 'append'; readonly batch: string }
   | { readonly kind: 'ping' }
   | { readonly kind: 'close' };
+
+export interface ScanCall {
+  readonly kind: 'scan';
+  readonly c: number;
+  readonly after: number;
+  readonly limit: number;
+  /** Of bodies; the row that goes beyond it is the last. */
+  readonly characters: number;
+  readonly olderThan: number | null;
+}
 
 export interface PageCall extends CheckedQuery {
   readonly kind: 'page';
@@ -96,6 +136,12 @@ export type ReaderCall =
     }
   | { readonly kind: 'unique'; readonly c: number; readonly field: string; readonly value: string | number }
   | PageCall
+  | ScanCall
+  | { readonly kind: 'count'; readonly c: number }
+  | { readonly kind: 'lookUp'; readonly c: number; readonly rows: readonly PlacedRow[] }
+  | (Omit<ScanCall, 'c' | 'olderThan' | 'kind'> & { readonly kind: 'logScan' })
+  /** Collections whose documents are not known to be of the declared schema version, by their places. */
+  | { readonly kind: 'behind' }
   | LogPageCall
   | { readonly kind: 'ping' }
   | { readonly kind: 'close' };
@@ -106,6 +152,9 @@ export interface RowPage {
   readonly last: ColumnValue | undefined;
   readonly total: number;
 }
+
+/** A row of all tenants, with its place in the table. */
+export type ScannedRow = [seq: number, organisationId: string, row: DocumentRow];
 
 /** `findByUnique` answers the organisation too. */
 export type GlobalRow = [organisationId: string, row: DocumentRow];

@@ -1,8 +1,10 @@
 // The reader worker: a read-only connection, which in WAL neither waits for the writer nor stops it.
 import { DatabaseSync } from 'node:sqlite';
 import { documentReader } from './document-reads.ts';
+import { maintenanceReader } from './maintenance-reads.ts';
 import type { ReaderCall, Reply, WorkerSetup } from './protocol.ts';
 import { logReader } from './request-log-reads.ts';
+import { placesBehind } from './schema-versions.ts';
 import { statementCache } from './statement-cache.ts';
 import { failureOf, type RunGroup, serve } from './worker-loop.ts';
 
@@ -16,6 +18,7 @@ function openReader(setup: WorkerSetup): RunGroup<ReaderCall> {
   database.exec('PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0');
   const cached = statementCache(database);
   const documents = documentReader(database, setup.collections, cached);
+  const { scan, countDocuments, lookUp, scanLog } = maintenanceReader(setup.collections, cached);
   const logPage = logReader(cached);
   const ping = database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1');
 
@@ -35,6 +38,16 @@ function openReader(setup: WorkerSetup): RunGroup<ReaderCall> {
         return documents.get(call);
       case 'unique':
         return documents.unique(call);
+      case 'scan':
+        return scan(call);
+      case 'count':
+        return countDocuments(call.c);
+      case 'lookUp':
+        return lookUp(call.c, call.rows);
+      case 'logScan':
+        return scanLog(call);
+      case 'behind':
+        return placesBehind(database, setup.collections);
       case 'page':
         return atOnce(() => documents.page(call));
       case 'log':

@@ -1,11 +1,14 @@
 // The writer worker: the only connection that writes. Everything that waits goes into one transaction (group
 // commit), and each caller is answered after COMMIT.
 import { DatabaseSync } from 'node:sqlite';
+import type { Collection } from '../collection.ts';
 import { createCollection } from './document-schema.ts';
 import { documentWriter } from './document-writes.ts';
+import { maintenanceWriter } from './maintenance-writes.ts';
 import type { Envelope, Failure, Reply, RowWrite, WorkerSetup, WriterCall } from './protocol.ts';
 import { createLogTables } from './request-log-schema.ts';
 import { logWriter } from './request-log-writes.ts';
+import { createSchemaTable, markUpgraded } from './schema-versions.ts';
 import { FailureError, failureOf, type RunGroup, serve } from './worker-loop.ts';
 
 /** Of the file's own layout; collections bring theirs along. */
@@ -29,6 +32,7 @@ function openWriter(setup: WorkerSetup): RunGroup<WriterCall> {
   const savepoint = database.prepare('SAVEPOINT part');
   const release = database.prepare('RELEASE part');
   const writeDocument = documentWriter(database, setup.collections);
+  const maintenance = maintenanceWriter(database, setup.collections);
   const log = logWriter(database);
 
   /** Runs what may fail half done so that it fails alone. */
@@ -53,6 +57,12 @@ function openWriter(setup: WorkerSetup): RunGroup<WriterCall> {
         if (call.writes.length === 1) return [writeDocument(only as RowWrite)];
         return apart(() => call.writes.map((write, index) => numbered(index, () => writeDocument(write))));
       }
+      case 'rewrite':
+        return maintenance.rewrite(call.c, call.rewrites);
+      case 'import':
+        return maintenance.importRows(call.c, call.imports);
+      case 'upgraded':
+        return markUpgraded(database, setup.collections[call.c] as Collection<object>);
       case 'append':
         return apart(() => log.append(call.batch));
       default:
@@ -86,7 +96,7 @@ function openWriter(setup: WorkerSetup): RunGroup<WriterCall> {
   let durability = '';
   /** Documents outlive a power loss; entries alone need only outlive the process, and save a sync each. */
   function setDurability(group: readonly Envelope<WriterCall>[]): void {
-    const wanted = group.some(([, , call]) => call.kind === 'commit') ? 'FULL' : 'NORMAL';
+    const wanted = group.some(([, , call]) => call.kind !== 'append') ? 'FULL' : 'NORMAL';
     if (wanted === durability) return;
     database.exec(`PRAGMA synchronous = ${wanted}`);
     durability = wanted;
@@ -97,8 +107,8 @@ function openWriter(setup: WorkerSetup): RunGroup<WriterCall> {
     const replies: Reply[] = [];
     for (const envelope of group) {
       const [id, , { kind }] = envelope;
-      if (kind === 'commit' || kind === 'append') writes.push(envelope);
-      else replies.push([id, null]);
+      if (kind === 'ping' || kind === 'close') replies.push([id, null]);
+      else writes.push(envelope);
     }
     if (writes.length > 0) {
       setDurability(writes);
@@ -118,6 +128,7 @@ function createTables(database: DatabaseSync, setup: WorkerSetup): void {
     throw new Error(`the data has layout ${layout}, made by a newer version; this one knows ${LAYOUT}`);
   database.exec('BEGIN IMMEDIATE');
   for (const collection of setup.collections) createCollection(database, collection);
+  createSchemaTable(database, setup.collections);
   createLogTables(database);
   database.exec(`PRAGMA user_version = ${LAYOUT}; COMMIT`);
 }
