@@ -50,7 +50,9 @@ const TABLE = {
   upstream_garbage: row(502, Code.Unavailable, 'AB04', upstream),
   upstream_timeout: row(504, Code.DeadlineExceeded, 'AB04', 'timeout_error'),
   overloaded: row(503, Code.Unavailable, 'AB04', 'overloaded_error'),
+  circuit_open: row(503, Code.Unavailable, 'AB04', 'unavailable_error'),
   store_unavailable: row(503, Code.Unavailable, 'AB04', 'unavailable_error'),
+  key_set_unavailable: row(503, Code.Unavailable, 'AB04', 'unavailable_error'),
 } as const satisfies Record<string, Row>;
 
 /** Everything that can go wrong, by name. */
@@ -76,6 +78,8 @@ export interface ErrorFacts {
   readonly type?: string;
   readonly code?: string;
   readonly retryAfterMs?: number;
+  /** Further members of the error's body over REST, e.g. hook_results. */
+  readonly members?: Readonly<Record<string, unknown>>;
   /** For the log only; never sent. */
   readonly cause?: unknown;
 }

@@ -1,0 +1,81 @@
+// default.containsCode: the text has a fenced block (CommonMark 0.31, part 4.5) in a language.
+import { defineCheck } from './contract/define.ts';
+import { flag, required, text } from './contract/fields.ts';
+import { judge } from './contract/judge.ts';
+import { examinedTexts } from './view/examined.ts';
+
+/** Languages, and the words behind a fence that mean them, beside their own names. */
+const LANGUAGES: Readonly<Record<string, readonly string[]>> = {
+  SQL: ['mysql', 'postgresql', 'postgres', 'psql', 'plsql', 'tsql', 'sqlite'],
+  Python: ['py', 'python3', 'py3'],
+  TypeScript: ['ts', 'tsx'],
+  JavaScript: ['js', 'jsx', 'mjs', 'cjs', 'node'],
+  Java: [],
+  'C#': ['cs', 'csharp'],
+  'C++': ['cpp', 'cc', 'cxx', 'hpp'],
+  C: ['h'],
+  Ruby: ['rb'],
+  PHP: [],
+  Swift: [],
+  Kotlin: ['kt', 'kts'],
+  Go: ['golang'],
+  Rust: ['rs'],
+  Scala: [],
+  R: [],
+  Perl: ['pl'],
+  Shell: ['sh', 'bash', 'zsh', 'console', 'shell-session'],
+  HTML: ['htm'],
+  CSS: [],
+  XML: [],
+  JSON: ['jsonc', 'json5'],
+  YAML: ['yml'],
+  Markdown: ['md'],
+  Dockerfile: ['docker'],
+};
+
+const byWord = new Map(
+  Object.entries(LANGUAGES).flatMap(([name, words]) =>
+    [name.toLowerCase(), ...words].map((word) => [word, name] as const),
+  ),
+);
+
+const languageOf = (word: string): string => byWord.get(word.toLowerCase()) ?? word;
+
+export const containsCode = defineCheck({
+  id: 'default.containsCode',
+  events: ['input', 'output'],
+  // Any language may be asked for: a fence may name one that this file does not know.
+  fields: { format: required(text(50)), not: flag() },
+  reach: ({ not }) => (not ? 'edge' : 'whole'),
+  run(context, { format, not }) {
+    const wanted = languageOf(format).toLowerCase();
+    return judge(examinedTexts(context, true), not, (examined) => {
+      const foundFormats = fencedLanguages(examined).map(languageOf);
+      const found = foundFormats.some((name) => name.toLowerCase() === wanted);
+      return {
+        found,
+        data: { searchedFormat: format, foundFormats },
+        explain: () =>
+          foundFormats.length === 0
+            ? 'No code blocks found in the text'
+            : `${found ? 'Found code block(s)' : 'No code blocks'} in ${format} format${found ? '' : ' found'}`,
+      };
+    });
+  },
+});
+
+/** The words behind the opening fences of a text; a block that is not closed goes to the end. At most 100. */
+export function fencedLanguages(text: string): string[] {
+  const found: string[] = [];
+  let closing: string | undefined;
+  for (const [, fence = '', info = ''] of text.matchAll(/^[ \t]*(`{3,}|~{3,})[ \t]*([^\n]*)$/gm)) {
+    if (closing !== undefined) {
+      if (fence.startsWith(closing) && info.trim() === '') closing = undefined;
+    } else if (!(fence.startsWith('`') && info.includes('`'))) {
+      closing = fence;
+      const [word = ''] = info.trim().split(/[\s{,:]/, 1);
+      if (word !== '' && found.length < 100) found.push(word);
+    }
+  }
+  return found;
+}

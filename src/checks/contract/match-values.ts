@@ -1,0 +1,48 @@
+// Whether a value fits what is wanted of it: one of several, parts of it, or a pattern.
+import type { Sandbox } from '../sandbox/sandbox.ts';
+import { type Fault, step } from './parameters.ts';
+import { requirePattern } from './pattern.ts';
+
+/** exact: is one of them; contains: holds one; containsAll: holds each; regex: fits one pattern. */
+export const MATCH_TYPES = ['exact', 'contains', 'containsAll', 'regex'] as const;
+export type MatchType = (typeof MATCH_TYPES)[number];
+
+/**
+ * Judges a value, which may be several (a claim that is a list).
+ * @throws CheckFailure of the sandbox
+ */
+export async function fitsValues(
+  actual: readonly string[],
+  wanted: readonly string[],
+  matchType: MatchType,
+  sandbox: Sandbox,
+  tenant: string,
+): Promise<boolean> {
+  const holds = (part: string) => actual.some((value) => value.includes(part));
+  switch (matchType) {
+    case 'exact':
+      return wanted.some((value) => actual.includes(value));
+    case 'contains':
+      return wanted.some(holds);
+    case 'containsAll':
+      return wanted.every(holds);
+    case 'regex':
+      for (const source of wanted) {
+        const matches = await sandbox.match(tenant, { source, flags: '' }, actual);
+        if (matches.some((match) => match !== null)) return true;
+      }
+      return false;
+  }
+}
+
+/** Notes patterns that cannot be read. */
+export function requireValues(
+  wanted: readonly string[],
+  matchType: MatchType,
+  path: string,
+  fault: Fault,
+): void {
+  if (matchType !== 'regex') return;
+  for (const [index, source] of wanted.entries())
+    requirePattern({ source, flags: '' }, step(path, index), fault);
+}

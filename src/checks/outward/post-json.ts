@@ -1,0 +1,54 @@
+// Sends JSON to an address that a parameter names, by the dialer and its rules, and reads JSON back.
+import { GatewayError } from '../../lib/errors.ts';
+import { type CheckDeps, CheckFailure } from '../contract/check.ts';
+
+/** Bytes of an answer that are read. */
+const MOST_BYTES = 4_194_304;
+
+/** Where to, with what headers, what. */
+export interface Posting {
+  readonly url: string;
+  /** The parameter that names the address. */
+  readonly param: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: unknown;
+}
+
+/** What came back. */
+export interface Posted {
+  readonly status: number;
+  /** The body as JSON; undefined when it is none. */
+  readonly json: unknown;
+}
+
+/** @throws CheckFailure CallFailedError with the dialer's words; the signal's reason when it ends */
+export async function postJson(
+  { dialer, signal }: CheckDeps,
+  { url, param, headers, body }: Posting,
+): Promise<Posted> {
+  const pairs = ['content-type', 'application/json', 'accept', 'application/json'];
+  for (const [name, value] of Object.entries(headers)) pairs.push(name.toLowerCase(), value);
+  try {
+    dialer.check(url, param);
+    const { origin, pathname, search } = new URL(url);
+    const answer = await dialer.whole(
+      { origin, path: pathname + search, method: 'POST', headers: pairs, body: JSON.stringify(body), signal },
+      MOST_BYTES,
+    );
+    return { status: answer.status, json: parse(answer.body) };
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    throw new CheckFailure(
+      'CallFailedError',
+      error instanceof GatewayError ? error.message : 'the call failed',
+    );
+  }
+}
+
+function parse(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(body));
+  } catch {
+    return undefined;
+  }
+}

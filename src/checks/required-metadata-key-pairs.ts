@@ -1,0 +1,49 @@
+// default.requiredMetadataKeyPairs: all, any or none of some metadata have the values wanted.
+import { defineCheck } from './contract/define.ts';
+import { defaulted, mapOf, oneOf, required, texts } from './contract/fields.ts';
+import { OPERATORS, satisfies } from './contract/judge.ts';
+import { fitsValues, MATCH_TYPES, requireValues } from './contract/match-values.ts';
+import type { Field } from './contract/parameters.ts';
+
+/** One text, or several of which one is wanted (with containsAll: each). Commas are part of a text here. */
+const values: Field<readonly string[]> = {
+  ...required(texts()),
+  read: (value, path, fault) => texts().read(typeof value === 'string' ? [value] : value, path, fault),
+};
+
+export const requiredMetadataKeyPairs = defineCheck({
+  id: 'default.requiredMetadataKeyPairs',
+  aliases: ['default.requiredMetadataKeyValuePairs'],
+  events: ['input'],
+  fields: {
+    metadataPairs: required(mapOf(values)),
+    operator: defaulted(oneOf(OPERATORS), 'all'),
+    matchType: defaulted(oneOf(MATCH_TYPES), 'exact'),
+  },
+  validate({ metadataPairs, matchType }, fault) {
+    const pairs = Object.entries(metadataPairs);
+    if (pairs.length === 0) fault('metadataPairs', 'must not be empty');
+    for (const [key, wanted] of pairs) requireValues(wanted, matchType, `metadataPairs.${key}`, fault);
+  },
+  async run({ traffic }, { metadataPairs, operator, matchType }, { sandbox }) {
+    const [matched, unmatched]: [string[], string[]] = [[], []];
+    for (const [key, wanted] of Object.entries(metadataPairs)) {
+      const actual = Object.hasOwn(traffic.metadata, key) ? traffic.metadata[key] : undefined;
+      const fits =
+        actual !== undefined && (await fitsValues([actual], wanted, matchType, sandbox, traffic.tenant));
+      (fits ? matched : unmatched).push(key);
+    }
+    const verdict = satisfies(operator, matched.length, matched.length + unmatched.length);
+    return {
+      verdict,
+      data: {
+        matched_metadata_keys: matched,
+        unmatched_metadata_keys: unmatched,
+        operator,
+        matchType,
+        verdict,
+        explanation: `Check ${verdict ? 'passed' : 'failed'} for '${operator}' metadata pairs.`,
+      },
+    };
+  },
+});

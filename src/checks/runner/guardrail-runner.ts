@@ -1,0 +1,162 @@
+// The runner: what the pipeline calls before and after a call.
+import { Aborter, type AbortLike } from '../../lib/abort.ts';
+import type { Hook } from '../hook.ts';
+import type { Api, Traffic } from '../view/traffic.ts';
+import type { HookResult, HookRun, SkippedHook } from './hook-result.ts';
+import type { RunnerDeps } from './run-check.ts';
+import { type RanHook, type Run, rewrites, runHook } from './run-hook.ts';
+
+/** Runs hooks. */
+export interface GuardrailRunner {
+  /**
+   * Runs the hooks of one side over the call. Mutators run first, one after another, each on what the one before left.
+   * Guardrails then run at once; those of them that may write run in turn. Async hooks are started and not waited for.
+   * @param hooks `guardrails.input` before the call, `guardrails.output` after it (with `traffic.response` set)
+   * @param signal ends the run when the caller leaves or the call's time is up
+   * @throws the signal's reason, and nothing else: what goes wrong in a check is in its result
+   */
+  run(hooks: readonly Hook[], traffic: Traffic, signal: AbortLike): Promise<HookRun>;
+  /** Async hooks still running. */
+  readonly pending: number;
+  /** Waits for async hooks, at most so many milliseconds, then ends them; resolves with how many were ended. */
+  drain(ms: number): Promise<number>;
+}
+
+/** What a runner is made from. */
+export interface RunnerOptions {
+  readonly deps: RunnerDeps;
+  /** Told what an async hook came to: its answer has gone out. */
+  onAsync?(result: HookResult, traffic: Traffic): void;
+  /** Async hooks running at most; one above it is not started and told to `onDropped`. Default 2,000. */
+  readonly maxAsync?: number;
+  onDropped?(hook: Hook, traffic: Traffic): void;
+}
+
+/** APIs whose answers hold text that can be examined. */
+const ANSWERS_WITH_TEXT: ReadonlySet<Api> = new Set(['chat', 'completions', 'responses', 'messages']);
+
+/** Makes the runner. */
+export function createGuardrailRunner({
+  deps,
+  onAsync,
+  onDropped,
+  maxAsync = 2000,
+}: RunnerOptions): GuardrailRunner {
+  const pending = new Set<Promise<void>>();
+  const aborter = new Aborter();
+
+  function start(hook: Hook, run: Run): void {
+    if (pending.size >= maxAsync || aborter.aborted) {
+      onDropped?.(hook, run.traffic);
+      return;
+    }
+    // The caller's signal ends with the answer; an async hook outlives it and ends by its checks' own time.
+    const work = runHook(hook, run, deps, aborter)
+      .then(({ result }) => onAsync?.(result, run.traffic))
+      .catch((error: unknown) => {
+        if (aborter.aborted) onDropped?.(hook, run.traffic);
+        else deps.report?.(error, hook.id);
+      })
+      .finally(() => pending.delete(work));
+    pending.add(work);
+  }
+
+  return {
+    async run(hooks, traffic, signal) {
+      const first: Run = {
+        event: traffic.response === undefined ? 'input' : 'output',
+        traffic,
+        transformed: { request: false, response: false },
+      };
+      if (hooks.length === 0) return outcome([], first);
+      const results = new Map<Hook, HookResult | SkippedHook>();
+      const live = hooks.filter((hook) => {
+        if (applies(hook, traffic)) return true;
+        results.set(hook, skipped(hook));
+        return false;
+      });
+      const run = await runInTurn(
+        live.filter(({ type, async }) => type === 'mutator' && !async),
+        first,
+        deps,
+        signal,
+        results,
+      );
+      for (const hook of live.filter(({ async }) => async)) {
+        start(hook, run);
+        results.set(hook, skipped(hook));
+      }
+      const guardrails = live.filter(({ type, async }) => type === 'guardrail' && !async);
+      const atOnce = guardrails
+        .filter((hook) => !rewrites(hook))
+        .map(async (hook) => results.set(hook, (await runHook(hook, run, deps, signal)).result));
+      const [after] = await Promise.all([
+        runInTurn(guardrails.filter(rewrites), run, deps, signal, results),
+        ...atOnce,
+      ]);
+      return outcome(
+        hooks.flatMap((hook) => results.get(hook) ?? []),
+        after,
+        hooks,
+      );
+    },
+    get pending() {
+      return pending.size;
+    },
+    async drain(ms) {
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, ms);
+      });
+      // An async hook does not start another one, but calls that are still going on may.
+      const settled = (async () => {
+        while (pending.size > 0) await Promise.all(pending);
+      })();
+      await Promise.race([settled, late]);
+      clearTimeout(timer);
+      const left = pending.size;
+      aborter.abort(new Error('the gateway is shutting down'));
+      await Promise.all(pending);
+      return left;
+    },
+  };
+}
+
+async function runInTurn(
+  hooks: readonly Hook[],
+  first: Run,
+  deps: RunnerDeps,
+  signal: AbortLike,
+  results: Map<Hook, HookResult | SkippedHook>,
+): Promise<Run> {
+  let run = first;
+  for (const hook of hooks) {
+    const ran: RanHook = await runHook(hook, run, deps, signal);
+    results.set(hook, ran.result);
+    run = ran.run;
+  }
+  return run;
+}
+
+/** Async mutators would write when it is too late; answers that failed or hold no text are not examined. */
+function applies(hook: Hook, { api, response }: Traffic): boolean {
+  if (hook.checks.length === 0 || (hook.type === 'mutator' && hook.async)) return false;
+  return response === undefined || (response.status === 200 && ANSWERS_WITH_TEXT.has(api));
+}
+
+function skipped({ id, type, async }: Hook): SkippedHook {
+  return { id, type, skipped: true, async };
+}
+
+function outcome(results: HookRun['results'], { traffic }: Run, hooks: readonly Hook[] = []): HookRun {
+  const failed = results.filter((result): result is HookResult => 'verdict' in result && !result.verdict);
+  const denying = failed.filter(({ deny }) => deny);
+  const soft = new Set(hooks.filter(({ softDeny }) => softDeny).map(({ id }) => id));
+  return {
+    results,
+    decision: denying.length > 0 ? 'deny' : failed.length > 0 ? 'flag' : 'pass',
+    soft: denying.length > 0 && denying.every(({ id }) => soft.has(id)),
+    request: traffic.request.json,
+    response: traffic.response?.json,
+  };
+}

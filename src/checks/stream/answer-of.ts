@@ -1,0 +1,33 @@
+// A streamed answer put together as a chat completion, for checks that want the body of an answer.
+import type { JsonObject } from '../view/traffic.ts';
+import type { Channel } from './channel.ts';
+
+/** The answer that the texts make. What the stream said beside them (ids, usage) is not in it. */
+export function answerOf(channels: readonly Channel[]): JsonObject {
+  const units = [...new Set(channels.map(({ unit }) => unit))].sort((a, b) => a - b);
+  return {
+    object: 'chat.completion',
+    choices: units.map((unit) => {
+      const own = channels.filter((channel) => channel.unit === unit);
+      const textOf = (kind: string) => own.find((channel) => channel.kind === kind)?.soFar;
+      const calls = own.filter(({ kind }) => kind === 'tool_call');
+      const reasoning = textOf('reasoning');
+      return {
+        index: unit,
+        message: {
+          role: 'assistant',
+          content: textOf('content') ?? null,
+          ...(reasoning === undefined ? {} : { reasoning_content: reasoning }),
+          ...(calls.length === 0
+            ? {}
+            : {
+                tool_calls: calls.map(({ name, soFar }) => ({
+                  type: 'function',
+                  function: { name, arguments: soFar },
+                })),
+              }),
+        },
+      };
+    }),
+  };
+}

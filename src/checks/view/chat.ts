@@ -1,0 +1,45 @@
+// The texts of chat completions (OpenAI's API reference, "Create chat completion").
+import { objectAt, objectsIn, Slots, textAt } from './slots.ts';
+import type { Body, JsonObject, JsonPath } from './traffic.ts';
+
+/** One unit for each message. */
+export function chatRequest(json: JsonObject): Body {
+  const slots = new Slots();
+  const { messages } = json;
+  if (Array.isArray(messages)) {
+    for (const [message, path] of objectsIn(['messages'], messages)) {
+      readMessage(slots, message, path, textAt(message, 'role'), Number(path[1]));
+    }
+  }
+  return slots.body(json, Array.isArray(messages) ? messages.length : 0);
+}
+
+/** One unit for each choice. */
+export function chatResponse(json: JsonObject): Body {
+  const slots = new Slots();
+  const choices = objectsIn(['choices'], json.choices);
+  for (const [unit, [choice, path]] of choices.entries()) {
+    readMessage(slots, objectAt(choice, 'message'), [...path, 'message'], 'assistant', unit);
+  }
+  return slots.body(json, choices.length);
+}
+
+function readMessage(slots: Slots, message: JsonObject, path: JsonPath, role: string, unit: number): void {
+  const draft = { role, unit };
+  slots.content([...path, 'content'], message.content, draft, (part, at) => {
+    slots.text([...at, 'text'], part.text, draft);
+    slots.text([...at, 'refusal'], part.refusal, draft);
+  });
+  slots.text([...path, 'refusal'], message.refusal, draft);
+  slots.text([...path, 'audio', 'transcript'], objectAt(message, 'audio').transcript, draft);
+  // What providers of reasoning models add beside the content.
+  slots.text([...path, 'reasoning_content'], message.reasoning_content, { ...draft, kind: 'reasoning' });
+  slots.text([...path, 'reasoning'], message.reasoning, { ...draft, kind: 'reasoning' });
+  for (const [call, at] of objectsIn([...path, 'tool_calls'], message.tool_calls)) {
+    const [fn, custom] = [objectAt(call, 'function'), objectAt(call, 'custom')];
+    slots.call([...at, 'function', 'arguments'], fn.name, fn.arguments, draft);
+    slots.call([...at, 'custom', 'input'], custom.name, custom.input, draft);
+  }
+  const legacy = objectAt(message, 'function_call');
+  slots.call([...path, 'function_call', 'arguments'], legacy.name, legacy.arguments, draft);
+}

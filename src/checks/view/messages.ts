@@ -1,0 +1,57 @@
+// The texts of the Messages API (Anthropic's API reference, "Messages").
+import { objectAt, objectsIn, Slots, textAt } from './slots.ts';
+import type { Body, JsonObject, JsonPath } from './traffic.ts';
+
+/** One unit for the system prompt, where there is one, and one for each message. */
+export function messagesRequest(json: JsonObject): Body {
+  const slots = new Slots();
+  const { system, messages } = json;
+  const first = system === undefined || system === null ? 0 : 1;
+  readContent(slots, system, ['system'], 'system', 0);
+  for (const [message, path] of objectsIn(['messages'], messages)) {
+    readContent(
+      slots,
+      message.content,
+      [...path, 'content'],
+      textAt(message, 'role'),
+      first + Number(path[1]),
+    );
+  }
+  return slots.body(json, first + (Array.isArray(messages) ? messages.length : 0));
+}
+
+/** One unit. */
+export function messagesResponse(json: JsonObject): Body {
+  const slots = new Slots();
+  readContent(slots, json.content, ['content'], 'assistant', 0);
+  return slots.body(json, 1);
+}
+
+function readContent(slots: Slots, content: unknown, path: JsonPath, role: string, unit: number): void {
+  const draft = { role, unit };
+  slots.content(path, content, draft, (block, at) => {
+    switch (block.type) {
+      case 'thinking':
+        slots.text([...at, 'thinking'], block.thinking, { ...draft, kind: 'reasoning' });
+        break;
+      case 'tool_use':
+      case 'server_tool_use':
+      case 'mcp_tool_use':
+        slots.call([...at, 'input'], block.name, block.input, draft);
+        break;
+      case 'document': {
+        const source = objectAt(block, 'source');
+        if (source.type === 'text') slots.text([...at, 'source', 'data'], source.data, draft);
+        else if (source.type === 'content')
+          readContent(slots, source.content, [...at, 'source', 'content'], role, unit);
+        break;
+      }
+      case 'tool_result':
+      case 'mcp_tool_result':
+        readContent(slots, block.content, [...at, 'content'], 'tool', unit);
+        break;
+      default:
+        slots.text([...at, 'text'], block.text, draft);
+    }
+  });
+}

@@ -1,0 +1,73 @@
+// Finding the texts of a body: what the readers of the APIs share.
+import type { Body, JsonObject, JsonPath, TextSlot } from './traffic.ts';
+
+type Draft = Partial<Pick<TextSlot, 'kind' | 'role' | 'unit' | 'form' | 'name'>>;
+
+/** Gathers the slots of one body. Whatever is not as its API says is passed over: the provider will refuse it. */
+export class Slots {
+  readonly #slots: TextSlot[] = [];
+  #opaque = false;
+
+  /** A text, when it is one. */
+  text(path: JsonPath, value: unknown, draft: Draft): void {
+    if (typeof value !== 'string' || value === '') return;
+    const { kind = 'content', role = '', unit = 0, form = 'text', name } = draft;
+    this.#slots.push({ path, kind, role, unit, form, text: value, ...(name ? { name } : {}) });
+  }
+
+  /** The arguments of a tool call: JSON as text, or JSON itself. */
+  call(path: JsonPath, name: unknown, value: unknown, draft: Draft): void {
+    const known = { ...draft, kind: 'tool_call' as const, ...(typeof name === 'string' ? { name } : {}) };
+    if (typeof value === 'string') this.text(path, value, { ...known, form: 'json_text' });
+    else if (typeof value === 'object' && value !== null) {
+      this.text(path, JSON.stringify(value), { ...known, form: 'json' });
+    }
+  }
+
+  /** A text, or parts with texts. `read` is asked of every part that is an object. */
+  content(
+    path: JsonPath,
+    value: unknown,
+    draft: Draft,
+    read: (part: JsonObject, at: JsonPath) => void,
+  ): void {
+    this.text(path, value, draft);
+    for (const [part, at] of objectsIn(path, value)) read(part, at);
+  }
+
+  /** A text, texts, or token numbers in their place. */
+  prompts(path: JsonPath, value: unknown, draft: Draft): void {
+    this.text(path, value, draft);
+    if (!Array.isArray(value)) return;
+    for (const [index, item] of value.entries()) {
+      this.text([...path, index], item, draft);
+      if (typeof item === 'number' || Array.isArray(item)) this.#opaque = true;
+    }
+  }
+
+  body(json: JsonObject, units: number): Body {
+    return { json, slots: this.#slots, units: Math.max(1, units), opaque: this.#opaque };
+  }
+}
+
+/** The objects of a list, each with its path; none when it is no list. */
+export function objectsIn(path: JsonPath, value: unknown): [JsonObject, JsonPath][] {
+  if (!Array.isArray(value)) return [];
+  return value.flatMap((item: unknown, index): [JsonObject, JsonPath][] =>
+    typeof item === 'object' && item !== null && !Array.isArray(item)
+      ? [[item as JsonObject, [...path, index]]]
+      : [],
+  );
+}
+
+/** A member that is an object, else an empty one. */
+export function objectAt(json: JsonObject, name: string): JsonObject {
+  const value = json[name];
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+}
+
+/** A member that is a text, else an empty one. */
+export function textAt(json: JsonObject, name: string): string {
+  const value = json[name];
+  return typeof value === 'string' ? value : '';
+}

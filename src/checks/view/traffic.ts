@@ -1,0 +1,60 @@
+// What a check looks at: one call, its request and, once there is one, its answer, with every text that a person or
+// a model wrote found beforehand. The same shape for every API, so that a check is written once.
+
+/** A JSON object as it was parsed. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** The APIs whose bodies are understood; any other body has no texts that can be found. */
+export type Api = 'chat' | 'completions' | 'embeddings' | 'responses' | 'messages' | 'moderations' | 'other';
+
+/** Where a value stands in a JSON body: member names and indices from the root. */
+export type JsonPath = readonly (string | number)[];
+
+/** One text of a body. */
+export interface TextSlot {
+  readonly path: JsonPath;
+  /** `content` is what is said; a tool call's arguments and a model's reasoning stand beside it. */
+  readonly kind: 'content' | 'tool_call' | 'reasoning';
+  /** system, developer, user, assistant or tool. */
+  readonly role: string;
+  /** The message of a request, or the choice of an answer, that it belongs to; counted from 0. */
+  readonly unit: number;
+  /** The text itself. Of a tool call: its arguments as JSON text. */
+  readonly text: string;
+  /** The tool that is called. */
+  readonly name?: string;
+  /** How it stands in the body: a text, a text that holds JSON, or JSON itself. */
+  readonly form: 'text' | 'json_text' | 'json';
+}
+
+/** A request or an answer. */
+export interface Body {
+  readonly json: JsonObject;
+  readonly slots: readonly TextSlot[];
+  /** Messages of a request, choices of an answer; one at least. */
+  readonly units: number;
+  /** The body holds token numbers in place of text: nobody can say what they say. */
+  readonly opaque: boolean;
+}
+
+/** One call as the checks see it. */
+export interface Traffic {
+  /** As `allowedRequestTypes` names it, e.g. chatComplete, complete, embed, messages, createModelResponse. */
+  readonly requestType: string;
+  readonly api: Api;
+  /** The model that the caller asked for. */
+  readonly model: string | undefined;
+  readonly provider: string | undefined;
+  readonly metadata: Readonly<Record<string, string>>;
+  /** The caller's headers by lower-case name. They go nowhere unless a parameter says so. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly streaming: boolean;
+  readonly traceId: string | undefined;
+  /** Whose call it is: nobody's slow pattern waits in another's way. */
+  readonly tenant: string;
+  readonly request: Body;
+  readonly response: (Body & { readonly status: number }) | undefined;
+}
+
+/** Which part of the call a hook examines. */
+export type Event = 'input' | 'output';

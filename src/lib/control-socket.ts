@@ -1,0 +1,122 @@
+// Commands for a running process, from whoever may read its data folder: one line of JSON asks, lines of JSON
+// answer. For what only the process that holds the folder can do.
+import { chmodSync, rmSync } from 'node:fs';
+import { createConnection, createServer, type Socket } from 'node:net';
+import { createInterface } from 'node:readline';
+
+/** Resolves with whether all went well. `say` tells people how it goes; the signal is aborted when the caller leaves. */
+export type ControlCommand = (say: (line: string) => void, signal: AbortSignal) => Promise<boolean>;
+
+export interface ControlSocket {
+  /** Breaks off what is under way. */
+  close(): Promise<void>;
+}
+
+/** One line of an answer; an empty one says that the work goes on. */
+interface Answer {
+  readonly say?: string;
+  readonly done?: boolean;
+  readonly error?: string;
+}
+
+const ALIVE_MS = 1000;
+const SILENT_MS = 15_000;
+const LONGEST_REQUEST = 1024;
+const CONNECTIONS = 4;
+
+/** Listens on a socket file of mode 0600. @throws Error of the system when that cannot be, e.g. for a path too long */
+export async function listenControl(
+  path: string,
+  commands: Readonly<Record<string, ControlCommand>>,
+): Promise<ControlSocket> {
+  const open = new Set<Socket>();
+  const server = createServer((socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    socket.on('error', () => undefined);
+    socket.setTimeout(SILENT_MS, () => socket.destroy());
+    serve(socket, commands);
+  });
+  server.maxConnections = CONNECTIONS;
+  // Left by a process that was killed: who listens here holds the folder.
+  rmSync(path, { force: true });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(path, resolve);
+  });
+  chmodSync(path, 0o600);
+  // A gateway ends when its port does.
+  server.unref();
+  return {
+    close: async () => {
+      for (const socket of open) socket.destroy();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+function serve(socket: Socket, commands: Readonly<Record<string, ControlCommand>>): void {
+  let asked = '';
+  const answer = (line: Answer): void => void socket.write(`${JSON.stringify(line)}\n`);
+  const onData = (chunk: Buffer): void => {
+    asked += chunk.toString('latin1');
+    const end = asked.indexOf('\n');
+    if (end < 0 && asked.length <= LONGEST_REQUEST) return;
+    socket.off('data', onData);
+    socket.resume();
+    const name = asked.slice(0, Math.max(end, 0));
+    const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+    if (command === undefined) {
+      socket.end(`${JSON.stringify({ error: 'there is no such command' })}\n`);
+      return;
+    }
+    const left = new AbortController();
+    socket.once('close', () => left.abort(new Error('the caller left')));
+    const alive = setInterval(() => answer({}), ALIVE_MS);
+    socket.setTimeout(0);
+    command((line) => answer({ say: line }), left.signal)
+      .then(
+        (done): Answer => ({ done }),
+        (error: unknown): Answer => ({ error: error instanceof Error ? error.message : 'it failed' }),
+      )
+      .then((last) => {
+        clearInterval(alive);
+        socket.end(`${JSON.stringify(last)}\n`);
+      });
+  };
+  socket.on('data', onData);
+}
+
+/**
+ * Has a command run by the process that listens. Resolves with whether all went well, or with undefined when nobody
+ * listens. @throws Error with the command's message, or when the process falls silent
+ */
+export async function callControl(
+  path: string,
+  command: string,
+  say: (line: string) => void,
+): Promise<boolean | undefined> {
+  const socket = createConnection(path);
+  const connected = await new Promise<boolean>((resolve, reject) => {
+    socket.once('connect', () => resolve(true));
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') resolve(false);
+      else reject(error);
+    });
+  });
+  if (!connected) return undefined;
+  socket.on('error', () => undefined);
+  socket.setTimeout(SILENT_MS, () => socket.destroy());
+  socket.write(`${command}\n`);
+  try {
+    for await (const line of createInterface({ input: socket })) {
+      const { say: said, done, error } = JSON.parse(line) as Answer;
+      if (said !== undefined) say(said);
+      if (error !== undefined) throw new Error(error);
+      if (done !== undefined) return done;
+    }
+  } finally {
+    socket.destroy();
+  }
+  throw new Error('the gateway broke off: run the command again');
+}

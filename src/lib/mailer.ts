@@ -1,0 +1,44 @@
+// Mail, through the operator's server (nodemailer).
+import { createTransport } from 'nodemailer';
+
+/** A message to one person, as plain text. */
+export interface Mail {
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+}
+
+/** Sends mail. */
+export interface Mailer {
+  /** Resolves when the server took it, within 20 seconds. @throws Error when it did not. */
+  send(mail: Mail): Promise<void>;
+}
+
+const TIMEOUT_MS = 10_000;
+
+/**
+ * @param server smtp:// or smtps:// with host, port, user and password
+ * @param from the sender, e.g. `Sluice <gateway@example.com>`
+ */
+export function createMailer(server: string, from: string): Mailer {
+  const url = new URL(server);
+  const transport = createTransport({
+    host: url.hostname,
+    port: url.port === '' ? (url.protocol === 'smtps:' ? 465 : 587) : Number(url.port),
+    secure: url.protocol === 'smtps:',
+    ...(url.username === ''
+      ? {}
+      : { auth: { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) } }),
+    connectionTimeout: TIMEOUT_MS,
+    greetingTimeout: TIMEOUT_MS,
+    socketTimeout: TIMEOUT_MS,
+    // Content comes from this process alone: no file and no address is read into a message.
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  return {
+    async send({ to, subject, text }) {
+      await transport.sendMail({ from, to: { name: '', address: to }, subject, text });
+    },
+  };
+}

@@ -1,0 +1,271 @@
+// What the checks see of each API's bodies, and texts written back.
+import test from 'ava';
+import fc from 'fast-check';
+import { requestBody, responseBody } from '../../src/checks/view/body-of.ts';
+import { replaceAt, rewriteSlots } from '../../src/checks/view/rewrite.ts';
+import type { Api, Body, JsonObject } from '../../src/checks/view/traffic.ts';
+
+const seen = ({ slots }: Body) =>
+  slots.map(({ unit, role, kind, text }) => `${unit} ${role} ${kind}: ${text}`);
+
+const REQUESTS: readonly (readonly [Api, JsonObject, readonly string[], number])[] = [
+  [
+    'chat',
+    {
+      messages: [
+        { role: 'system', content: 'S' },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'U1' },
+            { type: 'image_url', image_url: { url: 'x' } },
+            { type: 'text', text: 'U2' },
+          ],
+        },
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: [
+            { id: 'c', type: 'function', function: { name: 'f', arguments: '{"a":1}' } },
+            { type: 'custom', custom: { name: 'g', input: 'raw' } },
+          ],
+          function_call: { name: 'h', arguments: '{}' },
+        },
+        { role: 'tool', tool_call_id: 'c', content: 'T' },
+        { role: 'assistant', refusal: 'R', reasoning_content: 'why' },
+      ],
+    },
+    [
+      '0 system content: S',
+      '1 user content: U1',
+      '1 user content: U2',
+      '2 assistant tool_call: {"a":1}',
+      '2 assistant tool_call: raw',
+      '2 assistant tool_call: {}',
+      '3 tool content: T',
+      '4 assistant content: R',
+      '4 assistant reasoning: why',
+    ],
+    5,
+  ],
+  [
+    'completions',
+    { prompt: ['a', 'b'], suffix: 'c' },
+    ['0 user content: a', '0 user content: b', '0 user content: c'],
+    1,
+  ],
+  ['embeddings', { input: 'a' }, ['0 user content: a'], 1],
+  ['moderations', { input: [{ type: 'text', text: 'a' }, { type: 'image_url' }] }, ['0 user content: a'], 1],
+  ['other', { prompt: 'draw' }, ['0 user content: draw'], 1],
+  ['responses', { input: 'a' }, ['0 user content: a'], 1],
+  [
+    'responses',
+    {
+      instructions: 'I',
+      input: [
+        { role: 'user', content: [{ type: 'input_text', text: 'U' }] },
+        { type: 'reasoning', summary: [{ type: 'summary_text', text: 'because' }] },
+        { type: 'function_call', name: 'f', arguments: '{"a":"x"}' },
+        { type: 'function_call_output', call_id: 'c', output: 'O' },
+        { type: 'custom_tool_call', name: 'g', input: 'free' },
+      ],
+    },
+    [
+      '0 system content: I',
+      '1 user content: U',
+      '2 assistant reasoning: because',
+      '3 assistant tool_call: {"a":"x"}',
+      '4 tool content: O',
+      '5 assistant tool_call: free',
+    ],
+    6,
+  ],
+  [
+    'messages',
+    {
+      system: [{ type: 'text', text: 'S' }],
+      messages: [
+        { role: 'user', content: 'U' },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'thinking', thinking: 'hm', signature: 'x' },
+            { type: 'tool_use', name: 'f', input: { a: 'x' } },
+          ],
+        },
+        {
+          role: 'user',
+          content: [
+            { type: 'tool_result', content: [{ type: 'text', text: 'T' }] },
+            { type: 'document', source: { type: 'text', data: 'D' } },
+          ],
+        },
+      ],
+    },
+    [
+      '0 system content: S',
+      '1 user content: U',
+      '2 assistant reasoning: hm',
+      '2 assistant tool_call: {"a":"x"}',
+      '3 tool content: T',
+      '3 user content: D',
+    ],
+    4,
+  ],
+];
+
+const RESPONSES: readonly (readonly [Api, JsonObject, readonly string[], number])[] = [
+  [
+    'chat',
+    {
+      choices: [
+        { message: { content: 'A' } },
+        { message: { content: null, refusal: 'no', audio: { transcript: 'said' } } },
+      ],
+    },
+    ['0 assistant content: A', '1 assistant content: no', '1 assistant content: said'],
+    2,
+  ],
+  [
+    'completions',
+    { choices: [{ text: 'a' }, { text: 'b' }] },
+    ['0 assistant content: a', '1 assistant content: b'],
+    2,
+  ],
+  [
+    'responses',
+    {
+      output: [
+        {
+          type: 'message',
+          role: 'assistant',
+          content: [
+            { type: 'output_text', text: 'A' },
+            { type: 'refusal', refusal: 'R' },
+          ],
+        },
+        { type: 'function_call', name: 'f', arguments: '{}' },
+      ],
+    },
+    ['0 assistant content: A', '0 assistant content: R', '0 assistant tool_call: {}'],
+    1,
+  ],
+  [
+    'messages',
+    {
+      content: [
+        { type: 'text', text: 'A' },
+        { type: 'tool_use', name: 'f', input: {} },
+      ],
+    },
+    ['0 assistant content: A', '0 assistant tool_call: {}'],
+    1,
+  ],
+  ['embeddings', { data: [{ embedding: [1] }] }, [], 1],
+];
+
+test('requests', (t) => {
+  for (const [api, json, texts, units] of REQUESTS) {
+    const body = requestBody(api, json);
+    t.deepEqual(seen(body), texts as string[]);
+    t.is(body.units, units);
+    t.false(body.opaque);
+  }
+});
+
+test('answers', (t) => {
+  for (const [api, json, texts, units] of RESPONSES) {
+    const body = responseBody(api, json);
+    t.deepEqual(seen(body), texts as string[]);
+    t.is(body.units, units);
+  }
+});
+
+test('tokens in place of text are noticed', (t) => {
+  t.true(requestBody('embeddings', { input: [1, 2] }).opaque);
+  t.true(requestBody('completions', { prompt: [[1], [2]] }).opaque);
+  t.false(requestBody('completions', { prompt: [] }).opaque);
+});
+
+const APIS = fc.constantFrom<Api>(
+  'chat',
+  'completions',
+  'embeddings',
+  'responses',
+  'messages',
+  'moderations',
+  'other',
+);
+const NAMES = fc.constantFrom(
+  'messages',
+  'content',
+  'role',
+  'text',
+  'input',
+  'output',
+  'type',
+  'tool_calls',
+  'function',
+  'arguments',
+  'choices',
+  'message',
+  'system',
+  'prompt',
+  'name',
+  '__proto__',
+);
+const { value: JSON_VALUE } = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'medium' },
+    fc.constantFrom('text', 'tool_use', '{"a":["b"]}', '[', 'user', 1, null, true),
+    fc.array(tie('value'), { maxLength: 3 }),
+    fc.dictionary(NAMES, tie('value'), { maxKeys: 4 }),
+  ),
+}));
+
+test('whatever JSON comes is read, and every slot’s path leads to its text', (t) => {
+  fc.assert(
+    fc.property(APIS, fc.dictionary(NAMES, JSON_VALUE), (api, json) => {
+      for (const { slots } of [requestBody(api, json), responseBody(api, json)]) {
+        for (const { path, text, form } of slots) {
+          let at: unknown = json;
+          for (const key of path) at = (at as Record<string | number, unknown>)[key];
+          t.is(form === 'json' ? JSON.stringify(at) : at, text);
+        }
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('texts written back change their own places and nothing else', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(APIS, fc.dictionary(NAMES, JSON_VALUE), async (api, json) => {
+      const before = JSON.stringify(json);
+      const { slots } = requestBody(api, json);
+      t.is(await rewriteSlots(json, slots, async (texts) => [...texts]), undefined);
+      const marked = await rewriteSlots(json, slots, async (texts) => texts.map((text) => `<${text}>`));
+      t.is(JSON.stringify(json), before);
+      if (marked === undefined) return;
+      const back = await rewriteSlots(marked, requestBody(api, marked).slots, async (texts) =>
+        texts.map((text) => text.replace(/^<(.*)>$/s, '$1')),
+      );
+      // Arguments that are JSON text are written anew, in the same meaning.
+      t.deepEqual(plain(back), plain(json));
+    }),
+    { numRuns: 300 },
+  );
+});
+
+/** JSON with texts that hold JSON read. */
+function plain(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value), (_, one) => (one === '{"a":["b"]}' ? { a: ['b'] } : one));
+}
+
+test('a copy with another value shares what lies beside the path', (t) => {
+  const json = { a: { b: [1, { c: 2 }] }, d: {} };
+  const copy = replaceAt(json, ['a', 'b', 1, 'c'], 3) as typeof json;
+  t.deepEqual(copy, { a: { b: [1, { c: 3 }] }, d: {} });
+  t.is(copy.d, json.d);
+  t.is((json.a.b[1] as { c: number }).c, 2);
+});
