@@ -1,0 +1,71 @@
+// A pipeline's call at the cache: where its settings, its key and its report come from and go to.
+import type { Call } from '../../access/call.ts';
+import type { AbortLike } from '../../lib/abort.ts';
+import type { Dialect, OperationName, Outbound } from '../../providers/dialect.ts';
+import type { BoundTarget } from '../plan/bind.ts';
+import { withCacheHeaders } from './headers.ts';
+import { type CacheReport, shadowHeader } from './report.ts';
+import type { CacheCall } from './response-cache.ts';
+import type { Embedder } from './semantic.ts';
+import { isKept, subjectOf } from './subject-of.ts';
+
+/** What of an attempt the cache must know. */
+export interface CachedAttempt {
+  readonly bound: BoundTarget;
+  readonly dialect: Dialect;
+  readonly operation: OperationName;
+  /** The request that asks for a whole answer, for streams as well; made only when the cache is used. */
+  readonly outbound: () => Outbound;
+  readonly model: string;
+  /** Of the attempt. */
+  readonly signal: AbortLike;
+  /** Makes the vectors of semantic mode. */
+  readonly embedder?: Embedder | undefined;
+  /** 0 for a hedge: it must not wait for the call that it stands in for. */
+  readonly waitMs?: number;
+  /** Told with every report, e.g. for the explanation. */
+  readonly onReport?: (report: CacheReport) => void;
+}
+
+/**
+ * The call at the cache. Notes its status in the trail, and what a shadow would have answered in the answer's header
+ * cache-shadow. A call without a principal does not use the cache.
+ *
+ *     const answer = await cache.whole(cacheCallOf(call, attempt), wholeMessages(json, schema), () => callWhole(…));
+ *
+ * @throws GatewayError invalid_header for a bad namespace.
+ */
+export function cacheCallOf(call: Call, attempt: CachedAttempt): CacheCall {
+  const { bound, dialect, operation, outbound, model, signal, embedder, waitMs, onReport } = attempt;
+  const { principal, trail } = call;
+  const usable = principal !== undefined && isKept(operation);
+  return {
+    settings: usable ? withCacheHeaders(bound.plan.cache, call.headers) : undefined,
+    subject: () =>
+      subjectOf(
+        {
+          organisationId: principal!.organisationId,
+          workspaceId: principal!.workspaceId,
+          metadata: trail.metadata,
+        },
+        bound,
+        dialect,
+        operation,
+        outbound(),
+        model,
+      ),
+    signal,
+    note(report) {
+      trail.cacheStatus = report.status;
+      // An answer from the cache has no attempt that would say so.
+      if (trail.model === '') trail.model = model;
+      if (report.note?.model !== undefined) trail.responseModel = report.note.model;
+      const shadow = shadowHeader(report);
+      if (shadow !== undefined) call.answerHeaders.set(`${call.headers.callerPrefix}cache-shadow`, shadow);
+      onReport?.(report);
+    },
+    answerNote: () => (trail.responseModel === '' ? {} : { model: trail.responseModel }),
+    embedder,
+    ...(waitMs === undefined ? {} : { waitMs }),
+  };
+}

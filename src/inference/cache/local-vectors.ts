@@ -1,0 +1,37 @@
+// Vectors in this process's memory.
+import { createVectorShelf } from '../../store/memory/vector-shelf.ts';
+import type { VectorStore } from './vectors.ts';
+
+export interface LocalVectorOptions {
+  /** Most bytes of all vectors and their bookkeeping. */
+  readonly maxBytes: number;
+  /** Unix milliseconds; Date.now by default. */
+  readonly now?: () => number;
+}
+
+/** A store that knows its weight. */
+export interface LocalVectors extends VectorStore {
+  readonly bytes: number;
+}
+
+/** Opens an empty store. */
+export function createLocalVectors({ maxBytes, now = Date.now }: LocalVectorOptions): LocalVectors {
+  const shelf = createVectorShelf();
+  return {
+    near: (org, scope, vector, most) => shelf.near(nameOf(org, scope), vector, most, now()),
+    add: (org, scope, kept) => {
+      shelf.add({ ...kept, scope: nameOf(org, scope), maxBytes }, now());
+    },
+    remove: (org, scope, id) => {
+      shelf.remove(nameOf(org, scope), id);
+    },
+    get bytes() {
+      return shelf.bytes;
+    },
+  };
+}
+
+/** One text of both, with the length in front: no other pair gives the same. */
+function nameOf(organisationId: string, scope: string): string {
+  return `${organisationId.length}:${organisationId}:${scope}`;
+}

@@ -1,0 +1,51 @@
+// A call of the pipeline as the cache sees it.
+import type { Dialect, OperationName, Outbound, Target } from '../../providers/dialect.ts';
+import { locate } from '../../providers/locate.ts';
+import type { CacheSubject } from './key.ts';
+
+/** Whose call it is. */
+export interface CacheCaller {
+  readonly organisationId: string;
+  readonly workspaceId: string | undefined;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** Operations whose answers are kept. Others are files, jobs or sound, or cost nothing. */
+const KEPT: ReadonlySet<OperationName> = new Set(['chat', 'completions', 'embeddings', 'moderations']);
+
+/** Whether an operation's answers are kept at all. */
+export function isKept(operation: OperationName): boolean {
+  return KEPT.has(operation);
+}
+
+/**
+ * What the key of a call is made of.
+ *
+ * @param bound the target and the caller's headers that go on to it
+ * @param outbound the request in the form that asks for a whole answer (`operation.request`), for streams as well
+ * @param model the model that is asked for
+ */
+export function subjectOf(
+  { organisationId, workspaceId, metadata }: CacheCaller,
+  { target, forwarded }: { readonly target: Target; readonly forwarded: readonly string[] },
+  dialect: Dialect,
+  operation: OperationName,
+  outbound: Outbound,
+  model: string,
+): CacheSubject {
+  const { method, body } = outbound;
+  return {
+    organisationId,
+    workspaceId,
+    target,
+    operation,
+    model,
+    metadata,
+    request: {
+      method,
+      ...locate(target, operation, outbound),
+      headers: [...forwarded, ...dialect.headers(target), ...outbound.headers],
+      body,
+    },
+  };
+}

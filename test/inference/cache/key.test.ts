@@ -1,0 +1,204 @@
+// Keys: whatever changes an answer changes its key, and nothing else does.
+import test from 'ava';
+import fc from 'fast-check';
+import { canonicalJson } from '../../../src/inference/cache/canonical-json.ts';
+import { type CacheSubject, cacheKey } from '../../../src/inference/cache/key.ts';
+import { providerById } from '../../../src/providers/catalog/registry.ts';
+import { subject } from './subject.ts';
+
+const BODY = {
+  model: 'm',
+  messages: [{ role: 'user', content: 'Hi' }],
+  temperature: 0.5,
+  tools: [{ a: { b: 1, c: 2 } }],
+};
+const BASE = subject(BODY, 'org', { metadata: { a: '1' } });
+const keyOf = (about: CacheSubject, namespace?: string, secret?: Uint8Array): string =>
+  cacheKey(about, namespace, secret);
+const withRequest = (request: Partial<CacheSubject['request']>): CacheSubject => ({
+  ...BASE,
+  request: { ...BASE.request, ...request },
+});
+const withTarget = (target: Partial<CacheSubject['target']>): CacheSubject => ({
+  ...BASE,
+  target: { ...BASE.target, ...target },
+});
+const withBody = (body: unknown): CacheSubject => withRequest({ body: JSON.stringify(body) });
+
+const DIFFERENT: readonly (readonly [string, CacheSubject])[] = [
+  ['organisation', { ...BASE, organisationId: 'other' }],
+  ['workspace', { ...BASE, workspaceId: 'other' }],
+  ['no workspace', { ...BASE, workspaceId: undefined }],
+  ['metadata', { ...BASE, metadata: { a: '2' } }],
+  ['no metadata', { ...BASE, metadata: {} }],
+  ['operation', { ...BASE, operation: 'completions' }],
+  ['model', { ...BASE, model: 'other' }],
+  ['provider', withTarget({ provider: providerById('groq')! })],
+  ['dialect', withTarget({ provider: { ...providerById('openai')!, dialect: 'other' } })],
+  ['credential', withTarget({ apiKey: 'sk-other' })],
+  ['no credential', withTarget({ apiKey: undefined })],
+  ['option', withTarget({ options: { openai_project: 'p' } })],
+  ['strictness', withTarget({ strict: false })],
+  ['origin', withRequest({ origin: 'http://api.openai.com' })],
+  ['path', withRequest({ path: '/v2/chat/completions' })],
+  ['query', withRequest({ path: '/v1/chat/completions?api-version=1' })],
+  ['header', withRequest({ headers: [...BASE.request.headers, 'openai-beta', 'x'] })],
+  ['no body', withRequest({ body: undefined })],
+  ['temperature', withBody({ ...BODY, temperature: 0.6 })],
+  ['no temperature', withBody({ ...BODY, temperature: undefined })],
+  ['null', withBody({ ...BODY, temperature: null })],
+  ['text', withBody({ ...BODY, messages: [{ role: 'user', content: 'hi' }] })],
+  ['order of items', withBody({ ...BODY, stop: ['a', 'b'] })],
+  ['other order of items', withBody({ ...BODY, stop: ['b', 'a'] })],
+  ['seed', withRequest({ body: JSON.stringify(BODY).replace('0.5', '9007199254740993') })],
+  ['seed of the same double', withRequest({ body: JSON.stringify(BODY).replace('0.5', '9007199254740992') })],
+  ['bytes', withRequest({ body: Buffer.from([34, 0xc3, 34]) })],
+  ['other bytes', withRequest({ body: Buffer.from([34, 0xc4, 34]) })],
+];
+
+test('whatever changes an answer, or whose it is, gives another key', (t) => {
+  const keys = new Map([[keyOf(BASE), 'base']]);
+  for (const [name, about] of DIFFERENT) {
+    const key = keyOf(about);
+    t.regex(key, /^[0-9a-f]{64}$/);
+    t.is(keys.get(key), undefined, `${name} has the key of ${keys.get(key)}`);
+    keys.set(key, name);
+  }
+  for (const [name, key] of [
+    ['namespace', keyOf(BASE, 'n')],
+    ['other namespace', keyOf(BASE, 'm')],
+    ['secret', keyOf(BASE, undefined, Buffer.alloc(32, 1))],
+    ['other secret', keyOf(BASE, undefined, Buffer.alloc(32, 2))],
+  ] as const) {
+    t.is(keys.get(key), undefined, name);
+    keys.set(key, name);
+  }
+});
+
+test('what changes no answer leaves the key as it is', (t) => {
+  const key = keyOf(BASE);
+  t.is(keyOf(withBody({ ...BODY, stream: true, stream_options: { include_usage: true } })), key);
+  t.is(keyOf(withBody({ ...BODY, stream: false })), key);
+  t.is(keyOf(withRequest({ body: Buffer.from(JSON.stringify(BODY, null, 2)) })), key);
+  t.is(
+    keyOf(withRequest({ body: JSON.stringify(BODY).replace('0.5', '5e-1').replace('"Hi"', '"\\u0048i"') })),
+    key,
+  );
+  t.is(
+    keyOf(
+      withRequest({
+        headers: ['Content-Type', 'application/json', 'traceparent', '00-1', 'X-Request-Id', '7'],
+      }),
+    ),
+    key,
+  );
+  t.is(
+    keyOf({ ...BASE, metadata: { a: '2' } }, 'n'),
+    keyOf(BASE, 'n'),
+    'a namespace takes the place of metadata',
+  );
+});
+
+/** JSON values with numbers that survive a double. */
+const json = fc.jsonValue({ maxDepth: 5 });
+
+function shuffled(value: unknown, random: () => number): unknown {
+  if (Array.isArray(value)) return value.map((item) => shuffled(item, random));
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).map(
+    ([name, member]) => [random(), name, shuffled(member, random)] as const,
+  );
+  // Integer-like names stand first whatever one does: those are written in the order of the engine.
+  return Object.fromEntries(members.sort(([a], [b]) => a - b).map(([, name, member]) => [name, member]));
+}
+
+test('re-ordered members and other white space are the same text; other values are not', (t) => {
+  fc.assert(
+    fc.property(
+      json,
+      json,
+      fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true })),
+      fc.integer({ min: 0, max: 4 }),
+      (a, b, stream, indent) => {
+        const random = (): number => stream.next().value as number;
+        const canonical = canonicalJson(JSON.stringify(a));
+        t.is(canonicalJson(JSON.stringify(shuffled(a, random), null, indent)), canonical);
+        t.deepEqual(JSON.parse(canonical!), JSON.parse(JSON.stringify(a)));
+        t.is(canonical === canonicalJson(JSON.stringify(b)), isSame(a, b));
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+function isSame(a: unknown, b: unknown): boolean {
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((item, i) => isSame(item, b[i]));
+  if (
+    typeof a !== 'object' ||
+    typeof b !== 'object' ||
+    a === null ||
+    b === null ||
+    Array.isArray(a) ||
+    Array.isArray(b)
+  )
+    return a === b;
+  const names = Object.keys(a);
+  return (
+    names.length === Object.keys(b).length &&
+    names.every(
+      (name) =>
+        Object.hasOwn(b, name) &&
+        isSame((a as Record<string, unknown>)[name], (b as Record<string, unknown>)[name]),
+    )
+  );
+}
+
+test('numbers are not rounded, strings are spelled one way, what is no JSON is none', (t) => {
+  for (const [text, canonical] of [
+    ['1.0', '1'],
+    ['-0', '0'],
+    ['1e2', '100'],
+    ['1e400', '1e400'],
+    ['1e-400', '1e-400'],
+    ['9007199254740993', '9007199254740993'],
+    ['0.1234567890123456789', '0.1234567890123456789'],
+    ['"\\/\\u00e9\\"\\\\"', '"/é\\"\\\\"'],
+    [' { "b" : [ ] , "a" : { } } ', '{"a":{},"b":[]}'],
+    ['{"a":1,"a":2}', '{"a":1,"a":2}'],
+    ['{"a":2,"a":1}', '{"a":2,"a":1}'],
+    ['', undefined],
+    ['{', undefined],
+    ['{"a"}', undefined],
+    ['[1,]', undefined],
+    ['"a', undefined],
+    ['1 2', undefined],
+    ['nul', undefined],
+    ["{'a':1}", undefined],
+  ] as const)
+    t.is(canonicalJson(text), canonical, text);
+});
+
+test('depth has a bound: below it the text stays as it was written, and no stack overflows', (t) => {
+  const deep = (levels: number, inner: string): string => '[ '.repeat(levels) + inner + ' ]'.repeat(levels);
+  t.not(canonicalJson(deep(1000, '{"b":1,"a":2}')), undefined);
+  t.not(canonicalJson(deep(1000, '1')), canonicalJson(deep(1000, '2')));
+  t.is(canonicalJson(`${'['.repeat(100_000)}`), undefined);
+  t.truthy(canonicalJson(deep(100_000, '"]"')));
+});
+
+test('the digest of a 100 KB body takes milliseconds at the most', (t) => {
+  const big = withBody({
+    ...BODY,
+    messages: Array.from({ length: 500 }, () => ({ role: 'user', content: 'x'.repeat(200) })),
+  });
+  for (let i = 0; i < 50; i++) keyOf(big);
+  const began = performance.now();
+  for (let i = 0; i < 20; i++) keyOf(big);
+  t.log(`key of 100 KB: ${((performance.now() - began) / 20).toFixed(2)} ms`);
+  for (let i = 0; i < 3000; i++) keyOf(BASE);
+  const again = performance.now();
+  for (let i = 0; i < 1000; i++) keyOf(BASE);
+  t.log(`key of a small body: ${(performance.now() - again).toFixed(1)} us`);
+  t.pass();
+});
