@@ -26,15 +26,18 @@ export class Attempt {
   readonly #model: string;
   readonly #startedAt = Date.now();
   readonly #start = performance.now();
+  readonly #aside: boolean;
   #firstTokenMs: number | undefined;
   #ended = false;
 
-  constructor(call: Call, target: Target, origin: string, model: string) {
+  /** @param aside whether it is made beside the call, whose own answer it does not bring */
+  constructor(call: Call, target: Target, origin: string, model: string, aside = false) {
     this.#call = call;
+    this.#aside = aside;
     this.#target = target;
     this.#host = origin.slice(origin.indexOf('//') + 2);
     this.#model = model;
-    call.trail.model = model;
+    if (!aside) call.trail.model = model;
   }
 
   /** The first piece of a streamed answer is here. */
@@ -49,8 +52,13 @@ export class Attempt {
     this.#ended = true;
     const { trail } = this.#call;
     const record = usage && usageRecord(usage);
-    trail.responseModel = responseModel ?? '';
-    trail.usage = record;
+    // An attempt that was given up for another one says nothing of the call.
+    if (!this.#aside && (outcome !== 'cancelled' || trail.attempts.length === 0 || record !== undefined)) {
+      trail.provider = this.#target.provider.id;
+      trail.model = this.#model;
+      trail.responseModel = responseModel ?? '';
+      trail.usage = record;
+    }
     const entry: Writable<AttemptRecord> = {
       id: randomUUID(),
       provider: this.#target.provider.id,

@@ -15,11 +15,12 @@ import type { InboundHead, StreamedAnswer } from '../../lib/egress/outbound.ts';
 import { fail, type GatewayError, invalidField } from '../../lib/errors.ts';
 import { authHeaders } from '../../providers/auth/index.ts';
 import { locateRaw } from '../../providers/locate.ts';
-import type { Plan } from '../plan/plan.ts';
+import type { BoundTarget } from '../plan/bind.ts';
 import { ownKeyCheck, staysHere } from '../plan/request-settings.ts';
 import { Attempt } from './attempt.ts';
+import { dialectOf } from './operation-of.ts';
 import type { Pipeline } from './pipeline.ts';
-import { begin, dialectOf } from './run.ts';
+import { bindOnly } from './run.ts';
 import { UsageTap } from './usage-tap.ts';
 
 /** Headers of one hop (RFC 9110, part 7.6.1): the answer's next hop writes its own. */
@@ -43,9 +44,9 @@ export async function forward(
   messages: AsyncIterable<ForwardRequest>,
 ): Promise<AsyncIterable<ForwardResponse>> {
   const input = messages[Symbol.asyncIterator]();
-  const plan = begin(pipeline, call);
+  const bound = await bindOnly(pipeline, call);
   const head = await readHead(input, call.signal);
-  const { target } = plan;
+  const { target } = bound;
   const { origin, path } = locateRaw(target, head.path);
   const body = await readBody(input, call.signal);
   const attempt = new Attempt(call, target, origin, '');
@@ -55,7 +56,7 @@ export async function forward(
       origin,
       path,
       method: head.method,
-      headers: requestHeaders(pipeline, head, plan, call, body !== undefined),
+      headers: requestHeaders(pipeline, head, bound, call, body !== undefined),
       body: body && remember(body, state),
       signal: call.signal,
     });
@@ -134,15 +135,15 @@ async function* remember(body: AsyncIterable<Uint8Array>, state: BodyState): Asy
 function requestHeaders(
   pipeline: Pipeline,
   head: RequestHead,
-  plan: Plan,
+  { target }: BoundTarget,
   call: Call,
   hasBody: boolean,
 ): readonly string[] {
-  const auth = authHeaders(plan.target);
+  const auth = authHeaders(target);
   const ours = new Set(auth.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase()));
-  if (plan.target.apiKey !== undefined) ours.add('authorization').add('x-api-key');
+  if (target.apiKey !== undefined) ours.add('authorization').add('x-api-key');
   const connection = connectionNames(head.headers);
-  const isOurs = ownKeyCheck(call.presentedKey, pipeline.plans.isOwnKey);
+  const isOurs = ownKeyCheck(call.presentedKey, pipeline.planner.facts.isOwnKey);
   const pairs: string[] = [];
   for (const { name, value } of head.headers) {
     const lower = name.toLowerCase();

@@ -1,11 +1,13 @@
-// The way of a model call through the stages: plan, then an attempt, whole or in pieces.
+// The way of a model call through the stages: plan, then the plan's route of attempts, whole or in pieces.
 import type { Call } from '../../access/call.ts';
 import { fail } from '../../lib/errors.ts';
-import { timedOut } from '../../lib/request-timeout.ts';
-import type { Dialect, OperationName, Target } from '../../providers/dialect.ts';
-import { type Plan, planOf } from '../plan/plan.ts';
-
+import type { Dialect, OperationName } from '../../providers/dialect.ts';
+import type { BoundTarget } from '../plan/bind.ts';
+import { planOf, type Routing } from '../plan/select.ts';
+import { modelFor, operationOf } from './operation-of.ts';
 import type { Pipeline } from './pipeline.ts';
+import { rewritten } from './rewrite.ts';
+import { callRouted, type Job } from './routed.ts';
 import { callStream } from './stream.ts';
 import { callWhole } from './whole.ts';
 
@@ -16,88 +18,92 @@ type ChunkOf<N extends 'chat' | 'completions'> = ReturnType<
   NonNullable<Operations[N]>['wholeAsChunks']
 >[number];
 
-/** Plans the call and starts its clock. */
-export function begin(pipeline: Pipeline, call: Call): Plan {
-  const plan = planOf(call, pipeline.plans);
-  const { timeoutMs } = plan;
-  if (timeoutMs !== undefined && call.headers.get('request-timeout') === undefined)
-    call.expireAfter(timeoutMs, () => timedOut(timeoutMs));
-  return plan;
-}
-
 /** Runs an operation whose answer comes whole. */
-export async function runWhole<N extends OperationName>(
+export function runWhole<N extends OperationName>(
   pipeline: Pipeline,
   call: Call,
   name: N,
   request: RequestOf<N>,
   model: string | undefined,
 ): Promise<AnswerOf<N>> {
-  const plan = begin(pipeline, call);
-  const { dialect, operation } = operationOf(pipeline, plan.target, name);
-  const asked = modelFor(plan.target, name, model);
-  return (await callWhole(
-    pipeline,
-    call,
-    plan,
-    dialect,
+  return run<RequestOf<N>, AnswerOf<N>>(pipeline, call, model, {
     name,
-    operation as never,
     request,
-    asked,
-  )) as AnswerOf<N>;
+    streams: false,
+    attempt(bound, given, signal) {
+      const { dialect, operation } = operationOf(pipeline, bound.target, name);
+      const own = rewritten(name, given, bound);
+      const asked = modelFor(bound.target, name, own === request ? model : modelOf(own));
+      return callWhole(pipeline, call, bound, dialect, name, operation as never, own, asked, signal);
+    },
+  });
 }
 
-/** Runs an operation whose answer comes in pieces. */
-export async function runStream<N extends 'chat' | 'completions'>(
+/** Runs an operation whose answer comes in pieces. Resolves when the first is at hand. */
+export function runStream<N extends 'chat' | 'completions'>(
   pipeline: Pipeline,
   call: Call,
   name: N,
   request: RequestOf<N>,
   model: string | undefined,
 ): Promise<AsyncIterable<ChunkOf<N>>> {
-  const plan = begin(pipeline, call);
-  const { dialect, operation } = operationOf(pipeline, plan.target, name);
-  const asked = modelFor(plan.target, name, model);
-  return (await callStream(
-    pipeline,
-    call,
-    plan,
-    dialect,
+  return run<RequestOf<N>, AsyncIterable<ChunkOf<N>>>(pipeline, call, model, {
     name,
-    operation as never,
     request,
-    asked,
-  )) as AsyncIterable<ChunkOf<N>>;
+    streams: true,
+    attempt(bound, given, signal) {
+      const { dialect, operation } = operationOf(pipeline, bound.target, name);
+      const own = rewritten(name, given, bound);
+      const asked = modelFor(bound.target, name, own === request ? model : modelOf(own));
+      return callStream(pipeline, call, bound, dialect, name, operation as never, own, asked, signal);
+    },
+    held: {
+      whole(bound, given, signal) {
+        const { dialect, operation } = operationOf(pipeline, bound.target, name);
+        const own = rewritten(name, given, bound);
+        const asked = modelFor(bound.target, name, modelOf(own));
+        call.trail.streamed = true;
+        return callWhole(pipeline, call, bound, dialect, name, operation as never, own, asked, signal);
+      },
+      async *inPieces(bound, given, whole) {
+        const { operation } = operationOf(pipeline, bound.target, name);
+        yield* operation.wholeAsChunks(whole as never, given as never) as ChunkOf<N>[];
+      },
+    },
+  });
 }
 
-/** The target's dialect. */
-export function dialectOf({ dialects }: Pipeline, { provider }: Target): Dialect {
-  const dialect = dialects.get(provider.dialect);
-  if (dialect === undefined) throw new Error(`provider ${provider.id} names an unknown dialect`);
-  return dialect;
+async function run<Request extends object, Answer extends object>(
+  pipeline: Pipeline,
+  call: Call,
+  model: string | undefined,
+  job: Job<Request, Answer>,
+): Promise<Answer> {
+  const planned = planOf(call, pipeline.planner, model);
+  const routing = planned instanceof Promise ? await planned : planned;
+  if (!routing.plan.straight || call.headers.get('explain') !== undefined)
+    return callRouted(pipeline, call, routing, job);
+  const bound = bindOnlyTarget(call, routing);
+  return job.attempt(bound instanceof Promise ? await bound : bound, job.request, call.signal);
 }
 
-function operationOf<N extends OperationName>(pipeline: Pipeline, target: Target, name: N) {
-  const dialect = dialectOf(pipeline, target);
-  const operation = dialect[name];
-  const { provider } = target;
-  if (operation === undefined || (provider.operations && !provider.operations.includes(name))) {
-    throw fail('operation_unsupported', `${provider.id} does not offer ${name}`, { provider: provider.id });
-  }
-  return { dialect, operation };
+/** The one target of a plan that needs no routing. */
+function bindOnlyTarget(call: Call, { plan, bind }: Routing): BoundTarget | Promise<BoundTarget> {
+  call.trail.targetPath = plan.root.path;
+  return bind(plan.targets[0]!);
 }
 
-/** The model that is asked for. Where a deployment in the path says it, the body need not. */
-function modelFor(target: Target, name: OperationName, model: string | undefined): string {
-  if (model !== undefined && model !== '') return model;
-  const { azure_model_name: named, azure_deployment_id: deployment } = target.options;
-  if (deployment !== undefined) return named ?? deployment;
-  if (name === 'chat' || name === 'completions' || name === 'embeddings') {
-    throw fail('model_missing', 'model: is required', {
-      param: 'model',
-      violations: [{ field: 'model', rule: 'required', message: 'is required' }],
+/** The target of a pass-through call. */
+export async function bindOnly(pipeline: Pipeline, call: Call): Promise<BoundTarget> {
+  const routing = await planOf(call, pipeline.planner, undefined);
+  if (routing.plan.targets.length > 1) {
+    throw fail('config_invalid', 'targets: must be exactly one where a request is passed through', {
+      param: 'targets',
     });
   }
-  return '';
+  return bindOnlyTarget(call, routing);
+}
+
+function modelOf(request: object): string | undefined {
+  return (request as { readonly model?: string }).model;
 }

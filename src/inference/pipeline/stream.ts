@@ -1,5 +1,6 @@
-// A call whose answer comes in pieces: plan -> attempt -> first piece -> the rest.
+// One attempt whose answer comes in pieces: request -> first piece -> the rest.
 import type { Call } from '../../access/call.ts';
+import type { AbortLike } from '../../lib/abort.ts';
 import type { StreamedAnswer } from '../../lib/egress/outbound.ts';
 import { fail, type GatewayError } from '../../lib/errors.ts';
 import { SseParser } from '../../lib/sse.ts';
@@ -11,7 +12,7 @@ import type {
   Target,
   TranslationContext,
 } from '../../providers/dialect.ts';
-import type { Plan } from '../plan/plan.ts';
+import type { BoundTarget } from '../plan/bind.ts';
 import { Attempt } from './attempt.ts';
 import type { Pipeline } from './pipeline.ts';
 import { readBounded } from './read-bounded.ts';
@@ -26,16 +27,17 @@ const DRAIN_MS = 1000;
 export async function callStream<Request, Answer, Chunk>(
   { dialer, now }: Pipeline,
   call: Call,
-  plan: Plan,
+  bound: BoundTarget,
   dialect: Dialect,
   name: OperationName,
   operation: StreamingOperation<Request, Answer, Chunk>,
   request: Request,
   model: string,
+  signal: AbortLike,
 ): Promise<AsyncIterable<Chunk>> {
-  const { target } = plan;
+  const { target } = bound;
   const context: TranslationContext = { target, now };
-  const outbound = outboundRequest(call, plan, dialect, name, operation.streamRequest(request, context));
+  const outbound = outboundRequest(bound, dialect, name, operation.streamRequest(request, context), signal);
   const attempt = new Attempt(call, target, outbound.origin, model);
   call.trail.streamed = true;
   try {

@@ -1,30 +1,29 @@
 // Requests to providers and what their answers mean before they are translated.
-import type { Call } from '../../access/call.ts';
+import type { AbortLike } from '../../lib/abort.ts';
 import type { InboundHead, OutboundRequest } from '../../lib/egress/outbound.ts';
 import { fail, type GatewayError } from '../../lib/errors.ts';
 import { authHeaders } from '../../providers/auth/index.ts';
 import type { Dialect, OperationName, Outbound, Target } from '../../providers/dialect.ts';
 import { locate } from '../../providers/locate.ts';
-import type { Plan } from '../plan/plan.ts';
+import type { BoundTarget } from '../plan/bind.ts';
 
 const USER_AGENT = 'sluice';
 
 /** The located and signed request of an operation. */
 export function outboundRequest(
-  call: Call,
-  plan: Plan,
+  { target, forwarded }: BoundTarget,
   dialect: Dialect,
   operation: OperationName,
   outbound: Outbound,
+  signal: AbortLike,
 ): OutboundRequest {
-  const { target } = plan;
   const { origin, path } = locate(target, operation, outbound);
   return {
     origin,
     path,
     method: outbound.method,
     headers: withoutRepeats([
-      ...plan.forwarded,
+      ...forwarded,
       ...authHeaders(target),
       ...dialect.headers(target),
       ...outbound.headers,
@@ -34,7 +33,7 @@ export function outboundRequest(
       USER_AGENT,
     ]),
     body: outbound.body,
-    signal: call.signal,
+    signal,
   };
 }
 
@@ -65,7 +64,7 @@ export function upstreamError(
 
 /** retry-after-ms, or retry-after in seconds or as an HTTP date (RFC 9110, part 10.2.3); at most a day. */
 function retryAfter(head: InboundHead, now: number): number | undefined {
-  const ms = head.header('retry-after-ms');
+  const ms = head.header('retry-after-ms') ?? head.header('x-ms-retry-after-ms');
   if (ms !== undefined && /^\d{1,9}(\.\d+)?$/.test(ms)) return bounded(Number(ms));
   const text = head.header('retry-after');
   if (text === undefined) return undefined;

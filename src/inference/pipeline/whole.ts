@@ -1,8 +1,9 @@
-// A call whose answer comes whole: plan -> attempt -> translate.
+// One attempt whose answer comes whole: request -> answer -> translate.
 import type { Call } from '../../access/call.ts';
+import type { AbortLike } from '../../lib/abort.ts';
 import { fail } from '../../lib/errors.ts';
 import type { Dialect, Operation, OperationName } from '../../providers/dialect.ts';
-import type { Plan } from '../plan/plan.ts';
+import type { BoundTarget } from '../plan/bind.ts';
 import { Attempt } from './attempt.ts';
 import type { Pipeline } from './pipeline.ts';
 import { outboundRequest, upstreamError } from './upstream.ts';
@@ -10,20 +11,21 @@ import { outboundRequest, upstreamError } from './upstream.ts';
 /** Longest whole answer that is read, in bytes. */
 export const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
-/** Sends the request to the plan's target and reads its answer. */
+/** Sends the request to the target and reads its answer. */
 export async function callWhole<Request, Answer>(
   { dialer, now }: Pipeline,
   call: Call,
-  plan: Plan,
+  bound: BoundTarget,
   dialect: Dialect,
   name: OperationName,
   operation: Operation<Request, Answer>,
   request: Request,
   model: string,
+  signal: AbortLike,
 ): Promise<Answer> {
-  const { target } = plan;
+  const { target } = bound;
   const context = { target, now };
-  const outbound = outboundRequest(call, plan, dialect, name, operation.request(request, context));
+  const outbound = outboundRequest(bound, dialect, name, operation.request(request, context), signal);
   const attempt = new Attempt(call, target, outbound.origin, model);
   try {
     const answer = await dialer.whole(outbound, MAX_ANSWER_BYTES);

@@ -1,178 +1,192 @@
-// Headers -> plan: exactly one way of selecting the provider (specification,
-// "Provider authentication"), with everything the call needs folded in.
-import { fail, invalidHeader } from '../../lib/errors.ts';
-import type { GatewayHeaders } from '../../lib/gateway-headers.ts';
-import type { ProviderEntry, ProviderOptions, Target } from '../../providers/dialect.ts';
-import { type InlineConfig, readInlineConfig } from './inline-config.ts';
-import {
-  canonical,
-  checkForwardNames,
-  forwardedHeaders,
-  ownKeyCheck,
-  parseHeaderJson,
-  readForwardNames,
-  readMetadata,
-} from './request-settings.ts';
+// A plan: a config parsed once, everything inherited folded in. Interpreted by inference/route.
+import type { ProviderEntry, ProviderOptions } from '../../providers/dialect.ts';
+import type { CacheSettings } from '../cache/settings.ts';
+import type { Condition } from './condition.ts';
+import type { ParamRules } from './params.ts';
 
-/** How a call is routed. One variant now; strategies are further ones. */
-export interface Plan {
+/** How a call is routed. */
+export type Plan = TargetPlan | FallbackPlan | BalancePlan | ConditionalPlan;
+
+interface PlanNode {
+  /** Where it stands in the config: "config", "config.targets[1].targets[0]". */
+  readonly path: string;
+  /** Its name among its siblings. */
+  readonly name: string | undefined;
+  /** Its share of a load balance. */
+  readonly weight: number;
+  /** Statuses that move on from it in a fallback whose strategy names none. */
+  readonly statuses: ReadonlySet<number> | undefined;
+  readonly hedge: HedgePlan | undefined;
+}
+
+/** One target: to whom, how often, for how long. */
+export interface TargetPlan extends PlanNode {
   readonly kind: 'target';
-  readonly target: Target;
-  /** What the config says; the caller's header, which the call keeps anyway, beats it. */
+  /** Undefined: the provider that the call's headers select. */
+  readonly provider: ProviderEntry | undefined;
+  /** Slug of a stored provider, resolved with every call; its credential is the store's. */
+  readonly slug: string | undefined;
+  /** Whether the provider may also be named by the request's model, "@slug/model". */
+  readonly passthrough: boolean;
+  readonly apiKey: string | undefined;
+  readonly options: ProviderOptions;
+  readonly customHost: string | undefined;
+  /** Undefined: as the call's header says. */
+  readonly strict: boolean | undefined;
+  /** Milliseconds of one attempt. */
   readonly timeoutMs: number | undefined;
-  /** Flat pairs of the caller's headers that go on to the provider. */
-  readonly forwarded: readonly string[];
+  /** Names of the caller's headers that go on to the provider. */
+  readonly forwardHeaders: readonly string[];
+  readonly params: ParamRules | undefined;
+  readonly retry: RetryPlan | undefined;
+  readonly breaker: BreakerPlan | undefined;
+  readonly cache: CacheSettings<TargetPlan> | undefined;
+  /** As `PlanFacts.readGuardrails` made it. */
+  readonly guardrails: object | undefined;
+  readonly deployments: readonly DeploymentPlan[];
 }
 
-/** What planning reads of a call, and what it notes on it. */
-export interface PlannedCall {
-  readonly headers: GatewayHeaders;
-  readonly presentedKey: string | undefined;
-  readonly providerCredential: string | undefined;
-  readonly trail: { provider: string; metadata: Readonly<Record<string, string>> };
+/** One after another until one answers. */
+export interface FallbackPlan extends PlanNode {
+  readonly kind: 'fallback';
+  readonly targets: readonly Plan[];
+  /** Statuses that move on; undefined: every status that is no success. */
+  readonly onStatuses: ReadonlySet<number> | undefined;
 }
 
-/** What planning needs to know of the gateway. */
-export interface PlanFacts {
-  readonly providerById: (id: string) => ProviderEntry | undefined;
-  /** Refuses addresses that may never be called. @throws GatewayError host_refused. */
-  readonly checkHost: (url: string, param: string) => void;
-  /** Whether a text is a key of this gateway: such a text is never sent out. */
-  readonly isOwnKey: (text: string) => boolean;
+/** One of several. Its targets all have a weight above 0. */
+export interface BalancePlan extends PlanNode {
+  readonly kind: 'balance';
+  readonly targets: readonly Plan[];
+  readonly algorithm: 'weighted' | 'least_latency' | 'least_busy';
+  readonly sticky: StickyPlan | undefined;
 }
 
-/** Reads the plan off the call's headers. @throws GatewayError of status 400 naming the header at fault. */
-export function planOf(call: PlannedCall, facts: PlanFacts): Plan {
-  const { headers } = call;
-  call.trail.metadata = readMetadata(headers);
-  const names = readForwardNames(headers);
-  const selection = select(headers, facts);
-  const { config, entry } = selection;
-  call.trail.provider = entry.id;
+/** The one that the call asks for. */
+export interface ConditionalPlan extends PlanNode {
+  readonly kind: 'conditional';
+  readonly targets: readonly Plan[];
+  readonly rules: readonly ConditionalRule[];
+  /** Index of the target when no rule holds. */
+  readonly otherwise: number | undefined;
+}
 
-  const customHost = config?.customHost ?? selection.customHost;
-  if (customHost !== undefined) {
-    facts.checkHost(
-      customHost,
-      selection.customHost === undefined ? 'custom_host' : canonical(headers, 'custom-host'),
-    );
-  }
-  const apiKey = config?.apiKey ?? call.providerCredential;
-  if (apiKey === undefined && !entry.keyless && customHost === undefined) {
-    throw invalidHeader('authorization', `${entry.id} needs a credential: Authorization: Bearer <key>`);
-  }
-  if (config?.apiKey !== undefined && facts.isOwnKey(config.apiKey)) {
-    throw fail('config_invalid', "api_key: a key of this gateway is no provider's credential", {
-      param: 'api_key',
-    });
-  }
-  const allNames = [...names, ...checkForwardNames(config?.forwardHeaders ?? [], headers, 'forward_headers')];
+export interface ConditionalRule {
+  readonly condition: Condition;
+  /** The query as it was given, for explanations. */
+  readonly query: object;
+  /** Index of the target. */
+  readonly target: number;
+}
+
+export interface HedgePlan {
+  readonly afterMs: number;
+  readonly max: number;
+}
+
+export interface RetryPlan {
+  /** Further calls after the first. */
+  readonly attempts: number;
+  readonly statuses: ReadonlySet<number>;
+  readonly useRetryAfter: boolean;
+}
+
+export interface BreakerPlan {
+  /** Opens at this many failures; undefined: does not count them. */
+  readonly failures: number | undefined;
+  /** Opens at this percentage of at least `minimum` calls; undefined: does not look at it. */
+  readonly percent: number | undefined;
+  readonly minimum: number;
+  readonly cooldownMs: number;
+  /** What counts as a failure; undefined: every status from 500 up. */
+  readonly statuses: ReadonlySet<number> | undefined;
+}
+
+export interface StickyPlan {
+  readonly fields: readonly StickyField[];
+  readonly ttlMs: number;
+}
+
+export interface StickyField {
+  readonly root: 'metadata' | 'params' | 'headers';
+  readonly path: readonly string[];
+}
+
+/** An Azure deployment. */
+export interface DeploymentPlan {
+  readonly id: string;
+  readonly alias: string | undefined;
+  readonly apiVersion: string | undefined;
+  readonly isDefault: boolean;
+}
+
+/** A plan and what is known of it as a whole. */
+export interface WholePlan {
+  readonly root: Plan;
+  /** Every target, in order. */
+  readonly targets: readonly TargetPlan[];
+  /** Calls to providers that one request can become at the most. */
+  readonly maxAttempts: number;
+  /** Distinguishes it from others in shared state: hexadecimal. */
+  readonly id: string;
+  /** Whether targets take the provider that the call's headers select. */
+  readonly open: boolean;
+  /** Providers of the targets that name their own and bring no credential. */
+  readonly needy: readonly string[];
+  /** Whether a call of it may be hedged. */
+  readonly hedged: boolean;
+  /** Whether it is one target, called once and by no other rules than its provider's. */
+  readonly straight: boolean;
+}
+
+/** What is known of a plan as a whole. */
+export function wholePlan(root: Plan, id: string): WholePlan {
+  const targets = targetsOf(root);
   return {
-    kind: 'target',
-    target: {
-      provider: entry,
-      apiKey,
-      options:
-        config === undefined
-          ? optionsOf(entry, headers)
-          : { ...optionsOf(entry, headers), ...config.options },
-      customHost,
-      strict: config?.strict ?? headers.get('strict-open-ai-compliance') !== 'false',
-    },
-    timeoutMs: config?.requestTimeoutMs,
-    forwarded:
-      allNames.length === 0
-        ? []
-        : forwardedHeaders(allNames, headers, ownKeyCheck(call.presentedKey, facts.isOwnKey)),
+    root,
+    targets,
+    maxAttempts: maxAttemptsOf(root),
+    id,
+    hedged: isHedged(root),
+    straight: isStraight(root),
+    open: targets.some((target) => target.provider === undefined && target.slug === undefined),
+    needy: [
+      ...new Set(
+        targets
+          .filter(({ apiKey, customHost }) => apiKey === undefined && customHost === undefined)
+          .flatMap(({ provider }) => (provider === undefined || provider.keyless ? [] : [provider.id])),
+      ),
+    ],
   };
 }
 
-interface Selection {
-  readonly entry: ProviderEntry;
-  readonly config: InlineConfig | undefined;
-  readonly customHost: string | undefined;
+function isHedged(plan: Plan): boolean {
+  return plan.hedge !== undefined || (plan.kind !== 'target' && plan.targets.some(isHedged));
 }
 
-function select(headers: GatewayHeaders, facts: PlanFacts): Selection {
-  const provider = headers.get('provider');
-  const virtualKey = headers.get('virtual-key');
-  const configText = headers.get('config');
-  const customHost = headers.get('custom-host');
-  const name = (bare: string): string => canonical(headers, bare);
-  const conflict = (a: string, b: string): Error =>
-    fail('selection_conflict', `${name(a)} and ${name(b)} select different providers; send one of them`, {
-      param: name(a),
-    });
-
-  if (virtualKey !== undefined) {
-    if (configText !== undefined) throw conflict('virtual-key', 'config');
-    if (customHost !== undefined) throw conflict('virtual-key', 'custom-host');
-    if (provider !== undefined && provider !== `@${virtualKey}` && provider !== virtualKey)
-      throw conflict('virtual-key', 'provider');
-    throw fail('provider_unknown', `there is no stored provider ${clip(virtualKey)}`, {
-      param: name('virtual-key'),
-    });
-  }
-  const config = configText === undefined ? undefined : readConfigHeader(configText, name('config'), facts);
-  if (config?.provider !== undefined) {
-    if (provider !== undefined && provider !== config.provider) throw conflict('config', 'provider');
-    if (customHost !== undefined) throw conflict('config', 'custom-host');
-  }
-  if (config?.customHost !== undefined && customHost !== undefined) throw conflict('config', 'custom-host');
-
-  const id = config?.provider ?? provider;
-  const where = config?.provider === undefined ? name('provider') : 'provider';
-  if (id === undefined || id === '') {
-    throw fail(
-      'provider_missing',
-      `no provider is selected: send ${name('provider')} with a credential, ${name('config')}, or ${name('custom-host')} with ${name('provider')}`,
-      { param: name('provider') },
-    );
-  }
-  if (id.startsWith('@')) {
-    if (customHost !== undefined) throw conflict('provider', 'custom-host');
-    throw fail('provider_unknown', `there is no stored provider ${clip(id.slice(1))}`, { param: where });
-  }
-  const entry = facts.providerById(id);
-  if (entry === undefined)
-    throw fail('provider_unknown', `the provider is not known: ${clip(id)}`, { param: where });
-  return { entry, config, customHost };
+function isStraight(root: Plan): boolean {
+  if (root.kind !== 'target') return false;
+  const { hedge, retry, breaker, timeoutMs, cache, guardrails } = root;
+  const times = retry?.attempts ?? 0;
+  return times === 0 && !(hedge || breaker || timeoutMs || cache || guardrails);
 }
 
-function readConfigHeader(text: string, name: string, facts: PlanFacts): InlineConfig {
-  if (!text.trimStart().startsWith('{')) {
-    if (/^[A-Za-z0-9_-]{1,64}$/.test(text))
-      throw fail('config_invalid', `there is no saved config ${text}`, { param: name });
-    throw invalidHeader(name, 'must be a JSON object or the id of a saved config');
-  }
-  return readInlineConfig(parseHeaderJson(name, text), facts.providerById);
+/** Every target below a plan, in order. */
+export function targetsOf(plan: Plan): readonly TargetPlan[] {
+  return plan.kind === 'target' ? [plan] : plan.targets.flatMap(targetsOf);
 }
 
-interface OptionHeader {
-  readonly option: string;
-  readonly header: string;
-}
-
-const NO_OPTIONS: ProviderOptions = Object.freeze({});
-const optionHeaders = new WeakMap<ProviderEntry, readonly OptionHeader[]>();
-
-/** The provider's options that headers set: `azure_api_version` is x-gateway-azure-api-version. */
-function optionsOf(entry: ProviderEntry, headers: GatewayHeaders): ProviderOptions {
-  let known = optionHeaders.get(entry);
-  if (known === undefined) {
-    known = (entry.options ?? []).map((option) => ({ option, header: option.replaceAll('_', '-') }));
-    optionHeaders.set(entry, known);
+/** Calls to providers that a plan can make at the most. */
+export function maxAttemptsOf(plan: Plan): number {
+  const times = 1 + (plan.hedge?.max ?? 0);
+  switch (plan.kind) {
+    case 'target':
+      return times * (1 + (plan.retry?.attempts ?? 0));
+    case 'fallback': {
+      // A hedge takes the next target early and none twice.
+      return plan.targets.reduce((sum, one) => sum + maxAttemptsOf(one), 0);
+    }
+    default:
+      return times * Math.max(...plan.targets.map(maxAttemptsOf));
   }
-  let options: Record<string, string> | undefined;
-  for (const { option, header } of known) {
-    const value = headers.get(header) ?? headers.plain(header);
-    if (value === undefined) continue;
-    options ??= {};
-    options[option] = value;
-  }
-  return options ?? NO_OPTIONS;
-}
-
-function clip(text: string): string {
-  return text.replace(/[^\x20-\x7e]/g, '?').slice(0, 64);
 }

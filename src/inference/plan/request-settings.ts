@@ -57,6 +57,12 @@ export function readMetadata(headers: GatewayHeaders): Readonly<Record<string, s
   );
 }
 
+/** x-gateway-metadata as it came, values of any kind; an empty object when there is none that can be read. */
+export function readMetadataJson(headers: GatewayHeaders): unknown {
+  const text = headers.get('metadata');
+  return text === undefined || text === '' ? {} : parseHeaderJson(canonical(headers, 'metadata'), text);
+}
+
 /**
  * Headers of the request that go on to the provider, by exact name: a comma list or a
  * JSON array. @throws GatewayError invalid_header for a name that is none, is the

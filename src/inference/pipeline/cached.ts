@@ -1,0 +1,96 @@
+// The cache before a target: what is kept for the same request, or the call and what becomes of it.
+import type { Call } from '../../access/call.ts';
+import type { AbortLike } from '../../lib/abort.ts';
+import type { OperationName } from '../../providers/dialect.ts';
+import { codec } from '../../rest/codec.ts';
+import { cacheCallOf } from '../cache/call-of.ts';
+import type { StreamForm } from '../cache/form.ts';
+import { streamedMessages, wholeMessages } from '../cache/message-forms.ts';
+import type { CacheReport } from '../cache/report.ts';
+import type { BoundTarget } from '../plan/bind.ts';
+import type { TargetPlan } from '../plan/plan.ts';
+import type { Routing } from '../plan/select.ts';
+import { embedderOf } from './embedder.ts';
+import type { Guards, Served } from './guards.ts';
+import { modelFor, operationOf } from './operation-of.ts';
+import { OPERATIONS } from './operations.ts';
+import type { Pipeline } from './pipeline.ts';
+import { rewritten } from './rewrite.ts';
+
+/** One call's way to the cache. */
+export interface CachedFacts<Request extends object> {
+  readonly pipeline: Pipeline;
+  readonly call: Call;
+  readonly name: OperationName;
+  readonly routing: Routing;
+  readonly guards: Guards<Request>;
+  readonly streams: boolean;
+  readonly onReport: (report: CacheReport) => void;
+}
+
+/** Gives what is kept, or runs. @throws what the input guardrails, the binding or `run` throw */
+export async function throughCache<Request extends object, Answer extends object>(
+  facts: CachedFacts<Request>,
+  plan: TargetPlan,
+  signal: AbortLike,
+  run: () => Promise<Served<Answer>>,
+): Promise<Served<Answer>> {
+  const { pipeline, call, name, routing, guards, streams } = facts;
+  const bound = await routing.bind(plan);
+  const input = await guards.input(bound, signal);
+  const { dialect, operation } = operationOf(pipeline, bound.target, name);
+  const own = rewritten(name, input.request, bound);
+  const model = modelFor(bound.target, name, (own as { readonly model?: string }).model);
+  const { embeddings } = plan.cache!;
+  const cacheCall = cacheCallOf(call, {
+    bound,
+    dialect,
+    operation: name,
+    outbound: () => operation.request(own as never, { target: bound.target, now: pipeline.now }),
+    model,
+    signal,
+    embedder: embeddings && embedderOf(pipeline, call, routing, embeddings),
+    onReport: facts.onReport,
+    ...(routing.plan.hedged ? { waitMs: 0 } : {}),
+  });
+  let served: Served<Answer> | undefined;
+  const runIt = async (): Promise<Answer> => {
+    served = await run();
+    return served.answer;
+  };
+  const keeps = (): boolean => served?.keeps() !== false;
+  const answer = streams
+    ? await pipeline.cache.stream(cacheCall, { ...streamForm(facts, bound, own), keeps }, runIt as never)
+    : await pipeline.cache.whole(
+        cacheCall,
+        // An answer that a guardrail found fault with is not for others.
+        { ...wholeMessages(codec, OPERATIONS[name].answer), keeps },
+        runIt as never,
+      );
+  if (served !== undefined) return { ...served, answer: answer as unknown as Answer };
+  call.trail.provider = bound.target.provider.id;
+  call.trail.model = model;
+  call.trail.streamed = streams;
+  return {
+    answer: answer as unknown as Answer,
+    status: input.run?.decision === 'flag' ? 246 : 200,
+    input: input.run,
+    output: undefined,
+    tells: !streams || !bound.target.strict,
+    keeps,
+  };
+}
+
+function streamForm<Request extends object>(
+  { pipeline, name }: CachedFacts<Request>,
+  { target }: BoundTarget,
+  request: Request,
+): StreamForm<never> {
+  const { answer, chunk } = OPERATIONS[name];
+  const operation = operationOf(pipeline, target, name as 'chat').operation;
+  const usage = (request as { readonly streamOptions?: { readonly includeUsage?: boolean } }).streamOptions;
+  const whole = wholeMessages(codec, answer);
+  return streamedMessages(codec, chunk!, usage?.includeUsage === true, (body) =>
+    operation.wholeAsChunks(whole.decode(body) as never, request as never),
+  ) as unknown as StreamForm<never>;
+}

@@ -1,0 +1,103 @@
+// The pipeline, put together.
+import { createChecks } from '../../checks/create.ts';
+import { joinGuardrails, parseGuardrails } from '../../checks/guardrails.ts';
+import type { Guardrails } from '../../checks/hook.ts';
+import type { Sandbox } from '../../checks/sandbox/sandbox.ts';
+import type { Dialer } from '../../lib/egress/outbound.ts';
+import type { HeaderNames } from '../../lib/gateway-headers.ts';
+import type { Dialect } from '../../providers/dialect.ts';
+import type { SharedState } from '../../store/shared-state.ts';
+import { openResponseCache } from '../cache/open.ts';
+import { Configs } from '../plan/configs.ts';
+import { type Fault, step } from '../plan/faults.ts';
+import type { PlanFacts } from '../plan/plan-facts.ts';
+import { localCircuits } from '../route/circuits.ts';
+import { Loads } from '../route/loads.ts';
+import { StickyStore } from '../route/sticky.ts';
+import type { Pipeline } from './pipeline.ts';
+
+/** What the composition knows. */
+export interface PipelineParts {
+  readonly dialer: Dialer;
+  readonly dialects: ReadonlyMap<string, Dialect>;
+  readonly names: HeaderNames;
+  readonly plans: Pick<PlanFacts, 'providerById' | 'checkHost' | 'isOwnKey'> & Partial<PlanFacts>;
+  /** What instances share; undefined when there is one. */
+  readonly state: SharedState | undefined;
+  readonly cache: { readonly bytes: number; readonly secret: Uint8Array };
+  /** Told of what went wrong beside a call, for the log. */
+  readonly onTrouble: (error: unknown, what: string) => void;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+/** The pipeline of all model calls, and how it ends. */
+export interface OpenPipeline {
+  readonly pipeline: Pipeline;
+  /** Waits for what runs beside calls, at most so many milliseconds. */
+  close(ms: number): Promise<void>;
+}
+
+/** Makes the pipeline. */
+export function createPipeline(parts: PipelineParts): OpenPipeline {
+  const { dialer, dialects, names, plans, state, cache, now, onTrouble } = parts;
+  const checks = createChecks({
+    dialer,
+    ownsHeader: (name) => names.owns(name),
+    clock: { now },
+    report: (error, check) => onTrouble(error, `the check ${check}`),
+  });
+  const facts: PlanFacts = {
+    resolveConfig: () => undefined,
+    resolveProvider: () => undefined,
+    readGuardrails,
+    joinGuardrails: (outer, inner) =>
+      joinGuardrails(outer as Guardrails | undefined, inner as Guardrails | undefined),
+    ...plans,
+  };
+  const pipeline: Pipeline = {
+    dialer,
+    dialects,
+    planner: { facts, configs: new Configs(facts) },
+    routes: {
+      loads: new Loads(),
+      circuits: state ?? localCircuits(now),
+      sticky: new StickyStore(state, now),
+      matches: matching(checks.deps.sandbox),
+    },
+    cache: openResponseCache({ state, bytes: cache.bytes, encryptionKey: cache.secret }),
+    checks,
+    now,
+  };
+  return {
+    pipeline,
+    async close(ms) {
+      const ended = await checks.close(ms);
+      if (ended > 0) onTrouble(undefined, `${ended} asynchronous guardrails that had not ended`);
+    },
+  };
+}
+
+/** Guardrails of a level. Saved ones are not to be had yet, and are faults. */
+function readGuardrails(
+  level: Readonly<Record<string, unknown>>,
+  path: string,
+  faults: Fault[],
+): Guardrails | undefined {
+  const read = parseGuardrails(level, path, faults);
+  for (const { id, path: at } of read?.saved ?? [])
+    faults.push({ path: at || step(path, 'input_guardrails'), message: `there is no saved guardrail ${id}` });
+  return read;
+}
+
+/** Users' patterns where they cannot hold anybody up. */
+function matching(sandbox: Sandbox) {
+  return async (tenant: string, { source, flags }: RegExp, text: string): Promise<boolean> => {
+    try {
+      const [match] = await sandbox.match(tenant, { source, flags }, [text]);
+      return match !== null && match !== undefined;
+    } catch {
+      return false;
+    }
+  };
+}

@@ -1,0 +1,112 @@
+// What was done for a call and why, for callers that ask with x-gateway-explain: true. Whole answers carry it as
+// the member `gateway_explain`, streams as the same member of their first event, errors beside their message:
+// a member that no client looks for disturbs none, and no header would be long enough.
+import type { JsonObject } from '@bufbuild/protobuf';
+import type { Call } from '../../access/call.ts';
+import type { GatewayError } from '../../lib/errors.ts';
+import type { ConditionalPlan, Plan, TargetPlan, WholePlan } from '../plan/plan.ts';
+import type { Step, Trace } from '../route/trace.ts';
+import { errorWithMembers, withMembers } from './members.ts';
+
+/** Steps that are kept of one call. */
+const MOST_STEPS = 500;
+
+/** One call's explanation. */
+export class Explanation {
+  readonly #plan: WholePlan;
+  readonly #steps: Step[] = [];
+  /** What other stages add, e.g. the cache's key. */
+  readonly facts: Record<string, unknown> = {};
+
+  constructor(plan: WholePlan) {
+    this.#plan = plan;
+  }
+
+  readonly trace: Trace = (step) => {
+    if (this.#steps.length < MOST_STEPS) this.#steps.push(step);
+  };
+
+  /** The answer with its explanation; a stream with it on the first event. */
+  on<Answer extends object>(answer: Answer, call: Call): Answer {
+    return withMembers(answer, { gateway_explain: this.#json(call) });
+  }
+
+  /** The error with its explanation. */
+  onError(error: GatewayError, call: Call): GatewayError {
+    return errorWithMembers(error, { gateway_explain: this.#json(call) });
+  }
+
+  #json({ trail }: Call): JsonObject {
+    return plain({
+      plan: planJson(this.#plan.root),
+      max_attempts: this.#plan.maxAttempts,
+      steps: this.#steps,
+      target: trail.targetPath || null,
+      retries: trail.retries,
+      attempts: trail.attempts.map(({ provider, host, model, statusCode, outcome, latencyMs, error }) => ({
+        provider,
+        host,
+        model,
+        status: statusCode,
+        outcome,
+        ms: latencyMs,
+        ...(error === undefined ? {} : { error: error.reason }),
+      })),
+      ...this.facts,
+      cache: { status: trail.cacheStatus, ...(this.facts.cache as object | undefined) },
+    });
+  }
+}
+
+/** A plan as JSON, without its credentials. */
+export function planJson(plan: Plan): JsonObject {
+  const { path, name, hedge } = plan;
+  const common = {
+    kind: plan.kind,
+    path,
+    name,
+    hedge: hedge && { after_ms: hedge.afterMs, max: hedge.max },
+  };
+  if (plan.kind === 'target') return plain({ ...common, ...targetJson(plan) });
+  return plain({
+    ...common,
+    ...(plan.kind === 'fallback' ? { on_status_codes: plan.onStatuses && [...plan.onStatuses] } : {}),
+    ...(plan.kind === 'balance'
+      ? { algorithm: plan.algorithm, sticky: plan.sticky && { ttl: plan.sticky.ttlMs / 1000 } }
+      : {}),
+    ...(plan.kind === 'conditional' ? conditionsJson(plan) : {}),
+    targets: plan.targets.map((target) =>
+      plan.kind === 'balance' ? { weight: target.weight, ...planJson(target) } : planJson(target),
+    ),
+  });
+}
+
+function conditionsJson({ rules, otherwise, targets }: ConditionalPlan) {
+  return {
+    conditions: rules.map(({ query, target }) => ({ query, name: targets[target]!.name })),
+    default: otherwise === undefined ? undefined : targets[otherwise]!.name,
+  };
+}
+
+function targetJson({ provider, slug, customHost, timeoutMs, params, retry, breaker, cache }: TargetPlan) {
+  return {
+    provider: provider?.id ?? (slug === undefined ? 'as the headers select' : `@${slug}`),
+    custom_host: customHost,
+    request_timeout: timeoutMs,
+    override_params: params && [...Object.keys(params.overrides)],
+    default_params: params && [...Object.keys(params.defaults)],
+    drop_params: params?.drops.map((path) => path.join('.')),
+    retry: retry && { attempts: retry.attempts, on_status_codes: [...retry.statuses] },
+    cb_config: breaker && {
+      failure_threshold: breaker.failures,
+      failure_threshold_percentage: breaker.percent,
+      cooldown_interval: breaker.cooldownMs,
+    },
+    cache: cache && { mode: cache.mode, max_age: cache.maxAgeSeconds },
+  };
+}
+
+/** As JSON says it: without what is undefined. */
+export function plain(value: object): JsonObject {
+  return JSON.parse(JSON.stringify(value)) as JsonObject;
+}

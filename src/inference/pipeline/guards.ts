@@ -1,0 +1,198 @@
+// Guardrails around a call: those of the request once for all attempts, those of the answer behind each of them.
+
+import type { Call } from '../../access/call.ts';
+import type { Checks } from '../../checks/create.ts';
+import type { Guardrails } from '../../checks/hook.ts';
+import { denied, hookResults, statusAfter } from '../../checks/runner/answer.ts';
+import type { HookRun } from '../../checks/runner/hook-result.ts';
+import { mustHoldAnswer } from '../../checks/stream/stream-guard.ts';
+import { requestBody, responseBody } from '../../checks/view/body-of.ts';
+import type { JsonObject as Json, Traffic } from '../../checks/view/traffic.ts';
+import type { AbortLike } from '../../lib/abort.ts';
+import { attachRawJson, rawJsonOf } from '../../lib/raw-json.ts';
+import type { OperationName } from '../../providers/dialect.ts';
+import { codec } from '../../rest/codec.ts';
+import type { BoundTarget } from '../plan/bind.ts';
+import { plain } from './explain.ts';
+import { guardedStream } from './guarded-stream.ts';
+import { errorWithMembers } from './members.ts';
+import { OPERATIONS } from './operations.ts';
+import { jsonOf, requestOf } from './rewrite.ts';
+
+/** What an attempt brought, and what the guardrails said to it. */
+export interface Served<Answer> {
+  readonly answer: Answer;
+  /** 200, or 246 where a check failed without deny. */
+  readonly status: number;
+  readonly input: HookRun | undefined;
+  readonly output: HookRun | undefined;
+  /** Whether the results stand in the answer; with strict compliance not in streams. */
+  readonly tells: boolean;
+  /** Whether the answer may be kept for others. Of a stream: known when it is over. */
+  readonly keeps: () => boolean;
+}
+
+/** The room of checks. */
+type CheckRoom = Pick<Checks, 'runner' | 'deps'>;
+
+/** The guardrails of one call. */
+export class Guards<Request extends object> {
+  readonly #checks: CheckRoom;
+  readonly #call: Call;
+  readonly #name: OperationName;
+  readonly #request: Request;
+  readonly #streams: boolean;
+  /** By the guardrails: those of the request ran once, whatever is tried again. */
+  readonly #inputs = new Map<object, Promise<Input<Request>>>();
+
+  constructor(checks: CheckRoom, call: Call, name: OperationName, request: Request, streams: boolean) {
+    this.#checks = checks;
+    this.#call = call;
+    this.#name = name;
+    this.#request = request;
+    this.#streams = streams;
+  }
+
+  /** The request as the target's input guardrails leave it. @throws GatewayError guardrail_denied (446) */
+  async input(bound: BoundTarget, signal: AbortLike): Promise<Input<Request>> {
+    const guardrails = bound.plan.guardrails as Guardrails | undefined;
+    if (guardrails === undefined || guardrails.input.length === 0)
+      return { request: this.#request, run: undefined, traffic: undefined };
+    let input = this.#inputs.get(guardrails);
+    if (input === undefined) {
+      input = this.#runInput(guardrails, bound, this.#call.signal);
+      this.#inputs.set(guardrails, input);
+    }
+    const { run, ...rest } = await orAbort(input, signal);
+    if (run?.decision === 'deny') throw this.#denied(run, undefined);
+    return { run, ...rest };
+  }
+
+  /** Whether a stream's output guardrails can only run over a whole answer. */
+  mustHold({ plan }: BoundTarget): boolean {
+    return this.#streams && mustHoldAnswer((plan.guardrails as Guardrails | undefined)?.output ?? []);
+  }
+
+  /** The answer behind the target's output guardrails. @throws GatewayError guardrail_denied (446) */
+  async output<Answer extends object>(
+    answer: Answer,
+    bound: BoundTarget,
+    { run: input, traffic, request }: Input<Request>,
+    signal: AbortLike,
+  ): Promise<Served<Answer>> {
+    const hooks = (bound.plan.guardrails as Guardrails | undefined)?.output ?? [];
+    const tells = !this.#streams || !bound.target.strict;
+    const status = statusAfter(200, input);
+    if (hooks.length === 0) return { answer, status, input, output: undefined, tells, keeps: always };
+    const seen = traffic ?? this.#traffic(bound, jsonOf(this.#name, request) ?? {});
+    if (Symbol.asyncIterator in answer) {
+      const { events, outcome } = await guardedStream(answer as AsyncIterable<object>, {
+        ...this.#checks,
+        hooks,
+        traffic: seen,
+        signal,
+        input,
+        tells,
+      });
+      const keeps = (): boolean => outcome()?.decision === 'pass';
+      return { answer: events as unknown as Answer, status, input, output: undefined, tells, keeps };
+    }
+    return this.#outputWhole(answer, hooks, { ...seen, response: undefined }, input, tells, signal);
+  }
+
+  async #outputWhole<Answer extends object>(
+    answer: Answer,
+    hooks: Guardrails['output'],
+    traffic: Traffic,
+    input: HookRun | undefined,
+    tells: boolean,
+    signal: AbortLike,
+  ): Promise<Served<Answer>> {
+    const json = answerJson(this.#name, answer);
+    const response = { ...responseBody(traffic.api, json), status: 200 };
+    const output = await this.#checks.runner.run(hooks, { ...traffic, response }, signal);
+    if (output.decision === 'deny') throw this.#denied(input, output);
+    const written = output.response !== undefined && output.response !== json;
+    return {
+      answer: written ? answerOf<Answer>(this.#name, output.response) : answer,
+      status: statusAfter(200, input, output),
+      input,
+      output,
+      tells,
+      keeps: () => output.decision === 'pass',
+    };
+  }
+
+  async #runInput(guardrails: Guardrails, bound: BoundTarget, signal: AbortLike): Promise<Input<Request>> {
+    const json = jsonOf(this.#name, this.#request);
+    if (json === undefined) return { request: this.#request, run: undefined, traffic: undefined };
+    const traffic = this.#traffic(bound, json);
+    const run = await this.#checks.runner.run(guardrails.input, traffic, signal);
+    if (run.request === json) return { request: this.#request, run, traffic };
+    return {
+      request: requestOf<Request>(this.#name, run.request),
+      run,
+      traffic: { ...traffic, request: requestBody(traffic.api, run.request) },
+    };
+  }
+
+  #traffic({ target }: BoundTarget, json: Json): Traffic {
+    const { api, requestType } = OPERATIONS[this.#name];
+    const { headers, principal, trail, traceId } = this.#call;
+    return {
+      requestType,
+      api,
+      model: typeof json.model === 'string' ? json.model : undefined,
+      provider: target.provider.id,
+      metadata: trail.metadata,
+      headers: flat(headers.raw),
+      streaming: this.#streams,
+      traceId,
+      tenant: principal?.organisationId ?? '',
+      request: requestBody(api, json),
+      response: undefined,
+    };
+  }
+
+  #denied(input: HookRun | undefined, output: HookRun | undefined) {
+    return errorWithMembers(denied(), plain({ hook_results: hookResults(input, output) }));
+  }
+}
+
+/** A request behind its guardrails. */
+export interface Input<Request> {
+  readonly request: Request;
+  readonly run: HookRun | undefined;
+  readonly traffic: Traffic | undefined;
+}
+
+const always = (): boolean => true;
+
+function flat(raw: Readonly<Record<string, string | readonly string[] | undefined>>): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(raw)) {
+    if (value !== undefined) headers[name] = typeof value === 'string' ? value : value.join(', ');
+  }
+  return headers;
+}
+
+function answerJson(name: OperationName, answer: object): Json {
+  const raw = rawJsonOf(answer);
+  if (raw === undefined) return codec.encode(OPERATIONS[name].answer, answer as never) as Json;
+  return JSON.parse(typeof raw === 'string' ? raw : Buffer.from(raw).toString('utf8')) as Json;
+}
+
+function answerOf<Answer extends object>(name: OperationName, json: Json): Answer {
+  const message = codec.decode(OPERATIONS[name].answer, json);
+  return attachRawJson(message, JSON.stringify(json)) as unknown as Answer;
+}
+
+/** A promise that others wait for as well; given up when the signal says so. */
+function orAbort<T>(promise: Promise<T>, signal: AbortLike): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const aborted = (): void => reject(signal.reason);
+    if (signal.aborted) return aborted();
+    signal.addEventListener('abort', aborted);
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', aborted));
+  });
+}

@@ -1,0 +1,47 @@
+// What a target's config changes in the request, before the provider's dialect writes it.
+import type { Message } from '@bufbuild/protobuf';
+import { attachRawJson, rawJsonOf } from '../../lib/raw-json.ts';
+import type { OperationName } from '../../providers/dialect.ts';
+import { codec } from '../../rest/codec.ts';
+import { isFaithful } from '../../rest/faithful-json.ts';
+import type { BoundTarget } from '../plan/bind.ts';
+import { applyParams, joinParams } from '../plan/params.ts';
+import { OPERATIONS } from './operations.ts';
+
+/** The request's body as JSON; undefined where the operation has none. Not to be changed. */
+export function jsonOf(name: OperationName, request: object): Record<string, unknown> | undefined {
+  const { request: schema } = OPERATIONS[name];
+  if (schema === undefined) return undefined;
+  const raw = rawJsonOf(request);
+  const json: unknown =
+    raw === undefined
+      ? codec.encode(schema, request as Message)
+      : JSON.parse(typeof raw === 'string' ? raw : Buffer.from(raw).toString('utf8'));
+  return json as Record<string, unknown>;
+}
+
+/** A message of the operation with this JSON, which is sent on as it is where the provider speaks so. @throws GatewayError validation_failed */
+export function requestOf<Request extends object>(name: OperationName, json: object): Request {
+  const message = codec.decodeRequest(OPERATIONS[name].request!, json);
+  const text = JSON.stringify(json);
+  return (isFaithful(text) ? attachRawJson(message, Buffer.from(text)) : message) as unknown as Request;
+}
+
+/**
+ * The request as the target's config wants it: the same one where it wants nothing.
+ * @throws GatewayError validation_failed when it is no request any more
+ */
+export function rewritten<Request extends object>(
+  name: OperationName,
+  request: Request,
+  { plan, model }: BoundTarget,
+): Request {
+  const rules = model === undefined ? plan.params : joinParams(plan.params, undefined, { model }, []);
+  const given = rules && jsonOf(name, request);
+  if (rules === undefined || given === undefined) return request;
+  const json = applyParams(rules, given);
+  // Whether the answer comes in pieces was decided with the call.
+  if (Object.hasOwn(given, 'stream')) json.stream = given.stream;
+  else delete json.stream;
+  return requestOf<Request>(name, json);
+}

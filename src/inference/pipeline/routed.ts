@@ -1,0 +1,179 @@
+// A call whose plan is more than one plain target: the plan's route, with this call's ports.
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Call } from '../../access/call.ts';
+import { hookResults } from '../../checks/runner/answer.ts';
+import type { AbortLike } from '../../lib/abort.ts';
+import { toGatewayError } from '../../lib/errors.ts';
+import { readTimeout } from '../../lib/request-timeout.ts';
+import type { OperationName } from '../../providers/dialect.ts';
+import type { BoundTarget } from '../plan/bind.ts';
+import { readMetadataJson } from '../plan/request-settings.ts';
+import type { Routing } from '../plan/select.ts';
+import { circuitsOf } from '../route/circuits.ts';
+import { reasonOf } from '../route/linked.ts';
+import type { RoutePorts } from '../route/ports.ts';
+import { Route } from '../route/route.ts';
+import { stickyTargets } from '../route/sticky.ts';
+import { throughCache } from './cached.ts';
+import { Explanation, plain } from './explain.ts';
+import { Guards, type Served } from './guards.ts';
+import { withMembers } from './members.ts';
+import { OPERATIONS } from './operations.ts';
+import type { Pipeline } from './pipeline.ts';
+import { jsonOf } from './rewrite.ts';
+
+/** What is to be done. */
+export interface Job<Request extends object, Answer extends object> {
+  readonly name: OperationName;
+  readonly request: Request;
+  readonly streams: boolean;
+  /** Calls a target once. A stream resolves when its first piece is at hand. */
+  attempt(bound: BoundTarget, request: Request, signal: AbortLike): Promise<Answer>;
+  /** How a streamed answer is read whole and then given in pieces, for guardrails that write. */
+  readonly held?: HeldAnswer<Request, Answer>;
+}
+
+/** An answer that is whole before its first piece goes out. */
+export interface HeldAnswer<Request extends object, Answer extends object> {
+  whole(bound: BoundTarget, request: Request, signal: AbortLike): Promise<object>;
+  inPieces(bound: BoundTarget, request: Request, whole: object): Answer;
+}
+
+/** Runs the plan's route. */
+export async function callRouted<Request extends object, Answer extends object>(
+  pipeline: Pipeline,
+  call: Call,
+  routing: Routing,
+  job: Job<Request, Answer>,
+): Promise<Answer> {
+  const { plan } = routing;
+  const explanation = call.headers.get('explain') === 'true' ? new Explanation(plan) : undefined;
+  const route = new Route(portsOf(pipeline, call, routing, job, explanation), remainingMs(call));
+  try {
+    const { answer: served } = await route.run(plan.root, call.signal);
+    note(call, route);
+    if (served.status !== 200) call.trail.status = served.status;
+    const answer = withResults(served);
+    return explanation === undefined ? answer : explanation.on(answer, call);
+  } catch (thrown) {
+    note(call, route);
+    const error = toGatewayError(thrown);
+    throw explanation === undefined ? error : explanation.onError(error, call);
+  }
+}
+
+function portsOf<Request extends object, Answer extends object>(
+  pipeline: Pipeline,
+  call: Call,
+  routing: Routing,
+  { name, request, streams, attempt, held }: Job<Request, Answer>,
+  explanation: Explanation | undefined,
+): RoutePorts<Served<Answer>> {
+  const { routes } = pipeline;
+  const organisationId = call.principal?.organisationId ?? '';
+  const workspaceId = call.principal?.workspaceId ?? '';
+  const metadata = once(() => readMetadataJson(call.headers));
+  const params = once(() => jsonOf(name, request) ?? {});
+  const guards = new Guards(pipeline.checks, call, name, request, streams);
+  return {
+    async attempt(target, signal) {
+      const bound = await routing.bind(target);
+      call.trail.provider = bound.target.provider.id;
+      const input = await guards.input(bound, signal);
+      if (guards.mustHold(bound) && held !== undefined) {
+        const whole = await held.whole(bound, input.request, signal);
+        const served = await guards.output(whole, bound, input, signal);
+        return { ...served, answer: held.inPieces(bound, input.request, served.answer) };
+      }
+      return guards.output(await attempt(bound, input.request, signal), bound, input, signal);
+    },
+    cached: (target, signal, run) =>
+      throughCache(
+        {
+          pipeline,
+          call,
+          name,
+          routing,
+          guards,
+          streams,
+          onReport: ({ status, key, ageMs, similarity, reason }) => {
+            if (explanation !== undefined)
+              explanation.facts.cache = plain({ status, key, age_ms: ageMs, similarity, reason });
+          },
+        },
+        target,
+        signal,
+        run,
+      ),
+    statusOf: ({ status }) => status,
+    discard: ({ answer }) => discard(answer),
+    sleep,
+    now: () => performance.now(),
+    random: Math.random,
+    circuits: circuitsOf(routes.circuits, organisationId, workspaceId, (target) => routing.bind(target)),
+    sticky: stickyTargets(routes.sticky, {
+      organisationId,
+      workspaceId,
+      plan: routing.plan,
+      headers: call.headers,
+      metadata,
+      params,
+    }),
+    loads: routes.loads,
+    conditions: {
+      metadata,
+      params,
+      pathname: OPERATIONS[name].path,
+      matches: (pattern, text) => routes.matches(organisationId, pattern, text),
+    },
+    trace: explanation?.trace,
+  };
+}
+
+/** The answer with the results of its guardrails. */
+function withResults<Answer extends object>({ answer, input, output, tells }: Served<Answer>): Answer {
+  const results = tells ? hookResults(input, output) : undefined;
+  return results === undefined ? answer : withMembers(answer, plain({ hook_results: results }));
+}
+
+function note<Answer>(call: Call, { last, retries }: Route<Answer>): void {
+  if (last === undefined) return;
+  call.trail.targetPath = last.path;
+  call.trail.retries = retries;
+}
+
+/** What is left of the time that the caller gave the whole call; undefined when it gave none. */
+function remainingMs(call: Call): number | undefined {
+  const ms = readTimeout(call.headers);
+  return ms === undefined ? undefined : ms - call.elapsedMs();
+}
+
+function once<T>(read: () => T): () => T {
+  let known: { readonly value: T } | undefined;
+  return () => {
+    known ??= { value: read() };
+    return known.value;
+  };
+}
+
+/** Ends a stream that nobody will read. Whole answers are over already. */
+export function discard(answer: object): void {
+  if (!(Symbol.asyncIterator in answer)) return;
+  const iterator = (answer as AsyncIterable<unknown>)[Symbol.asyncIterator]();
+  void iterator.return?.()?.catch(() => {});
+}
+
+/** Waits; ends with the signal's reason when it is aborted. */
+export async function sleep(ms: number, signal: AbortLike): Promise<void> {
+  if (signal.aborted) throw reasonOf(signal);
+  const over = new AbortController();
+  const end = (): void => over.abort();
+  signal.addEventListener('abort', end);
+  try {
+    await wait(ms, undefined, { signal: over.signal });
+  } catch {
+    throw reasonOf(signal);
+  } finally {
+    signal.removeEventListener('abort', end);
+  }
+}

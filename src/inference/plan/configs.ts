@@ -1,0 +1,89 @@
+// From the text of x-gateway-config to a plan, by way of the cache.
+import { fail, invalidHeader } from '../../lib/errors.ts';
+import { configInvalid, parseConfig } from './parse-config.ts';
+import type { ParseFacts } from './parse-facts.ts';
+import type { WholePlan } from './plan.ts';
+import { PlanCache } from './plan-cache.ts';
+import type { PlanFacts, Tenant } from './plan-facts.ts';
+import { mayRefer, type References, readReferences } from './references.ts';
+import { parseHeaderJson } from './request-settings.ts';
+
+const SLUG = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** Makes plans of configs, and keeps them. */
+export class Configs {
+  readonly #facts: PlanFacts;
+  readonly #cache = new PlanCache();
+
+  constructor(facts: PlanFacts) {
+    this.#facts = facts;
+  }
+
+  /**
+   * The plan of a config: its JSON as text, or a saved one's id. At once when nothing must be looked up.
+   * @param header the header's name, for errors
+   * @throws GatewayError of status 400: invalid_header, or config_invalid with every fault
+   */
+  read(text: string, header: string, tenant: Tenant): WholePlan | Promise<WholePlan> {
+    const inline = text.trimStart().startsWith('{');
+    if (inline && !mayRefer(text)) {
+      const kept = this.#cache.get(text);
+      if (kept !== undefined) return kept;
+      const plan = this.parse(parseHeaderJson(header, text), NO_REFERENCES);
+      this.#cache.set(text, plan);
+      return plan;
+    }
+    if (inline)
+      return this.#referring(parseHeaderJson(header, text), `inline\0${text}`, '', tenant, undefined);
+    if (!SLUG.test(text)) throw invalidHeader(header, 'must be a JSON object or the id of a saved config');
+    return this.#saved(text, header, tenant);
+  }
+
+  /** The plan of a config's JSON, with all that it refers to. @throws GatewayError config_invalid. */
+  async readJson(json: unknown, tenant: Tenant): Promise<WholePlan> {
+    return this.parse(json, await readReferences(json, tenant, this.#facts));
+  }
+
+  parse(json: unknown, references: References, slug?: string): WholePlan {
+    const { plan, faults } = parseConfig(json, this.#parseFacts(references), slug);
+    if (faults !== undefined) throw configInvalid(faults);
+    return plan;
+  }
+
+  async #saved(slug: string, header: string, tenant: Tenant): Promise<WholePlan> {
+    const saved = await this.#facts.resolveConfig(tenant, slug);
+    if (saved === undefined)
+      throw fail('config_invalid', `there is no saved config ${slug}`, { param: header });
+    return this.#referring(saved.json, `saved\0${saved.id}`, saved.version, tenant, slug);
+  }
+
+  /** A plan that others' changes change: kept under the versions of what it refers to. */
+  async #referring(
+    json: unknown,
+    name: string,
+    version: string,
+    tenant: Tenant,
+    slug: string | undefined,
+  ): Promise<WholePlan> {
+    const references = await readReferences(json, tenant, this.#facts);
+    const versions = [...references.configs].map(([at, config]) => `${at}=${config.id}:${config.version}`);
+    const slugs = [...references.providers.keys()];
+    const { organisationId, workspaceId } = tenant;
+    const key = [organisationId, workspaceId ?? '', name, version, ...versions, ...slugs].join('\0');
+    const kept = this.#cache.get(key);
+    if (kept !== undefined) return kept;
+    const plan = this.parse(json, references, slug);
+    this.#cache.set(key, plan);
+    return plan;
+  }
+
+  #parseFacts({ configs, providers }: References): ParseFacts {
+    return {
+      ...this.#facts,
+      hasProvider: (slug) => providers.has(slug),
+      savedConfig: (slug) => configs.get(slug)?.json,
+    };
+  }
+}
+
+const NO_REFERENCES: References = { configs: new Map(), providers: new Map() };

@@ -1,0 +1,24 @@
+// What a config is judged by beside its schema.
+import type { ProviderEntry } from '../../providers/dialect.ts';
+import type { Fault } from './faults.ts';
+
+/** What parsing needs to know of the gateway. */
+export interface ParseFacts {
+  readonly providerById: (id: string) => ProviderEntry | undefined;
+  /** Refuses addresses that may never be called. @throws GatewayError host_refused. */
+  readonly checkHost: (url: string, param: string) => void;
+  /** Whether a text is a key of this gateway: such a text is never sent out. */
+  readonly isOwnKey: (text: string) => boolean;
+  /** Whether there is a stored provider of that slug. */
+  readonly hasProvider: (slug: string) => boolean;
+  /** A saved config's JSON by its id or slug; undefined when there is none. */
+  readonly savedConfig: (slug: string) => unknown;
+  /** Reads the hooks and guardrails of one level; undefined when it has none. */
+  readonly readGuardrails: (
+    level: Readonly<Record<string, unknown>>,
+    path: string,
+    faults: Fault[],
+  ) => object | undefined;
+  /** Those of a level and of a target below it, together. */
+  readonly joinGuardrails: (outer: object | undefined, inner: object | undefined) => object | undefined;
+}

@@ -1,0 +1,103 @@
+// Which target of a load balance a caller stays with: for a time, and where instances share state in all of them.
+import { createHash } from 'node:crypto';
+import type { GatewayHeaders } from '../../lib/gateway-headers.ts';
+import type { SharedState } from '../../store/shared-state.ts';
+import { memberAt } from '../plan/condition.ts';
+import type { BalancePlan, StickyField, WholePlan } from '../plan/plan.ts';
+import type { StickyTargets } from './ports.ts';
+
+const MOST_KEPT = 100_000;
+/** What asking the other instances may cost a call, in milliseconds. */
+const DEADLINE_MS = 250;
+
+interface Binding {
+  readonly index: number;
+  readonly endsAt: number;
+}
+
+/** Bindings: of this process, and behind them those of all. */
+export class StickyStore {
+  readonly #bindings = new Map<string, Binding>();
+  readonly #state: Pick<SharedState, 'acquireLease'> | undefined;
+  readonly #now: () => number;
+
+  constructor(state: Pick<SharedState, 'acquireLease'> | undefined, now: () => number) {
+    this.#state = state;
+    this.#now = now;
+  }
+
+  /** The index bound to the key; `chosen` from now on for `ttlMs` when there was none. */
+  async claim(organisationId: string, key: string, chosen: number, ttlMs: number): Promise<number> {
+    const name = `${organisationId}\0${key}`;
+    const kept = this.#bindings.get(name);
+    if (kept !== undefined && kept.endsAt > this.#now()) return kept.index;
+    const binding =
+      this.#state === undefined
+        ? { index: chosen, endsAt: this.#now() + ttlMs }
+        : await this.#shared(organisationId, key, chosen, ttlMs);
+    this.#keep(name, binding);
+    return binding.index;
+  }
+
+  /** A lease whose owner is the target: the first to choose decides for all instances. */
+  async #shared(organisationId: string, key: string, chosen: number, ttlMs: number): Promise<Binding> {
+    const local: Binding = { index: chosen, endsAt: this.#now() + ttlMs };
+    try {
+      const lease = await this.#state!.acquireLease(
+        organisationId,
+        { key: `sticky-${key}`, owner: `target-${chosen}`, leaseMs: ttlMs },
+        { deadlineMs: DEADLINE_MS },
+      );
+      const index = Number(/^target-(\d{1,4})$/.exec(lease.owner)?.[1]);
+      return Number.isInteger(index) ? { index, endsAt: lease.expiresAt } : local;
+    } catch {
+      return local;
+    }
+  }
+
+  #keep(name: string, binding: Binding): void {
+    this.#bindings.delete(name);
+    this.#bindings.set(name, binding);
+    if (this.#bindings.size > MOST_KEPT) this.#bindings.delete(this.#bindings.keys().next().value ?? '');
+  }
+}
+
+/** What tells one call's caller from others. */
+export interface StickyFacts {
+  readonly organisationId: string;
+  readonly workspaceId: string;
+  readonly plan: WholePlan;
+  readonly headers: GatewayHeaders;
+  readonly metadata: () => unknown;
+  readonly params: () => unknown;
+}
+
+/** The sticky targets of one call. */
+export function stickyTargets(store: StickyStore, facts: StickyFacts): StickyTargets {
+  return {
+    async claim(plan, chosen) {
+      const key = keyOf(plan, facts);
+      if (key === undefined) return undefined;
+      const index = await store.claim(facts.organisationId, key, chosen, plan.sticky!.ttlMs);
+      return index < plan.targets.length ? index : undefined;
+    },
+  };
+}
+
+/** Undefined when the call has none of the fields. */
+function keyOf(plan: BalancePlan, facts: StickyFacts): string | undefined {
+  const values = plan.sticky!.fields.map((field) => fieldValue(field, facts));
+  if (values.every((value) => value === undefined)) return undefined;
+  const parts = [
+    facts.workspaceId,
+    facts.plan.id,
+    plan.path,
+    ...values.map((value) => JSON.stringify(value) ?? ''),
+  ];
+  return createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, 40);
+}
+
+function fieldValue({ root, path }: StickyField, { headers, metadata, params }: StickyFacts): unknown {
+  if (root === 'headers') return headers.plain(path[0]!);
+  return memberAt(root === 'metadata' ? metadata() : params(), path);
+}

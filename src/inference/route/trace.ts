@@ -1,0 +1,28 @@
+// The steps of one call's way, for explanations.
+
+/** One step. */
+export type Step =
+  | {
+      readonly step: 'condition';
+      readonly path: string;
+      readonly query: object;
+      readonly held: boolean;
+      readonly target: string;
+    }
+  | { readonly step: 'default'; readonly path: string; readonly target: string }
+  | { readonly step: 'choice'; readonly path: string; readonly algorithm: string; readonly target: string }
+  | { readonly step: 'circuit_open'; readonly path: string; readonly retry_after_ms: number }
+  | {
+      readonly step: 'attempt';
+      readonly path: string;
+      readonly try: number;
+      readonly status: number;
+      readonly ms: number;
+      readonly error?: string;
+    }
+  | { readonly step: 'wait'; readonly path: string; readonly ms: number; readonly why: string }
+  | { readonly step: 'move_on'; readonly path: string; readonly status: number }
+  | { readonly step: 'hedge'; readonly path: string; readonly after_ms: number };
+
+/** Takes steps in their order. */
+export type Trace = (step: Step) => void;
