@@ -12,6 +12,13 @@ export function answerHeaders(call: Call): [string, string][] {
     [`${prefix}trace-id`, call.traceId],
   ];
   if (call.trail.provider !== '') headers.push([`${prefix}provider`, call.trail.provider]);
+  if (call.trail.targetPath !== '') {
+    headers.push(
+      [`${prefix}last-used-option-index`, call.trail.targetPath],
+      [`${prefix}retry-attempt-count`, String(call.trail.retries)],
+      [`${prefix}cache-status`, call.trail.cacheStatus],
+    );
+  }
   for (const [name, value] of call.answerHeaders) headers.push([name, value]);
   return headers;
 }

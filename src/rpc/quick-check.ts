@@ -116,7 +116,8 @@ function manyCheck(field: DescField & { fieldKind: 'list' | 'map' }, rules: Fiel
   }
   if (field.fieldKind === 'map' && type.case === 'map') {
     const { minPairs, maxPairs, keys, values } = type.value;
-    if (minPairs || maxPairs || keys || inner !== always) return never;
+    if (minPairs || maxPairs || keys || inner !== always)
+      return (map) => !minPairs && Object.keys(map as Bag).length === 0;
     const check = values && values.cel.length === 0 && !values.required ? ruleCheck(values) : never;
     return (map) => {
       for (const key in map as Bag) if (!check((map as Bag)[key])) return false;

@@ -7,13 +7,16 @@ import { createValidator } from '@bufbuild/protovalidate';
 import { createContextValues } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import type { Logger } from 'pino';
+import type { AuditEvents } from '../access/audit/events.ts';
+import type { Directory } from '../access/directory.ts';
+import type { Tokens } from '../access/jwt/tokens.ts';
 import type { KeyRing } from '../access/key-ring.ts';
 import { GatewayHeaders, type HeaderNames } from '../lib/gateway-headers.ts';
 import { type Peer, peer, registerMethods } from './connect-routes.ts';
 import { registerHealth } from './health.ts';
 import { createInProcess, type InProcess } from './in-process.ts';
 import { accessInterceptor } from './interceptors/access.ts';
-import { type AuditSink, auditInterceptor } from './interceptors/audit.ts';
+import { auditInterceptor } from './interceptors/audit.ts';
 import { authInterceptor } from './interceptors/auth.ts';
 import { errorsInterceptor } from './interceptors/errors.ts';
 import { type CallObserver, traceInterceptor, validTraceId } from './interceptors/trace.ts';
@@ -24,8 +27,10 @@ import { registerReflection } from './reflection.ts';
 export interface RpcFacts {
   readonly services: readonly Registration[];
   readonly keys: KeyRing;
+  readonly tokens?: Tokens;
+  readonly directory: Directory;
   readonly observer: CallObserver;
-  readonly audit: AuditSink;
+  readonly audit: AuditEvents;
   readonly log: Logger;
   readonly names: HeaderNames;
   /** Longest message, in bytes. */
@@ -57,8 +62,8 @@ export function createRpc(facts: RpcFacts): Rpc {
     errorsInterceptor(facts.log),
     traceInterceptor(facts.observer),
     auditInterceptor(facts.audit),
-    authInterceptor(facts.keys),
-    accessInterceptor,
+    authInterceptor(facts),
+    accessInterceptor(facts.directory),
     validateInterceptor(validator),
   ]);
   const names = new Set(methods.services.map((service) => service.typeName));

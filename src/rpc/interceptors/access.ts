@@ -1,16 +1,26 @@
-// Whether the principal may call the method.
+// Whether the principal may call the method: its key's kind and scopes, its workspace, and the role of the
+// person behind it.
 import { accessCheck } from '../../access/authorize.ts';
+import type { Directory } from '../../access/directory.ts';
+import { checkRole } from '../../access/roles.ts';
 import { fail } from '../../lib/errors.ts';
 import { annotationsOf } from '../../rest/routes.ts';
 import type { Interceptor } from '../handler.ts';
 
-export const accessInterceptor: Interceptor = (method) => {
-  const { access } = annotationsOf(method);
-  const check = accessCheck(access);
-  return (next) => (input, call) => {
-    if (access.open) return next(input, call);
-    if (call.principal === undefined) throw fail('unauthenticated', 'an API key is needed');
-    check(call.principal);
-    return next(input, call);
+export function accessInterceptor(directory: Directory): Interceptor {
+  return (method) => {
+    const { access } = annotationsOf(method);
+    const check = accessCheck(access);
+    return (next) => (input, call) => {
+      if (access.open) return next(input, call);
+      const { principal } = call;
+      if (principal === undefined) throw fail('unauthenticated', 'an API key is needed');
+      const { organisationId, workspaceId, userId } = principal;
+      if (workspaceId !== undefined && directory.workspace(organisationId, workspaceId) === undefined)
+        throw fail('forbidden', 'the workspace of this key is archived');
+      check(principal);
+      if (userId !== undefined) checkRole(directory, principal, access.scopes);
+      return next(input, call);
+    };
   };
-};
+}

@@ -41,10 +41,14 @@ function check(validator: Validator, desc: DescMessage, message: Message): void 
     result.violations.map((violation): Violation => {
       const path = fieldPath(violation.field);
       const text = violation.message;
-      // A rule over the whole message names its field in front of its text.
-      const named = path === '' ? /^([a-z_.]+): (.*)$/s.exec(text) : null;
+      // A rule over a whole message names its field in front of its text.
+      const named = /^([a-z_.]+): (.*)$/s.exec(text);
       return named
-        ? { field: named[1]!, rule: violation.ruleId, message: named[2]! }
+        ? {
+            field: path === '' ? named[1]! : `${path}.${named[1]}`,
+            rule: violation.ruleId,
+            message: named[2]!,
+          }
         : { field: path, rule: violation.ruleId, message: text };
     }),
   );

@@ -1,0 +1,60 @@
+// The audit log of a deployment, put together.
+import type { DocumentStore } from '../../store/documents.ts';
+import type { CallReaders } from './call-facts.ts';
+import { createChain } from './chain.ts';
+import { type Changes, createChanges } from './changes.ts';
+import { type AuditEvents, createEvents, type OwnerOf } from './events.ts';
+import { createStrangers } from './strangers.ts';
+import { createSystemChanges, type SystemChanges } from './system-changes.ts';
+
+/** What the audit log needs. */
+export interface AuditLogFacts extends CallReaders {
+  readonly documents: DocumentStore;
+  /** Whose chain tells of callers of whom nothing is known. */
+  readonly homeOrganisationId: string;
+  readonly ownerOf: OwnerOf;
+  /** Told of entries of refused and failed calls that could not be written. */
+  readonly onLost: (error: unknown, count: number) => void;
+}
+
+/** The audit log. */
+export interface AuditLog {
+  /** For services: every mutation goes through it. */
+  readonly changes: Changes;
+  /** For what the gateway does on its own. */
+  readonly systemChanges: SystemChanges;
+  /** For the interceptor. */
+  readonly events: AuditEvents;
+  /** Makes everything told so far readable: what nobody waits for is written, or given up. */
+  flush(): Promise<void>;
+  /** Entries of refused and failed calls that could not be written, since the start. */
+  lost(): number;
+  /** Resolves when nothing waits any more; for the end, when no call is left. */
+  close(): Promise<void>;
+}
+
+export function createAuditLog(facts: AuditLogFacts): AuditLog {
+  const { documents } = facts;
+  let lost = 0;
+  const onLost = (error: unknown, count: number): void => {
+    lost += count;
+    facts.onLost(error, count);
+  };
+  const chain = createChain({ documents });
+  const strangers = createStrangers({
+    append: (organisationId, told) => chain.append(organisationId, told),
+    monotonic: () => performance.now(),
+    onLost,
+  });
+  return {
+    changes: createChanges(chain, facts),
+    systemChanges: createSystemChanges(chain, facts.now),
+    events: createEvents({ ...facts, chain, strangers, onLost }),
+    flush: strangers.flush,
+    lost: () => lost,
+    async close() {
+      await strangers.flush();
+      await chain.idle();
+    },
+  };
+}

@@ -1,0 +1,133 @@
+// Calls that changed nothing through Changes: refused, failed, or done without a document. Each has an entry
+// of its own.
+import type { GatewayError } from '../../lib/errors.ts';
+import type { Call } from '../call.ts';
+import { looksLikeToken } from '../jwt/read-token.ts';
+import type { Principal } from '../principal.ts';
+import { type CallReaders, callFacts } from './call-facts.ts';
+import type { Chain } from './chain.ts';
+import type { AuditFacts, AuditOutcome } from './entry.ts';
+import { presentedToken } from './presented-token.ts';
+import { maskText, maskToken } from './secrets.ts';
+import type { Strangers } from './strangers.ts';
+
+/** What a call was about, as far as its message tells. */
+export interface EventTarget {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** Tells the audit log what became of calls. */
+export interface AuditEvents {
+  /** A call that was done, and whose service wrote no entry. @throws GatewayError when it cannot be written. */
+  done(call: Call, target: EventTarget): Promise<void>;
+  /** A call of a known caller that was refused or failed. Resolves within a bound, written or not. */
+  failed(call: Call, target: EventTarget, error: GatewayError): Promise<void>;
+  /** A call of nobody known. Never waits. */
+  stranger(call: Call, error: GatewayError): void;
+  /** The same on the data plane, where only tokens (JWT) are told of. */
+  dataStranger(call: Call, error: GatewayError): void;
+}
+
+/**
+ * Whose a refused key or token is: an expired key's caller, or the organisation that a token names and that
+ * takes tokens. Undefined when nobody can tell.
+ */
+export type OwnerOf = (
+  token: string,
+) => { readonly organisationId: string; readonly principal?: Principal | undefined } | undefined;
+
+export interface EventsFacts extends CallReaders {
+  readonly chain: Chain;
+  readonly strangers: Strangers;
+  /** Whose chain tells of callers of whom nothing is known. */
+  readonly homeOrganisationId: string;
+  readonly ownerOf: OwnerOf;
+  readonly onLost: (error: unknown, count: number) => void;
+}
+
+/** How long the answer to a failed call is held back for its entry. */
+const WAIT_MS = 2000;
+/** Of violated rules in one entry. */
+const MAX_RULES = 10;
+const NOTHING: EventTarget = { id: '', name: '' };
+
+export function createEvents(facts: EventsFacts): AuditEvents {
+  const { chain, strangers, onLost } = facts;
+
+  function stranger(call: Call, error: GatewayError): void {
+    const token = call.presentedKey ?? presentedToken(call.headers);
+    const owner = token === undefined ? undefined : facts.ownerOf(token);
+    const told: AuditFacts = {
+      ...eventFacts(call, facts, owner?.principal, NOTHING, outcomeOf(error), error),
+      ...(token === undefined ? {} : { token: maskToken(token) }),
+    };
+    strangers.tell(owner?.organisationId ?? facts.homeOrganisationId, told);
+  }
+
+  return {
+    async done(call, target) {
+      const { principal } = call;
+      const told = eventFacts(call, facts, principal, target, 'allowed', undefined);
+      await chain.append(principal?.organisationId ?? facts.homeOrganisationId, told);
+    },
+    async failed(call, target, error) {
+      const { principal } = call;
+      if (principal === undefined) return stranger(call, error);
+      const told = eventFacts(call, facts, principal, target, outcomeOf(error), error);
+      const written = chain.append(principal.organisationId, told).catch((lost) => onLost(lost, 1));
+      await within(WAIT_MS, written);
+    },
+    stranger,
+    dataStranger(call, error) {
+      const token = call.presentedKey ?? presentedToken(call.headers);
+      if (token !== undefined && looksLikeToken(token)) stranger(call, error);
+    },
+  };
+}
+
+function eventFacts(
+  call: Call,
+  readers: CallReaders,
+  principal: Principal | undefined,
+  target: EventTarget,
+  outcome: AuditOutcome,
+  error: GatewayError | undefined,
+): AuditFacts {
+  return {
+    ...callFacts(call, readers, principal),
+    target: { id: maskText(target.id), name: maskText(target.name) },
+    workspaceId: principal?.workspaceId ?? '',
+    outcome,
+    reason: error?.reason ?? '',
+    detail: error === undefined ? '' : detailOf(error),
+    statusCode: error?.status ?? 200,
+    changes: [],
+    changesTruncated: false,
+  };
+}
+
+function outcomeOf({ reason }: GatewayError): AuditOutcome {
+  return reason === 'unauthenticated' || reason === 'forbidden' ? 'refused' : 'failed';
+}
+
+/**
+ * What the gateway says of a refusal, and which rules were broken. Other messages may repeat what the caller
+ * sent, and so do fields that are no field's name.
+ */
+function detailOf(error: GatewayError): string {
+  const { message, facts } = error;
+  if (outcomeOf(error) === 'refused') return maskText(message);
+  const rules = (facts.violations ?? [])
+    .slice(0, MAX_RULES)
+    .map(({ field, rule }) => `${/^[a-z][a-z0-9_.[\]]{0,99}$/.test(field) ? field : '(a field)'}: ${rule}`);
+  return rules.join('; ');
+}
+
+async function within(ms: number, promise: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,39 @@
+// Changes that no call makes: the command line's, and what the gateway does on its own.
+import type { Document, WriteOperation } from '../../store/documents.ts';
+import type { TenantScope } from '../../store/scope.ts';
+import { systemFacts } from './call-facts.ts';
+import type { Chain } from './chain.ts';
+import { type AuditTarget, narrowed, targetFacts } from './changes.ts';
+
+/** What is done, in the words of the audit annotations, e.g. "rotate" and "api-key". */
+export interface SystemAction {
+  readonly verb: string;
+  readonly resource: string;
+  /** Why, or by which command; no secret. */
+  readonly detail?: string;
+}
+
+/** Writes changes of the gateway itself. */
+export interface SystemChanges {
+  /** As `Changes.commit`; the entry's actor is the system. */
+  commit(
+    action: SystemAction,
+    scope: TenantScope,
+    operations: readonly WriteOperation[],
+    target: AuditTarget,
+  ): Promise<readonly Document<object>[]>;
+}
+
+/** @param now Unix milliseconds */
+export function createSystemChanges(chain: Chain, now: () => number): SystemChanges {
+  return {
+    commit({ verb, resource, detail = '' }, scope, operations, target) {
+      const facts = {
+        ...systemFacts(now(), verb, resource, target),
+        ...targetFacts(scope, target),
+        detail,
+      };
+      return chain.append(scope.organisationId, facts, narrowed(operations, scope));
+    },
+  };
+}
