@@ -1,0 +1,28 @@
+// What a verified token grants its bearer.
+import type { JsonObject } from '../../store/collection.ts';
+
+/** Roles in a workspace. */
+export type TokenRole = 'admin' | 'manager' | 'member';
+
+/** What calls of a token start with. */
+export interface TokenDefaults {
+  /** A saved config; counts only when it belongs to the organisation. */
+  readonly configId: string | undefined;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** A token's claims, read. */
+export interface TokenGrant {
+  readonly organisationId: string;
+  /** Id or slug. */
+  readonly workspace: string;
+  /** The user as the issuer names them; of the directory or not. */
+  readonly user: string | undefined;
+  readonly role: TokenRole | undefined;
+  /** Without prefixes; also those that no key may hold. */
+  readonly scopes: readonly string[];
+  readonly defaults: TokenDefaults;
+  /** As workspaces and keys keep theirs; counted for this token alone. */
+  readonly usageLimits: readonly JsonObject[] | undefined;
+  readonly rateLimits: readonly JsonObject[] | undefined;
+}

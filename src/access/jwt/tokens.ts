@@ -1,0 +1,177 @@
+// Tells who presents a token (JWT). A token that was seen before costs one hash and a look-up.
+import { hash } from 'node:crypto';
+import { fail, GatewayError } from '../../lib/errors.ts';
+import type { Document } from '../../store/documents.ts';
+import type { Principal } from '../principal.ts';
+import type { JwtSettingsBody } from './collection.ts';
+import { organisationOf, readGrant } from './read-grant.ts';
+import { looksLikeToken, peekClaims, readToken, type UnverifiedToken } from './read-token.ts';
+import { Realm } from './realm.ts';
+import { Recent } from './recent.ts';
+import { notAllowed, refused } from './refused.ts';
+import type { RemoteFacts } from './remote-keys.ts';
+import { type TokenDirectory, VerifiedToken } from './token-principal.ts';
+import { Turnstile } from './turnstile.ts';
+import { verifySignature } from './verify-signature.ts';
+
+/** What telling tokens needs. */
+export interface TokensFacts extends Pick<RemoteFacts, 'dialer' | 'now'> {
+  readonly directory: TokenDirectory;
+  /** Told why an organisation's keys could not be fetched. */
+  readonly onTrouble: (organisationId: string, error: unknown) => void;
+}
+
+/** Verified tokens that are remembered, of all organisations. */
+const MOST_KNOWN = 10_000;
+/** Refused tokens that are remembered, and for how long: who repeats one pays no signature. */
+const MOST_REFUSED = 1000;
+const REFUSED_MS = 5000;
+/** Tokens of one organisation that may wait to be verified. */
+const MOST_PENDING = 256;
+/** Signatures verified at once: they run in a pool of four threads that files and names need, too. */
+const AT_ONCE = 2;
+
+interface Known {
+  readonly realm: Realm;
+  readonly token: VerifiedToken;
+}
+
+interface Refused {
+  readonly realm: Realm;
+  readonly error: GatewayError;
+  readonly until: number;
+}
+
+export class Tokens {
+  readonly #facts: TokensFacts;
+  readonly #realms = new Map<string, Realm>();
+  /** Active settings by organisation and id, the latest last. */
+  readonly #sources = new Map<string, Map<string, Document<JwtSettingsBody>>>();
+  /** Also of documents that are gone. */
+  readonly #versions = new Map<string, number>();
+  readonly #known = new Recent<Known>(MOST_KNOWN);
+  readonly #refused = new Recent<Refused>(MOST_REFUSED);
+  readonly #running = new Map<string, Promise<Principal>>();
+  readonly #turnstile = new Turnstile(AT_ONCE);
+
+  constructor(facts: TokensFacts) {
+    this.#facts = facts;
+  }
+
+  /**
+   * Takes an organisation's settings as they are now, archived ones too; an older version is left out. Tokens that
+   * were verified under other settings count no more.
+   */
+  apply(document: Document<JwtSettingsBody>): void {
+    const { id, organisationId, version, status } = document;
+    if ((this.#versions.get(id) ?? 0) >= version) return;
+    this.#versions.set(id, version);
+    // An organisation has one, but news of its successor may come before news of its end.
+    const sources = this.#sources.get(organisationId) ?? new Map<string, Document<JwtSettingsBody>>();
+    this.#sources.set(organisationId, sources);
+    if (status === 'active') sources.set(id, document);
+    else sources.delete(id);
+    this.#settle(organisationId, [...sources.values()].at(-1));
+  }
+
+  #settle(organisationId: string, source: Document<JwtSettingsBody> | undefined): void {
+    const before = this.#realms.get(organisationId);
+    if (before !== undefined && before.settings === source?.body) return;
+    if (source === undefined) {
+      this.#realms.delete(organisationId);
+      return;
+    }
+    const { dialer, now, onTrouble } = this.#facts;
+    const facts = { dialer, now, onTrouble: (error: unknown) => onTrouble(organisationId, error) };
+    this.#realms.set(organisationId, new Realm(organisationId, source.body, facts, before));
+  }
+
+  /** Whether a text is a token for this gateway, valid or not: it goes to no provider. */
+  isOurs(text: string): boolean {
+    return looksLikeToken(text) && this.organisationOf(text) !== undefined;
+  }
+
+  /** The organisation that a token names, where it is one that takes tokens. */
+  organisationOf(text: string): string | undefined {
+    const claims = peekClaims(text);
+    const id = claims === undefined ? undefined : organisationOf(claims);
+    return id !== undefined && this.#realms.has(id) ? id : undefined;
+  }
+
+  /**
+   * Who presents a token: at once when it was seen before.
+   * @returns rejects with GatewayError unauthenticated, forbidden (no settings for tokens, the workspace),
+   * key_set_unavailable (the issuer's keys) or overloaded (too many unknown tokens at once).
+   */
+  principalOf(text: string): Principal | Promise<Principal> {
+    const digest = hash('sha256', text, 'base64url');
+    const known = this.#known.get(digest);
+    if (known !== undefined && this.#counts(known)) {
+      try {
+        return known.token.principal(this.#facts.directory);
+      } catch (error) {
+        return Promise.reject(error);
+      }
+    }
+    return this.#running.get(digest) ?? this.#unknown(text, digest);
+  }
+
+  #counts({ realm, token }: Known): boolean {
+    return (
+      this.#realms.get(realm.organisationId) === realm &&
+      this.#facts.now() < token.expiresAt &&
+      realm.keys.holds(token.thumbprint)
+    );
+  }
+
+  async #unknown(text: string, digest: string): Promise<Principal> {
+    const token = readToken(text);
+    const realm = this.#realmOf(token);
+    const expiresAt = realm.check(token, this.#facts.now());
+    const before = this.#refused.get(digest);
+    if (before !== undefined && before.realm === realm && this.#facts.now() < before.until)
+      throw before.error;
+    if (realm.pending >= MOST_PENDING)
+      throw fail('overloaded', 'too many tokens are waiting to be verified', { retryAfterMs: 1000 });
+    realm.pending++;
+    const verified = this.#verify(token, realm, expiresAt, digest).finally(() => {
+      realm.pending--;
+      this.#running.delete(digest);
+    });
+    this.#running.set(digest, verified);
+    return verified;
+  }
+
+  async #verify(token: UnverifiedToken, realm: Realm, expiresAt: number, digest: string): Promise<Principal> {
+    const { directory, now } = this.#facts;
+    const { algorithm, kid } = token.header;
+    const key = await realm.keys.find(algorithm, kid);
+    try {
+      await this.#turnstile.pass(() => verifySignature(token, key));
+      // Settings that changed in the meantime have the last word.
+      if (this.#realms.get(realm.organisationId) !== realm) return await this.#unknown(token.text, digest);
+      const grant = readGrant(realm.organisationId, token.claims, realm.claimNames);
+      const { thumbprint } = key;
+      const { knownUsersOnly } = realm;
+      const verified = new VerifiedToken({ grant, expiresAt, thumbprint, digest, knownUsersOnly });
+      const principal = verified.principal(directory);
+      this.#known.set(digest, { realm, token: verified });
+      return principal;
+    } catch (error) {
+      if (error instanceof GatewayError && error.reason === 'unauthenticated')
+        this.#refused.set(digest, { realm, error, until: now() + REFUSED_MS });
+      throw error;
+    }
+  }
+
+  /** The organisation's name in the token is anybody's word so far: it only picks the keys that must confirm it. */
+  #realmOf({ claims }: UnverifiedToken): Realm {
+    const id = organisationOf(claims);
+    if (id === undefined) throw refused('the token names no organisation');
+    const realm = this.#realms.get(id);
+    if (realm) return realm;
+    if (this.#facts.directory.organisation(id) === undefined)
+      throw refused('the organisation in the token is not known');
+    throw notAllowed('the organisation in the token takes no tokens: its key set (JWKS) is not configured');
+  }
+}
