@@ -1,30 +1,41 @@
-// Reads the caller's key and the provider's credential out of the headers.
-// The rules are those of operating.md, part "Keys".
+// Reads the caller's key or token and the provider's credential out of the headers.
+// The rules are those of operating.md, part "Keys"; a token (JWT) is presented as a key is.
 import { fail } from '../lib/errors.ts';
 import type { GatewayHeaders } from '../lib/gateway-headers.ts';
+import { looksLikeToken } from './jwt/read-token.ts';
+import type { Tokens } from './jwt/tokens.ts';
 import type { KeyRecord, KeyRing } from './key-ring.ts';
 import type { Principal } from './principal.ts';
 
 /** Who calls, and what they brought for the provider. */
 export interface Authentication {
-  readonly principal: Principal;
-  /** The gateway key as presented. */
+  /** A promise for a token that was not seen before; it rejects as Tokens.principalOf says. */
+  readonly principal: Principal | Promise<Principal>;
+  /** The gateway key or token as presented. */
   readonly key: string;
   /** The provider's credential, without its scheme; undefined when none was sent. */
   readonly providerCredential: string | undefined;
 }
 
+/** Who can be told: callers by key, and where there are tokens, callers by token. */
+export interface Callers {
+  readonly keys: KeyRing;
+  readonly tokens?: Pick<Tokens, 'isOurs' | 'principalOf'> | undefined;
+}
+
 /**
  * `x-gateway-api-key`; when it is absent, `Authorization: Bearer` or `x-api-key`
- * holding a gateway key. What is left of the two is the provider's credential.
+ * holding a gateway key or, when none does, a token. What is left of the two is the provider's
+ * credential, unless it is a key or token for this gateway.
  * @throws GatewayError unauthenticated.
  */
 export function authenticate(
   headers: GatewayHeaders,
-  keys: KeyRing,
+  callers: Callers,
   now: number,
   connection?: object,
 ): Authentication {
+  const { keys, tokens } = callers;
   const bearer = bearerOf(headers.plain('authorization'));
   const xApiKey = bearerOf(headers.plain('x-api-key'));
   const own = headers.get('api-key');
@@ -32,12 +43,10 @@ export function authenticate(
     const record = keys.find(own, connection);
     // A client that sends its gateway key twice must not ship it to a provider.
     const candidates = [bearer, xApiKey].filter((value) => value !== own);
-    return accept(
-      record,
-      own,
-      candidates.find((value) => isForeign(value, keys)),
-      now,
-    );
+    const credential = candidates.find((value) => isForeign(value, callers));
+    if (record === undefined && tokens !== undefined && looksLikeToken(own))
+      return { principal: tokens.principalOf(own), key: own, providerCredential: credential };
+    return accept(record, own, credential, now);
   }
   for (const [candidate, other] of [
     [bearer, xApiKey],
@@ -45,7 +54,13 @@ export function authenticate(
   ] as const) {
     if (candidate === undefined) continue;
     const record = keys.find(candidate, connection);
-    if (record) return accept(record, candidate, isForeign(other, keys) ? other : undefined, now);
+    if (record) return accept(record, candidate, isForeign(other, callers) ? other : undefined, now);
+  }
+  const token = tokens && tokenAmong(bearer, xApiKey, tokens);
+  if (tokens !== undefined && token !== undefined) {
+    const other = token === bearer ? xApiKey : bearer;
+    const credential = other !== token && isForeign(other, callers) ? other : undefined;
+    return { principal: tokens.principalOf(token), key: token, providerCredential: credential };
   }
   throw unauthenticated(
     bearer === undefined && xApiKey === undefined
@@ -66,8 +81,21 @@ function accept(
   return { principal: record.principal, key, providerCredential };
 }
 
-function isForeign(value: string | undefined, keys: KeyRing): value is string {
-  return value !== undefined && value !== '' && keys.find(value) === undefined;
+/** The one that is for this gateway, where both could be; a provider's credential may have a token's form too. */
+function tokenAmong(
+  bearer: string | undefined,
+  xApiKey: string | undefined,
+  tokens: Pick<Tokens, 'isOurs'>,
+): string | undefined {
+  const first = bearer !== undefined && looksLikeToken(bearer) ? bearer : undefined;
+  const second = xApiKey !== undefined && looksLikeToken(xApiKey) ? xApiKey : undefined;
+  if (first === undefined || second === undefined) return first ?? second;
+  return !tokens.isOurs(first) && tokens.isOurs(second) ? second : first;
+}
+
+function isForeign(value: string | undefined, { keys, tokens }: Callers): value is string {
+  if (value === undefined || value === '' || keys.find(value) !== undefined) return false;
+  return tokens === undefined || !tokens.isOurs(value);
 }
 
 function bearerOf(authorization: string | undefined): string | undefined {

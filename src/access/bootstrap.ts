@@ -9,8 +9,7 @@ import {
   type WorkspaceBody,
   workspaces,
 } from './collections.ts';
-import { keyHint } from './key-hash.ts';
-import { createKey, type KeyFacts, keyNotice, type NewKey } from './keys.ts';
+import { createKey, type KeyFacts, type NewKey, secretParts, withSecret } from './keys.ts';
 import { INFERENCE_SCOPES, scopesOf } from './scopes.ts';
 
 /** What the deployment has to begin with. */
@@ -81,12 +80,16 @@ async function ensureWorkspace(
 ): Promise<Document<WorkspaceBody>> {
   const scope = { organisationId, workspaceId: undefined };
   const found = await documents.get(scope, workspaces, HANDLE);
-  if (found) return found;
+  if (found?.body.isDefault) return found;
+  if (found) {
+    const change = { body: { ...found.body, isDefault: true }, updatedAt: now };
+    return documents.update(scope, workspaces, found.id, found.version, change);
+  }
   return documents.insert(scope, workspaces, {
     id: randomUUID(),
     slug: HANDLE,
     createdAt: now,
-    body: { name: 'Default workspace' },
+    body: { name: 'Default workspace', isDefault: true },
   });
 }
 
@@ -96,23 +99,29 @@ async function ensureKey(
   key: NewKey,
   given: string | undefined,
 ): Promise<string | undefined> {
-  const { documents, hasher, now, publish } = facts;
+  const { documents, hasher, now } = facts;
   const scope = { organisationId: key.organisationId, workspaceId: undefined };
   const page = await documents.page(scope, apiKeys, {
     pageSize: 1,
     filter: [{ field: 'bootstrap', op: 'eq', value: key.bootstrap ?? null }],
+    status: 'all',
+    sort: { field: 'createdAt', order: 'desc' },
   });
   const existing: Document<ApiKeyBody> | undefined = page.documents[0];
-  if (existing === undefined) {
+  // Who deleted the key does not find another one printed after the next start.
+  if (existing?.status === 'archived' && given === undefined) return undefined;
+  if (existing === undefined || existing.status === 'archived') {
     const secret = await createKey(facts, { ...key, secret: given });
     return given === undefined ? secret : undefined;
   }
-  if (given !== undefined && existing.body.hash !== hasher.hash(given)) {
-    const changed = await documents.update(scope, apiKeys, existing.id, existing.version, {
-      body: { ...existing.body, hash: hasher.hash(given), hint: keyHint(given) },
+  if (given === undefined) return undefined;
+  const parts = secretParts(hasher, given);
+  // One that is the same and has no mask is from before there were any.
+  if (existing.body.hash !== parts.hash || existing.body.mask === undefined) {
+    await documents.update(scope, apiKeys, existing.id, existing.version, {
+      body: withSecret(existing.body, parts),
       updatedAt: now(),
     });
-    await publish?.(keyNotice(changed));
   }
   return undefined;
 }

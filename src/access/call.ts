@@ -34,6 +34,12 @@ export interface Trail {
   usage: UsageRecord | undefined;
   metadata: Readonly<Record<string, string>>;
   readonly attempts: AttemptRecord[];
+  /** Path of the target that was called last, e.g. "config.targets[1]"; empty while there is none. */
+  targetPath: string;
+  /** Calls of that target before the last one; -1 when it was given up. */
+  retries: number;
+  /** What the cache did: HIT, SEMANTIC HIT, MISS, SEMANTIC MISS, REFRESH or DISABLED. */
+  cacheStatus: string;
 }
 
 /** One call in progress. */
@@ -56,6 +62,8 @@ export class Call {
   presentedKey: string | undefined;
   /** The credential for the provider that the caller sent, without its scheme. */
   providerCredential: string | undefined;
+  /** Its entry in the audit log was written together with what it changed. */
+  audited = false;
   /** Headers to add to the answer, by lower-case name. */
   readonly answerHeaders = new Map<string, string>();
   readonly trail: Trail = {
@@ -69,6 +77,9 @@ export class Call {
     usage: undefined,
     metadata: {},
     attempts: [],
+    targetPath: '',
+    retries: 0,
+    cacheStatus: 'DISABLED',
   };
 
   /** @param id made when absent */

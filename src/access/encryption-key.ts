@@ -1,6 +1,6 @@
 // The key that protects what is kept: given by a setting, or made at first start.
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const FILE = 'encryption.key';
@@ -13,11 +13,47 @@ export function encryptionKeyOf(dataDir: string): Uint8Array {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const path = join(dataDir, FILE);
   try {
-    writeFileSync(path, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
+    writeFileSync(path, textOf(randomBytes(32)), { mode: 0o600, flag: 'wx', flush: true });
+    syncFolder(dataDir);
   } catch (error) {
     if ((error as { code?: string }).code !== 'EEXIST') throw error;
   }
-  const key = Buffer.from(readFileSync(path, 'utf8').trim(), 'base64');
-  if (key.length !== 32) throw new Error(`${path}: must hold 32 bytes in base64`);
+  return encryptionKeyFrom(path);
+}
+
+/** The 32 bytes in base64 that a file holds. @throws Error naming the file, and nothing of what is in it. */
+export function encryptionKeyFrom(path: string): Uint8Array {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8').trim();
+  } catch (cause) {
+    throw new Error(`${path}: cannot be read`, { cause });
+  }
+  const key = Buffer.from(text, 'base64');
+  if (key.length !== 32 || !/^[A-Za-z0-9+/_-]+=*$/.test(text)) {
+    throw new Error(`${path}: must hold 32 bytes in base64`);
+  }
   return key;
+}
+
+/** Puts another key in the data folder, all of it or nothing; it is there to stay when this returns. */
+export function replaceEncryptionKey(dataDir: string, key: Uint8Array): void {
+  const path = join(dataDir, FILE);
+  writeFileSync(`${path}.new`, textOf(key), { mode: 0o600, flush: true });
+  renameSync(`${path}.new`, path);
+  syncFolder(dataDir);
+}
+
+function textOf(key: Uint8Array): string {
+  return `${Buffer.from(key).toString('base64')}\n`;
+}
+
+/** The store takes the key for kept from now on: a power cut must not bring the folder's older state back. */
+function syncFolder(folder: string): void {
+  const descriptor = openSync(folder, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
 }

@@ -9,8 +9,17 @@ export interface KeyHasher {
 
 /** @param encryptionKey 32 bytes; the hashing secret is derived from it (RFC 5869). */
 export function createKeyHasher(encryptionKey: Uint8Array): KeyHasher {
-  const pepper = Buffer.from(hkdfSync('sha256', encryptionKey, '', 'sluice api key hash', 32));
-  return { hash: hmacSha256(pepper) };
+  return keyHasherOf(hashSecretOf(encryptionKey));
+}
+
+/** @param secret 32 bytes, for as long as hashes made with it shall count */
+export function keyHasherOf(secret: Uint8Array): KeyHasher {
+  return { hash: hmacSha256(secret) };
+}
+
+/** The hashing secret that an encryption key stands for. */
+export function hashSecretOf(encryptionKey: Uint8Array): Uint8Array {
+  return Buffer.from(hkdfSync('sha256', encryptionKey, '', 'sluice api key hash', 32));
 }
 
 /** No key of this gateway is longer; what is gets an empty hash, which no key has. */
@@ -47,6 +56,11 @@ export function newApiKey(): string {
 /** What may be shown and kept of a key in the clear: its first four characters and its length. */
 export function keyHint(key: string): string {
   return `${key.slice(0, 4)}:${key.length}`;
+}
+
+/** A key as it is shown: its first two and last three characters. Too short a text is shown as nothing but stars. */
+export function keyMask(key: string): string {
+  return key.length < 12 ? '*****' : `${key.slice(0, 2)}*****${key.slice(-3)}`;
 }
 
 /** Whether two hashes are the same, in constant time. */

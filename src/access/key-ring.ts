@@ -1,17 +1,30 @@
 // The keys that may call, in memory: authentication makes no round trip.
+import type { JsonObject } from '../store/collection.ts';
 import { type KeyHasher, keyHint, sameHash } from './key-hash.ts';
 import type { Principal } from './principal.ts';
+
+/** What a key brings to the calls that are made with it, as callers wrote it. */
+export interface KeySettings {
+  readonly defaults: JsonObject | undefined;
+  readonly rateLimits: readonly JsonObject[];
+  readonly usageLimits: JsonObject | undefined;
+  /** When usage was last reset by hand, in Unix milliseconds. */
+  readonly usageResetAt: number | undefined;
+}
 
 /** A key as it is kept. */
 export interface KeyRecord {
   readonly hash: string;
   /** What may be known of the key: see keyHint. */
   readonly hint: string;
+  /** The secret before the last rotation, and until when it works (Unix milliseconds). */
+  readonly previous?: { readonly hash: string; readonly hint: string; readonly until: number } | undefined;
   readonly principal: Principal;
   /** The document's version: an older one never replaces a newer. */
   readonly version: number;
   /** Unix milliseconds; undefined: never. */
   readonly expiresAt: number | undefined;
+  readonly settings?: KeySettings | undefined;
 }
 
 /** Tells who presents a key. */
@@ -34,6 +47,13 @@ export class KeyRing {
     if ((this.#versions.get(keyId) ?? 0) >= record.version) return;
     this.#forget(keyId, record.version);
     this.#byId.set(keyId, record);
+    const { previous } = record;
+    // The secret before is the same key with an end of its own: whoever reads `expiresAt` sees to it.
+    if (previous) this.#add({ ...record, ...previous, expiresAt: earlier(record.expiresAt, previous.until) });
+    this.#add(record);
+  }
+
+  #add(record: KeyRecord): void {
     this.#byHash.set(record.hash, record);
     this.#hints.add(record.hint);
   }
@@ -46,16 +66,24 @@ export class KeyRing {
   #forget(keyId: string, version: number): void {
     const known = this.#byId.get(keyId);
     if (known) this.#byHash.delete(known.hash);
+    if (known?.previous) this.#byHash.delete(known.previous.hash);
     this.#byId.delete(keyId);
     this.#versions.set(keyId, version);
   }
 
+  /** How many keys there are. */
   get size(): number {
-    return this.#byHash.size;
+    return this.#byId.size;
+  }
+
+  /** What a key brings to its calls; undefined for unknown keys and those that bring nothing. */
+  settings(keyId: string): KeySettings | undefined {
+    return this.#byId.get(keyId)?.settings;
   }
 
   /**
-   * The key's record, expired ones included; undefined when it is no key of this gateway.
+   * The key's record, expired ones included; undefined when it is no key of this gateway. For the secret
+   * before a rotation, `expiresAt` is the end of the transition.
    * @param connection what the key came over: a client sends the same key with every
    * request, and its hash is made once a connection. Only the client's own text is kept, and
    * no longer than its connection; whether the key still counts is looked up every time.
@@ -76,4 +104,8 @@ export class KeyRing {
     this.#presented.set(connection, { key, hash });
     return hash;
   }
+}
+
+function earlier(a: number | undefined, b: number): number {
+  return a === undefined ? b : Math.min(a, b);
 }

@@ -1,24 +1,23 @@
-// API keys in the document store, and the ring filled from it.
+// API keys in the document store, and as the ring keeps them.
 import { randomUUID } from 'node:crypto';
-import { fail } from '../lib/errors.ts';
-import type { Document, DocumentStore } from '../store/documents.ts';
-import type { TenantScope } from '../store/scope.ts';
-import type { Notice } from '../store/shared-state.ts';
-import { type ApiKeyBody, apiKeys } from './collections.ts';
-import { type KeyHasher, keyHint, newApiKey } from './key-hash.ts';
-import type { KeyRecord, KeyRing } from './key-ring.ts';
+import { type Violation, validationFailed } from '../lib/errors.ts';
+import { type Document, type DocumentStore, insertOperation, type NewDocument } from '../store/documents.ts';
+import { systemFacts } from './audit/call-facts.ts';
+import { createChain } from './audit/chain.ts';
+import { type ApiKeyBody, apiKeys, type KeySecret } from './collections.ts';
+import { type KeyHasher, keyHint, keyMask, newApiKey } from './key-hash.ts';
+import type { KeyRecord, KeySettings } from './key-ring.ts';
 import type { KeyKind } from './principal.ts';
 import { scopesOf } from './scopes.ts';
 
+/** What a key is beside its secret: the parts that a new key is given. */
+export type KeyDetails = Omit<ApiKeyBody, keyof KeySecret | 'previous'>;
+
 /** What a new key is to be. */
-export interface NewKey {
-  readonly name: string;
-  readonly kind: KeyKind;
+export interface NewKey extends KeyDetails {
   readonly organisationId: string;
   /** Needed for workspace kinds, absent for the others. */
   readonly workspaceId: string | undefined;
-  readonly scopes: readonly string[];
-  readonly bootstrap?: 'admin' | 'workspace';
   /** The key's own text; made when absent. */
   readonly secret?: string | undefined;
 }
@@ -29,82 +28,119 @@ export interface KeyFacts {
   readonly hasher: KeyHasher;
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** Tells other instances. */
-  readonly publish?: ((notice: Notice) => Promise<void>) | undefined;
+}
+
+/** A key that is not stored yet. */
+export interface MadeKey {
+  /** Shown once and kept nowhere. */
+  readonly secret: string;
+  readonly document: NewDocument<ApiKeyBody>;
 }
 
 /**
- * Stores a new key. Resolves with its secret, which is shown once and kept nowhere.
+ * A key and its secret, ready to be stored.
+ * @param at Unix milliseconds
  * @throws GatewayError validation_failed for scopes that the kind may not hold.
  */
-export async function createKey({ documents, hasher, now, publish }: KeyFacts, key: NewKey): Promise<string> {
-  const allowed = new Set(scopesOf(key.kind));
-  const foreign = key.scopes.filter((scope) => !allowed.has(scope));
-  if (foreign.length > 0) {
-    throw fail(
-      'validation_failed',
-      `scopes: a key of the kind ${key.kind} cannot hold ${foreign.join(', ')}`,
-      { param: 'scopes' },
-    );
-  }
-  const secret = key.secret ?? newApiKey();
-  const body: ApiKeyBody = {
-    name: key.name,
-    kind: key.kind,
-    hash: hasher.hash(secret),
-    hint: keyHint(secret),
-    scopes: [...key.scopes],
-    ...(key.bootstrap ? { bootstrap: key.bootstrap } : {}),
-  };
-  const scope = { organisationId: key.organisationId, workspaceId: key.workspaceId };
-  const made = await documents.insert(scope, apiKeys, { id: randomUUID(), createdAt: now(), body });
-  await publish?.(keyNotice(made));
+export function makeKey(hasher: KeyHasher, key: NewKey, at: number): MadeKey {
+  const { organisationId: _, workspaceId, secret = newApiKey(), ...details } = key;
+  checkScopes(key.kind, key.scopes);
+  const body: ApiKeyBody = { ...details, scopes: [...key.scopes], ...secretParts(hasher, secret) };
+  const document = { id: randomUUID(), createdAt: at, body, ...(workspaceId ? { workspaceId } : {}) };
+  return { secret, document };
+}
+
+/**
+ * Stores a new key together with its entry in the audit log: what the gateway itself makes at its first start, or
+ * by a command of its operator. Resolves with its secret.
+ * @throws GatewayError validation_failed for scopes that the kind may not hold.
+ */
+export async function createKey({ documents, hasher, now }: KeyFacts, key: NewKey): Promise<string> {
+  const at = now();
+  const { secret, document } = makeKey(hasher, key, at);
+  const facts = systemFacts(at, 'create', 'api-key', { id: document.id, name: key.name });
+  const entry = { ...facts, workspaceId: key.workspaceId ?? '' };
+  await createChain({ documents }).append(key.organisationId, entry, [insertOperation(apiKeys, document)]);
   return secret;
 }
 
-/** Puts every active key of an organisation into the ring. */
-export async function loadKeys(
-  documents: DocumentStore,
-  organisationId: string,
-  ring: KeyRing,
-): Promise<void> {
-  const scope: TenantScope = { organisationId, workspaceId: undefined };
-  let cursor: string | undefined;
-  do {
-    const page = await documents.page(scope, apiKeys, {
-      pageSize: 1000,
-      ...(cursor === undefined ? {} : { cursor }),
-    });
-    for (const document of page.documents) ring.put(keyRecord(document));
-    cursor = page.nextCursor;
-  } while (cursor !== undefined);
+/** What is kept of a secret. */
+export function secretParts(hasher: KeyHasher, secret: string): Required<KeySecret> {
+  return { hash: hasher.hash(secret), hint: keyHint(secret), mask: keyMask(secret) };
 }
 
-/** What other instances are told of a key's new version. */
-export function keyNotice({ id, organisationId, version }: Document<ApiKeyBody>): Notice {
-  return { organisationId, collection: apiKeys.name, id, version };
+/** The body with another secret. The one before works until `until` (Unix milliseconds); without it, no longer. */
+export function withSecret(body: ApiKeyBody, next: KeySecret, until?: number): ApiKeyBody {
+  const { previous: _, hash, hint, mask, ...rest } = body;
+  const previous = { hash, hint, ...(mask === undefined ? {} : { mask }) };
+  return { ...rest, ...next, ...(until === undefined ? {} : { previous: { ...previous, until } }) };
+}
+
+/** @throws GatewayError validation_failed naming every scope that is none, or not of the kind. */
+export function checkScopes(kind: KeyKind, scopes: readonly string[]): void {
+  const violations = scopes.flatMap((scope, i): Violation[] => {
+    if (SCOPES[kind].has(scope)) return [];
+    const message = ANY_SCOPE.has(scope) ? `a key of the kind ${kind} cannot hold ${scope}` : 'is no scope';
+    return [{ field: `scopes[${i}]`, rule: 'scope', message }];
+  });
+  if (violations.length > 0) throw validationFailed(violations);
+}
+
+const SCOPES: Readonly<Record<KeyKind, ReadonlySet<string>>> = {
+  'organisation-service': new Set(scopesOf('organisation-service')),
+  'workspace-service': new Set(scopesOf('workspace-service')),
+  'workspace-user': new Set(scopesOf('workspace-user')),
+};
+const ANY_SCOPE: ReadonlySet<string> = new Set(Object.values(SCOPES).flatMap((scopes) => [...scopes]));
+
+/** Whether a kind of key may hold a scope. */
+export function kindHolds(kind: KeyKind, scope: string): boolean {
+  return SCOPES[kind].has(scope);
 }
 
 /** A stored key as the ring keeps it. */
-export function keyRecord({
-  id,
-  version,
-  organisationId,
-  workspaceId,
-  body,
-}: Document<ApiKeyBody>): KeyRecord {
+export function keyRecord(document: Document<ApiKeyBody>): KeyRecord {
+  const { id, version, organisationId, workspaceId, body } = document;
   return {
     hash: body.hash,
     hint: body.hint,
+    previous: body.previous,
     expiresAt: body.expiresAt,
     version,
+    settings: settingsOf(body),
     principal: {
       organisationId,
       workspaceId,
+      ...(body.userId === undefined ? {} : { userId: body.userId }),
       keyId: id,
       keyName: body.name,
       kind: body.kind,
-      scopes: new Set(body.scopes),
+      scopes: sharedSet(body.scopes),
     },
   };
+}
+
+/** Undefined for keys without any: most of many. */
+function settingsOf({
+  defaults,
+  rateLimits,
+  usageLimits,
+  usageResetAt,
+}: ApiKeyBody): KeySettings | undefined {
+  if (defaults === undefined && rateLimits === undefined && usageLimits === undefined) return undefined;
+  return { defaults, rateLimits: rateLimits ?? [], usageLimits, usageResetAt };
+}
+
+/** Many keys hold the same scopes: a hundred thousand sets of their own would be hundreds of megabytes. */
+const sets = new Map<string, ReadonlySet<string>>();
+const MAX_SETS = 1000;
+
+function sharedSet(scopes: readonly string[]): ReadonlySet<string> {
+  const name = scopes.join(' ');
+  const known = sets.get(name);
+  if (known) return known;
+  if (sets.size >= MAX_SETS) sets.clear();
+  const made = new Set(scopes);
+  sets.set(name, made);
+  return made;
 }

@@ -1,4 +1,5 @@
 // Who a call is made by.
+import type { TokenGrant } from './jwt/token-grant.ts';
 
 /** The kinds of API keys, as they are named in responses. */
 export type KeyKind = 'organisation-service' | 'workspace-service' | 'workspace-user';
@@ -8,8 +9,12 @@ export interface Principal {
   readonly organisationId: string;
   /** Undefined for organisation-wide keys. */
   readonly workspaceId: string | undefined;
+  /** Whose key or token it is; undefined for services. */
+  readonly userId?: string | undefined;
   readonly keyId: string;
   readonly keyName: string;
   readonly kind: KeyKind;
   readonly scopes: ReadonlySet<string>;
+  /** What came with a token (JWT); undefined for API keys. */
+  readonly token?: TokenGrant | undefined;
 }

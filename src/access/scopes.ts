@@ -36,8 +36,9 @@ const TABLE: readonly (readonly [string, readonly string[], Holders])[] = [
   ['virtual_keys', [...crud, 'duplicate', 'copy'], 'ASU'],
   ['workspace_integrations', crud, 'ASU'],
   ['workspace_mcp_integrations', crud, 'ASU'],
-  ['workspace_service_api_keys', [...crud, 'rotate'], 'AS'],
-  ['workspace_user_api_keys', [...crud, 'rotate'], 'AS'],
+  // People's keys too: the specification lets managers make keys, and a key is how a person calls.
+  ['workspace_service_api_keys', [...crud, 'rotate'], 'ASU'],
+  ['workspace_user_api_keys', [...crud, 'rotate'], 'ASU'],
   ['workspace_users', crud, 'ASU'],
   ['workspaces', ['create', 'delete'], 'A'],
   ['workspaces', ['read', 'update', 'list'], 'ASU'],

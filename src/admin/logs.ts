@@ -19,6 +19,7 @@ import type {
   RequestRecord,
   UsageRecord,
 } from '../store/request-log.ts';
+import { optionalTime } from './time.ts';
 
 const OUTCOMES: Readonly<Record<OutcomeRecord, Outcome>> = {
   success: Outcome.SUCCESS,
@@ -29,8 +30,6 @@ const OUTCOMES: Readonly<Record<OutcomeRecord, Outcome>> = {
 const DEFAULT_PAGE_SIZE = 100;
 /** Values of one filter. */
 const MAX_VALUES = 100;
-
-const ISO_TIME = /^(\d{4})-(\d\d)-(\d\d)T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)$/i;
 
 /** What the service needs. */
 export interface LogsFacts {
@@ -45,8 +44,8 @@ export function logsService({ store, flush }: LogsFacts) {
     async listLogs(request: ListLogsRequest, call: Call): Promise<LogList> {
       const { principal } = call;
       if (principal === undefined) throw fail('unauthenticated', 'an API key is needed');
-      const from = readTime('time_of_generation_min', request.timeOfGenerationMin);
-      const until = readTime('time_of_generation_max', request.timeOfGenerationMax);
+      const from = optionalTime('time_of_generation_min', request.timeOfGenerationMin);
+      const until = optionalTime('time_of_generation_max', request.timeOfGenerationMax);
       if (from !== undefined && until !== undefined && from >= until) {
         throw invalidField('time_of_generation_max', 'must be after time_of_generation_min');
       }
@@ -83,23 +82,6 @@ function readList(field: string, text: string): string[] {
   const values = text.split(',');
   if (values.length > MAX_VALUES) throw invalidField(field, `must hold at most ${MAX_VALUES} values`);
   return values;
-}
-
-/** ISO 8601 with an offset, as Unix milliseconds. @throws GatewayError validation_failed. */
-function readTime(field: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  // A plus sign that was not percent-encoded reaches us as a space.
-  const given = text.replace(/ (?=\d\d:?\d\d$)/, '+');
-  const date = ISO_TIME.exec(given);
-  // Date.parse takes the 31st of February for a day in March.
-  const exists =
-    date !== null &&
-    new Date(Date.UTC(Number(date[1]), Number(date[2]) - 1, Number(date[3]))).getUTCDate() ===
-      Number(date[3]);
-  const ms = exists ? Date.parse(given) : Number.NaN;
-  if (Number.isNaN(ms))
-    throw invalidField(field, 'must be a time in ISO 8601 with an offset, e.g. 2026-01-31T00:00:00Z');
-  return ms;
 }
 
 function logEntry(record: RequestRecord): LogEntry {

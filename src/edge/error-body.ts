@@ -15,6 +15,7 @@ export function errorBody(error: GatewayError, plane: Plane): Record<string, unk
     },
     ...(facts.provider === undefined ? {} : { provider: facts.provider }),
     ...(facts.violations === undefined ? {} : { errors: facts.violations }),
+    ...facts.members,
   };
   return plane === Plane.CONTROL
     ? { success: false, data: { message: error.message, errorCode: error.abCode }, ...common }

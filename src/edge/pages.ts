@@ -1,6 +1,7 @@
 // What the port shows beside the API: health, metrics and documents.
 import Router from '@koa/router';
 import type { Middleware } from 'koa';
+import { INVITE_PATHS, invitePage } from './invite-page.ts';
 
 /** What the pages show. */
 export interface PageFacts {
@@ -31,6 +32,7 @@ export function pages({ unready, metrics, openapi, docs }: PageFacts): Middlewar
     ctx.type = 'application/json';
     ctx.body = openapi;
   });
+  for (const path of INVITE_PATHS) router.get(path, invitePage);
   router.get('/docs{/*path}', docs);
   return router.routes() as unknown as Middleware;
 }

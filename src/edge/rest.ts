@@ -22,6 +22,7 @@ import { BodyReader } from './read-body.ts';
 import { type Pairs, respondError, respondJson } from './respond.ts';
 import { strayHeaders } from './stray-headers.ts';
 import { writeEvents } from './write-events.ts';
+import { writeLines } from './write-lines.ts';
 
 /** What the REST surface is built of. */
 export interface RestFacts {
@@ -31,7 +32,7 @@ export interface RestFacts {
   /** Bytes. */
   readonly bodyLimit: number;
   /** Whether the headers carry a valid key. */
-  readonly isKnown: (headers: GatewayHeaders) => boolean;
+  readonly isKnown: (headers: GatewayHeaders) => boolean | Promise<boolean>;
   /** Whether no more calls are taken now; asked before a body is read. */
   readonly full: () => boolean;
 }
@@ -89,7 +90,7 @@ async function operation(
   const call = callOf(facts, route.method, req, path);
   new Leave(req, res).tell((error) => call.abort(error));
   try {
-    const body = route.hasBody ? await readBody(facts, bodies, call, req) : undefined;
+    const body = route.hasBody ? await readBody(facts, bodies, call, req, route.plane) : undefined;
     const streamed = route.streamMethod !== undefined && wantsStream(body);
     if (streamed && route.streamMethod) call.method = route.streamMethod;
     const { method } = call;
@@ -104,12 +105,17 @@ async function operation(
     };
     if (streamed) {
       const messages = await facts.transport.stream(call, input);
-      await writeEvents(res, method.output, messages, answerHeaders(call));
+      await writeEvents(res, call.trail.status ?? 200, method.output, messages, answerHeaders(call));
+      return;
+    }
+    if (method.methodKind === 'server_streaming') {
+      const messages = await facts.transport.stream(call, input);
+      await writeLines(res, method.output, messages, answerHeaders(call));
       return;
     }
     const answer = await facts.transport.unary(call, input);
     const json = rawJsonOf(answer) ?? JSON.stringify(codec.encode(method.output, answer));
-    respondJson(res, 200, json, answerHeaders(call));
+    respondJson(res, call.trail.status ?? 200, json, answerHeaders(call));
   } catch (thrown) {
     refuse(res, toGatewayError(thrown), route.plane, answerHeaders(call));
   }
@@ -144,12 +150,20 @@ async function readBody(
   bodies: BodyReader,
   call: Call,
   req: IncomingMessage,
+  plane: Plane,
 ): Promise<Parsed> {
-  if (isLong(req) && !facts.isKnown(call.headers)) return unread;
+  if (isLong(req) && !(await facts.isKnown(call.headers))) return unread;
   const timeoutMs = timeoutOf(call);
   if (timeoutMs !== undefined) call.expireAfter(timeoutMs, () => timedOut(timeoutMs));
   try {
-    return parse(await bodies.read(req, call.signal));
+    const bytes = await bodies.read(req, call.signal);
+    // Operations of the control plane whose path says all take no body as an empty one.
+    return parse(bytes.length === 0 && plane === Plane.CONTROL ? Buffer.from('{}') : bytes);
+  } catch (thrown) {
+    const error = toGatewayError(thrown);
+    // What fails for its body on the control plane is in the audit log: the interceptors must hear of it.
+    if (plane !== Plane.CONTROL || error.reason === 'client_closed') throw error;
+    return { ...unread, error };
   } finally {
     // From here on the trace interceptor keeps the time.
     call.ended();

@@ -14,6 +14,7 @@ const MOST_TOGETHER = 65_536;
 /** Writes until the stream ends. An error after the first event becomes the last event, without [DONE]. */
 export async function writeEvents(
   res: ServerResponse,
+  status: number,
   desc: DescMessage,
   messages: AsyncIterable<Message>,
   headers: Pairs,
@@ -25,7 +26,7 @@ export async function writeEvents(
     'x-accel-buffering': 'no',
   };
   for (const [name, value] of headers) head[name] = value;
-  res.writeHead(200, head);
+  res.writeHead(status, head);
   const out = new Together(res);
   try {
     for await (const message of messages) {

@@ -20,7 +20,7 @@ const REASONS: Readonly<Record<Reason, readonly [Where, string]>> = {
   host_refused: ['data', 'the custom host may not be called'],
   model_missing: ['data', 'no model is named'],
   operation_unsupported: ['data', 'the provider does not have this operation'],
-  unauthenticated: ['every', 'the API key is missing, unknown or expired'],
+  unauthenticated: ['every', 'the API key or token is missing, unknown, invalid or expired'],
   forbidden: ['every', 'the key lacks the scope, or is of a kind that may not call this'],
   route_unknown: ['never', 'there is nothing at this path'],
   not_found: ['named', 'what the path names does not exist'],
@@ -40,8 +40,10 @@ const REASONS: Readonly<Record<Reason, readonly [Where, string]>> = {
   upstream_interrupted: ['data', 'the provider broke off'],
   upstream_garbage: ['data', 'the provider answered what cannot be read'],
   upstream_timeout: ['data', 'the provider did not answer in time'],
+  circuit_open: ['data', 'the target failed too often and is left alone for a while'],
   overloaded: ['every', 'the gateway is at its limit of calls in flight'],
   store_unavailable: ['every', 'a store does not answer'],
+  key_set_unavailable: ['every', "the key set that the caller's token is verified with cannot be fetched"],
 };
 
 const reasons = Object.keys(REASONS) as Reason[];

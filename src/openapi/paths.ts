@@ -98,6 +98,13 @@ function parametersOf({ method, template, hasBody }: Route, schemas: Schemas): J
 
 function answerOf({ method, streamMethod, plane }: Route, schemas: Schemas): Json {
   const comment = commentOf(method.output);
+  if (method.methodKind === 'server_streaming') {
+    return {
+      description: paragraphs(comment, 'One JSON object of the schema shown a line.'),
+      headers: answerHeadersOf(plane),
+      content: { 'application/jsonl': { schema: schemas.ref(method.output) } },
+    };
+  }
   const chunk = streamMethod && { schema: schemas.ref(streamMethod.output) };
   const streamed =
     'With `"stream": true`: server-sent events; the `data` of each is JSON of the schema shown, and the last is `[DONE]`.';

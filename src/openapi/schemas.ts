@@ -51,7 +51,9 @@ export class Schemas {
       const own = fieldOf(desc, field.local);
       if (this.#roles.inPath(own)) continue;
       const member = this.member(own, field);
-      const schema = field.unset === Unset.NULL ? orNull(member.schema) : member.schema;
+      // Of an update, null takes a member away.
+      const nullable = field.unset === Unset.NULL || shape.cleared !== undefined;
+      const schema = nullable ? orNull(member.schema) : member.schema;
       properties[field.name] = described(schema, member.description);
       if (this.#roles.required(own)) required.push(field.name);
     }

@@ -60,6 +60,10 @@ function readMessage(d: Decoding, desc: DescMessage, json: unknown): Message | t
     const field = shape.byName.get(name);
     if (field !== undefined) {
       if (value === null) {
+        if (shape.cleared !== undefined) {
+          (bag[shape.cleared] as string[]).push(name);
+          continue;
+        }
         // Null means unset; where JSON would not show that again, the null is remembered.
         if (field.unset === Unset.NULL) continue;
       } else {
@@ -67,7 +71,9 @@ function readMessage(d: Decoding, desc: DescMessage, json: unknown): Message | t
         const read = readField(d, field, value);
         d.path.pop();
         if (read !== INVALID) {
-          if (isEmptyCollection(field, read) && field.unset !== Unset.DEFAULT)
+          if (shape.cleared !== undefined && isEmptyCollection(field, read))
+            (bag[shape.cleared] as string[]).push(name);
+          else if (isEmptyCollection(field, read) && field.unset !== Unset.DEFAULT)
             unknown = keep(unknown, name, value);
           else if (field.group === undefined) bag[field.local] = read;
           else bag[field.group] = { case: field.local, value: read };

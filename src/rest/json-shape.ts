@@ -2,7 +2,7 @@
 // snake_case members, unions as bare values, unknown members in `extra`.
 import type { DescField, DescMessage, DescOneof } from '@bufbuild/protobuf';
 import { getOption, ScalarType } from '@bufbuild/protobuf';
-import { extra, type Unset, union, unset } from '../../gen/gateway/options/v2/options_pb.ts';
+import { cleared, extra, type Unset, union, unset } from '../../gen/gateway/options/v2/options_pb.ts';
 
 /** What a value may be, before it is put into a message. */
 export type ValueShape =
@@ -37,6 +37,8 @@ export type MessageShape =
       readonly byName: ReadonlyMap<string, FieldShape>;
       /** The property that keeps unknown members; undefined where they are refused. */
       readonly extra: string | undefined;
+      /** The property that names the members to clear; undefined where null means unset. */
+      readonly cleared: string | undefined;
     }
   | {
       readonly kind: 'union';
@@ -76,13 +78,17 @@ function readShape(desc: DescMessage): MessageShape {
   const group = desc.oneofs.find((oneof) => getOption(oneof, union));
   if (group) return unionShape(desc, group);
   const extraField = desc.fields.find((field) => getOption(field, extra));
-  const fields = desc.fields.filter((field) => field !== extraField).map(fieldShape);
+  const clearedField = desc.fields.find((field) => getOption(field, cleared));
+  const fields = desc.fields
+    .filter((field) => field !== extraField && field !== clearedField)
+    .map(fieldShape);
   return {
     kind: 'object',
     desc,
     fields,
     byName: new Map(fields.map((field) => [field.name, field])),
     extra: extraField?.localName,
+    cleared: clearedField?.localName,
   };
 }
 

@@ -39,7 +39,7 @@ for (const [key, expiresAt] of [
   ring.put({ hash: hasher.hash(key), hint: keyHint(key), principal: principal(key), expiresAt, version: 1 });
 
 const ask = (raw: Record<string, string>) =>
-  authenticate(new GatewayHeaders(new HeaderNames(['x-gateway-', 'x-alias-']), raw), ring, NOW);
+  authenticate(new GatewayHeaders(new HeaderNames(['x-gateway-', 'x-alias-']), raw), { keys: ring }, NOW);
 
 const X = 'x-gateway-api-key';
 const bearer = (key: string): string => `Bearer ${key}`;
@@ -73,7 +73,7 @@ for (const [name, headers, key, credential] of [
 ] as const) {
   test(`accepted: ${name}`, (t) => {
     const found = ask(headers);
-    t.is(found.principal.keyId, key);
+    t.is((found.principal as Principal).keyId, key);
     t.is(found.key, key);
     t.is(found.providerCredential, credential);
   });
@@ -195,7 +195,8 @@ test('access: kinds and scopes', (t) => {
 test('scopes: who may hold what', (t) => {
   t.false(scopesOf('organisation-service').includes('completions.write'));
   t.true(scopesOf('organisation-service').includes('logs.list'));
-  t.false(scopesOf('workspace-user').includes('workspace_service_api_keys.create'));
+  t.false(scopesOf('workspace-user').includes('organisation_service_api_keys.create'));
+  t.true(scopesOf('workspace-user').includes('workspace_user_api_keys.create'));
   for (const scope of INFERENCE_SCOPES) t.true(scopesOf('workspace-service').includes(scope), scope);
   t.false(INFERENCE_SCOPES.includes('logs.list'));
 });

@@ -65,11 +65,16 @@ export interface Case {
   readonly path?: string;
   /** Replaces headers of the ordinary call; undefined takes one away. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
+  /** A config in the place of the provider's headers; `host` is the provider's address for this very call. */
+  readonly config?: (host: string) => JsonObject;
   /** Protocols that can express the case; all when absent. A wrong JSON type has no form in Protobuf. */
   readonly over?: readonly Protocol[];
   readonly refused?: Refusal;
   readonly check?: (t: ExecutionContext, answer: Answered) => void;
 }
+
+/** What is called, and with what. */
+export type Called = Pick<Case, 'method' | 'body' | 'headers' | 'path' | 'config'>;
 
 /** A gateway, a provider and the three ways in. */
 export interface Bench {
@@ -123,13 +128,26 @@ export function runCases(test: TestFn<unknown>, bench: () => Bench, cases: reado
   }
 }
 
+/** One call over one protocol, for tests whose steps need each other's answers. */
+export function exchange(
+  bench: Bench,
+  one: Called,
+  protocol: Protocol,
+  prefix: string = bench.mark(),
+): Promise<Outcome> {
+  const headers = without({
+    ...bench.headers(prefix),
+    ...(one.config ? byConfig(one.config(bench.provider.origin + prefix)) : {}),
+    ...one.headers,
+  });
+  return protocol === 'rest'
+    ? callRest(bench, one, headers)
+    : callRpc(bench.transports[protocol], one, headers);
+}
+
 async function runCase(t: ExecutionContext, bench: Bench, one: Case, protocol: Protocol): Promise<void> {
   const prefix = bench.mark();
-  const headers = without({ ...bench.headers(prefix), ...one.headers });
-  const outcome =
-    protocol === 'rest'
-      ? await callRest(bench, one, headers)
-      : await callRpc(bench.transports[protocol], one, headers);
+  const outcome = await exchange(bench, one, protocol, prefix);
   const sent = bench.sentTo(prefix);
   ids(t, outcome.headers);
   if (one.refused !== undefined) {
@@ -145,8 +163,18 @@ async function runCase(t: ExecutionContext, bench: Bench, one: Case, protocol: P
   one.check?.(t, { protocol, sent, ...outcome });
 }
 
+/** Headers of a call whose config says everything. */
+function byConfig(config: JsonObject): Record<string, string | undefined> {
+  return {
+    'x-gateway-provider': undefined,
+    'x-gateway-custom-host': undefined,
+    authorization: undefined,
+    'x-gateway-config': JSON.stringify(config),
+  };
+}
+
 /** What came back, before it is judged. */
-interface Outcome {
+export interface Outcome {
   /** HTTP status over REST, gRPC code else. */
   readonly status: number;
   readonly headers: Headers;
@@ -168,7 +196,7 @@ export interface RpcError {
   readonly details: readonly ErrorDetail[];
 }
 
-async function callRest(bench: Bench, one: Case, headers: Record<string, string>): Promise<Outcome> {
+async function callRest(bench: Bench, one: Called, headers: Record<string, string>): Promise<Outcome> {
   const { verb, path, hasBody } = restFacts(one);
   const response = await fetch(`${bench.gateway.origin}/v1${path}`, {
     method: verb,
@@ -204,7 +232,7 @@ export function readEvents(text: string): { events: JsonObject[]; done: boolean 
   return { events, done };
 }
 
-async function callRpc(transport: Transport, one: Case, headers: Record<string, string>): Promise<Outcome> {
+async function callRpc(transport: Transport, one: Called, headers: Record<string, string>): Promise<Outcome> {
   const method = rpcMethod(one);
   const input = codec.decodeRequest(method.input, one.body ?? {});
   const none = { json: {}, events: [] as JsonObject[], complete: false, error: undefined };
@@ -248,14 +276,14 @@ function encodeAnswer(method: DescMethod, message: Message): JsonObject {
 }
 
 /** The RPC that says the same: `"stream": true` selects the streaming twin. */
-function rpcMethod({ method, body }: Case): DescMethod {
+function rpcMethod({ method, body }: Called): DescMethod {
   if (body?.stream !== true || method.methodKind !== 'unary') return method;
   const twin = method.parent.methods.find(({ name }) => name === method.name.replace(/^Create/, 'Stream'));
   if (twin === undefined) throw new Error(`${method.name} has no streaming twin`);
   return twin;
 }
 
-function restFacts({ method, body, path }: Case): { verb: string; path: string; hasBody: boolean } {
+function restFacts({ method, body, path }: Called): { verb: string; path: string; hasBody: boolean } {
   const rule = getOption(method, httpOption);
   const { case: verb, value: template } = rule.pattern;
   if (verb === undefined || verb === 'custom') throw new Error(`${method.name} has no REST form`);

@@ -1,0 +1,117 @@
+// What a person's role lets them do with the scopes of their key (admin-api facts, parts 3.5 and 3.6).
+import { fail } from '../lib/errors.ts';
+import type { OrganisationRole, WorkspaceRole } from './collections.ts';
+import type { Directory } from './directory.ts';
+import type { Principal } from './principal.ts';
+import type { SecuritySetting } from './security-settings.ts';
+
+/** What decides: `true` for everybody, a setting's name, or `false`. */
+type Rule = true | false | SecuritySetting;
+
+interface Rules {
+  readonly manager: { readonly view: Rule; readonly write: Rule };
+  readonly member: { readonly view: Rule; readonly write: Rule };
+}
+
+/** Both settings of a pair, for managers and members alike. */
+function settings(view: string, write: string): Rules {
+  return {
+    manager: { view: `managers${view}` as SecuritySetting, write: `managers${write}` as SecuritySetting },
+    member: { view: `members${view}` as SecuritySetting, write: `members${write}` as SecuritySetting },
+  };
+}
+
+function managers(write: Rule): Rules {
+  return { manager: { view: true, write }, member: { view: true, write: false } };
+}
+
+const EVERYBODY: Rules = { manager: { view: true, write: true }, member: { view: true, write: true } };
+const VIRTUAL_KEYS = settings('ViewVirtualKeys', 'WriteVirtualKeys');
+const LOGS: Rules = settings('ViewLogMetadata', 'ViewLogs');
+
+/** By the scope's resource. What is not here belongs to the organisation: no role of a workspace suffices. */
+const RULES: Readonly<Record<string, Rules>> = {
+  analytics: settings('ViewAnalytics', 'ViewAnalytics'),
+  completions: EVERYBODY,
+  models: EVERYBODY,
+  mcp: EVERYBODY,
+  configs: settings('ViewConfigs', 'WriteConfigs'),
+  guardrails: settings('ViewGuardrails', 'WriteGuardrails'),
+  prompts: settings('ViewPrompts', 'WritePrompts'),
+  providers: VIRTUAL_KEYS,
+  virtual_keys: VIRTUAL_KEYS,
+  logs: LOGS,
+  mcp_servers: managers('managersWriteMcpServers'),
+  policies: managers(true),
+  workspace_integrations: managers('managersWriteWsIntegrations'),
+  workspace_mcp_integrations: managers('managersWriteWsMcpIntegrations'),
+  workspace_service_api_keys: {
+    manager: { view: 'managersViewApiKeys', write: 'managersWriteApiKeys' },
+    member: { view: 'membersViewApiKeys', write: false },
+  },
+  // A member's own keys only: the keys' service sees to that.
+  workspace_user_api_keys: settings('ViewApiKeys', 'WriteApiKeys'),
+  workspace_users: managers('managersWriteWsUsers'),
+  workspaces: managers('managersUpdateWs'),
+  organisation_integrations: { manager: { view: true, write: false }, member: { view: true, write: false } },
+  organisation_mcp_integrations: {
+    manager: { view: true, write: false },
+    member: { view: true, write: false },
+  },
+};
+
+/** Calls that use things and change none. */
+const USES: ReadonlySet<string> = new Set([
+  'analytics.view',
+  'guardrails.invoke',
+  'prompts.render',
+  'logs.write',
+]);
+
+/** Whether a role lets its holder use a scope in a workspace. */
+export function roleAllows(
+  role: WorkspaceRole,
+  scope: string,
+  setting: (name: SecuritySetting) => boolean,
+): boolean {
+  const [resource = '', action = ''] = scope.split('.');
+  if (scope === 'logs.write') return true;
+  if (role === 'admin') return RULES[resource] !== undefined;
+  const rules = RULES[resource]?.[role];
+  if (rules === undefined) return false;
+  const rule = action === 'list' || action === 'read' || USES.has(scope) ? rules.view : rules.write;
+  return typeof rule === 'boolean' ? rule : setting(rule);
+}
+
+/**
+ * The role of the person behind a key or token, over the scopes that it holds: a user who is gone, or has no
+ * place in the workspace any more, may do nothing.
+ * @throws GatewayError forbidden.
+ */
+export function checkRole(directory: Directory, principal: Principal, scopes: readonly string[]): void {
+  const { userId, organisationId, workspaceId } = principal;
+  if (userId === undefined) return;
+  const user = directory.user(organisationId, userId);
+  if (user === undefined) throw fail('forbidden', 'the user of this key is not of the organisation any more');
+  if (user.body.role !== 'member') return;
+  const role = workspaceId === undefined ? undefined : directory.roleIn(organisationId, workspaceId, userId);
+  if (role === undefined) throw fail('forbidden', 'the user of this key is not a member of the workspace');
+  const setting = (name: SecuritySetting): boolean => directory.setting(name, organisationId, workspaceId);
+  const usable = scopes.filter((scope) => principal.scopes.has(scope));
+  if (!usable.some((scope) => roleAllows(role, scope, setting)))
+    throw fail('forbidden', `the role ${role} may not use ${usable.join(' or ')} in this workspace`);
+}
+
+/** Higher roles first. */
+const WORKSPACE_RANK: Readonly<Record<WorkspaceRole, number>> = { admin: 2, manager: 1, member: 0 };
+const ORGANISATION_RANK: Readonly<Record<OrganisationRole, number>> = { owner: 2, admin: 1, member: 0 };
+
+/** Whether the first role is above the second. */
+export function outranks(a: WorkspaceRole, b: WorkspaceRole): boolean {
+  return WORKSPACE_RANK[a] > WORKSPACE_RANK[b];
+}
+
+/** Whether the first role of the organisation is above the second. */
+export function outranksInOrganisation(a: OrganisationRole, b: OrganisationRole): boolean {
+  return ORGANISATION_RANK[a] > ORGANISATION_RANK[b];
+}

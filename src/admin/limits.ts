@@ -1,0 +1,89 @@
+// Usage and rate limits as callers write them, made ready to be kept.
+import {
+  PeriodicReset,
+  type RateLimit,
+  RateLimitSchema,
+  RateLimitUnit,
+  type UsageLimit,
+  UsageLimitSchema,
+} from '../../gen/gateway/common/v2/limits_pb.ts';
+import { invalidField } from '../lib/errors.ts';
+import { codec } from '../rest/codec.ts';
+import type { JsonObject } from '../store/collection.ts';
+import { readTime } from './time.ts';
+
+const DAY_MS = 86_400_000;
+
+/**
+ * A usage limit with its next reset worked out: 00:00 UTC of the given day, or the first Monday, first of a
+ * month or n-th day from now.
+ * @param field where it stands in the request
+ * @throws GatewayError validation_failed for a reset that is not in the future.
+ */
+export function usageLimitJson(limit: UsageLimit, field: string, now: number): JsonObject {
+  const given = limit.nextUsageResetAt;
+  const next =
+    given === undefined ? nextReset(limit, now) : midnight(readTime(`${field}.next_usage_reset_at`, given));
+  if (given !== undefined && next !== undefined && next <= now)
+    throw invalidField(`${field}.next_usage_reset_at`, 'must be on a day to come');
+  const json = codec.encode(UsageLimitSchema, limit) as JsonObject;
+  return next === undefined ? json : { ...json, next_usage_reset_at: new Date(next).toISOString() };
+}
+
+/** The limit as a message again. */
+export function usageLimitOf(json: JsonObject): UsageLimit {
+  return codec.decode(UsageLimitSchema, json);
+}
+
+/** When usage starts again from zero after `from`, in Unix milliseconds; undefined: never. */
+export function nextReset(limit: UsageLimit, from: number): number | undefined {
+  const today = midnight(from);
+  const date = new Date(today);
+  if (limit.periodicResetDays !== undefined) return today + limit.periodicResetDays * DAY_MS;
+  switch (limit.periodicReset) {
+    case PeriodicReset.WEEKLY:
+      return today + ((8 - date.getUTCDay()) % 7 || 7) * DAY_MS;
+    case PeriodicReset.MONTHLY:
+      return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * Rate limits, at most one for each type and unit.
+ * @param units those that the owner may use
+ * @throws GatewayError validation_failed for others and for doubles.
+ */
+export function rateLimitsJson(
+  limits: readonly RateLimit[],
+  field: string,
+  units: readonly RateLimitUnit[],
+): readonly JsonObject[] {
+  const seen = new Set<string>();
+  return limits.map((limit, i) => {
+    const json = codec.encode(RateLimitSchema, limit) as JsonObject;
+    if (!units.includes(limit.unit))
+      throw invalidField(`${field}[${i}].unit`, `must not be ${String(json.unit)} here`);
+    const key = `${String(json.type)} per ${String(json.unit)}`;
+    if (seen.has(key)) throw invalidField(`${field}[${i}]`, `is a second limit of ${key}`);
+    seen.add(key);
+    return json;
+  });
+}
+
+/** The limit as a message again. */
+export function rateLimitOf(json: JsonObject): RateLimit {
+  return codec.decode(RateLimitSchema, json);
+}
+
+/** Units of everything but keys and policies. */
+export const COMMON_UNITS: readonly RateLimitUnit[] = [
+  RateLimitUnit.RPM,
+  RateLimitUnit.RPH,
+  RateLimitUnit.RPD,
+];
+
+function midnight(ms: number): number {
+  return Math.floor(ms / DAY_MS) * DAY_MS;
+}

@@ -1,0 +1,149 @@
+// The caller's own organisation: read and changed.
+import { create } from '@bufbuild/protobuf';
+import {
+  type GetOrganisationDefaultsRequest,
+  type GetOrganisationRequest,
+  type Organisation,
+  type OrganisationDefaults,
+  OrganisationDefaultsSchema,
+  OrganisationSchema,
+  OrganisationSettingsSchema,
+  type UpdateOrganisationDefaultsRequest,
+  type UpdateOrganisationRequest,
+  type UpdateOrganisationResponse,
+  UpdateOrganisationResponseSchema,
+} from '../../gen/gateway/admin/v2/organisations_pb.ts';
+import type { Call } from '../access/call.ts';
+import { type OrganisationBody, organisations } from '../access/collections.ts';
+import type { Directory } from '../access/directory.ts';
+import { SECURITY_CATEGORIES, type SecurityCategory } from '../access/security-settings.ts';
+import { fail, invalidField } from '../lib/errors.ts';
+import { codec } from '../rest/codec.ts';
+import type { JsonObject } from '../store/collection.ts';
+import { type Document, updateOperation } from '../store/documents.ts';
+import { callerOf, organisationOf } from './caller.ts';
+import type { IdentityFacts } from './identity-facts.ts';
+import { defined, patch } from './patch.ts';
+import { namedSettings } from './security-settings.ts';
+import { timeText } from './time.ts';
+
+/** The methods of OrganisationsService. */
+export function organisationsService({ documents, changes, directory, now }: IdentityFacts) {
+  const own = async (call: Call): Promise<Document<OrganisationBody>> => {
+    const scope = organisationOf(callerOf(call));
+    const found = await documents.get(scope, organisations, scope.organisationId);
+    if (found === undefined) throw fail('not_found', 'the organisation is gone');
+    return found;
+  };
+  const write = async (
+    call: Call,
+    before: Document<OrganisationBody>,
+    body: OrganisationBody,
+    shown: (document: Document<OrganisationBody>) => JsonObject,
+  ): Promise<void> => {
+    const change = { body, updatedAt: now() };
+    const operations = [updateOperation(organisations, before.id, before.version, change)];
+    await changes.commit(call, organisationOf(callerOf(call)), operations, {
+      id: before.id,
+      name: body.name,
+      before: shown(before),
+      after: shown({ ...before, ...change }),
+    });
+  };
+
+  return {
+    async getOrganisation(_: GetOrganisationRequest, call: Call): Promise<Organisation> {
+      return organisationRecord(directory, await own(call));
+    },
+
+    async updateOrganisation(
+      request: UpdateOrganisationRequest,
+      call: Call,
+    ): Promise<UpdateOrganisationResponse> {
+      const before = await own(call);
+      const body = changedBody(before.body, request);
+      await write(
+        call,
+        before,
+        body,
+        (document) => codec.encode(OrganisationSchema, organisationRecord(directory, document)) as JsonObject,
+      );
+      return create(UpdateOrganisationResponseSchema);
+    },
+
+    async getOrganisationDefaults(
+      _: GetOrganisationDefaultsRequest,
+      call: Call,
+    ): Promise<OrganisationDefaults> {
+      return defaultsOf(await own(call));
+    },
+
+    async updateOrganisationDefaults(
+      request: UpdateOrganisationDefaultsRequest,
+      call: Call,
+    ): Promise<OrganisationDefaults> {
+      const before = await own(call);
+      const fields = patch(request.clear, ['metadata']);
+      const given = Object.keys(request.metadata).length > 0 ? { metadata: request.metadata } : undefined;
+      const defaults = fields.cleared('metadata') ? undefined : (given ?? before.body.defaults);
+      const { defaults: _gone, ...rest } = before.body;
+      const body: OrganisationBody = defaults === undefined ? rest : { ...rest, defaults };
+      await write(call, before, body, ({ body: { defaults: shown } }) => ({ defaults: shown ?? null }));
+      return defaultsOf({ ...before, body });
+    },
+  };
+}
+
+/** What callers are shown of an organisation. */
+export function organisationRecord(
+  directory: Directory,
+  { id, createdAt, updatedAt, body }: Document<OrganisationBody>,
+): Organisation {
+  return create(OrganisationSchema, {
+    id,
+    handle: body.handle,
+    name: body.name,
+    object: 'organisation',
+    createdAt: timeText(createdAt),
+    lastUpdatedAt: timeText(updatedAt),
+    ...(body.settings ? { settings: codec.decode(OrganisationSettingsSchema, body.settings) } : {}),
+    securitySettings: directory.organisationSettings(body.securitySettings),
+    workspaceOverrides: [...(body.openToWorkspaces ?? SECURITY_CATEGORIES)],
+  });
+}
+
+function changedBody(before: OrganisationBody, request: UpdateOrganisationRequest): OrganisationBody {
+  const fields = patch(request.clear, ['settings', 'security_settings', 'workspace_overrides']);
+  const settings = request.settings && {
+    ...before.settings,
+    ...(codec.encode(OrganisationSettingsSchema, request.settings) as JsonObject),
+  };
+  const security = namedSettings(request.securitySettings);
+  return defined<OrganisationBody>({
+    handle: before.handle,
+    name: fields.always('name', request.name, before.name),
+    settings: fields.optional('settings', settings, before.settings),
+    defaults: before.defaults,
+    securitySettings: fields.cleared('security_settings')
+      ? undefined
+      : { ...before.securitySettings, ...security },
+    openToWorkspaces: fields.optional(
+      'workspace_overrides',
+      request.workspaceOverrides && categories(request.workspaceOverrides.value.value?.values ?? []),
+      before.openToWorkspaces,
+    ),
+  });
+}
+
+function categories(given: readonly string[]): readonly SecurityCategory[] {
+  return given.map((name, i) => {
+    const category = SECURITY_CATEGORIES.find((known) => known === name);
+    if (category === undefined)
+      throw invalidField(`workspace_overrides[${i}]`, `must be one of ${SECURITY_CATEGORIES.join(', ')}`);
+    return category;
+  });
+}
+
+function defaultsOf({ body }: Document<OrganisationBody>): OrganisationDefaults {
+  return codec.decode(OrganisationDefaultsSchema, body.defaults ?? {});
+}

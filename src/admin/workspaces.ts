@@ -1,0 +1,181 @@
+// Workspaces: made, listed, changed, archived.
+import { randomUUID } from 'node:crypto';
+import { create } from '@bufbuild/protobuf';
+import {
+  type CreateWorkspaceRequest,
+  type DeleteWorkspaceRequest,
+  type DeleteWorkspaceResponse,
+  DeleteWorkspaceResponseSchema,
+  type GetWorkspaceRequest,
+  type ListWorkspacesRequest,
+  type UpdateWorkspaceRequest,
+  type UpdateWorkspaceResponse,
+  UpdateWorkspaceResponseSchema,
+  type Workspace,
+  type WorkspaceList,
+  WorkspaceListSchema,
+  WorkspaceSchema,
+} from '../../gen/gateway/admin/v2/workspaces_pb.ts';
+import type { Call } from '../access/call.ts';
+import { members, type WorkspaceBody, workspaces } from '../access/collections.ts';
+import { fail, invalidField } from '../lib/errors.ts';
+import { codec } from '../rest/codec.ts';
+import type { JsonObject } from '../store/collection.ts';
+import {
+  archiveOperation,
+  type Condition,
+  type Document,
+  type DocumentStore,
+  insertOperation,
+  updateOperation,
+} from '../store/documents.ts';
+import { callerOf, organisationOf, workspaceNamed } from './caller.ts';
+import type { IdentityFacts } from './identity-facts.ts';
+import { listHead, newestFirst } from './lists.ts';
+import { slugOf } from './slug.ts';
+import { changedBody, newBody } from './workspace-body.ts';
+import { archiveContents } from './workspace-contents.ts';
+import { workspaceRecord } from './workspace-record.ts';
+import { workspaceUser } from './workspace-user.ts';
+
+const MEMBERS_SHOWN = 1000;
+
+/** The methods of WorkspacesService. */
+export function workspacesService({ documents, changes, directory, now }: IdentityFacts) {
+  const named = (call: Call, idOrSlug: string) => workspaceNamed(directory, callerOf(call), idOrSlug);
+  const record = (document: Document<WorkspaceBody>) => workspaceRecord(directory, document);
+  const shown = (document: Document<WorkspaceBody>) =>
+    codec.encode(WorkspaceSchema, record(document)) as JsonObject;
+
+  return {
+    async createWorkspace(request: CreateWorkspaceRequest, call: Call): Promise<Workspace> {
+      const caller = callerOf(call);
+      const scope = organisationOf(caller);
+      const at = now();
+      const id = randomUUID();
+      const document = {
+        id,
+        slug: request.slug ?? slugOf('ws', request.name, 6),
+        createdAt: at,
+        body: newBody(directory, caller.organisationId, request, at),
+      };
+      const users = request.users.map((userId, i) => {
+        const user = directory.user(caller.organisationId, userId);
+        if (user === undefined) throw invalidField(`users[${i}]`, 'is no user of the organisation');
+        return insertOperation(members, {
+          id: randomUUID(),
+          workspaceId: id,
+          createdAt: at,
+          body: { userId: user.id, role: 'member', email: user.body.email },
+        });
+      });
+      const after = codec.encode(
+        WorkspaceSchema,
+        record({ ...asNew(document), organisationId: caller.organisationId }),
+      ) as JsonObject;
+      const operations = [insertOperation(workspaces, document), ...users];
+      const [made] = await changes.commit(call, scope, operations, {
+        id,
+        name: request.name,
+        workspaceId: id,
+        after,
+      });
+      return record(made as Document<WorkspaceBody>);
+    },
+
+    async listWorkspaces(request: ListWorkspacesRequest, call: Call): Promise<WorkspaceList> {
+      const caller = callerOf(call);
+      const statuses = new Set(request.status?.split(',') ?? ['active']);
+      if (statuses.has('archived') && caller.workspaceId !== undefined)
+        throw fail('forbidden', 'archived workspaces are for organisation keys');
+      const filter: Condition[] = [];
+      if (caller.workspaceId !== undefined) filter.push({ field: 'id', op: 'eq', value: caller.workspaceId });
+      if (request.exactName !== undefined) filter.push({ field: 'name', op: 'eq', value: request.exactName });
+      if (request.name !== undefined) filter.push({ field: 'name', op: 'contains', value: request.name });
+      const page = await documents.page(organisationOf(caller), workspaces, {
+        ...newestFirst(request),
+        filter,
+        status: statuses.size > 1 ? 'all' : statuses.has('archived') ? 'archived' : 'active',
+      });
+      return create(WorkspaceListSchema, { ...listHead(page), data: page.documents.map(record) });
+    },
+
+    async getWorkspace(request: GetWorkspaceRequest, call: Call): Promise<Workspace> {
+      const found = named(call, request.workspaceId);
+      const answer = record(found);
+      if (request.nameFormat === 'display' && found.body.icon !== undefined)
+        answer.name = `${found.body.icon} ${found.body.name}`;
+      const scope = { organisationId: found.organisationId, workspaceId: found.id };
+      const page = await documents.page(scope, members, { pageSize: MEMBERS_SHOWN });
+      answer.users = page.documents.flatMap((member) => workspaceUser(directory, member) ?? []);
+      return answer;
+    },
+
+    async updateWorkspace(request: UpdateWorkspaceRequest, call: Call): Promise<UpdateWorkspaceResponse> {
+      const caller = callerOf(call);
+      const before = await current(documents, named(call, request.workspaceId));
+      const body = changedBody(directory, before, request, now());
+      const change = { body, updatedAt: now() };
+      const after = { ...before, body, updatedAt: change.updatedAt };
+      await changes.commit(
+        call,
+        organisationOf(caller),
+        [updateOperation(workspaces, before.id, before.version, change)],
+        {
+          id: before.id,
+          name: body.name,
+          workspaceId: before.id,
+          before: shown(before),
+          after: shown(after),
+        },
+      );
+      return create(UpdateWorkspaceResponseSchema);
+    },
+
+    async deleteWorkspace(request: DeleteWorkspaceRequest, call: Call): Promise<DeleteWorkspaceResponse> {
+      const caller = callerOf(call);
+      const scope = organisationOf(caller);
+      const before = await current(documents, named(call, request.workspaceId));
+      if (before.body.isDefault) throw invalidField('workspace_id', 'the default workspace stays');
+      if (request.name !== before.body.name) throw invalidField('name', "must be the workspace's name");
+      const target = { id: before.id, name: before.body.name, workspaceId: before.id, before: shown(before) };
+      const contents = await archiveContents(
+        documents,
+        before,
+        request.forceDelete ?? false,
+        now(),
+        (batch) => changes.commit(call, scope, batch, target),
+      );
+      const order = { version: before.version, updatedAt: now() };
+      await changes.commit(
+        call,
+        scope,
+        [...contents, archiveOperation(workspaces, before.id, order)],
+        target,
+      );
+      return create(DeleteWorkspaceResponseSchema);
+    },
+  };
+}
+
+/** The stored document: the directory may be a moment behind. @throws GatewayError not_found. */
+async function current(
+  documents: DocumentStore,
+  known: Document<WorkspaceBody>,
+): Promise<Document<WorkspaceBody>> {
+  const scope = { organisationId: known.organisationId, workspaceId: undefined };
+  const found = await documents.get(scope, workspaces, known.id);
+  if (found === undefined) throw fail('not_found', `there is no workspace ${known.id}`);
+  return found;
+}
+
+/** A document as it will be after its insert. */
+function asNew(document: {
+  readonly id: string;
+  readonly slug: string;
+  readonly createdAt: number;
+  readonly body: WorkspaceBody;
+}): Omit<Document<WorkspaceBody>, 'organisationId'> {
+  const { createdAt } = document;
+  return { ...document, updatedAt: createdAt, version: 1, status: 'active', schemaVersion: 1 };
+}
