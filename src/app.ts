@@ -1,38 +1,71 @@
 // The composition root: the only file that sees every room.
 import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
+import { ApiKeysService } from '../gen/gateway/admin/v2/api_keys_pb.ts';
+import { AuditLogsService } from '../gen/gateway/admin/v2/audit_logs_pb.ts';
+import { DeploymentsService } from '../gen/gateway/admin/v2/deployments_pb.ts';
+import { JwtSettingsService } from '../gen/gateway/admin/v2/jwt_pb.ts';
 import { LogsService } from '../gen/gateway/admin/v2/logs_pb.ts';
+import { OrganisationsService } from '../gen/gateway/admin/v2/organisations_pb.ts';
+import { UserInvitesService } from '../gen/gateway/admin/v2/user_invites_pb.ts';
+import { UsersService } from '../gen/gateway/admin/v2/users_pb.ts';
+import { WorkspaceMembersService } from '../gen/gateway/admin/v2/workspace_members_pb.ts';
+import { WorkspacesService } from '../gen/gateway/admin/v2/workspaces_pb.ts';
 import { ChatService } from '../gen/gateway/inference/v2/chat_pb.ts';
 import { CompletionsService } from '../gen/gateway/inference/v2/completions_pb.ts';
+import { ConfigExplanationService } from '../gen/gateway/inference/v2/config_pb.ts';
 import { EmbeddingsService } from '../gen/gateway/inference/v2/embeddings_pb.ts';
 import { ModelsService } from '../gen/gateway/inference/v2/models_pb.ts';
 import { ModerationsService } from '../gen/gateway/inference/v2/moderations_pb.ts';
 import { ProxyService } from '../gen/gateway/inference/v2/proxy_pb.ts';
-import { authenticate } from './access/authenticate.ts';
+import { createAuditLog } from './access/audit/audit-log.ts';
+import { authenticate, type Callers } from './access/authenticate.ts';
 import { bootstrap, type Tenancy } from './access/bootstrap.ts';
 import { accessCollections } from './access/collections.ts';
+import { Directory } from './access/directory.ts';
 import { encryptionKeyOf } from './access/encryption-key.ts';
-import { createKeyHasher, type KeyHasher } from './access/key-hash.ts';
-import { followKeys } from './access/key-notices.ts';
+import { openEncryptionKeys } from './access/encryption-keys.ts';
+import { jwksUriCheck } from './access/jwt/jwks-uri.ts';
+import { Tokens } from './access/jwt/tokens.ts';
+import { type KeyHasher, keyHasherOf } from './access/key-hash.ts';
 import { KeyRing } from './access/key-ring.ts';
-import { loadKeys } from './access/keys.ts';
+import { makeKey } from './access/keys.ts';
+import { masterKey } from './access/master-key.ts';
+import type { Principal } from './access/principal.ts';
+import { type RotateCommandFacts, rotateDataKeys } from './access/rotate-command.ts';
+import { followSnapshot } from './access/snapshot.ts';
+import { type ApiKeysFacts, apiKeysService } from './admin/api-keys.ts';
+import { type AuditLogsFacts, auditLogsService } from './admin/audit-logs.ts';
+import { deploymentsService } from './admin/deployments.ts';
+import { type JwtFacts, jwtSettingsService } from './admin/jwt.ts';
 import { logsService } from './admin/logs.ts';
+import { organisationsService } from './admin/organisations.ts';
+import { type InvitesFacts, userInvitesService } from './admin/user-invites.ts';
+import { usersService } from './admin/users.ts';
+import { workspaceMembersService } from './admin/workspace-members.ts';
+import { workspacesService } from './admin/workspaces.ts';
 import { docs } from './edge/docs.ts';
 import { createEdge } from './edge/edge.ts';
 import { createListener } from './edge/listener.ts';
 import { chatService } from './inference/chat.ts';
 import { completionsService } from './inference/completions.ts';
 import { embeddingsService } from './inference/embeddings.ts';
+import { configExplanationService } from './inference/explain-config.ts';
 import { modelsService } from './inference/models.ts';
 import { moderationsService } from './inference/moderations.ts';
+import { createPipeline } from './inference/pipeline/create-pipeline.ts';
 import type { Pipeline } from './inference/pipeline/pipeline.ts';
 import { proxyService } from './inference/proxy.ts';
 import { createRequestLog, type RequestLog } from './ledger/request-log.ts';
+import { clientAddress } from './lib/client-address.ts';
+import { type ControlSocket, listenControl } from './lib/control-socket.ts';
 import { parseAllowList } from './lib/egress/allow-list.ts';
 import { createDialer } from './lib/egress/dialer.ts';
 import { type GatewayHeaders, HeaderNames } from './lib/gateway-headers.ts';
+import { createMailer } from './lib/mailer.ts';
 import { providerById } from './providers/catalog/registry.ts';
 import { createDialects } from './providers/dialects/registry.ts';
 import { codec } from './rest/codec.ts';
@@ -42,9 +75,14 @@ import type { Registration } from './rpc/methods.ts';
 import { createMetrics } from './rpc/metrics.ts';
 import { createRpc, type Rpc } from './rpc/rpc.ts';
 import { type Settings, SettingsError } from './settings.ts';
+import { type OpenFeed, openChangeFeed } from './store/change-feed.ts';
+import type { Collection } from './store/collection.ts';
+import type { DocumentStore } from './store/documents.ts';
+import { encryptedDocuments } from './store/encrypted-documents.ts';
 import { type MongoStore, openMongoStore } from './store/mongo/open.ts';
+import { noticedDocuments } from './store/noticed-documents.ts';
 import { openRedisState } from './store/redis/open.ts';
-import type { Notice, SharedState } from './store/shared-state.ts';
+import type { SharedState } from './store/shared-state.ts';
 import { openSqliteStore, type SqliteStore } from './store/sqlite/open.ts';
 
 /** A running gateway. */
@@ -59,37 +97,92 @@ export interface App {
 
 const READY_WITHIN_MS = 2000;
 const REDIS_CONNECT_MS = 2000;
+const UNREADABLE_TOLD = 1000;
+/** What runs beside calls may go on for this long when the gateway stops. */
+const PIPELINE_CLOSE_MS = 2000;
+/** A write that was encrypted before its key changed is made within its deadline, or not at all. */
+const OWN_WRITES_MS = 6000;
 const OPENAPI = new URL('../gen/openapi.json', import.meta.url);
+
+/** All that the document store keeps; `sluice migrate` upgrades and copies these. */
+export const COLLECTIONS: readonly Collection<object>[] = accessCollections;
 
 /** What is kept, opened. */
 export interface Stores {
   readonly store: SqliteStore | MongoStore;
-  /** What instances tell each other through; undefined when there is one. */
+  /** The store's documents: secrets open, and changes told. */
+  readonly documents: DocumentStore;
+  /** What documents have changed, by whichever instance. */
+  readonly feed: OpenFeed;
+  /** What rotating its encryption takes. */
+  readonly rotation: Omit<RotateCommandFacts, 'say'>;
+  /** What instances share; undefined when there is one. */
   readonly state: SharedState | undefined;
   readonly hasher: KeyHasher;
+  /** 32 bytes that no change of the encryption key changes. */
+  readonly hashSecret: Uint8Array;
   close(): Promise<void>;
 }
 
 /** Opens the stores that the settings name. @throws Error with a message for people when one cannot be used. */
-export async function openStores(settings: Settings): Promise<Stores> {
+export async function openStores(
+  settings: Settings,
+  log: Logger = pino({ level: settings.logLevel }, pino.destination(2)),
+): Promise<Stores> {
   const { mongodbUri, redisUrl, dataDir } = settings;
   const encryptionKey = settings.encryptionKey ?? encryptionKeyOf(dataDir);
   const store =
     mongodbUri === undefined
-      ? await openSqliteStore({ dataDir, collections: accessCollections })
-      : await openMongoStore({ uri: mongodbUri, collections: accessCollections });
+      ? await openSqliteStore({ dataDir, collections: COLLECTIONS })
+      : await openMongoStore({
+          uri: mongodbUri,
+          collections: COLLECTIONS,
+          onPolling: (error) =>
+            log.warn({ err: error }, 'MongoDB refuses change streams: changes are polled'),
+        });
   const state = redisUrl === undefined ? undefined : openRedisState({ url: redisUrl });
   // A gateway starts while its Redis is away; one that is there gets the time to connect.
   if (state) await within(REDIS_CONNECT_MS, untilReady(state, REDIS_CONNECT_MS));
-  return {
-    store,
+  const feed = openChangeFeed({
     state,
-    hasher: createKeyHasher(encryptionKey),
-    async close() {
-      await state?.close();
-      await store.close();
-    },
+    watch: store.watch,
+    onError: (error) => log.warn({ err: error }, 'a change was not told to the other instances at once'),
+  });
+  const close = async (): Promise<void> => {
+    await feed.close();
+    await state?.close();
+    await store.close();
   };
+  try {
+    const source = settings.encryptionKey === undefined ? join(dataDir, 'encryption.key') : undefined;
+    const open = (key: Uint8Array) =>
+      openEncryptionKeys({ documents: store.documents, master: masterKey(key, source), now: Date.now });
+    const keys = await open(encryptionKey);
+    const encrypted = encryptedDocuments(store.documents, { keys, onUnreadable: unreadableTo(log) });
+    const documents = noticedDocuments(encrypted, feed);
+    const rotation = {
+      keys,
+      maintenance: store.maintenance,
+      collections: COLLECTIONS,
+      keyFolder: settings.encryptionKey === undefined ? dataDir : undefined,
+      // Nobody else has an embedded store open.
+      settleMs: mongodbUri === undefined ? 0 : undefined,
+      reopen: open,
+    };
+    return {
+      store,
+      documents,
+      feed,
+      rotation,
+      state,
+      hasher: keyHasherOf(keys.hashSecret),
+      hashSecret: keys.hashSecret,
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }
 
 /** Starts everything. @throws Error with a message for people when the start is not possible. */
@@ -99,27 +192,49 @@ export async function startApp(
 ): Promise<App> {
   const allow = readAllowList(settings.egressAllow);
   const openapi = readFileSync(OPENAPI, 'utf8');
-  const stores = await openStores(settings);
-  const { store, state, hasher } = stores;
-  const { documents } = store;
-  const publish =
-    state && telling(state, (error) => log.error({ err: error }, 'a change was not told to other instances'));
+  const stores = await openStores(settings, log);
+  const { store, documents, feed, state, hasher } = stores;
   const tenancy = await bootstrap(
-    { documents, hasher, now: Date.now, publish },
+    { documents, hasher, now: Date.now },
     { adminKey: settings.adminApiKey, workspaceKey: settings.apiKey },
   );
   const keys = new KeyRing(hasher);
-  // Followed before they are read, so that no change falls between.
-  const unfollow =
-    state &&
-    followKeys({
-      state,
-      documents,
-      organisationId: tenancy.organisationId,
-      ring: keys,
-      onError: (error) => log.error({ err: error }, 'a changed key could not be read'),
-    });
-  await loadKeys(documents, tenancy.organisationId, keys);
+  const directory = new Directory();
+  const dialer = createDialer({
+    allow,
+    ...(settings.httpsProxy === undefined ? {} : { httpsProxy: settings.httpsProxy }),
+    ...(settings.noProxy === undefined ? {} : { noProxy: settings.noProxy }),
+    ...(settings.extraCa === undefined ? {} : { extraCa: settings.extraCa }),
+  });
+  const tokens = new Tokens({
+    dialer,
+    directory,
+    now: Date.now,
+    onTrouble: (organisationId, error) =>
+      log.warn({ err: error, organisationId }, 'the key set (JWKS) of an organisation cannot be fetched'),
+  });
+  const auditLog = createAuditLog({
+    documents,
+    now: Date.now,
+    addressOf: ({ source, headers }) =>
+      clientAddress(source.remote, headers.plain('x-forwarded-for'), settings.trustedProxies),
+    userOf: (principal) => userOf(directory, principal),
+    homeOrganisationId: tenancy.organisationId,
+    ownerOf(token) {
+      const principal = keys.find(token)?.principal;
+      const organisationId = principal?.organisationId ?? tokens.organisationOf(token);
+      return organisationId === undefined ? undefined : { organisationId, principal };
+    },
+    onLost: (error, count) => log.error({ err: error, count }, 'audit log: entries could not be written'),
+  });
+  const unfollow = await followSnapshot({
+    feed,
+    documents,
+    maintenance: store.maintenance,
+    snapshot: { keys, directory, tokens },
+    onError: (error) => log.error({ err: error }, 'a change could not be read yet'),
+  });
+  const { changes } = auditLog;
 
   const requestLog = createRequestLog({
     store: store.requestLog,
@@ -133,23 +248,23 @@ export async function startApp(
       read: () => requestLog.stats().buffered,
     },
     { name: 'sluice_request_log_failed', help: 'Log entries dropped', read: () => requestLog.stats().failed },
+    { name: 'sluice_audit_lost', help: 'Audit entries that could not be written', read: auditLog.lost },
   ]);
-  const dialer = createDialer({
-    allow,
-    ...(settings.httpsProxy === undefined ? {} : { httpsProxy: settings.httpsProxy }),
-    ...(settings.noProxy === undefined ? {} : { noProxy: settings.noProxy }),
-    ...(settings.extraCa === undefined ? {} : { extraCa: settings.extraCa }),
-  });
-  const pipeline: Pipeline = {
+  const names = new HeaderNames(settings.headerPrefixes);
+  const { pipeline, close: closePipeline } = createPipeline({
     dialer,
     dialects: createDialects(codec),
+    names,
+    state,
+    cache: { bytes: settings.cacheBytes, secret: stores.hashSecret },
+    onTrouble: (error, what) => log.error({ err: error }, what),
     plans: {
       providerById,
       checkHost: (url, param) => dialer.check(url, param),
-      isOwnKey: (text) => keys.find(text) !== undefined,
+      isOwnKey: (text) => keys.find(text) !== undefined || tokens.isOurs(text),
     },
     now: Date.now,
-  };
+  });
 
   let draining = false;
   const unready = async (): Promise<string | undefined> => {
@@ -158,13 +273,35 @@ export async function startApp(
     if (state && !(await within(READY_WITHIN_MS, state.ready()))) return 'the shared store does not answer';
     return undefined;
   };
-  const names = new HeaderNames(settings.headerPrefixes);
-  const services = registrations(pipeline, { store: store.requestLog, flush: () => requestLog.flush() });
+  const mailer =
+    settings.smtpUrl === undefined ? undefined : createMailer(settings.smtpUrl, settings.mailFrom);
+  const services = registrations(
+    pipeline,
+    { store: store.requestLog, flush: () => requestLog.flush() },
+    {
+      documents,
+      changes,
+      directory,
+      now: Date.now,
+      hasher,
+      makeKey: (key) => makeKey(hasher, key, Date.now()),
+      checkUri: jwksUriCheck(dialer, allow),
+      publicUrl: () => settings.publicUrl ?? ownUrl(settings, address.port),
+      mail:
+        mailer &&
+        ((mail) => {
+          mailer.send(mail).catch((error) => log.error({ err: error }, 'a mail could not be sent'));
+        }),
+    },
+    { documents, directory, flush: auditLog.flush, now: Date.now },
+  );
   const rpc = createRpc({
     services,
     keys,
+    tokens,
+    directory,
     observer: metrics,
-    audit: (event) => log.info({ audit: event }, 'audit'),
+    audit: auditLog.events,
     log,
     names,
     bodyLimit: settings.bodyLimit,
@@ -176,7 +313,7 @@ export async function startApp(
       transport: rpc.transport,
       names,
       bodyLimit: settings.bodyLimit,
-      isKnown: (headers) => isAuthentic(headers, keys),
+      isKnown: (headers) => isAuthentic(headers, { keys, tokens }),
       full: metrics.full,
     },
     pages: { unready, metrics: metrics.render, openapi, docs: docs() },
@@ -192,6 +329,7 @@ export async function startApp(
     },
   });
   const address = await listener.listen(settings.host, settings.port);
+  const control = settings.mongodbUri === undefined ? await openControl(settings, stores, log) : undefined;
 
   return {
     address,
@@ -201,20 +339,46 @@ export async function startApp(
     async stop() {
       draining = true;
       await listener.drain(settings.drainMs);
+      await closePipeline(PIPELINE_CLOSE_MS);
       await dialer.close();
       await requestLog.close();
-      unfollow?.();
+      await auditLog.close();
+      unfollow();
+      await control?.close();
       await stores.close();
     },
   };
 }
 
-/** Publishes changes; one that cannot be told is no reason to fail the change: who missed it reads it at the next start. */
-export function telling(
-  state: SharedState,
-  onError: (error: unknown) => void,
-): (notice: Notice) => Promise<void> {
-  return (notice) => state.publish(notice).catch(onError);
+/** Where an embedded gateway takes commands that only it can do, for it alone has its data open. */
+export function controlPath(dataDir: string): string {
+  return join(dataDir, 'control.sock');
+}
+
+async function openControl(
+  { dataDir }: Settings,
+  { rotation }: Stores,
+  log: Logger,
+): Promise<ControlSocket | undefined> {
+  try {
+    return await listenControl(controlPath(dataDir), {
+      'rotate-encryption': (say, signal) =>
+        rotateDataKeys({ ...rotation, settleMs: OWN_WRITES_MS, say }, signal),
+    });
+  } catch (error) {
+    log.warn({ err: error }, 'commands for the running gateway are not taken: it has to be stopped for them');
+    return undefined;
+  }
+}
+
+/** Each secret that cannot be read is logged once: it may be read all the time. */
+function unreadableTo(log: Logger): (secret: Error) => void {
+  const told = new Set<string>();
+  return (secret) => {
+    if (told.has(secret.message) || told.size >= UNREADABLE_TOLD) return;
+    told.add(secret.message);
+    log.error({ err: secret }, 'a secret in the store cannot be read');
+  };
 }
 
 async function untilReady(state: SharedState, ms: number): Promise<void> {
@@ -229,17 +393,34 @@ async function untilReady(state: SharedState, ms: number): Promise<void> {
   }
 }
 
-/** Whether the headers carry a valid key; why not is the auth interceptor's to say. */
-function isAuthentic(headers: GatewayHeaders, keys: KeyRing): boolean {
+/** Whether the headers carry a valid key or token; why not is the auth interceptor's to say. */
+function isAuthentic(headers: GatewayHeaders, callers: Callers): boolean | Promise<boolean> {
   try {
-    authenticate(headers, keys, Date.now());
-    return true;
+    const { principal } = authenticate(headers, callers, Date.now());
+    if (!(principal instanceof Promise)) return true;
+    return principal.then(
+      () => true,
+      () => false,
+    );
   } catch {
     return false;
   }
 }
 
-function registrations(pipeline: Pipeline, logs: Parameters<typeof logsService>[0]): Registration[] {
+/** The person behind a principal, as the audit log names them. */
+function userOf(directory: Directory, { organisationId, workspaceId, userId }: Principal) {
+  const user = userId === undefined ? undefined : directory.user(organisationId, userId);
+  if (user === undefined) return undefined;
+  const role = workspaceId === undefined ? undefined : directory.roleIn(organisationId, workspaceId, user.id);
+  return { name: user.body.email, role: role ?? user.body.role };
+}
+
+function registrations(
+  pipeline: Pipeline,
+  logs: Parameters<typeof logsService>[0],
+  identity: InvitesFacts & JwtFacts & ApiKeysFacts,
+  audit: AuditLogsFacts,
+): Registration[] {
   // A service's functions take their own messages; the methods they are registered under say which.
   const implement = (implementation: object): Implementation => implementation as Implementation;
   return [
@@ -248,9 +429,24 @@ function registrations(pipeline: Pipeline, logs: Parameters<typeof logsService>[
     { service: EmbeddingsService, implementation: implement(embeddingsService(pipeline)) },
     { service: ModerationsService, implementation: implement(moderationsService(pipeline)) },
     { service: ModelsService, implementation: implement(modelsService(pipeline)) },
+    { service: ConfigExplanationService, implementation: implement(configExplanationService(pipeline)) },
     { service: ProxyService, implementation: implement(proxyService(pipeline)) },
     { service: LogsService, implementation: implement(logsService(logs)) },
+    { service: ApiKeysService, implementation: implement(apiKeysService(identity)) },
+    { service: AuditLogsService, implementation: implement(auditLogsService(audit)) },
+    { service: OrganisationsService, implementation: implement(organisationsService(identity)) },
+    { service: DeploymentsService, implementation: implement(deploymentsService(identity)) },
+    { service: WorkspacesService, implementation: implement(workspacesService(identity)) },
+    { service: WorkspaceMembersService, implementation: implement(workspaceMembersService(identity)) },
+    { service: UsersService, implementation: implement(usersService(identity)) },
+    { service: UserInvitesService, implementation: implement(userInvitesService(identity)) },
+    { service: JwtSettingsService, implementation: implement(jwtSettingsService(identity)) },
   ];
+}
+
+/** Where this machine reaches the gateway. */
+function ownUrl({ host, tls }: Settings, port: number): string {
+  return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 function readAllowList(text: string) {

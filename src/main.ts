@@ -2,16 +2,26 @@
 // The `sluice` command: reads the environment, starts, stops on a signal.
 import { parseArgs } from 'node:util';
 import { pino } from 'pino';
+import { createChain } from './access/audit/chain.ts';
 import { bootstrap, type Tenancy } from './access/bootstrap.ts';
+import { encryptionKeyFrom } from './access/encryption-key.ts';
 import { createKey } from './access/keys.ts';
+import { createOrganisation } from './access/new-organisation.ts';
 import type { KeyKind } from './access/principal.ts';
+import { addMasterKey, dropOldMasterKeys, rotateDataKeys } from './access/rotate-command.ts';
 import { INFERENCE_SCOPES, scopesOf } from './access/scopes.ts';
-import { openStores, startApp, telling } from './app.ts';
-import { readSettings } from './settings.ts';
+import { COLLECTIONS, controlPath, openStores, startApp } from './app.ts';
+import { callControl } from './lib/control-socket.ts';
+import { migrateFrom, migrateInPlace } from './migrate.ts';
+import { readSettings, SettingsError } from './settings.ts';
 
 const USAGE = `usage:
   sluice start
   sluice keys create --name NAME [--kind organisation-service|workspace-service] [--scopes a,b]
+  sluice keys rotate-encryption [--new-master FILE|env] [--drop-old-masters]
+  sluice organisations create --name NAME --owner-email EMAIL [--handle HANDLE]
+                              [--owner-first-name NAME] [--owner-last-name NAME]
+  sluice migrate [--from DATA_DIR]
 `;
 
 async function start(): Promise<void> {
@@ -61,16 +71,9 @@ async function createKeyCommand(args: readonly string[]): Promise<void> {
   const kind = values.kind as KeyKind;
   if (!values.name || !['organisation-service', 'workspace-service'].includes(kind)) throw new Error(USAGE);
   const settings = readSettings(process.env);
-  const { store, state, hasher, close } = await openStores(settings);
+  const { documents, hasher, close } = await openStores(settings);
   try {
-    const publish =
-      state &&
-      telling(
-        state,
-        () =>
-          void process.stderr.write('Other instances were not told; they know the key after a restart.\n'),
-      );
-    const facts = { documents: store.documents, hasher, now: Date.now, publish };
+    const facts = { documents, hasher, now: Date.now };
     const tenancy = await bootstrap(facts, {
       adminKey: settings.adminApiKey,
       workspaceKey: settings.apiKey,
@@ -91,9 +94,81 @@ async function createKeyCommand(args: readonly string[]): Promise<void> {
   }
 }
 
+/** Exit code: done, but for secrets that cannot be opened. */
+const UNREADABLE = 2;
+
+async function rotateEncryptionCommand(args: readonly string[]): Promise<void> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { 'new-master': { type: 'string' }, 'drop-old-masters': { type: 'boolean', default: false } },
+  });
+  const { 'new-master': source, 'drop-old-masters': drop } = values;
+  if (source !== undefined && drop)
+    throw new Error('--drop-old-masters comes after the restart with the new key');
+  const settings = readSettings(process.env);
+  const given = source === 'env' ? settings.newEncryptionKey : source && encryptionKeyFrom(source);
+  if (source !== undefined && !given) throw new SettingsError('GATEWAY_NEW_ENCRYPTION_KEY: is not set');
+  const say = (line: string): void => void process.stderr.write(`${line}\n`);
+  if (settings.mongodbUri === undefined && !given && !drop) {
+    // A gateway that runs on an embedded store does it itself.
+    const done = await callControl(controlPath(settings.dataDir), 'rotate-encryption', say);
+    if (done === false) process.exitCode = UNREADABLE;
+    if (done !== undefined) return;
+  }
+  const { rotation, close } = await openStores(settings);
+  const facts = { ...rotation, say };
+  try {
+    if (given) return await addMasterKey(facts, given);
+    if (drop) await dropOldMasterKeys(facts);
+    if (!(await rotateDataKeys(facts))) process.exitCode = UNREADABLE;
+  } finally {
+    await close();
+  }
+}
+
+async function createOrganisationCommand(args: readonly string[]): Promise<void> {
+  const text = { type: 'string', default: '' } as const;
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      ...{ name: text, 'owner-email': text, handle: text },
+      ...{ 'owner-first-name': text, 'owner-last-name': text },
+    },
+  });
+  const { name, 'owner-email': ownerEmail } = values;
+  const handle = values.handle || name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
+  if (name.trim() === '' || !/^[^@\s]+@[^@\s]+$/.test(ownerEmail) || !/^[a-z0-9_-]{1,64}$/.test(handle))
+    throw new Error(USAGE);
+  const { documents, hasher, close } = await openStores(readSettings(process.env));
+  try {
+    const facts = { chain: createChain({ documents }), hasher, now: Date.now };
+    const made = await createOrganisation(facts, {
+      ...{ handle, name, ownerEmail },
+      ownerFirstName: values['owner-first-name'],
+      ownerLastName: values['owner-last-name'],
+    });
+    process.stderr.write(`Organisation ${made.organisationId}, workspace ${made.workspaceId}.\n`);
+    process.stderr.write('Its admin API key, shown once:\n');
+    process.stdout.write(`${made.adminKey}\n`);
+  } finally {
+    await close();
+  }
+}
+
+async function migrateCommand(args: readonly string[]): Promise<void> {
+  const { values } = parseArgs({ args: [...args], options: { from: { type: 'string' } } });
+  const say = (line: string): void => void process.stdout.write(`${line}\n`);
+  const facts = { settings: readSettings(process.env), collections: COLLECTIONS, say };
+  const done = values.from === undefined ? migrateInPlace(facts) : migrateFrom(facts, values.from);
+  if (!(await done)) process.exitCode = 1;
+}
+
 async function main([command, ...rest]: readonly string[]): Promise<void> {
   if (command === 'start') return start();
   if (command === 'keys' && rest[0] === 'create') return createKeyCommand(rest.slice(1));
+  if (command === 'keys' && rest[0] === 'rotate-encryption') return rotateEncryptionCommand(rest.slice(1));
+  if (command === 'organisations' && rest[0] === 'create') return createOrganisationCommand(rest.slice(1));
+  if (command === 'migrate') return migrateCommand(rest);
   throw new Error(USAGE);
 }
 

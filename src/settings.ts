@@ -1,5 +1,7 @@
 // The environment -> one frozen, validated object. A bad variable is named and stops the start.
 import { readFileSync } from 'node:fs';
+import { parseProxies } from './lib/client-address.ts';
+import type { Range } from './lib/egress/address-rules.ts';
 
 /** All settings, validated. */
 export interface Settings {
@@ -8,20 +10,31 @@ export interface Settings {
   readonly dataDir: string;
   /** Documents and request log in MongoDB; undefined: embedded. */
   readonly mongodbUri: string | undefined;
-  /** Change notices between instances; undefined: there is one instance. */
+  /** What instances share, and tell each other at once; undefined: each has its own. */
   readonly redisUrl: string | undefined;
   readonly adminApiKey: string | undefined;
   readonly apiKey: string | undefined;
   /** 32 bytes; undefined: made in the data folder. */
   readonly encryptionKey: Uint8Array | undefined;
+  /** The next one, for `sluice keys rotate-encryption --new-master env`. */
+  readonly newEncryptionKey: Uint8Array | undefined;
   readonly egressAllow: string;
   readonly headerPrefixes: readonly string[];
   /** Bytes. */
   readonly bodyLimit: number;
   readonly logBodies: 'full' | 'metadata' | 'none';
   readonly corsOrigins: readonly string[];
+  /** Proxies whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly Range[];
+  /** Where people reach the gateway, without a slash at the end; undefined: where it listens. */
+  readonly publicUrl: string | undefined;
+  /** The mail server's address, with its password; undefined: no mail is sent. */
+  readonly smtpUrl: string | undefined;
+  readonly mailFrom: string;
   /** Calls at once; undefined: no bound. */
   readonly maxInFlight: number | undefined;
+  /** Bytes of cached answers: of this process, or of an organisation in Redis; vectors may take a quarter beside them. */
+  readonly cacheBytes: number;
   readonly httpsProxy: string | undefined;
   readonly noProxy: string | undefined;
   /** PEM text of extra authorities. */
@@ -68,12 +81,18 @@ export function readSettings(env: Environment): Settings {
     adminApiKey: optional('GATEWAY_ADMIN_API_KEY', apiKey),
     apiKey: optional('GATEWAY_API_KEY', apiKey),
     encryptionKey: optional('GATEWAY_ENCRYPTION_KEY', encryptionKey),
+    newEncryptionKey: optional('GATEWAY_NEW_ENCRYPTION_KEY', encryptionKey),
     egressAllow: read('GATEWAY_EGRESS_ALLOW', (text) => text, ''),
     headerPrefixes: read('GATEWAY_HEADER_PREFIXES', prefixes, ['x-gateway-']),
     bodyLimit: read('GATEWAY_BODY_LIMIT', bytes, 25 * 1024 * 1024),
     logBodies: read('GATEWAY_LOG_BODIES', oneOf('full', 'metadata', 'none'), 'full'),
     corsOrigins: read('GATEWAY_CORS_ORIGINS', origins, []),
+    trustedProxies: read('GATEWAY_TRUSTED_PROXIES', parseProxies, []),
+    publicUrl: optional('GATEWAY_PUBLIC_URL', baseUrl),
+    smtpUrl: optional('GATEWAY_SMTP_URL', address(/^smtps?:\/\/[^\s/]+$/, 'smtp://host:587')),
+    mailFrom: read('GATEWAY_MAIL_FROM', oneLine, 'sluice@localhost'),
     maxInFlight: optional('GATEWAY_MAX_IN_FLIGHT', integer(1, 1_000_000)),
+    cacheBytes: read('GATEWAY_CACHE_BYTES', bytes, 64 * 1024 * 1024),
     httpsProxy: optional('HTTPS_PROXY', proxyUrl) ?? optional('https_proxy', proxyUrl),
     noProxy: optional('NO_PROXY', (text) => text) ?? optional('no_proxy', (text) => text),
     extraCa: optional('GATEWAY_EXTRA_CA', pemFile('CERTIFICATE')),
@@ -175,6 +194,18 @@ function origins(text: string): string[] {
     }
     return origin;
   });
+}
+
+function baseUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')
+    throw new Error('must be an address such as https://gateway.example.com');
+  return text.replace(/\/+$/, '');
+}
+
+function oneLine(text: string): string {
+  if (!/^[^\r\n]{3,320}$/.test(text)) throw new Error('must be an address such as gateway@example.com');
+  return text;
 }
 
 function proxyUrl(text: string): string {

@@ -4,7 +4,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import test from 'ava';
 import { pino } from 'pino';
 import { apiKeys } from '../../src/access/collections.ts';
-import { createKey, keyNotice } from '../../src/access/keys.ts';
+import { createKey } from '../../src/access/keys.ts';
 import { INFERENCE_SCOPES } from '../../src/access/scopes.ts';
 import { openStores, startApp } from '../../src/app.ts';
 import { readSettings } from '../../src/settings.ts';
@@ -65,17 +65,16 @@ if (!mongo || !redis) {
     await logs(one);
     t.is(await logs(two), 2, 'one instance reads what both wrote');
 
-    const { store, state, hasher, close } = await openStores(
+    const { documents, hasher, close } = await openStores(
       readSettings({ ...env, GATEWAY_DATA_DIR: '/nowhere' }),
     );
     t.teardown(close);
     const { organisationId, workspaceId } = one.app.tenancy;
     t.deepEqual(two.app.tenancy.organisationId, organisationId, 'the first start is made once');
     const facts = {
-      documents: store.documents,
+      documents,
       hasher,
       now: Date.now,
-      publish: (notice: Parameters<NonNullable<typeof state>['publish']>[0]) => state!.publish(notice),
     };
     const secret = await createKey(facts, {
       name: 'Late',
@@ -96,13 +95,12 @@ if (!mongo || !redis) {
 
     const scope = { organisationId, workspaceId: undefined };
     const [key] = (
-      await store.documents.page(scope, apiKeys, {
+      await documents.page(scope, apiKeys, {
         pageSize: 1,
         filter: [{ field: 'name', op: 'eq', value: 'Late' }],
       })
     ).documents;
-    const archived = await store.documents.archive(scope, apiKeys, key!.id, { updatedAt: Date.now() });
-    await facts.publish(keyNotice(archived));
+    await documents.archive(scope, apiKeys, key!.id, { updatedAt: Date.now() });
     t.true((await within(401)) < 1000, 'an archived key is refused on every instance within a second');
   });
 

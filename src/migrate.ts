@@ -1,0 +1,219 @@
+// `sluice migrate`: brings the configured stores up, or copies an embedded store into them. Every step may be the
+// last before a crash: what is done is seen by the data itself, and the command is simply run again.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { encryptionKeyFrom } from './access/encryption-key.ts';
+import { BUNDLE_ID, encryptionKeys, openBundle, STORE_ORGANISATION } from './access/key-bundle.ts';
+import { masterKey } from './access/master-key.ts';
+import { type Settings, SettingsError } from './settings.ts';
+import type { Collection } from './store/collection.ts';
+import { compareDocuments, copyDocuments, documentConflicts } from './store/copy/documents.ts';
+import { compareLogs, copyLog, LOG_NAME } from './store/copy/request-log.ts';
+import { type Comparison, type Conflict, isEqual } from './store/copy/sides.ts';
+import { compareState, copyState, stateConflicts } from './store/copy/state.ts';
+import { openStateExport, type StateExport } from './store/memory/export.ts';
+import { type MongoStore, openMongoStore } from './store/mongo/open.ts';
+import { openRedisTransfer, type RedisTransfer } from './store/redis/transfer.ts';
+import { openSqliteStore, type SqliteStore } from './store/sqlite/open.ts';
+
+export interface MigrateFacts {
+  readonly settings: Settings;
+  readonly collections: readonly Collection<object>[];
+  /** One line for people. */
+  readonly say: (line: string) => void;
+}
+
+/** A command may wait longer than a request. */
+const DEADLINE_MS = 60_000;
+
+/**
+ * Builds missing indexes and writes the documents of older schema versions in the current one. After it, programs of
+ * older versions are refused at their start. Resolves with false when documents could not be upgraded.
+ */
+export async function migrateInPlace({ settings, collections, say }: MigrateFacts): Promise<boolean> {
+  const { mongodbUri: uri, dataDir } = settings;
+  const store =
+    uri === undefined
+      ? await openSqliteStore({ dataDir, collections, deadlineMs: DEADLINE_MS, upgradeAtOpen: false })
+      : await openMongoStore({ uri, collections, deadlineMs: DEADLINE_MS });
+  try {
+    const reports = new Map((await store.upgrade()).map((report) => [report.collection, report]));
+    const rows: string[][] = [];
+    for (const collection of collections) {
+      const { upgraded = 0, left = 0 } = reports.get(collection.name) ?? {};
+      const count = await store.maintenance.count(collection);
+      rows.push([collection.name, String(count), String(upgraded), String(left)]);
+    }
+    table(['collection', 'documents', 'upgraded', 'left'], rows).forEach(say);
+    const examples = [...reports.values()].flatMap((report) =>
+      report.examples.map((left) => ({ name: report.collection, ...left })),
+    );
+    for (const { name, organisationId, id, schemaVersion, why } of examples) {
+      say(`left at schema version ${schemaVersion}: ${name} ${id} of ${organisationId}: ${why}`);
+    }
+    return examples.length === 0;
+  } finally {
+    await store.close();
+  }
+}
+
+/** Both ends of a copy. */
+interface Ends {
+  readonly source: SqliteStore;
+  readonly target: MongoStore;
+  readonly sourceState: StateExport | undefined;
+  /** Undefined when there is no state to copy. */
+  readonly targetState: RedisTransfer | undefined;
+}
+
+/**
+ * Copies the embedded store of a data directory, which no gateway may have open, into the MongoDB and the Redis of the
+ * settings, and compares all rows at the end. Resolves with false when the two sides differ, or before anything is
+ * written when the target has other data.
+ * @throws Error with a message for people when the copy cannot begin
+ */
+export async function migrateFrom(facts: MigrateFacts, dataDir: string): Promise<boolean> {
+  const closing: (() => unknown)[] = [];
+  try {
+    const ends = await openEnds(facts, dataDir, closing);
+    if (!refuseConflicts(facts, await conflictsOf(facts, ends))) return false;
+    if (!refuseConflicts(facts, await copyAll(facts, ends))) return false;
+    return report(facts, await compareAll(facts, ends));
+  } finally {
+    for (const close of closing.reverse()) await close();
+  }
+}
+
+async function openEnds(
+  { settings, collections }: MigrateFacts,
+  dataDir: string,
+  closing: (() => unknown)[],
+): Promise<Ends> {
+  const { mongodbUri: uri, redisUrl: url, encryptionKey } = settings;
+  if (uri === undefined || encryptionKey === undefined) {
+    throw new SettingsError('MONGODB_URI: is missing; it says where the data is to be copied to');
+  }
+  if (!existsSync(join(dataDir, 'sluice.db'))) throw new Error(`${dataDir}: there is no embedded store here`);
+  const source = await openSqliteStore({ dataDir, collections, deadlineMs: DEADLINE_MS });
+  closing.push(() => source.close());
+  await refuseOtherKey(source, dataDir, encryptionKey);
+  const sourceState = openStateExport(dataDir);
+  if (sourceState !== undefined) closing.push(() => sourceState.close());
+  const needsRedis = sourceState !== undefined && (await hasRows(sourceState));
+  if (needsRedis && url === undefined) {
+    throw new SettingsError(
+      `REDIS_URL: is missing; ${dataDir} has budgets, holds or journal entries to be copied there`,
+    );
+  }
+  const target = await openMongoStore({ uri, collections, deadlineMs: DEADLINE_MS });
+  closing.push(() => target.close());
+  const targetState = needsRedis && url !== undefined ? await openRedisTransfer({ url }) : undefined;
+  if (targetState !== undefined) closing.push(() => targetState.close());
+  return { source, target, sourceState, targetState };
+}
+
+async function hasRows(state: StateExport): Promise<boolean> {
+  for await (const batch of state.rows()) if (batch.length > 0) return true;
+  return false;
+}
+
+/** API keys and secrets are of use only to who has the key that they were hashed and sealed under. */
+async function refuseOtherKey(source: SqliteStore, dataDir: string, key: Uint8Array): Promise<void> {
+  const file = join(dataDir, 'encryption.key');
+  const advice = existsSync(file)
+    ? `set GATEWAY_ENCRYPTION_KEY to what is in ${file}`
+    : 'set GATEWAY_ENCRYPTION_KEY to the key that the embedded gateway was started with';
+  const scope = { organisationId: STORE_ORGANISATION, workspaceId: undefined };
+  const bundle = await source.documents.get(scope, encryptionKeys, BUNDLE_ID);
+  const refusal = `the keys and secrets in ${dataDir} cannot be used with this GATEWAY_ENCRYPTION_KEY: ${advice}`;
+  if (bundle !== undefined) {
+    try {
+      openBundle(masterKey(key), bundle.body);
+    } catch (cause) {
+      throw new SettingsError(refusal, { cause });
+    }
+  } else if (!existsSync(file)) {
+    throw new Error(
+      `${dataDir}: start the gateway on it once more, so that its encryption key can be checked`,
+    );
+  } else if (!Buffer.from(encryptionKeyFrom(file)).equals(key)) {
+    throw new SettingsError(refusal);
+  }
+}
+
+async function conflictsOf({ collections }: MigrateFacts, ends: Ends): Promise<readonly Conflict[]> {
+  const { source, target, sourceState, targetState } = ends;
+  for (const collection of collections) {
+    const conflicts = await documentConflicts(source, target, collection);
+    if (conflicts.length > 0) return conflicts;
+  }
+  return sourceState && targetState ? stateConflicts(sourceState, targetState) : [];
+}
+
+/** Answers what came in the way meanwhile. */
+async function copyAll({ collections, say }: MigrateFacts, ends: Ends): Promise<readonly Conflict[]> {
+  const { source, target, sourceState, targetState } = ends;
+  for (const collection of collections) {
+    const { name, written, present, conflicts } = await copyDocuments(source, target, collection);
+    say(`${name}: ${written} copied, ${present} there already`);
+    if (conflicts.length > 0) return conflicts;
+  }
+  say(`${LOG_NAME}: ${await copyLog(source, target)} entries are there`);
+  if (sourceState === undefined || targetState === undefined) return [];
+  const { name, written, present, conflicts } = await copyState(sourceState, targetState);
+  say(`${name}: ${written} copied, ${present} there already`);
+  return conflicts;
+}
+
+async function compareAll({ collections }: MigrateFacts, ends: Ends): Promise<Comparison[]> {
+  const { source, target, sourceState, targetState } = ends;
+  const comparisons: Comparison[] = [];
+  for (const collection of collections) {
+    comparisons.push(await compareDocuments(source, target, collection));
+  }
+  comparisons.push(await compareLogs(source, target));
+  if (sourceState && targetState) comparisons.push(...(await compareState(sourceState, targetState)));
+  return comparisons;
+}
+
+/** False when there are some. */
+function refuseConflicts({ say }: MigrateFacts, conflicts: readonly Conflict[]): boolean {
+  if (conflicts.length === 0) return true;
+  say('The target has other data: empty it, or name another one. In the way:');
+  for (const { name, organisationId, id, why } of conflicts)
+    say(`  ${name} ${id} of ${organisationId} ${why}`);
+  return false;
+}
+
+function report({ say }: MigrateFacts, comparisons: readonly Comparison[]): boolean {
+  const rows = comparisons.map((comparison) => {
+    const { name, source, target } = comparison;
+    const verdict = isEqual(comparison) ? 'same' : 'DIFFERS';
+    return [
+      name,
+      String(source.count),
+      short(source.hash),
+      String(target.count),
+      short(target.hash),
+      verdict,
+    ];
+  });
+  table(['', 'embedded', 'hash', 'copied', 'hash', ''], rows).forEach(say);
+  const same = comparisons.every(isEqual);
+  say(same ? 'Everything is there, and the same.' : 'The two sides differ.');
+  return same;
+}
+
+function short(hash: string): string {
+  return hash.slice(0, 12);
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0)));
+  return [head, ...rows].map((row) =>
+    row
+      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+}
