@@ -10,6 +10,8 @@ import { DeploymentsService } from '../gen/gateway/admin/v2/deployments_pb.ts';
 import { JwtSettingsService } from '../gen/gateway/admin/v2/jwt_pb.ts';
 import { LogsService } from '../gen/gateway/admin/v2/logs_pb.ts';
 import { OrganisationsService } from '../gen/gateway/admin/v2/organisations_pb.ts';
+import { RateLimitPoliciesService } from '../gen/gateway/admin/v2/rate_limit_policies_pb.ts';
+import { UsageLimitPoliciesService } from '../gen/gateway/admin/v2/usage_limit_policies_pb.ts';
 import { UserInvitesService } from '../gen/gateway/admin/v2/user_invites_pb.ts';
 import { UsersService } from '../gen/gateway/admin/v2/users_pb.ts';
 import { WorkspaceMembersService } from '../gen/gateway/admin/v2/workspace_members_pb.ts';
@@ -43,6 +45,8 @@ import { deploymentsService } from './admin/deployments.ts';
 import { type JwtFacts, jwtSettingsService } from './admin/jwt.ts';
 import { logsService } from './admin/logs.ts';
 import { organisationsService } from './admin/organisations.ts';
+import { rateLimitPoliciesService } from './admin/rate-limit-policies.ts';
+import { usageLimitPoliciesService } from './admin/usage-limit-policies.ts';
 import { type InvitesFacts, userInvitesService } from './admin/user-invites.ts';
 import { usersService } from './admin/users.ts';
 import { workspaceMembersService } from './admin/workspace-members.ts';
@@ -59,6 +63,7 @@ import { moderationsService } from './inference/moderations.ts';
 import { createPipeline } from './inference/pipeline/create-pipeline.ts';
 import type { Pipeline } from './inference/pipeline/pipeline.ts';
 import { proxyService } from './inference/proxy.ts';
+import { ledgerCollections } from './ledger/policies.ts';
 import { createRequestLog, type RequestLog } from './ledger/request-log.ts';
 import { clientAddress } from './lib/client-address.ts';
 import { type ControlSocket, listenControl } from './lib/control-socket.ts';
@@ -105,7 +110,7 @@ const OWN_WRITES_MS = 6000;
 const OPENAPI = new URL('../gen/openapi.json', import.meta.url);
 
 /** All that the document store keeps; `sluice migrate` upgrades and copies these. */
-export const COLLECTIONS: readonly Collection<object>[] = accessCollections;
+export const COLLECTIONS: readonly Collection<object>[] = [...accessCollections, ...ledgerCollections];
 
 /** What is kept, opened. */
 export interface Stores {
@@ -438,6 +443,8 @@ function registrations(
     { service: DeploymentsService, implementation: implement(deploymentsService(identity)) },
     { service: WorkspacesService, implementation: implement(workspacesService(identity)) },
     { service: WorkspaceMembersService, implementation: implement(workspaceMembersService(identity)) },
+    { service: RateLimitPoliciesService, implementation: implement(rateLimitPoliciesService(identity)) },
+    { service: UsageLimitPoliciesService, implementation: implement(usageLimitPoliciesService(identity)) },
     { service: UsersService, implementation: implement(usersService(identity)) },
     { service: UserInvitesService, implementation: implement(userInvitesService(identity)) },
     { service: JwtSettingsService, implementation: implement(jwtSettingsService(identity)) },

@@ -1,5 +1,6 @@
 // Who may do what with which API keys (admin-api facts, parts 3.2 to 3.5): the scope of the key's kind, the role
 // of the person behind the caller, and no key that can do more than its maker.
+import type { WorkspaceRole } from '../access/collections.ts';
 import type { Directory } from '../access/directory.ts';
 import { kindHolds } from '../access/keys.ts';
 import type { KeyKind, Principal } from '../access/principal.ts';
@@ -39,13 +40,23 @@ export function listedKinds(directory: Directory, caller: Principal): readonly K
   });
 }
 
-/** The user whose keys are all that the caller sees and writes: a member's own. */
+/** The role of the person behind the caller in the caller's workspace; undefined for services. */
+function roleOf(directory: Directory, caller: Principal): WorkspaceRole | undefined {
+  const { organisationId, workspaceId, userId, token } = caller;
+  if (userId === undefined) return token?.role;
+  const user = directory.user(organisationId, userId);
+  if (user !== undefined && user.body.role !== 'member') return 'admin';
+  // Who has no place there is refused before; if not, nobody has less than a member.
+  const place = workspaceId === undefined ? undefined : directory.roleIn(organisationId, workspaceId, userId);
+  return place ?? 'member';
+}
+
+/**
+ * The user whose keys are all that the caller sees and writes: a member's own. Of a person whom only a token
+ * knows it is nobody: no user's id is empty.
+ */
 export function ownUser(directory: Directory, caller: Principal): string | undefined {
-  const { organisationId, workspaceId, userId } = caller;
-  if (userId === undefined) return undefined;
-  const role = workspaceId === undefined ? undefined : directory.roleIn(organisationId, workspaceId, userId);
-  const everywhere = directory.user(organisationId, userId)?.body.role ?? 'member';
-  return everywhere === 'member' && (role === undefined || role === 'member') ? userId : undefined;
+  return roleOf(directory, caller) === 'member' ? (caller.userId ?? '') : undefined;
 }
 
 /**
@@ -75,12 +86,11 @@ export function checkOwner(
   workspaceId: string,
   userId: string,
 ): void {
-  const { organisationId, userId: own } = caller;
-  if (own === undefined || own === userId) return;
-  const role = directory.roleIn(organisationId, workspaceId, own);
-  const theirs = directory.roleIn(organisationId, workspaceId, userId);
-  if (role === undefined || role === 'member')
+  const role = roleOf(directory, caller);
+  if (role === undefined || caller.userId === userId) return;
+  if (role === 'member')
     throw fail('forbidden', 'user_id: members have keys for themselves alone', { param: 'user_id' });
+  const theirs = directory.roleIn(caller.organisationId, workspaceId, userId);
   if (theirs !== undefined && outranks(theirs, role))
     throw fail('forbidden', `user_id: the user is above the role ${role}`, { param: 'user_id' });
 }
@@ -101,13 +111,13 @@ export function checkMaker(directory: Directory, caller: Principal, scopes: read
   throw fail('forbidden', message, { param: 'scopes' });
 }
 
-/** Whether the role of the person behind the caller, if there is one, has the scope. */
+/** Whether the role of the person behind the caller has the scope; a token's role is in its scopes already. */
 function roleHolds(directory: Directory, caller: Principal, scope: string): boolean {
   const { organisationId, workspaceId, userId } = caller;
-  if (userId === undefined) return true;
+  const role = roleOf(directory, caller);
+  if (userId === undefined || role === undefined) return true;
   const user = directory.user(organisationId, userId);
   if (user !== undefined && user.body.role !== 'member') return true;
-  const role = workspaceId === undefined ? undefined : directory.roleIn(organisationId, workspaceId, userId);
   const setting = (name: SecuritySetting): boolean => directory.setting(name, organisationId, workspaceId);
-  return role !== undefined && roleAllows(role, scope, setting);
+  return roleAllows(role, scope, setting);
 }

@@ -6,10 +6,9 @@ import {
   type RotationSchedule,
   RotationScheduleSchema,
 } from '../../gen/gateway/admin/v2/api_keys_pb.ts';
-import { PeriodicReset, UsageLimitSchema } from '../../gen/gateway/common/v2/limits_pb.ts';
 import type { KeyRotation } from '../access/collections.ts';
 import { invalidField } from '../lib/errors.ts';
-import { nextReset } from './limits.ts';
+import { midnight, nextResetOf } from './limits.ts';
 import { defined } from './patch.ts';
 import { readTime, timeText } from './time.ts';
 
@@ -31,7 +30,9 @@ export function rotationOf(policy: RotationPolicy, at: number): KeyRotation {
   if (length !== undefined && transitionMs >= length * DAY_MS)
     throw invalidField('rotation_policy.key_transition_period_ms', 'must be less than the period');
   const asked =
-    nextRotationAt === undefined ? undefined : midnight('rotation_policy.next_rotation_at', nextRotationAt);
+    nextRotationAt === undefined
+      ? undefined
+      : midnight(readTime('rotation_policy.next_rotation_at', nextRotationAt));
   if (asked !== undefined && asked <= at)
     throw invalidField('rotation_policy.next_rotation_at', 'must be on a day to come');
   const rotation = defined<KeyRotation>({
@@ -46,12 +47,7 @@ export function rotationOf(policy: RotationPolicy, at: number): KeyRotation {
 /** The policy after a rotation at `from`. */
 export function afterRotation(rotation: KeyRotation, from: number): KeyRotation {
   const { period, periodDays } = rotation;
-  const reset = { weekly: PeriodicReset.WEEKLY, monthly: PeriodicReset.MONTHLY } as const;
-  const calendar = create(UsageLimitSchema, {
-    ...(period === undefined ? {} : { periodicReset: reset[period] }),
-    ...(periodDays === undefined ? {} : { periodicResetDays: periodDays }),
-  });
-  return defined<KeyRotation>({ ...rotation, nextAt: nextReset(calendar, from) });
+  return defined<KeyRotation>({ ...rotation, nextAt: nextResetOf(period, periodDays, from) });
 }
 
 /** The policy as callers are shown it. */
@@ -67,8 +63,4 @@ export function rotationSchedule(rotation: KeyRotation, now: number): RotationSc
     status: 'ACTIVE',
     rotationDue: nextAt !== undefined && nextAt <= now,
   });
-}
-
-function midnight(field: string, text: string): number {
-  return Math.floor(readTime(field, text) / DAY_MS) * DAY_MS;
 }

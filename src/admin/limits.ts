@@ -36,18 +36,28 @@ export function usageLimitOf(json: JsonObject): UsageLimit {
 }
 
 /** When usage starts again from zero after `from`, in Unix milliseconds; undefined: never. */
-export function nextReset(limit: UsageLimit, from: number): number | undefined {
+function nextReset({ periodicReset, periodicResetDays }: UsageLimit, from: number): number | undefined {
+  const name =
+    periodicReset === PeriodicReset.WEEKLY
+      ? 'weekly'
+      : periodicReset === PeriodicReset.MONTHLY
+        ? 'monthly'
+        : undefined;
+  return nextResetOf(name, periodicResetDays, from);
+}
+
+/** The first Monday, first of a month or n-th day after `from`, at 00:00 UTC; undefined when there is no period. */
+export function nextResetOf(
+  period: 'weekly' | 'monthly' | undefined,
+  days: number | undefined,
+  from: number,
+): number | undefined {
   const today = midnight(from);
   const date = new Date(today);
-  if (limit.periodicResetDays !== undefined) return today + limit.periodicResetDays * DAY_MS;
-  switch (limit.periodicReset) {
-    case PeriodicReset.WEEKLY:
-      return today + ((8 - date.getUTCDay()) % 7 || 7) * DAY_MS;
-    case PeriodicReset.MONTHLY:
-      return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
-    default:
-      return undefined;
-  }
+  if (days !== undefined) return today + days * DAY_MS;
+  if (period === 'weekly') return today + ((8 - date.getUTCDay()) % 7 || 7) * DAY_MS;
+  if (period === 'monthly') return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
+  return undefined;
 }
 
 /**
@@ -84,6 +94,7 @@ export const COMMON_UNITS: readonly RateLimitUnit[] = [
   RateLimitUnit.RPD,
 ];
 
-function midnight(ms: number): number {
+/** 00:00 UTC of a time's day. */
+export function midnight(ms: number): number {
   return Math.floor(ms / DAY_MS) * DAY_MS;
 }

@@ -32,13 +32,17 @@ import {
   users,
   type WorkspaceRole,
 } from '../access/collections.ts';
+import type { Directory } from '../access/directory.ts';
 import type { MadeKey, NewKey } from '../access/keys.ts';
+import type { Principal } from '../access/principal.ts';
 import { scopesOf } from '../access/scopes.ts';
 import { fail, invalidField } from '../lib/errors.ts';
 import type { Mail } from '../lib/mailer.ts';
 import { codec } from '../rest/codec.ts';
 import type { JsonObject } from '../store/collection.ts';
 import { type Document, insertOperation, updateOperation, type WriteOperation } from '../store/documents.ts';
+import { checkMaker, requireVerb } from './api-keys-access.ts';
+import { keyTerms, newExpiry } from './api-keys-expiry.ts';
 import { callerOf, organisationOf } from './caller.ts';
 import type { IdentityFacts } from './identity-facts.ts';
 import { inviteFilter } from './invite-filter.ts';
@@ -101,7 +105,7 @@ export function userInvitesService(facts: InvitesFacts) {
         tokenHash: hashOf(token),
         invitedBy: caller.userId ?? caller.keyId,
         workspaces: placesOf(facts, organisationId, request),
-        keyScopes: keyScopesOf(request),
+        keyScopes: keyScopesOf(directory, caller, request),
       });
       const operations = await takenOver(facts, organisationId, email);
       const createdAt = now();
@@ -245,14 +249,18 @@ function acceptance(
     const member: MemberBody = { userId, role, email: body.email };
     operations.push(insertOperation(members, { id: randomUUID(), workspaceId, createdAt, body: member }));
     if (body.keyScopes === undefined) continue;
-    const key = makeKey({
-      name: `Key of ${body.email}`.slice(0, 100),
-      kind: 'workspace-user',
-      organisationId,
-      workspaceId,
-      userId,
-      scopes: body.keyScopes,
-    });
+    const terms = keyTerms(directory, organisationId, workspaceId, 'workspace-user');
+    const key = makeKey(
+      defined<NewKey>({
+        name: `Key of ${body.email}`.slice(0, 100),
+        kind: 'workspace-user',
+        organisationId,
+        workspaceId,
+        userId,
+        scopes: body.keyScopes,
+        ...newExpiry(terms, undefined, createdAt),
+      }),
+    );
     keys.push({ workspaceId, key });
     operations.push(insertOperation(apiKeys, key.document));
   }
@@ -276,8 +284,14 @@ function placesOf(
   });
 }
 
-function keyScopesOf({ workspaceApiKeyDetails: details }: CreateUserInviteRequest) {
+/** @throws GatewayError validation_failed, forbidden: an invitation makes no key that its maker could not make. */
+function keyScopesOf(
+  directory: Directory,
+  caller: Principal,
+  { workspaceApiKeyDetails: details }: CreateUserInviteRequest,
+) {
   if (details === undefined) return undefined;
+  requireVerb(directory, caller, 'workspace-user', 'create');
   const allowed = new Set(scopesOf('workspace-user'));
   const foreign = details.scopes.findIndex((scope) => !allowed.has(scope));
   if (foreign !== -1)
@@ -285,6 +299,7 @@ function keyScopesOf({ workspaceApiKeyDetails: details }: CreateUserInviteReques
       `workspace_api_key_details.scopes[${foreign}]`,
       "is no scope that a user's key can hold",
     );
+  checkMaker(directory, caller, details.scopes);
   return details.scopes;
 }
 

@@ -1,5 +1,6 @@
 // What is in a workspace, and how it goes with it.
 import { apiKeys, members, type WorkspaceBody } from '../access/collections.ts';
+import { rateLimitPolicies, usageLimitPolicies } from '../ledger/policies.ts';
 import { fail } from '../lib/errors.ts';
 import type { Collection } from '../store/collection.ts';
 import {
@@ -22,6 +23,8 @@ interface Dependent {
 const DEPENDENTS: readonly Dependent[] = [
   { collection: apiKeys, name: 'API keys', blocks: true },
   { collection: members, name: 'members', blocks: false },
+  { collection: rateLimitPolicies, name: 'rate-limit policies', blocks: false },
+  { collection: usageLimitPolicies, name: 'usage-limit policies', blocks: false },
 ];
 
 /** Operations of one commit, so that the workspace's own and the audit log's fit too. */

@@ -77,6 +77,18 @@ export const PERMISSIONS: Readonly<Record<string, string>> = {
   DeleteApiKey: keyManagers,
   RotateApiKey: keyManagers,
 
+  // Policies: for both kinds of keys, a member reads.
+  CreateRateLimitPolicy: keyManagers,
+  ListRateLimitPolicies: everybody,
+  GetRateLimitPolicy: everybody,
+  UpdateRateLimitPolicy: keyManagers,
+  DeleteRateLimitPolicy: keyManagers,
+  CreateUsageLimitPolicy: keyManagers,
+  ListUsageLimitPolicies: everybody,
+  GetUsageLimitPolicy: everybody,
+  UpdateUsageLimitPolicy: keyManagers,
+  DeleteUsageLimitPolicy: keyManagers,
+
   // The books.
   ListLogs: everybody,
   ListAuditLogs: adminKeys,

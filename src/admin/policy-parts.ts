@@ -1,0 +1,103 @@
+// What the services of both kinds of policies share.
+import { create } from '@bufbuild/protobuf';
+import {
+  type PolicyCondition as ConditionMessage,
+  type PolicyGroup as GroupMessage,
+  type PolicyCondition as PolicyConditionMessage,
+  PolicyConditionSchema,
+  PolicyGroupSchema,
+  type PolicyValue,
+  PolicyValueSchema,
+} from '../../gen/gateway/admin/v2/policies_pb.ts';
+import type { Directory } from '../access/directory.ts';
+import type { Principal } from '../access/principal.ts';
+import type { PolicyCondition } from '../ledger/policies.ts';
+import { fail, invalidField } from '../lib/errors.ts';
+import type { Collection } from '../store/collection.ts';
+import type { Document, DocumentStore } from '../store/documents.ts';
+import { scopeOf, targetWorkspace } from './caller.ts';
+
+/** Conditions as they are kept. */
+export function conditionsOf(given: readonly ConditionMessage[]): readonly PolicyCondition[] {
+  return given.map(({ key, value, excludes }) => ({
+    key,
+    values: valuesOf(value),
+    ...(excludes === undefined ? {} : { excludes: valuesOf(excludes) }),
+  }));
+}
+
+/** Conditions as callers are shown them. */
+export function conditionMessages(conditions: readonly PolicyCondition[]): PolicyConditionMessage[] {
+  return conditions.map(({ key, values, excludes }) =>
+    create(PolicyConditionSchema, {
+      key,
+      value: valueMessage(values),
+      ...(excludes === undefined ? {} : { excludes: valueMessage(excludes) }),
+    }),
+  );
+}
+
+/** Keys to group by. @throws GatewayError validation_failed for one that is named twice. */
+export function groupKeysOf(given: readonly GroupMessage[]): readonly string[] {
+  const keys = given.map(({ key }) => key);
+  const twice = keys.findIndex((key, i) => keys.indexOf(key) !== i);
+  if (twice !== -1) throw invalidField(`group_by[${twice}].key`, 'is named twice');
+  return keys;
+}
+
+/** Keys to group by as callers are shown them. */
+export function groupMessages(keys: readonly string[]): GroupMessage[] {
+  return keys.map((key) => create(PolicyGroupSchema, { key }));
+}
+
+/**
+ * The workspace that a new policy is for; undefined: the organisation's own. Who comes without an API key names
+ * both (specification, "Rate limits policy").
+ * @throws GatewayError validation_failed.
+ */
+export function policyWorkspace(
+  directory: Directory,
+  caller: Principal,
+  given: { readonly workspaceId?: string | undefined; readonly organisationId?: string | undefined },
+): string | undefined {
+  const { workspaceId, organisationId } = given;
+  if (caller.token !== undefined) {
+    if (!organisationId) throw invalidField('organisation_id', 'is needed without an API key', 'required');
+    if (!workspaceId) throw invalidField('workspace_id', 'is needed without an API key', 'required');
+  }
+  if (organisationId !== undefined && organisationId.toLowerCase() !== caller.organisationId)
+    throw invalidField('organisation_id', "is not the caller's organisation");
+  return targetWorkspace(directory, caller, workspaceId);
+}
+
+/**
+ * A policy that the caller may reach, of the given status (active by default).
+ * @throws GatewayError not_found.
+ */
+export async function findPolicy<B extends object>(
+  documents: DocumentStore,
+  caller: Principal,
+  collection: Collection<B>,
+  id: string,
+  status = 'active',
+): Promise<Document<B>> {
+  const found = await documents.get(scopeOf(caller), collection, id, { archived: status === 'archived' });
+  if (found === undefined || found.status !== status) throw fail('not_found', `there is no policy ${id}`);
+  return found;
+}
+
+function valuesOf(value: PolicyValue | undefined): readonly string[] {
+  const { kind } = value ?? { kind: { case: undefined } };
+  if (kind.case === 'texts') return kind.value.values;
+  return kind.case === 'text' ? [kind.value] : [];
+}
+
+function valueMessage(values: readonly string[]): PolicyValue {
+  const [only] = values;
+  return create(PolicyValueSchema, {
+    kind:
+      values.length === 1 && only !== undefined
+        ? { case: 'text', value: only }
+        : { case: 'texts', value: { values: [...values] } },
+  });
+}

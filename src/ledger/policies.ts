@@ -1,0 +1,57 @@
+// Limit policies as they are kept: which requests they apply to, and what those may use.
+import { type Collection, defineCollection } from '../store/collection.ts';
+
+/** One condition; all of a policy's conditions hold. */
+export interface PolicyCondition {
+  /** api_key, organisation_id, workspace_id or metadata.<field>. */
+  readonly key: string;
+  /** One of them is the request's; `*` is any. */
+  readonly values: readonly string[];
+  readonly excludes?: readonly string[];
+}
+
+/** What both kinds of policies have. */
+export interface PolicyBody {
+  readonly name?: string;
+  readonly conditions: readonly PolicyCondition[];
+  /** Keys; one count for each combination of their values. */
+  readonly groupBy: readonly string[];
+}
+
+/** So many in any span of the unit's length. */
+export interface RateLimitPolicyBody extends PolicyBody {
+  readonly type: 'requests' | 'tokens';
+  readonly unit: 'rpm' | 'rph' | 'rpd';
+  readonly value: number;
+}
+
+/** A budget of each group. */
+export interface UsageLimitPolicyBody extends PolicyBody {
+  readonly type: 'cost' | 'tokens' | 'requests';
+  readonly creditLimit: number;
+  readonly alertThreshold?: number;
+  readonly periodicReset?: 'weekly' | 'monthly';
+  readonly periodicResetDays?: number;
+  /** Unix milliseconds. */
+  readonly nextUsageResetAt?: number;
+}
+
+export const rateLimitPolicies: Collection<RateLimitPolicyBody> = defineCollection<RateLimitPolicyBody>({
+  name: 'rate_limit_policies',
+  schemaVersion: 1,
+  noticed: true,
+  fields: [
+    { name: 'type', type: 'text' },
+    { name: 'unit', type: 'text' },
+  ],
+});
+
+export const usageLimitPolicies: Collection<UsageLimitPolicyBody> = defineCollection<UsageLimitPolicyBody>({
+  name: 'usage_limit_policies',
+  schemaVersion: 1,
+  noticed: true,
+  fields: [{ name: 'type', type: 'text' }],
+});
+
+/** All collections of this room. */
+export const ledgerCollections: readonly Collection<object>[] = [rateLimitPolicies, usageLimitPolicies];
