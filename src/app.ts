@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
 import { ApiKeysService } from '../gen/gateway/admin/v2/api_keys_pb.ts';
 import { AuditLogsService } from '../gen/gateway/admin/v2/audit_logs_pb.ts';
+import { ConfigsService } from '../gen/gateway/admin/v2/configs_pb.ts';
 import { DeploymentsService } from '../gen/gateway/admin/v2/deployments_pb.ts';
 import { JwtSettingsService } from '../gen/gateway/admin/v2/jwt_pb.ts';
 import { LogsService } from '../gen/gateway/admin/v2/logs_pb.ts';
@@ -27,6 +28,7 @@ import { createAuditLog } from './access/audit/audit-log.ts';
 import { authenticate, type Callers } from './access/authenticate.ts';
 import { bootstrap, type Tenancy } from './access/bootstrap.ts';
 import { accessCollections } from './access/collections.ts';
+import { configPreset } from './access/config-preset.ts';
 import { Directory } from './access/directory.ts';
 import { encryptionKeyOf } from './access/encryption-key.ts';
 import { openEncryptionKeys } from './access/encryption-keys.ts';
@@ -38,9 +40,10 @@ import { makeKey } from './access/keys.ts';
 import { masterKey } from './access/master-key.ts';
 import type { Principal } from './access/principal.ts';
 import { type RotateCommandFacts, rotateDataKeys } from './access/rotate-command.ts';
-import { followSnapshot } from './access/snapshot.ts';
+import { followSnapshot, organisationIds } from './access/snapshot.ts';
 import { type ApiKeysFacts, apiKeysService } from './admin/api-keys.ts';
 import { type AuditLogsFacts, auditLogsService } from './admin/audit-logs.ts';
+import { type ConfigsFacts, configsService } from './admin/configs.ts';
 import { deploymentsService } from './admin/deployments.ts';
 import { type JwtFacts, jwtSettingsService } from './admin/jwt.ts';
 import { logsService } from './admin/logs.ts';
@@ -60,9 +63,10 @@ import { embeddingsService } from './inference/embeddings.ts';
 import { configExplanationService } from './inference/explain-config.ts';
 import { modelsService } from './inference/models.ts';
 import { moderationsService } from './inference/moderations.ts';
-import { createPipeline } from './inference/pipeline/create-pipeline.ts';
+import { createPipeline, type PipelineParts } from './inference/pipeline/create-pipeline.ts';
 import type { Pipeline } from './inference/pipeline/pipeline.ts';
 import { proxyService } from './inference/proxy.ts';
+import { openLimits } from './ledger/limits/open.ts';
 import { ledgerCollections } from './ledger/policies.ts';
 import { createRequestLog, type RequestLog } from './ledger/request-log.ts';
 import { clientAddress } from './lib/client-address.ts';
@@ -79,11 +83,14 @@ import type { Implementation } from './rpc/handler.ts';
 import type { Registration } from './rpc/methods.ts';
 import { createMetrics } from './rpc/metrics.ts';
 import { createRpc, type Rpc } from './rpc/rpc.ts';
+import { savedCollections } from './saved/collections.ts';
+import { Saved } from './saved/snapshot.ts';
 import { type Settings, SettingsError } from './settings.ts';
 import { type OpenFeed, openChangeFeed } from './store/change-feed.ts';
 import type { Collection } from './store/collection.ts';
 import type { DocumentStore } from './store/documents.ts';
 import { encryptedDocuments } from './store/encrypted-documents.ts';
+import { openMemoryState } from './store/memory/open.ts';
 import { type MongoStore, openMongoStore } from './store/mongo/open.ts';
 import { noticedDocuments } from './store/noticed-documents.ts';
 import { openRedisState } from './store/redis/open.ts';
@@ -110,7 +117,11 @@ const OWN_WRITES_MS = 6000;
 const OPENAPI = new URL('../gen/openapi.json', import.meta.url);
 
 /** All that the document store keeps; `sluice migrate` upgrades and copies these. */
-export const COLLECTIONS: readonly Collection<object>[] = [...accessCollections, ...ledgerCollections];
+export const COLLECTIONS: readonly Collection<object>[] = [
+  ...accessCollections,
+  ...ledgerCollections,
+  ...savedCollections,
+];
 
 /** What is kept, opened. */
 export interface Stores {
@@ -232,13 +243,16 @@ export async function startApp(
     },
     onLost: (error, count) => log.error({ err: error, count }, 'audit log: entries could not be written'),
   });
-  const unfollow = await followSnapshot({
+  const saved = new Saved();
+  const followed = {
     feed,
     documents,
-    maintenance: store.maintenance,
-    snapshot: { keys, directory, tokens },
-    onError: (error) => log.error({ err: error }, 'a change could not be read yet'),
-  });
+    onError: (error: unknown) => log.error({ err: error }, 'a change could not be read yet'),
+  };
+  const unfollow = await Promise.all([
+    followSnapshot({ ...followed, maintenance: store.maintenance, snapshot: { keys, directory, tokens } }),
+    saved.follow({ ...followed, organisations: () => organisationIds(store.maintenance) }),
+  ]);
   const { changes } = auditLog;
 
   const requestLog = createRequestLog({
@@ -253,9 +267,22 @@ export async function startApp(
       read: () => requestLog.stats().buffered,
     },
     { name: 'sluice_request_log_failed', help: 'Log entries dropped', read: () => requestLog.stats().failed },
+    {
+      name: 'sluice_holds',
+      help: 'Calls in flight that hold budgets or tokens',
+      read: () => limits.holds.size(),
+    },
     { name: 'sluice_audit_lost', help: 'Audit entries that could not be written', read: auditLog.lost },
   ]);
   const names = new HeaderNames(settings.headerPrefixes);
+  const plans: PipelineParts['plans'] = {
+    providerById,
+    checkHost: (url, param) => dialer.check(url, param),
+    isOwnKey: (text) => keys.find(text) !== undefined || tokens.isOurs(text),
+    resolveConfig: (tenant, slug) => saved.configs.find(tenant, slug),
+    defaultConfig: (tenant) => saved.configs.defaultOf(tenant),
+    presetOf: (caller) => configPreset({ keys, directory }, caller),
+  };
   const { pipeline, close: closePipeline } = createPipeline({
     dialer,
     dialects: createDialects(codec),
@@ -263,11 +290,7 @@ export async function startApp(
     state,
     cache: { bytes: settings.cacheBytes, secret: stores.hashSecret },
     onTrouble: (error, what) => log.error({ err: error }, what),
-    plans: {
-      providerById,
-      checkHost: (url, param) => dialer.check(url, param),
-      isOwnKey: (text) => keys.find(text) !== undefined || tokens.isOurs(text),
-    },
+    plans,
     now: Date.now,
   });
 
@@ -284,6 +307,12 @@ export async function startApp(
     pipeline,
     { store: store.requestLog, flush: () => requestLog.flush() },
     {
+      savedConfigs: saved.configs,
+      rules: {
+        plans: pipeline.planner.facts,
+        resolveProvider: plans.resolveProvider,
+        hasGuardrail: async () => true,
+      },
       documents,
       changes,
       directory,
@@ -300,9 +329,19 @@ export async function startApp(
     },
     { documents, directory, flush: auditLog.flush, now: Date.now },
   );
+  // Without Redis limits are counted here alone, and what must outlive a crash is in the data folder.
+  const limitState = state ?? (await openMemoryState({ dataDir: settings.dataDir }));
+  const limits = await openLimits({
+    state: limitState,
+    follow: { ...followed, organisations: () => organisationIds(store.maintenance) },
+    organisations: () => directory.organisationIds(),
+    now: Date.now,
+    onTrouble: (error, what) => log.error({ err: error }, what),
+  });
   const rpc = createRpc({
     services,
     keys,
+    limits: { ...limits, keys, directory },
     tokens,
     directory,
     observer: metrics,
@@ -346,9 +385,11 @@ export async function startApp(
       await listener.drain(settings.drainMs);
       await closePipeline(PIPELINE_CLOSE_MS);
       await dialer.close();
+      await limits.close();
+      if (limitState !== state) await limitState.close();
       await requestLog.close();
       await auditLog.close();
-      unfollow();
+      for (const stop of unfollow) stop();
       await control?.close();
       await stores.close();
     },
@@ -423,7 +464,7 @@ function userOf(directory: Directory, { organisationId, workspaceId, userId }: P
 function registrations(
   pipeline: Pipeline,
   logs: Parameters<typeof logsService>[0],
-  identity: InvitesFacts & JwtFacts & ApiKeysFacts,
+  identity: InvitesFacts & JwtFacts & ApiKeysFacts & ConfigsFacts,
   audit: AuditLogsFacts,
 ): Registration[] {
   // A service's functions take their own messages; the methods they are registered under say which.
@@ -438,6 +479,7 @@ function registrations(
     { service: ProxyService, implementation: implement(proxyService(pipeline)) },
     { service: LogsService, implementation: implement(logsService(logs)) },
     { service: ApiKeysService, implementation: implement(apiKeysService(identity)) },
+    { service: ConfigsService, implementation: implement(configsService(identity)) },
     { service: AuditLogsService, implementation: implement(auditLogsService(audit)) },
     { service: OrganisationsService, implementation: implement(organisationsService(identity)) },
     { service: DeploymentsService, implementation: implement(deploymentsService(identity)) },

@@ -64,6 +64,8 @@ export class Call {
   providerCredential: string | undefined;
   /** Its entry in the audit log was written together with what it changed. */
   audited = false;
+  /** Metadata that the caller's key, workspace and organisation give every request; it wins over the request's own. */
+  defaultMetadata: Readonly<Record<string, string>> | undefined;
   /** Headers to add to the answer, by lower-case name. */
   readonly answerHeaders = new Map<string, string>();
   readonly trail: Trail = {

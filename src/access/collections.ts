@@ -130,6 +130,7 @@ export const apiKeys: Collection<ApiKeyBody> = defineCollection<ApiKeyBody>({
     { name: 'hash', type: 'text', global: true },
     { name: 'bootstrap', type: 'text', nullable: true },
     { name: 'userId', type: 'text', nullable: true },
+    { name: 'configId', type: 'text', nullable: true, path: 'defaults.config_id' },
   ],
   sortable: ['name'],
 });

@@ -95,12 +95,24 @@ export class Directory {
     return this.#organisations.values();
   }
 
+  /** Ids of every organisation of the deployment. */
+  organisationIds(): Iterable<string> {
+    return this.#organisations.keys();
+  }
+
   /** An active workspace of an organisation, by id or slug. */
   workspace(organisationId: string, idOrSlug: string): Document<WorkspaceBody> | undefined {
-    const found =
-      this.#workspaces.get(idOrSlug) ??
-      this.#workspaces.get(this.#slugs.get(`${organisationId} ${idOrSlug}`) ?? '');
-    return found?.organisationId === organisationId ? found : undefined;
+    const found = this.#workspaces.get(idOrSlug);
+    // What is another tenant's id may well be a slug of this one.
+    if (found?.organisationId === organisationId) return found;
+    return this.#workspaces.get(this.#slugs.get(`${organisationId} ${idOrSlug}`) ?? '');
+  }
+
+  /** The workspace that an organisation began with. */
+  defaultWorkspace(organisationId: string): Document<WorkspaceBody> | undefined {
+    for (const found of this.#workspaces.values())
+      if (found.organisationId === organisationId && found.body.isDefault) return found;
+    return undefined;
   }
 
   /** Ids of an organisation's active workspaces. */

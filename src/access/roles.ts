@@ -102,6 +102,29 @@ export function checkRole(directory: Directory, principal: Principal, scopes: re
     throw fail('forbidden', `the role ${role} may not use ${usable.join(' or ')} in this workspace`);
 }
 
+/** Whether there is a person behind a key or token, of the directory or known to the issuer of the token alone. */
+export function isPerson({ userId, token }: Principal): boolean {
+  return userId !== undefined || token?.role !== undefined;
+}
+
+/**
+ * The role of the person behind a key or token in its workspace: as the directory has it, for people whom it does not
+ * know as the token says. Undefined for services, and for people without a place there.
+ */
+export function roleOf(directory: Directory, principal: Principal): WorkspaceRole | undefined {
+  const { organisationId, workspaceId, userId, token } = principal;
+  if (userId === undefined) return token?.role;
+  return workspaceId === undefined ? undefined : directory.roleIn(organisationId, workspaceId, userId);
+}
+
+/** Whether the caller decides for the organisation: its own keys, and its owners and admins. */
+export function governs(directory: Directory, principal: Principal): boolean {
+  const { kind, organisationId, userId } = principal;
+  if (kind === 'organisation-service') return true;
+  const user = userId === undefined ? undefined : directory.user(organisationId, userId);
+  return user !== undefined && user.body.role !== 'member';
+}
+
 /** Higher roles first. */
 const WORKSPACE_RANK: Readonly<Record<WorkspaceRole, number>> = { admin: 2, manager: 1, member: 0 };
 const ORGANISATION_RANK: Readonly<Record<OrganisationRole, number>> = { owner: 2, admin: 1, member: 0 };

@@ -62,3 +62,33 @@ export function targetWorkspace(
   if (found === undefined || !own) throw invalidField(field, 'names no workspace of the caller');
   return found.id;
 }
+
+/** What a list or a look-up is over: the workspace that is named, or the caller's whole reach. @throws as targetWorkspace */
+export function targetScope(
+  directory: Directory,
+  principal: Principal,
+  given: string | undefined,
+): TenantScope {
+  const workspaceId = targetWorkspace(directory, principal, given);
+  return { organisationId: principal.organisationId, workspaceId };
+}
+
+/** The workspace of a new thing: an organisation key that names none means the default workspace. @throws as targetWorkspace */
+export function ownWorkspace(directory: Directory, principal: Principal, given: string | undefined): string {
+  const workspaceId =
+    targetWorkspace(directory, principal, given) ?? directory.defaultWorkspace(principal.organisationId)?.id;
+  if (workspaceId === undefined)
+    throw invalidField('workspace_id', 'is needed: there is no default workspace', 'required');
+  return workspaceId;
+}
+
+/** Who is noted as the one who made or changed a thing: the user, or the key of a service. */
+export function authorOf({ userId, keyId }: Principal): string {
+  return userId ?? keyId;
+}
+
+/** What was looked for. @throws GatewayError not_found. */
+export function found<T>(document: T | undefined, what: string): T {
+  if (document === undefined) throw fail('not_found', `there is no such ${what}`);
+  return document;
+}

@@ -34,7 +34,7 @@ import { callerOf, organisationOf } from './caller.ts';
 import type { IdentityFacts } from './identity-facts.ts';
 import { listHead, newestFirst } from './lists.ts';
 import { defined, patch } from './patch.ts';
-import { slugOf } from './slug.ts';
+import { newSlug } from './slug.ts';
 import { timeText } from './time.ts';
 
 type DeploymentType = DeploymentBody['type'];
@@ -92,7 +92,7 @@ export function deploymentsService({ documents, changes, directory, now }: Ident
         workspaces: workspacesOf(scope.organisationId, request.workspaces),
       });
       const id = randomUUID();
-      const slug = request.slug ?? slugOf('dp', request.name, 10);
+      const slug = newSlug(request.slug, 'dp', request.name, 10);
       const createdAt = now();
       const after = deploymentRecord({
         ...{ id, slug, createdAt, body, updatedAt: createdAt, version: 1, schemaVersion: 1 },

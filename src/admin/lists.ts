@@ -1,5 +1,5 @@
 // Pages of lists: what most of them ask for, and how they answer.
-import type { DocumentPage, PageQuery } from '../store/documents.ts';
+import type { DocumentPage, DocumentStatus, PageQuery } from '../store/documents.ts';
 
 const DEFAULT_PAGE_SIZE = 100;
 
@@ -26,4 +26,10 @@ export function listHead(page: DocumentPage<object>): {
   readonly totalCapped: boolean;
 } {
   return { object: 'list', total: BigInt(page.total), totalCapped: page.totalCapped };
+}
+
+/** "active", "archived" or both with a comma between; active when absent. */
+export function statusOf(text: string | undefined): DocumentStatus | 'all' {
+  const statuses = new Set(text?.split(',') ?? ['active']);
+  return statuses.size > 1 ? 'all' : statuses.has('archived') ? 'archived' : 'active';
 }

@@ -2,6 +2,7 @@
 import { apiKeys, members, type WorkspaceBody } from '../access/collections.ts';
 import { rateLimitPolicies, usageLimitPolicies } from '../ledger/policies.ts';
 import { fail } from '../lib/errors.ts';
+import { configs } from '../saved/collections.ts';
 import type { Collection } from '../store/collection.ts';
 import {
   archiveOperation,
@@ -22,6 +23,7 @@ interface Dependent {
 /** All of them. */
 const DEPENDENTS: readonly Dependent[] = [
   { collection: apiKeys, name: 'API keys', blocks: true },
+  { collection: configs, name: 'configs', blocks: true },
   { collection: members, name: 'members', blocks: false },
   { collection: rateLimitPolicies, name: 'rate-limit policies', blocks: false },
   { collection: usageLimitPolicies, name: 'usage-limit policies', blocks: false },

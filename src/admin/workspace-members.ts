@@ -19,7 +19,7 @@ import {
 import { type WorkspaceUser, WorkspaceUserSchema } from '../../gen/gateway/admin/v2/workspaces_pb.ts';
 import type { Call } from '../access/call.ts';
 import { type MemberBody, members, type WorkspaceBody, type WorkspaceRole } from '../access/collections.ts';
-import { outranks } from '../access/roles.ts';
+import { isPerson, outranks, roleOf } from '../access/roles.ts';
 import { fail, invalidField } from '../lib/errors.ts';
 import { codec } from '../rest/codec.ts';
 import type { JsonObject } from '../store/collection.ts';
@@ -51,13 +51,22 @@ export function workspaceMembersService({ documents, changes, directory, now }: 
     return found;
   };
 
-  /** A person grants no role above the own, and touches nobody above. @throws GatewayError forbidden. */
-  const refuseAbove = (call: Call, workspaceId: string, role: WorkspaceRole): void => {
-    const { organisationId, userId } = callerOf(call);
-    if (userId === undefined) return;
-    const own = directory.roleIn(organisationId, workspaceId, userId);
+  /** A person grants no role above the own. @throws GatewayError forbidden. */
+  const refuseAbove = (call: Call, role: WorkspaceRole): void => {
+    const caller = callerOf(call);
+    if (!isPerson(caller)) return;
+    const own = roleOf(directory, caller);
     if (own === undefined || outranks(role, own))
       throw fail('forbidden', `the role ${role} is above the caller's own`);
+  };
+
+  /** A person touches nobody above: owners and admins of the organisation are, whatever their place says. @throws as refuseAbove */
+  const refuseTouching = (
+    call: Call,
+    { organisationId, workspaceId = '', body }: Document<MemberBody>,
+  ): void => {
+    refuseAbove(call, body.role);
+    refuseAbove(call, directory.roleIn(organisationId, workspaceId, body.userId) ?? body.role);
   };
 
   const shown = (member: Document<MemberBody>): JsonObject => {
@@ -78,7 +87,7 @@ export function workspaceMembersService({ documents, changes, directory, now }: 
         if (user === undefined) throw invalidField(`users[${i}].id`, 'is no user of the organisation');
         if (seen.has(id)) throw invalidField(`users[${i}].id`, 'is named twice');
         seen.add(id);
-        refuseAbove(call, workspace.id, role as WorkspaceRole);
+        refuseAbove(call, role as WorkspaceRole);
         return insertOperation<MemberBody>(members, {
           id: randomUUID(),
           createdAt: now(),
@@ -123,8 +132,8 @@ export function workspaceMembersService({ documents, changes, directory, now }: 
       const scope = scopeOfWorkspace(workspace);
       const before = await find(scope, request.userId);
       const role = request.role as WorkspaceRole;
-      refuseAbove(call, workspace.id, before.body.role);
-      refuseAbove(call, workspace.id, role);
+      refuseTouching(call, before);
+      refuseAbove(call, role);
       if (before.body.role === role) throw invalidField('role', "is the member's role already", 'no_change');
       const change = { body: { ...before.body, role }, updatedAt: now() };
       await changes.commit(call, scope, [updateOperation(members, before.id, before.version, change)], {
@@ -144,7 +153,7 @@ export function workspaceMembersService({ documents, changes, directory, now }: 
       const workspace = workspaceOf(call, request.workspaceId);
       const scope = scopeOfWorkspace(workspace);
       const before = await find(scope, request.userId);
-      refuseAbove(call, workspace.id, before.body.role);
+      refuseTouching(call, before);
       const updatedAt = now();
       const operations = [
         ...(await archiveKeysOf(documents, scope, before.body.userId, updatedAt)),

@@ -18,6 +18,7 @@ import {
 } from '../../gen/gateway/admin/v2/workspaces_pb.ts';
 import type { Call } from '../access/call.ts';
 import { members, type WorkspaceBody, workspaces } from '../access/collections.ts';
+import { governs } from '../access/roles.ts';
 import { fail, invalidField } from '../lib/errors.ts';
 import { codec } from '../rest/codec.ts';
 import type { JsonObject } from '../store/collection.ts';
@@ -32,7 +33,7 @@ import {
 import { callerOf, organisationOf, workspaceNamed } from './caller.ts';
 import type { IdentityFacts } from './identity-facts.ts';
 import { listHead, newestFirst } from './lists.ts';
-import { slugOf } from './slug.ts';
+import { newSlug } from './slug.ts';
 import { changedBody, newBody } from './workspace-body.ts';
 import { archiveContents } from './workspace-contents.ts';
 import { workspaceRecord } from './workspace-record.ts';
@@ -55,7 +56,7 @@ export function workspacesService({ documents, changes, directory, now }: Identi
       const id = randomUUID();
       const document = {
         id,
-        slug: request.slug ?? slugOf('ws', request.name, 6),
+        slug: newSlug(request.slug, 'ws', request.name, 6),
         createdAt: at,
         body: newBody(directory, caller.organisationId, request, at),
       };
@@ -113,7 +114,12 @@ export function workspacesService({ documents, changes, directory, now }: Identi
 
     async updateWorkspace(request: UpdateWorkspaceRequest, call: Call): Promise<UpdateWorkspaceResponse> {
       const caller = callerOf(call);
-      const before = await current(documents, named(call, request.workspaceId));
+      const known = named(call, request.workspaceId);
+      if (touchesSecurity(request) && !governs(directory, caller))
+        throw fail('forbidden', 'security_settings: owners and admins of the organisation decide them', {
+          param: 'security_settings',
+        });
+      const before = await current(documents, known);
       const body = changedBody(directory, before, request, now());
       const change = { body, updatedAt: now() };
       const after = { ...before, body, updatedAt: change.updatedAt };
@@ -156,6 +162,10 @@ export function workspacesService({ documents, changes, directory, now }: Identi
       return create(DeleteWorkspaceResponseSchema);
     },
   };
+}
+
+function touchesSecurity({ securitySettings, clear }: UpdateWorkspaceRequest): boolean {
+  return Object.keys(securitySettings).length > 0 || clear.includes('security_settings');
 }
 
 /** The stored document: the directory may be a moment behind. @throws GatewayError not_found. */

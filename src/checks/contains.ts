@@ -12,6 +12,7 @@ export const contains = defineCheck({
   events: ['input', 'output'],
   fields: { words: required(listOfTexts({ commas: true })), operator: required(oneOf(OPERATORS)) },
   reach: ({ operator }) => (operator === 'none' ? 'window' : 'whole'),
+  span: ({ words }) => Math.max(...words.map(({ length }) => length)),
   async run(context, { words, operator }, { sandbox }) {
     const texts = examinedTexts(context, true);
     const total = (list: readonly string[]) => list.reduce((sum, { length }) => sum + length, 0);

@@ -1,6 +1,7 @@
 // Puts the room together: what the composition root calls once.
 import type { Dialer } from '../lib/egress/outbound.ts';
 import type { Clock, NameResolver } from './contract/check.ts';
+import { createIntrospection } from './outward/introspection.ts';
 import { createKeySets } from './outward/key-set-cache.ts';
 import { systemResolver } from './outward/name-resolver.ts';
 import {
@@ -37,10 +38,12 @@ export function createChecks(options: ChecksOptions): Checks {
   const clock = options.clock ?? { now: Date.now };
   const sandbox = createSandbox(options.sandbox);
   const keySets = createKeySets(dialer, clock);
+  const introspection = createIntrospection(clock);
   const deps: RunnerDeps = {
     dialer,
     sandbox,
     keySets,
+    introspection,
     resolver,
     clock,
     ownsHeader,

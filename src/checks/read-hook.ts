@@ -89,19 +89,17 @@ export function readHook(
     fault(path, place.short ? 'must be the name of a guardrail or an object' : 'must be an object');
     return undefined;
   }
+  // A hook in the full form is known by its list of checks, wherever it stands.
+  const short = place.short && !Array.isArray(value.checks);
   const { checks: list, ...rest } = value;
-  const known = Object.entries(place.short ? value : rest).filter(
-    ([key]) => !place.short || takes(SETTINGS, key),
-  );
+  const known = Object.entries(short ? value : rest).filter(([key]) => !short || takes(SETTINGS, key));
   const settings = readParameters(SETTINGS, Object.fromEntries(known), path, fault);
   const defaults: CheckDefaults = {
     event: place.event,
     scope: settings?.scope ?? 'last',
     onError: settings?.onError,
   };
-  const checks = place.short
-    ? readShort(value, path, defaults, fault)
-    : readFull(list, path, defaults, fault);
+  const checks = short ? readShort(value, path, defaults, fault) : readFull(list, path, defaults, fault);
   if (settings === undefined || faults.length > before) return undefined;
   return {
     id: settings.id ?? `${place.name}_${index + 1}`,

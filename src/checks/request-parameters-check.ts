@@ -4,12 +4,16 @@ import { anything, defaulted, group, listOf, mapOf, required, texts } from './co
 import { isObject } from './contract/parameters.ts';
 import type { JsonObject } from './view/traffic.ts';
 
-const names = () => texts({ commas: true });
-const values = () => listOf(anything());
+// An empty list is one that says nothing, as an absent one.
+const names = () => defaulted(texts({ least: 0, commas: true }), []);
+const values = () => defaulted(listOf(anything(), 0), []);
+
+const NO_TOOLS = { allowedTypes: [], blockedTypes: [], allowedFunctionNames: [], blockedFunctionNames: [] };
+const NO_PARAMS = { allowedKeys: [], blockedKeys: [], values: {} };
 
 interface Limits<T> {
-  readonly allowed: readonly T[] | undefined;
-  readonly blocked: readonly T[] | undefined;
+  readonly allowed: readonly T[];
+  readonly blocked: readonly T[];
 }
 
 export const requestParametersCheck = defineCheck({
@@ -17,20 +21,23 @@ export const requestParametersCheck = defineCheck({
   aliases: ['default.requestParameters', 'default.requestParams', 'default.requestParamsCheck'],
   events: ['input'],
   fields: {
-    tools: group({
-      allowedTypes: names(),
-      blockedTypes: names(),
-      allowedFunctionNames: names(),
-      blockedFunctionNames: names(),
-    }),
-    params: group({
-      allowedKeys: names(),
-      blockedKeys: names(),
-      values: defaulted(mapOf(required(group({ allowedValues: values(), blockedValues: values() }))), {}),
-    }),
-  },
-  validate({ tools, params }, fault) {
-    if (tools === undefined && params === undefined) fault('tools', 'is required, or params is');
+    tools: defaulted(
+      group({
+        allowedTypes: names(),
+        blockedTypes: names(),
+        allowedFunctionNames: names(),
+        blockedFunctionNames: names(),
+      }),
+      NO_TOOLS,
+    ),
+    params: defaulted(
+      group({
+        allowedKeys: names(),
+        blockedKeys: names(),
+        values: defaulted(mapOf(required(group({ allowedValues: values(), blockedValues: values() }))), {}),
+      }),
+      NO_PARAMS,
+    ),
   },
   run({ traffic }, { tools, params }) {
     const { json } = traffic.request;
@@ -39,14 +46,14 @@ export const requestParametersCheck = defineCheck({
       if (outside(value, limits)) violations.push(`${what} ${JSON.stringify(value)}`.slice(0, 200));
     };
     for (const { type, name } of toolsOf(json)) {
-      see('tool type', type, { allowed: tools?.allowedTypes, blocked: tools?.blockedTypes });
+      see('tool type', type, { allowed: tools.allowedTypes, blocked: tools.blockedTypes });
       if (name === undefined) continue;
-      see('function', name, { allowed: tools?.allowedFunctionNames, blocked: tools?.blockedFunctionNames });
+      see('function', name, { allowed: tools.allowedFunctionNames, blocked: tools.blockedFunctionNames });
     }
     for (const key of Object.keys(json)) {
-      see('parameter', key, { allowed: params?.allowedKeys, blocked: params?.blockedKeys });
+      see('parameter', key, { allowed: params.allowedKeys, blocked: params.blockedKeys });
     }
-    for (const [key, { allowedValues, blockedValues }] of Object.entries(params?.values ?? {})) {
+    for (const [key, { allowedValues, blockedValues }] of Object.entries(params.values)) {
       if (!Object.hasOwn(json, key)) continue;
       for (const value of Array.isArray(json[key]) ? json[key] : [json[key]]) {
         see(`value of ${key}`, value, { allowed: allowedValues, blocked: blockedValues });
@@ -78,8 +85,8 @@ function toolsOf(json: JsonObject): { readonly type: unknown; readonly name: unk
 }
 
 function outside(value: unknown, { allowed, blocked }: Limits<unknown>): boolean {
-  if (allowed === undefined && blocked === undefined) return false;
+  if (allowed.length === 0 && blocked.length === 0) return false;
   const text = JSON.stringify(value);
   const among = (list: readonly unknown[]) => list.some((one) => JSON.stringify(one) === text);
-  return (blocked !== undefined && among(blocked)) || (allowed !== undefined && !among(allowed));
+  return among(blocked) || (allowed.length > 0 && !among(allowed));
 }

@@ -1,22 +1,15 @@
 // default.requiredMetadataKeyPairs: all, any or none of some metadata have the values wanted.
 import { defineCheck } from './contract/define.ts';
-import { defaulted, mapOf, oneOf, required, texts } from './contract/fields.ts';
+import { defaulted, mapOf, oneOf, required } from './contract/fields.ts';
 import { OPERATORS, satisfies } from './contract/judge.ts';
-import { fitsValues, MATCH_TYPES, requireValues } from './contract/match-values.ts';
-import type { Field } from './contract/parameters.ts';
-
-/** One text, or several of which one is wanted (with containsAll: each). Commas are part of a text here. */
-const values: Field<readonly string[]> = {
-  ...required(texts()),
-  read: (value, path, fault) => texts().read(typeof value === 'string' ? [value] : value, path, fault),
-};
+import { fitsValues, MATCH_TYPES, requireValues, valuesField } from './contract/match-values.ts';
 
 export const requiredMetadataKeyPairs = defineCheck({
   id: 'default.requiredMetadataKeyPairs',
   aliases: ['default.requiredMetadataKeyValuePairs'],
   events: ['input'],
   fields: {
-    metadataPairs: required(mapOf(values)),
+    metadataPairs: required(mapOf(valuesField)),
     operator: defaulted(oneOf(OPERATORS), 'all'),
     matchType: defaulted(oneOf(MATCH_TYPES), 'exact'),
   },

@@ -6,12 +6,14 @@ import {
   type ExplainConfigRequest,
 } from '../../gen/gateway/inference/v2/config_pb.ts';
 import type { Call } from '../access/call.ts';
-import { invalidField } from '../lib/errors.ts';
+import { GatewayError, invalidField } from '../lib/errors.ts';
 import { planJson } from './pipeline/explain.ts';
 import type { Pipeline } from './pipeline/pipeline.ts';
 import { type ConditionContext, holds } from './plan/condition.ts';
 import { type Plan, targetsOf, type WholePlan } from './plan/plan.ts';
 import { canonical, readMetadataJson } from './plan/request-settings.ts';
+import { routingOf } from './plan/select.ts';
+import { circuitOf } from './route/circuits.ts';
 
 /** The methods of ConfigExplanationService. */
 export function configExplanationService(pipeline: Pipeline) {
@@ -40,6 +42,7 @@ async function explain(
     conditions,
     targets: [...targets],
     maxAttempts: plan.maxAttempts,
+    circuits: await circuitsOf(pipeline, plan, call),
   });
 }
 
@@ -58,6 +61,26 @@ async function planFor(
   const where = given?.case === 'id' ? 'config' : canonical(call.headers, 'config');
   if (text === undefined) throw invalidField('config', 'is required here or as a header');
   return configs.read(text, where, tenant);
+}
+
+/** Breakers of the targets; none where the call brings no credential to tell them by. */
+async function circuitsOf(pipeline: Pipeline, plan: WholePlan, call: Call): Promise<JsonObject[]> {
+  const watched = plan.targets.filter(({ breaker }) => breaker !== undefined);
+  if (watched.length === 0) return [];
+  const { organisationId = '', workspaceId = '' } = call.principal ?? {};
+  const circuits: JsonObject[] = [];
+  try {
+    const routing = await routingOf(call, plan, pipeline.planner);
+    for (const target of watched) {
+      const bound = await routing.bind(target);
+      const circuit = await circuitOf(pipeline.routes.circuits, organisationId, workspaceId, bound);
+      const { state, failures, outcomes, openUntil } = circuit;
+      circuits.push({ path: target.path, state, failures, outcomes, open_until: openUntil });
+    }
+  } catch (thrown) {
+    if (!(thrown instanceof GatewayError)) throw thrown;
+  }
+  return circuits;
 }
 
 /** Paths of the targets, those tried first in front. */

@@ -19,6 +19,7 @@ import { accessInterceptor } from './interceptors/access.ts';
 import { auditInterceptor } from './interceptors/audit.ts';
 import { authInterceptor } from './interceptors/auth.ts';
 import { errorsInterceptor } from './interceptors/errors.ts';
+import { type LimitsFacts, limitsInterceptor } from './interceptors/limits.ts';
 import { type CallObserver, traceInterceptor, validTraceId } from './interceptors/trace.ts';
 import { validateInterceptor } from './interceptors/validate.ts';
 import { Methods, type Registration } from './methods.ts';
@@ -29,6 +30,8 @@ export interface RpcFacts {
   readonly keys: KeyRing;
   readonly tokens?: Tokens;
   readonly directory: Directory;
+  /** Undefined: nothing is limited. */
+  readonly limits?: LimitsFacts | undefined;
   readonly observer: CallObserver;
   readonly audit: AuditEvents;
   readonly log: Logger;
@@ -65,6 +68,7 @@ export function createRpc(facts: RpcFacts): Rpc {
     authInterceptor(facts),
     accessInterceptor(facts.directory),
     validateInterceptor(validator),
+    ...(facts.limits === undefined ? [] : [limitsInterceptor(facts.limits)]),
   ]);
   const names = new Set(methods.services.map((service) => service.typeName));
   const peers = new WeakMap<object, Peer>();

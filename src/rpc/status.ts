@@ -1,5 +1,5 @@
 // A GatewayError as a gRPC or Connect status with its typed detail.
-import { create } from '@bufbuild/protobuf';
+import { create, type JsonObject } from '@bufbuild/protobuf';
 import { ConnectError } from '@connectrpc/connect';
 import { type ErrorDetail, ErrorDetailSchema } from '../../gen/gateway/common/v2/error_pb.ts';
 import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
@@ -19,6 +19,7 @@ export function errorDetail(error: GatewayError, plane: Plane, requestId: string
     retryAfterMs: BigInt(Math.ceil(facts.retryAfterMs ?? 0)),
     violations: [...(facts.violations ?? [])],
     requestId,
+    ...(facts.members === undefined ? {} : { members: facts.members as JsonObject }),
   });
 }
 

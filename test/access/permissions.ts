@@ -89,6 +89,15 @@ export const PERMISSIONS: Readonly<Record<string, string>> = {
   UpdateUsageLimitPolicy: keyManagers,
   DeleteUsageLimitPolicy: keyManagers,
 
+  // "Create/manage configs": admin keys in all workspaces, workspace keys in theirs; members look.
+  CreateConfig: keyManagers,
+  ListConfigs: everybody,
+  GetConfig: everybody,
+  UpdateConfig: keyManagers,
+  DeleteConfig: keyManagers,
+  ListConfigVersions: everybody,
+  GetConfigUsage: everybody,
+
   // The books.
   ListLogs: everybody,
   ListAuditLogs: adminKeys,

@@ -17,13 +17,14 @@ const FLOORS: Readonly<Record<string, number>> = {
   'src/prompts': 2,
   'src/checks': 2,
   'src/secrets': 2,
+  'src/saved': 2,
   'src/admin': 3,
   'src/inference': 3,
   'src/rpc': 4,
   'src/edge': 4,
   'src/settings.ts': 4,
   'src/openapi': 5,
-  'src/migrate.ts': 5,
+  'src/migrate': 5,
   'src/app.ts': 5,
   'src/main.ts': 5,
 };
@@ -31,7 +32,7 @@ const FLOORS: Readonly<Record<string, number>> = {
 /** Imports on one floor that the design names. */
 const BESIDE: Readonly<Record<string, readonly string[]>> = {
   'src/edge': ['src/rpc'],
-  'src/main.ts': ['src/app.ts', 'src/migrate.ts'],
+  'src/main.ts': ['src/app.ts', 'src/migrate'],
   // The generated types are the vocabulary of every room.
   'src/lib': ['gen'],
 };
@@ -50,10 +51,10 @@ const NEVER: Readonly<Record<string, readonly string[]>> = {
 
 /** Files and rooms that only the named ones may import. */
 const ONLY: Readonly<Record<string, readonly string[]>> = {
-  'src/settings.ts': ['src/app.ts', 'src/main.ts', 'src/migrate.ts'],
+  'src/settings.ts': ['src/app.ts', 'src/main.ts', 'src/migrate'],
   'src/openapi': [],
   'src/app.ts': ['src/main.ts'],
-  'src/migrate.ts': ['src/main.ts'],
+  'src/migrate': ['src/main.ts'],
   'src/main.ts': [],
 };
 

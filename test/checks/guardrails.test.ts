@@ -45,6 +45,7 @@ test('the full and the short form, in snake and in camel case', (t) => {
       ],
     },
     { inputGuardrails: [JSON.parse(JSON.stringify({ ...short, onFail, ...camel }))] },
+    { inputGuardrails: [{ ...rest, onFail, ...camel }] },
     { default_input_guardrails: [JSON.parse(JSON.stringify({ ...short, onFail, ...camel }))] },
   ]) {
     const { read, faults } = parse(config);

@@ -72,30 +72,45 @@ test('a schema never leaves what it registers behind for another', async (t) => 
   t.is(error?.name, 'InvalidSchemaError');
 });
 
-test('schemas that reach outside or cannot be read are refused with their path', (t) => {
+test('schemas that reach outside or are not well are refused with their path', (t) => {
   const deep = JSON.parse(`${'{"items":'.repeat(80)}{}${'}'.repeat(80)}`);
-  t.regex(
-    faultsOf('output', { jsonSchema: { schema: { $ref: 'https://example.com/s.json' } } })[0] ?? '',
-    /^hooks\[0\]\.jsonSchema\.schema: refers to "https:.*not fetched/,
-  );
-  t.regex(
-    faultsOf('output', { jsonSchema: { schema: { items: [{ $ref: 'file:///etc/passwd' }] } } })[0] ?? '',
-    /not fetched/,
-  );
-  t.regex(faultsOf('output', { jsonSchema: { schema: deep } })[0] ?? '', /nested more than/);
-  t.regex(
-    faultsOf('output', {
-      jsonSchema: { schema: { $schema: 'http://json-schema.org/draft-04/schema#' } },
-    })[0] ?? '',
-    /schema\.\$schema: must name/,
-  );
-  t.regex(faultsOf('output', { jsonSchema: { schema: [] } })[0] ?? '', /must be an object/);
+  const rows: readonly (readonly [unknown, RegExp])[] = [
+    [
+      { $ref: 'https://example.com/s.json' },
+      /^hooks\[0\]\.jsonSchema\.schema\.\$ref: refers to "https:.*not fetched/,
+    ],
+    [{ items: [{ $ref: 'file:///etc/passwd' }] }, /schema\.items\[0\]\.\$ref: .*not fetched/],
+    [deep, /nested more than/],
+    [{ $schema: 'http://json-schema.org/draft-04/schema#' }, /schema\.\$schema: must name/],
+    [[], /schema: must be an object/],
+    [{ type: 'thing' }, /schema\.type: must be one of array/],
+    [{ properties: { a: { type: ['string', 'thing'] } } }, /schema\.properties\.a\.type: must be one of/],
+    [{ properties: { a: { pattern: '(' } } }, /schema\.properties\.a\.pattern: is not a regular expression/],
+    [{ patternProperties: { '[': {} } }, /patternProperties: is not a regular expression/],
+    [{ properties: { a: 'string' } }, /schema\.properties\.a: must be a schema/],
+    [{ properties: [] }, /schema\.properties: must be an object/],
+    [{ anyOf: {} }, /schema\.anyOf: must be a list/],
+    [{ required: 'a' }, /schema\.required: must be a list of texts/],
+    [{ enum: 'a' }, /schema\.enum: must be a list/],
+  ];
+  for (const [schema, pattern] of rows) {
+    const found = faultsOf('output', { jsonSchema: { schema } });
+    t.is(found.length, 1, JSON.stringify(found));
+    t.regex(found[0] ?? '', pattern);
+  }
   t.regex(faultsOf('output', { jsonSchema: {} })[0] ?? '', /is required/);
+  // What is data and no schema is not read as one.
+  const data = {
+    properties: { type: { type: 'string' }, $ref: { type: 'string' } },
+    const: { $ref: 'https://x.example', type: 1 },
+    enum: [{ pattern: '(' }],
+  };
+  t.deepEqual(faultsOf('output', { jsonSchema: { schema: data } }), []);
 });
 
 test('a schema that cannot be compiled is an error of the check', async (t) => {
   const checks = bench(t);
-  const schema = { properties: { a: { pattern: '(' } } };
+  const schema = { properties: { a: { minLength: 'x' } } };
   const { error, verdict } = await runOne(checks, answering('{"a":"x"}'), 'jsonSchema', { schema });
   t.true(verdict);
   t.is(error?.name, 'InvalidSchemaError');

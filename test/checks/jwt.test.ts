@@ -94,12 +94,79 @@ test('tokens that pass', async (t) => {
     ],
     [
       token(first, 'one', { mail: 'x@corp.example' }),
-      { claimValues: { mail: { values: ['@corp\\.example$'], matchType: 'regex' } } },
+      { claimValues: { mail: { values: '^.{1,20}@corp\\.example$', matchType: 'regex' } } },
     ],
   ];
   for (const [text, parameters] of rows) {
     t.true((await check(t, await bearer(text), parameters)).verdict, JSON.stringify(parameters));
   }
+});
+
+test('the header of a token and its claims must agree where it is asked', async (t) => {
+  const verdict = async (claims: JWTPayload) =>
+    (await check(t, await bearer(token(first, 'one', claims)), { headerPayloadMatch: ['kid'] })).verdict;
+  t.true(await verdict({ kid: 'one' }));
+  t.false(await verdict({ kid: 'two' }));
+  t.false(await verdict({}));
+});
+
+test('claims are added to the caller’s headers', async (t) => {
+  const claims = { sub: 'u1', tenant_id: 7, groups: ['a', 'b'], name: 'Zoë', __proto__: null };
+  const parameters = { extractClaims: ['sub', 'tenant_id', 'groups', 'name', 'absent', 'toString'] };
+  const { run } = await check(t, await bearer(token(first, 'one', claims)), parameters);
+  t.deepEqual(run.headers, { 'x-jwt-sub': 'u1', 'x-jwt-tenant-id': '7', 'x-jwt-groups': 'a,b' });
+  const own = await check(t, await bearer(token(first, 'one', claims)), {
+    ...parameters,
+    claimPrefix: 'X-My-Jwt-',
+  });
+  t.is(own.run.headers['x-my-jwt-sub'], 'u1');
+  const bad = await check(t, await bearer(token(second, 'one', claims)), parameters);
+  t.deepEqual(bad.run.headers, {});
+  t.regex(
+    faultsOf('input', { jwt: { jwks: { keys: [] }, claimPrefix: 'x-api-' } })[0] ?? '',
+    /claimPrefix: must begin/,
+  );
+});
+
+test('an authorisation server is asked about tokens, and its word kept for no longer than they live', async (t) => {
+  let now = Date.now();
+  const checks = bench(t, { clock: { now: () => now } });
+  let answer: object = { active: true, sub: 'u1', scope: 'read write', exp: Math.floor(now / 1000) + 60 };
+  const { url, asked } = await listen(t, (_, response) => answerJson(response, answer));
+  const run = async (parameters: JsonObject = {}, text = 'opaque-token') =>
+    runOne(checks, call({ headers: await bearer(text) }), 'jwt', { introspectEndpoint: url, ...parameters });
+  const well = await run({
+    introspectHeaders: { authorization: 'Basic Z2F0ZXdheQ==' },
+    requiredClaims: ['sub'],
+    claimValues: { scope: { values: ['read', 'write'], matchType: 'containsAll' } },
+    extractClaims: ['sub'],
+  });
+  t.true(well.verdict);
+  t.deepEqual(well.run.headers, { 'x-jwt-sub': 'u1' });
+  t.is(asked[0]?.body, 'token=opaque-token');
+  t.is(asked[0]?.headers['content-type'], 'application/x-www-form-urlencoded');
+  t.is(asked[0]?.headers.authorization, 'Basic Z2F0ZXdheQ==');
+  t.notRegex(JSON.stringify(well), /opaque-token|Z2F0ZXdheQ/);
+  await run({ introspectContentType: 'application/json' });
+  t.is(asked[1]?.body, '{"token":"opaque-token"}');
+  const kept = { introspectCacheMaxAge: 300 };
+  await run(kept);
+  await run(kept);
+  t.is(asked.length, 3);
+  await run(kept, 'another-token');
+  t.is(asked.length, 4);
+  now += 70_000;
+  t.false((await run(kept)).verdict);
+  t.is(asked.length, 5);
+  answer = { active: false };
+  t.false((await run()).verdict);
+  answer = { active: true, iss: 'other', aud: ['us'] };
+  t.false((await run({ issuer: 'me' })).verdict);
+  t.true((await run({ issuer: 'other', audience: 'us' })).verdict);
+  t.false((await run({ requiredClaims: ['sub'] })).verdict);
+  answer = { nothing: true };
+  const odd = await run();
+  t.deepEqual([odd.verdict, odd.error?.name], [false, 'InvalidResponseError']);
 });
 
 test('a key set is fetched once, kept, and asked for again when a key is unknown', async (t) => {
@@ -140,7 +207,10 @@ test('when the keys cannot be had nobody is let in, unless it was said', async (
 });
 
 test('parameters that are not well', (t) => {
-  t.regex(faultsOf('input', { jwt: {} })[0] ?? '', /jwt\.jwksUri: is required, or jwks is/);
+  t.regex(
+    faultsOf('input', { jwt: {} })[0] ?? '',
+    /jwt\.jwksUri: is required, or jwks or introspectEndpoint is/,
+  );
   t.regex(faultsOf('input', { jwt: { jwks: { keys: 1 } } })[0] ?? '', /jwks: must be a key set/);
   t.regex(
     faultsOf('input', { jwt: { jwks: { keys: [] }, algorithms: ['HS256'] } })[0] ?? '',

@@ -224,6 +224,14 @@ test('tools and parameters of a request', async (t) => {
     [{ params: { values: { temperature: { allowedValues: [0, 1, 1.5] } } } }, true],
     [{ params: { values: { stop: { allowedValues: ['a'] } } } }, false],
     [{ params: { values: { top_p: { allowedValues: [1] } } } }, true],
+    [{}, true],
+    [
+      {
+        tools: { allowedTypes: [], blockedTypes: [] },
+        params: { allowedKeys: [], values: { stop: { allowedValues: [] } } },
+      },
+      true,
+    ],
   ];
   for (const [parameters, verdict] of rows) {
     const result = await runOne(checks, call({ request }), 'requestParametersCheck', parameters);
@@ -251,7 +259,6 @@ test('parameters of these checks that are not well', (t) => {
       { requiredMetadataKeyPairs: { metadataPairs: { a: '(' }, matchType: 'regex' } },
       /metadataPairs\.a\[0\]: is not a regular/,
     ],
-    [{ requestParametersCheck: {} }, /tools: is required, or params is/],
     [{ requestParametersCheck: { tools: { allowed: [] } } }, /tools\.allowed: is not known here/],
   ];
   for (const [hook, pattern] of rows) t.regex(faultsOf('input', hook).join('\n'), pattern);

@@ -1,7 +1,8 @@
 // The checks that write: regexReplace and addPrefix, in every API's shape.
 import test from 'ava';
+import type { HookResult } from '../../src/checks/runner/hook-result.ts';
 import type { Api, JsonObject } from '../../src/checks/view/traffic.ts';
-import { answering, bench, call, runHooks, runOne, saying } from './try-out.ts';
+import { answering, bench, call, listen, runHooks, runOne, saying } from './try-out.ts';
 
 const PHONE = { rule: '\\d{3}-\\d{4}', redactText: '<phone>' };
 
@@ -256,4 +257,61 @@ test('a prefix, in every API’s shape', async (t) => {
     const run = await runHooks(checks, call({ api, request }), { type: 'mutator', addPrefix: parameters });
     t.deepEqual(run.request, expected, JSON.stringify([api, parameters]));
   }
+});
+
+test('images that are named by URL are put in as data, where they may be fetched', async (t) => {
+  const checks = bench(t);
+  const { url, asked } = await listen(t, ({ path }, response) => {
+    if (path === '/big.png') response.writeHead(200, { 'content-type': 'image/png' }).end('x'.repeat(2000));
+    else if (path === '/page') response.writeHead(200, { 'content-type': 'text/html' }).end('<html>');
+    else if (path === '/a.png') response.writeHead(200, { 'content-type': 'image/png; q=1' }).end('png');
+    else response.writeHead(404).end();
+  });
+  const data = `data:image/png;base64,${Buffer.from('png').toString('base64')}`;
+  const chat = (image: string) => ({
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'see' },
+          { type: 'image_url', image_url: { url: image, detail: 'low' } },
+        ],
+      },
+    ],
+  });
+  const run = async (api: Api, request: JsonObject, parameters: JsonObject = {}) => {
+    const hooks = await runHooks(checks, call({ api, request }), {
+      type: 'mutator',
+      inlineImageUrls: parameters,
+    });
+    const [hook] = hooks.results as HookResult[];
+    return { json: hooks.request, check: hook?.checks[0], decision: hooks.decision };
+  };
+  t.deepEqual((await run('chat', chat(`${url}/a.png`))).json, chat(data));
+  t.is(asked[0]?.headers.authorization, undefined);
+  const claude = (source: object) => ({ messages: [{ role: 'user', content: [{ type: 'image', source }] }] });
+  t.deepEqual(
+    (await run('messages', claude({ type: 'url', url: `${url}/a.png` }))).json,
+    claude({ type: 'base64', media_type: 'image/png', data: Buffer.from('png').toString('base64') }),
+  );
+  const input = (image: string) => ({
+    input: [{ role: 'user', content: [{ type: 'input_image', image_url: image }] }],
+  });
+  t.deepEqual((await run('responses', input(`${url}/a.png`))).json, input(data));
+  t.deepEqual((await run('chat', chat(data))).json, chat(data));
+  t.deepEqual(
+    (await run('chat', chat(`${url}/a.png`), { providers: ['bedrock'] })).json,
+    chat(`${url}/a.png`),
+  );
+  for (const [place, name] of [
+    ['/page', 'InvalidResponseError'],
+    ['/none', 'CallFailedError'],
+    ['/big.png', 'CallFailedError'],
+  ] as const) {
+    const { check, json } = await run('chat', chat(url + place), { maxSizeBytes: 1000 });
+    t.is(check?.error?.name, name);
+    t.deepEqual(json, chat(url + place));
+  }
+  t.is((await run('chat', chat('http://169.254.169.254/latest'))).check?.error?.name, 'CallFailedError');
+  t.is((await run('chat', chat(`${url}/none`), { failOnError: true })).decision, 'flag');
 });

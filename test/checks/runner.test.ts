@@ -6,7 +6,7 @@ import { defineCheck } from '../../src/checks/contract/define.ts';
 import { flag, required, secret, text } from '../../src/checks/contract/fields.ts';
 import { shownParameters } from '../../src/checks/contract/parameters.ts';
 import type { Hook } from '../../src/checks/guardrails.ts';
-import { denied, hookResults, statusAfter } from '../../src/checks/runner/answer.ts';
+import { denied, hookResults, softDenial, statusAfter } from '../../src/checks/runner/answer.ts';
 import type { HookResult } from '../../src/checks/runner/hook-result.ts';
 import { Aborter } from '../../src/lib/abort.ts';
 import { answering, answerJson, bench, call, hooks, listen, never, runHooks, saying } from './try-out.ts';
@@ -282,4 +282,21 @@ test('no hooks cost nothing and change nothing', async (t) => {
   t.is(run.request, traffic.request.json);
   t.is(run.response, traffic.response?.json);
   t.is(run.decision, 'pass');
+});
+
+test('a soft denial is one to be answered with 200 and a reply', async (t) => {
+  const checks = bench(t);
+  const soft = await runHooks(checks, saying('x'), { ...NO_X, soft_deny_200: true });
+  t.deepEqual([soft.decision, soft.soft], ['deny', true]);
+  const hard = await runHooks(checks, saying('x'), { ...NO_X, softDeny: true }, { ...NO_X, deny: true });
+  t.deepEqual([hard.decision, hard.soft], ['deny', false]);
+  t.false((await runHooks(checks, saying('a'), { ...NO_X, soft_deny_200: true })).soft);
+  t.like(softDenial('chat', 'm', 'id-1', 5000), {
+    id: 'id-1',
+    object: 'chat.completion',
+    created: 5,
+    model: 'm',
+  });
+  t.like(softDenial('messages', 'm', 'id-1', 5000), { type: 'message', stop_reason: 'refusal' });
+  t.is(softDenial('embeddings', 'm', 'id-1', 5000), undefined);
 });

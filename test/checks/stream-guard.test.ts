@@ -148,6 +148,20 @@ test('the beginning goes out while the stream goes on: what is held is bounded',
   t.is(textOf(await guard.end()).length, sent - out);
 });
 
+test('a word longer than what is held is held for as long as it is', async (t) => {
+  const checks = bench(t);
+  const word = 'a long phrase of many words';
+  const guard = guardOf(checks, [deny({ contains: { words: [word], operator: 'none' } })], {
+    holdCharacters: 4,
+  });
+  const out = await drive(
+    guard,
+    [...`Well, here is ${word}.`].map((char) => said(char)),
+  );
+  t.is(guard.outcome?.decision, 'deny');
+  t.true('Well, here is '.startsWith(textOf(out)));
+});
+
 test('a denial stops the stream with 446 and its results', async (t) => {
   const checks = bench(t);
   const guard = guardOf(
@@ -217,6 +231,10 @@ test('choices are judged each by itself, and events keep their order', async (t)
   const out = await drive(guard, events);
   t.deepEqual(out, events);
   t.is(guard.outcome?.decision, 'pass');
+  // Whatever numbers a provider gives them.
+  const wild = guardOf(checks, [NO_SECRET], { holdCharacters: 8 });
+  await drive(wild, [said('fine', 2 ** 40), said('fine', 7)]);
+  t.is(wild.outcome?.decision, 'pass');
   const bad = guardOf(checks, [NO_SECRET], { holdCharacters: 8 });
   await drive(bad, [said('fine'), said('sec', 1), said('fine'), said('ret', 1)]);
   t.is(bad.outcome?.decision, 'deny');
@@ -227,13 +245,15 @@ test('tool calls are held until they are whole, also when escapes hide what they
   const text = '{"to":"\\u0073ecret"}';
   const pieces = [...text].map((char) => called(char));
   const guard = guardOf(checks, [NO_SECRET], { holdCharacters: 4 });
-  const out = await drive(guard, [said('let me see, a moment please'), ...pieces, said(' done')]);
+  const out = await drive(guard, [said('let me see,'), said(' a moment please'), ...pieces, said(' done')]);
   t.is(guard.outcome?.decision, 'deny');
   t.false(out.flat().some(({ kind }) => kind === 'tool_call'));
   t.true(textOf(out).startsWith('let me see'));
   t.is(guardOf(checks, [NO_SECRET]).dueMs, undefined);
   const fine = guardOf(checks, [NO_SECRET]);
   t.is((await drive(fine, [called('{"a":'), called('1}')])).length, 2);
+  // A tool's name alone is held as well.
+  t.deepEqual(await guardOf(checks, [NO_SECRET]).push(called('')), []);
   // Without a check that runs early they go out as they come.
   const free = guardOf(checks, [{ contains: { words: ['secret'], operator: 'none' } }]);
   t.is((await free.push(called('{'))).length, 1);

@@ -1,6 +1,11 @@
 // The checks that judge texts, case by case.
 import test from 'ava';
+import fc from 'fast-check';
+import { countCharacters } from '../../src/checks/character-count.ts';
+import { fencedLanguages } from '../../src/checks/contains-code.ts';
+import { countSentences } from '../../src/checks/sentence-count.ts';
 import type { JsonObject } from '../../src/checks/view/traffic.ts';
+import { countWords } from '../../src/checks/word-count.ts';
 import { answering, bench, call, faultsOf, runOne, saying } from './try-out.ts';
 
 /** check, parameters, text, verdict, and members of the data. */
@@ -230,4 +235,21 @@ test('tokens in place of text cannot be judged', async (t) => {
   });
   t.false(closed.verdict);
   t.true(closed.fail_on_error);
+});
+
+test('what is counted agrees with its definition, for any text', (t) => {
+  const text = fc.string({
+    unit: fc.constantFrom('a', 'É', '😀', '\ud83d', ' ', '\n', '\u3000', '.', '!', '。', '3', '"', '`', '~'),
+  });
+  fc.assert(
+    fc.property(text, (one) => {
+      t.is(countCharacters(one), [...one].length);
+      t.is(countWords(one), one.split(/\s+/).filter(Boolean).length);
+      const sentences = countSentences(one);
+      t.true(sentences <= [...one].filter((char) => '.!。'.includes(char)).length + 1);
+      t.is(sentences > 0, /[\p{L}\p{N}]/u.test(one.replace(/^[ \t]*\d{1,4}\.(?=[ \t])/gm, '')));
+      t.true(Array.isArray(fencedLanguages(one)));
+    }),
+    { numRuns: 1000 },
+  );
 });

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { requestBody, responseBody } from '../../src/checks/view/body-of.ts';
 import { replaceAt, rewriteSlots } from '../../src/checks/view/rewrite.ts';
 import type { Api, Body, JsonObject } from '../../src/checks/view/traffic.ts';
+import { bench, call, faultsOf, runOne } from './try-out.ts';
 
 const seen = ({ slots }: Body) =>
   slots.map(({ unit, role, kind, text }) => `${unit} ${role} ${kind}: ${text}`);
@@ -114,6 +115,21 @@ const REQUESTS: readonly (readonly [Api, JsonObject, readonly string[], number])
   ],
 ];
 
+const ODD: readonly (readonly [Api, JsonObject, readonly string[]])[] = [
+  [
+    'chat',
+    { messages: [{ role: 'user', content: ['a', { type: 'text', text: 'b' }] }] },
+    ['0 user content: a', '0 user content: b'],
+  ],
+  ['chat', { messages: [{ role: 'user', content: { type: 'text', text: 'a' } }] }, ['0 user content: a']],
+  [
+    'messages',
+    { system: { type: 'text', text: 'S' }, messages: [{ role: 'user', content: ['a'] }] },
+    ['0 system content: S', '1 user content: a'],
+  ],
+  ['responses', { input: [{ type: 'input_text', text: 'a' }] }, ['0 user content: a']],
+];
+
 const RESPONSES: readonly (readonly [Api, JsonObject, readonly string[], number])[] = [
   [
     'chat',
@@ -171,6 +187,11 @@ test('requests', (t) => {
     t.is(body.units, units);
     t.false(body.opaque);
   }
+});
+
+test('shapes that only some providers take are seen too', (t) => {
+  for (const [api, json, texts] of ODD)
+    t.deepEqual(seen(requestBody(api, json)).toSorted(), texts.toSorted());
 });
 
 test('answers', (t) => {
@@ -268,4 +289,38 @@ test('a copy with another value shares what lies beside the path', (t) => {
   t.deepEqual(copy, { a: { b: [1, { c: 3 }] }, d: {} });
   t.is(copy.d, json.d);
   t.is((json.a.b[1] as { c: number }).c, 2);
+});
+
+test('JSON that is nested without end is read, or said to be unreadable, and nothing overflows', async (t) => {
+  const checks = bench(t);
+  const nest = (open: string, close: string, times: number) =>
+    JSON.parse(`${open.repeat(times)}"x"${close.repeat(times)}`);
+  const deep = nest('[{"type":"tool_result","content":', '}]', 200_000);
+  const claude = (content: unknown) =>
+    call({ api: 'messages', request: { messages: [{ role: 'user', content }] } });
+  t.true(claude(deep).request.opaque);
+  t.false(claude(nest('[{"type":"tool_result","content":', '}]', 3)).request.opaque);
+  const input = nest('{"a":', '}', 200_000);
+  const calling = claude([{ type: 'tool_use', name: 'f', input }]);
+  t.true(calling.request.opaque);
+  const words = { words: ['x'], operator: 'none' };
+  t.is((await runOne(checks, calling, 'contains', words)).error?.name, 'UnreadableInputError');
+  for (const api of ['chat', 'responses', 'messages', 'embeddings'] as const) {
+    for (const json of [
+      { messages: deep, input: deep, system: deep, prompt: deep },
+      { messages: [input], input: [input] },
+    ]) {
+      const traffic = call({ api, request: json });
+      for (const id of ['webhook', 'regexReplace']) {
+        const parameters = id === 'webhook' ? { webhookURL: 'http://127.0.0.1:1' } : { rule: 'x' };
+        const result = await runOne(checks, traffic, id, parameters);
+        t.not(result.error?.name, 'CheckError');
+      }
+    }
+  }
+  t.regex(faultsOf('input', { jsonSchema: { schema: input } })[0] ?? '', /schema: has at most/);
+  t.regex(
+    faultsOf('input', { notNull: {}, on_fail: { feedback: { metadata: input } } })[0] ?? '',
+    /metadata: has at most/,
+  );
 });

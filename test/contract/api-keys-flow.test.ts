@@ -349,6 +349,68 @@ test('a manager makes keys for others, and none above the manager’s role', asy
   await ok(t, rest(manager.key, 'GET', '/api-keys'));
 });
 
+test('a key that comes with an invitation is held to the same rules', async (t) => {
+  const place = await workspace(t, { user_api_key_max_ttl: 5 });
+  const invitation = (email: string, scopes: string[]): JsonObject => ({
+    email,
+    role: 'member',
+    workspaces: [{ id: place, role: 'member' }],
+    workspace_api_key_details: { scopes },
+  });
+  const inviter = await make(t, 'organisation/service', {
+    scopes: ['organisation_users.create', 'workspace_user_api_keys.create', 'logs.list'],
+  });
+  const narrow = await make(t, 'organisation/service', {
+    scopes: ['organisation_users.create', 'logs.list'],
+  });
+  const invite = (key: Key, scopes: string[]) =>
+    rest(key.key, 'POST', '/admin/users/invites', invitation('invited@home.test', scopes));
+  await refused(t, invite(narrow, ['logs.list']), 403, /workspace_user_api_keys\.create/);
+  await refused(t, invite(inviter, ['configs.create']), 403, /configs\.create/);
+  const made = await ok(t, invite(inviter, ['logs.list', 'completions.write']));
+  const [, id, token] = /id=([^&]+)&token=(.+)$/.exec(String(made.invite_link)) ?? [];
+  const accepted = await ok(t, rest('', 'POST', `/admin/users/invites/${id}/accept`, { token: token ?? '' }));
+  const [key] = accepted.api_keys as JsonObject[];
+  secrets.push(String(key?.key));
+  const record = await get(t, String(key?.id));
+  t.is(Date.parse(String(record.expires_at)) - Date.parse(String(record.created_at)), 5 * DAY);
+  t.like(record, { expiry_enforced: 1, user_id: accepted.user_id });
+});
+
+test('odd texts are kept as they are or refused, and break nothing', async (t) => {
+  for (const odd of ['\u202e right to left', 'é'.repeat(100), '🗝'.repeat(100)]) {
+    const { id } = await make(t, 'organisation/service', { ...LOGS, name: odd, description: odd });
+    t.is((await get(t, id)).name, odd);
+    const found = await ok(t, rest(ADMIN_KEY, 'GET', `/api-keys?exact_name=${encodeURIComponent(odd)}`));
+    t.deepEqual(
+      (found.data as JsonObject[]).map((key) => key.id),
+      [id],
+    );
+  }
+  const body = {
+    name: 'n',
+    ...LOGS,
+    defaults: JSON.parse('{"metadata":{"__proto__":"x","constructor":"y"}}'),
+  };
+  const { id } = await make(t, 'organisation/service', body);
+  const { metadata } = (await get(t, id)).defaults as { metadata: JsonObject };
+  t.deepEqual(Object.entries(metadata), [
+    ['__proto__', 'x'],
+    ['constructor', 'y'],
+  ]);
+  for (const path of ['%00', '%ff', 'a%2Fb', '..', `${'x'.repeat(64)}`]) {
+    const { status } = await rest(ADMIN_KEY, 'GET', `/api-keys/${path}`);
+    t.true(status >= 400 && status < 500, `${path}: ${status}`);
+  }
+  for (const name of ['null \0 byte', '\ud800', 7, null, {}, 'x'.repeat(101)]) {
+    const { status } = await rest(ADMIN_KEY, 'POST', '/api-keys/organisation/service', {
+      ...LOGS,
+      name,
+    } as JsonObject);
+    t.is(status, 400, String(name));
+  }
+});
+
 test.serial('the last key that may make organisation keys stays', async (t) => {
   const own = await startGateway();
   t.teardown(() => own.close());
@@ -382,7 +444,12 @@ test.serial('the last key that may make organisation keys stays', async (t) => {
 });
 
 test.serial('every change is in the audit log, and no secret is anywhere', async (t) => {
-  const { id, key } = await make(t, 'organisation/service', LOGS);
+  // Clients say the path's parts once more: the path's count.
+  const { id, key } = await make(t, 'organisation/service', {
+    ...LOGS,
+    type: 'workspace',
+    'sub-type': 'user',
+  });
   await put(t, id, { name: 'after', scopes: ['logs.view'] });
   const rotated = await ok(t, rest(ADMIN_KEY, 'POST', `/api-keys/${id}/rotate`));
   secrets.push(String(rotated.key));
@@ -393,6 +460,8 @@ test.serial('every change is in the audit log, and no secret is anywhere', async
     entries.map(({ action }) => action),
     ['delete', 'rotate', 'update', 'create'],
   );
+  const first = (audit.records as JsonObject[]).at(-1);
+  t.like(first, { action: 'create', user_type: 'system', target: { name: 'First admin key' } });
   const changes = entries.map((entry) => entry.changes as JsonObject[]);
   const change = (at: number, path: string) => changes[at]?.find((one) => one.path === path);
   t.like(change(2, 'name'), { before: t.title, after: 'after' });

@@ -69,6 +69,19 @@ const CASES: Case[] = [
     },
   },
   {
+    name: 'an explanation has the cache’s key and the guardrails’ verdicts',
+    method,
+    body,
+    headers: { 'x-gateway-explain': 'true' },
+    config: (host) => target(host, { cache: { mode: 'simple' }, input_guardrails: [contains('nothing')] }),
+    check: (t, { json }) => {
+      const explain = json.gateway_explain as JsonObject;
+      t.like(explain.cache, { status: 'MISS' });
+      t.regex(String((explain.cache as JsonObject).key), /^[0-9a-f]{64}$/);
+      t.like(explain.guardrails, { input: [{ verdict: true, deny: false }] });
+    },
+  },
+  {
     name: 'an output guardrail with deny: 446',
     method,
     body,
@@ -169,6 +182,20 @@ const CASES: Case[] = [
 ];
 
 runCases(test, () => bench, CASES);
+
+test('446 over gRPC tells the results of its checks too', async (t) => {
+  const { error } = await exchange(
+    bench,
+    {
+      method,
+      body,
+      config: (host) => target(host, { input_guardrails: [contains('secret', { deny: true })] }),
+    },
+    'grpc',
+  );
+  if (error?.kind !== 'rpc') return t.fail('answered');
+  t.like(error.details[0]?.members, { hook_results: { before_request_hooks: [{ verdict: false }] } });
+});
 
 test('checks that fail without deny: 246 with the answer', async (t) => {
   for (const side of ['input_guardrails', 'output_guardrails'] as const) {
@@ -315,14 +342,37 @@ function textOf(events: readonly JsonObject[]): string {
     .join('');
 }
 
-function rest(config: JsonObject, request: JsonObject = body): Promise<Response> {
+function rest(
+  config: JsonObject,
+  request: JsonObject = body,
+  headers: Record<string, string> = {},
+): Promise<Response> {
   return fetch(`${bench.gateway.origin}/v1/chat/completions`, {
     method: 'POST',
     headers: {
       'x-gateway-api-key': WORKSPACE_KEY,
       'content-type': 'application/json',
       'x-gateway-config': JSON.stringify(config),
+      ...headers,
     },
     body: JSON.stringify(request),
   });
 }
+
+test('the key of the cache: credential, provider, host, forwarded headers and namespace count', async (t) => {
+  const origin = bench.provider.origin + bench.mark();
+  const asked = async (more: JsonObject, headers: Record<string, string> = {}, host = origin) => {
+    const answer = await rest({ ...target(host), cache: { mode: 'simple' }, ...more }, body, headers);
+    return answer.headers.get('x-gateway-cache-status');
+  };
+  t.is(await asked({}), 'MISS');
+  t.is(await asked({ api_key: 'k2' }), 'MISS');
+  t.is(await asked({ provider: 'groq' }), 'MISS');
+  t.is(await asked({}, {}, `${origin}/other`), 'MISS');
+  t.is(await asked({ forward_headers: ['x-team'] }, { 'x-team': 'a' }), 'MISS');
+  t.is(await asked({ override_params: { top_p: 0.5 } }), 'MISS');
+  t.is(await asked({}, { 'x-gateway-cache-namespace': 'n' }), 'MISS');
+  t.is(await asked({}, { 'x-gateway-cache-namespace': 'n', 'x-gateway-metadata': '{"a":"b"}' }), 'HIT');
+  t.is(await asked({}), 'HIT');
+  t.is(await asked({}, { 'x-gateway-debug': 'false' }), 'DISABLED');
+});

@@ -412,3 +412,103 @@ const CASES: Case[] = [
   },
 ];
 runCases(test, () => bench, CASES);
+
+const configured = (prefixOf: string, strategy: object, models: readonly string[], more: object = {}) => {
+  const headers: Record<string, string> = {
+    'x-gateway-config': JSON.stringify({
+      strategy,
+      targets: models.map((model) => ({
+        provider: 'openai',
+        api_key: 'k',
+        custom_host: `${bench.provider.origin}/${prefixOf}`,
+        override_params: { model },
+        ...more,
+      })),
+    }),
+  };
+  return headers;
+};
+
+async function sendConfigured(headers: Record<string, string>, body: object) {
+  const trace = `trace-${++count}`;
+  const answer = await raw(bench.gateway.origin, {
+    method: 'POST',
+    path: '/v1/chat/completions',
+    headers: {
+      'x-gateway-api-key': bench.headers('')['x-gateway-api-key']!,
+      'content-type': 'application/json',
+      'x-gateway-trace-id': trace,
+      ...headers,
+    },
+    body: JSON.stringify(body),
+  });
+  return { answer, entry: await entryOf(trace) };
+}
+
+test('every attempt of a fallback with retries, as it was', async (t) => {
+  const headers = configured('log-a', { mode: 'fallback' }, ['status-503', 'reset', 'gpt-ok'], {
+    retry: { attempts: 1, on_status_codes: [503] },
+  });
+  for (const stream of [false, true]) {
+    const { entry, answer } = await sendConfigured(headers, chat('asked', { stream }));
+    t.is(answer.status, 200);
+    t.like(entry, {
+      status_code: 200,
+      outcome: 'success',
+      provider: 'openai',
+      model: 'gpt-ok',
+      streamed: stream,
+    });
+    t.deepEqual(
+      (entry.attempts as JsonObject[]).map(({ model, status_code: status, outcome }) => [
+        model,
+        status,
+        outcome,
+      ]),
+      [
+        ['status-503', 503, 'error'],
+        ['status-503', 503, 'error'],
+        ['reset', 0, 'error'],
+        ['reset', 0, 'error'],
+        ['gpt-ok', 200, 'success'],
+      ],
+    );
+    t.like(entry.usage, { total_tokens: 18 });
+  }
+});
+
+test('both calls of a hedge: the one that answered, and the one that was ended', async (t) => {
+  const headers = configured('log-b', { mode: 'fallback', hedge: { after_ms: 50 } }, ['slow-5000', 'gpt-ok']);
+  const before = bench.provider.aborted;
+  const { entry } = await sendConfigured(headers, chat('asked'));
+  t.like(entry, { outcome: 'success', model: 'gpt-ok', response_model: 'gpt-ok' });
+  const attempts = entry.attempts as JsonObject[];
+  t.deepEqual(attempts.map(({ model, outcome }) => [model, outcome]).sort(), [
+    ['gpt-ok', 'success'],
+    ['slow-5000', 'cancelled'],
+  ]);
+  t.true(bench.provider.aborted > before, 'its socket is closed');
+});
+
+test('a client that leaves ends everything', async (t) => {
+  const headers = configured('log-c', { mode: 'fallback' }, ['hang', 'gpt-ok'], { retry: { attempts: 3 } });
+  const trace = `trace-${++count}`;
+  const aborter = new AbortController();
+  const answer = fetch(`${bench.gateway.origin}/v1/chat/completions`, {
+    method: 'POST',
+    headers: {
+      'x-gateway-api-key': bench.headers('')['x-gateway-api-key']!,
+      'content-type': 'application/json',
+      'x-gateway-trace-id': trace,
+      ...headers,
+    },
+    body: JSON.stringify(chat('asked')),
+    signal: aborter.signal,
+  });
+  while (!bench.provider.seen.some(({ url }) => url.startsWith('/log-c'))) await new Promise(setImmediate);
+  aborter.abort();
+  await t.throwsAsync(answer);
+  const entry = await entryOf(trace);
+  t.like(entry, { status_code: 499, outcome: 'cancelled' });
+  t.is((entry.attempts as JsonObject[]).length, 1);
+});

@@ -169,7 +169,10 @@ function suite(server: SharedMongo, redisUrl: string): void {
     const progress: string[] = [];
     for (let round = 0; round < ROUNDS; round++) {
       const killed = await copyAndKill(t, env, dataDir, database, round);
-      if (killed !== undefined) progress.push(killed);
+      if (killed === undefined) continue;
+      progress.push(killed);
+      const half = await t.throwsAsync(startGateway(env));
+      t.regex(half?.message ?? '', /is not finished: run "sluice migrate --from"/);
     }
     t.log(`users/entries after each kill: ${progress.join(', ')}`);
     t.true(progress.length > 0);
@@ -181,6 +184,7 @@ function suite(server: SharedMongo, redisUrl: string): void {
     const again = await migrate(env, '--from', dataDir);
     t.is(again.code, 0, again.output);
     t.regex(again.output, /users: 0 copied, 400 there already/);
+    await (await startGateway(env)).close();
   });
 
   async function copyAndKill(

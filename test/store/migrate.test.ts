@@ -4,6 +4,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { COLLECTIONS } from '../../src/app.ts';
+import { migrateFrom } from '../../src/migrate/copy.ts';
+import { readSettings } from '../../src/settings.ts';
 import { openMemoryState } from '../../src/store/memory/open.ts';
 import { openMongoStore } from '../../src/store/mongo/open.ts';
 import { openRedisState } from '../../src/store/redis/open.ts';
@@ -83,10 +86,10 @@ test('a copy that cannot begin says why', async (t) => {
   const key = randomBytes(32).toString('base64');
   const there = { MONGODB_URI: 'mongodb://127.0.0.1:1/x', GATEWAY_ENCRYPTION_KEY: key };
   const refused = async (env: Readonly<Record<string, string>>, why: RegExp): Promise<void> => {
-    const { code, output } = await migrate(env, '--from', dataDir);
-    t.is(code, 1);
-    t.regex(output, why);
-    t.false(output.includes(key));
+    const facts = { settings: readSettings(env), collections: COLLECTIONS, say: () => undefined };
+    const error = await t.throwsAsync(migrateFrom(facts, dataDir));
+    t.regex(error?.message ?? '', why);
+    t.false(error?.message.includes(key));
   };
   await refused({}, /MONGODB_URI: is missing/);
   await refused(there, /no embedded store here/);
@@ -100,9 +103,12 @@ test('a copy that cannot begin says why', async (t) => {
   await state.writeValue('o', { key: 'k', version: 0, value: 'v' });
   await state.close();
   await refused({ ...there, GATEWAY_ENCRYPTION_KEY: own }, /REDIS_URL: is missing/);
-  const { code, output } = await migrate({}, '--form', dataDir);
-  t.is(code, 1);
-  t.regex(output, /--form/);
+  const missing = await migrate({}, '--from', dataDir);
+  t.is(missing.code, 1);
+  t.regex(missing.output, /^MONGODB_URI: is missing/);
+  const unknown = await migrate({}, '--form', dataDir);
+  t.is(unknown.code, 1);
+  t.regex(unknown.output, /--form/);
 });
 
 const mongo = await mongoServer();

@@ -249,6 +249,24 @@ export function sharedStateContract(test: TestFn, open: () => Promise<readonly S
     });
   });
 
+  test('a circuit by share waits for enough outcomes; by number or share, either suffices', async (t) => {
+    const { one, org } = await clientsOf();
+    const base = { windowMs: 60_000, openMs: 60_000, probeMs: 60_000, percent: 50 };
+    const stateAfter = async (key: string, more: object, outcomes: readonly boolean[]) => {
+      const rules = { ...base, failures: 1, ...more, key };
+      for (const failed of outcomes) await one.reportCircuit(org, { ...rules, caller: 'a', failed });
+      return (await one.readCircuit(org, rules)).state;
+    };
+    const share = { minimum: 4 };
+    t.is(await stateAfter('a', share, [true, true, true]), 'closed');
+    t.is(await stateAfter('b', share, [true, true, true, true]), 'open');
+    t.is(await stateAfter('c', share, [false, false, false, true, true]), 'closed');
+    const either = { failures: 3, minimum: 2, either: true };
+    t.is(await stateAfter('d', either, [false, false, false, false, true, true]), 'closed');
+    t.is(await stateAfter('e', either, [false, false, false, false, true, true, true]), 'open', 'by number');
+    t.is(await stateAfter('f', either, [false, true]), 'open', 'by share');
+  });
+
   test('the cache keeps bytes as they are, within its bound, for their time', async (t) => {
     const { one, org } = await clientsOf();
     const bytes = Buffer.from(Array.from({ length: 256 }, (_, i) => i));

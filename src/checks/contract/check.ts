@@ -14,6 +14,7 @@ export interface CheckDeps {
   readonly sandbox: Sandbox;
   /** Key sets for tokens, fetched through the dialer and kept. */
   readonly keySets: KeySets;
+  readonly introspection: Introspection;
   readonly resolver: NameResolver;
   readonly clock: Clock;
   /** Whether a lower-case header name is one of the gateway's own, under any of its prefixes. */
@@ -30,6 +31,25 @@ export interface Clock {
 /** Looks a host's name up. Answers whether it has an address; rejects only when the lookup itself failed. */
 export interface NameResolver {
   exists(host: string, signal: AbortLike): Promise<boolean>;
+}
+
+/** Asks authorisation servers about tokens (RFC 7662). */
+export interface Introspection {
+  /**
+   * The claims of a token that is active, else undefined.
+   * @throws CheckFailure when the server cannot be asked
+   */
+  claims(
+    asking: {
+      readonly endpoint: string;
+      readonly contentType: string;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly token: string;
+      /** How long an answer may be kept, in milliseconds; 0 asks every time. */
+      readonly cacheMs: number;
+    },
+    deps: CheckDeps,
+  ): Promise<JsonObject | undefined>;
 }
 
 /** How much of a conversation is examined: the last message, what was said by the user, or all of it. */
@@ -53,6 +73,8 @@ export interface CheckOutcome {
   readonly data: JsonObject | null;
   /** New bodies, where the check rewrites. */
   readonly transformed?: { readonly request?: JsonObject; readonly response?: JsonObject };
+  /** Headers to add to the caller's, by lower-case name, in place of any that the caller sent under these names. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** The check could not judge; the hook's `on_error` then decides and the verdict does not. */
   readonly error?: CheckFailure;
 }
@@ -99,6 +121,8 @@ export interface CheckDefinition<F extends Fields> {
   validate?(parameters: Parameters<F>, fault: Fault): void;
   /** How far it can judge a stream; default `whole`. */
   reach?(parameters: Parameters<F>): Reach;
+  /** Characters of the longest passage that it looks for, where that is known: a stream is held back by as many. */
+  span?(parameters: Parameters<F>): number;
   /** Whether it may write to the bodies: such checks run one after another, each on what the one before left. */
   readonly rewrites?: boolean;
   /** What an error counts as where neither the check's parameters nor its hook say; default `pass`. */
@@ -129,5 +153,7 @@ export interface Check {
 /** A check bound to parameters that were found well. */
 export interface BoundCheck {
   readonly reach: Reach;
+  /** 0 where it is not known. */
+  readonly span: number;
   run(context: CheckContext, deps: CheckDeps): CheckOutcome | Promise<CheckOutcome>;
 }

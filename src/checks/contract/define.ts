@@ -26,6 +26,7 @@ export function defineCheck<F extends Fields>(definition: CheckDefinition<F>): C
       if (!sound) return undefined;
       return {
         reach: definition.reach?.(parameters) ?? 'whole',
+        span: definition.span?.(parameters) ?? 0,
         run: (context, deps) => definition.run(context, parameters, deps),
       };
     },

@@ -109,10 +109,17 @@ export function object(max = 262_144): Field<JsonObject | undefined> {
     // The published forms hold objects as JSON text.
     const parsed = typeof value === 'string' ? parse(value) : value;
     if (!isObject(parsed)) return bad(fault, path, 'must be an object');
-    return JSON.stringify(parsed).length > max
-      ? bad(fault, path, `has at most ${max} characters as JSON`)
-      : parsed;
+    return lengthOf(parsed) > max ? bad(fault, path, `has at most ${max} characters as JSON`) : parsed;
   });
+}
+
+/** Characters of JSON; of one that is nested without end, more than any bound. */
+function lengthOf(value: object): number {
+  try {
+    return JSON.stringify(value).length;
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
 }
 
 function parse(value: string): unknown {
@@ -124,10 +131,10 @@ function parse(value: string): unknown {
 }
 
 /** A list whose items are all read by one field. */
-export function listOf<T>(field: Field<T>, most = 200): Field<readonly T[] | undefined> {
+export function listOf<T>(field: Field<T>, least = 1, most = 200): Field<readonly T[] | undefined> {
   return optional((value, path, fault) => {
     if (!Array.isArray(value)) return bad(fault, path, 'must be a list');
-    if (value.length === 0 || value.length > most) return bad(fault, path, `has 1 to ${most} items`);
+    if (value.length < least || value.length > most) return bad(fault, path, `has ${least} to ${most} items`);
     const read = value.map((item: unknown, index) => field.read(item, step(path, index), fault));
     return read.some((item) => item === undefined) ? undefined : (read as T[]);
   });

@@ -1,11 +1,18 @@
 // Whether a value fits what is wanted of it: one of several, parts of it, or a pattern.
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import { type Fault, step } from './parameters.ts';
+import { required, texts } from './fields.ts';
+import { type Fault, type Field, step } from './parameters.ts';
 import { requirePattern } from './pattern.ts';
 
 /** exact: is one of them; contains: holds one; containsAll: holds each; regex: fits one pattern. */
 export const MATCH_TYPES = ['exact', 'contains', 'containsAll', 'regex'] as const;
 export type MatchType = (typeof MATCH_TYPES)[number];
+
+/** One text, or several. Commas are part of a text here: it may be a pattern. */
+export const valuesField: Field<readonly string[]> = {
+  ...required(texts()),
+  read: (value, path, fault) => texts().read(typeof value === 'string' ? [value] : value, path, fault),
+};
 
 /**
  * Judges a value, which may be several (a claim that is a list).

@@ -14,6 +14,12 @@ export interface Posting {
   readonly body: unknown;
 }
 
+/** The same with a text of another type. */
+export interface TextPosting extends Omit<Posting, 'body'> {
+  readonly contentType: string;
+  readonly text: string;
+}
+
 /** What came back. */
 export interface Posted {
   readonly status: number;
@@ -22,19 +28,29 @@ export interface Posted {
 }
 
 /** @throws CheckFailure CallFailedError with the dialer's words; the signal's reason when it ends */
-export async function postJson(
-  { dialer, signal }: CheckDeps,
-  { url, param, headers, body }: Posting,
-): Promise<Posted> {
-  const pairs = ['content-type', 'application/json', 'accept', 'application/json'];
-  for (const [name, value] of Object.entries(headers)) pairs.push(name.toLowerCase(), value);
+export async function postJson(deps: CheckDeps, { body, ...posting }: Posting): Promise<Posted> {
+  return postText(deps, { ...posting, contentType: 'application/json', text: written(body) });
+}
+
+/** JSON may be nested deeper than can be written: it was read in another way. */
+function written(body: unknown): string {
+  try {
+    return JSON.stringify(body);
+  } catch {
+    throw new CheckFailure('UnreadableInputError', 'the call is nested too deep to be told');
+  }
+}
+
+/** @throws as postJson */
+export async function postText({ dialer, signal }: CheckDeps, posting: TextPosting): Promise<Posted> {
+  const { url, param, contentType, text } = posting;
+  const pairs = ['content-type', contentType, 'accept', 'application/json'];
+  for (const [name, value] of Object.entries(posting.headers)) pairs.push(name.toLowerCase(), value);
   try {
     dialer.check(url, param);
     const { origin, pathname, search } = new URL(url);
-    const answer = await dialer.whole(
-      { origin, path: pathname + search, method: 'POST', headers: pairs, body: JSON.stringify(body), signal },
-      MOST_BYTES,
-    );
+    const request = { origin, path: pathname + search, method: 'POST', headers: pairs, body: text, signal };
+    const answer = await dialer.whole(request, MOST_BYTES);
     return { status: answer.status, json: parse(answer.body) };
   } catch (error) {
     if (signal.aborted) throw signal.reason;

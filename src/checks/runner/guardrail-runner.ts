@@ -66,39 +66,27 @@ export function createGuardrailRunner({
       const first: Run = {
         event: traffic.response === undefined ? 'input' : 'output',
         traffic,
-        transformed: { request: false, response: false },
+        transformed: { request: traffic.requestTransformed ?? false, response: false },
       };
-      if (hooks.length === 0) return outcome([], first);
-      const results = new Map<Hook, HookResult | SkippedHook>();
+      const ledger: Ledger = { results: new Map(), headers: {} };
+      const { results } = ledger;
+      if (hooks.length === 0) return outcome(hooks, ledger, first);
       const live = hooks.filter((hook) => {
         if (applies(hook, traffic)) return true;
         results.set(hook, skipped(hook));
         return false;
       });
-      const run = await runInTurn(
-        live.filter(({ type, async }) => type === 'mutator' && !async),
-        first,
-        deps,
-        signal,
-        results,
-      );
+      const one = (hook: Hook, over: Run) => note(hook, runHook(hook, over, deps, signal), ledger);
+      const mutators = live.filter(({ type, async }) => type === 'mutator' && !async);
+      const run = await inTurn(mutators, first, one);
       for (const hook of live.filter(({ async }) => async)) {
         start(hook, run);
         results.set(hook, skipped(hook));
       }
       const guardrails = live.filter(({ type, async }) => type === 'guardrail' && !async);
-      const atOnce = guardrails
-        .filter((hook) => !rewrites(hook))
-        .map(async (hook) => results.set(hook, (await runHook(hook, run, deps, signal)).result));
-      const [after] = await Promise.all([
-        runInTurn(guardrails.filter(rewrites), run, deps, signal, results),
-        ...atOnce,
-      ]);
-      return outcome(
-        hooks.flatMap((hook) => results.get(hook) ?? []),
-        after,
-        hooks,
-      );
+      const atOnce = guardrails.filter((hook) => !rewrites(hook)).map((hook) => one(hook, run));
+      const [after] = await Promise.all([inTurn(guardrails.filter(rewrites), run, one), ...atOnce]);
+      return outcome(hooks, ledger, after);
     },
     get pending() {
       return pending.size;
@@ -122,19 +110,26 @@ export function createGuardrailRunner({
   };
 }
 
-async function runInTurn(
+/** What the hooks of one run came to, as they end. */
+interface Ledger {
+  readonly results: Map<Hook, HookResult | SkippedHook>;
+  readonly headers: Record<string, string>;
+}
+
+async function note(hook: Hook, running: Promise<RanHook>, { results, headers }: Ledger): Promise<Run> {
+  const ran = await running;
+  results.set(hook, ran.result);
+  Object.assign(headers, ran.headers);
+  return ran.run;
+}
+
+async function inTurn(
   hooks: readonly Hook[],
   first: Run,
-  deps: RunnerDeps,
-  signal: AbortLike,
-  results: Map<Hook, HookResult | SkippedHook>,
+  one: (hook: Hook, over: Run) => Promise<Run>,
 ): Promise<Run> {
   let run = first;
-  for (const hook of hooks) {
-    const ran: RanHook = await runHook(hook, run, deps, signal);
-    results.set(hook, ran.result);
-    run = ran.run;
-  }
+  for (const hook of hooks) run = await one(hook, run);
   return run;
 }
 
@@ -148,14 +143,17 @@ function skipped({ id, type, async }: Hook): SkippedHook {
   return { id, type, skipped: true, async };
 }
 
-function outcome(results: HookRun['results'], { traffic }: Run, hooks: readonly Hook[] = []): HookRun {
-  const failed = results.filter((result): result is HookResult => 'verdict' in result && !result.verdict);
+function outcome(hooks: readonly Hook[], { results, headers }: Ledger, { traffic }: Run): HookRun {
+  const failed = hooks.filter((hook) => {
+    const result = results.get(hook);
+    return result !== undefined && 'verdict' in result && !result.verdict;
+  });
   const denying = failed.filter(({ deny }) => deny);
-  const soft = new Set(hooks.filter(({ softDeny }) => softDeny).map(({ id }) => id));
   return {
-    results,
+    results: hooks.flatMap((hook) => results.get(hook) ?? []),
     decision: denying.length > 0 ? 'deny' : failed.length > 0 ? 'flag' : 'pass',
-    soft: denying.length > 0 && denying.every(({ id }) => soft.has(id)),
+    soft: denying.length > 0 && denying.every(({ softDeny }) => softDeny),
+    headers,
     request: traffic.request.json,
     response: traffic.response?.json,
   };

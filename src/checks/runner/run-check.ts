@@ -17,6 +17,8 @@ export type RunnerDeps = Omit<CheckDeps, 'signal'> & {
 export interface RanCheck {
   readonly result: CheckResult;
   readonly written: { readonly request?: JsonObject; readonly response?: JsonObject } | undefined;
+  /** Headers to add to the caller's. */
+  readonly headers: Readonly<Record<string, string>> | undefined;
 }
 
 /** Runs a check. @throws the signal's reason when the caller gives up */
@@ -34,6 +36,7 @@ export async function runCheck(
   const written = error === undefined || verdict ? outcome.transformed : undefined;
   return {
     written,
+    headers: verdict && error === undefined ? outcome.headers : undefined,
     result: {
       id: check.id,
       verdict,

@@ -10,10 +10,15 @@ import { type RunnerDeps, runCheck } from './run-check.ts';
 /** What a check is run over: the call as it stands, and which sides were written to. */
 export type Run = Pick<CheckContext, 'event' | 'traffic' | 'transformed'>;
 
+/** Headers by lower-case name. */
+export type Headers = Readonly<Record<string, string>>;
+
 /** A hook's result, and the call as the hook left it. */
 export interface RanHook {
   readonly result: HookResult;
   readonly run: Run;
+  /** Headers that its checks add to the caller's. */
+  readonly headers: Headers;
 }
 
 /** Whether a hook may write to the call. */
@@ -25,8 +30,8 @@ export function rewrites({ checks }: Hook): boolean {
 export async function runHook(hook: Hook, run: Run, deps: RunnerDeps, signal: AbortLike): Promise<RanHook> {
   const startedAt = performance.now();
   const createdAt = deps.clock.now();
-  const { results, after } = await runChecks(hook, run, deps, signal);
-  return { run: after, result: resultOf(hook, results, createdAt, performance.now() - startedAt) };
+  const { results, after, headers } = await runChecks(hook, run, deps, signal);
+  return { run: after, headers, result: resultOf(hook, results, createdAt, performance.now() - startedAt) };
 }
 
 /** A hook's result over its checks' results. @param createdAt in Unix milliseconds */
@@ -57,24 +62,28 @@ async function runChecks(
   run: Run,
   deps: RunnerDeps,
   signal: AbortLike,
-): Promise<{ readonly results: readonly CheckResult[]; readonly after: Run }> {
+): Promise<{ readonly results: readonly CheckResult[]; readonly after: Run; readonly headers: Headers }> {
   const results = new Map<HookCheck, CheckResult>();
+  const added: Record<string, string> = {};
   let after = run;
   const inTurn = async (): Promise<void> => {
     for (const check of checks) {
       if (!sequential && !check.rewrites) continue;
-      const { result, written } = await runCheck(check, after, deps, signal);
+      const { result, written, headers } = await runCheck(check, after, deps, signal);
       results.set(check, result);
+      Object.assign(added, headers);
       if (written !== undefined) after = withWritten(after, written);
     }
   };
   const atOnce = checks
     .filter((check) => !sequential && !check.rewrites)
     .map(async (check) => {
-      results.set(check, (await runCheck(check, run, deps, signal)).result);
+      const { result, headers } = await runCheck(check, run, deps, signal);
+      results.set(check, result);
+      Object.assign(added, headers);
     });
   await Promise.all([inTurn(), ...atOnce]);
-  return { results: checks.flatMap((check) => results.get(check) ?? []), after };
+  return { results: checks.flatMap((check) => results.get(check) ?? []), after, headers: added };
 }
 
 /** The call with a body as a check wrote it. */

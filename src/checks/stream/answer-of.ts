@@ -2,9 +2,8 @@
 import type { JsonObject } from '../view/traffic.ts';
 import type { Channel } from './channel.ts';
 
-/** The answer that the texts make. What the stream said beside them (ids, usage) is not in it. */
-export function answerOf(channels: readonly Channel[]): JsonObject {
-  const units = [...new Set(channels.map(({ unit }) => unit))].sort((a, b) => a - b);
+/** The answer that the texts of so many choices make. What the stream said beside them (ids, usage) is not in it. */
+export function answerOf(channels: readonly Channel[], units: readonly number[]): JsonObject {
   return {
     object: 'chat.completion',
     choices: units.map((unit) => {

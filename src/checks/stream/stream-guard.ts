@@ -1,4 +1,5 @@
-// Output guardrails over a stream. What is promised, with H = `holdCharacters` and T = `holdMs`:
+// Output guardrails over a stream. What is promised, with T = `holdMs` and H = `holdCharacters`, or the longest
+// passage that a check is known to look for, where that is longer:
 //
 // 1. Checks of hooks with `deny` that can judge a part of a text (`reach` other than `whole`) are run while the stream
 //    goes on. An event goes out once at least H characters after its text were checked with it, so that no character
@@ -102,13 +103,14 @@ class Guard<E> implements StreamGuard<E> {
 
   constructor(options: StreamGuardOptions<E>) {
     this.#options = options;
-    this.#hold = options.holdCharacters ?? 128;
     this.#holdMs = options.holdMs ?? 2000;
     this.#maxHeld = options.maxHeldCharacters ?? 65_536;
     this.#early = options.hooks
       .filter((hook) => hook.deny && !hook.async && hook.type === 'guardrail')
       .flatMap((hook) => hook.checks.map((check) => ({ hook, check })))
       .filter(({ check }) => check.bound.reach !== 'whole');
+    const spans = this.#early.map(({ check }) => check.bound.span);
+    this.#hold = Math.max(options.holdCharacters ?? 128, ...spans);
   }
 
   get dueMs(): number | undefined {
@@ -208,6 +210,7 @@ class Guard<E> implements StreamGuard<E> {
       results: [resultOf(hook, [result], deps.clock.now(), result.execution_time)],
       decision: 'deny',
       soft: hook.softDeny,
+      headers: {},
       request: traffic.request.json,
       response: undefined,
     };
@@ -226,9 +229,7 @@ class Guard<E> implements StreamGuard<E> {
 
   /** Takes out the events that may go, up to the first that may not. */
   #free(all: boolean): readonly E[] {
-    const stop = all
-      ? -1
-      : this.#held.findIndex(({ needs }) => needs.some(([channel, at]) => at > channel.limit));
+    const stop = all ? -1 : this.#held.findIndex(({ needs }) => needs.some(isBound));
     const free = this.#held.splice(0, stop === -1 ? this.#held.length : stop);
     if (free.length > 0) this.#oldest = performance.now();
     for (const { characters } of free) this.#heldCharacters -= characters;
@@ -243,10 +244,16 @@ class Guard<E> implements StreamGuard<E> {
 
   #wholeBody(): Body {
     const channels = [...this.#channels.values()];
-    const units = channels.reduce((most, { unit }) => Math.max(most, unit + 1), 1);
-    const slots = channels.map((channel) => channel.slot(channel.soFar, channel.unit));
-    return { json: answerOf(channels), slots, units, opaque: false };
+    // Counted anew: a provider may number its choices as it likes.
+    const units = [...new Set(channels.map(({ unit }) => unit))].sort((one, other) => one - other);
+    const slots = channels.map((channel) => channel.slot(channel.soFar, units.indexOf(channel.unit)));
+    return { json: answerOf(channels, units), slots, units: Math.max(1, units.length), opaque: false };
   }
+}
+
+/** Tool calls have no limit but the end, also those of which only the name has come. */
+function isBound([{ kind, limit }, at]: readonly [Channel, number]): boolean {
+  return kind === 'tool_call' || at > limit;
 }
 
 const NOT_WRITTEN = { request: false, response: false } as const;

@@ -31,7 +31,7 @@ export function requireReadable(context: CheckContext): Body {
   if (!body.opaque) return body;
   throw new CheckFailure(
     'UnreadableInputError',
-    'token numbers stand in place of text and cannot be examined',
+    'the body holds what cannot be examined: token numbers in place of text, or too deep a nest',
   );
 }
 

@@ -27,8 +27,15 @@ export function messagesResponse(json: JsonObject): Body {
   return slots.body(json, 1);
 }
 
+/** Blocks within blocks that are followed, as steps of a path: no provider takes nearly as many. */
+const DEEPEST = 60;
+
 function readContent(slots: Slots, content: unknown, path: JsonPath, role: string, unit: number): void {
   const draft = { role, unit };
+  if (path.length > DEEPEST) {
+    slots.unreadable();
+    return;
+  }
   slots.content(path, content, draft, (block, at) => {
     switch (block.type) {
       case 'thinking':

@@ -44,5 +44,6 @@ function readItem(slots: Slots, item: JsonObject, path: JsonPath, unit: number, 
     default:
       if (typeof item.output === 'string' || Array.isArray(item.output)) parts('output', { role: 'tool' });
       else parts('content');
+      slots.text([...path, 'text'], item.text, draft);
   }
 }

@@ -20,11 +20,14 @@ export class Slots {
     const known = { ...draft, kind: 'tool_call' as const, ...(typeof name === 'string' ? { name } : {}) };
     if (typeof value === 'string') this.text(path, value, { ...known, form: 'json_text' });
     else if (typeof value === 'object' && value !== null) {
-      this.text(path, JSON.stringify(value), { ...known, form: 'json' });
+      this.text(path, this.#written(value), { ...known, form: 'json' });
     }
   }
 
-  /** A text, or parts with texts. `read` is asked of every part that is an object. */
+  /**
+   * A text, or parts with texts; `read` is asked of every part that is an object. Lists of bare texts and a part that is
+   * no list are more than the APIs promise, and some providers take them: what is sent on must not go unseen.
+   */
   content(
     path: JsonPath,
     value: unknown,
@@ -32,7 +35,12 @@ export class Slots {
     read: (part: JsonObject, at: JsonPath) => void,
   ): void {
     this.text(path, value, draft);
-    for (const [part, at] of objectsIn(path, value)) read(part, at);
+    if (Array.isArray(value)) {
+      for (const [index, part] of value.entries()) this.text([...path, index], part, draft);
+      for (const [part, at] of objectsIn(path, value)) read(part, at);
+    } else if (typeof value === 'object' && value !== null) {
+      read(value as JsonObject, path);
+    }
   }
 
   /** A text, texts, or token numbers in their place. */
@@ -42,6 +50,21 @@ export class Slots {
     for (const [index, item] of value.entries()) {
       this.text([...path, index], item, draft);
       if (typeof item === 'number' || Array.isArray(item)) this.#opaque = true;
+    }
+  }
+
+  /** Something holds text that cannot be read: checks of texts then fail as on tokens. */
+  unreadable(): void {
+    this.#opaque = true;
+  }
+
+  /** JSON as text; one that is nested without end is more than can be written. */
+  #written(value: object): string {
+    try {
+      return JSON.stringify(value);
+    } catch {
+      this.unreadable();
+      return '';
     }
   }
 

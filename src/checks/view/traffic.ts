@@ -33,7 +33,7 @@ export interface Body {
   readonly slots: readonly TextSlot[];
   /** Messages of a request, choices of an answer; one at least. */
   readonly units: number;
-  /** The body holds token numbers in place of text: nobody can say what they say. */
+  /** The body holds token numbers in place of text, or text nested without end: nobody can say what it says. */
   readonly opaque: boolean;
 }
 
@@ -53,6 +53,8 @@ export interface Traffic {
   /** Whose call it is: nobody's slow pattern waits in another's way. */
   readonly tenant: string;
   readonly request: Body;
+  /** Whether hooks wrote to the request before the call. */
+  readonly requestTransformed?: boolean;
   readonly response: (Body & { readonly status: number }) | undefined;
 }
 

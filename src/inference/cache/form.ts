@@ -19,7 +19,7 @@ export interface StreamForm<Chunk> {
   readonly fromWhole?: (body: Uint8Array) => readonly Chunk[];
   /** Whether the caller asked for the usage as the last piece: such a stream is another one. */
   readonly usage: boolean;
-  /** Whether a stream that came to its end is worth keeping; yes when absent. */
+  /** Whether the stream is worth keeping, asked once it came to its end; yes when absent. */
   readonly keeps?: () => boolean;
 }
 

@@ -15,8 +15,8 @@ export interface LocalAnswerOptions {
   readonly now?: () => number;
 }
 
-/** What one entry costs beside its key and its bytes: map slot, object, buffer. */
-export const ENTRY_BYTES = 256;
+/** What one entry costs beside its key and its bytes, as measured: map slot, objects, the buffer and its store. */
+export const ENTRY_BYTES = 512;
 
 /** A store that knows its weight. */
 export interface LocalAnswers extends AnswerStore {

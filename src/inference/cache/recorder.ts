@@ -5,7 +5,7 @@ import type { StreamForm } from './form.ts';
 /** What becomes of a recording; called once. */
 export interface RecordingEnd {
   kept(pieces: readonly (string | Uint8Array)[]): void;
-  /** It broke or was left. */
+  /** It broke, was left, or is not worth keeping. */
   broken(): void;
   /** It is too long to be kept; the stream goes on. */
   tooLong(): void;
@@ -51,9 +51,7 @@ class Recording<Chunk> implements AsyncIterable<Chunk>, AsyncIterator<Chunk> {
     }
     if (step.done) {
       const keeps = this.#form.keeps?.() !== false;
-      this.#over((end, pieces) =>
-        pieces.length === 0 ? end.broken() : keeps ? end.kept(pieces) : end.tooLong(),
-      );
+      this.#over((end, pieces) => (keeps && pieces.length > 0 ? end.kept(pieces) : end.broken()));
     } else if (this.#end !== undefined) this.#take(step.value);
     return step;
   }

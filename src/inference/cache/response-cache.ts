@@ -106,8 +106,10 @@ export function createResponseCache(options: ResponseCacheOptions): ResponseCach
       if ('answer' in turn) return turn.answer;
       try {
         const answer = await run();
-        const text = form.keeps?.(answer) === false ? undefined : quietly(() => form.encode(answer));
-        if (text !== undefined && Buffer.byteLength(text) <= maxAnswerBytes) turn.keep('whole', [text]);
+        const text = quietly(() => form.encode(answer));
+        // The next may be better, so those who wait have it made one by one; what is too long will be so again.
+        if (form.keeps?.(answer) === false) turn.fail();
+        else if (text !== undefined && Buffer.byteLength(text) <= maxAnswerBytes) turn.keep('whole', [text]);
         else turn.scatter();
         return answer;
       } catch (error) {

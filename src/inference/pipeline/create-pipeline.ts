@@ -50,6 +50,8 @@ export function createPipeline(parts: PipelineParts): OpenPipeline {
   const facts: PlanFacts = {
     resolveConfig: () => undefined,
     resolveProvider: () => undefined,
+    defaultConfig: () => undefined,
+    ownsHeader: (name) => names.owns(name),
     readGuardrails,
     joinGuardrails: (outer, inner) =>
       joinGuardrails(outer as Guardrails | undefined, inner as Guardrails | undefined),

@@ -3,6 +3,7 @@
 // a member that no client looks for disturbs none, and no header would be long enough.
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { Call } from '../../access/call.ts';
+import type { HookRun } from '../../checks/runner/hook-result.ts';
 import type { GatewayError } from '../../lib/errors.ts';
 import type { ConditionalPlan, Plan, TargetPlan, WholePlan } from '../plan/plan.ts';
 import type { Step, Trace } from '../route/trace.ts';
@@ -25,6 +26,17 @@ export class Explanation {
   readonly trace: Trace = (step) => {
     if (this.#steps.length < MOST_STEPS) this.#steps.push(step);
   };
+
+  /** What the guardrails said; a stream's are known up to its first event. */
+  guardrails(input: HookRun | undefined, output: HookRun | undefined): void {
+    const verdicts = (run: HookRun | undefined) =>
+      run?.results.map((hook) =>
+        'verdict' in hook
+          ? { id: hook.id, verdict: hook.verdict, deny: hook.deny, ms: hook.execution_time }
+          : { id: hook.id, skipped: true },
+      );
+    if (input ?? output) this.facts.guardrails = { input: verdicts(input), output: verdicts(output) };
+  }
 
   /** The answer with its explanation; a stream with it on the first event. */
   on<Answer extends object>(answer: Answer, call: Call): Answer {

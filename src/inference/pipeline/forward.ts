@@ -17,7 +17,9 @@ import { authHeaders } from '../../providers/auth/index.ts';
 import { locateRaw } from '../../providers/locate.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import { ownKeyCheck, staysHere } from '../plan/request-settings.ts';
+import { planOf } from '../plan/select.ts';
 import { Attempt } from './attempt.ts';
+import { type Forwarded, forwardRouted } from './forward-routed.ts';
 import { dialectOf } from './operation-of.ts';
 import type { Pipeline } from './pipeline.ts';
 import { bindOnly } from './run.ts';
@@ -44,30 +46,36 @@ export async function forward(
   messages: AsyncIterable<ForwardRequest>,
 ): Promise<AsyncIterable<ForwardResponse>> {
   const input = messages[Symbol.asyncIterator]();
-  const bound = await bindOnly(pipeline, call);
+  const routing = await planOf(call, pipeline.planner, undefined);
   const head = await readHead(input, call.signal);
-  const { target } = bound;
-  const { origin, path } = locateRaw(target, head.path);
   const body = await readBody(input, call.signal);
-  const attempt = new Attempt(call, target, origin, '');
   const state: BodyState = { error: undefined };
-  try {
-    const answer = await pipeline.dialer.stream({
-      origin,
-      path,
-      method: head.method,
-      headers: requestHeaders(pipeline, head, bound, call, body !== undefined),
-      body: body && remember(body, state),
-      signal: call.signal,
-    });
-    call.trail.status = answer.status;
-    const tap = new UsageTap(dialectOf(pipeline, target), answer);
-    call.trail.streamed = tap.streams;
-    return answerMessages(answer, attempt, tap);
-  } catch (thrown) {
-    // What the caller's own body did wrong is not the provider's failure.
-    throw state.error ? attempt.fail(state.error) : attempt.fail(thrown);
-  }
+  const watched = body && remember(body, state);
+  const send = async (
+    bound: BoundTarget,
+    bytes: AsyncIterable<Uint8Array> | Uint8Array | undefined,
+    signal: AbortLike,
+  ): Promise<Forwarded> => {
+    const { origin, path } = locateRaw(bound.target, head.path);
+    call.trail.provider = bound.target.provider.id;
+    const attempt = new Attempt(call, bound.target, origin, '');
+    const { method } = head;
+    const headers = requestHeaders(pipeline, head, bound, call, body !== undefined);
+    try {
+      const answer = await pipeline.dialer.stream({ origin, path, method, headers, body: bytes, signal });
+      return { answer, attempt, bound };
+    } catch (thrown) {
+      // What the caller's own body did wrong is not the provider's failure.
+      throw state.error ? attempt.fail(state.error) : attempt.fail(thrown);
+    }
+  };
+  const { answer, attempt, bound } = routing.plan.straight
+    ? await send(await bindOnly(call, routing), watched, call.signal)
+    : await forwardRouted(pipeline, call, routing, head.path, watched, send);
+  call.trail.status = answer.status;
+  const tap = new UsageTap(dialectOf(pipeline, bound.target), answer);
+  call.trail.streamed = tap.streams;
+  return answerMessages(answer, attempt, tap);
 }
 
 async function readHead(input: AsyncIterator<ForwardRequest>, signal: AbortLike): Promise<RequestHead> {

@@ -191,6 +191,8 @@ function answerOf<Answer extends object>(name: OperationName, json: Json): Answe
 function orAbort<T>(promise: Promise<T>, signal: AbortLike): Promise<T> {
   return new Promise((resolve, reject) => {
     const aborted = (): void => reject(signal.reason);
+    // Whoever gave up does not hear of it any more.
+    promise.catch(() => {});
     if (signal.aborted) return aborted();
     signal.addEventListener('abort', aborted);
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', aborted));

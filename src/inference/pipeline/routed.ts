@@ -1,26 +1,22 @@
 // A call whose plan is more than one plain target: the plan's route, with this call's ports.
-import { setTimeout as wait } from 'node:timers/promises';
 import type { Call } from '../../access/call.ts';
 import { hookResults } from '../../checks/runner/answer.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import { toGatewayError } from '../../lib/errors.ts';
-import { readTimeout } from '../../lib/request-timeout.ts';
 import type { OperationName } from '../../providers/dialect.ts';
 import type { BoundTarget } from '../plan/bind.ts';
-import { readMetadataJson } from '../plan/request-settings.ts';
 import type { Routing } from '../plan/select.ts';
-import { circuitsOf } from '../route/circuits.ts';
-import { reasonOf } from '../route/linked.ts';
 import type { RoutePorts } from '../route/ports.ts';
 import { Route } from '../route/route.ts';
-import { stickyTargets } from '../route/sticky.ts';
 import { throughCache } from './cached.ts';
 import { Explanation, plain } from './explain.ts';
+import { untilContent } from './first-content.ts';
 import { Guards, type Served } from './guards.ts';
 import { withMembers } from './members.ts';
 import { OPERATIONS } from './operations.ts';
 import type { Pipeline } from './pipeline.ts';
 import { jsonOf } from './rewrite.ts';
+import { discard, once, remainingMs, worldOf } from './world.ts';
 
 /** What is to be done. */
 export interface Job<Request extends object, Answer extends object> {
@@ -54,6 +50,7 @@ export async function callRouted<Request extends object, Answer extends object>(
     note(call, route);
     if (served.status !== 200) call.trail.status = served.status;
     const answer = withResults(served);
+    explanation?.guardrails(served.input, served.output);
     return explanation === undefined ? answer : explanation.on(answer, call);
   } catch (thrown) {
     note(call, route);
@@ -69,11 +66,6 @@ function portsOf<Request extends object, Answer extends object>(
   { name, request, streams, attempt, held }: Job<Request, Answer>,
   explanation: Explanation | undefined,
 ): RoutePorts<Served<Answer>> {
-  const { routes } = pipeline;
-  const organisationId = call.principal?.organisationId ?? '';
-  const workspaceId = call.principal?.workspaceId ?? '';
-  const metadata = once(() => readMetadataJson(call.headers));
-  const params = once(() => jsonOf(name, request) ?? {});
   const guards = new Guards(pipeline.checks, call, name, request, streams);
   return {
     async attempt(target, signal) {
@@ -85,7 +77,11 @@ function portsOf<Request extends object, Answer extends object>(
         const served = await guards.output(whole, bound, input, signal);
         return { ...served, answer: held.inPieces(bound, input.request, served.answer) };
       }
-      return guards.output(await attempt(bound, input.request, signal), bound, input, signal);
+      const served = await guards.output(await attempt(bound, input.request, signal), bound, input, signal);
+      // Nothing comes after the only attempt: its stream need not be waited for.
+      if (!streams || routing.plan.maxAttempts === 1) return served;
+      const events = await untilContent(served.answer as unknown as AsyncIterable<object>);
+      return { ...served, answer: events as unknown as Answer };
     },
     cached: (target, signal, run) =>
       throughCache(
@@ -107,26 +103,11 @@ function portsOf<Request extends object, Answer extends object>(
       ),
     statusOf: ({ status }) => status,
     discard: ({ answer }) => discard(answer),
-    sleep,
-    now: () => performance.now(),
-    random: Math.random,
-    circuits: circuitsOf(routes.circuits, organisationId, workspaceId, (target) => routing.bind(target)),
-    sticky: stickyTargets(routes.sticky, {
-      organisationId,
-      workspaceId,
-      plan: routing.plan,
-      headers: call.headers,
-      metadata,
-      params,
-    }),
-    loads: routes.loads,
-    conditions: {
-      metadata,
-      params,
+    ...worldOf(pipeline, call, routing, {
+      params: once(() => jsonOf(name, request) ?? {}),
       pathname: OPERATIONS[name].path,
-      matches: (pattern, text) => routes.matches(organisationId, pattern, text),
-    },
-    trace: explanation?.trace,
+      trace: explanation?.trace,
+    }),
   };
 }
 
@@ -140,40 +121,4 @@ function note<Answer>(call: Call, { last, retries }: Route<Answer>): void {
   if (last === undefined) return;
   call.trail.targetPath = last.path;
   call.trail.retries = retries;
-}
-
-/** What is left of the time that the caller gave the whole call; undefined when it gave none. */
-function remainingMs(call: Call): number | undefined {
-  const ms = readTimeout(call.headers);
-  return ms === undefined ? undefined : ms - call.elapsedMs();
-}
-
-function once<T>(read: () => T): () => T {
-  let known: { readonly value: T } | undefined;
-  return () => {
-    known ??= { value: read() };
-    return known.value;
-  };
-}
-
-/** Ends a stream that nobody will read. Whole answers are over already. */
-export function discard(answer: object): void {
-  if (!(Symbol.asyncIterator in answer)) return;
-  const iterator = (answer as AsyncIterable<unknown>)[Symbol.asyncIterator]();
-  void iterator.return?.()?.catch(() => {});
-}
-
-/** Waits; ends with the signal's reason when it is aborted. */
-export async function sleep(ms: number, signal: AbortLike): Promise<void> {
-  if (signal.aborted) throw reasonOf(signal);
-  const over = new AbortController();
-  const end = (): void => over.abort();
-  signal.addEventListener('abort', end);
-  try {
-    await wait(ms, undefined, { signal: over.signal });
-  } catch {
-    throw reasonOf(signal);
-  } finally {
-    signal.removeEventListener('abort', end);
-  }
 }

@@ -1,6 +1,5 @@
 // The way of a model call through the stages: plan, then the plan's route of attempts, whole or in pieces.
 import type { Call } from '../../access/call.ts';
-import { fail } from '../../lib/errors.ts';
 import type { Dialect, OperationName } from '../../providers/dialect.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import { planOf, type Routing } from '../plan/select.ts';
@@ -83,25 +82,14 @@ async function run<Request extends object, Answer extends object>(
   const routing = planned instanceof Promise ? await planned : planned;
   if (!routing.plan.straight || call.headers.get('explain') !== undefined)
     return callRouted(pipeline, call, routing, job);
-  const bound = bindOnlyTarget(call, routing);
+  const bound = bindOnly(call, routing);
   return job.attempt(bound instanceof Promise ? await bound : bound, job.request, call.signal);
 }
 
 /** The one target of a plan that needs no routing. */
-function bindOnlyTarget(call: Call, { plan, bind }: Routing): BoundTarget | Promise<BoundTarget> {
+export function bindOnly(call: Call, { plan, bind }: Routing): BoundTarget | Promise<BoundTarget> {
   call.trail.targetPath = plan.root.path;
   return bind(plan.targets[0]!);
-}
-
-/** The target of a pass-through call. */
-export async function bindOnly(pipeline: Pipeline, call: Call): Promise<BoundTarget> {
-  const routing = await planOf(call, pipeline.planner, undefined);
-  if (routing.plan.targets.length > 1) {
-    throw fail('config_invalid', 'targets: must be exactly one where a request is passed through', {
-      param: 'targets',
-    });
-  }
-  return bindOnlyTarget(call, routing);
 }
 
 function modelOf(request: object): string | undefined {

@@ -63,7 +63,7 @@ export function upstreamError(
 }
 
 /** retry-after-ms, or retry-after in seconds or as an HTTP date (RFC 9110, part 10.2.3); at most a day. */
-function retryAfter(head: InboundHead, now: number): number | undefined {
+export function retryAfter(head: InboundHead, now: number): number | undefined {
   const ms = head.header('retry-after-ms') ?? head.header('x-ms-retry-after-ms');
   if (ms !== undefined && /^\d{1,9}(\.\d+)?$/.test(ms)) return bounded(Number(ms));
   const text = head.header('retry-after');

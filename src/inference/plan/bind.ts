@@ -3,7 +3,7 @@ import { fail, type GatewayError, invalidHeader } from '../../lib/errors.ts';
 import type { GatewayHeaders } from '../../lib/gateway-headers.ts';
 import type { ProviderEntry, ProviderOptions, Target } from '../../providers/dialect.ts';
 import type { TargetPlan } from './plan.ts';
-import { checkForwardNames, forwardedHeaders, ownKeyCheck } from './request-settings.ts';
+import { forwardedHeaders, ownKeyCheck } from './request-settings.ts';
 
 /** A target that can be called. */
 export interface BoundTarget {
@@ -64,7 +64,7 @@ export function bindTarget(
     throw invalidHeader('authorization', `${entry.id} needs a credential: Authorization: Bearer <key>`);
   }
   const own = plan.forwardHeaders;
-  const all = own.length === 0 ? names : [...names, ...checkForwardNames(own, headers, 'forward_headers')];
+  const all = own.length === 0 ? names : [...names, ...own];
   return {
     plan,
     target: {

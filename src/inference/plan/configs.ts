@@ -4,7 +4,7 @@ import { configInvalid, parseConfig } from './parse-config.ts';
 import type { ParseFacts } from './parse-facts.ts';
 import type { WholePlan } from './plan.ts';
 import { PlanCache } from './plan-cache.ts';
-import type { PlanFacts, Tenant } from './plan-facts.ts';
+import type { PlanFacts, SavedConfig, Tenant } from './plan-facts.ts';
 import { mayRefer, type References, readReferences } from './references.ts';
 import { parseHeaderJson } from './request-settings.ts';
 
@@ -14,6 +14,7 @@ const SLUG = /^[A-Za-z0-9_-]{1,64}$/;
 export class Configs {
   readonly #facts: PlanFacts;
   readonly #cache = new PlanCache();
+  readonly #refers = new WeakMap<SavedConfig, boolean>();
 
   constructor(facts: PlanFacts) {
     this.#facts = facts;
@@ -36,7 +37,30 @@ export class Configs {
     if (inline)
       return this.#referring(parseHeaderJson(header, text), `inline\0${text}`, '', tenant, undefined);
     if (!SLUG.test(text)) throw invalidHeader(header, 'must be a JSON object or the id of a saved config');
-    return this.#saved(text, header, tenant);
+    const saved = this.#facts.resolveConfig(tenant, text);
+    const plan = (found: SavedConfig | undefined): WholePlan | Promise<WholePlan> => {
+      if (found === undefined)
+        throw fail('config_invalid', `there is no saved config ${text}`, { param: header });
+      return this.saved(found, tenant);
+    };
+    return saved instanceof Promise ? saved.then(plan) : plan(saved);
+  }
+
+  /** The plan of a saved config. At once when it refers to nothing. @throws GatewayError config_invalid */
+  saved(config: SavedConfig, tenant: Tenant): WholePlan | Promise<WholePlan> {
+    const { id, version, json } = config;
+    let refers = this.#refers.get(config);
+    if (refers === undefined) {
+      refers = mayRefer(JSON.stringify(json));
+      this.#refers.set(config, refers);
+    }
+    if (refers) return this.#referring(json, `saved\0${id}`, version, tenant, id);
+    const key = `saved\0${id}\0${version}`;
+    const kept = this.#cache.get(key);
+    if (kept !== undefined) return kept;
+    const plan = this.parse(json, NO_REFERENCES, id);
+    this.#cache.set(key, plan);
+    return plan;
   }
 
   /** The plan of a config's JSON, with all that it refers to. @throws GatewayError config_invalid. */
@@ -48,13 +72,6 @@ export class Configs {
     const { plan, faults } = parseConfig(json, this.#parseFacts(references), slug);
     if (faults !== undefined) throw configInvalid(faults);
     return plan;
-  }
-
-  async #saved(slug: string, header: string, tenant: Tenant): Promise<WholePlan> {
-    const saved = await this.#facts.resolveConfig(tenant, slug);
-    if (saved === undefined)
-      throw fail('config_invalid', `there is no saved config ${slug}`, { param: header });
-    return this.#referring(saved.json, `saved\0${saved.id}`, saved.version, tenant, slug);
   }
 
   /** A plan that others' changes change: kept under the versions of what it refers to. */

@@ -7,9 +7,17 @@ import {
   type Int32Rules,
 } from '../../../gen/buf/validate/validate_pb.ts';
 
+/** Read once: options are kept as bytes. */
+const known = new WeakMap<DescField, FieldRules | null>();
+
 /** The rules of a field; undefined when it has none. */
 export function rulesOf(field: DescField): FieldRules | undefined {
-  return hasOption(field, fieldOption) ? getOption(field, fieldOption) : undefined;
+  let rules = known.get(field);
+  if (rules === undefined) {
+    rules = hasOption(field, fieldOption) ? getOption(field, fieldOption) : null;
+    known.set(field, rules);
+  }
+  return rules ?? undefined;
 }
 
 /** What a value does not keep to, in words; undefined when it keeps to all. Lists: their length only. */

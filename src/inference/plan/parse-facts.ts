@@ -9,6 +9,8 @@ export interface ParseFacts {
   readonly checkHost: (url: string, param: string) => void;
   /** Whether a text is a key of this gateway: such a text is never sent out. */
   readonly isOwnKey: (text: string) => boolean;
+  /** Whether a lower-case header name is one of the gateway's own. */
+  readonly ownsHeader: (lowerName: string) => boolean;
   /** Whether there is a stored provider of that slug. */
   readonly hasProvider: (slug: string) => boolean;
   /** A saved config's JSON by its id or slug; undefined when there is none. */

@@ -9,6 +9,23 @@ export interface Tenant {
   readonly workspaceId: string | undefined;
 }
 
+/** Who calls, as far as defaults depend on it. */
+export interface Caller extends Tenant {
+  readonly keyId?: string;
+  readonly kind?: string;
+  /** What came with a token. */
+  readonly token?: { readonly defaults: { readonly configId: string | undefined } } | undefined;
+}
+
+/** The config of calls that name none, and whether they may name one. */
+export interface Preset {
+  /** Id or slug. */
+  readonly config: string | undefined;
+  /** Whose setting it is, for refusals, e.g. "the API key". */
+  readonly owner: string;
+  readonly mayOverride: boolean;
+}
+
 /** A provider that the control plane keeps. */
 export interface StoredProvider {
   readonly entry: ProviderEntry;
@@ -22,6 +39,7 @@ export interface SavedConfig {
   readonly id: string;
   /** Changes with every change of the config. */
   readonly version: string;
+  /** The same object as long as the version is the same: plans are kept by it. */
   readonly json: unknown;
 }
 
@@ -31,6 +49,10 @@ type Soon<T> = T | Promise<T>;
 export interface PlanFacts extends Omit<ParseFacts, 'hasProvider' | 'savedConfig'> {
   /** A saved config of the tenant by its id or slug. */
   readonly resolveConfig: (tenant: Tenant, slug: string) => Soon<SavedConfig | undefined>;
+  /** The saved config that calls of the tenant take when they select nothing. */
+  readonly defaultConfig: (tenant: Tenant) => SavedConfig | undefined;
   /** A stored provider of the tenant by its slug. */
   readonly resolveProvider: (tenant: Tenant, slug: string) => Soon<StoredProvider | undefined>;
+  /** The config that a caller's calls start with. */
+  readonly presetOf?: ((caller: Caller) => Preset | undefined) | undefined;
 }

@@ -14,6 +14,7 @@ import { joinParams } from './params.ts';
 import type { ParseFacts } from './parse-facts.ts';
 import type { BreakerPlan, HedgePlan, RetryPlan, TargetPlan } from './plan.ts';
 import type { ConfigLevel } from './read-config.ts';
+import { notForwardable } from './request-settings.ts';
 
 /** Statuses that a retry is for when its config names none. */
 export const RETRY_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503, 504, 529]);
@@ -35,6 +36,7 @@ export function readSettings(
   if (config.apiKey !== undefined && facts.isOwnKey(config.apiKey))
     fault('api_key', "a key of this gateway is no provider's credential");
   if (config.customHost !== undefined) checkHost(config.customHost, at('custom_host'), facts, faults);
+  checkForwarded(level, facts, faults);
   const guardrails = facts.readGuardrails(json, path, faults);
   if (path !== '') refuseDefaults(level, faults);
   return {
@@ -163,6 +165,13 @@ function readCache(
   const { cache } = json;
   if (cache === undefined || cache === null) return undefined;
   return parseCacheSettings<TargetPlan>(cache, step(path, 'cache'), faults, readEmbeddings);
+}
+
+function checkForwarded({ config, path }: ConfigLevel, { ownsHeader }: ParseFacts, faults: Fault[]): void {
+  for (const [i, name] of config.forwardHeaders.entries()) {
+    const message = notForwardable(name, ownsHeader);
+    if (message !== undefined) faults.push({ path: step(step(path, 'forward_headers'), i), message });
+  }
 }
 
 function refuseDefaults({ json, path }: ConfigLevel, faults: Fault[]): void {

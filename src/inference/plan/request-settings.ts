@@ -80,7 +80,7 @@ export function readForwardNames(headers: GatewayHeaders): readonly string[] {
 }
 
 /** The names without blanks, checked. @throws GatewayError invalid_header naming `where`. */
-export function checkForwardNames(
+function checkForwardNames(
   list: readonly string[],
   headers: GatewayHeaders,
   where: string,
@@ -88,13 +88,18 @@ export function checkForwardNames(
   const names = list.map((item) => item.trim()).filter((item) => item !== '');
   if (names.length > 64) throw invalidHeader(where, 'must name at most 64 headers');
   for (const item of names) {
-    const lower = item.toLowerCase();
-    if (!HEADER_NAME.test(item)) throw invalidHeader(where, 'must hold header names only');
-    if (headers.names.owns(lower))
-      throw invalidHeader(where, `must not contain ${item}: the gateway's own headers stay here`);
-    if (staysHere(lower)) throw invalidHeader(where, `must not contain ${item}`);
+    const message = notForwardable(item, (name) => headers.names.owns(name));
+    if (message !== undefined) throw invalidHeader(where, message);
   }
   return names;
+}
+
+/** Why a header cannot go on to the provider, in words; undefined when it can. */
+export function notForwardable(name: string, owns: (lowerName: string) => boolean): string | undefined {
+  const lower = name.toLowerCase();
+  if (!HEADER_NAME.test(name)) return 'must hold header names only';
+  if (owns(lower)) return `must not contain ${name}: the gateway's own headers stay here`;
+  return staysHere(lower) ? `must not contain ${name}` : undefined;
 }
 
 /**

@@ -8,7 +8,7 @@ import type { Configs } from './configs.ts';
 import { clip } from './faults.ts';
 import { NOTHING } from './inherited.ts';
 import { type TargetPlan, type WholePlan, wholePlan } from './plan.ts';
-import type { PlanFacts, StoredProvider, Tenant } from './plan-facts.ts';
+import type { Caller, PlanFacts, Preset, SavedConfig, StoredProvider, Tenant } from './plan-facts.ts';
 import { canonical, readForwardNames, readMetadata } from './request-settings.ts';
 
 /** What planning reads of a call, and what it notes on it. */
@@ -16,8 +16,10 @@ export interface PlannedCall {
   readonly headers: GatewayHeaders;
   readonly presentedKey: string | undefined;
   readonly providerCredential: string | undefined;
-  readonly principal: Tenant | undefined;
+  readonly principal: Caller | undefined;
   readonly trail: { provider: string; metadata: Readonly<Record<string, string>> };
+  /** Wins over the request's own. */
+  readonly defaultMetadata?: Readonly<Record<string, string>> | undefined;
 }
 
 /** A call's way. */
@@ -44,10 +46,32 @@ export function planOf(
   model: string | undefined,
 ): Routing | Promise<Routing> {
   const { headers } = call;
-  call.trail.metadata = readMetadata(headers);
+  const own = readMetadata(headers);
+  call.trail.metadata = call.defaultMetadata === undefined ? own : { ...own, ...call.defaultMetadata };
   const names = readForwardNames(headers);
   const given = readSelection(headers);
+  const preset = call.principal && facts.presetOf?.(call.principal);
+  if (given.config !== undefined && preset?.mayOverride === false)
+    throw fail('config_invalid', `${preset.owner} has its config and allows no other`, {
+      param: canonical(headers, 'config'),
+    });
+  if (given.config === undefined && preset?.config !== undefined)
+    return byPreset(call, given, { facts, configs }, preset, preset.config, names, model);
+  return bySelection(call, given, { facts, configs }, names, model);
+}
+
+/** As the request itself says. */
+function bySelection(
+  call: PlannedCall,
+  given: Selection,
+  { facts, configs }: Planner,
+  names: readonly string[],
+  model: string | undefined,
+): Routing | Promise<Routing> {
+  const { headers } = call;
   if (given.config === undefined) {
+    const fallback = selectsNothing(given, model) ? facts.defaultConfig(call.principal ?? NOBODY) : undefined;
+    if (fallback !== undefined) return byDefault(call, given, fallback, { facts, configs }, names, model);
     const selected = select(call, given, facts, model, false);
     if (selected instanceof Promise)
       return selected.then((found) => direct(call, found!, facts, names, model));
@@ -58,7 +82,57 @@ export function planOf(
   return withConfig(call, given, plan, facts, names, model);
 }
 
+/** With the config that the caller's calls start with. A request's own provider goes before it, where it may. */
+function byPreset(
+  call: PlannedCall,
+  given: Selection,
+  planner: Planner,
+  { owner, mayOverride }: Preset,
+  config: string,
+  names: readonly string[],
+  model: string | undefined,
+): Routing | Promise<Routing> {
+  const go = (plan: WholePlan): Routing | Promise<Routing> => {
+    if (!plan.open && !selectsNothing(given, model)) {
+      if (mayOverride) return bySelection(call, given, planner, names, model);
+      if (given.virtualKey !== undefined)
+        throw fail('selection_conflict', `${owner} has its config, which selects the provider`, {
+          param: canonical(call.headers, 'virtual-key'),
+        });
+    }
+    return withConfig(call, given, plan, planner.facts, names, model);
+  };
+  const plan = planner.configs.read(config, `the config of ${owner}`, call.principal ?? NOBODY);
+  return plan instanceof Promise ? plan.then(go) : go(plan);
+}
+
+function selectsNothing({ provider, virtualKey, customHost }: Selection, model: string | undefined): boolean {
+  return (provider ?? virtualKey ?? customHost) === undefined && !model?.startsWith('@');
+}
+
+function byDefault(
+  call: PlannedCall,
+  given: Selection,
+  config: SavedConfig,
+  { facts, configs }: Planner,
+  names: readonly string[],
+  model: string | undefined,
+): Routing | Promise<Routing> {
+  const plan = configs.saved(config, call.principal ?? NOBODY);
+  if (plan instanceof Promise) return plan.then((read) => withConfig(call, given, read, facts, names, model));
+  return withConfig(call, given, plan, facts, names, model);
+}
+
 const NOBODY: Tenant = Object.freeze({ organisationId: '', workspaceId: undefined });
+
+/** A config's plan with the call's own settings around it. @throws GatewayError of status 400 */
+export function routingOf(
+  call: PlannedCall,
+  plan: WholePlan,
+  { facts }: Planner,
+): Routing | Promise<Routing> {
+  return withConfig(call, readSelection(call.headers), plan, facts, [], undefined);
+}
 
 /** The headers that select. */
 interface Selection {

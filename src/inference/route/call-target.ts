@@ -45,7 +45,8 @@ export async function callTarget<Answer>(
     onTry(tries);
     const tried = await tryOnce(plan, ports, signal, tries);
     if (tried.failure !== undefined && signal.aborted) throw tried.failure;
-    if (pass !== undefined) pass.report(isFailure(plan, tried));
+    // What never reached the provider says nothing of it.
+    if (pass !== undefined && saysOfProvider(tried)) pass.report(isFailure(plan, tried));
     const wanted = retry !== undefined && isRetried(retry, tried);
     const wait =
       wanted && tries < retry.attempts ? mayWait(retry, tried, tries, waitedMs, ports, deadline) : undefined;
@@ -133,6 +134,19 @@ function mayWait<Answer>(
 function isRetried({ statuses }: RetryPlan, { status, failure }: Tried<unknown>): boolean {
   if (failure === undefined && status === 200) return false;
   return statuses.has(status) || failure?.reason === 'upstream_unreachable';
+}
+
+/** Whether an attempt shows how its provider does: not one that was refused on the way there, or found fault with here. */
+function saysOfProvider({ failure }: Tried<unknown>): boolean {
+  return failure === undefined || isOfProvider(failure);
+}
+
+/** Whether an error is what the provider did, or did not in its time. */
+export function isOfProvider(error: unknown): boolean {
+  return (
+    error instanceof GatewayError &&
+    (error.reason.startsWith('upstream_') || error.reason === 'request_timeout')
+  );
 }
 
 function isFailure({ breaker }: TargetPlan, { status, failure }: Tried<unknown>): boolean {

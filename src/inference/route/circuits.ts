@@ -3,13 +3,13 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { circuitBodies } from '../../store/memory/circuit.ts';
 import { momentOf } from '../../store/memory/moment.ts';
-import type { CircuitRules, SharedState } from '../../store/shared-state.ts';
+import type { Circuit, CircuitRules, SharedState } from '../../store/shared-state.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import type { BreakerPlan, TargetPlan } from '../plan/plan.ts';
 import type { CircuitPass, Circuits } from './ports.ts';
 
 /** Where circuits live. */
-export type CircuitStore = Pick<SharedState, 'allowCircuit' | 'reportCircuit'>;
+export type CircuitStore = Pick<SharedState, 'allowCircuit' | 'reportCircuit' | 'readCircuit'>;
 
 /** A breaker must not cost a call more than this, in milliseconds: a store that is slow lets calls through. */
 const DEADLINE_MS = 250;
@@ -24,6 +24,7 @@ export function localCircuits(now: () => number): CircuitStore {
   return {
     allowCircuit: async (organisationId, call) => bodies.allow(organisationId, call, moment()),
     reportCircuit: async (organisationId, report) => bodies.report(organisationId, report, moment()),
+    readCircuit: async (organisationId, rules) => bodies.read(organisationId, rules, moment()),
   };
 }
 
@@ -56,6 +57,18 @@ export function circuitsOf(
       }
     },
   };
+}
+
+/** The state of a target's breaker. @throws GatewayError store_unavailable */
+export function circuitOf(
+  store: CircuitStore,
+  organisationId: string,
+  workspaceId: string,
+  bound: BoundTarget,
+): Promise<Circuit> {
+  return store.readCircuit(organisationId, rulesOf(bound.plan, keyOf(workspaceId, bound)), {
+    deadlineMs: DEADLINE_MS,
+  });
 }
 
 /** What a circuit is kept under: whose it is, and to whom the calls go with which credential. */

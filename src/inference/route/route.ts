@@ -4,7 +4,7 @@ import type { AbortLike } from '../../lib/abort.ts';
 import { fail, GatewayError } from '../../lib/errors.ts';
 import { holds } from '../plan/condition.ts';
 import type { BalancePlan, ConditionalPlan, FallbackPlan, Plan, TargetPlan } from '../plan/plan.ts';
-import { callTarget, isOpen, type Reached, statusOf, unsatisfying } from './call-target.ts';
+import { callTarget, isOfProvider, isOpen, type Reached, statusOf, unsatisfying } from './call-target.ts';
 import { choose } from './choose.ts';
 import { reasonOf } from './linked.ts';
 import type { RoutePorts } from './ports.ts';
@@ -188,7 +188,7 @@ export class Route<Answer> {
       loads.end(plan, now() - began, false, now());
       return reached;
     } catch (error) {
-      if (signal.aborted || isOpen(error)) loads.drop(plan);
+      if (signal.aborted || !isOfProvider(error)) loads.drop(plan);
       else loads.end(plan, now() - began, statusOf(error) >= 429, now());
       throw error;
     }

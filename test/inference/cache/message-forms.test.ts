@@ -53,6 +53,31 @@ test('a whole answer comes back as the very text, and as a message', async (t) =
   t.is(again.usage?.totalTokens, 3n);
 });
 
+test('an answer of another dialect is kept in our words, and told in pieces', async (t) => {
+  const cache = build();
+  const anthropic = createDialects(codec).get('anthropic')!.chat!;
+  const target = { ...context.target, provider: providerById('anthropic')! };
+  const text = JSON.stringify({
+    ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'm-1' },
+    content: [{ type: 'text', text: 'Hello' }],
+    stop_reason: 'end_turn',
+    usage: { input_tokens: 1, output_tokens: 2 },
+  });
+  const { answer } = anthropic.response(Buffer.from(text), request, { ...context, target });
+  await cache.whole(ask(subject(body, 'o'), SIMPLE).call, whole, async () => answer);
+  const kept = await cache.whole(ask(subject(body, 'o'), SIMPLE).call, whole, async () => t.fail() as never);
+  t.deepEqual(codec.encode(ChatCompletionSchema, kept), codec.encode(ChatCompletionSchema, answer));
+  const form = streamedMessages(codec, ChatCompletionChunkSchema, false, (bytes) =>
+    anthropic.wholeAsChunks(whole.decode(bytes), request),
+  );
+  const stream = await cache.stream(
+    ask(subject(body, 'o'), SIMPLE).call,
+    form,
+    async () => t.fail() as never,
+  );
+  t.is((await read(stream)).map((chunk) => chunk.choices[0]?.delta?.content ?? '').join(''), 'Hello');
+});
+
 test('a message without a text is written, kept and read', async (t) => {
   const cache = build();
   const answer = create(ChatCompletionSchema, {

@@ -33,6 +33,28 @@ if (!server) {
     shared: true,
   });
 
+  test('the turn of an instance that died is free when its lease ends; a call that may not wait does not', async (t) => {
+    const org = freshOrg();
+    const cache = createResponseCache({
+      answers: createSharedAnswers({ state: states[0]!, maxBytes: 1e6, readMs: 5000 }),
+      vectors: createLocalVectors({ maxBytes: 1e6 }),
+    });
+    const waiting = ask(subject({ model: 'm' }, org), SIMPLE);
+    const { key } = await cache.peek(waiting.call, TEXT);
+    const leaseMs = 400;
+    await states[1]!.acquireLease(org, { key: `answering:${key}:whole`, owner: 'dead', leaseMs });
+    const began = performance.now();
+    const ended = cache.whole(waiting.call, TEXT, async () => performance.now().toString());
+    const hedge = ask(subject({ model: 'm' }, org), SIMPLE, { waitMs: 0 });
+    const at = await cache.whole(hedge.call, { ...TEXT, keeps: () => false }, async () =>
+      performance.now().toString(),
+    );
+    t.is(hedge.report().status, 'MISS');
+    const other = Number(await ended);
+    t.true(other - began >= leaseMs * 0.9, 'not before');
+    t.true(Number(at) < other, 'the hedge went on by itself');
+  });
+
   test('a Redis that freezes costs one call a bounded moment, and is used again once it thaws', async (t) => {
     const own = await startOwnRedis();
     if (own === undefined) return t.pass();

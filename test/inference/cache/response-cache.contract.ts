@@ -269,6 +269,11 @@ export function responseCacheContract(test: TestFn, store: ContractStore): void 
     }
     t.is(closed, 1, "the reader's leaving closes the source");
     t.deepEqual(await read(await stream(() => pieces([])).answer), []);
+    const unwanted = ask(subject(body, org), SIMPLE);
+    const picky = { ...PIECES, keeps: () => false };
+    t.deepEqual(await read(await cache.stream(unwanted.call, picky, async () => pieces(['unwanted']))), [
+      'unwanted',
+    ]);
     const long = Array.from({ length: 11 }, () => 'x'.repeat(100));
     t.deepEqual(await read(await stream(() => pieces(long)).answer), long);
     await t.throwsAsync(

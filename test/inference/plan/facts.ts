@@ -13,6 +13,7 @@ export function factsWith({ saved = {}, stored = [], checkHost = () => {} }: Tes
     providerById,
     checkHost,
     isOwnKey: (text) => text.startsWith('slk_'),
+    ownsHeader: (name) => name.startsWith('x-gateway-'),
     hasProvider: (slug) => stored.includes(slug),
     savedConfig: (slug) => saved[slug],
     readGuardrails: () => undefined,

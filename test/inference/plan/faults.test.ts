@@ -146,6 +146,15 @@ const CASES: readonly (readonly [string, unknown, readonly string[]])[] = [
     { ...A, api_key: 'slk_own' },
     ["api_key: a key of this gateway is no provider's credential"],
   ],
+  [
+    'headers that stay here',
+    { ...A, forward_headers: ['x-a', 'x-gateway-api-key', 'Host', 'a b'] },
+    [
+      'forward_headers[1]: must not contain',
+      'forward_headers[2]: must not contain',
+      'forward_headers[3]: must hold header names',
+    ],
+  ],
   ['a host that may not be called', { ...A, custom_host: 'http://10.0.0.1' }, ['custom_host: refused']],
   [
     'defaults of guardrails below the top',

@@ -184,12 +184,33 @@ async function check({
   );
   await new Promise(setImmediate);
   judge(world, outcome.reached?.answer, began, leavesAt);
+  if (leavesAt === undefined) await anotherCall(world);
   const left = outcome.error?.reason === 'client_closed';
   const word = outcome.reached ? 'answered' : left ? 'left' : 'failed';
   const hedged = world.steps.some(({ step }) => step === 'hedge') ? [`${strategy} hedged`] : [];
   const open = world.steps.some(({ step }) => step === 'circuit_open') ? [`${strategy} breaker open`] : [];
   const retried = world.steps.some(({ step }) => step === 'wait') ? [`${strategy} retried`] : [];
   return [`${strategy} ${word}`, ...hedged, ...open, ...retried];
+}
+
+/** A second call where breakers, bindings and loads remember the first. */
+async function anotherCall(world: World): Promise<void> {
+  const before = world.made.length;
+  const given = world.answers.length;
+  const reached = await world.until(
+    world
+      .again()
+      .run(world.plan.root, world.signal)
+      .catch(() => undefined),
+  );
+  const count = world.made.length - before;
+  expect(
+    count <= world.plan.maxAttempts,
+    `the second call: ${count} calls of at most ${world.plan.maxAttempts}`,
+  );
+  expect(world.pending === 0, 'the second call: timers are left');
+  for (const one of world.answers.slice(given))
+    expect(one.discarded !== (one === reached?.answer), 'the second call: an answer is given or ended');
 }
 
 function judge(world: World, answer: unknown, began: number, leavesAt: number | undefined): void {

@@ -1,7 +1,10 @@
 // Routes in a world with its own clock: what is called, when, and what comes of it.
 import test from 'ava';
 import type { Reached } from '../../../src/inference/route/call-target.ts';
+import { StickyStore } from '../../../src/inference/route/sticky.ts';
 import { type GatewayError, toGatewayError } from '../../../src/lib/errors.ts';
+import { leaseBodies } from '../../../src/store/memory/lease.ts';
+import { momentOf } from '../../../src/store/memory/moment.ts';
 import { when } from '../plan/facts.ts';
 import { type Answer, type Behaviour, World, type WorldFacts } from './world.ts';
 
@@ -223,6 +226,21 @@ test('sticky: a caller stays with its target until the time is over', async (t) 
   t.is(await next(), 'config.targets[0]');
   world.now += 61_000;
   t.is(await next(), 'config.targets[1]');
+});
+
+test('sticky: instances that share state agree, and a store that is away harms nobody', async (t) => {
+  const leases = leaseBodies();
+  const shared = {
+    acquireLease: async (org: string, request: Parameters<typeof leases.acquire>[1]) =>
+      leases.acquire(org, request, momentOf(Date.now(), 0)),
+  };
+  const [one, two] = [new StickyStore(shared, Date.now), new StickyStore(shared, Date.now)];
+  t.is(await one.claim('org', 'k', 3, 60_000), 3);
+  t.is(await two.claim('org', 'k', 1, 60_000), 3);
+  t.is(await two.claim('org', 'k', 1, 60_000), 3);
+  t.is(await two.claim('another', 'k', 1, 60_000), 1);
+  const gone = { acquireLease: () => Promise.reject(new Error('away')) };
+  t.is(await new StickyStore(gone, Date.now).claim('org', 'k', 2, 60_000), 2);
 });
 
 test('conditions: in order, the default, and a 400 without one', async (t) => {

@@ -223,6 +223,8 @@ const planFacts: PlanFacts = {
   isOwnKey: (text) => text.startsWith('slk_'),
   resolveConfig: () => undefined,
   resolveProvider: () => undefined,
+  defaultConfig: () => undefined,
+  ownsHeader: (name) => name.startsWith('x-gateway-'),
   readGuardrails: () => undefined,
   joinGuardrails: (outer, inner) => inner ?? outer,
 };

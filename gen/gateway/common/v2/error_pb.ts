@@ -7,13 +7,14 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Message } from "@bufbuild/protobuf";
+import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
+import type { JsonObject, Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file gateway/common/v2/error.proto.
  */
 export const file_gateway_common_v2_error: GenFile = /*@__PURE__*/
-  fileDesc("Ch1nYXRld2F5L2NvbW1vbi92Mi9lcnJvci5wcm90bxIRZ2F0ZXdheS5jb21tb24udjIi4QEKC0Vycm9yRGV0YWlsEg4KBnJlYXNvbhgBIAEoCRITCgtodHRwX3N0YXR1cxgCIAEoBRISCgplcnJvcl9jb2RlGAMgASgJEg0KBXBhcmFtGAQgASgJEhAKCHByb3ZpZGVyGAUgASgJEgwKBHR5cGUYBiABKAkSDAoEY29kZRgHIAEoCRIWCg5yZXRyeV9hZnRlcl9tcxgIIAEoAxIwCgp2aW9sYXRpb25zGAkgAygLMhwuZ2F0ZXdheS5jb21tb24udjIuVmlvbGF0aW9uEhIKCnJlcXVlc3RfaWQYCiABKAkiOQoJVmlvbGF0aW9uEg0KBWZpZWxkGAEgASgJEgwKBHJ1bGUYAiABKAkSDwoHbWVzc2FnZRgDIAEoCULUAQocZGV2LnNsdWljZS5nYXRld2F5LmNvbW1vbi52MkIKRXJyb3JQcm90b1ABWkJnaXRodWIuY29tL3NsdWljZS1nYXRld2F5L3NsdWljZS9nZW4vZ28vZ2F0ZXdheS9jb21tb24vdjI7Y29tbW9udjKiAgNHQ1iqAhFHYXRld2F5LkNvbW1vbi5WMsoCEUdhdGV3YXlcQ29tbW9uXFYy4gIdR2F0ZXdheVxDb21tb25cVjJcR1BCTWV0YWRhdGHqAhNHYXRld2F5OjpDb21tb246OlYyYgZwcm90bzM");
+  fileDesc("Ch1nYXRld2F5L2NvbW1vbi92Mi9lcnJvci5wcm90bxIRZ2F0ZXdheS5jb21tb24udjIiiwIKC0Vycm9yRGV0YWlsEg4KBnJlYXNvbhgBIAEoCRITCgtodHRwX3N0YXR1cxgCIAEoBRISCgplcnJvcl9jb2RlGAMgASgJEg0KBXBhcmFtGAQgASgJEhAKCHByb3ZpZGVyGAUgASgJEgwKBHR5cGUYBiABKAkSDAoEY29kZRgHIAEoCRIWCg5yZXRyeV9hZnRlcl9tcxgIIAEoAxIwCgp2aW9sYXRpb25zGAkgAygLMhwuZ2F0ZXdheS5jb21tb24udjIuVmlvbGF0aW9uEhIKCnJlcXVlc3RfaWQYCiABKAkSKAoHbWVtYmVycxgLIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QiOQoJVmlvbGF0aW9uEg0KBWZpZWxkGAEgASgJEgwKBHJ1bGUYAiABKAkSDwoHbWVzc2FnZRgDIAEoCULUAQocZGV2LnNsdWljZS5nYXRld2F5LmNvbW1vbi52MkIKRXJyb3JQcm90b1ABWkJnaXRodWIuY29tL3NsdWljZS1nYXRld2F5L3NsdWljZS9nZW4vZ28vZ2F0ZXdheS9jb21tb24vdjI7Y29tbW9udjKiAgNHQ1iqAhFHYXRld2F5LkNvbW1vbi5WMsoCEUdhdGV3YXlcQ29tbW9uXFYy4gIdR2F0ZXdheVxDb21tb25cVjJcR1BCTWV0YWRhdGHqAhNHYXRld2F5OjpDb21tb246OlYyYgZwcm90bzM", [file_google_protobuf_struct]);
 
 /**
  * What went wrong, for programs. One per error.
@@ -88,6 +89,14 @@ export type ErrorDetail = Message<"gateway.common.v2.ErrorDetail"> & {
    * @generated from field: string request_id = 10;
    */
   requestId: string;
+
+  /**
+   * Further members that REST puts into the error's body: hook_results,
+   * gateway_explain.
+   *
+   * @generated from field: google.protobuf.Struct members = 11;
+   */
+  members?: JsonObject | undefined;
 };
 
 /**

@@ -7,13 +7,14 @@
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../../buf/validate/validate_pb.ts";
+import { file_gateway_options_v2_options } from "../../options/v2/options_pb.ts";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file gateway/common/v2/limits.proto.
  */
 export const file_gateway_common_v2_limits: GenFile = /*@__PURE__*/
-  fileDesc("Ch5nYXRld2F5L2NvbW1vbi92Mi9saW1pdHMucHJvdG8SEWdhdGV3YXkuY29tbW9uLnYyItkICgpVc2FnZUxpbWl0EjwKBHR5cGUYASABKA4yIS5nYXRld2F5LmNvbW1vbi52Mi5Vc2FnZUxpbWl0VHlwZUILukgIyAEBggECEAESLQoMY3JlZGl0X2xpbWl0GAIgASgBQhe6SBQSEhkAAACilBptQikAAAAAAADwPxI1Cg9hbGVydF90aHJlc2hvbGQYAyABKAFCF7pIFBISGQAAAKKUGm1CIQAAAAAAAAAASACIAQESSQoOcGVyaW9kaWNfcmVzZXQYBCABKA4yIC5nYXRld2F5LmNvbW1vbi52Mi5QZXJpb2RpY1Jlc2V0Qgq6SAeCAQQaAgECSAGIAQESLAoTcGVyaW9kaWNfcmVzZXRfZGF5cxgFIAEoBUIKukgHGgUY7QIoAUgCiAEBEisKE25leHRfdXNhZ2VfcmVzZXRfYXQYBiABKAlCCbpIBnIEEAEYKEgDiAEBOqkFukilBRqWAQoRdXNhZ2VfbGltaXQucmVzZXQSQ3BlcmlvZGljX3Jlc2V0X2RheXM6IG11c3Qgbm90IGJlIGdpdmVuIHRvZ2V0aGVyIHdpdGggcGVyaW9kaWNfcmVzZXQaPCEoaGFzKHRoaXMucGVyaW9kaWNfcmVzZXQpICYmIGhhcyh0aGlzLnBlcmlvZGljX3Jlc2V0X2RheXMpKRq3AQoWdXNhZ2VfbGltaXQubmV4dF9yZXNldBJAbmV4dF91c2FnZV9yZXNldF9hdDogbmVlZHMgcGVyaW9kaWNfcmVzZXQgb3IgcGVyaW9kaWNfcmVzZXRfZGF5cxpbIWhhcyh0aGlzLm5leHRfdXNhZ2VfcmVzZXRfYXQpIHx8IGhhcyh0aGlzLnBlcmlvZGljX3Jlc2V0KSB8fCBoYXModGhpcy5wZXJpb2RpY19yZXNldF9kYXlzKRqQAQoVdXNhZ2VfbGltaXQudGhyZXNob2xkEi9hbGVydF90aHJlc2hvbGQ6IG11c3QgYmUgbGVzcyB0aGFuIGNyZWRpdF9saW1pdBpGIWhhcyh0aGlzLmFsZXJ0X3RocmVzaG9sZCkgfHwgdGhpcy5hbGVydF90aHJlc2hvbGQgPCB0aGlzLmNyZWRpdF9saW1pdBq8AQoSdXNhZ2VfbGltaXQudG9rZW5zEj9jcmVkaXRfbGltaXQ6IG11c3QgYmUgYSB3aG9sZSBudW1iZXIgb2YgYXQgbGVhc3QgMTAwIGZvciB0b2tlbnMaZXRoaXMudHlwZSAhPSAyIHx8ICh0aGlzLmNyZWRpdF9saW1pdCA+PSAxMDAuMCAmJiBkb3VibGUoaW50KHRoaXMuY3JlZGl0X2xpbWl0KSkgPT0gdGhpcy5jcmVkaXRfbGltaXQpQhIKEF9hbGVydF90aHJlc2hvbGRCEQoPX3BlcmlvZGljX3Jlc2V0QhYKFF9wZXJpb2RpY19yZXNldF9kYXlzQhYKFF9uZXh0X3VzYWdlX3Jlc2V0X2F0IqQBCglSYXRlTGltaXQSOwoEdHlwZRgBIAEoDjIgLmdhdGV3YXkuY29tbW9uLnYyLlJhdGVMaW1pdFR5cGVCC7pICMgBAYIBAhABEjsKBHVuaXQYAiABKA4yIC5nYXRld2F5LmNvbW1vbi52Mi5SYXRlTGltaXRVbml0Qgu6SAjIAQGCAQIQARIdCgV2YWx1ZRgDIAEoA0IOukgLIgkYgKCUpY0dKAAqagoOVXNhZ2VMaW1pdFR5cGUSIAocVVNBR0VfTElNSVRfVFlQRV9VTlNQRUNJRklFRBAAEhkKFVVTQUdFX0xJTUlUX1RZUEVfQ09TVBABEhsKF1VTQUdFX0xJTUlUX1RZUEVfVE9LRU5TEAIqZgoNUGVyaW9kaWNSZXNldBIeChpQRVJJT0RJQ19SRVNFVF9VTlNQRUNJRklFRBAAEhkKFVBFUklPRElDX1JFU0VUX1dFRUtMWRABEhoKFlBFUklPRElDX1JFU0VUX01PTlRITFkQAipqCg1SYXRlTGltaXRUeXBlEh8KG1JBVEVfTElNSVRfVFlQRV9VTlNQRUNJRklFRBAAEhwKGFJBVEVfTElNSVRfVFlQRV9SRVFVRVNUUxABEhoKFlJBVEVfTElNSVRfVFlQRV9UT0tFTlMQAiqtAQoNUmF0ZUxpbWl0VW5pdBIfChtSQVRFX0xJTUlUX1VOSVRfVU5TUEVDSUZJRUQQABIXChNSQVRFX0xJTUlUX1VOSVRfUlBNEAESFwoTUkFURV9MSU1JVF9VTklUX1JQSBACEhcKE1JBVEVfTElNSVRfVU5JVF9SUEQQAxIXChNSQVRFX0xJTUlUX1VOSVRfUlBTEAQSFwoTUkFURV9MSU1JVF9VTklUX1JQVxAFQtUBChxkZXYuc2x1aWNlLmdhdGV3YXkuY29tbW9uLnYyQgtMaW1pdHNQcm90b1ABWkJnaXRodWIuY29tL3NsdWljZS1nYXRld2F5L3NsdWljZS9nZW4vZ28vZ2F0ZXdheS9jb21tb24vdjI7Y29tbW9udjKiAgNHQ1iqAhFHYXRld2F5LkNvbW1vbi5WMsoCEUdhdGV3YXlcQ29tbW9uXFYy4gIdR2F0ZXdheVxDb21tb25cVjJcR1BCTWV0YWRhdGHqAhNHYXRld2F5OjpDb21tb246OlYyYgZwcm90bzM", [file_buf_validate_validate]);
+  fileDesc("Ch5nYXRld2F5L2NvbW1vbi92Mi9saW1pdHMucHJvdG8SEWdhdGV3YXkuY29tbW9uLnYyItkICgpVc2FnZUxpbWl0EjwKBHR5cGUYASABKA4yIS5nYXRld2F5LmNvbW1vbi52Mi5Vc2FnZUxpbWl0VHlwZUILukgIyAEBggECEAESLQoMY3JlZGl0X2xpbWl0GAIgASgBQhe6SBQSEhkAAACilBptQikAAAAAAADwPxI1Cg9hbGVydF90aHJlc2hvbGQYAyABKAFCF7pIFBISGQAAAKKUGm1CIQAAAAAAAAAASACIAQESSQoOcGVyaW9kaWNfcmVzZXQYBCABKA4yIC5nYXRld2F5LmNvbW1vbi52Mi5QZXJpb2RpY1Jlc2V0Qgq6SAeCAQQaAgECSAGIAQESLAoTcGVyaW9kaWNfcmVzZXRfZGF5cxgFIAEoBUIKukgHGgUY7QIoAUgCiAEBEisKE25leHRfdXNhZ2VfcmVzZXRfYXQYBiABKAlCCbpIBnIEEAEYKEgDiAEBOqkFukilBRqWAQoRdXNhZ2VfbGltaXQucmVzZXQSQ3BlcmlvZGljX3Jlc2V0X2RheXM6IG11c3Qgbm90IGJlIGdpdmVuIHRvZ2V0aGVyIHdpdGggcGVyaW9kaWNfcmVzZXQaPCEoaGFzKHRoaXMucGVyaW9kaWNfcmVzZXQpICYmIGhhcyh0aGlzLnBlcmlvZGljX3Jlc2V0X2RheXMpKRq3AQoWdXNhZ2VfbGltaXQubmV4dF9yZXNldBJAbmV4dF91c2FnZV9yZXNldF9hdDogbmVlZHMgcGVyaW9kaWNfcmVzZXQgb3IgcGVyaW9kaWNfcmVzZXRfZGF5cxpbIWhhcyh0aGlzLm5leHRfdXNhZ2VfcmVzZXRfYXQpIHx8IGhhcyh0aGlzLnBlcmlvZGljX3Jlc2V0KSB8fCBoYXModGhpcy5wZXJpb2RpY19yZXNldF9kYXlzKRqQAQoVdXNhZ2VfbGltaXQudGhyZXNob2xkEi9hbGVydF90aHJlc2hvbGQ6IG11c3QgYmUgbGVzcyB0aGFuIGNyZWRpdF9saW1pdBpGIWhhcyh0aGlzLmFsZXJ0X3RocmVzaG9sZCkgfHwgdGhpcy5hbGVydF90aHJlc2hvbGQgPCB0aGlzLmNyZWRpdF9saW1pdBq8AQoSdXNhZ2VfbGltaXQudG9rZW5zEj9jcmVkaXRfbGltaXQ6IG11c3QgYmUgYSB3aG9sZSBudW1iZXIgb2YgYXQgbGVhc3QgMTAwIGZvciB0b2tlbnMaZXRoaXMudHlwZSAhPSAyIHx8ICh0aGlzLmNyZWRpdF9saW1pdCA+PSAxMDAuMCAmJiBkb3VibGUoaW50KHRoaXMuY3JlZGl0X2xpbWl0KSkgPT0gdGhpcy5jcmVkaXRfbGltaXQpQhIKEF9hbGVydF90aHJlc2hvbGRCEQoPX3BlcmlvZGljX3Jlc2V0QhYKFF9wZXJpb2RpY19yZXNldF9kYXlzQhYKFF9uZXh0X3VzYWdlX3Jlc2V0X2F0IqQBCglSYXRlTGltaXQSOwoEdHlwZRgBIAEoDjIgLmdhdGV3YXkuY29tbW9uLnYyLlJhdGVMaW1pdFR5cGVCC7pICMgBAYIBAhABEjsKBHVuaXQYAiABKA4yIC5nYXRld2F5LmNvbW1vbi52Mi5SYXRlTGltaXRVbml0Qgu6SAjIAQGCAQIQARIdCgV2YWx1ZRgDIAEoA0IOukgLIgkYgKCUpY0dKAAifgoPUmF0ZUxpbWl0Q2hvaWNlEisKA29uZRgBIAEoCzIcLmdhdGV3YXkuY29tbW9uLnYyLlJhdGVMaW1pdEgAEi8KBG1hbnkYAiABKAsyHy5nYXRld2F5LmNvbW1vbi52Mi5SYXRlTGltaXRTZXRIAEINCgV2YWx1ZRIEmL0YASJGCgxSYXRlTGltaXRTZXQSNgoGdmFsdWVzGAEgAygLMhwuZ2F0ZXdheS5jb21tb24udjIuUmF0ZUxpbWl0Qgi6SAWSAQIQCipqCg5Vc2FnZUxpbWl0VHlwZRIgChxVU0FHRV9MSU1JVF9UWVBFX1VOU1BFQ0lGSUVEEAASGQoVVVNBR0VfTElNSVRfVFlQRV9DT1NUEAESGwoXVVNBR0VfTElNSVRfVFlQRV9UT0tFTlMQAipmCg1QZXJpb2RpY1Jlc2V0Eh4KGlBFUklPRElDX1JFU0VUX1VOU1BFQ0lGSUVEEAASGQoVUEVSSU9ESUNfUkVTRVRfV0VFS0xZEAESGgoWUEVSSU9ESUNfUkVTRVRfTU9OVEhMWRACKmoKDVJhdGVMaW1pdFR5cGUSHwobUkFURV9MSU1JVF9UWVBFX1VOU1BFQ0lGSUVEEAASHAoYUkFURV9MSU1JVF9UWVBFX1JFUVVFU1RTEAESGgoWUkFURV9MSU1JVF9UWVBFX1RPS0VOUxACKq0BCg1SYXRlTGltaXRVbml0Eh8KG1JBVEVfTElNSVRfVU5JVF9VTlNQRUNJRklFRBAAEhcKE1JBVEVfTElNSVRfVU5JVF9SUE0QARIXChNSQVRFX0xJTUlUX1VOSVRfUlBIEAISFwoTUkFURV9MSU1JVF9VTklUX1JQRBADEhcKE1JBVEVfTElNSVRfVU5JVF9SUFMQBBIXChNSQVRFX0xJTUlUX1VOSVRfUlBXEAVC1QEKHGRldi5zbHVpY2UuZ2F0ZXdheS5jb21tb24udjJCC0xpbWl0c1Byb3RvUAFaQmdpdGh1Yi5jb20vc2x1aWNlLWdhdGV3YXkvc2x1aWNlL2dlbi9nby9nYXRld2F5L2NvbW1vbi92Mjtjb21tb252MqICA0dDWKoCEUdhdGV3YXkuQ29tbW9uLlYyygIRR2F0ZXdheVxDb21tb25cVjLiAh1HYXRld2F5XENvbW1vblxWMlxHUEJNZXRhZGF0YeoCE0dhdGV3YXk6OkNvbW1vbjo6VjJiBnByb3RvMw", [file_buf_validate_validate, file_gateway_options_v2_options]);
 
 /**
  * A budget. It counts from the moment it is set.
@@ -107,6 +108,62 @@ export type RateLimit = Message<"gateway.common.v2.RateLimit"> & {
  */
 export const RateLimitSchema: GenMessage<RateLimit> = /*@__PURE__*/
   messageDesc(file_gateway_common_v2_limits, 1);
+
+/**
+ * Rate limits as callers may write them: one alone, or several.
+ *
+ * @generated from message gateway.common.v2.RateLimitChoice
+ */
+export type RateLimitChoice = Message<"gateway.common.v2.RateLimitChoice"> & {
+  /**
+   * @generated from oneof gateway.common.v2.RateLimitChoice.value
+   */
+  value: {
+    /**
+     * One limit.
+     *
+     * @generated from field: gateway.common.v2.RateLimit one = 1;
+     */
+    value: RateLimit;
+    case: "one";
+  } | {
+    /**
+     * At most one for each type and unit; empty takes them away.
+     *
+     * @generated from field: gateway.common.v2.RateLimitSet many = 2;
+     */
+    value: RateLimitSet;
+    case: "many";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message gateway.common.v2.RateLimitChoice.
+ * Use `create(RateLimitChoiceSchema)` to create a new message.
+ */
+export const RateLimitChoiceSchema: GenMessage<RateLimitChoice> = /*@__PURE__*/
+  messageDesc(file_gateway_common_v2_limits, 2);
+
+/**
+ * Rate limits of one owner.
+ *
+ * @generated from message gateway.common.v2.RateLimitSet
+ */
+export type RateLimitSet = Message<"gateway.common.v2.RateLimitSet"> & {
+  /**
+   * At most 10.
+   *
+   * @generated from field: repeated gateway.common.v2.RateLimit values = 1;
+   */
+  values: RateLimit[];
+};
+
+/**
+ * Describes the message gateway.common.v2.RateLimitSet.
+ * Use `create(RateLimitSetSchema)` to create a new message.
+ */
+export const RateLimitSetSchema: GenMessage<RateLimitSet> = /*@__PURE__*/
+  messageDesc(file_gateway_common_v2_limits, 3);
 
 /**
  * What a usage limit counts.

@@ -1,0 +1,111 @@
+// What is kept of integrations and stored providers.
+import { type Collection, defineCollection, type JsonObject } from '../../store/collection.ts';
+
+/** How a provider is reached and proves who calls. What is secret is sealed; masks are what is shown of it. */
+export interface Credentials {
+  readonly key?: string;
+  readonly keyMask?: string;
+  /** Options as they were given, by name. */
+  readonly configurations?: JsonObject;
+  readonly secretConfigurations?: JsonObject;
+  /** By option: a text, or an object of texts. */
+  readonly secretMasks?: JsonObject;
+}
+
+/** Words to find a thing by. */
+export interface Tagged {
+  readonly tags?: Readonly<Record<string, string>>;
+  /** The same as one text, by which lists are filtered: see tags.ts. */
+  readonly tagText?: string;
+}
+
+/** What an integration says of a model. */
+export interface ModelEntry {
+  readonly slug: string;
+  readonly enabled: boolean;
+  readonly isCustom?: true;
+  readonly isFinetune?: true;
+  readonly baseModelSlug?: string;
+  readonly customHost?: string;
+  readonly customHeaders?: Readonly<Record<string, string>>;
+  readonly headerMasks?: Readonly<Record<string, string>>;
+  /** As callers write it. */
+  readonly pricingConfig?: JsonObject;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** Whether and within which limits a workspace may use an integration. Limits are kept as callers write them. */
+export interface GlobalAccess {
+  readonly enabled: boolean;
+  readonly usageLimits?: readonly JsonObject[];
+  readonly rateLimits?: readonly JsonObject[];
+}
+
+export interface WorkspaceAccess extends GlobalAccess {
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly usageResetAt?: number;
+}
+
+export interface IntegrationBody extends Credentials, Tagged {
+  readonly name: string;
+  readonly description?: string;
+  readonly aiProviderId: string;
+  readonly level: 'organisation' | 'workspace';
+  /** Id of the user or key that made it. */
+  readonly ownerId: string;
+  readonly pricingAdjustments?: JsonObject;
+  readonly allowConfigOverride?: true;
+  /** Whether models that are not named are allowed. */
+  readonly allowAllModels: boolean;
+  /** By name. */
+  readonly models?: readonly ModelEntry[];
+  /** By the workspace's id; for integrations of the organisation. */
+  readonly workspaces?: Readonly<Record<string, WorkspaceAccess>>;
+  /** Of workspaces that are not named. */
+  readonly globalAccess?: GlobalAccess;
+}
+
+/** A stored provider: of an integration, or with credentials of its own (a virtual key). */
+export interface ProviderBody extends Credentials, Tagged {
+  readonly name: string;
+  readonly note?: string;
+  readonly aiProviderId: string;
+  readonly integrationId?: string;
+  readonly usageLimits?: JsonObject;
+  readonly rateLimits?: readonly JsonObject[];
+  /** When usage was last reset by hand; Unix milliseconds. */
+  readonly usageResetAt?: number;
+  /** Unix milliseconds. */
+  readonly expiresAt?: number;
+}
+
+export const integrations: Collection<IntegrationBody> = defineCollection<IntegrationBody>({
+  name: 'integrations',
+  schemaVersion: 1,
+  noticed: true,
+  fields: [
+    { name: 'level', type: 'text' },
+    { name: 'tagText', type: 'text', nullable: true },
+  ],
+  unique: [{ fields: ['slug'], per: 'organisation' }],
+  secret: ['key', 'secretConfigurations', 'models.*.customHeaders'],
+});
+
+export const storedProviders: Collection<ProviderBody> = defineCollection<ProviderBody>({
+  name: 'providers',
+  schemaVersion: 1,
+  noticed: true,
+  fields: [
+    { name: 'integrationId', type: 'text', nullable: true },
+    { name: 'tagText', type: 'text', nullable: true },
+  ],
+  unique: [{ fields: ['slug'], per: 'workspace' }],
+  secret: ['key', 'secretConfigurations'],
+});
+
+/** In the order in which they are read. */
+export const PROVIDER_COLLECTIONS: readonly Collection<object>[] = [integrations, storedProviders];

@@ -1,0 +1,103 @@
+// Integrations and stored providers in memory: every model call that names one looks here, and makes no round
+// trip. It follows the stores' change notices (see follow.ts) and is asked within a tenant only.
+import type { ProviderEntry } from '../../providers/dialect.ts';
+import type { Document } from '../../store/documents.ts';
+import { type IntegrationBody, integrations, type ProviderBody, storedProviders } from './collections.ts';
+import { type UsableProvider, usableProvider } from './usable-provider.ts';
+import { accessOf } from './workspace-access.ts';
+
+interface ShelfFacts {
+  readonly providerById: (id: string) => ProviderEntry | undefined;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+/** A usable provider and what it was made of. */
+interface Made {
+  readonly document: Document<ProviderBody>;
+  readonly integration: Document<IntegrationBody> | undefined;
+  readonly usable: UsableProvider | undefined;
+}
+
+/** Whose call it is. */
+interface Tenant {
+  readonly organisationId: string;
+  readonly workspaceId: string | undefined;
+}
+
+export class ProviderShelf {
+  readonly #facts: ShelfFacts;
+  readonly #integrations = new Map<string, Document<IntegrationBody>>();
+  readonly #providers = new Map<string, Document<ProviderBody>>();
+  /** By organisation, workspace and slug. */
+  readonly #slugs = new Map<string, string>();
+  readonly #made = new Map<string, Made>();
+
+  constructor(facts: ShelfFacts) {
+    this.#facts = facts;
+  }
+
+  /** Takes a document of one of its collections as it is now, archived ones too. Versions only go up: see follow.ts. */
+  apply(collection: string, document: Document<object>): void {
+    if (collection === integrations.name) put(this.#integrations, document as Document<IntegrationBody>);
+    else if (collection === storedProviders.name) this.#applyProvider(document as Document<ProviderBody>);
+  }
+
+  #applyProvider(document: Document<ProviderBody>): void {
+    const { id } = document;
+    const before = this.#providers.get(id);
+    if (before !== undefined && this.#slugs.get(slugKey(before)) === id) this.#slugs.delete(slugKey(before));
+    put(this.#providers, document);
+    if (document.status === 'active') this.#slugs.set(slugKey(document), id);
+    else this.#made.delete(id);
+  }
+
+  /** A stored provider of the tenant's own workspace; whether it may be called is its to say. Undefined: there is none. */
+  resolve({ organisationId, workspaceId }: Tenant, slug: string): UsableProvider | undefined {
+    const document = this.#providers.get(this.#slugs.get(`${organisationId} ${workspaceId} ${slug}`) ?? '');
+    if (document === undefined || workspaceId === undefined) return undefined;
+    const { id, body } = document;
+    const integration =
+      body.integrationId === undefined ? undefined : this.#integrations.get(body.integrationId);
+    const made = this.#made.get(id);
+    if (made?.document === document && made.integration === integration) return made.usable;
+    const entry = this.#facts.providerById(body.aiProviderId);
+    const usable = entry && usableProvider(document, integration, entry, this.#facts.now);
+    this.#made.set(id, { document, integration, usable });
+    return usable;
+  }
+
+  /** What a workspace sees of the organisation's integrations: its own, and those shared with it; newest first. */
+  integrationsOf(organisationId: string, workspaceId: string): Document<IntegrationBody>[] {
+    const seen: Document<IntegrationBody>[] = [];
+    for (const document of this.#integrations.values()) {
+      if (document.organisationId === organisationId && accessOf(document, workspaceId).enabled)
+        seen.push(document);
+    }
+    return seen.sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1));
+  }
+
+  /** Ids of the workspaces that have a stored provider of an integration. */
+  workspacesWith(organisationId: string, integrationId: string): ReadonlySet<string> {
+    const workspaces = new Set<string>();
+    for (const { organisationId: owner, workspaceId, body } of this.#providers.values()) {
+      if (owner === organisationId && body.integrationId === integrationId && workspaceId !== undefined)
+        workspaces.add(workspaceId);
+    }
+    return workspaces;
+  }
+
+  /** Whether a slug is taken in a workspace. */
+  hasSlug(organisationId: string, workspaceId: string, slug: string): boolean {
+    return this.#slugs.has(`${organisationId} ${workspaceId} ${slug}`);
+  }
+}
+
+function slugKey({ organisationId, workspaceId, slug }: Document<ProviderBody>): string {
+  return `${organisationId} ${workspaceId} ${slug}`;
+}
+
+function put<B extends object>(map: Map<string, Document<B>>, document: Document<B>): void {
+  if (document.status === 'active') map.set(document.id, document);
+  else map.delete(document.id);
+}

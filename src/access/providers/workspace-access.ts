@@ -1,0 +1,16 @@
+// Which workspaces may use an integration.
+import type { Document } from '../../store/documents.ts';
+import type { GlobalAccess, IntegrationBody } from './collections.ts';
+
+const NO_ACCESS: GlobalAccess = Object.freeze({ enabled: false });
+const OWN: GlobalAccess = Object.freeze({ enabled: true });
+
+/** What holds for a workspace: what is said of it, or else what is said of all others. */
+export function accessOf(
+  { workspaceId: own, body }: Pick<Document<IntegrationBody>, 'workspaceId' | 'body'>,
+  workspaceId: string,
+): GlobalAccess {
+  if (body.level === 'workspace') return own === workspaceId ? OWN : NO_ACCESS;
+  const { workspaces = {}, globalAccess = NO_ACCESS } = body;
+  return (Object.hasOwn(workspaces, workspaceId) ? workspaces[workspaceId] : undefined) ?? globalAccess;
+}

@@ -1,0 +1,212 @@
+// A provider's credential and options as callers give them, made ready to be kept: checked against what the
+// provider has, secrets apart from the rest, and beside each secret what may be shown of it.
+
+import { isSecretName } from '../access/audit/secrets.ts';
+import { keyMask } from '../access/key-hash.ts';
+import type { Credentials } from '../access/providers/collections.ts';
+import { type OptionRules, optionRules } from '../access/providers/option-rules.ts';
+import { optionFaults } from '../access/providers/read-option.ts';
+import { invalidField, type Violation, validationFailed } from '../lib/errors.ts';
+import type { ProviderEntry } from '../providers/dialect.ts';
+import type { Json, JsonObject } from '../store/collection.ts';
+import { defined } from './patch.ts';
+
+/** What reading them needs. */
+export interface CredentialFacts {
+  /** @throws GatewayError host_refused naming `param` for an address that may not be called. */
+  readonly checkHost: (url: string, param: string) => void;
+}
+
+/** As a caller gives them. */
+export interface GivenCredentials {
+  readonly key?: string | undefined;
+  /** Options by name; null takes one away. */
+  readonly options?: JsonObject | undefined;
+}
+
+/** What an update means. */
+export interface CredentialChange extends GivenCredentials {
+  readonly clearKey: boolean;
+  readonly clearOptions: boolean;
+  /** Whether options that are not named stay; else only secret ones do. */
+  readonly merges: boolean;
+}
+
+/** The field of an option, for refusals. */
+export type FieldOf = (option: string) => string;
+
+const HEADERS = 'custom_headers';
+const SHOWN = 'masked_';
+
+/** @throws GatewayError validation_failed for what the provider does not have or needs, host_refused. */
+export function newCredentials(
+  facts: CredentialFacts,
+  entry: ProviderEntry,
+  { key, options = {} }: GivenCredentials,
+  fieldOf: FieldOf,
+): Credentials {
+  const given = readOptions(facts, entry, options, fieldOf);
+  const made = joined(
+    key,
+    key === undefined ? undefined : keyMask(key),
+    given.plain,
+    given.secret,
+    maskedOf(given.secret),
+  );
+  checkComplete(entry, made, fieldOf);
+  return made;
+}
+
+/** @throws GatewayError as `newCredentials`. */
+export function changedCredentials(
+  facts: CredentialFacts,
+  entry: ProviderEntry,
+  before: Credentials,
+  { key, options, clearKey, clearOptions, merges }: CredentialChange,
+  fieldOf: FieldOf,
+): Credentials {
+  if (key === undefined && options === undefined && !clearKey && !clearOptions) return pick(before);
+  const given = readOptions(facts, entry, options ?? {}, fieldOf);
+  const keeps = (all: JsonObject | undefined): JsonObject =>
+    clearOptions ? {} : without(all ?? {}, given.removed);
+  const plain =
+    options === undefined || merges ? { ...keeps(before.configurations), ...given.plain } : given.plain;
+  const secret = { ...keeps(before.secretConfigurations), ...given.secret };
+  const masks = { ...keeps(before.secretMasks), ...maskedOf(given.secret) };
+  // A key that cannot be opened is not looked at where another takes its place.
+  const kept = key ?? (clearKey ? undefined : before.key);
+  const mask = key === undefined ? (clearKey ? undefined : before.keyMask) : keyMask(key);
+  const made = joined(kept, mask, plain, secret, masks);
+  checkComplete(entry, made, fieldOf);
+  return made;
+}
+
+/** What is shown of the options. */
+export function shownOptions({ configurations = {}, secretMasks = {} }: Credentials): JsonObject {
+  const masked = Object.entries(secretMasks).map(([name, mask]) => [`${SHOWN}${name}`, mask]);
+  return { ...configurations, ...Object.fromEntries(masked) };
+}
+
+/** What is shown of headers that an operator set. */
+export function maskedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, keyMask(value)]));
+}
+
+/** Only the credentials of a body. */
+export function pick({
+  key,
+  keyMask: mask,
+  configurations,
+  secretConfigurations,
+  secretMasks,
+}: Credentials): Credentials {
+  return defined<Credentials>({ key, keyMask: mask, configurations, secretConfigurations, secretMasks });
+}
+
+interface ReadOptions {
+  readonly plain: JsonObject;
+  readonly secret: JsonObject;
+  readonly removed: readonly string[];
+}
+
+function readOptions(
+  { checkHost }: CredentialFacts,
+  entry: ProviderEntry,
+  options: JsonObject,
+  fieldOf: FieldOf,
+): ReadOptions {
+  const rules = optionRules(entry.id, entry.options);
+  const violations: Violation[] = [];
+  const plain: Record<string, Json> = {};
+  const secret: Record<string, Json> = {};
+  const removed: string[] = [];
+  for (const [name, value] of Object.entries(options)) {
+    // What an answer showed may come back.
+    if (name.startsWith(SHOWN) && Object.hasOwn(rules, name.slice(SHOWN.length))) continue;
+    const rule = Object.hasOwn(rules, name) ? rules[name] : undefined;
+    const faults =
+      rule === undefined
+        ? [{ path: '', message: `is no option of ${entry.id}` }]
+        : value === null
+          ? []
+          : optionFaults(rule, value);
+    for (const { path, message } of faults)
+      violations.push({
+        field: `${fieldOf(name)}${path === '' || path.startsWith('[') ? path : `.${path}`}`,
+        rule: 'option',
+        message,
+      });
+    if (faults.length > 0) continue;
+    if (value === null) removed.push(name);
+    else if (isSecretOption(name)) secret[name] = value;
+    else plain[name] = value;
+    if (rule?.type === 'host' && value !== null) checkHost(String(value), fieldOf(name));
+  }
+  if (violations.length > 0) throw validationFailed(violations);
+  return { plain, secret, removed };
+}
+
+function isSecretOption(name: string): boolean {
+  return name === HEADERS || isSecretName(name);
+}
+
+function joined(
+  key: string | undefined,
+  mask: string | undefined,
+  plain: JsonObject,
+  secret: JsonObject,
+  masks: JsonObject,
+): Credentials {
+  const some = (object: JsonObject): JsonObject | undefined =>
+    Object.keys(object).length > 0 ? object : undefined;
+  return defined<Credentials>({
+    key,
+    keyMask: mask,
+    configurations: some(plain),
+    secretConfigurations: some(secret),
+    secretMasks: some(masks),
+  });
+}
+
+function maskedOf(secret: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(secret).map(([name, value]) => {
+      if (name === HEADERS) return [name, maskedHeaders(value as Readonly<Record<string, string>>)];
+      return [name, typeof value === 'string' ? keyMask(value) : keyMask('')];
+    }),
+  );
+}
+
+function without(all: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(all).filter(([name]) => !names.includes(name)));
+}
+
+/** Ways of proving who calls that need no key. */
+const KEYLESS_MODES: ReadonlySet<Json | undefined> = new Set([
+  'entra',
+  'managed',
+  'workload',
+  'entraFederated',
+  'accessKey',
+  'assumedRole',
+  'serviceRole',
+  'serviceAccount',
+]);
+
+/** That everything is there that the provider needs. With a host of one's own, only one's own server knows. */
+function checkComplete(entry: ProviderEntry, made: Credentials, fieldOf: FieldOf): void {
+  const { keyMask: mask, configurations: plain = {}, secretMasks: secret = {} } = made;
+  if (plain.custom_host !== undefined) return;
+  const rules: OptionRules = optionRules(entry.id, entry.options);
+  const violations = Object.entries(rules)
+    .filter(([name, { required }]) => required && plain[name] === undefined && secret[name] === undefined)
+    .map(([name]) => ({ field: fieldOf(name), rule: 'required', message: `is required for ${entry.id}` }));
+  if (violations.length > 0) throw validationFailed(violations);
+  const { azure_auth_mode: azure, aws_auth_type: aws, vertex_auth_type: vertex } = plain;
+  const keyless =
+    entry.auth === 'none' ||
+    entry.keyless === true ||
+    plain.is_key_required === false ||
+    [azure, aws, vertex].some((mode) => KEYLESS_MODES.has(mode));
+  if (mask === undefined && !keyless) throw invalidField('key', `is required for ${entry.id}`, 'required');
+}

@@ -1,0 +1,89 @@
+// An integration's body, made of what callers ask for.
+import {
+  type CreateIntegrationRequest,
+  type PricingAdjustments,
+  PricingAdjustmentsSchema,
+  type UpdateIntegrationRequest,
+} from '../../gen/gateway/admin/v2/integrations_pb.ts';
+import type { IntegrationBody } from '../access/providers/collections.ts';
+import type { ProviderEntry } from '../providers/dialect.ts';
+import { codec } from '../rest/codec.ts';
+import type { JsonObject } from '../store/collection.ts';
+import { type CredentialFacts, changedCredentials, newCredentials } from './credentials.ts';
+import type { IntegrationLevel } from './integrations-access.ts';
+import { defined, patch } from './patch.ts';
+import { changedTags, tagged } from './tags.ts';
+
+const fieldOf = (option: string): string => `configurations.${option}`;
+
+/** The body of an integration to be. @throws GatewayError validation_failed, host_refused. */
+export function newIntegrationBody(
+  facts: CredentialFacts,
+  entry: ProviderEntry,
+  level: IntegrationLevel,
+  ownerId: string,
+  request: CreateIntegrationRequest,
+): IntegrationBody {
+  const { key, configurations } = request;
+  return defined<IntegrationBody>({
+    name: request.name,
+    description: request.description,
+    aiProviderId: entry.id,
+    level,
+    ownerId,
+    ...newCredentials(facts, entry, { key, options: configurations as JsonObject | undefined }, fieldOf),
+    ...tagged(request.tags),
+    pricingAdjustments: request.pricingAdjustments && adjustments(request.pricingAdjustments),
+    allowConfigOverride: request.allowConfigOverride ? true : undefined,
+    allowAllModels: true,
+  });
+}
+
+const CLEARABLE = ['key', 'description', 'configurations', 'pricing_adjustments', 'tags'];
+
+/** The body after an update. @throws GatewayError validation_failed, host_refused. */
+export function changedIntegrationBody(
+  facts: CredentialFacts,
+  entry: ProviderEntry,
+  body: IntegrationBody,
+  request: UpdateIntegrationRequest,
+): IntegrationBody {
+  const fields = patch(request.clear, CLEARABLE);
+  const credentials = changedCredentials(
+    facts,
+    entry,
+    body,
+    {
+      key: request.key,
+      options: request.configurations as JsonObject | undefined,
+      clearKey: fields.cleared('key'),
+      clearOptions: fields.cleared('configurations'),
+      merges: false,
+    },
+    fieldOf,
+  );
+  const { allowConfigOverride: override = body.allowConfigOverride } = request;
+  return defined<IntegrationBody>({
+    name: fields.always('name', request.name, body.name),
+    description: fields.optional('description', request.description, body.description),
+    aiProviderId: body.aiProviderId,
+    level: body.level,
+    ownerId: body.ownerId,
+    ...credentials,
+    ...changedTags(body, request.tags, fields.cleared('tags')),
+    pricingAdjustments: fields.optional(
+      'pricing_adjustments',
+      request.pricingAdjustments && adjustments(request.pricingAdjustments),
+      body.pricingAdjustments,
+    ),
+    allowConfigOverride: override ? true : undefined,
+    allowAllModels: body.allowAllModels,
+    models: body.models,
+    workspaces: body.workspaces,
+    globalAccess: body.globalAccess,
+  });
+}
+
+function adjustments(given: PricingAdjustments): JsonObject {
+  return codec.encode(PricingAdjustmentsSchema, given) as JsonObject;
+}

@@ -1,0 +1,57 @@
+// Which integrations a caller sees, and what it may do with them: each level has scopes of its own.
+
+import type { Directory } from '../access/directory.ts';
+import type { Principal } from '../access/principal.ts';
+import { type IntegrationBody, integrations } from '../access/providers/collections.ts';
+import { accessOf } from '../access/providers/workspace-access.ts';
+import { checkRole } from '../access/roles.ts';
+import { fail, GatewayError } from '../lib/errors.ts';
+import type { Document } from '../store/documents.ts';
+import { organisationOf } from './caller.ts';
+import type { ProviderFacts } from './provider-facts.ts';
+
+export type IntegrationVerb = 'create' | 'list' | 'read' | 'update' | 'delete';
+export type IntegrationLevel = IntegrationBody['level'];
+
+/** @throws GatewayError forbidden. */
+export function requireLevel(
+  directory: Directory,
+  caller: Principal,
+  level: IntegrationLevel,
+  verb: IntegrationVerb,
+): void {
+  const scope = `${level}_integrations.${verb}`;
+  if (!caller.scopes.has(scope)) throw fail('forbidden', `the key lacks the scope ${scope}`);
+  checkRole(directory, caller, [scope]);
+}
+
+/** The levels that the caller may list. */
+export function listedLevels(directory: Directory, caller: Principal): readonly IntegrationLevel[] {
+  return (['organisation', 'workspace'] as const).filter((level) => {
+    try {
+      requireLevel(directory, caller, level, 'list');
+      return true;
+    } catch (thrown) {
+      if (thrown instanceof GatewayError && thrown.reason === 'forbidden') return false;
+      throw thrown;
+    }
+  });
+}
+
+/**
+ * The stored integration that a caller names by id or slug, when it sees it and may do so.
+ * @throws GatewayError not_found, forbidden.
+ */
+export async function findIntegration(
+  { documents, directory }: ProviderFacts,
+  caller: Principal,
+  idOrSlug: string,
+  verb: IntegrationVerb,
+): Promise<Document<IntegrationBody>> {
+  const found = await documents.get(organisationOf(caller), integrations, idOrSlug);
+  const seen =
+    found !== undefined && (caller.workspaceId === undefined || accessOf(found, caller.workspaceId).enabled);
+  if (!seen) throw fail('not_found', 'there is no such integration');
+  requireLevel(directory, caller, found.body.level, verb);
+  return found;
+}

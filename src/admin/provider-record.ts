@@ -1,0 +1,60 @@
+// A stored provider as callers are shown it, in both views.
+import { create } from '@bufbuild/protobuf';
+import { type Provider, ProviderSchema } from '../../gen/gateway/admin/v2/providers_pb.ts';
+import { type VirtualKey, VirtualKeySchema } from '../../gen/gateway/admin/v2/virtual_keys_pb.ts';
+import type { Directory } from '../access/directory.ts';
+import type { ProviderBody } from '../access/providers/collections.ts';
+import type { Document } from '../store/documents.ts';
+import { shownOptions } from './credentials.ts';
+import { rateLimitOf, usageLimitOf } from './limits.ts';
+import { timeText } from './time.ts';
+
+/** As /providers shows it. @param at Unix milliseconds: what has passed shows. */
+export function providerRecord(document: Document<ProviderBody>, at: number): Provider {
+  return create(ProviderSchema, {
+    ...common(document, at),
+    aiProviderName: document.body.aiProviderId,
+    object: 'provider',
+  });
+}
+
+/** As /virtual-keys shows it. @param at Unix milliseconds. */
+export function virtualKeyRecord(
+  directory: Directory,
+  document: Document<ProviderBody>,
+  at: number,
+): VirtualKey {
+  const { organisationId, workspaceId = '', body } = document;
+  return create(VirtualKeySchema, {
+    ...common(document, at),
+    workspaceName: directory.workspace(organisationId, workspaceId)?.body.name ?? '',
+    provider: body.aiProviderId,
+    aiProviderName: body.aiProviderId,
+    modelConfig: shownOptions(body) as Record<string, never>,
+    key: '',
+    ...(body.keyMask === undefined ? {} : { maskedApiKey: body.keyMask }),
+    object: 'virtual-key',
+  });
+}
+
+function common(document: Document<ProviderBody>, at: number) {
+  const { id, organisationId, workspaceId = '', slug = '', createdAt, updatedAt, body } = document;
+  const { usageLimits, expiresAt, usageResetAt } = body;
+  return {
+    id,
+    slug,
+    name: body.name,
+    organisationId,
+    workspaceId,
+    ...(body.integrationId === undefined ? {} : { integrationId: body.integrationId }),
+    ...(body.note === undefined ? {} : { note: body.note }),
+    status: expiresAt !== undefined && expiresAt <= at ? 'expired' : 'active',
+    ...(usageLimits === undefined ? {} : { usageLimits: usageLimitOf(usageLimits) }),
+    rateLimits: (body.rateLimits ?? []).map(rateLimitOf),
+    ...(expiresAt === undefined ? {} : { expiresAt: timeText(expiresAt) }),
+    ...(usageResetAt === undefined ? {} : { lastResetAt: timeText(usageResetAt) }),
+    tags: { ...body.tags },
+    createdAt: timeText(createdAt),
+    lastUpdatedAt: timeText(updatedAt),
+  };
+}

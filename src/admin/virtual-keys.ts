@@ -1,0 +1,98 @@
+// Stored providers, as /virtual-keys shows them: with credentials of their own.
+import { create } from '@bufbuild/protobuf';
+import {
+  type CreateVirtualKeyRequest,
+  type CreateVirtualKeyResponse,
+  CreateVirtualKeyResponseSchema,
+  type DeleteVirtualKeyRequest,
+  type DeleteVirtualKeyResponse,
+  DeleteVirtualKeyResponseSchema,
+  type GetVirtualKeyRequest,
+  type ListVirtualKeysRequest,
+  type UpdateVirtualKeyRequest,
+  type UpdateVirtualKeyResponse,
+  UpdateVirtualKeyResponseSchema,
+  type VirtualKey,
+  type VirtualKeyList,
+  VirtualKeyListSchema,
+  VirtualKeySchema,
+} from '../../gen/gateway/admin/v2/virtual_keys_pb.ts';
+import type { Call } from '../access/call.ts';
+import type { ProviderBody } from '../access/providers/collections.ts';
+import { invalidField } from '../lib/errors.ts';
+import { codec } from '../rest/codec.ts';
+import type { JsonObject } from '../store/collection.ts';
+import type { Document } from '../store/documents.ts';
+import { callerOf, targetWorkspace } from './caller.ts';
+import { changedCredentials, newCredentials, pick } from './credentials.ts';
+import { listHead } from './lists.ts';
+import { defined, patch } from './patch.ts';
+import { CLEARABLE_TERMS, changedTerms, newTerms } from './provider-body.ts';
+import { entryOf, type ProviderFacts } from './provider-facts.ts';
+import { virtualKeyRecord } from './provider-record.ts';
+import { storedProviderOperations } from './stored-providers.ts';
+import { defaultOptions, givenOptions, memberOf, OPTION_MEMBERS } from './virtual-key-options.ts';
+
+const CLEARABLE = ['key', ...CLEARABLE_TERMS, ...OPTION_MEMBERS];
+
+/** The methods of VirtualKeysService. */
+export function virtualKeysService(facts: ProviderFacts) {
+  const { directory, now } = facts;
+  const record = (document: Document<ProviderBody>) => virtualKeyRecord(directory, document, now());
+  const stored = storedProviderOperations(facts, {
+    name: 'virtual key',
+    perWorkspace: false,
+    shown: (document) => codec.encode(VirtualKeySchema, record(document)) as JsonObject,
+  });
+
+  return {
+    async createVirtualKey(request: CreateVirtualKeyRequest, call: Call): Promise<CreateVirtualKeyResponse> {
+      const workspaceId =
+        targetWorkspace(directory, callerOf(call), request.workspaceId, { required: true }) ?? '';
+      const entry = entryOf(facts, request.provider, 'provider');
+      const options = { ...defaultOptions(entry.id), ...givenOptions(request) };
+      const body = defined<ProviderBody>({
+        name: request.name,
+        aiProviderId: entry.id,
+        ...newCredentials(facts, entry, { key: request.key, options }, memberOf),
+        ...newTerms(request, now()),
+      });
+      const { id, slug = '' } = await stored.make(call, workspaceId, request.slug, body);
+      const head = { id, slug, object: 'virtual-key', success: true };
+      return create(CreateVirtualKeyResponseSchema, { ...head, data: { slug } });
+    },
+
+    async listVirtualKeys(request: ListVirtualKeysRequest, call: Call): Promise<VirtualKeyList> {
+      const page = await stored.list(call, request);
+      return create(VirtualKeyListSchema, { ...listHead(page), data: page.documents.map(record) });
+    },
+
+    async getVirtualKey(request: GetVirtualKeyRequest, call: Call): Promise<VirtualKey> {
+      return record(await stored.find(call, request));
+    },
+
+    async updateVirtualKey(request: UpdateVirtualKeyRequest, call: Call): Promise<UpdateVirtualKeyResponse> {
+      const fields = patch(request.clear, CLEARABLE);
+      const options = givenOptions(request, request.clear);
+      const { id, slug = '' } = await stored.update(call, request, ({ body }, at) => {
+        const terms = changedTerms(body, request, fields, at);
+        const [option] = Object.keys(options);
+        const gives = request.key !== undefined || fields.cleared('key') || option !== undefined;
+        if (!gives) return { ...terms, ...pick(body) };
+        if (body.integrationId !== undefined) {
+          const field = option === undefined ? 'key' : memberOf(option);
+          throw invalidField(field, 'belongs to the integration of this virtual key: change it there');
+        }
+        const entry = entryOf(facts, body.aiProviderId, 'provider');
+        const change = { key: request.key, options, clearKey: fields.cleared('key'), clearOptions: false };
+        return { ...terms, ...changedCredentials(facts, entry, body, { ...change, merges: true }, memberOf) };
+      });
+      return create(UpdateVirtualKeyResponseSchema, { id, slug, object: 'virtual-key' });
+    },
+
+    async deleteVirtualKey(request: DeleteVirtualKeyRequest, call: Call): Promise<DeleteVirtualKeyResponse> {
+      await stored.archive(call, request);
+      return create(DeleteVirtualKeyResponseSchema);
+    },
+  };
+}

@@ -1,0 +1,82 @@
+// How far a stream must have come before its caller is given any of it: until then it can still be another one.
+import type { ChatCompletionChunk } from '../../../gen/gateway/inference/v2/chat_pb.ts';
+import type { Completion } from '../../../gen/gateway/inference/v2/completions_pb.ts';
+import type { Increment } from '../../checks/stream/stream-guard.ts';
+
+/** Events without content that are waited behind at the most. */
+const MOST_WAITING = 16;
+
+/** Resolves when an event with content (or the stream's end) has come, with all events from the first on. @throws what the stream throws before */
+export async function untilContent(events: AsyncIterable<object>): Promise<AsyncIterable<object>> {
+  const rest = events[Symbol.asyncIterator]();
+  const come: IteratorResult<object, unknown>[] = [];
+  for (;;) {
+    const result = await rest.next();
+    come.push(result);
+    if (result.done || hasContent(result.value) || come.length >= MOST_WAITING) break;
+  }
+  return startingWith(come, rest);
+}
+
+/** Results that were taken already, then the rest. Not a generator: leaving before the first read must end it too. */
+function startingWith(
+  come: IteratorResult<object, unknown>[],
+  rest: AsyncIterator<object, unknown>,
+): AsyncIterable<object> {
+  let at = 0;
+  const iterator: AsyncIterableIterator<object, unknown> = {
+    [Symbol.asyncIterator]: () => iterator,
+    next: () => (at < come.length ? Promise.resolve(come[at++]!) : rest.next()),
+    async return() {
+      at = come.length;
+      await rest.return?.();
+      return { done: true, value: undefined };
+    },
+  };
+  return iterator;
+}
+
+function hasContent(event: object): boolean {
+  const { choices } = event as ChatCompletionChunk | Completion;
+  return (
+    choices.length === 0 || choices.some((choice) => choice.finishReason) || incrementsOf(event).length > 0
+  );
+}
+
+/** The texts of an event of a chat or of a text completion. */
+export function incrementsOf(event: object): readonly Increment[] {
+  const { choices } = event as ChatCompletionChunk | Completion;
+  return choices.flatMap((choice): Increment[] => {
+    const unit = choice.index;
+    if ('text' in choice) return text({ unit, kind: 'content', text: choice.text });
+    const { delta } = choice as ChatCompletionChunk['choices'][number];
+    if (delta === undefined) return [];
+    const increments: Increment[] = [
+      ...text({ unit, kind: 'content', text: delta.content ?? '' }),
+      ...text({ unit, kind: 'reasoning', text: delta.reasoningContent ?? '' }),
+    ];
+    for (const { index: call, function: called } of delta.toolCalls) {
+      increments.push({
+        unit,
+        kind: 'tool_call',
+        call,
+        text: called?.arguments ?? '',
+        ...(called?.name === undefined ? {} : { name: called.name }),
+      });
+    }
+    if (delta.functionCall) {
+      const { name, arguments: given } = delta.functionCall;
+      increments.push({
+        unit,
+        kind: 'tool_call',
+        text: given ?? '',
+        ...(name === undefined ? {} : { name }),
+      });
+    }
+    return increments;
+  });
+}
+
+function text(increment: Increment): Increment[] {
+  return increment.text === '' ? [] : [increment];
+}

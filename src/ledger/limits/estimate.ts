@@ -1,0 +1,35 @@
+// What a call may use at the most, before anything is known of it. No tokenizer runs here: it would cost more
+// than the call's admission.
+
+/** Output tokens of a call that states no maximum. */
+export const ASSUMED_OUTPUT_TOKENS = 1024;
+/** Bytes of a prompt's JSON for one token, as texts in European languages have; others have fewer. */
+const BYTES_PER_TOKEN = 4;
+
+/** The worst case of a call, in tokens. */
+export interface Estimate {
+  readonly input: number;
+  readonly output: number;
+}
+
+/** Members of the requests that state a maximum, in the order in which they count. */
+const MAXIMA = ['maxCompletionTokens', 'maxTokens', 'maxOutputTokens'] as const;
+
+/**
+ * @param bytes of the request's body
+ * @param request the message; its `n` or `bestOf` multiplies the output
+ * @param hasOutput whether the operation makes tokens
+ */
+export function estimateOf(bytes: number, request: object, hasOutput: boolean): Estimate {
+  const input = Math.ceil(bytes / BYTES_PER_TOKEN);
+  if (!hasOutput) return { input, output: 0 };
+  const members = request as Readonly<Record<string, unknown>>;
+  const stated = MAXIMA.map((name) => members[name]).find((value) => value !== undefined);
+  const each = stated === undefined ? ASSUMED_OUTPUT_TOKENS : Number(stated);
+  const choices = Math.max(numberOf(members.n), numberOf(members.bestOf), 1);
+  return { input, output: each * choices };
+}
+
+function numberOf(value: unknown): number {
+  return typeof value === 'number' || typeof value === 'bigint' ? Number(value) : 1;
+}

@@ -1,0 +1,46 @@
+// Since when a budget counts: usage that is reset periodically is another count in each period.
+
+const DAY_MS = 86_400_000;
+
+/** How a budget is reset. Times are Unix milliseconds. */
+export interface Schedule {
+  readonly reset: 'weekly' | 'monthly' | undefined;
+  readonly days: number | undefined;
+  /** The first reset that was worked out when the limit was set. */
+  readonly next: number | undefined;
+  /** When it was reset by hand. */
+  readonly since: number | undefined;
+}
+
+/** The name of the period that a time is in: the same in all instances, another after each reset. */
+export function periodOf(schedule: Schedule, now: number): string {
+  const { since = 0 } = schedule;
+  const start = startOf(schedule, now);
+  return `${since}.${start}`;
+}
+
+/** When usage starts again from zero; undefined: never. */
+export function resetAfter(schedule: Schedule, now: number): number | undefined {
+  const { reset, days, next } = schedule;
+  if (next === undefined) return undefined;
+  if (now < next) return next;
+  if (days !== undefined) return startOf(schedule, now) + days * DAY_MS;
+  const start = new Date(calendarStart(reset, now));
+  if (reset === 'weekly') return start.getTime() + 7 * DAY_MS;
+  return Date.UTC(start.getUTCFullYear(), start.getUTCMonth() + 1, 1);
+}
+
+/** When the period began; 0: before the first reset. */
+function startOf({ reset, days, next }: Schedule, now: number): number {
+  if (next === undefined || now < next) return 0;
+  if (days !== undefined) return next + Math.floor((now - next) / (days * DAY_MS)) * days * DAY_MS;
+  return Math.max(next, calendarStart(reset, now));
+}
+
+/** Monday, or the first of the month, at 00:00 UTC. */
+function calendarStart(reset: 'weekly' | 'monthly' | undefined, now: number): number {
+  const today = Math.floor(now / DAY_MS) * DAY_MS;
+  const date = new Date(today);
+  if (reset === 'weekly') return today - ((date.getUTCDay() + 6) % 7) * DAY_MS;
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1);
+}

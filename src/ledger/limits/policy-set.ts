@@ -1,0 +1,107 @@
+// The policies of all organisations in memory: which of them apply to a call, and under which counter.
+import { hash } from 'node:crypto';
+import type { Document } from '../../store/documents.ts';
+import {
+  type PolicyBody,
+  type PolicyCondition,
+  type RateLimitPolicyBody,
+  rateLimitPolicies,
+  type UsageLimitPolicyBody,
+  usageLimitPolicies,
+} from '../policies.ts';
+import { type BudgetRule, capOf, type RateRule, type Rule, WINDOWS } from './rule.ts';
+import { type Subject, valuesOf } from './subject.ts';
+
+interface Compiled {
+  readonly workspaceId: string | undefined;
+  readonly conditions: readonly PolicyCondition[];
+  readonly groupBy: readonly string[];
+  readonly rule: Rule;
+}
+
+/** Follows policies by their documents; an older version changes nothing. */
+export class PolicySet {
+  readonly #versions = new Map<string, number>();
+  /** By organisation, then by id. */
+  readonly #policies = new Map<string, Map<string, Compiled>>();
+
+  /** Takes a policy as it is now, archived ones too. */
+  apply(collection: string, document: Document<object>): void {
+    const { id, organisationId, version, status } = document;
+    if ((this.#versions.get(id) ?? 0) >= version) return;
+    this.#versions.set(id, version);
+    const own = this.#policies.get(organisationId) ?? new Map<string, Compiled>();
+    this.#policies.set(organisationId, own);
+    const rule = status === 'active' ? ruleOf(collection, document) : undefined;
+    if (rule === undefined) {
+      own.delete(id);
+      return;
+    }
+    const { conditions, groupBy } = document.body as PolicyBody;
+    own.set(id, { workspaceId: document.workspaceId, conditions, groupBy, rule });
+  }
+
+  /** Whether an organisation has any policy. */
+  has(organisationId: string): boolean {
+    return (this.#policies.get(organisationId)?.size ?? 0) > 0;
+  }
+
+  /** The rules of the policies that apply to a call, each with the counter of the call's group. */
+  rulesFor(subject: Subject): readonly Rule[] {
+    const own = this.#policies.get(subject.organisationId);
+    if (own === undefined) return [];
+    const rules: Rule[] = [];
+    for (const { workspaceId, conditions, groupBy, rule } of own.values()) {
+      if (workspaceId !== undefined && workspaceId !== subject.workspaceId) continue;
+      if (!conditions.every((condition) => holds(condition, subject))) continue;
+      rules.push({ ...rule, id: `${rule.id}:${groupOf(groupBy, subject)}` });
+    }
+    return rules;
+  }
+}
+
+function holds({ key, values, excludes }: PolicyCondition, subject: Subject): boolean {
+  const own = valuesOf(subject, key);
+  if (own.length === 0) return false;
+  if (excludes?.some((value) => own.includes(value))) return false;
+  return values.some((value) => value === '*' || own.includes(value));
+}
+
+/** One name for each combination of values: hashed, for a caller's metadata may be long. */
+function groupOf(groupBy: readonly string[], subject: Subject): string {
+  const parts = groupBy.map((key) => [key, valuesOf(subject, key)[0] ?? null]);
+  return hash('sha256', JSON.stringify(parts), 'base64url').slice(0, 22);
+}
+
+function ruleOf(collection: string, document: Document<object>): Rule | undefined {
+  if (collection === rateLimitPolicies.name) return rateRule(document as Document<RateLimitPolicyBody>);
+  if (collection === usageLimitPolicies.name) return usageRule(document as Document<UsageLimitPolicyBody>);
+  return undefined;
+}
+
+function nameOf(id: string, { name }: PolicyBody): string {
+  return name ? `the policy "${name}"` : `the policy ${id}`;
+}
+
+function rateRule({ id, body }: Document<RateLimitPolicyBody>): RateRule {
+  const { type, unit, value } = body;
+  return {
+    ...{ kind: 'rate', id: `p:${id}`, name: nameOf(id, body), type, unit },
+    windowMs: WINDOWS[unit] ?? 60_000,
+    limit: Math.floor(value),
+  };
+}
+
+function usageRule({ id, body }: Document<UsageLimitPolicyBody>): BudgetRule {
+  const { type, creditLimit } = body;
+  return {
+    ...{ kind: 'budget', id: `p:${id}`, name: nameOf(id, body), type },
+    cap: capOf(type, creditLimit),
+    schedule: {
+      reset: body.periodicReset,
+      days: body.periodicResetDays,
+      next: body.nextUsageResetAt,
+      since: undefined,
+    },
+  };
+}

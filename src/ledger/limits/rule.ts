@@ -1,0 +1,89 @@
+// A limit that may apply to calls, compiled once: of a key, a workspace, a token or a policy.
+import type { JsonObject } from '../../store/collection.ts';
+import { dollarsOf } from '../prices/price-list.ts';
+import type { Schedule } from './period.ts';
+
+/** So many in any span. */
+export interface RateRule {
+  readonly kind: 'rate';
+  /** Where it is counted. */
+  readonly id: string;
+  /** In words, for refusals. */
+  readonly name: string;
+  readonly type: 'requests' | 'tokens';
+  readonly unit: string;
+  readonly windowMs: number;
+  readonly limit: number;
+}
+
+/** So much until it is reset. */
+export interface BudgetRule {
+  readonly kind: 'budget';
+  readonly id: string;
+  readonly name: string;
+  readonly type: 'cost' | 'tokens' | 'requests';
+  /** 1e-12 USD, tokens or requests. */
+  readonly cap: bigint;
+  readonly schedule: Schedule;
+}
+
+export type Rule = RateRule | BudgetRule;
+
+/** Spans of the units, in milliseconds. */
+export const WINDOWS: Readonly<Record<string, number>> = {
+  rps: 1000,
+  rpm: 60_000,
+  rph: 3_600_000,
+  rpd: 86_400_000,
+  rpw: 604_800_000,
+};
+
+/** Rules of `rate_limits` as callers write them. @param owner e.g. `key:<id>` @param name e.g. `the API key` */
+export function rateRules(limits: readonly JsonObject[], owner: string, name: string): readonly RateRule[] {
+  return limits.flatMap(({ type, unit, value }): RateRule[] => {
+    const windowMs = WINDOWS[String(unit)];
+    if (windowMs === undefined || typeof value !== 'number') return [];
+    const counted = type === 'tokens' ? 'tokens' : 'requests';
+    return [
+      {
+        kind: 'rate',
+        id: `r:${owner}:${counted}`,
+        name: `the rate limit of ${name}`,
+        type: counted,
+        unit: String(unit),
+        windowMs,
+        limit: value,
+      },
+    ];
+  });
+}
+
+/** The rule of a `usage_limits` object as callers write it. @param since when it was reset by hand, in Unix milliseconds */
+export function budgetRule(
+  limit: JsonObject,
+  owner: string,
+  name: string,
+  since: number | undefined,
+): BudgetRule {
+  const { type, credit_limit: credit, periodic_reset: reset, periodic_reset_days: days } = limit;
+  const next = limit.next_usage_reset_at;
+  const counted = type === 'tokens' ? 'tokens' : 'cost';
+  return {
+    kind: 'budget',
+    id: `u:${owner}:${counted}`,
+    name: `the usage limit of ${name}`,
+    type: counted,
+    cap: capOf(counted, Number(credit)),
+    schedule: {
+      reset: reset === 'weekly' || reset === 'monthly' ? reset : undefined,
+      days: typeof days === 'number' ? days : undefined,
+      next: typeof next === 'string' ? Date.parse(next) : undefined,
+      since,
+    },
+  };
+}
+
+/** A budget's cap in what it counts. */
+export function capOf(type: BudgetRule['type'], credit: number): bigint {
+  return type === 'cost' ? dollarsOf(credit) : BigInt(Math.floor(credit));
+}

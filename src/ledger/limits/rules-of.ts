@@ -1,0 +1,59 @@
+// Every rule that applies to a call: of its key or token, its workspace, and the policies of its organisation.
+import type { JsonObject } from '../../store/collection.ts';
+import type { PolicySet } from './policy-set.ts';
+import { budgetRule, type Rule, rateRules } from './rule.ts';
+import type { Subject } from './subject.ts';
+
+/** Limits that something carries, as callers write them. */
+export interface Carried {
+  readonly rateLimits?: readonly JsonObject[] | undefined;
+  /** One, or several. */
+  readonly usageLimits?: JsonObject | readonly JsonObject[] | undefined;
+  /** When usage was last reset by hand, in Unix milliseconds. */
+  readonly usageResetAt?: number | undefined;
+}
+
+/** What may carry limits: `id` names its counters, `name` is for refusals. */
+export interface Carrier {
+  readonly id: string;
+  readonly name: string;
+  readonly carried: Carried;
+}
+
+const compiled = new WeakMap<object, readonly Rule[]>();
+const NONE: readonly Rule[] = [];
+
+/** All rules of a call; none for most calls, at the cost of a few look-ups. */
+export function rulesOf(
+  subject: () => Subject,
+  organisationId: string,
+  policies: PolicySet,
+  carriers: readonly (Carrier | undefined)[],
+): readonly Rule[] {
+  const own = carriers.flatMap((carrier) => (carrier === undefined ? NONE : rulesOfCarrier(carrier)));
+  if (!policies.has(organisationId)) return own;
+  const matched = policies.rulesFor(subject());
+  return own.length === 0 ? matched : [...own, ...matched];
+}
+
+function rulesOfCarrier({ id, name, carried }: Carrier): readonly Rule[] {
+  const { rateLimits, usageLimits, usageResetAt } = carried;
+  // The lists are replaced when they change: what was compiled of them stays right.
+  const rates = rateLimits === undefined ? NONE : once(rateLimits, () => rateRules(rateLimits, id, name));
+  const budgets =
+    usageLimits === undefined
+      ? NONE
+      : once(usageLimits, () =>
+          [usageLimits].flat().map((limit) => budgetRule(limit as JsonObject, id, name, usageResetAt)),
+        );
+  return [...rates, ...budgets];
+}
+
+function once(list: object, compile: () => readonly Rule[]): readonly Rule[] {
+  let rules = compiled.get(list);
+  if (rules === undefined) {
+    rules = compile();
+    compiled.set(list, rules);
+  }
+  return rules;
+}

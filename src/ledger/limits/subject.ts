@@ -1,0 +1,28 @@
+// Whose call it is, as limits see it.
+
+/** What limits are matched on and counted by. */
+export interface Subject {
+  readonly organisationId: string;
+  readonly workspaceId: string | undefined;
+  readonly workspaceSlug: string | undefined;
+  readonly keyId: string;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** Values that a policy's key stands for: an id, and a slug where there is one; none when the request has none. */
+export function valuesOf(subject: Subject, key: string): readonly string[] {
+  switch (key) {
+    case 'api_key':
+      return [subject.keyId];
+    case 'organisation_id':
+      return [subject.organisationId];
+    case 'workspace_id':
+      return [subject.workspaceId, subject.workspaceSlug].filter((value) => value !== undefined);
+    default: {
+      const name = key.startsWith('metadata.') ? key.slice('metadata.'.length) : undefined;
+      if (name === undefined || !Object.hasOwn(subject.metadata, name)) return [];
+      const value = subject.metadata[name];
+      return value === undefined ? [] : [value];
+    }
+  }
+}

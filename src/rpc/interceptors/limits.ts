@@ -1,0 +1,134 @@
+// Limits on model calls: admitted before the handler runs, settled when the answer has ended.
+import { type DescMethod, getOption, hasOption, type Message, toBinary } from '@bufbuild/protobuf';
+import { metered } from '../../../gen/gateway/options/v2/options_pb.ts';
+import type { Call } from '../../access/call.ts';
+import type { Directory } from '../../access/directory.ts';
+import type { KeyRing } from '../../access/key-ring.ts';
+import type { Principal } from '../../access/principal.ts';
+import { readMetadata } from '../../inference/plan/request-settings.ts';
+import type { Admission, Ticket } from '../../ledger/limits/admission.ts';
+import { estimateOf } from '../../ledger/limits/estimate.ts';
+import type { Holds } from '../../ledger/limits/holds.ts';
+import type { PolicySet } from '../../ledger/limits/policy-set.ts';
+import type { Rule } from '../../ledger/limits/rule.ts';
+import { type Carrier, rulesOf } from '../../ledger/limits/rules-of.ts';
+import type { Subject } from '../../ledger/limits/subject.ts';
+import type { JsonObject } from '../../store/collection.ts';
+import { type Input, type Interceptor, isStream, type Output, watched } from '../handler.ts';
+
+/** What the stage asks. */
+export interface LimitsFacts {
+  readonly admission: Admission;
+  readonly holds: Holds;
+  readonly policies: PolicySet;
+  readonly keys: KeyRing;
+  readonly directory: Directory;
+  /** Is told of work that goes on after the answer, so that a stop waits for it. */
+  readonly behind: (work: Promise<unknown>) => void;
+}
+
+export function limitsInterceptor(facts: LimitsFacts): Interceptor {
+  const { admission, holds, behind } = facts;
+  return (method) => {
+    if (!hasOption(method, metered) || !getOption(method, metered)) return (next) => next;
+    const hasOutput = method.input.fields.some(({ name }) => name === 'max_tokens') || streamsIn(method);
+    const settle = (ticket: Ticket, call: Call, done: () => void): void => {
+      if (!ticket.held) return;
+      behind(admission.settle(ticket, call.trail.attempts).finally(done));
+    };
+    return (next) => async (input, call) => {
+      const { principal } = call;
+      if (principal === undefined) return next(input, call);
+      call.defaultMetadata = defaultMetadata(facts, principal);
+      const rules = applying(facts, call, principal);
+      if (rules.length === 0) return next(input, call);
+      const ticket = await admission.admit({
+        id: call.id,
+        organisationId: principal.organisationId,
+        rules,
+        estimate: estimateOf(bytesOf(method, input, call), isStream(input) ? {} : input, hasOutput),
+        model: textMember(input, 'model'),
+        provider: call.headers.get('provider'),
+      });
+      if (!streamsIn(method)) tell(call, ticket);
+      const done = ticket.held ? holds.keep(principal.organisationId, call.id) : () => {};
+      let output: Output;
+      try {
+        output = await next(input, call);
+      } catch (thrown) {
+        settle(ticket, call, done);
+        throw thrown;
+      }
+      if (!isStream(output)) {
+        settle(ticket, call, done);
+        return output;
+      }
+      return watched(
+        output,
+        (thrown) => thrown as Error,
+        () => settle(ticket, call, done),
+      );
+    };
+  };
+}
+
+function applying(facts: LimitsFacts, call: Call, principal: Principal): readonly Rule[] {
+  const { organisationId, workspaceId, keyId, token } = principal;
+  const settings = facts.keys.settings(keyId);
+  const workspace =
+    workspaceId === undefined ? undefined : facts.directory.workspace(organisationId, workspaceId);
+  const carriers: (Carrier | undefined)[] = [
+    settings && { id: `key:${keyId}`, name: 'the API key', carried: settings },
+    token && { id: `token:${keyId}`, name: 'the token', carried: token },
+    workspace && { id: `ws:${workspace.id}`, name: 'the workspace', carried: workspace.body },
+  ];
+  const subject = (): Subject => ({
+    ...{ organisationId, workspaceId, workspaceSlug: workspace?.slug, keyId },
+    metadata: { ...readMetadata(call.headers), ...call.defaultMetadata },
+  });
+  return rulesOf(subject, organisationId, facts.policies, carriers);
+}
+
+/** Metadata that the caller's key, token, workspace and organisation give every request: a workspace's wins, then the key's. */
+function defaultMetadata(
+  { keys, directory }: LimitsFacts,
+  { organisationId, workspaceId, keyId, userId, token }: Principal,
+): Readonly<Record<string, string>> | undefined {
+  const workspace = workspaceId === undefined ? undefined : directory.workspace(organisationId, workspaceId);
+  const given = [
+    directory.organisation(organisationId)?.body.defaults,
+    token?.defaults as JsonObject | undefined,
+    keys.settings(keyId)?.defaults,
+    workspace?.body.defaults,
+  ].flatMap((defaults) => defaults?.metadata ?? []);
+  const user = userId === undefined ? undefined : directory.user(organisationId, userId)?.body.email;
+  if (given.length === 0 && user === undefined) return undefined;
+  return Object.assign(user === undefined ? {} : { _user: user }, ...given) as Record<string, string>;
+}
+
+/** What remains, under the names that OpenAI's clients read; of several limits the one with the least. */
+function tell(call: Call, { rates }: Ticket): void {
+  for (const type of ['requests', 'tokens'] as const) {
+    const own = rates.filter((rate) => rate.type === type);
+    const [least] = own.sort((a, b) => a.remaining - b.remaining);
+    if (least === undefined) continue;
+    call.answerHeaders.set(`x-ratelimit-limit-${type}`, String(least.limit));
+    call.answerHeaders.set(`x-ratelimit-remaining-${type}`, String(least.remaining));
+  }
+}
+
+function bytesOf(method: DescMethod, input: Input, call: Call): number {
+  const told = Number(call.headers.plain('content-length') ?? Number.NaN);
+  if (Number.isSafeInteger(told) && told > 0) return told;
+  if (isStream(input) || typeof input === 'function') return 0;
+  return toBinary(method.input, input as Message).byteLength;
+}
+
+function textMember(input: Input, name: string): string | undefined {
+  const value = (input as unknown as Readonly<Record<string, unknown>>)[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+function streamsIn(method: DescMethod): boolean {
+  return method.methodKind === 'bidi_streaming' || method.methodKind === 'client_streaming';
+}
