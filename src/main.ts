@@ -12,7 +12,8 @@ import { addMasterKey, dropOldMasterKeys, rotateDataKeys } from './access/rotate
 import { INFERENCE_SCOPES, scopesOf } from './access/scopes.ts';
 import { COLLECTIONS, controlPath, openStores, startApp } from './app.ts';
 import { callControl } from './lib/control-socket.ts';
-import { migrateFrom, migrateInPlace } from './migrate.ts';
+import { migrateFrom } from './migrate/copy.ts';
+import { migrateInPlace } from './migrate/in-place.ts';
 import { readSettings, SettingsError } from './settings.ts';
 
 const USAGE = `usage:

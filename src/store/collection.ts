@@ -86,6 +86,11 @@ export const BUILT_IN_FIELDS: readonly IndexedField[] = [
   { name: 'updatedAt', type: 'integer' },
 ];
 
+/** What lists in a field's order are searched by: it stands in the order's index, so that nothing else is read. */
+export function searchedIn(collection: Collection<object>, field: string): readonly IndexedField[] {
+  return field === 'createdAt' ? collection.fields.filter(({ searched }) => searched) : [];
+}
+
 const COLLECTION_NAME = /^[a-z][a-z0-9_]{0,62}$/;
 const FIELD_NAME = /^[a-z][A-Za-z0-9]{0,62}$/;
 const PATH = /^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$/;

@@ -1,6 +1,6 @@
 // The mongoose schema of a declared collection, with its indexes.
 import mongoose from 'mongoose';
-import type { Collection, FieldType } from '../collection.ts';
+import { type Collection, type FieldType, searchedIn } from '../collection.ts';
 import type { ColumnValue } from '../document-checks.ts';
 import { columnNamed, columnOf } from './columns.ts';
 
@@ -105,7 +105,9 @@ export function indexesOf(collection: Collection<object>): IndexDefinition[] {
   // A page's skip is walked in the index alone: all that decides is in it (tenant, status, order, workspace).
   const tenant = ['organisationId', 'archived'];
   for (const field of collection.sortable) {
-    add(`by_${field}`, [...tenant, columnNamed(field), 'id', 'workspaceId'], false);
+    const searched = searchedIn(collection, field).map(({ name }) => name);
+    const columns = [...tenant, columnNamed(field), 'id', 'workspaceId', ...searched.map(columnNamed)];
+    add([`by_${field}`, ...searched].join('_'), columns, false);
   }
   // For the poll for changes (see poll.ts), which needs nothing else of a document.
   if (collection.noticed) add('noticed', ['updatedAt', 'organisationId', 'id', 'version'], false);

@@ -9,6 +9,7 @@ import { type UpgradeReport, upgradeCollections } from '../upgrade-documents.ts'
 import { fillMissingValues } from './backfill.ts';
 import { type Calls, createCalls } from './calls.ts';
 import { connect } from './connection.ts';
+import { type CopyMark, copyMark, refuseHalfCopied } from './copy-mark.ts';
 import { mongoDocuments } from './documents.ts';
 import { buildIndexes } from './indexes.ts';
 import { mongoLogMaintenance } from './log-maintenance.ts';
@@ -31,6 +32,8 @@ export interface MongoStoreOptions {
   readonly maxPoolSize?: number;
   /** Calls under way at once; 10,000 by default. Further ones are refused. */
   readonly maxPending?: number;
+  /** Opened to copy into it: also while a copy is not finished, when a gateway is refused. */
+  readonly forCopy?: boolean;
   /** Told when the server refuses change streams, so that changes are polled for. */
   readonly onPolling?: (error: unknown) => void;
 }
@@ -40,6 +43,7 @@ export interface MongoStore {
   readonly maintenance: DocumentMaintenance;
   readonly logMaintenance: LogMaintenance;
   readonly requestLog: RequestLogStore;
+  readonly copyMark: CopyMark;
   /** Tells of every write to the collections that are declared `noticed`, whoever makes it. */
   readonly watch: ChangeWatch;
   /**
@@ -83,9 +87,9 @@ export async function openMongoStore(options: MongoStoreOptions): Promise<MongoS
  * take its time.
  */
 export async function ensureIndexes(
-  options: Pick<MongoStoreOptions, 'uri' | 'collections' | 'database' | 'deadlineMs'>,
+  options: Pick<MongoStoreOptions, 'uri' | 'collections' | 'database' | 'deadlineMs' | 'forCopy'>,
 ): Promise<void> {
-  const { uri, collections, database, deadlineMs = DEADLINE_MS } = options;
+  const { uri, collections, database, deadlineMs = DEADLINE_MS, forCopy = false } = options;
   const calls = createCalls(deadlineMs, 1);
   const connection = await connect({
     uri,
@@ -97,6 +101,7 @@ export async function ensureIndexes(
   try {
     checkTopology(await calls.run((deadline) => helloOf(connection, deadline.remaining())));
     await calls.run(() => refuseOlderProgram(connection, collections));
+    if (!forCopy) await calls.run(() => refuseHalfCopied(connection));
     await calls.run(() => buildIndexes(connection, collections), BUILD_MS);
   } finally {
     await connection.close(true);
@@ -116,7 +121,13 @@ function storeOver(
     await connection.close(true);
   };
   const maintenance = mongoMaintenance(connection, collections, calls);
+  const mark = copyMark(connection);
   return {
+    copyMark: {
+      read: () => calls.run(mark.read),
+      begin: () => calls.run(mark.begin),
+      end: () => calls.run(mark.end),
+    },
     documents: mongoDocuments(connection, collections, calls),
     maintenance,
     logMaintenance: mongoLogMaintenance(connection, calls),

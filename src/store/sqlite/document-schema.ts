@@ -1,7 +1,7 @@
 // Tables and indexes of the declared collections, made at the start. A new field or index of a declaration
 // is added to the table that is there; an index that is no longer declared goes.
 import type { DatabaseSync } from 'node:sqlite';
-import type { Collection, IndexedField } from '../collection.ts';
+import { type Collection, searchedIn } from '../collection.ts';
 import { columnNamed, columnOf, tableOf } from './columns.ts';
 
 const SQL_TYPE = { text: 'TEXT', integer: 'INTEGER', real: 'REAL' } as const;
@@ -65,11 +65,6 @@ export function orderIndexOf(collection: Collection<object>, field: string): str
 
 function orderOf(collection: Collection<object>, field: string): string {
   return [`by_${field}`, ...searchedIn(collection, field).map(({ name }) => name)].join('_');
-}
-
-/** What lists in a field's order are searched by. */
-function searchedIn(collection: Collection<object>, field: string): readonly IndexedField[] {
-  return field === 'createdAt' ? collection.fields.filter(({ searched }) => searched) : [];
 }
 
 /** The index by which slugs are found: a unique one where there is one. */

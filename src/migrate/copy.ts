@@ -1,61 +1,19 @@
-// `sluice migrate`: brings the configured stores up, or copies an embedded store into them. Every step may be the
-// last before a crash: what is done is seen by the data itself, and the command is simply run again.
+// `sluice migrate --from`: copies an embedded store into MongoDB and Redis. Every step may be the last before a crash:
+// what is done is seen by the data itself, and the command is simply run again.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { encryptionKeyFrom } from './access/encryption-key.ts';
-import { BUNDLE_ID, encryptionKeys, openBundle, STORE_ORGANISATION } from './access/key-bundle.ts';
-import { masterKey } from './access/master-key.ts';
-import { type Settings, SettingsError } from './settings.ts';
-import type { Collection } from './store/collection.ts';
-import { compareDocuments, copyDocuments, documentConflicts } from './store/copy/documents.ts';
-import { compareLogs, copyLog, LOG_NAME } from './store/copy/request-log.ts';
-import { type Comparison, type Conflict, isEqual } from './store/copy/sides.ts';
-import { compareState, copyState, stateConflicts } from './store/copy/state.ts';
-import { openStateExport, type StateExport } from './store/memory/export.ts';
-import { type MongoStore, openMongoStore } from './store/mongo/open.ts';
-import { openRedisTransfer, type RedisTransfer } from './store/redis/transfer.ts';
-import { openSqliteStore, type SqliteStore } from './store/sqlite/open.ts';
-
-export interface MigrateFacts {
-  readonly settings: Settings;
-  readonly collections: readonly Collection<object>[];
-  /** One line for people. */
-  readonly say: (line: string) => void;
-}
-
-/** A command may wait longer than a request. */
-const DEADLINE_MS = 60_000;
-
-/**
- * Builds missing indexes and writes the documents of older schema versions in the current one. After it, programs of
- * older versions are refused at their start. Resolves with false when documents could not be upgraded.
- */
-export async function migrateInPlace({ settings, collections, say }: MigrateFacts): Promise<boolean> {
-  const { mongodbUri: uri, dataDir } = settings;
-  const store =
-    uri === undefined
-      ? await openSqliteStore({ dataDir, collections, deadlineMs: DEADLINE_MS, upgradeAtOpen: false })
-      : await openMongoStore({ uri, collections, deadlineMs: DEADLINE_MS });
-  try {
-    const reports = new Map((await store.upgrade()).map((report) => [report.collection, report]));
-    const rows: string[][] = [];
-    for (const collection of collections) {
-      const { upgraded = 0, left = 0 } = reports.get(collection.name) ?? {};
-      const count = await store.maintenance.count(collection);
-      rows.push([collection.name, String(count), String(upgraded), String(left)]);
-    }
-    table(['collection', 'documents', 'upgraded', 'left'], rows).forEach(say);
-    const examples = [...reports.values()].flatMap((report) =>
-      report.examples.map((left) => ({ name: report.collection, ...left })),
-    );
-    for (const { name, organisationId, id, schemaVersion, why } of examples) {
-      say(`left at schema version ${schemaVersion}: ${name} ${id} of ${organisationId}: ${why}`);
-    }
-    return examples.length === 0;
-  } finally {
-    await store.close();
-  }
-}
+import { SettingsError } from '../settings.ts';
+import { compareDocuments, copyDocuments, documentConflicts } from '../store/copy/documents.ts';
+import { compareLogs, copyLog, LOG_NAME } from '../store/copy/request-log.ts';
+import { type Comparison, type Conflict, isEqual } from '../store/copy/sides.ts';
+import { compareState, copyState, stateConflicts } from '../store/copy/state.ts';
+import { openStateExport, type StateExport } from '../store/memory/export.ts';
+import { type MongoStore, openMongoStore } from '../store/mongo/open.ts';
+import { openRedisTransfer, type RedisTransfer } from '../store/redis/transfer.ts';
+import { openSqliteStore, type SqliteStore } from '../store/sqlite/open.ts';
+import { DEADLINE_MS, type MigrateFacts } from './facts.ts';
+import { refuseOtherKey } from './same-key.ts';
+import { table } from './table.ts';
 
 /** Both ends of a copy. */
 interface Ends {
@@ -77,8 +35,13 @@ export async function migrateFrom(facts: MigrateFacts, dataDir: string): Promise
   try {
     const ends = await openEnds(facts, dataDir, closing);
     if (!refuseConflicts(facts, await conflictsOf(facts, ends))) return false;
+    // One that was copied to its end before may be in use by now, and gets no mark.
+    const { copyMark } = ends.target;
+    if (await isEmpty(facts, ends.target)) await copyMark.begin();
     if (!refuseConflicts(facts, await copyAll(facts, ends))) return false;
-    return report(facts, await compareAll(facts, ends));
+    const same = report(facts, await compareAll(facts, ends));
+    if (same) await copyMark.end();
+    return same;
   } finally {
     for (const close of closing.reverse()) await close();
   }
@@ -105,7 +68,7 @@ async function openEnds(
       `REDIS_URL: is missing; ${dataDir} has budgets, holds or journal entries to be copied there`,
     );
   }
-  const target = await openMongoStore({ uri, collections, deadlineMs: DEADLINE_MS });
+  const target = await openMongoStore({ uri, collections, deadlineMs: DEADLINE_MS, forCopy: true });
   closing.push(() => target.close());
   const targetState = needsRedis && url !== undefined ? await openRedisTransfer({ url }) : undefined;
   if (targetState !== undefined) closing.push(() => targetState.close());
@@ -117,28 +80,11 @@ async function hasRows(state: StateExport): Promise<boolean> {
   return false;
 }
 
-/** API keys and secrets are of use only to who has the key that they were hashed and sealed under. */
-async function refuseOtherKey(source: SqliteStore, dataDir: string, key: Uint8Array): Promise<void> {
-  const file = join(dataDir, 'encryption.key');
-  const advice = existsSync(file)
-    ? `set GATEWAY_ENCRYPTION_KEY to what is in ${file}`
-    : 'set GATEWAY_ENCRYPTION_KEY to the key that the embedded gateway was started with';
-  const scope = { organisationId: STORE_ORGANISATION, workspaceId: undefined };
-  const bundle = await source.documents.get(scope, encryptionKeys, BUNDLE_ID);
-  const refusal = `the keys and secrets in ${dataDir} cannot be used with this GATEWAY_ENCRYPTION_KEY: ${advice}`;
-  if (bundle !== undefined) {
-    try {
-      openBundle(masterKey(key), bundle.body);
-    } catch (cause) {
-      throw new SettingsError(refusal, { cause });
-    }
-  } else if (!existsSync(file)) {
-    throw new Error(
-      `${dataDir}: start the gateway on it once more, so that its encryption key can be checked`,
-    );
-  } else if (!Buffer.from(encryptionKeyFrom(file)).equals(key)) {
-    throw new SettingsError(refusal);
+async function isEmpty({ collections }: MigrateFacts, { maintenance }: MongoStore): Promise<boolean> {
+  for (const collection of collections) {
+    if ((await maintenance.scan(collection, { limit: 1 })).documents.length > 0) return false;
   }
+  return true;
 }
 
 async function conflictsOf({ collections }: MigrateFacts, ends: Ends): Promise<readonly Conflict[]> {
@@ -206,14 +152,4 @@ function report({ say }: MigrateFacts, comparisons: readonly Comparison[]): bool
 
 function short(hash: string): string {
   return hash.slice(0, 12);
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0)));
-  return [head, ...rows].map((row) =>
-    row
-      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
 }
