@@ -60,7 +60,7 @@ export function ownUser(directory: Directory, caller: Principal): string | undef
 }
 
 /**
- * Whose user key it is to be: the user that is named, or the caller's own.
+ * Whose user key it is to be: the user that is named, or the caller's own; nobody's when there is neither.
  * @throws GatewayError validation_failed for users without a place in the workspace, forbidden for those above
  * the caller's role, and for all others when the caller is a member.
  */
@@ -69,10 +69,10 @@ export function keyOwner(
   caller: Principal,
   workspaceId: string,
   given: string | undefined,
-): string {
+): string | undefined {
   const userId = given || caller.userId;
-  if (userId === undefined)
-    throw invalidField('user_id', 'is needed with a key that is not a user’s own', 'required');
+  // The specification lets a user key be made without a user: then no role narrows it.
+  if (userId === undefined) return undefined;
   if (directory.roleIn(caller.organisationId, workspaceId, userId) === undefined)
     throw invalidField('user_id', 'names no user with a place in the workspace');
   checkOwner(directory, caller, workspaceId, userId);

@@ -30,6 +30,7 @@ import {
   type WriteOperation,
 } from '../store/documents.ts';
 import type { TenantScope } from '../store/scope.ts';
+import { untilWon } from './api-keys-race.ts';
 import { callerOf, organisationOf } from './caller.ts';
 import type { IdentityFacts } from './identity-facts.ts';
 import { listHead, newestFirst } from './lists.ts';
@@ -99,11 +100,11 @@ export function deploymentsService({ documents, changes, directory, now }: Ident
         status: 'active',
         organisationId: scope.organisationId,
       });
-      const operations = [
-        insertOperation(deployments, { id, slug, createdAt, body }),
-        ...(await oneMore(scope, type)),
-      ];
-      await changes.commit(call, scope, operations, { id, name: body.name, after: shown(after) });
+      const insert = insertOperation(deployments, { id, slug, createdAt, body });
+      await untilWon(async () => {
+        const operations = [insert, ...(await oneMore(scope, type))];
+        await changes.commit(call, scope, operations, { id, name: body.name, after: shown(after) });
+      });
       return after;
     },
 

@@ -48,6 +48,7 @@ import type { IdentityFacts } from './identity-facts.ts';
 import { inviteFilter } from './invite-filter.ts';
 import { listHead, newestFirst } from './lists.ts';
 import { defined } from './patch.ts';
+import { tellingTaken } from './taken.ts';
 import { timeText } from './time.ts';
 
 /** What the service needs beside what identity shares. */
@@ -110,11 +111,16 @@ export function userInvitesService(facts: InvitesFacts) {
       const operations = await takenOver(facts, organisationId, email);
       const createdAt = now();
       const after = shown(asNew(id, organisationId, createdAt, body));
-      await changes.commit(
-        call,
-        organisationOf(caller),
-        [...operations, insertOperation(invites, { id, createdAt, body })],
-        { id, name: email, after },
+      await tellingTaken(
+        () =>
+          changes.commit(
+            call,
+            organisationOf(caller),
+            [...operations, insertOperation(invites, { id, createdAt, body })],
+            { id, name: email, after },
+          ),
+        (at) =>
+          at < operations.length ? undefined : { field: 'email', message: `${email} is invited already` },
       );
       const inviteLink = linkOf(publicUrl(), id, token);
       send(organisationId, body, inviteLink);

@@ -1,5 +1,6 @@
 // What is in a workspace, and how it goes with it.
 import { apiKeys, members, type WorkspaceBody } from '../access/collections.ts';
+import { integrations, storedProviders } from '../access/providers/collections.ts';
 import { rateLimitPolicies, usageLimitPolicies } from '../ledger/policies.ts';
 import { fail } from '../lib/errors.ts';
 import { configs } from '../saved/collections.ts';
@@ -24,6 +25,8 @@ interface Dependent {
 const DEPENDENTS: readonly Dependent[] = [
   { collection: apiKeys, name: 'API keys', blocks: true },
   { collection: configs, name: 'configs', blocks: true },
+  { collection: storedProviders, name: 'stored providers', blocks: true },
+  { collection: integrations, name: 'integrations', blocks: true },
   { collection: members, name: 'members', blocks: false },
   { collection: rateLimitPolicies, name: 'rate-limit policies', blocks: false },
   { collection: usageLimitPolicies, name: 'usage-limit policies', blocks: false },

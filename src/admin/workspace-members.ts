@@ -34,6 +34,7 @@ import type { TenantScope } from '../store/scope.ts';
 import { callerOf, workspaceNamed } from './caller.ts';
 import type { IdentityFacts } from './identity-facts.ts';
 import { listHead, newestFirst } from './lists.ts';
+import { tellingTaken } from './taken.ts';
 import { archiveKeysOf } from './user-keys.ts';
 import { workspaceUser } from './workspace-user.ts';
 
@@ -94,12 +95,16 @@ export function workspaceMembersService({ documents, changes, directory, now }: 
           body: { userId: id, role: role as WorkspaceRole, email: user.body.email },
         });
       });
-      await changes.commit(call, scope, operations, {
-        id: workspace.id,
-        name: workspace.body.name,
-        workspaceId: workspace.id,
-        after: { users: request.users.map(({ id, role }) => ({ id, role })) },
-      });
+      await tellingTaken(
+        () =>
+          changes.commit(call, scope, operations, {
+            id: workspace.id,
+            name: workspace.body.name,
+            workspaceId: workspace.id,
+            after: { users: request.users.map(({ id, role }) => ({ id, role })) },
+          }),
+        (at) => ({ field: `users[${at}].id`, message: 'is a member of the workspace already' }),
+      );
       return create(AddWorkspaceMembersResponseSchema);
     },
 

@@ -252,6 +252,16 @@ test('user keys are held to the workspace’s terms, services’ are not', async
   t.like(await get(t, service.id), { expires_at: null, expiry_enforced: 0 });
 });
 
+test('a user key may be nobody’s, as the specification has it', async (t) => {
+  const maker = await make(t, 'workspace/service', {
+    ...{ workspace_id: 'default', scopes: ['workspace_user_api_keys.create', 'virtual_keys.create'] },
+  });
+  const body = { name: 'n', workspace_id: 'default', scopes: ['virtual_keys.create'] };
+  const { status, json } = await rest(maker.key, 'POST', '/api-keys/workspace/user', body);
+  t.is(status, 200);
+  t.like(await get(t, String(json.id)), { type: 'workspace-user', user_id: null });
+});
+
 test('a user holds no more keys than the workspace allows, not even at once', async (t) => {
   const place = await workspace(t, { user_api_key_count: 4 });
   const ann = await person(t, place, 'member');

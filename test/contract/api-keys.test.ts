@@ -300,7 +300,6 @@ const CREATES: Case[] = [
     invalid('organisation_id'),
   ),
   refusedCreate('a user for a service key', USER({ sub_type: 'service' }), invalid('user_id')),
-  refusedCreate('no user', { ...SERVICE, sub_type: 'user' }, invalid('user_id', 'is needed')),
   refusedCreate(
     'an unknown user',
     { ...SERVICE, sub_type: 'user', user_id: 'nobody' },

@@ -634,3 +634,36 @@ test('sticky: callers stay with their target', async (t) => {
   t.true(new Set(first).size > 1);
   for (let i = 0; i < 3; i++) t.deepEqual(await Promise.all(users.map(taken)), first);
 });
+
+test('a pattern that would run for ever holds for nothing, and holds nobody up', async (t) => {
+  const host = bench.provider.origin + bench.mark();
+  const config = {
+    ...strategyOf('conditional', {
+      conditions: [
+        when({ 'metadata.text': { $regex: '^(a+)+$' } }, 'evil') as JsonObject,
+        when({ 'metadata.text': { $regex: '^(a|b)+!$' } }, 'good') as JsonObject,
+      ],
+    }),
+    targets: [target(host, 'never', { name: 'evil' }), target(host, 'gpt-ok', { name: 'good' })],
+  };
+  let longest = 0;
+  let last = performance.now();
+  const watch = setInterval(() => {
+    longest = Math.max(longest, performance.now() - last);
+    last = performance.now();
+  }, 5);
+  const answer = await fetch(`${bench.gateway.origin}/v1/chat/completions`, {
+    method: 'POST',
+    headers: {
+      'x-gateway-api-key': bench.headers('')['x-gateway-api-key']!,
+      'content-type': 'application/json',
+      'x-gateway-metadata': JSON.stringify({ text: `${'a'.repeat(1500)}!` }),
+      'x-gateway-config': JSON.stringify(config),
+    },
+    body: JSON.stringify(body),
+  });
+  clearInterval(watch);
+  t.is(answer.status, 200);
+  t.is(answer.headers.get('x-gateway-last-used-option-index'), 'config.targets[1]');
+  t.true(longest < 1000, `the event loop stood still for ${longest} ms`);
+});

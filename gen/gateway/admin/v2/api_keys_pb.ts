@@ -249,7 +249,7 @@ export type CreateApiKeyRequest = Message<"gateway.admin.v2.CreateApiKeyRequest"
 
   /**
    * Whose key it is, for user keys only: a user of the organisation with a place in the
-   * workspace. The caller's own user when absent. Keys for others are made by managers
+   * workspace. The caller's own user when absent; nobody's when the caller has none. Keys for others are made by managers
    * and admins of the workspace, admins and owners of the organisation, and keys of
    * services.
    *

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file gateway/admin/v2/organisations.proto.
  */
 export const file_gateway_admin_v2_organisations: GenFile = /*@__PURE__*/
-  fileDesc("CiRnYXRld2F5L2FkbWluL3YyL29yZ2FuaXNhdGlvbnMucHJvdG8SEGdhdGV3YXkuYWRtaW4udjIiGAoWR2V0T3JnYW5pc2F0aW9uUmVxdWVzdCLTAgoUT3JnYW5pc2F0aW9uU2V0dGluZ3MSLQoUdXNlcl9hcGlfa2V5X21heF90dGwYASABKAVCCrpIBxoFGMIcKABIAIgBARIiCgppbnZpdGVfdHRsGAIgASgFQgm6SAYaBBhaKAFIAYgBARI8ChptYXhfcHJvZHVjdGlvbl9kZXBsb3ltZW50cxgDIAEoBUITukgQGg4YkE4o////////////AUgCiAEBEkAKHm1heF9ub25fcHJvZHVjdGlvbl9kZXBsb3ltZW50cxgEIAEoBUITukgQGg4YkE4o////////////AUgDiAEBQhcKFV91c2VyX2FwaV9rZXlfbWF4X3R0bEINCgtfaW52aXRlX3R0bEIdChtfbWF4X3Byb2R1Y3Rpb25fZGVwbG95bWVudHNCIQofX21heF9ub25fcHJvZHVjdGlvbl9kZXBsb3ltZW50cyKVAQoUT3JnYW5pc2F0aW9uRGVmYXVsdHMSTAoIbWV0YWRhdGEYASADKAsyNC5nYXRld2F5LmFkbWluLnYyLk9yZ2FuaXNhdGlvbkRlZmF1bHRzLk1ldGFkYXRhRW50cnlCBNC8GAIaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIvoCCgxPcmdhbmlzYXRpb24SCgoCaWQYASABKAkSDgoGaGFuZGxlGAIgASgJEgwKBG5hbWUYAyABKAkSDgoGb2JqZWN0GAQgASgJEhIKCmNyZWF0ZWRfYXQYBSABKAkSFwoPbGFzdF91cGRhdGVkX2F0GAYgASgJEkMKCHNldHRpbmdzGAcgASgLMiYuZ2F0ZXdheS5hZG1pbi52Mi5PcmdhbmlzYXRpb25TZXR0aW5nc0IE0LwYAUgAiAEBElUKEXNlY3VyaXR5X3NldHRpbmdzGAggAygLMjQuZ2F0ZXdheS5hZG1pbi52Mi5PcmdhbmlzYXRpb24uU2VjdXJpdHlTZXR0aW5nc0VudHJ5QgTQvBgCEiEKE3dvcmtzcGFjZV9vdmVycmlkZXMYCSADKAlCBNC8GAIaNwoVU2VjdXJpdHlTZXR0aW5nc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCDoCOAFCCwoJX3NldHRpbmdzIrIDChlVcGRhdGVPcmdhbmlzYXRpb25SZXF1ZXN0EiEKBG5hbWUYASABKAlCDrpIC3IJEAEY/wEyAlxTSACIAQESPQoIc2V0dGluZ3MYAiABKAsyJi5nYXRld2F5LmFkbWluLnYyLk9yZ2FuaXNhdGlvblNldHRpbmdzSAGIAQESZgoRc2VjdXJpdHlfc2V0dGluZ3MYAyADKAsyQS5nYXRld2F5LmFkbWluLnYyLlVwZGF0ZU9yZ2FuaXNhdGlvblJlcXVlc3QuU2VjdXJpdHlTZXR0aW5nc0VudHJ5Qgi6SAWaAQIQQBJGChN3b3Jrc3BhY2Vfb3ZlcnJpZGVzGAQgASgLMiQuZ2F0ZXdheS5hZG1pbi52Mi5Xb3Jrc3BhY2VPdmVycmlkZXNIAogBARIcCgVjbGVhchj0AyADKAlCDLpIBZIBAhBA2LwYARo3ChVTZWN1cml0eVNldHRpbmdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgIOgI4AUIHCgVfbmFtZUILCglfc2V0dGluZ3NCFgoUX3dvcmtzcGFjZV9vdmVycmlkZXMiYgoSV29ya3NwYWNlT3ZlcnJpZGVzEj0KCmNhdGVnb3JpZXMYASABKAsyJy5nYXRld2F5LmFkbWluLnYyLldvcmtzcGFjZU92ZXJyaWRlTGlzdEgAQg0KBXZhbHVlEgSYvRgBIjsKFVdvcmtzcGFjZU92ZXJyaWRlTGlzdBIiCgZ2YWx1ZXMYASADKAlCErpID5IBDBAgGAEiBnIEEAEYQCIcChpVcGRhdGVPcmdhbmlzYXRpb25SZXNwb25zZSIgCh5HZXRPcmdhbmlzYXRpb25EZWZhdWx0c1JlcXVlc3Qi4QEKIVVwZGF0ZU9yZ2FuaXNhdGlvbkRlZmF1bHRzUmVxdWVzdBJtCghtZXRhZGF0YRgBIAMoCzJBLmdhdGV3YXkuYWRtaW4udjIuVXBkYXRlT3JnYW5pc2F0aW9uRGVmYXVsdHNSZXF1ZXN0Lk1ldGFkYXRhRW50cnlCGLpIFZoBEhBAIgdyBRABGIABKgVyAxiAARIcCgVjbGVhchj0AyADKAlCDLpIBZIBAhBA2LwYARovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEywwYKFE9yZ2FuaXNhdGlvbnNTZXJ2aWNlEqEBCg9HZXRPcmdhbmlzYXRpb24SKC5nYXRld2F5LmFkbWluLnYyLkdldE9yZ2FuaXNhdGlvblJlcXVlc3QaHi5nYXRld2F5LmFkbWluLnYyLk9yZ2FuaXNhdGlvbiJE+rsYHwoab3JnYW5pc2F0aW9uX3NldHRpbmdzLnJlYWQSAQGCvBgCGAGC0+STAhUSEy9hZG1pbi9vcmdhbmlzYXRpb24SzgEKElVwZGF0ZU9yZ2FuaXNhdGlvbhIrLmdhdGV3YXkuYWRtaW4udjIuVXBkYXRlT3JnYW5pc2F0aW9uUmVxdWVzdBosLmdhdGV3YXkuYWRtaW4udjIuVXBkYXRlT3JnYW5pc2F0aW9uUmVzcG9uc2UiXfq7GCEKHG9yZ2FuaXNhdGlvbl9zZXR0aW5ncy51cGRhdGUSAQGCvBgWCgZ1cGRhdGUSDG9yZ2FuaXNhdGlvboLT5JMCGDoBKhoTL2FkbWluL29yZ2FuaXNhdGlvbhLCAQoXR2V0T3JnYW5pc2F0aW9uRGVmYXVsdHMSMC5nYXRld2F5LmFkbWluLnYyLkdldE9yZ2FuaXNhdGlvbkRlZmF1bHRzUmVxdWVzdBomLmdhdGV3YXkuYWRtaW4udjIuT3JnYW5pc2F0aW9uRGVmYXVsdHMiTfq7GB8KGm9yZ2FuaXNhdGlvbl9zZXR0aW5ncy5yZWFkEgEBgrwYAhgBgtPkkwIeEhwvYWRtaW4vb3JnYW5pc2F0aW9uL2RlZmF1bHRzEuoBChpVcGRhdGVPcmdhbmlzYXRpb25EZWZhdWx0cxIzLmdhdGV3YXkuYWRtaW4udjIuVXBkYXRlT3JnYW5pc2F0aW9uRGVmYXVsdHNSZXF1ZXN0GiYuZ2F0ZXdheS5hZG1pbi52Mi5PcmdhbmlzYXRpb25EZWZhdWx0cyJv+rsYIQocb3JnYW5pc2F0aW9uX3NldHRpbmdzLnVwZGF0ZRIBAYK8GB8KBnVwZGF0ZRIVb3JnYW5pc2F0aW9uLWRlZmF1bHRzgtPkkwIhOgEqGhwvYWRtaW4vb3JnYW5pc2F0aW9uL2RlZmF1bHRzGgSouxgCQtUBChtkZXYuc2x1aWNlLmdhdGV3YXkuYWRtaW4udjJCEk9yZ2FuaXNhdGlvbnNQcm90b1ABWkBnaXRodWIuY29tL3NsdWljZS1nYXRld2F5L3NsdWljZS9nZW4vZ28vZ2F0ZXdheS9hZG1pbi92MjthZG1pbnYyogIDR0FYqgIQR2F0ZXdheS5BZG1pbi5WMsoCEEdhdGV3YXlcQWRtaW5cVjLiAhxHYXRld2F5XEFkbWluXFYyXEdQQk1ldGFkYXRh6gISR2F0ZXdheTo6QWRtaW46OlYyYgZwcm90bzM", [file_buf_validate_validate, file_gateway_options_v2_options, file_google_api_annotations]);
+  fileDesc("CiRnYXRld2F5L2FkbWluL3YyL29yZ2FuaXNhdGlvbnMucHJvdG8SEGdhdGV3YXkuYWRtaW4udjIiGAoWR2V0T3JnYW5pc2F0aW9uUmVxdWVzdCLTAgoUT3JnYW5pc2F0aW9uU2V0dGluZ3MSLQoUdXNlcl9hcGlfa2V5X21heF90dGwYASABKAVCCrpIBxoFGMIcKABIAIgBARIiCgppbnZpdGVfdHRsGAIgASgFQgm6SAYaBBhaKAFIAYgBARI8ChptYXhfcHJvZHVjdGlvbl9kZXBsb3ltZW50cxgDIAEoBUITukgQGg4YkE4o////////////AUgCiAEBEkAKHm1heF9ub25fcHJvZHVjdGlvbl9kZXBsb3ltZW50cxgEIAEoBUITukgQGg4YkE4o////////////AUgDiAEBQhcKFV91c2VyX2FwaV9rZXlfbWF4X3R0bEINCgtfaW52aXRlX3R0bEIdChtfbWF4X3Byb2R1Y3Rpb25fZGVwbG95bWVudHNCIQofX21heF9ub25fcHJvZHVjdGlvbl9kZXBsb3ltZW50cyKaAgoUT3JnYW5pc2F0aW9uRGVmYXVsdHMSTAoIbWV0YWRhdGEYASADKAsyNC5nYXRld2F5LmFkbWluLnYyLk9yZ2FuaXNhdGlvbkRlZmF1bHRzLk1ldGFkYXRhRW50cnlCBNC8GAISQAoQaW5wdXRfZ3VhcmRyYWlscxgCIAMoCzIgLmdhdGV3YXkuYWRtaW4udjIuTmFtZWRHdWFyZHJhaWxCBNC8GAISQQoRb3V0cHV0X2d1YXJkcmFpbHMYAyADKAsyIC5nYXRld2F5LmFkbWluLnYyLk5hbWVkR3VhcmRyYWlsQgTQvBgCGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIqCg5OYW1lZEd1YXJkcmFpbBIKCgJpZBgBIAEoCRIMCgRzbHVnGAIgASgJIvoCCgxPcmdhbmlzYXRpb24SCgoCaWQYASABKAkSDgoGaGFuZGxlGAIgASgJEgwKBG5hbWUYAyABKAkSDgoGb2JqZWN0GAQgASgJEhIKCmNyZWF0ZWRfYXQYBSABKAkSFwoPbGFzdF91cGRhdGVkX2F0GAYgASgJEkMKCHNldHRpbmdzGAcgASgLMiYuZ2F0ZXdheS5hZG1pbi52Mi5PcmdhbmlzYXRpb25TZXR0aW5nc0IE0LwYAUgAiAEBElUKEXNlY3VyaXR5X3NldHRpbmdzGAggAygLMjQuZ2F0ZXdheS5hZG1pbi52Mi5PcmdhbmlzYXRpb24uU2VjdXJpdHlTZXR0aW5nc0VudHJ5QgTQvBgCEiEKE3dvcmtzcGFjZV9vdmVycmlkZXMYCSADKAlCBNC8GAIaNwoVU2VjdXJpdHlTZXR0aW5nc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCDoCOAFCCwoJX3NldHRpbmdzIrIDChlVcGRhdGVPcmdhbmlzYXRpb25SZXF1ZXN0EiEKBG5hbWUYASABKAlCDrpIC3IJEAEY/wEyAlxTSACIAQESPQoIc2V0dGluZ3MYAiABKAsyJi5nYXRld2F5LmFkbWluLnYyLk9yZ2FuaXNhdGlvblNldHRpbmdzSAGIAQESZgoRc2VjdXJpdHlfc2V0dGluZ3MYAyADKAsyQS5nYXRld2F5LmFkbWluLnYyLlVwZGF0ZU9yZ2FuaXNhdGlvblJlcXVlc3QuU2VjdXJpdHlTZXR0aW5nc0VudHJ5Qgi6SAWaAQIQQBJGChN3b3Jrc3BhY2Vfb3ZlcnJpZGVzGAQgASgLMiQuZ2F0ZXdheS5hZG1pbi52Mi5Xb3Jrc3BhY2VPdmVycmlkZXNIAogBARIcCgVjbGVhchj0AyADKAlCDLpIBZIBAhBA2LwYARo3ChVTZWN1cml0eVNldHRpbmdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgIOgI4AUIHCgVfbmFtZUILCglfc2V0dGluZ3NCFgoUX3dvcmtzcGFjZV9vdmVycmlkZXMiYgoSV29ya3NwYWNlT3ZlcnJpZGVzEj0KCmNhdGVnb3JpZXMYASABKAsyJy5nYXRld2F5LmFkbWluLnYyLldvcmtzcGFjZU92ZXJyaWRlTGlzdEgAQg0KBXZhbHVlEgSYvRgBIjsKFVdvcmtzcGFjZU92ZXJyaWRlTGlzdBIiCgZ2YWx1ZXMYASADKAlCErpID5IBDBAgGAEiBnIEEAEYQCIcChpVcGRhdGVPcmdhbmlzYXRpb25SZXNwb25zZSIgCh5HZXRPcmdhbmlzYXRpb25EZWZhdWx0c1JlcXVlc3QiwAIKIVVwZGF0ZU9yZ2FuaXNhdGlvbkRlZmF1bHRzUmVxdWVzdBJtCghtZXRhZGF0YRgBIAMoCzJBLmdhdGV3YXkuYWRtaW4udjIuVXBkYXRlT3JnYW5pc2F0aW9uRGVmYXVsdHNSZXF1ZXN0Lk1ldGFkYXRhRW50cnlCGLpIFZoBEhBAIgdyBRABGIABKgVyAxiAARItChBpbnB1dF9ndWFyZHJhaWxzGAIgAygJQhO6SBCSAQ0QFBgBIgdyBRABGP8BEi4KEW91dHB1dF9ndWFyZHJhaWxzGAMgAygJQhO6SBCSAQ0QFBgBIgdyBRABGP8BEhwKBWNsZWFyGPQDIAMoCUIMukgFkgECEEDYvBgBGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ATLDBgoUT3JnYW5pc2F0aW9uc1NlcnZpY2USoQEKD0dldE9yZ2FuaXNhdGlvbhIoLmdhdGV3YXkuYWRtaW4udjIuR2V0T3JnYW5pc2F0aW9uUmVxdWVzdBoeLmdhdGV3YXkuYWRtaW4udjIuT3JnYW5pc2F0aW9uIkT6uxgfChpvcmdhbmlzYXRpb25fc2V0dGluZ3MucmVhZBIBAYK8GAIYAYLT5JMCFRITL2FkbWluL29yZ2FuaXNhdGlvbhLOAQoSVXBkYXRlT3JnYW5pc2F0aW9uEisuZ2F0ZXdheS5hZG1pbi52Mi5VcGRhdGVPcmdhbmlzYXRpb25SZXF1ZXN0GiwuZ2F0ZXdheS5hZG1pbi52Mi5VcGRhdGVPcmdhbmlzYXRpb25SZXNwb25zZSJd+rsYIQocb3JnYW5pc2F0aW9uX3NldHRpbmdzLnVwZGF0ZRIBAYK8GBYKBnVwZGF0ZRIMb3JnYW5pc2F0aW9ugtPkkwIYOgEqGhMvYWRtaW4vb3JnYW5pc2F0aW9uEsIBChdHZXRPcmdhbmlzYXRpb25EZWZhdWx0cxIwLmdhdGV3YXkuYWRtaW4udjIuR2V0T3JnYW5pc2F0aW9uRGVmYXVsdHNSZXF1ZXN0GiYuZ2F0ZXdheS5hZG1pbi52Mi5PcmdhbmlzYXRpb25EZWZhdWx0cyJN+rsYHwoab3JnYW5pc2F0aW9uX3NldHRpbmdzLnJlYWQSAQGCvBgCGAGC0+STAh4SHC9hZG1pbi9vcmdhbmlzYXRpb24vZGVmYXVsdHMS6gEKGlVwZGF0ZU9yZ2FuaXNhdGlvbkRlZmF1bHRzEjMuZ2F0ZXdheS5hZG1pbi52Mi5VcGRhdGVPcmdhbmlzYXRpb25EZWZhdWx0c1JlcXVlc3QaJi5nYXRld2F5LmFkbWluLnYyLk9yZ2FuaXNhdGlvbkRlZmF1bHRzIm/6uxghChxvcmdhbmlzYXRpb25fc2V0dGluZ3MudXBkYXRlEgEBgrwYHwoGdXBkYXRlEhVvcmdhbmlzYXRpb24tZGVmYXVsdHOC0+STAiE6ASoaHC9hZG1pbi9vcmdhbmlzYXRpb24vZGVmYXVsdHMaBKi7GAJC1QEKG2Rldi5zbHVpY2UuZ2F0ZXdheS5hZG1pbi52MkIST3JnYW5pc2F0aW9uc1Byb3RvUAFaQGdpdGh1Yi5jb20vc2x1aWNlLWdhdGV3YXkvc2x1aWNlL2dlbi9nby9nYXRld2F5L2FkbWluL3YyO2FkbWludjKiAgNHQViqAhBHYXRld2F5LkFkbWluLlYyygIQR2F0ZXdheVxBZG1pblxWMuICHEdhdGV3YXlcQWRtaW5cVjJcR1BCTWV0YWRhdGHqAhJHYXRld2F5OjpBZG1pbjo6VjJiBnByb3RvMw", [file_buf_validate_validate, file_gateway_options_v2_options, file_google_api_annotations]);
 
 /**
  * The caller's own organisation.
@@ -86,6 +86,20 @@ export type OrganisationDefaults = Message<"gateway.admin.v2.OrganisationDefault
    * @generated from field: map<string, string> metadata = 1;
    */
   metadata: { [key: string]: string };
+
+  /**
+   * Guardrails that the request of every call passes.
+   *
+   * @generated from field: repeated gateway.admin.v2.NamedGuardrail input_guardrails = 2;
+   */
+  inputGuardrails: NamedGuardrail[];
+
+  /**
+   * Guardrails that the answer of every call passes.
+   *
+   * @generated from field: repeated gateway.admin.v2.NamedGuardrail output_guardrails = 3;
+   */
+  outputGuardrails: NamedGuardrail[];
 };
 
 /**
@@ -94,6 +108,32 @@ export type OrganisationDefaults = Message<"gateway.admin.v2.OrganisationDefault
  */
 export const OrganisationDefaultsSchema: GenMessage<OrganisationDefaults> = /*@__PURE__*/
   messageDesc(file_gateway_admin_v2_organisations, 2);
+
+/**
+ * A guardrail's names.
+ *
+ * @generated from message gateway.admin.v2.NamedGuardrail
+ */
+export type NamedGuardrail = Message<"gateway.admin.v2.NamedGuardrail"> & {
+  /**
+   * UUID.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * @generated from field: string slug = 2;
+   */
+  slug: string;
+};
+
+/**
+ * Describes the message gateway.admin.v2.NamedGuardrail.
+ * Use `create(NamedGuardrailSchema)` to create a new message.
+ */
+export const NamedGuardrailSchema: GenMessage<NamedGuardrail> = /*@__PURE__*/
+  messageDesc(file_gateway_admin_v2_organisations, 3);
 
 /**
  * An organisation.
@@ -164,7 +204,7 @@ export type Organisation = Message<"gateway.admin.v2.Organisation"> & {
  * Use `create(OrganisationSchema)` to create a new message.
  */
 export const OrganisationSchema: GenMessage<Organisation> = /*@__PURE__*/
-  messageDesc(file_gateway_admin_v2_organisations, 3);
+  messageDesc(file_gateway_admin_v2_organisations, 4);
 
 /**
  * What changes of the organisation.
@@ -214,7 +254,7 @@ export type UpdateOrganisationRequest = Message<"gateway.admin.v2.UpdateOrganisa
  * Use `create(UpdateOrganisationRequestSchema)` to create a new message.
  */
 export const UpdateOrganisationRequestSchema: GenMessage<UpdateOrganisationRequest> = /*@__PURE__*/
-  messageDesc(file_gateway_admin_v2_organisations, 4);
+  messageDesc(file_gateway_admin_v2_organisations, 5);
 
 /**
  * Categories of security settings.
@@ -241,7 +281,7 @@ export type WorkspaceOverrides = Message<"gateway.admin.v2.WorkspaceOverrides"> 
  * Use `create(WorkspaceOverridesSchema)` to create a new message.
  */
 export const WorkspaceOverridesSchema: GenMessage<WorkspaceOverrides> = /*@__PURE__*/
-  messageDesc(file_gateway_admin_v2_organisations, 5);
+  messageDesc(file_gateway_admin_v2_organisations, 6);
 
 /**
  * A list of categories.
@@ -263,7 +303,7 @@ export type WorkspaceOverrideList = Message<"gateway.admin.v2.WorkspaceOverrideL
  * Use `create(WorkspaceOverrideListSchema)` to create a new message.
  */
 export const WorkspaceOverrideListSchema: GenMessage<WorkspaceOverrideList> = /*@__PURE__*/
-  messageDesc(file_gateway_admin_v2_organisations, 6);
+  messageDesc(file_gateway_admin_v2_organisations, 7);
 
 /**
  * Nothing to add.
@@ -278,7 +318,7 @@ export type UpdateOrganisationResponse = Message<"gateway.admin.v2.UpdateOrganis
  * Use `create(UpdateOrganisationResponseSchema)` to create a new message.
  */
 export const UpdateOrganisationResponseSchema: GenMessage<UpdateOrganisationResponse> = /*@__PURE__*/
-  messageDesc(file_gateway_admin_v2_organisations, 7);
+  messageDesc(file_gateway_admin_v2_organisations, 8);
 
 /**
  * The caller's own organisation.
@@ -293,7 +333,7 @@ export type GetOrganisationDefaultsRequest = Message<"gateway.admin.v2.GetOrgani
  * Use `create(GetOrganisationDefaultsRequestSchema)` to create a new message.
  */
 export const GetOrganisationDefaultsRequestSchema: GenMessage<GetOrganisationDefaultsRequest> = /*@__PURE__*/
-  messageDesc(file_gateway_admin_v2_organisations, 8);
+  messageDesc(file_gateway_admin_v2_organisations, 9);
 
 /**
  * What changes of the defaults.
@@ -309,7 +349,23 @@ export type UpdateOrganisationDefaultsRequest = Message<"gateway.admin.v2.Update
   metadata: { [key: string]: string };
 
   /**
-   * Fields to take away: metadata.
+   * Guardrails that the request of every call passes, as a whole, by slug or id: at most 20. They are the
+   * organisation's own.
+   *
+   * @generated from field: repeated string input_guardrails = 2;
+   */
+  inputGuardrails: string[];
+
+  /**
+   * Guardrails that the answer of every call passes, as a whole, by slug or id: at most 20. They are the
+   * organisation's own.
+   *
+   * @generated from field: repeated string output_guardrails = 3;
+   */
+  outputGuardrails: string[];
+
+  /**
+   * Fields to take away: metadata, input_guardrails, output_guardrails.
    *
    * @generated from field: repeated string clear = 500;
    */
@@ -321,7 +377,7 @@ export type UpdateOrganisationDefaultsRequest = Message<"gateway.admin.v2.Update
  * Use `create(UpdateOrganisationDefaultsRequestSchema)` to create a new message.
  */
 export const UpdateOrganisationDefaultsRequestSchema: GenMessage<UpdateOrganisationDefaultsRequest> = /*@__PURE__*/
-  messageDesc(file_gateway_admin_v2_organisations, 9);
+  messageDesc(file_gateway_admin_v2_organisations, 10);
 
 /**
  * Reads and changes the caller's own organisation. Others are made with the command
