@@ -3,8 +3,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import test from 'ava';
 import { pino } from 'pino';
+import { createChain } from '../../src/access/audit/chain.ts';
 import { apiKeys } from '../../src/access/collections.ts';
 import { createKey } from '../../src/access/keys.ts';
+import { createOrganisation } from '../../src/access/new-organisation.ts';
 import { INFERENCE_SCOPES } from '../../src/access/scopes.ts';
 import { openStores, startApp } from '../../src/app.ts';
 import { readSettings } from '../../src/settings.ts';
@@ -102,6 +104,23 @@ if (!mongo || !redis) {
     ).documents;
     await documents.archive(scope, apiKeys, key!.id, { updatedAt: Date.now() });
     t.true((await within(401)) < 1000, 'an archived key is refused on every instance within a second');
+
+    // Another tenant, made by the command while both serve.
+    const made = await createOrganisation(
+      { chain: createChain({ documents }), hasher, now: Date.now },
+      { handle: 'late', name: 'Late', ownerEmail: 'o@late.test', ownerFirstName: '', ownerLastName: '' },
+    );
+    const start = performance.now();
+    const names = async (): Promise<readonly unknown[]> =>
+      Promise.all(
+        [one, two].map(async ({ origin }) => {
+          const headers = { 'x-gateway-api-key': made.adminKey };
+          const answer = await fetch(`${origin}/v1/admin/organisation`, { headers });
+          return ((await answer.json()) as { name?: string }).name;
+        }),
+      );
+    while ((await names()).join() !== 'Late,Late' && performance.now() - start < 5000);
+    t.true(performance.now() - start < 1000, 'its admin key is known on every instance within a second');
   });
 
   test.serial('readiness tells when MongoDB stands still, calls go on, and it comes back', async (t) => {
