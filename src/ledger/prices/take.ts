@@ -1,6 +1,6 @@
-// Makes seed.json of the price list that the PyPI package `litellm` ships (MIT licence):
+// Makes seed.json, and the catalogue's models.json, of the list that the PyPI package `litellm` ships (MIT licence):
 //   node src/ledger/prices/take.ts FOLDER VERSION
-// where FOLDER is the unpacked package. Only providers of the catalogue are taken, and only prices by token.
+// where FOLDER is the unpacked package. Only providers of the catalogue are taken; of prices only those by token.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -44,42 +44,114 @@ const RATES = {
   outputAudio: 'output_cost_per_audio_token',
 } as const;
 
+/** Capabilities that are kept, as the package names them after `supports_`. */
+const CAPABILITIES = [
+  'function_calling',
+  'parallel_function_calling',
+  'tool_choice',
+  'response_schema',
+  'system_messages',
+  'prompt_caching',
+  'reasoning',
+  'vision',
+  'pdf_input',
+  'audio_input',
+  'audio_output',
+  'video_input',
+  'web_search',
+  'computer_use',
+];
+
+/** Models that fill in between a prompt and a suffix: the instruct type, and those made for it. */
+const TAKES_SUFFIX = /instruct|codestral|deepseek/;
+/** Completion models that do not: OpenAI's base models. */
+const BASE_MODEL = /^(?:davinci|babbage)-002$/;
+
 const [folder = '', version = ''] = process.argv.slice(2);
 const path = join(folder, 'model_prices_and_context_window_backup.json');
 const given: Record<string, Record<string, unknown>> = JSON.parse(readFileSync(path, 'utf8'));
 const providers: Record<string, Record<string, Record<string, number>>> = {};
+const models: Record<string, Record<string, object>> = {};
 for (const [name, entry] of Object.entries(given)) {
   const foreign = String(entry.litellm_provider);
   const provider = PROVIDERS[foreign];
-  if (provider === undefined || typeof entry.input_cost_per_token !== 'number') continue;
+  if (provider === undefined) continue;
+  // The name without the provider's prefix is the one that the provider itself knows.
+  const model = name.startsWith(`${foreign}/`) ? name.slice(foreign.length + 1) : name;
+  put(models, provider, model, factsOf(model, entry));
+  if (typeof entry.input_cost_per_token !== 'number') continue;
   const rates = Object.fromEntries(
     Object.entries(RATES).flatMap(([own, theirs]) => {
       const rate = entry[theirs];
       return typeof rate === 'number' ? [[own, pico(rate)]] : [];
     }),
   );
-  const model = name.startsWith(`${foreign}/`) ? name.slice(foreign.length + 1) : name;
-  const models = providers[provider] ?? {};
-  providers[provider] = models;
-  // The name without the provider's prefix is the one that the provider itself knows.
-  models[model] ??= rates;
+  put(providers, provider, model, rates);
 }
-const sorted = Object.fromEntries(
-  Object.entries(providers)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([id, models]) => [
-      id,
-      Object.fromEntries(Object.entries(models).sort(([a], [b]) => (a < b ? -1 : 1))),
-    ]),
-);
-const seed = {
-  source: { package: 'litellm', ecosystem: 'PyPI', version, taken: new Date().toISOString().slice(0, 10) },
-  unit: '1e-12 USD per token',
-  providers: sorted,
+const sorted = inOrder(providers);
+const source = {
+  package: 'litellm',
+  ecosystem: 'PyPI',
+  version,
+  taken: new Date().toISOString().slice(0, 10),
 };
+const seed = { source, unit: '1e-12 USD per token', providers: sorted };
 writeFileSync(new URL('./seed.json', import.meta.url), `${JSON.stringify(seed, undefined, 1)}\n`);
-const count = Object.values(sorted).reduce((sum, models) => sum + Object.keys(models).length, 0);
-process.stdout.write(`${count} prices of ${Object.keys(sorted).length} providers\n`);
+tell('prices', sorted);
+const known = { source, providers: inOrder(models) };
+const catalogue = new URL('../../providers/catalog/models.json', import.meta.url);
+writeFileSync(catalogue, `${JSON.stringify(known, undefined, 1)}\n`);
+tell('models', known.providers);
+
+/** What is known of a model: its kind, its lengths in tokens, and what it can do. */
+function factsOf(model: string, entry: Readonly<Record<string, unknown>>): object {
+  const { mode, max_input_tokens: input, max_output_tokens: output } = entry;
+  const can = CAPABILITIES.filter((name) => entry[`supports_${name}`] === true);
+  if (TAKES_SUFFIX.test(model) || (mode === 'completion' && !BASE_MODEL.test(model))) can.push('suffix');
+  const context = contextOf(input, output);
+  return {
+    ...(typeof mode === 'string' ? { mode } : {}),
+    ...(context === undefined ? {} : { context }),
+    ...(isLength(output) ? { output } : {}),
+    ...(can.length > 0 ? { can } : {}),
+  };
+}
+
+/**
+ * Prompt and answer together. The package tells the longest prompt, which for most models is the whole context; where
+ * a provider keeps a part of it for the answer, both together make a round number.
+ */
+function contextOf(input: unknown, output: unknown): number | undefined {
+  if (!isLength(input)) return undefined;
+  const together = isLength(output) ? input + output : input;
+  const split = input % 1000 === 0 && input % 10_000 !== 0 && together % 10_000 === 0;
+  return split ? together : input;
+}
+
+function isLength(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0;
+}
+
+/** The first of a name stays. */
+function put<T>(all: Record<string, Record<string, T>>, provider: string, model: string, value: T): void {
+  const own = all[provider] ?? {};
+  all[provider] = own;
+  own[model] ??= value;
+}
+
+function inOrder<T>(all: Readonly<Record<string, Readonly<Record<string, T>>>>) {
+  const byName = ([a]: [string, unknown], [b]: [string, unknown]): number => (a < b ? -1 : 1);
+  return Object.fromEntries(
+    Object.entries(all)
+      .sort(byName)
+      .map(([id, own]) => [id, Object.fromEntries(Object.entries(own).sort(byName))]),
+  );
+}
+
+function tell(what: string, all: Readonly<Record<string, object>>): void {
+  const count = Object.values(all).reduce((sum, own) => sum + Object.keys(own).length, 0);
+  process.stdout.write(`${count} ${what} of ${Object.keys(all).length} providers\n`);
+}
 
 /** US dollars as whole 1e-12 USD, by the number's own digits; what is finer is rounded. */
 function pico(dollars: number): number {

@@ -1,0 +1,54 @@
+// Secret references in memory: filled from the store, following its changes, asked within an organisation only.
+import type { Document } from '../store/documents.ts';
+import { type FollowFacts, follow } from '../store/follow.ts';
+import { type SecretReferenceBody, secretReferences } from './collections.ts';
+
+export type SecretReferenceDocument = Document<SecretReferenceBody>;
+
+export class SecretReferences {
+  readonly #byId = new Map<string, SecretReferenceDocument>();
+  /** By organisation and slug. */
+  readonly #ids = new Map<string, string>();
+
+  /** Reads everything and follows its changes; resolves with how to stop. @throws GatewayError store_unavailable */
+  follow(facts: Omit<FollowFacts, 'collections' | 'apply'>): Promise<() => void> {
+    return follow({
+      ...facts,
+      collections: [secretReferences],
+      apply: (_collection, document) => this.apply(document as SecretReferenceDocument),
+    });
+  }
+
+  /** Takes a reference as it is now, archived ones too. Versions only go up: see follow.ts. */
+  apply(document: SecretReferenceDocument): void {
+    const { id, organisationId, slug, status } = document;
+    const before = this.#byId.get(id);
+    const old = slugKey(organisationId, before?.slug ?? '');
+    if (this.#ids.get(old) === id) this.#ids.delete(old);
+    this.#byId.delete(id);
+    if (status !== 'active') return;
+    this.#byId.set(id, document);
+    this.#ids.set(slugKey(organisationId, slug ?? ''), id);
+  }
+
+  /**
+   * A reference of the organisation, by id or slug, when the workspace sees it.
+   * @param workspaceId undefined: it is the organisation itself that asks
+   */
+  find(
+    organisationId: string,
+    workspaceId: string | undefined,
+    idOrSlug: string,
+  ): SecretReferenceDocument | undefined {
+    const id = this.#ids.get(slugKey(organisationId, idOrSlug)) ?? idOrSlug;
+    const found = this.#byId.get(id);
+    if (found === undefined || found.organisationId !== organisationId) return undefined;
+    const { workspaces } = found.body;
+    const seen = workspaceId === undefined || workspaces === undefined || workspaces.includes(workspaceId);
+    return seen ? found : undefined;
+  }
+}
+
+function slugKey(organisationId: string, slug: string): string {
+  return `${organisationId} ${slug}`;
+}

@@ -1,0 +1,145 @@
+// Secrets of external managers, as the rest of the gateway asks for them.
+import { Aborter } from '../lib/abort.ts';
+import type { Dialer } from '../lib/egress/outbound.ts';
+import { fail, GatewayError } from '../lib/errors.ts';
+import { ownIdentityField } from './auth-rules.ts';
+import { awsSecretsManager } from './aws/secrets-manager.ts';
+import { azureKeyVault, isAzureVault } from './azure/key-vault.ts';
+import { SecretCache } from './cache.ts';
+import type { SecretReferenceBody } from './collections.ts';
+import { environmentSecrets } from './environment.ts';
+import { secretFailure } from './failure.ts';
+import { fileSecrets } from './file.ts';
+import { gcpSecretManager } from './gcp-secret-manager.ts';
+import { hashicorpVault, KUBERNETES_TOKEN } from './hashicorp-vault.ts';
+import type { AuthConfig, ManagerFacts, ManagerType, SecretManager } from './manager.ts';
+import type { SecretReferenceDocument, SecretReferences } from './references.ts';
+import { memberOf } from './value.ts';
+
+export interface SecretsFacts extends ManagerFacts {
+  readonly dialer: Dialer;
+  readonly references: SecretReferences;
+  /** Exact names of variables that references may read. */
+  readonly envAllow: readonly string[];
+  /** Folders whose files references may read. */
+  readonly fileAllow: readonly string[];
+  /** Managers that may be asked with the gateway's own identity. */
+  readonly ownIdentity: readonly ManagerType[];
+  readonly lifetimeMs: number;
+  /** Told of readings that failed; the value is kept where there is one. */
+  readonly onTrouble: (error: unknown) => void;
+  /** The longest wait for a manager, its login included, in milliseconds; 10,000 by default. */
+  readonly deadlineMs?: number;
+  /** Where the pod's token is; where Kubernetes puts it by default. */
+  readonly kubernetesToken?: string;
+  /** Which vaults are shown tokens of the gateway's own Azure identity; Azure's by default. */
+  readonly isAzureVault?: (url: string) => boolean;
+}
+
+/** What the operator has not opened, by the field that asks for it. */
+export interface ClosedFault {
+  /** Of a reference as callers write it, e.g. `auth_config.vault_addr`. */
+  readonly field: string;
+  readonly message: string;
+}
+
+export interface Secrets {
+  /**
+   * The value of a reference, for model calls: at hand most of the time.
+   * @param workspaceId whose call it is; undefined: the organisation's own
+   * @param key the member that is meant instead of the reference's own
+   * @throws GatewayError not_found for a reference that the workspace does not see; secret_unavailable
+   */
+  resolve(
+    organisationId: string,
+    workspaceId: string | undefined,
+    idOrSlug: string,
+    key?: string | undefined,
+  ): Promise<string>;
+  /** Reads a reference's value past the cache. @throws GatewayError secret_unavailable, host_refused */
+  test(reference: SecretReferenceDocument): Promise<void>;
+  /** Why a reference could never be read as things are; undefined: it may be tried. */
+  closedFault(manager: ManagerType, auth: AuthConfig, path: string): ClosedFault | undefined;
+}
+
+const DEADLINE_MS = 10_000;
+
+/** Opens no connection and reads no variable before a secret is asked for. */
+export function createSecrets(facts: SecretsFacts): Secrets {
+  const { references, deadlineMs = DEADLINE_MS } = facts;
+  const managers: Readonly<Record<ManagerType, SecretManager>> = {
+    aws_sm: awsSecretsManager(facts),
+    azure_kv: azureKeyVault(facts),
+    hashicorp_vault: hashicorpVault({ ...facts, kubernetesToken: facts.kubernetesToken ?? KUBERNETES_TOKEN }),
+    gcp_sm: gcpSecretManager(facts),
+    env: environmentSecrets(facts, facts.envAllow),
+    file: fileSecrets(facts.fileAllow),
+  };
+  const cache = new SecretCache(facts);
+
+  function closedFault(manager: ManagerType, auth: AuthConfig, path: string): ClosedFault | undefined {
+    if (manager === 'env' && !facts.envAllow.includes(path))
+      return { field: 'secret_path', message: 'is no variable that the operator has listed' };
+    if (manager === 'file' && facts.fileAllow.length === 0)
+      return { field: 'manager_type', message: 'is closed: the operator has listed no folder' };
+    return identityFault(facts, manager, auth);
+  }
+
+  async function read({ managerType, auth, path }: SecretReferenceBody): Promise<string> {
+    if (auth === undefined) throw secretFailure('invalid', 'the login in the reference cannot be decrypted');
+    const fault = closedFault(managerType, auth, path);
+    if (fault !== undefined) throw secretFailure('closed', `${fault.field}: ${fault.message}`);
+    const aborter = new Aborter();
+    const late = secretFailure('outage', `the secret manager did not answer within ${deadlineMs} ms`);
+    const timer = setTimeout(() => aborter.abort(late), deadlineMs);
+    try {
+      return await managers[managerType].read({ auth, path }, aborter);
+    } catch (error) {
+      if (error instanceof GatewayError) throw error;
+      // E.g. a variable of the gateway's own identity that is no URL, or a file of it that cannot be read.
+      throw secretFailure('invalid', 'the secret manager cannot be asked', error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  return {
+    async resolve(organisationId, workspaceId, idOrSlug, key) {
+      const reference = references.find(organisationId, workspaceId, idOrSlug);
+      if (reference === undefined) throw fail('not_found', `there is no secret reference ${idOrSlug}`);
+      const text = await cache.get(keyOf(reference), () => read(reference.body));
+      return memberOf(text, key ?? reference.body.key);
+    },
+
+    async test(reference) {
+      const text = await cache.fresh(keyOf(reference), () => read(reference.body));
+      memberOf(text, reference.body.key);
+    },
+
+    closedFault,
+  };
+}
+
+/** The gateway's own identity is shown to nobody whom a caller may choose. */
+function identityFault(facts: SecretsFacts, manager: ManagerType, auth: AuthConfig): ClosedFault | undefined {
+  const asked = ownIdentityField(manager, auth);
+  if (asked === undefined) return undefined;
+  const fault = (name: string, message: string) => ({ field: `auth_config.${name}`, message });
+  if (!facts.ownIdentity.includes(manager))
+    return fault(
+      asked,
+      "uses the gateway's own identity, which the operator has not opened for this manager",
+    );
+  const { azure_vault_url: vault = '', vault_addr: address = '' } = auth;
+  if (manager === 'azure_kv' && !(facts.isAzureVault ?? isAzureVault)(vault))
+    return fault('azure_vault_url', "must be a vault of Azure for the gateway's own identity");
+  const own = facts.environment.VAULT_ADDR;
+  if (manager === 'hashicorp_vault' && (!own || URL.parse(own)?.origin !== new URL(address).origin))
+    return fault('vault_addr', "must be the gateway's own Vault (VAULT_ADDR)");
+  return undefined;
+}
+
+/** A reference that was changed is another one. */
+function keyOf({ organisationId, id, version }: SecretReferenceDocument): string {
+  return `${organisationId} ${id} ${version}`;
+}
