@@ -110,6 +110,8 @@ async function person(
 }
 
 test('an update changes what is given; null and empty lists take away', async (t) => {
+  const content = { name: 'c', config: { retry: { attempts: 1 } } };
+  const config = String((await ok(t, rest(ADMIN_KEY, 'POST', '/configs', content))).slug);
   const { id } = await make(t, 'organisation/service', {
     ...LOGS,
     description: 'd',
@@ -119,7 +121,7 @@ test('an update changes what is given; null and empty lists take away', async (t
     id,
     rate_limits: [{ type: 'requests', unit: 'rps', value: 3 }],
     usage_limits: { type: 'cost', credit_limit: 2.5, periodic_reset: 'monthly' },
-    defaults: { metadata: { a: '1' }, config_id: 'pc-a', allow_config_override: false },
+    defaults: { metadata: { a: '1' }, config_id: config, allow_config_override: false },
     rotation_policy: { rotation_period_days: 30, key_transition_period_ms: 3_600_000 },
     expires_at: '2099-01-01T02:00:00+02:00',
   });
@@ -130,7 +132,7 @@ test('an update changes what is given; null and empty lists take away', async (t
     alert_emails: ['a@b.co'],
     rate_limits: [{ type: 'requests', unit: 'rps', value: 3 }],
     usage_limits: { type: 'cost', credit_limit: 2.5, periodic_reset: 'monthly' },
-    defaults: { metadata: { a: '1' }, config_id: 'pc-a', allow_config_override: false },
+    defaults: { metadata: { a: '1' }, config_id: config, allow_config_override: false },
     allow_config_override: 0,
     expires_at: '2099-01-01T00:00:00.000Z',
   });

@@ -95,6 +95,8 @@ test.before(async () => {
   await make('neighbour', 'workspace/service', { workspace_id: 'second', scopes: ['completions.write'] });
   await make('strong', 'workspace/service', { workspace_id: own, scopes: ['configs.create'] });
   await make('annKey', 'workspace/user', { workspace_id: own, user_id: made.ann, scopes: ['logs.list'] });
+  const config = { name: 'c', config: { retry: { attempts: 1 } } };
+  made.config = String((await rest(ADMIN_KEY, 'POST', '/configs', config)).slug);
   await make('deleted', 'organisation/service', { scopes: ['logs.list'] });
   await rest(ADMIN_KEY, 'DELETE', `/api-keys/${made.deleted}`);
   const foreign = await rest(made.foreignAdmin, 'POST', '/api-keys/organisation/service', {
@@ -204,7 +206,13 @@ const CREATES: Case[] = [
         { type: 'tokens', unit: 'rpw', value: 0 },
       ],
       usage_limits: { type: 'tokens', credit_limit: 1000, alert_threshold: 900, periodic_reset_days: 3 },
-      defaults: { metadata: { team: 'x' }, config_id: 'pc-a', allow_config_override: false },
+      defaults: {
+        metadata: { team: 'x' },
+        get config_id() {
+          return made.config!;
+        },
+        allow_config_override: false,
+      },
       alert_emails: ['a@b.co'],
       expires_at: inDays(400),
       rotation_policy: { rotation_period: 'weekly', key_transition_period_ms: 1_800_000 },

@@ -3,6 +3,7 @@ import test, { type ExecutionContext } from 'ava';
 import { ApiKeysService } from '../../gen/gateway/admin/v2/api_keys_pb.ts';
 import { AuditLogsService } from '../../gen/gateway/admin/v2/audit_logs_pb.ts';
 import { ConfigsService } from '../../gen/gateway/admin/v2/configs_pb.ts';
+import { UserInvitesService } from '../../gen/gateway/admin/v2/user_invites_pb.ts';
 import { WorkspacesService } from '../../gen/gateway/admin/v2/workspaces_pb.ts';
 import { ChatService } from '../../gen/gateway/inference/v2/chat_pb.ts';
 import { WORKSPACE_KEY } from '../support/gateway.ts';
@@ -20,6 +21,7 @@ const {
 } = ConfigsService.method;
 const { createApiKey, updateApiKey, deleteApiKey } = ApiKeysService.method;
 const { createWorkspace, updateWorkspace } = WorkspacesService.method;
+const { createUserInvite, acceptUserInvite } = UserInvitesService.method;
 const { createChatCompletion } = ChatService.method;
 const { listAuditLogs } = AuditLogsService.method;
 
@@ -310,6 +312,20 @@ story('a workspace has one default, for calls that select nothing', async (t, ad
   );
 });
 
+story('of configs that become the default at the same time, one is', async (t, admin) => {
+  const { id } = await admin.ok(createWorkspace, { name: fresh('ws') });
+  const made = await Promise.all(
+    Array.from({ length: 4 }, (_, i) =>
+      admin.ok(createConfig, { name: `c${i}`, workspace_id: id!, is_default: 1, config: target('/d') }),
+    ),
+  );
+  const defaults = async (): Promise<number> =>
+    data(await admin.ok(listConfigs, { workspace_id: id! })).filter((one) => one.is_default === 1).length;
+  t.is(await defaults(), 1);
+  await Promise.all(made.map(({ slug }) => admin.ok(updateConfig, { slug: slug!, is_default: 1 })));
+  t.is(await defaults(), 1);
+});
+
 story("a key's own config counts where a call names none, and alone where it says so", async (t, admin) => {
   const { id } = await admin.ok(createWorkspace, { name: fresh('ws') });
   const [one, two] = [bench.mark(), bench.mark()];
@@ -325,6 +341,11 @@ story("a key's own config counts where a call names none, and alone where it say
     authorization: 'Bearer sk-mine',
   });
 
+  const elsewhere = await admin.ok(createConfig, { name: 'elsewhere', config: target('/x') });
+  for (const config_id of ['pc-none', String(elsewhere.id)]) {
+    const unknown = await admin.refused(updateApiKey, { id: made.id, defaults: { config_id } });
+    t.deepEqual([unknown.status, unknown.param], [400, 'defaults.config_id']);
+  }
   await admin.ok(updateApiKey, { id: made.id, defaults: { allow_config_override: false } });
   await served(t, caller, one);
   const refused = refusedOf(await chat(caller, { 'x-gateway-config': String(other.slug) }));
@@ -339,6 +360,48 @@ story("a key's own config counts where a call names none, and alone where it say
   t.is((await admin.refused(updateConfig, { slug: own.slug!, status: 'archived' })).status, 409);
   await admin.ok(deleteApiKey, { id: made.id });
   await admin.ok(deleteConfig, { slug: own.slug! });
+});
+
+story('the config of a workspace counts for its user keys', async (t, admin) => {
+  const { id: workspace } = await admin.ok(createWorkspace, { name: fresh('ws') });
+  const prefix = bench.mark();
+  const config = await admin.ok(createConfig, {
+    name: 'people',
+    workspace_id: workspace!,
+    config: target(prefix),
+  });
+  const elsewhere = await admin.ok(createConfig, { name: 'elsewhere', config: target('/x') });
+  const invite = await admin.ok(createUserInvite, {
+    ...{ email: `${fresh('ann')}.${admin.protocol}@home.test`, role: 'member' },
+    workspaces: [{ id: workspace!, role: 'member' }],
+  });
+  const given = new URLSearchParams(new URL(String(invite.invite_link)).hash.slice(1));
+  const { user_id: user } = await admin.ok(acceptUserInvite, {
+    ...{ invite_id: String(given.get('id')), token: String(given.get('token')) },
+  });
+  const { key } = await admin.ok(createApiKey, {
+    ...{ type: 'workspace', sub_type: 'user', name: 'k', workspace_id: workspace!, user_id: user! },
+    scopes: ['completions.write'],
+  });
+  const person = admin.as(String(key));
+  t.is(refusedOf(await chat(person)).status, 400);
+  for (const unknown of ['pc-none', String(elsewhere.slug)]) {
+    const refused = await admin.refused(updateWorkspace, {
+      ...{ workspace_id: workspace!, defaults: { user_api_key_config: unknown } },
+    });
+    t.deepEqual([refused.status, refused.param], [400, 'defaults.user_api_key_config']);
+  }
+  await admin.ok(updateWorkspace, {
+    workspace_id: workspace!,
+    defaults: { user_api_key_config: config.slug! },
+  });
+  await served(t, person, prefix);
+  t.is(refusedOf(await chat(admin.as((await keyFor(admin, String(workspace))).key))).status, 400);
+  const usage = await admin.ok(getConfigUsage, { slug: config.id! });
+  t.like(usage, { total: 1, data: [{ object: 'workspace', id: workspace! }] });
+  t.is((await admin.refused(deleteConfig, { slug: config.slug! })).status, 409);
+  await admin.ok(updateWorkspace, { workspace_id: workspace!, defaults: null });
+  await admin.ok(deleteConfig, { slug: config.slug! });
 });
 
 story('no credential of a config is told', async (t, admin) => {
@@ -356,5 +419,3 @@ story('no credential of a config is told', async (t, admin) => {
   t.false(text.includes('sk-another-secret'));
   t.false(bench.gateway.logLines.join('\n').includes(SECRET));
 });
-
-export { updateWorkspace };

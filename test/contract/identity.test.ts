@@ -314,11 +314,11 @@ test('the organisation has a name, settings, defaults, and categories that works
     const after = (await call(getWorkspace, { workspace_id: 'default' })).json
       .security_settings as JsonObject;
     t.false(after.membersWritePrompts, 'a closed category is the organisation’s alone');
-    t.deepEqual((await call(updateOrganisationDefaults, { metadata: { env: 'x' } })).json, {
-      metadata: { env: 'x' },
-    });
-    t.deepEqual((await call(getOrganisationDefaults)).json, { metadata: { env: 'x' } });
-    t.deepEqual((await call(updateOrganisationDefaults, { metadata: null })).json, { metadata: {} });
+    const none = { input_guardrails: [], output_guardrails: [] };
+    const given = { metadata: { env: 'x' }, ...none };
+    t.deepEqual((await call(updateOrganisationDefaults, { metadata: { env: 'x' } })).json, given);
+    t.deepEqual((await call(getOrganisationDefaults)).json, given);
+    t.deepEqual((await call(updateOrganisationDefaults, { metadata: null })).json, { metadata: {}, ...none });
   } finally {
     await own.close();
   }

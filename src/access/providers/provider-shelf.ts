@@ -2,7 +2,14 @@
 // trip. It follows the stores' change notices (see follow.ts) and is asked within a tenant only.
 import type { ProviderEntry } from '../../providers/dialect.ts';
 import type { Document } from '../../store/documents.ts';
-import { type IntegrationBody, integrations, type ProviderBody, storedProviders } from './collections.ts';
+import { type FollowFacts, follow } from '../../store/follow.ts';
+import {
+  type IntegrationBody,
+  integrations,
+  PROVIDER_COLLECTIONS,
+  type ProviderBody,
+  storedProviders,
+} from './collections.ts';
 import { type UsableProvider, usableProvider } from './usable-provider.ts';
 import { accessOf } from './workspace-access.ts';
 
@@ -35,6 +42,15 @@ export class ProviderShelf {
 
   constructor(facts: ShelfFacts) {
     this.#facts = facts;
+  }
+
+  /** Reads everything and follows its changes; resolves with how to stop. @throws GatewayError store_unavailable */
+  follow(facts: Omit<FollowFacts, 'collections' | 'apply'>): Promise<() => void> {
+    return follow({
+      ...facts,
+      collections: PROVIDER_COLLECTIONS,
+      apply: ({ name }, document) => this.apply(name, document),
+    });
   }
 
   /** Takes a document of one of its collections as it is now, archived ones too. Versions only go up: see follow.ts. */
