@@ -1,5 +1,6 @@
 // Limit policies as they are kept: which requests they apply to, and what those may use.
 import { type Collection, defineCollection } from '../store/collection.ts';
+import type { Schedule } from './limits/period.ts';
 
 /** One condition; all of a policy's conditions hold. */
 export interface PolicyCondition {
@@ -34,6 +35,19 @@ export interface UsageLimitPolicyBody extends PolicyBody {
   readonly periodicResetDays?: number;
   /** Unix milliseconds. */
   readonly nextUsageResetAt?: number;
+  /** Since when usage counts until then, in Unix milliseconds. */
+  readonly countedSince?: number;
+}
+
+/** How a policy's usage is reset. */
+export function scheduleOfPolicy(body: UsageLimitPolicyBody): Schedule {
+  return {
+    reset: body.periodicReset,
+    days: body.periodicResetDays,
+    next: body.nextUsageResetAt,
+    began: body.countedSince,
+    since: undefined,
+  };
 }
 
 export const rateLimitPolicies: Collection<RateLimitPolicyBody> = defineCollection<RateLimitPolicyBody>({
@@ -53,5 +67,28 @@ export const usageLimitPolicies: Collection<UsageLimitPolicyBody> = defineCollec
   fields: [{ name: 'type', type: 'text' }],
 });
 
+/** One combination of values that a usage-limit policy counts apart. */
+export interface UsageLimitEntityBody {
+  readonly policyId: string;
+  /** As its counter names it. */
+  readonly group: string;
+  /** For people. */
+  readonly valueKey: string;
+  /** When its usage was last reset by hand, in Unix milliseconds. */
+  readonly resetAt?: number;
+}
+
+export const usageLimitEntities: Collection<UsageLimitEntityBody> = defineCollection<UsageLimitEntityBody>({
+  name: 'usage_limit_entities',
+  schemaVersion: 1,
+  fields: [
+    { name: 'policyId', type: 'text' },
+    { name: 'valueKey', type: 'text' },
+  ],
+});
+
+/** What admission follows. */
+export const policyCollections: readonly Collection<object>[] = [rateLimitPolicies, usageLimitPolicies];
+
 /** All collections of this room. */
-export const ledgerCollections: readonly Collection<object>[] = [rateLimitPolicies, usageLimitPolicies];
+export const ledgerCollections: readonly Collection<object>[] = [...policyCollections, usageLimitEntities];

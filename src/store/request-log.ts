@@ -27,7 +27,15 @@ export interface AttemptRecord {
   readonly startedAt: number;
   readonly latencyMs: number;
   readonly timeToFirstTokenMs?: number;
+  /** The model that the provider says answered, when it says so. */
+  readonly responseModel?: string;
   readonly usage?: UsageRecord;
+  /** The provider did not tell its usage: it is an estimate. */
+  readonly usageEstimated?: true;
+  /** Of the usage, by the price that held when the attempt began: a whole number of 1e-12 USD in decimal digits. */
+  readonly cost?: string;
+  /** There is usage, and no price for it. */
+  readonly unpriced?: true;
   readonly error?: { readonly reason: string; readonly message: string };
 }
 
@@ -52,6 +60,12 @@ export interface RequestRecord {
   readonly latencyMs: number;
   readonly timeToFirstTokenMs?: number;
   readonly usage?: UsageRecord;
+  /** Usage of one of the attempts is an estimate. */
+  readonly usageEstimated?: true;
+  /** The sum over all attempts, as theirs. */
+  readonly cost?: string;
+  /** One of the attempts has usage and no price. */
+  readonly unpriced?: true;
   readonly error?: { readonly reason: string; readonly message: string };
   readonly metadata: Readonly<Record<string, string>>;
   readonly attempts: readonly AttemptRecord[];

@@ -47,6 +47,26 @@ export function requestLogContract(test: TestFn, open: () => Promise<RequestLogS
     t.is((await store.page(freshScope(), {}, FIRST)).total, 0);
   });
 
+  test('costs, estimates and the models that answered come back as they were, of each attempt', async (t) => {
+    const store = await open();
+    const scope = freshScope();
+    const [attempt] = logEntry({ id: 'x' }).attempts;
+    const cost = '123456789012345678901';
+    const entries = [
+      logEntry({
+        ...{ id: 'a', organisationId: scope.organisationId, cost, usageEstimated: true, unpriced: true },
+        attempts: [
+          { ...attempt!, id: '1', cost, responseModel: 'gpt-4o-mini-2024-07-18' },
+          { ...attempt!, id: '2', cost: '7', responseModel: 'another', usageEstimated: true },
+          { ...attempt!, id: '3', unpriced: true },
+        ],
+      }),
+      logEntry({ id: 'b', organisationId: scope.organisationId, cost: '0' }),
+    ];
+    await store.append(entries);
+    t.deepEqual((await store.page(scope, {}, FIRST)).entries, entries);
+  });
+
   test('an entry that is sent again is kept once', async (t) => {
     const store = await open();
     const scope = freshScope();

@@ -1,12 +1,16 @@
 // Admission: every limit that applies to a call is checked and held in one step over all of them, or none; and
 // settled once on what the call really used.
 import { fail, type GatewayError, toGatewayError } from '../../lib/errors.ts';
-import type { AttemptRecord, UsageRecord } from '../../store/request-log.ts';
-import type { Charge, Limit, SharedState, WindowCost } from '../../store/shared-state.ts';
+import type { AttemptRecord } from '../../store/request-log.ts';
+import type { Charge, Limit, SettleRequest, SharedState, WindowCost } from '../../store/shared-state.ts';
 import { costOf, type PriceList } from '../prices/price-list.ts';
+import { costOfAttempt } from '../prices/priced.ts';
 import type { Estimate } from './estimate.ts';
-import { periodOf, resetAfter } from './period.ts';
-import type { BudgetRule, RateRule, Rule } from './rule.ts';
+import type { Later } from './later.ts';
+import { Outage } from './outage.ts';
+import { resetAfter } from './period.ts';
+import { MOST, type RateRule, type Rule } from './rule.ts';
+import { budgetKey } from './usage.ts';
 
 /** What admission is made with. */
 export interface AdmissionFacts {
@@ -14,6 +18,10 @@ export interface AdmissionFacts {
   readonly prices: PriceList;
   /** This process, as the owner of its holds. */
   readonly owner: string;
+  /** How long a hold lives without being renewed, in milliseconds. */
+  readonly leaseMs: number;
+  /** Takes steps that the store did not take. */
+  readonly later: Later;
   /** Unix milliseconds. */
   readonly now: () => number;
   /** Told when calls are let through because the store does not answer, and of settlements that failed. */
@@ -43,6 +51,8 @@ export interface Ticket {
   readonly id: string;
   readonly organisationId: string;
   readonly held: boolean;
+  /** It was let through while the store did not answer: nothing is owed for it. */
+  readonly loose: boolean;
   readonly rates: readonly RateState[];
   readonly rules: readonly Counted[];
 }
@@ -52,11 +62,17 @@ interface Counted {
   readonly limit: Limit;
 }
 
-/** A lease outlives a call that is renewed every 20 seconds, and not much more. */
-export const LEASE_MS = 60_000;
+/** What a call came to. */
+export interface CallEnd {
+  /** All that it called; undefined: some are still under way, and nobody knows what they use. */
+  readonly attempts: readonly AttemptRecord[] | undefined;
+  /** It was refused or failed. */
+  readonly failed: boolean;
+}
 
 export class Admission {
   readonly #facts: AdmissionFacts;
+  readonly #outage = new Outage();
 
   constructor(facts: AdmissionFacts) {
     this.#facts = facts;
@@ -68,15 +84,22 @@ export class Admission {
    * cannot be asked; rates alone let the call through then.
    */
   async admit(order: AdmissionOrder): Promise<Ticket> {
-    const { state, owner, onTrouble } = this.#facts;
+    const { state, owner, leaseMs, onTrouble } = this.#facts;
     const { id, organisationId } = order;
     const counted = order.rules.map((rule): Counted => ({ rule, limit: this.#limitOf(rule, order) }));
     const held = counted.some(({ rule }) => rule.kind === 'budget' || rule.type === 'tokens');
+    const budgets = counted.some(({ rule }) => rule.kind === 'budget');
+    const loose: Ticket = { id, organisationId, held, loose: true, rates: [], rules: counted };
+    if (!this.#outage.mayAsk()) {
+      if (budgets) throw unknown();
+      return loose;
+    }
     try {
       const answer = await state.admit(organisationId, {
         limits: counted.map(({ limit }) => limit),
-        ...(held ? { hold: { id, owner, leaseMs: LEASE_MS } } : {}),
+        ...(held ? { hold: { id, owner, leaseMs } } : {}),
       });
+      this.#outage.answered();
       const { outcome, limits } = answer;
       if (outcome === 'denied') {
         const at = limits.findIndex(({ denied }) => denied);
@@ -87,77 +110,92 @@ export class Admission {
         if (rule.kind !== 'rate' || limit.kind !== 'window' || remaining === undefined) return [];
         return [{ type: rule.type, limit: rule.limit, remaining: Number(remaining) }];
       });
-      return { id, organisationId, held, rates, rules: counted };
+      return { id, organisationId, held, loose: false, rates, rules: counted };
     } catch (thrown) {
       const error = toGatewayError(thrown);
-      const budgets = counted.some(({ rule }) => rule.kind === 'budget');
-      if (error.reason !== 'store_unavailable' || budgets) throw error;
+      if (error.reason !== 'store_unavailable') throw error;
+      this.#outage.failed();
+      if (budgets) {
+        // The step may have been made all the same: a hold without a call is to be let go, not to be charged.
+        this.#facts.later.add(() => state.release(organisationId, { id, refund: true }));
+        throw unknown(error);
+      }
       onTrouble(error, 'rates are not held: the shared store does not answer');
-      return { id, organisationId, held: false, rates: [], rules: [] };
+      return loose;
     }
   }
 
   /**
-   * Settles a call on what it used: once, however often it is called. Attempts that reached no provider cost
-   * nothing; one that broke off without telling its usage costs what was held.
+   * Settles a call on what it used: once, however often it is called; when the store does not answer, again until it
+   * does. Attempts that reached no provider cost nothing, and a call that failed before any attempt is no request
+   * of a budget. One that broke off and has not even an estimate costs what was held.
+   * @param done told when the hold need not be renewed any more
    */
-  async settle(ticket: Ticket, attempts: readonly AttemptRecord[]): Promise<void> {
-    if (!ticket.held) return;
-    const { state, onTrouble } = this.#facts;
-    const used = usageOf(attempts);
+  async settle(ticket: Ticket, end: CallEnd, done: () => void): Promise<void> {
+    if (!ticket.held) {
+      done();
+      return;
+    }
+    const { state, later, onTrouble } = this.#facts;
+    const order = this.#orderOf(ticket, end);
+    const step = (): Promise<void> => state.settle(ticket.organisationId, order).then(done);
     try {
-      if (used === 'unknown') {
-        await state.settle(ticket.organisationId, { id: ticket.id });
-        return;
-      }
-      const cost = used.length === 0 ? 0n : this.#costOf(attempts);
-      const tokens = used.reduce((sum, usage) => sum + usage.totalTokens, 0);
-      const charges: Charge[] = [];
-      const costs: WindowCost[] = [];
-      for (const { rule, limit } of ticket.rules) {
-        if (rule.kind === 'rate' && rule.type === 'tokens') costs.push({ key: limit.key, cost: tokens });
-        if (rule.kind !== 'budget') continue;
-        const amount = rule.type === 'cost' ? cost : rule.type === 'tokens' ? BigInt(tokens) : 1n;
-        charges.push({ key: limit.key, amount });
-      }
-      await state.settle(ticket.organisationId, { id: ticket.id, charges, costs });
+      await step();
     } catch (error) {
-      // The hold stays and expires: whoever sweeps it charges what was held.
+      // Without a place to wait the hold expires: whoever sweeps it charges what was held.
+      if (ticket.loose || !later.add(step)) done();
       onTrouble(error, 'a call could not be settled yet');
     }
   }
 
-  #limitOf(rule: Rule, { estimate, provider, model }: AdmissionOrder): Limit {
-    const tokens = estimate.input + estimate.output;
+  #orderOf({ id, organisationId, rules }: Ticket, { attempts, failed }: CallEnd): SettleRequest {
+    if (attempts === undefined || attempts.some(isUnknown)) return { id };
+    const tokens = attempts.reduce((sum, { usage }) => sum + (usage?.totalTokens ?? 0), 0);
+    const cost = attempts.reduce(
+      (sum, one) => sum + (costOfAttempt(this.#facts.prices, one, organisationId) ?? 0n),
+      0n,
+    );
+    const requests = failed && attempts.length === 0 ? 0n : 1n;
+    const charges: Charge[] = [];
+    const costs: WindowCost[] = [];
+    for (const { rule, limit } of rules) {
+      if (rule.kind === 'rate' && rule.type === 'tokens')
+        costs.push({ key: limit.key, cost: Math.min(tokens, MOST_TOKENS) });
+      if (rule.kind !== 'budget') continue;
+      const amount = rule.type === 'cost' ? cost : rule.type === 'tokens' ? BigInt(tokens) : requests;
+      charges.push({ key: limit.key, amount: least(amount, MOST) });
+    }
+    return { id, charges, costs };
+  }
+
+  #limitOf(rule: Rule, order: AdmissionOrder): Limit {
+    const tokens = Math.min(order.estimate.input + order.estimate.output, MOST_TOKENS);
     if (rule.kind === 'rate') {
-      const cost = rule.type === 'tokens' ? Math.min(tokens, 1_000_000_000) : 1;
+      const cost = rule.type === 'tokens' ? tokens : 1;
       return { kind: 'window', key: rule.id, limit: rule.limit, windowMs: rule.windowMs, cost };
     }
-    const { prices } = this.#facts;
-    const known = provider !== undefined && model !== undefined && prices.find(provider, model);
-    const price = known || (model === undefined ? undefined : prices.findAnywhere(model));
-    const worst = { promptTokens: estimate.input, completionTokens: estimate.output, totalTokens: tokens };
     const amount =
-      rule.type === 'cost'
-        ? price
-          ? costOf(price, worst)
-          : 0n
-        : rule.type === 'tokens'
-          ? BigInt(tokens)
-          : 1n;
-    return { kind: 'budget', key: this.keyOf(rule), cap: rule.cap, amount };
+      rule.type === 'cost' ? this.#worstCost(order) : rule.type === 'tokens' ? BigInt(tokens) : 1n;
+    return {
+      kind: 'budget',
+      key: budgetKey(rule, this.#facts.now()),
+      cap: rule.cap,
+      amount: least(amount, MOST),
+    };
   }
 
-  /** Where a budget is counted now. */
-  keyOf(rule: BudgetRule): string {
-    return `${rule.id}:${periodOf(rule.schedule, this.#facts.now())}`;
-  }
-
-  #costOf(attempts: readonly AttemptRecord[]): bigint {
-    return attempts.reduce((sum, { provider, model, usage }) => {
-      const price = usage && this.#facts.prices.find(provider, model);
-      return price ? sum + costOf(price, usage) : sum;
-    }, 0n);
+  /** Without a known price one unit is held, so that a spent budget stays spent. */
+  #worstCost({ organisationId, estimate, provider, model }: AdmissionOrder): bigint {
+    if (model === undefined) return 1n;
+    const { prices, now } = this.#facts;
+    // A model may be written with the provider that it is to be had from: @provider/model.
+    const own = model.startsWith('@') ? model.slice(model.indexOf('/') + 1) : model;
+    const known = provider === undefined ? undefined : prices.find(provider, own, now(), organisationId);
+    const price = known ?? prices.findAnywhere(own, now(), organisationId);
+    const { input, output } = estimate;
+    return price
+      ? costOf(price, { promptTokens: input, completionTokens: output, totalTokens: input + output })
+      : 1n;
   }
 
   #refusal(
@@ -176,7 +214,12 @@ export class Admission {
     const { name, limit, type, unit } = rule as RateRule;
     const text = `${name} of ${limit} ${type} ${SPANS[unit] ?? unit}`;
     if (retryAfterMs === undefined)
-      return fail('rate_limited', `${text} lets no call through that may use so many: lower its max_tokens`);
+      return fail(
+        'rate_limited',
+        type === 'requests'
+          ? `${text} lets no call through`
+          : `${text} lets no call through that may use so many: lower its max_tokens`,
+      );
     return fail('rate_limited', `${text} is reached`, { retryAfterMs });
   }
 }
@@ -189,12 +232,21 @@ const SPANS: Readonly<Record<string, string>> = {
   rpw: 'per week',
 };
 
-/** The usage of all attempts; `unknown` when one may have used what it did not tell. */
-function usageOf(attempts: readonly AttemptRecord[]): readonly UsageRecord[] | 'unknown' {
-  const told: UsageRecord[] = [];
-  for (const { usage, outcome, statusCode } of attempts) {
-    if (usage !== undefined) told.push(usage);
-    else if (outcome !== 'error' || (statusCode >= 200 && statusCode <= 299)) return 'unknown';
-  }
-  return told;
+function unknown(cause?: unknown): GatewayError {
+  return fail('store_unavailable', 'budgets cannot be asked: the shared store does not answer', {
+    retryAfterMs: 1000,
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
+
+/** More than any call uses. */
+const MOST_TOKENS = 1_000_000_000;
+
+/** Whether an attempt may have used what nobody told, and nobody estimated. */
+function isUnknown({ usage, outcome }: AttemptRecord): boolean {
+  return usage === undefined && (outcome === 'cancelled' || outcome === 'interrupted');
+}
+
+function least(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
 }

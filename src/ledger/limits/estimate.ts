@@ -6,6 +6,9 @@ export const ASSUMED_OUTPUT_TOKENS = 1024;
 /** Bytes of a prompt's JSON for one token, as texts in European languages have; others have fewer. */
 const BYTES_PER_TOKEN = 4;
 
+/** More than any model takes or makes. */
+const MOST_TOKENS = 1_000_000_000;
+
 /** The worst case of a call, in tokens. */
 export interface Estimate {
   readonly input: number;
@@ -21,13 +24,13 @@ const MAXIMA = ['maxCompletionTokens', 'maxTokens', 'maxOutputTokens'] as const;
  * @param hasOutput whether the operation makes tokens
  */
 export function estimateOf(bytes: number, request: object, hasOutput: boolean): Estimate {
-  const input = Math.ceil(bytes / BYTES_PER_TOKEN);
+  const input = Math.min(Math.ceil(bytes / BYTES_PER_TOKEN), MOST_TOKENS);
   if (!hasOutput) return { input, output: 0 };
   const members = request as Readonly<Record<string, unknown>>;
   const stated = MAXIMA.map((name) => members[name]).find((value) => value !== undefined);
   const each = stated === undefined ? ASSUMED_OUTPUT_TOKENS : Number(stated);
   const choices = Math.max(numberOf(members.n), numberOf(members.bestOf), 1);
-  return { input, output: each * choices };
+  return { input, output: Math.max(0, Math.min(each * choices, MOST_TOKENS)) };
 }
 
 function numberOf(value: unknown): number {

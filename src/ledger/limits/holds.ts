@@ -1,11 +1,11 @@
 // Holds while calls run, and holds whose owner is gone.
 import type { SharedState } from '../../store/shared-state.ts';
-import { LEASE_MS } from './admission.ts';
 
 /** What keeping holds takes. */
 export interface HoldFacts {
   readonly state: SharedState;
   readonly owner: string;
+  readonly leaseMs: number;
   /** Ids of all organisations. */
   readonly organisations: () => Iterable<string>;
   readonly onTrouble: (error: unknown, what: string) => void;
@@ -20,8 +20,6 @@ export interface Holds {
   stop(): void;
 }
 
-const RENEW_MS = LEASE_MS / 3;
-const SWEEP_MS = 15_000;
 /** Ids of one renewal, holds of one sweep. */
 const BATCH = 500;
 
@@ -29,19 +27,19 @@ const BATCH = 500;
  * Renews what runs, and settles what nobody renews any more as it was held: the estimate of a call that was
  * killed in flight.
  */
-export function keepHolds({ state, owner, organisations, onTrouble }: HoldFacts): Holds {
+export function keepHolds({ state, owner, leaseMs, organisations, onTrouble }: HoldFacts): Holds {
   const running = new Map<string, Set<string>>();
 
   const renew = async (): Promise<void> => {
     for (const [organisationId, ids] of running) {
       const all = [...ids];
       for (let i = 0; i < all.length; i += BATCH)
-        await state.renew(organisationId, { ids: all.slice(i, i + BATCH), owner, leaseMs: LEASE_MS });
+        await state.renew(organisationId, { ids: all.slice(i, i + BATCH), owner, leaseMs });
     }
   };
   const sweep = async (): Promise<void> => {
     for (const organisationId of organisations()) {
-      const expired = await state.sweep(organisationId, { owner, leaseMs: LEASE_MS, max: BATCH });
+      const expired = await state.sweep(organisationId, { owner, leaseMs, max: BATCH });
       for (const { id } of expired) await state.settle(organisationId, { id });
     }
   };
@@ -59,8 +57,8 @@ export function keepHolds({ state, owner, organisations, onTrouble }: HoldFacts)
     return timer.unref();
   };
   const timers = [
-    every(RENEW_MS, 'holds could not be renewed', renew),
-    every(SWEEP_MS, 'expired holds could not be swept', sweep),
+    every(leaseMs / 3, 'holds could not be renewed', renew),
+    every(leaseMs / 4, 'expired holds could not be swept', sweep),
   ];
 
   return {

@@ -1,12 +1,15 @@
 // Limits, put together: policies followed, holds kept, calls admitted and settled.
 import { randomUUID } from 'node:crypto';
+import type { DocumentStore } from '../../store/documents.ts';
 import { type FollowFacts, follow } from '../../store/follow.ts';
 import type { SharedState } from '../../store/shared-state.ts';
-import { ledgerCollections } from '../policies.ts';
-import { openPriceList } from '../prices/price-list.ts';
+import { policyCollections } from '../policies.ts';
+import type { PriceList } from '../prices/price-list.ts';
 import { Admission } from './admission.ts';
 import { Background } from './background.ts';
+import { Groups } from './groups.ts';
 import { type Holds, keepHolds } from './holds.ts';
+import { Later } from './later.ts';
 import { PolicySet } from './policy-set.ts';
 
 /** What limits are made with. */
@@ -14,6 +17,11 @@ export interface LimitsParts {
   /** Where they are counted: of all instances with Redis, of this one without. */
   readonly state: SharedState;
   readonly follow: Omit<FollowFacts, 'collections' | 'apply'>;
+  /** Where the groups of policies are kept. */
+  readonly documents: DocumentStore;
+  readonly prices: PriceList;
+  /** How long a hold outlives its process, in milliseconds. */
+  readonly leaseMs: number;
   /** Ids of all organisations, as this process knows them. */
   readonly organisations: () => Iterable<string>;
   readonly now: () => number;
@@ -25,29 +33,40 @@ export interface OpenLimits {
   readonly admission: Admission;
   readonly holds: Holds;
   readonly policies: PolicySet;
+  readonly groups: Groups;
   readonly behind: (work: Promise<unknown>) => void;
   /** Waits for settlements on their way, and stops. */
   close(): Promise<void>;
 }
 
+/** Between two turns of steps that the store did not take. */
+const LATER_MS = 2000;
+const LATER_MOST = 20_000;
+
 export async function openLimits(parts: LimitsParts): Promise<OpenLimits> {
-  const { state, organisations, now, onTrouble } = parts;
-  const policies = new PolicySet();
+  const { state, prices, leaseMs, organisations, now, onTrouble } = parts;
+  const groups = new Groups({ documents: parts.documents, now, onTrouble });
+  const policies = new PolicySet(groups);
   const stop = await follow({
     ...parts.follow,
-    collections: ledgerCollections,
+    collections: policyCollections,
     apply: (collection, document) => policies.apply(collection.name, document),
   });
   const owner = randomUUID();
   const background = new Background();
-  const holds = keepHolds({ state, owner, organisations, onTrouble });
+  const holds = keepHolds({ state, owner, leaseMs, organisations, onTrouble });
+  const later = new Later({ everyMs: LATER_MS, most: LATER_MOST, onTrouble });
   return {
-    admission: new Admission({ state, prices: openPriceList(), owner, now, onTrouble }),
+    admission: new Admission({ state, prices, owner, leaseMs, later, now, onTrouble }),
     holds,
     policies,
+    groups,
     behind: background.add,
     async close() {
       await background.idle();
+      await later.turn();
+      await groups.close();
+      later.stop();
       holds.stop();
       stop();
     },

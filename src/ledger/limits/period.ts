@@ -8,6 +8,8 @@ export interface Schedule {
   readonly days: number | undefined;
   /** The first reset that was worked out when the limit was set. */
   readonly next: number | undefined;
+  /** Since when usage counts until then; undefined: from the beginning. */
+  readonly began: number | undefined;
   /** When it was reset by hand. */
   readonly since: number | undefined;
 }
@@ -15,8 +17,14 @@ export interface Schedule {
 /** The name of the period that a time is in: the same in all instances, another after each reset. */
 export function periodOf(schedule: Schedule, now: number): string {
   const { since = 0 } = schedule;
-  const start = startOf(schedule, now);
-  return `${since}.${start}`;
+  return `${since}.${periodStart(schedule, now)}`;
+}
+
+/** When usage was last reset, by its period or by hand; undefined: never. */
+export function lastReset(schedule: Schedule, now: number): number | undefined {
+  const { next, since = 0 } = schedule;
+  const periodic = next === undefined || now < next ? 0 : periodStart(schedule, now);
+  return Math.max(periodic, since) || undefined;
 }
 
 /** When usage starts again from zero; undefined: never. */
@@ -24,15 +32,15 @@ export function resetAfter(schedule: Schedule, now: number): number | undefined 
   const { reset, days, next } = schedule;
   if (next === undefined) return undefined;
   if (now < next) return next;
-  if (days !== undefined) return startOf(schedule, now) + days * DAY_MS;
+  if (days !== undefined) return periodStart(schedule, now) + days * DAY_MS;
   const start = new Date(calendarStart(reset, now));
   if (reset === 'weekly') return start.getTime() + 7 * DAY_MS;
   return Date.UTC(start.getUTCFullYear(), start.getUTCMonth() + 1, 1);
 }
 
-/** When the period began; 0: before the first reset. */
-function startOf({ reset, days, next }: Schedule, now: number): number {
-  if (next === undefined || now < next) return 0;
+/** Since when the present period counts; 0: from the beginning. */
+export function periodStart({ reset, days, next, began = 0 }: Schedule, now: number): number {
+  if (next === undefined || now < next) return began;
   if (days !== undefined) return next + Math.floor((now - next) / (days * DAY_MS)) * days * DAY_MS;
   return Math.max(next, calendarStart(reset, now));
 }

@@ -6,13 +6,16 @@ import {
   type PolicyCondition,
   type RateLimitPolicyBody,
   rateLimitPolicies,
+  scheduleOfPolicy,
   type UsageLimitPolicyBody,
   usageLimitPolicies,
 } from '../policies.ts';
+import type { Groups } from './groups.ts';
 import { type BudgetRule, capOf, type RateRule, type Rule, WINDOWS } from './rule.ts';
 import { type Subject, valuesOf } from './subject.ts';
 
 interface Compiled {
+  readonly policyId: string;
   readonly workspaceId: string | undefined;
   readonly conditions: readonly PolicyCondition[];
   readonly groupBy: readonly string[];
@@ -24,6 +27,12 @@ export class PolicySet {
   readonly #versions = new Map<string, number>();
   /** By organisation, then by id. */
   readonly #policies = new Map<string, Map<string, Compiled>>();
+  readonly #groups: Pick<Groups, 'note'> | undefined;
+
+  /** @param groups takes note of the groups that budgets are counted in */
+  constructor(groups?: Pick<Groups, 'note'>) {
+    this.#groups = groups;
+  }
 
   /** Takes a policy as it is now, archived ones too. */
   apply(collection: string, document: Document<object>): void {
@@ -38,7 +47,7 @@ export class PolicySet {
       return;
     }
     const { conditions, groupBy } = document.body as PolicyBody;
-    own.set(id, { workspaceId: document.workspaceId, conditions, groupBy, rule });
+    own.set(id, { policyId: id, workspaceId: document.workspaceId, conditions, groupBy, rule });
   }
 
   /** Whether an organisation has any policy. */
@@ -51,10 +60,18 @@ export class PolicySet {
     const own = this.#policies.get(subject.organisationId);
     if (own === undefined) return [];
     const rules: Rule[] = [];
-    for (const { workspaceId, conditions, groupBy, rule } of own.values()) {
+    for (const { policyId, workspaceId, conditions, groupBy, rule } of own.values()) {
       if (workspaceId !== undefined && workspaceId !== subject.workspaceId) continue;
       if (!conditions.every((condition) => holds(condition, subject))) continue;
-      rules.push({ ...rule, id: `${rule.id}:${groupOf(groupBy, subject)}` });
+      const group = groupOf(groupBy, subject);
+      const id = `${rule.id}:${group}`;
+      rules.push({ ...rule, id });
+      if (rule.kind !== 'budget') continue;
+      const { organisationId } = subject;
+      this.#groups?.note(id, () => {
+        const valueKey = valueKeyOf(groupBy, subject);
+        return { organisationId, workspaceId, policyId, group, valueKey };
+      });
     }
     return rules;
   }
@@ -71,6 +88,11 @@ function holds({ key, values, excludes }: PolicyCondition, subject: Subject): bo
 function groupOf(groupBy: readonly string[], subject: Subject): string {
   const parts = groupBy.map((key) => [key, valuesOf(subject, key)[0] ?? null]);
   return hash('sha256', JSON.stringify(parts), 'base64url').slice(0, 22);
+}
+
+/** The same for people. */
+function valueKeyOf(groupBy: readonly string[], subject: Subject): string {
+  return groupBy.map((key) => `${key}:${valuesOf(subject, key)[0] ?? ''}`).join(',');
 }
 
 function ruleOf(collection: string, document: Document<object>): Rule | undefined {
@@ -92,16 +114,17 @@ function rateRule({ id, body }: Document<RateLimitPolicyBody>): RateRule {
   };
 }
 
+/** The budget of one of a policy's groups. */
+export function groupRule(policy: Document<UsageLimitPolicyBody>, group: string): BudgetRule {
+  const rule = usageRule(policy);
+  return { ...rule, id: `${rule.id}:${group}` };
+}
+
 function usageRule({ id, body }: Document<UsageLimitPolicyBody>): BudgetRule {
   const { type, creditLimit } = body;
   return {
     ...{ kind: 'budget', id: `p:${id}`, name: nameOf(id, body), type },
     cap: capOf(type, creditLimit),
-    schedule: {
-      reset: body.periodicReset,
-      days: body.periodicResetDays,
-      next: body.nextUsageResetAt,
-      since: undefined,
-    },
+    schedule: scheduleOfPolicy(body),
   };
 }

@@ -1,6 +1,7 @@
 // A limit that may apply to calls, compiled once: of a key, a workspace, a token or a policy.
 import type { JsonObject } from '../../store/collection.ts';
 import { dollarsOf } from '../prices/price-list.ts';
+import { scheduleOf } from './kept-limit.ts';
 import type { Schedule } from './period.ts';
 
 /** So many in any span. */
@@ -29,6 +30,9 @@ export interface BudgetRule {
 
 export type Rule = RateRule | BudgetRule;
 
+/** The largest amount that can be counted. */
+export const MOST = 10n ** 21n;
+
 /** Spans of the units, in milliseconds. */
 export const WINDOWS: Readonly<Record<string, number>> = {
   rps: 1000,
@@ -47,7 +51,7 @@ export function rateRules(limits: readonly JsonObject[], owner: string, name: st
     return [
       {
         kind: 'rate',
-        id: `r:${owner}:${counted}`,
+        id: `r:${owner}:${counted}:${String(unit)}`,
         name: `the rate limit of ${name}`,
         type: counted,
         unit: String(unit),
@@ -58,32 +62,32 @@ export function rateRules(limits: readonly JsonObject[], owner: string, name: st
   });
 }
 
-/** The rule of a `usage_limits` object as callers write it. @param since when it was reset by hand, in Unix milliseconds */
+/**
+ * The rule of a `usage_limits` object as it is kept.
+ * @param since when it was reset by hand, in Unix milliseconds
+ * @param place among the limits of its owner
+ */
 export function budgetRule(
   limit: JsonObject,
   owner: string,
   name: string,
   since: number | undefined,
+  place = 0,
 ): BudgetRule {
-  const { type, credit_limit: credit, periodic_reset: reset, periodic_reset_days: days } = limit;
-  const next = limit.next_usage_reset_at;
+  const { type, credit_limit: credit } = limit;
   const counted = type === 'tokens' ? 'tokens' : 'cost';
   return {
     kind: 'budget',
-    id: `u:${owner}:${counted}`,
+    id: `u:${owner}:${counted}${place === 0 ? '' : `:${place}`}`,
     name: `the usage limit of ${name}`,
     type: counted,
     cap: capOf(counted, Number(credit)),
-    schedule: {
-      reset: reset === 'weekly' || reset === 'monthly' ? reset : undefined,
-      days: typeof days === 'number' ? days : undefined,
-      next: typeof next === 'string' ? Date.parse(next) : undefined,
-      since,
-    },
+    schedule: { ...scheduleOf(limit), since },
   };
 }
 
 /** A budget's cap in what it counts. */
 export function capOf(type: BudgetRule['type'], credit: number): bigint {
-  return type === 'cost' ? dollarsOf(credit) : BigInt(Math.floor(credit));
+  const cap = type === 'cost' ? dollarsOf(credit) : BigInt(Math.floor(credit));
+  return cap > MOST ? MOST : cap;
 }

@@ -20,7 +20,7 @@ export interface Carrier {
   readonly carried: Carried;
 }
 
-const compiled = new WeakMap<object, readonly Rule[]>();
+const compiled = new WeakMap<object, { readonly since: number; readonly rules: readonly Rule[] }>();
 const NONE: readonly Rule[] = [];
 
 /** All rules of a call; none for most calls, at the cost of a few look-ups. */
@@ -39,21 +39,20 @@ export function rulesOf(
 function rulesOfCarrier({ id, name, carried }: Carrier): readonly Rule[] {
   const { rateLimits, usageLimits, usageResetAt } = carried;
   // The lists are replaced when they change: what was compiled of them stays right.
-  const rates = rateLimits === undefined ? NONE : once(rateLimits, () => rateRules(rateLimits, id, name));
+  const rates = rateLimits === undefined ? NONE : once(rateLimits, 0, () => rateRules(rateLimits, id, name));
   const budgets =
     usageLimits === undefined
       ? NONE
-      : once(usageLimits, () =>
-          [usageLimits].flat().map((limit) => budgetRule(limit as JsonObject, id, name, usageResetAt)),
+      : once(usageLimits, usageResetAt ?? 0, () =>
+          [usageLimits].flat().map((limit, i) => budgetRule(limit as JsonObject, id, name, usageResetAt, i)),
         );
-  return [...rates, ...budgets];
+  return rates.length === 0 ? budgets : budgets.length === 0 ? rates : [...rates, ...budgets];
 }
 
-function once(list: object, compile: () => readonly Rule[]): readonly Rule[] {
-  let rules = compiled.get(list);
-  if (rules === undefined) {
-    rules = compile();
-    compiled.set(list, rules);
-  }
+function once(list: object, since: number, compile: () => readonly Rule[]): readonly Rule[] {
+  const known = compiled.get(list);
+  if (known?.since === since) return known.rules;
+  const rules = compile();
+  compiled.set(list, { since, rules });
   return rules;
 }

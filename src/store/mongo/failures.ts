@@ -76,6 +76,7 @@ function conflictOf(error: mongoose.mongo.MongoError): GatewayError {
   const what = fields.length === 0 ? 'value' : fields.join(' and ');
   return fail('conflict', `there is a document with this ${what} already`, {
     violations: fields.map((field) => ({ field, rule: 'unique', message: 'is taken' })),
+    ...(fields[0] === undefined ? {} : { param: fields[0] }),
     cause: error,
   });
 }

@@ -25,6 +25,10 @@ type AttemptTuple = [
   timeToFirstTokenMs: number | null,
   usage: UsageTuple | null | 0,
   error: ErrorTuple | null,
+  // Entries from before these were kept end here.
+  responseModel?: string | null | 0,
+  cost?: string | null | 0,
+  marks?: number,
 ];
 
 /** The first six are the columns of the table. */
@@ -51,7 +55,13 @@ export type EntryTuple = [
   error: ErrorTuple | null,
   metadata: Readonly<Record<string, string>>,
   attempts: AttemptTuple[],
+  // Entries from before these were kept end here.
+  cost?: string | null,
+  marks?: number,
 ];
+
+const ESTIMATED = 1;
+const UNPRICED = 2;
 
 /** Entries written between two turns of the event loop: about a millisecond's work. */
 const SLICE = 256;
@@ -103,6 +113,8 @@ export function decodeEntry(text: string): RequestRecord {
     ...optional('error', t[19] && { reason: t[19][0], message: t[19][1] }),
     metadata: t[20],
     attempts: t[21].map((attempt) => attemptRecord(attempt, t)),
+    ...optional('cost', t[22]),
+    ...marked(t[23]),
   };
 }
 
@@ -130,6 +142,8 @@ function entryTuple(entry: RequestRecord): EntryTuple {
     entry.error ? [entry.error.reason, entry.error.message] : null,
     entry.metadata,
     entry.attempts.map((attempt) => attemptTuple(attempt, entry)),
+    entry.cost ?? null,
+    marksOf(entry),
   ];
 }
 
@@ -148,6 +162,9 @@ function attemptTuple(attempt: AttemptRecord, entry: RequestRecord): AttemptTupl
     attempt.timeToFirstTokenMs ?? null,
     usage === undefined ? 0 : usage === entry.usage ? null : usageTuple(usage),
     attempt.error ? [attempt.error.reason, attempt.error.message] : null,
+    shared(attempt.responseModel, entry.responseModel),
+    shared(attempt.cost, entry.cost),
+    marksOf(attempt),
   ];
 }
 
@@ -165,6 +182,30 @@ function attemptRecord(t: AttemptTuple, entry: EntryTuple): AttemptRecord {
     ...optional('timeToFirstTokenMs', t[8]),
     ...optional('usage', usage ? usageRecord(usage) : undefined),
     ...optional('error', t[10] && { reason: t[10][0], message: t[10][1] }),
+    ...optional('responseModel', t[11] === null ? entry[13] : t[11] || undefined),
+    ...optional('cost', t[12] === null ? entry[22] : t[12] || undefined),
+    ...marked(t[13]),
+  };
+}
+
+/** What is as in the request is written as null, what is not there as 0. */
+function shared(own: string | undefined, above: string | undefined): string | null | 0 {
+  return own === undefined ? 0 : own === above ? null : own;
+}
+
+interface Marked {
+  readonly usageEstimated?: true;
+  readonly unpriced?: true;
+}
+
+function marksOf({ usageEstimated, unpriced }: Marked): number {
+  return (usageEstimated ? ESTIMATED : 0) | (unpriced ? UNPRICED : 0);
+}
+
+function marked(marks = 0): Marked {
+  return {
+    ...(marks & ESTIMATED ? { usageEstimated: true } : {}),
+    ...(marks & UNPRICED ? { unpriced: true } : {}),
   };
 }
 

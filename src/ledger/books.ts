@@ -1,0 +1,102 @@
+// The books of a call: its attempts completed when all have ended, its entry priced and taken.
+import type { AttemptRecord, RequestRecord, UsageRecord } from '../store/request-log.ts';
+import type { PriceList } from './prices/price-list.ts';
+import { pricedEntry } from './prices/priced.ts';
+import type { RequestLog } from './request-log.ts';
+import type { TokenCounter } from './tokens/counter.ts';
+import { type Exchange, estimateUsage } from './tokens/estimate-usage.ts';
+
+/** A call as the books see it. */
+export interface Accounted {
+  /** Undefined when no attempt is under way; else resolves when none is, or after `ms`. */
+  attemptsOver(ms: number): Promise<void> | undefined;
+  readonly trail: {
+    usage: UsageRecord | undefined;
+    usageEstimated: boolean;
+    readonly attempts: AttemptRecord[];
+    readonly unreported: (Exchange & { readonly attemptId: string })[];
+  };
+}
+
+/** What the books are kept with. */
+export interface BooksFacts {
+  readonly prices: PriceList;
+  readonly counter: TokenCounter;
+  readonly log: Pick<RequestLog, 'record' | 'flush'>;
+}
+
+/** How long the end of attempts is waited for behind the answer. */
+const ATTEMPTS_MS = 5000;
+/** How long a reader waits for entries whose attempts are still ending. */
+const COMPLETE_MS = 10_000;
+
+export class Books {
+  readonly #facts: BooksFacts;
+  readonly #completing = new WeakMap<Accounted, Promise<void>>();
+  readonly #coming = new Set<Promise<void>>();
+
+  constructor(facts: BooksFacts) {
+    this.#facts = facts;
+  }
+
+  /** Undefined when the call's attempts are complete; else resolves when they are: ended, with usage or an estimate. */
+  readonly complete = (call: Accounted): Promise<void> | undefined => {
+    const known = this.#completing.get(call);
+    if (known !== undefined) return known;
+    const over = call.attemptsOver(ATTEMPTS_MS);
+    if (over === undefined && call.trail.unreported.length === 0) return undefined;
+    const completing = (over ?? Promise.resolve()).then(() => this.#estimate(call));
+    this.#completing.set(call, completing);
+    return completing;
+  };
+
+  /** Takes an entry, or one that is complete soon. Never throws, never waits. */
+  readonly record = (entry: RequestRecord | Promise<RequestRecord>): void => {
+    if (!(entry instanceof Promise)) {
+      this.#take(entry);
+      return;
+    }
+    const coming: Promise<void> = entry.then(
+      (complete) => {
+        this.#coming.delete(coming);
+        this.#take(complete);
+      },
+      () => {
+        this.#coming.delete(coming);
+      },
+    );
+    this.#coming.add(coming);
+  };
+
+  /** Resolves when every entry so far is durable or was reported lost. @throws GatewayError store_unavailable. */
+  async flush(): Promise<void> {
+    if (this.#coming.size > 0) {
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, COMPLETE_MS);
+      });
+      await Promise.race([Promise.all([...this.#coming]), late]);
+      clearTimeout(timer);
+    }
+    await this.#facts.log.flush();
+  }
+
+  #take(entry: RequestRecord): void {
+    this.#facts.log.record(pricedEntry(this.#facts.prices, entry));
+  }
+
+  async #estimate({ trail }: Accounted): Promise<void> {
+    const { attempts } = trail;
+    for (const exchange of trail.unreported.splice(0)) {
+      const usage = await estimateUsage(this.#facts.counter, exchange);
+      const at = attempts.findIndex(({ id }) => id === exchange.attemptId);
+      const attempt = attempts[at];
+      if (attempt === undefined) continue;
+      attempts[at] = { ...attempt, usage, usageEstimated: true };
+      // The last attempt is the one that answered, or was to.
+      if (trail.usage !== undefined || at < attempts.length - 1) continue;
+      trail.usage = usage;
+      trail.usageEstimated = true;
+    }
+  }
+}

@@ -1,0 +1,61 @@
+// Steps that the store did not take yet: made again until it does.
+
+/** A step; it rejects when it was not made. */
+export type Step = () => Promise<unknown>;
+
+export interface LaterFacts {
+  readonly everyMs: number;
+  /** Steps that wait at the most. */
+  readonly most: number;
+  readonly onTrouble: (error: unknown, what: string) => void;
+}
+
+/** Keeps steps and makes them again, in order, when the store answers. */
+export class Later {
+  readonly #facts: LaterFacts;
+  readonly #waiting: Step[] = [];
+  readonly #timer: NodeJS.Timeout;
+  #turn: Promise<void> | undefined;
+
+  constructor(facts: LaterFacts) {
+    this.#facts = facts;
+    this.#timer = setInterval(() => void this.turn(), facts.everyMs).unref();
+  }
+
+  get size(): number {
+    return this.#waiting.length;
+  }
+
+  /** Takes a step; false: too many wait already. */
+  add(step: Step): boolean {
+    if (this.#waiting.length >= this.#facts.most) return false;
+    this.#waiting.push(step);
+    return true;
+  }
+
+  /** Makes what waits, until one step fails. */
+  turn(): Promise<void> {
+    this.#turn ??= this.#run().finally(() => {
+      this.#turn = undefined;
+    });
+    return this.#turn;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #run(): Promise<void> {
+    for (let left = this.#waiting.length; left > 0; left--) {
+      const [step] = this.#waiting;
+      if (step === undefined) return;
+      try {
+        await step();
+        this.#waiting.shift();
+      } catch (error) {
+        this.#facts.onTrouble(error, `${this.#waiting.length} steps of the ledger wait for the shared store`);
+        return;
+      }
+    }
+  }
+}

@@ -1,0 +1,100 @@
+// What budgets stand at now.
+import type { JsonObject } from '../../store/collection.ts';
+import type { SharedState } from '../../store/shared-state.ts';
+import { inDollars } from '../prices/price-list.ts';
+import { lastReset, periodOf, resetAfter } from './period.ts';
+import { type BudgetRule, budgetRule, capOf } from './rule.ts';
+
+/** A budget now. Amounts are in what it counts: US dollars, tokens or requests. Times are Unix milliseconds. */
+export interface Usage {
+  readonly current: number;
+  /** Held by calls in flight. */
+  readonly held: number;
+  /** What is left of the cap. */
+  readonly free: number;
+  readonly exhausted: boolean;
+  readonly thresholdReached: boolean;
+  readonly lastResetAt: number | undefined;
+  readonly nextResetAt: number | undefined;
+}
+
+export interface UsageFacts {
+  readonly state: SharedState;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  readonly onTrouble: (error: unknown, what: string) => void;
+}
+
+/** Where a budget is counted at a time. */
+export function budgetKey({ id, schedule }: BudgetRule, now: number): string {
+  return `${id}:${periodOf(schedule, now)}`;
+}
+
+/** Reads budgets, and sets them to zero. */
+export class UsageReader {
+  readonly #facts: UsageFacts;
+
+  constructor(facts: UsageFacts) {
+    this.#facts = facts;
+  }
+
+  /** Undefined when the shared store does not answer: then nobody knows. */
+  async read(organisationId: string, rule: BudgetRule, threshold?: number): Promise<Usage | undefined> {
+    const { state, now, onTrouble } = this.#facts;
+    const at = now();
+    try {
+      const key = budgetKey(rule, at);
+      const { spent, held, free = 0n } = await state.readBudget(organisationId, { key, cap: rule.cap });
+      return {
+        current: shown(rule, spent),
+        held: shown(rule, held),
+        free: shown(rule, free),
+        exhausted: spent >= rule.cap,
+        thresholdReached: threshold !== undefined && spent >= capOf(rule.type, threshold),
+        lastResetAt: lastReset(rule.schedule, at),
+        nextResetAt: resetAfter(rule.schedule, at),
+      };
+    } catch (error) {
+      onTrouble(error, 'a budget could not be read');
+      return undefined;
+    }
+  }
+
+  /**
+   * The usage of a limit that something carries.
+   * @param owner as admission names it, e.g. `key:<id>` @param resetAt when it was reset by hand
+   * @param place among the limits of its owner
+   */
+  readLimit(
+    organisationId: string,
+    owner: string,
+    limit: JsonObject,
+    resetAt: number | undefined,
+    place = 0,
+  ): Promise<Usage | undefined> {
+    const { alert_threshold: threshold } = limit;
+    const rule = budgetRule(limit, owner, '', resetAt, place);
+    return this.read(organisationId, rule, typeof threshold === 'number' ? threshold : undefined);
+  }
+
+  /**
+   * What is spent of the present period starts again from zero; what calls in flight hold is charged when they end.
+   * @throws GatewayError store_unavailable.
+   */
+  async reset(organisationId: string, rule: BudgetRule): Promise<void> {
+    const { state, now } = this.#facts;
+    const key = budgetKey(rule, now());
+    let { spent } = await state.readBudget(organisationId, { key });
+    // Calls that are settled meanwhile are part of what is reset.
+    for (;;) {
+      if (spent === 0n) return;
+      const written = await state.correctBudget(organisationId, { key, from: spent, to: 0n });
+      if (written.corrected) return;
+      spent = written.spent;
+    }
+  }
+}
+
+function shown({ type }: BudgetRule, amount: bigint): number {
+  return type === 'cost' ? inDollars(amount) : Number(amount);
+}

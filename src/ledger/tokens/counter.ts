@@ -1,0 +1,63 @@
+// Counts the tokens of texts, in a worker that starts when it is first needed.
+import { Worker } from 'node:worker_threads';
+
+/** Counts tokens. */
+export interface TokenCounter {
+  /** Never rejects: when the worker is late, gone or has too much to do, a quarter of the bytes is the answer. */
+  count(texts: readonly string[]): Promise<readonly number[]>;
+  close(): Promise<void>;
+}
+
+/** The first text also waits for the worker's start. */
+const LATE_MS = 3000;
+const MOST_WAITING = 1000;
+/** Of one text, in UTF-16 units; longer ones are measured, not counted. */
+const LONGEST = 200_000;
+
+export function createTokenCounter(): TokenCounter {
+  let worker: Worker | undefined;
+  let next = 0;
+  const waiting = new Map<number, (counts: readonly number[] | undefined) => void>();
+
+  const gone = (own: Worker): void => {
+    if (worker !== own) return;
+    worker = undefined;
+    for (const tell of [...waiting.values()]) tell(undefined);
+  };
+  const start = (): Worker => {
+    const made = new Worker(new URL('./worker.ts', import.meta.url));
+    made.unref();
+    made.on('message', ([id, counts]: [number, readonly number[]]) => waiting.get(id)?.(counts));
+    made.on('error', () => gone(made));
+    made.on('exit', () => gone(made));
+    return made;
+  };
+  const ask = (texts: readonly string[]): Promise<readonly number[] | undefined> =>
+    new Promise((resolve) => {
+      worker ??= start();
+      const id = next++;
+      const late = setTimeout(() => tell(undefined), LATE_MS);
+      const tell = (counts: readonly number[] | undefined): void => {
+        clearTimeout(late);
+        waiting.delete(id);
+        resolve(counts);
+      };
+      waiting.set(id, tell);
+      worker.postMessage([id, texts]);
+    });
+
+  return {
+    async count(texts) {
+      const tooMuch = waiting.size >= MOST_WAITING || texts.some(({ length }) => length > LONGEST);
+      const counts = tooMuch ? undefined : await ask(texts);
+      return counts ?? texts.map(measured);
+    },
+    async close() {
+      await worker?.terminate();
+    },
+  };
+}
+
+function measured(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / 4);
+}

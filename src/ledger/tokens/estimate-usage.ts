@@ -1,0 +1,25 @@
+// The usage of attempts whose provider did not report it.
+import type { UsageRecord } from '../../store/request-log.ts';
+import { estimateOf } from '../limits/estimate.ts';
+import type { TokenCounter } from './counter.ts';
+import { textsIn } from './texts.ts';
+
+/** What an attempt was asked and what it said; `said` is undefined when it broke off before any answer. */
+export interface Exchange {
+  readonly request: object;
+  readonly said: string | undefined;
+}
+
+/**
+ * Counts what was asked and said. Of an attempt that was given up before it said anything nobody knows how much
+ * its provider made: the most that it was asked for, or what is assumed without a maximum.
+ */
+export async function estimateUsage(
+  counter: TokenCounter,
+  { request, said }: Exchange,
+): Promise<UsageRecord> {
+  const [asked = 0, answered = 0] = await counter.count([textsIn(request), said ?? '']);
+  const makes =
+    said !== undefined ? answered : 'maxTokens' in request ? estimateOf(0, request, true).output : 0;
+  return { promptTokens: asked, completionTokens: makes, totalTokens: asked + makes };
+}
