@@ -156,9 +156,22 @@ function readList(
       else saved.push({ id: item, event: where.event, path: at });
       continue;
     }
+    const named = where.short ? undefined : nameOf(item);
+    if (named !== undefined) {
+      saved.push({ id: named, event: where.event, path: at });
+      continue;
+    }
     const hook = readHook(item, at, index, where, faults);
     if (hook !== undefined) hooks.push(hook);
   }
+}
+
+/** The saved guardrail that a hook in full stands for: it has an id and no checks of its own. */
+function nameOf(item: unknown): string | undefined {
+  if (!isObject(item) || typeof item.id !== 'string' || item.id.trim() === '' || item.id.length > 200)
+    return undefined;
+  const rest = Object.keys(item).filter((name) => name !== 'id' && name !== 'type');
+  return rest.length === 0 && (item.type === undefined || item.type === 'guardrail') ? item.id : undefined;
 }
 
 function parted(hooks: readonly Hook[]): Pick<Guardrails, 'input' | 'output'> {

@@ -10,6 +10,7 @@ import {
   takes,
 } from './contract/parameters.ts';
 import type { Feedback, Hook, HookCheck, PathFault, Place } from './hook.ts';
+import { markHook } from './hook-mark.ts';
 import { type CheckDefaults, readCheck } from './read-check.ts';
 import { findCheck } from './registry.ts';
 import type { JsonObject } from './view/traffic.ts';
@@ -101,7 +102,7 @@ export function readHook(
   };
   const checks = short ? readShort(value, path, defaults, fault) : readFull(list, path, defaults, fault);
   if (settings === undefined || faults.length > before) return undefined;
-  return {
+  const hook: Hook = {
     id: settings.id ?? `${place.name}_${index + 1}`,
     type: settings.type ?? place.type,
     event: place.event,
@@ -114,6 +115,7 @@ export function readHook(
     onFail: feedbackOf(settings.onFail),
     versionId: settings.guardrailVersionId,
   };
+  return markHook(hook, value);
 }
 
 function feedbackOf(found: Parameters<typeof SETTINGS>['onFail']): Feedback | undefined {

@@ -17,6 +17,8 @@ export interface CachedAttempt {
   /** The request that asks for a whole answer, for streams as well; made only when the cache is used. */
   readonly outbound: () => Outbound;
   readonly model: string;
+  /** Tells the guardrails that the answer passes from others; empty: none. */
+  readonly guardrails?: string;
   /** Of the attempt. */
   readonly signal: AbortLike;
   /** Makes the vectors of semantic mode. */
@@ -53,6 +55,7 @@ export function cacheCallOf(call: Call, attempt: CachedAttempt): CacheCall {
         operation,
         outbound(),
         model,
+        attempt.guardrails,
       ),
     signal,
     note(report) {

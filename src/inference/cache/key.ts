@@ -17,6 +17,8 @@ export interface CacheSubject {
    * same one, so that both find each other's answers.
    */
   readonly request: SubjectRequest;
+  /** What the answer passes before it is kept, where it passes anything. */
+  readonly guardrails?: string | undefined;
   /** The call's metadata; it does not count under a namespace. */
   readonly metadata: Readonly<Record<string, string>>;
 }
@@ -48,6 +50,7 @@ const TRACING =
  * | provider, method, host, path and query | yes | another server, region, deployment or version answers otherwise |
  * | credential, provider's options | yes | another account may see other models, files or policies; and who lost a key reads nothing |
  * | headers that go on, but those of tracing | yes | beta flags and their like change answers; a trace id would make every call another |
+ * | guardrails of the answer | yes | what is kept is what they left, and passed them and no others |
  * | model | yes | deployments name it outside of the body |
  * | body, canonical | yes | member order, white space and spelling of numbers and strings do not count; numbers are not rounded (above 1 MiB: its bytes) |
  * | `stream`, `stream_options` | no | the same answer, told at once or in pieces |
@@ -93,6 +96,7 @@ function parts(subject: CacheSubject, namespace: string | undefined): unknown[] 
     sorted(target.options),
     answerHeaders(request.headers),
     subject.model,
+    ...(subject.guardrails ? [subject.guardrails] : []),
   ];
 }
 

@@ -24,6 +24,7 @@ export function isKept(operation: OperationName): boolean {
  * @param bound the target and the caller's headers that go on to it
  * @param outbound the request in the form that asks for a whole answer (`operation.request`), for streams as well
  * @param model the model that is asked for
+ * @param guardrails tells the answer's guardrails from others; empty: none
  */
 export function subjectOf(
   { organisationId, workspaceId, metadata }: CacheCaller,
@@ -32,6 +33,7 @@ export function subjectOf(
   operation: OperationName,
   outbound: Outbound,
   model: string,
+  guardrails?: string,
 ): CacheSubject {
   const { method, body } = outbound;
   return {
@@ -41,6 +43,7 @@ export function subjectOf(
     operation,
     model,
     metadata,
+    guardrails,
     request: {
       method,
       ...locate(target, operation, outbound),

@@ -5,6 +5,10 @@ import type { Call } from '../../access/call.ts';
 import { type GatewayError, withProvider } from '../../lib/errors.ts';
 import type { Target } from '../../providers/dialect.ts';
 import type { AttemptRecord, OutcomeRecord, UsageRecord } from '../../store/request-log.ts';
+import { saidIn } from './said-in.ts';
+
+/** Of an answer's text that is kept for an estimate, in UTF-16 units. */
+const MAX_SAID = 1024 * 1024;
 
 /** A record while it is filled: members that were not reported stay absent. */
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
@@ -14,6 +18,8 @@ export interface AttemptEnd {
   readonly status: number;
   readonly outcome: OutcomeRecord;
   readonly usage?: Usage | undefined;
+  /** The usage is the gateway's own estimate. */
+  readonly usageEstimated?: boolean;
   readonly responseModel?: string | undefined;
   readonly error?: GatewayError;
 }
@@ -29,6 +35,8 @@ export class Attempt {
   readonly #aside: boolean;
   #firstTokenMs: number | undefined;
   #ended = false;
+  #asked: object | undefined;
+  #said: string | undefined;
 
   /** @param aside whether it is made beside the call, whose own answer it does not bring */
   constructor(call: Call, target: Target, origin: string, model: string, aside = false) {
@@ -38,6 +46,18 @@ export class Attempt {
     this.#host = origin.slice(origin.indexOf('//') + 2);
     this.#model = model;
     if (!aside) call.trail.model = model;
+    call.attemptBegan();
+  }
+
+  /** What it asks for: without a report of the usage, that is estimated from it and from what was said. */
+  asks(request: object): void {
+    this.#asked = request;
+  }
+
+  /** A part of the answer. */
+  says(part: object): void {
+    if (this.#said !== undefined && this.#said.length > MAX_SAID) return;
+    this.#said = (this.#said ?? '') + saidIn(part);
   }
 
   /** The first piece of a streamed answer is here. */
@@ -47,7 +67,7 @@ export class Attempt {
     this.#call.trail.timeToFirstTokenMs = this.#call.elapsedMs();
   }
 
-  end({ status, outcome, usage, responseModel, error }: AttemptEnd): void {
+  end({ status, outcome, usage, usageEstimated = false, responseModel, error }: AttemptEnd): void {
     if (this.#ended) return;
     this.#ended = true;
     const { trail } = this.#call;
@@ -58,9 +78,14 @@ export class Attempt {
       trail.model = this.#model;
       trail.responseModel = responseModel ?? '';
       trail.usage = record;
+      trail.usageEstimated = usageEstimated;
     }
+    const id = randomUUID();
+    const reached = outcome !== 'error' || (status >= 200 && status <= 299);
+    if (record === undefined && this.#asked !== undefined && reached)
+      trail.unreported.push({ attemptId: id, request: this.#asked, said: this.#said });
     const entry: Writable<AttemptRecord> = {
-      id: randomUUID(),
+      id,
       provider: this.#target.provider.id,
       host: this.#host,
       model: this.#model,
@@ -70,13 +95,20 @@ export class Attempt {
       latencyMs: round(performance.now() - this.#start),
     };
     if (this.#firstTokenMs !== undefined) entry.timeToFirstTokenMs = round(this.#firstTokenMs);
+    if (responseModel) entry.responseModel = responseModel;
     if (record) entry.usage = record;
+    if (record && usageEstimated) entry.usageEstimated = true;
     if (error) entry.error = { reason: error.reason, message: error.message };
     trail.attempts.push(entry);
+    this.#call.attemptEnded();
   }
 
   /** Ends with what was thrown, and gives it back with the provider named. */
-  fail(thrown: unknown, usage?: Usage, responseModel?: string): GatewayError {
+  fail(
+    thrown: unknown,
+    heard: Pick<AttemptEnd, 'usage' | 'usageEstimated'> = {},
+    responseModel?: string,
+  ): GatewayError {
     const error = withProvider(thrown, this.#target.provider.id);
     const outcome =
       error.reason === 'client_closed'
@@ -84,7 +116,7 @@ export class Attempt {
         : this.#firstTokenMs === undefined
           ? 'error'
           : 'interrupted';
-    this.end({ status: error.facts.status ?? 0, outcome, usage, responseModel, error });
+    this.end({ status: error.facts.status ?? 0, outcome, ...heard, responseModel, error });
     return error;
   }
 }

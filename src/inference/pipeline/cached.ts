@@ -1,5 +1,7 @@
 // The cache before a target: what is kept for the same request, or the call and what becomes of it.
 import type { Call } from '../../access/call.ts';
+import type { Guardrails } from '../../checks/hook.ts';
+import { marksOf } from '../../checks/hook-mark.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import type { OperationName } from '../../providers/dialect.ts';
 import { codec } from '../../rest/codec.ts';
@@ -12,6 +14,7 @@ import type { TargetPlan } from '../plan/plan.ts';
 import type { Routing } from '../plan/select.ts';
 import { embedderOf } from './embedder.ts';
 import type { Guards, Served } from './guards.ts';
+import { checkModel } from './model-access.ts';
 import { modelFor, operationOf } from './operation-of.ts';
 import { OPERATIONS } from './operations.ts';
 import type { Pipeline } from './pipeline.ts';
@@ -41,6 +44,8 @@ export async function throughCache<Request extends object, Answer extends object
   const { dialect, operation } = operationOf(pipeline, bound.target, name);
   const own = rewritten(name, input.request, bound);
   const model = modelFor(bound.target, name, (own as { readonly model?: string }).model);
+  // Nor is an answer that is kept for those whose model it is not.
+  checkModel(bound, name, model);
   const { embeddings } = plan.cache!;
   const cacheCall = cacheCallOf(call, {
     bound,
@@ -48,6 +53,7 @@ export async function throughCache<Request extends object, Answer extends object
     operation: name,
     outbound: () => operation.request(own as never, { target: bound.target, now: pipeline.now }),
     model,
+    guardrails: marksOf((bound.plan.guardrails as Guardrails | undefined)?.output ?? []),
     signal,
     embedder: embeddings && embedderOf(pipeline, call, routing, embeddings),
     onReport: facts.onReport,

@@ -9,12 +9,13 @@ import type { Dialect } from '../../providers/dialect.ts';
 import type { SharedState } from '../../store/shared-state.ts';
 import { openResponseCache } from '../cache/open.ts';
 import { Configs } from '../plan/configs.ts';
-import { type Fault, step } from '../plan/faults.ts';
+import type { Fault } from '../plan/faults.ts';
 import type { PlanFacts } from '../plan/plan-facts.ts';
 import { localCircuits } from '../route/circuits.ts';
 import { Loads } from '../route/loads.ts';
 import { StickyStore } from '../route/sticky.ts';
 import type { Pipeline } from './pipeline.ts';
+import { type GuardrailSource, PlanGuardrails } from './plan-guardrails.ts';
 
 /** What the composition knows. */
 export interface PipelineParts {
@@ -22,6 +23,8 @@ export interface PipelineParts {
   readonly dialects: ReadonlyMap<string, Dialect>;
   readonly names: HeaderNames;
   readonly plans: Pick<PlanFacts, 'providerById' | 'checkHost' | 'isOwnKey'> & Partial<PlanFacts>;
+  /** Guardrails that are saved. */
+  readonly guardrails?: GuardrailSource;
   /** What instances share; undefined when there is one. */
   readonly state: SharedState | undefined;
   readonly cache: { readonly bytes: number; readonly secret: Uint8Array };
@@ -47,7 +50,9 @@ export function createPipeline(parts: PipelineParts): OpenPipeline {
     clock: { now },
     report: (error, check) => onTrouble(error, `the check ${check}`),
   });
+  const saved = parts.guardrails && new PlanGuardrails(parts.guardrails);
   const facts: PlanFacts = {
+    guarded: saved && ((plan, tenant) => saved.guarded(plan, tenant)),
     resolveConfig: () => undefined,
     resolveProvider: () => undefined,
     defaultConfig: () => undefined,
@@ -80,16 +85,13 @@ export function createPipeline(parts: PipelineParts): OpenPipeline {
   };
 }
 
-/** Guardrails of a level. Saved ones are not to be had yet, and are faults. */
+/** Guardrails of a level; the saved ones are put in with the call. */
 function readGuardrails(
   level: Readonly<Record<string, unknown>>,
   path: string,
   faults: Fault[],
 ): Guardrails | undefined {
-  const read = parseGuardrails(level, path, faults);
-  for (const { id, path: at } of read?.saved ?? [])
-    faults.push({ path: at || step(path, 'input_guardrails'), message: `there is no saved guardrail ${id}` });
-  return read;
+  return parseGuardrails(level, path, faults);
 }
 
 /** Users' patterns where they cannot hold anybody up. */

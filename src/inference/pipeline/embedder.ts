@@ -7,6 +7,7 @@ import type { Embedder } from '../cache/semantic.ts';
 import type { TargetPlan } from '../plan/plan.ts';
 import type { Routing } from '../plan/select.ts';
 import { Attempt } from './attempt.ts';
+import { checkModel } from './model-access.ts';
 import { operationOf } from './operation-of.ts';
 import type { Pipeline } from './pipeline.ts';
 import { rewritten } from './rewrite.ts';
@@ -23,6 +24,7 @@ export function embedderOf(pipeline: Pipeline, call: Call, routing: Routing, pla
     async embed(text, signal) {
       const bound = await routing.bind(plan);
       const { dialect, operation } = operationOf(pipeline, bound.target, 'embeddings');
+      checkModel(bound, 'embeddings', model);
       const asked = create(CreateEmbeddingsRequestSchema, { input: { kind: { case: 'text', value: text } } });
       const request = rewritten('embeddings', asked, bound);
       const context = { target: bound.target, now: pipeline.now };

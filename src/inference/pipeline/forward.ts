@@ -20,6 +20,7 @@ import { ownKeyCheck, staysHere } from '../plan/request-settings.ts';
 import { planOf } from '../plan/select.ts';
 import { Attempt } from './attempt.ts';
 import { type Forwarded, forwardRouted } from './forward-routed.ts';
+import { checkPassThrough } from './model-access.ts';
 import { dialectOf } from './operation-of.ts';
 import type { Pipeline } from './pipeline.ts';
 import { bindOnly } from './run.ts';
@@ -56,6 +57,7 @@ export async function forward(
     bytes: AsyncIterable<Uint8Array> | Uint8Array | undefined,
     signal: AbortLike,
   ): Promise<Forwarded> => {
+    checkPassThrough(bound, body !== undefined);
     const { origin, path } = locateRaw(bound.target, head.path);
     call.trail.provider = bound.target.provider.id;
     const attempt = new Attempt(call, bound.target, origin, '');
@@ -69,11 +71,11 @@ export async function forward(
       throw state.error ? attempt.fail(state.error) : attempt.fail(thrown);
     }
   };
-  const { answer, attempt, bound } = routing.plan.straight
+  const { answer, attempt, bound } = routing.plan.once
     ? await send(await bindOnly(call, routing), watched, call.signal)
     : await forwardRouted(pipeline, call, routing, head.path, watched, send);
   call.trail.status = answer.status;
-  const tap = new UsageTap(dialectOf(pipeline, bound.target), answer);
+  const tap = new UsageTap(dialectOf(pipeline, bound.target), answer, bodyLength(head));
   call.trail.streamed = tap.streams;
   return answerMessages(answer, attempt, tap);
 }
@@ -139,15 +141,22 @@ async function* remember(body: AsyncIterable<Uint8Array>, state: BodyState): Asy
   }
 }
 
+/** Bytes that the head announces; 0 when it does not. */
+function bodyLength({ headers }: RequestHead): number {
+  const told = headers.find(({ name }) => name.toLowerCase() === 'content-length')?.value;
+  return Number.isSafeInteger(Number(told)) ? Number(told) : 0;
+}
+
 /** The caller's headers without the hop's, the gateway's and its credentials, and with the provider's credential. */
 function requestHeaders(
   pipeline: Pipeline,
   head: RequestHead,
-  { target }: BoundTarget,
+  { target, stored }: BoundTarget,
   call: Call,
   hasBody: boolean,
 ): readonly string[] {
-  const auth = authHeaders(target);
+  const own = stored?.headers ?? [];
+  const auth = own.length === 0 ? authHeaders(target) : withOwn(own, authHeaders(target));
   const ours = new Set(auth.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase()));
   if (target.apiKey !== undefined) ours.add('authorization').add('x-api-key');
   const connection = connectionNames(head.headers);
@@ -162,6 +171,15 @@ function requestHeaders(
     pairs.push(name, value);
   }
   return [...pairs, ...auth];
+}
+
+/** The operator's headers before the provider's credential, which they do not replace. */
+function withOwn(own: readonly string[], auth: readonly string[]): readonly string[] {
+  const taken = new Set(auth.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase()));
+  const left = own.flatMap((name, i) =>
+    i % 2 === 1 || taken.has(name.toLowerCase()) ? [] : [name, own[i + 1] ?? ''],
+  );
+  return [...left, ...auth];
 }
 
 function connectionNames(headers: readonly Header[]): ReadonlySet<string> {
@@ -185,19 +203,21 @@ async function* answerMessages(
       yield create(ForwardResponseSchema, { kind: { case: 'chunk', value: chunk } });
     }
     whole = true;
-    const { usage, model } = tap.end();
+    const { model, ...heard } = tap.end();
     attempt.end({
       status: answer.status,
       outcome: answer.status < 400 ? 'success' : 'error',
-      usage,
+      ...heard,
       responseModel: model,
     });
   } catch (thrown) {
-    throw attempt.fail(thrown);
+    const { model, ...heard } = tap.end();
+    throw attempt.fail(thrown, heard, model);
   } finally {
     if (!whole) {
+      const { model, ...heard } = tap.end();
+      attempt.fail(fail('client_closed', 'the client has left'), heard, model);
       await answer.body[Symbol.asyncIterator]().return?.();
-      attempt.fail(fail('client_closed', 'the client has left'));
     }
   }
 }

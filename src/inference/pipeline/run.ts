@@ -32,7 +32,11 @@ export function runWhole<N extends OperationName>(
     attempt(bound, given, signal) {
       const { dialect, operation } = operationOf(pipeline, bound.target, name);
       const own = rewritten(name, given, bound);
-      const asked = modelFor(bound.target, name, own === request ? model : modelOf(own));
+      const asked = modelFor(
+        bound.target,
+        name,
+        own === request ? (modelOf(request) ?? model) : modelOf(own),
+      );
       return callWhole(pipeline, call, bound, dialect, name, operation as never, own, asked, signal);
     },
   });
@@ -53,7 +57,11 @@ export function runStream<N extends 'chat' | 'completions'>(
     attempt(bound, given, signal) {
       const { dialect, operation } = operationOf(pipeline, bound.target, name);
       const own = rewritten(name, given, bound);
-      const asked = modelFor(bound.target, name, own === request ? model : modelOf(own));
+      const asked = modelFor(
+        bound.target,
+        name,
+        own === request ? (modelOf(request) ?? model) : modelOf(own),
+      );
       return callStream(pipeline, call, bound, dialect, name, operation as never, own, asked, signal);
     },
     held: {

@@ -14,6 +14,7 @@ import type {
 } from '../../providers/dialect.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import { Attempt } from './attempt.ts';
+import { checkModel } from './model-access.ts';
 import type { Pipeline } from './pipeline.ts';
 import { readBounded } from './read-bounded.ts';
 import { outboundRequest, upstreamError } from './upstream.ts';
@@ -36,9 +37,11 @@ export async function callStream<Request, Answer, Chunk>(
   signal: AbortLike,
 ): Promise<AsyncIterable<Chunk>> {
   const { target } = bound;
+  checkModel(bound, name, model);
   const context: TranslationContext = { target, now };
   const outbound = outboundRequest(bound, dialect, name, operation.streamRequest(request, context), signal);
   const attempt = new Attempt(call, target, outbound.origin, model);
+  attempt.asks(request as object);
   call.trail.streamed = true;
   try {
     const answer = await dialer.stream(outbound);
@@ -75,6 +78,7 @@ async function wholeAnswer<Request, Answer, Chunk>(
   const body = await readBounded(answer.body, MAX_ANSWER_BYTES);
   const { answer: message, usage, model } = operation.response(body, request, context);
   attempt.firstToken();
+  if (usage === undefined) attempt.says(message as object);
   attempt.end({ status: answer.status, outcome: 'success', usage, responseModel: model });
   const chunks = operation.wholeAsChunks(message, request);
   return (async function* () {
@@ -120,7 +124,7 @@ class Pieces<Chunk> implements AsyncIterable<Chunk>, AsyncIterator<Chunk> {
       this.#over = true;
       this.#attempt.fail(
         fail('client_closed', 'the client has left'),
-        this.#translator.usage(),
+        { usage: this.#translator.usage() },
         this.#translator.model(),
       );
       await this.#body.return?.();
@@ -140,7 +144,7 @@ class Pieces<Chunk> implements AsyncIterable<Chunk>, AsyncIterator<Chunk> {
       while (this.#ready.length === 0 && !this.#over) await this.#read();
     } catch (thrown) {
       this.#over = true;
-      this.#error = this.#attempt.fail(thrown, this.#translator.usage(), this.#translator.model());
+      this.#error = this.#attempt.fail(thrown, { usage: this.#translator.usage() }, this.#translator.model());
       void this.#body.return?.();
       if (this.#ready.length === 0) throw this.#error;
     }
@@ -168,7 +172,10 @@ class Pieces<Chunk> implements AsyncIterable<Chunk>, AsyncIterator<Chunk> {
   #take(chunks: readonly Chunk[]): void {
     if (chunks.length === 0) return;
     this.#attempt.firstToken();
-    for (const chunk of chunks) this.#ready.push(chunk);
+    for (const chunk of chunks) {
+      this.#attempt.says(chunk as object);
+      this.#ready.push(chunk);
+    }
   }
 }
 

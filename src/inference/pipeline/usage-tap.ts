@@ -1,17 +1,21 @@
 // Listens to a pass-through answer for the provider's report of usage, without
 // touching a byte of it and without ever failing the call.
-import type { Usage } from '../../../gen/gateway/inference/v2/common_pb.ts';
+import { create } from '@bufbuild/protobuf';
+import { type Usage, UsageSchema } from '../../../gen/gateway/inference/v2/common_pb.ts';
 import type { InboundHead } from '../../lib/egress/outbound.ts';
 import { SseParser } from '../../lib/sse.ts';
 import type { Dialect } from '../../providers/dialect.ts';
 import { isEncoded } from './whole.ts';
 
+const BYTES_PER_TOKEN = 4;
 /** Whole answers longer than this are not read for usage. */
 const MAX_WHOLE_BYTES = 1024 * 1024;
 
 /** What was heard. */
 export interface Heard {
   readonly usage: Usage | undefined;
+  /** A stream did not report it: its events and the request's bytes were counted. */
+  readonly usageEstimated: boolean;
   readonly model: string | undefined;
 }
 
@@ -24,9 +28,13 @@ export class UsageTap {
   readonly #parser = new SseParser();
   #chunks: Uint8Array[] = [];
   #size = 0;
+  #pieces = 0;
+  readonly #asked: number;
   #model: string | undefined;
 
-  constructor(dialect: Dialect, answer: InboundHead) {
+  /** @param asked bytes of the request's body */
+  constructor(dialect: Dialect, answer: InboundHead, asked: number) {
+    this.#asked = asked;
     const type = answer.header('content-type') ?? '';
     this.#tap = dialect.tapUsage();
     this.streams = /^text\/event-stream\b/i.test(type);
@@ -51,7 +59,21 @@ export class UsageTap {
   end(): Heard {
     if (this.#mode === 'events') this.#events(() => this.#parser.end());
     if (this.#mode === 'whole') this.#hear(Buffer.concat(this.#chunks).toString('utf8'));
-    return { usage: this.#tap.usage(), model: this.#model };
+    this.#mode = 'deaf';
+    const usage = this.#tap.usage();
+    if (usage !== undefined || this.#pieces === 0)
+      return { usage, usageEstimated: false, model: this.#model };
+    return { usage: this.#estimate(), usageEstimated: true, model: this.#model };
+  }
+
+  /** One token for each event, as providers send them; four bytes of JSON for each token of the request. */
+  #estimate(): Usage {
+    const [prompt, completion] = [Math.ceil(this.#asked / BYTES_PER_TOKEN), this.#pieces];
+    return create(UsageSchema, {
+      promptTokens: BigInt(prompt),
+      completionTokens: BigInt(completion),
+      totalTokens: BigInt(prompt + completion),
+    });
   }
 
   #events(read: () => readonly { readonly data: string }[]): void {
@@ -64,6 +86,7 @@ export class UsageTap {
   }
 
   #hear(text: string): void {
+    if (this.streams && text !== '[DONE]') this.#pieces++;
     if (!text.includes('"usage') && this.#model !== undefined) return;
     try {
       const json: unknown = JSON.parse(text);

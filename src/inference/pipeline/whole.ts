@@ -5,6 +5,7 @@ import { fail } from '../../lib/errors.ts';
 import type { Dialect, Operation, OperationName } from '../../providers/dialect.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import { Attempt } from './attempt.ts';
+import { checkModel } from './model-access.ts';
 import type { Pipeline } from './pipeline.ts';
 import { outboundRequest, upstreamError } from './upstream.ts';
 
@@ -24,9 +25,12 @@ export async function callWhole<Request, Answer>(
   signal: AbortLike,
 ): Promise<Answer> {
   const { target } = bound;
+  checkModel(bound, name, model);
   const context = { target, now };
   const outbound = outboundRequest(bound, dialect, name, operation.request(request, context), signal);
   const attempt = new Attempt(call, target, outbound.origin, model);
+  // Moderation is counted by no provider.
+  if (name !== 'moderations') attempt.asks(request as object);
   try {
     const answer = await dialer.whole(outbound, MAX_ANSWER_BYTES);
     if (answer.status < 200 || answer.status > 299) throw upstreamError(target, dialect, answer, answer.body);
@@ -38,6 +42,7 @@ export async function callWhole<Request, Answer>(
       usage,
       model: responseModel,
     } = operation.response(answer.body, request, context);
+    if (usage === undefined) attempt.says(message as object);
     attempt.end({ status: answer.status, outcome: 'success', usage, responseModel });
     return message;
   } catch (thrown) {

@@ -2,8 +2,11 @@
 import { fail, type GatewayError, invalidHeader } from '../../lib/errors.ts';
 import type { GatewayHeaders } from '../../lib/gateway-headers.ts';
 import type { ProviderEntry, ProviderOptions, Target } from '../../providers/dialect.ts';
+import { isHarmless } from './option-names.ts';
 import type { TargetPlan } from './plan.ts';
+import type { StoredProvider } from './plan-facts.ts';
 import { forwardedHeaders, ownKeyCheck } from './request-settings.ts';
+import { type StoredReach, sameHost, storedReach } from './stored-target.ts';
 
 /** A target that can be called. */
 export interface BoundTarget {
@@ -13,19 +16,15 @@ export interface BoundTarget {
   readonly forwarded: readonly string[];
   /** The model to ask for in place of the request's: "@slug/model" without its slug. */
   readonly model: string | undefined;
+  /** What a stored provider says of the call. */
+  readonly stored?: StoredReach | undefined;
 }
 
 /** The provider that a call selects by its headers or its model. */
 export interface Selected {
   readonly entry: ProviderEntry;
   /** A stored provider's own settings; undefined: the caller's. */
-  readonly stored:
-    | {
-        readonly apiKey: string | undefined;
-        readonly options: ProviderOptions;
-        readonly customHost: string | undefined;
-      }
-    | undefined;
+  readonly stored: Omit<StoredProvider, 'entry'> | undefined;
   readonly customHost: string | undefined;
   readonly model: string | undefined;
 }
@@ -58,8 +57,15 @@ export function bindTarget(
   if (entry === undefined) throw new Error(`no provider for ${plan.path}`);
   const stored = selected?.stored;
   const apiKey = plan.apiKey ?? (stored ? stored.apiKey : facts.credential);
-  const customHost = plan.customHost ?? (stored ? stored.customHost : selected?.customHost);
+  if (stored && plan.customHost !== undefined) throw hostOfStored(plan);
+  const reach = stored && storedReach(stored, plan, selected?.model ?? model);
+  const customHost = reach ? reach.customHost : (plan.customHost ?? selected?.customHost);
   if (apiKey === undefined && !entry.keyless && customHost === undefined) {
+    if (stored)
+      throw fail(
+        'forbidden',
+        `${entry.id} needs a credential, and the stored provider has none that can be used`,
+      );
     if (!facts.only) throw credentialMissing(plan, entry.id);
     throw invalidHeader('authorization', `${entry.id} needs a credential: Authorization: Bearer <key>`);
   }
@@ -70,15 +76,19 @@ export function bindTarget(
     target: {
       provider: entry,
       apiKey,
-      options: optionsFor(plan, entry, stored?.options, headers, model),
+      options: optionsFor(plan, entry, reach, headers, model),
       customHost,
       strict: plan.strict ?? headers.get('strict-open-ai-compliance') !== 'false',
     },
-    forwarded:
+    // The operator's headers come last: they replace the caller's.
+    forwarded: joined(
       all.length === 0
         ? NONE
         : forwardedHeaders(all, headers, ownKeyCheck(facts.presentedKey, facts.isOwnKey)),
+      reach?.headers ?? NONE,
+    ),
     model: plan.provider === undefined ? selected?.model : undefined,
+    stored: reach,
   };
 }
 
@@ -91,18 +101,36 @@ export function credentialMissing({ path }: TargetPlan, id: string): GatewayErro
   });
 }
 
+/** A stored provider's credential never goes to a host that a caller names. */
+function hostOfStored({ path }: TargetPlan, name = 'custom_host'): GatewayError {
+  const field = `${path.slice('config.'.length)}.${name}`.replace(/^\./, '');
+  return fail(
+    'selection_conflict',
+    `${field}: belongs to the stored provider, whose credential goes nowhere else`,
+    {
+      param: field,
+    },
+  );
+}
+
 const NONE: readonly string[] = Object.freeze([]);
 const NO_OPTIONS: ProviderOptions = Object.freeze({});
+
+function joined(first: readonly string[], then: readonly string[]): readonly string[] {
+  if (then.length === 0) return first;
+  return first.length === 0 ? then : [...first, ...then];
+}
 
 function optionsFor(
   plan: TargetPlan,
   entry: ProviderEntry,
-  stored: ProviderOptions | undefined,
+  stored: StoredReach | undefined,
   headers: GatewayHeaders,
   model: string | undefined,
 ): ProviderOptions {
-  // Headers are the caller's: they say nothing of a provider that the control plane keeps.
-  const base = stored ?? optionsOf(entry, headers);
+  // Headers are the caller's: they say nothing of a provider that the control plane keeps, and of a target that
+  // brings its own credential nothing that could lead it elsewhere.
+  const base = stored?.options ?? optionsOf(entry, headers, plan.apiKey !== undefined);
   const { options, deployments } = plan;
   const deployment =
     deployments.length === 0
@@ -110,11 +138,17 @@ function optionsFor(
       : (deployments.find(({ alias }) => alias !== undefined && alias === model) ??
         deployments.find(({ isDefault }) => isDefault));
   if (deployment === undefined && isEmpty(options)) return base;
-  const bound: Record<string, string> = { ...base, ...options };
+  const bound: Record<string, string> = { ...base };
+  for (const [name, value] of Object.entries(options)) {
+    // A stored provider's credential goes where its own settings say.
+    if (stored === undefined || stored.mayOverride || isHarmless(name)) bound[name] = value;
+  }
   if (deployment !== undefined) {
     bound.azure_deployment_id = deployment.id;
     if (deployment.apiVersion !== undefined) bound.azure_api_version = deployment.apiVersion;
   }
+  if (stored?.mayOverride && !sameHost(entry, base, bound, stored.customHost !== undefined))
+    throw hostOfStored(plan, 'provider');
   return bound;
 }
 
@@ -131,7 +165,7 @@ interface OptionHeader {
 const optionHeaders = new WeakMap<ProviderEntry, readonly OptionHeader[]>();
 
 /** The provider's options that headers set: `azure_api_version` is x-gateway-azure-api-version. */
-function optionsOf(entry: ProviderEntry, headers: GatewayHeaders): ProviderOptions {
+function optionsOf(entry: ProviderEntry, headers: GatewayHeaders, onlyHarmless: boolean): ProviderOptions {
   let known = optionHeaders.get(entry);
   if (known === undefined) {
     known = (entry.options ?? []).map((option) => ({ option, header: option.replaceAll('_', '-') }));
@@ -140,7 +174,7 @@ function optionsOf(entry: ProviderEntry, headers: GatewayHeaders): ProviderOptio
   let options: Record<string, string> | undefined;
   for (const { option, header } of known) {
     const value = headers.get(header) ?? headers.plain(header);
-    if (value === undefined) continue;
+    if (value === undefined || (onlyHarmless && !isHarmless(option))) continue;
     options ??= {};
     options[option] = value;
   }

@@ -85,14 +85,19 @@ export class PlanBuilder {
   /** The target's own credential, or one from above that was written for its provider. */
   #apiKey({ path }: ConfigLevel, { credential, provider, slug }: Inherited): string | undefined {
     if (credential === undefined || slug !== undefined) return undefined;
-    const id = provider?.id ?? '';
+    if (provider === undefined) {
+      // Else the caller would say to whom a saved config's credential goes.
+      this.#fault(step(path, 'provider'), 'is required with a credential: whose it is');
+      return undefined;
+    }
+    const { id } = provider;
     if (credential.provider !== undefined) return credential.provider === id ? credential.value : undefined;
     const first = this.#credentials.get(credential.path) ?? id;
     this.#credentials.set(credential.path, first);
     if (first === id) return credential.value;
     this.#fault(
       step(path, 'api_key'),
-      `is required: ${credential.path} would go to two providers, ${first || 'the selected one'} and ${id || 'the selected one'}`,
+      `is required: ${credential.path} would go to two providers, ${first} and ${id}`,
     );
     return undefined;
   }

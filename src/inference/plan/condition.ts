@@ -135,7 +135,7 @@ function isTame(source: string): boolean {
   return repeats.length <= 1 && ways.length <= 6;
 }
 
-/** Whether the condition holds for the call. A member that is missing fulfils nothing. */
+/** Whether the condition holds for the call. A member that is missing fulfils `$ne` and `$nin` only. */
 export async function holds(condition: Condition, context: ConditionContext): Promise<boolean> {
   switch (condition.op) {
     case 'and':
@@ -161,7 +161,8 @@ function compares(
   test: Extract<Condition, { readonly field: Field; readonly value: unknown }>,
   value: unknown,
 ): boolean {
-  if (value === undefined) return false;
+  // What is missing is no value, so that it differs from all of them.
+  if (value === undefined) return test.op === '$ne' || test.op === '$nin';
   switch (test.op) {
     case '$eq':
       return value === test.value;

@@ -98,6 +98,7 @@ export class Configs {
     return {
       ...this.#facts,
       hasProvider: (slug) => providers.has(slug),
+      mayOverride: (slug) => providers.get(slug)?.mayOverride === true,
       savedConfig: (slug) => configs.get(slug)?.json,
     };
   }

@@ -35,6 +35,26 @@ export function optionNamed(name: string, ofProvider: readonly string[] | undefi
   return option !== undefined && (KNOWN.has(option) || ofProvider?.includes(option)) ? option : undefined;
 }
 
+/** Options that change neither where a call goes nor on whose account: those that may stand beside a stored provider. */
+const HARMLESS = new Set([
+  'azure_deployment_id',
+  'azure_api_version',
+  'azure_model_name',
+  'azure_deployment_name',
+  'azure_extra_parameters',
+  'aws_bedrock_model',
+  'vertex_model_name',
+  'openai_beta',
+  'anthropic_version',
+  'anthropic_beta',
+  'mistral_fim_completion',
+]);
+
+/** Whether a config may say it of a provider that the control plane keeps. */
+export function isHarmless(option: string): boolean {
+  return HARMLESS.has(option);
+}
+
 /** An option's value as text; undefined when it can be none. Objects are for those that hold JSON. */
 export function optionText(name: string, value: unknown): string | undefined {
   if (typeof value === 'string') return value;

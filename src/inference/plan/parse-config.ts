@@ -10,6 +10,8 @@ import { readConfig } from './read-config.ts';
 
 /** Calls to providers that one request may become at the most. */
 const MOST_ATTEMPTS = 1000;
+/** Faults that are told one by one. */
+const MOST_FAULTS = 200;
 
 /** What became of a config. */
 export type ParsedConfig =
@@ -29,6 +31,8 @@ export function parseConfig(json: unknown, facts: ParseFacts, slug?: string): Pa
     faults.push({ path: 'targets', message: `one request could become more than ${MOST_ATTEMPTS} calls` });
   if (root === undefined || faults.length > 0) {
     faults.sort((a, b) => (a.path < b.path ? -1 : 1));
+    const more = faults.length - MOST_FAULTS;
+    if (more > 0) faults.splice(MOST_FAULTS, more, { path: 'config', message: `has ${more} further faults` });
     return { faults: faults.length > 0 ? faults : [{ path: 'config', message: 'cannot be read' }] };
   }
   const id = createHash('sha256').update(JSON.stringify(json)).digest('hex').slice(0, 32);

@@ -13,6 +13,8 @@ export interface ParseFacts {
   readonly ownsHeader: (lowerName: string) => boolean;
   /** Whether there is a stored provider of that slug. */
   readonly hasProvider: (slug: string) => boolean;
+  /** Whether a config may set options of the stored provider of that slug; none when absent. */
+  readonly mayOverride?: ((slug: string) => boolean) | undefined;
   /** A saved config's JSON by its id or slug; undefined when there is none. */
   readonly savedConfig: (slug: string) => unknown;
   /** Reads the hooks and guardrails of one level; undefined when it has none. */

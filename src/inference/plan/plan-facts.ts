@@ -1,6 +1,8 @@
 // What planning a call needs to know of the gateway.
+import type { GatewayError } from '../../lib/errors.ts';
 import type { ProviderEntry, ProviderOptions } from '../../providers/dialect.ts';
 import type { ParseFacts } from './parse-facts.ts';
+import type { WholePlan } from './plan.ts';
 
 /** Whose call it is. */
 export interface Tenant {
@@ -26,12 +28,44 @@ export interface Preset {
   readonly mayOverride: boolean;
 }
 
+/** Which models a stored provider lets through, and how single ones of them are reached. */
+export interface StoredModels {
+  /** Whether there is a model that is not let through. */
+  readonly restricted: boolean;
+  allows(model: string): boolean;
+  /** The model's own base address. */
+  hostOf(model: string): string | undefined;
+  /** Flat pairs of the model's own headers. */
+  headersOf(model: string): readonly string[];
+}
+
+/** A deployment of Azure that a stored provider has. */
+export interface StoredDeployment {
+  readonly id: string;
+  readonly apiVersion: string | undefined;
+  readonly alias: string | undefined;
+  /** The model that it serves. */
+  readonly model: string | undefined;
+  readonly isDefault: boolean;
+}
+
 /** A provider that the control plane keeps. */
 export interface StoredProvider {
+  /** Of the stored provider, and of the integration that it goes by. */
+  readonly id?: string;
+  readonly integrationId?: string | undefined;
   readonly entry: ProviderEntry;
   readonly apiKey: string | undefined;
   readonly options: ProviderOptions;
   readonly customHost: string | undefined;
+  /** Flat pairs of headers that every request to it carries. */
+  readonly headers?: readonly string[];
+  readonly deployments?: readonly StoredDeployment[];
+  readonly models?: StoredModels | undefined;
+  /** Whether configs may set its options; where its credential goes they never say. */
+  readonly mayOverride?: boolean;
+  /** Why it may not be called now; undefined: it may. */
+  readonly refused?: () => GatewayError | undefined;
 }
 
 /** A config that the control plane keeps. */
@@ -46,13 +80,15 @@ export interface SavedConfig {
 type Soon<T> = T | Promise<T>;
 
 /** What planning needs to know. What a slug stands for may be known at once, or be read first. */
-export interface PlanFacts extends Omit<ParseFacts, 'hasProvider' | 'savedConfig'> {
+export interface PlanFacts extends Omit<ParseFacts, 'hasProvider' | 'mayOverride' | 'savedConfig'> {
   /** A saved config of the tenant by its id or slug. */
   readonly resolveConfig: (tenant: Tenant, slug: string) => Soon<SavedConfig | undefined>;
   /** The saved config that calls of the tenant take when they select nothing. */
   readonly defaultConfig: (tenant: Tenant) => SavedConfig | undefined;
   /** A stored provider of the tenant by its slug. */
   readonly resolveProvider: (tenant: Tenant, slug: string) => Soon<StoredProvider | undefined>;
+  /** A plan with the saved guardrails that it names, and with those that every call of the tenant passes. */
+  readonly guarded?: ((plan: WholePlan, tenant: Tenant) => WholePlan) | undefined;
   /** The config that a caller's calls start with. */
   readonly presetOf?: ((caller: Caller) => Preset | undefined) | undefined;
 }

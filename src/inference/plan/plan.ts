@@ -137,6 +137,8 @@ export interface WholePlan {
   readonly hedged: boolean;
   /** Whether it is one target, called once and by no other rules than its provider's. */
   readonly straight: boolean;
+  /** Whether it is one target, called once; guardrails and a cache may stand around it. */
+  readonly once: boolean;
 }
 
 /** What is known of a plan as a whole. */
@@ -148,7 +150,8 @@ export function wholePlan(root: Plan, id: string): WholePlan {
     maxAttempts: maxAttemptsOf(root),
     id,
     hedged: isHedged(root),
-    straight: isStraight(root),
+    straight: isOnce(root) && !(root.cache || root.guardrails),
+    once: isOnce(root),
     open: targets.some((target) => target.provider === undefined && target.slug === undefined),
     needy: [
       ...new Set(
@@ -164,11 +167,11 @@ function isHedged(plan: Plan): boolean {
   return plan.hedge !== undefined || (plan.kind !== 'target' && plan.targets.some(isHedged));
 }
 
-function isStraight(root: Plan): boolean {
+function isOnce(root: Plan): root is TargetPlan {
   if (root.kind !== 'target') return false;
-  const { hedge, retry, breaker, timeoutMs, cache, guardrails } = root;
+  const { hedge, retry, breaker, timeoutMs } = root;
   const times = retry?.attempts ?? 0;
-  return times === 0 && !(hedge || breaker || timeoutMs || cache || guardrails);
+  return times === 0 && !(hedge || breaker || timeoutMs);
 }
 
 /** Every target below a plan, in order. */

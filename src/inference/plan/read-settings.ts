@@ -9,7 +9,7 @@ import type { ProviderEntry, ProviderOptions } from '../../providers/dialect.ts'
 import { type CacheSettings, parseCacheSettings } from '../cache/settings.ts';
 import { clip, type Fault, step } from './faults.ts';
 import type { Inherited } from './inherited.ts';
-import { optionNamed, optionText } from './option-names.ts';
+import { isHarmless, optionNamed, optionText } from './option-names.ts';
 import { joinParams } from './params.ts';
 import type { ParseFacts } from './parse-facts.ts';
 import type { BreakerPlan, HedgePlan, RetryPlan, TargetPlan } from './plan.ts';
@@ -37,6 +37,7 @@ export function readSettings(
     fault('api_key', "a key of this gateway is no provider's credential");
   if (config.customHost !== undefined) checkHost(config.customHost, at('custom_host'), facts, faults);
   checkForwarded(level, facts, faults);
+  if (slug !== undefined) keepToStored(level, above, facts.mayOverride?.(slug) ?? false, faults);
   const guardrails = facts.readGuardrails(json, path, faults);
   if (path !== '') refuseDefaults(level, faults);
   return {
@@ -165,6 +166,25 @@ function readCache(
   const { cache } = json;
   if (cache === undefined || cache === null) return undefined;
   return parseCacheSettings<TargetPlan>(cache, step(path, 'cache'), faults, readEmbeddings);
+}
+
+/** A stored provider's credential goes to its own host and to no other that a config names. */
+function keepToStored(
+  { config, options, path }: ConfigLevel,
+  above: Inherited,
+  mayOverride: boolean,
+  faults: Fault[],
+): void {
+  const fault = (name: string, message: string): void =>
+    void faults.push({ path: step(path, name), message });
+  if (config.apiKey !== undefined) fault('api_key', 'belongs to the stored provider');
+  if ((config.customHost ?? above.customHost) !== undefined)
+    fault('custom_host', 'belongs to the stored provider, whose credential goes nowhere else');
+  for (const { name, path: at } of options) {
+    const option = optionNamed(name, undefined);
+    if (option !== undefined && !mayOverride && !isHarmless(option))
+      faults.push({ path: at, message: 'belongs to the stored provider' });
+  }
 }
 
 function checkForwarded({ config, path }: ConfigLevel, { ownsHeader }: ParseFacts, faults: Fault[]): void {

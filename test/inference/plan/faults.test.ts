@@ -141,6 +141,7 @@ const CASES: readonly (readonly [string, unknown, readonly string[]])[] = [
     { api_key: 'k', strategy: { mode: 'fallback' }, targets: [{ provider: 'openai' }, { provider: 'groq' }] },
     ['targets[1].api_key: is required: api_key would go to two providers'],
   ],
+  ['a key of nobody', { api_key: 'k', retry: { attempts: 1 } }, ['provider: is required with a credential']],
   [
     'a key of this gateway',
     { ...A, api_key: 'slk_own' },

@@ -249,7 +249,7 @@ test('conditions: in order, the default, and a 400 without one', async (t) => {
     conditions: [
       when({ 'metadata.tier': 'gold', 'params.max_tokens': { $gte: 10, $lt: 100 } }, 'a'),
       when(
-        { $or: [{ 'metadata.tags': { $in: ['x'] } }, { 'params.messages[0].role': { $ne: 'user' } }] },
+        { $or: [{ 'metadata.tags': { $in: ['x'] } }, { 'params.messages[0].role': { $in: ['system'] } }] },
         'b',
       ),
     ],

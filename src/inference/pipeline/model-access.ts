@@ -1,0 +1,30 @@
+// Whether a stored provider's integration lets a model through: judged on the very model that is asked for, after
+// everything that may have changed it.
+import { fail } from '../../lib/errors.ts';
+import type { OperationName } from '../../providers/dialect.ts';
+import type { BoundTarget } from '../plan/bind.ts';
+import { clip } from '../plan/faults.ts';
+
+/** Reading what models there are calls none of them. */
+const READS: ReadonlySet<OperationName> = new Set(['models', 'model']);
+
+/** @throws GatewayError forbidden naming the model */
+export function checkModel({ stored }: BoundTarget, name: OperationName, model: string): void {
+  if (stored?.models?.restricted !== true || READS.has(name)) return;
+  const asked = stored.model ?? model;
+  if (stored.models.allows(asked)) return;
+  throw fail(
+    'forbidden',
+    `model: ${asked === '' ? 'must be named, for' : `${clip(asked)} is not allowed by`} the integration of this stored provider`,
+    { param: 'model' },
+  );
+}
+
+/** What a body that is passed through asks for, nobody reads. @throws GatewayError forbidden */
+export function checkPassThrough({ stored }: BoundTarget, hasBody: boolean): void {
+  if (!hasBody || stored?.models?.restricted !== true) return;
+  throw fail(
+    'forbidden',
+    'the integration of this stored provider allows certain models only: its requests with a body are not passed through',
+  );
+}

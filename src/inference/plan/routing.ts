@@ -1,0 +1,159 @@
+// A plan for one call: who its targets are, and which of them may have the caller's credential.
+import type { GatewayError } from '../../lib/errors.ts';
+import type { GatewayHeaders } from '../../lib/gateway-headers.ts';
+import type { ProviderEntry } from '../../providers/dialect.ts';
+import { type BoundTarget, bindTarget, credentialMissing, type Selected } from './bind.ts';
+import { NOTHING } from './inherited.ts';
+import { type TargetPlan, type WholePlan, wholePlan } from './plan.ts';
+import type { PlanFacts, StoredProvider } from './plan-facts.ts';
+import { NOBODY, type PlannedCall } from './planned-call.ts';
+import { conflict, ofStored, providerMissing, type Selection, select, unknownSlug } from './selection.ts';
+
+/** A call's way. */
+export interface Routing {
+  readonly plan: WholePlan;
+  /** The target ready to be called. @throws GatewayError of status 400 */
+  bind(target: TargetPlan): BoundTarget | Promise<BoundTarget>;
+}
+
+/** The way of a call without a config. @throws GatewayError of status 400 */
+export const direct = (
+  call: PlannedCall,
+  selected: Selected,
+  facts: PlanFacts,
+  names: readonly string[],
+  model: string | undefined,
+): Routing => {
+  const plan = guarded(planFor(selected.entry), call, facts);
+  call.trail.provider = selected.entry.id;
+  const target = plan.root as TargetPlan;
+  const bound = bindTarget(target, selected, { ...bindingOf(call, facts, names), only: true }, model);
+  return { plan, bind: () => bound };
+};
+
+/** With what is saved in the place of its names. @throws GatewayError config_invalid */
+function guarded(plan: WholePlan, { principal = NOBODY }: PlannedCall, facts: PlanFacts): WholePlan {
+  return facts.guarded === undefined ? plan : facts.guarded(plan, principal);
+}
+
+const plans = new WeakMap<ProviderEntry, WholePlan>();
+
+/** The plan of a call without a config: one target, and all of it from the headers. */
+function planFor(entry: ProviderEntry): WholePlan {
+  let plan = plans.get(entry);
+  if (plan === undefined) {
+    const { credential, ...nothing } = NOTHING;
+    plan = wholePlan(
+      {
+        kind: 'target',
+        path: 'config',
+        name: undefined,
+        weight: 1,
+        statuses: undefined,
+        hedge: undefined,
+        ...nothing,
+        apiKey: credential?.value,
+      },
+      entry.id,
+    );
+    plans.set(entry, plan);
+  }
+  return plan;
+}
+
+function bindingOf(call: PlannedCall, { isOwnKey }: PlanFacts, names: readonly string[]) {
+  return {
+    headers: call.headers,
+    presentedKey: call.presentedKey,
+    isOwnKey,
+    names,
+    credential: call.providerCredential,
+  };
+}
+
+/** The way of a call with a config. @throws GatewayError of status 400 */
+export function withConfig(
+  call: PlannedCall,
+  given: Selection,
+  read: WholePlan,
+  facts: PlanFacts,
+  names: readonly string[],
+  model: string | undefined,
+): Routing | Promise<Routing> {
+  const plan = guarded(read, call, facts);
+  checkHeaders(call.headers, given, plan);
+  if (!plan.open) return routing(call, plan, undefined, facts, names, model);
+  const passes = plan.targets.some((target) => target.passthrough);
+  const selected = select(call, given, facts, model, passes);
+  if (selected instanceof Promise)
+    return selected.then((found) => routing(call, plan, found, facts, names, model));
+  return routing(call, plan, selected, facts, names, model);
+}
+
+/** A header beside a config must not say something else: least of all where another target's credential goes. */
+function checkHeaders(headers: GatewayHeaders, { provider, customHost }: Selection, plan: WholePlan): void {
+  const { targets, open } = plan;
+  if (provider !== undefined && !open && targets.some((target) => target.provider?.id !== provider))
+    throw conflict(headers, 'config', 'provider');
+  if (
+    customHost !== undefined &&
+    targets.some((target) => target.provider ?? target.slug ?? target.customHost)
+  )
+    throw conflict(headers, 'config', 'custom-host');
+}
+
+function routing(
+  call: PlannedCall,
+  plan: WholePlan,
+  selected: Selected | undefined,
+  facts: PlanFacts,
+  names: readonly string[],
+  model: string | undefined,
+): Routing {
+  const { targets, needy } = plan;
+  const only = targets.length === 1;
+  const [first] = targets;
+  if (first !== undefined) call.trail.provider = (first.provider ?? selected?.entry)?.id ?? '';
+  // The caller's credential was meant for one provider.
+  const takers =
+    plan.open && selected && !selected.stored ? [...new Set([selected.entry.id, ...needy])] : needy;
+  if (takers.length > 1 || (needy.length > 0 && !only && call.providerCredential === undefined))
+    throw severalCredentials(plan, takers);
+  const mine = bindingOf(call, facts, names);
+  return {
+    plan,
+    bind(target) {
+      const { provider, slug } = target;
+      if (slug !== undefined) {
+        const stored = facts.resolveProvider(call.principal ?? NOBODY, slug);
+        const bind = (found: StoredProvider | undefined): BoundTarget => {
+          if (found === undefined) throw unknownSlug(slug, `${target.path}.provider`);
+          return bindTarget(target, ofStored(found), { ...mine, only }, model);
+        };
+        return stored instanceof Promise ? stored.then(bind) : bind(stored);
+      }
+      if (provider === undefined) {
+        if (selected === undefined) throw providerMissing(call.headers);
+        return bindTarget(target, selected, { ...mine, only: true }, model);
+      }
+      const taker = targets.includes(target)
+        ? only || (target.customHost === undefined && !provider.keyless)
+        : target.customHost === undefined && provider.id === (only ? first?.provider : selected?.entry)?.id;
+      const credential = taker ? mine.credential : undefined;
+      return bindTarget(target, undefined, { ...mine, credential, only }, model);
+    },
+  };
+}
+
+function severalCredentials({ targets }: WholePlan, takers: readonly string[]): GatewayError {
+  const later = targets.find(
+    ({ provider, apiKey, customHost, slug }) =>
+      apiKey === undefined &&
+      customHost === undefined &&
+      slug === undefined &&
+      provider !== undefined &&
+      !provider.keyless &&
+      (takers.length === 1 || provider.id !== takers[0]),
+  );
+  return credentialMissing(later ?? targets[0]!, later?.provider?.id ?? takers[0]!);
+}

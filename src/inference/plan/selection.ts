@@ -1,0 +1,120 @@
+// The provider that a call's headers (or its model) select.
+import { fail, type GatewayError } from '../../lib/errors.ts';
+import type { GatewayHeaders } from '../../lib/gateway-headers.ts';
+import type { Selected } from './bind.ts';
+import { clip } from './faults.ts';
+import type { PlanFacts, StoredProvider } from './plan-facts.ts';
+import { NOBODY, type PlannedCall } from './planned-call.ts';
+import { canonical } from './request-settings.ts';
+
+/** The headers that select. */
+export interface Selection {
+  readonly provider: string | undefined;
+  readonly virtualKey: string | undefined;
+  readonly config: string | undefined;
+  readonly customHost: string | undefined;
+}
+
+/** @throws GatewayError selection_conflict */
+export function readSelection(headers: GatewayHeaders): Selection {
+  const given = {
+    provider: headers.get('provider'),
+    virtualKey: headers.get('virtual-key'),
+    config: headers.get('config'),
+    customHost: headers.get('custom-host'),
+  };
+  const { provider, virtualKey, config, customHost } = given;
+  if (virtualKey !== undefined) {
+    if (config !== undefined) throw conflict(headers, 'virtual-key', 'config');
+    if (customHost !== undefined) throw conflict(headers, 'virtual-key', 'custom-host');
+    if (provider !== undefined && provider !== `@${virtualKey}` && provider !== virtualKey)
+      throw conflict(headers, 'virtual-key', 'provider');
+  }
+  return given;
+}
+
+/** Two headers that say different things. */
+export function conflict(headers: GatewayHeaders, a: string, b: string): GatewayError {
+  const name = canonical(headers, a);
+  return fail(
+    'selection_conflict',
+    `${name} and ${canonical(headers, b)} select different providers; send one of them`,
+    { param: name },
+  );
+}
+
+/** Whether a call leaves it to its tenant where it goes. */
+export function selectsNothing(
+  { provider, virtualKey, customHost }: Selection,
+  model: string | undefined,
+): boolean {
+  return (provider ?? virtualKey ?? customHost) === undefined && !model?.startsWith('@');
+}
+
+/** The provider by header, virtual key or model. @throws GatewayError provider_missing, provider_unknown, selection_conflict */
+export function select(
+  call: PlannedCall,
+  { provider, virtualKey, customHost }: Selection,
+  facts: PlanFacts,
+  model: string | undefined,
+  mayBeMissing: boolean,
+): Selected | undefined | Promise<Selected | undefined> {
+  const { headers } = call;
+  const name = (bare: string): string => canonical(headers, bare);
+  if (virtualKey !== undefined)
+    return stored(call, virtualKey.replace(/^@/, ''), name('virtual-key'), facts, undefined);
+  if (provider === undefined || provider === '') {
+    const [, slug, rest] = /^@([^/]{1,255})\/(.+)$/s.exec(model ?? '') ?? [];
+    const missing = (): Selected | undefined => {
+      if (mayBeMissing) return undefined;
+      throw providerMissing(headers);
+    };
+    // Names of models may begin so: Cloudflare's and Hugging Face's do.
+    if (slug === undefined || slug === 'cf' || slug === 'hf') return missing();
+    if (customHost !== undefined) throw conflict(headers, 'custom-host', 'provider');
+    return stored(call, slug, 'model', facts, rest);
+  }
+  if (provider.startsWith('@')) {
+    if (customHost !== undefined) throw conflict(headers, 'provider', 'custom-host');
+    return stored(call, provider.slice(1), name('provider'), facts, undefined);
+  }
+  const entry = facts.providerById(provider);
+  if (entry === undefined)
+    throw fail('provider_unknown', `the provider is not known: ${clip(provider)}`, {
+      param: name('provider'),
+    });
+  if (customHost !== undefined) facts.checkHost(customHost, name('custom-host'));
+  return { entry, stored: undefined, customHost, model: undefined };
+}
+
+function stored(
+  call: PlannedCall,
+  slug: string,
+  param: string,
+  facts: PlanFacts,
+  model: string | undefined,
+): Selected | Promise<Selected> {
+  const made = (found: StoredProvider | undefined): Selected => {
+    if (found === undefined) throw unknownSlug(slug, param);
+    return ofStored(found, model);
+  };
+  const found = facts.resolveProvider(call.principal ?? NOBODY, slug);
+  return found instanceof Promise ? found.then(made) : made(found);
+}
+
+export function ofStored({ entry, ...settings }: StoredProvider, model?: string): Selected {
+  return { entry, stored: settings, customHost: undefined, model };
+}
+
+export function unknownSlug(slug: string, param: string): GatewayError {
+  return fail('provider_unknown', `there is no stored provider ${clip(slug)}`, { param });
+}
+
+export function providerMissing(headers: GatewayHeaders): GatewayError {
+  const name = (bare: string): string => canonical(headers, bare);
+  return fail(
+    'provider_missing',
+    `no provider is selected: send ${name('provider')} with a credential, ${name('config')}, or ${name('custom-host')} with ${name('provider')}`,
+    { param: name('provider') },
+  );
+}

@@ -1,0 +1,157 @@
+// Saved prompts, run as the chat or text completions that they become.
+import { create, type JsonObject as StructJson } from '@bufbuild/protobuf';
+import type { ChatCompletion } from '../../gen/gateway/inference/v2/chat_pb.ts';
+import type { Completion } from '../../gen/gateway/inference/v2/completions_pb.ts';
+import {
+  type CreatePromptCompletionRequest,
+  CreatePromptCompletionRequestSchema,
+  type PromptCompletion,
+  PromptCompletionBodySchema,
+  type PromptCompletionChunk,
+  PromptCompletionChunkSchema,
+  PromptCompletionEnvelopeSchema,
+  PromptCompletionSchema,
+} from '../../gen/gateway/inference/v2/prompts_pb.ts';
+import type { Call } from '../access/call.ts';
+import { fail } from '../lib/errors.ts';
+import { readNow } from '../lib/lazy-message.ts';
+import { attachRawJson, rawJsonOf } from '../lib/raw-json.ts';
+import type { PromptBook } from '../prompts/book.ts';
+import {
+  extraParameters,
+  type MessageRules,
+  type RequestMessage,
+  requestMessage,
+} from '../prompts/request-message.ts';
+import { codec } from '../rest/codec.ts';
+import { isFaithful } from '../rest/faithful-json.ts';
+import type { JsonObject } from '../store/collection.ts';
+import type { Pipeline } from './pipeline/pipeline.ts';
+import { runStream, runWhole } from './pipeline/run.ts';
+
+/** What the service needs beside the pipeline. */
+export interface PromptsFacts {
+  readonly book: PromptBook;
+  readonly messageRules: MessageRules;
+}
+
+/** A prompt's request. */
+type Prepared = RequestMessage & {
+  /** As planning reads it: with the prompt's stored provider before it. */
+  readonly model: string | undefined;
+};
+
+/** The methods of PromptCompletionsService. */
+export function promptCompletionsService(pipeline: Pipeline, facts: PromptsFacts) {
+  return {
+    async createPromptCompletion(
+      request: CreatePromptCompletionRequest,
+      call: Call,
+    ): Promise<PromptCompletion> {
+      const prepared = await prepare(facts, request, call, false);
+      const { operation, message, model } = prepared;
+      if (operation === 'chat')
+        return answered(call, 'chat', await runWhole(pipeline, call, operation, message, model));
+      return answered(call, 'text', await runWhole(pipeline, call, operation, message, model));
+    },
+
+    async streamPromptCompletion(
+      request: CreatePromptCompletionRequest,
+      call: Call,
+    ): Promise<AsyncIterable<PromptCompletionChunk>> {
+      const { operation, message, model } = await prepare(facts, request, call, true);
+      if (operation === 'chat')
+        return pieces('chat', await runStream(pipeline, call, operation, message, model));
+      return pieces('text', await runStream(pipeline, call, operation, message, model));
+    },
+  };
+}
+
+/** @throws GatewayError not_found, validation_failed, model_missing */
+async function prepare(
+  { book, messageRules }: PromptsFacts,
+  request: CreatePromptCompletionRequest,
+  call: Call,
+  stream: boolean,
+): Promise<Prepared> {
+  const { principal } = call;
+  if (principal?.workspaceId === undefined) throw fail('forbidden', "a workspace's key is needed");
+  const given = extraParameters(codec.encode(CreatePromptCompletionRequestSchema, request) as JsonObject);
+  const { organisationId, workspaceId } = principal;
+  const filled = await book.fill({ organisationId, workspaceId }, request.promptId, {
+    variables: request.variables,
+    parameters: given,
+  });
+  const { json, virtualKey } = filled;
+  // Whether the answer comes in pieces is the call's to say; so are then the options of that.
+  if (stream) json.stream = true;
+  else {
+    delete json.stream;
+    if (!Object.hasOwn(given, 'stream_options')) delete json.stream_options;
+  }
+  const prepared = requestMessage(filled, messageRules);
+  const text = JSON.stringify(json);
+  if (isFaithful(text)) attachRawJson(prepared.message, Buffer.from(text));
+  call.defaultMetadata = { ...call.defaultMetadata, _prompt: filled.slug };
+  const { model } = prepared.message;
+  if (virtualKey === undefined || model?.startsWith('@')) return { ...prepared, model };
+  if (model === undefined)
+    throw fail('model_missing', 'model: is required', {
+      param: 'model',
+      violations: [{ field: 'model', rule: 'required', message: 'neither the prompt nor the call says it' }],
+    });
+  return { ...prepared, model: `@${virtualKey}/${model}` };
+}
+
+type Answer =
+  | { readonly case: 'chat'; readonly value: ChatCompletion }
+  | { readonly case: 'text'; readonly value: Completion };
+
+function answered(call: Call, form: 'chat', value: ChatCompletion): PromptCompletion;
+function answered(call: Call, form: 'text', value: Completion): PromptCompletion;
+/** In the specification's envelope; for callers under an alias of the header prefix bare, as their SDKs read it. */
+function answered(call: Call, form: 'chat' | 'text', value: ChatCompletion | Completion): PromptCompletion {
+  const raw = rawJsonOf(value);
+  if (call.source.protocol !== 'rest') readNow(value);
+  const answer = { case: form, value } as Answer;
+  const { callerPrefix, names } = call.headers;
+  if (callerPrefix !== names.canonical) {
+    const bare = create(PromptCompletionSchema, { profile: answer });
+    return raw === undefined ? bare : attachRawJson(bare, raw);
+  }
+  const headers = headersOf(call);
+  const body = create(PromptCompletionBodySchema, { kind: answer });
+  const envelope = create(PromptCompletionEnvelopeSchema, { status: 'success', headers, body });
+  const whole = create(PromptCompletionSchema, { profile: { case: 'envelope', value: envelope } });
+  if (raw === undefined) return whole;
+  const text = typeof raw === 'string' ? raw : Buffer.from(raw).toString('utf8');
+  return attachRawJson(whole, `{"status":"success","headers":${JSON.stringify(headers)},"body":${text}}`);
+}
+
+/** The gateway's own headers of the answer. */
+function headersOf({ id, traceId, trail, answerHeaders, headers }: Call): StructJson {
+  const prefix = headers.names.canonical;
+  return {
+    [`${prefix}request-id`]: id,
+    [`${prefix}trace-id`]: traceId,
+    [`${prefix}provider`]: trail.provider,
+    [`${prefix}last-used-option-index`]: trail.targetPath,
+    [`${prefix}retry-attempt-count`]: String(trail.retries),
+    [`${prefix}cache-status`]: trail.cacheStatus,
+    ...Object.fromEntries(answerHeaders),
+  };
+}
+
+/** Each piece as the operation's own stream has it. */
+async function* pieces<T extends 'chat' | 'text'>(
+  form: T,
+  chunks: AsyncIterable<object>,
+): AsyncGenerator<PromptCompletionChunk> {
+  for await (const value of chunks) {
+    const raw = rawJsonOf(value);
+    const piece = create(PromptCompletionChunkSchema, {
+      kind: { case: form, value: readNow(value as ChatCompletion) } as never,
+    });
+    yield raw === undefined ? piece : attachRawJson(piece, raw);
+  }
+}

@@ -1,0 +1,39 @@
+// What is known of providers' models: kinds, lengths and capabilities, taken from a public list (see the data's
+// source, and ledger/prices/take.ts, which makes it).
+import { readFileSync } from 'node:fs';
+
+/** A model, as far as it is known. */
+export interface ModelFacts {
+  /** E.g. "chat", "completion", "embedding". */
+  readonly mode?: string;
+  /** Prompt and answer together, in tokens. */
+  readonly context?: number;
+  /** The longest answer, in tokens. */
+  readonly output?: number;
+  /** Capabilities, e.g. "vision", "function_calling", "suffix". */
+  readonly can?: readonly string[];
+}
+
+/** Knows models. */
+export interface ModelCatalogue {
+  /** Undefined: the catalogue does not know the model, and nothing may be concluded. */
+  find(provider: string, model: string): ModelFacts | undefined;
+  /** Names of a provider's models. */
+  modelsOf(provider: string): readonly string[];
+}
+
+interface Data {
+  readonly providers: Readonly<Record<string, Readonly<Record<string, ModelFacts>>>>;
+}
+
+/** Reads the data, once, at start. */
+export function openModelCatalogue(): ModelCatalogue {
+  const data: Data = JSON.parse(readFileSync(new URL('./models.json', import.meta.url), 'utf8'));
+  const providers = new Map(
+    Object.entries(data.providers).map(([id, models]) => [id, new Map(Object.entries(models))]),
+  );
+  return {
+    find: (provider, model) => providers.get(provider)?.get(model),
+    modelsOf: (provider) => [...(providers.get(provider)?.keys() ?? [])],
+  };
+}
