@@ -6,15 +6,26 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
 import { ApiKeysService } from '../gen/gateway/admin/v2/api_keys_pb.ts';
 import { AuditLogsService } from '../gen/gateway/admin/v2/audit_logs_pb.ts';
+import { CollectionsService } from '../gen/gateway/admin/v2/collections_pb.ts';
 import { ConfigsService } from '../gen/gateway/admin/v2/configs_pb.ts';
 import { DeploymentsService } from '../gen/gateway/admin/v2/deployments_pb.ts';
+import { GuardrailsService } from '../gen/gateway/admin/v2/guardrails_pb.ts';
+import { IntegrationsService } from '../gen/gateway/admin/v2/integrations_pb.ts';
 import { JwtSettingsService } from '../gen/gateway/admin/v2/jwt_pb.ts';
+import { LabelsService } from '../gen/gateway/admin/v2/labels_pb.ts';
 import { LogsService } from '../gen/gateway/admin/v2/logs_pb.ts';
+import { ModelPricingService } from '../gen/gateway/admin/v2/model_pricing_pb.ts';
 import { OrganisationsService } from '../gen/gateway/admin/v2/organisations_pb.ts';
+import { PromptPartialsService } from '../gen/gateway/admin/v2/prompt_partials_pb.ts';
+import { PromptsService } from '../gen/gateway/admin/v2/prompts_pb.ts';
+import { ProvidersService } from '../gen/gateway/admin/v2/providers_pb.ts';
 import { RateLimitPoliciesService } from '../gen/gateway/admin/v2/rate_limit_policies_pb.ts';
+import { SecretReferencesService } from '../gen/gateway/admin/v2/secret_references_pb.ts';
 import { UsageLimitPoliciesService } from '../gen/gateway/admin/v2/usage_limit_policies_pb.ts';
 import { UserInvitesService } from '../gen/gateway/admin/v2/user_invites_pb.ts';
 import { UsersService } from '../gen/gateway/admin/v2/users_pb.ts';
+import { VirtualKeysService } from '../gen/gateway/admin/v2/virtual_keys_pb.ts';
+import { WorkspaceExclusionsService } from '../gen/gateway/admin/v2/workspace_exclusions_pb.ts';
 import { WorkspaceMembersService } from '../gen/gateway/admin/v2/workspace_members_pb.ts';
 import { WorkspacesService } from '../gen/gateway/admin/v2/workspaces_pb.ts';
 import { ChatService } from '../gen/gateway/inference/v2/chat_pb.ts';
@@ -23,6 +34,7 @@ import { ConfigExplanationService } from '../gen/gateway/inference/v2/config_pb.
 import { EmbeddingsService } from '../gen/gateway/inference/v2/embeddings_pb.ts';
 import { ModelsService } from '../gen/gateway/inference/v2/models_pb.ts';
 import { ModerationsService } from '../gen/gateway/inference/v2/moderations_pb.ts';
+import { PromptCompletionsService } from '../gen/gateway/inference/v2/prompts_pb.ts';
 import { ProxyService } from '../gen/gateway/inference/v2/proxy_pb.ts';
 import { createAuditLog } from './access/audit/audit-log.ts';
 import { authenticate, type Callers } from './access/authenticate.ts';
@@ -32,6 +44,7 @@ import { configPreset } from './access/config-preset.ts';
 import { Directory } from './access/directory.ts';
 import { encryptionKeyOf } from './access/encryption-key.ts';
 import { openEncryptionKeys } from './access/encryption-keys.ts';
+import { guardrailDefaultsOf } from './access/guardrail-defaults.ts';
 import { jwksUriCheck } from './access/jwt/jwks-uri.ts';
 import { Tokens } from './access/jwt/tokens.ts';
 import { type KeyHasher, keyHasherOf } from './access/key-hash.ts';
@@ -39,19 +52,34 @@ import { KeyRing } from './access/key-ring.ts';
 import { makeKey } from './access/keys.ts';
 import { masterKey } from './access/master-key.ts';
 import type { Principal } from './access/principal.ts';
+import { ProviderShelf } from './access/providers/provider-shelf.ts';
 import { type RotateCommandFacts, rotateDataKeys } from './access/rotate-command.ts';
 import { followSnapshot, organisationIds } from './access/snapshot.ts';
 import { type ApiKeysFacts, apiKeysService } from './admin/api-keys.ts';
 import { type AuditLogsFacts, auditLogsService } from './admin/audit-logs.ts';
+import { collectionsService } from './admin/collections.ts';
 import { type ConfigsFacts, configsService } from './admin/configs.ts';
 import { deploymentsService } from './admin/deployments.ts';
+import { guardrailFault } from './admin/guardrail-usage.ts';
+import { guardrailsService } from './admin/guardrails.ts';
+import { integrationsService } from './admin/integrations.ts';
 import { type JwtFacts, jwtSettingsService } from './admin/jwt.ts';
+import { labelsService } from './admin/labels.ts';
 import { logsService } from './admin/logs.ts';
+import { type ModelPricingFacts, modelPricingService } from './admin/model-pricing.ts';
 import { organisationsService } from './admin/organisations.ts';
+import { promptPartialsService } from './admin/prompt-partials.ts';
+import { promptsService } from './admin/prompts.ts';
+import type { PromptsFacts } from './admin/prompts-facts.ts';
+import type { ProviderFacts } from './admin/provider-facts.ts';
+import { providersService } from './admin/providers.ts';
 import { rateLimitPoliciesService } from './admin/rate-limit-policies.ts';
-import { usageLimitPoliciesService } from './admin/usage-limit-policies.ts';
+import { type SecretReferencesFacts, secretReferencesService } from './admin/secret-references.ts';
+import { type UsageLimitPoliciesFacts, usageLimitPoliciesService } from './admin/usage-limit-policies.ts';
 import { type InvitesFacts, userInvitesService } from './admin/user-invites.ts';
 import { usersService } from './admin/users.ts';
+import { virtualKeysService } from './admin/virtual-keys.ts';
+import { workspaceExclusionsService } from './admin/workspace-exclusions.ts';
 import { workspaceMembersService } from './admin/workspace-members.ts';
 import { workspacesService } from './admin/workspaces.ts';
 import { docs } from './edge/docs.ts';
@@ -65,26 +93,41 @@ import { modelsService } from './inference/models.ts';
 import { moderationsService } from './inference/moderations.ts';
 import { createPipeline, type PipelineParts } from './inference/pipeline/create-pipeline.ts';
 import type { Pipeline } from './inference/pipeline/pipeline.ts';
+import { promptCompletionsService } from './inference/prompts.ts';
 import { proxyService } from './inference/proxy.ts';
+import { Books } from './ledger/books.ts';
 import { openLimits } from './ledger/limits/open.ts';
+import { UsageReader } from './ledger/limits/usage.ts';
 import { ledgerCollections } from './ledger/policies.ts';
+import { priceCollections } from './ledger/prices/collections.ts';
+import { OwnPrices } from './ledger/prices/own-prices.ts';
+import { openPriceList } from './ledger/prices/price-list.ts';
 import { createRequestLog, type RequestLog } from './ledger/request-log.ts';
+import { createTokenCounter } from './ledger/tokens/counter.ts';
 import { clientAddress } from './lib/client-address.ts';
 import { type ControlSocket, listenControl } from './lib/control-socket.ts';
 import { parseAllowList } from './lib/egress/allow-list.ts';
 import { createDialer } from './lib/egress/dialer.ts';
 import { type GatewayHeaders, HeaderNames } from './lib/gateway-headers.ts';
 import { createMailer } from './lib/mailer.ts';
+import { PromptBook } from './prompts/book.ts';
+import { promptRoomCollections } from './prompts/collections.ts';
+import { PromptShelf } from './prompts/shelf.ts';
 import { providerById } from './providers/catalog/registry.ts';
 import { createDialects } from './providers/dialects/registry.ts';
 import { codec } from './rest/codec.ts';
 import { createRouteTable } from './rest/routes.ts';
 import type { Implementation } from './rpc/handler.ts';
+import { check } from './rpc/interceptors/validate.ts';
 import type { Registration } from './rpc/methods.ts';
 import { createMetrics } from './rpc/metrics.ts';
 import { createRpc, type Rpc } from './rpc/rpc.ts';
+import { contractValidator } from './rpc/validator.ts';
 import { savedCollections } from './saved/collections.ts';
 import { Saved } from './saved/snapshot.ts';
+import { secretCollections } from './secrets/collections.ts';
+import { SecretReferences } from './secrets/references.ts';
+import { createSecrets } from './secrets/secrets.ts';
 import { type Settings, SettingsError } from './settings.ts';
 import { type OpenFeed, openChangeFeed } from './store/change-feed.ts';
 import type { Collection } from './store/collection.ts';
@@ -121,6 +164,9 @@ export const COLLECTIONS: readonly Collection<object>[] = [
   ...accessCollections,
   ...ledgerCollections,
   ...savedCollections,
+  ...promptRoomCollections,
+  ...secretCollections,
+  ...priceCollections,
 ];
 
 /** What is kept, opened. */
@@ -244,6 +290,11 @@ export async function startApp(
     onLost: (error, count) => log.error({ err: error, count }, 'audit log: entries could not be written'),
   });
   const saved = new Saved();
+  const secretReferenceShelf = new SecretReferences();
+  const ownPrices = new OwnPrices();
+  const promptShelf = new PromptShelf();
+  const validator = contractValidator();
+  const shelf = new ProviderShelf({ providerById, now: Date.now });
   const followed = {
     feed,
     documents,
@@ -252,15 +303,33 @@ export async function startApp(
   const unfollow = await Promise.all([
     followSnapshot({ ...followed, maintenance: store.maintenance, snapshot: { keys, directory, tokens } }),
     saved.follow({ ...followed, organisations: () => organisationIds(store.maintenance) }),
+    shelf.follow({ ...followed, organisations: () => organisationIds(store.maintenance) }),
+    promptShelf.follow({ ...followed, organisations: () => organisationIds(store.maintenance) }),
+    secretReferenceShelf.follow({ ...followed, organisations: () => organisationIds(store.maintenance) }),
+    ownPrices.follow({ ...followed, organisations: () => organisationIds(store.maintenance) }),
   ]);
   const { changes } = auditLog;
+  const secrets = createSecrets({
+    dialer,
+    environment: settings.secretEnvironment,
+    now: Date.now,
+    references: secretReferenceShelf,
+    envAllow: settings.secretEnvAllow,
+    fileAllow: settings.secretFileAllow,
+    ownIdentity: settings.secretOwnIdentity,
+    lifetimeMs: settings.secretTtlMs,
+    onTrouble: (error) => log.warn({ err: error }, 'a secret could not be read from its manager'),
+  });
 
   const requestLog = createRequestLog({
     store: store.requestLog,
     onDrop: (count) =>
       log.error({ count }, 'request log: entries were dropped because the store does not take them'),
   });
-  const metrics = createMetrics(settings.maxInFlight, (entry) => requestLog.record(entry), [
+  const prices = openPriceList([], ownPrices);
+  const counter = createTokenCounter();
+  const books = new Books({ prices, counter, log: requestLog });
+  const metrics = createMetrics(settings.maxInFlight, books, [
     {
       name: 'sluice_request_log_buffered',
       help: 'Log entries not stored yet',
@@ -280,6 +349,7 @@ export async function startApp(
     checkHost: (url, param) => dialer.check(url, param),
     isOwnKey: (text) => keys.find(text) !== undefined || tokens.isOurs(text),
     resolveConfig: (tenant, slug) => saved.configs.find(tenant, slug),
+    resolveProvider: (tenant, slug) => shelf.resolve(tenant, slug),
     defaultConfig: (tenant) => saved.configs.defaultOf(tenant),
     presetOf: (caller) => configPreset({ keys, directory }, caller),
   };
@@ -291,6 +361,11 @@ export async function startApp(
     cache: { bytes: settings.cacheBytes, secret: stores.hashSecret },
     onTrouble: (error, what) => log.error({ err: error }, what),
     plans,
+    guardrails: {
+      revision: () => saved.guardrails.revision,
+      find: (tenant, id) => saved.guardrails.find(tenant, id),
+      defaultsOf: guardrailDefaultsOf(directory),
+    },
     now: Date.now,
   });
 
@@ -303,20 +378,48 @@ export async function startApp(
   };
   const mailer =
     settings.smtpUrl === undefined ? undefined : createMailer(settings.smtpUrl, settings.mailFrom);
+  // Without Redis limits are counted here alone, and what must outlive a crash is in the data folder.
+  const limitState = state ?? (await openMemoryState({ dataDir: settings.dataDir }));
+  const limits = await openLimits({
+    state: limitState,
+    documents,
+    prices,
+    leaseMs: settings.holdMs,
+    follow: { ...followed, organisations: () => organisationIds(store.maintenance) },
+    organisations: () => directory.organisationIds(),
+    now: Date.now,
+    onTrouble: (error, what) => log.error({ err: error }, what),
+  });
+  const usage = new UsageReader({
+    state: limitState,
+    now: Date.now,
+    onTrouble: (error, what) => log.error({ err: error }, what),
+  });
   const services = registrations(
     pipeline,
-    { store: store.requestLog, flush: () => requestLog.flush() },
+    { store: store.requestLog, flush: () => books.flush() },
     {
+      book: new PromptBook(promptShelf, documents),
+      messageRules: (desc, message) => check(validator, desc, message),
+      storedProvider: plans.resolveProvider,
       savedConfigs: saved.configs,
       rules: {
         plans: pipeline.planner.facts,
         resolveProvider: plans.resolveProvider,
-        hasGuardrail: async () => true,
+        guardrailFault: (tenant, id, event) => guardrailFault(documents, tenant, id, event),
       },
       documents,
       changes,
       directory,
+      usage,
+      groups: limits.groups,
       now: Date.now,
+      shelf,
+      providerById,
+      checkHost: (url, param) => dialer.check(url, param),
+      secrets,
+      secretUsers: [],
+      prices,
       hasher,
       makeKey: (key) => makeKey(hasher, key, Date.now()),
       checkUri: jwksUriCheck(dialer, allow),
@@ -329,19 +432,11 @@ export async function startApp(
     },
     { documents, directory, flush: auditLog.flush, now: Date.now },
   );
-  // Without Redis limits are counted here alone, and what must outlive a crash is in the data folder.
-  const limitState = state ?? (await openMemoryState({ dataDir: settings.dataDir }));
-  const limits = await openLimits({
-    state: limitState,
-    follow: { ...followed, organisations: () => organisationIds(store.maintenance) },
-    organisations: () => directory.organisationIds(),
-    now: Date.now,
-    onTrouble: (error, what) => log.error({ err: error }, what),
-  });
   const rpc = createRpc({
     services,
+    validator,
     keys,
-    limits: { ...limits, keys, directory },
+    limits: { ...limits, books, keys, directory },
     tokens,
     directory,
     observer: metrics,
@@ -387,7 +482,9 @@ export async function startApp(
       await dialer.close();
       await limits.close();
       if (limitState !== state) await limitState.close();
+      await books.flush().catch(() => {});
       await requestLog.close();
+      await counter.close();
       await auditLog.close();
       for (const stop of unfollow) stop();
       await control?.close();
@@ -464,7 +561,15 @@ function userOf(directory: Directory, { organisationId, workspaceId, userId }: P
 function registrations(
   pipeline: Pipeline,
   logs: Parameters<typeof logsService>[0],
-  identity: InvitesFacts & JwtFacts & ApiKeysFacts & ConfigsFacts,
+  identity: InvitesFacts &
+    PromptsFacts &
+    JwtFacts &
+    ApiKeysFacts &
+    UsageLimitPoliciesFacts &
+    ConfigsFacts &
+    ProviderFacts &
+    SecretReferencesFacts &
+    ModelPricingFacts,
   audit: AuditLogsFacts,
 ): Registration[] {
   // A service's functions take their own messages; the methods they are registered under say which.
@@ -476,16 +581,32 @@ function registrations(
     { service: ModerationsService, implementation: implement(moderationsService(pipeline)) },
     { service: ModelsService, implementation: implement(modelsService(pipeline)) },
     { service: ConfigExplanationService, implementation: implement(configExplanationService(pipeline)) },
+    {
+      service: PromptCompletionsService,
+      implementation: implement(promptCompletionsService(pipeline, identity)),
+    },
     { service: ProxyService, implementation: implement(proxyService(pipeline)) },
     { service: LogsService, implementation: implement(logsService(logs)) },
     { service: ApiKeysService, implementation: implement(apiKeysService(identity)) },
+    { service: CollectionsService, implementation: implement(collectionsService(identity)) },
+    { service: LabelsService, implementation: implement(labelsService(identity)) },
+    // Before the prompts: "partials" is none of them.
+    { service: PromptPartialsService, implementation: implement(promptPartialsService(identity)) },
+    { service: PromptsService, implementation: implement(promptsService(identity)) },
     { service: ConfigsService, implementation: implement(configsService(identity)) },
+    { service: GuardrailsService, implementation: implement(guardrailsService(identity)) },
+    { service: IntegrationsService, implementation: implement(integrationsService(identity)) },
+    { service: ProvidersService, implementation: implement(providersService(identity)) },
+    { service: VirtualKeysService, implementation: implement(virtualKeysService(identity)) },
     { service: AuditLogsService, implementation: implement(auditLogsService(audit)) },
     { service: OrganisationsService, implementation: implement(organisationsService(identity)) },
     { service: DeploymentsService, implementation: implement(deploymentsService(identity)) },
     { service: WorkspacesService, implementation: implement(workspacesService(identity)) },
+    { service: WorkspaceExclusionsService, implementation: implement(workspaceExclusionsService(identity)) },
     { service: WorkspaceMembersService, implementation: implement(workspaceMembersService(identity)) },
     { service: RateLimitPoliciesService, implementation: implement(rateLimitPoliciesService(identity)) },
+    { service: ModelPricingService, implementation: implement(modelPricingService(identity)) },
+    { service: SecretReferencesService, implementation: implement(secretReferencesService(identity)) },
     { service: UsageLimitPoliciesService, implementation: implement(usageLimitPoliciesService(identity)) },
     { service: UsersService, implementation: implement(usersService(identity)) },
     { service: UserInvitesService, implementation: implement(userInvitesService(identity)) },

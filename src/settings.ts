@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { parseProxies } from './lib/client-address.ts';
 import type { Range } from './lib/egress/address-rules.ts';
+import { managerEnvironment } from './secrets/manager-environment.ts';
 
 /** All settings, validated. */
 export interface Settings {
@@ -35,6 +36,16 @@ export interface Settings {
   readonly maxInFlight: number | undefined;
   /** Bytes of cached answers: of this process, or of an organisation in Redis; vectors may take a quarter beside them. */
   readonly cacheBytes: number;
+  /** Exact names of the variables that secret references may read. */
+  readonly secretEnvAllow: readonly string[];
+  /** Folders whose files secret references may read. */
+  readonly secretFileAllow: readonly string[];
+  /** Secret managers that may be asked with the gateway's own identity. */
+  readonly secretOwnIdentity: readonly (typeof OWN_IDENTITIES)[number][];
+  /** Of the environment what secret managers see; it holds secrets. */
+  readonly secretEnvironment: Environment;
+  /** How long a secret's value is kept, in milliseconds. */
+  readonly secretTtlMs: number;
   readonly httpsProxy: string | undefined;
   readonly noProxy: string | undefined;
   /** PEM text of extra authorities. */
@@ -43,8 +54,13 @@ export interface Settings {
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   /** How long open calls may go on after SIGTERM, in milliseconds. */
   readonly drainMs: number;
+  /** How long what a call holds of its limits outlives a killed process, in milliseconds. */
+  readonly holdMs: number;
   readonly logLevel: string;
 }
+
+/** Managers that know identities of machines. */
+const OWN_IDENTITIES = ['aws_sm', 'azure_kv', 'hashicorp_vault'] as const;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -93,11 +109,21 @@ export function readSettings(env: Environment): Settings {
     mailFrom: read('GATEWAY_MAIL_FROM', oneLine, 'sluice@localhost'),
     maxInFlight: optional('GATEWAY_MAX_IN_FLIGHT', integer(1, 1_000_000)),
     cacheBytes: read('GATEWAY_CACHE_BYTES', bytes, 64 * 1024 * 1024),
+    secretEnvAllow: read(
+      'GATEWAY_SECRET_ENV_ALLOW',
+      listOf(/^[A-Za-z_][A-Za-z0-9_]*$/, 'names of variables'),
+      [],
+    ),
+    secretFileAllow: read('GATEWAY_SECRET_FILE_ALLOW', listOf(/^\/./, 'absolute folders'), []),
+    secretOwnIdentity: read('GATEWAY_SECRET_OWN_IDENTITY', someOf(...OWN_IDENTITIES), []),
+    secretEnvironment: {},
+    secretTtlMs: read('GATEWAY_SECRET_TTL', integer(1, 86_400), 300) * 1000,
     httpsProxy: optional('HTTPS_PROXY', proxyUrl) ?? optional('https_proxy', proxyUrl),
     noProxy: optional('NO_PROXY', (text) => text) ?? optional('no_proxy', (text) => text),
     extraCa: optional('GATEWAY_EXTRA_CA', pemFile('CERTIFICATE')),
     tls: undefined,
     drainMs: read('GATEWAY_DRAIN_SECONDS', integer(0, 3600), 30) * 1000,
+    holdMs: read('GATEWAY_HOLD_SECONDS', integer(1, 600), 60) * 1000,
     logLevel: read('LOG_LEVEL', oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'), 'info'),
   };
   const cert = optional('TLS_CERT_PATH', pemFile('CERTIFICATE'));
@@ -118,7 +144,11 @@ export function readSettings(env: Environment): Settings {
     faults.push('GATEWAY_API_KEY: must differ from GATEWAY_ADMIN_API_KEY');
   }
   if (faults.length > 0) throw new SettingsError(faults.join('\n'));
-  return Object.freeze({ ...settings, tls: cert && key ? { cert, key } : undefined });
+  return Object.freeze({
+    ...settings,
+    secretEnvironment: managerEnvironment(env, settings.secretEnvAllow),
+    tls: cert && key ? { cert, key } : undefined,
+  });
 }
 
 function set(env: Environment, name: string): boolean {
@@ -152,6 +182,18 @@ function oneOf<const T extends string>(...words: readonly T[]): (text: string) =
     const found = words.find((word) => word === text);
     if (found === undefined) throw new Error(`must be one of ${words.join(', ')}`);
     return found;
+  };
+}
+
+function someOf<const T extends string>(...words: readonly T[]): (text: string) => T[] {
+  return (text) => text.split(',').map((item) => oneOf(...words)(item.trim()));
+}
+
+function listOf(form: RegExp, what: string): (text: string) => string[] {
+  return (text) => {
+    const items = text.split(',').map((item) => item.trim());
+    if (items.some((item) => !form.test(item))) throw new Error(`must be ${what} with commas between`);
+    return items;
   };
 }
 

@@ -3,6 +3,7 @@ import type { Access } from '../../gen/gateway/options/v2/options_pb.ts';
 import { KeyKind as KeyKindProto } from '../../gen/gateway/options/v2/options_pb.ts';
 import { fail } from '../lib/errors.ts';
 import type { KeyKind, Principal } from './principal.ts';
+import { isPerson } from './roles.ts';
 
 const kinds: Readonly<Record<KeyKind, KeyKindProto>> = {
   'organisation-service': KeyKindProto.ORGANISATION_SERVICE,
@@ -14,9 +15,14 @@ const kinds: Readonly<Record<KeyKind, KeyKindProto>> = {
 export function accessCheck(access: Access): (principal: Principal) => void {
   const allowed = new Set(access.kinds);
   const { scopes } = access;
+  // What services may not do in their workspace, no key without a person does either.
+  const forPeople = allowed.has(KeyKindProto.WORKSPACE_USER) && !allowed.has(KeyKindProto.WORKSPACE_SERVICE);
   return (principal) => {
     if (allowed.size > 0 && !allowed.has(kinds[principal.kind])) {
       throw fail('forbidden', `a key of the kind ${principal.kind} may not call this operation`);
+    }
+    if (forPeople && principal.kind === 'workspace-user' && !isPerson(principal)) {
+      throw fail('forbidden', 'a key that is nobody’s may not call this operation: it takes a person’s role');
     }
     if (!scopes.some((scope) => principal.scopes.has(scope))) {
       throw fail('forbidden', `the key lacks the scope ${scopes.join(' or ')}`);

@@ -1,5 +1,6 @@
 // The first start: one organisation, one workspace, an admin key and a workspace key.
 import { randomUUID } from 'node:crypto';
+import { toGatewayError } from '../lib/errors.ts';
 import type { Document, DocumentStore } from '../store/documents.ts';
 import {
   type ApiKeyBody,
@@ -22,6 +23,7 @@ export interface Tenancy {
 }
 
 const HANDLE = 'default';
+const ATTEMPTS = 5;
 
 /** Makes what is missing. A key given by a setting replaces the one that an earlier start made or was given. */
 export async function bootstrap(
@@ -29,34 +31,40 @@ export async function bootstrap(
   given: { readonly adminKey: string | undefined; readonly workspaceKey: string | undefined },
 ): Promise<Tenancy> {
   const { documents, now } = facts;
-  const organisation = await ensureOrganisation(documents, now());
+  const organisation = await settled(() => ensureOrganisation(documents, now()));
   const organisationId = organisation.id;
-  const workspace = await ensureWorkspace(documents, organisationId, now());
-  const newAdminKey = await ensureKey(
-    facts,
-    {
-      name: 'First admin key',
-      kind: 'organisation-service',
-      organisationId,
-      workspaceId: undefined,
-      scopes: scopesOf('organisation-service'),
-      bootstrap: 'admin',
-    },
-    given.adminKey,
-  );
-  const newWorkspaceKey = await ensureKey(
-    facts,
-    {
-      name: 'First workspace key',
-      kind: 'workspace-service',
-      organisationId,
-      workspaceId: workspace.id,
-      scopes: INFERENCE_SCOPES,
-      bootstrap: 'workspace',
-    },
-    given.workspaceKey,
-  );
+  const workspace = await settled(() => ensureWorkspace(documents, organisationId, now()));
+  const adminKey: NewKey = {
+    name: 'First admin key',
+    kind: 'organisation-service',
+    organisationId,
+    workspaceId: undefined,
+    scopes: scopesOf('organisation-service'),
+    bootstrap: 'admin',
+  };
+  const workspaceKey: NewKey = {
+    name: 'First workspace key',
+    kind: 'workspace-service',
+    organisationId,
+    workspaceId: workspace.id,
+    scopes: INFERENCE_SCOPES,
+    bootstrap: 'workspace',
+  };
+  const newAdminKey = await settled(() => ensureKey(facts, adminKey, given.adminKey));
+  const newWorkspaceKey = await settled(() => ensureKey(facts, workspaceKey, given.workspaceKey));
   return { organisationId, workspaceId: workspace.id, newAdminKey, newWorkspaceKey };
+}
+
+/** Of instances that start together on an empty store one makes each thing: the others find it when they look again. */
+async function settled<T>(ensure: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await ensure();
+    } catch (error) {
+      const { reason } = toGatewayError(error);
+      if (attempt === ATTEMPTS || (reason !== 'conflict' && reason !== 'version_conflict')) throw error;
+    }
+  }
 }
 
 async function ensureOrganisation(

@@ -21,6 +21,14 @@ export interface CallSource {
   readonly connection?: object;
 }
 
+/** An attempt whose provider did not tell its usage: what it was asked and what it said, for an estimate. */
+export interface Unreported {
+  readonly attemptId: string;
+  readonly request: object;
+  /** Undefined: it broke off before any of the answer was there. */
+  readonly said: string | undefined;
+}
+
 /** What the stages note for the request's log entry. */
 export interface Trail {
   provider: string;
@@ -32,8 +40,10 @@ export interface Trail {
   outcome: OutcomeRecord | undefined;
   timeToFirstTokenMs: number | undefined;
   usage: UsageRecord | undefined;
+  usageEstimated: boolean;
   metadata: Readonly<Record<string, string>>;
   readonly attempts: AttemptRecord[];
+  readonly unreported: Unreported[];
   /** Path of the target that was called last, e.g. "config.targets[1]"; empty while there is none. */
   targetPath: string;
   /** Calls of that target before the last one; -1 when it was given up. */
@@ -56,6 +66,8 @@ export class Call {
   readonly #startedAt: number = performance.now();
   readonly #aborter = new Aborter();
   #timer: NodeJS.Timeout | undefined;
+  #underWay = 0;
+  #whenEnded: (() => void)[] = [];
   /** Set by the auth interceptor. */
   principal: Principal | undefined;
   /** The key as presented: never sent anywhere, compared so that it cannot be. */
@@ -77,8 +89,10 @@ export class Call {
     outcome: undefined,
     timeToFirstTokenMs: undefined,
     usage: undefined,
+    usageEstimated: false,
     metadata: {},
     attempts: [],
+    unreported: [],
     targetPath: '',
     retries: 0,
     cacheStatus: 'DISABLED',
@@ -113,6 +127,32 @@ export class Call {
   /** Nothing of the call runs any more. */
   ended(): void {
     clearTimeout(this.#timer);
+  }
+
+  /** An attempt is under way; `attemptEnded` follows. */
+  attemptBegan(): void {
+    this.#underWay++;
+  }
+
+  attemptEnded(): void {
+    this.#underWay--;
+    if (this.#underWay > 0) return;
+    for (const tell of this.#whenEnded.splice(0)) tell();
+  }
+
+  /**
+   * Undefined when no attempt is under way; else resolves when none is any more, or after `ms`. The answer may end
+   * before: a client that leaves, and calls that another one overtook, are ended behind it.
+   */
+  attemptsOver(ms: number): Promise<void> | undefined {
+    if (this.#underWay === 0) return undefined;
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms).unref();
+      this.#whenEnded.push(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
   }
 
   /** Milliseconds since the call came. */

@@ -4,6 +4,7 @@ import { auditEntries, auditHeads } from './audit/entry.ts';
 import { jwtSettings } from './jwt/collection.ts';
 import { encryptionKeys } from './key-bundle.ts';
 import type { KeyKind } from './principal.ts';
+import { PROVIDER_COLLECTIONS } from './providers/collections.ts';
 import type { SecurityCategory, SecuritySettings } from './security-settings.ts';
 
 /** The tenant. */
@@ -132,6 +133,8 @@ export const apiKeys: Collection<ApiKeyBody> = defineCollection<ApiKeyBody>({
     { name: 'userId', type: 'text', nullable: true },
     { name: 'configId', type: 'text', nullable: true, path: 'defaults.config_id' },
   ],
+  // Of instances that start together on an empty store one makes the first keys.
+  unique: [{ fields: ['bootstrap'], per: 'organisation' }],
   sortable: ['name'],
 });
 
@@ -226,4 +229,5 @@ export const accessCollections: readonly Collection<object>[] = [
   auditHeads,
   encryptionKeys,
   jwtSettings,
+  ...PROVIDER_COLLECTIONS,
 ];

@@ -39,6 +39,8 @@ export class Directory {
   readonly #versions = new Map<string, number>();
   readonly #organisations = new Map<string, Document<OrganisationBody>>();
   readonly #workspaces = new Map<string, Document<WorkspaceBody>>();
+  /** Ids of active ones, by organisation. */
+  readonly #workspacesOf = new Map<string, Set<string>>();
   /** By organisation and slug. */
   readonly #slugs = new Map<string, string>();
   readonly #users = new Map<string, Document<UserBody>>();
@@ -62,6 +64,10 @@ export class Directory {
     const before = this.#workspaces.get(document.id);
     if (before?.slug !== undefined) this.#slugs.delete(`${before.organisationId} ${before.slug}`);
     put(this.#workspaces, document);
+    const own = this.#workspacesOf.get(document.organisationId) ?? new Set<string>();
+    this.#workspacesOf.set(document.organisationId, own);
+    if (document.status === 'active') own.add(document.id);
+    else own.delete(document.id);
     if (document.status === 'active' && document.slug !== undefined)
       this.#slugs.set(`${document.organisationId} ${document.slug}`, document.id);
   }
@@ -110,17 +116,16 @@ export class Directory {
 
   /** The workspace that an organisation began with. */
   defaultWorkspace(organisationId: string): Document<WorkspaceBody> | undefined {
-    for (const found of this.#workspaces.values())
-      if (found.organisationId === organisationId && found.body.isDefault) return found;
+    for (const id of this.#workspacesOf.get(organisationId) ?? []) {
+      const found = this.#workspaces.get(id);
+      if (found?.body.isDefault) return found;
+    }
     return undefined;
   }
 
   /** Ids of an organisation's active workspaces. */
   workspaceIds(organisationId: string): string[] {
-    const found: string[] = [];
-    for (const { id, organisationId: owner } of this.#workspaces.values())
-      if (owner === organisationId) found.push(id);
-    return found;
+    return [...(this.#workspacesOf.get(organisationId) ?? [])];
   }
 
   /** An active user of an organisation. */

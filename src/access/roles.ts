@@ -109,12 +109,14 @@ export function isPerson({ userId, token }: Principal): boolean {
 
 /**
  * The role of the person behind a key or token in its workspace: as the directory has it, for people whom it does not
- * know as the token says. Undefined for services, and for people without a place there.
+ * know as the token says. Undefined for services and for keys that are nobody's.
  */
 export function roleOf(directory: Directory, principal: Principal): WorkspaceRole | undefined {
   const { organisationId, workspaceId, userId, token } = principal;
   if (userId === undefined) return token?.role;
-  return workspaceId === undefined ? undefined : directory.roleIn(organisationId, workspaceId, userId);
+  const place = workspaceId === undefined ? undefined : directory.roleIn(organisationId, workspaceId, userId);
+  // Who has no place there is refused before; if not, nobody has less than a member.
+  return place ?? 'member';
 }
 
 /** Whether the caller decides for the organisation: its own keys, and its owners and admins. */

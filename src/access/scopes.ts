@@ -50,6 +50,17 @@ const LETTER: Readonly<Record<KeyKind, string>> = {
   'workspace-user': 'U',
 };
 
+/**
+ * Scopes of what people do with a role, and services do not though they may hold them: the operations refuse
+ * their kind.
+ */
+export const PEOPLE_SCOPES: ReadonlySet<string> = new Set([
+  'workspaces.update',
+  'workspace_users.create',
+  'workspace_users.update',
+  'workspace_users.delete',
+]);
+
 /** Scopes of model calls: what the first workspace key holds. */
 export const INFERENCE_SCOPES: readonly string[] = [
   'completions.write',

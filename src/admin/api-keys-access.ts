@@ -1,10 +1,10 @@
 // Who may do what with which API keys (admin-api facts, parts 3.2 to 3.5): the scope of the key's kind, the role
 // of the person behind the caller, and no key that can do more than its maker.
-import type { WorkspaceRole } from '../access/collections.ts';
 import type { Directory } from '../access/directory.ts';
 import { kindHolds } from '../access/keys.ts';
 import type { KeyKind, Principal } from '../access/principal.ts';
-import { checkRole, outranks, roleAllows } from '../access/roles.ts';
+import { checkRole, outranks, roleAllows, roleOf } from '../access/roles.ts';
+import { PEOPLE_SCOPES } from '../access/scopes.ts';
 import type { SecuritySetting } from '../access/security-settings.ts';
 import { fail, invalidField } from '../lib/errors.ts';
 
@@ -40,17 +40,6 @@ export function listedKinds(directory: Directory, caller: Principal): readonly K
   });
 }
 
-/** The role of the person behind the caller in the caller's workspace; undefined for services. */
-function roleOf(directory: Directory, caller: Principal): WorkspaceRole | undefined {
-  const { organisationId, workspaceId, userId, token } = caller;
-  if (userId === undefined) return token?.role;
-  const user = directory.user(organisationId, userId);
-  if (user !== undefined && user.body.role !== 'member') return 'admin';
-  // Who has no place there is refused before; if not, nobody has less than a member.
-  const place = workspaceId === undefined ? undefined : directory.roleIn(organisationId, workspaceId, userId);
-  return place ?? 'member';
-}
-
 /**
  * The user whose keys are all that the caller sees and writes: a member's own. Of a person whom only a token
  * knows it is nobody: no user's id is empty.
@@ -71,8 +60,12 @@ export function keyOwner(
   given: string | undefined,
 ): string | undefined {
   const userId = given || caller.userId;
-  // The specification lets a user key be made without a user: then no role narrows it.
-  if (userId === undefined) return undefined;
+  if (userId === undefined) {
+    // The specification lets a user key be made without a user: then no role narrows it, as it narrows its maker.
+    if (roleOf(directory, caller) !== undefined)
+      throw invalidField('user_id', 'is needed: the directory does not know who calls', 'required');
+    return undefined;
+  }
   if (directory.roleIn(caller.organisationId, workspaceId, userId) === undefined)
     throw invalidField('user_id', 'names no user with a place in the workspace');
   checkOwner(directory, caller, workspaceId, userId);
@@ -98,13 +91,22 @@ export function checkOwner(
 /**
  * That the caller may give these scopes away: what its own kind could hold, it must hold; what no key of its kind
  * holds (model calls, for organisation keys) only organisation keys give.
+ * @param kind of the key that gets them
  * @throws GatewayError forbidden naming the scopes.
  */
-export function checkMaker(directory: Directory, caller: Principal, scopes: readonly string[]): void {
+export function checkMaker(
+  directory: Directory,
+  caller: Principal,
+  scopes: readonly string[],
+  kind: KeyKind,
+): void {
   const beyond = scopes.filter((scope) => {
     const own = caller.scopes.has(scope);
     const given = caller.kind === 'organisation-service' && !kindHolds(caller.kind, scope);
-    return !(own || given) || !roleHolds(directory, caller, scope);
+    // A service would hold the secret of a person's key.
+    const beside =
+      caller.kind === 'workspace-service' && kind === 'workspace-user' && PEOPLE_SCOPES.has(scope);
+    return !(own || given) || beside || !roleHolds(directory, caller, scope);
   });
   if (beyond.length === 0) return;
   const message = `scopes: the caller may not give ${beyond.join(', ')}, which it does not have itself`;

@@ -90,7 +90,7 @@ export function changedBody(
     ),
     usageLimits: fields.optional(
       'usage_limits',
-      request.usageLimits && usageLimitJson(request.usageLimits, 'usage_limits', at),
+      request.usageLimits && usageLimitJson(request.usageLimits, 'usage_limits', at, body.usageLimits),
       body.usageLimits,
     ),
     usageResetAt: request.resetUsage === true ? at : body.usageResetAt,

@@ -2,14 +2,24 @@
 import { create } from '@bufbuild/protobuf';
 import { type ApiKey, ApiKeyDefaultsSchema, ApiKeySchema } from '../../gen/gateway/admin/v2/api_keys_pb.ts';
 import type { ApiKeyBody, KeySecret } from '../access/collections.ts';
+import type { Usage, UsageReader } from '../ledger/limits/usage.ts';
 import { codec } from '../rest/codec.ts';
 import type { Document } from '../store/documents.ts';
 import { rotationSchedule } from './api-keys-rotation.ts';
 import { rateLimitOf, usageLimitOf } from './limits.ts';
 import { timeText } from './time.ts';
 
+/** What a key's budget stands at; undefined: it has none, or nobody knows. */
+export async function keyUsage(
+  reader: UsageReader,
+  { id, organisationId, body }: Document<ApiKeyBody>,
+): Promise<Usage | undefined> {
+  const { usageLimits, usageResetAt } = body;
+  return usageLimits && reader.readLimit(organisationId, `key:${id}`, usageLimits, usageResetAt);
+}
+
 /** What callers are shown of a key. @param now Unix milliseconds: what has passed shows. */
-export function apiKeyRecord(document: Document<ApiKeyBody>, now: number): ApiKey {
+export function apiKeyRecord(document: Document<ApiKeyBody>, now: number, usage?: Usage): ApiKey {
   const { id, organisationId, workspaceId, createdAt, updatedAt, body } = document;
   const { usageLimits, rotation, previous } = body;
   return create(ApiKeySchema, {
@@ -21,17 +31,20 @@ export function apiKeyRecord(document: Document<ApiKeyBody>, now: number): ApiKe
     organisationId,
     ...given('workspaceId', workspaceId),
     ...given('userId', body.userId),
-    status: isExpired(body, now) ? 'expired' : 'active',
+    status: isExpired(body, now) ? 'expired' : usage?.exhausted ? 'exhausted' : 'active',
     createdAt: timeText(createdAt),
     lastUpdatedAt: timeText(updatedAt),
     creationMode: body.creationMode ?? 'api',
     rateLimits: (body.rateLimits ?? []).map(rateLimitOf),
-    ...(usageLimits === undefined ? {} : { usageLimits: usageLimitOf(usageLimits) }),
+    ...(usageLimits === undefined ? {} : { usageLimits: usageLimitOf(usageLimits, usage) }),
     ...given('expiresAt', time(body.expiresAt)),
-    ...given('lastResetAt', time(body.usageResetAt)),
+    ...given('lastResetAt', time(usage === undefined ? body.usageResetAt : usage.lastResetAt)),
     alertEmails: [...(body.alertEmails ?? [])],
     expiryEnforced: body.expiryEnforced ? 1 : 0,
-    ...given('nextUsageResetAt', usageLimits?.next_usage_reset_at as string | undefined),
+    ...given(
+      'nextUsageResetAt',
+      time(usage?.nextResetAt) ?? (usageLimits?.next_usage_reset_at as string | undefined),
+    ),
     ...defaultsOf(body),
     scopes: [...body.scopes],
     ...(rotation === undefined ? {} : { rotationPolicy: rotationSchedule(rotation, now) }),

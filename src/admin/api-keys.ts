@@ -26,6 +26,7 @@ import type { Directory } from '../access/directory.ts';
 import { type KeyHasher, newApiKey } from '../access/key-hash.ts';
 import { makeKey, secretParts, withSecret } from '../access/keys.ts';
 import type { KeyKind, Principal } from '../access/principal.ts';
+import type { UsageReader } from '../ledger/limits/usage.ts';
 import { fail, invalidField } from '../lib/errors.ts';
 import { codec } from '../rest/codec.ts';
 import type { JsonObject } from '../store/collection.ts';
@@ -44,10 +45,11 @@ import { keyTerms } from './api-keys-expiry.ts';
 import { keepOne } from './api-keys-keeper.ts';
 import { listQuery } from './api-keys-list.ts';
 import { untilWon } from './api-keys-race.ts';
-import { apiKeyRecord, inTransition, isExpired, shownSecret } from './api-keys-record.ts';
+import { apiKeyRecord, inTransition, isExpired, keyUsage, shownSecret } from './api-keys-record.ts';
 import { afterRotation, LEAST_TRANSITION_MS } from './api-keys-rotation.ts';
 import { callerOf, organisationOf, scopeOf, targetWorkspace } from './caller.ts';
 import type { IdentityFacts } from './identity-facts.ts';
+import { checkKeyConfig } from './key-config.ts';
 import { listHead } from './lists.ts';
 import { defined } from './patch.ts';
 import { timeText } from './time.ts';
@@ -55,11 +57,12 @@ import { timeText } from './time.ts';
 /** What the service needs. */
 export interface ApiKeysFacts extends IdentityFacts {
   readonly hasher: KeyHasher;
+  readonly usage: UsageReader;
 }
 
 /** The methods of ApiKeysService. */
 export function apiKeysService(facts: ApiKeysFacts) {
-  const { documents, changes, directory, hasher, now } = facts;
+  const { documents, changes, directory, hasher, usage, now } = facts;
   const shown = (document: Document<ApiKeyBody>): JsonObject =>
     codec.encode(ApiKeySchema, apiKeyRecord(document, now())) as JsonObject;
 
@@ -109,7 +112,8 @@ export function apiKeysService(facts: ApiKeysFacts) {
       const at = now();
       const terms = keyTerms(directory, organisationId, workspaceId, kind);
       const details = newDetails(kind, userId, request, terms, at);
-      checkMaker(directory, caller, details.scopes);
+      checkMaker(directory, caller, details.scopes, kind);
+      await checkKeyConfig(documents, { organisationId, workspaceId }, request.defaults?.configId);
       const { secret, document } = makeKey(hasher, { ...details, organisationId, workspaceId }, at);
       const target = targetOf(document);
       const after = shown(asNew(organisationId, document));
@@ -130,12 +134,15 @@ export function apiKeysService(facts: ApiKeysFacts) {
       if (query === undefined) return create(ApiKeyListSchema, { object: 'list' });
       const page = await documents.page(query.scope, apiKeys, query.page);
       const at = now();
-      const data = page.documents.map((document) => apiKeyRecord(document, at));
+      const data = await Promise.all(
+        page.documents.map(async (document) => apiKeyRecord(document, at, await keyUsage(usage, document))),
+      );
       return create(ApiKeyListSchema, { ...listHead(page), data });
     },
 
     async getApiKey(request: GetApiKeyRequest, call: Call): Promise<ApiKey> {
-      return apiKeyRecord(await find(callerOf(call), request.id, 'read'), now());
+      const found = await find(callerOf(call), request.id, 'read');
+      return apiKeyRecord(found, now(), await keyUsage(usage, found));
     },
 
     async updateApiKey(request: UpdateApiKeyRequest, call: Call): Promise<UpdateApiKeyResponse> {
@@ -145,8 +152,9 @@ export function apiKeysService(facts: ApiKeysFacts) {
         const { organisationId, workspaceId, body } = before;
         const terms = keyTerms(directory, organisationId, workspaceId, body.kind);
         const after = changedBody(body, request, terms, now());
+        await checkKeyConfig(documents, { organisationId, workspaceId }, request.defaults?.configId);
         const added = after.scopes.filter((scope) => !body.scopes.includes(scope));
-        checkMaker(directory, caller, added);
+        checkMaker(directory, caller, added, body.kind);
         await update(call, before, after, await keepOne(documents, before, after, now()));
         return create(UpdateApiKeyResponseSchema);
       });
@@ -202,7 +210,7 @@ function checkRotation(
   if (isExpired(body, at)) throw fail('conflict', 'the key has expired: give it another expires_at first');
   if (inTransition(body, at))
     throw fail('conflict', 'the secret before the last rotation still works: a key has two at the most');
-  checkMaker(directory, caller, body.scopes);
+  checkMaker(directory, caller, body.scopes, body.kind);
   if (body.userId !== undefined && workspaceId !== undefined)
     checkOwner(directory, caller, workspaceId, body.userId);
 }

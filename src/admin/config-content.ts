@@ -13,14 +13,27 @@ import { unmasked } from './masked-secrets.ts';
 const MOST_CHARACTERS = 262_144;
 const MAX_DEPTH = 64;
 const MOST_TEXT = 4000;
+/** Saved guardrails that a config names at the most. */
+const MOST_GUARDRAILS = 100;
 
 /** What configs are judged by, beside what the store has. */
 export interface ConfigRules {
   readonly plans: Omit<PlanFacts, 'resolveConfig' | 'resolveProvider'>;
   /** Stored providers; undefined: it is not known which there are. */
   readonly resolveProvider: PlanFacts['resolveProvider'] | undefined;
-  /** Whether there is a saved guardrail that a workspace may name. */
-  readonly hasGuardrail: (tenant: Tenant, idOrSlug: string) => Promise<boolean>;
+  /** Why a workspace may not name a saved guardrail; undefined when it may. */
+  readonly guardrailFault: (
+    tenant: Tenant,
+    idOrSlug: string,
+    event: 'input' | 'output',
+  ) => Promise<string | undefined>;
+}
+
+/** A saved guardrail as a config names it. */
+interface NamedGuardrail {
+  readonly id: string;
+  readonly event: 'input' | 'output';
+  readonly path: string;
 }
 
 /** Whose content it is. */
@@ -56,12 +69,13 @@ export async function checkedContent(
   const json = unmasked(contentOf(given), owner.before, faults);
   const facts = factsOf(documents, rules, owner, json);
   const references = await readReferences(json, owner.tenant, facts);
-  const named: { readonly id: string; readonly path: string }[] = [];
+  const named: NamedGuardrail[] = [];
   const found = parseConfig(
     json,
     {
       ...rules.plans,
       hasProvider: (slug) => rules.resolveProvider === undefined || references.providers.has(slug),
+      mayOverride: (slug) => references.providers.get(slug)?.mayOverride === true,
       savedConfig: (slug) => references.configs.get(slug)?.json,
       readGuardrails(level, path, wrong) {
         const guardrails = rules.plans.readGuardrails(level, path, wrong);
@@ -72,12 +86,30 @@ export async function checkedContent(
     owner.slug,
   );
   faults.push(...(found.faults ?? []));
-  for (const { id, path } of named) {
-    if (!(await rules.hasGuardrail(owner.tenant, id)))
-      faults.push({ path, message: `there is no saved guardrail ${id.slice(0, 64)}` });
-  }
+  faults.push(...(await guardrailFaults(rules, owner.tenant, named)));
   if (faults.length > 0) throw invalidContent(faults);
   return json;
+}
+
+/** Each guardrail is looked up once, however often it is named. */
+async function guardrailFaults(
+  rules: ConfigRules,
+  tenant: Tenant,
+  named: readonly NamedGuardrail[],
+): Promise<readonly Fault[]> {
+  const known = new Map<string, string | undefined>();
+  const faults: Fault[] = [];
+  for (const { id, event, path } of named) {
+    const key = `${event} ${id}`;
+    if (!known.has(key)) {
+      if (known.size >= MOST_GUARDRAILS)
+        return [...faults, { path, message: `names more than ${MOST_GUARDRAILS} saved guardrails` }];
+      known.set(key, await rules.guardrailFault(tenant, id, event));
+    }
+    const message = known.get(key);
+    if (message !== undefined) faults.push({ path, message });
+  }
+  return faults;
 }
 
 /** Planning's facts over the store itself: what was saved a moment ago counts. */

@@ -43,7 +43,7 @@ export async function configUsage(
   const starts = typeof start === 'string' && names.includes(start);
   if (starts) users.push({ object: 'workspace', id: workspaceId, name: workspace?.body.name ?? '' });
   const referring = savedConfigs
-    .referring({ organisationId, workspaceId }, names)
+    .referring({ organisationId, workspaceId }, 'config', names)
     .filter((one) => one.id !== id);
   users.push(
     ...referring

@@ -43,6 +43,10 @@ import type { IdentityFacts } from './identity-facts.ts';
 import { listHead, newestFirst, statusOf } from './lists.ts';
 import { defined } from './patch.ts';
 import { slugOf } from './slug.ts';
+import { untilFree } from './until-free.ts';
+
+/** What a config may find taken although nobody asked for it. */
+const CHOSEN = ['slug', 'isDefault'];
 
 /** What the service needs. */
 export interface ConfigsFacts extends IdentityFacts {
@@ -95,8 +99,8 @@ export function configsService(facts: ConfigsFacts) {
       const { organisationId } = caller;
       const workspaceId = ownWorkspace(directory, caller, request.workspaceId);
       const scope = { organisationId, workspaceId };
-      const [id, versionId, slug] = [randomUUID(), randomUUID(), slugOf('pc', request.name, 6)];
-      const owner = { tenant: scope, id, slug, before: undefined };
+      const [id, versionId] = [randomUUID(), randomUUID()];
+      const owner = { tenant: scope, id, slug: '', before: undefined };
       const config = await checkedContent(documents, rules, owner, request.config!);
       const isDefault = defaultOf(request) === true ? true : undefined;
       const at = now();
@@ -104,20 +108,21 @@ export function configsService(facts: ConfigsFacts) {
       const body = defined<ConfigBody>({
         ...{ name: request.name, config, versionId, isDefault, ownerId: author, updatedBy: author },
       });
-      const document = { id, slug, workspaceId, createdAt: at, body };
-      const after = configShown({
-        ...document,
-        ...{ organisationId, updatedAt: at, version: 1, status: 'active', schemaVersion: 1 },
-      });
-      await untilWon(async () => {
+      return untilFree(CHOSEN, async () => {
+        const slug = slugOf('pc', request.name, 6);
+        const document = { id, slug, workspaceId, createdAt: at, body };
+        const after = configShown({
+          ...document,
+          ...{ organisationId, updatedAt: at, version: 1, status: 'active', schemaVersion: 1 },
+        });
         const operations = [
           ...(isDefault ? await instead(scope, id, at) : []),
           insertOperation(configs, document),
           versionOperation(document, at),
         ];
         await changes.commit(call, scope, operations, { ...targetOf(document), after });
+        return create(CreateConfigResponseSchema, { id, slug, versionId, object: 'config' });
       });
-      return create(CreateConfigResponseSchema, { id, slug, versionId, object: 'config' });
     },
 
     async listConfigs(request: ListConfigsRequest, call: Call): Promise<ConfigList> {
@@ -137,7 +142,7 @@ export function configsService(facts: ConfigsFacts) {
     },
 
     async updateConfig(request: UpdateConfigRequest, call: Call): Promise<UpdateConfigResponse> {
-      return untilWon(async () => {
+      return untilFree(CHOSEN, async () => {
         const before = await find(call, request);
         const { organisationId, workspaceId = '' } = before;
         const scope = { organisationId, workspaceId };

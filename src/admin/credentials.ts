@@ -4,11 +4,12 @@
 import { isSecretName } from '../access/audit/secrets.ts';
 import { keyMask } from '../access/key-hash.ts';
 import type { Credentials } from '../access/providers/collections.ts';
-import { type OptionRules, optionRules } from '../access/providers/option-rules.ts';
+import { optionRules } from '../access/providers/option-rules.ts';
 import { optionFaults } from '../access/providers/read-option.ts';
-import { invalidField, type Violation, validationFailed } from '../lib/errors.ts';
+import { type Violation, validationFailed } from '../lib/errors.ts';
 import type { ProviderEntry } from '../providers/dialect.ts';
 import type { Json, JsonObject } from '../store/collection.ts';
+import { addressOf, checkComplete, checkGivenAgain, type FieldOf } from './credential-checks.ts';
 import { defined } from './patch.ts';
 
 /** What reading them needs. */
@@ -32,9 +33,6 @@ export interface CredentialChange extends GivenCredentials {
   readonly merges: boolean;
 }
 
-/** The field of an option, for refusals. */
-export type FieldOf = (option: string) => string;
-
 const HEADERS = 'custom_headers';
 const SHOWN = 'masked_';
 
@@ -57,7 +55,7 @@ export function newCredentials(
   return made;
 }
 
-/** @throws GatewayError as `newCredentials`. */
+/** @throws GatewayError as `newCredentials`, and for secrets that a new address asks for again. */
 export function changedCredentials(
   facts: CredentialFacts,
   entry: ProviderEntry,
@@ -78,6 +76,8 @@ export function changedCredentials(
   const mask = key === undefined ? (clearKey ? undefined : before.keyMask) : keyMask(key);
   const made = joined(kept, mask, plain, secret, masks);
   checkComplete(entry, made, fieldOf);
+  if (addressOf(entry, before) !== addressOf(entry, made))
+    checkGivenAgain(made, key !== undefined, given.secret, fieldOf);
   return made;
 }
 
@@ -179,34 +179,4 @@ function maskedOf(secret: JsonObject): JsonObject {
 
 function without(all: JsonObject, names: readonly string[]): JsonObject {
   return Object.fromEntries(Object.entries(all).filter(([name]) => !names.includes(name)));
-}
-
-/** Ways of proving who calls that need no key. */
-const KEYLESS_MODES: ReadonlySet<Json | undefined> = new Set([
-  'entra',
-  'managed',
-  'workload',
-  'entraFederated',
-  'accessKey',
-  'assumedRole',
-  'serviceRole',
-  'serviceAccount',
-]);
-
-/** That everything is there that the provider needs. With a host of one's own, only one's own server knows. */
-function checkComplete(entry: ProviderEntry, made: Credentials, fieldOf: FieldOf): void {
-  const { keyMask: mask, configurations: plain = {}, secretMasks: secret = {} } = made;
-  if (plain.custom_host !== undefined) return;
-  const rules: OptionRules = optionRules(entry.id, entry.options);
-  const violations = Object.entries(rules)
-    .filter(([name, { required }]) => required && plain[name] === undefined && secret[name] === undefined)
-    .map(([name]) => ({ field: fieldOf(name), rule: 'required', message: `is required for ${entry.id}` }));
-  if (violations.length > 0) throw validationFailed(violations);
-  const { azure_auth_mode: azure, aws_auth_type: aws, vertex_auth_type: vertex } = plain;
-  const keyless =
-    entry.auth === 'none' ||
-    entry.keyless === true ||
-    plain.is_key_required === false ||
-    [azure, aws, vertex].some((mode) => KEYLESS_MODES.has(mode));
-  if (mask === undefined && !keyless) throw invalidField('key', `is required for ${entry.id}`, 'required');
 }

@@ -30,11 +30,11 @@ import {
   type WriteOperation,
 } from '../store/documents.ts';
 import type { TenantScope } from '../store/scope.ts';
-import { untilWon } from './api-keys-race.ts';
 import { callerOf, organisationOf } from './caller.ts';
 import type { IdentityFacts } from './identity-facts.ts';
 import { listHead, newestFirst } from './lists.ts';
 import { defined, patch } from './patch.ts';
+import { retried } from './retried.ts';
 import { newSlug } from './slug.ts';
 import { timeText } from './time.ts';
 
@@ -82,7 +82,7 @@ export function deploymentsService({ documents, changes, directory, now }: Ident
     return [updateOperation(organisations, organisation.id, organisation.version, change)];
   };
 
-  return {
+  return retried({
     async createDeployment(request: CreateDeploymentRequest, call: Call): Promise<Deployment> {
       const scope = organisationOf(callerOf(call));
       const type = request.type as DeploymentType;
@@ -101,10 +101,8 @@ export function deploymentsService({ documents, changes, directory, now }: Ident
         organisationId: scope.organisationId,
       });
       const insert = insertOperation(deployments, { id, slug, createdAt, body });
-      await untilWon(async () => {
-        const operations = [insert, ...(await oneMore(scope, type))];
-        await changes.commit(call, scope, operations, { id, name: body.name, after: shown(after) });
-      });
+      const operations = [insert, ...(await oneMore(scope, type))];
+      await changes.commit(call, scope, operations, { id, name: body.name, after: shown(after) });
       return after;
     },
 
@@ -159,7 +157,7 @@ export function deploymentsService({ documents, changes, directory, now }: Ident
       );
       return create(DeleteDeploymentResponseSchema);
     },
-  };
+  });
 }
 
 function deploymentRecord(document: Document<DeploymentBody>): Deployment {

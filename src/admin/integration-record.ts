@@ -47,7 +47,7 @@ export function integrationRecord(directory: Directory, document: Document<Integ
 export function globalAccessOf({ enabled, usageLimits, rateLimits }: GlobalAccess) {
   return create(IntegrationGlobalAccessSchema, {
     enabled,
-    usageLimits: (usageLimits ?? []).map(usageLimitOf),
+    usageLimits: (usageLimits ?? []).map((limit) => usageLimitOf(limit)),
     rateLimits: (rateLimits ?? []).map(rateLimitOf),
   });
 }

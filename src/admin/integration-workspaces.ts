@@ -44,7 +44,7 @@ export function workspaceList(
       create(IntegrationWorkspaceSchema, {
         id: workspace.slug ?? workspace.id,
         enabled: access.enabled,
-        usageLimits: usageLimits.map(usageLimitOf),
+        usageLimits: usageLimits.map((limit) => usageLimitOf(limit)),
         rateLimits: rateLimits.map(rateLimitOf),
         status: 'active',
         createdAt: timeText(access.createdAt),

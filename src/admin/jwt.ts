@@ -19,9 +19,11 @@ import { fail, invalidField } from '../lib/errors.ts';
 import { codec } from '../rest/codec.ts';
 import type { JsonObject } from '../store/collection.ts';
 import { archiveOperation, type Document, insertOperation, updateOperation } from '../store/documents.ts';
+import { LOST_RACE } from './api-keys-race.ts';
 import { callerOf, organisationOf } from './caller.ts';
 import type { IdentityFacts } from './identity-facts.ts';
 import { defined } from './patch.ts';
+import { retried } from './retried.ts';
 import { timeText } from './time.ts';
 
 /** What the service needs. */
@@ -29,48 +31,54 @@ export interface JwtFacts extends Pick<IdentityFacts, 'documents' | 'changes' | 
   readonly checkUri: CheckJwksUri;
 }
 
+/** An organisation's first settings may be made by two at once: who comes second replaces them. */
+const LOST = new Set([...LOST_RACE, 'conflict' as const]);
+
 /** The methods of JwtSettingsService. */
 export function jwtSettingsService({ documents, changes, now, checkUri }: JwtFacts) {
   const current = (call: Call): Promise<Document<JwtSettingsBody> | undefined> =>
     documents.get(organisationOf(callerOf(call)), jwtSettings, JWT_SETTINGS);
 
-  return {
-    async getJwtSettings(_: GetJwtSettingsRequest, call: Call): Promise<JwtSettings> {
-      return settingsRecord(existing(await current(call)));
-    },
+  return retried(
+    {
+      async getJwtSettings(_: GetJwtSettingsRequest, call: Call): Promise<JwtSettings> {
+        return settingsRecord(existing(await current(call)));
+      },
 
-    async replaceJwtSettings(request: ReplaceJwtSettingsRequest, call: Call): Promise<JwtSettings> {
-      const scope = organisationOf(callerOf(call));
-      const body = readSettings(request, checkUri);
-      const before = await current(call);
-      const at = now();
-      const id = before?.id ?? randomUUID();
-      const createdAt = before?.createdAt ?? at;
-      const after = settingsRecord({ body, createdAt, updatedAt: at });
-      const operation = before
-        ? updateOperation(jwtSettings, id, before.version, { body, updatedAt: at })
-        : insertOperation(jwtSettings, { id, slug: JWT_SETTINGS, createdAt, body });
-      await changes.commit(call, scope, [operation], {
-        id,
-        name: JWT_SETTINGS,
-        ...(before ? { before: shown(settingsRecord(before)) } : {}),
-        after: shown(after),
-      });
-      return after;
-    },
+      async replaceJwtSettings(request: ReplaceJwtSettingsRequest, call: Call): Promise<JwtSettings> {
+        const scope = organisationOf(callerOf(call));
+        const body = readSettings(request, checkUri);
+        const before = await current(call);
+        const at = now();
+        const id = before?.id ?? randomUUID();
+        const createdAt = before?.createdAt ?? at;
+        const after = settingsRecord({ body, createdAt, updatedAt: at });
+        const operation = before
+          ? updateOperation(jwtSettings, id, before.version, { body, updatedAt: at })
+          : insertOperation(jwtSettings, { id, slug: JWT_SETTINGS, createdAt, body });
+        await changes.commit(call, scope, [operation], {
+          id,
+          name: JWT_SETTINGS,
+          ...(before ? { before: shown(settingsRecord(before)) } : {}),
+          after: shown(after),
+        });
+        return after;
+      },
 
-    async deleteJwtSettings(_: DeleteJwtSettingsRequest, call: Call): Promise<DeleteJwtSettingsResponse> {
-      const before = existing(await current(call));
-      const order = { version: before.version, updatedAt: now() };
-      await changes.commit(
-        call,
-        organisationOf(callerOf(call)),
-        [archiveOperation(jwtSettings, before.id, order)],
-        { id: before.id, name: JWT_SETTINGS, before: shown(settingsRecord(before)) },
-      );
-      return create(DeleteJwtSettingsResponseSchema);
+      async deleteJwtSettings(_: DeleteJwtSettingsRequest, call: Call): Promise<DeleteJwtSettingsResponse> {
+        const before = existing(await current(call));
+        const order = { version: before.version, updatedAt: now() };
+        await changes.commit(
+          call,
+          organisationOf(callerOf(call)),
+          [archiveOperation(jwtSettings, before.id, order)],
+          { id: before.id, name: JWT_SETTINGS, before: shown(settingsRecord(before)) },
+        );
+        return create(DeleteJwtSettingsResponseSchema);
+      },
     },
-  };
+    LOST,
+  );
 }
 
 function existing(settings: Document<JwtSettingsBody> | undefined): Document<JwtSettingsBody> {

@@ -7,32 +7,60 @@ import {
   type UsageLimit,
   UsageLimitSchema,
 } from '../../gen/gateway/common/v2/limits_pb.ts';
+import { keptLimit } from '../ledger/limits/kept-limit.ts';
+import type { Usage } from '../ledger/limits/usage.ts';
 import { invalidField } from '../lib/errors.ts';
 import { codec } from '../rest/codec.ts';
 import type { JsonObject } from '../store/collection.ts';
 import { readTime } from './time.ts';
 
 const DAY_MS = 86_400_000;
+/** Members that tell what a limit stands at: callers may send back what they were answered. */
+const ANSWERED_ONLY = new Set([
+  'current_usage',
+  'held_usage',
+  'free_usage',
+  'status',
+  'is_threshold_alerts_sent',
+  'is_exhausted_alerts_sent',
+]);
 
 /**
  * A usage limit with its next reset worked out: 00:00 UTC of the given day, or the first Monday, first of a
  * month or n-th day from now.
  * @param field where it stands in the request
+ * @param before what it takes the place of: one of the same type goes on counting
  * @throws GatewayError validation_failed for a reset that is not in the future.
  */
-export function usageLimitJson(limit: UsageLimit, field: string, now: number): JsonObject {
+export function usageLimitJson(
+  limit: UsageLimit,
+  field: string,
+  now: number,
+  before?: JsonObject,
+): JsonObject {
   const given = limit.nextUsageResetAt;
   const next =
     given === undefined ? nextReset(limit, now) : midnight(readTime(`${field}.next_usage_reset_at`, given));
   if (given !== undefined && next !== undefined && next <= now)
     throw invalidField(`${field}.next_usage_reset_at`, 'must be on a day to come');
   const json = codec.encode(UsageLimitSchema, limit) as JsonObject;
-  return next === undefined ? json : { ...json, next_usage_reset_at: new Date(next).toISOString() };
+  const written = Object.entries(json).filter(([name]) => !ANSWERED_ONLY.has(name));
+  return keptLimit(Object.fromEntries(written), next, before, now);
 }
 
-/** The limit as a message again. */
-export function usageLimitOf(json: JsonObject): UsageLimit {
-  return codec.decode(UsageLimitSchema, json);
+/** The limit as a message again. @param usage what it stands at; undefined: it is not told */
+export function usageLimitOf(json: JsonObject, usage?: Usage): UsageLimit {
+  const { counted_since: _, ...written } = json;
+  const limit = codec.decode(UsageLimitSchema, written);
+  if (usage === undefined) return limit;
+  limit.currentUsage = usage.current;
+  limit.heldUsage = usage.held;
+  limit.freeUsage = usage.free;
+  limit.status = usage.exhausted ? 'exhausted' : 'active';
+  limit.isThresholdAlertsSent = usage.thresholdReached;
+  limit.isExhaustedAlertsSent = usage.exhausted;
+  if (usage.nextResetAt !== undefined) limit.nextUsageResetAt = new Date(usage.nextResetAt).toISOString();
+  return limit;
 }
 
 /** When usage starts again from zero after `from`, in Unix milliseconds; undefined: never. */

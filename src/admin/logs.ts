@@ -11,6 +11,7 @@ import {
 } from '../../gen/gateway/admin/v2/logs_pb.ts';
 import { type Usage, UsageSchema } from '../../gen/gateway/inference/v2/common_pb.ts';
 import type { Call } from '../access/call.ts';
+import { inDollars } from '../ledger/prices/price-list.ts';
 import { fail, invalidField } from '../lib/errors.ts';
 import type {
   AttemptRecord,
@@ -85,7 +86,7 @@ function readList(field: string, text: string): string[] {
 }
 
 function logEntry(record: RequestRecord): LogEntry {
-  const { createdAt, outcome, usage, error, attempts, ...same } = record;
+  const { createdAt, outcome, usage, error, attempts, cost, ...same } = record;
   return create(LogEntrySchema, {
     ...same,
     object: 'log',
@@ -93,18 +94,24 @@ function logEntry(record: RequestRecord): LogEntry {
     outcome: OUTCOMES[outcome],
     ...(usage ? { usage: usageMessage(usage) } : {}),
     ...(error ? { error } : {}),
+    ...costOf(cost),
     attempts: attempts.map(attempt),
   });
 }
 
-function attempt({ startedAt, outcome, usage, error, ...same }: AttemptRecord) {
+function attempt({ startedAt, outcome, usage, error, cost, ...same }: AttemptRecord) {
   return {
     ...same,
     startedAt: new Date(startedAt).toISOString(),
     outcome: OUTCOMES[outcome],
     ...(usage ? { usage: usageMessage(usage) } : {}),
     ...(error ? { error } : {}),
+    ...costOf(cost),
   };
+}
+
+function costOf(cost: string | undefined): { readonly cost?: number; readonly costExact?: string } {
+  return cost === undefined ? {} : { cost: inDollars(BigInt(cost)), costExact: cost };
 }
 
 function usageMessage(usage: UsageRecord): Usage {

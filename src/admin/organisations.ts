@@ -19,11 +19,14 @@ import type { Directory } from '../access/directory.ts';
 import { SECURITY_CATEGORIES, type SecurityCategory } from '../access/security-settings.ts';
 import { fail, invalidField } from '../lib/errors.ts';
 import { codec } from '../rest/codec.ts';
+import { guardrails } from '../saved/collections.ts';
 import type { JsonObject } from '../store/collection.ts';
-import { type Document, updateOperation } from '../store/documents.ts';
+import { type Document, type DocumentStore, updateOperation } from '../store/documents.ts';
 import { callerOf, organisationOf } from './caller.ts';
+import { guardrailIds } from './guardrail-usage.ts';
 import type { IdentityFacts } from './identity-facts.ts';
 import { defined, patch } from './patch.ts';
+import { retried } from './retried.ts';
 import { namedSettings } from './security-settings.ts';
 import { timeText } from './time.ts';
 
@@ -51,7 +54,7 @@ export function organisationsService({ documents, changes, directory, now }: Ide
     });
   };
 
-  return {
+  return retried({
     async getOrganisation(_: GetOrganisationRequest, call: Call): Promise<Organisation> {
       return organisationRecord(directory, await own(call));
     },
@@ -75,7 +78,7 @@ export function organisationsService({ documents, changes, directory, now }: Ide
       _: GetOrganisationDefaultsRequest,
       call: Call,
     ): Promise<OrganisationDefaults> {
-      return defaultsOf(await own(call));
+      return defaultsOf(documents, await own(call));
     },
 
     async updateOrganisationDefaults(
@@ -83,15 +86,27 @@ export function organisationsService({ documents, changes, directory, now }: Ide
       call: Call,
     ): Promise<OrganisationDefaults> {
       const before = await own(call);
-      const fields = patch(request.clear, ['metadata']);
-      const given = Object.keys(request.metadata).length > 0 ? { metadata: request.metadata } : undefined;
-      const defaults = fields.cleared('metadata') ? undefined : (given ?? before.body.defaults);
+      const scope = organisationOf(callerOf(call));
+      const fields = patch(request.clear, ['metadata', 'input_guardrails', 'output_guardrails']);
+      const listOf = async (name: 'input_guardrails' | 'output_guardrails', given: readonly string[]) =>
+        fields.list(
+          name,
+          await guardrailIds(documents, scope, given, name === 'input_guardrails' ? 'input' : 'output', name),
+          before.body.defaults?.[name] as readonly string[] | undefined,
+        );
+      const metadata = Object.keys(request.metadata).length > 0 ? request.metadata : undefined;
+      const defaults = defined<JsonObject>({
+        ...before.body.defaults,
+        metadata: fields.optional('metadata', metadata, before.body.defaults?.metadata as JsonObject),
+        input_guardrails: await listOf('input_guardrails', request.inputGuardrails),
+        output_guardrails: await listOf('output_guardrails', request.outputGuardrails),
+      });
       const { defaults: _gone, ...rest } = before.body;
-      const body: OrganisationBody = defaults === undefined ? rest : { ...rest, defaults };
+      const body: OrganisationBody = Object.keys(defaults).length === 0 ? rest : { ...rest, defaults };
       await write(call, before, body, ({ body: { defaults: shown } }) => ({ defaults: shown ?? null }));
-      return defaultsOf({ ...before, body });
+      return defaultsOf(documents, { ...before, body });
     },
-  };
+  });
 }
 
 /** What callers are shown of an organisation. */
@@ -144,6 +159,26 @@ function categories(given: readonly string[]): readonly SecurityCategory[] {
   });
 }
 
-function defaultsOf({ body }: Document<OrganisationBody>): OrganisationDefaults {
-  return codec.decode(OrganisationDefaultsSchema, body.defaults ?? {});
+async function defaultsOf(
+  documents: DocumentStore,
+  { organisationId, body }: Document<OrganisationBody>,
+): Promise<OrganisationDefaults> {
+  const { metadata = {}, input_guardrails: input = [], output_guardrails: output = [] } = body.defaults ?? {};
+  const [inputIds, outputIds] = [input as readonly string[], output as readonly string[]];
+  const ids = [...inputIds, ...outputIds];
+  const scope = { organisationId, workspaceId: undefined };
+  const page =
+    ids.length === 0
+      ? { documents: [] }
+      : await documents.page(scope, guardrails, {
+          filter: [{ field: 'id', op: 'in', value: ids }],
+          pageSize: ids.length,
+        });
+  const slugs = new Map(page.documents.map(({ id, slug = '' }) => [id, slug]));
+  const named = (id: string) => ({ id, slug: slugs.get(id) ?? '' });
+  return create(OrganisationDefaultsSchema, {
+    metadata: metadata as Record<string, string>,
+    inputGuardrails: inputIds.map(named),
+    outputGuardrails: outputIds.map(named),
+  });
 }

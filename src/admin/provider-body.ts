@@ -53,7 +53,7 @@ export function changedTerms(
     note: fields.optional('note', given.note, body.note),
     usageLimits: fields.optional(
       'usage_limits',
-      given.usageLimits && usageLimitJson(given.usageLimits, 'usage_limits', at),
+      given.usageLimits && usageLimitJson(given.usageLimits, 'usage_limits', at, body.usageLimits),
       body.usageLimits,
     ),
     // An empty list takes them away.

@@ -9,17 +9,26 @@ import {
   type DeleteUsageLimitPolicyResponse,
   DeleteUsageLimitPolicyResponseSchema,
   type GetUsageLimitPolicyRequest,
+  type ListUsageLimitEntitiesRequest,
   type ListUsageLimitPoliciesRequest,
+  type ResetUsageLimitEntityRequest,
+  type ResetUsageLimitEntityResponse,
+  ResetUsageLimitEntityResponseSchema,
   type UpdateUsageLimitPolicyRequest,
   type UpdateUsageLimitPolicyResponse,
   UpdateUsageLimitPolicyResponseSchema,
+  type UsageLimitEntityList,
+  UsageLimitEntityListSchema,
   type UsageLimitPolicy,
   type UsageLimitPolicyList,
   UsageLimitPolicyListSchema,
   UsageLimitPolicySchema,
 } from '../../gen/gateway/admin/v2/usage_limit_policies_pb.ts';
 import type { Call } from '../access/call.ts';
-import { type UsageLimitPolicyBody, usageLimitPolicies } from '../ledger/policies.ts';
+import { MOST_GROUPS } from '../ledger/limits/groups.ts';
+import { lastReset, resetAfter } from '../ledger/limits/period.ts';
+import { scheduleOfPolicy, type UsageLimitPolicyBody, usageLimitPolicies } from '../ledger/policies.ts';
+import { invalidField } from '../lib/errors.ts';
 import { codec } from '../rest/codec.ts';
 import type { JsonObject } from '../store/collection.ts';
 import {
@@ -42,13 +51,34 @@ import {
   policyWorkspace,
 } from './policy-parts.ts';
 import { timeText } from './time.ts';
-import { changedReset, checkAmounts, resetOf } from './usage-limit-reset.ts';
+import {
+  type EntitiesFacts,
+  entityRecord,
+  findByValueKey,
+  findEntities,
+  findEntity,
+  readEntities,
+  resetEntity,
+  resetNote,
+  shownEntity,
+  statusOf,
+  usageMap,
+} from './usage-limit-entities.ts';
+import { changedReset, checkAmounts, countedSince, resetOf } from './usage-limit-reset.ts';
 
 const CLEARABLE = ['name', 'alert_threshold', 'periodic_reset', 'periodic_reset_days', 'next_usage_reset_at'];
 const OBJECT = 'policy_usage_limits';
 
+/** What the service is made with. */
+export type UsageLimitPoliciesFacts = IdentityFacts & EntitiesFacts;
+
+/** Entities of a policy's map of usage. */
+const MOST_IN_MAP = 1000;
+const DEFAULT_PAGE_SIZE = 100;
+
 /** The methods of UsageLimitPoliciesService. */
-export function usageLimitPoliciesService({ documents, changes, directory, now }: IdentityFacts) {
+export function usageLimitPoliciesService(facts: UsageLimitPoliciesFacts) {
+  const { documents, changes, directory, now } = facts;
   const find = (call: Call, id: string, status?: string) =>
     findPolicy(documents, callerOf(call), usageLimitPolicies, id, status);
 
@@ -68,6 +98,7 @@ export function usageLimitPoliciesService({ documents, changes, directory, now }
         creditLimit: request.creditLimit,
         alertThreshold: request.alertThreshold,
         ...resetOf(request, now()),
+        countedSince: undefined,
       });
       checkAmounts(body);
       const [id, createdAt] = [randomUUID(), now()];
@@ -98,12 +129,18 @@ export function usageLimitPoliciesService({ documents, changes, directory, now }
         filter,
         status: request.status === 'archived' ? 'archived' : 'active',
       });
-      const data = page.documents.map(policyRecord);
+      const at = now();
+      const data = page.documents.map((document) => policyRecord(document, at));
       return create(UsageLimitPolicyListSchema, { ...listHead(page), data });
     },
 
     async getUsageLimitPolicy(request: GetUsageLimitPolicyRequest, call: Call): Promise<UsageLimitPolicy> {
-      return policyRecord(await find(call, request.policyId, request.status));
+      const found = await find(call, request.policyId, request.status);
+      const record = policyRecord(found, now());
+      if (request.includeUsage !== true) return record;
+      const entities = await findEntities(facts, found, undefined, MOST_IN_MAP);
+      record.valueKeyUsageMap = usageMap(await readEntities(facts, found, entities));
+      return record;
     },
 
     async updateUsageLimitPolicy(
@@ -121,20 +158,83 @@ export function usageLimitPoliciesService({ documents, changes, directory, now }
         creditLimit: fields.always('credit_limit', request.creditLimit, was.creditLimit),
         alertThreshold: fields.optional('alert_threshold', request.alertThreshold, was.alertThreshold),
         ...changedReset(was, request, fields, now()),
+        countedSince: countedSince(was, now()),
       });
       checkAmounts(body);
+      const value = request.resetUsageForValue;
+      const entity = value === undefined ? undefined : await findByValueKey(facts, before, value);
+      if (value !== undefined && entity === undefined)
+        throw invalidField('reset_usage_for_value', 'is no value key that the policy has counted');
       const change = { body, updatedAt: now() };
+      const after = { ...before, ...change };
       await changes.commit(
         call,
         { organisationId, workspaceId },
-        [updateOperation(usageLimitPolicies, before.id, before.version, change)],
+        [
+          updateOperation(usageLimitPolicies, before.id, before.version, change),
+          ...(entity === undefined ? [] : [resetNote(entity, change.updatedAt)]),
+        ],
         {
           ...{ id: before.id, name: body.name ?? '', workspaceId },
           before: shown(before),
-          after: shown({ ...before, ...change }),
+          after: { ...shown(after), ...(value === undefined ? {} : { reset_usage_for_value: value }) },
         },
       );
+      if (entity !== undefined) await resetEntity(facts, after, entity);
       return create(UpdateUsageLimitPolicyResponseSchema);
+    },
+
+    async listUsageLimitEntities(
+      request: ListUsageLimitEntitiesRequest,
+      call: Call,
+    ): Promise<UsageLimitEntityList> {
+      const policy = await find(call, request.policyId);
+      const entities = await findEntities(facts, policy, request.search);
+      const size = request.pageSize ?? DEFAULT_PAGE_SIZE;
+      const from = (request.currentPage ?? 0) * size;
+      // Who is exhausted is known when all are read; of the others only the page is.
+      const wanted =
+        request.status === undefined
+          ? undefined
+          : (await readEntities(facts, policy, entities)).filter(
+              ({ usage }) => statusOf(usage) === request.status,
+            );
+      const page =
+        wanted?.slice(from, from + size) ??
+        (await readEntities(facts, policy, entities.slice(from, from + size)));
+      return create(UsageLimitEntityListSchema, {
+        object: 'list',
+        total: BigInt(wanted?.length ?? entities.length),
+        totalCapped: entities.length >= MOST_GROUPS,
+        data: page.map(entityRecord),
+      });
+    },
+
+    async resetUsageLimitEntity(
+      request: ResetUsageLimitEntityRequest,
+      call: Call,
+    ): Promise<ResetUsageLimitEntityResponse> {
+      const policy = await find(call, request.policyId);
+      const { organisationId, workspaceId } = policy;
+      const entity = await findEntity(facts, policy, request.entityId);
+      const [before] = await readEntities(facts, policy, [entity]);
+      const at = now();
+      await changes.commit(call, { organisationId, workspaceId }, [resetNote(entity, at)], {
+        ...{ id: policy.id, name: policy.body.name ?? '', workspaceId },
+        ...(before === undefined
+          ? {}
+          : {
+              before: shownEntity(before),
+              after: {
+                ...shownEntity(before),
+                current_usage: 0,
+                status: 'active',
+                last_reset_at: timeText(at),
+              },
+            }),
+      });
+      await resetEntity(facts, policy, entity);
+      return create(ResetUsageLimitEntityResponseSchema);
     },
 
     async deleteUsageLimitPolicy(
@@ -155,8 +255,11 @@ export function usageLimitPoliciesService({ documents, changes, directory, now }
   };
 }
 
-function policyRecord(document: Document<UsageLimitPolicyBody>): UsageLimitPolicy {
+/** @param now Unix milliseconds: resets are told as they stand then. */
+function policyRecord(document: Document<UsageLimitPolicyBody>, now: number): UsageLimitPolicy {
   const { id, organisationId, workspaceId, status, createdAt, updatedAt, body } = document;
+  const schedule = scheduleOfPolicy(body);
+  const [next, last] = [resetAfter(schedule, now), lastReset(schedule, now)];
   return create(UsageLimitPolicySchema, {
     id,
     object: OBJECT,
@@ -168,7 +271,8 @@ function policyRecord(document: Document<UsageLimitPolicyBody>): UsageLimitPolic
     ...(body.alertThreshold === undefined ? {} : { alertThreshold: body.alertThreshold }),
     ...(body.periodicReset === undefined ? {} : { periodicReset: body.periodicReset }),
     ...(body.periodicResetDays === undefined ? {} : { periodicResetDays: body.periodicResetDays }),
-    ...(body.nextUsageResetAt === undefined ? {} : { nextUsageResetAt: timeText(body.nextUsageResetAt) }),
+    ...(next === undefined ? {} : { nextUsageResetAt: timeText(next) }),
+    ...(last === undefined ? {} : { lastResetAt: timeText(last) }),
     status,
     ...(workspaceId === undefined ? {} : { workspaceId }),
     organisationId,
@@ -178,5 +282,5 @@ function policyRecord(document: Document<UsageLimitPolicyBody>): UsageLimitPolic
 }
 
 function shown(document: Document<UsageLimitPolicyBody>): JsonObject {
-  return codec.encode(UsageLimitPolicySchema, policyRecord(document)) as JsonObject;
+  return codec.encode(UsageLimitPolicySchema, policyRecord(document, document.updatedAt)) as JsonObject;
 }

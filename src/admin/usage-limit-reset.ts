@@ -1,5 +1,6 @@
 // When the usage of a usage-limit policy starts again from zero.
-import type { UsageLimitPolicyBody } from '../ledger/policies.ts';
+import { periodStart } from '../ledger/limits/period.ts';
+import { scheduleOfPolicy, type UsageLimitPolicyBody } from '../ledger/policies.ts';
 import { invalidField } from '../lib/errors.ts';
 import { midnight, nextResetOf } from './limits.ts';
 import type { Patch } from './patch.ts';
@@ -62,6 +63,11 @@ export function changedReset(was: Reset, given: Given, fields: Patch, now: numbe
     },
     now,
   );
+}
+
+/** Since when usage counts after an update: the present period goes on, however the next reset is worked out. */
+export function countedSince(was: UsageLimitPolicyBody, now: number): number | undefined {
+  return periodStart(scheduleOfPolicy(was), now) || undefined;
 }
 
 /** @throws GatewayError validation_failed for amounts that do not fit the type or each other. */

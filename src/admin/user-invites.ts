@@ -48,6 +48,7 @@ import type { IdentityFacts } from './identity-facts.ts';
 import { inviteFilter } from './invite-filter.ts';
 import { listHead, newestFirst } from './lists.ts';
 import { defined } from './patch.ts';
+import { retried } from './retried.ts';
 import { tellingTaken } from './taken.ts';
 import { timeText } from './time.ts';
 
@@ -87,7 +88,7 @@ export function userInvitesService(facts: InvitesFacts) {
     });
   };
 
-  return {
+  return retried({
     async createUserInvite(request: CreateUserInviteRequest, call: Call): Promise<CreateUserInviteResponse> {
       const caller = callerOf(call);
       const { organisationId } = caller;
@@ -198,7 +199,11 @@ export function userInvitesService(facts: InvitesFacts) {
         id: found.id,
         name: found.body.email,
         before: shown(found),
-        after: shown({ ...found, body: accepted.invite }),
+        after: {
+          ...shown({ ...found, body: accepted.invite }),
+          user_id: accepted.userId,
+          api_key_ids: accepted.keys.map(({ key }) => key.document.id),
+        },
       });
       return create(AcceptUserInviteResponseSchema, {
         userId: accepted.userId,
@@ -210,7 +215,7 @@ export function userInvitesService(facts: InvitesFacts) {
         })),
       });
     },
-  };
+  });
 }
 
 /** What callers are shown of an invitation. */
@@ -305,7 +310,7 @@ function keyScopesOf(
       `workspace_api_key_details.scopes[${foreign}]`,
       "is no scope that a user's key can hold",
     );
-  checkMaker(directory, caller, details.scopes);
+  checkMaker(directory, caller, details.scopes, 'workspace-user');
   return details.scopes;
 }
 

@@ -1,27 +1,13 @@
-// The API keys of a person go where the person goes.
-import { apiKeys } from '../access/collections.ts';
-import { archiveOperation, type DocumentStore, type WriteOperation } from '../store/documents.ts';
-import type { TenantScope } from '../store/scope.ts';
+// What a person has goes where the person goes.
+import { apiKeys, members } from '../access/collections.ts';
+import type { Wanted } from './archive-found.ts';
 
-const PAGE = 500;
+/** A user's keys: in one workspace or in all, as the scope is. */
+export function keysOf(userId: string): Wanted {
+  return { collection: apiKeys, filter: [{ field: 'userId', op: 'eq', value: userId }] };
+}
 
-/** Operations that archive a user's keys within the scope: of one workspace, or of the organisation. */
-export async function archiveKeysOf(
-  documents: DocumentStore,
-  scope: TenantScope,
-  userId: string,
-  updatedAt: number,
-): Promise<readonly WriteOperation[]> {
-  const operations: WriteOperation[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await documents.page(scope, apiKeys, {
-      filter: [{ field: 'userId', op: 'eq', value: userId }],
-      pageSize: PAGE,
-      ...(cursor === undefined ? {} : { cursor }),
-    });
-    for (const { id } of page.documents) operations.push(archiveOperation(apiKeys, id, { updatedAt }));
-    cursor = page.nextCursor;
-  } while (cursor !== undefined);
-  return operations;
+/** A user's places in workspaces. */
+export function placesOf(userId: string): Wanted {
+  return { collection: members, filter: [{ field: 'userId', op: 'eq', value: userId }] };
 }

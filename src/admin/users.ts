@@ -15,7 +15,7 @@ import {
   UserSchema,
 } from '../../gen/gateway/admin/v2/users_pb.ts';
 import type { Call } from '../access/call.ts';
-import { members, organisations, type UserBody, users } from '../access/collections.ts';
+import { organisations, type UserBody, users } from '../access/collections.ts';
 import type { Directory } from '../access/directory.ts';
 import { fail, invalidField } from '../lib/errors.ts';
 import { codec } from '../rest/codec.ts';
@@ -27,11 +27,13 @@ import {
   updateOperation,
   type WriteOperation,
 } from '../store/documents.ts';
+import { archiveFound } from './archive-found.ts';
 import { callerOf, organisationOf } from './caller.ts';
 import type { IdentityFacts } from './identity-facts.ts';
 import { listHead, newestFirst } from './lists.ts';
+import { retried } from './retried.ts';
 import { timeText } from './time.ts';
-import { archiveKeysOf } from './user-keys.ts';
+import { keysOf, placesOf } from './user-keys.ts';
 
 /** The methods of UsersService. */
 export function usersService({ documents, changes, directory, now }: IdentityFacts) {
@@ -61,7 +63,7 @@ export function usersService({ documents, changes, directory, now }: IdentityFac
     return [updateOperation(organisations, organisation.id, organisation.version, change)];
   };
 
-  return {
+  return retried({
     async listUsers(request: ListUsersRequest, call: Call): Promise<UserList> {
       const filter: Condition[] = [];
       if (request.role !== undefined) filter.push({ field: 'role', op: 'eq', value: request.role });
@@ -100,28 +102,23 @@ export function usersService({ documents, changes, directory, now }: IdentityFac
     },
 
     async deleteUser({ userId }: DeleteUserRequest, call: Call): Promise<DeleteUserResponse> {
+      const scope = organisationOf(callerOf(call));
       const before = await find(call, userId);
       const leaving = await ownerLeaves(call, before);
-      const scope = organisationOf(callerOf(call));
+      const target = { id: before.id, name: before.body.email, before: shown(before) };
       const updatedAt = now();
-      const places = await documents.page(scope, members, {
-        filter: [{ field: 'userId', op: 'eq', value: before.id }],
-        pageSize: 400,
-      });
-      const operations = [
-        ...(await archiveKeysOf(documents, scope, before.id, updatedAt)),
-        ...places.documents.map(({ id }) => archiveOperation(members, id, { updatedAt })),
-        archiveOperation(users, before.id, { version: before.version, updatedAt }),
+      const commit = (operations: readonly WriteOperation[]) =>
+        changes.commit(call, scope, operations, target);
+      const wanted = [keysOf(before.id), placesOf(before.id)];
+      const order = { version: before.version, updatedAt };
+      await commit([
+        ...(await archiveFound({ documents, scope, updatedAt, commit }, wanted)),
+        archiveOperation(users, before.id, order),
         ...leaving,
-      ];
-      await changes.commit(call, scope, operations, {
-        id: before.id,
-        name: before.body.email,
-        before: shown(before),
-      });
+      ]);
       return create(DeleteUserResponseSchema);
     },
-  };
+  });
 }
 
 /** What callers are shown of a user. */

@@ -65,7 +65,9 @@ export function changedBody(
     defaults: fields.optional('defaults', defaultsJson(request.defaults), body.defaults),
     usageLimits: fields.list(
       'usage_limits',
-      request.usageLimits.map((limit, i) => usageLimitJson(limit, `usage_limits[${i}]`, at)),
+      request.usageLimits.map((limit, i) =>
+        usageLimitJson(limit, `usage_limits[${i}]`, at, body.usageLimits?.[i]),
+      ),
       body.usageLimits,
     ),
     rateLimits: fields.list(

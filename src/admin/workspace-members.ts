@@ -19,7 +19,7 @@ import {
 import { type WorkspaceUser, WorkspaceUserSchema } from '../../gen/gateway/admin/v2/workspaces_pb.ts';
 import type { Call } from '../access/call.ts';
 import { type MemberBody, members, type WorkspaceBody, type WorkspaceRole } from '../access/collections.ts';
-import { isPerson, outranks, roleOf } from '../access/roles.ts';
+import { outranks, roleOf } from '../access/roles.ts';
 import { fail, invalidField } from '../lib/errors.ts';
 import { codec } from '../rest/codec.ts';
 import type { JsonObject } from '../store/collection.ts';
@@ -29,14 +29,17 @@ import {
   type Document,
   insertOperation,
   updateOperation,
+  type WriteOperation,
 } from '../store/documents.ts';
 import type { TenantScope } from '../store/scope.ts';
+import { archiveFound } from './archive-found.ts';
 import { callerOf, workspaceNamed } from './caller.ts';
 import type { IdentityFacts } from './identity-facts.ts';
 import { listHead, newestFirst } from './lists.ts';
+import { retried } from './retried.ts';
 import { tellingTaken } from './taken.ts';
-import { archiveKeysOf } from './user-keys.ts';
-import { workspaceUser } from './workspace-user.ts';
+import { keysOf } from './user-keys.ts';
+import { workspaceUser, workspaceUsers } from './workspace-user.ts';
 
 /** The methods of WorkspaceMembersService. */
 export function workspaceMembersService({ documents, changes, directory, now }: IdentityFacts) {
@@ -54,10 +57,8 @@ export function workspaceMembersService({ documents, changes, directory, now }: 
 
   /** A person grants no role above the own. @throws GatewayError forbidden. */
   const refuseAbove = (call: Call, role: WorkspaceRole): void => {
-    const caller = callerOf(call);
-    if (!isPerson(caller)) return;
-    const own = roleOf(directory, caller);
-    if (own === undefined || outranks(role, own))
+    const own = roleOf(directory, callerOf(call));
+    if (own !== undefined && outranks(role, own))
       throw fail('forbidden', `the role ${role} is above the caller's own`);
   };
 
@@ -75,7 +76,7 @@ export function workspaceMembersService({ documents, changes, directory, now }: 
     return record === undefined ? {} : (codec.encode(WorkspaceUserSchema, record) as JsonObject);
   };
 
-  return {
+  return retried({
     async addWorkspaceMembers(
       request: AddWorkspaceMembersRequest,
       call: Call,
@@ -118,7 +119,7 @@ export function workspaceMembersService({ documents, changes, directory, now }: 
       if (request.email !== undefined)
         filter.push({ field: 'email', op: 'eq', value: request.email.toLowerCase() });
       const page = await documents.page(scope, members, { ...newestFirst(request), filter });
-      const data = page.documents.flatMap((member) => workspaceUser(directory, member) ?? []);
+      const data = [...workspaceUsers(directory, page.documents)];
       return create(WorkspaceMemberListSchema, { ...listHead(page), data });
     },
 
@@ -159,20 +160,19 @@ export function workspaceMembersService({ documents, changes, directory, now }: 
       const scope = scopeOfWorkspace(workspace);
       const before = await find(scope, request.userId);
       refuseTouching(call, before);
+      const { userId, email } = before.body;
+      const target = { id: userId, name: email, workspaceId: workspace.id, before: shown(before) };
       const updatedAt = now();
-      const operations = [
-        ...(await archiveKeysOf(documents, scope, before.body.userId, updatedAt)),
-        archiveOperation(members, before.id, { version: before.version, updatedAt }),
-      ];
-      await changes.commit(call, scope, operations, {
-        id: before.body.userId,
-        name: before.body.email,
-        workspaceId: workspace.id,
-        before: shown(before),
-      });
+      const commit = (operations: readonly WriteOperation[]) =>
+        changes.commit(call, scope, operations, target);
+      const order = { version: before.version, updatedAt };
+      await commit([
+        ...(await archiveFound({ documents, scope, updatedAt, commit }, [keysOf(userId)])),
+        archiveOperation(members, before.id, order),
+      ]);
       return create(RemoveWorkspaceMemberResponseSchema);
     },
-  };
+  });
 }
 
 function scopeOfWorkspace({ organisationId, id }: Document<WorkspaceBody>): TenantScope {

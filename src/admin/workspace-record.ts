@@ -8,13 +8,29 @@ import {
 } from '../../gen/gateway/admin/v2/workspaces_pb.ts';
 import type { WorkspaceBody } from '../access/collections.ts';
 import type { Directory } from '../access/directory.ts';
+import type { Usage, UsageReader } from '../ledger/limits/usage.ts';
 import { codec } from '../rest/codec.ts';
+import type { JsonObject } from '../store/collection.ts';
 import type { Document } from '../store/documents.ts';
 import { rateLimitOf, usageLimitOf } from './limits.ts';
 import { timeText } from './time.ts';
 
-/** What callers are shown of a workspace. */
-export function workspaceRecord(directory: Directory, document: Document<WorkspaceBody>): Workspace {
+/** What a workspace's budgets stand at, in their order. */
+export function workspaceUsage(
+  reader: UsageReader,
+  { id, organisationId, body }: Document<WorkspaceBody>,
+): Promise<readonly (Usage | undefined)[]> {
+  const read = (limit: JsonObject, place: number): Promise<Usage | undefined> =>
+    reader.readLimit(organisationId, `ws:${id}`, limit, undefined, place);
+  return Promise.all((body.usageLimits ?? []).map(read));
+}
+
+/** What callers are shown of a workspace. @param usage of its budgets, in their order */
+export function workspaceRecord(
+  directory: Directory,
+  document: Document<WorkspaceBody>,
+  usage: readonly (Usage | undefined)[] = [],
+): Workspace {
   const { id, organisationId, slug, status, createdAt, updatedAt, body } = document;
   return create(WorkspaceSchema, {
     id,
@@ -26,7 +42,7 @@ export function workspaceRecord(directory: Directory, document: Document<Workspa
     lastUpdatedAt: timeText(updatedAt),
     ...(body.defaults ? { defaults: codec.decode(WorkspaceDefaultsSchema, body.defaults) } : {}),
     isDefault: body.isDefault ? 1 : 0,
-    usageLimits: (body.usageLimits ?? []).map(usageLimitOf),
+    usageLimits: (body.usageLimits ?? []).map((limit, i) => usageLimitOf(limit, usage[i])),
     rateLimits: (body.rateLimits ?? []).map(rateLimitOf),
     securitySettings: directory.settings(organisationId, body.securitySettings),
     status,

@@ -19,6 +19,7 @@ import {
 import type { Call } from '../access/call.ts';
 import { members, type WorkspaceBody, workspaces } from '../access/collections.ts';
 import { governs } from '../access/roles.ts';
+import type { UsageReader } from '../ledger/limits/usage.ts';
 import { fail, invalidField } from '../lib/errors.ts';
 import { codec } from '../rest/codec.ts';
 import type { JsonObject } from '../store/collection.ts';
@@ -33,27 +34,38 @@ import {
 import { callerOf, organisationOf, workspaceNamed } from './caller.ts';
 import type { IdentityFacts } from './identity-facts.ts';
 import { listHead, newestFirst } from './lists.ts';
+import { retried } from './retried.ts';
 import { newSlug } from './slug.ts';
 import { changedBody, newBody } from './workspace-body.ts';
 import { archiveContents } from './workspace-contents.ts';
-import { workspaceRecord } from './workspace-record.ts';
-import { workspaceUser } from './workspace-user.ts';
+import { checkDefaults } from './workspace-defaults.ts';
+import { workspaceRecord, workspaceUsage } from './workspace-record.ts';
+import { workspaceUsers } from './workspace-user.ts';
 
 const MEMBERS_SHOWN = 1000;
 
 /** The methods of WorkspacesService. */
-export function workspacesService({ documents, changes, directory, now }: IdentityFacts) {
+export function workspacesService({
+  documents,
+  changes,
+  directory,
+  usage,
+  now,
+}: IdentityFacts & { readonly usage: UsageReader }) {
   const named = (call: Call, idOrSlug: string) => workspaceNamed(directory, callerOf(call), idOrSlug);
   const record = (document: Document<WorkspaceBody>) => workspaceRecord(directory, document);
+  const read = async (document: Document<WorkspaceBody>) =>
+    workspaceRecord(directory, document, await workspaceUsage(usage, document));
   const shown = (document: Document<WorkspaceBody>) =>
     codec.encode(WorkspaceSchema, record(document)) as JsonObject;
 
-  return {
+  return retried({
     async createWorkspace(request: CreateWorkspaceRequest, call: Call): Promise<Workspace> {
       const caller = callerOf(call);
       const scope = organisationOf(caller);
       const at = now();
       const id = randomUUID();
+      await checkDefaults(documents, { ...scope, workspaceId: id }, request.defaults);
       const document = {
         id,
         slug: newSlug(request.slug, 'ws', request.name, 6),
@@ -79,9 +91,9 @@ export function workspacesService({ documents, changes, directory, now }: Identi
         id,
         name: request.name,
         workspaceId: id,
-        after,
+        after: { ...after, users: request.users },
       });
-      return record(made as Document<WorkspaceBody>);
+      return read(made as Document<WorkspaceBody>);
     },
 
     async listWorkspaces(request: ListWorkspacesRequest, call: Call): Promise<WorkspaceList> {
@@ -98,17 +110,20 @@ export function workspacesService({ documents, changes, directory, now }: Identi
         filter,
         status: statuses.size > 1 ? 'all' : statuses.has('archived') ? 'archived' : 'active',
       });
-      return create(WorkspaceListSchema, { ...listHead(page), data: page.documents.map(record) });
+      return create(WorkspaceListSchema, {
+        ...listHead(page),
+        data: await Promise.all(page.documents.map(read)),
+      });
     },
 
     async getWorkspace(request: GetWorkspaceRequest, call: Call): Promise<Workspace> {
       const found = named(call, request.workspaceId);
-      const answer = record(found);
+      const answer = await read(found);
       if (request.nameFormat === 'display' && found.body.icon !== undefined)
         answer.name = `${found.body.icon} ${found.body.name}`;
       const scope = { organisationId: found.organisationId, workspaceId: found.id };
       const page = await documents.page(scope, members, { pageSize: MEMBERS_SHOWN });
-      answer.users = page.documents.flatMap((member) => workspaceUser(directory, member) ?? []);
+      answer.users = [...workspaceUsers(directory, page.documents)];
       return answer;
     },
 
@@ -120,6 +135,7 @@ export function workspacesService({ documents, changes, directory, now }: Identi
           param: 'security_settings',
         });
       const before = await current(documents, known);
+      await checkDefaults(documents, { ...organisationOf(caller), workspaceId: before.id }, request.defaults);
       const body = changedBody(directory, before, request, now());
       const change = { body, updatedAt: now() };
       const after = { ...before, body, updatedAt: change.updatedAt };
@@ -161,7 +177,7 @@ export function workspacesService({ documents, changes, directory, now }: Identi
       );
       return create(DeleteWorkspaceResponseSchema);
     },
-  };
+  });
 }
 
 function touchesSecurity({ securitySettings, clear }: UpdateWorkspaceRequest): boolean {

@@ -43,17 +43,20 @@ export type RestHandler = (req: IncomingMessage, res: ServerResponse) => Promise
 /** Bodies up to this size are read before the key is looked at. */
 const SHORT_BODY_BYTES = 65_536;
 const BASE = /^\/v[12](?=\/|$)/;
+/** List prices are asked for without a base path, as clients of this ecosystem do. */
+const ROOT = /^\/model-configs\/pricing\/[^/?]+\/[^?]/;
 const FORWARDED_VERBS = ['POST', 'GET', 'PUT', 'DELETE'];
 
 /** Whether a URL is the REST surface's. */
 export function isRest(url: string): boolean {
-  return BASE.test(url);
+  return BASE.test(url) || ROOT.test(url);
 }
 
 export function createRest(facts: RestFacts): RestHandler {
   const bodies = new BodyReader(facts.bodyLimit);
   return async (req, res) => {
-    const raw = (req.url ?? '/').slice(3) || '/';
+    const url = req.url ?? '/';
+    const raw = ROOT.test(url) ? url : url.slice(3) || '/';
     const mark = raw.indexOf('?');
     const path = mark === -1 ? raw : raw.slice(0, mark);
     const verb = req.method ?? 'GET';
@@ -98,8 +101,11 @@ async function operation(
       const { input: desc } = method;
       if (body?.error) throw body.error;
       if (!route.hasBody) return codec.decodeRequest(desc, bindPath(desc, readQuery(desc, query), values));
-      if (values.size > 0)
-        return codec.decodeRequest(desc, bindPath(desc, { ...(body?.json as object) }, values));
+      // Of the control plane, some clients put into the query what others put into the body.
+      const asks = query !== '' && route.plane === Plane.CONTROL;
+      const also = asks ? readQuery(desc, query) : {};
+      if (values.size > 0 || asks)
+        return codec.decodeRequest(desc, bindPath(desc, { ...also, ...(body?.json as object) }, values));
       const message = codec.decodeRequest(desc, body?.json);
       return body && isFaithful(body.text) ? attachRawJson(message, body.bytes) : message;
     };

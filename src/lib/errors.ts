@@ -53,6 +53,7 @@ const TABLE = {
   circuit_open: row(503, Code.Unavailable, 'AB04', 'unavailable_error'),
   store_unavailable: row(503, Code.Unavailable, 'AB04', 'unavailable_error'),
   key_set_unavailable: row(503, Code.Unavailable, 'AB04', 'unavailable_error'),
+  secret_unavailable: row(503, Code.Unavailable, 'AB04', 'unavailable_error'),
 } as const satisfies Record<string, Row>;
 
 /** Everything that can go wrong, by name. */

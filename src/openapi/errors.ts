@@ -44,6 +44,7 @@ const REASONS: Readonly<Record<Reason, readonly [Where, string]>> = {
   overloaded: ['every', 'the gateway is at its limit of calls in flight'],
   store_unavailable: ['every', 'a store does not answer'],
   key_set_unavailable: ['every', "the key set that the caller's token is verified with cannot be fetched"],
+  secret_unavailable: ['data', "a credential cannot be read from the organisation's secret manager"],
 };
 
 const reasons = Object.keys(REASONS) as Reason[];

@@ -61,7 +61,7 @@ function operationOf(route: Route, operationId: string, schemas: Schemas): Json 
     ...(route.hasBody
       ? {
           requestBody: {
-            required: true,
+            required: needsBody(route),
             content: { 'application/json': { schema: schemas.ref(method.input) } },
           },
         }
@@ -74,6 +74,12 @@ function operationOf(route: Route, operationId: string, schemas: Schemas): Json 
       ...(route.streamMethod ? { stream: `${method.parent.typeName}/${route.streamMethod.name}` } : {}),
     },
   };
+}
+
+/** The control plane takes no body as an empty one: it does where the path says all that must be said. */
+function needsBody({ method, template, plane }: Route): boolean {
+  const others = method.input.fields.filter(({ name }) => !template.fields.includes(name));
+  return plane === Plane.DATA || others.some(mustBeGiven);
 }
 
 /** The path's fields; and, without a body, the others as query parameters. */

@@ -1,6 +1,5 @@
 // Counts of calls, for Prometheus and for the bound on calls in flight.
 import { Gauge, Registry } from 'prom-client';
-import type { RequestRecord } from '../store/request-log.ts';
 import { CallDurations } from './call-durations.ts';
 import type { CallObserver } from './interceptors/trace.ts';
 
@@ -21,7 +20,7 @@ export interface Metrics extends CallObserver {
 
 export function createMetrics(
   maxInFlight: number | undefined,
-  record: (entry: RequestRecord) => void,
+  books: Pick<CallObserver, 'record' | 'complete'>,
   gauges: readonly GaugeSource[],
 ): Metrics {
   const registry = new Registry();
@@ -62,7 +61,8 @@ export function createMetrics(
       inFlight--;
       durations.observe(operation, status, ms / 1000);
     },
-    record,
+    record: books.record,
+    complete: books.complete,
     render: async () => ({ type: registry.contentType, text: await registry.metrics() }),
   };
 }

@@ -3,7 +3,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createValidator } from '@bufbuild/protovalidate';
+import type { Validator } from '@bufbuild/protovalidate';
 import { createContextValues } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import type { Logger } from 'pino';
@@ -24,6 +24,7 @@ import { type CallObserver, traceInterceptor, validTraceId } from './interceptor
 import { validateInterceptor } from './interceptors/validate.ts';
 import { Methods, type Registration } from './methods.ts';
 import { registerReflection } from './reflection.ts';
+import { contractValidator } from './validator.ts';
 
 export interface RpcFacts {
   readonly services: readonly Registration[];
@@ -36,6 +37,8 @@ export interface RpcFacts {
   readonly audit: AuditEvents;
   readonly log: Logger;
   readonly names: HeaderNames;
+  /** Of the contract's messages; one is made when absent. */
+  readonly validator?: Validator;
   /** Longest message, in bytes. */
   readonly bodyLimit: number;
   /** Whether calls are taken; answers within a bound. */
@@ -49,18 +52,7 @@ export interface Rpc {
 }
 
 export function createRpc(facts: RpcFacts): Rpc {
-  const patterns = new Map<string, RegExp>();
-  const validator = createValidator({
-    // The patterns are the contract's own, linear ones; the default engine costs microseconds a header.
-    regexMatch: (pattern, against) => {
-      let regex = patterns.get(pattern);
-      if (regex === undefined) {
-        regex = new RegExp(pattern, 'u');
-        patterns.set(pattern, regex);
-      }
-      return regex.test(against);
-    },
-  });
+  const { validator = contractValidator() } = facts;
   const methods = new Methods(facts.services, [
     errorsInterceptor(facts.log),
     traceInterceptor(facts.observer),

@@ -1,14 +1,12 @@
 // Nobody makes more of themselves, or touches those above: the ways that were tried.
 import test, { type ExecutionContext } from 'ava';
-import { scopesOf } from '../../src/access/scopes.ts';
-import { ADMIN_KEY, startGateway, type TestGateway } from '../support/gateway.ts';
+import { KeyKind } from '../../gen/gateway/options/v2/options_pb.ts';
+import { PEOPLE_SCOPES, scopesOf } from '../../src/access/scopes.ts';
+import { annotationsOf } from '../../src/rest/routes.ts';
+import type { Answer, Json } from '../support/front-door.ts';
+import * as call from '../support/front-door.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { type SigningKey, sign, signingKey } from './jwt/issuer.ts';
-
-type Json = Record<string, unknown>;
-interface Answer {
-  readonly status: number;
-  readonly json: Json;
-}
 
 let gateway: TestGateway;
 let issuer: SigningKey;
@@ -23,20 +21,10 @@ test.before(async () => {
 });
 test.after.always(() => gateway?.close());
 
-async function send(verb: string, path: string, body?: Json, key = ADMIN_KEY): Promise<Answer> {
-  const answer = await fetch(`${gateway.origin}/v1${path}`, {
-    method: verb,
-    headers: { 'x-gateway-api-key': key, 'content-type': 'application/json' },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  return { status: answer.status, json: (await answer.json()) as Json };
-}
-
-async function ok(verb: string, path: string, body?: Json, key = ADMIN_KEY): Promise<Json> {
-  const { status, json } = await send(verb, path, body, key);
-  if (status !== 200) throw new Error(`${verb} ${path}: ${status} ${JSON.stringify(json)}`);
-  return json;
-}
+const send = (verb: string, path: string, body?: Json, key?: string) =>
+  call.send(gateway, verb, path, { ...(body && { body }), ...(key === undefined ? {} : { key }) });
+const ok = (verb: string, path: string, body?: Json, key?: string) =>
+  call.ok(gateway, verb, path, { ...(body && { body }), ...(key === undefined ? {} : { key }) });
 
 /** A workspace with a name of its own. */
 async function workspace(): Promise<string> {
@@ -52,9 +40,8 @@ async function person(
   const email = `p${++count}@people.test`;
   const workspaces = place === undefined ? [] : [{ id: place, role: placeRole }];
   const { invite_link: link } = await ok('POST', '/admin/users/invites', { email, role, workspaces });
-  const given = new URLSearchParams(new URL(String(link)).hash.slice(1));
-  const token = given.get('token');
-  const { user_id: id } = await ok('POST', `/admin/users/invites/${given.get('id')}/accept`, { token }, '-');
+  const { path, token } = call.invitation(link);
+  const { user_id: id } = await ok('POST', `${path}/accept`, { token }, '-');
   if (place === undefined) return { id: String(id), key: '', email };
   return { id: String(id), key: await keyOf(String(id), place), email };
 }
@@ -154,4 +141,53 @@ test('no slug has the form of an id', async (t) => {
   t.is((inAdmin.json.error as Json).param, 'slug');
   const deployment = { name: 'Twin', type: 'production', slug };
   t.is((await send('POST', '/deployments', deployment)).status, 400);
+});
+
+test('what only people may do, no service does by way of a user key', async (t) => {
+  const place = await workspace();
+  const service = await ok('POST', '/api-keys/workspace/service', {
+    ...{ name: 's', workspace_id: place, scopes: scopesOf('workspace-service') },
+  });
+  const key = String(service.key);
+  const plain = await person('member');
+  const members = `/admin/workspaces/${place}/users`;
+  const grant = { users: [{ id: plain.id, role: 'admin' }] };
+  refused(t, await send('POST', members, grant, key));
+  const scopes = ['workspace_users.create', 'workspaces.update', 'logs.list'];
+  // Nobody's: there is no person whose role would allow it.
+  const nobodys = await ok('POST', '/api-keys/workspace/user', { name: 'n', workspace_id: place, scopes });
+  refused(t, await send('POST', members, grant, String(nobodys.key)));
+  refused(t, await send('PUT', `/admin/workspaces/${place}`, { description: 'x' }, String(nobodys.key)));
+  t.is((await send('GET', '/logs', undefined, String(nobodys.key))).status, 200);
+  // Somebody's: the service would hold the secret.
+  const admin = await person('member', place, 'admin');
+  const body = { name: 'n', user_id: admin.id, scopes };
+  refused(t, await send('POST', '/api-keys/workspace/user', body, key));
+  refused(t, await send('POST', '/api-keys/workspace/user', { ...body, user_id: undefined }, key));
+  await ok('POST', '/api-keys/workspace/user', { ...body, scopes: ['logs.list'] }, key);
+});
+
+test('the scopes of what only people do are those of the operations that take no service', (t) => {
+  const services = KeyKind.WORKSPACE_SERVICE;
+  const scopes = new Set<string>();
+  for (const { methods } of gateway.app.rpc.methods.services)
+    for (const { access } of methods.map(annotationsOf))
+      if (access.kinds.includes(KeyKind.WORKSPACE_USER) && !access.kinds.includes(services))
+        for (const scope of access.scopes) scopes.add(scope);
+  t.deepEqual([...PEOPLE_SCOPES].sort(), [...scopes].sort());
+});
+
+test('a token of a manager makes no key for somebody above, and none without a person', async (t) => {
+  const place = await workspace();
+  const admin = await person('member', place, 'admin');
+  const key = await token('manager', place);
+  const body = { name: 'n', scopes: ['workspace_users.create'] };
+  refused(t, await send('POST', '/api-keys/workspace/user', { ...body, user_id: admin.id }, key));
+  t.is((await send('POST', '/api-keys/workspace/user', body, key)).status, 400);
+});
+
+test('a token of a member sees nobody’s keys', async (t) => {
+  const place = await workspace();
+  await person('member', place);
+  t.is((await ok('GET', '/api-keys', undefined, await token('member', place))).total, 0);
 });

@@ -11,6 +11,7 @@ import { createOrganisation, type MadeOrganisation } from '../../src/access/new-
 import { openStores } from '../../src/app.ts';
 import { readSettings } from '../../src/settings.ts';
 import { type Bench, PROVIDER_KEY, startBench } from '../contract/runner.ts';
+import { ADMIN_KEY } from '../support/gateway.ts';
 import { createDice } from './fuzz/dice.ts';
 import { rowsOf } from './fuzz/rows.ts';
 import { type Count, type Storm, storm } from './fuzz/run.ts';
@@ -57,17 +58,51 @@ for (const [at, name] of ['the first', 'the second'].entries()) {
     t.timeout(60_000 + CALLS * 50);
     const attacker = tenants[at] as Tenant;
     const victim = tenants[1 - at] as Tenant;
+    await settled();
     const before = rowsOf(dataDir, victim.organisationId);
     t.true(before.size > 60, 'the victim has something of everything');
-    const { counts, faults } = await storm({ bench, dice, attacker, victim, calls: CALLS });
+    const { counts, faults, audited } = await storm({ bench, dice, attacker, victim, calls: CALLS });
     t.log(`FUZZ_SEED=${SEED} FUZZ_CALLS=${CALLS}\n${table(counts)}`);
     t.deepEqual(faults.slice(0, 5), [], `${faults.length} faults`);
+    await settled();
     t.deepEqual(changesOf(before, rowsOf(dataDir, victim.organisationId)).slice(0, 5), []);
     deep(t, counts);
-    const logged = bench.gateway.logLines.join('\n');
+    const rows = rowsOf(dataDir, attacker.organisationId);
+    t.deepEqual(untold(audited, rows).slice(0, 5), [], 'calls without their entry in the audit log');
+    const kept = [...rows.values(), ...bench.gateway.logLines].join('\n');
     for (const secret of [...attacker.secrets, ...victim.secrets, PROVIDER_KEY])
-      if (secret.length > 20) t.false(logged.includes(secret), 'a secret in the log');
+      if (secret.length > 20) t.false(kept.includes(secret), 'a secret in the store or in the log');
+    for (const { callers } of tenants) t.true(await isWhole(callers[0]?.key ?? ''), 'the audit log is whole');
   });
+}
+
+/** What is written behind the calls is written: whoever reads the audit log waits for it. */
+async function settled(): Promise<void> {
+  await fetch(`${bench.gateway.origin}/v1/audit-logs`, { headers: { 'x-gateway-api-key': ADMIN_KEY } });
+  await bench.gateway.app.requestLog.flush();
+}
+
+/** Calls that the audit log does not tell of, or otherwise than they ended. */
+function untold(audited: Storm['audited'], rows: ReadonlyMap<string, string>): string[] {
+  const told = new Map<string, string>();
+  for (const [place, row] of rows) {
+    if (!place.startsWith('c_audit_entries ')) continue;
+    const { requestId, outcome } = JSON.parse((JSON.parse(row) as { body: string }).body) as Record<
+      string,
+      string
+    >;
+    if (requestId !== undefined && outcome !== undefined) told.set(requestId, outcome);
+  }
+  return [...audited]
+    .filter(([id, { outcome }]) => told.get(id) !== outcome)
+    .map(([id, { outcome, what }]) => `${what}: ${outcome}, told as ${told.get(id)}`);
+}
+
+async function isWhole(key: string): Promise<boolean> {
+  const answer = await fetch(`${bench.gateway.origin}/v1/audit-logs/verify`, {
+    headers: { 'x-gateway-api-key': key },
+  });
+  return ((await answer.json()) as { valid: boolean }).valid;
 }
 
 function deep(t: { true(actual: boolean, message: string): void }, counts: Storm['counts']): void {

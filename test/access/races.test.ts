@@ -2,14 +2,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { scopesOf } from '../../src/access/scopes.ts';
-import { ADMIN_KEY, startGateway, type TestGateway } from '../support/gateway.ts';
+import type { Answer, Json } from '../support/front-door.ts';
+import * as call from '../support/front-door.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { mongoServer, reportMissing } from '../support/servers.ts';
-
-type Json = Record<string, unknown>;
-interface Answer {
-  readonly status: number;
-  readonly json: Json;
-}
 
 /** Where the two of a race call. */
 type Site = readonly [TestGateway, TestGateway];
@@ -22,8 +18,13 @@ test.after.always(() => Promise.all(started.map((gateway) => gateway.close())));
 
 async function site(env: Record<string, string> = {}, two = false): Promise<Site> {
   // Together, as a deployment's first instances start.
-  const gateways = await Promise.all((two ? [1, 2] : [1]).map(() => startGateway(env)));
-  started.push(...gateways);
+  const gateways = await Promise.all(
+    (two ? [1, 2] : [1]).map(async () => {
+      const gateway = await startGateway(env);
+      started.push(gateway);
+      return gateway;
+    }),
+  );
   return [gateways[0], gateways.at(-1)] as Site;
 }
 
@@ -51,36 +52,14 @@ function race(name: string, run: (t: ExecutionContext, site: Site) => Promise<vo
 }
 if (!mongo) reportMissing(test, 'MongoDB');
 
-async function send(
-  gateway: TestGateway,
-  verb: string,
-  path: string,
-  body?: Json,
-  key = ADMIN_KEY,
-): Promise<Answer> {
-  const answer = await fetch(`${gateway.origin}/v1${path}`, {
-    method: verb,
-    headers: { 'x-gateway-api-key': key, 'content-type': 'application/json' },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  return { status: answer.status, json: (await answer.json()) as Json };
-}
-
-async function ok(
-  gateway: TestGateway,
-  verb: string,
-  path: string,
-  body?: Json,
-  key = ADMIN_KEY,
-): Promise<Json> {
-  const { status, json } = await send(gateway, verb, path, body, key);
-  if (status !== 200) throw new Error(`${verb} ${path}: ${status} ${JSON.stringify(json)}`);
-  return json;
-}
+const send = (gateway: TestGateway, verb: string, path: string, body?: Json, key?: string) =>
+  call.send(gateway, verb, path, { ...(body && { body }), ...(key === undefined ? {} : { key }) });
+const ok = (gateway: TestGateway, verb: string, path: string, body?: Json, key?: string) =>
+  call.ok(gateway, verb, path, { ...(body && { body }), ...(key === undefined ? {} : { key }) });
 
 /** The same call by both, several times over at once. */
-function together(sites: Site, times: number, call: (gateway: TestGateway, i: number) => Promise<Answer>) {
-  return Promise.all(Array.from({ length: times }, (_, i) => call(sites[i % 2] as TestGateway, i)));
+function together(sites: Site, times: number, ask: (gateway: TestGateway, i: number) => Promise<Answer>) {
+  return Promise.all(Array.from({ length: times }, (_, i) => ask(sites[i % 2] as TestGateway, i)));
 }
 
 const statuses = (answers: readonly Answer[]): number[] => answers.map(({ status }) => status).sort();
@@ -96,8 +75,7 @@ async function invite(
     role: 'member',
     ...body,
   });
-  const given = new URLSearchParams(new URL(String(link)).hash.slice(1));
-  return { path: `/admin/users/invites/${given.get('id')}`, token: String(given.get('token')), email };
+  return { ...call.invitation(link), email };
 }
 
 async function user(sites: Site): Promise<string> {
@@ -199,6 +177,29 @@ race('a user holds as many keys as the workspace allows', async (t, sites) => {
   t.deepEqual(statuses(answers), [200, 200, 200, 409, 409, 409]);
 });
 
+const FIELDS: readonly Json[] = [{ description: 'd' }, { icon: 'i' }, { settings: { debug_log: 1 } }];
+race('changes of different fields at once are all made', async (t, sites) => {
+  const made = await ok(sites[0], 'POST', '/admin/workspaces', { name: 'Changed' });
+  const path = `/admin/workspaces/${made.id}`;
+  await seen(sites[1], path);
+  const answers = await together(sites, 3, (gateway, i) => send(gateway, 'PUT', path, FIELDS[i]));
+  t.deepEqual(statuses(answers), [200, 200, 200]);
+  const { description, icon, settings } = await ok(
+    sites[0],
+    'GET',
+    `/admin/workspaces?exact_name=Changed`,
+  ).then(({ data }) => (data as Json[])[0] as Json);
+  t.like({ description, icon, settings }, { description: 'd', icon: 'i', settings: { debug_log: 1 } });
+});
+
+race('settings for tokens that are made at once are made once, and replaced', async (t, sites) => {
+  const answers = await together(sites, 4, (gateway, i) =>
+    send(gateway, 'PUT', '/admin/organisation/jwt', { jwks_uri: `https://issuer.example.com/${i}` }),
+  );
+  t.deepEqual(statuses(answers), [200, 200, 200, 200]);
+  await ok(sites[0], 'DELETE', '/admin/organisation/jwt');
+});
+
 race('two who delete a user at once: one does', async (t, sites) => {
   const id = await user(sites);
   const answers = await together(sites, 4, (gateway) => send(gateway, 'DELETE', `/admin/users/${id}`));
@@ -206,6 +207,12 @@ race('two who delete a user at once: one does', async (t, sites) => {
     statuses(answers).map((status) => (status === 409 ? 404 : status)),
     [200, 404, 404, 404],
   );
+});
+
+race('instances that start together make one first key of each kind', async (t, sites) => {
+  const { data } = await ok(sites[0], 'GET', '/api-keys?page_size=1000');
+  for (const name of ['First admin key', 'First workspace key'])
+    t.is((data as Json[]).filter((key) => key.name === name).length, 1, name);
 });
 
 race('the log of all this is a whole chain', async (t, sites) => {

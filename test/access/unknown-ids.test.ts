@@ -3,8 +3,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { DescMessage } from '@bufbuild/protobuf';
+import { type DescMessage, getOption, hasOption } from '@bufbuild/protobuf';
 import test from 'ava';
+import { Plane, plane } from '../../gen/gateway/options/v2/options_pb.ts';
+import { http as httpOption } from '../../gen/google/api/annotations_pb.ts';
 import { createChain } from '../../src/access/audit/chain.ts';
 import { createOrganisation } from '../../src/access/new-organisation.ts';
 import { openStores } from '../../src/app.ts';
@@ -213,6 +215,39 @@ for (const row of ROWS) {
     t.not(await ask(String(given)), nothing, 'of the caller’s own');
   });
 }
+
+const told = new Set(ROWS.map(({ method }) => method));
+
+test.serial('whatever else is found by its id or slug is found by its own tenant alone', async (t) => {
+  // Slugs may be both tenants'.
+  const shared = new Set(Object.values(own.all).flat());
+  const ids = Object.values(other.all)
+    .flatMap((all) => [...all.slice(0, 3), ...all.slice(-2)])
+    .filter((id) => !shared.has(id));
+  let asked = 0;
+  for (const service of bench.gateway.app.rpc.methods.services)
+    for (const method of service.methods) {
+      if (
+        told.has(method.name) ||
+        !hasOption(method, httpOption) ||
+        getOption(service, plane) !== Plane.CONTROL
+      )
+        continue;
+      const { case: verb, value: path } = getOption(method, httpOption).pattern;
+      const fields = [...String(path).matchAll(/\{([a-z_]+)\}/g)].map(([, name]) => String(name));
+      if (fields.length !== 1 || (verb !== 'get' && verb !== 'delete')) continue;
+      const headers = { 'x-gateway-api-key': own.callers[0]?.key, authorization: undefined };
+      const ask = async (id: string): Promise<string> => {
+        const body = { [fields[0] as string]: id };
+        const { status, json, error } = await exchange(bench, { method, body, headers }, 'rest');
+        return `${status} ${JSON.stringify([json, error])}`.replaceAll(id, '<id>');
+      };
+      const nothing = await ask('9d5c2ab4-1111-4222-8333-444455556666');
+      for (const id of ids) t.is(await ask(id), nothing, `${method.name} ${id}`);
+      asked++;
+    }
+  t.true(asked > 10);
+});
 
 function thingAt(desc: DescMessage, at: string): string {
   let message: DescMessage | undefined = desc;

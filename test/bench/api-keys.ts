@@ -16,9 +16,11 @@ import { keyRecord, makeKey } from '../../src/access/keys.ts';
 import type { KeyKind, Principal } from '../../src/access/principal.ts';
 import { scopesOf } from '../../src/access/scopes.ts';
 import { apiKeysService } from '../../src/admin/api-keys.ts';
+import { UsageReader } from '../../src/ledger/limits/usage.ts';
 import { GatewayHeaders, HeaderNames } from '../../src/lib/gateway-headers.ts';
 import { codec } from '../../src/rest/codec.ts';
 import { type Document, insertOperation, type NewDocument } from '../../src/store/documents.ts';
+import { openMemoryState } from '../../src/store/memory/open.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { callBy } from '../access/audit/calls.ts';
 
@@ -97,7 +99,9 @@ async function pages(): Promise<void> {
     ownerOf: () => undefined,
     onLost: () => {},
   });
-  const service = apiKeysService({ documents, changes, directory, hasher, now: Date.now });
+  const state = await openMemoryState({ dataDir: join(dataDir, 'state') });
+  const usage = new UsageReader({ state, now: Date.now, onTrouble: () => {} });
+  const service = apiKeysService({ documents, changes, directory, hasher, usage, now: Date.now });
   const some = (await documents.page(scope, apiKeys, { pageSize: 100, page: 3 })).documents.map(
     ({ id }) => id,
   );

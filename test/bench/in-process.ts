@@ -14,7 +14,10 @@ import { Directory } from '../../src/access/directory.ts';
 import { createKeyHasher, keyHint } from '../../src/access/key-hash.ts';
 import { KeyRing } from '../../src/access/key-ring.ts';
 import { INFERENCE_SCOPES } from '../../src/access/scopes.ts';
+import { Books } from '../../src/ledger/books.ts';
+import { openPriceList } from '../../src/ledger/prices/price-list.ts';
 import { createRequestLog } from '../../src/ledger/request-log.ts';
+import { createTokenCounter } from '../../src/ledger/tokens/counter.ts';
 import { GatewayHeaders, HeaderNames } from '../../src/lib/gateway-headers.ts';
 import { codec } from '../../src/rest/codec.ts';
 import { createMetrics } from '../../src/rpc/metrics.ts';
@@ -61,7 +64,11 @@ const { transport } = createRpc({
   ],
   keys,
   directory,
-  observer: createMetrics(undefined, (entry) => requestLog.record(entry), []),
+  observer: createMetrics(
+    undefined,
+    new Books({ prices: openPriceList(), counter: createTokenCounter(), log: requestLog }),
+    [],
+  ),
   audit: {
     done: async () => {},
     failed: async () => {},

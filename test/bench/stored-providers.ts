@@ -90,8 +90,14 @@ async function lookups(stores: Stores, organisationId: string): Promise<void> {
   const workspaceId = await workspaceOf(stores, organisationId);
   let trips = 0;
   const documents = {
-    get: (...args: Parameters<Stores['documents']['get']>) => (trips++, stores.documents.get(...args)),
-    page: (...args: Parameters<Stores['documents']['page']>) => (trips++, stores.documents.page(...args)),
+    get: (...args: Parameters<Stores['documents']['get']>) => {
+      trips++;
+      return stores.documents.get(...args);
+    },
+    page: (...args: Parameters<Stores['documents']['page']>) => {
+      trips++;
+      return stores.documents.page(...args);
+    },
   } as Stores['documents'];
   const shelf = new ProviderShelf({ providerById, now: Date.now });
   const { ms: took, value: stop } = await timed(() =>

@@ -6,6 +6,7 @@ import type { Directory } from '../../access/directory.ts';
 import type { KeyRing } from '../../access/key-ring.ts';
 import type { Principal } from '../../access/principal.ts';
 import { readMetadata } from '../../inference/plan/request-settings.ts';
+import type { Books } from '../../ledger/books.ts';
 import type { Admission, Ticket } from '../../ledger/limits/admission.ts';
 import { estimateOf } from '../../ledger/limits/estimate.ts';
 import type { Holds } from '../../ledger/limits/holds.ts';
@@ -23,18 +24,24 @@ export interface LimitsFacts {
   readonly policies: PolicySet;
   readonly keys: KeyRing;
   readonly directory: Directory;
+  readonly books: Pick<Books, 'complete'>;
   /** Is told of work that goes on after the answer, so that a stop waits for it. */
   readonly behind: (work: Promise<unknown>) => void;
 }
 
 export function limitsInterceptor(facts: LimitsFacts): Interceptor {
-  const { admission, holds, behind } = facts;
+  const { admission, holds, books, behind } = facts;
   return (method) => {
     if (!hasOption(method, metered) || !getOption(method, metered)) return (next) => next;
     const hasOutput = method.input.fields.some(({ name }) => name === 'max_tokens') || streamsIn(method);
-    const settle = (ticket: Ticket, call: Call, done: () => void): void => {
+    const settle = (ticket: Ticket, call: Call, done: () => void, failed: boolean): void => {
       if (!ticket.held) return;
-      behind(admission.settle(ticket, call.trail.attempts).finally(done));
+      const work = async (): Promise<void> => {
+        await books.complete(call);
+        const attempts = call.attemptsOver(0) === undefined ? call.trail.attempts : undefined;
+        await admission.settle(ticket, { attempts, failed }, done);
+      };
+      behind(work());
     };
     return (next) => async (input, call) => {
       const { principal } = call;
@@ -56,17 +63,17 @@ export function limitsInterceptor(facts: LimitsFacts): Interceptor {
       try {
         output = await next(input, call);
       } catch (thrown) {
-        settle(ticket, call, done);
+        settle(ticket, call, done, true);
         throw thrown;
       }
       if (!isStream(output)) {
-        settle(ticket, call, done);
+        settle(ticket, call, done, false);
         return output;
       }
       return watched(
         output,
         (thrown) => thrown as Error,
-        () => settle(ticket, call, done),
+        (error) => settle(ticket, call, done, error !== undefined),
       );
     };
   };
@@ -86,7 +93,15 @@ function applying(facts: LimitsFacts, call: Call, principal: Principal): readonl
     ...{ organisationId, workspaceId, workspaceSlug: workspace?.slug, keyId },
     metadata: { ...readMetadata(call.headers), ...call.defaultMetadata },
   });
-  return rulesOf(subject, organisationId, facts.policies, carriers);
+  const rules = rulesOf(subject, organisationId, facts.policies, carriers);
+  return READS.has(call.source.httpMethod) ? rules.filter(countsReads) : rules;
+}
+
+/** Reading a file or a batch makes no tokens: neither budgets nor rates of tokens are asked. */
+const READS = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE']);
+
+function countsReads(rule: Rule): boolean {
+  return rule.kind === 'rate' && rule.type === 'requests';
 }
 
 /** Metadata that the caller's key, token, workspace and organisation give every request: a workspace's wins, then the key's. */

@@ -17,8 +17,10 @@ export interface CallObserver {
   /** False: too many are in flight, and the call is refused. */
   begin(): boolean;
   end(operation: string, status: number, ms: number): void;
-  /** One entry per authenticated call of the data plane. */
-  record(entry: RequestRecord): void;
+  /** Undefined when the call's attempts are complete; else resolves when they are. */
+  complete(call: Call): Promise<void> | undefined;
+  /** One entry per authenticated call of the data plane, or one that is complete soon. */
+  record(entry: RequestRecord | Promise<RequestRecord>): void;
 }
 
 export function traceInterceptor(observer: CallObserver): Interceptor {
@@ -31,7 +33,10 @@ export function traceInterceptor(observer: CallObserver): Interceptor {
       const ms = call.elapsedMs();
       const status = error?.status ?? call.trail.status ?? 200;
       observer.end(operation, left ? 499 : status, ms);
-      if (logged && call.principal) observer.record(entryOf(call, operation, error, left, ms));
+      if (!logged || !call.principal) return;
+      const complete = observer.complete(call);
+      const entry = (): RequestRecord => entryOf(call, operation, error, left, ms);
+      observer.record(complete === undefined ? entry() : complete.then(entry));
     };
 
     return (next) => async (input, call) => {
@@ -110,6 +115,7 @@ function entryOf(
   };
   if (trail.timeToFirstTokenMs !== undefined) entry.timeToFirstTokenMs = round(trail.timeToFirstTokenMs);
   if (trail.usage) entry.usage = trail.usage;
+  if (trail.usageEstimated) entry.usageEstimated = true;
   if (error) entry.error = { reason: error.reason, message: error.message };
   return entry;
 }

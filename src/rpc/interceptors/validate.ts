@@ -32,7 +32,8 @@ async function* validated(
   }
 }
 
-function check(validator: Validator, desc: DescMessage, message: Message): void {
+/** @throws GatewayError validation_failed with every violation */
+export function check(validator: Validator, desc: DescMessage, message: Message): void {
   const result = validator.validate(desc, message);
   if (result.kind === 'valid') return;
   if (result.kind === 'error')

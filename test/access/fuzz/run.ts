@@ -9,12 +9,14 @@ import type { Dice } from './dice.ts';
 import { anyMessage } from './message.ts';
 import { type Came, sayable, send, type Way } from './send.ts';
 import { type Caller, note, type Tenant } from './tenant.ts';
-import { thingMadeBy, type Words } from './words.ts';
+import { type Ids, thingMadeBy, type Words } from './words.ts';
 
 /** What a storm found and how deep it went. */
 export interface Storm {
   /** By method. */
   readonly counts: ReadonlyMap<string, Count>;
+  /** Calls of known callers that the audit log must tell of, by request id: the outcome that it must tell. */
+  readonly audited: ReadonlyMap<string, { readonly outcome: string; readonly what: string }>;
   /** What must never be, in words. */
   readonly faults: readonly string[];
 }
@@ -65,6 +67,7 @@ export async function storm(facts: StormFacts): Promise<Storm> {
   const methods = bench.gateway.app.rpc.methods.services.flatMap((service) => service.methods);
   const counts = new Map(methods.map((method) => [method.name, { calls: 0, valid: 0, reached: 0, ok: 0 }]));
   const faults: string[] = [];
+  const audited = new Map<string, { outcome: string; what: string }>();
   const late = methods.filter(({ name }) => LAST.has(name));
   const early = methods.filter(({ name }) => !LAST.has(name));
   let sent = 0;
@@ -74,11 +77,14 @@ export async function storm(facts: StormFacts): Promise<Storm> {
       // Every method in turn, so that none is left out of a short run.
       const method =
         at > calls * 0.9 && dice.chance(0.2) ? dice.pick(late) : (early[at % early.length] as DescMethod);
-      await one(facts, method, counts.get(method.name) as Count, faults);
+      const came = await one(facts, method, counts.get(method.name) as Count, faults);
+      const { audit, access } = annotationsOf(method);
+      if (came.requestId !== undefined && !audit.none && !access.open)
+        audited.set(came.requestId, { outcome: outcomeOf(came), what: `${method.name}: ${came.reason}` });
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
-  return { counts, faults };
+  return { counts, faults, audited };
 }
 
 async function one(
@@ -86,7 +92,7 @@ async function one(
   method: DescMethod,
   count: Count,
   faults: string[],
-): Promise<void> {
+): Promise<Came> {
   const caller = anyCaller(dice, attacker, method);
   const on = { dice, words: wordsFor(attacker, victim, method), wild: dice.chance(0.25) };
   const takesMany = method.methodKind === 'bidi_streaming' || method.methodKind === 'client_streaming';
@@ -112,9 +118,22 @@ async function one(
     `${method.name} by ${caller.name} over ${way}: ${JSON.stringify(messages, shown).slice(0, 1500)}`;
   if (came.reason === 'internal') faults.push(`internal: ${what()}\n${cause(came)}`);
   if (came.text.includes(victim.canary))
-    faults.push(`tells of the other tenant: ${what()}\n${came.text.slice(0, 2000)}`);
+    faults.push(`tells of the other tenant: ${what()}\n${around(came.text, victim.canary)}`);
   for (const secret of victim.secrets)
     if (came.text.includes(secret)) faults.push(`tells a secret: ${what()}`);
+  return came;
+}
+
+/** Where in an answer the other tenant stands. */
+function around(text: string, canary: string): string {
+  const at = text.indexOf(canary);
+  return text.slice(Math.max(0, at - 1000), at + 1000);
+}
+
+function outcomeOf({ reason }: Came): string {
+  if (reason === 'ok') return 'allowed';
+  // The principal of a token is not known before it is let in.
+  return reason === 'forbidden' ? 'refused' : 'failed';
 }
 
 type Bag = Message & Record<string, unknown>;
@@ -188,7 +207,23 @@ function wordsFor(attacker: Tenant, victim: Tenant, { name }: DescMethod): Words
   const takes = /^(Delete|Update|Remove|Rotate|Cancel)/.test(name) && name !== 'UpdateWorkspace';
   const own = takes ? attacker.expendable : attacker.all;
   const workspace = (name === 'DeleteWorkspace' ? attacker.expendable : attacker.all).workspace ?? [];
-  return { own: { ...own, workspace }, foreign: victim.all, names: attacker.names };
+  return { own: { ...own, workspace }, foreign: speakable(victim), names: attacker.names };
+}
+
+const known = new WeakMap<Tenant, Ids>();
+
+/** A tenant's ids as another one may come to know them; slugs that the canary stands in would be repeated to who asks. */
+function speakable(tenant: Tenant): Ids {
+  const ids =
+    known.get(tenant) ??
+    Object.fromEntries(
+      Object.entries(tenant.all).map(([thing, all]) => [
+        thing,
+        all.filter((id) => !id.includes(tenant.canary)),
+      ]),
+    );
+  known.set(tenant, ids);
+  return ids;
 }
 
 function anyHeaders(dice: Dice, bench: Bench, { key }: Caller): Record<string, string> {
@@ -222,11 +257,14 @@ function reached({ reason }: Came): boolean {
 /** What was made may be named, changed and taken away. */
 function remember(tenant: Tenant, { name }: DescMethod, answer: JsonObject | undefined): void {
   const thing = thingMadeBy(name);
+  if (typeof answer?.key === 'string' && answer.key.startsWith('slk_')) tenant.secrets.push(answer.key);
   const id = answer?.id;
   const link = answer?.invite_link ?? answer?.inviteLink;
   if (typeof link === 'string') {
     const given = new URLSearchParams(new URL(link).hash.slice(1));
-    tenant.invites.push({ inviteId: given.get('id') ?? '', token: given.get('token') ?? '' });
+    const token = given.get('token') ?? '';
+    tenant.invites.push({ inviteId: given.get('id') ?? '', token });
+    tenant.secrets.push(token);
   }
   if (thing === undefined || typeof id !== 'string') return;
   for (const things of [tenant.all, tenant.expendable]) {

@@ -17,6 +17,8 @@ export interface Came {
   readonly text: string;
   /** The first answer, where there was one. */
   readonly answer?: JsonObject;
+  /** Of a call whose caller became known, where the way tells it. */
+  readonly requestId?: string;
   /** What was thrown, for failures that nobody should see. */
   readonly thrown?: unknown;
 }
@@ -88,14 +90,20 @@ async function inProcess(
       }
     return {
       reason: 'ok',
+      ...idOf(call),
       text: JSON.stringify([told, [...call.answerHeaders]]),
       ...(told[0] ? { answer: told[0] } : {}),
     };
   } catch (thrown) {
     const { reason, message, facts } = toGatewayError(thrown);
     const { cause: _, ...shown } = facts;
-    return { reason, text: JSON.stringify([message, shown, told, [...call.answerHeaders]]), thrown };
+    const text = JSON.stringify([message, shown, told, [...call.answerHeaders]]);
+    return { reason, ...idOf(call), text, thrown };
   }
+}
+
+function idOf({ id, principal }: Call): { requestId?: string } {
+  return principal === undefined ? {} : { requestId: id };
 }
 
 async function* many(messages: readonly Message[]): AsyncGenerator<Message> {

@@ -27,7 +27,7 @@ export interface Tenant {
   readonly names: readonly string[];
   readonly callers: readonly Caller[];
   /** Keys, tokens and links: what no log line may show. */
-  readonly secrets: readonly string[];
+  readonly secrets: string[];
   /** Ids of what callers may lose and the test does not need. */
   readonly expendable: Things;
   /** Ids of everything, archived things too. */
@@ -66,6 +66,8 @@ export async function plantTenant(ground: Ground, made: MadeOrganisation, canary
   for (const place of places) await planter.services(place);
   await planter.bystanders(second);
   await planter.policies(second);
+  await planter.saved(second);
+  for (const place of places) await planter.storedProviders(place);
   await planter.tokens(places);
   await planter.modelCalls();
   return planter.tenant();
@@ -321,6 +323,83 @@ class Planter {
         ...{ type: 'requests', unit: 'rpm', value: 100_000, workspace_id: place },
       });
       this.#keep('policy', id, true);
+    }
+  }
+
+  /** Configs, guardrails, usage limits and secret references. */
+  async saved(place: string): Promise<void> {
+    const words = [this.#canary];
+    const checks = [{ id: 'default.contains', parameters: { words, operator: 'none' } }];
+    for (let i = 0; i < 3; i++) {
+      const config = await this.#send('POST', '/configs', {
+        name: this.#name('Config'),
+        config: { retry: { attempts: 1 }, override_params: { user: this.#canary } },
+        workspace_id: place,
+      });
+      this.#keep('config', config.id, true);
+      this.#keep('config', config.slug, true);
+      const guardrail = { name: this.#name('Guardrail'), checks, actions: {}, workspace_id: place };
+      this.#keep('guardrail', (await this.#send('POST', '/guardrails', guardrail)).id, true);
+      const limit = await this.#send('POST', '/policies/usage-limits', {
+        name: this.#name('Budget'),
+        conditions: [{ key: 'metadata.team', value: this.#canary }],
+        group_by: [{ key: 'api_key' }],
+        ...{ type: 'cost', credit_limit: 1e9, workspace_id: place },
+      });
+      this.#keep('policy', limit.id, true);
+      const secret = await this.#send('POST', '/secret-references', {
+        ...{ name: this.#name('Secret'), manager_type: 'hashicorp_vault' },
+        auth_config: {
+          vault_auth_type: 'token',
+          vault_addr: this.#ground.provider,
+          vault_token: `hvs.${this.#canary}`,
+        },
+        secret_path: `secret/${this.#canary}`,
+      });
+      this.#keep('reference', secret.id, true);
+    }
+  }
+
+  async storedProviders(place: string): Promise<void> {
+    // Slugs are spoken of by strangers, too: no canary is in them.
+    const about = () => ({
+      ...{ name: this.#name('Reach'), slug: `reach-${this.#count}`, ai_provider_id: 'openai' },
+      tags: { team: this.#canary },
+    });
+    const configurations = {
+      custom_host: `${this.#ground.provider}/v1`,
+      custom_headers: { 'x-operator': `operator-${this.#canary}` },
+    };
+    for (let i = 0; i < 3; i++) {
+      const key = `sk-${this.#canary}-of-the-provider`;
+      const shared = await this.#send('POST', '/integrations', { ...about(), key, configurations });
+      await this.#send('PUT', `/integrations/${shared.id}/workspaces`, {
+        workspaces: [{ id: place, enabled: true }],
+      });
+      await this.#send('PUT', `/integrations/${shared.id}/models`, {
+        models: [{ slug: `model-${this.#canary}`, enabled: true, is_custom: true }],
+      });
+      const own = await this.#send('POST', '/integrations', { ...about(), key, workspace_id: place });
+      for (const { id, slug } of [shared, own]) {
+        this.#keep('integration', id, true);
+        this.#keep('integration', slug, true);
+      }
+      const { data } = await this.#send('GET', `/providers?workspace_id=${place}`);
+      for (const { id, slug } of data as Json[]) {
+        this.#keep('provider', id, true);
+        this.#keep('provider', slug, true);
+      }
+      const { id } = await this.#send('POST', '/virtual-keys', {
+        ...{
+          name: this.#name('Virtual'),
+          slug: `virtual-${this.#count}`,
+          provider: 'openai',
+          key,
+          note: this.#name('Note'),
+          workspace_id: place,
+        },
+      });
+      this.#keep('provider', id, true);
     }
   }
 

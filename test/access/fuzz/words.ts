@@ -70,6 +70,12 @@ export function thingOf({ name, parent }: DescField): Thing | undefined {
   if (name === 'workspaces') return 'workspace';
   if (name === 'users' || name === 'actor') return 'user';
   if (name === 'target_id') return 'key';
+  if (name === 'secret_reference_id') return 'reference';
+  if (name === 'slug' && !parent.name.startsWith('Create')) {
+    if (parent.name.includes('Config')) return 'config';
+    if (parent.name.includes('Integration')) return 'integration';
+    if (/Provider|VirtualKey/.test(parent.name)) return 'provider';
+  }
   return /^(?!request|trace|config)([a-z]+)_id$/.exec(name)?.[1];
 }
 
@@ -97,6 +103,8 @@ export function anyText(dice: Dice, words: Words, field: DescField, wild: boolea
   }
   if (name === 'key') return dice.pick(['api_key', 'workspace_id', 'organisation_id', 'metadata.team']);
   if (name === 'scopes') return dice.pick(SCOPES);
+  if (name === 'ai_provider_id' || name === 'provider')
+    return dice.pick(['openai', 'openai', 'anthropic', 'azure-openai', 'ollama', 'nobody']);
   if (name === 'model') return dice.pick(MODELS);
   if (name === 'status_code') return dice.pick(['200', '200,404', '500']);
   if (name === 'status') return dice.pick(['active', 'archived', 'active,archived', 'pending']);

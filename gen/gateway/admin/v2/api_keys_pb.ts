@@ -728,7 +728,7 @@ export type ApiKey = Message<"gateway.admin.v2.ApiKey"> & {
   userId?: string | undefined;
 
   /**
-   * "active" or "expired".
+   * "active", "expired", or "exhausted" when its budget is used up.
    *
    * @generated from field: string status = 9;
    */
@@ -776,7 +776,7 @@ export type ApiKey = Message<"gateway.admin.v2.ApiKey"> & {
   expiresAt?: string | undefined;
 
   /**
-   * When usage was last reset by hand.
+   * When usage last started again from zero, by its period or by hand.
    *
    * @generated from field: optional string last_reset_at = 17;
    */

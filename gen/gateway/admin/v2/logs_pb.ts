@@ -17,7 +17,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file gateway/admin/v2/logs.proto.
  */
 export const file_gateway_admin_v2_logs: GenFile = /*@__PURE__*/
-  fileDesc("ChtnYXRld2F5L2FkbWluL3YyL2xvZ3MucHJvdG8SEGdhdGV3YXkuYWRtaW4udjIixQMKD0xpc3RMb2dzUmVxdWVzdBIsChZ0aW1lX29mX2dlbmVyYXRpb25fbWluGAEgASgJQge6SARyAhgoSACIAQESLAoWdGltZV9vZl9nZW5lcmF0aW9uX21heBgCIAEoCUIHukgEcgIYKEgBiAEBEkQKC3N0YXR1c19jb2RlGAMgASgJQiq6SCdyJRj/ATIgXlsxLTldWzAtOV17Mn0oLFsxLTldWzAtOV17Mn0pKiRIAogBARIhCgh0cmFjZV9pZBgEIAEoCUIKukgHcgUQARiAIEgDiAEBEiYKDGN1cnJlbnRfcGFnZRgFIAEoBUILukgIGgYYoI0GKABIBIgBARIhCglwYWdlX3NpemUYBiABKAVCCbpIBhoEGGQoAUgFiAEBEjAKBW9yZGVyGAcgASgOMhcuZ2F0ZXdheS5hZG1pbi52Mi5PcmRlckIIukgFggECEAFCGQoXX3RpbWVfb2ZfZ2VuZXJhdGlvbl9taW5CGQoXX3RpbWVfb2ZfZ2VuZXJhdGlvbl9tYXhCDgoMX3N0YXR1c19jb2RlQgsKCV90cmFjZV9pZEIPCg1fY3VycmVudF9wYWdlQgwKCl9wYWdlX3NpemUibgoHTG9nTGlzdBIOCgZvYmplY3QYASABKAkSDQoFdG90YWwYAiABKAMSFAoMdG90YWxfY2FwcGVkGAMgASgIEi4KBGRhdGEYBCADKAsyGi5nYXRld2F5LmFkbWluLnYyLkxvZ0VudHJ5QgTQvBgCIsoFCghMb2dFbnRyeRIOCgZvYmplY3QYASABKAkSCgoCaWQYAiABKAkSEAoIdHJhY2VfaWQYAyABKAkSFwoPb3JnYW5pc2F0aW9uX2lkGAQgASgJEhQKDHdvcmtzcGFjZV9pZBgFIAEoCRISCgphcGlfa2V5X2lkGAYgASgJEhIKCmNyZWF0ZWRfYXQYByABKAkSEQoJb3BlcmF0aW9uGAggASgJEhAKCHByb3RvY29sGAkgASgJEg4KBm1ldGhvZBgKIAEoCRIMCgRwYXRoGAsgASgJEhAKCHByb3ZpZGVyGAwgASgJEg0KBW1vZGVsGA0gASgJEhYKDnJlc3BvbnNlX21vZGVsGA4gASgJEhMKC3N0YXR1c19jb2RlGA8gASgFEioKB291dGNvbWUYECABKA4yGS5nYXRld2F5LmFkbWluLnYyLk91dGNvbWUSEAoIc3RyZWFtZWQYESABKAgSEgoKbGF0ZW5jeV9tcxgSIAEoARIjChZ0aW1lX3RvX2ZpcnN0X3Rva2VuX21zGBMgASgBSACIAQESLwoFdXNhZ2UYFCABKAsyGy5nYXRld2F5LmluZmVyZW5jZS52Mi5Vc2FnZUgBiAEBEi4KBWVycm9yGBUgASgLMhouZ2F0ZXdheS5hZG1pbi52Mi5Mb2dFcnJvckgCiAEBEjoKCG1ldGFkYXRhGBYgAygLMiguZ2F0ZXdheS5hZG1pbi52Mi5Mb2dFbnRyeS5NZXRhZGF0YUVudHJ5EjQKCGF0dGVtcHRzGBcgAygLMhwuZ2F0ZXdheS5hZG1pbi52Mi5Mb2dBdHRlbXB0QgTQvBgCGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIZChdfdGltZV90b19maXJzdF90b2tlbl9tc0IICgZfdXNhZ2VCCAoGX2Vycm9yIisKCExvZ0Vycm9yEg4KBnJlYXNvbhgBIAEoCRIPCgdtZXNzYWdlGAIgASgJIuUCCgpMb2dBdHRlbXB0EgoKAmlkGAEgASgJEhAKCHByb3ZpZGVyGAIgASgJEgwKBGhvc3QYAyABKAkSDQoFbW9kZWwYBCABKAkSEwoLc3RhdHVzX2NvZGUYBSABKAUSKgoHb3V0Y29tZRgGIAEoDjIZLmdhdGV3YXkuYWRtaW4udjIuT3V0Y29tZRISCgpzdGFydGVkX2F0GAcgASgJEhIKCmxhdGVuY3lfbXMYCCABKAESIwoWdGltZV90b19maXJzdF90b2tlbl9tcxgJIAEoAUgAiAEBEi8KBXVzYWdlGAogASgLMhsuZ2F0ZXdheS5pbmZlcmVuY2UudjIuVXNhZ2VIAYgBARIuCgVlcnJvchgLIAEoCzIaLmdhdGV3YXkuYWRtaW4udjIuTG9nRXJyb3JIAogBAUIZChdfdGltZV90b19maXJzdF90b2tlbl9tc0IICgZfdXNhZ2VCCAoGX2Vycm9yKj0KBU9yZGVyEhUKEU9SREVSX1VOU1BFQ0lGSUVEEAASDQoJT1JERVJfQVNDEAESDgoKT1JERVJfREVTQxACKnoKB091dGNvbWUSFwoTT1VUQ09NRV9VTlNQRUNJRklFRBAAEhMKD09VVENPTUVfU1VDQ0VTUxABEhEKDU9VVENPTUVfRVJST1IQAhIVChFPVVRDT01FX0NBTkNFTExFRBADEhcKE09VVENPTUVfSU5URVJSVVBURUQQBDKBAQoLTG9nc1NlcnZpY2USbAoITGlzdExvZ3MSIS5nYXRld2F5LmFkbWluLnYyLkxpc3RMb2dzUmVxdWVzdBoZLmdhdGV3YXkuYWRtaW4udjIuTG9nTGlzdCIi+rsYCwoJbG9ncy5saXN0grwYAhgBgtPkkwIHEgUvbG9ncxoEqLsYAkLMAQobZGV2LnNsdWljZS5nYXRld2F5LmFkbWluLnYyQglMb2dzUHJvdG9QAVpAZ2l0aHViLmNvbS9zbHVpY2UtZ2F0ZXdheS9zbHVpY2UvZ2VuL2dvL2dhdGV3YXkvYWRtaW4vdjI7YWRtaW52MqICA0dBWKoCEEdhdGV3YXkuQWRtaW4uVjLKAhBHYXRld2F5XEFkbWluXFYy4gIcR2F0ZXdheVxBZG1pblxWMlxHUEJNZXRhZGF0YeoCEkdhdGV3YXk6OkFkbWluOjpWMmIGcHJvdG8z", [file_buf_validate_validate, file_gateway_inference_v2_common, file_gateway_options_v2_options, file_google_api_annotations]);
+  fileDesc("ChtnYXRld2F5L2FkbWluL3YyL2xvZ3MucHJvdG8SEGdhdGV3YXkuYWRtaW4udjIixQMKD0xpc3RMb2dzUmVxdWVzdBIsChZ0aW1lX29mX2dlbmVyYXRpb25fbWluGAEgASgJQge6SARyAhgoSACIAQESLAoWdGltZV9vZl9nZW5lcmF0aW9uX21heBgCIAEoCUIHukgEcgIYKEgBiAEBEkQKC3N0YXR1c19jb2RlGAMgASgJQiq6SCdyJRj/ATIgXlsxLTldWzAtOV17Mn0oLFsxLTldWzAtOV17Mn0pKiRIAogBARIhCgh0cmFjZV9pZBgEIAEoCUIKukgHcgUQARiAIEgDiAEBEiYKDGN1cnJlbnRfcGFnZRgFIAEoBUILukgIGgYYoI0GKABIBIgBARIhCglwYWdlX3NpemUYBiABKAVCCbpIBhoEGGQoAUgFiAEBEjAKBW9yZGVyGAcgASgOMhcuZ2F0ZXdheS5hZG1pbi52Mi5PcmRlckIIukgFggECEAFCGQoXX3RpbWVfb2ZfZ2VuZXJhdGlvbl9taW5CGQoXX3RpbWVfb2ZfZ2VuZXJhdGlvbl9tYXhCDgoMX3N0YXR1c19jb2RlQgsKCV90cmFjZV9pZEIPCg1fY3VycmVudF9wYWdlQgwKCl9wYWdlX3NpemUibgoHTG9nTGlzdBIOCgZvYmplY3QYASABKAkSDQoFdG90YWwYAiABKAMSFAoMdG90YWxfY2FwcGVkGAMgASgIEi4KBGRhdGEYBCADKAsyGi5nYXRld2F5LmFkbWluLnYyLkxvZ0VudHJ5QgTQvBgCIsUGCghMb2dFbnRyeRIOCgZvYmplY3QYASABKAkSCgoCaWQYAiABKAkSEAoIdHJhY2VfaWQYAyABKAkSFwoPb3JnYW5pc2F0aW9uX2lkGAQgASgJEhQKDHdvcmtzcGFjZV9pZBgFIAEoCRISCgphcGlfa2V5X2lkGAYgASgJEhIKCmNyZWF0ZWRfYXQYByABKAkSEQoJb3BlcmF0aW9uGAggASgJEhAKCHByb3RvY29sGAkgASgJEg4KBm1ldGhvZBgKIAEoCRIMCgRwYXRoGAsgASgJEhAKCHByb3ZpZGVyGAwgASgJEg0KBW1vZGVsGA0gASgJEhYKDnJlc3BvbnNlX21vZGVsGA4gASgJEhMKC3N0YXR1c19jb2RlGA8gASgFEioKB291dGNvbWUYECABKA4yGS5nYXRld2F5LmFkbWluLnYyLk91dGNvbWUSEAoIc3RyZWFtZWQYESABKAgSEgoKbGF0ZW5jeV9tcxgSIAEoARIjChZ0aW1lX3RvX2ZpcnN0X3Rva2VuX21zGBMgASgBSACIAQESLwoFdXNhZ2UYFCABKAsyGy5nYXRld2F5LmluZmVyZW5jZS52Mi5Vc2FnZUgBiAEBEi4KBWVycm9yGBUgASgLMhouZ2F0ZXdheS5hZG1pbi52Mi5Mb2dFcnJvckgCiAEBEjoKCG1ldGFkYXRhGBYgAygLMiguZ2F0ZXdheS5hZG1pbi52Mi5Mb2dFbnRyeS5NZXRhZGF0YUVudHJ5EjQKCGF0dGVtcHRzGBcgAygLMhwuZ2F0ZXdheS5hZG1pbi52Mi5Mb2dBdHRlbXB0QgTQvBgCEhEKBGNvc3QYGCABKAFIA4gBARIXCgpjb3N0X2V4YWN0GBkgASgJSASIAQESHQoPdXNhZ2VfZXN0aW1hdGVkGBogASgIQgTQvBgCEhYKCHVucHJpY2VkGBsgASgIQgTQvBgCGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIZChdfdGltZV90b19maXJzdF90b2tlbl9tc0IICgZfdXNhZ2VCCAoGX2Vycm9yQgcKBV9jb3N0Qg0KC19jb3N0X2V4YWN0IisKCExvZ0Vycm9yEg4KBnJlYXNvbhgBIAEoCRIPCgdtZXNzYWdlGAIgASgJIpAECgpMb2dBdHRlbXB0EgoKAmlkGAEgASgJEhAKCHByb3ZpZGVyGAIgASgJEgwKBGhvc3QYAyABKAkSDQoFbW9kZWwYBCABKAkSEwoLc3RhdHVzX2NvZGUYBSABKAUSKgoHb3V0Y29tZRgGIAEoDjIZLmdhdGV3YXkuYWRtaW4udjIuT3V0Y29tZRISCgpzdGFydGVkX2F0GAcgASgJEhIKCmxhdGVuY3lfbXMYCCABKAESIwoWdGltZV90b19maXJzdF90b2tlbl9tcxgJIAEoAUgAiAEBEi8KBXVzYWdlGAogASgLMhsuZ2F0ZXdheS5pbmZlcmVuY2UudjIuVXNhZ2VIAYgBARIuCgVlcnJvchgLIAEoCzIaLmdhdGV3YXkuYWRtaW4udjIuTG9nRXJyb3JIAogBARIbCg5yZXNwb25zZV9tb2RlbBgMIAEoCUgDiAEBEhEKBGNvc3QYDSABKAFIBIgBARIXCgpjb3N0X2V4YWN0GA4gASgJSAWIAQESHQoPdXNhZ2VfZXN0aW1hdGVkGA8gASgIQgTQvBgCEhYKCHVucHJpY2VkGBAgASgIQgTQvBgCQhkKF190aW1lX3RvX2ZpcnN0X3Rva2VuX21zQggKBl91c2FnZUIICgZfZXJyb3JCEQoPX3Jlc3BvbnNlX21vZGVsQgcKBV9jb3N0Qg0KC19jb3N0X2V4YWN0Kj0KBU9yZGVyEhUKEU9SREVSX1VOU1BFQ0lGSUVEEAASDQoJT1JERVJfQVNDEAESDgoKT1JERVJfREVTQxACKnoKB091dGNvbWUSFwoTT1VUQ09NRV9VTlNQRUNJRklFRBAAEhMKD09VVENPTUVfU1VDQ0VTUxABEhEKDU9VVENPTUVfRVJST1IQAhIVChFPVVRDT01FX0NBTkNFTExFRBADEhcKE09VVENPTUVfSU5URVJSVVBURUQQBDKBAQoLTG9nc1NlcnZpY2USbAoITGlzdExvZ3MSIS5nYXRld2F5LmFkbWluLnYyLkxpc3RMb2dzUmVxdWVzdBoZLmdhdGV3YXkuYWRtaW4udjIuTG9nTGlzdCIi+rsYCwoJbG9ncy5saXN0grwYAhgBgtPkkwIHEgUvbG9ncxoEqLsYAkLMAQobZGV2LnNsdWljZS5nYXRld2F5LmFkbWluLnYyQglMb2dzUHJvdG9QAVpAZ2l0aHViLmNvbS9zbHVpY2UtZ2F0ZXdheS9zbHVpY2UvZ2VuL2dvL2dhdGV3YXkvYWRtaW4vdjI7YWRtaW52MqICA0dBWKoCEEdhdGV3YXkuQWRtaW4uVjLKAhBHYXRld2F5XEFkbWluXFYy4gIcR2F0ZXdheVxBZG1pblxWMlxHUEJNZXRhZGF0YeoCEkdhdGV3YXk6OkFkbWluOjpWMmIGcHJvdG8z", [file_buf_validate_validate, file_gateway_inference_v2_common, file_gateway_options_v2_options, file_google_api_annotations]);
 
 /**
  * Which entries.
@@ -246,7 +246,7 @@ export type LogEntry = Message<"gateway.admin.v2.LogEntry"> & {
   timeToFirstTokenMs?: number | undefined;
 
   /**
-   * Tokens as the provider reported them; absent when it did not.
+   * Tokens as the provider reported them, or an estimate where it did not: then usage_estimated is true.
    *
    * @generated from field: optional gateway.inference.v2.Usage usage = 20;
    */
@@ -270,6 +270,34 @@ export type LogEntry = Message<"gateway.admin.v2.LogEntry"> & {
    * @generated from field: repeated gateway.admin.v2.LogAttempt attempts = 23;
    */
   attempts: LogAttempt[];
+
+  /**
+   * What all attempts cost together, in US dollars; 0 from the cache, absent when no price is known.
+   *
+   * @generated from field: optional double cost = 24;
+   */
+  cost?: number | undefined;
+
+  /**
+   * The same, exact: a whole number of 1e-12 US dollars in decimal digits.
+   *
+   * @generated from field: optional string cost_exact = 25;
+   */
+  costExact?: string | undefined;
+
+  /**
+   * Whether usage of an attempt is the gateway's estimate: the provider reported none.
+   *
+   * @generated from field: bool usage_estimated = 26;
+   */
+  usageEstimated: boolean;
+
+  /**
+   * Whether an attempt used tokens of a model without a known price: the cost does not count them.
+   *
+   * @generated from field: bool unpriced = 27;
+   */
+  unpriced: boolean;
 };
 
 /**
@@ -371,6 +399,35 @@ export type LogAttempt = Message<"gateway.admin.v2.LogAttempt"> & {
    * @generated from field: optional gateway.admin.v2.LogError error = 11;
    */
   error?: LogError | undefined;
+
+  /**
+   * The model that the provider says answered.
+   *
+   * @generated from field: optional string response_model = 12;
+   */
+  responseModel?: string | undefined;
+
+  /**
+   * As in the entry, of this attempt alone; by the price that held when it began.
+   *
+   * @generated from field: optional double cost = 13;
+   */
+  cost?: number | undefined;
+
+  /**
+   * @generated from field: optional string cost_exact = 14;
+   */
+  costExact?: string | undefined;
+
+  /**
+   * @generated from field: bool usage_estimated = 15;
+   */
+  usageEstimated: boolean;
+
+  /**
+   * @generated from field: bool unpriced = 16;
+   */
+  unpriced: boolean;
 };
 
 /**

@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file gateway/admin/v2/usage_limit_policies.proto.
  */
 export const file_gateway_admin_v2_usage_limit_policies: GenFile = /*@__PURE__*/
-  fileDesc("CitnYXRld2F5L2FkbWluL3YyL3VzYWdlX2xpbWl0X3BvbGljaWVzLnByb3RvEhBnYXRld2F5LmFkbWluLnYyIrMFCh1DcmVhdGVVc2FnZUxpbWl0UG9saWN5UmVxdWVzdBIbCgRuYW1lGAEgASgJQgi6SAVyAxj/AUgAiAEBEkEKCmNvbmRpdGlvbnMYAiADKAsyIS5nYXRld2F5LmFkbWluLnYyLlBvbGljeUNvbmRpdGlvbkIKukgHkgEECAEQFBI7Cghncm91cF9ieRgDIAMoCzIdLmdhdGV3YXkuYWRtaW4udjIuUG9saWN5R3JvdXBCCrpIB5IBBAgBEAoSKwoEdHlwZRgEIAEoCUIdukgachhSBGNvc3RSBnRva2Vuc1IIcmVxdWVzdHMSLQoMY3JlZGl0X2xpbWl0GAUgASgBQhe6SBQSEhkAAACilBptQiEAAAAAAAAAABI1Cg9hbGVydF90aHJlc2hvbGQYBiABKAFCF7pIFBISGQAAAKKUGm1CIQAAAAAAAAAASAGIAQESMwoOcGVyaW9kaWNfcmVzZXQYByABKAlCFrpIE3IRUgZ3ZWVrbHlSB21vbnRobHlIAogBARIsChNwZXJpb2RpY19yZXNldF9kYXlzGAggASgFQgq6SAcaBRjtAigBSAOIAQESKwoTbmV4dF91c2FnZV9yZXNldF9hdBgJIAEoCUIJukgGcgQQARgoSASIAQESJQoMd29ya3NwYWNlX2lkGAogASgJQgq6SAdyBRABGP8BSAWIAQESJgoPb3JnYW5pc2F0aW9uX2lkGAsgASgJQgi6SAVyA7ABAUgGiAEBQgcKBV9uYW1lQhIKEF9hbGVydF90aHJlc2hvbGRCEQoPX3BlcmlvZGljX3Jlc2V0QhYKFF9wZXJpb2RpY19yZXNldF9kYXlzQhYKFF9uZXh0X3VzYWdlX3Jlc2V0X2F0Qg8KDV93b3Jrc3BhY2VfaWRCEgoQX29yZ2FuaXNhdGlvbl9pZCI8Ch5DcmVhdGVVc2FnZUxpbWl0UG9saWN5UmVzcG9uc2USCgoCaWQYASABKAkSDgoGb2JqZWN0GAIgASgJIrYCCh1MaXN0VXNhZ2VMaW1pdFBvbGljaWVzUmVxdWVzdBImCgxjdXJyZW50X3BhZ2UYASABKAVCC7pICBoGGKCNBigASACIAQESIgoJcGFnZV9zaXplGAIgASgFQgq6SAcaBRjoBygBSAGIAQESJQoMd29ya3NwYWNlX2lkGAMgASgJQgq6SAdyBRABGP8BSAKIAQESLAoGc3RhdHVzGAQgASgJQhe6SBRyElIGYWN0aXZlUghhcmNoaXZlZEgDiAEBEjAKBHR5cGUYBSABKAlCHbpIGnIYUgRjb3N0UgZ0b2tlbnNSCHJlcXVlc3RzSASIAQFCDwoNX2N1cnJlbnRfcGFnZUIMCgpfcGFnZV9zaXplQg8KDV93b3Jrc3BhY2VfaWRCCQoHX3N0YXR1c0IHCgVfdHlwZSKDAQoUVXNhZ2VMaW1pdFBvbGljeUxpc3QSDgoGb2JqZWN0GAEgASgJEg0KBXRvdGFsGAIgASgDEhQKDHRvdGFsX2NhcHBlZBgDIAEoCBI2CgRkYXRhGAQgAygLMiIuZ2F0ZXdheS5hZG1pbi52Mi5Vc2FnZUxpbWl0UG9saWN5QgTQvBgCInQKGkdldFVzYWdlTGltaXRQb2xpY3lSZXF1ZXN0Eh0KCXBvbGljeV9pZBgBIAEoCUIKukgHcgUQARj/ARIsCgZzdGF0dXMYAiABKAlCF7pIFHISUgZhY3RpdmVSCGFyY2hpdmVkSACIAQFCCQoHX3N0YXR1cyKmBAodVXBkYXRlVXNhZ2VMaW1pdFBvbGljeVJlcXVlc3QSHQoJcG9saWN5X2lkGAEgASgJQgq6SAdyBRABGP8BEhsKBG5hbWUYAiABKAlCCLpIBXIDGP8BSACIAQESMgoMY3JlZGl0X2xpbWl0GAMgASgBQhe6SBQSEhkAAACilBptQiEAAAAAAAAAAEgBiAEBEjUKD2FsZXJ0X3RocmVzaG9sZBgEIAEoAUIXukgUEhIZAAAAopQabUIhAAAAAAAAAABIAogBARIzCg5wZXJpb2RpY19yZXNldBgFIAEoCUIWukgTchFSBndlZWtseVIHbW9udGhseUgDiAEBEiwKE3BlcmlvZGljX3Jlc2V0X2RheXMYBiABKAVCCrpIBxoFGO0CKAFIBIgBARIrChNuZXh0X3VzYWdlX3Jlc2V0X2F0GAcgASgJQgm6SAZyBBABGChIBYgBARI/Cgpjb25kaXRpb25zGAggAygLMiEuZ2F0ZXdheS5hZG1pbi52Mi5Qb2xpY3lDb25kaXRpb25CCLpIBZIBAhAUEhwKBWNsZWFyGPQDIAMoCUIMukgFkgECEEDYvBgBQgcKBV9uYW1lQg8KDV9jcmVkaXRfbGltaXRCEgoQX2FsZXJ0X3RocmVzaG9sZEIRCg9fcGVyaW9kaWNfcmVzZXRCFgoUX3BlcmlvZGljX3Jlc2V0X2RheXNCFgoUX25leHRfdXNhZ2VfcmVzZXRfYXQiIAoeVXBkYXRlVXNhZ2VMaW1pdFBvbGljeVJlc3BvbnNlIj4KHURlbGV0ZVVzYWdlTGltaXRQb2xpY3lSZXF1ZXN0Eh0KCXBvbGljeV9pZBgBIAEoCUIKukgHcgUQARj/ASIgCh5EZWxldGVVc2FnZUxpbWl0UG9saWN5UmVzcG9uc2Ui3gQKEFVzYWdlTGltaXRQb2xpY3kSCgoCaWQYASABKAkSDgoGb2JqZWN0GAIgASgJEhcKBG5hbWUYAyABKAlCBNC8GAFIAIgBARI7Cgpjb25kaXRpb25zGAQgAygLMiEuZ2F0ZXdheS5hZG1pbi52Mi5Qb2xpY3lDb25kaXRpb25CBNC8GAISNQoIZ3JvdXBfYnkYBSADKAsyHS5nYXRld2F5LmFkbWluLnYyLlBvbGljeUdyb3VwQgTQvBgCEgwKBHR5cGUYBiABKAkSFAoMY3JlZGl0X2xpbWl0GAcgASgBEiIKD2FsZXJ0X3RocmVzaG9sZBgIIAEoAUIE0LwYAUgBiAEBEiEKDnBlcmlvZGljX3Jlc2V0GAkgASgJQgTQvBgBSAKIAQESJgoTcGVyaW9kaWNfcmVzZXRfZGF5cxgKIAEoBUIE0LwYAUgDiAEBEiYKE25leHRfdXNhZ2VfcmVzZXRfYXQYCyABKAlCBNC8GAFIBIgBARIOCgZzdGF0dXMYFCABKAkSHwoMd29ya3NwYWNlX2lkGBUgASgJQgTQvBgBSAWIAQESFwoPb3JnYW5pc2F0aW9uX2lkGBYgASgJEhIKCmNyZWF0ZWRfYXQYFyABKAkSFwoPbGFzdF91cGRhdGVkX2F0GBggASgJQgcKBV9uYW1lQhIKEF9hbGVydF90aHJlc2hvbGRCEQoPX3BlcmlvZGljX3Jlc2V0QhYKFF9wZXJpb2RpY19yZXNldF9kYXlzQhYKFF9uZXh0X3VzYWdlX3Jlc2V0X2F0Qg8KDV93b3Jrc3BhY2VfaWQylAgKGVVzYWdlTGltaXRQb2xpY2llc1NlcnZpY2US0wEKFkNyZWF0ZVVzYWdlTGltaXRQb2xpY3kSLy5nYXRld2F5LmFkbWluLnYyLkNyZWF0ZVVzYWdlTGltaXRQb2xpY3lSZXF1ZXN0GjAuZ2F0ZXdheS5hZG1pbi52Mi5DcmVhdGVVc2FnZUxpbWl0UG9saWN5UmVzcG9uc2UiVvq7GBEKD3BvbGljaWVzLmNyZWF0ZYK8GBwKBmNyZWF0ZRISdXNhZ2UtbGltaXQtcG9saWN5gtPkkwIbOgEqIhYvcG9saWNpZXMvdXNhZ2UtbGltaXRzEqoBChZMaXN0VXNhZ2VMaW1pdFBvbGljaWVzEi8uZ2F0ZXdheS5hZG1pbi52Mi5MaXN0VXNhZ2VMaW1pdFBvbGljaWVzUmVxdWVzdBomLmdhdGV3YXkuYWRtaW4udjIuVXNhZ2VMaW1pdFBvbGljeUxpc3QiN/q7GA8KDXBvbGljaWVzLmxpc3SCvBgCGAGC0+STAhgSFi9wb2xpY2llcy91c2FnZS1saW1pdHMSrAEKE0dldFVzYWdlTGltaXRQb2xpY3kSLC5nYXRld2F5LmFkbWluLnYyLkdldFVzYWdlTGltaXRQb2xpY3lSZXF1ZXN0GiIuZ2F0ZXdheS5hZG1pbi52Mi5Vc2FnZUxpbWl0UG9saWN5IkP6uxgPCg1wb2xpY2llcy5yZWFkgrwYAhgBgtPkkwIkEiIvcG9saWNpZXMvdXNhZ2UtbGltaXRzL3twb2xpY3lfaWR9Et8BChZVcGRhdGVVc2FnZUxpbWl0UG9saWN5Ei8uZ2F0ZXdheS5hZG1pbi52Mi5VcGRhdGVVc2FnZUxpbWl0UG9saWN5UmVxdWVzdBowLmdhdGV3YXkuYWRtaW4udjIuVXBkYXRlVXNhZ2VMaW1pdFBvbGljeVJlc3BvbnNlImL6uxgRCg9wb2xpY2llcy51cGRhdGWCvBgcCgZ1cGRhdGUSEnVzYWdlLWxpbWl0LXBvbGljeYLT5JMCJzoBKhoiL3BvbGljaWVzL3VzYWdlLWxpbWl0cy97cG9saWN5X2lkfRLcAQoWRGVsZXRlVXNhZ2VMaW1pdFBvbGljeRIvLmdhdGV3YXkuYWRtaW4udjIuRGVsZXRlVXNhZ2VMaW1pdFBvbGljeVJlcXVlc3QaMC5nYXRld2F5LmFkbWluLnYyLkRlbGV0ZVVzYWdlTGltaXRQb2xpY3lSZXNwb25zZSJf+rsYEQoPcG9saWNpZXMuZGVsZXRlgrwYHAoGZGVsZXRlEhJ1c2FnZS1saW1pdC1wb2xpY3mC0+STAiQqIi9wb2xpY2llcy91c2FnZS1saW1pdHMve3BvbGljeV9pZH0aBKi7GAJC2gEKG2Rldi5zbHVpY2UuZ2F0ZXdheS5hZG1pbi52MkIXVXNhZ2VMaW1pdFBvbGljaWVzUHJvdG9QAVpAZ2l0aHViLmNvbS9zbHVpY2UtZ2F0ZXdheS9zbHVpY2UvZ2VuL2dvL2dhdGV3YXkvYWRtaW4vdjI7YWRtaW52MqICA0dBWKoCEEdhdGV3YXkuQWRtaW4uVjLKAhBHYXRld2F5XEFkbWluXFYy4gIcR2F0ZXdheVxBZG1pblxWMlxHUEJNZXRhZGF0YeoCEkdhdGV3YXk6OkFkbWluOjpWMmIGcHJvdG8z", [file_buf_validate_validate, file_gateway_admin_v2_policies, file_gateway_options_v2_options, file_google_api_annotations]);
+  fileDesc("CitnYXRld2F5L2FkbWluL3YyL3VzYWdlX2xpbWl0X3BvbGljaWVzLnByb3RvEhBnYXRld2F5LmFkbWluLnYyIrMFCh1DcmVhdGVVc2FnZUxpbWl0UG9saWN5UmVxdWVzdBIbCgRuYW1lGAEgASgJQgi6SAVyAxj/AUgAiAEBEkEKCmNvbmRpdGlvbnMYAiADKAsyIS5nYXRld2F5LmFkbWluLnYyLlBvbGljeUNvbmRpdGlvbkIKukgHkgEECAEQFBI7Cghncm91cF9ieRgDIAMoCzIdLmdhdGV3YXkuYWRtaW4udjIuUG9saWN5R3JvdXBCCrpIB5IBBAgBEAoSKwoEdHlwZRgEIAEoCUIdukgachhSBGNvc3RSBnRva2Vuc1IIcmVxdWVzdHMSLQoMY3JlZGl0X2xpbWl0GAUgASgBQhe6SBQSEhkAAACilBptQiEAAAAAAAAAABI1Cg9hbGVydF90aHJlc2hvbGQYBiABKAFCF7pIFBISGQAAAKKUGm1CIQAAAAAAAAAASAGIAQESMwoOcGVyaW9kaWNfcmVzZXQYByABKAlCFrpIE3IRUgZ3ZWVrbHlSB21vbnRobHlIAogBARIsChNwZXJpb2RpY19yZXNldF9kYXlzGAggASgFQgq6SAcaBRjtAigBSAOIAQESKwoTbmV4dF91c2FnZV9yZXNldF9hdBgJIAEoCUIJukgGcgQQARgoSASIAQESJQoMd29ya3NwYWNlX2lkGAogASgJQgq6SAdyBRABGP8BSAWIAQESJgoPb3JnYW5pc2F0aW9uX2lkGAsgASgJQgi6SAVyA7ABAUgGiAEBQgcKBV9uYW1lQhIKEF9hbGVydF90aHJlc2hvbGRCEQoPX3BlcmlvZGljX3Jlc2V0QhYKFF9wZXJpb2RpY19yZXNldF9kYXlzQhYKFF9uZXh0X3VzYWdlX3Jlc2V0X2F0Qg8KDV93b3Jrc3BhY2VfaWRCEgoQX29yZ2FuaXNhdGlvbl9pZCI8Ch5DcmVhdGVVc2FnZUxpbWl0UG9saWN5UmVzcG9uc2USCgoCaWQYASABKAkSDgoGb2JqZWN0GAIgASgJIrYCCh1MaXN0VXNhZ2VMaW1pdFBvbGljaWVzUmVxdWVzdBImCgxjdXJyZW50X3BhZ2UYASABKAVCC7pICBoGGKCNBigASACIAQESIgoJcGFnZV9zaXplGAIgASgFQgq6SAcaBRjoBygBSAGIAQESJQoMd29ya3NwYWNlX2lkGAMgASgJQgq6SAdyBRABGP8BSAKIAQESLAoGc3RhdHVzGAQgASgJQhe6SBRyElIGYWN0aXZlUghhcmNoaXZlZEgDiAEBEjAKBHR5cGUYBSABKAlCHbpIGnIYUgRjb3N0UgZ0b2tlbnNSCHJlcXVlc3RzSASIAQFCDwoNX2N1cnJlbnRfcGFnZUIMCgpfcGFnZV9zaXplQg8KDV93b3Jrc3BhY2VfaWRCCQoHX3N0YXR1c0IHCgVfdHlwZSKDAQoUVXNhZ2VMaW1pdFBvbGljeUxpc3QSDgoGb2JqZWN0GAEgASgJEg0KBXRvdGFsGAIgASgDEhQKDHRvdGFsX2NhcHBlZBgDIAEoCBI2CgRkYXRhGAQgAygLMiIuZ2F0ZXdheS5hZG1pbi52Mi5Vc2FnZUxpbWl0UG9saWN5QgTQvBgCIqIBChpHZXRVc2FnZUxpbWl0UG9saWN5UmVxdWVzdBIdCglwb2xpY3lfaWQYASABKAlCCrpIB3IFEAEY/wESLAoGc3RhdHVzGAIgASgJQhe6SBRyElIGYWN0aXZlUghhcmNoaXZlZEgAiAEBEhoKDWluY2x1ZGVfdXNhZ2UYAyABKAhIAYgBAUIJCgdfc3RhdHVzQhAKDl9pbmNsdWRlX3VzYWdlIvAECh1VcGRhdGVVc2FnZUxpbWl0UG9saWN5UmVxdWVzdBIdCglwb2xpY3lfaWQYASABKAlCCrpIB3IFEAEY/wESGwoEbmFtZRgCIAEoCUIIukgFcgMY/wFIAIgBARIyCgxjcmVkaXRfbGltaXQYAyABKAFCF7pIFBISGQAAAKKUGm1CIQAAAAAAAAAASAGIAQESNQoPYWxlcnRfdGhyZXNob2xkGAQgASgBQhe6SBQSEhkAAACilBptQiEAAAAAAAAAAEgCiAEBEjMKDnBlcmlvZGljX3Jlc2V0GAUgASgJQha6SBNyEVIGd2Vla2x5Ugdtb250aGx5SAOIAQESLAoTcGVyaW9kaWNfcmVzZXRfZGF5cxgGIAEoBUIKukgHGgUY7QIoAUgEiAEBEisKE25leHRfdXNhZ2VfcmVzZXRfYXQYByABKAlCCbpIBnIEEAEYKEgFiAEBEj8KCmNvbmRpdGlvbnMYCCADKAsyIS5nYXRld2F5LmFkbWluLnYyLlBvbGljeUNvbmRpdGlvbkIIukgFkgECEBQSLgoVcmVzZXRfdXNhZ2VfZm9yX3ZhbHVlGAkgASgJQgq6SAdyBRABGIAISAaIAQESHAoFY2xlYXIY9AMgAygJQgy6SAWSAQIQQNi8GAFCBwoFX25hbWVCDwoNX2NyZWRpdF9saW1pdEISChBfYWxlcnRfdGhyZXNob2xkQhEKD19wZXJpb2RpY19yZXNldEIWChRfcGVyaW9kaWNfcmVzZXRfZGF5c0IWChRfbmV4dF91c2FnZV9yZXNldF9hdEIYChZfcmVzZXRfdXNhZ2VfZm9yX3ZhbHVlIiAKHlVwZGF0ZVVzYWdlTGltaXRQb2xpY3lSZXNwb25zZSI+Ch1EZWxldGVVc2FnZUxpbWl0UG9saWN5UmVxdWVzdBIdCglwb2xpY3lfaWQYASABKAlCCrpIB3IFEAEY/wEiIAoeRGVsZXRlVXNhZ2VMaW1pdFBvbGljeVJlc3BvbnNlIsUGChBVc2FnZUxpbWl0UG9saWN5EgoKAmlkGAEgASgJEg4KBm9iamVjdBgCIAEoCRIXCgRuYW1lGAMgASgJQgTQvBgBSACIAQESOwoKY29uZGl0aW9ucxgEIAMoCzIhLmdhdGV3YXkuYWRtaW4udjIuUG9saWN5Q29uZGl0aW9uQgTQvBgCEjUKCGdyb3VwX2J5GAUgAygLMh0uZ2F0ZXdheS5hZG1pbi52Mi5Qb2xpY3lHcm91cEIE0LwYAhIMCgR0eXBlGAYgASgJEhQKDGNyZWRpdF9saW1pdBgHIAEoARIiCg9hbGVydF90aHJlc2hvbGQYCCABKAFCBNC8GAFIAYgBARIhCg5wZXJpb2RpY19yZXNldBgJIAEoCUIE0LwYAUgCiAEBEiYKE3BlcmlvZGljX3Jlc2V0X2RheXMYCiABKAVCBNC8GAFIA4gBARImChNuZXh0X3VzYWdlX3Jlc2V0X2F0GAsgASgJQgTQvBgBSASIAQESIAoNbGFzdF9yZXNldF9hdBgMIAEoCUIE0LwYAUgFiAEBElUKE3ZhbHVlX2tleV91c2FnZV9tYXAYDSADKAsyOC5nYXRld2F5LmFkbWluLnYyLlVzYWdlTGltaXRQb2xpY3kuVmFsdWVLZXlVc2FnZU1hcEVudHJ5Eg4KBnN0YXR1cxgUIAEoCRIfCgx3b3Jrc3BhY2VfaWQYFSABKAlCBNC8GAFIBogBARIXCg9vcmdhbmlzYXRpb25faWQYFiABKAkSEgoKY3JlYXRlZF9hdBgXIAEoCRIXCg9sYXN0X3VwZGF0ZWRfYXQYGCABKAkaWgoVVmFsdWVLZXlVc2FnZU1hcEVudHJ5EgsKA2tleRgBIAEoCRIwCgV2YWx1ZRgCIAEoCzIhLmdhdGV3YXkuYWRtaW4udjIuVXNhZ2VMaW1pdEdyb3VwOgI4AUIHCgVfbmFtZUISChBfYWxlcnRfdGhyZXNob2xkQhEKD19wZXJpb2RpY19yZXNldEIWChRfcGVyaW9kaWNfcmVzZXRfZGF5c0IWChRfbmV4dF91c2FnZV9yZXNldF9hdEIQCg5fbGFzdF9yZXNldF9hdEIPCg1fd29ya3NwYWNlX2lkIo4BCg9Vc2FnZUxpbWl0R3JvdXASGwoNY3VycmVudF91c2FnZRgBIAEoAUIE0LwYAhIOCgZzdGF0dXMYAiABKAkSJgoYaXNfdGhyZXNob2xkX2FsZXJ0c19zZW50GAMgASgIQgTQvBgCEiYKGGlzX2V4aGF1c3RlZF9hbGVydHNfc2VudBgEIAEoCEIE0LwYAiKOAgodTGlzdFVzYWdlTGltaXRFbnRpdGllc1JlcXVlc3QSHQoJcG9saWN5X2lkGAEgASgJQgq6SAdyBRABGP8BEi0KBnN0YXR1cxgCIAEoCUIYukgVchNSBmFjdGl2ZVIJZXhoYXVzdGVkSACIAQESHwoGc2VhcmNoGAMgASgJQgq6SAdyBRABGP8BSAGIAQESJgoMY3VycmVudF9wYWdlGAQgASgFQgu6SAgaBhigjQYoAEgCiAEBEiEKCXBhZ2Vfc2l6ZRgFIAEoBUIJukgGGgQYZCgBSAOIAQFCCQoHX3N0YXR1c0IJCgdfc2VhcmNoQg8KDV9jdXJyZW50X3BhZ2VCDAoKX3BhZ2Vfc2l6ZSKDAQoUVXNhZ2VMaW1pdEVudGl0eUxpc3QSDgoGb2JqZWN0GAEgASgJEg0KBXRvdGFsGAIgASgDEhQKDHRvdGFsX2NhcHBlZBgDIAEoCBI2CgRkYXRhGAQgAygLMiIuZ2F0ZXdheS5hZG1pbi52Mi5Vc2FnZUxpbWl0RW50aXR5QgTQvBgCIpIBChBVc2FnZUxpbWl0RW50aXR5EgoKAmlkGAEgASgJEhEKCXZhbHVlX2tleRgCIAEoCRIbCg1jdXJyZW50X3VzYWdlGAMgASgBQgTQvBgCEg4KBnN0YXR1cxgEIAEoCRIgCg1sYXN0X3Jlc2V0X2F0GAUgASgJQgTQvBgBSACIAQFCEAoOX2xhc3RfcmVzZXRfYXQiXAocUmVzZXRVc2FnZUxpbWl0RW50aXR5UmVxdWVzdBIdCglwb2xpY3lfaWQYASABKAlCCrpIB3IFEAEY/wESHQoJZW50aXR5X2lkGAIgASgJQgq6SAdyBRABGP8BIh8KHVJlc2V0VXNhZ2VMaW1pdEVudGl0eVJlc3BvbnNlMs0LChlVc2FnZUxpbWl0UG9saWNpZXNTZXJ2aWNlEtMBChZDcmVhdGVVc2FnZUxpbWl0UG9saWN5Ei8uZ2F0ZXdheS5hZG1pbi52Mi5DcmVhdGVVc2FnZUxpbWl0UG9saWN5UmVxdWVzdBowLmdhdGV3YXkuYWRtaW4udjIuQ3JlYXRlVXNhZ2VMaW1pdFBvbGljeVJlc3BvbnNlIlb6uxgRCg9wb2xpY2llcy5jcmVhdGWCvBgcCgZjcmVhdGUSEnVzYWdlLWxpbWl0LXBvbGljeYLT5JMCGzoBKiIWL3BvbGljaWVzL3VzYWdlLWxpbWl0cxKqAQoWTGlzdFVzYWdlTGltaXRQb2xpY2llcxIvLmdhdGV3YXkuYWRtaW4udjIuTGlzdFVzYWdlTGltaXRQb2xpY2llc1JlcXVlc3QaJi5nYXRld2F5LmFkbWluLnYyLlVzYWdlTGltaXRQb2xpY3lMaXN0Ijf6uxgPCg1wb2xpY2llcy5saXN0grwYAhgBgtPkkwIYEhYvcG9saWNpZXMvdXNhZ2UtbGltaXRzEqwBChNHZXRVc2FnZUxpbWl0UG9saWN5EiwuZ2F0ZXdheS5hZG1pbi52Mi5HZXRVc2FnZUxpbWl0UG9saWN5UmVxdWVzdBoiLmdhdGV3YXkuYWRtaW4udjIuVXNhZ2VMaW1pdFBvbGljeSJD+rsYDwoNcG9saWNpZXMucmVhZIK8GAIYAYLT5JMCJBIiL3BvbGljaWVzL3VzYWdlLWxpbWl0cy97cG9saWN5X2lkfRLfAQoWVXBkYXRlVXNhZ2VMaW1pdFBvbGljeRIvLmdhdGV3YXkuYWRtaW4udjIuVXBkYXRlVXNhZ2VMaW1pdFBvbGljeVJlcXVlc3QaMC5nYXRld2F5LmFkbWluLnYyLlVwZGF0ZVVzYWdlTGltaXRQb2xpY3lSZXNwb25zZSJi+rsYEQoPcG9saWNpZXMudXBkYXRlgrwYHAoGdXBkYXRlEhJ1c2FnZS1saW1pdC1wb2xpY3mC0+STAic6ASoaIi9wb2xpY2llcy91c2FnZS1saW1pdHMve3BvbGljeV9pZH0SvwEKFkxpc3RVc2FnZUxpbWl0RW50aXRpZXMSLy5nYXRld2F5LmFkbWluLnYyLkxpc3RVc2FnZUxpbWl0RW50aXRpZXNSZXF1ZXN0GiYuZ2F0ZXdheS5hZG1pbi52Mi5Vc2FnZUxpbWl0RW50aXR5TGlzdCJM+rsYDwoNcG9saWNpZXMucmVhZIK8GAIYAYLT5JMCLRIrL3BvbGljaWVzL3VzYWdlLWxpbWl0cy97cG9saWN5X2lkfS9lbnRpdGllcxL0AQoVUmVzZXRVc2FnZUxpbWl0RW50aXR5Ei4uZ2F0ZXdheS5hZG1pbi52Mi5SZXNldFVzYWdlTGltaXRFbnRpdHlSZXF1ZXN0Gi8uZ2F0ZXdheS5hZG1pbi52Mi5SZXNldFVzYWdlTGltaXRFbnRpdHlSZXNwb25zZSJ6+rsYEQoPcG9saWNpZXMudXBkYXRlgrwYHAoGdXBkYXRlEhJ1c2FnZS1saW1pdC1wb2xpY3mC0+STAj8aPS9wb2xpY2llcy91c2FnZS1saW1pdHMve3BvbGljeV9pZH0vZW50aXRpZXMve2VudGl0eV9pZH0vcmVzZXQS3AEKFkRlbGV0ZVVzYWdlTGltaXRQb2xpY3kSLy5nYXRld2F5LmFkbWluLnYyLkRlbGV0ZVVzYWdlTGltaXRQb2xpY3lSZXF1ZXN0GjAuZ2F0ZXdheS5hZG1pbi52Mi5EZWxldGVVc2FnZUxpbWl0UG9saWN5UmVzcG9uc2UiX/q7GBEKD3BvbGljaWVzLmRlbGV0ZYK8GBwKBmRlbGV0ZRISdXNhZ2UtbGltaXQtcG9saWN5gtPkkwIkKiIvcG9saWNpZXMvdXNhZ2UtbGltaXRzL3twb2xpY3lfaWR9GgSouxgCQtoBChtkZXYuc2x1aWNlLmdhdGV3YXkuYWRtaW4udjJCF1VzYWdlTGltaXRQb2xpY2llc1Byb3RvUAFaQGdpdGh1Yi5jb20vc2x1aWNlLWdhdGV3YXkvc2x1aWNlL2dlbi9nby9nYXRld2F5L2FkbWluL3YyO2FkbWludjKiAgNHQViqAhBHYXRld2F5LkFkbWluLlYyygIQR2F0ZXdheVxBZG1pblxWMuICHEdhdGV3YXlcQWRtaW5cVjJcR1BCTWV0YWRhdGHqAhJHYXRld2F5OjpBZG1pbjo6VjJiBnByb3RvMw", [file_buf_validate_validate, file_gateway_admin_v2_policies, file_gateway_options_v2_options, file_google_api_annotations]);
 
 /**
  * A policy to be.
@@ -247,6 +247,13 @@ export type GetUsageLimitPolicyRequest = Message<"gateway.admin.v2.GetUsageLimit
    * @generated from field: optional string status = 2;
    */
   status?: string | undefined;
+
+  /**
+   * Whether the usage of its groups is wanted.
+   *
+   * @generated from field: optional bool include_usage = 3;
+   */
+  includeUsage?: boolean | undefined;
 };
 
 /**
@@ -317,6 +324,13 @@ export type UpdateUsageLimitPolicyRequest = Message<"gateway.admin.v2.UpdateUsag
    * @generated from field: repeated gateway.admin.v2.PolicyCondition conditions = 8;
    */
   conditions: PolicyCondition[];
+
+  /**
+   * The value key of an entity whose present usage is set to zero.
+   *
+   * @generated from field: optional string reset_usage_for_value = 9;
+   */
+  resetUsageForValue?: string | undefined;
 
   /**
    * Fields to take away: name, alert_threshold, periodic_reset, periodic_reset_days, next_usage_reset_at.
@@ -447,9 +461,25 @@ export type UsageLimitPolicy = Message<"gateway.admin.v2.UsageLimitPolicy"> & {
   periodicResetDays?: number | undefined;
 
   /**
+   * When usage starts again from zero.
+   *
    * @generated from field: optional string next_usage_reset_at = 11;
    */
   nextUsageResetAt?: string | undefined;
+
+  /**
+   * When a period last ended.
+   *
+   * @generated from field: optional string last_reset_at = 12;
+   */
+  lastResetAt?: string | undefined;
+
+  /**
+   * Usage by value key: only when it is asked for, of the 1,000 newest entities.
+   *
+   * @generated from field: map<string, gateway.admin.v2.UsageLimitGroup> value_key_usage_map = 13;
+   */
+  valueKeyUsageMap: { [key: string]: UsageLimitGroup };
 
   /**
    * "active" or "archived".
@@ -489,6 +519,229 @@ export type UsageLimitPolicy = Message<"gateway.admin.v2.UsageLimitPolicy"> & {
  */
 export const UsageLimitPolicySchema: GenMessage<UsageLimitPolicy> = /*@__PURE__*/
   messageDesc(file_gateway_admin_v2_usage_limit_policies, 9);
+
+/**
+ * What one group of a policy has used.
+ *
+ * @generated from message gateway.admin.v2.UsageLimitGroup
+ */
+export type UsageLimitGroup = Message<"gateway.admin.v2.UsageLimitGroup"> & {
+  /**
+   * In US dollars, tokens or requests; may be fractional.
+   *
+   * @generated from field: double current_usage = 1;
+   */
+  currentUsage: number;
+
+  /**
+   * "active" or "exhausted".
+   *
+   * @generated from field: string status = 2;
+   */
+  status: string;
+
+  /**
+   * Whether usage has reached the alert threshold.
+   *
+   * @generated from field: bool is_threshold_alerts_sent = 3;
+   */
+  isThresholdAlertsSent: boolean;
+
+  /**
+   * Whether usage has reached the credit limit.
+   *
+   * @generated from field: bool is_exhausted_alerts_sent = 4;
+   */
+  isExhaustedAlertsSent: boolean;
+};
+
+/**
+ * Describes the message gateway.admin.v2.UsageLimitGroup.
+ * Use `create(UsageLimitGroupSchema)` to create a new message.
+ */
+export const UsageLimitGroupSchema: GenMessage<UsageLimitGroup> = /*@__PURE__*/
+  messageDesc(file_gateway_admin_v2_usage_limit_policies, 10);
+
+/**
+ * Which entities of a policy.
+ *
+ * @generated from message gateway.admin.v2.ListUsageLimitEntitiesRequest
+ */
+export type ListUsageLimitEntitiesRequest = Message<"gateway.admin.v2.ListUsageLimitEntitiesRequest"> & {
+  /**
+   * The policy's id.
+   *
+   * @generated from field: string policy_id = 1;
+   */
+  policyId: string;
+
+  /**
+   * Only those that are "active" or "exhausted".
+   *
+   * @generated from field: optional string status = 2;
+   */
+  status?: string | undefined;
+
+  /**
+   * Only those whose value key holds this.
+   *
+   * @generated from field: optional string search = 3;
+   */
+  search?: string | undefined;
+
+  /**
+   * Which page, from 0.
+   *
+   * @generated from field: optional int32 current_page = 4;
+   */
+  currentPage?: number | undefined;
+
+  /**
+   * Entities on a page: 1 to 100, 100 when absent.
+   *
+   * @generated from field: optional int32 page_size = 5;
+   */
+  pageSize?: number | undefined;
+};
+
+/**
+ * Describes the message gateway.admin.v2.ListUsageLimitEntitiesRequest.
+ * Use `create(ListUsageLimitEntitiesRequestSchema)` to create a new message.
+ */
+export const ListUsageLimitEntitiesRequestSchema: GenMessage<ListUsageLimitEntitiesRequest> = /*@__PURE__*/
+  messageDesc(file_gateway_admin_v2_usage_limit_policies, 11);
+
+/**
+ * A page of entities.
+ *
+ * @generated from message gateway.admin.v2.UsageLimitEntityList
+ */
+export type UsageLimitEntityList = Message<"gateway.admin.v2.UsageLimitEntityList"> & {
+  /**
+   * Constant "list".
+   *
+   * @generated from field: string object = 1;
+   */
+  object: string;
+
+  /**
+   * How many match, counted to 10,000 at the most.
+   *
+   * @generated from field: int64 total = 2;
+   */
+  total: bigint;
+
+  /**
+   * Whether counting stopped at 10,000.
+   *
+   * @generated from field: bool total_capped = 3;
+   */
+  totalCapped: boolean;
+
+  /**
+   * @generated from field: repeated gateway.admin.v2.UsageLimitEntity data = 4;
+   */
+  data: UsageLimitEntity[];
+};
+
+/**
+ * Describes the message gateway.admin.v2.UsageLimitEntityList.
+ * Use `create(UsageLimitEntityListSchema)` to create a new message.
+ */
+export const UsageLimitEntityListSchema: GenMessage<UsageLimitEntityList> = /*@__PURE__*/
+  messageDesc(file_gateway_admin_v2_usage_limit_policies, 12);
+
+/**
+ * One combination of values that a policy counts apart.
+ *
+ * @generated from message gateway.admin.v2.UsageLimitEntity
+ */
+export type UsageLimitEntity = Message<"gateway.admin.v2.UsageLimitEntity"> & {
+  /**
+   * UUID.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * The group's values as <key>:<value>, e.g. "metadata._user:alice", with a comma between several.
+   *
+   * @generated from field: string value_key = 2;
+   */
+  valueKey: string;
+
+  /**
+   * In US dollars, tokens or requests; may be fractional.
+   *
+   * @generated from field: double current_usage = 3;
+   */
+  currentUsage: number;
+
+  /**
+   * "active" or "exhausted".
+   *
+   * @generated from field: string status = 4;
+   */
+  status: string;
+
+  /**
+   * When its usage last started again from zero, by the policy's period or by hand.
+   *
+   * @generated from field: optional string last_reset_at = 5;
+   */
+  lastResetAt?: string | undefined;
+};
+
+/**
+ * Describes the message gateway.admin.v2.UsageLimitEntity.
+ * Use `create(UsageLimitEntitySchema)` to create a new message.
+ */
+export const UsageLimitEntitySchema: GenMessage<UsageLimitEntity> = /*@__PURE__*/
+  messageDesc(file_gateway_admin_v2_usage_limit_policies, 13);
+
+/**
+ * Whose usage is set to zero.
+ *
+ * @generated from message gateway.admin.v2.ResetUsageLimitEntityRequest
+ */
+export type ResetUsageLimitEntityRequest = Message<"gateway.admin.v2.ResetUsageLimitEntityRequest"> & {
+  /**
+   * The policy's id.
+   *
+   * @generated from field: string policy_id = 1;
+   */
+  policyId: string;
+
+  /**
+   * The entity's id.
+   *
+   * @generated from field: string entity_id = 2;
+   */
+  entityId: string;
+};
+
+/**
+ * Describes the message gateway.admin.v2.ResetUsageLimitEntityRequest.
+ * Use `create(ResetUsageLimitEntityRequestSchema)` to create a new message.
+ */
+export const ResetUsageLimitEntityRequestSchema: GenMessage<ResetUsageLimitEntityRequest> = /*@__PURE__*/
+  messageDesc(file_gateway_admin_v2_usage_limit_policies, 14);
+
+/**
+ * Nothing to add.
+ *
+ * @generated from message gateway.admin.v2.ResetUsageLimitEntityResponse
+ */
+export type ResetUsageLimitEntityResponse = Message<"gateway.admin.v2.ResetUsageLimitEntityResponse"> & {
+};
+
+/**
+ * Describes the message gateway.admin.v2.ResetUsageLimitEntityResponse.
+ * Use `create(ResetUsageLimitEntityResponseSchema)` to create a new message.
+ */
+export const ResetUsageLimitEntityResponseSchema: GenMessage<ResetUsageLimitEntityResponse> = /*@__PURE__*/
+  messageDesc(file_gateway_admin_v2_usage_limit_policies, 15);
 
 /**
  * Makes, lists, changes and archives usage-limit policies.
@@ -543,6 +796,31 @@ export const UsageLimitPoliciesService: GenService<{
     methodKind: "unary";
     input: typeof UpdateUsageLimitPolicyRequestSchema;
     output: typeof UpdateUsageLimitPolicyResponseSchema;
+  },
+  /**
+   * Lists what a policy counts apart: one entity for each combination of the group's values, newest
+   * first, at most 10,000.
+   *
+   * Errors: 404 (AB08), 400 (AB01) for pages out of range, 401 (AB05), 403 (AB03).
+   *
+   * @generated from rpc gateway.admin.v2.UsageLimitPoliciesService.ListUsageLimitEntities
+   */
+  listUsageLimitEntities: {
+    methodKind: "unary";
+    input: typeof ListUsageLimitEntitiesRequestSchema;
+    output: typeof UsageLimitEntityListSchema;
+  },
+  /**
+   * Sets the present usage of one entity to zero.
+   *
+   * Errors: 404 (AB08), 401 (AB05), 403 (AB03), 503 when the shared store does not answer.
+   *
+   * @generated from rpc gateway.admin.v2.UsageLimitPoliciesService.ResetUsageLimitEntity
+   */
+  resetUsageLimitEntity: {
+    methodKind: "unary";
+    input: typeof ResetUsageLimitEntityRequestSchema;
+    output: typeof ResetUsageLimitEntityResponseSchema;
   },
   /**
    * Archives a policy: it applies no more.

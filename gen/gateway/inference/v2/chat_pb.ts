@@ -591,12 +591,16 @@ export type ToolChoice = Message<"gateway.inference.v2.ToolChoice"> & {
    */
   kind: {
     /**
+     * "none", "auto" or "required".
+     *
      * @generated from field: string mode = 1;
      */
     value: string;
     case: "mode";
   } | {
     /**
+     * This one.
+     *
      * @generated from field: gateway.inference.v2.NamedToolChoice named = 2;
      */
     value: NamedToolChoice;
@@ -625,11 +629,15 @@ export type NamedToolChoice = Message<"gateway.inference.v2.NamedToolChoice"> & 
   type?: string | undefined;
 
   /**
+   * Its function.
+   *
    * @generated from field: optional gateway.inference.v2.FunctionName function = 2;
    */
   function?: FunctionName | undefined;
 
   /**
+   * Members that are not named here.
+   *
    * @generated from field: google.protobuf.Struct extra = 500;
    */
   extra?: JsonObject | undefined;
@@ -649,11 +657,15 @@ export const NamedToolChoiceSchema: GenMessage<NamedToolChoice> = /*@__PURE__*/
  */
 export type FunctionName = Message<"gateway.inference.v2.FunctionName"> & {
   /**
+   * As the tool's definition has it.
+   *
    * @generated from field: optional string name = 1;
    */
   name?: string | undefined;
 
   /**
+   * Members that are not named here.
+   *
    * @generated from field: google.protobuf.Struct extra = 500;
    */
   extra?: JsonObject | undefined;

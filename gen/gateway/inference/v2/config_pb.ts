@@ -477,7 +477,8 @@ export type RoutingCondition = Message<"gateway.inference.v2.RoutingCondition"> 
   /**
    * Members "metadata.<key>", "params.<path>" and "url.pathname" with a value or
    * an object of operators: $eq $ne $gt $gte $lt $lte $in $nin $regex; $and, $or
-   * over lists of queries and $not over one. All members must hold.
+   * over lists of queries and $not over one. All members must hold. A member that
+   * the call does not have fulfils $ne and $nin only.
    *
    * @generated from field: google.protobuf.Struct query = 1;
    */

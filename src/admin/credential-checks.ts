@@ -1,0 +1,73 @@
+// Whether a provider's credentials are whole, and whether they go to where they were given for.
+import type { Credentials } from '../access/providers/collections.ts';
+import { type OptionRules, optionRules } from '../access/providers/option-rules.ts';
+import { invalidField, validationFailed } from '../lib/errors.ts';
+import type { ProviderEntry } from '../providers/dialect.ts';
+import type { Json, JsonObject } from '../store/collection.ts';
+
+/** The field of an option, for refusals. */
+export type FieldOf = (option: string) => string;
+
+/** Ways of proving who calls that need no key. */
+const KEYLESS_MODES: ReadonlySet<Json | undefined> = new Set([
+  'entra',
+  'managed',
+  'workload',
+  'entraFederated',
+  'accessKey',
+  'assumedRole',
+  'serviceRole',
+  'serviceAccount',
+]);
+
+/** That everything is there that the provider needs. With a host of one's own, only one's own server knows. */
+export function checkComplete(entry: ProviderEntry, made: Credentials, fieldOf: FieldOf): void {
+  const { keyMask: mask, configurations: plain = {}, secretMasks: secret = {} } = made;
+  if (plain.custom_host !== undefined) return;
+  if (entry.baseUrl === undefined && entry.locate === undefined)
+    throw invalidField(fieldOf('custom_host'), `is required for ${entry.id}`, 'required');
+  const rules: OptionRules = optionRules(entry.id, entry.options);
+  const violations = Object.entries(rules)
+    .filter(([name, { required }]) => required && plain[name] === undefined && secret[name] === undefined)
+    .map(([name]) => ({ field: fieldOf(name), rule: 'required', message: `is required for ${entry.id}` }));
+  if (violations.length > 0) throw validationFailed(violations);
+  const { azure_auth_mode: azure, aws_auth_type: aws, vertex_auth_type: vertex } = plain;
+  const keyless =
+    entry.auth === 'none' ||
+    entry.keyless === true ||
+    plain.is_key_required === false ||
+    [azure, aws, vertex].some((mode) => KEYLESS_MODES.has(mode));
+  if (mask === undefined && !keyless) throw invalidField('key', `is required for ${entry.id}`, 'required');
+}
+
+/**
+ * A secret was given for an address. Who may change the one and never saw the other must not have it sent to where
+ * it can be read.
+ */
+export function checkGivenAgain(
+  { keyMask: mask, secretMasks = {} }: Credentials,
+  hasKey: boolean,
+  given: JsonObject,
+  fieldOf: FieldOf,
+): void {
+  const kept = Object.keys(secretMasks).find((name) => !Object.hasOwn(given, name));
+  const field = mask !== undefined && !hasKey ? 'key' : kept === undefined ? undefined : fieldOf(kept);
+  if (field !== undefined)
+    throw invalidField(field, 'must be given again: the address that it is sent to is another', 'required');
+}
+
+/** Where calls go: scheme, host and port. */
+export function addressOf(entry: ProviderEntry, { configurations: options = {} }: Credentials): string {
+  const { custom_host: host } = options;
+  const texts = Object.entries(options).filter(([, value]) => typeof value === 'string');
+  try {
+    const own = entry.locate?.(
+      Object.fromEntries(texts) as Record<string, string>,
+      undefined,
+      host !== undefined,
+    );
+    return new URL(String(host ?? own?.baseUrl ?? entry.baseUrl)).origin;
+  } catch {
+    return '';
+  }
+}
