@@ -89,11 +89,12 @@ import { chatService } from './inference/chat.ts';
 import { completionsService } from './inference/completions.ts';
 import { embeddingsService } from './inference/embeddings.ts';
 import { configExplanationService } from './inference/explain-config.ts';
+import { mappedProvider } from './inference/mapped-provider.ts';
 import { modelsService } from './inference/models.ts';
 import { moderationsService } from './inference/moderations.ts';
 import { createPipeline, type PipelineParts } from './inference/pipeline/create-pipeline.ts';
 import type { Pipeline } from './inference/pipeline/pipeline.ts';
-import { promptCompletionsService } from './inference/prompts.ts';
+import { type PromptRuns, promptRuns } from './inference/prompts.ts';
 import { proxyService } from './inference/proxy.ts';
 import { Books } from './ledger/books.ts';
 import { openLimits } from './ledger/limits/open.ts';
@@ -113,6 +114,7 @@ import { createMailer } from './lib/mailer.ts';
 import { PromptBook } from './prompts/book.ts';
 import { promptRoomCollections } from './prompts/collections.ts';
 import { PromptShelf } from './prompts/shelf.ts';
+import { openModelCatalogue } from './providers/catalog/models.ts';
 import { providerById } from './providers/catalog/registry.ts';
 import { createDialects } from './providers/dialects/registry.ts';
 import { codec } from './rest/codec.ts';
@@ -349,13 +351,15 @@ export async function startApp(
     checkHost: (url, param) => dialer.check(url, param),
     isOwnKey: (text) => keys.find(text) !== undefined || tokens.isOurs(text),
     resolveConfig: (tenant, slug) => saved.configs.find(tenant, slug),
-    resolveProvider: (tenant, slug) => shelf.resolve(tenant, slug),
+    resolveProvider: (tenant, slug) => mappedProvider(shelf.resolve(tenant, slug), tenant, secrets.resolve),
+    peekProvider: (tenant, slug) => shelf.resolve(tenant, slug),
     defaultConfig: (tenant) => saved.configs.defaultOf(tenant),
     presetOf: (caller) => configPreset({ keys, directory }, caller),
   };
   const { pipeline, close: closePipeline } = createPipeline({
     dialer,
     dialects: createDialects(codec),
+    models: openModelCatalogue(),
     names,
     state,
     cache: { bytes: settings.cacheBytes, secret: stores.hashSecret },
@@ -395,12 +399,16 @@ export async function startApp(
     now: Date.now,
     onTrouble: (error, what) => log.error({ err: error }, what),
   });
+  const book = new PromptBook(promptShelf, documents);
+  const messageRules: PromptsFacts['messageRules'] = (desc, message) => check(validator, desc, message);
+  const runs = promptRuns(pipeline, { book, messageRules });
   const services = registrations(
     pipeline,
     { store: store.requestLog, flush: () => books.flush() },
     {
-      book: new PromptBook(promptShelf, documents),
-      messageRules: (desc, message) => check(validator, desc, message),
+      runs,
+      book,
+      messageRules,
       storedProvider: plans.resolveProvider,
       savedConfigs: saved.configs,
       rules: {
@@ -418,7 +426,8 @@ export async function startApp(
       providerById,
       checkHost: (url, param) => dialer.check(url, param),
       secrets,
-      secretUsers: [],
+      secretUsers: [{ firstUserOf: (organisationId, { id }) => shelf.userOfSecret(organisationId, id) }],
+      secretReferences: secretReferenceShelf,
       prices,
       hasher,
       makeKey: (key) => makeKey(hasher, key, Date.now()),
@@ -436,7 +445,7 @@ export async function startApp(
     services,
     validator,
     keys,
-    limits: { ...limits, books, keys, directory },
+    limits: { ...limits, books, keys, directory, foresee: runs.foresee },
     tokens,
     directory,
     observer: metrics,
@@ -562,8 +571,7 @@ function registrations(
   pipeline: Pipeline,
   logs: Parameters<typeof logsService>[0],
   identity: InvitesFacts &
-    PromptsFacts &
-    JwtFacts &
+    PromptsFacts & { readonly runs: PromptRuns } & JwtFacts &
     ApiKeysFacts &
     UsageLimitPoliciesFacts &
     ConfigsFacts &
@@ -572,6 +580,8 @@ function registrations(
     ModelPricingFacts,
   audit: AuditLogsFacts,
 ): Registration[] {
+  const { models } = pipeline;
+  const ownModels = { models, providersOf: identity.shelf.providersOf.bind(identity.shelf) };
   // A service's functions take their own messages; the methods they are registered under say which.
   const implement = (implementation: object): Implementation => implementation as Implementation;
   return [
@@ -579,11 +589,11 @@ function registrations(
     { service: CompletionsService, implementation: implement(completionsService(pipeline)) },
     { service: EmbeddingsService, implementation: implement(embeddingsService(pipeline)) },
     { service: ModerationsService, implementation: implement(moderationsService(pipeline)) },
-    { service: ModelsService, implementation: implement(modelsService(pipeline)) },
+    { service: ModelsService, implementation: implement(modelsService(pipeline, ownModels)) },
     { service: ConfigExplanationService, implementation: implement(configExplanationService(pipeline)) },
     {
       service: PromptCompletionsService,
-      implementation: implement(promptCompletionsService(pipeline, identity)),
+      implementation: implement(identity.runs.service),
     },
     { service: ProxyService, implementation: implement(proxyService(pipeline)) },
     { service: LogsService, implementation: implement(logsService(logs)) },

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import {
+  ChildCollectionSchema,
   type Collection,
   type CollectionDetails,
   CollectionDetailsSchema,
@@ -112,15 +113,13 @@ export function collectionsService(facts: PromptsFacts) {
 
     async getCollection(request: GetCollectionRequest, call: Call): Promise<Collection> {
       const document = await find(call, request);
-      const record = detailed(document, shelf);
-      record.childCollections = shelf.children(document.id).map(
-        ({ id, body, updatedAt }) =>
-          ({
-            ...{ id, name: body.name, lastUpdatedAt: timeText(updatedAt) },
-            collectionDetails: detailsOf(id, shelf),
-          }) as Collection['childCollections'][number],
+      const childCollections = shelf.children(document.id).map(({ id, body, updatedAt }) =>
+        create(ChildCollectionSchema, {
+          ...{ id, name: body.name, lastUpdatedAt: timeText(updatedAt) },
+          collectionDetails: detailsOf(id, shelf),
+        }),
       );
-      return create(CollectionSchema, record);
+      return Object.assign(detailed(document, shelf), { childCollections });
     },
 
     async updateCollection(request: UpdateCollectionRequest, call: Call): Promise<UpdateCollectionResponse> {

@@ -22,13 +22,19 @@ const KEYLESS_MODES: ReadonlySet<Json | undefined> = new Set([
 
 /** That everything is there that the provider needs. With a host of one's own, only one's own server knows. */
 export function checkComplete(entry: ProviderEntry, made: Credentials, fieldOf: FieldOf): void {
-  const { keyMask: mask, configurations: plain = {}, secretMasks: secret = {} } = made;
+  const { keyMask: mask, configurations: plain = {}, secretMasks: secret = {}, secretMappings = [] } = made;
+  const mapped = new Set(
+    secretMappings.map(({ targetField }) => targetField.slice(targetField.indexOf('.') + 1)),
+  );
   if (plain.custom_host !== undefined) return;
   if (entry.baseUrl === undefined && entry.locate === undefined)
     throw invalidField(fieldOf('custom_host'), `is required for ${entry.id}`, 'required');
   const rules: OptionRules = optionRules(entry.id, entry.options);
   const violations = Object.entries(rules)
-    .filter(([name, { required }]) => required && plain[name] === undefined && secret[name] === undefined)
+    .filter(
+      ([name, { required }]) =>
+        required && plain[name] === undefined && secret[name] === undefined && !mapped.has(name),
+    )
     .map(([name]) => ({ field: fieldOf(name), rule: 'required', message: `is required for ${entry.id}` }));
   if (violations.length > 0) throw validationFailed(violations);
   const { azure_auth_mode: azure, aws_auth_type: aws, vertex_auth_type: vertex } = plain;
@@ -37,7 +43,8 @@ export function checkComplete(entry: ProviderEntry, made: Credentials, fieldOf: 
     entry.keyless === true ||
     plain.is_key_required === false ||
     [azure, aws, vertex].some((mode) => KEYLESS_MODES.has(mode));
-  if (mask === undefined && !keyless) throw invalidField('key', `is required for ${entry.id}`, 'required');
+  if (mask === undefined && !keyless && !mapped.has('key'))
+    throw invalidField('key', `is required for ${entry.id}`, 'required');
 }
 
 /**

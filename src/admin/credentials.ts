@@ -3,7 +3,7 @@
 
 import { isSecretName } from '../access/audit/secrets.ts';
 import { keyMask } from '../access/key-hash.ts';
-import type { Credentials } from '../access/providers/collections.ts';
+import type { Credentials, StoredMapping } from '../access/providers/collections.ts';
 import { optionRules } from '../access/providers/option-rules.ts';
 import { optionFaults } from '../access/providers/read-option.ts';
 import { type Violation, validationFailed } from '../lib/errors.ts';
@@ -23,12 +23,15 @@ export interface GivenCredentials {
   readonly key?: string | undefined;
   /** Options by name; null takes one away. */
   readonly options?: JsonObject | undefined;
+  /** Values from secret references, as `readMappings` made them. */
+  readonly mappings?: readonly StoredMapping[] | undefined;
 }
 
 /** What an update means. */
 export interface CredentialChange extends GivenCredentials {
   readonly clearKey: boolean;
   readonly clearOptions: boolean;
+  readonly clearMappings: boolean;
   /** Whether options that are not named stay; else only secret ones do. */
   readonly merges: boolean;
 }
@@ -40,7 +43,7 @@ const SHOWN = 'masked_';
 export function newCredentials(
   facts: CredentialFacts,
   entry: ProviderEntry,
-  { key, options = {} }: GivenCredentials,
+  { key, options = {}, mappings }: GivenCredentials,
   fieldOf: FieldOf,
 ): Credentials {
   const given = readOptions(facts, entry, options, fieldOf);
@@ -50,6 +53,7 @@ export function newCredentials(
     given.plain,
     given.secret,
     maskedOf(given.secret),
+    mappings,
   );
   checkComplete(entry, made, fieldOf);
   return made;
@@ -60,10 +64,11 @@ export function changedCredentials(
   facts: CredentialFacts,
   entry: ProviderEntry,
   before: Credentials,
-  { key, options, clearKey, clearOptions, merges }: CredentialChange,
+  { key, options, mappings, clearKey, clearOptions, clearMappings, merges }: CredentialChange,
   fieldOf: FieldOf,
 ): Credentials {
-  if (key === undefined && options === undefined && !clearKey && !clearOptions) return pick(before);
+  const changes = [key, options, mappings].some((one) => one !== undefined);
+  if (!(changes || clearKey || clearOptions || clearMappings)) return pick(before);
   const given = readOptions(facts, entry, options ?? {}, fieldOf);
   const keeps = (all: JsonObject | undefined): JsonObject =>
     clearOptions ? {} : without(all ?? {}, given.removed);
@@ -74,7 +79,8 @@ export function changedCredentials(
   // A key that cannot be opened is not looked at where another takes its place.
   const kept = key ?? (clearKey ? undefined : before.key);
   const mask = key === undefined ? (clearKey ? undefined : before.keyMask) : keyMask(key);
-  const made = joined(kept, mask, plain, secret, masks);
+  const mapped = mappings ?? (clearMappings ? undefined : before.secretMappings);
+  const made = joined(kept, mask, plain, secret, masks, mapped);
   checkComplete(entry, made, fieldOf);
   if (addressOf(entry, before) !== addressOf(entry, made))
     checkGivenAgain(made, key !== undefined, given.secret, fieldOf);
@@ -93,14 +99,16 @@ export function maskedHeaders(headers: Readonly<Record<string, string>>): Record
 }
 
 /** Only the credentials of a body. */
-export function pick({
-  key,
-  keyMask: mask,
-  configurations,
-  secretConfigurations,
-  secretMasks,
-}: Credentials): Credentials {
-  return defined<Credentials>({ key, keyMask: mask, configurations, secretConfigurations, secretMasks });
+export function pick(body: Credentials): Credentials {
+  const { key, keyMask: mask, configurations, secretConfigurations, secretMasks, secretMappings } = body;
+  return defined<Credentials>({
+    key,
+    keyMask: mask,
+    configurations,
+    secretConfigurations,
+    secretMasks,
+    secretMappings,
+  });
 }
 
 interface ReadOptions {
@@ -156,6 +164,7 @@ function joined(
   plain: JsonObject,
   secret: JsonObject,
   masks: JsonObject,
+  mappings: readonly StoredMapping[] | undefined,
 ): Credentials {
   const some = (object: JsonObject): JsonObject | undefined =>
     Object.keys(object).length > 0 ? object : undefined;
@@ -165,6 +174,7 @@ function joined(
     configurations: some(plain),
     secretConfigurations: some(secret),
     secretMasks: some(masks),
+    secretMappings: mappings !== undefined && mappings.length > 0 ? mappings : undefined,
   });
 }
 

@@ -9,29 +9,39 @@ import type { IntegrationBody } from '../access/providers/collections.ts';
 import type { ProviderEntry } from '../providers/dialect.ts';
 import { codec } from '../rest/codec.ts';
 import type { JsonObject } from '../store/collection.ts';
+import type { Document } from '../store/documents.ts';
 import { type CredentialFacts, changedCredentials, newCredentials } from './credentials.ts';
 import type { IntegrationLevel } from './integrations-access.ts';
 import { defined, patch } from './patch.ts';
+import { type MappingFacts, type MappingPlace, readMappings } from './secret-mappings.ts';
 import { changedTags, tagged } from './tags.ts';
 
-const fieldOf = (option: string): string => `configurations.${option}`;
+const GROUP = 'configurations';
+const fieldOf = (option: string): string => `${GROUP}.${option}`;
 
 /** The body of an integration to be. @throws GatewayError validation_failed, host_refused. */
 export function newIntegrationBody(
-  facts: CredentialFacts,
+  facts: CredentialFacts & MappingFacts,
   entry: ProviderEntry,
   level: IntegrationLevel,
+  place: Omit<MappingPlace, 'group'>,
   ownerId: string,
   request: CreateIntegrationRequest,
 ): IntegrationBody {
   const { key, configurations } = request;
+  const mappings = readMappings(facts, entry, request.secretMappings, { ...place, group: GROUP });
   return defined<IntegrationBody>({
     name: request.name,
     description: request.description,
     aiProviderId: entry.id,
     level,
     ownerId,
-    ...newCredentials(facts, entry, { key, options: configurations as JsonObject | undefined }, fieldOf),
+    ...newCredentials(
+      facts,
+      entry,
+      { key, options: configurations as JsonObject | undefined, mappings },
+      fieldOf,
+    ),
     ...tagged(request.tags),
     pricingAdjustments: request.pricingAdjustments && adjustments(request.pricingAdjustments),
     allowConfigOverride: request.allowConfigOverride ? true : undefined,
@@ -39,16 +49,18 @@ export function newIntegrationBody(
   });
 }
 
-const CLEARABLE = ['key', 'description', 'configurations', 'pricing_adjustments', 'tags'];
+const CLEARABLE = ['key', 'description', 'configurations', 'pricing_adjustments', 'tags', 'secret_mappings'];
 
 /** The body after an update. @throws GatewayError validation_failed, host_refused. */
 export function changedIntegrationBody(
-  facts: CredentialFacts,
+  facts: CredentialFacts & MappingFacts,
   entry: ProviderEntry,
-  body: IntegrationBody,
+  { organisationId, workspaceId, body }: Document<IntegrationBody>,
   request: UpdateIntegrationRequest,
 ): IntegrationBody {
   const fields = patch(request.clear, CLEARABLE);
+  const place = { organisationId, workspaceId, group: GROUP };
+  const mappings = readMappings(facts, entry, request.secretMappings, place);
   const credentials = changedCredentials(
     facts,
     entry,
@@ -58,6 +70,8 @@ export function changedIntegrationBody(
       options: request.configurations as JsonObject | undefined,
       clearKey: fields.cleared('key'),
       clearOptions: fields.cleared('configurations'),
+      mappings: mappings.length > 0 ? mappings : undefined,
+      clearMappings: fields.cleared('secret_mappings'),
       merges: false,
     },
     fieldOf,

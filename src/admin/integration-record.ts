@@ -15,6 +15,7 @@ import { codec } from '../rest/codec.ts';
 import type { Document } from '../store/documents.ts';
 import { shownOptions } from './credentials.ts';
 import { rateLimitOf, usageLimitOf } from './limits.ts';
+import { shownMappings } from './secret-mappings.ts';
 import { timeText } from './time.ts';
 
 /** As lists show it. */
@@ -40,6 +41,7 @@ export function integrationRecord(directory: Directory, document: Document<Integ
       ? {}
       : { pricingAdjustments: codec.decode(PricingAdjustmentsSchema, body.pricingAdjustments) }),
     allowConfigOverride: body.allowConfigOverride ?? false,
+    secretMappings: shownMappings(body.secretMappings),
   });
 }
 

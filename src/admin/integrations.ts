@@ -110,7 +110,8 @@ export function integrationsService(facts: ProviderFacts) {
       if (request.defaultProviderSlug !== undefined && workspaceId === undefined)
         throw invalidField('default_provider_slug', 'is for integrations of a workspace');
       const createdAt = now();
-      const body = newIntegrationBody(facts, entry, level, caller.userId ?? caller.keyId, request);
+      const { organisationId, userId: ownerId = caller.keyId } = caller;
+      const body = newIntegrationBody(facts, entry, level, { organisationId, workspaceId }, ownerId, request);
       const slug = request.slug ?? slugOf('', request.name, 40);
       const place = workspaceId === undefined ? {} : { workspaceId };
       const document = { id: randomUUID(), ...place, slug, createdAt, body };
@@ -119,7 +120,6 @@ export function integrationsService(facts: ProviderFacts) {
         operations.push(
           defaultProvider(document, workspaceId, request.defaultProviderSlug ?? slug, createdAt),
         );
-      const { organisationId } = caller;
       const after = shown({
         ...{ ...document, organisationId, updatedAt: createdAt, version: 1, status: 'active' },
         schemaVersion: integrations.schemaVersion,
@@ -140,9 +140,9 @@ export function integrationsService(facts: ProviderFacts) {
       request: UpdateIntegrationRequest,
       call: Call,
     ): Promise<UpdateIntegrationResponse> {
-      await update(call, request.slug, shown, ({ body }) => {
-        const entry = entryOf(facts, body.aiProviderId, 'ai_provider_id');
-        return { body: changedIntegrationBody(facts, entry, body, request) };
+      await update(call, request.slug, shown, (before) => {
+        const entry = entryOf(facts, before.body.aiProviderId, 'ai_provider_id');
+        return { body: changedIntegrationBody(facts, entry, before, request) };
       });
       return create(UpdateIntegrationResponseSchema);
     },

@@ -12,7 +12,7 @@ import {
 } from '../../gen/gateway/admin/v2/model_pricing_pb.ts';
 import { centsOfRate, rateOfCents } from '../ledger/prices/cents.ts';
 import type { ModelPriceBody } from '../ledger/prices/collections.ts';
-import type { Price } from '../ledger/prices/price-list.ts';
+import type { Price } from '../ledger/prices/price.ts';
 import { invalidField } from '../lib/errors.ts';
 import type { Document } from '../store/documents.ts';
 import { defined } from './patch.ts';

@@ -4,8 +4,9 @@ import { invalidField } from '../lib/errors.ts';
 import type { ProviderEntry } from '../providers/dialect.ts';
 import type { CredentialFacts } from './credentials.ts';
 import type { IdentityFacts } from './identity-facts.ts';
+import type { MappingFacts } from './secret-mappings.ts';
 
-export interface ProviderFacts extends IdentityFacts, CredentialFacts {
+export interface ProviderFacts extends IdentityFacts, CredentialFacts, MappingFacts {
   readonly shelf: ProviderShelf;
   /** The catalogue. */
   readonly providerById: (id: string) => ProviderEntry | undefined;

@@ -7,6 +7,7 @@ import type { ProviderBody } from '../access/providers/collections.ts';
 import type { Document } from '../store/documents.ts';
 import { shownOptions } from './credentials.ts';
 import { rateLimitOf, usageLimitOf } from './limits.ts';
+import { shownMappings } from './secret-mappings.ts';
 import { timeText } from './time.ts';
 
 /** As /providers shows it. @param at Unix milliseconds: what has passed shows. */
@@ -32,6 +33,7 @@ export function virtualKeyRecord(
     aiProviderName: body.aiProviderId,
     modelConfig: shownOptions(body) as Record<string, never>,
     key: '',
+    secretMappings: shownMappings(body.secretMappings),
     ...(body.keyMask === undefined ? {} : { maskedApiKey: body.keyMask }),
     object: 'virtual-key',
   });

@@ -273,7 +273,8 @@ function acceptance(
       }),
     );
     keys.push({ workspaceId, key });
-    operations.push(insertOperation(apiKeys, key.document));
+    // Its terms count from the moment of the acceptance.
+    operations.push(insertOperation(apiKeys, { ...key.document, createdAt }));
   }
   return { userId, invite, operations, keys };
 }

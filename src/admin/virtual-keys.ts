@@ -30,10 +30,22 @@ import { defined, patch } from './patch.ts';
 import { CLEARABLE_TERMS, changedTerms, newTerms } from './provider-body.ts';
 import { entryOf, type ProviderFacts } from './provider-facts.ts';
 import { virtualKeyRecord } from './provider-record.ts';
+import { readMappings } from './secret-mappings.ts';
 import { storedProviderOperations } from './stored-providers.ts';
 import { defaultOptions, givenOptions, memberOf, OPTION_MEMBERS } from './virtual-key-options.ts';
 
-const CLEARABLE = ['key', ...CLEARABLE_TERMS, ...OPTION_MEMBERS];
+const CLEARABLE = ['key', 'secret_mappings', ...CLEARABLE_TERMS, ...OPTION_MEMBERS];
+
+const GROUP = 'model_config';
+
+/** Which fields of the credentials an update is about. */
+function givenFields({ key, clear, secretMappings }: UpdateVirtualKeyRequest, options: JsonObject): string[] {
+  return [
+    ...(key !== undefined || clear.includes('key') ? ['key'] : []),
+    ...Object.keys(options).map(memberOf),
+    ...(secretMappings.length > 0 || clear.includes('secret_mappings') ? ['secret_mappings'] : []),
+  ];
+}
 
 /** The methods of VirtualKeysService. */
 export function virtualKeysService(facts: ProviderFacts) {
@@ -47,14 +59,16 @@ export function virtualKeysService(facts: ProviderFacts) {
 
   return {
     async createVirtualKey(request: CreateVirtualKeyRequest, call: Call): Promise<CreateVirtualKeyResponse> {
-      const workspaceId =
-        targetWorkspace(directory, callerOf(call), request.workspaceId, { required: true }) ?? '';
+      const caller = callerOf(call);
+      const workspaceId = targetWorkspace(directory, caller, request.workspaceId, { required: true }) ?? '';
       const entry = entryOf(facts, request.provider, 'provider');
+      const place = { organisationId: caller.organisationId, workspaceId, group: GROUP };
+      const mappings = readMappings(facts, entry, request.secretMappings, place);
       const options = { ...defaultOptions(entry.id), ...givenOptions(request) };
       const body = defined<ProviderBody>({
         name: request.name,
         aiProviderId: entry.id,
-        ...newCredentials(facts, entry, { key: request.key, options }, memberOf),
+        ...newCredentials(facts, entry, { key: request.key, options, mappings }, memberOf),
         ...newTerms(request, now()),
       });
       const { id, slug = '' } = await stored.make(call, workspaceId, request.slug, body);
@@ -74,18 +88,26 @@ export function virtualKeysService(facts: ProviderFacts) {
     async updateVirtualKey(request: UpdateVirtualKeyRequest, call: Call): Promise<UpdateVirtualKeyResponse> {
       const fields = patch(request.clear, CLEARABLE);
       const options = givenOptions(request, request.clear);
-      const { id, slug = '' } = await stored.update(call, request, ({ body }, at) => {
+      const { id, slug = '' } = await stored.update(call, request, (before, at) => {
+        const { organisationId, workspaceId, body } = before;
         const terms = changedTerms(body, request, fields, at);
-        const [option] = Object.keys(options);
-        const gives = request.key !== undefined || fields.cleared('key') || option !== undefined;
-        if (!gives) return { ...terms, ...pick(body) };
-        if (body.integrationId !== undefined) {
-          const field = option === undefined ? 'key' : memberOf(option);
-          throw invalidField(field, 'belongs to the integration of this virtual key: change it there');
-        }
+        const given = givenFields(request, options);
+        if (given.length === 0) return { ...terms, ...pick(body) };
+        if (body.integrationId !== undefined)
+          throw invalidField(
+            given[0] as string,
+            'belongs to the integration of this virtual key: change it there',
+          );
         const entry = entryOf(facts, body.aiProviderId, 'provider');
-        const change = { key: request.key, options, clearKey: fields.cleared('key'), clearOptions: false };
-        return { ...terms, ...changedCredentials(facts, entry, body, { ...change, merges: true }, memberOf) };
+        const place = { organisationId, workspaceId, group: GROUP };
+        const mappings = readMappings(facts, entry, request.secretMappings, place);
+        const change = {
+          ...{ key: request.key, options, merges: true, clearOptions: false },
+          clearKey: fields.cleared('key'),
+          mappings: mappings.length > 0 ? mappings : undefined,
+          clearMappings: fields.cleared('secret_mappings'),
+        };
+        return { ...terms, ...changedCredentials(facts, entry, body, change, memberOf) };
       });
       return create(UpdateVirtualKeyResponseSchema, { id, slug, object: 'virtual-key' });
     },

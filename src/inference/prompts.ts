@@ -1,5 +1,5 @@
 // Saved prompts, run as the chat or text completions that they become.
-import { create, type JsonObject as StructJson } from '@bufbuild/protobuf';
+import { create, type DescMethod, type JsonObject as StructJson } from '@bufbuild/protobuf';
 import type { ChatCompletion } from '../../gen/gateway/inference/v2/chat_pb.ts';
 import type { Completion } from '../../gen/gateway/inference/v2/completions_pb.ts';
 import {
@@ -11,6 +11,7 @@ import {
   PromptCompletionChunkSchema,
   PromptCompletionEnvelopeSchema,
   PromptCompletionSchema,
+  PromptCompletionsService,
 } from '../../gen/gateway/inference/v2/prompts_pb.ts';
 import type { Call } from '../access/call.ts';
 import { fail } from '../lib/errors.ts';
@@ -39,30 +40,71 @@ export interface PromptsFacts {
 type Prepared = RequestMessage & {
   /** As planning reads it: with the prompt's stored provider before it. */
   readonly model: string | undefined;
+  /** Of the request's JSON. */
+  readonly bytes: number;
+  readonly slug: string;
 };
 
-/** The methods of PromptCompletionsService. */
-export function promptCompletionsService(pipeline: Pipeline, facts: PromptsFacts) {
-  return {
-    async createPromptCompletion(
-      request: CreatePromptCompletionRequest,
-      call: Call,
-    ): Promise<PromptCompletion> {
-      const prepared = await prepare(facts, request, call, false);
-      const { operation, message, model } = prepared;
-      if (operation === 'chat')
-        return answered(call, 'chat', await runWhole(pipeline, call, operation, message, model));
-      return answered(call, 'text', await runWhole(pipeline, call, operation, message, model));
-    },
+/** What a call will ask of a model, known before it is admitted. */
+export interface Foreseen {
+  readonly bytes: number;
+  readonly request: object;
+  readonly model: string | undefined;
+  /** What the call's metadata gains. */
+  readonly metadata: Readonly<Record<string, string>>;
+}
 
-    async streamPromptCompletion(
-      request: CreatePromptCompletionRequest,
-      call: Call,
-    ): Promise<AsyncIterable<PromptCompletionChunk>> {
-      const { operation, message, model } = await prepare(facts, request, call, true);
-      if (operation === 'chat')
-        return pieces('chat', await runStream(pipeline, call, operation, message, model));
-      return pieces('text', await runStream(pipeline, call, operation, message, model));
+/** The service, and what limits ask of it. */
+export interface PromptRuns {
+  /** The methods of PromptCompletionsService. */
+  readonly service: object;
+  /** Undefined for methods of other services. @throws GatewayError not_found, validation_failed, model_missing */
+  foresee(method: DescMethod, input: object, call: Call): Promise<Foreseen> | undefined;
+}
+
+/** Runs saved prompts. */
+export function promptRuns(pipeline: Pipeline, facts: PromptsFacts): PromptRuns {
+  const known = new WeakMap<Call, Promise<Prepared>>();
+  /** A prompt is filled in once: what was admitted is what runs. */
+  const prepared = (request: CreatePromptCompletionRequest, call: Call, stream: boolean) => {
+    const promise = known.get(call) ?? prepare(facts, request, call, stream);
+    known.set(call, promise);
+    return promise;
+  };
+
+  async function createPromptCompletion(
+    request: CreatePromptCompletionRequest,
+    call: Call,
+  ): Promise<PromptCompletion> {
+    const { operation, message, model, slug } = await prepared(request, call, false);
+    call.defaultMetadata = { ...call.defaultMetadata, _prompt: slug };
+    if (operation === 'chat')
+      return answered(call, 'chat', await runWhole(pipeline, call, operation, message, model));
+    return answered(call, 'text', await runWhole(pipeline, call, operation, message, model));
+  }
+
+  async function streamPromptCompletion(
+    request: CreatePromptCompletionRequest,
+    call: Call,
+  ): Promise<AsyncIterable<PromptCompletionChunk>> {
+    const { operation, message, model, slug } = await prepared(request, call, true);
+    call.defaultMetadata = { ...call.defaultMetadata, _prompt: slug };
+    if (operation === 'chat')
+      return pieces('chat', await runStream(pipeline, call, operation, message, model));
+    return pieces('text', await runStream(pipeline, call, operation, message, model));
+  }
+
+  return {
+    service: { createPromptCompletion, streamPromptCompletion },
+    foresee(method, input, call) {
+      if (method.parent.typeName !== PromptCompletionsService.typeName) return undefined;
+      const stream = method.methodKind === 'server_streaming';
+      return prepared(input as CreatePromptCompletionRequest, call, stream).then(
+        ({ message, bytes, slug }) => ({
+          ...{ bytes, request: message, model: message.model },
+          metadata: { _prompt: slug },
+        }),
+      );
     },
   };
 }
@@ -91,16 +133,17 @@ async function prepare(
   }
   const prepared = requestMessage(filled, messageRules);
   const text = JSON.stringify(json);
-  if (isFaithful(text)) attachRawJson(prepared.message, Buffer.from(text));
-  call.defaultMetadata = { ...call.defaultMetadata, _prompt: filled.slug };
+  const bytes = Buffer.from(text);
+  if (isFaithful(text)) attachRawJson(prepared.message, bytes);
   const { model } = prepared.message;
-  if (virtualKey === undefined || model?.startsWith('@')) return { ...prepared, model };
+  const facts = { ...prepared, bytes: bytes.length, slug: filled.slug };
+  if (virtualKey === undefined || model?.startsWith('@')) return { ...facts, model };
   if (model === undefined)
     throw fail('model_missing', 'model: is required', {
       param: 'model',
       violations: [{ field: 'model', rule: 'required', message: 'neither the prompt nor the call says it' }],
     });
-  return { ...prepared, model: `@${virtualKey}/${model}` };
+  return { ...facts, model: `@${virtualKey}/${model}` };
 }
 
 type Answer =

@@ -108,8 +108,9 @@ async function isWhole(key: string): Promise<boolean> {
 function deep(t: { true(actual: boolean, message: string): void }, counts: Storm['counts']): void {
   const all: Count = { calls: 0, valid: 0, reached: 0, ok: 0 };
   for (const [name, count] of counts) {
-    if (count.calls >= 20) t.true(count.valid > 0, `${name}: no valid message`);
-    if (count.calls >= 20) t.true(count.reached > 0, `${name}: never reached`);
+    // In short runs chance alone may leave a method out.
+    if (count.calls >= 60) t.true(count.valid > 0, `${name}: no valid message`);
+    if (count.calls >= 60) t.true(count.reached > 0, `${name}: never reached`);
     for (const part of ['calls', 'valid', 'reached', 'ok'] as const) all[part] += count[part];
   }
   t.true(all.valid >= 0.5 * all.calls && all.reached >= 0.3 * all.calls, 'too few calls get anywhere');

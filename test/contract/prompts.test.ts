@@ -7,7 +7,7 @@ import { PromptPartialsService } from '../../gen/gateway/admin/v2/prompt_partial
 import { PromptsService } from '../../gen/gateway/admin/v2/prompts_pb.ts';
 import { WorkspacesService } from '../../gen/gateway/admin/v2/workspaces_pb.ts';
 import { type Bench, type JsonObject, startBench, UUID } from './runner.ts';
-import { type Caller, storiesOf } from './story.ts';
+import { Caller, storiesOf } from './story.ts';
 
 const collections = CollectionsService.method;
 const labels = LabelsService.method;
@@ -366,11 +366,11 @@ story('a default collection can be named before anything is in it', async (t, ad
 });
 
 test('changes of prompts are in the audit log, with what changed', async (t) => {
-  const story = new (await import('./story.ts')).Caller(() => bench, 'rest');
-  const made = await story.ok(prompts.createPrompt, { name: 'audited', string: 'Hi {{x}}' });
-  await story.ok(prompts.updatePrompt, { prompt_id: made.id!, string: 'Ho {{x}}', patch: true });
-  await story.ok(prompts.publishPrompt, { prompt_id: made.id!, version: 2 });
-  const list = await story.ok(AuditLogsService.method.listAuditLogs, {});
+  const admin = new Caller(() => bench, 'rest');
+  const made = await admin.ok(prompts.createPrompt, { name: 'audited', string: 'Hi {{x}}' });
+  await admin.ok(prompts.updatePrompt, { prompt_id: made.id!, string: 'Ho {{x}}', patch: true });
+  await admin.ok(prompts.publishPrompt, { prompt_id: made.id!, version: 2 });
+  const list = await admin.ok(AuditLogsService.method.listAuditLogs, {});
   const own = (list.records as JsonObject[]).filter((entry) =>
     JSON.stringify(entry).includes(String(made.id)),
   );

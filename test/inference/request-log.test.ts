@@ -505,7 +505,8 @@ test('a client that leaves ends everything', async (t) => {
     body: JSON.stringify(chat('asked')),
     signal: aborter.signal,
   });
-  while (!bench.provider.seen.some(({ url }) => url.startsWith('/log-c'))) await new Promise(setImmediate);
+  for (let i = 0; i < 500 && !bench.provider.seen.some(({ url }) => url.startsWith('/log-c')); i++)
+    await new Promise((resolve) => setTimeout(resolve, 10));
   aborter.abort();
   await t.throwsAsync(answer);
   const entry = await entryOf(trace);

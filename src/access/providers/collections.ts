@@ -1,6 +1,15 @@
 // What is kept of integrations and stored providers.
 import { type Collection, defineCollection, type JsonObject } from '../../store/collection.ts';
 
+/** A value that comes from a secret reference, by the reference's id. */
+export interface StoredMapping {
+  /** `key`, or an option with its group before it. */
+  readonly targetField: string;
+  readonly secretReferenceId: string;
+  readonly secretKey?: string;
+  readonly valueFormat?: 'string' | 'json';
+}
+
 /** How a provider is reached and proves who calls. What is secret is sealed; masks are what is shown of it. */
 export interface Credentials {
   readonly key?: string;
@@ -10,6 +19,7 @@ export interface Credentials {
   readonly secretConfigurations?: JsonObject;
   /** By option: a text, or an object of texts. */
   readonly secretMasks?: JsonObject;
+  readonly secretMappings?: readonly StoredMapping[];
 }
 
 /** Words to find a thing by. */

@@ -6,6 +6,8 @@ export interface ModelAccess {
   /** Whether there is a model that is not let through. */
   readonly restricted: boolean;
   allows(model: string): boolean;
+  /** Those that it names and lets through, custom ones too. */
+  readonly named: readonly string[];
   /** The model's own base address. */
   hostOf(model: string): string | undefined;
   /** Flat pairs of the model's own headers. */
@@ -21,6 +23,7 @@ export function modelAccess({ allowAllModels, models = [] }: IntegrationBody): M
   return {
     restricted: !allowAllModels || models.some(({ enabled }) => !enabled),
     allows: (model) => known.get(model)?.enabled ?? allowAllModels,
+    named: models.filter(({ enabled }) => enabled).map(({ slug }) => slug),
     hostOf: (model) => known.get(model)?.customHost,
     headersOf: (model) => {
       const headers = known.get(model)?.customHeaders;

@@ -4,6 +4,7 @@ import type { ProviderEntry } from '../../providers/dialect.ts';
 import type { Document } from '../../store/documents.ts';
 import { type FollowFacts, follow } from '../../store/follow.ts';
 import {
+  type Credentials,
   type IntegrationBody,
   integrations,
   PROVIDER_COLLECTIONS,
@@ -83,6 +84,18 @@ export class ProviderShelf {
     return usable;
   }
 
+  /** The stored providers of the tenant's own workspace; whether one may be called is its to say. */
+  providersOf(tenant: Tenant): UsableProvider[] {
+    const { organisationId, workspaceId } = tenant;
+    const own: UsableProvider[] = [];
+    for (const document of this.#providers.values()) {
+      if (document.organisationId !== organisationId || document.workspaceId !== workspaceId) continue;
+      const usable = this.resolve(tenant, document.slug ?? '');
+      if (usable !== undefined) own.push(usable);
+    }
+    return own.sort((a, b) => (a.slug < b.slug ? -1 : 1));
+  }
+
   /** What a workspace sees of the organisation's integrations: its own, and those shared with it; newest first. */
   integrationsOf(organisationId: string, workspaceId: string): Document<IntegrationBody>[] {
     const seen: Document<IntegrationBody>[] = [];
@@ -101,6 +114,16 @@ export class ProviderShelf {
         workspaces.add(workspaceId);
     }
     return workspaces;
+  }
+
+  /** One thing of the organisation, in words, that has a value from a secret reference; undefined: none has. */
+  userOfSecret(organisationId: string, referenceId: string): string | undefined {
+    const uses = ({ organisationId: owner, body }: Document<Credentials>): boolean =>
+      owner === organisationId &&
+      body.secretMappings?.some(({ secretReferenceId }) => secretReferenceId === referenceId) === true;
+    for (const one of this.#integrations.values()) if (uses(one)) return `the integration ${one.slug}`;
+    for (const one of this.#providers.values()) if (uses(one)) return `the virtual key ${one.slug}`;
+    return undefined;
   }
 
   /** Whether a slug is taken in a workspace. */

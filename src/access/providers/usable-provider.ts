@@ -3,7 +3,7 @@ import { fail, type GatewayError, toGatewayError } from '../../lib/errors.ts';
 import type { ProviderEntry, ProviderOptions } from '../../providers/dialect.ts';
 import type { Json, JsonObject } from '../../store/collection.ts';
 import type { Document } from '../../store/documents.ts';
-import type { Credentials, IntegrationBody, ProviderBody } from './collections.ts';
+import type { Credentials, IntegrationBody, ProviderBody, StoredMapping } from './collections.ts';
 import { type ModelAccess, modelAccess } from './model-access.ts';
 import { OWN_OPTIONS } from './option-rules.ts';
 import { accessOf } from './workspace-access.ts';
@@ -34,6 +34,8 @@ export interface UsableProvider {
   readonly models: ModelAccess | undefined;
   /** Whether configs of callers may set options over these. */
   readonly mayOverride: boolean;
+  /** Values that are to be had from secret references, as `key` and `options.<name>`. */
+  readonly mappings: readonly StoredMapping[];
   /** Why it may not be called now; undefined: it may. */
   refused(): GatewayError | undefined;
 }
@@ -82,9 +84,10 @@ const EMPTY = {
   deployments: [],
   models: undefined,
   mayOverride: false,
+  mappings: [],
 } as const;
 
-function read({ key, configurations = {}, secretConfigurations = {} }: Credentials) {
+function read({ key, configurations = {}, secretConfigurations = {}, secretMappings = [] }: Credentials) {
   const all: JsonObject = { ...configurations, ...secretConfigurations };
   const options: Record<string, string> = {};
   for (const [name, value] of Object.entries(all)) {
@@ -97,6 +100,10 @@ function read({ key, configurations = {}, secretConfigurations = {} }: Credentia
     customHost: typeof host === 'string' ? host : undefined,
     headers: Object.freeze(Object.entries(headers as Readonly<Record<string, string>>).flat()),
     deployments: (deployments as readonly JsonObject[]).map(deploymentOf),
+    mappings: secretMappings.map((mapping) => ({
+      ...mapping,
+      targetField: mapping.targetField.replace(/^[^.]+\./, 'options.'),
+    })),
   };
 }
 

@@ -5,6 +5,7 @@ import type { Guardrails } from '../../checks/hook.ts';
 import type { Sandbox } from '../../checks/sandbox/sandbox.ts';
 import type { Dialer } from '../../lib/egress/outbound.ts';
 import type { HeaderNames } from '../../lib/gateway-headers.ts';
+import type { ModelCatalogue } from '../../providers/catalog/models.ts';
 import type { Dialect } from '../../providers/dialect.ts';
 import type { SharedState } from '../../store/shared-state.ts';
 import { openResponseCache } from '../cache/open.ts';
@@ -21,6 +22,7 @@ import { type GuardrailSource, PlanGuardrails } from './plan-guardrails.ts';
 export interface PipelineParts {
   readonly dialer: Dialer;
   readonly dialects: ReadonlyMap<string, Dialect>;
+  readonly models: ModelCatalogue;
   readonly names: HeaderNames;
   readonly plans: Pick<PlanFacts, 'providerById' | 'checkHost' | 'isOwnKey'> & Partial<PlanFacts>;
   /** Guardrails that are saved. */
@@ -43,7 +45,7 @@ export interface OpenPipeline {
 
 /** Makes the pipeline. */
 export function createPipeline(parts: PipelineParts): OpenPipeline {
-  const { dialer, dialects, names, plans, state, cache, now, onTrouble } = parts;
+  const { dialer, dialects, models, names, plans, state, cache, now, onTrouble } = parts;
   const checks = createChecks({
     dialer,
     ownsHeader: (name) => names.owns(name),
@@ -65,6 +67,7 @@ export function createPipeline(parts: PipelineParts): OpenPipeline {
   const pipeline: Pipeline = {
     dialer,
     dialects,
+    models,
     planner: { facts, configs: new Configs(facts) },
     routes: {
       loads: new Loads(),

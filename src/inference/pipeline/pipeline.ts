@@ -1,6 +1,7 @@
 // What the stages of a model call are built of.
 import type { Checks } from '../../checks/create.ts';
 import type { Dialer } from '../../lib/egress/outbound.ts';
+import type { ModelCatalogue } from '../../providers/catalog/models.ts';
 import type { Dialect } from '../../providers/dialect.ts';
 import type { ResponseCache } from '../cache/response-cache.ts';
 import type { Planner } from '../plan/select.ts';
@@ -12,6 +13,8 @@ import type { StickyStore } from '../route/sticky.ts';
 export interface Pipeline {
   readonly dialer: Dialer;
   readonly dialects: ReadonlyMap<string, Dialect>;
+  /** What is known of providers' models. */
+  readonly models: ModelCatalogue;
   readonly planner: Planner;
   readonly routes: RouteFacts;
   readonly cache: ResponseCache;

@@ -15,6 +15,7 @@ import type {
 import type { BoundTarget } from '../plan/bind.ts';
 import { Attempt } from './attempt.ts';
 import { checkModel } from './model-access.ts';
+import { checkLimits } from './model-limits.ts';
 import type { Pipeline } from './pipeline.ts';
 import { readBounded } from './read-bounded.ts';
 import { outboundRequest, upstreamError } from './upstream.ts';
@@ -26,7 +27,7 @@ const DRAIN_MS = 1000;
 
 /** Resolves when the answer's first piece is at hand, so that an early error keeps its status. */
 export async function callStream<Request, Answer, Chunk>(
-  { dialer, now }: Pipeline,
+  { dialer, models, now }: Pipeline,
   call: Call,
   bound: BoundTarget,
   dialect: Dialect,
@@ -38,6 +39,7 @@ export async function callStream<Request, Answer, Chunk>(
 ): Promise<AsyncIterable<Chunk>> {
   const { target } = bound;
   checkModel(bound, name, model);
+  checkLimits(models, bound, name, model, request);
   const context: TranslationContext = { target, now };
   const outbound = outboundRequest(bound, dialect, name, operation.streamRequest(request, context), signal);
   const attempt = new Attempt(call, target, outbound.origin, model);

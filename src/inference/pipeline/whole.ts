@@ -6,6 +6,7 @@ import type { Dialect, Operation, OperationName } from '../../providers/dialect.
 import type { BoundTarget } from '../plan/bind.ts';
 import { Attempt } from './attempt.ts';
 import { checkModel } from './model-access.ts';
+import { checkLimits } from './model-limits.ts';
 import type { Pipeline } from './pipeline.ts';
 import { outboundRequest, upstreamError } from './upstream.ts';
 
@@ -14,7 +15,7 @@ export const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /** Sends the request to the target and reads its answer. */
 export async function callWhole<Request, Answer>(
-  { dialer, now }: Pipeline,
+  { dialer, models, now }: Pipeline,
   call: Call,
   bound: BoundTarget,
   dialect: Dialect,
@@ -26,6 +27,7 @@ export async function callWhole<Request, Answer>(
 ): Promise<Answer> {
   const { target } = bound;
   checkModel(bound, name, model);
+  checkLimits(models, bound, name, model, request);
   const context = { target, now };
   const outbound = outboundRequest(bound, dialect, name, operation.request(request, context), signal);
   const attempt = new Attempt(call, target, outbound.origin, model);

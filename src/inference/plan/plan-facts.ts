@@ -87,6 +87,8 @@ export interface PlanFacts extends Omit<ParseFacts, 'hasProvider' | 'mayOverride
   readonly defaultConfig: (tenant: Tenant) => SavedConfig | undefined;
   /** A stored provider of the tenant by its slug. */
   readonly resolveProvider: (tenant: Tenant, slug: string) => Soon<StoredProvider | undefined>;
+  /** The same without values that must be fetched first: enough to know that it is there. */
+  readonly peekProvider?: ((tenant: Tenant, slug: string) => StoredProvider | undefined) | undefined;
   /** A plan with the saved guardrails that it names, and with those that every call of the tenant passes. */
   readonly guarded?: ((plan: WholePlan, tenant: Tenant) => WholePlan) | undefined;
   /** The config that a caller's calls start with. */

@@ -36,7 +36,7 @@ export async function readReferences(json: unknown, tenant: Tenant, facts: PlanF
     for (const slug of slugs.providers) {
       if (providers.has(slug) || asked.size >= MOST_REFERENCES) continue;
       asked.add(`@${slug}`);
-      const found = await facts.resolveProvider(tenant, slug);
+      const found = await (facts.peekProvider ?? facts.resolveProvider)(tenant, slug);
       if (found !== undefined) providers.set(slug, found);
     }
     for (const slug of slugs.configs) {

@@ -10,6 +10,17 @@ export class Background {
     this.#running.add(kept);
   };
 
+  /** Resolves when everything taken before has settled, or after so many milliseconds. */
+  async soFar(ms: number): Promise<void> {
+    if (this.#running.size === 0) return;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, ms);
+    });
+    await Promise.race([Promise.all([...this.#running]), late]);
+    clearTimeout(timer);
+  }
+
   /** Resolves when everything taken so far has settled. */
   async idle(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running);

@@ -13,7 +13,7 @@ export interface LaterFacts {
 /** Keeps steps and makes them again, in order, when the store answers. */
 export class Later {
   readonly #facts: LaterFacts;
-  readonly #waiting: Step[] = [];
+  readonly #waiting: { readonly step: Step; readonly dropped: () => void }[] = [];
   readonly #timer: NodeJS.Timeout;
   #turn: Promise<void> | undefined;
 
@@ -26,10 +26,10 @@ export class Later {
     return this.#waiting.length;
   }
 
-  /** Takes a step; false: too many wait already. */
-  add(step: Step): boolean {
+  /** Takes a step; false: too many wait already. @param dropped told when it is given up at the end */
+  add(step: Step, dropped: () => void = () => {}): boolean {
     if (this.#waiting.length >= this.#facts.most) return false;
-    this.#waiting.push(step);
+    this.#waiting.push({ step, dropped });
     return true;
   }
 
@@ -43,14 +43,15 @@ export class Later {
 
   stop(): void {
     clearInterval(this.#timer);
+    for (const { dropped } of this.#waiting.splice(0)) dropped();
   }
 
   async #run(): Promise<void> {
     for (let left = this.#waiting.length; left > 0; left--) {
-      const [step] = this.#waiting;
-      if (step === undefined) return;
+      const [first] = this.#waiting;
+      if (first === undefined) return;
       try {
-        await step();
+        await first.step();
         this.#waiting.shift();
       } catch (error) {
         this.#facts.onTrouble(error, `${this.#waiting.length} steps of the ledger wait for the shared store`);

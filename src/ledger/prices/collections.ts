@@ -1,6 +1,6 @@
 // Prices that organisations set themselves, as they are kept.
 import { type Collection, defineCollection } from '../../store/collection.ts';
-import type { Price } from './price-list.ts';
+import type { Price } from './price.ts';
 
 /** What a model costs an organisation from a time on, until the next price of the same model. */
 export interface ModelPriceBody {

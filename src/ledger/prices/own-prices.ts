@@ -2,7 +2,7 @@
 import type { Document } from '../../store/documents.ts';
 import { type FollowFacts, follow } from '../../store/follow.ts';
 import { type ModelPriceBody, modelPrices } from './collections.ts';
-import type { Price } from './price-list.ts';
+import type { Price } from './price.ts';
 
 type PriceDocument = Document<ModelPriceBody>;
 

@@ -6,6 +6,7 @@ import type { Directory } from '../../access/directory.ts';
 import type { KeyRing } from '../../access/key-ring.ts';
 import type { Principal } from '../../access/principal.ts';
 import { readMetadata } from '../../inference/plan/request-settings.ts';
+import type { PromptRuns } from '../../inference/prompts.ts';
 import type { Books } from '../../ledger/books.ts';
 import type { Admission, Ticket } from '../../ledger/limits/admission.ts';
 import { estimateOf } from '../../ledger/limits/estimate.ts';
@@ -25,6 +26,8 @@ export interface LimitsFacts {
   readonly keys: KeyRing;
   readonly directory: Directory;
   readonly books: Pick<Books, 'complete'>;
+  /** What a call will ask for, where its message does not say it itself. */
+  readonly foresee?: PromptRuns['foresee'] | undefined;
   /** Is told of work that goes on after the answer, so that a stop waits for it. */
   readonly behind: (work: Promise<unknown>) => void;
 }
@@ -46,15 +49,22 @@ export function limitsInterceptor(facts: LimitsFacts): Interceptor {
     return (next) => async (input, call) => {
       const { principal } = call;
       if (principal === undefined) return next(input, call);
-      call.defaultMetadata = defaultMetadata(facts, principal);
+      const soon = isStream(input) ? undefined : facts.foresee?.(method, input, call);
+      const foreseen = soon && (await soon);
+      const defaults = defaultMetadata(facts, principal);
+      call.defaultMetadata = foreseen ? { ...defaults, ...foreseen.metadata } : defaults;
       const rules = applying(facts, call, principal);
       if (rules.length === 0) return next(input, call);
       const ticket = await admission.admit({
         id: call.id,
         organisationId: principal.organisationId,
         rules,
-        estimate: estimateOf(bytesOf(method, input, call), isStream(input) ? {} : input, hasOutput),
-        model: textMember(input, 'model'),
+        estimate: estimateOf(
+          foreseen?.bytes ?? bytesOf(method, input, call),
+          foreseen?.request ?? (isStream(input) ? {} : input),
+          hasOutput,
+        ),
+        model: foreseen?.model ?? textMember(input, 'model'),
         provider: call.headers.get('provider'),
       });
       if (!streamsIn(method)) tell(call, ticket);

@@ -151,14 +151,16 @@ export const ModelSchema: GenMessage<Model> = /*@__PURE__*/
   messageDesc(file_gateway_inference_v2_models, 3);
 
 /**
- * The selected provider's models, in the shape of OpenAI's list.
+ * The selected provider's models, or the workspace's own, in the shape of OpenAI's list.
  *
  * @generated from service gateway.inference.v2.ModelsService
  */
 export const ModelsService: GenService<{
   /**
-   * Lists the provider's models; each names its provider. Errors as for chat
-   * completions; 400 when no provider is selected.
+   * Lists the provider's models; each names its provider. A call that selects no provider,
+   * and one with the header x-gateway-fetch-integrated-models: true, is answered with the
+   * models that its workspace may use: of its stored providers, named as calls name them
+   * (`@slug/model`), at most 1000 on a page. Errors as for chat completions.
    *
    * @generated from rpc gateway.inference.v2.ModelsService.ListModels
    */

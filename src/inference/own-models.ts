@@ -1,0 +1,67 @@
+// Models that a call's own workspace may use: those of its stored providers, as integrations let them through and the
+// catalogue knows them. No provider is called.
+import { create } from '@bufbuild/protobuf';
+import {
+  type ListModelsRequest,
+  type Model,
+  type ModelList,
+  ModelListSchema,
+  ModelSchema,
+} from '../../gen/gateway/inference/v2/models_pb.ts';
+import type { UsableProvider } from '../access/providers/usable-provider.ts';
+import { invalidField } from '../lib/errors.ts';
+import type { ModelCatalogue } from '../providers/catalog/models.ts';
+
+/** What listing needs. */
+export interface OwnModelsFacts {
+  readonly models: ModelCatalogue;
+  /** Stored providers of a workspace. */
+  readonly providersOf: (tenant: {
+    readonly organisationId: string;
+    readonly workspaceId: string | undefined;
+  }) => readonly UsableProvider[];
+}
+
+const MOST = 1000;
+
+/**
+ * A page of them, each named as calls name it: `@slug/model`.
+ * @param wanted the stored provider whose models alone are listed; undefined: all
+ * @throws GatewayError validation_failed for an `after` that is none of them
+ */
+export function ownModels(
+  catalogue: ModelCatalogue,
+  providers: readonly UsableProvider[],
+  { after, limit = MOST }: ListModelsRequest,
+  wanted?: string,
+): ModelList {
+  const all = providers
+    .filter((provider) => (wanted === undefined || provider.slug === wanted) && !provider.refused())
+    .flatMap((provider) => modelsOf(catalogue, provider));
+  const from = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1;
+  if (after !== undefined && from === 0) throw invalidField('after', 'names no model of the list');
+  return create(ModelListSchema, {
+    object: 'list',
+    data: all.slice(from, from + limit),
+    extra: { has_more: all.length > from + limit },
+  });
+}
+
+/** A deployment is asked for by its alias, or by the model that it serves. */
+function modelsOf(catalogue: ModelCatalogue, { slug, entry, models, deployments }: UsableProvider): Model[] {
+  const served = deployments.flatMap(({ alias, model, id }) => alias ?? model ?? id);
+  const named = models?.named ?? [];
+  const known = served.length > 0 ? served : catalogue.modelsOf(entry.id);
+  return [...new Set([...named, ...known])]
+    .filter((model) => models?.allows(model) ?? true)
+    .sort()
+    .map((model) =>
+      create(ModelSchema, {
+        id: `@${slug}/${model}`,
+        object: 'model',
+        created: 0n,
+        ownedBy: entry.id,
+        provider: entry.id,
+      }),
+    );
+}

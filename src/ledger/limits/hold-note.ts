@@ -1,0 +1,64 @@
+// What is written on a hold: enough of its call for an entry in the books when nobody ends the call any more.
+import type { AttemptRecord, RequestRecord } from '../../store/request-log.ts';
+import type { Estimate } from './estimate.ts';
+
+/** A call as it is known when it is admitted. */
+export type CallFacts = Pick<
+  RequestRecord,
+  | 'id'
+  | 'traceId'
+  | 'workspaceId'
+  | 'apiKeyId'
+  | 'createdAt'
+  | 'operation'
+  | 'protocol'
+  | 'method'
+  | 'path'
+  | 'provider'
+  | 'model'
+  | 'metadata'
+>;
+
+/** A note's members. */
+interface Note {
+  readonly call: CallFacts;
+  readonly estimate: Estimate;
+  /** Of the estimate, in 1e-12 USD; absent when the price is not known. */
+  readonly cost?: string;
+}
+
+/** Longest note that a hold takes, in UTF-16 units. */
+const LONGEST = 4096;
+
+/** The note of a call; without its metadata when those are too long, and undefined when all is. */
+export function noteOf(call: CallFacts, estimate: Estimate, cost: bigint | undefined): string | undefined {
+  const note: Note = { call, estimate, ...(cost === undefined ? {} : { cost: cost.toString() }) };
+  const text = JSON.stringify(note);
+  if (text.length <= LONGEST) return text;
+  const short = JSON.stringify({ ...note, call: { ...call, metadata: {} } });
+  return short.length <= LONGEST ? short : undefined;
+}
+
+/**
+ * The entry of a call that broke off with its process: it costs what was held for it, marked as an estimate.
+ * Undefined: the note tells nothing.
+ */
+export function interruptedEntry(
+  organisationId: string,
+  text: string,
+  expiredAt: number,
+): RequestRecord | undefined {
+  if (text === '') return undefined;
+  const { call, estimate, cost } = JSON.parse(text) as Note;
+  const { input, output } = estimate;
+  const usage = { promptTokens: input, completionTokens: output, totalTokens: input + output };
+  const priced = cost === undefined ? { unpriced: true as const } : { cost };
+  const common = {
+    ...{ provider: call.provider, model: call.model, statusCode: 0, outcome: 'interrupted' as const },
+    ...{ latencyMs: Math.max(0, expiredAt - call.createdAt), usage, usageEstimated: true as const },
+    error: { reason: 'interrupted', message: 'the process that made the call ended before the call did' },
+    ...priced,
+  };
+  const attempt: AttemptRecord = { ...common, id: `${call.id}-held`, host: '', startedAt: call.createdAt };
+  return { ...call, ...common, organisationId, responseModel: '', streamed: false, attempts: [attempt] };
+}
