@@ -387,6 +387,7 @@ export async function startApp(
   const limits = await openLimits({
     state: limitState,
     documents,
+    store: store.requestLog,
     prices,
     leaseMs: settings.holdMs,
     follow: { ...followed, organisations: () => organisationIds(store.maintenance) },
@@ -402,9 +403,13 @@ export async function startApp(
   const book = new PromptBook(promptShelf, documents);
   const messageRules: PromptsFacts['messageRules'] = (desc, message) => check(validator, desc, message);
   const runs = promptRuns(pipeline, { book, messageRules });
+  const flushBooks = async (): Promise<void> => {
+    await limits.flush();
+    await books.flush();
+  };
   const services = registrations(
     pipeline,
-    { store: store.requestLog, flush: () => books.flush() },
+    { store: store.requestLog, flush: flushBooks },
     {
       runs,
       book,

@@ -29,11 +29,15 @@ export interface BooksFacts {
 const ATTEMPTS_MS = 5000;
 /** How long a reader waits for entries whose attempts are still ending. */
 const COMPLETE_MS = 10_000;
+/** How long a claimed entry is waited for behind the end of its call. */
+const CLAIM_MS = 10_000;
 
 export class Books {
   readonly #facts: BooksFacts;
   readonly #completing = new WeakMap<Accounted, Promise<void>>();
   readonly #coming = new Set<Promise<void>>();
+  readonly #taken = new WeakSet<Accounted>();
+  readonly #claims = new WeakMap<Accounted, (entry: RequestRecord) => void>();
 
   constructor(facts: BooksFacts) {
     this.#facts = facts;
@@ -50,16 +54,37 @@ export class Books {
     return completing;
   };
 
-  /** Takes an entry, or one that is complete soon. Never throws, never waits. */
-  readonly record = (entry: RequestRecord | Promise<RequestRecord>): void => {
+  /**
+   * The call's entry, priced, for who writes it together with the call's charges; instead of being taken by the log.
+   * Undefined: it did not come in time, and the log takes it.
+   */
+  claim(call: Accounted): Promise<RequestRecord | undefined> {
+    if (this.#taken.has(call)) return Promise.resolve(undefined);
+    return new Promise((resolve) => {
+      const late = setTimeout(() => {
+        this.#claims.delete(call);
+        resolve(undefined);
+      }, CLAIM_MS).unref();
+      this.#claims.set(call, (entry) => {
+        clearTimeout(late);
+        resolve(entry);
+      });
+    });
+  }
+
+  /** An entry that was claimed and is not written: the log takes it. */
+  readonly keep = (entry: RequestRecord): void => this.#facts.log.record(entry);
+
+  /** Takes a call's entry, or one that is complete soon. Never throws, never waits. */
+  readonly record = (entry: RequestRecord | Promise<RequestRecord>, call: Accounted): void => {
     if (!(entry instanceof Promise)) {
-      this.#take(entry);
+      this.#take(entry, call);
       return;
     }
     const coming: Promise<void> = entry.then(
       (complete) => {
         this.#coming.delete(coming);
-        this.#take(complete);
+        this.#take(complete, call);
       },
       () => {
         this.#coming.delete(coming);
@@ -81,8 +106,13 @@ export class Books {
     await this.#facts.log.flush();
   }
 
-  #take(entry: RequestRecord): void {
-    this.#facts.log.record(pricedEntry(this.#facts.prices, entry));
+  #take(entry: RequestRecord, call: Accounted): void {
+    const priced = pricedEntry(this.#facts.prices, entry);
+    const claim = this.#claims.get(call);
+    this.#claims.delete(call);
+    this.#taken.add(call);
+    if (claim) claim(priced);
+    else this.#facts.log.record(priced);
   }
 
   async #estimate({ trail }: Accounted): Promise<void> {

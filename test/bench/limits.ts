@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { Journal } from '../../src/ledger/journal.ts';
 import { Admission } from '../../src/ledger/limits/admission.ts';
 import { Later } from '../../src/ledger/limits/later.ts';
 import { PolicySet } from '../../src/ledger/limits/policy-set.ts';
@@ -17,6 +18,7 @@ import { openPriceList } from '../../src/ledger/prices/price-list.ts';
 import { openMemoryState } from '../../src/store/memory/open.ts';
 import { openRedisState } from '../../src/store/redis/open.ts';
 import type { SharedState } from '../../src/store/shared-state.ts';
+import { logEntry } from '../store/log-entries.ts';
 import { startOwnRedis } from '../support/servers.ts';
 
 const CALLS = Number(process.argv[2] ?? 20_000);
@@ -26,6 +28,9 @@ const prices = openPriceList();
 const onTrouble = (error: unknown): never => {
   throw error;
 };
+
+const done = (): void => {};
+const ENTRY = logEntry({ id: 'entry' });
 
 interface Case {
   readonly name: string;
@@ -80,8 +85,10 @@ async function run(
   const organisationId = randomUUID();
   const set = policySet(policies, organisationId);
   const later = new Later({ everyMs: 1000, most: 0, onTrouble });
+  const store = { append: async () => {} };
+  const journal = new Journal({ state, store, owner: 'bench', organisations: () => [], onTrouble });
   const admission = new Admission({
-    ...{ state, prices, owner: randomUUID(), leaseMs: 60_000, later, now: Date.now, onTrouble },
+    ...{ state, prices, owner: randomUUID(), leaseMs: 60_000, later, journal, now: Date.now, onTrouble },
   });
   const metadata = { team: 'a', user: 'b', environment: 'production' };
   const subject = () => ({ organisationId, workspaceId: 'w', workspaceSlug: 'ws', keyId: 'k', metadata });
@@ -91,7 +98,7 @@ async function run(
     const rules = rulesOf(subject, organisationId, set, [carrier]);
     const estimate = { input: 120, output: 1024 };
     const ticket = await admission.admit({
-      ...{ id, organisationId, rules, estimate, model: 'gpt-4o', provider: 'openai' },
+      ...{ id, organisationId, rules, estimate, model: 'gpt-4o', provider: 'openai', call: { ...ENTRY, id } },
     });
     const attempt = {
       provider: 'openai',
@@ -101,7 +108,13 @@ async function run(
       outcome: 'success' as const,
     };
     const attempts = [{ ...attempt, id, startedAt: Date.now(), latencyMs: 1, usage }];
-    await admission.settle(ticket, { attempts, failed: false }, () => {});
+    await admission.settle(ticket, {
+      attempts,
+      failed: false,
+      entry: { ...ENTRY, id, attempts },
+      done,
+      unwritten: done,
+    });
   };
   const many = async (count: number): Promise<void> => {
     let left = count;
@@ -114,6 +127,7 @@ async function run(
   const [start, before] = [performance.now(), process.cpuUsage()];
   await many(CALLS);
   const { user, system } = process.cpuUsage(before);
+  await journal.close();
   later.stop();
   return { us: (user + system) / CALLS, perSecond: (CALLS / (performance.now() - start)) * 1000 };
 }

@@ -13,7 +13,7 @@ const collections = CollectionsService.method;
 const labels = LabelsService.method;
 const partials = PromptPartialsService.method;
 const prompts = PromptsService.method;
-const { createWorkspace } = WorkspacesService.method;
+const { createWorkspace, deleteWorkspace } = WorkspacesService.method;
 
 let bench: Bench;
 test.before(async () => {
@@ -376,4 +376,34 @@ test('changes of prompts are in the audit log, with what changed', async (t) => 
   );
   t.is(own.length, 3, JSON.stringify(list).slice(0, 500));
   t.true(JSON.stringify(own).includes('Ho {{x}}'));
+});
+
+test('changes at once make versions of their own, and one default collection', async (t) => {
+  const admin = new Caller(() => bench, 'rest');
+  const workspace_id = await newWorkspace(admin);
+  const made = await Promise.all(
+    Array.from({ length: 6 }, () =>
+      admin.ok(prompts.createPrompt, { name: 'at once', workspace_id, string: 'Hi' }),
+    ),
+  );
+  t.is((await admin.ok(prompts.listPrompts, { workspace_id })).total, 6);
+  t.is((await admin.ok(collections.listCollections, { workspace_id })).total, 1);
+  const prompt_id = made[0]!.id!;
+  await Promise.all(
+    Array.from({ length: 6 }, (_, i) =>
+      admin.ok(prompts.updatePrompt, { prompt_id, string: `Hi ${i}`, patch: true }),
+    ),
+  );
+  const versions = data(await admin.ok(prompts.listPromptVersions, { prompt_id }));
+  t.deepEqual(versions.map((one) => Number(one.prompt_version)).sort(), [1, 2, 3, 4, 5, 6, 7]);
+});
+
+test('a workspace with prompts is not deleted by mistake', async (t) => {
+  const admin = new Caller(() => bench, 'rest');
+  const workspace_id = await newWorkspace(admin);
+  const { slug } = await admin.ok(prompts.createPrompt, { name: 'kept', workspace_id, string: 'Hi' });
+  const refused = await admin.refused(deleteWorkspace, { workspace_id });
+  t.is(refused.status, 409);
+  t.regex(refused.message, /prompts/);
+  t.is((await admin.ok(prompts.getPrompt, { prompt_id: slug! })).slug, slug!);
 });

@@ -1,11 +1,20 @@
 // Admission: every limit that applies to a call is checked and held in one step over all of them, or none; and
 // settled once on what the call really used.
 import { fail, type GatewayError, toGatewayError } from '../../lib/errors.ts';
-import type { AttemptRecord } from '../../store/request-log.ts';
-import type { Charge, Limit, SettleRequest, SharedState, WindowCost } from '../../store/shared-state.ts';
+import type { AttemptRecord, RequestRecord } from '../../store/request-log.ts';
+import type {
+  Charge,
+  HoldOrder,
+  Limit,
+  SettleRequest,
+  SharedState,
+  WindowCost,
+} from '../../store/shared-state.ts';
+import { type Journal, journalEntry } from '../journal.ts';
 import { costOf, type PriceList } from '../prices/price-list.ts';
 import { costOfAttempt } from '../prices/priced.ts';
 import type { Estimate } from './estimate.ts';
+import { type CallFacts, noteOf } from './hold-note.ts';
 import type { Later } from './later.ts';
 import { Outage } from './outage.ts';
 import { resetAfter } from './period.ts';
@@ -22,6 +31,8 @@ export interface AdmissionFacts {
   readonly leaseMs: number;
   /** Takes steps that the store did not take. */
   readonly later: Later;
+  /** Is told where entries wait to be carried on. */
+  readonly journal: Pick<Journal, 'mark'>;
   /** Unix milliseconds. */
   readonly now: () => number;
   /** Told when calls are let through because the store does not answer, and of settlements that failed. */
@@ -37,6 +48,8 @@ export interface AdmissionOrder {
   /** The model that the worst case is priced by; undefined or unknown: money is settled and not held. */
   readonly model: string | undefined;
   readonly provider: string | undefined;
+  /** The call as it is known now, for its entry should the process end before it. */
+  readonly call: CallFacts;
 }
 
 /** A rate as it stands after the admission, for the answer's headers. */
@@ -68,6 +81,12 @@ export interface CallEnd {
   readonly attempts: readonly AttemptRecord[] | undefined;
   /** It was refused or failed. */
   readonly failed: boolean;
+  /** Its entry, written in the same step as its charges. */
+  readonly entry: RequestRecord | undefined;
+  /** Told when the hold need not be renewed any more. */
+  readonly done: () => void;
+  /** Told when the entry was not written, because there was nothing to settle or the store did not take it. */
+  readonly unwritten: (entry: RequestRecord) => void;
 }
 
 export class Admission {
@@ -84,7 +103,7 @@ export class Admission {
    * cannot be asked; rates alone let the call through then.
    */
   async admit(order: AdmissionOrder): Promise<Ticket> {
-    const { state, owner, leaseMs, onTrouble } = this.#facts;
+    const { state, onTrouble } = this.#facts;
     const { id, organisationId } = order;
     const counted = order.rules.map((rule): Counted => ({ rule, limit: this.#limitOf(rule, order) }));
     const held = counted.some(({ rule }) => rule.kind === 'budget' || rule.type === 'tokens');
@@ -97,7 +116,7 @@ export class Admission {
     try {
       const answer = await state.admit(organisationId, {
         limits: counted.map(({ limit }) => limit),
-        ...(held ? { hold: { id, owner, leaseMs } } : {}),
+        ...(held ? { hold: this.#holdOf(order), journal: { maxLength: MOST_ENTRIES } } : {}),
       });
       this.#outage.answered();
       const { outcome, limits } = answer;
@@ -105,6 +124,10 @@ export class Admission {
         const at = limits.findIndex(({ denied }) => denied);
         throw this.#refusal(counted[at]?.rule, limits, counted, answer.retryAfterMs);
       }
+      if (outcome === 'journal_full')
+        throw fail('overloaded', 'the books of the organisation are full: the log store does not keep up', {
+          retryAfterMs: 1000,
+        });
       const rates = counted.flatMap(({ rule, limit }, i): RateState[] => {
         const remaining = limits[i]?.remaining;
         if (rule.kind !== 'rate' || limit.kind !== 'window' || remaining === undefined) return [];
@@ -129,30 +152,53 @@ export class Admission {
    * Settles a call on what it used: once, however often it is called; when the store does not answer, again until it
    * does. Attempts that reached no provider cost nothing, and a call that failed before any attempt is no request
    * of a budget. One that broke off and has not even an estimate costs what was held.
-   * @param done told when the hold need not be renewed any more
    */
-  async settle(ticket: Ticket, end: CallEnd, done: () => void): Promise<void> {
-    if (!ticket.held) {
+  async settle(ticket: Ticket, end: CallEnd): Promise<void> {
+    const { state, journal, later, onTrouble } = this.#facts;
+    const { entry, done, unwritten } = end;
+    const giveUp = (): void => {
       done();
-      return;
-    }
-    const { state, later, onTrouble } = this.#facts;
-    const order = this.#orderOf(ticket, end);
-    const step = (): Promise<void> => state.settle(ticket.organisationId, order).then(done);
+      if (entry) unwritten(entry);
+    };
+    if (!ticket.held) return giveUp();
+    const written = entry && journalEntry(entry);
+    const order = { ...this.#orderOf(ticket, end), ...(written ? { entry: written } : {}) };
+    const step = async (): Promise<void> => {
+      const { outcome } = await state.settle(ticket.organisationId, order);
+      done();
+      // Settled before: by a step whose answer was lost, or by a sweeper. The log keeps one entry of an id.
+      if (written && outcome === 'settled') journal.mark(ticket.organisationId);
+      else if (entry) unwritten(entry);
+    };
     try {
       await step();
     } catch (error) {
       // Without a place to wait the hold expires: whoever sweeps it charges what was held.
-      if (ticket.loose || !later.add(step)) done();
+      if (ticket.loose || !later.add(step, giveUp)) giveUp();
       onTrouble(error, 'a call could not be settled yet');
     }
   }
 
-  #orderOf({ id, organisationId, rules }: Ticket, { attempts, failed }: CallEnd): SettleRequest {
+  #holdOf(order: AdmissionOrder): HoldOrder {
+    const { owner, leaseMs } = this.#facts;
+    const note = noteOf(order.call, order.estimate, this.#priceOf(order));
+    return { id: order.id, owner, leaseMs, ...(note === undefined ? {} : { note }) };
+  }
+
+  #orderOf(
+    { id, organisationId, rules }: Ticket,
+    { attempts: ended, failed, entry }: CallEnd,
+  ): SettleRequest {
+    // The entry's attempts have their prices: what is charged is what is written.
+    const attempts = ended && (entry?.attempts ?? ended);
     if (attempts === undefined || attempts.some(isUnknown)) return { id };
     const tokens = attempts.reduce((sum, { usage }) => sum + (usage?.totalTokens ?? 0), 0);
     const cost = attempts.reduce(
-      (sum, one) => sum + (costOfAttempt(this.#facts.prices, one, organisationId) ?? 0n),
+      (sum, one) =>
+        sum +
+        (one.cost === undefined
+          ? (costOfAttempt(this.#facts.prices, one, organisationId) ?? 0n)
+          : BigInt(one.cost)),
       0n,
     );
     const requests = failed && attempts.length === 0 ? 0n : 1n;
@@ -185,8 +231,13 @@ export class Admission {
   }
 
   /** Without a known price one unit is held, so that a spent budget stays spent. */
-  #worstCost({ organisationId, estimate, provider, model }: AdmissionOrder): bigint {
-    if (model === undefined) return 1n;
+  #worstCost(order: AdmissionOrder): bigint {
+    return this.#priceOf(order) ?? 1n;
+  }
+
+  /** What the estimate costs; undefined: nobody knows. */
+  #priceOf({ organisationId, estimate, provider, model }: AdmissionOrder): bigint | undefined {
+    if (model === undefined) return undefined;
     const { prices, now } = this.#facts;
     // A model may be written with the provider that it is to be had from: @provider/model.
     const own = model.startsWith('@') ? model.slice(model.indexOf('/') + 1) : model;
@@ -195,7 +246,7 @@ export class Admission {
     const { input, output } = estimate;
     return price
       ? costOf(price, { promptTokens: input, completionTokens: output, totalTokens: input + output })
-      : 1n;
+      : undefined;
   }
 
   #refusal(
@@ -238,6 +289,9 @@ function unknown(cause?: unknown): GatewayError {
     ...(cause === undefined ? {} : { cause }),
   });
 }
+
+/** Entries of an organisation that wait for the log store. */
+const MOST_ENTRIES = 200_000;
 
 /** More than any call uses. */
 const MOST_TOKENS = 1_000_000_000;

@@ -1,11 +1,15 @@
 // Holds while calls run, and holds whose owner is gone.
 import type { SharedState } from '../../store/shared-state.ts';
+import { type Journal, journalEntry } from '../journal.ts';
+import { interruptedEntry } from './hold-note.ts';
 
 /** What keeping holds takes. */
 export interface HoldFacts {
   readonly state: SharedState;
   readonly owner: string;
   readonly leaseMs: number;
+  /** Is told where entries wait to be carried on. */
+  readonly journal: Pick<Journal, 'mark'>;
   /** Ids of all organisations. */
   readonly organisations: () => Iterable<string>;
   readonly onTrouble: (error: unknown, what: string) => void;
@@ -27,7 +31,7 @@ const BATCH = 500;
  * Renews what runs, and settles what nobody renews any more as it was held: the estimate of a call that was
  * killed in flight.
  */
-export function keepHolds({ state, owner, leaseMs, organisations, onTrouble }: HoldFacts): Holds {
+export function keepHolds({ state, owner, leaseMs, journal, organisations, onTrouble }: HoldFacts): Holds {
   const running = new Map<string, Set<string>>();
 
   const renew = async (): Promise<void> => {
@@ -40,7 +44,12 @@ export function keepHolds({ state, owner, leaseMs, organisations, onTrouble }: H
   const sweep = async (): Promise<void> => {
     for (const organisationId of organisations()) {
       const expired = await state.sweep(organisationId, { owner, leaseMs, max: BATCH });
-      for (const { id } of expired) await state.settle(organisationId, { id });
+      for (const { id, note, expiredAt } of expired) {
+        const entry = interruptedEntry(organisationId, note, expiredAt);
+        const written = entry && journalEntry(entry);
+        await state.settle(organisationId, { id, ...(written ? { entry: written } : {}) });
+        if (written) journal.mark(organisationId);
+      }
     }
   };
   const every = (ms: number, what: string, work: () => Promise<void>): NodeJS.Timeout => {

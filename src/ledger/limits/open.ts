@@ -2,7 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import type { DocumentStore } from '../../store/documents.ts';
 import { type FollowFacts, follow } from '../../store/follow.ts';
+import type { RequestLogStore } from '../../store/request-log.ts';
 import type { SharedState } from '../../store/shared-state.ts';
+import { Journal } from '../journal.ts';
 import { policyCollections } from '../policies.ts';
 import type { PriceList } from '../prices/price-list.ts';
 import { Admission } from './admission.ts';
@@ -19,6 +21,8 @@ export interface LimitsParts {
   readonly follow: Omit<FollowFacts, 'collections' | 'apply'>;
   /** Where the groups of policies are kept. */
   readonly documents: DocumentStore;
+  /** Where entries are carried on to. */
+  readonly store: Pick<RequestLogStore, 'append'>;
   readonly prices: PriceList;
   /** How long a hold outlives its process, in milliseconds. */
   readonly leaseMs: number;
@@ -35,6 +39,8 @@ export interface OpenLimits {
   readonly policies: PolicySet;
   readonly groups: Groups;
   readonly behind: (work: Promise<unknown>) => void;
+  /** Resolves when calls that ended before are settled and their entries carried on, or could not be. */
+  flush(): Promise<void>;
   /** Waits for settlements on their way, and stops. */
   close(): Promise<void>;
 }
@@ -42,6 +48,8 @@ export interface OpenLimits {
 /** Between two turns of steps that the store did not take. */
 const LATER_MS = 2000;
 const LATER_MOST = 20_000;
+/** How long a reader waits for settlements. */
+const FLUSH_MS = 10_000;
 
 export async function openLimits(parts: LimitsParts): Promise<OpenLimits> {
   const { state, prices, leaseMs, organisations, now, onTrouble } = parts;
@@ -54,19 +62,25 @@ export async function openLimits(parts: LimitsParts): Promise<OpenLimits> {
   });
   const owner = randomUUID();
   const background = new Background();
-  const holds = keepHolds({ state, owner, leaseMs, organisations, onTrouble });
+  const journal = new Journal({ state, store: parts.store, owner, organisations, onTrouble });
+  const holds = keepHolds({ state, owner, leaseMs, journal, organisations, onTrouble });
   const later = new Later({ everyMs: LATER_MS, most: LATER_MOST, onTrouble });
   return {
-    admission: new Admission({ state, prices, owner, leaseMs, later, now, onTrouble }),
+    admission: new Admission({ state, prices, owner, leaseMs, later, journal, now, onTrouble }),
     holds,
     policies,
     groups,
     behind: background.add,
+    async flush() {
+      await background.soFar(FLUSH_MS);
+      await journal.flush();
+    },
     async close() {
       await background.idle();
       await later.turn();
       await groups.close();
       later.stop();
+      await journal.close();
       holds.stop();
       stop();
     },

@@ -10,6 +10,7 @@ import type { PromptRuns } from '../../inference/prompts.ts';
 import type { Books } from '../../ledger/books.ts';
 import type { Admission, Ticket } from '../../ledger/limits/admission.ts';
 import { estimateOf } from '../../ledger/limits/estimate.ts';
+import type { CallFacts } from '../../ledger/limits/hold-note.ts';
 import type { Holds } from '../../ledger/limits/holds.ts';
 import type { PolicySet } from '../../ledger/limits/policy-set.ts';
 import type { Rule } from '../../ledger/limits/rule.ts';
@@ -25,7 +26,7 @@ export interface LimitsFacts {
   readonly policies: PolicySet;
   readonly keys: KeyRing;
   readonly directory: Directory;
-  readonly books: Pick<Books, 'complete'>;
+  readonly books: Pick<Books, 'complete' | 'claim' | 'keep'>;
   /** What a call will ask for, where its message does not say it itself. */
   readonly foresee?: PromptRuns['foresee'] | undefined;
   /** Is told of work that goes on after the answer, so that a stop waits for it. */
@@ -36,13 +37,16 @@ export function limitsInterceptor(facts: LimitsFacts): Interceptor {
   const { admission, holds, books, behind } = facts;
   return (method) => {
     if (!hasOption(method, metered) || !getOption(method, metered)) return (next) => next;
+    const operation = `${method.parent.typeName}/${method.name}`;
     const hasOutput = method.input.fields.some(({ name }) => name === 'max_tokens') || streamsIn(method);
     const settle = (ticket: Ticket, call: Call, done: () => void, failed: boolean): void => {
       if (!ticket.held) return;
       const work = async (): Promise<void> => {
+        const claimed = books.claim(call);
         await books.complete(call);
         const attempts = call.attemptsOver(0) === undefined ? call.trail.attempts : undefined;
-        await admission.settle(ticket, { attempts, failed }, done);
+        const entry = await claimed;
+        await admission.settle(ticket, { attempts, failed, entry, done, unwritten: books.keep });
       };
       behind(work());
     };
@@ -66,6 +70,7 @@ export function limitsInterceptor(facts: LimitsFacts): Interceptor {
         ),
         model: foreseen?.model ?? textMember(input, 'model'),
         provider: call.headers.get('provider'),
+        call: factsOf(call, principal, operation, input),
       });
       if (!streamsIn(method)) tell(call, ticket);
       const done = ticket.held ? holds.keep(principal.organisationId, call.id) : () => {};
@@ -86,6 +91,18 @@ export function limitsInterceptor(facts: LimitsFacts): Interceptor {
         (error) => settle(ticket, call, done, error !== undefined),
       );
     };
+  };
+}
+
+/** The call as it is known before it runs. */
+function factsOf(call: Call, { workspaceId, keyId }: Principal, operation: string, input: Input): CallFacts {
+  const { source, id, traceId, arrivedAt, headers } = call;
+  return {
+    ...{ id, traceId, workspaceId: workspaceId ?? '', apiKeyId: keyId, createdAt: arrivedAt, operation },
+    ...{ protocol: source.protocol, method: source.httpMethod, path: source.path },
+    provider: headers.get('provider') ?? '',
+    model: textMember(input, 'model') ?? '',
+    metadata: { ...readMetadata(headers), ...call.defaultMetadata },
   };
 }
 

@@ -20,7 +20,7 @@ export interface CallObserver {
   /** Undefined when the call's attempts are complete; else resolves when they are. */
   complete(call: Call): Promise<void> | undefined;
   /** One entry per authenticated call of the data plane, or one that is complete soon. */
-  record(entry: RequestRecord | Promise<RequestRecord>): void;
+  record(entry: RequestRecord | Promise<RequestRecord>, call: Call): void;
 }
 
 export function traceInterceptor(observer: CallObserver): Interceptor {
@@ -36,7 +36,7 @@ export function traceInterceptor(observer: CallObserver): Interceptor {
       if (!logged || !call.principal) return;
       const complete = observer.complete(call);
       const entry = (): RequestRecord => entryOf(call, operation, error, left, ms);
-      observer.record(complete === undefined ? entry() : complete.then(entry));
+      observer.record(complete === undefined ? entry() : complete.then(entry), call);
     };
 
     return (next) => async (input, call) => {
