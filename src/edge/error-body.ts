@@ -3,8 +3,12 @@
 import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import type { GatewayError } from '../lib/errors.ts';
 
-/** The body of an error answer, or of the error event inside a stream. */
-export function errorBody(error: GatewayError, plane: Plane): Record<string, unknown> {
+/**
+ * The body of an error answer, or of the error event inside a stream.
+ * @param aliased for a caller under an alias prefix: its family's SDKs read the text of an error from
+ *   `message`, which the control plane's shape does not have
+ */
+export function errorBody(error: GatewayError, plane: Plane, aliased = false): Record<string, unknown> {
   const { facts } = error;
   const common = {
     error: {
@@ -18,6 +22,10 @@ export function errorBody(error: GatewayError, plane: Plane): Record<string, unk
     ...facts.members,
   };
   return plane === Plane.CONTROL
-    ? { success: false, data: { message: error.message, errorCode: error.abCode }, ...common }
+    ? {
+        ...{ success: false, data: { message: error.message, errorCode: error.abCode } },
+        ...(aliased ? { message: error.message } : {}),
+        ...common,
+      }
     : { status: 'failure', message: error.message, ...common };
 }

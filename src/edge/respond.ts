@@ -28,8 +28,14 @@ export function respondJson(
   else res.end(Buffer.from(json.buffer, json.byteOffset, json.length).toString('latin1'), 'latin1');
 }
 
-/** An error in its plane's shape. */
-export function respondError(res: ServerResponse, error: GatewayError, plane: Plane, headers: Pairs): void {
+/** An error in its plane's shape. @param aliased as errorBody says */
+export function respondError(
+  res: ServerResponse,
+  error: GatewayError,
+  plane: Plane,
+  headers: Pairs,
+  aliased = false,
+): void {
   const all: [string, string][] = [...headers].map(([name, value]) => [name, value]);
   const { retryAfterMs } = error.facts;
   if (retryAfterMs !== undefined) {
@@ -43,7 +49,7 @@ export function respondError(res: ServerResponse, error: GatewayError, plane: Pl
   respondJson(
     res,
     error.status,
-    JSON.stringify(errorBody(error, plane)),
+    JSON.stringify(errorBody(error, plane, aliased)),
     res.req.httpVersionMajor === 2 ? all.filter(([name]) => name !== 'connection') : all,
   );
 }

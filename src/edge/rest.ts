@@ -72,10 +72,8 @@ export function createRest(facts: RestFacts): RestHandler {
       const allow = declared.control ? declared.verbs : [...new Set([...declared.verbs, ...FORWARDED_VERBS])];
       const error = fail('method_not_allowed', `${verb} is not an operation of this path`);
       const plane = declared.control ? Plane.CONTROL : Plane.DATA;
-      return respondError(res, error, plane, [
-        ...strayHeaders(facts.names, req),
-        ['allow', allow.join(', ')],
-      ]);
+      const headers: Pairs = [...strayHeaders(facts.names, req), ['allow', allow.join(', ')]];
+      return respondError(res, error, plane, headers, new GatewayHeaders(facts.names, req.headers).aliased);
     }
     return passThrough(facts, req, res, raw);
   };
@@ -123,7 +121,7 @@ async function operation(
     const json = rawJsonOf(answer) ?? JSON.stringify(codec.encode(method.output, answer));
     respondJson(res, call.trail.status ?? 200, json, answerHeaders(call));
   } catch (thrown) {
-    refuse(res, toGatewayError(thrown), route.plane, answerHeaders(call));
+    refuse(res, toGatewayError(thrown), route.plane, call);
   }
 }
 
@@ -146,7 +144,7 @@ async function passThrough(
     const messages = await facts.transport.stream(call, forwardRequest(req, rawPath));
     await writeForwarded(res, messages as AsyncIterable<ForwardResponse>, () => answerHeaders(call));
   } catch (thrown) {
-    refuse(res, toGatewayError(thrown), Plane.DATA, answerHeaders(call));
+    refuse(res, toGatewayError(thrown), Plane.DATA, call);
   }
 }
 
@@ -230,9 +228,9 @@ function callOf({ names }: RestFacts, method: DescMethod, req: IncomingMessage, 
   });
 }
 
-function refuse(res: ServerResponse, error: GatewayError, plane: Plane, headers: Pairs): void {
+function refuse(res: ServerResponse, error: GatewayError, plane: Plane, call: Call): void {
   if (error.reason === 'client_closed') res.destroy();
-  else respondError(res, error, plane, headers);
+  else respondError(res, error, plane, answerHeaders(call), call.headers.aliased);
 }
 
 function overloaded(): GatewayError {

@@ -59,6 +59,11 @@ export class GatewayHeaders {
     return value === undefined || typeof value === 'string' ? value : value.join(', ');
   }
 
+  /** Whether the caller speaks under an alias, and so gets the shapes of that family's SDKs. */
+  get aliased(): boolean {
+    return this.callerPrefix !== this.names.canonical;
+  }
+
   /** The prefix that the caller authenticated under, or used at all; answers repeat it. */
   get callerPrefix(): string {
     const { prefixes } = this.names;

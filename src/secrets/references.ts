@@ -9,6 +9,7 @@ export class SecretReferences {
   readonly #byId = new Map<string, SecretReferenceDocument>();
   /** By organisation and slug. */
   readonly #ids = new Map<string, string>();
+  #tellGone: (document: SecretReferenceDocument) => void = () => {};
 
   /** Reads everything and follows its changes; resolves with how to stop. @throws GatewayError store_unavailable */
   follow(facts: Omit<FollowFacts, 'collections' | 'apply'>): Promise<() => void> {
@@ -19,6 +20,11 @@ export class SecretReferences {
     });
   }
 
+  /** Who is told of references that were changed or archived, as they were before. */
+  onGone(tell: (document: SecretReferenceDocument) => void): void {
+    this.#tellGone = tell;
+  }
+
   /** Takes a reference as it is now, archived ones too. Versions only go up: see follow.ts. */
   apply(document: SecretReferenceDocument): void {
     const { id, organisationId, slug, status } = document;
@@ -26,6 +32,7 @@ export class SecretReferences {
     const old = slugKey(organisationId, before?.slug ?? '');
     if (this.#ids.get(old) === id) this.#ids.delete(old);
     this.#byId.delete(id);
+    if (before !== undefined) this.#tellGone(before);
     if (status !== 'active') return;
     this.#byId.set(id, document);
     this.#ids.set(slugKey(organisationId, slug ?? ''), id);

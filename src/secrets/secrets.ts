@@ -76,6 +76,8 @@ export function createSecrets(facts: SecretsFacts): Secrets {
     file: fileSecrets(facts.fileAllow),
   };
   const cache = new SecretCache(facts);
+  // No value outlives its reference in memory.
+  references.onGone((document) => cache.drop(keyOf(document)));
 
   function closedFault(manager: ManagerType, auth: AuthConfig, path: string): ClosedFault | undefined {
     if (manager === 'env' && !facts.envAllow.includes(path))

@@ -390,19 +390,20 @@ test('changes at once make versions of their own, and one default collection', a
   t.is((await admin.ok(collections.listCollections, { workspace_id })).total, 1);
   const prompt_id = made[0]!.id!;
   await Promise.all(
-    Array.from({ length: 6 }, (_, i) =>
+    Array.from({ length: 4 }, (_, i) =>
       admin.ok(prompts.updatePrompt, { prompt_id, string: `Hi ${i}`, patch: true }),
     ),
   );
   const versions = data(await admin.ok(prompts.listPromptVersions, { prompt_id }));
-  t.deepEqual(versions.map((one) => Number(one.prompt_version)).sort(), [1, 2, 3, 4, 5, 6, 7]);
+  t.deepEqual(versions.map((one) => Number(one.prompt_version)).sort(), [1, 2, 3, 4, 5]);
 });
 
 test('a workspace with prompts is not deleted by mistake', async (t) => {
   const admin = new Caller(() => bench, 'rest');
-  const workspace_id = await newWorkspace(admin);
+  const name = fresh('full');
+  const workspace_id = String((await admin.ok(createWorkspace, { name })).id);
   const { slug } = await admin.ok(prompts.createPrompt, { name: 'kept', workspace_id, string: 'Hi' });
-  const refused = await admin.refused(deleteWorkspace, { workspace_id });
+  const refused = await admin.refused(deleteWorkspace, { workspace_id, name });
   t.is(refused.status, 409);
   t.regex(refused.message, /prompts/);
   t.is((await admin.ok(prompts.getPrompt, { prompt_id: slug! })).slug, slug!);

@@ -46,7 +46,7 @@ async function startMeter(t: ExecutionContext): Promise<Meter> {
           }),
         );
       };
-      setTimeout(answer, kind === 'hold' ? Number(amount) : 0);
+      setTimeout(answer, kind === 'hold' ? Number(amount) : kind === 'gpt' ? 20 : 0);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -115,6 +115,18 @@ test.after.always(() => {
 let shared: Promise<Fleet> | undefined;
 
 const limitOf = (record: Json): Json => record.usage_limits as Json;
+
+/** All entries of the log, by their traces. */
+async function entriesOf(client: LimitsClient): Promise<Map<string, Json[]>> {
+  const entries: Json[] = [];
+  for (let page = 0; ; page++) {
+    const { data } = (await client.admin('GET', `/logs?page_size=100&current_page=${page}`)) as {
+      data: Json[];
+    };
+    entries.push(...data.filter(({ status_code: status }) => status === 200 || !status));
+    if (data.length < 100) return Map.groupBy(entries, (entry) => String(entry.trace_id));
+  }
+}
 
 if (!mongo || !redis) {
   reportMissing(test, !mongo ? 'MongoDB' : 'Redis');
@@ -232,6 +244,62 @@ if (!mongo || !redis) {
   });
 
   test.serial(
+    'a process is killed under load: each call has one place in the books, and the budget is their sum',
+    async (t) => {
+      const fleet = await startFleet(t, redis, mongo.uri, 2);
+      const { key, id } = await known(fleet, { usage_limits: { type: 'cost', credit_limit: 1000 } });
+      let going = true;
+      const lane = async (gateway: number): Promise<void> => {
+        while (going) {
+          const trace = randomUUID();
+          const content = [{ role: 'user', content: trace }];
+          await fetch(`${fleet.gateways[gateway]?.origin}/v1/chat/completions`, {
+            method: 'POST',
+            headers: { ...chatHeaders(fleet.meter, key), 'x-gateway-trace-id': trace },
+            body: JSON.stringify({ model: 'gpt-4o', messages: content, max_tokens: 10 }),
+          })
+            .then(
+              (answer) => answer.text(),
+              () => new Promise((resolve) => setTimeout(resolve, 50)),
+            )
+            .catch(() => undefined);
+        }
+      };
+      const lanes = Array.from({ length: 8 }, (_, i) => lane(i % 2));
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+      fleet.gateways[1]?.process.kill('SIGKILL');
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      going = false;
+      await Promise.all(lanes);
+      const settled = await until(
+        () => fleet.client.admin('GET', `/api-keys/${id}`),
+        (own) => limitOf(own).held_usage === 0,
+        10_000,
+      );
+      const { said } = fleet.meter;
+      const entries = await until(
+        () => entriesOf(fleet.client),
+        (found) => said.every((trace) => found.has(trace)),
+        10_000,
+      );
+      const counts = said.map((trace) => entries.get(trace)?.length ?? 0);
+      const broken = [...entries.values()].flat().filter(({ outcome }) => outcome === 'interrupted');
+      t.log(`${said.length} calls, ${broken.length} of them killed in flight`);
+      t.true(said.length > 50);
+      t.deepEqual(
+        counts.filter((count) => count !== 1),
+        [],
+        'each call that its provider saw has one entry',
+      );
+      t.true(broken.every((entry) => entry.usage_estimated === true && !entry.status_code));
+      let sum = 0n;
+      for (const { cost_exact: cost } of [...entries.values()].flat()) sum += BigInt(String(cost ?? 0));
+      const digits = sum.toString().padStart(13, '0');
+      t.is(limitOf(settled).current_usage, Number(`${digits.slice(0, -12)}.${digits.slice(-12)}`));
+    },
+  );
+
+  test.serial(
     'Redis frozen, killed and back: rates pass, budgets say 503, and nothing is charged that was not',
     async (t) => {
       const fleet = await startFleet(t, redis, mongo.uri, 1);
@@ -329,5 +397,7 @@ test.serial(
     t.is(limitOf(swept).held_usage, 0);
     const used = Number(limitOf(swept).current_usage);
     t.true(used >= 1018 && used <= 2100, `${used}`);
+    const entries = [...(await entriesOf(second)).values()].flat();
+    t.deepEqual(entries.map(({ outcome }) => outcome).toSorted(), ['interrupted', 'success']);
   },
 );

@@ -140,6 +140,13 @@ test('partials end', (t) => {
   t.regex(refusal(() => text('{{>p0}}', {}, { ...chain, p20: '' })).message, /at most 16 deep/);
 });
 
+test('an image may be long', (t) => {
+  const image = `data:image/png;base64,${'A'.repeat(10_000_000)}`;
+  const source = '[{"role":"user","content":[{"type":"image_url","image_url":{"url":"{{image}}"}}]}]';
+  const json = JSON.parse(text(source, { image }, {}, 'json'));
+  t.is(json[0].content[0].image_url.url, image);
+});
+
 test('hostile templates are bounded in work and size', (t) => {
   const doubling = Object.fromEntries(
     Array.from({ length: 14 }, (_, i) => [`p${i}`, `{{>p${i + 1}}}`.repeat(8)]),

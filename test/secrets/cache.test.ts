@@ -117,6 +117,19 @@ test('a manager that hangs is given up, one that is down or garbled is an outage
   t.is(error?.reason, 'host_refused');
 });
 
+test('a reference that was changed is read anew', async (t) => {
+  const environment: Record<string, string> = { A: 'one', B: 'two' };
+  const { add, references, resolve } = secretsBench(t, { environment, envAllow: ['A', 'B'] });
+  const reference = add('r', { managerType: 'env', path: 'A' });
+  t.is(await resolve('r'), 'one');
+  environment.A = 'changed';
+  t.is(await resolve('r'), 'one', 'kept');
+  references.apply({ ...reference, version: 2, body: { ...reference.body, path: 'B' } });
+  t.is(await resolve('r'), 'two');
+  references.apply({ ...reference, version: 3 });
+  t.is(await resolve('r'), 'changed');
+});
+
 test('references are found by organisation and workspace only', async (t) => {
   const { add, references, secrets } = secretsBench(t, { environment: { A: 'a' }, envAllow: ['A'] });
   const shared = add('shared', { managerType: 'env', path: 'A' });

@@ -2,7 +2,7 @@
 import { type GatewayError, invalidField, validationFailed } from '../../lib/errors.ts';
 import { type Node, nameOf, type Path, type Template } from './nodes.ts';
 import { Scopes, textOf } from './scopes.ts';
-import { jsonWriter, textWriter } from './writers.ts';
+import { jsonWriter, longestText, textWriter } from './writers.ts';
 
 /** Nodes visited and scopes looked through; some tens of milliseconds. */
 const MAX_STEPS = 1_000_000;
@@ -22,7 +22,8 @@ export interface RenderFacts {
  * @throws GatewayError validation_failed with every missing variable, or the bound that does not hold.
  */
 export function render({ nodes }: Template, { variables, partials, form }: RenderFacts): string {
-  const writer = form === 'json' ? jsonWriter() : textWriter();
+  const most = longestText(variables);
+  const writer = form === 'json' ? jsonWriter(most) : textWriter(most);
   const scopes = new Scopes(variables);
   const missing = new Set<string>();
   const within: string[] = [];

@@ -2,8 +2,13 @@
 // from a variable can neither leave the string that it lands in nor add a member beside it.
 import { invalidField, validationFailed } from '../../lib/errors.ts';
 
-/** In UTF-16 units. */
-export const MAX_OUTPUT = 4 * 1024 * 1024;
+/** What a template may become longer than twice its variables, in UTF-16 units: images are variables, too. */
+const MAX_GROWTH = 4 * 1024 * 1024;
+
+/** The longest text that a template may become with its variables. */
+export function longestText(variables: Readonly<Record<string, string>>): number {
+  return MAX_GROWTH + 2 * Object.values(variables).reduce((sum, { length }) => sum + length, 0);
+}
 
 /** Takes a template's pieces in order. */
 export interface Writer {
@@ -18,13 +23,18 @@ export interface Writer {
 }
 
 class Pieces {
+  readonly #most: number;
   #text = '';
 
+  constructor(most: number) {
+    this.#most = most;
+  }
+
   push(text: string): void {
-    if (this.#text.length + text.length > MAX_OUTPUT)
+    if (this.#text.length + text.length > this.#most)
       throw invalidField(
         'variables',
-        `the template becomes longer than ${MAX_OUTPUT} characters with these`,
+        `the template becomes longer than ${this.#most} characters with these`,
         'output',
       );
     this.#text += text;
@@ -35,9 +45,9 @@ class Pieces {
   }
 }
 
-/** Plain text: pieces as they are. */
-export function textWriter(): Writer {
-  const pieces = new Pieces();
+/** Plain text: pieces as they are. @param most of its characters */
+export function textWriter(most: number): Writer {
+  const pieces = new Pieces(most);
   return {
     literal: (text) => pieces.push(text),
     value: (_, text) => pieces.push(text),
@@ -50,8 +60,8 @@ export function textWriter(): Writer {
  * JSON text. Inside of a string values are escaped, and so are partials, which are plain text there; elsewhere a
  * value must be JSON as a whole, and a partial is a part of the template.
  */
-export function jsonWriter(): Writer {
-  const pieces = new Pieces();
+export function jsonWriter(most: number): Writer {
+  const pieces = new Pieces(most);
   let inString = false;
   let afterBackslash = false;
   /** Partials within strings. */
