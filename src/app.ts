@@ -364,6 +364,7 @@ export async function startApp(
     state,
     cache: { bytes: settings.cacheBytes, secret: stores.hashSecret },
     onTrouble: (error, what) => log.error({ err: error }, what),
+    onGuardrail: (verdict) => log.info(verdict, 'an asynchronous guardrail has ended'),
     plans,
     guardrails: {
       revision: () => saved.guardrails.revision,

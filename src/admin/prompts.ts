@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import {
+  type ComparePromptVersionsRequest,
   type CreatePromptRequest,
   type CreatePromptResponse,
   CreatePromptResponseSchema,
@@ -13,6 +14,8 @@ import {
   type ListPromptsRequest,
   type ListPromptVersionsRequest,
   type Prompt,
+  type PromptComparison,
+  PromptComparisonSchema,
   type PromptList,
   PromptListSchema,
   type PromptVersionList,
@@ -55,6 +58,7 @@ import { CREATED_MEANWHILE, collectionNamed, firstCollection, keepDefault } from
 import { listHead, newestFirst } from './lists.ts';
 import { defined, patch } from './patch.ts';
 import { changedPrompt, insertVersion, metadataOf, newVersion, tenantOf } from './prompt-change.ts';
+import { changedPlaces } from './prompt-comparison.ts';
 import { checkContent, checkMetadata, contentOf, providerSlug } from './prompt-content.ts';
 import { promptRecord, promptShown, promptSummary, promptVersionRecord } from './prompt-record.ts';
 import type { PromptsFacts } from './prompts-facts.ts';
@@ -205,6 +209,23 @@ export function promptsService(facts: PromptsFacts) {
       });
       const data = page.documents.map((version) => promptVersionRecord(prompt, version, shelf));
       return create(PromptVersionListSchema, { ...listHead(page), data });
+    },
+
+    async comparePromptVersions(
+      request: ComparePromptVersionsRequest,
+      call: Call,
+    ): Promise<PromptComparison> {
+      const prompt = await find(call, request);
+      const [from, to] = await Promise.all([
+        versionOf(prompt, request.from ?? 'default'),
+        versionOf(prompt, request.to ?? 'latest'),
+      ]);
+      return create(PromptComparisonSchema, {
+        object: 'prompt-comparison',
+        from: promptVersionRecord(prompt, from, shelf),
+        to: promptVersionRecord(prompt, to, shelf),
+        changed: [...changedPlaces(from.body.content, to.body.content)],
+      });
     },
 
     async getPromptVersion(request: GetPromptVersionRequest, call: Call): Promise<Prompt> {

@@ -9,6 +9,7 @@ import {
   HeaderSchema,
   type ResponseHead,
 } from '../../gen/gateway/inference/v2/proxy_pb.ts';
+import { fail } from '../lib/errors.ts';
 import { hasBody } from './has-body.ts';
 import { drained, type Pairs } from './respond.ts';
 
@@ -24,8 +25,12 @@ export async function* forwardRequest(req: IncomingMessage, path: string): Async
   });
   if (!hasBody(req)) return;
   // The provider may answer before it has read all: leaving the body must not close the socket.
-  for await (const chunk of req.iterator({ destroyOnReturn: false })) {
-    yield create(ForwardRequestSchema, { kind: { case: 'chunk', value: chunk as Buffer } });
+  try {
+    for await (const chunk of req.iterator({ destroyOnReturn: false })) {
+      yield create(ForwardRequestSchema, { kind: { case: 'chunk', value: chunk as Buffer } });
+    }
+  } catch (cause) {
+    throw fail('client_closed', 'the client has left before its body was there', { cause });
   }
 }
 

@@ -45,6 +45,8 @@ const SHORT_BODY_BYTES = 65_536;
 const BASE = /^\/v[12](?=\/|$)/;
 /** List prices are asked for without a base path, as clients of this ecosystem do. */
 const ROOT = /^\/model-configs\/pricing\/[^/?]+\/[^?]/;
+/** What joining a base that ends in a slash with a path gives. */
+const LEADING_SLASHES = /^\/{2,}/;
 const FORWARDED_VERBS = ['POST', 'GET', 'PUT', 'DELETE'];
 
 /** Whether a URL is the REST surface's. */
@@ -56,7 +58,7 @@ export function createRest(facts: RestFacts): RestHandler {
   const bodies = new BodyReader(facts.bodyLimit);
   return async (req, res) => {
     const url = req.url ?? '/';
-    const raw = ROOT.test(url) ? url : url.slice(3) || '/';
+    const raw = ROOT.test(url) ? url : url.slice(3).replace(LEADING_SLASHES, '/') || '/';
     const mark = raw.indexOf('?');
     const path = mark === -1 ? raw : raw.slice(0, mark);
     const verb = req.method ?? 'GET';

@@ -83,7 +83,7 @@ export class PromptShelf {
 
   /** Takes a document of one of its collections as it is now, archived ones too. Versions only go up: see follow.ts. */
   apply({ name }: Pick<Collection<object>, 'name'>, document: Document<object>): void {
-    if (name === prompts.name) this.#prompts.apply(document as Document<PromptBody>);
+    if (name === prompts.name) this.#prompts.apply(slim(document as Document<PromptBody>));
     else if (name === partials.name) this.#partials.apply(document as Document<PartialBody>);
     else if (name === labels.name) this.#labels.apply(document as Document<LabelBody>);
     else if (name === promptCollections.name) this.#collections.apply(document as Document<CollectionBody>);
@@ -131,6 +131,12 @@ export class PromptShelf {
       (a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1),
     );
   }
+}
+
+/** Metadata may be long, and no call needs it. */
+function slim(document: Document<PromptBody>): Document<PromptBody> {
+  const { metadata: _, ...body } = document.body;
+  return { ...document, body };
 }
 
 function contained(documents: Iterable<Document<object>>): Contained {

@@ -153,6 +153,7 @@ export const PERMISSIONS: Readonly<Record<string, string>> = {
   UpdatePrompt: keyManagers,
   DeletePrompt: keyManagers,
   ListPromptVersions: everybody,
+  ComparePromptVersions: everybody,
   GetPromptVersion: everybody,
   UpdatePromptVersion: keyManagers,
   PublishPrompt: keyManagers,

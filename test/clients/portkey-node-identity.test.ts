@@ -28,14 +28,16 @@ test.serial('admin.workspaces', async (t) => {
   const made = await watched.call(t, 'workspaces.create', () =>
     workspaces.create({ name: 'From the SDK', description: 'first', defaults: { metadata: { team: 'a' } } }),
   );
-  promised(t, 'admin.WorkspacesAddResponse', made);
+  // The members of a new workspace are of its record, which a get gives.
+  promised(t, 'admin.WorkspacesAddResponse', made, ['users']);
   t.like(made, {
     ...{ name: 'From the SDK', description: 'first', object: 'workspace' },
     defaults: { metadata: { team: 'a' } },
   });
   const workspaceId = String(made.id);
   const one = await watched.call(t, 'workspaces.retrieve', () => workspaces.retrieve({ workspaceId }));
-  promised(t, 'admin.WorkspacesGetResponse', one);
+  // Nobody is in it yet.
+  promised(t, 'admin.WorkspacesGetResponse', one, ['users']);
   const bySlug = await workspaces.retrieve({ workspaceId: String(made.slug) });
   t.is(bySlug.id, workspaceId);
   const list = await watched.call(t, 'workspaces.list', () =>
@@ -104,6 +106,9 @@ test.serial('admin.users, their invites and memberships', async (t) => {
   const member = await watched.call(t, 'members.retrieve', () => members.retrieve({ workspaceId, userId }));
   promised(t, 'admin.WorkspaceMemberGetResponse', member);
   t.like(member, { object: 'workspace-user', role: 'admin', org_role: 'member', workspace_id: workspaceId });
+  const place = await workspaces.retrieve({ workspaceId });
+  promised(t, 'admin.WorkspacesGetResponse', place);
+  t.like(place.users, [{ id: userId, role: 'admin', email: 'ann@example.com' }]);
   const page = await watched.call(t, 'members.list', () =>
     members.list({ workspaceId, page_size: 10, current_page: 0, role: 'admin', email: 'ann@example.com' }),
   );
@@ -159,7 +164,9 @@ test.serial('apiKeys', async (t) => {
   const messages = [{ role: 'user' as const, content: 'hi' }];
   await t.notThrowsAsync(async () => caller.chat.completions.create({ model: 'gpt-ok', messages }));
   await watched.done(t, 'apiKeys.delete', () => apiKeys.delete({ id }));
-  const refused = await t.throwsAsync(async () => caller.chat.completions.create({ model: 'gpt-ok', messages }));
+  const refused = await t.throwsAsync(async () =>
+    caller.chat.completions.create({ model: 'gpt-ok', messages }),
+  );
   t.is((refused as { status?: number }).status, 401);
 
   const organisation = await apiKeys.create({
@@ -168,7 +175,11 @@ test.serial('apiKeys', async (t) => {
   const record = await apiKeys.retrieve({ id: String(organisation.id) });
   t.like(record, { type: 'organisation-service', workspace_id: null, user_id: null, usage_limits: null });
 
-  const invite = await admin.users.invites.create({ email: 'cy@example.com', role: 'member', workspaces: [] });
+  const invite = await admin.users.invites.create({
+    email: 'cy@example.com',
+    role: 'member',
+    workspaces: [],
+  });
   const userId = await accept(t, String(invite.id), String(invite.invite_link));
   const users = { ...{ type: 'workspace', 'sub-type': 'user', name: 'u', user_id: userId } };
   const stranger = await t.throwsAsync(async () =>
@@ -182,12 +193,18 @@ test.serial('apiKeys', async (t) => {
 
 test.serial('what is refused becomes the SDK’s classes, and says why', async (t) => {
   const { apiKeys, admin } = stage.admin;
+  const dora = { email: 'dora@example.com', role: 'member', workspaces: [] };
+  await admin.users.invites.create(dora);
   const cases = [
-    [400, 'AB01', async () => admin.users.invites.create({ email: 'no address', role: 'member', workspaces: [] })],
+    [
+      400,
+      'AB01',
+      async () => admin.users.invites.create({ email: 'no address', role: 'member', workspaces: [] }),
+    ],
     [401, 'AB05', async () => stage.client({ apiKey: 'slk_wrong' }).apiKeys.list({})],
     [403, 'AB03', async () => stage.client().admin.users.list({})],
     [404, 'AB08', async () => apiKeys.retrieve({ id: '00000000-0000-4000-8000-000000000000' })],
-    [409, 'AB07', async () => admin.workspaces.delete({ workspaceId: 'default', name: 'Default workspace' })],
+    [409, 'AB07', async () => admin.users.invites.create(dora)],
   ] as const;
   for (const [status, code, call] of cases) {
     const error = (await t.throwsAsync(call as () => Promise<unknown>)) as Error & {
@@ -197,7 +214,7 @@ test.serial('what is refused becomes the SDK’s classes, and says why', async (
     };
     t.is(error.status, status);
     t.like(error.error, { success: false, data: { errorCode: code } });
-    t.is(error.message, error.error?.data.message);
+    t.is(error.message, String(error.error?.data.message));
     t.truthy(error.headers?.['x-portkey-request-id']);
   }
 });

@@ -374,6 +374,39 @@ test('configs of the call apply', async (t) => {
   t.is(JSON.parse(bench.sentTo(prefix)[0]!.body.toString()).max_tokens, 3);
 });
 
+test('caches and guardrails of a config apply', async (t) => {
+  const user = new Caller(() => bench, 'rest').as(WORKSPACE_KEY);
+  const { slug } = await newPrompt(new Caller(() => bench, 'rest'));
+  const prefix = bench.mark();
+  const target = { provider: 'openai', api_key: 'sk-config', custom_host: bench.provider.origin + prefix };
+  const call = (config: JsonObject, variables = VARIABLES) =>
+    user.exchange(
+      createPromptCompletion,
+      { prompt_id: slug, variables },
+      {
+        'x-gateway-provider': undefined,
+        'x-gateway-custom-host': undefined,
+        'x-gateway-config': JSON.stringify({ ...target, ...config }),
+      },
+    );
+  const cached = { cache: { mode: 'simple' } };
+  const status = async (): Promise<unknown> => {
+    const { json, error } = await call(cached);
+    t.is(error, undefined, JSON.stringify(error));
+    t.like(json.body as JsonObject, { object: 'chat.completion' });
+    return (json.headers as JsonObject)['x-gateway-cache-status'];
+  };
+  t.deepEqual([await status(), await status()], ['MISS', 'HIT']);
+  t.is(bench.sentTo(prefix).length, 1);
+  const guarded = {
+    input_guardrails: [{ 'default.contains': { words: ['forbidden'], operator: 'none' }, deny: true }],
+  };
+  t.is((await call(guarded)).error, undefined);
+  const denied = refusedOf(await call(guarded, { ...VARIABLES, q: 'something forbidden' }));
+  t.is(denied.status, 446);
+  t.is(bench.sentTo(prefix).length, 2);
+});
+
 test("a config's own settings apply around the prompt's provider", async (t) => {
   const admin = new Caller(() => bench, 'rest');
   const prefix = bench.mark();

@@ -94,6 +94,34 @@ story('a prompt is made, shown, changed in versions, published and archived', as
   );
   t.like(data(versions)[0], { object: 'prompt', prompt_id: made.id, label_id: null });
 
+  const compared = await admin.ok(prompts.comparePromptVersions, { prompt_id: made.slug! });
+  t.deepEqual(compared.changed, ['string']);
+  t.like(compared.from as JsonObject, { prompt_version: 1, prompt_description: 'one' });
+  t.like(compared.to as JsonObject, { prompt_version: 2, id: second.prompt_version_id });
+  await admin.ok(prompts.updatePrompt, {
+    ...{ prompt_id: made.slug!, patch: true, string: CHAT.replace('Be', 'Stay'), tools: null },
+    parameters: { temperature: 0.3, top_p: 1 },
+  });
+  const places = await admin.ok(prompts.comparePromptVersions, {
+    prompt_id: made.id!,
+    from: '1',
+    to: 'latest',
+  });
+  t.deepEqual((places.changed as string[]).sort(), [
+    ...['parameters.temperature', 'parameters.tone', 'parameters.top_p', 'string[0].content', 'tools'],
+  ]);
+  const same = await admin.ok(prompts.comparePromptVersions, {
+    prompt_id: made.id!,
+    from: '3',
+    to: 'latest',
+  });
+  t.deepEqual(same.changed, []);
+  t.is((await admin.refused(prompts.comparePromptVersions, { prompt_id: made.id!, from: '9' })).status, 404);
+  t.is(
+    (await admin.refused(prompts.comparePromptVersions, { prompt_id: made.id!, from: 'x' })).param,
+    'from',
+  );
+
   t.deepEqual(await admin.ok(prompts.publishPrompt, { prompt_id: made.id!, version: 2 }), {});
   t.like(await admin.ok(prompts.getPrompt, { prompt_id: made.id! }), {
     prompt_version: 2,
@@ -104,7 +132,7 @@ story('a prompt is made, shown, changed in versions, published and archived', as
     version_id: made.version_id!,
   });
   t.like(one, { prompt_version: 1, prompt_version_status: 'archived', string: CHAT });
-  t.is((await admin.refused(prompts.publishPrompt, { prompt_id: made.id!, version: 3 })).status, 404);
+  t.is((await admin.refused(prompts.publishPrompt, { prompt_id: made.id!, version: 4 })).status, 404);
   t.is((await admin.refused(prompts.getPrompt, { prompt_id: made.id!, version: '9' })).status, 404);
   t.is(
     (await admin.refused(prompts.getPromptVersion, { prompt_id: made.id!, version_id: made.id! })).status,

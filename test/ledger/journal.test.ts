@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { Journal } from '../../src/ledger/journal.ts';
 import { interruptedEntry, noteOf } from '../../src/ledger/limits/hold-note.ts';
+import { Later } from '../../src/ledger/limits/later.ts';
 import { fail, invalidField } from '../../src/lib/errors.ts';
 import { openMemoryState } from '../../src/store/memory/open.ts';
 import type { RequestRecord } from '../../src/store/request-log.ts';
@@ -118,5 +119,26 @@ test('a note tells the entry of a call that nobody ends, and is no longer than a
   const short = noteOf({ ...call, metadata: long }, { input: 1, output: 1 }, undefined);
   t.true(short !== undefined && short.length <= 4096);
   t.like(interruptedEntry(ORG, short ?? '', call.createdAt), { metadata: {}, unpriced: true });
-  t.is(interruptedEntry(ORG, '', 1), undefined);
+  for (const text of ['', 'x', '1', '{}']) t.is(interruptedEntry(ORG, text, 1), undefined);
+});
+
+test('steps that wait are made in order; one that is refused for good holds up no other', async (t) => {
+  const made: string[] = [];
+  let away = true;
+  const later = new Later({ everyMs: 60_000, most: 3, onTrouble: () => {} });
+  const step = (name: string) => async (): Promise<void> => {
+    if (away) throw fail('store_unavailable', 'away');
+    if (name === 'bad') throw invalidField('x', 'is bad');
+    made.push(name);
+  };
+  for (const name of ['1', 'bad', '2']) t.true(later.add(step(name), () => made.push(`${name} dropped`)));
+  t.false(later.add(step('one too many')));
+  await later.turn();
+  t.is(later.size, 3);
+  away = false;
+  await later.turn();
+  t.deepEqual(made, ['1', 'bad dropped', '2']);
+  later.add(step('3'), () => made.push('3 dropped'));
+  later.stop();
+  t.deepEqual(made.at(-1), '3 dropped');
 });

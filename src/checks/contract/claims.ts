@@ -43,7 +43,7 @@ export function unlikeHeader(
   });
 }
 
-/** Claims as headers under a prefix, lists joined by commas; without those that the token lacks or no header can hold. */
+/** Claims as headers under a prefix, lists joined by commas; empty where the token lacks one or no header can hold it. */
 export function claimHeaders(
   claims: JsonObject,
   names: readonly string[],
@@ -53,7 +53,7 @@ export function claimHeaders(
   for (const name of names) {
     const text = textsOf(claims, name).join(',');
     const header = `${prefix}${name.toLowerCase().replace(/[^a-z\d]+/g, '-')}`;
-    if (text !== '' && text.length <= 4096 && /^[\t\x20-\x7e]+$/.test(text)) headers[header] = text;
+    headers[header] = text.length <= 4096 && /^[\t\x20-\x7e]*$/.test(text) ? text : '';
   }
   return headers;
 }

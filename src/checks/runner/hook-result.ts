@@ -64,7 +64,10 @@ export interface HookRun {
   readonly decision: 'pass' | 'flag' | 'deny';
   /** A denial that is to be answered with 200 and a reply: every hook that denied asks for it. */
   readonly soft: boolean;
-  /** Headers that checks add to the caller's (claims of a token), in place of what the caller sent under these names. */
+  /**
+   * Headers that checks add to the caller's (claims of a token), in place of what the caller sent under these names; an
+   * empty one takes the caller's away.
+   */
   readonly headers: Readonly<Record<string, string>>;
   /** The request as the hooks left it; the same object when none wrote to it. */
   readonly request: JsonObject;

@@ -39,8 +39,8 @@ export async function throughCache<Request extends object, Answer extends object
   run: () => Promise<Served<Answer>>,
 ): Promise<Served<Answer>> {
   const { pipeline, call, name, routing, guards, streams } = facts;
-  const bound = await routing.bind(plan);
-  const input = await guards.input(bound, signal);
+  const input = await guards.input(await routing.bind(plan), signal);
+  const { bound } = input;
   const { dialect, operation } = operationOf(pipeline, bound.target, name);
   const own = rewritten(name, input.request, bound);
   const model = modelFor(bound.target, name, (own as { readonly model?: string }).model);

@@ -32,8 +32,20 @@ export interface PipelineParts {
   readonly cache: { readonly bytes: number; readonly secret: Uint8Array };
   /** Told of what went wrong beside a call, for the log. */
   readonly onTrouble: (error: unknown, what: string) => void;
+  /** Told what an asynchronous guardrail came to: its call has been answered. */
+  readonly onGuardrail?: ((verdict: LateVerdict) => void) | undefined;
   /** Unix milliseconds. */
   readonly now: () => number;
+}
+
+/** What an asynchronous guardrail came to. Of what was said, nothing. */
+export interface LateVerdict {
+  readonly organisationId: string;
+  readonly traceId: string | undefined;
+  readonly guardrail: string;
+  readonly verdict: boolean;
+  readonly failedChecks: readonly string[];
+  readonly ms: number;
 }
 
 /** The pipeline of all model calls, and how it ends. */
@@ -51,6 +63,16 @@ export function createPipeline(parts: PipelineParts): OpenPipeline {
     ownsHeader: (name) => names.owns(name),
     clock: { now },
     report: (error, check) => onTrouble(error, `the check ${check}`),
+    onAsync: (result, { tenant, traceId }) =>
+      parts.onGuardrail?.({
+        organisationId: tenant,
+        traceId,
+        guardrail: result.id,
+        verdict: result.verdict,
+        failedChecks: result.checks.filter(({ verdict }) => !verdict).map(({ id }) => id),
+        ms: result.execution_time,
+      }),
+    onDropped: ({ id }) => onTrouble(undefined, `the asynchronous guardrail ${id} was not run to its end`),
   });
   const saved = parts.guardrails && new PlanGuardrails(parts.guardrails);
   const facts: PlanFacts = {

@@ -1,4 +1,5 @@
 // How far a stream must have come before its caller is given any of it: until then it can still be another one.
+import type { JsonValue } from '@bufbuild/protobuf';
 import type { ChatCompletionChunk } from '../../../gen/gateway/inference/v2/chat_pb.ts';
 import type { Completion } from '../../../gen/gateway/inference/v2/completions_pb.ts';
 import type { Increment } from '../../checks/stream/stream-guard.ts';
@@ -51,24 +52,31 @@ export function incrementsOf(event: object): readonly Increment[] {
     if ('text' in choice) return text({ unit, kind: 'content', text: choice.text });
     const { delta } = choice as ChatCompletionChunk['choices'][number];
     if (delta === undefined) return [];
+    const { contentBlocks: blocks } = delta;
     const increments: Increment[] = [
-      ...text({ unit, kind: 'content', text: delta.content ?? '' }),
-      ...text({ unit, kind: 'reasoning', text: delta.reasoningContent ?? '' }),
+      ...text({ unit, kind: 'content', text: delta.content || joined(blocks, 'text') }),
+      ...text({ unit, kind: 'content', text: delta.refusal ?? '' }),
+      ...text({ unit, kind: 'content', text: stringAt(delta.extra?.audio, 'transcript') }),
+      ...text({ unit, kind: 'reasoning', text: reasoningOf(delta) || joined(blocks, 'thinking') }),
     ];
-    for (const { index: call, function: called } of delta.toolCalls) {
+    for (const { index: call, function: called, extra } of delta.toolCalls) {
+      const custom = extra?.custom;
+      const name = called?.name ?? (stringAt(custom, 'name') || undefined);
       increments.push({
         unit,
         kind: 'tool_call',
         call,
-        text: called?.arguments ?? '',
-        ...(called?.name === undefined ? {} : { name: called.name }),
+        text: called?.arguments ?? stringAt(custom, 'input'),
+        ...(name === undefined ? {} : { name }),
       });
     }
     if (delta.functionCall) {
       const { name, arguments: given } = delta.functionCall;
+      // Not to be taken for the first of the calls in the newer form.
       increments.push({
         unit,
         kind: 'tool_call',
+        call: -1,
         text: given ?? '',
         ...(name === undefined ? {} : { name }),
       });
@@ -79,4 +87,22 @@ export function incrementsOf(event: object): readonly Increment[] {
 
 function text(increment: Increment): Increment[] {
   return increment.text === '' ? [] : [increment];
+}
+
+type Delta = NonNullable<ChatCompletionChunk['choices'][number]['delta']>;
+
+function reasoningOf({ reasoningContent, extra }: Delta): string {
+  if (reasoningContent !== undefined) return reasoningContent;
+  return typeof extra?.reasoning === 'string' ? extra.reasoning : '';
+}
+
+/** Blocks that a provider shows in place of the text, or beside it: then they say the same. */
+function joined(blocks: Delta['contentBlocks'], member: 'text' | 'thinking'): string {
+  return blocks.map((block) => block[member] ?? '').join('');
+}
+
+function stringAt(value: JsonValue | undefined, name: string): string {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return '';
+  const member = value[name];
+  return typeof member === 'string' ? member : '';
 }

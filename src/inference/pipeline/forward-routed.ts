@@ -7,6 +7,7 @@ import { fail, GatewayError } from '../../lib/errors.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import type { Routing } from '../plan/select.ts';
 import { Route } from '../route/route.ts';
+import { arriving } from './arriving.ts';
 import type { Attempt } from './attempt.ts';
 import type { Pipeline } from './pipeline.ts';
 import { retryAfter } from './upstream.ts';
@@ -38,7 +39,7 @@ export async function forwardRouted(
   body: AsyncIterable<Uint8Array> | undefined,
   send: Send,
 ): Promise<Forwarded> {
-  const bytes = body && (await readWhole(body));
+  const bytes = body && (await readWhole(body, call.signal));
   const refused = new Set<Refused>();
   const route = new Route<Forwarded>(
     {
@@ -96,18 +97,26 @@ function endUnread({ answer, attempt }: Forwarded): void {
   void answer.body[Symbol.asyncIterator]().return?.();
 }
 
-async function readWhole(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+async function readWhole(body: AsyncIterable<Uint8Array>, signal: AbortLike): Promise<Uint8Array> {
+  const pieces = body[Symbol.asyncIterator]();
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    if (size > MAX_BYTES) {
-      throw fail(
-        'body_too_large',
-        `a request of more than ${MAX_BYTES} bytes is passed through to one target only: it cannot be sent again`,
-      );
+  try {
+    for (;;) {
+      const { done, value } = await arriving(pieces.next(), signal);
+      if (done) return Buffer.concat(chunks);
+      size += value.length;
+      if (size > MAX_BYTES) {
+        throw fail(
+          'body_too_large',
+          `a request of more than ${MAX_BYTES} bytes is passed through to one target only: it cannot be sent again`,
+        );
+      }
+      chunks.push(value);
     }
-    chunks.push(chunk);
+  } catch (error) {
+    // Not waited for: a piece that is under way may never come.
+    pieces.return?.()?.catch(() => {});
+    throw error;
   }
-  return Buffer.concat(chunks);
 }

@@ -16,8 +16,9 @@ import { fail, type GatewayError, invalidField } from '../../lib/errors.ts';
 import { authHeaders } from '../../providers/auth/index.ts';
 import { locateRaw } from '../../providers/locate.ts';
 import type { BoundTarget } from '../plan/bind.ts';
-import { ownKeyCheck, staysHere } from '../plan/request-settings.ts';
+import { secretCheck, staysHere } from '../plan/request-settings.ts';
 import { planOf } from '../plan/select.ts';
+import { arriving } from './arriving.ts';
 import { Attempt } from './attempt.ts';
 import { type Forwarded, forwardRouted } from './forward-routed.ts';
 import { checkPassThrough } from './model-access.ts';
@@ -37,8 +38,8 @@ const HOP_BY_HOP = new Set([
   'trailer',
 ]);
 
-/** How long the head, or the first piece of the body, may be waited for. */
-const MESSAGE_MS = 60_000;
+/** Headers that providers read credentials from: a caller's are for the target that they were meant for. */
+const CREDENTIALS = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key', 'ocp-apim-subscription-key'];
 
 /** Forwards one request. Resolves when the provider's head is at hand. */
 export async function forward(
@@ -106,28 +107,6 @@ async function readBody(
   })();
 }
 
-/** A caller's next message, waited for within bounds: the call's own, and MESSAGE_MS. */
-function arriving<T>(message: Promise<T>, signal: AbortLike): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const aborted = (): void => settle(() => reject(signal.reason));
-    const late = setTimeout(
-      () => settle(() => reject(fail('request_timeout', 'the next message did not arrive in time'))),
-      MESSAGE_MS,
-    );
-    const settle = (then: () => void): void => {
-      clearTimeout(late);
-      signal.removeEventListener('abort', aborted);
-      then();
-    };
-    signal.addEventListener('abort', aborted);
-    if (signal.aborted) aborted();
-    message.then(
-      (value) => settle(() => resolve(value)),
-      (error: unknown) => settle(() => reject(error)),
-    );
-  });
-}
-
 interface BodyState {
   error: GatewayError | undefined;
 }
@@ -151,7 +130,7 @@ function bodyLength({ headers }: RequestHead): number {
 function requestHeaders(
   pipeline: Pipeline,
   head: RequestHead,
-  { target, stored }: BoundTarget,
+  { target, stored, stranger }: BoundTarget,
   call: Call,
   hasBody: boolean,
 ): readonly string[] {
@@ -160,7 +139,9 @@ function requestHeaders(
   const ours = new Set(auth.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase()));
   if (target.apiKey !== undefined) ours.add('authorization').add('x-api-key');
   const connection = connectionNames(head.headers);
-  const isOurs = ownKeyCheck(call.presentedKey, pipeline.planner.facts.isOwnKey);
+  if (stranger) for (const name of CREDENTIALS) ours.add(name);
+  const { isOwnKey } = pipeline.planner.facts;
+  const isOurs = secretCheck(call.presentedKey, isOwnKey, stranger ? call.providerCredential : undefined);
   const pairs: string[] = [];
   for (const { name, value } of head.headers) {
     const lower = name.toLowerCase();

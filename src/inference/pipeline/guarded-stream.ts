@@ -1,17 +1,19 @@
 // A streamed answer behind its output guardrails: nothing goes out before it is judged, as far as a part can be.
 
-import { hookResults } from '../../checks/runner/answer.ts';
+import type { DescMessage, Message } from '@bufbuild/protobuf';
 import type { HookRun } from '../../checks/runner/hook-result.ts';
 import { guardEvents } from '../../checks/stream/guard-events.ts';
 import { createStreamGuard, type StreamGuardOptions } from '../../checks/stream/stream-guard.ts';
-import { plain } from './explain.ts';
+import type { GatewayError } from '../../lib/errors.ts';
+import { codec } from '../../rest/codec.ts';
 import { incrementsOf, untilContent } from './first-content.ts';
 
 /** What a guarded stream is made from. */
 export interface GuardedStreamFacts extends Omit<StreamGuardOptions<object>, 'increments'> {
-  readonly input: HookRun | undefined;
-  /** Whether the stream ends with an event that holds the results of the guardrails. */
-  readonly tells: boolean;
+  /** Of an event. */
+  readonly chunk: DescMessage;
+  /** The error of a denial. */
+  readonly denied: (outcome: HookRun) => GatewayError;
 }
 
 /** A guarded stream and what its guardrails came to. */
@@ -24,19 +26,41 @@ export interface GuardedStream {
 /** Resolves when the first event with content may go out. @throws GatewayError guardrail_denied (446) when none may */
 export async function guardedStream(
   events: AsyncIterable<object>,
-  { input, tells, ...options }: GuardedStreamFacts,
+  { chunk, denied, ...options }: GuardedStreamFacts,
 ): Promise<GuardedStream> {
   const guard = createStreamGuard<object>({ ...options, increments: incrementsOf });
   let last: object | undefined;
+  let begun = false;
   const guarded = (async function* () {
-    for await (const event of guardEvents(events, guard)) {
-      last = event;
-      yield event;
+    try {
+      for await (const event of guardEvents(events, guard)) {
+        last = event;
+        yield event;
+      }
+    } catch (thrown) {
+      const { outcome } = guard;
+      if (outcome?.decision !== 'deny') throw thrown;
+      // No reply can follow what has gone out: the answer ends as one does that a filter cut.
+      if (!begun || !outcome.soft || last === undefined) throw denied(outcome);
+      yield cutOff(last, chunk);
     }
-    const results = tells && last !== undefined ? hookResults(input, guard.outcome) : undefined;
-    // As the event that carries the usage: without choices.
-    if (results !== undefined)
-      yield { ...last, choices: [], usage: undefined, extra: plain({ hook_results: results }) };
   })();
-  return { events: await untilContent(guarded), outcome: () => guard.outcome };
+  const begins = await untilContent(guarded);
+  begun = true;
+  return { events: begins, outcome: () => guard.outcome };
+}
+
+/** The last event of an answer that is cut off. */
+function cutOff(last: object, chunk: DescMessage): Message {
+  const {
+    choices,
+    usage: _,
+    ...head
+  } = codec.encode(chunk, last as Message) as Readonly<Record<string, unknown>>;
+  const [choice] = Array.isArray(choices) ? (choices as Readonly<Record<string, unknown>>[]) : [];
+  const empty = choice !== undefined && 'text' in choice ? { text: '' } : { delta: {} };
+  return codec.decode(chunk, {
+    ...head,
+    choices: [{ index: choice?.index ?? 0, ...empty, finish_reason: 'content_filter' }],
+  });
 }

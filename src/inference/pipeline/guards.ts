@@ -2,22 +2,25 @@
 
 import type { Call } from '../../access/call.ts';
 import type { Checks } from '../../checks/create.ts';
-import type { Guardrails } from '../../checks/hook.ts';
-import { denied, hookResults, statusAfter } from '../../checks/runner/answer.ts';
+import type { Guardrails, Hook } from '../../checks/hook.ts';
+import { denied, hookResults, softDenial, statusAfter } from '../../checks/runner/answer.ts';
 import type { HookRun } from '../../checks/runner/hook-result.ts';
 import { mustHoldAnswer } from '../../checks/stream/stream-guard.ts';
 import { requestBody, responseBody } from '../../checks/view/body-of.ts';
 import type { JsonObject as Json, Traffic } from '../../checks/view/traffic.ts';
 import type { AbortLike } from '../../lib/abort.ts';
+import type { GatewayError } from '../../lib/errors.ts';
 import { attachRawJson, rawJsonOf } from '../../lib/raw-json.ts';
 import type { OperationName } from '../../providers/dialect.ts';
 import { codec } from '../../rest/codec.ts';
 import type { BoundTarget } from '../plan/bind.ts';
+import { withClaims } from './claims.ts';
 import { plain } from './explain.ts';
 import { guardedStream } from './guarded-stream.ts';
 import { errorWithMembers } from './members.ts';
 import { OPERATIONS } from './operations.ts';
 import { jsonOf, requestOf } from './rewrite.ts';
+import { SoftDenial } from './soft-denial.ts';
 
 /** What an attempt brought, and what the guardrails said to it. */
 export interface Served<Answer> {
@@ -30,6 +33,8 @@ export interface Served<Answer> {
   readonly tells: boolean;
   /** Whether the answer may be kept for others. Of a stream: known when it is over. */
   readonly keeps: () => boolean;
+  /** Of a guarded stream: what its guardrails came to, once it is over. */
+  readonly closing?: (() => HookRun | undefined) | undefined;
 }
 
 /** The room of checks. */
@@ -42,8 +47,8 @@ export class Guards<Request extends object> {
   readonly #name: OperationName;
   readonly #request: Request;
   readonly #streams: boolean;
-  /** By the guardrails: those of the request ran once, whatever is tried again. */
-  readonly #inputs = new Map<object, Promise<Input<Request>>>();
+  /** Those of the request run once, whatever is tried again, and whichever targets they stand at. */
+  readonly #inputs: { readonly hooks: readonly Hook[]; readonly input: Promise<Ran<Request>> }[] = [];
 
   constructor(checks: CheckRoom, call: Call, name: OperationName, request: Request, streams: boolean) {
     this.#checks = checks;
@@ -53,19 +58,20 @@ export class Guards<Request extends object> {
     this.#streams = streams;
   }
 
-  /** The request as the target's input guardrails leave it. @throws GatewayError guardrail_denied (446) */
+  /** The request as the target's input guardrails leave it. @throws GatewayError guardrail_denied (446), SoftDenial */
   async input(bound: BoundTarget, signal: AbortLike): Promise<Input<Request>> {
     const guardrails = bound.plan.guardrails as Guardrails | undefined;
     if (guardrails === undefined || guardrails.input.length === 0)
-      return { request: this.#request, run: undefined, traffic: undefined };
-    let input = this.#inputs.get(guardrails);
+      return { request: this.#request, run: undefined, traffic: undefined, bound };
+    const hooks = guardrails.input;
+    let input = this.#inputs.find((one) => isSame(one.hooks, hooks))?.input;
     if (input === undefined) {
       input = this.#runInput(guardrails, bound, this.#call.signal);
-      this.#inputs.set(guardrails, input);
+      this.#inputs.push({ hooks, input });
     }
     const { run, ...rest } = await orAbort(input, signal);
-    if (run?.decision === 'deny') throw this.#denied(run, undefined);
-    return { run, ...rest };
+    if (run?.decision === 'deny') throw this.#denied(bound, run, undefined);
+    return { run, ...rest, bound: run ? withClaims(bound, run.headers, this.#call.headers) : bound };
   }
 
   /** Whether a stream's output guardrails can only run over a whole answer. */
@@ -73,7 +79,7 @@ export class Guards<Request extends object> {
     return this.#streams && mustHoldAnswer((plan.guardrails as Guardrails | undefined)?.output ?? []);
   }
 
-  /** The answer behind the target's output guardrails. @throws GatewayError guardrail_denied (446) */
+  /** The answer behind the target's output guardrails. @throws GatewayError guardrail_denied (446), SoftDenial */
   async output<Answer extends object>(
     answer: Answer,
     bound: BoundTarget,
@@ -91,27 +97,29 @@ export class Guards<Request extends object> {
         hooks,
         traffic: seen,
         signal,
-        input,
-        tells,
+        chunk: OPERATIONS[this.#name].chunk!,
+        denied: (run) => this.#denied(bound, input, run),
       });
       const keeps = (): boolean => outcome()?.decision === 'pass';
-      return { answer: events as unknown as Answer, status, input, output: undefined, tells, keeps };
+      const stream = events as unknown as Answer;
+      return { answer: stream, status, input, output: undefined, tells, keeps, closing: outcome };
     }
-    return this.#outputWhole(answer, hooks, { ...seen, response: undefined }, input, tells, signal);
+    return this.#outputWhole(answer, bound, { ...seen, response: undefined }, input, tells, signal);
   }
 
   async #outputWhole<Answer extends object>(
     answer: Answer,
-    hooks: Guardrails['output'],
+    bound: BoundTarget,
     traffic: Traffic,
     input: HookRun | undefined,
     tells: boolean,
     signal: AbortLike,
   ): Promise<Served<Answer>> {
+    const hooks = (bound.plan.guardrails as Guardrails).output;
     const json = answerJson(this.#name, answer);
     const response = { ...responseBody(traffic.api, json), status: 200 };
     const output = await this.#checks.runner.run(hooks, { ...traffic, response }, signal);
-    if (output.decision === 'deny') throw this.#denied(input, output);
+    if (output.decision === 'deny') throw this.#denied(bound, input, output);
     const written = output.response !== undefined && output.response !== json;
     return {
       answer: written ? answerOf<Answer>(this.#name, output.response) : answer,
@@ -123,16 +131,18 @@ export class Guards<Request extends object> {
     };
   }
 
-  async #runInput(guardrails: Guardrails, bound: BoundTarget, signal: AbortLike): Promise<Input<Request>> {
+  async #runInput(guardrails: Guardrails, bound: BoundTarget, signal: AbortLike): Promise<Ran<Request>> {
     const json = jsonOf(this.#name, this.#request);
     if (json === undefined) return { request: this.#request, run: undefined, traffic: undefined };
-    const traffic = this.#traffic(bound, json);
-    const run = await this.#checks.runner.run(guardrails.input, traffic, signal);
+    const before = this.#traffic(bound, json);
+    const run = await this.#checks.runner.run(guardrails.input, before, signal);
+    // Checks of the answer see the claims of a token too, and no header that only says to be one.
+    const traffic = { ...before, headers: { ...before.headers, ...run.headers } };
     if (run.request === json) return { request: this.#request, run, traffic };
     return {
       request: requestOf<Request>(this.#name, run.request),
       run,
-      traffic: { ...traffic, request: requestBody(traffic.api, run.request) },
+      traffic: { ...traffic, requestTransformed: true, request: requestBody(before.api, run.request) },
     };
   }
 
@@ -154,19 +164,39 @@ export class Guards<Request extends object> {
     };
   }
 
-  #denied(input: HookRun | undefined, output: HookRun | undefined) {
-    return errorWithMembers(denied(), plain({ hook_results: hookResults(input, output) }));
+  #denied(bound: BoundTarget, input: HookRun | undefined, output: HookRun | undefined): GatewayError {
+    const error = errorWithMembers(denied(), plain({ hook_results: hookResults(input, output) }));
+    if (!(output ?? input)?.soft) return error;
+    const { api } = OPERATIONS[this.#name];
+    const { model = '' } = this.#request as { readonly model?: string };
+    const reply = softDenial(api, model, `denied-${this.#call.id}`, Date.now());
+    if (reply === undefined) return error;
+    const tells = !this.#streams || !bound.target.strict;
+    return new SoftDenial(error, bound, {
+      ...{ answer: answerOf<object>(this.#name, reply), status: 200, input, output, tells, keeps: never },
+    });
   }
 }
 
+/** A request behind its guardrails, for any target. */
+type Ran<Request> = Omit<Input<Request>, 'bound'>;
+
 /** A request behind its guardrails. */
 export interface Input<Request> {
+  /** The target, with the claims that the guardrails found among the headers that go on to it. */
+  readonly bound: BoundTarget;
   readonly request: Request;
   readonly run: HookRun | undefined;
   readonly traffic: Traffic | undefined;
 }
 
 const always = (): boolean => true;
+const never = (): boolean => false;
+
+/** Whether two lists are the same hooks in the same order. */
+function isSame(one: readonly Hook[], other: readonly Hook[]): boolean {
+  return one === other || (one.length === other.length && one.every((hook, i) => hook === other[i]));
+}
 
 function flat(raw: Readonly<Record<string, string | readonly string[] | undefined>>): Record<string, string> {
   const headers: Record<string, string> = {};

@@ -50,3 +50,30 @@ function firstMapped(
     },
   };
 }
+
+/** The stream with one more piece behind its last one, made from that. */
+export function withLast(
+  messages: AsyncIterable<object>,
+  make: (last: object) => object | undefined,
+): AsyncIterable<object> {
+  return {
+    [Symbol.asyncIterator]() {
+      const inner = messages[Symbol.asyncIterator]();
+      let last: object | undefined;
+      return {
+        async next() {
+          const result = await inner.next();
+          if (!result.done) last = result.value;
+          const more = result.done && last !== undefined ? make(last) : undefined;
+          if (!result.done || more === undefined) return result;
+          last = undefined;
+          return { done: false, value: more };
+        },
+        async return() {
+          await inner.return?.();
+          return { done: true, value: undefined };
+        },
+      };
+    },
+  };
+}

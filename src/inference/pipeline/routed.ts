@@ -12,10 +12,11 @@ import { throughCache } from './cached.ts';
 import { Explanation, plain } from './explain.ts';
 import { untilContent } from './first-content.ts';
 import { Guards, type Served } from './guards.ts';
-import { withMembers } from './members.ts';
+import { withLast, withMembers } from './members.ts';
 import { OPERATIONS } from './operations.ts';
 import type { Pipeline } from './pipeline.ts';
 import { jsonOf } from './rewrite.ts';
+import { SoftDenial } from './soft-denial.ts';
 import { discard, once, remainingMs, worldOf } from './world.ts';
 
 /** What is to be done. */
@@ -46,7 +47,10 @@ export async function callRouted<Request extends object, Answer extends object>(
   const explanation = call.headers.get('explain') === 'true' ? new Explanation(plan) : undefined;
   const route = new Route(portsOf(pipeline, call, routing, job, explanation), remainingMs(call));
   try {
-    const { answer: served } = await route.run(plan.root, call.signal);
+    const served = await route.run(plan.root, call.signal).then(
+      ({ answer }) => answer,
+      (thrown: unknown) => softly(thrown, job),
+    );
     note(call, route);
     if (served.status !== 200) call.trail.status = served.status;
     const answer = withResults(served);
@@ -69,9 +73,10 @@ function portsOf<Request extends object, Answer extends object>(
   const guards = new Guards(pipeline.checks, call, name, request, streams);
   return {
     async attempt(target, signal) {
-      const bound = await routing.bind(target);
-      call.trail.provider = bound.target.provider.id;
-      const input = await guards.input(bound, signal);
+      const asked = await routing.bind(target);
+      call.trail.provider = asked.target.provider.id;
+      const input = await guards.input(asked, signal);
+      const { bound } = input;
       if (guards.mustHold(bound) && held !== undefined) {
         const whole = await held.whole(bound, input.request, signal);
         const served = await guards.output(whole, bound, input, signal);
@@ -111,10 +116,35 @@ function portsOf<Request extends object, Answer extends object>(
   };
 }
 
-/** The answer with the results of its guardrails. */
-function withResults<Answer extends object>({ answer, input, output, tells }: Served<Answer>): Answer {
-  const results = tells ? hookResults(input, output) : undefined;
-  return results === undefined ? answer : withMembers(answer, plain({ hook_results: results }));
+/** The reply to a denial that asks for one. @throws what is none */
+function softly<Request extends object, Answer extends object>(
+  thrown: unknown,
+  { request, held }: Job<Request, Answer>,
+): Served<Answer> {
+  if (!(thrown instanceof SoftDenial)) throw thrown;
+  const { served, bound } = thrown;
+  const answer = held ? held.inPieces(bound, request, served.answer) : (served.answer as Answer);
+  return { ...served, answer };
+}
+
+/** The answer with the results of its guardrails; a guarded stream with them in an event of their own behind it. */
+function withResults<Answer extends object>({
+  answer,
+  input,
+  output,
+  tells,
+  closing,
+}: Served<Answer>): Answer {
+  if (!tells) return answer;
+  const results = hookResults(input, output);
+  const told = results === undefined ? answer : withMembers(answer, plain({ hook_results: results }));
+  if (closing === undefined) return told;
+  const last = (event: object): object | undefined => {
+    const all = hookResults(input, closing());
+    // As the event that carries the usage: without choices.
+    return all && { ...event, choices: [], usage: undefined, extra: plain({ hook_results: all }) };
+  };
+  return withLast(told as unknown as AsyncIterable<object>, last) as unknown as Answer;
 }
 
 function note<Answer>(call: Call, { last, retries }: Route<Answer>): void {

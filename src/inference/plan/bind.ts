@@ -5,7 +5,7 @@ import type { ProviderEntry, ProviderOptions, Target } from '../../providers/dia
 import { isHarmless } from './option-names.ts';
 import type { TargetPlan } from './plan.ts';
 import type { StoredProvider } from './plan-facts.ts';
-import { forwardedHeaders, ownKeyCheck } from './request-settings.ts';
+import { forwardedHeaders, secretCheck } from './request-settings.ts';
 import { type StoredReach, sameHost, storedReach } from './stored-target.ts';
 
 /** A target that can be called. */
@@ -18,6 +18,8 @@ export interface BoundTarget {
   readonly model: string | undefined;
   /** What a stored provider says of the call. */
   readonly stored?: StoredReach | undefined;
+  /** Whether the caller's credential was meant for another target: then no header may bring it here. */
+  readonly stranger: boolean;
 }
 
 /** The provider that a call selects by its headers or its model. */
@@ -36,8 +38,10 @@ export interface BindingFacts {
   readonly isOwnKey: (text: string) => boolean;
   /** Names of the header forward-headers. */
   readonly names: readonly string[];
-  /** The caller's credential, where this target may have it. */
+  /** The caller's. */
   readonly credential: string | undefined;
+  /** Whether it was meant for another target. */
+  readonly stranger: boolean;
   /** Whether the target is the only one: then the error names the header. */
   readonly only: boolean;
 }
@@ -52,11 +56,11 @@ export function bindTarget(
   facts: BindingFacts,
   model: string | undefined,
 ): BoundTarget {
-  const { headers, names } = facts;
+  const { headers, names, credential, stranger } = facts;
   const entry = plan.provider ?? selected?.entry;
   if (entry === undefined) throw new Error(`no provider for ${plan.path}`);
   const stored = selected?.stored;
-  const apiKey = plan.apiKey ?? (stored ? stored.apiKey : facts.credential);
+  const apiKey = plan.apiKey ?? (stored ? stored.apiKey : stranger ? undefined : credential);
   if (stored && plan.customHost !== undefined) throw hostOfStored(plan);
   const reach = stored && storedReach(stored, plan, selected?.model ?? model);
   const customHost = reach ? reach.customHost : (plan.customHost ?? selected?.customHost);
@@ -84,11 +88,16 @@ export function bindTarget(
     forwarded: joined(
       all.length === 0
         ? NONE
-        : forwardedHeaders(all, headers, ownKeyCheck(facts.presentedKey, facts.isOwnKey)),
+        : forwardedHeaders(
+            all,
+            headers,
+            secretCheck(facts.presentedKey, facts.isOwnKey, stranger ? credential : undefined),
+          ),
       reach?.headers ?? NONE,
     ),
     model: plan.provider === undefined ? selected?.model : undefined,
     stored: reach,
+    stranger,
   };
 }
 

@@ -117,23 +117,53 @@ export function forwardedHeaders(
   });
 }
 
-/** Tells header values that carry a gateway key: the one presented anywhere inside, or any other as a word of its own. */
-export function ownKeyCheck(
+/**
+ * Tells header values that must not go on: those with a gateway key, the one presented anywhere inside or any other as a
+ * word of its own, and those with the caller's credential where it is meant for another target.
+ */
+export function secretCheck(
   presentedKey: string | undefined,
   isOwnKey: (text: string) => boolean,
+  withheld: string | undefined,
 ): (value: string) => boolean {
   return (value) =>
     (presentedKey !== undefined && value.includes(presentedKey)) ||
+    (withheld !== undefined && withheld !== '' && value.includes(withheld)) ||
     value.split(/[\s,;="']+/).some((word) => word !== '' && isOwnKey(word));
 }
 
 /** A header's JSON. Node gives header bytes as latin-1; JSON is UTF-8. */
 export function parseHeaderJson(name: string, text: string): unknown {
+  let json: unknown;
   try {
-    return JSON.parse(/[\x80-\xff]/.test(text) ? Buffer.from(text, 'latin1').toString('utf8') : text);
+    json = JSON.parse(/[\x80-\xff]/.test(text) ? Buffer.from(text, 'latin1').toString('utf8') : text);
   } catch {
     throw invalidHeader(name, 'must be valid JSON');
   }
+  if (isNestedDeeper(text, MOST_LEVELS))
+    throw invalidHeader(name, `must not be nested deeper than ${MOST_LEVELS} levels`);
+  return json;
+}
+
+/** Levels of a header's JSON: what is nested deeper could not be written again. */
+const MOST_LEVELS = 100;
+
+/** Whether valid JSON has more levels than that. */
+function isNestedDeeper(text: string, levels: number): boolean {
+  if (text.length <= 2 * levels) return false;
+  let depth = 0;
+  let quoted = false;
+  for (let i = 0; i < text.length; i++) {
+    const char = text[i];
+    if (quoted) {
+      if (char === '\\') i++;
+      else if (char === '"') quoted = false;
+    } else if (char === '"') quoted = true;
+    else if (char === '[' || char === '{') {
+      if (++depth > levels) return true;
+    } else if (char === ']' || char === '}') depth--;
+  }
+  return false;
 }
 
 /** The header's name as errors show it. */

@@ -27,7 +27,8 @@ export const direct = (
   const plan = guarded(planFor(selected.entry), call, facts);
   call.trail.provider = selected.entry.id;
   const target = plan.root as TargetPlan;
-  const bound = bindTarget(target, selected, { ...bindingOf(call, facts, names), only: true }, model);
+  const mine = { ...bindingOf(call, facts, names), stranger: false, only: true };
+  const bound = bindTarget(target, selected, mine, model);
   return { plan, bind: () => bound };
 };
 
@@ -120,6 +121,7 @@ function routing(
   if (takers.length > 1 || (needy.length > 0 && !only && call.providerCredential === undefined))
     throw severalCredentials(plan, takers);
   const mine = bindingOf(call, facts, names);
+  const stranger = (target: TargetPlan): boolean => !isMeant(target, plan, selected);
   return {
     plan,
     bind(target) {
@@ -128,21 +130,35 @@ function routing(
         const stored = facts.resolveProvider(call.principal ?? NOBODY, slug);
         const bind = (found: StoredProvider | undefined): BoundTarget => {
           if (found === undefined) throw unknownSlug(slug, `${target.path}.provider`);
-          return bindTarget(target, ofStored(found), { ...mine, only }, model);
+          return bindTarget(target, ofStored(found), { ...mine, stranger: stranger(target), only }, model);
         };
         return stored instanceof Promise ? stored.then(bind) : bind(stored);
       }
       if (provider === undefined) {
         if (selected === undefined) throw providerMissing(call.headers);
-        return bindTarget(target, selected, { ...mine, only: true }, model);
+        return bindTarget(target, selected, { ...mine, stranger: stranger(target), only: true }, model);
       }
-      const taker = targets.includes(target)
-        ? only || (target.customHost === undefined && !provider.keyless)
-        : target.customHost === undefined && provider.id === (only ? first?.provider : selected?.entry)?.id;
-      const credential = taker ? mine.credential : undefined;
-      return bindTarget(target, undefined, { ...mine, credential, only }, model);
+      return bindTarget(target, undefined, { ...mine, stranger: stranger(target), only }, model);
     },
   };
+}
+
+/** Whether the caller's credential is for a target. One that a cache brings along is none of the plan's. */
+function isMeant(target: TargetPlan, { targets }: WholePlan, selected: Selected | undefined): boolean {
+  const [first] = targets;
+  const { provider, slug, apiKey, customHost } = target;
+  const own = targets.includes(target);
+  if (own && targets.length === 1) return true;
+  if (slug !== undefined || apiKey !== undefined) return false;
+  if (own) {
+    // Hosts that a config names have their own credentials, unless it is one host for all.
+    if (provider === undefined) return targets.every((one) => one.customHost === customHost) || !customHost;
+    return customHost === undefined && !provider.keyless;
+  }
+  const only = targets.length === 1;
+  const known = only ? first?.provider : selected?.entry;
+  const hosted = selected?.customHost ?? (only ? first?.customHost : undefined);
+  return customHost === undefined && (provider === undefined || (provider.id === known?.id && !hosted));
 }
 
 function severalCredentials({ targets }: WholePlan, takers: readonly string[]): GatewayError {

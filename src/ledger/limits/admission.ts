@@ -15,7 +15,7 @@ import { costOf, type PriceList } from '../prices/price-list.ts';
 import { costOfAttempt } from '../prices/priced.ts';
 import type { Estimate } from './estimate.ts';
 import { type CallFacts, noteOf } from './hold-note.ts';
-import type { Later } from './later.ts';
+import { isAway, type Later } from './later.ts';
 import { Outage } from './outage.ts';
 import { resetAfter } from './period.ts';
 import { MOST, type RateRule, type Rule } from './rule.ts';
@@ -174,7 +174,7 @@ export class Admission {
       await step();
     } catch (error) {
       // Without a place to wait the hold expires: whoever sweeps it charges what was held.
-      if (ticket.loose || !later.add(step, giveUp)) giveUp();
+      if (ticket.loose || !isAway(error) || !later.add(step, giveUp)) giveUp();
       onTrouble(error, 'a call could not be settled yet');
     }
   }

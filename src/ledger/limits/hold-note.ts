@@ -48,8 +48,9 @@ export function interruptedEntry(
   text: string,
   expiredAt: number,
 ): RequestRecord | undefined {
-  if (text === '') return undefined;
-  const { call, estimate, cost } = JSON.parse(text) as Note;
+  const note = readNote(text);
+  if (note === undefined) return undefined;
+  const { call, estimate, cost } = note;
   const { input, output } = estimate;
   const usage = { promptTokens: input, completionTokens: output, totalTokens: input + output };
   const priced = cost === undefined ? { unpriced: true as const } : { cost };
@@ -61,4 +62,14 @@ export function interruptedEntry(
   };
   const attempt: AttemptRecord = { ...common, id: `${call.id}-held`, host: '', startedAt: call.createdAt };
   return { ...call, ...common, organisationId, responseModel: '', streamed: false, attempts: [attempt] };
+}
+
+/** Undefined for what no note is: another version of the program may have written it. */
+function readNote(text: string): Note | undefined {
+  try {
+    const note = JSON.parse(text) as Partial<Note>;
+    return note.call && note.estimate ? (note as Note) : undefined;
+  } catch {
+    return undefined;
+  }
 }

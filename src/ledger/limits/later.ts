@@ -1,5 +1,7 @@
 // Steps that the store did not take yet: made again until it does.
 
+import { toGatewayError } from '../../lib/errors.ts';
+
 /** A step; it rejects when it was not made. */
 export type Step = () => Promise<unknown>;
 
@@ -8,6 +10,11 @@ export interface LaterFacts {
   /** Steps that wait at the most. */
   readonly most: number;
   readonly onTrouble: (error: unknown, what: string) => void;
+}
+
+/** Whether the store may take the step another time. */
+export function isAway(error: unknown): boolean {
+  return toGatewayError(error).reason === 'store_unavailable';
 }
 
 /** Keeps steps and makes them again, in order, when the store answers. */
@@ -54,8 +61,17 @@ export class Later {
         await first.step();
         this.#waiting.shift();
       } catch (error) {
-        this.#facts.onTrouble(error, `${this.#waiting.length} steps of the ledger wait for the shared store`);
-        return;
+        if (isAway(error)) {
+          this.#facts.onTrouble(
+            error,
+            `${this.#waiting.length} steps of the ledger wait for the shared store`,
+          );
+          return;
+        }
+        // It will never be taken: it holds up no other.
+        this.#waiting.shift();
+        first.dropped();
+        this.#facts.onTrouble(error, 'a step of the ledger is refused by the shared store');
       }
     }
   }

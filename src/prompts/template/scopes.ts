@@ -5,6 +5,8 @@ import { invalidField } from '../../lib/errors.ts';
 import type { Path } from './nodes.ts';
 
 const MAX_DEPTH = 64;
+/** Of a variable that is read as JSON, in UTF-16 units. */
+const MAX_JSON = 2 * 1024 * 1024;
 
 /** The values that names are looked up in, the innermost last. */
 export class Scopes {
@@ -65,6 +67,8 @@ function member(value: unknown, name: string): unknown {
 function readJson(text: string): unknown {
   const trimmed = text.trim();
   if (!/^(?:[[{]|true$|false$|null$)/.test(trimmed)) return text;
+  if (trimmed.length > MAX_JSON)
+    throw invalidField('variables', `one that is read as JSON has at most ${MAX_JSON} characters`, 'max_len');
   let read: unknown;
   try {
     read = JSON.parse(trimmed);

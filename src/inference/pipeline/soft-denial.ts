@@ -1,0 +1,17 @@
+// A denial that the caller is told of by a reply: to a fallback and to retries it is a denial like any other.
+import { GatewayError } from '../../lib/errors.ts';
+import type { BoundTarget } from '../plan/bind.ts';
+import type { Served } from './guards.ts';
+
+/** The error of a denial, with the reply to give in its place when nothing comes behind it. */
+export class SoftDenial extends GatewayError {
+  readonly bound: BoundTarget;
+  /** The reply, whole. */
+  readonly served: Served<object>;
+
+  constructor({ reason, message, facts }: GatewayError, bound: BoundTarget, served: Served<object>) {
+    super(reason, message, facts);
+    this.bound = bound;
+    this.served = served;
+  }
+}

@@ -1,0 +1,211 @@
+// The published npm SDK against the gateway: what its options, one for each header of the gateway, bring about.
+import test from 'ava';
+import { type Options, type Stage, startStage } from './portkey/clients.ts';
+
+let stage: Stage;
+test.before(async () => {
+  stage = await startStage();
+});
+test.after.always(() => stage?.close());
+
+const CONTENT = 'Hello, wörld! 👋';
+const messages = [{ role: 'user' as const, content: 'hi' }];
+let count = 0;
+
+/** Options for a call to the provider, at a path of its own. */
+function openai(more: Options = {}): {
+  readonly options: Options;
+  readonly sent: () => Stage['provider']['seen'];
+} {
+  const prefix = `/options-${++count}`;
+  return {
+    options: {
+      ...{
+        provider: 'openai',
+        Authorization: 'sk-of-the-caller',
+        customHost: stage.provider.origin + prefix,
+      },
+      ...more,
+    },
+    sent: () => stage.provider.seen.filter(({ url }) => url.startsWith(`${prefix}/`)),
+  };
+}
+
+const chat = (options: Options, model = 'gpt-ok') =>
+  stage.client(options).chat.completions.create({ model, messages });
+const contentOf = (answer: Awaited<ReturnType<typeof chat>>): unknown => answer.choices[0]?.message?.content;
+const headersOf = (answer: {
+  getHeaders(): Record<string, string> | null | undefined;
+}): Record<string, string> => answer.getHeaders() ?? {};
+
+interface Refusal {
+  readonly status?: number;
+  readonly error?: { readonly error: { readonly code: string; readonly param: string | null } };
+}
+
+test('apiKey', async (t) => {
+  const { options } = openai({ apiKey: 'slk_wrong' });
+  const error = (await t.throwsAsync(async () => chat(options))) as Refusal;
+  t.is(error.status, 401);
+  t.is(contentOf(await chat({ ...options, apiKey: stage.workspaceKey })), CONTENT);
+});
+
+test('provider, Authorization and customHost', async (t) => {
+  const { options, sent } = openai();
+  const answer = await chat(options);
+  t.is(contentOf(answer), CONTENT);
+  t.is(sent()[0]?.headers.authorization, 'Bearer sk-of-the-caller');
+  for (const name of Object.keys(sent()[0]?.headers ?? {})) t.notRegex(name, /^x-(portkey|gateway)-/);
+  t.like(headersOf(answer), {
+    provider: 'openai',
+    'last-used-option-index': 'config',
+    'cache-status': 'DISABLED',
+  });
+});
+
+test('provider and virtualKey of what is stored', async (t) => {
+  const { slug } = await stage.workspace.virtualKeys.create({
+    ...{ name: 'stored', provider: 'openai', key: 'sk-that-is-stored' },
+  });
+  const prefix = `/options-${++count}`;
+  const integration = await stage.admin.integrations.create({
+    ...{ name: 'i', slug: 'options-integration', ai_provider_id: 'openai', key: 'sk-of-the-integration' },
+    ...{ workspace_id: stage.workspaceId, configurations: { custom_host: stage.provider.origin + prefix } },
+  });
+  t.truthy(slug);
+  for (const options of [{ provider: `@${integration.slug}` }, { virtualKey: integration.slug as string }]) {
+    t.is(contentOf(await chat(options)), CONTENT);
+    const seen = stage.provider.seen.filter(({ url }) => url.startsWith(prefix)).at(-1);
+    t.is(seen?.headers.authorization, 'Bearer sk-of-the-integration');
+  }
+  const model = `@${integration.slug}/gpt-ok`;
+  t.is(contentOf(await chat({}, model)), CONTENT);
+});
+
+test('config, as an object and by its slug', async (t) => {
+  const { options, sent } = openai();
+  const config = { retry: { attempts: 2, on_status_codes: [429] } };
+  const inline = await chat({ ...options, config }, 'flaky-1-inline');
+  t.is(contentOf(inline), CONTENT);
+  t.is(sent().length, 2);
+  t.is(headersOf(inline)['retry-attempt-count'], '1');
+  const { slug } = await stage.workspace.configs.create({ name: 'saved', config });
+  t.is(contentOf(await chat({ ...options, config: String(slug) }, 'flaky-1-saved')), CONTENT);
+  t.is(sent().length, 4);
+});
+
+test('options of one call count, and stay for the next', async (t) => {
+  const { options, sent } = openai();
+  const sdk = stage.client();
+  const body = { model: 'gpt-ok', messages };
+  t.is(contentOf(await sdk.chat.completions.create(body, options)), CONTENT);
+  t.is(contentOf(await sdk.chat.completions.create(body)), CONTENT);
+  t.is(sent().length, 2);
+});
+
+test('traceID and traceId', async (t) => {
+  const { options } = openai();
+  for (const named of [{ traceID: 'trace-one' }, { traceId: 'trace-two' }]) {
+    const [trace] = Object.values(named);
+    t.is(headersOf(await chat({ ...options, ...named }))['trace-id'], trace);
+    t.is((await stage.admin.get(`/logs?trace_id=${trace}`)).total, 1);
+  }
+  const made = headersOf(await chat(options));
+  t.truthy(made['trace-id']);
+  t.truthy(made['request-id']);
+});
+
+test('metadata', async (t) => {
+  const { options } = openai({ traceID: 'trace-metadata' });
+  await chat({ ...options, metadata: { _user: 'ann', teamName: 'blue' } });
+  const { data } = await stage.admin.get('/logs?trace_id=trace-metadata');
+  t.deepEqual(data[0].metadata, { _user: 'ann', teamName: 'blue' });
+});
+
+test('cacheForceRefresh and cacheNamespace', async (t) => {
+  const { options, sent } = openai({ config: { cache: { mode: 'simple', max_age: 100 } } });
+  const ask = async (more: Options): Promise<string | undefined> =>
+    headersOf(await chat({ ...options, ...more }))['cache-status'];
+  t.is(await ask({}), 'MISS');
+  t.is(await ask({}), 'HIT');
+  t.is(await ask({ cacheForceRefresh: false }), 'HIT');
+  t.is(await ask({ cacheForceRefresh: true }), 'REFRESH');
+  t.is(await ask({ cacheNamespace: 'mine' }), 'MISS');
+  t.is(await ask({ cacheNamespace: 'mine', metadata: { any: 'thing' } }), 'HIT');
+  t.is(sent().length, 3);
+});
+
+test('requestTimeout', async (t) => {
+  const { options } = openai({ requestTimeout: 50 });
+  const error = (await t.throwsAsync(async () => chat(options, 'hang'))) as Refusal;
+  t.is(error.status, 408);
+});
+
+test('forwardHeaders', async (t) => {
+  const { options, sent } = openai({
+    ...{ forwardHeaders: ['x-of-the-caller'], 'x-of-the-caller': 'kept', 'x-other': 'dropped' },
+  });
+  await chat(options);
+  t.is(sent()[0]?.headers['x-of-the-caller'], 'kept');
+  t.false(Object.keys(sent()[0]?.headers ?? {}).some((name) => name.includes('x-other')));
+});
+
+test('the first cloud’s own headers', async (t) => {
+  const prefix = `/options-${++count}`;
+  const azure = {
+    ...{ provider: 'azure-openai', Authorization: 'az-key', azureApiVersion: '2024-10-21' },
+    ...{ azureDeploymentId: 'my-deployment', azureModelName: 'gpt-4o' },
+  };
+  t.is(contentOf(await chat({ ...azure, customHost: stage.provider.origin + prefix })), CONTENT);
+  const sent = stage.provider.seen.find(({ url }) => url.startsWith(`${prefix}/`));
+  t.is(sent?.url, `${prefix}/deployments/my-deployment/chat/completions?api-version=2024-10-21`);
+  t.is(sent?.headers['api-key'], 'az-key');
+  const error = (await t.throwsAsync(async () =>
+    chat({ ...azure, azureResourceName: 'no/host' }),
+  )) as Refusal;
+  t.is(error.status, 400);
+  t.is(error.error?.error.param, 'x-gateway-azure-resource-name');
+});
+
+// When the catalogue has these clouds, what their headers bring about is to be asserted here.
+for (const [cloud, options] of [
+  ['vertex-ai', { vertexProjectId: 'p', vertexRegion: 'us-central1' }],
+  [
+    'bedrock',
+    {
+      ...{ awsAccessKeyId: 'AKIA', awsSecretAccessKey: 's', awsRegion: 'eu-west-1', awsSessionToken: 't' },
+    },
+  ],
+] as const) {
+  test(`the headers of ${cloud}, which is not served, are no error of their own`, async (t) => {
+    const error = (await t.throwsAsync(async () => chat({ ...options, provider: cloud }))) as Refusal;
+    t.is(error.status, 400);
+    t.like(error.error?.error, { code: 'provider_unknown', param: 'x-gateway-provider' });
+  });
+}
+
+test('a base that ends in a slash', async (t) => {
+  const { options } = openai();
+  const sdk = stage.client({ ...options, baseURL: `${stage.gateway.origin}/v1/` });
+  t.is(contentOf(await sdk.chat.completions.create({ model: 'gpt-ok', messages })), CONTENT);
+  const admin = stage.client({ apiKey: stage.workspaceKey, baseURL: `${stage.gateway.origin}/v1/` });
+  t.is((await admin.configs.list()).object as unknown, 'list');
+});
+
+test('streams, and the transport of the openai library inside', async (t) => {
+  const { options, sent } = openai();
+  const sdk = stage.client(options);
+  let text = '';
+  const stream = await sdk.chat.completions.create({ model: 'gpt-ok', messages, stream: true });
+  for await (const chunk of stream) text += chunk.choices[0]?.delta?.content ?? '';
+  t.is(text, CONTENT);
+  const embedded = await sdk.embeddings.create({ model: 'embed', input: 'a' });
+  t.is(embedded.data?.[0]?.embedding?.length, 3);
+  const completed = await sdk.completions.create({ model: 'gpt-ok', prompt: 'a' });
+  t.is(completed.choices?.[0]?.text, CONTENT);
+  const moderated = await sdk.moderations.create({ input: 'x' });
+  t.true(moderated.results[0]?.flagged);
+  const models = (await sdk.models.list()) as unknown as { data: { id: string }[] };
+  t.is(models.data[0]?.id, 'gpt-ok');
+  for (const { headers } of sent()) t.is(headers.authorization, 'Bearer sk-of-the-caller');
+});
