@@ -2,7 +2,7 @@
 import { apiKeys, users } from '../access/collections.ts';
 import { fail } from '../lib/errors.ts';
 import { type DocumentStore, updateOperation, type WriteOperation } from '../store/documents.ts';
-import { untilWon } from './api-keys-race.ts';
+import { untilWon } from './lost-race.ts';
 
 /** Whose keys are counted. */
 export interface KeyHolder {

@@ -44,13 +44,13 @@ import { commitCounted } from './api-keys-count.ts';
 import { keyTerms } from './api-keys-expiry.ts';
 import { keepOne } from './api-keys-keeper.ts';
 import { listQuery } from './api-keys-list.ts';
-import { untilWon } from './api-keys-race.ts';
 import { apiKeyRecord, inTransition, isExpired, keyUsage, shownSecret } from './api-keys-record.ts';
 import { afterRotation, LEAST_TRANSITION_MS } from './api-keys-rotation.ts';
 import { callerOf, organisationOf, scopeOf, targetWorkspace } from './caller.ts';
 import type { IdentityFacts } from './identity-facts.ts';
 import { checkKeyConfig } from './key-config.ts';
 import { listHead } from './lists.ts';
+import { untilWon } from './lost-race.ts';
 import { defined } from './patch.ts';
 import { timeText } from './time.ts';
 

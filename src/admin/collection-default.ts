@@ -10,7 +10,7 @@ import {
   type WriteOperation,
 } from '../store/documents.ts';
 import type { TenantScope } from '../store/scope.ts';
-import { LOST_RACE } from './api-keys-race.ts';
+import { LOST_RACE } from './lost-race.ts';
 
 /** What a commit says that another one was faster than, also in keeping the default collection. */
 export const CREATED_MEANWHILE: ReadonlySet<Reason> = new Set([...LOST_RACE, 'conflict']);

@@ -34,7 +34,6 @@ import {
   insertOperation,
   updateOperation,
 } from '../store/documents.ts';
-import { untilWon } from './api-keys-race.ts';
 import { callerOf, found, ownWorkspace, targetScope, targetWorkspace } from './caller.ts';
 import {
   CREATED_MEANWHILE,
@@ -45,6 +44,7 @@ import {
   parentFor,
 } from './collection-default.ts';
 import { listHead, newestFirst } from './lists.ts';
+import { untilWon } from './lost-race.ts';
 import { defined } from './patch.ts';
 import type { PromptsFacts } from './prompts-facts.ts';
 import { slugOf } from './slug.ts';

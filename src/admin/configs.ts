@@ -34,13 +34,13 @@ import {
   type WriteOperation,
 } from '../store/documents.ts';
 import type { TenantScope } from '../store/scope.ts';
-import { untilWon } from './api-keys-race.ts';
 import { authorOf, callerOf, found, organisationOf, ownWorkspace, targetScope } from './caller.ts';
 import { type ConfigRules, checkedContent } from './config-content.ts';
 import { configRecord, configShown, configSummary, configVersionRecord } from './config-record.ts';
 import { configUsage, refuseUsed } from './config-usage.ts';
 import type { IdentityFacts } from './identity-facts.ts';
 import { listHead, newestFirst, statusOf } from './lists.ts';
+import { untilWon } from './lost-race.ts';
 import { defined } from './patch.ts';
 import { slugOf } from './slug.ts';
 import { untilFree } from './until-free.ts';

@@ -29,7 +29,6 @@ import {
   updateOperation,
   type WriteOperation,
 } from '../store/documents.ts';
-import { untilWon } from './api-keys-race.ts';
 import { authorOf, callerOf, found, organisationOf, scopeOf, targetWorkspace } from './caller.ts';
 import { checkedGuardrail } from './guardrail-content.ts';
 import {
@@ -41,6 +40,7 @@ import {
 import { guardrailNamed, refuseNamed } from './guardrail-usage.ts';
 import type { IdentityFacts } from './identity-facts.ts';
 import { listHead, newestFirst } from './lists.ts';
+import { untilWon } from './lost-race.ts';
 import { slugOf } from './slug.ts';
 import { untilFree } from './until-free.ts';
 
@@ -127,7 +127,10 @@ export function guardrailsService(facts: GuardrailsFacts) {
         const before = await own(call, request.guardrailId, 'update');
         const { organisationId, workspaceId } = before;
         // The SDKs name the workspace beside the guardrail.
-        if (request.workspaceId && targetWorkspace(directory, callerOf(call), request.workspaceId) !== workspaceId)
+        if (
+          request.workspaceId &&
+          targetWorkspace(directory, callerOf(call), request.workspaceId) !== workspaceId
+        )
           throw fail('not_found', 'there is no such guardrail in the workspace');
         const { checks, actions } = before.body;
         const content = checkedGuardrail(request, { checks, actions });

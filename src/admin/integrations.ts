@@ -45,7 +45,6 @@ import {
   updateOperation,
   type WriteOperation,
 } from '../store/documents.ts';
-import { untilWon } from './api-keys-race.ts';
 import { callerOf, organisationOf, targetWorkspace } from './caller.ts';
 import { defaultProvider } from './default-provider.ts';
 import { changedIntegrationBody, newIntegrationBody } from './integration-body.ts';
@@ -54,6 +53,7 @@ import { modelList, withModels, withoutModels } from './integration-models.ts';
 import { integrationRecord } from './integration-record.ts';
 import { shared, workspaceList } from './integration-workspaces.ts';
 import { findIntegration, requireLevel } from './integrations-access.ts';
+import { untilWon } from './lost-race.ts';
 import { entryOf, type ProviderFacts } from './provider-facts.ts';
 import { slugOf } from './slug.ts';
 

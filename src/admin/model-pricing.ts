@@ -30,10 +30,10 @@ import {
   insertOperation,
   updateOperation,
 } from '../store/documents.ts';
-import { untilWon } from './api-keys-race.ts';
 import { authorOf, callerOf, found, organisationOf } from './caller.ts';
 import type { IdentityFacts } from './identity-facts.ts';
 import { listHead, newestFirst } from './lists.ts';
+import { untilWon } from './lost-race.ts';
 import { priceOf, priceRecord, pricingRecord } from './price-record.ts';
 import { entryOf } from './provider-facts.ts';
 import { optionalTime } from './time.ts';

@@ -42,10 +42,10 @@ import {
   type WriteOperation,
 } from '../store/documents.ts';
 import type { TenantScope } from '../store/scope.ts';
-import { untilWon } from './api-keys-race.ts';
 import { callerOf, found, ownWorkspace, targetScope } from './caller.ts';
 import { CREATED_MEANWHILE, collectionNamed, firstCollection, keepDefault } from './collection-default.ts';
 import { listHead, newestFirst } from './lists.ts';
+import { untilWon } from './lost-race.ts';
 import { defined } from './patch.ts';
 import { aboutTemplate } from './prompt-content.ts';
 import {

@@ -52,10 +52,10 @@ import {
   insertOperation,
   updateOperation,
 } from '../store/documents.ts';
-import { untilWon } from './api-keys-race.ts';
 import { callerOf, found, ownWorkspace, scopeOf, targetScope } from './caller.ts';
 import { CREATED_MEANWHILE, collectionNamed, firstCollection, keepDefault } from './collection-default.ts';
 import { listHead, newestFirst } from './lists.ts';
+import { untilWon } from './lost-race.ts';
 import { defined, patch } from './patch.ts';
 import { changedPrompt, insertVersion, metadataOf, newVersion, tenantOf } from './prompt-change.ts';
 import { changedPlaces } from './prompt-comparison.ts';

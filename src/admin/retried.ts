@@ -1,7 +1,7 @@
 // Changes are read, worked out and written: who finds that another was faster starts again, and nobody hears of it.
 import type { Call } from '../access/call.ts';
 import type { Reason } from '../lib/errors.ts';
-import { LOST_RACE, untilWon } from './api-keys-race.ts';
+import { LOST_RACE, untilWon } from './lost-race.ts';
 
 type Methods = Readonly<Record<string, (request: never, call: Call) => Promise<unknown>>>;
 

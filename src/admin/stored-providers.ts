@@ -13,9 +13,9 @@ import {
   insertOperation,
   updateOperation,
 } from '../store/documents.ts';
-import { untilWon } from './api-keys-race.ts';
 import { callerOf, organisationOf, targetWorkspace } from './caller.ts';
 import { newestFirst, type PageRequest } from './lists.ts';
+import { untilWon } from './lost-race.ts';
 import type { ProviderFacts } from './provider-facts.ts';
 import { slugOf } from './slug.ts';
 import { wantedTags } from './tags.ts';

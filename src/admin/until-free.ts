@@ -1,7 +1,7 @@
 // Values that the gateway chooses, or passes from one thing to another, may be taken in the same moment: then it
 // tries again with others.
 import { GatewayError } from '../lib/errors.ts';
-import { untilWon } from './api-keys-race.ts';
+import { untilWon } from './lost-race.ts';
 
 const ATTEMPTS = 5;
 

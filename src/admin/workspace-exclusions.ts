@@ -10,9 +10,9 @@ import type { Call } from '../access/call.ts';
 import { type OrganisationBody, organisations } from '../access/collections.ts';
 import { invalidField } from '../lib/errors.ts';
 import { type Document, updateOperation } from '../store/documents.ts';
-import { untilWon } from './api-keys-race.ts';
 import { callerOf, found, organisationOf } from './caller.ts';
 import type { IdentityFacts } from './identity-facts.ts';
+import { untilWon } from './lost-race.ts';
 
 /** The member of the organisation's defaults that holds their ids. */
 const MEMBER: Readonly<Record<string, string>> = {
