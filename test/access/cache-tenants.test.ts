@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { createChain } from '../../src/access/audit/chain.ts';
 import { createOrganisation } from '../../src/access/new-organisation.ts';
-import { openStores } from '../../src/app.ts';
+import { openStores } from '../../src/app/stores.ts';
 import { readSettings } from '../../src/settings.ts';
 import { type Bench, PROVIDER_KEY, startBench } from '../contract/runner.ts';
 import { ok, send } from '../support/front-door.ts';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { createChain } from '../../src/access/audit/chain.ts';
 import { createOrganisation, type MadeOrganisation } from '../../src/access/new-organisation.ts';
-import { openStores } from '../../src/app.ts';
+import { openStores } from '../../src/app/stores.ts';
 import { readSettings } from '../../src/settings.ts';
 import { type Bench, PROVIDER_KEY, startBench } from '../contract/runner.ts';
 import { ADMIN_KEY } from '../support/gateway.ts';

@@ -8,7 +8,7 @@ import { createChain } from '../../src/access/audit/chain.ts';
 import { apiKeys, members, users, workspaces } from '../../src/access/collections.ts';
 import { makeKey } from '../../src/access/keys.ts';
 import { createOrganisation } from '../../src/access/new-organisation.ts';
-import { openStores } from '../../src/app.ts';
+import { openStores } from '../../src/app/stores.ts';
 import { readSettings } from '../../src/settings.ts';
 import { insertOperation, type WriteOperation } from '../../src/store/documents.ts';
 import { send } from '../support/front-door.ts';

@@ -8,7 +8,7 @@ import { createChain } from '../../src/access/audit/chain.ts';
 import { Call } from '../../src/access/call.ts';
 import { createOrganisation } from '../../src/access/new-organisation.ts';
 import { scopesOf } from '../../src/access/scopes.ts';
-import { openStores } from '../../src/app.ts';
+import { openStores } from '../../src/app/stores.ts';
 import { toGatewayError } from '../../src/lib/errors.ts';
 import { GatewayHeaders, HeaderNames } from '../../src/lib/gateway-headers.ts';
 import { readSettings } from '../../src/settings.ts';

@@ -12,7 +12,7 @@ import {
   type RotateCommandFacts,
   rotateDataKeys,
 } from '../../src/access/rotate-command.ts';
-import { openStores } from '../../src/app.ts';
+import { openStores } from '../../src/app/stores.ts';
 import { readSettings } from '../../src/settings.ts';
 import { startGateway, WORKSPACE_KEY } from '../support/gateway.ts';
 

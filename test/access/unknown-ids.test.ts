@@ -9,7 +9,7 @@ import { Plane, plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import { http as httpOption } from '../../gen/google/api/annotations_pb.ts';
 import { createChain } from '../../src/access/audit/chain.ts';
 import { createOrganisation } from '../../src/access/new-organisation.ts';
-import { openStores } from '../../src/app.ts';
+import { openStores } from '../../src/app/stores.ts';
 import { readSettings } from '../../src/settings.ts';
 import { type Bench, exchange, type Json, type JsonObject, startBench } from '../contract/runner.ts';
 import { createDice } from './fuzz/dice.ts';

@@ -26,13 +26,15 @@ const FLOORS: Readonly<Record<string, number>> = {
   'src/openapi': 5,
   'src/migrate': 5,
   'src/app.ts': 5,
+  'src/app': 5,
   'src/main.ts': 5,
 };
 
 /** Imports on one floor that the design names. */
 const BESIDE: Readonly<Record<string, readonly string[]>> = {
   'src/edge': ['src/rpc'],
-  'src/main.ts': ['src/app.ts', 'src/migrate'],
+  'src/app.ts': ['src/app'],
+  'src/main.ts': ['src/app.ts', 'src/app', 'src/migrate'],
   // The generated types are the vocabulary of every room.
   'src/lib': ['gen'],
 };
@@ -51,9 +53,10 @@ const NEVER: Readonly<Record<string, readonly string[]>> = {
 
 /** Files and rooms that only the named ones may import. */
 const ONLY: Readonly<Record<string, readonly string[]>> = {
-  'src/settings.ts': ['src/app.ts', 'src/main.ts', 'src/migrate'],
+  'src/settings.ts': ['src/app.ts', 'src/app', 'src/main.ts', 'src/migrate'],
   'src/openapi': [],
   'src/app.ts': ['src/main.ts'],
+  'src/app': ['src/app.ts', 'src/main.ts'],
   'src/migrate': ['src/main.ts'],
   'src/main.ts': [],
 };

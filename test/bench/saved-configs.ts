@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { organisationIds } from '../../src/access/snapshot.ts';
-import { openStores } from '../../src/app.ts';
+import { openStores } from '../../src/app/stores.ts';
 import { type ConfigBody, configs, guardrails } from '../../src/saved/collections.ts';
 import { Saved } from '../../src/saved/snapshot.ts';
 import { readSettings } from '../../src/settings.ts';

@@ -8,7 +8,7 @@ import { workspaces } from '../../src/access/collections.ts';
 import { integrations, type ProviderBody, storedProviders } from '../../src/access/providers/collections.ts';
 import { ProviderShelf } from '../../src/access/providers/provider-shelf.ts';
 import { tagText } from '../../src/access/providers/tags.ts';
-import { openStores, type Stores } from '../../src/app.ts';
+import { openStores, type Stores } from '../../src/app/stores.ts';
 import { providerById } from '../../src/providers/catalog/registry.ts';
 import { readSettings } from '../../src/settings.ts';
 import { insertOperation } from '../../src/store/documents.ts';

@@ -160,6 +160,12 @@ call(
     workspaces=[{"id": place, "enabled": True}],
 )
 call("integrations.workspaces.list", **integration)
+# The SDK promises one budget of a workspace where the product has several.
+admin.integrations.workspaces.update(
+    **integration,
+    workspaces=[{"id": place, "enabled": True, "usage_limits": [{"type": "cost", "credit_limit": 5}]}],
+)
+out["access_with_usage_limits"] = refused(lambda: admin.integrations.workspaces.list(**integration))
 call(
     "integrations.models.update",
     **integration,
@@ -297,7 +303,7 @@ out["cache"] = [
     for more in ({}, {}, {"cache_force_refresh": True}, {"cache_namespace": "mine"}, {"cache_namespace": "mine"})
 ]
 out["timeout"] = refused(lambda: ask("hang", **direct(request_timeout=50)))
-out["forwarded"] = ask(**direct(forward_headers=["x_of_the_caller", "x-other"], x_of_the_caller="kept"))[1] != {}
+ask(**direct(forward_headers=["x-of-the-caller"], x_of_the_caller="kept"))
 azure = {"azure_deployment_id": "my-deployment", "azure_api_version": "2024-10-21"}
 ask(**direct(provider="azure-openai", **azure))
 out["azure"] = refused(lambda: ask(provider="azure-openai", azure_resource_name="no/host", **azure))

@@ -7,7 +7,7 @@ import { pino } from 'pino';
 import { apiKeys } from '../../src/access/collections.ts';
 import { makeKey } from '../../src/access/keys.ts';
 import { INFERENCE_SCOPES } from '../../src/access/scopes.ts';
-import { openStores, type Stores } from '../../src/app.ts';
+import { openStores, type Stores } from '../../src/app/stores.ts';
 import { readSettings } from '../../src/settings.ts';
 import { archiveOperation, type DocumentStore, insertOperation } from '../../src/store/documents.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';

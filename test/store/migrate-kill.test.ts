@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
-import { COLLECTIONS } from '../../src/app.ts';
+import { COLLECTIONS } from '../../src/app/stores.ts';
 import type { Document } from '../../src/store/documents.ts';
 import { openMemoryState } from '../../src/store/memory/open.ts';
 import { openMongoStore } from '../../src/store/mongo/open.ts';

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { COLLECTIONS } from '../../src/app.ts';
+import { COLLECTIONS } from '../../src/app/stores.ts';
 import { migrateFrom } from '../../src/migrate/copy.ts';
 import { readSettings } from '../../src/settings.ts';
 import { openMemoryState } from '../../src/store/memory/open.ts';

@@ -215,13 +215,13 @@ test('an asynchronous guardrail is told to the log, without what was said', asyn
 });
 
 test('claims go on in the place of what the caller says', async (t) => {
-  const { publicKey, privateKey } = await generateKeyPair('ES256');
+  const { publicKey, privateKey } = await generateKeyPair('RS256');
   const token = await new SignJWT({ sub: 'u1' })
-    .setProtectedHeader({ alg: 'ES256', kid: 'k' })
+    .setProtectedHeader({ alg: 'RS256', kid: 'k' })
     .setIssuedAt()
     .setExpirationTime('1m')
     .sign(privateKey);
-  const jwks = { keys: [{ ...(await exportJWK(publicKey)), kid: 'k', alg: 'ES256', use: 'sig' }] };
+  const jwks = { keys: [{ ...(await exportJWK(publicKey)), kid: 'k', alg: 'RS256', use: 'sig' }] };
   const { status, sent, text } = await ask(
     () => ({
       forward_headers: ['X-Jwt-Sub', 'x-jwt-role', 'x-team'],

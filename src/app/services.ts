@@ -1,0 +1,128 @@
+// Every service with what implements it.
+import { ApiKeysService } from '../../gen/gateway/admin/v2/api_keys_pb.ts';
+import { AuditLogsService } from '../../gen/gateway/admin/v2/audit_logs_pb.ts';
+import { CollectionsService } from '../../gen/gateway/admin/v2/collections_pb.ts';
+import { ConfigsService } from '../../gen/gateway/admin/v2/configs_pb.ts';
+import { DeploymentsService } from '../../gen/gateway/admin/v2/deployments_pb.ts';
+import { GuardrailsService } from '../../gen/gateway/admin/v2/guardrails_pb.ts';
+import { IntegrationsService } from '../../gen/gateway/admin/v2/integrations_pb.ts';
+import { JwtSettingsService } from '../../gen/gateway/admin/v2/jwt_pb.ts';
+import { LabelsService } from '../../gen/gateway/admin/v2/labels_pb.ts';
+import { LogsService } from '../../gen/gateway/admin/v2/logs_pb.ts';
+import { ModelPricingService } from '../../gen/gateway/admin/v2/model_pricing_pb.ts';
+import { OrganisationsService } from '../../gen/gateway/admin/v2/organisations_pb.ts';
+import { PromptPartialsService } from '../../gen/gateway/admin/v2/prompt_partials_pb.ts';
+import { PromptsService } from '../../gen/gateway/admin/v2/prompts_pb.ts';
+import { ProvidersService } from '../../gen/gateway/admin/v2/providers_pb.ts';
+import { RateLimitPoliciesService } from '../../gen/gateway/admin/v2/rate_limit_policies_pb.ts';
+import { SecretReferencesService } from '../../gen/gateway/admin/v2/secret_references_pb.ts';
+import { UsageLimitPoliciesService } from '../../gen/gateway/admin/v2/usage_limit_policies_pb.ts';
+import { UserInvitesService } from '../../gen/gateway/admin/v2/user_invites_pb.ts';
+import { UsersService } from '../../gen/gateway/admin/v2/users_pb.ts';
+import { VirtualKeysService } from '../../gen/gateway/admin/v2/virtual_keys_pb.ts';
+import { WorkspaceExclusionsService } from '../../gen/gateway/admin/v2/workspace_exclusions_pb.ts';
+import { WorkspaceMembersService } from '../../gen/gateway/admin/v2/workspace_members_pb.ts';
+import { WorkspacesService } from '../../gen/gateway/admin/v2/workspaces_pb.ts';
+import { ChatService } from '../../gen/gateway/inference/v2/chat_pb.ts';
+import { CompletionsService } from '../../gen/gateway/inference/v2/completions_pb.ts';
+import { ConfigExplanationService } from '../../gen/gateway/inference/v2/config_pb.ts';
+import { EmbeddingsService } from '../../gen/gateway/inference/v2/embeddings_pb.ts';
+import { ModelsService } from '../../gen/gateway/inference/v2/models_pb.ts';
+import { ModerationsService } from '../../gen/gateway/inference/v2/moderations_pb.ts';
+import { PromptCompletionsService } from '../../gen/gateway/inference/v2/prompts_pb.ts';
+import { ProxyService } from '../../gen/gateway/inference/v2/proxy_pb.ts';
+import { type ApiKeysFacts, apiKeysService } from '../admin/api-keys.ts';
+import { type AuditLogsFacts, auditLogsService } from '../admin/audit-logs.ts';
+import { collectionsService } from '../admin/collections.ts';
+import { type ConfigsFacts, configsService } from '../admin/configs.ts';
+import { deploymentsService } from '../admin/deployments.ts';
+import { guardrailsService } from '../admin/guardrails.ts';
+import { integrationsService } from '../admin/integrations.ts';
+import { type JwtFacts, jwtSettingsService } from '../admin/jwt.ts';
+import { labelsService } from '../admin/labels.ts';
+import { logsService } from '../admin/logs.ts';
+import { type ModelPricingFacts, modelPricingService } from '../admin/model-pricing.ts';
+import { organisationsService } from '../admin/organisations.ts';
+import { promptPartialsService } from '../admin/prompt-partials.ts';
+import { promptsService } from '../admin/prompts.ts';
+import type { PromptsFacts } from '../admin/prompts-facts.ts';
+import type { ProviderFacts } from '../admin/provider-facts.ts';
+import { providersService } from '../admin/providers.ts';
+import { rateLimitPoliciesService } from '../admin/rate-limit-policies.ts';
+import { type SecretReferencesFacts, secretReferencesService } from '../admin/secret-references.ts';
+import { type UsageLimitPoliciesFacts, usageLimitPoliciesService } from '../admin/usage-limit-policies.ts';
+import { type InvitesFacts, userInvitesService } from '../admin/user-invites.ts';
+import { usersService } from '../admin/users.ts';
+import { virtualKeysService } from '../admin/virtual-keys.ts';
+import { workspaceExclusionsService } from '../admin/workspace-exclusions.ts';
+import { workspaceMembersService } from '../admin/workspace-members.ts';
+import { workspacesService } from '../admin/workspaces.ts';
+import { chatService } from '../inference/chat.ts';
+import { completionsService } from '../inference/completions.ts';
+import { embeddingsService } from '../inference/embeddings.ts';
+import { configExplanationService } from '../inference/explain-config.ts';
+import { modelsService } from '../inference/models.ts';
+import { moderationsService } from '../inference/moderations.ts';
+import type { Pipeline } from '../inference/pipeline/pipeline.ts';
+import type { PromptRuns } from '../inference/prompts.ts';
+import { proxyService } from '../inference/proxy.ts';
+import type { Implementation } from '../rpc/handler.ts';
+import type { Registration } from '../rpc/methods.ts';
+
+/** The list that the transports, the routes and the documents are made of. */
+export function registrations(
+  pipeline: Pipeline,
+  logs: Parameters<typeof logsService>[0],
+  identity: InvitesFacts &
+    PromptsFacts & { readonly runs: PromptRuns } & JwtFacts &
+    ApiKeysFacts &
+    UsageLimitPoliciesFacts &
+    ConfigsFacts &
+    ProviderFacts &
+    SecretReferencesFacts &
+    ModelPricingFacts,
+  audit: AuditLogsFacts,
+): Registration[] {
+  const { models } = pipeline;
+  const ownModels = { models, providersOf: identity.shelf.providersOf.bind(identity.shelf) };
+  // A service's functions take their own messages; the methods they are registered under say which.
+  const implement = (implementation: object): Implementation => implementation as Implementation;
+  return [
+    { service: ChatService, implementation: implement(chatService(pipeline)) },
+    { service: CompletionsService, implementation: implement(completionsService(pipeline)) },
+    { service: EmbeddingsService, implementation: implement(embeddingsService(pipeline)) },
+    { service: ModerationsService, implementation: implement(moderationsService(pipeline)) },
+    { service: ModelsService, implementation: implement(modelsService(pipeline, ownModels)) },
+    { service: ConfigExplanationService, implementation: implement(configExplanationService(pipeline)) },
+    {
+      service: PromptCompletionsService,
+      implementation: implement(identity.runs.service),
+    },
+    { service: ProxyService, implementation: implement(proxyService(pipeline)) },
+    { service: LogsService, implementation: implement(logsService(logs)) },
+    { service: ApiKeysService, implementation: implement(apiKeysService(identity)) },
+    { service: CollectionsService, implementation: implement(collectionsService(identity)) },
+    { service: LabelsService, implementation: implement(labelsService(identity)) },
+    // Before the prompts: "partials" is none of them.
+    { service: PromptPartialsService, implementation: implement(promptPartialsService(identity)) },
+    { service: PromptsService, implementation: implement(promptsService(identity)) },
+    { service: ConfigsService, implementation: implement(configsService(identity)) },
+    { service: GuardrailsService, implementation: implement(guardrailsService(identity)) },
+    { service: IntegrationsService, implementation: implement(integrationsService(identity)) },
+    { service: ProvidersService, implementation: implement(providersService(identity)) },
+    { service: VirtualKeysService, implementation: implement(virtualKeysService(identity)) },
+    { service: AuditLogsService, implementation: implement(auditLogsService(audit)) },
+    { service: OrganisationsService, implementation: implement(organisationsService(identity)) },
+    { service: DeploymentsService, implementation: implement(deploymentsService(identity)) },
+    { service: WorkspacesService, implementation: implement(workspacesService(identity)) },
+    { service: WorkspaceExclusionsService, implementation: implement(workspaceExclusionsService(identity)) },
+    { service: WorkspaceMembersService, implementation: implement(workspaceMembersService(identity)) },
+    { service: RateLimitPoliciesService, implementation: implement(rateLimitPoliciesService(identity)) },
+    { service: ModelPricingService, implementation: implement(modelPricingService(identity)) },
+    { service: SecretReferencesService, implementation: implement(secretReferencesService(identity)) },
+    { service: UsageLimitPoliciesService, implementation: implement(usageLimitPoliciesService(identity)) },
+    { service: UsersService, implementation: implement(usersService(identity)) },
+    { service: UserInvitesService, implementation: implement(userInvitesService(identity)) },
+    { service: JwtSettingsService, implementation: implement(jwtSettingsService(identity)) },
+  ];
+}

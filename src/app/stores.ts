@@ -1,0 +1,140 @@
+// The stores that the settings name, opened: documents with their secrets and their changes, and what instances share.
+
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Logger, pino } from 'pino';
+import { accessCollections } from '../access/collections.ts';
+import { encryptionKeyOf } from '../access/encryption-key.ts';
+import { openEncryptionKeys } from '../access/encryption-keys.ts';
+import { type KeyHasher, keyHasherOf } from '../access/key-hash.ts';
+import { masterKey } from '../access/master-key.ts';
+import type { RotateCommandFacts } from '../access/rotate-command.ts';
+import { ledgerCollections } from '../ledger/policies.ts';
+import { priceCollections } from '../ledger/prices/collections.ts';
+import { promptRoomCollections } from '../prompts/collections.ts';
+import { savedCollections } from '../saved/collections.ts';
+import { secretCollections } from '../secrets/collections.ts';
+import type { Settings } from '../settings.ts';
+import { type OpenFeed, openChangeFeed } from '../store/change-feed.ts';
+import type { Collection } from '../store/collection.ts';
+import type { DocumentStore } from '../store/documents.ts';
+import { encryptedDocuments } from '../store/encrypted-documents.ts';
+import { type MongoStore, openMongoStore } from '../store/mongo/open.ts';
+import { noticedDocuments } from '../store/noticed-documents.ts';
+import { openRedisState } from '../store/redis/open.ts';
+import type { SharedState } from '../store/shared-state.ts';
+import { openSqliteStore, type SqliteStore } from '../store/sqlite/open.ts';
+import { within } from './within.ts';
+
+const REDIS_CONNECT_MS = 2000;
+const UNREADABLE_TOLD = 1000;
+
+/** All that the document store keeps; `sluice migrate` upgrades and copies these. */
+export const COLLECTIONS: readonly Collection<object>[] = [
+  ...accessCollections,
+  ...ledgerCollections,
+  ...savedCollections,
+  ...promptRoomCollections,
+  ...secretCollections,
+  ...priceCollections,
+];
+
+/** What is kept, opened. */
+export interface Stores {
+  readonly store: SqliteStore | MongoStore;
+  /** The store's documents: secrets open, and changes told. */
+  readonly documents: DocumentStore;
+  /** What documents have changed, by whichever instance. */
+  readonly feed: OpenFeed;
+  /** What rotating its encryption takes. */
+  readonly rotation: Omit<RotateCommandFacts, 'say'>;
+  /** What instances share; undefined when there is one. */
+  readonly state: SharedState | undefined;
+  readonly hasher: KeyHasher;
+  /** 32 bytes that no change of the encryption key changes. */
+  readonly hashSecret: Uint8Array;
+  close(): Promise<void>;
+}
+
+/** Opens the stores that the settings name. @throws Error with a message for people when one cannot be used. */
+export async function openStores(
+  settings: Settings,
+  log: Logger = pino({ level: settings.logLevel }, pino.destination(2)),
+): Promise<Stores> {
+  const { mongodbUri, redisUrl, dataDir } = settings;
+  const encryptionKey = settings.encryptionKey ?? encryptionKeyOf(dataDir);
+  const store =
+    mongodbUri === undefined
+      ? await openSqliteStore({ dataDir, collections: COLLECTIONS })
+      : await openMongoStore({
+          uri: mongodbUri,
+          collections: COLLECTIONS,
+          onPolling: (error) =>
+            log.warn({ err: error }, 'MongoDB refuses change streams: changes are polled'),
+        });
+  const state = redisUrl === undefined ? undefined : openRedisState({ url: redisUrl });
+  // A gateway starts while its Redis is away; one that is there gets the time to connect.
+  if (state) await within(REDIS_CONNECT_MS, untilReady(state, REDIS_CONNECT_MS));
+  const feed = openChangeFeed({
+    state,
+    watch: store.watch,
+    onError: (error) => log.warn({ err: error }, 'a change was not told to the other instances at once'),
+  });
+  const close = async (): Promise<void> => {
+    await feed.close();
+    await state?.close();
+    await store.close();
+  };
+  try {
+    const source = settings.encryptionKey === undefined ? join(dataDir, 'encryption.key') : undefined;
+    const open = (key: Uint8Array) =>
+      openEncryptionKeys({ documents: store.documents, master: masterKey(key, source), now: Date.now });
+    const keys = await open(encryptionKey);
+    const encrypted = encryptedDocuments(store.documents, { keys, onUnreadable: unreadableTo(log) });
+    const documents = noticedDocuments(encrypted, feed);
+    const rotation = {
+      keys,
+      maintenance: store.maintenance,
+      collections: COLLECTIONS,
+      keyFolder: settings.encryptionKey === undefined ? dataDir : undefined,
+      // Nobody else has an embedded store open.
+      settleMs: mongodbUri === undefined ? 0 : undefined,
+      reopen: open,
+    };
+    return {
+      store,
+      documents,
+      feed,
+      rotation,
+      state,
+      hasher: keyHasherOf(keys.hashSecret),
+      hashSecret: keys.hashSecret,
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Each secret that cannot be read is logged once: it may be read all the time. */
+function unreadableTo(log: Logger): (secret: Error) => void {
+  const told = new Set<string>();
+  return (secret) => {
+    if (told.has(secret.message) || told.size >= UNREADABLE_TOLD) return;
+    told.add(secret.message);
+    log.error({ err: secret }, 'a secret in the store cannot be read');
+  };
+}
+
+async function untilReady(state: SharedState, ms: number): Promise<void> {
+  const giveUpAt = performance.now() + ms;
+  while (performance.now() < giveUpAt) {
+    const ready = await state.ready().then(
+      () => true,
+      () => false,
+    );
+    if (ready) return;
+    await sleep(20);
+  }
+}
