@@ -127,13 +127,13 @@ export function sharedStateContract(test: TestFn, open: () => Promise<readonly S
     await one.admit(org, { limits, hold: { id: 'a', owner: 'gone', leaseMs: 1, note: 'why' } });
     await sleep(20);
     const sweeps = await Promise.all(
-      all.map((client, i) => client.sweep(org, { owner: `s${i}`, leaseMs: 300, max: 10 })),
+      all.map((client, i) => client.sweep(org, { owner: `s${i}`, leaseMs: 1500, max: 10 })),
     );
     const swept = sweeps.flat();
     t.is(swept.length, 1);
     t.like(swept[0], { id: 'a', owner: 'gone', note: 'why', budgets: [{ key: 'b', amount: 60n }] });
     t.deepEqual(await one.readBudget(org, { key: 'b' }), { spent: 0n, held: 60n });
-    await sleep(400);
+    await sleep(1600);
     t.is((await one.sweep(org, { owner: 's', leaseMs: 300, max: 10 })).length, 1);
     t.is((await one.settle(org, { id: 'a', charges: [{ key: 'b', amount: 5n }] })).outcome, 'settled');
     t.is((await one.settle(org, { id: 'a' })).outcome, 'repeated');
