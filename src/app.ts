@@ -231,7 +231,7 @@ export async function startApp(
   };
   const services = registrations(
     pipeline,
-    { store: store.requestLog, flush: flushBooks },
+    { store: store.requestLog, flush: flushBooks, directory },
     {
       runs,
       book,

@@ -11,6 +11,9 @@ import {
 } from '../../gen/gateway/admin/v2/logs_pb.ts';
 import { type Usage, UsageSchema } from '../../gen/gateway/inference/v2/common_pb.ts';
 import type { Call } from '../access/call.ts';
+import type { Directory } from '../access/directory.ts';
+import type { Principal } from '../access/principal.ts';
+import { roleOf } from '../access/roles.ts';
 import { inDollars } from '../ledger/prices/price-list.ts';
 import { fail, invalidField } from '../lib/errors.ts';
 import type {
@@ -37,14 +40,16 @@ export interface LogsFacts {
   readonly store: RequestLogStore;
   /** Makes everything recorded so far readable. */
   readonly flush: () => Promise<void>;
+  readonly directory: Directory;
 }
 
 /** The methods of LogsService. */
-export function logsService({ store, flush }: LogsFacts) {
+export function logsService({ store, flush, directory }: LogsFacts) {
   return {
     async listLogs(request: ListLogsRequest, call: Call): Promise<LogList> {
       const { principal } = call;
       if (principal === undefined) throw fail('unauthenticated', 'an API key is needed');
+      checkAllData(directory, principal);
       const from = optionalTime('time_of_generation_min', request.timeOfGenerationMin);
       const until = optionalTime('time_of_generation_max', request.timeOfGenerationMax);
       if (from !== undefined && until !== undefined && from >= until) {
@@ -76,6 +81,18 @@ export function logsService({ store, flush }: LogsFacts) {
       });
     },
   };
+}
+
+/**
+ * Where people are to see their own calls alone, nobody's are shown: the list cannot be narrowed to one person yet,
+ * and everybody's would be too much. @throws GatewayError forbidden.
+ */
+function checkAllData(directory: Directory, principal: Principal): void {
+  const role = roleOf(directory, principal);
+  if (role !== 'member' && role !== 'manager') return;
+  const name = role === 'member' ? 'membersViewAllData' : 'managersViewAllData';
+  if (!directory.setting(name, principal.organisationId, principal.workspaceId))
+    throw fail('forbidden', `the security setting ${name} is off: the log of all calls is not for a ${role}`);
 }
 
 /** Values separated by commas. @throws GatewayError validation_failed. */

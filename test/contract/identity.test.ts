@@ -3,6 +3,7 @@ import type { DescMethod } from '@bufbuild/protobuf';
 import { Code } from '@connectrpc/connect';
 import test, { type ExecutionContext } from 'ava';
 import { DeploymentsService } from '../../gen/gateway/admin/v2/deployments_pb.ts';
+import { LogsService } from '../../gen/gateway/admin/v2/logs_pb.ts';
 import { OrganisationsService } from '../../gen/gateway/admin/v2/organisations_pb.ts';
 import { UserInvitesService } from '../../gen/gateway/admin/v2/user_invites_pb.ts';
 import { UsersService } from '../../gen/gateway/admin/v2/users_pb.ts';
@@ -203,6 +204,13 @@ story('people are invited, join, change roles and leave; their keys go with them
   await asManager.refused(t, updateWorkspaceMember, { ...promote, role: 'manager' }, 400, 'role');
   await admin.ok(updateWorkspaceMember, { ...promote, role: 'admin' });
   await asManager.refused(t, updateWorkspaceMember, { ...promote, role: 'member' }, 403);
+
+  // Whoever is to see the own calls alone sees no list of all of them.
+  const reader = await join(admin, slug, 'member', ['logs.list']);
+  const asReader = new Caller(admin.protocol, reader.key);
+  await asReader.ok(LogsService.method.listLogs);
+  await admin.ok(updateWorkspace, { workspace_id: slug, security_settings: { membersViewAllData: false } });
+  await asReader.refused(t, LogsService.method.listLogs, {}, 403);
 
   // The workspace's setting closes what the organisation leaves open.
   await admin.ok(updateWorkspace, { workspace_id: slug, security_settings: { managersUpdateWs: false } });
