@@ -1,5 +1,7 @@
 // The published npm SDK against the gateway: what its options, one for each header of the gateway, bring about.
 import test from 'ava';
+import OpenAI from 'openai';
+import { createHeaders } from 'portkey-ai';
 import { type Options, type Stage, startStage } from './portkey/clients.ts';
 
 let stage: Stage;
@@ -78,6 +80,8 @@ test('provider and virtualKey of what is stored', async (t) => {
     const seen = stage.provider.seen.filter(({ url }) => url.startsWith(prefix)).at(-1);
     t.is(seen?.headers.authorization, 'Bearer sk-of-the-integration');
   }
+  const models = (await stage.client().models.list()) as unknown as { data: { id: string }[] };
+  t.true(models.data.some(({ id }) => id === '@options-integration/gpt-4o-mini'));
   const model = `@${integration.slug}/gpt-ok`;
   t.is(contentOf(await chat({}, model)), CONTENT);
 });
@@ -208,4 +212,51 @@ test('streams, and the transport of the openai library inside', async (t) => {
   const models = (await sdk.models.list()) as unknown as { data: { id: string }[] };
   t.is(models.data[0]?.id, 'gpt-ok');
   for (const { headers } of sent()) t.is(headers.authorization, 'Bearer sk-of-the-caller');
+});
+
+test('the openai library inside sends the gateway’s key as a bearer, and it stays here', async (t) => {
+  const prefix = `/options-${++count}`;
+  const sdk = stage.client({
+    ...{ provider: 'openai-compatible', customHost: stage.provider.origin + prefix },
+  });
+  const models = (await sdk.models.list()) as unknown as { data: { id: string }[] };
+  t.is(models.data[0]?.id, 'gpt-ok');
+  const streamed = await sdk.chat.completions.stream({ model: 'gpt-ok', messages });
+  t.is((await streamed.finalChatCompletion()).choices[0]?.message.content, CONTENT);
+  stage.provider.next(`${prefix}/files`, (req, res, body) => {
+    t.regex(String(req.headers['content-type']), /^multipart\/form-data; boundary=/);
+    t.true(body.toString().includes('line one'));
+    res.writeHead(200, { 'content-type': 'application/json' }).end('{"id":"file-1","object":"file"}');
+  });
+  const file = await sdk.files.create({ file: new File(['line one'], 'a.jsonl'), purpose: 'batch' });
+  t.is(file.id, 'file-1');
+  const sent = stage.provider.seen.filter(({ url }) => url.startsWith(`${prefix}/`));
+  t.is(sent.length, 3);
+  for (const { headers } of sent) t.is(headers.authorization, undefined);
+});
+
+test('its createHeaders beside the openai library of one’s own', async (t) => {
+  const { options, sent } = openai();
+  const { Authorization, ...more } = options;
+  const own = new OpenAI({
+    ...{ baseURL: `${stage.gateway.origin}/v1`, apiKey: String(Authorization), maxRetries: 0 },
+    defaultHeaders: createHeaders({ apiKey: stage.workspaceKey, ...more, traceID: 'trace-own' }),
+  });
+  const { data, response } = await own.chat.completions.create({ model: 'gpt-ok', messages }).withResponse();
+  t.is(data.choices[0]?.message.content, CONTENT);
+  t.is(response.headers.get('x-portkey-trace-id'), 'trace-own');
+  t.is(sent()[0]?.headers.authorization, 'Bearer sk-of-the-caller');
+});
+
+test('a caller under the gateway’s own prefix keeps its shapes', async (t) => {
+  const refused = async (prefix: string): Promise<string[]> => {
+    const answer = await fetch(`${stage.gateway.origin}/v1/configs/absent`, {
+      headers: { [`${prefix}api-key`]: stage.workspaceKey },
+    });
+    t.is(answer.status, 404);
+    t.truthy(answer.headers.get(`${prefix}request-id`));
+    return Object.keys((await answer.json()) as object);
+  };
+  t.deepEqual(await refused('x-gateway-'), ['success', 'data', 'error']);
+  t.deepEqual(await refused('x-portkey-'), ['success', 'data', 'message', 'error']);
 });

@@ -27,6 +27,8 @@ def client(**options):
 
 def plain(answer):
     """What the SDK's model holds, as JSON."""
+    if isinstance(answer, httpx.Response):
+        return answer.json()
     if hasattr(answer, "model_dump"):
         return answer.model_dump(mode="json")
     return json.loads(json.dumps(answer, default=lambda o: getattr(o, "__dict__", str(o))))
@@ -44,19 +46,20 @@ def refused(make):
 calls, called = {}, set()
 
 
-def call(path, *args, sdk=None, **more):
-    """Calls the method at a path as "configs.create" and keeps what came of it under that path."""
+def call(path, /, *args, sdk=None, label=None, **more):
+    """Calls the method at a path as "configs.create" and keeps what came of it under that path, or the label."""
     called.add(path)
+    label = label or path
     method = sdk or admin
     for name in path.split("."):
         method = getattr(method, name)
     before = len(statuses)
     try:
         answer = plain(method(*args, **more))
-        calls[path] = {"status": statuses[before], "answer": answer}
+        calls[label] = {"status": statuses[before], "answer": answer}
         return answer
     except Exception as error:  # noqa: BLE001 - told as it is
-        calls[path] = {"status": statuses[before:], "error": f"{type(error).__name__}: {error}"}
+        calls[label] = {"status": statuses[before:], "error": f"{type(error).__name__}: {error}"}
         return {}
 
 
@@ -219,6 +222,23 @@ call("guardrails.update", guardrail_id=guardrail.get("slug"), name="h", checks=[
 call("guardrails.retrieve", guardrail_id=guardrail.get("id"))
 call("guardrails.list", workspace_id=place)
 call("guardrails.delete", guardrail_id=guardrail.get("id"))
+
+# What the SDK has no methods for, by its post, get, put and delete.
+every = {"conditions": [{"key": "api_key", "value": "*"}], "group_by": [{"key": "api_key"}], "workspace_id": place}
+vault = {"vault_auth_type": "token", "vault_addr": "https://vault.example.com", "vault_token": "t"}
+for path, body, change in (
+    ("/policies/rate-limits", {**every, "type": "requests", "unit": "rpm", "value": 5}, {"value": 6}),
+    ("/policies/usage-limits", {**every, "type": "cost", "credit_limit": 10}, {"credit_limit": 20}),
+    (
+        "/secret-references",
+        {"name": "s", "manager_type": "hashicorp_vault", "auth_config": vault, "secret_path": "a/b"},
+        {"description": "changed"},
+    ),
+):
+    record = f"{path}/{call('post', path, label=f'post {path}', **body).get('id')}"
+    call("put", label=f"put {path}", path=record, body=change)
+    call("get", label=f"get {path}", path=record)
+    call("delete", label=f"delete {path}", path=record)
 
 # Prompts.
 organisation = calls["configs.retrieve"]["answer"].get("organisation_id")

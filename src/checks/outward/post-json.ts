@@ -23,7 +23,7 @@ export interface TextPosting extends Omit<Posting, 'body'> {
 /** What came back. */
 export interface Posted {
   readonly status: number;
-  /** The body as JSON; undefined when it is none. */
+  /** The body as JSON; undefined when it is none, or nested too deep. */
   readonly json: unknown;
 }
 
@@ -63,8 +63,17 @@ export async function postText({ dialer, signal }: CheckDeps, posting: TextPosti
 
 function parse(body: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder().decode(body));
+    const json: unknown = JSON.parse(new TextDecoder().decode(body));
+    return isShallow(json, MOST_LEVELS) ? json : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** Levels of an answer's JSON: parts of it stand in results, which must be written. */
+const MOST_LEVELS = 64;
+
+function isShallow(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return levels > 0 && Object.values(value).every((member) => isShallow(member, levels - 1));
 }

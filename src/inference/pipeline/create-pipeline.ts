@@ -1,7 +1,7 @@
 // The pipeline, put together.
 import { createChecks } from '../../checks/create.ts';
 import { joinGuardrails, parseGuardrails } from '../../checks/guardrails.ts';
-import type { Guardrails } from '../../checks/hook.ts';
+import type { Guardrails, Hook } from '../../checks/hook.ts';
 import type { Sandbox } from '../../checks/sandbox/sandbox.ts';
 import type { Dialer } from '../../lib/egress/outbound.ts';
 import type { HeaderNames } from '../../lib/gateway-headers.ts';
@@ -72,7 +72,7 @@ export function createPipeline(parts: PipelineParts): OpenPipeline {
         failedChecks: result.checks.filter(({ verdict }) => !verdict).map(({ id }) => id),
         ms: result.execution_time,
       }),
-    onDropped: ({ id }) => onTrouble(undefined, `the asynchronous guardrail ${id} was not run to its end`),
+    onDropped: droppedHooks(now, onTrouble),
   });
   const saved = parts.guardrails && new PlanGuardrails(parts.guardrails);
   const facts: PlanFacts = {
@@ -107,6 +107,25 @@ export function createPipeline(parts: PipelineParts): OpenPipeline {
       const ended = await checks.close(ms);
       if (ended > 0) onTrouble(undefined, `${ended} asynchronous guardrails that had not ended`);
     },
+  };
+}
+
+/** Between two lines of the log about the same trouble, in milliseconds: it comes when there is much to do already. */
+const QUIET_MS = 10_000;
+
+/** Tells of asynchronous guardrails that were not run, of many together. */
+function droppedHooks(now: () => number, onTrouble: PipelineParts['onTrouble']): (hook: Hook) => void {
+  let dropped = 0;
+  let quietUntil = 0;
+  return ({ id }) => {
+    dropped++;
+    if (now() < quietUntil) return;
+    onTrouble(
+      undefined,
+      `${dropped} asynchronous guardrails were not run to their end, the last of them ${id}`,
+    );
+    dropped = 0;
+    quietUntil = now() + QUIET_MS;
   };
 }
 

@@ -6,7 +6,7 @@ import type { Directory } from '../../access/directory.ts';
 import type { KeyRing } from '../../access/key-ring.ts';
 import type { Principal } from '../../access/principal.ts';
 import { readMetadata } from '../../inference/plan/request-settings.ts';
-import type { PromptRuns } from '../../inference/prompts.ts';
+import type { Foreseen, PromptRuns } from '../../inference/prompts.ts';
 import type { Books } from '../../ledger/books.ts';
 import type { Admission, Ticket } from '../../ledger/limits/admission.ts';
 import { estimateOf } from '../../ledger/limits/estimate.ts';
@@ -14,10 +14,10 @@ import type { CallFacts } from '../../ledger/limits/hold-note.ts';
 import type { Holds } from '../../ledger/limits/holds.ts';
 import type { PolicySet } from '../../ledger/limits/policy-set.ts';
 import type { Rule } from '../../ledger/limits/rule.ts';
-import { type Carrier, rulesOf } from '../../ledger/limits/rules-of.ts';
+import { type Carried, type Carrier, rulesOf } from '../../ledger/limits/rules-of.ts';
 import type { Subject } from '../../ledger/limits/subject.ts';
 import type { JsonObject } from '../../store/collection.ts';
-import { type Input, type Interceptor, isStream, type Output, watched } from '../handler.ts';
+import { type Handler, type Input, type Interceptor, isStream, type Output, watched } from '../handler.ts';
 
 /** What the stage asks. */
 export interface LimitsFacts {
@@ -50,15 +50,36 @@ export function limitsInterceptor(facts: LimitsFacts): Interceptor {
       };
       behind(work());
     };
-    return (next) => async (input, call) => {
+    return (next) => (input, call) => {
       const { principal } = call;
       if (principal === undefined) return next(input, call);
       const soon = isStream(input) ? undefined : facts.foresee?.(method, input, call);
-      const foreseen = soon && (await soon);
+      if (soon !== undefined) return soon.then((foreseen) => within(next, input, call, principal, foreseen));
+      return within(next, input, call, principal, undefined);
+    };
+
+    // Most calls have no limits: theirs waits for nothing here.
+    function within(
+      next: Handler,
+      input: Input,
+      call: Call,
+      principal: Principal,
+      foreseen: Foreseen | undefined,
+    ): Promise<Output> {
       const defaults = defaultMetadata(facts, principal);
       call.defaultMetadata = foreseen ? { ...defaults, ...foreseen.metadata } : defaults;
       const rules = applying(facts, call, principal);
-      if (rules.length === 0) return next(input, call);
+      return rules.length === 0 ? next(input, call) : admitted(next, input, call, principal, rules, foreseen);
+    }
+
+    async function admitted(
+      next: Handler,
+      input: Input,
+      call: Call,
+      principal: Principal,
+      rules: readonly Rule[],
+      foreseen: Foreseen | undefined,
+    ): Promise<Output> {
       const ticket = await admission.admit({
         id: call.id,
         organisationId: principal.organisationId,
@@ -90,7 +111,7 @@ export function limitsInterceptor(facts: LimitsFacts): Interceptor {
         (thrown) => thrown as Error,
         (error) => settle(ticket, call, done, error !== undefined),
       );
-    };
+    }
   };
 }
 
@@ -111,6 +132,8 @@ function applying(facts: LimitsFacts, call: Call, principal: Principal): readonl
   const settings = facts.keys.settings(keyId);
   const workspace =
     workspaceId === undefined ? undefined : facts.directory.workspace(organisationId, workspaceId);
+  if (!(limits(settings) || limits(token) || limits(workspace?.body) || facts.policies.has(organisationId)))
+    return NONE;
   const carriers: (Carrier | undefined)[] = [
     settings && { id: `key:${keyId}`, name: 'the API key', carried: settings },
     token && { id: `token:${keyId}`, name: 'the token', carried: token },
@@ -122,6 +145,12 @@ function applying(facts: LimitsFacts, call: Call, principal: Principal): readonl
   });
   const rules = rulesOf(subject, organisationId, facts.policies, carriers);
   return READS.has(call.source.httpMethod) ? rules.filter(countsReads) : rules;
+}
+
+const NONE: readonly Rule[] = Object.freeze([]);
+
+function limits(carried: Carried | undefined): boolean {
+  return carried?.rateLimits !== undefined || carried?.usageLimits !== undefined;
 }
 
 /** Reading a file or a batch makes no tokens: neither budgets nor rates of tokens are asked. */
@@ -137,15 +166,14 @@ function defaultMetadata(
   { organisationId, workspaceId, keyId, userId, token }: Principal,
 ): Readonly<Record<string, string>> | undefined {
   const workspace = workspaceId === undefined ? undefined : directory.workspace(organisationId, workspaceId);
-  const given = [
-    directory.organisation(organisationId)?.body.defaults,
-    token?.defaults as JsonObject | undefined,
-    keys.settings(keyId)?.defaults,
-    workspace?.body.defaults,
-  ].flatMap((defaults) => defaults?.metadata ?? []);
+  const ofAll = directory.organisation(organisationId)?.body.defaults?.metadata;
+  const ofToken = (token?.defaults as JsonObject | undefined)?.metadata;
+  const ofKey = keys.settings(keyId)?.defaults?.metadata;
+  const own = workspace?.body.defaults?.metadata;
   const user = userId === undefined ? undefined : directory.user(organisationId, userId)?.body.email;
-  if (given.length === 0 && user === undefined) return undefined;
-  return Object.assign(user === undefined ? {} : { _user: user }, ...given) as Record<string, string>;
+  if ((ofAll ?? ofToken ?? ofKey ?? own ?? user) === undefined) return undefined;
+  const first = user === undefined ? {} : { _user: user };
+  return Object.assign(first, ofAll, ofToken, ofKey, own) as Record<string, string>;
 }
 
 /** What remains, under the names that OpenAI's clients read; of several limits the one with the least. */

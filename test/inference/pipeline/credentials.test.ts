@@ -149,10 +149,11 @@ test('a host’s redirect is followed nowhere', async (t) => {
 
 test('a config, or metadata, nested without end is the caller’s fault', async (t) => {
   const deep = `${'['.repeat(6000)}${']'.repeat(6000)}`;
-  for (const headers of [
+  const all: readonly Record<string, string>[] = [
     { 'x-gateway-config': `{"provider":"openai","api_key":"k","override_params":{"x":${deep}}}` },
     { 'x-gateway-metadata': `{"a":${deep}}` },
-  ]) {
+  ];
+  for (const headers of all) {
     const { status } = await sent((a) => ({ provider: 'openai', api_key: 'k', custom_host: a }), headers);
     t.is(status, 400);
   }

@@ -22,7 +22,8 @@ test.before(async () => {
     req.on('end', () => {
       const list = told.get(req.url ?? '') ?? [];
       told.set(req.url ?? '', [...list, JSON.parse(Buffer.concat(chunks).toString()) as Json]);
-      res.end(JSON.stringify({ verdict: !req.url?.startsWith('/no') }));
+      const deep = `{"verdict":true,"data":${'['.repeat(20_000)}${']'.repeat(20_000)}}`;
+      res.end(req.url === '/deep' ? deep : JSON.stringify({ verdict: !req.url?.startsWith('/no') }));
     });
   });
   await new Promise<void>((resolve) => hook.listen(0, '127.0.0.1', resolve));
@@ -194,6 +195,14 @@ test('guardrails of an answer are told whether its request was written to', asyn
       output_guardrails: [webhook(path)],
     }));
     t.like(told.get(path), [{ request: { isTransformed: transformed } }]);
+  }
+});
+
+test('a webhook that answers with a nest without end is one that does not answer', async (t) => {
+  for (const side of ['input_guardrails', 'output_guardrails']) {
+    const { status, json } = await ask(() => ({ [side]: [webhook('/deep')] }));
+    t.is(status, 200);
+    t.regex(JSON.stringify(json.hook_results), /did not answer with a JSON object/);
   }
 });
 
