@@ -23,6 +23,7 @@ export const cases: Readonly<Record<CaseName, Case>> = {
   'in-process': inProcess,
   'chat-small': (lab, options) => chat(lab, options, 'chat-small', 500),
   'chat-large': (lab, options) => chat(lab, options, 'chat-large', 50_000),
+  'chat-config': (lab, options) => chat(lab, options, 'chat-config', 500, byConfig),
   streams: (lab, options) =>
     streams(
       lab,
@@ -61,6 +62,19 @@ export function chatShot(target: Target, bytes: number): Shot {
   };
 }
 
+/** This gateway is told by an inline config of one target what the others are told by headers. */
+function byConfig(target: Target): Target {
+  if (target.name !== 'sluice') return target;
+  const {
+    'x-gateway-provider': provider,
+    'x-gateway-custom-host': custom_host,
+    authorization = '',
+    ...headers
+  } = target.headers;
+  const config = { provider, custom_host, api_key: authorization.replace('Bearer ', '') };
+  return { ...target, headers: { ...headers, 'x-gateway-config': JSON.stringify(config) } };
+}
+
 function streamShot(target: Target, kind: StreamKind): Shot {
   return {
     url: `${target.origin}/v1/chat/completions`,
@@ -70,19 +84,26 @@ function streamShot(target: Target, kind: StreamKind): Shot {
   };
 }
 
-async function chat(lab: Lab, options: Options, name: CaseName, bytes: number): Promise<CaseReport> {
+async function chat(
+  lab: Lab,
+  options: Options,
+  name: CaseName,
+  bytes: number,
+  changed: (target: Target) => Target = (target) => target,
+): Promise<CaseReport> {
   const targets = lab.targets('chat').filter((target) => target.name !== 'nginx unbuffered');
   const measured = await measure(lab, options, targets, {
     connections: CONNECTIONS,
-    shot: (target) => chatShot(target, bytes),
+    shot: (target) => chatShot(changed(target), bytes),
   });
+  const how = name === 'chat-config' ? ', by an inline config' : '';
   return {
     name,
-    title: `Chat, prompt of ${bytes / 1000} KB, answer of 0.5 KB, ${CONNECTIONS} connections`,
+    title: `Chat${how}, prompt of ${bytes / 1000} KB, answer of 0.5 KB, ${CONNECTIONS} connections`,
     measured,
     verdicts: [
-      atLeast(`chat ${bytes / 1000} KB, times the reference's rate`, measured, 'reference', 5),
-      atLeast(`chat ${bytes / 1000} KB, of nginx's rate`, measured, 'nginx', 0.25),
+      atLeast(`chat ${bytes / 1000} KB${how}, times the reference's rate`, measured, 'reference', 5),
+      atLeast(`chat ${bytes / 1000} KB${how}, of nginx's rate`, measured, 'nginx', 0.25),
     ],
     faults: faultsOf(measured),
   };

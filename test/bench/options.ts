@@ -5,6 +5,7 @@ export const CASES = [
   'in-process',
   'chat-small',
   'chat-large',
+  'chat-config',
   'streams',
   'streams-paced',
   'first-event',

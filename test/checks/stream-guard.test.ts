@@ -279,6 +279,35 @@ test('what is held never grows above its bound', async (t) => {
   t.is(suspect.outcome?.decision, 'deny');
 });
 
+test('a stream of events that say nothing is not held without end', async (t) => {
+  const guard = guardOf(bench(t), [NO_SECRET]);
+  let [given, held] = [0, 1];
+  given += (await guard.push(called('{'))).length;
+  for (; held < 40_000; held++) {
+    given += (await guard.push([])).length;
+    t.true(held + 1 - given <= 16_385);
+  }
+  t.true(given > 0);
+});
+
+test('a stream of more texts than can be kept ends', async (t) => {
+  const many = guardOf(bench(t), [NO_SECRET]);
+  await t.throwsAsync(
+    async () => {
+      for (let call = 0; call < 10_000; call++) await many.push(called('x', call));
+    },
+    { instanceOf: GatewayError, message: /more texts/ },
+  );
+  const long = guardOf(bench(t), [{ contains: { words: ['secret'], operator: 'none' } }]);
+  const text = 'x'.repeat(4 * 1024 * 1024);
+  await t.throwsAsync(
+    async () => {
+      for (let i = 0; i < 10; i++) await long.push(said(text));
+    },
+    { instanceOf: GatewayError, message: /longer/ },
+  );
+});
+
 test('a slow stream is not held longer than its time', async (t) => {
   const checks = bench(t);
   const guard = guardOf(checks, [NO_SECRET], { holdCharacters: 1000, holdMs: 30 });

@@ -12,11 +12,12 @@
 // 4. Tool calls, and what comes after them, are held to the end when there is a check of promise 1: they are acted upon
 //    only when they are whole, and only then can they be read.
 // 5. A pattern that looks around may seem to match until more text comes. Nothing goes out meanwhile; it is denied when
-//    it still matches at the end, or once `maxHeldCharacters` are held. What else is held goes out at that bound.
+//    it still matches at the end, or once `maxHeldCharacters` (or 16,384 events) are held. What else is held goes out at that bound.
 // 6. Events go out unchanged, in their order, none twice. How the text was cut into events changes no decision.
 //
 // Checks that write (`mustHoldAnswer`) cannot run on a stream: read the whole answer, run them, and send it in pieces.
 import type { AbortLike } from '../../lib/abort.ts';
+import { fail } from '../../lib/errors.ts';
 import type { Hook, HookCheck } from '../hook.ts';
 import type { GuardrailRunner } from '../runner/guardrail-runner.ts';
 import type { CheckResult, HookRun } from '../runner/hook-result.ts';
@@ -50,7 +51,10 @@ export interface StreamGuardOptions<E> {
 
 /** A guard over one stream. Calls must not overlap; each rejects with the signal's reason when it ends. */
 export interface StreamGuard<E> {
-  /** Takes an event and gives those that may go out, in order. Empty after a denial: ask `outcome`. */
+  /**
+   * Takes an event and gives those that may go out, in order. Empty after a denial: ask `outcome`.
+   * @throws GatewayError upstream_garbage when the stream has more texts than can be kept for its end
+   */
   push(event: E): Promise<readonly E[]>;
   /** When `flush` is due, in milliseconds from now; undefined when nothing is held or no time was set. */
   readonly dueMs: number | undefined;
@@ -66,6 +70,12 @@ export interface StreamGuard<E> {
 export function mustHoldAnswer(hooks: readonly Hook[]): boolean {
   return hooks.some((hook) => !hook.async && rewrites(hook));
 }
+
+/** Events that are held at the most, however little they say. */
+const MOST_HELD = 16_384;
+/** Texts of one stream, and their characters: they are all kept for the end. */
+const MOST_CHANNELS = 2048;
+const MOST_CHARACTERS = 32 * 1024 * 1024;
 
 interface Early {
   readonly hook: Hook;
@@ -92,6 +102,7 @@ class Guard<E> implements StreamGuard<E> {
   readonly #holdMs: number;
   readonly #maxHeld: number;
   readonly #channels = new Map<string, Channel>();
+  #characters = 0;
   #held: Held<E>[] = [];
   #heldCharacters = 0;
   #oldest = 0;
@@ -138,7 +149,8 @@ class Guard<E> implements StreamGuard<E> {
       if (this.outcome !== undefined) return [];
       if (!this.#suspects.has(channel)) channel.limit = Math.max(channel.limit, channel.checked - this.#hold);
     }
-    return this.#heldCharacters > this.#maxHeld ? this.#overfull() : this.#free(false);
+    const isFull = this.#heldCharacters > this.#maxHeld || this.#held.length > MOST_HELD;
+    return isFull ? this.#overfull() : this.#free(false);
   }
 
   async flush(): Promise<readonly E[]> {
@@ -161,9 +173,18 @@ class Guard<E> implements StreamGuard<E> {
   #take(increment: Increment): readonly [Channel, number] {
     const { unit, kind, call = 0 } = increment;
     const key = `${unit} ${kind} ${call}`;
-    const channel = this.#channels.get(key) ?? new Channel(increment);
-    this.#channels.set(key, channel);
+    let channel = this.#channels.get(key);
+    if (channel === undefined) {
+      channel = new Channel(increment);
+      this.#channels.set(key, channel);
+    }
     channel.add(increment);
+    this.#characters += increment.text.length;
+    if (this.#channels.size > MOST_CHANNELS || this.#characters > MOST_CHARACTERS)
+      throw fail(
+        'upstream_garbage',
+        'the stream has more texts, or longer ones, than guardrails can look at',
+      );
     return [channel, channel.length];
   }
 
