@@ -8,6 +8,8 @@ import { hasBody } from './has-body.ts';
 /** Name and value pairs. */
 export type Pairs = Iterable<readonly [string, string]>;
 
+/** A client that takes nothing of its answer for so long is given up. */
+const STALL_MS = 300_000;
 /** Bodies up to this size are joined with their head. */
 const MAX_JOINED = 16_384;
 
@@ -54,18 +56,24 @@ export function respondError(
   );
 }
 
-/** Resolves when more may be written. @throws GatewayError client_closed when the client has left. */
-export function drained(res: ServerResponse): Promise<void> {
+/**
+ * Resolves when more may be written. @throws GatewayError client_closed when the client has left, or takes nothing for
+ * `stallMs`; then its connection is ended.
+ */
+export function drained(res: ServerResponse, stallMs: number = STALL_MS): Promise<void> {
   return new Promise((resolve, reject) => {
     if (res.destroyed) {
       reject(clientClosed());
       return;
     }
+    const stalled = setTimeout(() => res.destroy(), stallMs);
     const done = (): void => {
+      clearTimeout(stalled);
       res.off('close', closed);
       resolve();
     };
     const closed = (): void => {
+      clearTimeout(stalled);
       res.off('drain', done);
       reject(clientClosed());
     };

@@ -43,6 +43,11 @@ const denied = {
   reason: 'guardrail_denied' as const,
 };
 
+const HOOKS = {
+  input_guardrails: 'before_request_hooks',
+  output_guardrails: 'after_request_hooks',
+} as const;
+
 const CASES: Case[] = [
   ...both({
     name: 'an input guardrail with deny: 446, and nobody is called',
@@ -56,6 +61,26 @@ const CASES: Case[] = [
     }),
     refused: denied,
   }),
+  ...(['input_guardrails', 'output_guardrails'] as const).flatMap((side) =>
+    both({
+      name: `a soft denial is a reply: ${side}`,
+      method,
+      body,
+      config: (host) =>
+        target(host, {
+          [side]: [contains(side === 'input_guardrails' ? 'secret' : 'Hello', { soft_deny_200: true })],
+        }),
+      check: (t, { json, events, complete, sent }) => {
+        t.is(sent.length, side === 'input_guardrails' ? 0 : 1);
+        const last = events.length > 0 ? events.at(-1)! : json;
+        if (events.length > 0) {
+          t.true(complete);
+          t.regex(textOf(events), /guardrail checks/);
+        } else t.like(json.hook_results, { [HOOKS[side]]: [{ verdict: false, deny: true }] });
+        t.is((last.choices as JsonObject[])[0]!.finish_reason, 'content_filter');
+      },
+    }),
+  ),
   {
     name: 'an input guardrail that passes: its results stand in the answer',
     method,

@@ -29,14 +29,16 @@ function chatIncrements(chunk: JsonObject): Increment[] {
     const unit = indexOf(choice);
     const calls = objectsIn([], delta.tool_calls).flatMap(([call]) => {
       const inner = { ...objectAt(call, 'function'), ...objectAt(call, 'custom') } as JsonObject;
-      return piece(callOf(unit, indexOf(call), inner.name), inner.arguments ?? inner.input, true);
+      const given = inner.arguments ?? inner.input;
+      const text = typeof given === 'object' && given !== null ? JSON.stringify(given) : given;
+      return piece(callOf(unit, indexOf(call), inner.name), text, true);
     });
     const legacy = objectAt(delta, 'function_call');
     return [
-      ...piece({ unit, kind: 'content' }, delta.content),
+      ...piece({ unit, kind: 'content' }, wordsOf(delta.content)),
       ...piece({ unit, kind: 'content' }, delta.refusal),
       ...piece({ unit, kind: 'content' }, objectAt(delta, 'audio').transcript),
-      ...piece({ unit, kind: 'reasoning' }, delta.reasoning_content ?? delta.reasoning),
+      ...piece({ unit, kind: 'reasoning' }, wordsOf(delta.reasoning_content ?? delta.reasoning)),
       ...calls,
       ...piece(callOf(unit, -1, legacy.name), legacy.arguments),
     ];
@@ -85,6 +87,18 @@ function messagesIncrements(event: JsonObject): Increment[] {
     ...piece({ unit: 0, kind: 'reasoning' }, delta.thinking),
     ...piece(callOf(0, call, undefined), delta.partial_json),
   ];
+}
+
+/** Levels of parts within parts that are looked into. */
+const MOST_LEVELS = 8;
+
+/** What a content says. Some providers give it in parts, although the contract has a text there. */
+export function wordsOf(content: unknown, levels: number = MOST_LEVELS): string {
+  if (typeof content === 'string') return content;
+  if (typeof content !== 'object' || content === null || levels === 0) return '';
+  if (Array.isArray(content)) return content.map((part) => wordsOf(part, levels - 1)).join('');
+  const { text, thinking, refusal } = content as JsonObject;
+  return [text, thinking, refusal].map((part) => wordsOf(part, levels - 1)).join('');
 }
 
 function callOf(unit: number, call: number, name: unknown): Draft {

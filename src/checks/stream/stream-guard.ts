@@ -12,7 +12,8 @@
 // 4. Tool calls, and what comes after them, are held to the end when there is a check of promise 1: they are acted upon
 //    only when they are whole, and only then can they be read.
 // 5. A pattern that looks around may seem to match until more text comes. Nothing goes out meanwhile; it is denied when
-//    it still matches at the end, or once `maxHeldCharacters` (or 16,384 events) are held. What else is held goes out at that bound.
+//    it still matches at the end, or once `maxHeldCharacters` (or 16,384 events) are held. What else is held goes out
+//    at that bound.
 // 6. Events go out unchanged, in their order, none twice. How the text was cut into events changes no decision.
 //
 // Checks that write (`mustHoldAnswer`) cannot run on a stream: read the whole answer, run them, and send it in pieces.

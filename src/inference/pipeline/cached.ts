@@ -13,12 +13,13 @@ import type { BoundTarget } from '../plan/bind.ts';
 import type { TargetPlan } from '../plan/plan.ts';
 import type { Routing } from '../plan/select.ts';
 import { embedderOf } from './embedder.ts';
-import type { Guards, Served } from './guards.ts';
+import type { Guards } from './guards.ts';
 import { checkModel } from './model-access.ts';
 import { modelFor, operationOf } from './operation-of.ts';
 import { OPERATIONS } from './operations.ts';
 import type { Pipeline } from './pipeline.ts';
 import { rewritten } from './rewrite.ts';
+import type { Served } from './served.ts';
 
 /** One call's way to the cache. */
 export interface CachedFacts<Request extends object> {

@@ -2,6 +2,7 @@
 import type { JsonValue } from '@bufbuild/protobuf';
 import type { ChatCompletionChunk } from '../../../gen/gateway/inference/v2/chat_pb.ts';
 import type { Completion } from '../../../gen/gateway/inference/v2/completions_pb.ts';
+import { wordsOf } from '../../checks/stream/increments.ts';
 import type { Increment } from '../../checks/stream/stream-guard.ts';
 
 /** Events without content that are waited behind at the most. */
@@ -54,7 +55,7 @@ export function incrementsOf(event: object): readonly Increment[] {
     if (delta === undefined) return [];
     const { contentBlocks: blocks } = delta;
     const increments: Increment[] = [
-      ...text({ unit, kind: 'content', text: delta.content || joined(blocks, 'text') }),
+      ...text({ unit, kind: 'content', text: contentOf(delta) || joined(blocks, 'text') }),
       ...text({ unit, kind: 'content', text: delta.refusal ?? '' }),
       ...text({ unit, kind: 'content', text: stringAt(delta.extra?.audio, 'transcript') }),
       ...text({ unit, kind: 'reasoning', text: reasoningOf(delta) || joined(blocks, 'thinking') }),
@@ -66,7 +67,7 @@ export function incrementsOf(event: object): readonly Increment[] {
         unit,
         kind: 'tool_call',
         call,
-        text: called?.arguments ?? stringAt(custom, 'input'),
+        text: called?.arguments ?? (written(called?.extra?.arguments) || stringAt(custom, 'input')),
         ...(name === undefined ? {} : { name }),
       });
     }
@@ -91,9 +92,18 @@ function text(increment: Increment): Increment[] {
 
 type Delta = NonNullable<ChatCompletionChunk['choices'][number]['delta']>;
 
+/** What has another type than the contract says stands among the further members. */
+function contentOf({ content, extra }: Delta): string {
+  return content ?? wordsOf(extra?.content);
+}
+
 function reasoningOf({ reasoningContent, extra }: Delta): string {
-  if (reasoningContent !== undefined) return reasoningContent;
-  return typeof extra?.reasoning === 'string' ? extra.reasoning : '';
+  return reasoningContent ?? wordsOf(extra?.reasoning_content ?? extra?.reasoning);
+}
+
+/** Arguments that are no text but JSON. */
+function written(value: JsonValue | undefined): string {
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : '';
 }
 
 /** Blocks that a provider shows in place of the text, or beside it: then they say the same. */

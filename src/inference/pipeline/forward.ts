@@ -59,13 +59,22 @@ export async function forward(
     signal: AbortLike,
   ): Promise<Forwarded> => {
     checkPassThrough(bound, body !== undefined);
-    const { origin, path } = locateRaw(bound.target, head.path);
+    const { origin, path } = locateRaw(bound.target, bound.stranger ? withoutKeys(head.path) : head.path);
     call.trail.provider = bound.target.provider.id;
     const attempt = new Attempt(call, bound.target, origin, '');
     const { method } = head;
     const headers = requestHeaders(pipeline, head, bound, call, body !== undefined);
     try {
-      const answer = await pipeline.dialer.stream({ origin, path, method, headers, body: bytes, signal });
+      const network = bound.stored?.network;
+      const answer = await pipeline.dialer.stream({
+        origin,
+        path,
+        method,
+        headers,
+        body: bytes,
+        signal,
+        network,
+      });
       return { answer, attempt, bound };
     } catch (thrown) {
       // What the caller's own body did wrong is not the provider's failure.
@@ -152,6 +161,16 @@ function requestHeaders(
     pairs.push(name, value);
   }
   return [...pairs, ...auth];
+}
+
+/** Some providers take a credential in the query. */
+function withoutKeys(path: string): string {
+  const [before = '', query] = path.split(/\?(.*)/s);
+  if (query === undefined) return path;
+  const kept = query
+    .split('&')
+    .filter((pair) => !/^(?:key|api[-_]?key|access_token|subscription-key)(?:=|$)/i.test(pair));
+  return kept.length === 0 ? before : `${before}?${kept.join('&')}`;
 }
 
 /** The operator's headers before the provider's credential, which they do not replace. */

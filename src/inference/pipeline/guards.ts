@@ -20,22 +20,8 @@ import { guardedStream } from './guarded-stream.ts';
 import { errorWithMembers } from './members.ts';
 import { OPERATIONS } from './operations.ts';
 import { jsonOf, requestOf } from './rewrite.ts';
+import type { Served } from './served.ts';
 import { SoftDenial } from './soft-denial.ts';
-
-/** What an attempt brought, and what the guardrails said to it. */
-export interface Served<Answer> {
-  readonly answer: Answer;
-  /** 200, or 246 where a check failed without deny. */
-  readonly status: number;
-  readonly input: HookRun | undefined;
-  readonly output: HookRun | undefined;
-  /** Whether the results stand in the answer; with strict compliance not in streams. */
-  readonly tells: boolean;
-  /** Whether the answer may be kept for others. Of a stream: known when it is over. */
-  readonly keeps: () => boolean;
-  /** Of a guarded stream: what its guardrails came to, once it is over. */
-  readonly closing?: (() => HookRun | undefined) | undefined;
-}
 
 /** The room of checks. */
 type CheckRoom = Pick<Checks, 'runner' | 'deps'>;

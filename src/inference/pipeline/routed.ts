@@ -5,17 +5,19 @@ import type { AbortLike } from '../../lib/abort.ts';
 import { toGatewayError } from '../../lib/errors.ts';
 import type { OperationName } from '../../providers/dialect.ts';
 import type { BoundTarget } from '../plan/bind.ts';
+import type { TargetPlan } from '../plan/plan.ts';
 import type { Routing } from '../plan/select.ts';
 import type { RoutePorts } from '../route/ports.ts';
 import { Route } from '../route/route.ts';
 import { throughCache } from './cached.ts';
 import { Explanation, plain } from './explain.ts';
 import { untilContent } from './first-content.ts';
-import { Guards, type Served } from './guards.ts';
+import { Guards } from './guards.ts';
 import { withLast, withMembers } from './members.ts';
 import { OPERATIONS } from './operations.ts';
 import type { Pipeline } from './pipeline.ts';
 import { jsonOf } from './rewrite.ts';
+import type { Served } from './served.ts';
 import { SoftDenial } from './soft-denial.ts';
 import { discard, once, remainingMs, worldOf } from './world.ts';
 
@@ -72,17 +74,26 @@ function portsOf<Request extends object, Answer extends object>(
 ): RoutePorts<Served<Answer>> {
   const guards = new Guards(pipeline.checks, call, name, request, streams);
   return {
-    async attempt(target, signal) {
+    prepare(target, signal) {
+      // The provider has no part in how long the guardrails of a request take.
+      if (target.guardrails === undefined) return undefined;
+      return prepared(routing, guards, target, signal);
+    },
+    async attempt(target, signal, answered) {
       const asked = await routing.bind(target);
       call.trail.provider = asked.target.provider.id;
       const input = await guards.input(asked, signal);
       const { bound } = input;
       if (guards.mustHold(bound) && held !== undefined) {
         const whole = await held.whole(bound, input.request, signal);
+        answered();
         const served = await guards.output(whole, bound, input, signal);
         return { ...served, answer: held.inPieces(bound, input.request, served.answer) };
       }
-      const served = await guards.output(await attempt(bound, input.request, signal), bound, input, signal);
+      const answer = await attempt(bound, input.request, signal);
+      // A stream's beginning is there when its first content is.
+      if (!streams) answered();
+      const served = await guards.output(answer, bound, input, signal);
       // Nothing comes after the only attempt: its stream need not be waited for.
       if (!streams || routing.plan.maxAttempts === 1) return served;
       const events = await untilContent(served.answer as unknown as AsyncIterable<object>);
@@ -114,6 +125,15 @@ function portsOf<Request extends object, Answer extends object>(
       trace: explanation?.trace,
     }),
   };
+}
+
+async function prepared<Request extends object>(
+  routing: Routing,
+  guards: Guards<Request>,
+  target: TargetPlan,
+  signal: AbortLike,
+): Promise<void> {
+  await guards.input(await routing.bind(target), signal);
 }
 
 /** The reply to a denial that asks for one. @throws what is none */

@@ -1,7 +1,7 @@
 // A denial that the caller is told of by a reply: to a fallback and to retries it is a denial like any other.
 import { GatewayError } from '../../lib/errors.ts';
 import type { BoundTarget } from '../plan/bind.ts';
-import type { Served } from './guards.ts';
+import type { Served } from './served.ts';
 
 /** The error of a denial, with the reply to give in its place when nothing comes behind it. */
 export class SoftDenial extends GatewayError {

@@ -74,6 +74,8 @@ async function tryOnce<Answer>(
   const began = ports.now();
   let tried: Tried<Answer>;
   try {
+    const preparing = ports.prepare?.(plan, signal);
+    if (preparing !== undefined) await preparing;
     const answer = await withinTime(plan, ports, signal);
     tried = { status: ports.statusOf(answer), answer };
   } catch (thrown) {
@@ -98,24 +100,29 @@ async function withinTime<Answer>(
   signal: AbortLike,
 ): Promise<Answer> {
   const { timeoutMs } = plan;
-  if (timeoutMs === undefined) return attempt(plan, signal);
+  if (timeoutMs === undefined) return attempt(plan, signal, nothing);
   const own = new LinkedAborter(signal);
   const timer = new LinkedAborter(signal);
   sleep(timeoutMs, timer).then(
     () => own.abort(timedOut(timeoutMs)),
     () => {},
   );
+  const stop = (): void => {
+    timer.unlink();
+    timer.abort(timedOut(timeoutMs));
+  };
   try {
     // A stream goes on under this signal, without its time.
-    return await attempt(plan, own);
+    return await attempt(plan, own, stop);
   } catch (error) {
     own.unlink();
     throw error;
   } finally {
-    timer.unlink();
-    timer.abort(timedOut(timeoutMs));
+    stop();
   }
 }
+
+const nothing = (): void => {};
 
 /** The wait before the next try; undefined when it would be too long. */
 function mayWait<Answer>(

@@ -9,9 +9,15 @@ import type { Trace } from './trace.ts';
 export interface RoutePorts<Answer> {
   /**
    * Calls a target once. Settles soon after the signal is aborted, whatever the provider does; a stream's answer
-   * is its beginning, and the signal ends what follows too. @throws GatewayError
+   * is its beginning, and the signal ends what follows too. `answered` says that the provider has done its part: what
+   * takes time from there on is not its. @throws GatewayError
    */
-  attempt(target: TargetPlan, signal: AbortLike): Promise<Answer>;
+  attempt(target: TargetPlan, signal: AbortLike, answered: () => void): Promise<Answer>;
+  /**
+   * What must be done before a target is called; it takes none of the attempt's time. Absent, or undefined: nothing.
+   * @throws GatewayError in the place of the attempt's
+   */
+  prepare?(target: TargetPlan, signal: AbortLike): Promise<void> | undefined;
   /** Stands before a target with a cache: gives what is kept, or runs it. Absent: nothing is kept. */
   cached?(target: TargetPlan, signal: AbortLike, run: () => Promise<Answer>): Promise<Answer>;
   /** The status that an answer counts as: 200, or 246 where a guardrail found fault. */

@@ -18,6 +18,9 @@ test.before(async () => {
     startFakeProvider(),
   ]);
 });
+test.after('nothing of it is in the log', (t) => {
+  t.false(gateway.logLines.some((line) => line.includes(CREDENTIAL)));
+});
 test.after.always(async () => {
   await Promise.all([one?.close(), other?.close()]);
   await gateway?.close();
@@ -64,8 +67,9 @@ test('pass-through: a second host gets none of the caller’s credentials', asyn
       'x-api-key': CREDENTIAL,
       'x-mine': CREDENTIAL,
     },
-    '/v1/responses',
+    `/v1/responses?key=${CREDENTIAL}&a=%20b&api-key=${CREDENTIAL}`,
   );
+  t.regex(second[0]?.url ?? '', /\/responses\?a=%20b$/);
   t.is(first[0]?.headers.authorization, 'Bearer k1');
   t.is(second.length, 1);
   t.is(second[0]?.headers.authorization, undefined);

@@ -18,7 +18,13 @@ const EVENTS: readonly object[] = [
   { index: 0, delta: { role: 'assistant', content: '' } },
   { index: 1, delta: { content: 'a' } },
   { index: 0, delta: { refusal: 'no' } },
+  {
+    index: 0,
+    delta: { content: [{ type: 'text', text: 'a' }, 'b', { type: 'thinking', thinking: [{ text: 'c' }] }] },
+  },
   { index: 0, delta: { audio: { id: 'a', transcript: 'spoken' } } },
+  { index: 0, delta: { reasoning_content: [{ type: 'text', text: 'r' }] } },
+  { index: 0, delta: { tool_calls: [{ index: 0, function: { name: 'f', arguments: { a: 'b' } } }] } },
   { index: 0, delta: { audio: { data: 'AAAA' } } },
   { index: 0, delta: { reasoning_content: 'r' } },
   { index: 0, delta: { reasoning: 'r' } },

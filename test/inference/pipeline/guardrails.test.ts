@@ -23,6 +23,7 @@ test.before(async () => {
       const list = told.get(req.url ?? '') ?? [];
       told.set(req.url ?? '', [...list, JSON.parse(Buffer.concat(chunks).toString()) as Json]);
       const deep = `{"verdict":true,"data":${'['.repeat(20_000)}${']'.repeat(20_000)}}`;
+      if (req.url === '/slow') return void setTimeout(() => res.end('{"verdict":true}'), 300);
       res.end(req.url === '/deep' ? deep : JSON.stringify({ verdict: !req.url?.startsWith('/no') }));
     });
   });
@@ -204,6 +205,19 @@ test('a webhook that answers with a nest without end is one that does not answer
     t.is(status, 200);
     t.regex(JSON.stringify(json.hook_results), /did not answer with a JSON object/);
   }
+});
+
+test('the time of guardrails is not the provider’s', async (t) => {
+  for (const side of ['input_guardrails', 'output_guardrails']) {
+    const { status, sent, headers } = await ask(() => ({ request_timeout: 150, [side]: [webhook('/slow')] }));
+    t.is(status, 200);
+    t.is(sent.length, 1);
+    t.is(headers.get('x-gateway-retry-attempt-count'), '0');
+  }
+  const { status } = await ask(() => ({ request_timeout: 150, input_guardrails: [webhook('/fine')] }), {
+    model: 'hang',
+  });
+  t.is(status, 408);
 });
 
 test('an asynchronous guardrail is told to the log, without what was said', async (t) => {
