@@ -56,11 +56,11 @@ export function checkGivenAgain(
   hasKey: boolean,
   given: JsonObject,
   fieldOf: FieldOf,
+  why = 'the address that it is sent to is another',
 ): void {
   const kept = Object.keys(secretMasks).find((name) => !Object.hasOwn(given, name));
   const field = mask !== undefined && !hasKey ? 'key' : kept === undefined ? undefined : fieldOf(kept);
-  if (field !== undefined)
-    throw invalidField(field, 'must be given again: the address that it is sent to is another', 'required');
+  if (field !== undefined) throw invalidField(field, `must be given again: ${why}`, 'required');
 }
 
 /** Where calls go: scheme, host and port. */

@@ -10,7 +10,9 @@ import type { ProviderEntry } from '../providers/dialect.ts';
 import { codec } from '../rest/codec.ts';
 import type { JsonObject } from '../store/collection.ts';
 import type { Document } from '../store/documents.ts';
+import { checkGivenAgain } from './credential-checks.ts';
 import { type CredentialFacts, changedCredentials, newCredentials } from './credentials.ts';
+import { changedNetwork, newOnTheWay } from './integration-network.ts';
 import type { IntegrationLevel } from './integrations-access.ts';
 import { defined, patch } from './patch.ts';
 import { type MappingFacts, type MappingPlace, readMappings } from './secret-mappings.ts';
@@ -44,12 +46,21 @@ export function newIntegrationBody(
     ),
     ...tagged(request.tags),
     pricingAdjustments: request.pricingAdjustments && adjustments(request.pricingAdjustments),
+    network: changedNetwork(facts, undefined, request.network),
     allowConfigOverride: request.allowConfigOverride ? true : undefined,
     allowAllModels: true,
   });
 }
 
-const CLEARABLE = ['key', 'description', 'configurations', 'pricing_adjustments', 'tags', 'secret_mappings'];
+const CLEARABLE = [
+  'key',
+  'description',
+  'configurations',
+  'pricing_adjustments',
+  'tags',
+  'secret_mappings',
+  'network',
+];
 
 /** The body after an update. @throws GatewayError validation_failed, host_refused. */
 export function changedIntegrationBody(
@@ -76,6 +87,16 @@ export function changedIntegrationBody(
     },
     fieldOf,
   );
+  const network = changedNetwork(
+    facts,
+    fields.cleared('network') ? undefined : body.network,
+    request.network,
+  );
+  const somebody = newOnTheWay(body.network, network);
+  if (somebody !== undefined) {
+    const why = `${somebody} lets somebody new on its way`;
+    checkGivenAgain(credentials, request.key !== undefined, request.configurations ?? {}, fieldOf, why);
+  }
   const { allowConfigOverride: override = body.allowConfigOverride } = request;
   return defined<IntegrationBody>({
     name: fields.always('name', request.name, body.name),
@@ -90,6 +111,7 @@ export function changedIntegrationBody(
       request.pricingAdjustments && adjustments(request.pricingAdjustments),
       body.pricingAdjustments,
     ),
+    network,
     allowConfigOverride: override ? true : undefined,
     allowAllModels: body.allowAllModels,
     models: body.models,

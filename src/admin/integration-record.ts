@@ -14,6 +14,7 @@ import { accessOf } from '../access/providers/workspace-access.ts';
 import { codec } from '../rest/codec.ts';
 import type { Document } from '../store/documents.ts';
 import { shownOptions } from './credentials.ts';
+import { shownNetwork } from './integration-network.ts';
 import { rateLimitOf, usageLimitOf } from './limits.ts';
 import { shownMappings } from './secret-mappings.ts';
 import { timeText } from './time.ts';
@@ -42,6 +43,7 @@ export function integrationRecord(directory: Directory, document: Document<Integ
       : { pricingAdjustments: codec.decode(PricingAdjustmentsSchema, body.pricingAdjustments) }),
     allowConfigOverride: body.allowConfigOverride ?? false,
     secretMappings: shownMappings(body.secretMappings),
+    ...(body.network === undefined ? {} : { network: shownNetwork(body.network) }),
   });
 }
 

@@ -22,6 +22,18 @@ export interface Credentials {
   readonly secretMappings?: readonly StoredMapping[];
 }
 
+/** The way out of an integration's calls: see lib/egress/network.ts. */
+export interface StoredNetwork {
+  readonly clientCertificate?: string;
+  readonly clientKey?: string;
+  readonly caCertificates?: string;
+  /** With its credentials; `proxyShown` is what is shown of it. */
+  readonly proxyUrl?: string;
+  readonly proxyShown?: string;
+  /** Whether there is a key: it can be told without opening it. */
+  readonly hasKey?: true;
+}
+
 /** Words to find a thing by. */
 export interface Tagged {
   readonly tags?: Readonly<Record<string, string>>;
@@ -68,6 +80,7 @@ export interface IntegrationBody extends Credentials, Tagged {
   /** Id of the user or key that made it. */
   readonly ownerId: string;
   readonly pricingAdjustments?: JsonObject;
+  readonly network?: StoredNetwork;
   readonly allowConfigOverride?: true;
   /** Whether models that are not named are allowed. */
   readonly allowAllModels: boolean;
@@ -102,7 +115,7 @@ export const integrations: Collection<IntegrationBody> = defineCollection<Integr
     { name: 'tagText', type: 'text', nullable: true },
   ],
   unique: [{ fields: ['slug'], per: 'organisation' }],
-  secret: ['key', 'secretConfigurations', 'models.*.customHeaders'],
+  secret: ['key', 'secretConfigurations', 'models.*.customHeaders', 'network.clientKey', 'network.proxyUrl'],
 });
 
 export const storedProviders: Collection<ProviderBody> = defineCollection<ProviderBody>({

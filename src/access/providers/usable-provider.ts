@@ -1,4 +1,5 @@
 // A stored provider as model calls use it: its documents read once, and kept until one of them changes.
+import type { Network } from '../../lib/egress/network.ts';
 import { fail, type GatewayError, toGatewayError } from '../../lib/errors.ts';
 import type { ProviderEntry, ProviderOptions } from '../../providers/dialect.ts';
 import type { Json, JsonObject } from '../../store/collection.ts';
@@ -32,6 +33,8 @@ export interface UsableProvider {
   readonly headers: readonly string[];
   readonly deployments: readonly StoredDeployment[];
   readonly models: ModelAccess | undefined;
+  /** The way out of its integration. */
+  readonly network: Network | undefined;
   /** Whether configs of callers may set options over these. */
   readonly mayOverride: boolean;
   /** Values that are to be had from secret references, as `key` and `options.<name>`. */
@@ -66,6 +69,7 @@ export function usableProvider(
       ...base,
       ...read(integration?.body ?? body),
       models: integration && modelAccess(integration.body),
+      network: integration && networkOf(integration),
       mayOverride: integration?.body.allowConfigOverride ?? false,
       refused: () => (expired !== undefined && (expiresAt as number) <= now() ? expired : undefined),
     };
@@ -83,9 +87,16 @@ const EMPTY = {
   headers: [],
   deployments: [],
   models: undefined,
+  network: undefined,
   mayOverride: false,
   mappings: [],
 } as const;
+
+function networkOf({ id, version, body }: Document<IntegrationBody>): Network | undefined {
+  if (body.network === undefined) return undefined;
+  const { clientCertificate, clientKey, caCertificates, proxyUrl } = body.network;
+  return Object.freeze({ id, version, clientCertificate, clientKey, caCertificates, proxyUrl });
+}
 
 function read({ key, configurations = {}, secretConfigurations = {}, secretMappings = [] }: Credentials) {
   const all: JsonObject = { ...configurations, ...secretConfigurations };

@@ -11,7 +11,7 @@ const USER_AGENT = 'sluice';
 
 /** The located and signed request of an operation. */
 export function outboundRequest(
-  { target, forwarded }: BoundTarget,
+  { target, forwarded, stored }: BoundTarget,
   dialect: Dialect,
   operation: OperationName,
   outbound: Outbound,
@@ -34,6 +34,7 @@ export function outboundRequest(
     ]),
     body: outbound.body,
     signal,
+    network: stored?.network,
   };
 }
 

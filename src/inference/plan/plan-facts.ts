@@ -1,4 +1,5 @@
 // What planning a call needs to know of the gateway.
+import type { Network } from '../../lib/egress/network.ts';
 import type { GatewayError } from '../../lib/errors.ts';
 import type { ProviderEntry, ProviderOptions } from '../../providers/dialect.ts';
 import type { ParseFacts } from './parse-facts.ts';
@@ -62,6 +63,8 @@ export interface StoredProvider {
   readonly headers?: readonly string[];
   readonly deployments?: readonly StoredDeployment[];
   readonly models?: StoredModels | undefined;
+  /** The way out of its integration, for its own calls alone. */
+  readonly network?: Network | undefined;
   /** Whether configs may set its options; where its credential goes they never say. */
   readonly mayOverride?: boolean;
   /** Why it may not be called now; undefined: it may. */

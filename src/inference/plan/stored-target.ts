@@ -1,5 +1,6 @@
 // What a stored provider says of one call: where it goes, with which headers and options, and which models it lets
 // through. None of it is the caller's to say.
+import type { Network } from '../../lib/egress/network.ts';
 import { fail, type GatewayError } from '../../lib/errors.ts';
 import type { ProviderEntry, ProviderOptions } from '../../providers/dialect.ts';
 import type { TargetPlan } from './plan.ts';
@@ -18,6 +19,8 @@ export interface StoredReach {
   readonly options: ProviderOptions;
   readonly customHost: string | undefined;
   readonly mayOverride: boolean;
+  /** The way out of its integration, for its own calls alone. */
+  readonly network: Network | undefined;
 }
 
 type Stored = Omit<StoredProvider, 'entry'>;
@@ -57,6 +60,7 @@ export function storedReach(stored: Stored, plan: TargetPlan, model: string | un
     options: deployment === undefined ? stored.options : withDeployment(stored.options, deployment),
     customHost: host ?? stored.customHost,
     mayOverride: stored.mayOverride ?? false,
+    network: stored.network,
   };
 }
 

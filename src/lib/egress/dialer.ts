@@ -4,6 +4,7 @@ import { fail } from '../errors.ts';
 import type { AllowList } from './allow-list.ts';
 import { trust } from './authorities.ts';
 import type { ConnectSettings, Lookup } from './connector.ts';
+import { Networks } from './networks.ts';
 import { parseNoProxy } from './no-proxy.ts';
 import type { Dialer, OutboundRequest, StreamedAnswer, WholeAnswer } from './outbound.ts';
 import { createProxy } from './proxy.ts';
@@ -26,6 +27,8 @@ export interface DialerOptions {
   readonly connectTimeoutMs?: number;
   /** Resolves names; default the system's resolver. */
   readonly lookup?: Lookup;
+  /** How long unused connections of a network of its own are held, in milliseconds; default 300,000. */
+  readonly networkIdleMs?: number;
 }
 
 /** Addresses remembered as good. */
@@ -42,18 +45,27 @@ export function createDialer(options: DialerOptions): Dialer {
     lookup: options.lookup ?? systemLookup,
   };
   const proxy = options.httpsProxy ? createProxy(options.httpsProxy, settings) : undefined;
-  const routes = new Routes(settings, options.allow, proxy, parseNoProxy(options.noProxy ?? ''));
+  const noProxy = parseNoProxy(options.noProxy ?? '');
+  const routes = new Routes(settings, options.allow, proxy, noProxy);
+  const networks = new Networks({
+    settings,
+    allow: options.allow,
+    httpsProxy: options.httpsProxy,
+    noProxy,
+    extraCa: options.extraCa,
+    idleMs: options.networkIdleMs,
+  });
   // The rules do not change while the process runs, and callers repeat their hosts.
   const passed = new Set<string>();
   return {
     whole(request, maxBytes) {
       return new Promise<WholeAnswer>((resolve, reject) => {
-        new WholeExchange(routeOf(routes, request), request, maxBytes, resolve, reject).start();
+        new WholeExchange(routeOf(routes, networks, request), request, maxBytes, resolve, reject).start();
       });
     },
     stream(request) {
       return new Promise<StreamedAnswer>((resolve, reject) => {
-        new StreamedExchange(routeOf(routes, request), request, resolve, reject).start();
+        new StreamedExchange(routeOf(routes, networks, request), request, resolve, reject).start();
       });
     },
     check(url, param) {
@@ -62,13 +74,16 @@ export function createDialer(options: DialerOptions): Dialer {
       if (passed.size >= MOST_PASSED) passed.clear();
       passed.add(url);
     },
-    close: () => routes.close(),
+    async close() {
+      await Promise.all([routes.close(), networks.close()]);
+    },
   };
 }
 
 /** Undici also takes an absolute URL as a path, which would ask the target to call another one. */
-function routeOf(routes: Routes, request: OutboundRequest): Route {
+function routeOf(routes: Routes, networks: Networks, request: OutboundRequest): Route {
   if (request.path.charCodeAt(0) !== 47)
     throw fail('validation_failed', 'a path begins with a slash', { param: 'path' });
-  return routes.to(request.origin);
+  const { network, origin } = request;
+  return (network === undefined ? routes : networks.routesOf(network)).to(origin);
 }

@@ -176,7 +176,7 @@ export abstract class Exchange implements Dispatcher.DispatchHandler {
     const failure = this.#upload?.failure;
     const phase = this.#state === IN_BODY ? 'in_body' : this.#state === IN_HEAD ? 'in_head' : 'before_answer';
     this.#finish();
-    this.onFailure(failure ?? upstreamError(error, this.host, phase));
+    this.onFailure(failure ?? upstreamError(error, this.host, phase, this.#route.proves));
   }
 
   /** The timer ran out: the upstream, or the reader, has been silent for too long. */

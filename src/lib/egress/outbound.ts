@@ -2,6 +2,7 @@
 // key sets and the one dialer that may open sockets.
 
 import type { AbortLike } from '../abort.ts';
+import type { Network } from './network.ts';
 
 /** A body to send: whole, or in pieces with backpressure. */
 export type OutboundBody = string | Uint8Array | AsyncIterable<Uint8Array> | undefined;
@@ -25,6 +26,8 @@ export interface OutboundRequest {
   readonly headTimeoutMs?: number;
   /** Longest silence between pieces of the body, in milliseconds; default 300,000. */
   readonly idleTimeoutMs?: number;
+  /** Connections of one's own in the place of the common ones. The same addresses are refused. */
+  readonly network?: Network | undefined;
 }
 
 /** Status and headers of an answer. */

@@ -15,6 +15,8 @@ export interface Route {
   readonly forward: string;
   /** Header pairs for the proxy. */
   readonly extraHeaders: readonly string[];
+  /** Whether a target that asks for one is shown a client certificate; undefined: no network of one's own is used. */
+  readonly proves: boolean | undefined;
   /** Set by use, cleared by the search for a route to give up. */
   used: boolean;
 }
@@ -27,7 +29,13 @@ const KEEP_ALIVE_MS = 4000;
 const LONGEST_KEEP_ALIVE_MS = 60_000;
 const MAX_HEAD_BYTES = 64 * 1024;
 
-/** All routes of one dialer. */
+/** What is different where the routes are those of one network. */
+export interface RoutesOptions {
+  readonly mostRoutes?: number;
+  readonly proves?: boolean;
+}
+
+/** All routes of one dialer, or of one network of it. */
 export class Routes {
   #routes = new Map<string, Route>();
   #settings: ConnectSettings;
@@ -35,6 +43,8 @@ export class Routes {
   #proxy: CompanyProxy | undefined;
   #direct: (target: Target) => boolean;
   #closed = false;
+  #mostRoutes: number;
+  #proves: boolean | undefined;
 
   /** @param direct which targets a proxy is not asked for */
   constructor(
@@ -42,11 +52,14 @@ export class Routes {
     allow: AllowList,
     proxy: CompanyProxy | undefined,
     direct: (target: Target) => boolean,
+    { mostRoutes = MOST_ROUTES, proves }: RoutesOptions = {},
   ) {
     this.#settings = settings;
     this.#allow = allow;
     this.#proxy = proxy;
     this.#direct = direct;
+    this.#mostRoutes = mostRoutes;
+    this.#proves = proves;
   }
 
   /** @throws GatewayError host_refused */
@@ -58,7 +71,7 @@ export class Routes {
     }
     if (this.#closed) throw fail('overloaded', 'the gateway is shutting down');
     const route = this.#open(judgeUrl(origin, 'origin', this.#allow, false), origin);
-    if (this.#routes.size >= MOST_ROUTES) this.#giveUpOne();
+    if (this.#routes.size >= this.#mostRoutes) this.#giveUpOne();
     this.#routes.set(origin, route);
     return route;
   }
@@ -69,6 +82,13 @@ export class Routes {
     const pools = [...this.#routes.values()].map((route) => route.pool.destroy());
     this.#routes.clear();
     await Promise.all([...pools, this.#proxy?.close()]);
+  }
+
+  /** Takes no further call; resolves when the running ones are finished. */
+  async retire(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#routes.values()].map((route) => route.pool.close()));
+    await this.#proxy?.close();
   }
 
   #open(target: Target, origin: string): Route {
@@ -93,6 +113,7 @@ export class Routes {
       host: target.host,
       forward: forwarded ? absoluteForm(target) : '',
       extraHeaders: forwarded ? proxy.headers : [],
+      proves: target.protocol === 'https:' ? this.#proves : undefined,
       used: false,
     };
   }

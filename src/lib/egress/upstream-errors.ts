@@ -7,8 +7,9 @@ export type Phase = 'before_answer' | 'in_head' | 'in_body';
 /**
  * @param host what the caller named
  * @param phase whether bytes of the answer, or its whole head, had arrived
+ * @param proves whether a client certificate was there to be shown; undefined: the call is an ordinary one
  */
-export function upstreamError(error: unknown, host: string, phase: Phase): GatewayError {
+export function upstreamError(error: unknown, host: string, phase: Phase, proves?: boolean): GatewayError {
   if (error instanceof GatewayError) return error;
   const code = codeOf(error);
   const message = error instanceof Error ? error.message : '';
@@ -30,7 +31,9 @@ export function upstreamError(error: unknown, host: string, phase: Phase): Gatew
   if (phase !== 'before_answer') {
     return fail('upstream_interrupted', `${host} broke off in the middle of its answer`, { cause: error });
   }
-  return fail('upstream_unreachable', `${host} cannot be reached: ${inWords(code)}`, { cause: error });
+  return fail('upstream_unreachable', `${host} cannot be reached: ${inWords(code, proves)}`, {
+    cause: error,
+  });
 }
 
 /** Whether a connection was closed by the other side with no byte of an answer. */
@@ -69,7 +72,10 @@ function isGarbage(code: string, message: string, phase: Phase): boolean {
   return phase === 'before_answer' || !message.includes('Invalid EOF state');
 }
 
-function inWords(code: string): string {
+function inWords(code: string, proves: boolean | undefined): string {
+  if (code.endsWith('_ALERT_HANDSHAKE_FAILURE')) return `the TLS handshake was refused${inDoubt(proves)}`;
+  if (isClientRefused(code))
+    return proves ? 'it does not accept the client certificate' : 'it asks for a client certificate';
   switch (code) {
     case 'ECONNREFUSED':
       return 'the connection was refused';
@@ -85,10 +91,21 @@ function inWords(code: string): string {
     case 'ECONNRESET':
     case 'EPIPE':
     case 'UND_ERR_SOCKET':
-      return 'the connection was closed without an answer';
+      return `the connection was closed without an answer${inDoubt(proves)}`;
     default:
       return isCertificate(code) ? 'its certificate is not trusted' : 'the connection failed';
   }
+}
+
+/** Many servers refuse a certificate, or the lack of one, by closing the connection after the handshake. */
+function inDoubt(proves: boolean | undefined): string {
+  if (proves === undefined) return '';
+  return proves ? ': it may not accept the client certificate' : ': it may ask for a client certificate';
+}
+
+/** TLS alerts by which a server refuses the certificate that it was shown, or the lack of one. */
+function isClientRefused(code: string): boolean {
+  return /^ERR_SSL_.*_ALERT_(?:\w*CERTIFICATE\w*|UNKNOWN_CA)$/.test(code);
 }
 
 function isCertificate(code: string): boolean {
