@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { DescMethod } from '@bufbuild/protobuf';
 import { Aborter, type AbortLike } from '../lib/abort.ts';
 import type { GatewayHeaders } from '../lib/gateway-headers.ts';
-import type { AttemptRecord, OutcomeRecord, UsageRecord } from '../store/request-log.ts';
+import type { AttemptRecord, OutcomeRecord, RequestRecord, UsageRecord } from '../store/request-log.ts';
 import type { Principal } from './principal.ts';
 
 export type Protocol = 'rest' | 'connect' | 'grpc' | 'grpc-web' | 'in-process';
@@ -78,6 +78,12 @@ export class Call {
   audited = false;
   /** Metadata that the caller's key, workspace and organisation give every request; it wins over the request's own. */
   defaultMetadata: Readonly<Record<string, string>> | undefined;
+  /** Where it stands with its books. */
+  readonly account: {
+    taken: boolean;
+    completing: Promise<void> | undefined;
+    claim: ((entry: RequestRecord) => void) | undefined;
+  } = { taken: false, completing: undefined, claim: undefined };
   /** Headers to add to the answer, by lower-case name. */
   readonly answerHeaders = new Map<string, string>();
   readonly trail: Trail = {

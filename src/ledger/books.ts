@@ -10,12 +10,20 @@ import { type Exchange, estimateUsage } from './tokens/estimate-usage.ts';
 export interface Accounted {
   /** Undefined when no attempt is under way; else resolves when none is, or after `ms`. */
   attemptsOver(ms: number): Promise<void> | undefined;
+  readonly account: Account;
   readonly trail: {
     usage: UsageRecord | undefined;
     usageEstimated: boolean;
     readonly attempts: AttemptRecord[];
     readonly unreported: (Exchange & { readonly attemptId: string })[];
   };
+}
+
+/** Where a call stands with its books. On the call itself: a map of calls would be work for every collection of garbage. */
+export interface Account {
+  taken: boolean;
+  completing: Promise<void> | undefined;
+  claim: ((entry: RequestRecord) => void) | undefined;
 }
 
 /** What the books are kept with. */
@@ -34,10 +42,7 @@ const CLAIM_MS = 10_000;
 
 export class Books {
   readonly #facts: BooksFacts;
-  readonly #completing = new WeakMap<Accounted, Promise<void>>();
   readonly #coming = new Set<Promise<void>>();
-  readonly #taken = new WeakSet<Accounted>();
-  readonly #claims = new WeakMap<Accounted, (entry: RequestRecord) => void>();
 
   constructor(facts: BooksFacts) {
     this.#facts = facts;
@@ -45,12 +50,11 @@ export class Books {
 
   /** Undefined when the call's attempts are complete; else resolves when they are: ended, with usage or an estimate. */
   readonly complete = (call: Accounted): Promise<void> | undefined => {
-    const known = this.#completing.get(call);
-    if (known !== undefined) return known;
+    if (call.account.completing !== undefined) return call.account.completing;
     const over = call.attemptsOver(ATTEMPTS_MS);
     if (over === undefined && call.trail.unreported.length === 0) return undefined;
     const completing = (over ?? Promise.resolve()).then(() => this.#estimate(call));
-    this.#completing.set(call, completing);
+    call.account.completing = completing;
     return completing;
   };
 
@@ -59,16 +63,16 @@ export class Books {
    * Undefined: it did not come in time, and the log takes it.
    */
   claim(call: Accounted): Promise<RequestRecord | undefined> {
-    if (this.#taken.has(call)) return Promise.resolve(undefined);
+    if (call.account.taken) return Promise.resolve(undefined);
     return new Promise((resolve) => {
       const late = setTimeout(() => {
-        this.#claims.delete(call);
+        call.account.claim = undefined;
         resolve(undefined);
       }, CLAIM_MS).unref();
-      this.#claims.set(call, (entry) => {
+      call.account.claim = (entry) => {
         clearTimeout(late);
         resolve(entry);
-      });
+      };
     });
   }
 
@@ -108,9 +112,9 @@ export class Books {
 
   #take(entry: RequestRecord, call: Accounted): void {
     const priced = pricedEntry(this.#facts.prices, entry);
-    const claim = this.#claims.get(call);
-    this.#claims.delete(call);
-    this.#taken.add(call);
+    const { claim } = call.account;
+    call.account.claim = undefined;
+    call.account.taken = true;
     if (claim) claim(priced);
     else this.#facts.log.record(priced);
   }

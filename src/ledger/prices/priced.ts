@@ -16,28 +16,24 @@ export function costOfAttempt(
   return price && costOf(price, usage);
 }
 
-/** The entry with the costs of its attempts, and their sum. */
-export function pricedEntry(prices: PriceList, entry: RequestRecord): RequestRecord {
+type Open<T> = { -readonly [K in keyof T]: T[K] };
+
+/** Writes the costs of an entry's attempts, and their sum, into it: it was just made, and a copy of all of it costs more. */
+export function pricedEntry(prices: PriceList, entry: Open<RequestRecord>): RequestRecord {
   let sum: bigint | undefined;
-  let unpriced = false;
-  let estimated = false;
-  const attempts = entry.attempts.map((attempt): AttemptRecord => {
-    if (attempt.usage === undefined) return attempt;
-    if (attempt.usageEstimated) estimated = true;
+  for (const attempt of entry.attempts as readonly Open<AttemptRecord>[]) {
+    if (attempt.usage === undefined) continue;
+    if (attempt.usageEstimated) entry.usageEstimated = true;
     const cost = costOfAttempt(prices, attempt, entry.organisationId);
     if (cost === undefined) {
-      unpriced = true;
-      return { ...attempt, unpriced: true };
+      attempt.unpriced = true;
+      entry.unpriced = true;
+      continue;
     }
     sum = (sum ?? 0n) + cost;
-    return { ...attempt, cost: cost.toString() };
-  });
-  return {
-    ...entry,
-    attempts,
-    ...(estimated ? { usageEstimated: true } : {}),
-    // What came from the cache cost nothing; a price that nobody knows is not nothing.
-    ...(sum !== undefined || !unpriced ? { cost: (sum ?? 0n).toString() } : {}),
-    ...(unpriced ? { unpriced: true } : {}),
-  };
+    attempt.cost = cost.toString();
+  }
+  // What came from the cache cost nothing; a price that nobody knows is not nothing.
+  if (sum !== undefined || !entry.unpriced) entry.cost = (sum ?? 0n).toString();
+  return entry;
 }
