@@ -170,9 +170,17 @@ function suite(server: SharedMongo, redisUrl: string): void {
     for (let round = 0; round < ROUNDS; round++) {
       const killed = await copyAndKill(t, env, dataDir, database, round);
       if (killed === undefined) continue;
+      const half = await startGateway(env).then(
+        async (gateway) => gateway.close(),
+        (error: Error) => error,
+      );
+      if (half === undefined) {
+        // Killed behind its last step, before it could say so.
+        t.is(killed, '400/600');
+        continue;
+      }
       progress.push(killed);
-      const half = await t.throwsAsync(startGateway(env));
-      t.regex(half?.message ?? '', /is not finished: run "sluice migrate --from"/);
+      t.regex(half.message, /is not finished: run "sluice migrate --from"/);
     }
     t.log(`users/entries after each kill: ${progress.join(', ')}`);
     t.true(progress.length > 0);
