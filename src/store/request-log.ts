@@ -39,7 +39,18 @@ export interface AttemptRecord {
   readonly error?: { readonly reason: string; readonly message: string };
 }
 
-/** One request. */
+/** Work of the gateway's own inside a request. Times are Unix milliseconds, durations milliseconds. */
+export interface SpanRecord {
+  readonly kind: 'guardrail' | 'cache' | 'tool';
+  /** The guardrail's id or slug, the cache's mode, the tool's name. */
+  readonly name: string;
+  readonly startedAt: number;
+  readonly latencyMs: number;
+  /** `passed` and `failed` of guardrails, the cache's status, `called` of tools. */
+  readonly verdict: string;
+}
+
+/** One request. Absent members: there was none. */
 export interface RequestRecord {
   readonly id: string;
   readonly traceId: string;
@@ -69,6 +80,41 @@ export interface RequestRecord {
   readonly error?: { readonly reason: string; readonly message: string };
   readonly metadata: Readonly<Record<string, string>>;
   readonly attempts: readonly AttemptRecord[];
+  /** The person behind the key or token. */
+  readonly userId?: string;
+  /** What the cache did: HIT, SEMANTIC HIT, MISS, SEMANTIC MISS or REFRESH; absent when it was not asked. */
+  readonly cacheStatus?: string;
+  /** What the answer from the cache would have cost: a whole number of 1e-12 USD in decimal digits. */
+  readonly saved?: string;
+  /** Slugs of the saved config, the stored provider and the prompt that were used, and the prompt's version. */
+  readonly config?: string;
+  readonly virtualKey?: string;
+  readonly prompt?: string;
+  readonly promptVersion?: number;
+  /** The strategy of the config's root; absent when it has one target. */
+  readonly mode?: 'loadbalance' | 'fallback' | 'conditional';
+  /** Calls of the target that answered before the one that did; absent when there was none. */
+  readonly retries?: number;
+  /** Another target failed before the one that answered. */
+  readonly rescued?: true;
+  /** Guardrails, cache look-ups and tool calls, in order. */
+  readonly spans?: readonly SpanRecord[];
+  /** Given by the caller: the span that the request is in its trace, and the one that it is below. */
+  readonly spanId?: string;
+  readonly spanName?: string;
+  readonly parentSpanId?: string;
+  /** Written by `POST /logs`: the gateway did not make the call. */
+  readonly inserted?: true;
+  /** Its bodies were kept. */
+  readonly bodies?: true;
+  /** Days that it is kept when its workspace says fewer than the gateway. */
+  readonly keepDays?: number;
+}
+
+/** Inclusive bounds. */
+export interface LogRange<T> {
+  readonly min?: T;
+  readonly max?: T;
 }
 
 /** Which entries: all given conditions hold. Times are Unix milliseconds, `from` inclusive, `until` exclusive. */
@@ -77,6 +123,38 @@ export interface LogFilter {
   readonly until?: number;
   readonly statusCodes?: readonly number[];
   readonly traceIds?: readonly string[];
+  readonly ids?: readonly string[];
+  readonly spanIds?: readonly string[];
+  readonly workspaceIds?: readonly string[];
+  readonly apiKeyIds?: readonly string[];
+  readonly userIds?: readonly string[];
+  /** Of metadata `_user`. */
+  readonly users?: readonly string[];
+  readonly providers?: readonly string[];
+  readonly models?: readonly string[];
+  /** Any of the pairs. */
+  readonly providerModels?: readonly { readonly provider: string; readonly model: string }[];
+  readonly virtualKeys?: readonly string[];
+  readonly configs?: readonly string[];
+  readonly prompts?: readonly string[];
+  readonly cacheStatuses?: readonly string[];
+  readonly outcomes?: readonly OutcomeRecord[];
+  /** All pairs are in the entry's metadata; at most 10. */
+  readonly metadata?: Readonly<Record<string, string>>;
+  /** 1e-12 USD; an entry without a cost has 0. */
+  readonly cost?: LogRange<bigint>;
+  /** Entries without usage have 0. */
+  readonly totalTokens?: LogRange<number>;
+  readonly promptTokens?: LogRange<number>;
+  readonly completionTokens?: LogRange<number>;
+  readonly latencyMs?: LogRange<number>;
+  /** Mean of value x weight over the feedback of the entry's trace; entries without feedback do not match. */
+  readonly feedback?: LogRange<number>;
+  /**
+   * Part of the entry's id, trace id, path, provider, models, error message or a metadata value, in any case; 3 to 200
+   * characters.
+   */
+  readonly text?: string;
 }
 
 /**
@@ -84,10 +162,14 @@ export interface LogFilter {
  * A page size over 1,000, a skip over 100,000 and more than 100 values in one condition are `validation_failed`.
  */
 export interface LogPageRequest {
-  /** From 0. */
+  /** From 0; of no meaning with `after`. */
   readonly page: number;
   readonly pageSize: number;
   readonly order: 'asc' | 'desc';
+  /** The `next` of the page before, with the same filter and order; a text that is none is `validation_failed`. */
+  readonly after?: string;
+  /** False: `total` is not counted (0). */
+  readonly count?: false;
 }
 
 export interface LogPage {
@@ -95,6 +177,8 @@ export interface LogPage {
   readonly total: number;
   readonly totalCapped: boolean;
   readonly entries: readonly RequestRecord[];
+  /** Where the next page begins; absent when nothing can be behind this one. */
+  readonly next?: string;
 }
 
 /** Where entries live. */

@@ -1,0 +1,102 @@
+// The books of requests as a store: entries with what is kept beside them, read by filter, page and sum.
+import type { LogAggregate, LogAggregation } from './log/aggregation.ts';
+import type { LogFilter, RequestLogStore, RequestRecord, TenantScope } from './request-log.ts';
+
+/** A message as it went over the wire: text, or base64 of what is no text. */
+export interface BodyRecord {
+  readonly method?: string;
+  readonly url?: string;
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly base64?: true;
+  /** Bytes that were left out at the end. */
+  readonly truncated?: number;
+}
+
+/** What was said in a request: apart from its entry, with its own time to live. Secrets are masked by who writes it. */
+export interface BodiesRecord {
+  readonly id: string;
+  readonly organisationId: string;
+  readonly workspaceId: string;
+  readonly createdAt: number;
+  readonly keepDays?: number;
+  readonly request: BodyRecord;
+  readonly response: BodyRecord;
+  /** As sent to the provider and as it answered, where that is another text. */
+  readonly transformedRequest?: BodyRecord;
+  readonly originalResponse?: BodyRecord;
+  /** Results of guardrails, as JSON. */
+  readonly hooks?: string;
+}
+
+/** What somebody thinks of a trace's answer. */
+export interface FeedbackRecord {
+  readonly id: string;
+  readonly organisationId: string;
+  readonly workspaceId: string;
+  readonly traceId: string;
+  /** -10 to 10. */
+  readonly value: number;
+  /** 0 to 1. */
+  readonly weight: number;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly apiKeyId: string;
+  readonly userId?: string;
+  /** The trace's last entry when it was given, without its attempts and spans: what filters of sums are held against. */
+  readonly entry?: RequestRecord;
+}
+
+/** Corrected money of an entry: whole numbers of 1e-12 USD in decimal digits, an attempt's by its place. */
+export interface Repriced {
+  readonly id: string;
+  readonly createdAt: number;
+  readonly cost: string | undefined;
+  readonly attempts: readonly (string | undefined)[];
+}
+
+/** How long what is kept. */
+export interface LogRetention {
+  /** Days of entries without a `keepDays` of their own, of bodies, and of the sums beside entries. */
+  readonly logDays: number;
+  readonly bodyDays: number;
+  readonly metricDays: number;
+}
+
+/** Errors as of the other ports: `validation_failed` for what cannot be asked, `store_unavailable` when it is away. */
+export interface LogStore extends RequestLogStore {
+  /** The entry with its id; undefined when it is none of the scope's. `createdAt` makes it faster where it is known. */
+  get(scope: TenantScope, id: string, createdAt?: number): Promise<RequestRecord | undefined>;
+
+  /**
+   * Sums of the entries that a filter means, equal to adding them up one by one (`addEntry`). Answers from the sums kept
+   * beside entries where filter, dimensions and buckets allow; otherwise reads entries, and refuses (`validation_failed`
+   * on `until`) what would be too many of them. Beyond `logDays` only the kept sums answer.
+   */
+  aggregate(scope: TenantScope, filter: LogFilter, aggregation: LogAggregation): Promise<LogAggregate>;
+
+  /** Keeps bodies, all or nothing; what is kept already (same organisation, time, id) is skipped. */
+  appendBodies(batch: readonly BodiesRecord[]): Promise<void>;
+  bodies(scope: TenantScope, id: string, createdAt: number): Promise<BodiesRecord | undefined>;
+
+  /** Stores new feedback, all or nothing. */
+  addFeedback(batch: readonly FeedbackRecord[]): Promise<void>;
+  getFeedback(scope: TenantScope, id: string): Promise<FeedbackRecord | undefined>;
+  /** Replaces value, weight, metadata and updatedAt; false when there is none with its id in the scope. */
+  updateFeedback(scope: TenantScope, feedback: FeedbackRecord): Promise<boolean>;
+  /** All of these traces (at most 1,000), oldest first. */
+  feedbackOf(scope: TenantScope, traceIds: readonly string[]): Promise<readonly FeedbackRecord[]>;
+  /**
+   * Feedback whose entry a filter means (its time is the entry's, its own where there is no entry; without an entry it
+   * matches when nothing but time and trace is asked), oldest first; more than 200,000 are `validation_failed` on `until`.
+   */
+  findFeedback(scope: TenantScope, filter: LogFilter): Promise<readonly FeedbackRecord[]>;
+
+  /** Sets other costs on entries and corrects the sums; entries that are not there are left out. Answers how many were. */
+  reprice(organisationId: string, corrections: readonly Repriced[]): Promise<number>;
+
+  /** Drops the time buckets that are over by `now` (Unix milliseconds); answers their names. */
+  expire(retention: LogRetention, now: number): Promise<readonly string[]>;
+}
