@@ -1,7 +1,7 @@
 // The composition root: it and the files of app/ are the only ones that see every room.
 import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
 import { createAuditLog } from './access/audit/audit-log.ts';
 import { bootstrap, type Tenancy } from './access/bootstrap.ts';
 import { configPreset } from './access/config-preset.ts';
@@ -16,11 +16,19 @@ import { followSnapshot, organisationIds } from './access/snapshot.ts';
 import { guardrailFault } from './admin/guardrail-usage.ts';
 import type { PromptsFacts } from './admin/prompts-facts.ts';
 import { ownUrl, readAllowList } from './app/addresses.ts';
+import { openBudgetAlerts } from './app/alerts.ts';
+import { openBodies } from './app/bodies.ts';
 import { isAuthentic, userOf } from './app/callers.ts';
 import { openControl } from './app/control.ts';
+import { openExports } from './app/exports.ts';
+import { openOwnFlights } from './app/flights.ts';
+import { journalGauges } from './app/journal-gauges.ts';
+import { readReRateOrder, reRateAll } from './app/re-rate.ts';
 import { registrations } from './app/services.ts';
 import { openStores } from './app/stores.ts';
+import { openWatch } from './app/telemetry.ts';
 import { within } from './app/within.ts';
+import { linkToPrimary, type WorkerLink } from './app/workers/link.ts';
 import { docs } from './edge/docs.ts';
 import { createEdge } from './edge/edge.ts';
 import { createListener } from './edge/listener.ts';
@@ -33,10 +41,12 @@ import { UsageReader } from './ledger/limits/usage.ts';
 import { OwnPrices } from './ledger/prices/own-prices.ts';
 import { openPriceList } from './ledger/prices/price-list.ts';
 import { createRequestLog, type RequestLog } from './ledger/request-log.ts';
+import { keepRetention } from './ledger/retention.ts';
 import { createTokenCounter } from './ledger/tokens/counter.ts';
 import { clientAddress } from './lib/client-address.ts';
 import { createDialer } from './lib/egress/dialer.ts';
 import { HeaderNames } from './lib/gateway-headers.ts';
+import { leanThreads } from './lib/lean-threads.ts';
 import { createMailer } from './lib/mailer.ts';
 import { PromptBook } from './prompts/book.ts';
 import { PromptShelf } from './prompts/shelf.ts';
@@ -53,7 +63,10 @@ import { Saved } from './saved/snapshot.ts';
 import { SecretReferences } from './secrets/references.ts';
 import { createSecrets } from './secrets/secrets.ts';
 import type { Settings } from './settings.ts';
+import type { LogStore } from './store/log-store.ts';
 import { openMemoryState } from './store/memory/open.ts';
+import { createLog } from './telemetry/log.ts';
+import { storeFamily } from './telemetry/process-families.ts';
 
 /** A running gateway. */
 export interface App {
@@ -61,20 +74,22 @@ export interface App {
   readonly tenancy: Tenancy;
   readonly rpc: Rpc;
   readonly requestLog: RequestLog;
+  /** To the process that started this one beside others; undefined: it is the only one. */
+  readonly link: WorkerLink | undefined;
   /** Takes no more connections, lets open calls end within the grace period, flushes, closes. */
   stop(): Promise<void>;
 }
 
 const READY_WITHIN_MS = 2000;
+/** How long a start waits for what killed processes left; then it goes on behind it. */
+const REPLAY_MS = 5000;
 /** What runs beside calls may go on for this long when the gateway stops. */
 const PIPELINE_CLOSE_MS = 2000;
 const OPENAPI = new URL('../gen/openapi.json', import.meta.url);
 
 /** Starts everything. @throws Error with a message for people when the start is not possible. */
-export async function startApp(
-  settings: Settings,
-  log: Logger = pino({ level: settings.logLevel }),
-): Promise<App> {
+export async function startApp(settings: Settings, log: Logger = createLog(settings.logLevel)): Promise<App> {
+  leanThreads();
   const allow = readAllowList(settings.egressAllow);
   const openapi = readFileSync(OPENAPI, 'utf8');
   const stores = await openStores(settings, log);
@@ -144,28 +159,92 @@ export async function startApp(
     onTrouble: (error) => log.warn({ err: error }, 'a secret could not be read from its manager'),
   });
 
+  const opened = openOwnFlights(settings, log);
+  const flights = opened?.flights;
   const requestLog = createRequestLog({
     store: store.requestLog,
+    ...(flights && {
+      spill: (position) => flights.spill(position),
+      onPassed: (position) => flights.passed(position),
+    }),
     onDrop: (count) =>
       log.error({ count }, 'request log: entries were dropped because the store does not take them'),
   });
   const prices = openPriceList([], ownPrices);
   const counter = createTokenCounter();
-  const books = new Books({ prices, counter, log: requestLog });
-  const metrics = createMetrics(settings.maxInFlight, books, [
-    {
-      name: 'sluice_request_log_buffered',
-      help: 'Log entries not stored yet',
-      read: () => requestLog.stats().buffered,
-    },
-    { name: 'sluice_request_log_failed', help: 'Log entries dropped', read: () => requestLog.stats().failed },
-    {
-      name: 'sluice_holds',
-      help: 'Calls in flight that hold budgets or tokens',
-      read: () => limits.holds.size(),
-    },
-    { name: 'sluice_audit_lost', help: 'Audit entries that could not be written', read: auditLog.lost },
-  ]);
+  const bodies = openBodies(settings, store.requestLog, log);
+  const models = openModelCatalogue();
+  const watch = await openWatch(settings, models, log);
+  const books = new Books({
+    ...{ prices, counter, log: requestLog, flights, bodies, onEntry: watch.onEntry },
+    keepDays: (workspaceId) => fewer(directory.logRules(workspaceId)?.keepDays, settings.logDays),
+    keepsMetadata: settings.logBodies !== 'none',
+  });
+  const keepsBodies = (workspaceId: string | undefined): boolean =>
+    bodies !== undefined && directory.logRules(workspaceId)?.bodies !== false;
+  const endRetention = keepRetention({
+    store: store.requestLog,
+    retention: settings,
+    now: Date.now,
+    onDropped: (buckets) => log.info({ buckets }, 'the log of days that are over was dropped'),
+    onTrouble: (error) => log.error({ err: error }, 'the log of days that are over could not be dropped yet'),
+  });
+  const storesUp = {
+    documents: () => within(READY_WITHIN_MS, store.ready()),
+    ...(state && { shared: () => within(READY_WITHIN_MS, state.ready()) }),
+  };
+  const metrics = createMetrics(
+    settings.maxInFlight,
+    books,
+    [
+      {
+        name: 'sluice_request_log_buffered',
+        help: 'Log entries not stored yet',
+        read: () => requestLog.stats().buffered,
+      },
+      {
+        name: 'sluice_request_log_lag_seconds',
+        help: 'How long the oldest log entry that is not stored yet has waited',
+        read: () => requestLog.lagMs() / 1000,
+      },
+      {
+        name: 'sluice_log_bodies_dropped_total',
+        help: 'Calls whose bodies were not kept',
+        type: 'counter',
+        read: () => bodies?.dropped() ?? 0,
+      },
+      {
+        name: 'sluice_request_log_dropped_total',
+        help: 'Log entries dropped',
+        type: 'counter',
+        read: () => requestLog.stats().failed + (flights?.lost ?? 0),
+      },
+      ...journalGauges(requestLog, flights, () => limits.waiting()),
+      {
+        name: 'sluice_holds',
+        help: 'Calls in flight that hold budgets or tokens',
+        read: () => limits.holds.size(),
+      },
+      {
+        name: 'sluice_audit_lost_total',
+        help: 'Audit entries that could not be written',
+        type: 'counter',
+        read: auditLog.lost,
+      },
+      {
+        name: 'sluice_circuit_refusals_total',
+        help: 'Calls of targets that a circuit breaker kept back',
+        type: 'counter',
+        read: () => circuits.refused(),
+      },
+      {
+        name: 'sluice_circuits_open',
+        help: 'Circuit breakers that keep calls back, as far as this process knows',
+        read: () => circuits.open(),
+      },
+    ],
+    [...watch.families, storeFamily(storesUp)],
+  );
   const names = new HeaderNames(settings.headerPrefixes);
   const plans: PipelineParts['plans'] = {
     providerById,
@@ -177,10 +256,14 @@ export async function startApp(
     defaultConfig: (tenant) => saved.configs.defaultOf(tenant),
     presetOf: (caller) => configPreset({ keys, directory }, caller),
   };
-  const { pipeline, close: closePipeline } = createPipeline({
+  const {
+    pipeline,
+    circuits,
+    close: closePipeline,
+  } = createPipeline({
     dialer,
     dialects: createDialects(codec),
-    models: openModelCatalogue(),
+    models,
     names,
     state,
     cache: { bytes: settings.cacheBytes, secret: stores.hashSecret },
@@ -192,6 +275,9 @@ export async function startApp(
       find: (tenant, id) => saved.guardrails.find(tenant, id),
       defaultsOf: guardrailDefaultsOf(directory),
     },
+    keepsBodies,
+    flights,
+    targets: { hold: (order) => limits.targets.hold(order) },
     now: Date.now,
   });
 
@@ -206,19 +292,33 @@ export async function startApp(
     settings.smtpUrl === undefined ? undefined : createMailer(settings.smtpUrl, settings.mailFrom);
   // Without Redis limits are counted here alone, and what must outlive a crash is in the data folder.
   const limitState = state ?? (await openMemoryState({ dataDir: settings.dataDir }));
+  const { alerts, close: closeAlerts } = await openBudgetAlerts({
+    ...{ documents, directory, dialer, mailer, systemChanges: auditLog.systemChanges },
+    flushGroups: () => limits.groups.flush(),
+    state: limitState,
+    follow: { ...followed, organisations: () => organisationIds(store.maintenance) },
+    now: Date.now,
+    onTrouble: (error, what) => log.error({ err: error }, what),
+  });
   const limits = await openLimits({
+    watch: alerts,
+    flights,
     state: limitState,
     documents,
     store: store.requestLog,
     prices,
+    counter,
     leaseMs: settings.holdMs,
     follow: { ...followed, organisations: () => organisationIds(store.maintenance) },
     organisations: () => directory.organisationIds(),
     now: Date.now,
     onTrouble: (error, what) => log.error({ err: error }, what),
   });
+  const ledger = { store: store.requestLog, state: limitState, mark: limits.mark, prices };
+  if (opened) await within(REPLAY_MS, opened.follow(ledger, requestLog));
   const usage = new UsageReader({
     state: limitState,
+    alerts,
     now: Date.now,
     onTrouble: (error, what) => log.error({ err: error }, what),
   });
@@ -229,9 +329,22 @@ export async function startApp(
     await limits.flush();
     await books.flush();
   };
+  const exports = await openExports(
+    {
+      ...{ stores, feed, documents, store: store.requestLog as LogStore },
+      organisations: () => organisationIds(store.maintenance),
+      alone: settings.mongodbUri === undefined,
+    },
+    log,
+  );
   const services = registrations(
     pipeline,
-    { store: store.requestLog, flush: flushBooks, directory },
+    {
+      ...{ store: store.requestLog as LogStore, flush: flushBooks, directory, documents, prices },
+      ...{ blobs: stores.blobs, links: exports.links },
+      keepsBodies,
+      now: Date.now,
+    },
     {
       runs,
       book,
@@ -272,26 +385,36 @@ export async function startApp(
     services,
     validator,
     keys,
-    limits: { ...limits, books, keys, directory, foresee: runs.foresee },
+    limits: { ...limits, books, flights, keys, directory, foresee: runs.foresee },
     tokens,
     directory,
     observer: metrics,
+    spans: watch.spans,
     audit: auditLog.events,
     log,
     names,
     bodyLimit: settings.bodyLimit,
     ready: async () => (await unready()) === undefined,
   });
+  const routes = createRouteTable(rpc.methods.services);
+  watch.learn(routes);
+  const link = linkToPrimary(metrics.render);
   const edge = createEdge({
     rest: {
-      routes: createRouteTable(rpc.methods.services),
+      routes,
       transport: rpc.transport,
       names,
       bodyLimit: settings.bodyLimit,
       isKnown: (headers) => isAuthentic(headers, { keys, tokens }),
       full: metrics.full,
     },
-    pages: { unready, metrics: metrics.render, openapi, docs: docs() },
+    pages: {
+      unready,
+      metrics: link?.metrics ?? metrics.render,
+      openapi,
+      docs: docs(),
+      exportFile: exports.file,
+    },
     rpc: rpc.handler,
     corsOrigins: settings.corsOrigins,
     log,
@@ -304,27 +427,56 @@ export async function startApp(
     },
   });
   const address = await listener.listen(settings.host, settings.port);
-  const control = settings.mongodbUri === undefined ? await openControl(settings, stores, log) : undefined;
+  const control =
+    settings.mongodbUri === undefined
+      ? await openControl(settings, stores, log, {
+          're-rate': async (say, signal, argument) => {
+            const order = readReRateOrder(JSON.parse(argument), Date.now());
+            const parts = {
+              ...{ log: store.requestLog as LogStore, state: limitState, documents, prices, say },
+              ...{ systemChanges: auditLog.systemChanges, flush: flushBooks },
+              organisations: () => directory.organisationIds(),
+            };
+            await reRateAll(parts, order, signal);
+            return true;
+          },
+        })
+      : undefined;
 
   return {
     address,
     tenancy,
     rpc,
     requestLog,
+    link,
     async stop() {
       draining = true;
       await listener.drain(settings.drainMs);
       await closePipeline(PIPELINE_CLOSE_MS);
+      await closeAlerts();
+      await exports.close();
       await dialer.close();
       await limits.close();
+      // What the last calls crossed is written down, for the next start or another instance to send.
+      await alerts.idle();
       if (limitState !== state) await limitState.close();
+      await books.drained();
       await books.flush().catch(() => {});
+      await bodies?.close();
+      await endRetention();
       await requestLog.close();
+      await opened?.close();
       await counter.close();
+      await watch.close();
       await auditLog.close();
       for (const stop of unfollow) stop();
       await control?.close();
       await stores.close();
     },
   };
+}
+
+/** The days that a workspace says, where they are fewer than all others'. */
+function fewer(own: number | undefined, all: number): number | undefined {
+  return own === undefined || own >= all ? undefined : own;
 }

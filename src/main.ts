@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The `sluice` command: reads the environment, starts, stops on a signal.
+import cluster from 'node:cluster';
 import { parseArgs } from 'node:util';
-import { pino } from 'pino';
 import { createChain } from './access/audit/chain.ts';
 import { bootstrap, type Tenancy } from './access/bootstrap.ts';
 import { encryptionKeyFrom } from './access/encryption-key.ts';
@@ -12,11 +12,11 @@ import { addMasterKey, dropOldMasterKeys, rotateDataKeys } from './access/rotate
 import { INFERENCE_SCOPES, scopesOf } from './access/scopes.ts';
 import { controlPath } from './app/control.ts';
 import { COLLECTIONS, openStores } from './app/stores.ts';
+import { runWorkers } from './app/workers/primary.ts';
 import { startApp } from './app.ts';
 import { callControl } from './lib/control-socket.ts';
-import { migrateFrom } from './migrate/copy.ts';
-import { migrateInPlace } from './migrate/in-place.ts';
 import { readSettings, SettingsError } from './settings.ts';
+import { createLog } from './telemetry/log.ts';
 
 const USAGE = `usage:
   sluice start
@@ -25,25 +25,30 @@ const USAGE = `usage:
   sluice organisations create --name NAME --owner-email EMAIL [--handle HANDLE]
                               [--owner-first-name NAME] [--owner-last-name NAME]
   sluice migrate [--from DATA_DIR]
+  sluice ledger re-rate --from TIME [--to TIME] [--organisation ID] [--model NAME] [--dry-run]
 `;
 
 async function start(): Promise<void> {
   const settings = readSettings(process.env);
-  const log = pino({ level: settings.logLevel });
+  const log = createLog(settings.logLevel);
+  if (settings.workers > 1 && cluster.isPrimary) {
+    const { workers } = settings;
+    const onReady = (url: string): void => sayListening(url, `, ${workers} processes`);
+    process.exitCode = await runWorkers({ workers, log, onReady });
+    return;
+  }
   const app = await startApp(settings, log);
   const scheme = settings.tls ? 'https' : 'http';
   const host = app.address.family === 'IPv6' ? `[${app.address.address}]` : app.address.address;
-  process.stdout.write(
-    `Sluice listens on ${scheme}://${host}:${app.address.port} (REST under /v1, gRPC, docs under /docs)\n`,
-  );
+  const url = `${scheme}://${host}:${app.address.port}`;
+  if (app.link === undefined) sayListening(url);
   showNewKeys(app.tenancy, process.stdout);
 
   let stopping = false;
-  const stop = (signal: string): void => {
-    // A second signal does not wait for open calls.
-    if (stopping) process.exit(1);
+  const stop = (why: string): void => {
+    if (stopping) return;
     stopping = true;
-    log.info({ signal }, 'draining');
+    log.info({ why }, 'draining');
     app.stop().then(
       () => process.exit(0),
       (error: unknown) => {
@@ -52,8 +57,19 @@ async function start(): Promise<void> {
       },
     );
   };
-  process.on('SIGTERM', () => stop('SIGTERM'));
-  process.on('SIGINT', () => stop('SIGINT'));
+  const onSignal = (signal: string): void => {
+    // A second signal does not wait for open calls; the first process knows of both.
+    if (stopping && app.link === undefined) process.exit(1);
+    if (app.link === undefined || signal === 'SIGTERM') stop(signal);
+  };
+  process.on('SIGTERM', () => onSignal('SIGTERM'));
+  process.on('SIGINT', () => onSignal('SIGINT'));
+  app.link?.onStop(stop);
+  app.link?.ready(url);
+}
+
+function sayListening(url: string, more = ''): void {
+  process.stdout.write(`Sluice listens on ${url} (REST under /v1, gRPC, docs under /docs${more})\n`);
 }
 
 /** Keys made just now are shown here and nowhere else, ever. */
@@ -162,8 +178,22 @@ async function migrateCommand(args: readonly string[]): Promise<void> {
   const { values } = parseArgs({ args: [...args], options: { from: { type: 'string' } } });
   const say = (line: string): void => void process.stdout.write(`${line}\n`);
   const facts = { settings: readSettings(process.env), collections: COLLECTIONS, say };
+  const [{ migrateFrom }, { migrateInPlace }] = await Promise.all([
+    import('./migrate/copy.ts'),
+    import('./migrate/in-place.ts'),
+  ]);
   const done = values.from === undefined ? migrateInPlace(facts) : migrateFrom(facts, values.from);
   if (!(await done)) process.exitCode = 1;
+}
+
+async function reRateCommand(args: readonly string[]): Promise<void> {
+  const text = { type: 'string' } as const;
+  const { values } = parseArgs({
+    args: [...args],
+    options: { from: text, to: text, organisation: text, model: text, 'dry-run': { type: 'boolean' } },
+  });
+  const { reRateCommand: run } = await import('./app/re-rate-command.ts');
+  await run(readSettings(process.env), values, (line) => void process.stdout.write(`${line}\n`));
 }
 
 async function main([command, ...rest]: readonly string[]): Promise<void> {
@@ -172,6 +202,7 @@ async function main([command, ...rest]: readonly string[]): Promise<void> {
   if (command === 'keys' && rest[0] === 'rotate-encryption') return rotateEncryptionCommand(rest.slice(1));
   if (command === 'organisations' && rest[0] === 'create') return createOrganisationCommand(rest.slice(1));
   if (command === 'migrate') return migrateCommand(rest);
+  if (command === 'ledger' && rest[0] === 're-rate') return reRateCommand(rest.slice(1));
   throw new Error(USAGE);
 }
 

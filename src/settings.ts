@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { parseProxies } from './lib/client-address.ts';
 import type { Range } from './lib/egress/address-rules.ts';
 import { managerEnvironment } from './secrets/manager-environment.ts';
+import { readTelemetrySettings, type TelemetrySettings } from './telemetry/settings.ts';
 
 /** All settings, validated. */
 export interface Settings {
@@ -24,6 +25,10 @@ export interface Settings {
   /** Bytes. */
   readonly bodyLimit: number;
   readonly logBodies: 'full' | 'metadata' | 'none';
+  /** Days that entries of the log, their bodies and the sums of analytics are kept. */
+  readonly logDays: number;
+  readonly bodyDays: number;
+  readonly metricDays: number;
   readonly corsOrigins: readonly string[];
   /** Proxies whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly Range[];
@@ -32,6 +37,8 @@ export interface Settings {
   /** The mail server's address, with its password; undefined: no mail is sent. */
   readonly smtpUrl: string | undefined;
   readonly mailFrom: string;
+  /** Processes that share the port. */
+  readonly workers: number;
   /** Calls at once; undefined: no bound. */
   readonly maxInFlight: number | undefined;
   /** Bytes of cached answers: of this process, or of an organisation in Redis; vectors may take a quarter beside them. */
@@ -57,6 +64,10 @@ export interface Settings {
   /** How long what a call holds of its limits outlives a killed process, in milliseconds. */
   readonly holdMs: number;
   readonly logLevel: string;
+  /** Models that are labels of metrics although the catalogue does not know them. */
+  readonly metricsModels: readonly string[];
+  /** Undefined: nothing is exported over OTLP. It may hold credentials. */
+  readonly telemetry: TelemetrySettings | undefined;
 }
 
 /** Managers that know identities of machines. */
@@ -102,11 +113,15 @@ export function readSettings(env: Environment): Settings {
     headerPrefixes: read('GATEWAY_HEADER_PREFIXES', prefixes, ['x-gateway-']),
     bodyLimit: read('GATEWAY_BODY_LIMIT', bytes, 25 * 1024 * 1024),
     logBodies: read('GATEWAY_LOG_BODIES', oneOf('full', 'metadata', 'none'), 'full'),
+    logDays: read('GATEWAY_LOG_RETENTION_DAYS', integer(1, 3650), 90),
+    bodyDays: read('GATEWAY_BODY_RETENTION_DAYS', integer(1, 3650), 90),
+    metricDays: read('GATEWAY_METRICS_RETENTION_DAYS', integer(1, 3650), 365),
     corsOrigins: read('GATEWAY_CORS_ORIGINS', origins, []),
     trustedProxies: read('GATEWAY_TRUSTED_PROXIES', parseProxies, []),
     publicUrl: optional('GATEWAY_PUBLIC_URL', baseUrl),
     smtpUrl: optional('GATEWAY_SMTP_URL', address(/^smtps?:\/\/[^\s/]+$/, 'smtp://host:587')),
     mailFrom: read('GATEWAY_MAIL_FROM', oneLine, 'sluice@localhost'),
+    workers: read('GATEWAY_WORKERS', integer(1, 256), 1),
     maxInFlight: optional('GATEWAY_MAX_IN_FLIGHT', integer(1, 1_000_000)),
     cacheBytes: read('GATEWAY_CACHE_BYTES', bytes, 64 * 1024 * 1024),
     secretEnvAllow: read(
@@ -125,17 +140,16 @@ export function readSettings(env: Environment): Settings {
     drainMs: read('GATEWAY_DRAIN_SECONDS', integer(0, 3600), 30) * 1000,
     holdMs: read('GATEWAY_HOLD_SECONDS', integer(1, 600), 60) * 1000,
     logLevel: read('LOG_LEVEL', oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'), 'info'),
+    metricsModels: read('GATEWAY_METRICS_MODELS', modelNames, []),
+    telemetry: readTelemetrySettings(read),
   };
   const cert = optional('TLS_CERT_PATH', pemFile('CERTIFICATE'));
   const key = optional('TLS_KEY_PATH', pemFile('PRIVATE KEY'));
   if (set(env, 'TLS_CERT_PATH') !== set(env, 'TLS_KEY_PATH')) {
     faults.push('TLS_CERT_PATH and TLS_KEY_PATH: both are needed, or neither');
   }
-  const workers = read('GATEWAY_WORKERS', integer(1, 256), 1);
-  if (workers > 1) {
-    faults.push(
-      'GATEWAY_WORKERS: this build serves from one process; run several instances on one MongoDB instead',
-    );
+  if (settings.workers > 1 && (settings.mongodbUri === undefined || settings.redisUrl === undefined)) {
+    faults.push('GATEWAY_WORKERS: more than one process needs MONGODB_URI and REDIS_URL');
   }
   if (settings.mongodbUri !== undefined && settings.encryptionKey === undefined) {
     faults.push('GATEWAY_ENCRYPTION_KEY: is required with MONGODB_URI, the same for all instances');
@@ -195,6 +209,13 @@ function listOf(form: RegExp, what: string): (text: string) => string[] {
     if (items.some((item) => !form.test(item))) throw new Error(`must be ${what} with commas between`);
     return items;
   };
+}
+
+/** Labels of metrics: bounded in number and length. */
+function modelNames(text: string): string[] {
+  const names = listOf(/^[\x21-\x7e]{1,128}$/, 'names of models')(text);
+  if (names.length > 500) throw new Error('must be 500 names at the most');
+  return names;
 }
 
 function bytes(text: string): number {

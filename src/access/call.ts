@@ -3,7 +3,15 @@ import { randomUUID } from 'node:crypto';
 import type { DescMethod } from '@bufbuild/protobuf';
 import { Aborter, type AbortLike } from '../lib/abort.ts';
 import type { GatewayHeaders } from '../lib/gateway-headers.ts';
-import type { AttemptRecord, OutcomeRecord, RequestRecord, UsageRecord } from '../store/request-log.ts';
+import type { TraceContext } from '../lib/trace-context.ts';
+import type { Target } from '../providers/dialect.ts';
+import type {
+  AttemptRecord,
+  OutcomeRecord,
+  RequestRecord,
+  SpanRecord,
+  UsageRecord,
+} from '../store/request-log.ts';
 import type { Principal } from './principal.ts';
 
 export type Protocol = 'rest' | 'connect' | 'grpc' | 'grpc-web' | 'in-process';
@@ -50,6 +58,46 @@ export interface Trail {
   retries: number;
   /** What the cache did: HIT, SEMANTIC HIT, MISS, SEMANTIC MISS, REFRESH or DISABLED. */
   cacheStatus: string;
+  /** Of the answer from the cache: nobody was paid for it. */
+  spared: UsageRecord | undefined;
+  /** Slugs of the saved config and of the stored provider. */
+  config: string | undefined;
+  virtualKey: string | undefined;
+  /** The strategy of the config's root; undefined when it is one target. */
+  mode: RequestRecord['mode'];
+  /** Another target failed before the one that answered. */
+  rescued: boolean;
+  /** The saved prompt's slug, and its version. */
+  prompt: string | undefined;
+  promptVersion: number | undefined;
+  /** Guardrails and cache look-ups; undefined while there is none. */
+  spans: SpanRecord[] | undefined;
+}
+
+/** One message as it went over the wire, not read yet. */
+export interface SaidMessage {
+  readonly method?: string;
+  readonly url?: string;
+  readonly status?: number;
+  /** Flat pairs. */
+  readonly headers?: readonly string[] | (() => readonly string[]);
+  readonly body?: string | Uint8Array | undefined;
+}
+
+/** What was said in a call whose bodies are kept: references, written out behind the call. */
+export interface Said {
+  /** The bodies as the caller and the gateway said them, made when they are written out. */
+  request: (() => string | Uint8Array | undefined) | undefined;
+  response: (() => string | Uint8Array | undefined) | undefined;
+  /** Of the last attempt. */
+  sent: SaidMessage | undefined;
+  received: SaidMessage | undefined;
+  /** Targets that were called. */
+  readonly targets: Target[];
+  /** Texts that must not be kept, wherever somebody repeats them. */
+  readonly secrets: () => readonly string[];
+  /** Results of guardrails before and behind the call. */
+  hooks: { before: object[]; after: object[] } | undefined;
 }
 
 /** One call in progress. */
@@ -58,6 +106,8 @@ export class Call {
   readonly id: string;
   /** The caller's x-gateway-trace-id, or one made; set by the trace interceptor. */
   traceId = '';
+  /** Undefined when telemetry is off. */
+  traceContext: TraceContext | undefined;
   /** Over REST it is known for good once the body's `stream` is read. */
   method: DescMethod;
   readonly source: CallSource;
@@ -68,6 +118,7 @@ export class Call {
   #timer: NodeJS.Timeout | undefined;
   #underWay = 0;
   #whenEnded: (() => void)[] = [];
+  #patienceMs = 0;
   /** Set by the auth interceptor. */
   principal: Principal | undefined;
   /** The key as presented: never sent anywhere, compared so that it cannot be. */
@@ -83,7 +134,11 @@ export class Call {
     taken: boolean;
     completing: Promise<void> | undefined;
     claim: ((entry: RequestRecord) => void) | undefined;
-  } = { taken: false, completing: undefined, claim: undefined };
+    /** What is written of it while it is in flight: the ledger's. */
+    flight: object | undefined;
+    /** The budgets that the hold of its own id is charged to; undefined: it has none. */
+    held: readonly { readonly key: string; readonly type: 'cost' | 'tokens' | 'requests' }[] | undefined;
+  } = { taken: false, completing: undefined, claim: undefined, flight: undefined, held: undefined };
   /** Headers to add to the answer, by lower-case name. */
   readonly answerHeaders = new Map<string, string>();
   readonly trail: Trail = {
@@ -102,7 +157,19 @@ export class Call {
     targetPath: '',
     retries: 0,
     cacheStatus: 'DISABLED',
+    spared: undefined,
+    config: undefined,
+    virtualKey: undefined,
+    mode: undefined,
+    rescued: false,
+    prompt: undefined,
+    promptVersion: undefined,
+    spans: undefined,
   };
+  /** Notes what the guardrails of a stream came to, once it has ended. */
+  streamHooks: (() => void) | undefined;
+  /** Undefined: its bodies are not kept. */
+  said: Said | undefined;
 
   /** @param id made when absent */
   constructor(method: DescMethod, source: CallSource, id: string = randomUUID()) {
@@ -146,6 +213,16 @@ export class Call {
     for (const tell of this.#whenEnded.splice(0)) tell();
   }
 
+  /** Attempts may be under way for so long behind the answer: their client has left, and they are read to their end. */
+  waitFor(ms: number): void {
+    this.#patienceMs = ms;
+  }
+
+  /** How long attempts may be under way behind the answer, beyond what is usual; 0: no longer. */
+  get patienceMs(): number {
+    return this.#patienceMs;
+  }
+
   /**
    * Undefined when no attempt is under way; else resolves when none is any more, or after `ms`. The answer may end
    * before: a client that leaves, and calls that another one overtook, are ended behind it.
@@ -153,7 +230,7 @@ export class Call {
   attemptsOver(ms: number): Promise<void> | undefined {
     if (this.#underWay === 0) return undefined;
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms).unref();
+      const timer = setTimeout(resolve, ms + (ms > 0 ? this.#patienceMs : 0)).unref();
       this.#whenEnded.push(() => {
         clearTimeout(timer);
         resolve();

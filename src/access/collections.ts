@@ -109,6 +109,7 @@ export const organisations: Collection<OrganisationBody> = defineCollection<Orga
   schemaVersion: 1,
   noticed: true,
   fields: [{ name: 'handle', type: 'text', global: true }],
+  secret: ['settings.alert_webhook_secret'],
 });
 
 export const workspaces: Collection<WorkspaceBody> = defineCollection<WorkspaceBody>({

@@ -34,11 +34,27 @@ interface Place {
   readonly role: WorkspaceRole;
 }
 
+/** What a workspace wants of the log. */
+export interface LogRules {
+  /** False: bodies are not kept. */
+  readonly bodies: boolean;
+  /** Days that entries are kept; undefined: as long as any. */
+  readonly keepDays: number | undefined;
+}
+
+function logRulesOf({ settings }: WorkspaceBody): LogRules | undefined {
+  const { debug_log: debug, log_retention_days: days } = settings ?? {};
+  if (debug !== 0 && days === undefined) return undefined;
+  return { bodies: debug !== 0, keepDays: typeof days === 'number' ? days : undefined };
+}
+
 /** The snapshot. Ids are looked up within an organisation, so that no caller meets another's. */
 export class Directory {
   readonly #versions = new Map<string, number>();
   readonly #organisations = new Map<string, Document<OrganisationBody>>();
   readonly #workspaces = new Map<string, Document<WorkspaceBody>>();
+  /** Of the workspaces that have rules of their own. */
+  readonly #logRules = new Map<string, LogRules>();
   /** Ids of active ones, by organisation. */
   readonly #workspacesOf = new Map<string, Set<string>>();
   /** By organisation and slug. */
@@ -64,6 +80,9 @@ export class Directory {
     const before = this.#workspaces.get(document.id);
     if (before?.slug !== undefined) this.#slugs.delete(`${before.organisationId} ${before.slug}`);
     put(this.#workspaces, document);
+    const rules = logRulesOf(document.body);
+    if (rules === undefined || document.status !== 'active') this.#logRules.delete(document.id);
+    else this.#logRules.set(document.id, rules);
     const own = this.#workspacesOf.get(document.organisationId) ?? new Set<string>();
     this.#workspacesOf.set(document.organisationId, own);
     if (document.status === 'active') own.add(document.id);
@@ -152,6 +171,12 @@ export class Directory {
     for (const place of this.#places.get(userId)?.values() ?? [])
       if (place.workspaceId === workspaceId) return place.role;
     return undefined;
+  }
+
+  /** What a workspace wants of the log; undefined when it says nothing. */
+  logRules(workspaceId: string | undefined): LogRules | undefined {
+    if (this.#logRules.size === 0 || workspaceId === undefined) return undefined;
+    return this.#logRules.get(workspaceId);
   }
 
   /** Whether a security setting is on in a workspace (or, without one, in the organisation). */

@@ -12,6 +12,7 @@ import type { Directory } from '../access/directory.ts';
 import type { GlobalAccess, IntegrationBody, WorkspaceAccess } from '../access/providers/collections.ts';
 import type { ProviderShelf } from '../access/providers/provider-shelf.ts';
 import { accessOf } from '../access/providers/workspace-access.ts';
+import type { Usage } from '../ledger/limits/usage.ts';
 import { fail, invalidField } from '../lib/errors.ts';
 import type { JsonObject } from '../store/collection.ts';
 import type { Document, WriteOperation } from '../store/documents.ts';
@@ -26,10 +27,11 @@ const MOST_PROVIDERS = 900;
 /** Workspaces that an integration says something of. */
 const MOST_WORKSPACES = 5000;
 
-/** What callers are shown: workspaces that are archived are left out. */
+/** What callers are shown: workspaces that are archived are left out. @param usages of their budgets, by workspace */
 export function workspaceList(
   directory: Directory,
   document: Document<IntegrationBody>,
+  usages: ReadonlyMap<string, readonly (Usage | undefined)[]> = new Map(),
 ): IntegrationWorkspaceList {
   const { organisationId, workspaceId, createdAt, updatedAt, body } = document;
   const own: Readonly<Record<string, WorkspaceAccess>> =
@@ -39,14 +41,16 @@ export function workspaceList(
   const workspaces = Object.entries(own).flatMap(([id, access]) => {
     const workspace = directory.workspace(organisationId, id);
     if (workspace === undefined) return [];
-    const { usageLimits = [], rateLimits = [], usageResetAt } = access;
+    const { usageLimits = [], rateLimits = [] } = access;
+    const standing = usages.get(id) ?? [];
+    const usageResetAt = standing[0] === undefined ? access.usageResetAt : standing[0].lastResetAt;
     return [
       create(IntegrationWorkspaceSchema, {
         id: workspace.slug ?? workspace.id,
         enabled: access.enabled,
-        usageLimits: usageLimits.map((limit) => usageLimitOf(limit)),
+        usageLimits: usageLimits.map((limit, i) => usageLimitOf(limit, standing[i])),
         rateLimits: rateLimits.map(rateLimitOf),
-        status: 'active',
+        status: standing.some((usage) => usage?.exhausted) ? 'exhausted' : 'active',
         createdAt: timeText(access.createdAt),
         lastUpdatedAt: timeText(access.updatedAt),
         ...(usageResetAt === undefined ? {} : { lastResetAt: timeText(usageResetAt) }),
@@ -100,7 +104,7 @@ export function shared(
   const after = defined<IntegrationBody>({
     ...body,
     workspaces: entries.size > 0 ? Object.fromEntries(entries) : undefined,
-    globalAccess: global === undefined ? body.globalAccess : globalJson(global, at),
+    globalAccess: global === undefined ? body.globalAccess : globalJson(global, body.globalAccess, at),
   });
   return { body: after, providers: newProviders(facts, document, after, named, request, at) };
 }
@@ -114,7 +118,11 @@ function accessEntry(
   const fields = patch(change.clear, ['usage_limits', 'rate_limits']);
   return defined<WorkspaceAccess>({
     enabled: change.enabled ?? false,
-    usageLimits: fields.list('usage_limits', usageJson(change.usageLimits, field, at), before?.usageLimits),
+    usageLimits: fields.list(
+      'usage_limits',
+      usageJson(change.usageLimits, field, at, before?.usageLimits),
+      before?.usageLimits,
+    ),
     rateLimits: fields.list(
       'rate_limits',
       rateLimitsJson(change.rateLimits, `${field}.rate_limits`, COMMON_UNITS),
@@ -126,9 +134,13 @@ function accessEntry(
   });
 }
 
-function globalJson(given: IntegrationGlobalAccess, at: number): GlobalAccess {
+function globalJson(
+  given: IntegrationGlobalAccess,
+  before: GlobalAccess | undefined,
+  at: number,
+): GlobalAccess {
   const field = 'global_workspace_access';
-  const usage = usageJson(given.usageLimits, field, at);
+  const usage = usageJson(given.usageLimits, field, at, before?.usageLimits);
   const rates = rateLimitsJson(given.rateLimits, `${field}.rate_limits`, COMMON_UNITS);
   return defined<GlobalAccess>({
     enabled: given.enabled ?? false,
@@ -141,8 +153,9 @@ function usageJson(
   limits: readonly Parameters<typeof usageLimitJson>[0][],
   field: string,
   at: number,
+  before: readonly JsonObject[] = [],
 ): readonly JsonObject[] {
-  return limits.map((limit, i) => usageLimitJson(limit, `${field}.usage_limits[${i}]`, at));
+  return limits.map((limit, i) => usageLimitJson(limit, `${field}.usage_limits[${i}]`, at, before[i]));
 }
 
 /** Of the workspaces that had no access and have it now. */

@@ -51,6 +51,7 @@ import { changedIntegrationBody, newIntegrationBody } from './integration-body.t
 import { listIntegrations } from './integration-list.ts';
 import { modelList, withModels, withoutModels } from './integration-models.ts';
 import { integrationRecord } from './integration-record.ts';
+import { workspaceUsages } from './integration-usage.ts';
 import { shared, workspaceList } from './integration-workspaces.ts';
 import { findIntegration, requireLevel } from './integrations-access.ts';
 import { untilWon } from './lost-race.ts';
@@ -198,7 +199,8 @@ export function integrationsService(facts: ProviderFacts) {
       request: ListIntegrationWorkspacesRequest,
       call: Call,
     ): Promise<IntegrationWorkspaceList> {
-      return workspaceList(directory, await findIntegration(facts, callerOf(call), request.slug, 'read'));
+      const found = await findIntegration(facts, callerOf(call), request.slug, 'read');
+      return workspaceList(directory, found, await workspaceUsages(facts.usage, found));
     },
 
     async updateIntegrationWorkspaces(

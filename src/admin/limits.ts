@@ -57,8 +57,8 @@ export function usageLimitOf(json: JsonObject, usage?: Usage): UsageLimit {
   limit.heldUsage = usage.held;
   limit.freeUsage = usage.free;
   limit.status = usage.exhausted ? 'exhausted' : 'active';
-  limit.isThresholdAlertsSent = usage.thresholdReached;
-  limit.isExhaustedAlertsSent = usage.exhausted;
+  limit.isThresholdAlertsSent = usage.thresholdAlertSent;
+  limit.isExhaustedAlertsSent = usage.exhaustedAlertSent;
   if (usage.nextResetAt !== undefined) limit.nextUsageResetAt = new Date(usage.nextResetAt).toISOString();
   return limit;
 }
@@ -120,6 +120,7 @@ export const COMMON_UNITS: readonly RateLimitUnit[] = [
   RateLimitUnit.RPM,
   RateLimitUnit.RPH,
   RateLimitUnit.RPD,
+  RateLimitUnit.CONCURRENT,
 ];
 
 /** 00:00 UTC of a time's day. */

@@ -1,154 +1,142 @@
-// The request log, read.
+// The request log: read, and told of calls that were made elsewhere.
 import { create } from '@bufbuild/protobuf';
 import {
+  type CreateLogsRequest,
+  type CreateLogsResponse,
+  CreateLogsResponseSchema,
+  type CustomLog,
+  type GetLogRequest,
   type ListLogsRequest,
-  type LogEntry,
-  LogEntrySchema,
+  type LogDetail,
   type LogList,
   LogListSchema,
   Order,
-  Outcome,
 } from '../../gen/gateway/admin/v2/logs_pb.ts';
-import { type Usage, UsageSchema } from '../../gen/gateway/inference/v2/common_pb.ts';
 import type { Call } from '../access/call.ts';
-import type { Directory } from '../access/directory.ts';
 import type { Principal } from '../access/principal.ts';
 import { roleOf } from '../access/roles.ts';
-import { inDollars } from '../ledger/prices/price-list.ts';
+import type { PriceList } from '../ledger/prices/price-list.ts';
 import { fail, invalidField } from '../lib/errors.ts';
-import type {
-  AttemptRecord,
-  OutcomeRecord,
-  RequestLogStore,
-  RequestRecord,
-  UsageRecord,
-} from '../store/request-log.ts';
+import type { FeedbackRecord, LogStore } from '../store/log-store.ts';
+import type { RequestRecord } from '../store/request-log.ts';
+import { callerOf, found, scopeOf } from './caller.ts';
+import { type LogFilterFacts, logSelection } from './log-filter.ts';
+import { isSeen } from './log-reach.ts';
+import { logDetail } from './logs-detail.ts';
+import { logEntry } from './logs-entry.ts';
+import { insertedLog } from './logs-insert.ts';
 import { optionalTime } from './time.ts';
 
-const OUTCOMES: Readonly<Record<OutcomeRecord, Outcome>> = {
-  success: Outcome.SUCCESS,
-  error: Outcome.ERROR,
-  cancelled: Outcome.CANCELLED,
-  interrupted: Outcome.INTERRUPTED,
-};
 const DEFAULT_PAGE_SIZE = 100;
-/** Values of one filter. */
-const MAX_VALUES = 100;
+/** Entries before a page that is named by its number. */
+const MAX_SKIP = 100_000;
 
 /** What the service needs. */
-export interface LogsFacts {
-  readonly store: RequestLogStore;
+export interface LogsFacts extends LogFilterFacts {
+  readonly store: LogStore;
   /** Makes everything recorded so far readable. */
   readonly flush: () => Promise<void>;
-  readonly directory: Directory;
+  readonly prices: PriceList;
+  /** Whether what is said in calls of a workspace is kept. */
+  readonly keepsBodies: (workspaceId: string | undefined) => boolean;
 }
 
 /** The methods of LogsService. */
-export function logsService({ store, flush, directory }: LogsFacts) {
+export function logsService(facts: LogsFacts) {
+  const { store, flush, directory, prices } = facts;
   return {
     async listLogs(request: ListLogsRequest, call: Call): Promise<LogList> {
-      const { principal } = call;
-      if (principal === undefined) throw fail('unauthenticated', 'an API key is needed');
-      checkAllData(directory, principal);
-      const from = optionalTime('time_of_generation_min', request.timeOfGenerationMin);
-      const until = optionalTime('time_of_generation_max', request.timeOfGenerationMax);
-      if (from !== undefined && until !== undefined && from >= until) {
-        throw invalidField('time_of_generation_max', 'must be after time_of_generation_min');
-      }
+      const { scope, filter } = await logSelection(facts, callerOf(call), request);
+      const { order, after, currentPage = 0, pageSize = DEFAULT_PAGE_SIZE } = request;
+      if (after !== undefined && request.currentPage !== undefined)
+        throw invalidField('after', 'must not be given together with current_page');
+      if (currentPage * pageSize > MAX_SKIP)
+        throw invalidField('current_page', `must not be behind ${MAX_SKIP} entries: those are had by after`);
       // A caller who reads after a call expects to find it.
       await flush();
-      const page = await store.page(
-        { organisationId: principal.organisationId, workspaceId: principal.workspaceId },
-        {
-          ...(from === undefined ? {} : { from }),
-          ...(until === undefined ? {} : { until }),
-          ...(request.statusCode === undefined
-            ? {}
-            : { statusCodes: readList('status_code', request.statusCode).map(Number) }),
-          ...(request.traceId === undefined ? {} : { traceIds: readList('trace_id', request.traceId) }),
-        },
-        {
-          page: request.currentPage ?? 0,
-          pageSize: request.pageSize ?? DEFAULT_PAGE_SIZE,
-          order: request.order === Order.ASC ? 'asc' : 'desc',
-        },
-      );
+      const page = await store.page(scope, filter, {
+        page: currentPage,
+        pageSize,
+        order: order === Order.ASC ? 'asc' : 'desc',
+        ...(after === undefined ? {} : { after }),
+      });
+      const traces = [...new Set(page.entries.map(({ traceId }) => traceId))];
+      const feedback = byTrace(traces.length === 0 ? [] : await store.feedbackOf(scope, traces));
       return create(LogListSchema, {
         object: 'list',
         total: BigInt(page.total),
         totalCapped: page.totalCapped,
-        data: page.entries.map(logEntry),
+        data: page.entries.map((entry) => logEntry(entry, feedback.get(entry.traceId))),
+        ...(page.next === undefined ? {} : { next: page.next }),
       });
+    },
+
+    async getLog(request: GetLogRequest, call: Call): Promise<LogDetail> {
+      const principal = callerOf(call);
+      const seen = sightOf(facts, principal);
+      const at = optionalTime('created_at', request.createdAt);
+      await flush();
+      const scope = scopeOf(principal);
+      const entry =
+        (at === undefined ? undefined : await store.get(scope, request.logId, Math.max(0, at))) ??
+        (await store.get(scope, request.logId));
+      const own = entry !== undefined && isOwn(facts, principal, entry) ? entry : undefined;
+      const { traceId, bodies = false, id, createdAt } = found(own, 'log');
+      const [said, feedback] = await Promise.all([
+        bodies && seen.payloads ? store.bodies(scope, id, createdAt) : undefined,
+        store.feedbackOf(scope, [traceId]),
+      ]);
+      return logDetail({
+        ...{ directory, entry: found(own, 'log'), bodies: said, feedback },
+        hooksOnly: request.type === 'hooks',
+      });
+    },
+
+    async createLogs(request: CreateLogsRequest, call: Call): Promise<CreateLogsResponse> {
+      const principal = callerOf(call);
+      if (!principal.scopes.has('completions.write'))
+        throw fail('forbidden', 'the key lacks the scope completions.write');
+      const keepDays = directory.logRules(principal.workspaceId)?.keepDays;
+      const keeps = facts.keepsBodies(principal.workspaceId) && call.headers.get('debug') !== 'false';
+      const logs = logsOf(request).map(({ log, at }) => {
+        const { entry, bodies } = insertedLog({ call, principal, prices, keepDays }, log, at);
+        return { entry: keeps ? { ...entry, bodies: true as const } : entry, bodies };
+      });
+      // An entry that says that there are bodies is behind them.
+      if (keeps) await store.appendBodies(logs.map(({ bodies }) => bodies));
+      await store.append(logs.map(({ entry }) => entry));
+      const ids = logs.map(({ entry }) => entry.id);
+      return create(CreateLogsResponseSchema, { status: 'success', ids, id: ids[0] ?? '' });
     },
   };
 }
 
-/**
- * Where people are to see their own calls alone, nobody's are shown: the list cannot be narrowed to one person yet,
- * and everybody's would be too much. @throws GatewayError forbidden.
- */
-function checkAllData(directory: Directory, principal: Principal): void {
+/** @throws GatewayError validation_failed for a request with nothing in it */
+function logsOf({ logs }: CreateLogsRequest): readonly { readonly log: CustomLog; readonly at: string }[] {
+  if (logs.case === 'one') return [{ log: logs.value, at: '' }];
+  const many = logs.case === 'many' ? logs.value.values : [];
+  if (many.length === 0) throw invalidField('', 'must be a log or a list of logs', 'required');
+  return many.map((log, i) => ({ log, at: `[${i}].` }));
+}
+
+/** What the security settings let the caller's role see. @throws GatewayError forbidden for who may see nothing. */
+function sightOf({ directory }: LogsFacts, principal: Principal): { readonly payloads: boolean } {
   const role = roleOf(directory, principal);
-  if (role !== 'member' && role !== 'manager') return;
-  const name = role === 'member' ? 'membersViewAllData' : 'managersViewAllData';
-  if (!directory.setting(name, principal.organisationId, principal.workspaceId))
-    throw fail('forbidden', `the security setting ${name} is off: the log of all calls is not for a ${role}`);
+  if (role !== 'member' && role !== 'manager') return { payloads: true };
+  const { organisationId, workspaceId } = principal;
+  const on = (what: 'ViewLogs' | 'ViewLogMetadata'): boolean =>
+    directory.setting(`${role}s${what}`, organisationId, workspaceId);
+  const payloads = on('ViewLogs');
+  if (!payloads && !on('ViewLogMetadata')) throw fail('forbidden', `the role ${role} may not see logs`);
+  return { payloads };
 }
 
-/** Values separated by commas. @throws GatewayError validation_failed. */
-function readList(field: string, text: string): string[] {
-  const values = text.split(',');
-  if (values.length > MAX_VALUES) throw invalidField(field, `must hold at most ${MAX_VALUES} values`);
-  return values;
+/** A key that may not look at logs sees the calls that were made with it. */
+function isOwn({ directory }: LogsFacts, principal: Principal, entry: RequestRecord): boolean {
+  if (!principal.scopes.has('logs.view') && entry.apiKeyId !== principal.keyId) return false;
+  return isSeen(directory, principal, entry);
 }
 
-function logEntry(record: RequestRecord): LogEntry {
-  const { createdAt, outcome, usage, error, attempts, cost, ...same } = record;
-  return create(LogEntrySchema, {
-    ...same,
-    object: 'log',
-    createdAt: new Date(createdAt).toISOString(),
-    outcome: OUTCOMES[outcome],
-    ...(usage ? { usage: usageMessage(usage) } : {}),
-    ...(error ? { error } : {}),
-    ...costOf(cost),
-    attempts: attempts.map(attempt),
-  });
-}
-
-function attempt({ startedAt, outcome, usage, error, cost, ...same }: AttemptRecord) {
-  return {
-    ...same,
-    startedAt: new Date(startedAt).toISOString(),
-    outcome: OUTCOMES[outcome],
-    ...(usage ? { usage: usageMessage(usage) } : {}),
-    ...(error ? { error } : {}),
-    ...costOf(cost),
-  };
-}
-
-function costOf(cost: string | undefined): { readonly cost?: number; readonly costExact?: string } {
-  return cost === undefined ? {} : { cost: inDollars(BigInt(cost)), costExact: cost };
-}
-
-function usageMessage(usage: UsageRecord): Usage {
-  const { cachedTokens, cacheCreationTokens, reasoningTokens } = usage;
-  return create(UsageSchema, {
-    promptTokens: BigInt(usage.promptTokens),
-    totalTokens: BigInt(usage.totalTokens),
-    ...(usage.completionTokens === undefined ? {} : { completionTokens: BigInt(usage.completionTokens) }),
-    ...(cachedTokens === undefined && cacheCreationTokens === undefined
-      ? {}
-      : {
-          promptTokensDetails: {
-            ...(cachedTokens === undefined ? {} : { cachedTokens: BigInt(cachedTokens) }),
-            ...(cacheCreationTokens === undefined
-              ? {}
-              : { cacheCreationTokens: BigInt(cacheCreationTokens) }),
-          },
-        }),
-    ...(reasoningTokens === undefined
-      ? {}
-      : { completionTokensDetails: { reasoningTokens: BigInt(reasoningTokens) } }),
-  });
+function byTrace(feedback: readonly FeedbackRecord[]): ReadonlyMap<string, readonly FeedbackRecord[]> {
+  return Map.groupBy(feedback, ({ traceId }) => traceId);
 }

@@ -22,6 +22,7 @@ import { codec } from '../rest/codec.ts';
 import { guardrails } from '../saved/collections.ts';
 import type { JsonObject } from '../store/collection.ts';
 import { type Document, type DocumentStore, updateOperation } from '../store/documents.ts';
+import { type CheckHost, keptWebhook, shownWebhook } from './alert-webhook.ts';
 import { callerOf, organisationOf } from './caller.ts';
 import { guardrailIds } from './guardrail-usage.ts';
 import type { IdentityFacts } from './identity-facts.ts';
@@ -31,7 +32,13 @@ import { namedSettings } from './security-settings.ts';
 import { timeText } from './time.ts';
 
 /** The methods of OrganisationsService. */
-export function organisationsService({ documents, changes, directory, now }: IdentityFacts) {
+export function organisationsService({
+  documents,
+  changes,
+  directory,
+  now,
+  checkHost,
+}: IdentityFacts & { readonly checkHost: CheckHost }) {
   const own = async (call: Call): Promise<Document<OrganisationBody>> => {
     const scope = organisationOf(callerOf(call));
     const found = await documents.get(scope, organisations, scope.organisationId);
@@ -64,7 +71,7 @@ export function organisationsService({ documents, changes, directory, now }: Ide
       call: Call,
     ): Promise<UpdateOrganisationResponse> {
       const before = await own(call);
-      const body = changedBody(before.body, request);
+      const body = changedBody(before.body, request, checkHost);
       await write(
         call,
         before,
@@ -121,18 +128,23 @@ export function organisationRecord(
     object: 'organisation',
     createdAt: timeText(createdAt),
     lastUpdatedAt: timeText(updatedAt),
-    ...(body.settings ? { settings: codec.decode(OrganisationSettingsSchema, body.settings) } : {}),
+    ...(body.settings
+      ? { settings: codec.decode(OrganisationSettingsSchema, shownWebhook(body.settings)) }
+      : {}),
     securitySettings: directory.organisationSettings(body.securitySettings),
     workspaceOverrides: [...(body.openToWorkspaces ?? SECURITY_CATEGORIES)],
   });
 }
 
-function changedBody(before: OrganisationBody, request: UpdateOrganisationRequest): OrganisationBody {
+function changedBody(
+  before: OrganisationBody,
+  request: UpdateOrganisationRequest,
+  checkHost: CheckHost,
+): OrganisationBody {
   const fields = patch(request.clear, ['settings', 'security_settings', 'workspace_overrides']);
-  const settings = request.settings && {
-    ...before.settings,
-    ...(codec.encode(OrganisationSettingsSchema, request.settings) as JsonObject),
-  };
+  const given =
+    request.settings && (codec.encode(OrganisationSettingsSchema, request.settings) as JsonObject);
+  const settings = given && keptWebhook({ ...before.settings, ...given }, before.settings, checkHost);
   const security = namedSettings(request.securitySettings);
   return defined<OrganisationBody>({
     handle: before.handle,

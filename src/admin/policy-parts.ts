@@ -11,8 +11,8 @@ import {
 } from '../../gen/gateway/admin/v2/policies_pb.ts';
 import type { Directory } from '../access/directory.ts';
 import type { Principal } from '../access/principal.ts';
-import type { PolicyCondition } from '../ledger/policies.ts';
-import { fail, invalidField } from '../lib/errors.ts';
+import { type PolicyCondition, policyCollections } from '../ledger/policies.ts';
+import { fail, invalidField, validationFailed } from '../lib/errors.ts';
 import type { Collection } from '../store/collection.ts';
 import type { Document, DocumentStore } from '../store/documents.ts';
 import { scopeOf, targetWorkspace } from './caller.ts';
@@ -84,6 +84,25 @@ export async function findPolicy<B extends object>(
   const found = await documents.get(scopeOf(caller), collection, id, { archived: status === 'archived' });
   if (found === undefined || found.status !== status) throw fail('not_found', `there is no policy ${id}`);
   return found;
+}
+
+/** Active policies of an organisation, of both kinds: all of them may apply to one call. */
+export const MOST_POLICIES = 900;
+
+/** @throws GatewayError validation_failed when the organisation has as many as it may. */
+export async function checkRoom(documents: DocumentStore, organisationId: string): Promise<void> {
+  const totals = await Promise.all(
+    policyCollections.map((collection) =>
+      documents.page({ organisationId, workspaceId: undefined }, collection, { pageSize: 1 }),
+    ),
+  );
+  if (totals.reduce((sum, { total }) => sum + total, 0) < MOST_POLICIES) return;
+  throw validationFailed([
+    {
+      ...{ field: '', rule: 'max_policies' },
+      message: `the organisation has ${MOST_POLICIES} policies, which is the most: one policy counts any number of groups apart (group_by)`,
+    },
+  ]);
 }
 
 function valuesOf(value: PolicyValue | undefined): readonly string[] {

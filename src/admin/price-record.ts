@@ -9,10 +9,12 @@ import {
   PayAsYouGoSchema,
   type PriceOperation,
   PriceOperationSchema,
+  type TierPrices,
+  TierPricesSchema,
 } from '../../gen/gateway/admin/v2/model_pricing_pb.ts';
 import { centsOfRate, rateOfCents } from '../ledger/prices/cents.ts';
 import type { ModelPriceBody } from '../ledger/prices/collections.ts';
-import type { Price } from '../ledger/prices/price.ts';
+import type { Price, Rates } from '../ledger/prices/price.ts';
 import { invalidField } from '../lib/errors.ts';
 import type { Document } from '../store/documents.ts';
 import { defined } from './patch.ts';
@@ -27,20 +29,56 @@ const RATES = [
   ['inputAudio', 'requestAudioToken', 'request_audio_token'],
   ['outputAudio', 'responseAudioToken', 'response_audio_token'],
   ['reasoning', 'reasoningToken', 'reasoning_token'],
+  ['inputImage', 'requestImageToken', 'request_image_token'],
+  ['outputImage', 'responseImageToken', 'response_image_token'],
+  ['cacheReadAudio', 'cacheReadAudioInputToken', 'cache_read_audio_input_token'],
 ] as const;
 
+/** What is paid for a call, as it is named among the further units. */
+const PER_CALL = 'request';
+
 /** A price as it is kept. @throws GatewayError validation_failed */
-export function priceOf(rates: PayAsYouGo | undefined): Price {
-  if (rates?.requestToken === undefined && rates?.responseToken === undefined)
+export function priceOf(given: PayAsYouGo | undefined): Price {
+  if (given?.requestToken === undefined && given?.responseToken === undefined)
     throw invalidField('pay_as_you_go', 'needs request_token or response_token', 'required');
-  const read = RATES.map(([own, theirs, name]) => {
-    const cents = rates[theirs]?.price;
-    const rate = cents === undefined ? undefined : rateOfCents(cents);
-    if (cents !== undefined && rate === undefined)
-      throw invalidField(`pay_as_you_go.${name}.price`, 'must not be finer than 1e-10 cents');
-    return [own, rate];
+  const at = 'pay_as_you_go';
+  const perCall = given.additionalUnits[PER_CALL]?.price;
+  const { longPrompt } = given;
+  return defined<Price>({
+    ...readRates(given, at),
+    perCall: perCall === undefined ? undefined : rateOf(perCall, `${at}.additional_units.${PER_CALL}`),
+    tiers: readTiers(given.serviceTiers, `${at}.service_tiers`),
+    long:
+      longPrompt &&
+      defined<NonNullable<Price['long']>>({
+        above: Number(longPrompt.above),
+        ...readRates(longPrompt.rates, `${at}.long_prompt.rates`),
+        tiers: readTiers(longPrompt.serviceTiers, `${at}.long_prompt.service_tiers`),
+      }),
   });
-  return defined<Price>(Object.fromEntries(read));
+}
+
+function readTiers(
+  given: Readonly<Record<string, TierPrices>>,
+  field: string,
+): Readonly<Record<string, Rates>> | undefined {
+  const tiers = Object.entries(given);
+  if (tiers.length === 0) return undefined;
+  return Object.fromEntries(tiers.map(([tier, rates]) => [tier, readRates(rates, `${field}.${tier}`)]));
+}
+
+function readRates(given: PayAsYouGo | TierPrices | undefined, field: string): Rates {
+  const read = RATES.map(([own, theirs, name]) => {
+    const cents = given?.[theirs]?.price;
+    return [own, cents === undefined ? undefined : rateOf(cents, `${field}.${name}`)];
+  });
+  return defined<Rates>(Object.fromEntries(read));
+}
+
+function rateOf(cents: number, field: string): number {
+  const rate = rateOfCents(cents);
+  if (rate === undefined) throw invalidField(`${field}.price`, 'must not be finer than 1e-10 cents');
+  return rate;
 }
 
 /** What callers are shown of an organisation's own price. */
@@ -66,22 +104,48 @@ export function pricingRecord(price: Price): ModelPricing {
   const request = [times('input_tokens', 'request_token')];
   if (price.cacheWrite !== undefined) request.push(times('cache_write_tokens', 'cache_write_input_token'));
   if (price.cacheRead !== undefined) request.push(times('cache_read_tokens', 'cache_read_input_token'));
+  // Clients of this look-up expect units and their prices alone among the rates.
+  const { serviceTiers, longPrompt } = ratesOf(price);
+  const { tiers: _, long: __, ...plain } = price;
   return create(ModelPricingSchema, {
-    payAsYouGo: ratesOf(price),
+    payAsYouGo: ratesOf(plain),
+    serviceTiers,
+    ...(longPrompt === undefined ? {} : { longPrompt }),
     calculate: { request: sum(request), response: sum([times('output_tokens', 'response_token')]) },
     currency: 'USD',
   });
 }
 
 function ratesOf(price: Price): PayAsYouGo {
-  return create(
-    PayAsYouGoSchema,
-    Object.fromEntries(
-      RATES.flatMap(([own, theirs]) => {
-        const rate = price[own];
-        return rate === undefined ? [] : [[theirs, { price: centsOfRate(rate) }]];
-      }),
-    ),
+  const { perCall, tiers, long } = price;
+  return create(PayAsYouGoSchema, {
+    ...shownRates(price),
+    ...(perCall === undefined ? {} : { additionalUnits: { [PER_CALL]: { price: centsOfRate(perCall) } } }),
+    ...(tiers === undefined ? {} : { serviceTiers: shownTiers(tiers) }),
+    ...(long === undefined
+      ? {}
+      : {
+          longPrompt: {
+            above: BigInt(long.above),
+            rates: create(TierPricesSchema, shownRates(long)),
+            ...(long.tiers === undefined ? {} : { serviceTiers: shownTiers(long.tiers) }),
+          },
+        }),
+  });
+}
+
+function shownTiers(tiers: Readonly<Record<string, Rates>>): Record<string, TierPrices> {
+  return Object.fromEntries(
+    Object.entries(tiers).map(([tier, rates]) => [tier, create(TierPricesSchema, shownRates(rates))]),
+  );
+}
+
+function shownRates(rates: Rates): Record<string, { price: number }> {
+  return Object.fromEntries(
+    RATES.flatMap(([own, theirs]) => {
+      const rate = rates[own];
+      return rate === undefined ? [] : [[theirs, { price: centsOfRate(rate) }] as const];
+    }),
   );
 }
 

@@ -1,5 +1,6 @@
 // What the services of integrations and stored providers are made with.
 import type { ProviderShelf } from '../access/providers/provider-shelf.ts';
+import type { UsageReader } from '../ledger/limits/usage.ts';
 import { invalidField } from '../lib/errors.ts';
 import type { ProviderEntry } from '../providers/dialect.ts';
 import type { CredentialFacts } from './credentials.ts';
@@ -8,6 +9,8 @@ import type { MappingFacts } from './secret-mappings.ts';
 
 export interface ProviderFacts extends IdentityFacts, CredentialFacts, MappingFacts {
   readonly shelf: ProviderShelf;
+  /** Reads what budgets stand at. */
+  readonly usage: UsageReader;
   /** The catalogue. */
   readonly providerById: (id: string) => ProviderEntry | undefined;
 }

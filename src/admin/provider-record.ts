@@ -4,16 +4,27 @@ import { type Provider, ProviderSchema } from '../../gen/gateway/admin/v2/provid
 import { type VirtualKey, VirtualKeySchema } from '../../gen/gateway/admin/v2/virtual_keys_pb.ts';
 import type { Directory } from '../access/directory.ts';
 import type { ProviderBody } from '../access/providers/collections.ts';
+import { providerCounter } from '../access/providers/own-limits.ts';
+import type { Usage, UsageReader } from '../ledger/limits/usage.ts';
 import type { Document } from '../store/documents.ts';
 import { shownOptions } from './credentials.ts';
 import { rateLimitOf, usageLimitOf } from './limits.ts';
 import { shownMappings } from './secret-mappings.ts';
 import { timeText } from './time.ts';
 
+/** What a stored provider's budget stands at; undefined: it has none, or nobody knows. */
+export async function providerUsage(
+  reader: UsageReader,
+  { id, organisationId, body }: Document<ProviderBody>,
+): Promise<Usage | undefined> {
+  const { usageLimits, usageResetAt } = body;
+  return usageLimits && reader.readLimit(organisationId, providerCounter(id), usageLimits, usageResetAt);
+}
+
 /** As /providers shows it. @param at Unix milliseconds: what has passed shows. */
-export function providerRecord(document: Document<ProviderBody>, at: number): Provider {
+export function providerRecord(document: Document<ProviderBody>, at: number, usage?: Usage): Provider {
   return create(ProviderSchema, {
-    ...common(document, at),
+    ...common(document, at, usage),
     aiProviderName: document.body.aiProviderId,
     object: 'provider',
   });
@@ -24,10 +35,11 @@ export function virtualKeyRecord(
   directory: Directory,
   document: Document<ProviderBody>,
   at: number,
+  usage?: Usage,
 ): VirtualKey {
   const { organisationId, workspaceId = '', body } = document;
   return create(VirtualKeySchema, {
-    ...common(document, at),
+    ...common(document, at, usage),
     workspaceName: directory.workspace(organisationId, workspaceId)?.body.name ?? '',
     provider: body.aiProviderId,
     aiProviderName: body.aiProviderId,
@@ -39,9 +51,11 @@ export function virtualKeyRecord(
   });
 }
 
-function common(document: Document<ProviderBody>, at: number) {
+function common(document: Document<ProviderBody>, at: number, usage: Usage | undefined) {
   const { id, organisationId, workspaceId = '', slug = '', createdAt, updatedAt, body } = document;
-  const { usageLimits, expiresAt, usageResetAt } = body;
+  const { usageLimits, expiresAt } = body;
+  const usageResetAt = usage === undefined ? body.usageResetAt : usage.lastResetAt;
+  const expired = expiresAt !== undefined && expiresAt <= at;
   return {
     id,
     slug,
@@ -50,8 +64,8 @@ function common(document: Document<ProviderBody>, at: number) {
     workspaceId,
     ...(body.integrationId === undefined ? {} : { integrationId: body.integrationId }),
     ...(body.note === undefined ? {} : { note: body.note }),
-    status: expiresAt !== undefined && expiresAt <= at ? 'expired' : 'active',
-    ...(usageLimits === undefined ? {} : { usageLimits: usageLimitOf(usageLimits) }),
+    status: expired ? 'expired' : usage?.exhausted ? 'exhausted' : 'active',
+    ...(usageLimits === undefined ? {} : { usageLimits: usageLimitOf(usageLimits, usage) }),
     rateLimits: (body.rateLimits ?? []).map(rateLimitOf),
     ...(expiresAt === undefined ? {} : { expiresAt: timeText(expiresAt) }),
     ...(usageResetAt === undefined ? {} : { lastResetAt: timeText(usageResetAt) }),

@@ -29,12 +29,12 @@ import { listHead } from './lists.ts';
 import { defined, patch } from './patch.ts';
 import { CLEARABLE_TERMS, changedTerms, newTerms } from './provider-body.ts';
 import type { ProviderFacts } from './provider-facts.ts';
-import { providerRecord } from './provider-record.ts';
+import { providerRecord, providerUsage } from './provider-record.ts';
 import { storedProviderOperations } from './stored-providers.ts';
 
 /** The methods of ProvidersService. */
 export function providersService(facts: ProviderFacts) {
-  const { documents, directory, now } = facts;
+  const { documents, directory, usage, now } = facts;
   const stored = storedProviderOperations(facts, {
     name: 'stored provider',
     perWorkspace: true,
@@ -61,12 +61,17 @@ export function providersService(facts: ProviderFacts) {
     async listProviders(request: ListProvidersRequest, call: Call): Promise<ProviderList> {
       const page = await stored.list(call, request);
       const at = now();
-      const data = page.documents.map((document) => providerRecord(document, at));
+      const data = await Promise.all(
+        page.documents.map(async (document) =>
+          providerRecord(document, at, await providerUsage(usage, document)),
+        ),
+      );
       return create(ProviderListSchema, { ...listHead(page), data });
     },
 
     async getProvider(request: GetProviderRequest, call: Call): Promise<Provider> {
-      return providerRecord(await stored.find(call, request), now());
+      const found = await stored.find(call, request);
+      return providerRecord(found, now(), await providerUsage(usage, found));
     },
 
     async updateProvider(request: UpdateProviderRequest, call: Call): Promise<UpdateProviderResponse> {

@@ -20,6 +20,7 @@ import {
 } from '../../gen/gateway/admin/v2/rate_limit_policies_pb.ts';
 import type { Call } from '../access/call.ts';
 import { type RateLimitPolicyBody, rateLimitPolicies } from '../ledger/policies.ts';
+import { invalidField } from '../lib/errors.ts';
 import { codec } from '../rest/codec.ts';
 import type { JsonObject } from '../store/collection.ts';
 import {
@@ -34,6 +35,7 @@ import type { IdentityFacts } from './identity-facts.ts';
 import { listHead, newestFirst } from './lists.ts';
 import { defined, patch } from './patch.ts';
 import {
+  checkRoom,
   conditionMessages,
   conditionsOf,
   findPolicy,
@@ -58,6 +60,7 @@ export function rateLimitPoliciesService({ documents, changes, directory, now }:
       const caller = callerOf(call);
       const { organisationId } = caller;
       const workspaceId = policyWorkspace(directory, caller, request);
+      await checkRoom(documents, organisationId);
       const body = defined<RateLimitPolicyBody>({
         name: request.name,
         conditions: conditionsOf(request.conditions),
@@ -65,7 +68,9 @@ export function rateLimitPoliciesService({ documents, changes, directory, now }:
         type: request.type as RateLimitPolicyBody['type'],
         unit: request.unit as RateLimitPolicyBody['unit'],
         value: request.value,
+        onStoreOutage: request.onStoreOutage as RateLimitPolicyBody['onStoreOutage'],
       });
+      checkUnit(body);
       const [id, createdAt] = [randomUUID(), now()];
       const made: Document<RateLimitPolicyBody> = {
         ...{ id, organisationId, createdAt, updatedAt: createdAt, body },
@@ -109,7 +114,7 @@ export function rateLimitPoliciesService({ documents, changes, directory, now }:
     ): Promise<UpdateRateLimitPolicyResponse> {
       const before = await find(call, request.policyId);
       const { organisationId, workspaceId, body: was } = before;
-      const fields = patch(request.clear, ['name']);
+      const fields = patch(request.clear, ['name', 'on_store_outage']);
       const body = defined<RateLimitPolicyBody>({
         name: fields.optional('name', request.name, was.name),
         conditions: request.conditions.length > 0 ? conditionsOf(request.conditions) : was.conditions,
@@ -117,7 +122,13 @@ export function rateLimitPoliciesService({ documents, changes, directory, now }:
         type: was.type,
         unit: fields.always('unit', request.unit as RateLimitPolicyBody['unit'] | undefined, was.unit),
         value: fields.always('value', request.value, was.value),
+        onStoreOutage: fields.optional(
+          'on_store_outage',
+          request.onStoreOutage as RateLimitPolicyBody['onStoreOutage'],
+          was.onStoreOutage,
+        ),
       });
+      checkUnit(body);
       const change = { body, updatedAt: now() };
       await changes.commit(
         call,
@@ -150,6 +161,12 @@ export function rateLimitPoliciesService({ documents, changes, directory, now }:
   };
 }
 
+/** @throws GatewayError validation_failed: tokens are in flight in no number that anybody knows. */
+function checkUnit({ type, unit }: RateLimitPolicyBody): void {
+  if (unit === 'concurrent' && type !== 'requests')
+    throw invalidField('unit', 'must not be concurrent for tokens');
+}
+
 function policyRecord(document: Document<RateLimitPolicyBody>): RateLimitPolicy {
   const { id, organisationId, workspaceId, status, createdAt, updatedAt, body } = document;
   return create(RateLimitPolicySchema, {
@@ -161,6 +178,7 @@ function policyRecord(document: Document<RateLimitPolicyBody>): RateLimitPolicy 
     type: body.type,
     unit: body.unit,
     value: body.value,
+    onStoreOutage: body.onStoreOutage ?? 'allow',
     status,
     ...(workspaceId === undefined ? {} : { workspaceId }),
     organisationId,

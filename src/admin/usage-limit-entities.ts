@@ -156,8 +156,8 @@ export function usageMap(entities: readonly ReadEntity[]): Record<string, UsageL
       create(UsageLimitGroupSchema, {
         currentUsage: usage.current,
         status: statusOf(usage),
-        isThresholdAlertsSent: usage.thresholdReached,
-        isExhaustedAlertsSent: usage.exhausted,
+        isThresholdAlertsSent: usage.thresholdAlertSent,
+        isExhaustedAlertsSent: usage.exhaustedAlertSent,
       }),
     ]),
   );
@@ -168,8 +168,8 @@ export function statusOf({ exhausted }: Usage): 'active' | 'exhausted' {
 }
 
 async function readOne(usage: UsageReader, policy: Policy, document: Entity): Promise<ReadEntity> {
-  const { organisationId, body } = policy;
-  const state = await usage.read(organisationId, groupRule(policy, document.body.group), body.alertThreshold);
+  const { organisationId } = policy;
+  const state = await usage.read(organisationId, groupRule(policy, document.body.group));
   if (state === undefined)
     throw fail('store_unavailable', 'the shared store does not answer: usage is not known');
   return { document, usage: state };

@@ -43,6 +43,7 @@ import type { IdentityFacts } from './identity-facts.ts';
 import { listHead, newestFirst } from './lists.ts';
 import { defined, patch } from './patch.ts';
 import {
+  checkRoom,
   conditionMessages,
   conditionsOf,
   findPolicy,
@@ -66,7 +67,10 @@ import {
 } from './usage-limit-entities.ts';
 import { changedReset, checkAmounts, countedSince, resetOf } from './usage-limit-reset.ts';
 
-const CLEARABLE = ['name', 'alert_threshold', 'periodic_reset', 'periodic_reset_days', 'next_usage_reset_at'];
+const CLEARABLE = [
+  ...['name', 'alert_threshold', 'periodic_reset', 'periodic_reset_days', 'next_usage_reset_at'],
+  'on_store_outage',
+];
 const OBJECT = 'policy_usage_limits';
 
 /** What the service is made with. */
@@ -90,6 +94,7 @@ export function usageLimitPoliciesService(facts: UsageLimitPoliciesFacts) {
       const caller = callerOf(call);
       const { organisationId } = caller;
       const workspaceId = policyWorkspace(directory, caller, request);
+      await checkRoom(documents, organisationId);
       const body = defined<UsageLimitPolicyBody>({
         name: request.name,
         conditions: conditionsOf(request.conditions),
@@ -99,6 +104,7 @@ export function usageLimitPoliciesService(facts: UsageLimitPoliciesFacts) {
         alertThreshold: request.alertThreshold,
         ...resetOf(request, now()),
         countedSince: undefined,
+        onStoreOutage: request.onStoreOutage as UsageLimitPolicyBody['onStoreOutage'],
       });
       checkAmounts(body);
       const [id, createdAt] = [randomUUID(), now()];
@@ -159,6 +165,11 @@ export function usageLimitPoliciesService(facts: UsageLimitPoliciesFacts) {
         alertThreshold: fields.optional('alert_threshold', request.alertThreshold, was.alertThreshold),
         ...changedReset(was, request, fields, now()),
         countedSince: countedSince(was, now()),
+        onStoreOutage: fields.optional(
+          'on_store_outage',
+          request.onStoreOutage as UsageLimitPolicyBody['onStoreOutage'],
+          was.onStoreOutage,
+        ),
       });
       checkAmounts(body);
       const value = request.resetUsageForValue;
@@ -273,6 +284,7 @@ function policyRecord(document: Document<UsageLimitPolicyBody>, now: number): Us
     ...(body.periodicResetDays === undefined ? {} : { periodicResetDays: body.periodicResetDays }),
     ...(next === undefined ? {} : { nextUsageResetAt: timeText(next) }),
     ...(last === undefined ? {} : { lastResetAt: timeText(last) }),
+    onStoreOutage: body.onStoreOutage ?? 'deny',
     status,
     ...(workspaceId === undefined ? {} : { workspaceId }),
     organisationId,

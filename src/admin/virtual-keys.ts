@@ -19,6 +19,7 @@ import {
 } from '../../gen/gateway/admin/v2/virtual_keys_pb.ts';
 import type { Call } from '../access/call.ts';
 import type { ProviderBody } from '../access/providers/collections.ts';
+import type { Usage } from '../ledger/limits/usage.ts';
 import { invalidField } from '../lib/errors.ts';
 import { codec } from '../rest/codec.ts';
 import type { JsonObject } from '../store/collection.ts';
@@ -29,7 +30,7 @@ import { listHead } from './lists.ts';
 import { defined, patch } from './patch.ts';
 import { CLEARABLE_TERMS, changedTerms, newTerms } from './provider-body.ts';
 import { entryOf, type ProviderFacts } from './provider-facts.ts';
-import { virtualKeyRecord } from './provider-record.ts';
+import { providerUsage, virtualKeyRecord } from './provider-record.ts';
 import { readMappings } from './secret-mappings.ts';
 import { storedProviderOperations } from './stored-providers.ts';
 import { defaultOptions, givenOptions, memberOf, OPTION_MEMBERS } from './virtual-key-options.ts';
@@ -49,8 +50,11 @@ function givenFields({ key, clear, secretMappings }: UpdateVirtualKeyRequest, op
 
 /** The methods of VirtualKeysService. */
 export function virtualKeysService(facts: ProviderFacts) {
-  const { directory, now } = facts;
-  const record = (document: Document<ProviderBody>) => virtualKeyRecord(directory, document, now());
+  const { directory, usage, now } = facts;
+  const record = (document: Document<ProviderBody>, standing?: Usage) =>
+    virtualKeyRecord(directory, document, now(), standing);
+  const told = async (document: Document<ProviderBody>): Promise<VirtualKey> =>
+    record(document, await providerUsage(usage, document));
   const stored = storedProviderOperations(facts, {
     name: 'virtual key',
     perWorkspace: false,
@@ -78,11 +82,12 @@ export function virtualKeysService(facts: ProviderFacts) {
 
     async listVirtualKeys(request: ListVirtualKeysRequest, call: Call): Promise<VirtualKeyList> {
       const page = await stored.list(call, request);
-      return create(VirtualKeyListSchema, { ...listHead(page), data: page.documents.map(record) });
+      const data = await Promise.all(page.documents.map(told));
+      return create(VirtualKeyListSchema, { ...listHead(page), data });
     },
 
     async getVirtualKey(request: GetVirtualKeyRequest, call: Call): Promise<VirtualKey> {
-      return record(await stored.find(call, request));
+      return told(await stored.find(call, request));
     },
 
     async updateVirtualKey(request: UpdateVirtualKeyRequest, call: Call): Promise<UpdateVirtualKeyResponse> {

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { rotateDataKeys } from '../access/rotate-command.ts';
-import { type ControlSocket, listenControl } from '../lib/control-socket.ts';
+import { type ControlCommand, type ControlSocket, listenControl } from '../lib/control-socket.ts';
 import type { Settings } from '../settings.ts';
 import type { Stores } from './stores.ts';
 
@@ -19,11 +19,13 @@ export async function openControl(
   { dataDir }: Settings,
   { rotation }: Stores,
   log: Logger,
+  more: Readonly<Record<string, ControlCommand>> = {},
 ): Promise<ControlSocket | undefined> {
   try {
     return await listenControl(controlPath(dataDir), {
       'rotate-encryption': (say, signal) =>
         rotateDataKeys({ ...rotation, settleMs: OWN_WRITES_MS, say }, signal),
+      ...more,
     });
   } catch (error) {
     log.warn({ err: error }, 'commands for the running gateway are not taken: it has to be stopped for them');

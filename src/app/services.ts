@@ -1,13 +1,19 @@
 // Every service with what implements it.
+
+import { AnalyticsGraphsService } from '../../gen/gateway/admin/v2/analytics_graphs_pb.ts';
+import { AnalyticsGroupsService } from '../../gen/gateway/admin/v2/analytics_groups_pb.ts';
+import { AnalyticsSummariesService } from '../../gen/gateway/admin/v2/analytics_summaries_pb.ts';
 import { ApiKeysService } from '../../gen/gateway/admin/v2/api_keys_pb.ts';
 import { AuditLogsService } from '../../gen/gateway/admin/v2/audit_logs_pb.ts';
 import { CollectionsService } from '../../gen/gateway/admin/v2/collections_pb.ts';
 import { ConfigsService } from '../../gen/gateway/admin/v2/configs_pb.ts';
 import { DeploymentsService } from '../../gen/gateway/admin/v2/deployments_pb.ts';
+import { FeedbackService } from '../../gen/gateway/admin/v2/feedback_pb.ts';
 import { GuardrailsService } from '../../gen/gateway/admin/v2/guardrails_pb.ts';
 import { IntegrationsService } from '../../gen/gateway/admin/v2/integrations_pb.ts';
 import { JwtSettingsService } from '../../gen/gateway/admin/v2/jwt_pb.ts';
 import { LabelsService } from '../../gen/gateway/admin/v2/labels_pb.ts';
+import { LogExportsService } from '../../gen/gateway/admin/v2/log_exports_pb.ts';
 import { LogsService } from '../../gen/gateway/admin/v2/logs_pb.ts';
 import { ModelPricingService } from '../../gen/gateway/admin/v2/model_pricing_pb.ts';
 import { OrganisationsService } from '../../gen/gateway/admin/v2/organisations_pb.ts';
@@ -16,6 +22,7 @@ import { PromptsService } from '../../gen/gateway/admin/v2/prompts_pb.ts';
 import { ProvidersService } from '../../gen/gateway/admin/v2/providers_pb.ts';
 import { RateLimitPoliciesService } from '../../gen/gateway/admin/v2/rate_limit_policies_pb.ts';
 import { SecretReferencesService } from '../../gen/gateway/admin/v2/secret_references_pb.ts';
+import { TracesService } from '../../gen/gateway/admin/v2/traces_pb.ts';
 import { UsageLimitPoliciesService } from '../../gen/gateway/admin/v2/usage_limit_policies_pb.ts';
 import { UserInvitesService } from '../../gen/gateway/admin/v2/user_invites_pb.ts';
 import { UsersService } from '../../gen/gateway/admin/v2/users_pb.ts';
@@ -31,15 +38,20 @@ import { ModelsService } from '../../gen/gateway/inference/v2/models_pb.ts';
 import { ModerationsService } from '../../gen/gateway/inference/v2/moderations_pb.ts';
 import { PromptCompletionsService } from '../../gen/gateway/inference/v2/prompts_pb.ts';
 import { ProxyService } from '../../gen/gateway/inference/v2/proxy_pb.ts';
+import { analyticsGraphsService } from '../admin/analytics/graphs.ts';
+import { analyticsGroupsService } from '../admin/analytics/groups.ts';
+import { analyticsSummariesService } from '../admin/analytics/summaries.ts';
 import { type ApiKeysFacts, apiKeysService } from '../admin/api-keys.ts';
 import { type AuditLogsFacts, auditLogsService } from '../admin/audit-logs.ts';
 import { collectionsService } from '../admin/collections.ts';
 import { type ConfigsFacts, configsService } from '../admin/configs.ts';
 import { deploymentsService } from '../admin/deployments.ts';
+import { feedbackService } from '../admin/feedback.ts';
 import { guardrailsService } from '../admin/guardrails.ts';
 import { integrationsService } from '../admin/integrations.ts';
 import { type JwtFacts, jwtSettingsService } from '../admin/jwt.ts';
 import { labelsService } from '../admin/labels.ts';
+import { type LogExportsFacts, logExportsService } from '../admin/log-exports.ts';
 import { logsService } from '../admin/logs.ts';
 import { type ModelPricingFacts, modelPricingService } from '../admin/model-pricing.ts';
 import { organisationsService } from '../admin/organisations.ts';
@@ -50,6 +62,7 @@ import type { ProviderFacts } from '../admin/provider-facts.ts';
 import { providersService } from '../admin/providers.ts';
 import { rateLimitPoliciesService } from '../admin/rate-limit-policies.ts';
 import { type SecretReferencesFacts, secretReferencesService } from '../admin/secret-references.ts';
+import { tracesService } from '../admin/traces.ts';
 import { type UsageLimitPoliciesFacts, usageLimitPoliciesService } from '../admin/usage-limit-policies.ts';
 import { type InvitesFacts, userInvitesService } from '../admin/user-invites.ts';
 import { usersService } from '../admin/users.ts';
@@ -72,7 +85,7 @@ import type { Registration } from '../rpc/methods.ts';
 /** The list that the transports, the routes and the documents are made of. */
 export function registrations(
   pipeline: Pipeline,
-  logs: Parameters<typeof logsService>[0],
+  logs: Parameters<typeof logsService>[0] & Pick<LogExportsFacts, 'blobs' | 'links'>,
   identity: InvitesFacts &
     PromptsFacts & { readonly runs: PromptRuns } & JwtFacts &
     ApiKeysFacts &
@@ -99,7 +112,14 @@ export function registrations(
       implementation: implement(identity.runs.service),
     },
     { service: ProxyService, implementation: implement(proxyService(pipeline)) },
+    // Before the logs: "exports" is none of them.
+    { service: LogExportsService, implementation: implement(logExportsService({ ...identity, ...logs })) },
     { service: LogsService, implementation: implement(logsService(logs)) },
+    { service: FeedbackService, implementation: implement(feedbackService(logs)) },
+    { service: TracesService, implementation: implement(tracesService(logs)) },
+    { service: AnalyticsGraphsService, implementation: implement(analyticsGraphsService(logs)) },
+    { service: AnalyticsGroupsService, implementation: implement(analyticsGroupsService(logs)) },
+    { service: AnalyticsSummariesService, implementation: implement(analyticsSummariesService(logs)) },
     { service: ApiKeysService, implementation: implement(apiKeysService(identity)) },
     { service: CollectionsService, implementation: implement(collectionsService(identity)) },
     { service: LabelsService, implementation: implement(labelsService(identity)) },

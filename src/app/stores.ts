@@ -2,28 +2,34 @@
 
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Logger, pino } from 'pino';
+import { destination, type Logger } from 'pino';
 import { accessCollections } from '../access/collections.ts';
 import { encryptionKeyOf } from '../access/encryption-key.ts';
 import { openEncryptionKeys } from '../access/encryption-keys.ts';
 import { type KeyHasher, keyHasherOf } from '../access/key-hash.ts';
 import { masterKey } from '../access/master-key.ts';
 import type { RotateCommandFacts } from '../access/rotate-command.ts';
+import { alertCollections } from '../ledger/alerts/alert.ts';
+import { reRateCollections } from '../ledger/re-rate/run.ts';
+import { exportCollections } from '../ledger/exports/collection.ts';
 import { ledgerCollections } from '../ledger/policies.ts';
 import { priceCollections } from '../ledger/prices/collections.ts';
 import { promptRoomCollections } from '../prompts/collections.ts';
 import { savedCollections } from '../saved/collections.ts';
 import { secretCollections } from '../secrets/collections.ts';
 import type { Settings } from '../settings.ts';
+import type { BlobStore } from '../store/blobs.ts';
 import { type OpenFeed, openChangeFeed } from '../store/change-feed.ts';
 import type { Collection } from '../store/collection.ts';
 import type { DocumentStore } from '../store/documents.ts';
 import { encryptedDocuments } from '../store/encrypted-documents.ts';
-import { type MongoStore, openMongoStore } from '../store/mongo/open.ts';
+import { folderBlobs } from '../store/folder-blobs.ts';
+import type { MongoStore } from '../store/mongo/open.ts';
 import { noticedDocuments } from '../store/noticed-documents.ts';
 import { openRedisState } from '../store/redis/open.ts';
 import type { SharedState } from '../store/shared-state.ts';
 import { openSqliteStore, type SqliteStore } from '../store/sqlite/open.ts';
+import { createLog } from '../telemetry/log.ts';
 import { within } from './within.ts';
 
 const REDIS_CONNECT_MS = 2000;
@@ -33,10 +39,13 @@ const UNREADABLE_TOLD = 1000;
 export const COLLECTIONS: readonly Collection<object>[] = [
   ...accessCollections,
   ...ledgerCollections,
+  ...alertCollections,
   ...savedCollections,
   ...promptRoomCollections,
   ...secretCollections,
   ...priceCollections,
+  ...exportCollections,
+  ...reRateCollections,
 ];
 
 /** What is kept, opened. */
@@ -44,6 +53,8 @@ export interface Stores {
   readonly store: SqliteStore | MongoStore;
   /** The store's documents: secrets open, and changes told. */
   readonly documents: DocumentStore;
+  /** Bytes too many for documents: where every instance can read them. */
+  readonly blobs: BlobStore;
   /** What documents have changed, by whichever instance. */
   readonly feed: OpenFeed;
   /** What rotating its encryption takes. */
@@ -59,19 +70,14 @@ export interface Stores {
 /** Opens the stores that the settings name. @throws Error with a message for people when one cannot be used. */
 export async function openStores(
   settings: Settings,
-  log: Logger = pino({ level: settings.logLevel }, pino.destination(2)),
+  log: Logger = createLog(settings.logLevel, destination(2)),
 ): Promise<Stores> {
   const { mongodbUri, redisUrl, dataDir } = settings;
   const encryptionKey = settings.encryptionKey ?? encryptionKeyOf(dataDir);
   const store =
     mongodbUri === undefined
       ? await openSqliteStore({ dataDir, collections: COLLECTIONS })
-      : await openMongoStore({
-          uri: mongodbUri,
-          collections: COLLECTIONS,
-          onPolling: (error) =>
-            log.warn({ err: error }, 'MongoDB refuses change streams: changes are polled'),
-        });
+      : await openMongo(mongodbUri, log);
   const state = redisUrl === undefined ? undefined : openRedisState({ url: redisUrl });
   // A gateway starts while its Redis is away; one that is there gets the time to connect.
   if (state) await within(REDIS_CONNECT_MS, untilReady(state, REDIS_CONNECT_MS));
@@ -104,6 +110,7 @@ export async function openStores(
     return {
       store,
       documents,
+      blobs: mongodbUri === undefined ? folderBlobs(join(dataDir, 'exports')) : (store as MongoStore).blobs,
       feed,
       rotation,
       state,
@@ -115,6 +122,16 @@ export async function openStores(
     await close();
     throw error;
   }
+}
+
+/** Its driver is read when there is a MongoDB: it takes memory. */
+async function openMongo(uri: string, log: Logger): Promise<MongoStore> {
+  const { openMongoStore } = await import('../store/mongo/open.ts');
+  return openMongoStore({
+    uri,
+    collections: COLLECTIONS,
+    onPolling: (error) => log.warn({ err: error }, 'MongoDB refuses change streams: changes are polled'),
+  });
 }
 
 /** Each secret that cannot be read is logged once: it may be read all the time. */

@@ -1,6 +1,7 @@
 // What the port shows beside the API: health, metrics and documents.
 import Router from '@koa/router';
 import type { Middleware } from 'koa';
+import { exportPage, type HandedFile } from './export-page.ts';
 import { INVITE_PATHS, invitePage } from './invite-page.ts';
 
 /** What the pages show. */
@@ -11,9 +12,11 @@ export interface PageFacts {
   /** The OpenAPI document's JSON text. */
   readonly openapi: string;
   readonly docs: Middleware;
+  /** The file that an address is for. Must answer within a bound. */
+  readonly exportFile: (token: string) => Promise<HandedFile | undefined>;
 }
 
-export function pages({ unready, metrics, openapi, docs }: PageFacts): Middleware {
+export function pages({ unready, metrics, openapi, docs, exportFile }: PageFacts): Middleware {
   const router = new Router();
   router.get('/healthz', (ctx) => {
     ctx.body = { status: 'ok' };
@@ -33,6 +36,7 @@ export function pages({ unready, metrics, openapi, docs }: PageFacts): Middlewar
     ctx.body = openapi;
   });
   for (const path of INVITE_PATHS) router.get(path, invitePage);
+  router.get('/exports/:token', exportPage(exportFile));
   router.get('/docs{/*path}', docs);
   return router.routes() as unknown as Middleware;
 }

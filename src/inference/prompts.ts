@@ -43,6 +43,7 @@ type Prepared = RequestMessage & {
   /** Of the request's JSON. */
   readonly bytes: number;
   readonly slug: string;
+  readonly version: number;
 };
 
 /** What a call will ask of a model, known before it is admitted. */
@@ -76,8 +77,10 @@ export function promptRuns(pipeline: Pipeline, facts: PromptsFacts): PromptRuns 
     request: CreatePromptCompletionRequest,
     call: Call,
   ): Promise<PromptCompletion> {
-    const { operation, message, model, slug } = await prepared(request, call, false);
+    const { operation, message, model, slug, version } = await prepared(request, call, false);
     call.defaultMetadata = { ...call.defaultMetadata, _prompt: slug };
+    call.trail.prompt = slug;
+    call.trail.promptVersion = version;
     if (operation === 'chat')
       return answered(call, 'chat', await runWhole(pipeline, call, operation, message, model));
     return answered(call, 'text', await runWhole(pipeline, call, operation, message, model));
@@ -87,8 +90,10 @@ export function promptRuns(pipeline: Pipeline, facts: PromptsFacts): PromptRuns 
     request: CreatePromptCompletionRequest,
     call: Call,
   ): Promise<AsyncIterable<PromptCompletionChunk>> {
-    const { operation, message, model, slug } = await prepared(request, call, true);
+    const { operation, message, model, slug, version } = await prepared(request, call, true);
     call.defaultMetadata = { ...call.defaultMetadata, _prompt: slug };
+    call.trail.prompt = slug;
+    call.trail.promptVersion = version;
     if (operation === 'chat')
       return pieces('chat', await runStream(pipeline, call, operation, message, model));
     return pieces('text', await runStream(pipeline, call, operation, message, model));
@@ -136,7 +141,7 @@ async function prepare(
   const bytes = Buffer.from(text);
   if (isFaithful(text)) attachRawJson(prepared.message, bytes);
   const { model } = prepared.message;
-  const facts = { ...prepared, bytes: bytes.length, slug: filled.slug };
+  const facts = { ...prepared, bytes: bytes.length, slug: filled.slug, version: filled.version };
   if (virtualKey === undefined || model?.startsWith('@')) return { ...facts, model };
   if (model === undefined)
     throw fail('model_missing', 'model: is required', {

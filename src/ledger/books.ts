@@ -1,36 +1,59 @@
 // The books of a call: its attempts completed when all have ended, its entry priced and taken.
+import type { TraceContext } from '../lib/trace-context.ts';
 import type { AttemptRecord, RequestRecord, UsageRecord } from '../store/request-log.ts';
+import type { BodyLog, UnreadBodies } from './bodies.ts';
+import type { Flights, FlyingCall } from './flight/flights.ts';
+import { moneyBudgets } from './money-budgets.ts';
 import type { PriceList } from './prices/price-list.ts';
-import { pricedEntry } from './prices/priced.ts';
+import { noteSaved, pricedEntry } from './prices/priced.ts';
 import type { RequestLog } from './request-log.ts';
 import type { TokenCounter } from './tokens/counter.ts';
 import { type Exchange, estimateUsage } from './tokens/estimate-usage.ts';
 
 /** A call as the books see it. */
-export interface Accounted {
+export interface Accounted extends FlyingCall {
+  /** Undefined when telemetry is off. */
+  readonly traceContext?: TraceContext | undefined;
   /** Undefined when no attempt is under way; else resolves when none is, or after `ms`. */
   attemptsOver(ms: number): Promise<void> | undefined;
+  /** How long attempts may be under way behind the answer, beyond what is usual, in milliseconds. */
+  readonly patienceMs: number;
   readonly account: Account;
-  readonly trail: {
+  /** What was said, where it is kept. */
+  readonly said: UnreadBodies | undefined;
+  readonly headers: { readonly raw: Readonly<Record<string, string | readonly string[] | undefined>> };
+  readonly trail: FlyingCall['trail'] & {
     usage: UsageRecord | undefined;
     usageEstimated: boolean;
+    /** Of an answer from the cache. */
+    readonly spared: UsageRecord | undefined;
     readonly attempts: AttemptRecord[];
     readonly unreported: (Exchange & { readonly attemptId: string })[];
   };
 }
 
 /** Where a call stands with its books. On the call itself: a map of calls would be work for every collection of garbage. */
-export interface Account {
+export type Account = FlyingCall['account'] & {
   taken: boolean;
   completing: Promise<void> | undefined;
   claim: ((entry: RequestRecord) => void) | undefined;
-}
+};
 
 /** What the books are kept with. */
 export interface BooksFacts {
   readonly prices: PriceList;
   readonly counter: TokenCounter;
   readonly log: Pick<RequestLog, 'record' | 'flush'>;
+  /** Told of each entry once, priced, before it is written. Must not throw. */
+  readonly onEntry?: ((entry: RequestRecord, call: Accounted) => void) | undefined;
+  /** Days that a workspace's entries are kept when they are fewer than others'. */
+  readonly keepDays?: (workspaceId: string) => number | undefined;
+  /** False: entries carry none of their requests' metadata. */
+  readonly keepsMetadata?: boolean;
+  /** Where bodies go; undefined: none are kept. */
+  readonly bodies?: Pick<BodyLog, 'take' | 'flush'> | undefined;
+  /** Where entries are safe before the log has stored them; undefined: a kill loses what is buffered. */
+  readonly flights?: Pick<Flights, 'ended' | 'turn'> | undefined;
 }
 
 /** How long the end of attempts is waited for behind the answer. */
@@ -43,6 +66,8 @@ const CLAIM_MS = 10_000;
 export class Books {
   readonly #facts: BooksFacts;
   readonly #coming = new Set<Promise<void>>();
+  /** Of calls whose clients have left while their attempts go on: readers do not wait for them. */
+  readonly #draining = new Set<Promise<void>>();
 
   constructor(facts: BooksFacts) {
     this.#facts = facts;
@@ -68,7 +93,7 @@ export class Books {
       const late = setTimeout(() => {
         call.account.claim = undefined;
         resolve(undefined);
-      }, CLAIM_MS).unref();
+      }, CLAIM_MS + call.patienceMs).unref();
       call.account.claim = (entry) => {
         clearTimeout(late);
         resolve(entry);
@@ -77,46 +102,68 @@ export class Books {
   }
 
   /** An entry that was claimed and is not written: the log takes it. */
-  readonly keep = (entry: RequestRecord): void => this.#facts.log.record(entry);
+  readonly keep = (entry: RequestRecord, call: Accounted): void => {
+    void this.#log(entry, call);
+  };
 
-  /** Takes a call's entry, or one that is complete soon. Never throws, never waits. */
-  readonly record = (entry: RequestRecord | Promise<RequestRecord>, call: Accounted): void => {
-    if (!(entry instanceof Promise)) {
-      this.#take(entry, call);
-      return;
-    }
+  /**
+   * Takes a call's entry, or one that is complete soon. Never throws. The answer may end when the promise resolves, at
+   * the end of the turn of the event loop; it never rejects.
+   */
+  readonly record = (
+    entry: RequestRecord | Promise<RequestRecord>,
+    call: Accounted,
+  ): Promise<void> | undefined => {
+    if (!(entry instanceof Promise)) return this.#take(entry, call);
+    const waiting = call.patienceMs > 0 ? this.#draining : this.#coming;
     const coming: Promise<void> = entry.then(
       (complete) => {
-        this.#coming.delete(coming);
-        this.#take(complete, call);
+        waiting.delete(coming);
+        void this.#take(complete, call);
       },
       () => {
-        this.#coming.delete(coming);
+        waiting.delete(coming);
       },
     );
-    this.#coming.add(coming);
+    waiting.add(coming);
+    return undefined;
   };
+
+  /** Resolves when the entries of calls that were read to their end are taken, or after ten seconds: for a stop. */
+  drained(): Promise<void> {
+    return within(COMPLETE_MS, this.#draining);
+  }
 
   /** Resolves when every entry so far is durable or was reported lost. @throws GatewayError store_unavailable. */
   async flush(): Promise<void> {
-    if (this.#coming.size > 0) {
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, COMPLETE_MS);
-      });
-      await Promise.race([Promise.all([...this.#coming]), late]);
-      clearTimeout(timer);
-    }
+    await within(COMPLETE_MS, this.#coming);
     await this.#facts.log.flush();
+    await this.#facts.bodies?.flush();
   }
 
-  #take(entry: RequestRecord, call: Accounted): void {
+  #take(entry: RequestRecord, call: Accounted): Promise<void> | undefined {
     const priced = pricedEntry(this.#facts.prices, entry);
+    const budgets = call.account.held && moneyBudgets(call.account.held);
+    if (budgets !== undefined) (entry as { budgets?: readonly string[] }).budgets = budgets;
+    const keepDays = this.#facts.keepDays?.(entry.workspaceId);
+    if (keepDays !== undefined) (entry as { keepDays?: number }).keepDays = keepDays;
+    if (this.#facts.keepsMetadata === false) (entry as { metadata: object }).metadata = {};
+    if (call.trail.spared !== undefined) noteSaved(this.#facts.prices, entry, call.trail.spared);
+    if (call.said !== undefined && this.#facts.bodies?.take(entry, call.said, call.headers.raw))
+      (entry as { bodies?: true }).bodies = true;
+    this.#facts.onEntry?.(priced, call);
     const { claim } = call.account;
     call.account.claim = undefined;
     call.account.taken = true;
-    if (claim) claim(priced);
-    else this.#facts.log.record(priced);
+    if (claim === undefined) return this.#log(priced, call);
+    claim(priced);
+    // Its settlement is noted before the turn ends.
+    return this.#facts.flights?.turn();
+  }
+
+  #log(entry: RequestRecord, call: Accounted): Promise<void> | undefined {
+    const position = this.#facts.log.record(entry);
+    return this.#facts.flights?.ended(call, entry, position);
   }
 
   async #estimate({ trail }: Accounted): Promise<void> {
@@ -133,4 +180,14 @@ export class Books {
       trail.usageEstimated = true;
     }
   }
+}
+
+async function within(ms: number, waiting: ReadonlySet<Promise<void>>): Promise<void> {
+  if (waiting.size === 0) return;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([Promise.all([...waiting]), late]);
+  clearTimeout(timer);
 }

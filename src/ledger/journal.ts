@@ -15,6 +15,19 @@ export interface JournalFacts {
   readonly onTrouble: (error: unknown, what: string) => void;
 }
 
+/** What waits in all journals. */
+export interface JournalStats {
+  readonly entries: number;
+  /** Age of the oldest, in milliseconds. */
+  readonly lagMs: number;
+}
+
+interface Measured {
+  readonly at: number;
+  readonly size: number;
+  readonly lagMs: number;
+}
+
 interface Carried {
   readonly entries: readonly RequestRecord[];
   readonly seqs: readonly string[];
@@ -27,6 +40,8 @@ const ALL_MS = 15_000;
 const REST_MS = 1000;
 const LEASE_MS = 30_000;
 const BATCH = 500;
+/** An organisation's journal is measured so often while there is something in it. */
+const MEASURE_MS = 2000;
 /** Longest entry that the journal takes, in UTF-16 units. */
 const LONGEST = 1_000_000;
 
@@ -42,8 +57,12 @@ export class Journal {
   readonly #marked = new Set<string>();
   /** Claimed, and not taken by the store yet. */
   readonly #held = new Map<string, Carried>();
+  /** What waits, as it was measured last; those without are empty. */
+  readonly #waiting = new Map<string, Measured>();
   readonly #timers: readonly NodeJS.Timeout[];
   #restUntil = 0;
+  /** What was left before this process began is measured, though there may be nothing to claim of it yet. */
+  #first = true;
   #turn: Promise<void> | undefined;
 
   constructor(facts: JournalFacts) {
@@ -53,8 +72,20 @@ export class Journal {
         if (this.#marked.size > 0 && performance.now() >= this.#restUntil) void this.turn();
       }, EVERY_MS).unref(),
       setInterval(() => this.#markAll(), ALL_MS).unref(),
+      setInterval(() => this.#remind(), MEASURE_MS).unref(),
     ];
     this.#markAll();
+  }
+
+  /** As it was measured within the last seconds. */
+  stats(): JournalStats {
+    let entries = 0;
+    let lagMs = 0;
+    for (const { size, lagMs: lag, at } of this.#waiting.values()) {
+      entries += size;
+      if (size > 0) lagMs = Math.max(lagMs, lag + performance.now() - at);
+    }
+    return { entries, lagMs };
   }
 
   /** There is something to carry for an organisation. */
@@ -89,14 +120,37 @@ export class Journal {
     for (const organisationId of [...this.#marked]) {
       try {
         this.#marked.delete(organisationId);
-        while (await this.#carry(organisationId)) await setImmediate();
+        let some = this.#first || this.#waiting.has(organisationId);
+        while (await this.#carry(organisationId)) {
+          some = true;
+          await setImmediate();
+          await this.#measure(organisationId);
+        }
+        if (some) await this.#measure(organisationId);
       } catch (error) {
         this.#marked.add(organisationId);
         this.#restUntil = performance.now() + REST_MS;
+        await this.#measure(organisationId).catch(() => undefined);
         this.#facts.onTrouble(error, 'entries of the journal could not be carried on yet');
         return;
       }
     }
+    this.#first = false;
+  }
+
+  /** What waits although nothing is there to claim was claimed by another process: its lease has to run out. */
+  #remind(): void {
+    for (const [organisationId, { at, size }] of this.#waiting) {
+      if (size > 0) this.#marked.add(organisationId);
+      else if (performance.now() - at > MEASURE_MS) this.#waiting.delete(organisationId);
+    }
+  }
+
+  async #measure(organisationId: string): Promise<void> {
+    const before = this.#waiting.get(organisationId);
+    if (before !== undefined && performance.now() - before.at < MEASURE_MS) return;
+    const { size, lagMs } = await this.#facts.state.readJournal(organisationId);
+    this.#waiting.set(organisationId, { at: performance.now(), size, lagMs });
   }
 
   /** One batch; whether there may be more. */

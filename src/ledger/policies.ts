@@ -11,18 +11,23 @@ export interface PolicyCondition {
   readonly excludes?: readonly string[];
 }
 
+/** What becomes of calls under a limit while the store that counts does not answer. */
+export type OnStoreOutage = 'deny' | 'allow' | 'local';
+
 /** What both kinds of policies have. */
 export interface PolicyBody {
   readonly name?: string;
   readonly conditions: readonly PolicyCondition[];
   /** Keys; one count for each combination of their values. */
   readonly groupBy: readonly string[];
+  /** Absent: rates allow, budgets deny. */
+  readonly onStoreOutage?: OnStoreOutage;
 }
 
-/** So many in any span of the unit's length. */
+/** So many in any span of the unit's length; `concurrent`: so many calls in flight. */
 export interface RateLimitPolicyBody extends PolicyBody {
   readonly type: 'requests' | 'tokens';
-  readonly unit: 'rpm' | 'rph' | 'rpd';
+  readonly unit: 'rpm' | 'rph' | 'rpd' | 'concurrent';
   readonly value: number;
 }
 

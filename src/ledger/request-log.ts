@@ -19,31 +19,42 @@ export interface RequestLogOptions {
   readonly maxBatch?: number;
   /** Entries that wait at the most; beyond it the oldest go. */
   readonly maxBuffered?: number;
+  /**
+   * Told of an entry that the buffer has no room for any more, by its position; true: it is kept elsewhere, and comes
+   * to the store by another way. Without it such an entry is lost.
+   */
+  readonly spill?: (position: number) => boolean;
+  /** Told when the entries up to a position need nobody's care any more: stored, refused for good, or spilled. */
+  readonly onPassed?: (position: number) => void;
   /** Told of every loss, once per flush at the most; never silent, so it is no option to leave out. */
   readonly onDrop: (drop: LogDrop) => void;
   /** How long `flush` and `close` wait for the store, in milliseconds. */
   readonly flushDeadlineMs?: number;
 }
 
-/** Counts since the start: recorded = stored + buffered + failed. */
+/** Counts since the start: recorded = stored + buffered + spilled + failed. */
 export interface RequestLogStats {
   readonly recorded: number;
   readonly stored: number;
   /** Waiting or on the way. */
   readonly buffered: number;
+  /** Kept elsewhere, for want of room. */
+  readonly spilled: number;
   /** Lost, and reported by `onDrop`. */
   readonly failed: number;
 }
 
 export interface RequestLog {
-  /** Takes an entry. Never throws, never waits. */
-  record(entry: RequestRecord): void;
+  /** Takes an entry. Never throws, never waits. Answers its position: how many were taken with it. */
+  record(entry: RequestRecord): number;
   /**
    * Resolves when every entry recorded so far is durable, or was reported lost; rejects with
    * `store_unavailable` when that takes longer than the deadline (the entries stay buffered).
    */
   flush(): Promise<void>;
   stats(): RequestLogStats;
+  /** How long the oldest that is buffered has waited, in milliseconds. */
+  lagMs(): number;
   /** Stores what is buffered, within the deadline; reports what then is left as lost. */
   close(): Promise<void>;
 }
@@ -56,7 +67,7 @@ const RETRY_LAST_MS = 2000;
  * entry that it refuses for another reason than being unavailable is found by halving its batch, and dropped.
  */
 export function createRequestLog(options: RequestLogOptions): RequestLog {
-  const { store, onDrop } = options;
+  const { store, onDrop, spill, onPassed } = options;
   const { flushEveryMs = 50, maxBatch = 1000, maxBuffered = 100_000, flushDeadlineMs = 10_000 } = options;
   let waiting: RequestRecord[] = [];
   /** Entries before it are gone; moving them at each overflow would cost their number each time. */
@@ -66,6 +77,10 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
   let stored = 0;
   let failed = 0;
   let overflown = 0;
+  let spilled = 0;
+  /** Entries up to it need no care any more. */
+  let passed = 0;
+  const ages = new Ages();
   let closed = false;
   let pumping: Promise<void> | undefined;
   const stopped = new AbortController();
@@ -78,9 +93,15 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
 
   function overflow(): void {
     if (head < waiting.length) {
+      const position = recorded - (waiting.length - head) + 1;
       head++;
-      overflown++;
-      failed++;
+      if (spill?.(position)) {
+        spilled++;
+      } else {
+        overflown++;
+        failed++;
+      }
+      if (onTheWay === 0) pass();
     }
     if (head > maxBatch && head * 2 > waiting.length) compact();
   }
@@ -88,6 +109,12 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
   function compact(): void {
     waiting = waiting.slice(head);
     head = 0;
+  }
+
+  /** All before those that wait have passed. To be called while none is on the way. */
+  function pass(): void {
+    passed = recorded - (waiting.length - head);
+    onPassed?.(passed);
   }
 
   function takeBatch(): RequestRecord[] {
@@ -126,7 +153,10 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
   }
 
   async function drain(): Promise<void> {
-    while (head < waiting.length && !stopped.signal.aborted) await append(takeBatch());
+    while (head < waiting.length && !stopped.signal.aborted) {
+      await append(takeBatch());
+      if (!stopped.signal.aborted) pass();
+    }
   }
 
   /** Stores a batch, however long it takes; halves it when the store refuses it. */
@@ -171,7 +201,7 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
   async function flush(): Promise<void> {
     const target = recorded;
     const deadline = performance.now() + flushDeadlineMs;
-    while (stored + failed < target) {
+    while (stored + failed + spilled < target) {
       const left = deadline - performance.now();
       if (left <= 0) throw fail('store_unavailable', 'the request log could not be stored in time');
       await settled(pump(), left);
@@ -180,6 +210,7 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
   }
 
   const timer = setInterval(() => {
+    ages.note(recorded, passed);
     if (head < waiting.length) void pump();
     reportOverflow();
   }, flushEveryMs);
@@ -191,12 +222,17 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
         recorded++;
         failed++;
         drop(1, 'closed');
-        return;
+        return recorded;
       }
       record(entry);
+      return recorded;
     },
     flush,
-    stats: () => ({ recorded, stored, buffered: recorded - stored - failed, failed }),
+    stats: () => ({
+      ...{ recorded, stored, spilled, failed },
+      buffered: recorded - stored - spilled - failed,
+    }),
+    lagMs: () => ages.oldest(passed),
     close: async () => {
       if (closed) return;
       const cause = await flush().catch((error: unknown) => error);
@@ -204,10 +240,13 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
       clearInterval(timer);
       stopped.abort();
       reportOverflow();
-      const left = recorded - stored - failed;
-      if (left > 0) {
-        waiting = [];
-        head = 0;
+      const left = recorded - stored - spilled - failed;
+      if (left === 0) return;
+      waiting = [];
+      head = 0;
+      if (spill) {
+        spilled += left;
+      } else {
         failed += left;
         drop(left, 'closed', cause);
       }
@@ -228,3 +267,24 @@ async function settled(promise: Promise<void>, ms: number): Promise<void> {
   await Promise.race([promise, sleep(ms, undefined, { signal: over.signal }).catch(() => undefined)]);
   over.abort();
 }
+
+/** Since when entries wait, to the turn of the timer. */
+class Ages {
+  readonly #marks: { readonly recorded: number; readonly at: number }[] = [];
+
+  note(recorded: number, passed: number): void {
+    while (this.#marks[0] !== undefined && this.#marks[0].recorded <= passed) this.#marks.shift();
+    const last = this.#marks.at(-1);
+    if (recorded > Math.max(passed, last?.recorded ?? 0))
+      this.#marks.push({ recorded, at: performance.now() });
+    // A store that is away for long: the oldest mark is what counts, not how many there are.
+    if (this.#marks.length > MOST_MARKS) this.#marks.splice(1, this.#marks.length / 2);
+  }
+
+  oldest(passed: number): number {
+    const mark = this.#marks.find(({ recorded }) => recorded > passed);
+    return mark === undefined ? 0 : performance.now() - mark.at;
+  }
+}
+
+const MOST_MARKS = 2000;

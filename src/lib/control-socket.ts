@@ -5,7 +5,12 @@ import { createConnection, createServer, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 
 /** Resolves with whether all went well. `say` tells people how it goes; the signal is aborted when the caller leaves. */
-export type ControlCommand = (say: (line: string) => void, signal: AbortSignal) => Promise<boolean>;
+export type ControlCommand = (
+  say: (line: string) => void,
+  signal: AbortSignal,
+  /** What stands behind the command's name: JSON text, or nothing. */
+  argument: string,
+) => Promise<boolean>;
 
 export interface ControlSocket {
   /** Breaks off what is under way. */
@@ -64,7 +69,8 @@ function serve(socket: Socket, commands: Readonly<Record<string, ControlCommand>
     if (end < 0 && asked.length <= LONGEST_REQUEST) return;
     socket.off('data', onData);
     socket.resume();
-    const name = asked.slice(0, Math.max(end, 0));
+    const line = Buffer.from(asked.slice(0, Math.max(end, 0)), 'latin1').toString('utf8');
+    const [name = '', argument = ''] = line.split(/ (.*)/s);
     const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
     if (command === undefined) {
       socket.end(`${JSON.stringify({ error: 'there is no such command' })}\n`);
@@ -74,7 +80,7 @@ function serve(socket: Socket, commands: Readonly<Record<string, ControlCommand>
     socket.once('close', () => left.abort(new Error('the caller left')));
     const alive = setInterval(() => answer({}), ALIVE_MS);
     socket.setTimeout(0);
-    command((line) => answer({ say: line }), left.signal)
+    command((said) => answer({ say: said }), left.signal, argument)
       .then(
         (done): Answer => ({ done }),
         (error: unknown): Answer => ({ error: error instanceof Error ? error.message : 'it failed' }),
@@ -95,6 +101,7 @@ export async function callControl(
   path: string,
   command: string,
   say: (line: string) => void,
+  argument?: object,
 ): Promise<boolean | undefined> {
   const socket = createConnection(path);
   const connected = await new Promise<boolean>((resolve, reject) => {
@@ -107,7 +114,7 @@ export async function callControl(
   if (!connected) return undefined;
   socket.on('error', () => undefined);
   socket.setTimeout(SILENT_MS, () => socket.destroy());
-  socket.write(`${command}\n`);
+  socket.write(`${command}${argument === undefined ? '' : ` ${JSON.stringify(argument)}`}\n`);
   try {
     for await (const line of createInterface({ input: socket })) {
       const { say: said, done, error } = JSON.parse(line) as Answer;

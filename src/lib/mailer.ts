@@ -6,6 +6,8 @@ export interface Mail {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
+  /** Names the message, the same however often it is sent: mail servers and readers tell repetitions by it. */
+  readonly id?: string;
 }
 
 /** Sends mail. */
@@ -37,8 +39,9 @@ export function createMailer(server: string, from: string): Mailer {
     disableUrlAccess: true,
   });
   return {
-    async send({ to, subject, text }) {
-      await transport.sendMail({ from, to: { name: '', address: to }, subject, text });
+    async send({ to, subject, text, id }) {
+      const named = id === undefined ? {} : { messageId: `<${id}@sluice>` };
+      await transport.sendMail({ from, to: { name: '', address: to }, subject, text, ...named });
     },
   };
 }

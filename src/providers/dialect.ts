@@ -39,6 +39,9 @@ export type AuthScheme = 'bearer' | 'x-api-key' | 'api-key' | 'none';
 /** How a streamed answer's usage is had: by `stream_options`, or without asking. */
 export type StreamUsage = 'stream_options' | 'unasked';
 
+/** What becomes of a stream whose client leaves. */
+export type ClientCut = 'drain' | 'cancel';
+
 /** The operations of a dialect, by name. */
 export type OperationName = 'chat' | 'completions' | 'embeddings' | 'moderations' | 'models' | 'model';
 
@@ -55,6 +58,11 @@ export interface ProviderEntry {
   /** Whether a call without a credential makes sense. */
   readonly keyless?: true;
   readonly streamUsage: StreamUsage;
+  /**
+   * Of a stream whose client leaves: `drain` reads it to its end, for providers that go on making it, and charge
+   * all of it, when the connection is closed; absent: it is cancelled.
+   */
+  readonly onClientCut?: ClientCut;
   /** Operations that it has; absent: all of its dialect. */
   readonly operations?: readonly OperationName[];
   /**
@@ -123,6 +131,8 @@ export interface Translated<Answer> {
   readonly usage: Usage | undefined;
   /** The model that the provider says answered. */
   readonly model: string | undefined;
+  /** The tier of service that the provider says it served. */
+  readonly tier?: string | undefined;
 }
 
 /** Clock and names that a translation needs. */

@@ -56,7 +56,8 @@ function jsonOf(field: FieldShape, text: string): unknown {
     case ScalarType.BYTES:
       return text;
     case ScalarType.BOOL:
-      return text === 'true' ? true : text === 'false' ? false : text;
+      // Python writes its own truth values into queries.
+      return /^[Tt]rue$/.test(text) ? true : /^[Ff]alse$/.test(text) ? false : text;
     default:
       return /^-?\d{1,16}(\.\d{1,16})?$/.test(text) ? Number(text) : text;
   }

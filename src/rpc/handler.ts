@@ -20,30 +20,30 @@ export type Interceptor = (method: DescMethod) => (next: Handler) => Handler;
 /** A service's methods by their local names, in the gateway's own signatures. */
 export type Implementation = Readonly<Record<string, Handler>>;
 
-/** The messages of a stream with errors replaced and an end told. */
+/** The messages of a stream with errors replaced and an end told, which waits for whom it is told. */
 export function watched(
   messages: AsyncIterable<Message>,
   onError: (thrown: unknown) => Error,
-  onEnd: (error: Error | undefined, left: boolean) => void,
+  onEnd: (error: Error | undefined, left: boolean) => Promise<void> | undefined | void,
 ): AsyncIterable<Message> {
   return {
     [Symbol.asyncIterator]() {
       const inner = messages[Symbol.asyncIterator]();
       let over = false;
-      const end = (error: Error | undefined, left: boolean): void => {
-        if (over) return;
+      const end = (error: Error | undefined, left: boolean): Promise<void> | undefined | void => {
+        if (over) return undefined;
         over = true;
-        onEnd(error, left);
+        return onEnd(error, left);
       };
       return {
         async next() {
           try {
             const result = await inner.next();
-            if (result.done) end(undefined, false);
+            if (result.done) await end(undefined, false);
             return result;
           } catch (thrown) {
             const error = onError(thrown);
-            end(error, false);
+            await end(error, false);
             throw error;
           }
         },

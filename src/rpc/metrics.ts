@@ -1,5 +1,7 @@
 // Counts of calls, for Prometheus and for the bound on calls in flight.
-import { Gauge, Registry } from 'prom-client';
+import { type Metric, Registry } from 'prom-client';
+import type { Reason } from '../lib/errors.ts';
+import { byLabel, type Family, single } from '../telemetry/family.ts';
 import { CallDurations } from './call-durations.ts';
 import type { CallObserver } from './interceptors/trace.ts';
 
@@ -7,7 +9,10 @@ import type { CallObserver } from './interceptors/trace.ts';
 export interface GaugeSource {
   readonly name: string;
   readonly help: string;
-  readonly read: () => number;
+  /** A gauge when absent. */
+  readonly type?: 'counter' | 'gauge';
+  /** Answers within a bound. */
+  readonly read: () => number | Promise<number>;
 }
 
 /** The observer of all calls, and what it saw. */
@@ -18,51 +23,67 @@ export interface Metrics extends CallObserver {
   readonly render: () => Promise<{ type: string; text: string }>;
 }
 
+/** Errors that say that a limit was reached, and which. */
+const LIMITS: Readonly<Partial<Record<Reason, string>>> = {
+  rate_limited: 'rate',
+  budget_exhausted: 'budget',
+};
+
 export function createMetrics(
   maxInFlight: number | undefined,
   books: Pick<CallObserver, 'record' | 'complete'>,
   gauges: readonly GaugeSource[],
+  families: readonly Family[] = [],
 ): Metrics {
-  const registry = new Registry();
   const durations = new CallDurations();
-  registry.registerMetric(durations.asMetric());
+  const errors = new Map<Reason, number>();
   let inFlight = 0;
+  let overfull = 0;
   const most = maxInFlight ?? Number.POSITIVE_INFINITY;
-  const sources: readonly GaugeSource[] = [
-    { name: 'sluice_calls_in_flight', help: 'Calls that have begun and not ended', read: () => inFlight },
-    {
-      name: 'sluice_resident_memory_bytes',
-      help: 'Resident memory of the process',
-      read: () => process.memoryUsage.rss(),
-    },
-    ...gauges,
-  ];
-  for (const { name, help, read } of sources) {
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      collect() {
-        this.set(read());
-      },
-    });
-  }
+  const refused = (reason: Reason): void => void errors.set(reason, (errors.get(reason) ?? 0) + 1);
+  const denied = (): (readonly [string, number])[] => {
+    const counts = [...errors].map(([reason, value]) => [LIMITS[reason], value] as const);
+    const told = counts.flatMap(([limit, value]) => (limit === undefined ? [] : [[limit, value] as const]));
+    return overfull === 0 ? told : [...told, ['in_flight', overfull]];
+  };
+  const registry = registryOf([
+    durations.family(),
+    byLabel('sluice_errors_total', 'Calls that ended with an error, by its reason', 'reason', () => errors),
+    byLabel('sluice_limit_denials_total', 'Calls that a limit refused, by its kind', 'limit', denied),
+    single('sluice_calls_in_flight', 'Calls that have begun and not ended', 'gauge', () => inFlight),
+    ...gauges.map(({ name, help, type = 'gauge', read }) => single(name, help, type, read)),
+    ...families,
+  ]);
   return {
     get inFlight() {
       return inFlight;
     },
     full: () => inFlight >= most,
     begin() {
-      if (inFlight >= most) return false;
+      if (inFlight >= most) {
+        overfull++;
+        refused('overloaded');
+        return false;
+      }
       inFlight++;
       return true;
     },
-    end(operation, status, ms) {
+    end(operation, status, ms, reason) {
       inFlight--;
       durations.observe(operation, status, ms / 1000);
+      if (reason !== undefined) refused(reason);
     },
     record: books.record,
     complete: books.complete,
     render: async () => ({ type: registry.contentType, text: await registry.metrics() }),
   };
+}
+
+function registryOf(families: readonly Family[]): Registry {
+  const registry = new Registry();
+  for (const { name, help, type, samples } of families) {
+    const get = async () => ({ name, help, type, aggregator: 'sum', values: await samples() });
+    registry.registerMetric({ name, help, get } as unknown as Metric);
+  }
+  return registry;
 }

@@ -12,6 +12,8 @@ import type { Directory } from '../access/directory.ts';
 import type { Tokens } from '../access/jwt/tokens.ts';
 import type { KeyRing } from '../access/key-ring.ts';
 import { GatewayHeaders, type HeaderNames } from '../lib/gateway-headers.ts';
+import type { CallSpans } from '../telemetry/call-spans.ts';
+import { callLog } from './call-log.ts';
 import { type Peer, peer, registerMethods } from './connect-routes.ts';
 import { registerHealth } from './health.ts';
 import { createInProcess, type InProcess } from './in-process.ts';
@@ -34,6 +36,8 @@ export interface RpcFacts {
   /** Undefined: nothing is limited. */
   readonly limits?: LimitsFacts | undefined;
   readonly observer: CallObserver;
+  /** Undefined when telemetry is off. */
+  readonly spans?: CallSpans | undefined;
   readonly audit: AuditEvents;
   readonly log: Logger;
   readonly names: HeaderNames;
@@ -55,7 +59,7 @@ export function createRpc(facts: RpcFacts): Rpc {
   const { validator = contractValidator() } = facts;
   const methods = new Methods(facts.services, [
     errorsInterceptor(facts.log),
-    traceInterceptor(facts.observer),
+    traceInterceptor(facts.observer, facts.spans, callLog(facts.log)),
     auditInterceptor(facts.audit),
     authInterceptor(facts),
     accessInterceptor(facts.directory),

@@ -1,30 +1,94 @@
-// What a filter of the request log may hold, for every adapter.
+// What a filter and a page of the request log may ask, for every adapter.
 import { invalidField } from '../lib/errors.ts';
 import { checkInteger } from './document-checks.ts';
-import type { LogFilter } from './request-log.ts';
+import type { LogFilter, LogRange, OutcomeRecord } from './request-log.ts';
 
 /** Values of one condition. */
 const VALUES = 100;
+/** Pairs of metadata. */
+const PAIRS = 10;
+const TEXT = { min: 3, max: 200 } as const;
+const OUTCOMES: readonly OutcomeRecord[] = ['success', 'error', 'cancelled', 'interrupted'];
 
-/** The filter with nothing in it but what it may hold. */
-export function checkLogFilter({ from, until, statusCodes, traceIds }: LogFilter): LogFilter {
-  return {
-    ...(from === undefined ? {} : { from: checkInteger('from', from, 0) }),
-    ...(until === undefined ? {} : { until: checkInteger('until', until, 0) }),
-    ...(statusCodes === undefined
-      ? {}
-      : {
-          statusCodes: checkList('statusCodes', statusCodes).map((code) =>
-            checkInteger('statusCodes', code, 0),
-          ),
-        }),
-    ...(traceIds === undefined ? {} : { traceIds: checkList('traceIds', traceIds).map(checkTraceId) }),
-  };
+const TEXT_LISTS = [
+  ...(['traceIds', 'ids', 'spanIds', 'workspaceIds', 'apiKeyIds', 'userIds', 'users', 'providers'] as const),
+  ...(['models', 'virtualKeys', 'configs', 'prompts', 'cacheStatuses'] as const),
+];
+const NUMBER_RANGES = ['totalTokens', 'promptTokens', 'completionTokens', 'latencyMs', 'feedback'] as const;
+
+/** The filter with nothing in it but what it may hold; members that are undefined are left out. */
+export function checkLogFilter(filter: LogFilter): LogFilter {
+  const { from, until, statusCodes, providerModels, outcomes, metadata, cost, text } = filter;
+  const checked: { -readonly [K in keyof LogFilter]: LogFilter[K] } = {};
+  if (from !== undefined) checked.from = checkInteger('from', from, 0);
+  if (until !== undefined) checked.until = checkInteger('until', until, 0);
+  if (statusCodes !== undefined) {
+    checked.statusCodes = checkList('statusCodes', statusCodes).map((code) =>
+      checkInteger('statusCodes', code, 0),
+    );
+  }
+  for (const field of TEXT_LISTS) {
+    const list = filter[field];
+    if (list !== undefined) checked[field] = checkList(field, list).map((value) => checkText(field, value));
+  }
+  if (providerModels !== undefined) {
+    checked.providerModels = checkList('providerModels', providerModels).map(({ provider, model }) => ({
+      provider: checkText('providerModels', provider),
+      model: checkText('providerModels', model),
+    }));
+  }
+  if (outcomes !== undefined) checked.outcomes = checkList('outcomes', outcomes).map(checkOutcome);
+  if (metadata !== undefined) checked.metadata = checkPairs(metadata);
+  if (cost !== undefined) checked.cost = checkRange('cost', cost, 'bigint');
+  for (const field of NUMBER_RANGES) {
+    const range = filter[field];
+    if (range !== undefined) checked[field] = checkRange(field, range, 'number');
+  }
+  if (text !== undefined) checked.text = checkSearch(text);
+  return checked;
 }
 
-function checkTraceId(traceId: unknown): string {
-  if (typeof traceId !== 'string') throw invalidField('traceIds', 'must be strings', 'type');
-  return traceId;
+function checkOutcome(outcome: unknown): OutcomeRecord {
+  const known = OUTCOMES.find((one) => one === outcome);
+  if (known === undefined) throw invalidField('outcomes', `must be of ${OUTCOMES.join(', ')}`, 'in');
+  return known;
+}
+
+function checkText(field: string, value: unknown): string {
+  if (typeof value !== 'string') throw invalidField(field, 'must be strings', 'type');
+  return value;
+}
+
+function checkPairs(metadata: unknown): Readonly<Record<string, string>> {
+  if (typeof metadata !== 'object' || metadata === null) {
+    throw invalidField('metadata', 'must be an object', 'type');
+  }
+  const pairs = Object.entries(metadata);
+  if (pairs.length > PAIRS) throw invalidField('metadata', `has more than ${PAIRS} pairs`, 'max_items');
+  for (const [, value] of pairs) checkText('metadata', value);
+  return Object.fromEntries(pairs) as Record<string, string>;
+}
+
+function checkRange<T extends number | bigint>(
+  field: string,
+  { min, max }: LogRange<T>,
+  type: 'number' | 'bigint',
+): LogRange<T> {
+  for (const bound of [min, max]) {
+    if (bound === undefined) continue;
+    const right = typeof bound === type && !Number.isNaN(bound);
+    if (!right) throw invalidField(field, `must have ${type === 'number' ? 'numbers' : 'integers'}`, 'type');
+  }
+  return { ...(min === undefined ? {} : { min }), ...(max === undefined ? {} : { max }) };
+}
+
+function checkSearch(text: unknown): string {
+  if (typeof text !== 'string') throw invalidField('text', 'must be a string', 'type');
+  if (text.length < TEXT.min)
+    throw invalidField('text', `must have ${TEXT.min} characters or more`, 'min_len');
+  if (text.length > TEXT.max)
+    throw invalidField('text', `must have ${TEXT.max} characters or less`, 'max_len');
+  return text;
 }
 
 function checkList<T>(field: string, list: readonly T[]): readonly T[] {

@@ -12,6 +12,24 @@ export interface UsageRecord {
   readonly cachedTokens?: number;
   readonly cacheCreationTokens?: number;
   readonly reasoningTokens?: number;
+  /** Of audio and of images, where a provider tells them apart: parts of the prompt's, and of the completion's. */
+  readonly inputAudioTokens?: number;
+  readonly outputAudioTokens?: number;
+  readonly inputImageTokens?: number;
+  readonly outputImageTokens?: number;
+  /** Of audio, part of those that were read from the provider's cache. */
+  readonly cachedAudioTokens?: number;
+  /** Of a predicted answer: parts of the completion's. */
+  readonly acceptedPredictionTokens?: number;
+  readonly rejectedPredictionTokens?: number;
+}
+
+/** What an integration says of its prices, as it was said when the attempt was made. */
+export interface PricingRecord {
+  /** Factors by what is counted; `default` is of all that are not named. */
+  readonly factors?: Readonly<Record<string, number>>;
+  /** The model's own rates, in US dollars by what is counted; they take the place of its price. */
+  readonly rates?: Readonly<Record<string, number>>;
 }
 
 export type OutcomeRecord = 'success' | 'error' | 'cancelled' | 'interrupted';
@@ -36,6 +54,11 @@ export interface AttemptRecord {
   readonly cost?: string;
   /** There is usage, and no price for it. */
   readonly unpriced?: true;
+  /** The provider's tier of service, where it is not the usual one: `flex`, `priority`, `batch`. */
+  readonly serviceTier?: string;
+  readonly pricing?: PricingRecord;
+  /** Keys of the money budgets of its target that it was charged to. */
+  readonly budgets?: readonly string[];
   readonly error?: { readonly reason: string; readonly message: string };
 }
 
@@ -77,6 +100,8 @@ export interface RequestRecord {
   readonly cost?: string;
   /** One of the attempts has usage and no price. */
   readonly unpriced?: true;
+  /** Keys of the money budgets that its cost was charged to, without those of its targets. */
+  readonly budgets?: readonly string[];
   readonly error?: { readonly reason: string; readonly message: string };
   readonly metadata: Readonly<Record<string, string>>;
   readonly attempts: readonly AttemptRecord[];
@@ -137,6 +162,7 @@ export interface LogFilter {
   readonly virtualKeys?: readonly string[];
   readonly configs?: readonly string[];
   readonly prompts?: readonly string[];
+  /** `DISABLED` means entries without one. */
   readonly cacheStatuses?: readonly string[];
   readonly outcomes?: readonly OutcomeRecord[];
   /** All pairs are in the entry's metadata; at most 10. */

@@ -9,7 +9,14 @@ export type TakenItem =
 
 /** One row; amounts are decimal text, times Unix milliseconds. */
 export type StateRow = { readonly org: string } & (
-  | { readonly kind: 'budget'; readonly key: string; readonly spent: string; readonly held: string }
+  | {
+      readonly kind: 'budget';
+      readonly key: string;
+      readonly spent: string;
+      readonly held: string;
+      /** Absent: for ever. */
+      readonly keepUntil?: number;
+    }
   | {
       readonly kind: 'hold';
       readonly id: string;
@@ -60,6 +67,7 @@ export const STATE_KINDS: readonly StateKind[] = [
 
 /** Whether a row is one that its store forgets by itself, and has forgotten. */
 export function isForgotten(row: StateRow, ms: number): boolean {
+  if (row.kind === 'budget') return row.keepUntil !== undefined && row.keepUntil <= ms;
   return (row.kind === 'settled' || row.kind === 'journal_id') && row.forgetAt <= ms;
 }
 
@@ -67,7 +75,7 @@ export function isForgotten(row: StateRow, ms: number): boolean {
 export function stateRowText(row: StateRow): string {
   switch (row.kind) {
     case 'budget':
-      return JSON.stringify([row.kind, row.org, row.key, row.spent, row.held]);
+      return JSON.stringify([row.kind, row.org, row.key, row.spent, row.held, row.keepUntil ?? null]);
     case 'hold': {
       const { kind, org, id, owner, expiresAt, note, items } = row;
       return JSON.stringify([kind, org, id, owner, expiresAt, note, items]);

@@ -12,7 +12,7 @@ const readme = root('README.md');
 
 test('every setting has its row', (t) => {
   const names = new Set(
-    [...root('src/settings.ts').matchAll(/'((?:[A-Z]+_)*[A-Z]+)'/g)]
+    [...(root('src/settings.ts') + root('src/telemetry/settings.ts')).matchAll(/'((?:[A-Z]+_)*[A-Z]+)'/g)]
       .map((match) => match[1]!)
       .filter((name) => name.length > 3),
   );

@@ -5,6 +5,16 @@ export const STREAM_EVENTS = 200;
 export const BIG_BODY_BYTES = 10_000_000;
 export const STREAM_END = 'data: [DONE]\n\n';
 
+/** The event that reports the usage of a stream. */
+export const STREAM_USAGE = `data: ${JSON.stringify({
+  id: 'chatcmpl-bench',
+  object: 'chat.completion.chunk',
+  created: 1700000000,
+  model: 'gpt-bench',
+  choices: [],
+  usage: { prompt_tokens: 12, completion_tokens: 199, total_tokens: 211 },
+})}\n\n`;
+
 /** Which behaviour of the upstream's streams a request asks for, by its model. */
 export type StreamKind = 'burst' | 'paced' | 'first' | 'idle';
 /** Milliseconds between two events of a paced stream. */

@@ -1,36 +1,47 @@
 // The upstream as a process of its own: streams, and where there is no nginx the other answers too.
 // node test/bench/upstream.ts PORT
 import { createServer, type ServerResponse } from 'node:http';
-import { BIG_BODY_BYTES, CHAT_ANSWER, PACE_MS, STREAM_END, STREAM_EVENTS, streamEvents } from './payloads.ts';
+import {
+  BIG_BODY_BYTES,
+  CHAT_ANSWER,
+  PACE_MS,
+  STREAM_END,
+  STREAM_EVENTS,
+  STREAM_USAGE,
+  streamEvents,
+} from './payloads.ts';
 
 const events = streamEvents();
-const whole = Buffer.from(events.join('') + STREAM_END);
-const afterFirst = Buffer.from(events.slice(1, 3).join('') + STREAM_END);
+const whole = [events.join('') + STREAM_END, events.join('') + STREAM_USAGE + STREAM_END] as const;
+const afterFirst = events.slice(1, 3).join('');
 const answer = Buffer.from(CHAT_ANSWER);
 const big = Buffer.alloc(BIG_BODY_BYTES, 'sluice ');
 
 /** When the rest follows the first event of a `first` stream, in milliseconds. */
 const REST_MS = 2;
 
-function paced(res: ServerResponse, next: number): void {
+function paced(res: ServerResponse, next: number, end: string): void {
   if (res.destroyed) return;
   if (next === STREAM_EVENTS) {
-    res.end(STREAM_END);
+    res.end(end);
     return;
   }
   res.write(events[next]);
-  setTimeout(paced, PACE_MS, res, next + 1);
+  setTimeout(paced, PACE_MS, res, next + 1, end);
 }
 
 function stream(res: ServerResponse, body: string): void {
   res.writeHead(200, { 'content-type': 'text/event-stream' });
+  // As providers do: usage when it is asked for.
+  const asked = body.includes('"include_usage":true');
+  const end = asked ? STREAM_USAGE + STREAM_END : STREAM_END;
   if (body.includes('gpt-bench-burst')) {
-    res.end(whole);
+    res.end(whole[asked ? 1 : 0]);
   } else if (body.includes('gpt-bench-paced')) {
-    paced(res, 0);
+    paced(res, 0, end);
   } else {
     res.write(events[0]);
-    if (body.includes('gpt-bench-first')) setTimeout(() => res.end(afterFirst), REST_MS);
+    if (body.includes('gpt-bench-first')) setTimeout(() => res.end(afterFirst + end), REST_MS);
   }
 }
 

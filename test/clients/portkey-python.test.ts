@@ -48,6 +48,11 @@ test('the Python SDK: every method of every resource, and every option', async (
   const answer = (name: string): Json => told.calls[name]?.answer ?? {};
   for (const [name, members] of Object.entries(ANSWERS)) t.like(answer(name), members, name);
 
+  t.like((told.exported as Json[])[0]!, { trace_id: 'from-python', cost: 0.35 });
+  t.is((told.exported as Json[]).length, 1);
+  // Whether it is cancelled or done by then is a race; what it must not be is something else.
+  const cancelled = told.cancelled as Refusal;
+  t.true(cancelled === null || cancelled[1] === 409);
   t.is(told.content, CONTENT);
   t.is(told.streamed, CONTENT);
   t.is(told.prompt_streamed, CONTENT);
@@ -86,6 +91,8 @@ test('the Python SDK: every method of every resource, and every option', async (
   const forwarded = stage.provider.seen.find(({ headers }) => headers['x-of-the-caller'] !== undefined);
   t.is(forwarded?.headers['x-of-the-caller'], 'kept');
   t.truthy(stage.provider.seen.find(({ url }) => url.includes('/deployments/my-deployment/')));
+  const { data_points: points, summary } = answer('analytics.graphs.requests') as Record<string, Json>;
+  t.true(Number(summary?.total) > 10 && Number(points?.length) >= 120);
   const { data } = await stage.admin.get('/logs?trace_id=python-trace');
   t.deepEqual(data[0].metadata, { _user: 'ann', teamName: 'blue' });
 });
@@ -93,6 +100,21 @@ test('the Python SDK: every method of every resource, and every option', async (
 const budget = { type: 'cost', credit_limit: 5 };
 /** Members of answers that the calls before them decide. */
 const ANSWERS: Readonly<Record<string, Json>> = {
+  'logs.create': { status: 'success' },
+  'feedback.create': { status: 'success' },
+  'feedback.bulk_create': { status: 'success' },
+  'logs.exports.create': { total: 1, object: 'export' },
+  'logs.exports.list': { object: 'list', total: 1 },
+  'logs.exports.retrieve': { status: 'success', total_records: 1, object: 'export' },
+  'analytics.graphs.cost': { object: 'analytics-graph', bucket_seconds: 60 },
+  'analytics.graphs.feedbacks': { object: 'analytics-graph' },
+  'analytics.summary.cache': { object: 'analytics-summary' },
+  'analytics.groups.users': { object: 'list' },
+  'analytics.groups.metadata': {
+    ...{ object: 'list', total: 1 },
+    data: [{ object: 'analytics-group', metadata_value: 'blue', requests: 1 }],
+  },
+  'analytics.groups.group_by': { object: 'list' },
   'admin.workspaces.retrieve': {
     object: 'workspace',
     name: 'From Python',

@@ -3,10 +3,12 @@
 Its one argument is a JSON object; what it prints is one, too: each call's status and answer as the SDK's own
 models read it, the methods that were never called, and what its options brought about.
 """
+import datetime
 import inspect
 import json
 import re
 import sys
+import time
 import urllib.request
 
 import httpx
@@ -350,7 +352,62 @@ out["refusals"] = [
     refused(lambda: workspace.configs.create(name="x", config={"retry": {"attempts": -1}})),
 ]
 
-resources = "admin api_keys configs integrations providers virtual_keys guardrails labels collections prompts"
+# Analytics of all that was called.
+now = datetime.datetime.now(datetime.timezone.utc)
+hour = datetime.timedelta(hours=1)
+moments = {
+    "time_of_generation_min": (now - hour).isoformat(),
+    "time_of_generation_max": (now + hour).isoformat(),
+}
+for name, _ in inspect.getmembers(type(admin.analytics.graphs), inspect.isfunction):
+    if not name.startswith("_"):
+        call(f"analytics.graphs.{name}", **moments)
+call("analytics.summary.cache", **moments, cache_status="HIT")
+for name in ("users", "ai_models", "workspaces"):
+    call(f"analytics.groups.{name}", **moments, current_page=0, page_size=10)
+call("analytics.groups.metadata", metadata_key="teamName", **moments)
+call("analytics.groups.group_by", group_by="model", columns="cost,avg_latency", include_total=True, **moments)
+
+# Logs of calls made elsewhere, feedback on them, and exports.
+call(
+    "logs.create",
+    sdk=workspace,
+    request={"url": "https://api.openai.com/v1/chat/completions", "body": {"model": "gpt-4o"}},
+    response={"status": 200, "response_time": 12, "body": {"usage": {"prompt_tokens": 1000, "completion_tokens": 100}}},
+    metadata={"traceId": "from-python", "spanId": "s", "spanName": "n", "user": "ann", "depth": 3},
+)
+given_feedback = call(
+    "feedback.create", sdk=workspace, trace_id="from-python", value=5, weight=0.5, metadata={"a": "b"}
+)
+call("feedback.bulk_create", sdk=workspace, feedbacks=[{"trace_id": "from-python", "value": 1}, {"trace_id": "x", "value": -1}])
+call("feedback.update", sdk=workspace, feedback_id=given_feedback["feedback_ids"][0], value=7, weight=1)
+export = call(
+    "logs.exports.create",
+    filters={"trace_id": "from-python", "page_size": 10},
+    workspace_id=place,
+    description="d",
+    requested_data=["id", "trace_id", "cost"],
+)
+call("logs.exports.list", workspace_id=place)
+call("logs.exports.start", label="logs.exports.first", export_id=export.get("id"))
+for _ in range(200):
+    if call("logs.exports.retrieve", export_id=export.get("id")).get("status") == "success":
+        break
+    time.sleep(0.05)
+with urllib.request.urlopen(call("logs.exports.download", export_id=export.get("id")).get("signed_url")) as reply:
+    out["exported"] = [json.loads(line) for line in reply]
+call(
+    "logs.exports.update",
+    export_id=export.get("id"),
+    workspace_id=place,
+    filters={"trace_id": "from-python"},
+    requested_data=["id"],
+)
+call("logs.exports.start", export_id=export.get("id"))
+out["cancelled"] = refused(lambda: admin.logs.exports.cancel(export_id=export.get("id")))
+called.add("logs.exports.cancel")
+
+resources = "logs feedback admin api_keys configs integrations providers virtual_keys guardrails labels collections prompts analytics"
 out["missed"] = [name for r in resources.split() for name in missed(r, getattr(admin, r))]
 out["calls"] = calls
 print(json.dumps(out))

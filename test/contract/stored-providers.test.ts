@@ -197,7 +197,7 @@ for (const protocol of PROTOCOLS) {
       last_reset_at: null,
     });
     t.regex(String(one.integration_id), UUID);
-    t.deepEqual(one.usage_limits, { type: 'cost', credit_limit: 10, alert_threshold: 5 });
+    t.like(one.usage_limits, { type: 'cost', credit_limit: 10, alert_threshold: 5, current_usage: 0 });
     t.deepEqual(one.rate_limits, [{ type: 'requests', unit: 'rpm', value: 100 }]);
     t.is(one.expires_at, '2999-01-01T00:00:00.000Z');
     t.deepEqual(await call(providers.updateProvider, { ...named, name: 'Changed', reset_usage: true }), {

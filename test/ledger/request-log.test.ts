@@ -47,7 +47,7 @@ test('entries are stored behind the caller, in order and in batches', async (t) 
   const store = fakeStore();
   const { log, drops, record } = logOver(store, { flushEveryMs: 10, maxBatch: 4 });
   record(...numbers(0, 10));
-  t.deepEqual(log.stats(), { recorded: 10, stored: 0, buffered: 10, failed: 0 });
+  t.deepEqual(log.stats(), { recorded: 10, stored: 0, buffered: 10, spilled: 0, failed: 0 });
   while (log.stats().stored < 10) await sleep(5);
   t.deepEqual(idsOf(store), numbers(0, 10).map(String));
   t.deepEqual(
@@ -69,7 +69,7 @@ test('flush waits for what was recorded before it, and no longer', async (t) => 
   t.true(idsOf(store).includes('a'));
   await log.close();
   t.deepEqual(idsOf(store), ['a', 'b']);
-  t.deepEqual(log.stats(), { recorded: 2, stored: 2, buffered: 0, failed: 0 });
+  t.deepEqual(log.stats(), { recorded: 2, stored: 2, buffered: 0, spilled: 0, failed: 0 });
 });
 
 test('a store that is away is asked again, in order and without a loss', async (t) => {
@@ -98,7 +98,7 @@ test('beyond the bound the oldest go, counted and reported', async (t) => {
   record(...numbers(0, 10));
   await sleep(20);
   for (let i = 10; i < 1000; i++) record(i);
-  t.deepEqual(log.stats(), { recorded: 1000, stored: 0, buffered: 50, failed: 950 });
+  t.deepEqual(log.stats(), { recorded: 1000, stored: 0, buffered: 50, spilled: 0, failed: 950 });
   away = false;
   await log.flush();
   // The batch that was on its way stays; of the rest the newest.
@@ -128,7 +128,7 @@ test('an entry that no store takes goes alone', async (t) => {
       [1, 'refused'],
     ],
   );
-  t.deepEqual(log.stats(), { recorded: 8, stored: 6, buffered: 0, failed: 2 });
+  t.deepEqual(log.stats(), { recorded: 8, stored: 6, buffered: 0, spilled: 0, failed: 2 });
   await log.close();
 });
 
@@ -147,7 +147,7 @@ test('flush and close have an end when the store has none', async (t) => {
     [[3, 'closed']],
   );
   t.notThrows(() => record('late'));
-  t.deepEqual(log.stats(), { recorded: 4, stored: 0, buffered: 0, failed: 4 });
+  t.deepEqual(log.stats(), { recorded: 4, stored: 0, buffered: 0, spilled: 0, failed: 4 });
 });
 
 test('a listener that throws hurts nobody', async (t) => {

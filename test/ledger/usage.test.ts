@@ -44,7 +44,8 @@ test.serial('a key tells what it used, exhausts, goes on when it is raised, and 
   t.like(limitOf(await used(18)), { current_usage: 18, is_threshold_alerts_sent: false });
   answerWith(150);
   t.is((await client.chat({}, {}, key)).status, 200);
-  const spent = await used(168);
+  await used(168);
+  const spent = await client.keyUntil(id, (record) => limitOf(record).is_exhausted_alerts_sent === true);
   t.is(spent.status, 'exhausted');
   t.is(spent.last_reset_at, null);
   t.like(limitOf(spent), { free_usage: 0, is_threshold_alerts_sent: true, is_exhausted_alerts_sent: true });
@@ -141,10 +142,11 @@ test.serial(
     t.like(await entities('?search=%25'), { total: 0 });
     t.is((await entities('?page_size=1&current_page=1')).data.length, 1);
     t.is((await client.admin('GET', path)).value_key_usage_map, undefined);
-    const map = (await client.admin('GET', `${path}?include_usage=true`)).value_key_usage_map as Record<
-      string,
-      Json
-    >;
+    const readMap = async () =>
+      (await client.admin('GET', `${path}?include_usage=true`)).value_key_usage_map as Record<string, Json>;
+    const map = await until(readMap, (own) =>
+      Object.values(own).some(({ is_exhausted_alerts_sent: sent }) => sent === true),
+    );
     t.deepEqual(map['metadata._user:alice,metadata.team:usage'], {
       ...{ current_usage: 18, status: 'active' },
       ...{ is_threshold_alerts_sent: false, is_exhausted_alerts_sent: false },

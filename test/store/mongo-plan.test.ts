@@ -2,6 +2,9 @@
 import test, { type ExecutionContext } from 'ava';
 import type mongoose from 'mongoose';
 import type { PageQuery } from '../../src/store/documents.ts';
+import { bucketOf } from '../../src/store/mongo/log/bucket-name.ts';
+import { entryMatch } from '../../src/store/mongo/log/entry-filter.ts';
+import { entriesWithin, entrySort } from '../../src/store/mongo/log/entry-pages.ts';
 import { openMongoStore } from '../../src/store/mongo/open.ts';
 import {
   type Filter,
@@ -10,7 +13,6 @@ import {
   sortOf,
   tenantFilter,
 } from '../../src/store/mongo/page-filter.ts';
-import { logFilter, logSort } from '../../src/store/mongo/request-log-reads.ts';
 import { checkPageQuery, encodeCursor } from '../../src/store/page-query.ts';
 import type { LogFilter } from '../../src/store/request-log.ts';
 import { mongoServer, reportMissing, type SharedMongo } from '../support/servers.ts';
@@ -113,28 +115,43 @@ function suite(server: SharedMongo): void {
     await lookup({ f_hash: { $eq: 'h1' }, ...active }, 'global_hash', 'global_hash');
   });
 
-  test.serial('the request log is read by the index of each filter', async (t) => {
-    const log = async (filter: LogFilter, workspaceId: string | null, index?: string): Promise<void> => {
+  test.serial('entries are read by the index of each filter, in the order of pages', async (t) => {
+    const { name } = bucketOf('entries', 0, undefined);
+    const entries = async (filter: LogFilter, workspaceId: string | null, index: string): Promise<void> => {
+      const match = entryMatch({ organisationId: 'o', workspaceId }, filter);
+      t.true(match.exact, index);
       for (const order of ['asc', 'desc'] as const) {
-        const query = { organisationId: 'o', workspaceId, filter, order, skip: 0, take: 10 };
-        const { plan, real } = await explained('log.entries', logFilter(query), (cursor) =>
-          cursor.sort(logSort(order)).limit(10),
-        );
-        if (real || filter.from === undefined || !filter.traceIds) isIndexScan(t, plan);
-        if (!real) continue;
-        t.false(plan.stages.includes('SORT'), plan.text);
-        if (index)
-          t.true(
-            plan.indexes.every((used) => used === index),
-            plan.text,
+        for (const after of [undefined, { createdAt: 60, id: 'w60' }]) {
+          const within = entriesWithin(match.filter, { filter, order }, { after, until: undefined });
+          const { plan, real } = await explained(name, within, (cursor) =>
+            cursor.sort(entrySort(order)).limit(10).hint(match.lead.index),
           );
+          isIndexScan(t, plan);
+          t.deepEqual(plan.indexes, [index], plan.text);
+          if (!real || index === 'by_id') continue;
+          t.false(plan.stages.includes('SORT'), plan.text);
+          t.true(plan.keys <= ROWS / 2, plan.text);
+        }
       }
     };
-    await log({}, null);
-    await log({ from: 10, until: 200 }, null, 'by_organisation');
-    await log({}, 'w1', 'by_workspace');
-    await log({ statusCodes: [404, 429] }, null, 'by_status');
-    await log({ traceIds: ['t1', 't2'], from: 5 }, null, 'by_trace');
+    await entries({}, null, 'by_organisation');
+    await entries({ from: 10, until: 200 }, null, 'by_organisation');
+    await entries({}, 'w1', 'by_workspace');
+    await entries({ workspaceIds: ['w1', 'w2'], from: 5 }, null, 'by_workspace');
+    await entries({ statusCodes: [404, 429] }, null, 'by_status');
+    await entries({ traceIds: ['t1', 't2'], from: 5 }, null, 'by_trace');
+    await entries({ ids: ['w1', 'w2'] }, null, 'by_id');
+    await entries({ spanIds: ['s1'] }, null, 'by_span');
+    await entries({ apiKeyIds: ['key-1'] }, null, 'by_key');
+    await entries({ userIds: ['u1', 'u2'] }, null, 'by_user');
+    await entries({ users: ['user-1', 'user-2'] }, null, 'by_metadata');
+    await entries({ metadata: { environment: 'test' } }, null, 'by_metadata');
+    await entries({ providers: ['openai'] }, null, 'by_provider');
+    await entries({ models: ['gpt-4o-mini', 'x'] }, null, 'by_model');
+    await entries({ virtualKeys: ['v1'] }, null, 'by_virtual_key');
+    await entries({ configs: ['c1', 'c2'] }, null, 'by_config');
+    await entries({ prompts: ['p1'] }, null, 'by_prompt');
+    await entries({ cacheStatuses: ['HIT', 'MISS'] }, null, 'by_cache');
   });
 }
 
@@ -168,6 +185,8 @@ async function seed(uri: string, database: string): Promise<{ real: boolean }> {
       logEntry({
         ...{ id, createdAt, workspaceId, organisationId: 'o', traceId: `t${i % 50}` },
         statusCode: [200, 404, 429][i % 3] as number,
+        ...(i % 4 ? {} : { spanId: `s${i}`, userId: `u${i % 3}`, virtualKey: `v${i % 5}` }),
+        ...(i % 3 ? {} : { config: `c${i % 5}`, prompt: `p${i % 5}`, cacheStatus: i % 2 ? 'HIT' : 'MISS' }),
       }),
     ),
   );

@@ -5,14 +5,11 @@ import type { PageQuery } from '../../src/store/documents.ts';
 import { checkPageQuery } from '../../src/store/page-query.ts';
 import { createCollection } from '../../src/store/sqlite/document-schema.ts';
 import { countQuery, pageQuery } from '../../src/store/sqlite/page-sql.ts';
-import type { LogPageCall, PageCall } from '../../src/store/sqlite/protocol.ts';
-import { logReader } from '../../src/store/sqlite/request-log-reads.ts';
-import { createLogTables } from '../../src/store/sqlite/request-log-schema.ts';
+import type { PageCall } from '../../src/store/sqlite/protocol.ts';
 import { widgets } from './documents.contract.ts';
 
 const database = new DatabaseSync(':memory:');
 createCollection(database, widgets);
-createLogTables(database);
 
 function planOf(sql: string, values: readonly SQLInputValue[]): string {
   return database
@@ -55,34 +52,4 @@ test('filters search an index', (t) => {
       );
     }
   }
-});
-
-test('pages of the request log walk their index in order', (t) => {
-  const plans: string[] = [];
-  database.exec(`INSERT INTO log_scopes (organisation_id, workspace_id) VALUES ('o', ''), ('o', 'w')`);
-  const read = logReader((sql) => {
-    const statement = database.prepare(sql);
-    statement.setReturnArrays(true);
-    if (sql.includes('OFFSET')) plans.push(planOf(sql, Array(sql.split('?').length - 1).fill(1)));
-    return statement;
-  });
-  const page = (filter: LogPageCall['filter'], workspace: string | null): void => {
-    for (const order of ['asc', 'desc'] as const) {
-      read({ kind: 'log', org: 'o', workspace, filter, order, skip: 0, take: 10 });
-    }
-  };
-  for (const workspace of [null, 'w']) {
-    page({}, workspace);
-    page({ from: 1, until: 2, statusCodes: [200, 404] }, workspace);
-    page({ statusCodes: [404] }, workspace);
-    page({ statusCodes: [404, 429, 500] }, workspace);
-  }
-  t.is(plans.length, 16);
-  for (const plan of plans) {
-    t.regex(plan, /COVERING INDEX log_by_/, plan);
-    // Entries of one millisecond are put in order, no more.
-    t.notRegex(plan, /TEMP B-TREE FOR ORDER|SCAN log_entries/, plan);
-  }
-  page({ traceIds: ['t'] }, null);
-  t.regex(plans.at(-1) ?? '', /INDEX log_by_trace \(segment=\? AND trace=\?\)/);
 });

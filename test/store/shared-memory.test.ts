@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import test from 'ava';
 import { GatewayError } from '../../src/lib/errors.ts';
 import { openMemoryState } from '../../src/store/memory/open.ts';
@@ -34,6 +35,23 @@ test('budgets, holds, journal and values are there after a restart; a second pro
   t.like(await second.readJournal('o'), { size: 1, claimed: 0 });
   t.deepEqual(await second.readValue('o', { key: 'v' }), { version: 1, value: 'x' });
   await second.close();
+  rmSync(dataDir, { recursive: true });
+});
+
+test('rows of the first layout, which knew no time for budgets, are taken over', async (t) => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'sluice-state-'));
+  const made = await openMemoryState({ dataDir });
+  const limits = [{ kind: 'budget', key: 'b', amount: 5n } as const];
+  await made.admit('o', { limits, hold: { id: 'a', owner: 'me', leaseMs: 60_000 } });
+  await made.close();
+  const file = new DatabaseSync(join(dataDir, 'state.db'));
+  file.exec('DROP INDEX budgets_kept; ALTER TABLE budgets DROP COLUMN keep_until; PRAGMA user_version = 1');
+  file.close();
+  for (let turn = 0; turn < 2; turn++) {
+    const state = await openMemoryState({ dataDir });
+    t.deepEqual(await state.readBudget('o', { key: 'b' }), { spent: 0n, held: 5n });
+    await state.close();
+  }
   rmSync(dataDir, { recursive: true });
 });
 

@@ -79,6 +79,71 @@ export function sharedStateContract(test: TestFn, open: () => Promise<readonly S
     t.is((await one.readBudget(org, { key: 'b' })).held, 30n);
   });
 
+  test('a budget is kept until its time, as it was last told, and one without a time for ever', async (t) => {
+    const { one, org } = await clientsOf();
+    const now = Date.now();
+    const take = (id: string, key: string, keepUntil?: number) =>
+      one.admit(
+        org,
+        held(id, [{ kind: 'budget', key, amount: 5n, ...(keepUntil === undefined ? {} : { keepUntil }) }]),
+      );
+    await take('a', 'short', now + 1500);
+    await take('b', 'prolonged', now + 1500);
+    await take('c', 'prolonged', now + HOUR_MS);
+    await take('d', 'for ever', now + 1500);
+    await take('e', 'for ever');
+    await take('f', 'settled', now + 1500);
+    await one.settle(org, { id: 'f', charges: [{ key: 'settled', amount: 4n }] });
+    const owed = { key: 'owed', amount: 7n, keepUntil: now + 1500 };
+    await one.settle(org, { id: 'nobody', charges: [owed], orphan: 'charge' });
+    t.deepEqual(await one.readBudget(org, { key: 'owed' }), { spent: 7n, held: 0n });
+    t.deepEqual(await one.readBudget(org, { key: 'short' }), { spent: 0n, held: 5n });
+    await sleep(1900);
+    const sums: Record<string, bigint> = {};
+    for (const key of ['short', 'prolonged', 'for ever', 'settled', 'owed']) {
+      // Whatever a store forgets in turns, it forgets while it is used.
+      await one.admit(org, {
+        limits: [{ kind: 'window', key: `w-${key}`, limit: 1, windowMs: 1000, cost: 1 }],
+      });
+      await sleep(120);
+      const { spent, held: now } = await one.readBudget(org, { key });
+      sums[key] = spent + now;
+    }
+    t.deepEqual(sums, { short: 0n, prolonged: 10n, 'for ever': 10n, settled: 0n, owed: 0n });
+    // What a call held of a budget that is gone is settled all the same.
+    t.is((await one.settle(org, { id: 'a', charges: [{ key: 'short', amount: 3n }] })).outcome, 'settled');
+  });
+
+  test('a thousand limits are one step', async (t) => {
+    const { one, org } = await clientsOf();
+    const limits = Array.from({ length: 1000 }, (_, i): AdmitRequest['limits'][number] => {
+      const key = `k${i}`;
+      if (i % 3 === 0) return { kind: 'budget', key, cap: i === 999 ? 5n : 1000n, amount: 3n };
+      if (i % 3 === 1) return { kind: 'slots', key, limit: 5 };
+      return { kind: 'window', key, limit: 10, windowMs: HOUR_MS, cost: 3 };
+    });
+    t.is((await one.admit(org, held('a', limits))).outcome, 'admitted');
+    const denied = await one.admit(org, held('b', limits));
+    t.is(denied.outcome, 'denied');
+    t.deepEqual(
+      denied.limits.flatMap(({ denied: no }, i) => (no ? [i] : [])),
+      [999],
+    );
+    t.deepEqual(await one.readBudget(org, { key: 'k0' }), { spent: 0n, held: 3n });
+    const charges = limits.flatMap(({ kind, key }) => (kind === 'budget' ? [{ key, amount: 1n }] : []));
+    t.is((await one.settle(org, { id: 'a', charges })).budgets.length, charges.length);
+    t.deepEqual(await one.readBudget(org, { key: 'k999' }), { spent: 1n, held: 0n });
+    await t.throwsAsync(
+      one.admit(
+        org,
+        held(
+          'c',
+          Array.from({ length: 1025 }, (_, i) => ({ kind: 'slots', key: `${i}`, limit: 1 })),
+        ),
+      ),
+    );
+  });
+
   test('an admission of the same id, a dry run and a denial take nothing', async (t) => {
     const { one, org } = await clientsOf();
     const limits: AdmitRequest['limits'] = [

@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pino } from 'pino';
 import { type App, startApp } from '../../src/app.ts';
 import { readSettings } from '../../src/settings.ts';
+import { createLog } from '../../src/telemetry/log.ts';
 
 export const ADMIN_KEY = 'slk_test_admin_key_0123456789abcdef';
 export const WORKSPACE_KEY = 'slk_test_workspace_key_0123456789ab';
@@ -23,10 +23,7 @@ export interface TestGateway {
 export async function startGateway(env: Readonly<Record<string, string>> = {}): Promise<TestGateway> {
   const dataDir = env.GATEWAY_DATA_DIR ?? mkdtempSync(join(tmpdir(), 'sluice-test-'));
   const logLines: string[] = [];
-  const log = pino(
-    { level: env.LOG_LEVEL ?? 'debug' },
-    { write: (line: string) => void logLines.push(line) },
-  );
+  const log = createLog(env.LOG_LEVEL ?? 'debug', { write: (line: string) => void logLines.push(line) });
   const app = await startApp(
     readSettings({
       PORT: '0',

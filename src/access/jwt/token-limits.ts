@@ -5,7 +5,8 @@ import { refused } from './refused.ts';
 
 const MOST_LIMITS = 10;
 const LARGEST = 1e12;
-const RATE_UNITS = ['rps', 'rpm', 'rph', 'rpd', 'rpw'];
+const RATE_UNITS = ['rps', 'rpm', 'rph', 'rpd', 'rpw', 'concurrent'];
+const ON_STORE_OUTAGE = ['deny', 'allow', 'local'];
 const RESETS = ['weekly', 'monthly'];
 
 type Members = Readonly<Record<string, unknown>>;
@@ -30,23 +31,33 @@ export function readUsageLimits(value: unknown): readonly JsonObject[] | undefin
     if (isGiven(id) && !(typeof id === 'string' && id.length <= 256))
       throw wrong(`${at}.id`, 'must be a text of at most 256 characters');
     const kept = { id, type, credit_limit: credit, alert_threshold: alert, periodic_reset: reset };
-    return given({ ...kept, periodic_reset_days: days, next_usage_reset_at: next });
+    const outage = readOutage(limit, at);
+    return given({ ...kept, periodic_reset_days: days, next_usage_reset_at: next, on_store_outage: outage });
   });
 }
 
-/** Rates: {type, unit, value}. @throws GatewayError unauthenticated. */
+/** Rates: {type, unit, value, on_store_outage?}. @throws GatewayError unauthenticated. */
 export function readRateLimits(value: unknown): readonly JsonObject[] | undefined {
   const seen = new Set<string>();
-  return readEach('rate_limits', value, ({ type, unit, value: rate }, at) => {
+  return readEach('rate_limits', value, (limit, at) => {
+    const { type, unit, value: rate } = limit;
     if (type !== 'requests' && type !== 'tokens') throw wrong(`${at}.type`, 'must be requests or tokens');
     if (!RATE_UNITS.includes(unit as string))
       throw wrong(`${at}.unit`, `must be one of ${RATE_UNITS.join(', ')}`);
+    if (unit === 'concurrent' && type !== 'requests')
+      throw wrong(`${at}.unit`, 'must not be concurrent for tokens');
     if (!isAmount(rate) || !Number.isInteger(rate))
       throw wrong(`${at}.value`, 'must be a whole number from 0');
     if (seen.has(`${type} ${unit}`)) throw wrong(at, 'repeats the type and unit of another one');
     seen.add(`${type} ${unit}`);
-    return given({ type, unit, value: rate });
+    return given({ type, unit, value: rate, on_store_outage: readOutage(limit, at) });
   });
+}
+
+function readOutage({ on_store_outage: outage }: Members, at: string): unknown {
+  if (isGiven(outage) && !ON_STORE_OUTAGE.includes(outage as string))
+    throw wrong(`${at}.on_store_outage`, `must be one of ${ON_STORE_OUTAGE.join(', ')}`);
+  return outage;
 }
 
 function readEach(

@@ -7,6 +7,8 @@ import type { Document } from '../../store/documents.ts';
 import type { Credentials, IntegrationBody, ProviderBody, StoredMapping } from './collections.ts';
 import { type ModelAccess, modelAccess } from './model-access.ts';
 import { OWN_OPTIONS } from './option-rules.ts';
+import { limitsOf, type OwnLimits } from './own-limits.ts';
+import { type PricingOf, pricingOf } from './pricing.ts';
 import { accessOf } from './workspace-access.ts';
 
 /** A deployment of Azure that a stored provider has. */
@@ -33,6 +35,10 @@ export interface UsableProvider {
   readonly headers: readonly string[];
   readonly deployments: readonly StoredDeployment[];
   readonly models: ModelAccess | undefined;
+  /** What its integration says of prices. */
+  readonly pricing: PricingOf | undefined;
+  /** Limits that its calls count in; undefined: none. */
+  readonly limits: readonly OwnLimits[] | undefined;
   /** The way out of its integration. */
   readonly network: Network | undefined;
   /** Whether configs of callers may set options over these. */
@@ -69,6 +75,8 @@ export function usableProvider(
       ...base,
       ...read(integration?.body ?? body),
       models: integration && modelAccess(integration.body),
+      pricing: integration && pricingOf(integration.body),
+      limits: limitsOf(document, integration),
       network: integration && networkOf(integration),
       mayOverride: integration?.body.allowConfigOverride ?? false,
       refused: () => (expired !== undefined && (expiresAt as number) <= now() ? expired : undefined),
@@ -87,6 +95,8 @@ const EMPTY = {
   headers: [],
   deployments: [],
   models: undefined,
+  pricing: undefined,
+  limits: undefined,
   network: undefined,
   mayOverride: false,
   mappings: [],

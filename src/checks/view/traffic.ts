@@ -50,6 +50,8 @@ export interface Traffic {
   readonly headers: Readonly<Record<string, string>>;
   readonly streaming: boolean;
   readonly traceId: string | undefined;
+  /** Of the call, for the log. */
+  readonly requestId?: string | undefined;
   /** Whose call it is: nobody's slow pattern waits in another's way. */
   readonly tenant: string;
   readonly request: Body;

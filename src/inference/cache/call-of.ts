@@ -63,11 +63,15 @@ export function cacheCallOf(call: Call, attempt: CachedAttempt): CacheCall {
       // An answer from the cache has no attempt that would say so.
       if (trail.model === '') trail.model = model;
       if (report.note?.model !== undefined) trail.responseModel = report.note.model;
+      trail.spared = report.note?.usage;
       const shadow = shadowHeader(report);
       if (shadow !== undefined) call.answerHeaders.set(`${call.headers.callerPrefix}cache-shadow`, shadow);
       onReport?.(report);
     },
-    answerNote: () => (trail.responseModel === '' ? {} : { model: trail.responseModel }),
+    answerNote: () => ({
+      ...(trail.responseModel === '' ? {} : { model: trail.responseModel }),
+      ...(trail.usage === undefined ? {} : { usage: trail.usage }),
+    }),
     embedder,
     ...(waitMs === undefined ? {} : { waitMs }),
   };

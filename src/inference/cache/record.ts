@@ -1,5 +1,7 @@
 // What is kept of an answer, as bytes: a short head and then the answer's own text, whole or in pieces, untouched.
 
+import type { UsageRecord } from '../../store/request-log.ts';
+
 /** A kept answer. Its texts are views of the record's bytes: not to be changed. */
 export type AnswerRecord =
   | { readonly form: 'whole'; readonly note: AnswerNote; readonly body: Uint8Array }
@@ -9,6 +11,8 @@ export type AnswerRecord =
 export interface AnswerNote {
   /** The model that the provider said answered. */
   readonly model?: string;
+  /** What it took: that is what a hit saves. */
+  readonly usage?: UsageRecord;
 }
 
 interface Head {

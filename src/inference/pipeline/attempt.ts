@@ -1,14 +1,27 @@
 // One call upstream, from its first byte to its entry in the log.
-import { randomUUID } from 'node:crypto';
-import type { Usage } from '../../../gen/gateway/inference/v2/common_pb.ts';
+import type {
+  CompletionTokensDetails,
+  PromptTokensDetails,
+  Usage,
+} from '../../../gen/gateway/inference/v2/common_pb.ts';
 import type { Call } from '../../access/call.ts';
+import type { Flights } from '../../ledger/flight/flights.ts';
+import { estimateOf } from '../../ledger/limits/estimate.ts';
+import type { AttemptHold } from '../../ledger/limits/target-limits.ts';
+import type { OutboundBody } from '../../lib/egress/outbound.ts';
 import { type GatewayError, withProvider } from '../../lib/errors.ts';
-import type { Target } from '../../providers/dialect.ts';
-import type { AttemptRecord, OutcomeRecord, UsageRecord } from '../../store/request-log.ts';
+import type { OperationName, Target } from '../../providers/dialect.ts';
+import type { AttemptRecord, OutcomeRecord, PricingRecord, UsageRecord } from '../../store/request-log.ts';
+import type { AssembledAnswer } from './assembled.ts';
+import { noteWhole } from './said.ts';
 import { saidIn } from './said-in.ts';
+import { withoutCredential } from './without-credential.ts';
 
 /** Of an answer's text that is kept for an estimate, in UTF-16 units. */
 const MAX_SAID = 1024 * 1024;
+
+/** Words for what costs the plain rates. */
+const USUAL_TIERS = new Set(['', 'auto', 'default', 'standard', 'standard_only', 'on_demand']);
 
 /** A record while it is filled: members that were not reported stay absent. */
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
@@ -21,11 +34,15 @@ export interface AttemptEnd {
   /** The usage is the gateway's own estimate. */
   readonly usageEstimated?: boolean;
   readonly responseModel?: string | undefined;
+  /** The tier of service that the provider says it served. */
+  readonly tier?: string | undefined;
   readonly error?: GatewayError;
 }
 
 /** One call upstream. Ends exactly once; later ends are ignored. */
 export class Attempt {
+  /** Unique; the provider is told it as x-client-request-id. */
+  readonly id: string;
   readonly #call: Call;
   readonly #target: Target;
   readonly #host: string;
@@ -37,9 +54,19 @@ export class Attempt {
   #ended = false;
   #asked: object | undefined;
   #said: string | undefined;
+  /** Where the pieces of a streamed answer are put together for the log. */
+  assembled: AssembledAnswer | undefined;
+  #hold: AttemptHold | undefined;
+  /** What its integration says of a model's prices. */
+  pricedBy: ((model: string) => PricingRecord | undefined) | undefined;
+  #tier: string | undefined;
 
-  /** @param aside whether it is made beside the call, whose own answer it does not bring */
-  constructor(call: Call, target: Target, origin: string, model: string, aside = false) {
+  /**
+   * @param id made before its request, which carries it
+   * @param aside whether it is made beside the call, whose own answer it does not bring
+   */
+  constructor(call: Call, target: Target, origin: string, model: string, id: string, aside = false) {
+    this.id = id;
     this.#call = call;
     this.#aside = aside;
     this.#target = target;
@@ -49,13 +76,39 @@ export class Attempt {
     call.attemptBegan();
   }
 
+  /**
+   * Notes it where a kill of the process loses it not: the provider is called when the promise resolves.
+   * @param body of its request, or how many bytes it has @param request what it asks for @param makesTokens whether the operation does
+   */
+  noted(
+    flights: Pick<Flights, 'attempt'> | undefined,
+    body: OutboundBody | number,
+    request: object,
+    makesTokens: boolean,
+  ): Promise<void> | undefined {
+    if (flights === undefined) return undefined;
+    const { input, output } = estimateOf(lengthOf(body), request, makesTokens);
+    return flights.attempt(this.#call, {
+      ...{ id: this.id, provider: this.#target.provider.id, host: this.#host, model: this.#model },
+      ...{ startedAt: this.#startedAt, input, output },
+    });
+  }
+
   /** What it asks for: without a report of the usage, that is estimated from it and from what was said. */
   asks(request: object): void {
     this.#asked = request;
+    this.#served((request as { readonly serviceTier?: unknown }).serviceTier);
+  }
+
+  /** A stream was answered whole. */
+  noteWhole(name: OperationName, answer: object): void {
+    noteWhole(this.#call, name, answer);
   }
 
   /** A part of the answer. */
   says(part: object): void {
+    this.assembled?.push(part);
+    this.#served((part as { readonly serviceTier?: unknown }).serviceTier);
     if (this.#said !== undefined && this.#said.length > MAX_SAID) return;
     this.#said = (this.#said ?? '') + saidIn(part);
   }
@@ -67,9 +120,10 @@ export class Attempt {
     this.#call.trail.timeToFirstTokenMs = this.#call.elapsedMs();
   }
 
-  end({ status, outcome, usage, usageEstimated = false, responseModel, error }: AttemptEnd): void {
+  end({ status, outcome, usage, usageEstimated = false, responseModel, tier, error }: AttemptEnd): void {
     if (this.#ended) return;
     this.#ended = true;
+    this.#served(tier);
     const { trail } = this.#call;
     const record = usage && usageRecord(usage);
     // An attempt that was given up for another one says nothing of the call.
@@ -80,10 +134,13 @@ export class Attempt {
       trail.usage = record;
       trail.usageEstimated = usageEstimated;
     }
-    const id = randomUUID();
+    const { id } = this;
     const reached = outcome !== 'error' || (status >= 200 && status <= 299);
-    if (record === undefined && this.#asked !== undefined && reached)
-      trail.unreported.push({ attemptId: id, request: this.#asked, said: this.#said });
+    const exchange =
+      record === undefined && this.#asked !== undefined && reached
+        ? { attemptId: id, request: this.#asked, said: this.#said }
+        : undefined;
+    if (exchange !== undefined) trail.unreported.push(exchange);
     const entry: Writable<AttemptRecord> = {
       id,
       provider: this.#target.provider.id,
@@ -98,18 +155,43 @@ export class Attempt {
     if (responseModel) entry.responseModel = responseModel;
     if (record) entry.usage = record;
     if (record && usageEstimated) entry.usageEstimated = true;
+    if (this.#tier !== undefined && !USUAL_TIERS.has(this.#tier)) entry.serviceTier = this.#tier;
+    if (this.pricedBy !== undefined) {
+      const pricing = this.pricedBy(this.#model || (responseModel ?? ''));
+      if (pricing !== undefined) entry.pricing = pricing;
+    }
     if (error) entry.error = { reason: error.reason, message: error.message };
+    if (this.#hold?.budgets) entry.budgets = this.#hold.budgets;
     trail.attempts.push(entry);
+    this.#hold?.ended(entry, exchange);
     this.#call.attemptEnded();
+  }
+
+  /** What limits of its target hold for it is settled when it ends. */
+  under(hold: AttemptHold): void {
+    this.#hold = hold;
+  }
+
+  /** A limit of its target does not let it through: its provider sees nothing of it. */
+  refused(thrown: unknown): GatewayError {
+    const error = withProvider(thrown, this.#target.provider.id);
+    this.#asked = undefined;
+    this.end({ status: error.status, outcome: 'error', error });
+    return error;
+  }
+
+  /** The tier of service that is asked for, or that the provider says it served: its last word counts. */
+  #served(tier: unknown): void {
+    if (typeof tier === 'string') this.#tier = tier;
   }
 
   /** Ends with what was thrown, and gives it back with the provider named. */
   fail(
     thrown: unknown,
-    heard: Pick<AttemptEnd, 'usage' | 'usageEstimated'> = {},
+    heard: Pick<AttemptEnd, 'usage' | 'usageEstimated' | 'tier'> = {},
     responseModel?: string,
   ): GatewayError {
-    const error = withProvider(thrown, this.#target.provider.id);
+    const error = withoutCredential(withProvider(thrown, this.#target.provider.id), this.#target);
     const outcome =
       error.reason === 'client_closed'
         ? 'cancelled'
@@ -119,6 +201,12 @@ export class Attempt {
     this.end({ status: error.facts.status ?? 0, outcome, ...heard, responseModel, error });
     return error;
   }
+}
+
+/** Bytes, nearly: of a text its characters; of what comes in pieces nobody knows. */
+export function lengthOf(body: OutboundBody | number): number {
+  if (typeof body === 'number') return body;
+  return typeof body === 'string' || body instanceof Uint8Array ? body.length : 0;
 }
 
 function usageRecord(usage: Usage): UsageRecord {
@@ -132,7 +220,32 @@ function usageRecord(usage: Usage): UsageRecord {
   if (prompt?.cacheCreationTokens !== undefined)
     record.cacheCreationTokens = Number(prompt.cacheCreationTokens);
   if (completion?.reasoningTokens !== undefined) record.reasoningTokens = Number(completion.reasoningTokens);
+  if (prompt !== undefined) noteMedia(record, prompt, 'input');
+  if (completion !== undefined) {
+    noteMedia(record, completion, 'output');
+    const { acceptedPredictionTokens: accepted, rejectedPredictionTokens: rejected } = completion;
+    if (accepted) record.acceptedPredictionTokens = Number(accepted);
+    if (rejected) record.rejectedPredictionTokens = Number(rejected);
+  }
   return record;
+}
+
+/** Tokens of audio and images; of none is nothing noted. */
+function noteMedia(
+  record: Writable<UsageRecord>,
+  { audioTokens, extra }: PromptTokensDetails | CompletionTokensDetails,
+  side: 'input' | 'output',
+): void {
+  if (audioTokens) record[`${side}AudioTokens`] = Number(audioTokens);
+  if (extra === undefined) return;
+  const { image_tokens: image, cached_tokens_details: cached } = extra;
+  if (isCount(image)) record[`${side}ImageTokens`] = image;
+  const audio = typeof cached === 'object' && !Array.isArray(cached) ? cached?.audio_tokens : undefined;
+  if (side === 'input' && isCount(audio)) record.cachedAudioTokens = audio;
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) > 0;
 }
 
 function round(ms: number): number {

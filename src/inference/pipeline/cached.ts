@@ -57,10 +57,14 @@ export async function throughCache<Request extends object, Answer extends object
     guardrails: marksOf((bound.plan.guardrails as Guardrails | undefined)?.output ?? []),
     signal,
     embedder: embeddings && embedderOf(pipeline, call, routing, embeddings),
-    onReport: facts.onReport,
+    onReport(report) {
+      noteLookUp(call, plan.cache?.mode ?? 'simple', report.status, call.arrivedAt + startedAt);
+      facts.onReport(report);
+    },
     ...(routing.plan.hedged ? { waitMs: 0 } : {}),
   });
   let served: Served<Answer> | undefined;
+  const startedAt = call.elapsedMs();
   const runIt = async (): Promise<Answer> => {
     served = await run();
     return served.answer;
@@ -78,6 +82,7 @@ export async function throughCache<Request extends object, Answer extends object
   call.trail.provider = bound.target.provider.id;
   call.trail.model = model;
   call.trail.streamed = streams;
+  call.trail.virtualKey = bound.stored?.slug;
   return {
     answer: answer as unknown as Answer,
     status: input.run?.decision === 'flag' ? 246 : 200,
@@ -86,6 +91,14 @@ export async function throughCache<Request extends object, Answer extends object
     tells: !streams || !bound.target.strict,
     keeps,
   };
+}
+
+/** The look-up as a span: it ends when what it came to is known. */
+function noteLookUp(call: Call, name: string, verdict: string, startedAt: number): void {
+  const { trail, arrivedAt } = call;
+  const latencyMs = Math.round((arrivedAt + call.elapsedMs() - startedAt) * 1000) / 1000;
+  trail.spans ??= [];
+  trail.spans.push({ kind: 'cache', name, startedAt: Math.round(startedAt), latencyMs, verdict });
 }
 
 function streamForm<Request extends object>(

@@ -15,6 +15,8 @@ import type { PlanFacts } from '../plan/plan-facts.ts';
 import { localCircuits } from '../route/circuits.ts';
 import { Loads } from '../route/loads.ts';
 import { StickyStore } from '../route/sticky.ts';
+import { type CircuitCounts, watchedCircuits } from '../route/watched-circuits.ts';
+import { Drains } from './drains.ts';
 import type { Pipeline } from './pipeline.ts';
 import { type GuardrailSource, PlanGuardrails } from './plan-guardrails.ts';
 
@@ -29,11 +31,15 @@ export interface PipelineParts {
   readonly guardrails?: GuardrailSource;
   /** What instances share; undefined when there is one. */
   readonly state: SharedState | undefined;
+  readonly flights?: Pipeline['flights'];
+  /** Limits of targets; absent: nothing is limited. */
+  readonly targets?: Pipeline['targets'];
   readonly cache: { readonly bytes: number; readonly secret: Uint8Array };
   /** Told of what went wrong beside a call, for the log. */
   readonly onTrouble: (error: unknown, what: string) => void;
   /** Told what an asynchronous guardrail came to: its call has been answered. */
   readonly onGuardrail?: ((verdict: LateVerdict) => void) | undefined;
+  readonly keepsBodies: Pipeline['keepsBodies'];
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -41,6 +47,7 @@ export interface PipelineParts {
 /** What an asynchronous guardrail came to. Of what was said, nothing. */
 export interface LateVerdict {
   readonly organisationId: string;
+  readonly requestId: string | undefined;
   readonly traceId: string | undefined;
   readonly guardrail: string;
   readonly verdict: boolean;
@@ -51,6 +58,7 @@ export interface LateVerdict {
 /** The pipeline of all model calls, and how it ends. */
 export interface OpenPipeline {
   readonly pipeline: Pipeline;
+  readonly circuits: CircuitCounts;
   /** Waits for what runs beside calls, at most so many milliseconds. */
   close(ms: number): Promise<void>;
 }
@@ -63,9 +71,10 @@ export function createPipeline(parts: PipelineParts): OpenPipeline {
     ownsHeader: (name) => names.owns(name),
     clock: { now },
     report: (error, check) => onTrouble(error, `the check ${check}`),
-    onAsync: (result, { tenant, traceId }) =>
+    onAsync: (result, { tenant, traceId, requestId }) =>
       parts.onGuardrail?.({
         organisationId: tenant,
+        requestId,
         traceId,
         guardrail: result.id,
         verdict: result.verdict,
@@ -86,6 +95,7 @@ export function createPipeline(parts: PipelineParts): OpenPipeline {
       joinGuardrails(outer as Guardrails | undefined, inner as Guardrails | undefined),
     ...plans,
   };
+  const { circuits, counts } = watchedCircuits(state ?? localCircuits(now));
   const pipeline: Pipeline = {
     dialer,
     dialects,
@@ -93,17 +103,23 @@ export function createPipeline(parts: PipelineParts): OpenPipeline {
     planner: { facts, configs: new Configs(facts) },
     routes: {
       loads: new Loads(),
-      circuits: state ?? localCircuits(now),
+      circuits,
       sticky: new StickyStore(state, now),
       matches: matching(checks.deps.sandbox),
     },
+    drains: new Drains(),
     cache: openResponseCache({ state, bytes: cache.bytes, encryptionKey: cache.secret }),
     checks,
+    flights: parts.flights,
+    targets: parts.targets,
+    keepsBodies: parts.keepsBodies,
     now,
   };
   return {
     pipeline,
+    circuits: counts,
     async close(ms) {
+      pipeline.drains.stop();
       const ended = await checks.close(ms);
       if (ended > 0) onTrouble(undefined, `${ended} asynchronous guardrails that had not ended`);
     },

@@ -1,4 +1,5 @@
 // Vectors for the semantic cache, by the gateway's own embeddings operation over the config's target.
+import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import { CreateEmbeddingsRequestSchema } from '../../../gen/gateway/inference/v2/embeddings_pb.ts';
 import type { Call } from '../../access/call.ts';
@@ -11,6 +12,8 @@ import { checkModel } from './model-access.ts';
 import { operationOf } from './operation-of.ts';
 import type { Pipeline } from './pipeline.ts';
 import { rewritten } from './rewrite.ts';
+import { holdTarget } from './target-limits.ts';
+import { traced } from './traced.ts';
 import { outboundRequest, upstreamError } from './upstream.ts';
 
 /** Longest answer of an embeddings call, in bytes. */
@@ -28,15 +31,18 @@ export function embedderOf(pipeline: Pipeline, call: Call, routing: Routing, pla
       const asked = create(CreateEmbeddingsRequestSchema, { input: { kind: { case: 'text', value: text } } });
       const request = rewritten('embeddings', asked, bound);
       const context = { target: bound.target, now: pipeline.now };
-      const outbound = outboundRequest(
-        bound,
-        dialect,
-        'embeddings',
-        operation.request(request, context),
-        signal,
+      const id = randomUUID();
+      const outbound = traced(
+        call,
+        outboundRequest(bound, dialect, 'embeddings', operation.request(request, context), signal, id),
+        id,
       );
-      const attempt = new Attempt(call, bound.target, outbound.origin, model, true);
+      const attempt = new Attempt(call, bound.target, outbound.origin, model, id, true);
       try {
+        await holdTarget(pipeline, call, bound, attempt, {
+          ...{ body: outbound.body, request, model, makesTokens: false, tells: false },
+        });
+        await attempt.noted(pipeline.flights, outbound.body, request, false);
         const answer = await pipeline.dialer.whole(outbound, MAX_BYTES);
         if (answer.status !== 200) throw upstreamError(bound.target, dialect, answer, answer.body);
         const {

@@ -100,11 +100,13 @@ function conditionsJson({ rules, otherwise, targets }: ConditionalPlan) {
   };
 }
 
-function targetJson({ provider, slug, customHost, timeoutMs, params, retry, breaker, cache }: TargetPlan) {
+function targetJson(plan: TargetPlan) {
+  const { provider, slug, customHost, timeoutMs, params, retry, breaker, cache } = plan;
   return {
     provider: provider?.id ?? (slug === undefined ? 'as the headers select' : `@${slug}`),
     custom_host: customHost,
     request_timeout: timeoutMs,
+    on_client_cut: plan.onClientCut,
     override_params: params && [...Object.keys(params.overrides)],
     default_params: params && [...Object.keys(params.defaults)],
     drop_params: params?.drops.map((path) => path.join('.')),

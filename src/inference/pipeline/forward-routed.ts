@@ -9,6 +9,7 @@ import type { Routing } from '../plan/select.ts';
 import { Route } from '../route/route.ts';
 import { arriving } from './arriving.ts';
 import type { Attempt } from './attempt.ts';
+import type { HeldSignal } from './drains.ts';
 import type { Pipeline } from './pipeline.ts';
 import { retryAfter } from './upstream.ts';
 import { remainingMs, worldOf } from './world.ts';
@@ -21,6 +22,8 @@ export interface Forwarded {
   readonly answer: StreamedAnswer;
   readonly attempt: Attempt;
   readonly bound: BoundTarget;
+  /** Goes on when the client leaves; undefined: it is cancelled then. */
+  readonly held?: HeldSignal | undefined;
 }
 
 /** Sends the request to a target. */

@@ -1,5 +1,6 @@
 // Pass-through: the caller's request to the provider and the provider's answer back,
 // byte for byte, both ways as they come.
+import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import {
   type ForwardRequest,
@@ -20,11 +21,17 @@ import { secretCheck, staysHere } from '../plan/request-settings.ts';
 import { planOf } from '../plan/select.ts';
 import { arriving } from './arriving.ts';
 import { Attempt } from './attempt.ts';
+import { drainedRest } from './drain.ts';
+import { drainsWhenCut, HeldSignal } from './drains.ts';
 import { type Forwarded, forwardRouted } from './forward-routed.ts';
 import { checkPassThrough } from './model-access.ts';
 import { dialectOf } from './operation-of.ts';
 import type { Pipeline } from './pipeline.ts';
 import { bindOnly } from './run.ts';
+import { heardAnswer, heardRequest, keepBodies, noteTarget } from './said.ts';
+import { holdTarget } from './target-limits.ts';
+import { tracedHeaders } from './traced.ts';
+import { ATTEMPT_HEADER } from './upstream.ts';
 import { UsageTap } from './usage-tap.ts';
 
 /** Headers of one hop (RFC 9110, part 7.6.1): the answer's next hop writes its own. */
@@ -52,7 +59,8 @@ export async function forward(
   const head = await readHead(input, call.signal);
   const body = await readBody(input, call.signal);
   const state: BodyState = { error: undefined };
-  const watched = body && remember(body, state);
+  keepBodies(call, pipeline.keepsBodies);
+  const watched = body && remember(heardRequest(call, head, body), state);
   const send = async (
     bound: BoundTarget,
     bytes: AsyncIterable<Uint8Array> | Uint8Array | undefined,
@@ -61,33 +69,46 @@ export async function forward(
     checkPassThrough(bound, body !== undefined);
     const { origin, path } = locateRaw(bound.target, bound.stranger ? withoutKeys(head.path) : head.path);
     call.trail.provider = bound.target.provider.id;
-    const attempt = new Attempt(call, bound.target, origin, '');
+    const id = randomUUID();
+    const attempt = new Attempt(call, bound.target, origin, '', id);
+    call.trail.virtualKey = bound.stored?.slug;
+    noteTarget(call, bound.target);
+    attempt.pricedBy = bound.stored?.pricing;
     const { method } = head;
     const headers = requestHeaders(pipeline, head, bound, call, body !== undefined);
+    if (!hasHeader(head, ATTEMPT_HEADER)) headers.push(ATTEMPT_HEADER, id);
+    const held = drainsWhenCut(bound) ? new HeldSignal(pipeline.drains, call, signal, false) : undefined;
     try {
+      const [length, makesTokens] = [bodyLength(head), body !== undefined];
+      await holdTarget(pipeline, call, bound, attempt, {
+        ...{ body: length, request: NOTHING_SAID, model: '', makesTokens, tells: false },
+      });
+      await attempt.noted(pipeline.flights, bodyLength(head), NOTHING_SAID, body !== undefined);
       const network = bound.stored?.network;
       const answer = await pipeline.dialer.stream({
         origin,
         path,
         method,
-        headers,
+        headers: tracedHeaders(call, headers, id),
         body: bytes,
-        signal,
+        signal: held ?? signal,
         network,
       });
-      return { answer, attempt, bound };
+      return { answer, attempt, bound, held };
     } catch (thrown) {
+      held?.over();
       // What the caller's own body did wrong is not the provider's failure.
       throw state.error ? attempt.fail(state.error) : attempt.fail(thrown);
     }
   };
-  const { answer, attempt, bound } = routing.plan.once
+  const { answer, attempt, bound, held } = routing.plan.once
     ? await send(await bindOnly(call, routing), watched, call.signal)
     : await forwardRouted(pipeline, call, routing, head.path, watched, send);
   call.trail.status = answer.status;
   const tap = new UsageTap(dialectOf(pipeline, bound.target), answer, bodyLength(head));
   call.trail.streamed = tap.streams;
-  return answerMessages(answer, attempt, tap);
+  const answered = answerMessages(heardAnswer(call, answer), attempt, tap, held);
+  return held === undefined ? answered : drainedRest(answered, held);
 }
 
 async function readHead(input: AsyncIterator<ForwardRequest>, signal: AbortLike): Promise<RequestHead> {
@@ -129,6 +150,13 @@ async function* remember(body: AsyncIterable<Uint8Array>, state: BodyState): Asy
   }
 }
 
+/** Of a request that is passed through nothing is read: what its answer may cost is assumed. */
+const NOTHING_SAID = {};
+
+function hasHeader({ headers }: RequestHead, wanted: string): boolean {
+  return headers.some(({ name }) => name.toLowerCase() === wanted);
+}
+
 /** Bytes that the head announces; 0 when it does not. */
 function bodyLength({ headers }: RequestHead): number {
   const told = headers.find(({ name }) => name.toLowerCase() === 'content-length')?.value;
@@ -142,7 +170,7 @@ function requestHeaders(
   { target, stored, stranger }: BoundTarget,
   call: Call,
   hasBody: boolean,
-): readonly string[] {
+): string[] {
   const own = stored?.headers ?? [];
   const auth = own.length === 0 ? authHeaders(target) : withOwn(own, authHeaders(target));
   const ours = new Set(auth.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase()));
@@ -191,6 +219,7 @@ async function* answerMessages(
   answer: StreamedAnswer,
   attempt: Attempt,
   tap: UsageTap,
+  held: HeldSignal | undefined,
 ): AsyncGenerator<ForwardResponse> {
   let whole = false;
   try {
@@ -200,6 +229,7 @@ async function* answerMessages(
     for await (const chunk of answer.body) {
       if (tap.streams) attempt.firstToken();
       tap.push(chunk);
+      held?.read(chunk.length);
       yield create(ForwardResponseSchema, { kind: { case: 'chunk', value: chunk } });
     }
     whole = true;

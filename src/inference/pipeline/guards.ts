@@ -18,6 +18,7 @@ import { withClaims } from './claims.ts';
 import { plain } from './explain.ts';
 import { guardedStream } from './guarded-stream.ts';
 import { errorWithMembers } from './members.ts';
+import { noteHooks } from './note-hooks.ts';
 import { OPERATIONS } from './operations.ts';
 import { jsonOf, requestOf } from './rewrite.ts';
 import type { Served } from './served.ts';
@@ -86,6 +87,7 @@ export class Guards<Request extends object> {
         chunk: OPERATIONS[this.#name].chunk!,
         denied: (run) => this.#denied(bound, input, run),
       });
+      this.#call.streamHooks = (): void => noteHooks(this.#call, outcome(), 'after');
       const keeps = (): boolean => outcome()?.decision === 'pass';
       const stream = events as unknown as Answer;
       return { answer: stream, status, input, output: undefined, tells, keeps, closing: outcome };
@@ -105,6 +107,7 @@ export class Guards<Request extends object> {
     const json = answerJson(this.#name, answer);
     const response = { ...responseBody(traffic.api, json), status: 200 };
     const output = await this.#checks.runner.run(hooks, { ...traffic, response }, signal);
+    noteHooks(this.#call, output, 'after');
     if (output.decision === 'deny') throw this.#denied(bound, input, output);
     const written = output.response !== undefined && output.response !== json;
     return {
@@ -122,6 +125,7 @@ export class Guards<Request extends object> {
     if (json === undefined) return { request: this.#request, run: undefined, traffic: undefined };
     const before = this.#traffic(bound, json);
     const run = await this.#checks.runner.run(guardrails.input, before, signal);
+    noteHooks(this.#call, run, 'before');
     // Checks of the answer see the claims of a token too, and no header that only says to be one.
     const traffic = { ...before, headers: { ...before.headers, ...run.headers } };
     if (run.request === json) return { request: this.#request, run, traffic };
@@ -134,7 +138,7 @@ export class Guards<Request extends object> {
 
   #traffic({ target }: BoundTarget, json: Json): Traffic {
     const { api, requestType } = OPERATIONS[this.#name];
-    const { headers, principal, trail, traceId } = this.#call;
+    const { headers, principal, trail, traceId, id: requestId } = this.#call;
     return {
       requestType,
       api,
@@ -144,6 +148,7 @@ export class Guards<Request extends object> {
       headers: flat(headers.raw),
       streaming: this.#streams,
       traceId,
+      requestId,
       tenant: principal?.organisationId ?? '',
       request: requestBody(api, json),
       response: undefined,

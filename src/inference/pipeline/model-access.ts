@@ -6,7 +6,7 @@ import type { BoundTarget } from '../plan/bind.ts';
 import { clip } from '../plan/faults.ts';
 
 /** Reading what models there are calls none of them. */
-const READS: ReadonlySet<OperationName> = new Set(['models', 'model']);
+export const READS: ReadonlySet<OperationName> = new Set(['models', 'model']);
 
 /** @throws GatewayError forbidden naming the model */
 export function checkModel({ stored }: BoundTarget, name: OperationName, model: string): void {

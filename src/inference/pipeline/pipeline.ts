@@ -1,5 +1,7 @@
 // What the stages of a model call are built of.
 import type { Checks } from '../../checks/create.ts';
+import type { Flights } from '../../ledger/flight/flights.ts';
+import type { TargetLimits } from '../../ledger/limits/target-limits.ts';
 import type { Dialer } from '../../lib/egress/outbound.ts';
 import type { ModelCatalogue } from '../../providers/catalog/models.ts';
 import type { Dialect } from '../../providers/dialect.ts';
@@ -8,6 +10,7 @@ import type { Planner } from '../plan/select.ts';
 import type { CircuitStore } from '../route/circuits.ts';
 import type { Loads } from '../route/loads.ts';
 import type { StickyStore } from '../route/sticky.ts';
+import type { Drains } from './drains.ts';
 
 /** What the pipeline is built of. */
 export interface Pipeline {
@@ -18,7 +21,15 @@ export interface Pipeline {
   readonly planner: Planner;
   readonly routes: RouteFacts;
   readonly cache: ResponseCache;
+  /** Streams that go on without their clients. */
+  readonly drains: Drains;
   readonly checks: Pick<Checks, 'runner' | 'deps'>;
+  /** Where attempts are noted before their providers can see them; undefined: nowhere. */
+  readonly flights: Pick<Flights, 'attempt'> | undefined;
+  /** Limits of targets; undefined: nothing is limited. */
+  readonly targets: Pick<TargetLimits, 'hold'> | undefined;
+  /** Whether what is said in calls of the workspace is kept for the log. */
+  readonly keepsBodies: (workspaceId: string | undefined) => boolean;
   /** Unix milliseconds. */
   readonly now: () => number;
 }

@@ -5,7 +5,7 @@ import type { AbortLike } from '../../lib/abort.ts';
 import { toGatewayError } from '../../lib/errors.ts';
 import type { OperationName } from '../../providers/dialect.ts';
 import type { BoundTarget } from '../plan/bind.ts';
-import type { TargetPlan } from '../plan/plan.ts';
+import type { TargetPlan, WholePlan } from '../plan/plan.ts';
 import type { Routing } from '../plan/select.ts';
 import type { RoutePorts } from '../route/ports.ts';
 import { Route } from '../route/route.ts';
@@ -53,13 +53,13 @@ export async function callRouted<Request extends object, Answer extends object>(
       ({ answer }) => answer,
       (thrown: unknown) => softly(thrown, job),
     );
-    note(call, route);
+    note(call, plan, route);
     if (served.status !== 200) call.trail.status = served.status;
     const answer = withResults(served);
     explanation?.guardrails(served.input, served.output);
     return explanation === undefined ? answer : explanation.on(answer, call);
   } catch (thrown) {
-    note(call, route);
+    note(call, plan, route);
     const error = toGatewayError(thrown);
     throw explanation === undefined ? error : explanation.onError(error, call);
   }
@@ -167,8 +167,10 @@ function withResults<Answer extends object>({
   return withLast(told as unknown as AsyncIterable<object>, last) as unknown as Answer;
 }
 
-function note<Answer>(call: Call, { last, retries }: Route<Answer>): void {
+function note<Answer>(call: Call, { root }: WholePlan, { last, retries, rescued }: Route<Answer>): void {
+  if (root.kind !== 'target') call.trail.mode = root.kind === 'balance' ? 'loadbalance' : root.kind;
   if (last === undefined) return;
   call.trail.targetPath = last.path;
   call.trail.retries = retries;
+  call.trail.rescued = rescued;
 }

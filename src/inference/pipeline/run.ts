@@ -1,12 +1,16 @@
 // The way of a model call through the stages: plan, then the plan's route of attempts, whole or in pieces.
 import type { Call } from '../../access/call.ts';
+import type { AbortLike } from '../../lib/abort.ts';
 import type { Dialect, OperationName } from '../../providers/dialect.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import { planOf, type Routing } from '../plan/select.ts';
+import { drained } from './drain.ts';
+import { drainsWhenCut } from './drains.ts';
 import { modelFor, operationOf } from './operation-of.ts';
 import type { Pipeline } from './pipeline.ts';
 import { rewritten } from './rewrite.ts';
 import { callRouted, type Job } from './routed.ts';
+import { keepBodies, noteAnswer, noteRequest } from './said.ts';
 import { callStream } from './stream.ts';
 import { callWhole } from './whole.ts';
 
@@ -62,7 +66,12 @@ export function runStream<N extends 'chat' | 'completions'>(
         name,
         own === request ? (modelOf(request) ?? model) : modelOf(own),
       );
-      return callStream(pipeline, call, bound, dialect, name, operation as never, own, asked, signal);
+      const start = (until: AbortLike) =>
+        callStream<RequestOf<N>, AnswerOf<N>, ChunkOf<N>>(
+          ...([pipeline, call, bound, dialect, name, operation as never, own, asked] as const),
+          until,
+        );
+      return drainsWhenCut(bound) ? drained(pipeline.drains, call, signal, start) : start(signal);
     },
     held: {
       whole(bound, given, signal) {
@@ -86,12 +95,15 @@ async function run<Request extends object, Answer extends object>(
   model: string | undefined,
   job: Job<Request, Answer>,
 ): Promise<Answer> {
+  keepBodies(call, pipeline.keepsBodies);
+  noteRequest(call, job.name, job.request);
   const planned = planOf(call, pipeline.planner, model);
   const routing = planned instanceof Promise ? await planned : planned;
   if (!routing.plan.straight || call.headers.get('explain') !== undefined)
-    return callRouted(pipeline, call, routing, job);
+    return noteAnswer(call, job.name, await callRouted(pipeline, call, routing, job));
   const bound = bindOnly(call, routing);
-  return job.attempt(bound instanceof Promise ? await bound : bound, job.request, call.signal);
+  const answer = await job.attempt(bound instanceof Promise ? await bound : bound, job.request, call.signal);
+  return noteAnswer(call, job.name, answer);
 }
 
 /** The one target of a plan that needs no routing. */

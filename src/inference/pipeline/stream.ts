@@ -1,4 +1,5 @@
 // One attempt whose answer comes in pieces: request -> first piece -> the rest.
+import { randomUUID } from 'node:crypto';
 import type { Call } from '../../access/call.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import type { StreamedAnswer } from '../../lib/egress/outbound.ts';
@@ -14,10 +15,14 @@ import type {
 } from '../../providers/dialect.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import { Attempt } from './attempt.ts';
+import { HeldSignal } from './drains.ts';
 import { checkModel } from './model-access.ts';
 import { checkLimits } from './model-limits.ts';
 import type { Pipeline } from './pipeline.ts';
 import { readBounded } from './read-bounded.ts';
+import { assembledIn, noteReceived, noteSent } from './said.ts';
+import { holdTarget } from './target-limits.ts';
+import { traced } from './traced.ts';
 import { outboundRequest, upstreamError } from './upstream.ts';
 import { isEncoded, MAX_ANSWER_BYTES } from './whole.ts';
 
@@ -27,7 +32,7 @@ const DRAIN_MS = 1000;
 
 /** Resolves when the answer's first piece is at hand, so that an early error keeps its status. */
 export async function callStream<Request, Answer, Chunk>(
-  { dialer, models, now }: Pipeline,
+  pipeline: Pipeline,
   call: Call,
   bound: BoundTarget,
   dialect: Dialect,
@@ -37,21 +42,43 @@ export async function callStream<Request, Answer, Chunk>(
   model: string,
   signal: AbortLike,
 ): Promise<AsyncIterable<Chunk>> {
+  const { dialer, models, flights, now } = pipeline;
   const { target } = bound;
   checkModel(bound, name, model);
   checkLimits(models, bound, name, model, request);
   const context: TranslationContext = { target, now };
-  const outbound = outboundRequest(bound, dialect, name, operation.streamRequest(request, context), signal);
-  const attempt = new Attempt(call, target, outbound.origin, model);
+  const id = randomUUID();
+  const outbound = traced(
+    call,
+    outboundRequest(bound, dialect, name, operation.streamRequest(request, context), signal, id),
+    id,
+  );
+  const attempt = new Attempt(call, target, outbound.origin, model, id);
+  call.trail.virtualKey = bound.stored?.slug;
+  attempt.pricedBy = bound.stored?.pricing;
   attempt.asks(request as object);
+  attempt.assembled = assembledIn(call);
   call.trail.streamed = true;
+  noteSent(call, outbound, target);
   try {
+    if (bound.stored?.limits !== undefined)
+      await holdTarget(pipeline, call, bound, attempt, {
+        ...{ body: outbound.body, request: request as object, model, makesTokens: true, tells: true },
+      });
+    const noted = attempt.noted(flights, outbound.body, request as object, true);
+    if (noted !== undefined) await noted;
     const answer = await dialer.stream(outbound);
+    noteReceived(call, answer);
     await refuseErrors(answer, target, dialect);
     if (/^application\/json\b/i.test(answer.header('content-type') ?? '')) {
-      return await wholeAnswer(answer, attempt, operation, request, context);
+      return await wholeAnswer(answer, attempt, name, operation, request, context);
     }
-    const pieces = new Pieces(answer, operation.stream(request, context), attempt);
+    const pieces = new Pieces(
+      answer,
+      operation.stream(request, context),
+      attempt,
+      signal instanceof HeldSignal ? signal : undefined,
+    );
     await pieces.fill();
     return pieces;
   } catch (thrown) {
@@ -73,15 +100,17 @@ async function refuseErrors(answer: StreamedAnswer, target: Target, dialect: Dia
 async function wholeAnswer<Request, Answer, Chunk>(
   answer: StreamedAnswer,
   attempt: Attempt,
+  name: OperationName,
   operation: StreamingOperation<Request, Answer, Chunk>,
   request: Request,
   context: TranslationContext,
 ): Promise<AsyncIterable<Chunk>> {
   const body = await readBounded(answer.body, MAX_ANSWER_BYTES);
-  const { answer: message, usage, model } = operation.response(body, request, context);
+  const { answer: message, usage, model, tier } = operation.response(body, request, context);
   attempt.firstToken();
   if (usage === undefined) attempt.says(message as object);
-  attempt.end({ status: answer.status, outcome: 'success', usage, responseModel: model });
+  attempt.noteWhole(name, message as object);
+  attempt.end({ status: answer.status, outcome: 'success', usage, responseModel: model, tier });
   const chunks = operation.wholeAsChunks(message, request);
   return (async function* () {
     yield* chunks;
@@ -95,12 +124,20 @@ class Pieces<Chunk> implements AsyncIterable<Chunk>, AsyncIterator<Chunk> {
   readonly #parser = new SseParser();
   readonly #translator: StreamTranslator<Chunk>;
   readonly #attempt: Attempt;
+  /** Goes on when the client leaves. */
+  readonly #held: HeldSignal | undefined;
   #ready: Chunk[] = [];
   #at = 0;
   #over = false;
   #error: GatewayError | undefined;
 
-  constructor(answer: StreamedAnswer, translator: StreamTranslator<Chunk>, attempt: Attempt) {
+  constructor(
+    answer: StreamedAnswer,
+    translator: StreamTranslator<Chunk>,
+    attempt: Attempt,
+    held: HeldSignal | undefined,
+  ) {
+    this.#held = held;
     this.#status = answer.status;
     this.#body = answer.body[Symbol.asyncIterator]();
     this.#translator = translator;
@@ -154,6 +191,7 @@ class Pieces<Chunk> implements AsyncIterable<Chunk>, AsyncIterator<Chunk> {
 
   async #read(): Promise<void> {
     const { done, value } = await this.#body.next();
+    if (this.#held !== undefined && !done) this.#held.read(value.length);
     const events = done ? this.#parser.end() : this.#parser.push(value);
     for (const event of events) {
       this.#take(this.#translator.push(event));

@@ -9,13 +9,17 @@ import type { BoundTarget } from '../plan/bind.ts';
 
 const USER_AGENT = 'sluice';
 
-/** The located and signed request of an operation. */
+/** Tells the provider the attempt's id, for its log and its support (OpenAI's API reference, "Debugging requests"). */
+export const ATTEMPT_HEADER = 'x-client-request-id';
+
+/** The located and signed request of an operation. @param attemptId told to the provider */
 export function outboundRequest(
   { target, forwarded, stored }: BoundTarget,
   dialect: Dialect,
   operation: OperationName,
   outbound: Outbound,
   signal: AbortLike,
+  attemptId: string,
 ): OutboundRequest {
   const { origin, path } = locate(target, operation, outbound);
   return {
@@ -23,6 +27,9 @@ export function outboundRequest(
     path,
     method: outbound.method,
     headers: withoutRepeats([
+      // A caller that sends its own on keeps it.
+      ATTEMPT_HEADER,
+      attemptId,
       ...forwarded,
       ...authHeaders(target),
       ...dialect.headers(target),

@@ -17,6 +17,8 @@ export interface Heard {
   /** A stream did not report it: its events and the request's bytes were counted. */
   readonly usageEstimated: boolean;
   readonly model: string | undefined;
+  /** The tier of service that the provider says it served. */
+  readonly tier: string | undefined;
 }
 
 /** Reads along with one answer. */
@@ -31,6 +33,7 @@ export class UsageTap {
   #pieces = 0;
   readonly #asked: number;
   #model: string | undefined;
+  #tier: string | undefined;
 
   /** @param asked bytes of the request's body */
   constructor(dialect: Dialect, answer: InboundHead, asked: number) {
@@ -62,8 +65,8 @@ export class UsageTap {
     this.#mode = 'deaf';
     const usage = this.#tap.usage();
     if (usage !== undefined || this.#pieces === 0)
-      return { usage, usageEstimated: false, model: this.#model };
-    return { usage: this.#estimate(), usageEstimated: true, model: this.#model };
+      return { usage, usageEstimated: false, model: this.#model, tier: this.#tier };
+    return { usage: this.#estimate(), usageEstimated: true, model: this.#model, tier: this.#tier };
   }
 
   /** One token for each event, as providers send them; four bytes of JSON for each token of the request. */
@@ -91,7 +94,8 @@ export class UsageTap {
     try {
       const json: unknown = JSON.parse(text);
       this.#tap.push(json);
-      this.#model ??= modelOf(json);
+      this.#model ??= textMember(json, 'model');
+      this.#tier = tierOf(json) ?? this.#tier;
     } catch {
       // Not JSON, so it reports nothing.
     }
@@ -103,7 +107,15 @@ export class UsageTap {
   }
 }
 
-function modelOf(json: unknown): string | undefined {
-  const model = typeof json === 'object' && json !== null ? (json as { model?: unknown }).model : undefined;
-  return typeof model === 'string' ? model : undefined;
+/** Beside the usage (OpenAI), or within it (Anthropic). */
+function tierOf(json: unknown): string | undefined {
+  const own = textMember(json, 'service_tier');
+  if (own !== undefined || typeof json !== 'object' || json === null) return own;
+  return textMember((json as { usage?: unknown }).usage, 'service_tier');
+}
+
+function textMember(json: unknown, name: string): string | undefined {
+  const value =
+    typeof json === 'object' && json !== null ? (json as Record<string, unknown>)[name] : undefined;
+  return typeof value === 'string' ? value : undefined;
 }

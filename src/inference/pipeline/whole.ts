@@ -1,21 +1,28 @@
 // One attempt whose answer comes whole: request -> answer -> translate.
+import { randomUUID } from 'node:crypto';
 import type { Call } from '../../access/call.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import { fail } from '../../lib/errors.ts';
 import type { Dialect, Operation, OperationName } from '../../providers/dialect.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import { Attempt } from './attempt.ts';
-import { checkModel } from './model-access.ts';
+import { checkModel, READS } from './model-access.ts';
 import { checkLimits } from './model-limits.ts';
 import type { Pipeline } from './pipeline.ts';
+import { noteReceived, noteSent } from './said.ts';
+import { holdTarget } from './target-limits.ts';
+import { traced } from './traced.ts';
 import { outboundRequest, upstreamError } from './upstream.ts';
 
 /** Longest whole answer that is read, in bytes. */
 export const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
+/** Operations whose answers are tokens that a model makes. */
+const MAKES_TOKENS: ReadonlySet<OperationName> = new Set(['chat', 'completions']);
+
 /** Sends the request to the target and reads its answer. */
 export async function callWhole<Request, Answer>(
-  { dialer, models, now }: Pipeline,
+  pipeline: Pipeline,
   call: Call,
   bound: BoundTarget,
   dialect: Dialect,
@@ -25,16 +32,33 @@ export async function callWhole<Request, Answer>(
   model: string,
   signal: AbortLike,
 ): Promise<Answer> {
+  const { dialer, models, flights, now } = pipeline;
   const { target } = bound;
   checkModel(bound, name, model);
   checkLimits(models, bound, name, model, request);
   const context = { target, now };
-  const outbound = outboundRequest(bound, dialect, name, operation.request(request, context), signal);
-  const attempt = new Attempt(call, target, outbound.origin, model);
+  const id = randomUUID();
+  const outbound = traced(
+    call,
+    outboundRequest(bound, dialect, name, operation.request(request, context), signal, id),
+    id,
+  );
+  const attempt = new Attempt(call, target, outbound.origin, model, id);
+  call.trail.virtualKey = bound.stored?.slug;
+  attempt.pricedBy = bound.stored?.pricing;
   // Moderation is counted by no provider.
   if (name !== 'moderations') attempt.asks(request as object);
+  noteSent(call, outbound, target);
   try {
+    if (bound.stored?.limits !== undefined && !READS.has(name))
+      await holdTarget(pipeline, call, bound, attempt, {
+        ...{ body: outbound.body, request: request as object, model, tells: true },
+        makesTokens: MAKES_TOKENS.has(name),
+      });
+    const noted = attempt.noted(flights, outbound.body, request as object, MAKES_TOKENS.has(name));
+    if (noted !== undefined) await noted;
     const answer = await dialer.whole(outbound, MAX_ANSWER_BYTES);
+    noteReceived(call, answer, answer.body);
     if (answer.status < 200 || answer.status > 299) throw upstreamError(target, dialect, answer, answer.body);
     if (isEncoded(answer.header('content-encoding'))) {
       throw fail('upstream_garbage', `${target.provider.id} answered in an encoding that was not asked for`);
@@ -43,9 +67,10 @@ export async function callWhole<Request, Answer>(
       answer: message,
       usage,
       model: responseModel,
+      tier,
     } = operation.response(answer.body, request, context);
     if (usage === undefined) attempt.says(message as object);
-    attempt.end({ status: answer.status, outcome: 'success', usage, responseModel });
+    attempt.end({ status: answer.status, outcome: 'success', usage, responseModel, tier });
     return message;
   } catch (thrown) {
     throw attempt.fail(thrown);

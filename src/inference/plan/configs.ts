@@ -23,9 +23,15 @@ export class Configs {
   /**
    * The plan of a config: its JSON as text, or a saved one's id. At once when nothing must be looked up.
    * @param header the header's name, for errors
+   * @param named is told a saved config's slug
    * @throws GatewayError of status 400: invalid_header, or config_invalid with every fault
    */
-  read(text: string, header: string, tenant: Tenant): WholePlan | Promise<WholePlan> {
+  read(
+    text: string,
+    header: string,
+    tenant: Tenant,
+    named?: (slug: string) => void,
+  ): WholePlan | Promise<WholePlan> {
     const inline = text.trimStart().startsWith('{');
     if (inline && !mayRefer(text)) {
       const kept = this.#cache.get(text);
@@ -41,6 +47,7 @@ export class Configs {
     const plan = (found: SavedConfig | undefined): WholePlan | Promise<WholePlan> => {
       if (found === undefined)
         throw fail('config_invalid', `there is no saved config ${text}`, { param: header });
+      named?.(found.slug ?? found.id);
       return this.saved(found, tenant);
     };
     return saved instanceof Promise ? saved.then(plan) : plan(saved);

@@ -29,7 +29,10 @@ export function brokenRule(rules: FieldRules | undefined, value: unknown): strin
     case 'int32':
       return brokenRange(type.value, value as number);
     case 'string':
-      return brokenLength('characters', type.value.minLen, type.value.maxLen, [...(value as string)].length);
+      return (
+        brokenChoice(type.value.in, value as string) ??
+        brokenLength('characters', type.value.minLen, type.value.maxLen, [...(value as string)].length)
+      );
     case 'repeated':
       return brokenLength(
         'elements',
@@ -60,6 +63,10 @@ function brokenRange({ greaterThan, lessThan }: DoubleRules | Int32Rules, value:
   const from = low === undefined ? '' : greaterThan.case === 'gt' ? `above ${low}` : `at least ${low}`;
   const to = high === undefined ? '' : lessThan.case === 'lt' ? `below ${high}` : `at most ${high}`;
   return `must be ${[from, to].filter((part) => part !== '').join(' and ')}`;
+}
+
+function brokenChoice(words: readonly string[], value: string): string | undefined {
+  return words.length === 0 || words.includes(value) ? undefined : `must be one of ${words.join(', ')}`;
 }
 
 function brokenLength(

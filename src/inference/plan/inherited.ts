@@ -1,5 +1,5 @@
 // What a level of a config hands down to the levels below it.
-import type { ProviderEntry, ProviderOptions } from '../../providers/dialect.ts';
+import type { ClientCut, ProviderEntry, ProviderOptions } from '../../providers/dialect.ts';
 import type { CacheSettings } from '../cache/settings.ts';
 import type { ParamRules } from './params.ts';
 import type { BreakerPlan, DeploymentPlan, RetryPlan, TargetPlan } from './plan.ts';
@@ -22,6 +22,7 @@ export interface Inherited {
   readonly customHost: string | undefined;
   readonly strict: boolean | undefined;
   readonly timeoutMs: number | undefined;
+  readonly onClientCut: ClientCut | undefined;
   readonly forwardHeaders: readonly string[];
   readonly params: ParamRules | undefined;
   readonly retry: RetryPlan | undefined;
@@ -41,6 +42,7 @@ export const NOTHING: Inherited = Object.freeze({
   customHost: undefined,
   strict: undefined,
   timeoutMs: undefined,
+  onClientCut: undefined,
   forwardHeaders: Object.freeze([]),
   params: undefined,
   retry: undefined,

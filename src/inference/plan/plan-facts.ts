@@ -2,6 +2,8 @@
 import type { Network } from '../../lib/egress/network.ts';
 import type { GatewayError } from '../../lib/errors.ts';
 import type { ProviderEntry, ProviderOptions } from '../../providers/dialect.ts';
+import type { JsonObject } from '../../store/collection.ts';
+import type { PricingRecord } from '../../store/request-log.ts';
 import type { ParseFacts } from './parse-facts.ts';
 import type { WholePlan } from './plan.ts';
 
@@ -50,10 +52,26 @@ export interface StoredDeployment {
   readonly isDefault: boolean;
 }
 
+/** Limits that calls of a stored provider count in, as callers write them. */
+export interface StoredLimits {
+  /** Names their counters. */
+  readonly id: string;
+  /** For refusals. */
+  readonly name: string;
+  readonly carried: {
+    readonly rateLimits?: readonly JsonObject[] | undefined;
+    readonly usageLimits?: JsonObject | readonly JsonObject[] | undefined;
+    /** When usage was last reset by hand, in Unix milliseconds. */
+    readonly usageResetAt?: number | undefined;
+  };
+}
+
 /** A provider that the control plane keeps. */
 export interface StoredProvider {
   /** Of the stored provider, and of the integration that it goes by. */
   readonly id?: string;
+  /** What the log names it by. */
+  readonly slug?: string;
   readonly integrationId?: string | undefined;
   readonly entry: ProviderEntry;
   readonly apiKey: string | undefined;
@@ -63,6 +81,10 @@ export interface StoredProvider {
   readonly headers?: readonly string[];
   readonly deployments?: readonly StoredDeployment[];
   readonly models?: StoredModels | undefined;
+  /** What its integration says of a model's prices. */
+  readonly pricing?: ((model: string) => PricingRecord | undefined) | undefined;
+  /** Its own and its integration's; the same list until they change. Undefined: none. */
+  readonly limits?: readonly StoredLimits[] | undefined;
   /** The way out of its integration, for its own calls alone. */
   readonly network?: Network | undefined;
   /** Whether configs may set its options; where its credential goes they never say. */
@@ -74,6 +96,8 @@ export interface StoredProvider {
 /** A config that the control plane keeps. */
 export interface SavedConfig {
   readonly id: string;
+  /** What the log names it by. */
+  readonly slug?: string;
   /** Changes with every change of the config. */
   readonly version: string;
   /** The same object as long as the version is the same: plans are kept by it. */

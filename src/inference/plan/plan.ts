@@ -1,5 +1,5 @@
 // A plan: a config parsed once, everything inherited folded in. Interpreted by inference/route.
-import type { ProviderEntry, ProviderOptions } from '../../providers/dialect.ts';
+import type { ClientCut, ProviderEntry, ProviderOptions } from '../../providers/dialect.ts';
 import type { CacheSettings } from '../cache/settings.ts';
 import type { Condition } from './condition.ts';
 import type { ParamRules } from './params.ts';
@@ -35,6 +35,8 @@ export interface TargetPlan extends PlanNode {
   readonly strict: boolean | undefined;
   /** Milliseconds of one attempt. */
   readonly timeoutMs: number | undefined;
+  /** Of a stream whose client leaves; undefined: as its provider says. */
+  readonly onClientCut: ClientCut | undefined;
   /** Names of the caller's headers that go on to the provider. */
   readonly forwardHeaders: readonly string[];
   readonly params: ParamRules | undefined;

@@ -8,7 +8,12 @@ export interface PlannedCall {
   readonly presentedKey: string | undefined;
   readonly providerCredential: string | undefined;
   readonly principal: Caller | undefined;
-  readonly trail: { provider: string; metadata: Readonly<Record<string, string>> };
+  readonly trail: {
+    provider: string;
+    metadata: Readonly<Record<string, string>>;
+    /** The saved config's slug. */
+    config?: string | undefined;
+  };
   /** Wins over the request's own. */
   readonly defaultMetadata?: Readonly<Record<string, string>> | undefined;
 }

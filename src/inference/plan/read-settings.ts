@@ -5,7 +5,7 @@ import type {
   RoutingRetry,
 } from '../../../gen/gateway/inference/v2/config_pb.ts';
 import { GatewayError } from '../../lib/errors.ts';
-import type { ProviderEntry, ProviderOptions } from '../../providers/dialect.ts';
+import type { ClientCut, ProviderEntry, ProviderOptions } from '../../providers/dialect.ts';
 import { type CacheSettings, parseCacheSettings } from '../cache/settings.ts';
 import { clip, type Fault, step } from './faults.ts';
 import type { Inherited } from './inherited.ts';
@@ -52,6 +52,7 @@ export function readSettings(
     customHost: config.customHost ?? above.customHost,
     strict: config.strictOpenAiCompliance ?? above.strict,
     timeoutMs: config.requestTimeout ?? above.timeoutMs,
+    onClientCut: cutOf(config.onClientCut) ?? above.onClientCut,
     forwardHeaders: has(json, 'forward_headers') ? config.forwardHeaders : above.forwardHeaders,
     params: joinParams(above.params, config.defaultParams, config.overrideParams, config.dropParams),
     retry: config.retry === undefined ? above.retry : retryOf(config.retry),
@@ -127,6 +128,10 @@ function readOptions(
     else if (text !== undefined) read[name] = text;
   }
   return read;
+}
+
+function cutOf(given: string | undefined): ClientCut | undefined {
+  return given === 'drain' || given === 'cancel' ? given : undefined;
 }
 
 function retryOf({ attempts, onStatusCodes, useRetryAfterHeader }: RoutingRetry): RetryPlan {

@@ -59,7 +59,12 @@ function bySelection(
       return selected.then((found) => direct(call, found!, facts, names, model));
     return direct(call, selected!, facts, names, model);
   }
-  const plan = configs.read(given.config, canonical(headers, 'config'), call.principal ?? NOBODY);
+  const plan = configs.read(
+    given.config,
+    canonical(headers, 'config'),
+    call.principal ?? NOBODY,
+    noteConfig(call),
+  );
   if (plan instanceof Promise) return plan.then((read) => withConfig(call, given, read, facts, names, model));
   return withConfig(call, given, plan, facts, names, model);
 }
@@ -84,7 +89,12 @@ function byPreset(
     }
     return withConfig(call, given, plan, planner.facts, names, model);
   };
-  const plan = planner.configs.read(config, `the config of ${owner}`, call.principal ?? NOBODY);
+  const plan = planner.configs.read(
+    config,
+    `the config of ${owner}`,
+    call.principal ?? NOBODY,
+    noteConfig(call),
+  );
   return plan instanceof Promise ? plan.then(go) : go(plan);
 }
 
@@ -97,8 +107,16 @@ function byDefault(
   model: string | undefined,
 ): Routing | Promise<Routing> {
   const plan = configs.saved(config, call.principal ?? NOBODY);
+  call.trail.config = config.slug ?? config.id;
   if (plan instanceof Promise) return plan.then((read) => withConfig(call, given, read, facts, names, model));
   return withConfig(call, given, plan, facts, names, model);
+}
+
+/** An inline config has no name. */
+function noteConfig({ trail }: PlannedCall): (slug: string) => void {
+  return (slug) => {
+    trail.config = slug;
+  };
 }
 
 /** A config's plan with the call's own settings around it. @throws GatewayError of status 400 */

@@ -4,16 +4,19 @@ import type { Network } from '../../lib/egress/network.ts';
 import { fail, type GatewayError } from '../../lib/errors.ts';
 import type { ProviderEntry, ProviderOptions } from '../../providers/dialect.ts';
 import type { TargetPlan } from './plan.ts';
-import type { StoredDeployment, StoredModels, StoredProvider } from './plan-facts.ts';
+import type { StoredDeployment, StoredLimits, StoredModels, StoredProvider } from './plan-facts.ts';
 
 /** What is kept of a bound target's stored provider. */
 export interface StoredReach {
   /** Of the stored provider, and of the integration that it goes by. */
   readonly id: string;
   readonly integrationId: string | undefined;
+  readonly slug: string | undefined;
   /** Flat pairs of the operator's headers. */
   readonly headers: readonly string[];
   readonly models: StoredModels | undefined;
+  readonly pricing: StoredProvider['pricing'];
+  readonly limits: readonly StoredLimits[] | undefined;
   /** The model of the deployment that answers; undefined: the one that is asked for. */
   readonly model: string | undefined;
   readonly options: ProviderOptions;
@@ -53,9 +56,12 @@ export function storedReach(stored: Stored, plan: TargetPlan, model: string | un
   const headers = stored.headers ?? NONE;
   return {
     id: stored.id ?? '',
+    slug: stored.slug,
     integrationId: stored.integrationId,
     headers: own.length === 0 ? headers : [...headers, ...own],
     models,
+    pricing: stored.pricing,
+    limits: stored.limits,
     model: deployment?.model,
     options: deployment === undefined ? stored.options : withDeployment(stored.options, deployment),
     customHost: host ?? stored.customHost,

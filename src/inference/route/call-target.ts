@@ -140,6 +140,8 @@ function mayWait<Answer>(
 /** A provider that could not be reached has done nothing yet: it is called again whatever the list says. */
 function isRetried({ statuses }: RetryPlan, { status, failure }: Tried<unknown>): boolean {
   if (failure === undefined && status === 200) return false;
+  // A limit of the target: it says when to come again, and asking meanwhile helps nobody.
+  if (failure?.reason === 'rate_limited' || failure?.reason === 'budget_exhausted') return false;
   return statuses.has(status) || failure?.reason === 'upstream_unreachable';
 }
 

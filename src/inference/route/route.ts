@@ -21,6 +21,9 @@ export class Route<Answer> {
   last: TargetPlan | undefined;
   /** Calls of it before the last one; -1 when there may be no more and it failed. */
   retries = 0;
+  /** A target failed before the one that answered. */
+  rescued = false;
+  #moved = false;
 
   /** @param withinMs how long new attempts may begin; 10 minutes at the most */
   constructor(ports: RoutePorts<Answer>, withinMs: number = OVERALL_MS) {
@@ -33,6 +36,7 @@ export class Route<Answer> {
     const reached = await this.#node(plan, signal, false);
     this.last = reached.target;
     this.retries = reached.retries;
+    this.rescued = this.#moved;
     return reached;
   }
 
@@ -113,6 +117,7 @@ export class Route<Answer> {
       const child = childOf.get(error as object) ?? plan.targets[0]!;
       if (this.#late() || !movesOn(plan, child, error)) return false;
       this.#ports.trace?.({ step: 'move_on', path: child.path, status: statusOf(error) });
+      this.#moved = true;
       return true;
     };
     try {

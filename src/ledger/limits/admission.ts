@@ -4,22 +4,28 @@ import { fail, type GatewayError, toGatewayError } from '../../lib/errors.ts';
 import type { AttemptRecord, RequestRecord } from '../../store/request-log.ts';
 import type {
   Charge,
+  ChargedBudget,
   HoldOrder,
-  Limit,
+  LimitState,
   SettleRequest,
   SharedState,
   WindowCost,
 } from '../../store/shared-state.ts';
+import type { BudgetWatch } from '../alerts/watch.ts';
+import type { Flights } from '../flight/flights.ts';
 import { type Journal, journalEntry } from '../journal.ts';
+import { moneyBudgetsOf } from '../money-budgets.ts';
 import { costOf, type PriceList } from '../prices/price-list.ts';
 import { costOfAttempt } from '../prices/priced.ts';
+import { Debts } from './debts.ts';
 import type { Estimate } from './estimate.ts';
 import { type CallFacts, noteOf } from './hold-note.ts';
 import { isAway, type Later } from './later.ts';
+import { type Counted, limitOf, MOST_TOKENS, type WorstCase } from './limit-of.ts';
+import { LocalLimits, type LocalTake } from './local-limits.ts';
 import { Outage } from './outage.ts';
-import { resetAfter } from './period.ts';
-import { MOST, type RateRule, type Rule } from './rule.ts';
-import { budgetKey } from './usage.ts';
+import { refusalOf, unaskable } from './refusal.ts';
+import { MOST, type Rule } from './rule.ts';
 
 /** What admission is made with. */
 export interface AdmissionFacts {
@@ -35,6 +41,9 @@ export interface AdmissionFacts {
   readonly journal: Pick<Journal, 'mark'>;
   /** Unix milliseconds. */
   readonly now: () => number;
+  readonly watch?: BudgetWatch | undefined;
+  /** Where a release that waits outlives the process. */
+  readonly flights?: Pick<Flights, 'releasing'> | undefined;
   /** Told when calls are let through because the store does not answer, and of settlements that failed. */
   readonly onTrouble: (error: unknown, what: string) => void;
 }
@@ -48,8 +57,8 @@ export interface AdmissionOrder {
   /** The model that the worst case is priced by; undefined or unknown: money is settled and not held. */
   readonly model: string | undefined;
   readonly provider: string | undefined;
-  /** The call as it is known now, for its entry should the process end before it. */
-  readonly call: CallFacts;
+  /** The call as it is known now, for its entry should the process end before it; undefined: another hold has it. */
+  readonly call: CallFacts | undefined;
 }
 
 /** A rate as it stands after the admission, for the answer's headers. */
@@ -64,15 +73,15 @@ export interface Ticket {
   readonly id: string;
   readonly organisationId: string;
   readonly held: boolean;
-  /** It was let through while the store did not answer: nothing is owed for it. */
-  readonly loose: boolean;
+  /**
+   * It was let through while the store did not answer: what it uses of budgets is charged when it does. `asked`: the
+   * store may have counted it all the same.
+   */
+  readonly loose: false | 'asked' | 'unasked';
   readonly rates: readonly RateState[];
   readonly rules: readonly Counted[];
-}
-
-interface Counted {
-  readonly rule: Rule;
-  readonly limit: Limit;
+  /** What it took of limits that this instance may count alone. */
+  readonly local: LocalTake | undefined;
 }
 
 /** What a call came to. */
@@ -83,6 +92,8 @@ export interface CallEnd {
   readonly failed: boolean;
   /** Its entry, written in the same step as its charges. */
   readonly entry: RequestRecord | undefined;
+  /** Told what is about to be settled with the entry. */
+  readonly noted?: ((entry: RequestRecord, order: SettleRequest) => void) | undefined;
   /** Told when the hold need not be renewed any more. */
   readonly done: () => void;
   /** Told when the entry was not written, because there was nothing to settle or the store did not take it. */
@@ -92,60 +103,79 @@ export interface CallEnd {
 export class Admission {
   readonly #facts: AdmissionFacts;
   readonly #outage = new Outage();
+  readonly #local = new LocalLimits();
+  readonly #debts: Debts;
 
   constructor(facts: AdmissionFacts) {
     this.#facts = facts;
+    const { state, later } = facts;
+    this.#debts = new Debts({ state, later, charged: (...told) => this.#tell(...told) });
   }
 
   /**
-   * Admits a call under all rules or none.
-   * @throws GatewayError rate_limited with the time to wait, budget_exhausted, or store_unavailable when budgets
-   * cannot be asked; rates alone let the call through then.
+   * Admits a call under all rules or none. While the store does not answer, each rule says what becomes of it.
+   * @throws GatewayError rate_limited with the time to wait, budget_exhausted, or store_unavailable when a rule that
+   * denies then cannot be asked.
    */
   async admit(order: AdmissionOrder): Promise<Ticket> {
-    const { state, onTrouble } = this.#facts;
-    const { id, organisationId } = order;
-    const counted = order.rules.map((rule): Counted => ({ rule, limit: this.#limitOf(rule, order) }));
-    const held = counted.some(({ rule }) => rule.kind === 'budget' || rule.type === 'tokens');
-    const budgets = counted.some(({ rule }) => rule.kind === 'budget');
-    const loose: Ticket = { id, organisationId, held, loose: true, rates: [], rules: counted };
-    if (!this.#outage.mayAsk()) {
-      if (budgets) throw unknown();
-      return loose;
-    }
+    const { state, now } = this.#facts;
+    const { id, organisationId, rules } = order;
+    const worst = this.#worstOf(order);
+    const at = now();
+    const counted = rules.map((rule): Counted => ({ rule, limit: limitOf(rule, worst, at) }));
+    const held = rules.some((rule) => rule.kind !== 'rate' || rule.type === 'tokens');
+    const ticket = { id, organisationId, held, rules: counted };
+    if (!this.#outage.mayAsk()) return this.#withoutStore(ticket, undefined);
     try {
-      const answer = await state.admit(organisationId, {
+      const { outcome, limits } = await state.admit(organisationId, {
         limits: counted.map(({ limit }) => limit),
-        ...(held ? { hold: this.#holdOf(order), journal: { maxLength: MOST_ENTRIES } } : {}),
+        ...(held ? { hold: this.#holdOf(order, worst, counted), journal: { maxLength: MOST_ENTRIES } } : {}),
       });
-      this.#outage.answered();
-      const { outcome, limits } = answer;
+      if (this.#outage.answered()) this.#local.forget();
       if (outcome === 'denied') {
-        const at = limits.findIndex(({ denied }) => denied);
-        throw this.#refusal(counted[at]?.rule, limits, counted, answer.retryAfterMs);
+        this.#tellRefused(organisationId, limits, counted);
+        throw refusalOf(limits, counted, at);
       }
       if (outcome === 'journal_full')
         throw fail('overloaded', 'the books of the organisation are full: the log store does not keep up', {
           retryAfterMs: 1000,
         });
-      const rates = counted.flatMap(({ rule, limit }, i): RateState[] => {
-        const remaining = limits[i]?.remaining;
-        if (rule.kind !== 'rate' || limit.kind !== 'window' || remaining === undefined) return [];
-        return [{ type: rule.type, limit: rule.limit, remaining: Number(remaining) }];
-      });
-      return { id, organisationId, held, loose: false, rates, rules: counted };
+      const local = rules.some(countsAlone)
+        ? this.#local.counted(organisationId, counted, limits, at)
+        : undefined;
+      return { ...ticket, loose: false, rates: ratesOf(counted, limits), local };
     } catch (thrown) {
       const error = toGatewayError(thrown);
       if (error.reason !== 'store_unavailable') throw error;
       this.#outage.failed();
-      if (budgets) {
-        // The step may have been made all the same: a hold without a call is to be let go, not to be charged.
-        this.#facts.later.add(() => state.release(organisationId, { id, refund: true }));
-        throw unknown(error);
-      }
-      onTrouble(error, 'rates are not held: the shared store does not answer');
-      return loose;
+      return this.#withoutStore(ticket, error);
     }
+  }
+
+  /** @param cause why the store did not answer; undefined: it was not asked */
+  #withoutStore(
+    ticket: Pick<Ticket, 'id' | 'organisationId' | 'held' | 'rules'>,
+    cause: GatewayError | undefined,
+  ): Ticket {
+    const { state, later, now, onTrouble } = this.#facts;
+    const { id, organisationId, held, rules } = ticket;
+    const refuse = (error: GatewayError): GatewayError => {
+      // The step may have been made all the same: a hold without a call is to be let go, not to be charged.
+      if (!cause || !held) return error;
+      const over = this.#facts.flights?.releasing(organisationId, id);
+      later.add(() => state.release(organisationId, { id, refund: true }).then(over));
+      return error;
+    };
+    const denies = rules.find(({ rule }) => rule.onOutage === 'deny');
+    if (denies) throw refuse(unaskable(denies.rule, cause));
+    let local: LocalTake | undefined;
+    if (rules.some(({ rule }) => countsAlone(rule))) {
+      const states = this.#local.ask(organisationId, rules, now());
+      if (states.some(({ denied }) => denied)) throw refuse(refusalOf(states, rules, now()));
+      local = this.#local.take(organisationId, rules, now());
+    }
+    if (cause) onTrouble(cause, 'limits are not counted for all: the shared store does not answer');
+    return { ...ticket, loose: cause ? 'asked' : 'unasked', rates: [], local };
   }
 
   /**
@@ -154,44 +184,84 @@ export class Admission {
    * of a budget. One that broke off and has not even an estimate costs what was held.
    */
   async settle(ticket: Ticket, end: CallEnd): Promise<void> {
-    const { state, journal, later, onTrouble } = this.#facts;
-    const { entry, done, unwritten } = end;
+    const { state, journal, later, now, onTrouble } = this.#facts;
+    const { organisationId, rules, loose, local } = ticket;
+    const { done, unwritten } = end;
+    const order = ticket.held || local ? this.#orderOf(ticket, end) : undefined;
+    if (local && order) this.#local.settle(organisationId, rules, local, order, now());
+    // An entry does not wait for a store that is away.
+    if (loose && end.entry) unwritten(end.entry);
+    const entry = loose ? undefined : end.entry;
     const giveUp = (): void => {
       done();
       if (entry) unwritten(entry);
     };
-    if (!ticket.held) return giveUp();
-    const written = entry && journalEntry(entry);
-    const order = { ...this.#orderOf(ticket, end), ...(written ? { entry: written } : {}) };
-    const step = async (): Promise<void> => {
-      const { outcome } = await state.settle(ticket.organisationId, order);
+    if (!ticket.held || order === undefined) return giveUp();
+    if (loose === 'unasked') {
       done();
-      // Settled before: by a step whose answer was lost, or by a sweeper. The log keeps one entry of an id.
-      if (written && outcome === 'settled') journal.mark(ticket.organisationId);
-      else if (entry) unwritten(entry);
+      if (!this.#debts.owe(organisationId, rules, order.charges ?? []))
+        onTrouble(undefined, 'what a call used of its budgets is lost: too much waits for the shared store');
+      return;
+    }
+    if (entry) end.noted?.(entry, order);
+    const written = entry && journalEntry(entry);
+    const whole = {
+      ...order,
+      ...(written ? { entry: written } : {}),
+      ...(loose ? { orphan: 'charge' as const } : {}),
     };
+    const step = async (): Promise<void> => {
+      const { outcome, budgets } = await state.settle(organisationId, whole);
+      done();
+      this.#tell(organisationId, rules, budgets);
+      if (written && outcome === 'settled') journal.mark(organisationId);
+      // Settled before, by a step whose answer was lost or by a sweeper: with the entry that says what was charged.
+      else if (entry && !(written && outcome === 'repeated')) unwritten(entry);
+    };
+    // Without a place to wait the hold expires: whoever sweeps it charges what was held.
+    const makeLater = (): void => {
+      if (!later.add(step, giveUp)) giveUp();
+    };
+    if (loose && this.#outage.isDown()) return makeLater();
     try {
       await step();
     } catch (error) {
-      // Without a place to wait the hold expires: whoever sweeps it charges what was held.
-      if (ticket.loose || !isAway(error) || !later.add(step, giveUp)) giveUp();
+      if (isAway(error)) makeLater();
+      else giveUp();
       onTrouble(error, 'a call could not be settled yet');
     }
   }
 
-  #holdOf(order: AdmissionOrder): HoldOrder {
+  #tellRefused(organisationId: string, limits: readonly LimitState[], counted: readonly Counted[]): void {
+    const { watch } = this.#facts;
+    if (watch === undefined) return;
+    counted.forEach(({ rule, limit }, i) => {
+      if (limits[i]?.denied && rule.kind === 'budget') watch.refused(organisationId, rule, limit.key);
+    });
+  }
+
+  #tell(organisationId: string, counted: Iterable<Counted>, budgets: readonly ChargedBudget[]): void {
+    const { watch } = this.#facts;
+    if (watch === undefined || budgets.length === 0) return;
+    for (const { rule, limit } of counted) {
+      const own = rule.kind === 'budget' ? budgets.find(({ key }) => key === limit.key) : undefined;
+      if (own && rule.kind === 'budget') watch.charged(organisationId, rule, own.key, own.spent);
+    }
+  }
+
+  #holdOf({ id, call, estimate }: AdmissionOrder, worst: Worst, counted: readonly Counted[]): HoldOrder {
     const { owner, leaseMs } = this.#facts;
-    const note = noteOf(order.call, order.estimate, this.#priceOf(order));
-    return { id: order.id, owner, leaseMs, ...(note === undefined ? {} : { note }) };
+    const note = call && noteOf(call, estimate, worst.price(), moneyBudgetsOf(counted));
+    return { id, owner, leaseMs, ...(note === undefined ? {} : { note }) };
   }
 
   #orderOf(
-    { id, organisationId, rules }: Ticket,
+    { id, organisationId, rules, loose }: Ticket,
     { attempts: ended, failed, entry }: CallEnd,
   ): SettleRequest {
     // The entry's attempts have their prices: what is charged is what is written.
     const attempts = ended && (entry?.attempts ?? ended);
-    if (attempts === undefined || attempts.some(isUnknown)) return { id };
+    if (attempts === undefined || attempts.some(isUnknown)) return loose ? asHeld(id, rules) : { id };
     const tokens = attempts.reduce((sum, { usage }) => sum + (usage?.totalTokens ?? 0), 0);
     const cost = attempts.reduce(
       (sum, one) =>
@@ -201,38 +271,27 @@ export class Admission {
           : BigInt(one.cost)),
       0n,
     );
-    const requests = failed && attempts.length === 0 ? 0n : 1n;
+    const requests = failed && attempts.every(wasRefused) ? 0n : 1n;
     const charges: Charge[] = [];
     const costs: WindowCost[] = [];
     for (const { rule, limit } of rules) {
       if (rule.kind === 'rate' && rule.type === 'tokens')
         costs.push({ key: limit.key, cost: Math.min(tokens, MOST_TOKENS) });
-      if (rule.kind !== 'budget') continue;
+      if (rule.kind !== 'budget' || limit.kind !== 'budget') continue;
       const amount = rule.type === 'cost' ? cost : rule.type === 'tokens' ? BigInt(tokens) : requests;
-      charges.push({ key: limit.key, amount: least(amount, MOST) });
+      charges.push({ key: limit.key, amount: least(amount, MOST), ...kept(limit) });
     }
     return { id, charges, costs };
   }
 
-  #limitOf(rule: Rule, order: AdmissionOrder): Limit {
-    const tokens = Math.min(order.estimate.input + order.estimate.output, MOST_TOKENS);
-    if (rule.kind === 'rate') {
-      const cost = rule.type === 'tokens' ? tokens : 1;
-      return { kind: 'window', key: rule.id, limit: rule.limit, windowMs: rule.windowMs, cost };
-    }
-    const amount =
-      rule.type === 'cost' ? this.#worstCost(order) : rule.type === 'tokens' ? BigInt(tokens) : 1n;
-    return {
-      kind: 'budget',
-      key: budgetKey(rule, this.#facts.now()),
-      cap: rule.cap,
-      amount: least(amount, MOST),
+  #worstOf(order: AdmissionOrder): Worst {
+    const { input, output } = order.estimate;
+    let known: { readonly price: bigint | undefined } | undefined;
+    const price = (): bigint | undefined => {
+      known ??= { price: this.#priceOf(order) };
+      return known.price;
     };
-  }
-
-  /** Without a known price one unit is held, so that a spent budget stays spent. */
-  #worstCost(order: AdmissionOrder): bigint {
-    return this.#priceOf(order) ?? 1n;
+    return { tokens: Math.min(input + output, MOST_TOKENS), price, cost: () => price() ?? 1n };
   }
 
   /** What the estimate costs; undefined: nobody knows. */
@@ -248,58 +307,56 @@ export class Admission {
       ? costOf(price, { promptTokens: input, completionTokens: output, totalTokens: input + output })
       : undefined;
   }
-
-  #refusal(
-    rule: Rule | undefined,
-    limits: readonly { readonly denied: boolean }[],
-    counted: readonly Counted[],
-    retryAfterMs: number | undefined,
-  ): GatewayError {
-    // A budget that is spent is told before a rate that passes by itself.
-    const budget = counted.find(({ rule: own }, i) => limits[i]?.denied && own.kind === 'budget')?.rule;
-    if (budget?.kind === 'budget') {
-      const reset = resetAfter(budget.schedule, this.#facts.now());
-      const until = reset === undefined ? '' : `, until ${new Date(reset).toISOString()}`;
-      return fail('budget_exhausted', `${budget.name} (${budget.type}) is exhausted${until}`);
-    }
-    const { name, limit, type, unit } = rule as RateRule;
-    const text = `${name} of ${limit} ${type} ${SPANS[unit] ?? unit}`;
-    if (retryAfterMs === undefined)
-      return fail(
-        'rate_limited',
-        type === 'requests'
-          ? `${text} lets no call through`
-          : `${text} lets no call through that may use so many: lower its max_tokens`,
-      );
-    return fail('rate_limited', `${text} is reached`, { retryAfterMs });
-  }
 }
 
-const SPANS: Readonly<Record<string, string>> = {
-  rps: 'per second',
-  rpm: 'per minute',
-  rph: 'per hour',
-  rpd: 'per day',
-  rpw: 'per week',
-};
-
-function unknown(cause?: unknown): GatewayError {
-  return fail('store_unavailable', 'budgets cannot be asked: the shared store does not answer', {
-    retryAfterMs: 1000,
-    ...(cause === undefined ? {} : { cause }),
-  });
+interface Worst extends WorstCase {
+  /** Undefined: nobody knows. */
+  readonly price: () => bigint | undefined;
 }
 
 /** Entries of an organisation that wait for the log store. */
 const MOST_ENTRIES = 200_000;
 
-/** More than any call uses. */
-const MOST_TOKENS = 1_000_000_000;
+function countsAlone({ onOutage }: Rule): boolean {
+  return onOutage === 'local';
+}
+
+function ratesOf(counted: readonly Counted[], limits: readonly LimitState[]): readonly RateState[] {
+  return counted.flatMap(({ rule }, i): RateState[] => {
+    const remaining = limits[i]?.remaining;
+    if (rule.kind !== 'rate' || remaining === undefined) return [];
+    return [{ type: rule.type, limit: rule.limit, remaining: Number(remaining) }];
+  });
+}
+
+/** What a call without a hold is charged of which nobody knows what it used. */
+function asHeld(id: string, rules: readonly Counted[]): SettleRequest {
+  const charges = rules.flatMap(({ limit }) =>
+    limit.kind === 'budget' ? [{ key: limit.key, amount: limit.amount, ...kept(limit) }] : [],
+  );
+  return { id, charges };
+}
+
+function kept({ keepUntil }: { readonly keepUntil?: number }): { readonly keepUntil?: number } {
+  return keepUntil === undefined ? {} : { keepUntil };
+}
 
 /** Whether an attempt may have used what nobody told, and nobody estimated. */
 function isUnknown({ usage, outcome }: AttemptRecord): boolean {
   return usage === undefined && (outcome === 'cancelled' || outcome === 'interrupted');
 }
+
+/** Whether an attempt was refused by a limit of its target: its provider saw nothing of it. */
+function wasRefused({ error }: AttemptRecord): boolean {
+  return error !== undefined && REFUSALS.has(error.reason);
+}
+
+const REFUSALS: ReadonlySet<string> = new Set([
+  'rate_limited',
+  'budget_exhausted',
+  'store_unavailable',
+  'overloaded',
+]);
 
 function least(a: bigint, b: bigint): bigint {
   return a < b ? a : b;

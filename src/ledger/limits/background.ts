@@ -3,11 +3,13 @@
 /** Collects promises until they settle. */
 export class Background {
   readonly #running = new Set<Promise<unknown>>();
+  readonly #aside = new Set<Promise<unknown>>();
 
-  /** Takes a promise; its rejection is its maker's to tell. */
-  readonly add = (work: Promise<unknown>): void => {
-    const kept = work.catch(() => {}).finally(() => this.#running.delete(kept));
-    this.#running.add(kept);
+  /** Takes a promise; its rejection is its maker's to tell. @param aside it may take long: only a stop waits for it */
+  readonly add = (work: Promise<unknown>, aside = false): void => {
+    const running = aside ? this.#aside : this.#running;
+    const kept = work.catch(() => {}).finally(() => running.delete(kept));
+    running.add(kept);
   };
 
   /** Resolves when everything taken before has settled, or after so many milliseconds. */
@@ -23,6 +25,6 @@ export class Background {
 
   /** Resolves when everything taken so far has settled. */
   async idle(): Promise<void> {
-    while (this.#running.size > 0) await Promise.all(this.#running);
+    while (this.#running.size + this.#aside.size > 0) await Promise.all([...this.#running, ...this.#aside]);
   }
 }

@@ -25,14 +25,25 @@ interface Note {
   readonly estimate: Estimate;
   /** Of the estimate, in 1e-12 USD; absent when the price is not known. */
   readonly cost?: string;
+  /** Keys of the money budgets that it is held in. */
+  readonly budgets?: readonly string[];
 }
 
 /** Longest note that a hold takes, in UTF-16 units. */
 const LONGEST = 4096;
 
 /** The note of a call; without its metadata when those are too long, and undefined when all is. */
-export function noteOf(call: CallFacts, estimate: Estimate, cost: bigint | undefined): string | undefined {
-  const note: Note = { call, estimate, ...(cost === undefined ? {} : { cost: cost.toString() }) };
+export function noteOf(
+  call: CallFacts,
+  estimate: Estimate,
+  cost: bigint | undefined,
+  budgets?: readonly string[],
+): string | undefined {
+  const note: Note = {
+    ...{ call, estimate },
+    ...(cost === undefined ? {} : { cost: cost.toString() }),
+    ...(budgets === undefined ? {} : { budgets }),
+  };
   const text = JSON.stringify(note);
   if (text.length <= LONGEST) return text;
   const short = JSON.stringify({ ...note, call: { ...call, metadata: {} } });
@@ -50,7 +61,7 @@ export function interruptedEntry(
 ): RequestRecord | undefined {
   const note = readNote(text);
   if (note === undefined) return undefined;
-  const { call, estimate, cost } = note;
+  const { call, estimate, cost, budgets } = note;
   const { input, output } = estimate;
   const usage = { promptTokens: input, completionTokens: output, totalTokens: input + output };
   const priced = cost === undefined ? { unpriced: true as const } : { cost };
@@ -61,7 +72,11 @@ export function interruptedEntry(
     ...priced,
   };
   const attempt: AttemptRecord = { ...common, id: `${call.id}-held`, host: '', startedAt: call.createdAt };
-  return { ...call, ...common, organisationId, responseModel: '', streamed: false, attempts: [attempt] };
+  const charged = budgets === undefined ? {} : { budgets };
+  return {
+    ...{ ...call, ...common, ...charged },
+    ...{ organisationId, responseModel: '', streamed: false, attempts: [attempt] },
+  };
 }
 
 /** Undefined for what no note is: another version of the program may have written it. */

@@ -4,15 +4,19 @@ import type { DocumentStore } from '../../store/documents.ts';
 import { type FollowFacts, follow } from '../../store/follow.ts';
 import type { RequestLogStore } from '../../store/request-log.ts';
 import type { SharedState } from '../../store/shared-state.ts';
-import { Journal } from '../journal.ts';
+import type { BudgetWatch } from '../alerts/watch.ts';
+import type { Flights } from '../flight/flights.ts';
+import { Journal, type JournalStats } from '../journal.ts';
 import { policyCollections } from '../policies.ts';
 import type { PriceList } from '../prices/price-list.ts';
+import type { TokenCounter } from '../tokens/counter.ts';
 import { Admission } from './admission.ts';
 import { Background } from './background.ts';
 import { Groups } from './groups.ts';
 import { type Holds, keepHolds } from './holds.ts';
 import { Later } from './later.ts';
 import { PolicySet } from './policy-set.ts';
+import { TargetLimits } from './target-limits.ts';
 
 /** What limits are made with. */
 export interface LimitsParts {
@@ -24,21 +28,31 @@ export interface LimitsParts {
   /** Where entries are carried on to. */
   readonly store: Pick<RequestLogStore, 'append'>;
   readonly prices: PriceList;
+  readonly counter: TokenCounter;
   /** How long a hold outlives its process, in milliseconds. */
   readonly leaseMs: number;
   /** Ids of all organisations, as this process knows them. */
   readonly organisations: () => Iterable<string>;
   readonly now: () => number;
+  /** Told what becomes of budgets. */
+  readonly watch?: BudgetWatch | undefined;
+  readonly flights?: Pick<Flights, 'releasing'> | undefined;
   readonly onTrouble: (error: unknown, what: string) => void;
 }
 
 /** Limits of all calls. */
 export interface OpenLimits {
   readonly admission: Admission;
+  /** Of what calls are sent to. */
+  readonly targets: TargetLimits;
   readonly holds: Holds;
   readonly policies: PolicySet;
   readonly groups: Groups;
-  readonly behind: (work: Promise<unknown>) => void;
+  readonly behind: (work: Promise<unknown>, aside?: boolean) => void;
+  /** There is something in the journal of an organisation to carry on. */
+  readonly mark: (organisationId: string) => void;
+  /** What waits in the journals. */
+  readonly waiting: () => JournalStats;
   /** Resolves when calls that ended before are settled and their entries carried on, or could not be. */
   flush(): Promise<void>;
   /** Waits for settlements on their way, and stops. */
@@ -65,12 +79,21 @@ export async function openLimits(parts: LimitsParts): Promise<OpenLimits> {
   const journal = new Journal({ state, store: parts.store, owner, organisations, onTrouble });
   const holds = keepHolds({ state, owner, leaseMs, journal, organisations, onTrouble });
   const later = new Later({ everyMs: LATER_MS, most: LATER_MOST, onTrouble });
+  const admission = new Admission({
+    ...{ state, prices, owner, leaseMs, later, journal, now, onTrouble },
+    watch: parts.watch,
+    flights: parts.flights,
+  });
+  const { counter } = parts;
   return {
-    admission: new Admission({ state, prices, owner, leaseMs, later, journal, now, onTrouble }),
+    admission,
+    targets: new TargetLimits({ admission, holds, counter, behind: background.add, onTrouble }),
     holds,
     policies,
     groups,
     behind: background.add,
+    mark: (organisationId) => journal.mark(organisationId),
+    waiting: () => journal.stats(),
     async flush() {
       await background.soFar(FLUSH_MS);
       await journal.flush();

@@ -22,7 +22,14 @@ export class Outage {
     this.#askAt = performance.now() + PAUSE_MS;
   }
 
-  answered(): void {
+  /** Whether it did not before. */
+  answered(): boolean {
+    const back = this.#down;
     this.#down = false;
+    return back;
+  }
+
+  isDown(): boolean {
+    return this.#down;
   }
 }

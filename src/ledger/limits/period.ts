@@ -14,10 +14,33 @@ export interface Schedule {
   readonly since: number | undefined;
 }
 
-/** The name of the period that a time is in: the same in all instances, another after each reset. */
-export function periodOf(schedule: Schedule, now: number): string {
+/** The period that a time is in. */
+export interface Period {
+  /** The same in all instances, another after each reset. */
+  readonly name: string;
+  /** When it ends; undefined: never. */
+  readonly end: number | undefined;
+}
+
+interface Known extends Period {
+  readonly from: number;
+}
+
+const known = new WeakMap<Schedule, Known>();
+
+/** The period that a time is in. Worked out once: calls of a limit ask for the same one. */
+export function periodOf(schedule: Schedule, now: number): Period {
+  const before = known.get(schedule);
+  if (before !== undefined && now >= before.from && (before.end === undefined || now < before.end))
+    return before;
   const { since = 0 } = schedule;
-  return `${since}.${periodStart(schedule, now)}`;
+  const period = {
+    name: `${since}.${periodStart(schedule, now)}`,
+    from: now,
+    end: resetAfter(schedule, now),
+  };
+  known.set(schedule, period);
+  return period;
 }
 
 /** When usage was last reset, by its period or by hand; undefined: never. */

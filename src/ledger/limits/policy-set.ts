@@ -11,7 +11,15 @@ import {
   usageLimitPolicies,
 } from '../policies.ts';
 import type { Groups } from './groups.ts';
-import { type BudgetRule, capOf, type RateRule, type Rule, WINDOWS } from './rule.ts';
+import {
+  type BudgetRule,
+  capOf,
+  type RateRule,
+  type Rule,
+  type SlotRule,
+  slotRule,
+  WINDOWS,
+} from './rule.ts';
 import { type Subject, valuesOf } from './subject.ts';
 
 interface Compiled {
@@ -105,12 +113,14 @@ function nameOf(id: string, { name }: PolicyBody): string {
   return name ? `the policy "${name}"` : `the policy ${id}`;
 }
 
-function rateRule({ id, body }: Document<RateLimitPolicyBody>): RateRule {
-  const { type, unit, value } = body;
+function rateRule({ id, body }: Document<RateLimitPolicyBody>): RateRule | SlotRule {
+  const { type, unit, value, onStoreOutage: onOutage = 'allow' } = body;
+  if (unit === 'concurrent') return slotRule(`p:${id}`, nameOf(id, body), Math.floor(value), onOutage);
   return {
     ...{ kind: 'rate', id: `p:${id}`, name: nameOf(id, body), type, unit },
     windowMs: WINDOWS[unit] ?? 60_000,
     limit: Math.floor(value),
+    onOutage,
   };
 }
 
@@ -121,10 +131,12 @@ export function groupRule(policy: Document<UsageLimitPolicyBody>, group: string)
 }
 
 function usageRule({ id, body }: Document<UsageLimitPolicyBody>): BudgetRule {
-  const { type, creditLimit } = body;
+  const { type, creditLimit, alertThreshold } = body;
   return {
     ...{ kind: 'budget', id: `p:${id}`, name: nameOf(id, body), type },
     cap: capOf(type, creditLimit),
+    threshold: alertThreshold === undefined ? undefined : capOf(type, alertThreshold),
     schedule: scheduleOfPolicy(body),
+    onOutage: body.onStoreOutage ?? 'deny',
   };
 }

@@ -1,5 +1,6 @@
-// A limit that may apply to calls, compiled once: of a key, a workspace, a token or a policy.
+// A limit that may apply to calls, compiled once: of a key, a workspace, a token, a stored provider or a policy.
 import type { JsonObject } from '../../store/collection.ts';
+import type { OnStoreOutage } from '../policies.ts';
 import { dollarsOf } from '../prices/price-list.ts';
 import { scheduleOf } from './kept-limit.ts';
 import type { Schedule } from './period.ts';
@@ -15,6 +16,16 @@ export interface RateRule {
   readonly unit: string;
   readonly windowMs: number;
   readonly limit: number;
+  readonly onOutage: OnStoreOutage;
+}
+
+/** So many calls in flight. */
+export interface SlotRule {
+  readonly kind: 'slots';
+  readonly id: string;
+  readonly name: string;
+  readonly limit: number;
+  readonly onOutage: OnStoreOutage;
 }
 
 /** So much until it is reset. */
@@ -25,10 +36,13 @@ export interface BudgetRule {
   readonly type: 'cost' | 'tokens' | 'requests';
   /** 1e-12 USD, tokens or requests. */
   readonly cap: bigint;
+  /** Usage at which an alert is sent, in the same; undefined: none is. */
+  readonly threshold?: bigint | undefined;
   readonly schedule: Schedule;
+  readonly onOutage: OnStoreOutage;
 }
 
-export type Rule = RateRule | BudgetRule;
+export type Rule = RateRule | SlotRule | BudgetRule;
 
 /** The largest amount that can be counted. */
 export const MOST = 10n ** 21n;
@@ -43,8 +57,15 @@ export const WINDOWS: Readonly<Record<string, number>> = {
 };
 
 /** Rules of `rate_limits` as callers write them. @param owner e.g. `key:<id>` @param name e.g. `the API key` */
-export function rateRules(limits: readonly JsonObject[], owner: string, name: string): readonly RateRule[] {
-  return limits.flatMap(({ type, unit, value }): RateRule[] => {
+export function rateRules(
+  limits: readonly JsonObject[],
+  owner: string,
+  name: string,
+): readonly (RateRule | SlotRule)[] {
+  return limits.flatMap(({ type, unit, value, on_store_outage: outage }): (RateRule | SlotRule)[] => {
+    const onOutage = outageOf(outage, 'allow');
+    if (unit === 'concurrent' && typeof value === 'number')
+      return [slotRule(`r:${owner}:concurrent`, `the rate limit of ${name}`, value, onOutage)];
     const windowMs = WINDOWS[String(unit)];
     if (windowMs === undefined || typeof value !== 'number') return [];
     const counted = type === 'tokens' ? 'tokens' : 'requests';
@@ -57,9 +78,19 @@ export function rateRules(limits: readonly JsonObject[], owner: string, name: st
         unit: String(unit),
         windowMs,
         limit: value,
+        onOutage,
       },
     ];
   });
+}
+
+/** A limit on calls in flight. */
+export function slotRule(id: string, name: string, limit: number, onOutage: OnStoreOutage): SlotRule {
+  return { kind: 'slots', id, name, limit, onOutage };
+}
+
+function outageOf(value: unknown, otherwise: OnStoreOutage): OnStoreOutage {
+  return value === 'deny' || value === 'allow' || value === 'local' ? value : otherwise;
 }
 
 /**
@@ -74,7 +105,7 @@ export function budgetRule(
   since: number | undefined,
   place = 0,
 ): BudgetRule {
-  const { type, credit_limit: credit } = limit;
+  const { type, credit_limit: credit, alert_threshold: threshold } = limit;
   const counted = type === 'tokens' ? 'tokens' : 'cost';
   return {
     kind: 'budget',
@@ -82,7 +113,9 @@ export function budgetRule(
     name: `the usage limit of ${name}`,
     type: counted,
     cap: capOf(counted, Number(credit)),
+    threshold: typeof threshold === 'number' ? capOf(counted, threshold) : undefined,
     schedule: { ...scheduleOf(limit), since },
+    onOutage: outageOf(limit.on_store_outage, 'deny'),
   };
 }
 

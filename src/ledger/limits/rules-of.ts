@@ -1,4 +1,5 @@
-// Every rule that applies to a call: of its key or token, its workspace, and the policies of its organisation.
+// Every rule that applies to a call: of its key or token, its workspace, and the policies of its organisation; and
+// those of what it is sent to.
 import type { JsonObject } from '../../store/collection.ts';
 import type { PolicySet } from './policy-set.ts';
 import { budgetRule, type Rule, rateRules } from './rule.ts';
@@ -21,7 +22,23 @@ export interface Carrier {
 }
 
 const compiled = new WeakMap<object, { readonly since: number; readonly rules: readonly Rule[] }>();
+const compiledAll = new WeakMap<readonly Carrier[], readonly Rule[]>();
 const NONE: readonly Rule[] = [];
+
+/** The rules of a list of carriers, compiled once for the list. */
+export function rulesOfAll(carriers: readonly Carrier[]): readonly Rule[] {
+  let rules = compiledAll.get(carriers);
+  if (rules === undefined) {
+    rules = carriers.flatMap(rulesOfCarrier);
+    compiledAll.set(carriers, rules);
+  }
+  return rules;
+}
+
+/** Whether a rule counts reads too: reading a file or a batch makes no tokens. */
+export function countsReads(rule: Rule): boolean {
+  return rule.kind === 'slots' || (rule.kind === 'rate' && rule.type === 'requests');
+}
 
 /** All rules of a call; none for most calls, at the cost of a few look-ups. */
 export function rulesOf(

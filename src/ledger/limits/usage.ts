@@ -1,9 +1,11 @@
 // What budgets stand at now.
 import type { JsonObject } from '../../store/collection.ts';
 import type { SharedState } from '../../store/shared-state.ts';
+import type { AlertLevel } from '../alerts/alert.ts';
+import type { SentAlerts } from '../alerts/watch.ts';
 import { inDollars } from '../prices/price-list.ts';
 import { lastReset, periodOf, resetAfter } from './period.ts';
-import { type BudgetRule, budgetRule, capOf } from './rule.ts';
+import { type BudgetRule, budgetRule } from './rule.ts';
 
 /** A budget now. Amounts are in what it counts: US dollars, tokens or requests. Times are Unix milliseconds. */
 export interface Usage {
@@ -13,13 +15,17 @@ export interface Usage {
   /** What is left of the cap. */
   readonly free: number;
   readonly exhausted: boolean;
-  readonly thresholdReached: boolean;
+  /** Whether the alerts of the present period were sent, for the present limit and threshold. */
+  readonly thresholdAlertSent: boolean;
+  readonly exhaustedAlertSent: boolean;
   readonly lastResetAt: number | undefined;
   readonly nextResetAt: number | undefined;
 }
 
 export interface UsageFacts {
   readonly state: SharedState;
+  /** Knows which alerts were sent; undefined: none are. */
+  readonly alerts?: SentAlerts | undefined;
   /** Unix milliseconds. */
   readonly now: () => number;
   readonly onTrouble: (error: unknown, what: string) => void;
@@ -27,7 +33,7 @@ export interface UsageFacts {
 
 /** Where a budget is counted at a time. */
 export function budgetKey({ id, schedule }: BudgetRule, now: number): string {
-  return `${id}:${periodOf(schedule, now)}`;
+  return `${id}:${periodOf(schedule, now).name}`;
 }
 
 /** Reads budgets, and sets them to zero. */
@@ -39,8 +45,10 @@ export class UsageReader {
   }
 
   /** Undefined when the shared store does not answer: then nobody knows. */
-  async read(organisationId: string, rule: BudgetRule, threshold?: number): Promise<Usage | undefined> {
-    const { state, now, onTrouble } = this.#facts;
+  async read(organisationId: string, rule: BudgetRule): Promise<Usage | undefined> {
+    const { state, alerts, now, onTrouble } = this.#facts;
+    const sent = (key: string, level: AlertLevel): boolean =>
+      alerts?.isSent(organisationId, rule, key, level) ?? false;
     const at = now();
     try {
       const key = budgetKey(rule, at);
@@ -50,7 +58,8 @@ export class UsageReader {
         held: shown(rule, held),
         free: shown(rule, free),
         exhausted: spent >= rule.cap,
-        thresholdReached: threshold !== undefined && spent >= capOf(rule.type, threshold),
+        thresholdAlertSent: rule.threshold !== undefined && sent(key, 'threshold'),
+        exhaustedAlertSent: sent(key, 'exhausted'),
         lastResetAt: lastReset(rule.schedule, at),
         nextResetAt: resetAfter(rule.schedule, at),
       };
@@ -72,9 +81,7 @@ export class UsageReader {
     resetAt: number | undefined,
     place = 0,
   ): Promise<Usage | undefined> {
-    const { alert_threshold: threshold } = limit;
-    const rule = budgetRule(limit, owner, '', resetAt, place);
-    return this.read(organisationId, rule, typeof threshold === 'number' ? threshold : undefined);
+    return this.read(organisationId, budgetRule(limit, owner, '', resetAt, place));
   }
 
   /**
@@ -82,16 +89,17 @@ export class UsageReader {
    * @throws GatewayError store_unavailable.
    */
   async reset(organisationId: string, rule: BudgetRule): Promise<void> {
-    const { state, now } = this.#facts;
+    const { state, alerts, now } = this.#facts;
     const key = budgetKey(rule, now());
     let { spent } = await state.readBudget(organisationId, { key });
     // Calls that are settled meanwhile are part of what is reset.
     for (;;) {
-      if (spent === 0n) return;
+      if (spent === 0n) break;
       const written = await state.correctBudget(organisationId, { key, from: spent, to: 0n });
-      if (written.corrected) return;
+      if (written.corrected) break;
       spent = written.spent;
     }
+    await alerts?.cleared(organisationId, rule.id);
   }
 }
 

@@ -1,5 +1,5 @@
-// Rates as callers write and read them: US cents for a token.
-import { dollarsOf, inDollars } from './price-list.ts';
+// Money as callers write and read it: US cents, of a token's rate and of whole sums.
+import { dollarsOf, inDollars } from './dollars.ts';
 
 /** The finest rate in cents: 1e-12 US dollars. */
 const FINEST = 100n;
@@ -15,4 +15,15 @@ export function rateOfCents(cents: number): number | undefined {
 /** A rate in 1e-12 USD as US cents. */
 export function centsOfRate(rate: number): number {
   return rate / PER_CENT;
+}
+
+/** An amount in 1e-12 USD as US cents: the nearest number to the exact decimal. */
+export function inCents(amount: bigint): number {
+  return inDollars(amount * 100n);
+}
+
+/** US cents as an amount in 1e-12 USD; what is finer than that is taken for the next one up or down. @param cents not negative */
+export function amountOfCents(cents: number, direction: 'up' | 'down'): bigint {
+  const units = dollarsOf(cents);
+  return units / FINEST + (direction === 'up' && units % FINEST !== 0n ? 1n : 0n);
 }

@@ -1,8 +1,10 @@
 // What tokens cost: the seed of public list prices, in whole units of 1e-12 US dollars.
 import { readFileSync } from 'node:fs';
-import type { UsageRecord } from '../../store/request-log.ts';
 import type { OwnPrices } from './own-prices.ts';
 import type { Price } from './price.ts';
+
+export { costOf } from './cost.ts';
+export { dollarsOf, inDollars, PER_DOLLAR } from './dollars.ts';
 
 /** The seed's file. */
 interface Seed {
@@ -29,9 +31,6 @@ export interface PriceRow {
   readonly from: number;
   readonly price: Price;
 }
-
-/** Units of one US dollar. */
-export const PER_DOLLAR = 1_000_000_000_000n;
 
 /** Prices of one model, the newest first. */
 type Dated = readonly { readonly from: number; readonly price: Price }[];
@@ -76,42 +75,4 @@ export function openPriceList(rows: readonly PriceRow[] = [], own?: OwnPrices): 
       return undefined;
     },
   };
-}
-
-/**
- * What the tokens cost, in 1e-12 USD: exact, no binary fraction is summed. Tokens read from or written to a
- * provider's cache are part of the prompt's, tokens of reasoning part of the completion's.
- */
-export function costOf(price: Price, usage: UsageRecord): bigint {
-  const { promptTokens, completionTokens = 0 } = usage;
-  const read = Math.min(usage.cachedTokens ?? 0, promptTokens);
-  const written = Math.min(usage.cacheCreationTokens ?? 0, promptTokens - read);
-  const reasoned = Math.min(usage.reasoningTokens ?? 0, completionTokens);
-  const { input = 0, output = 0 } = price;
-  return (
-    times(promptTokens - read - written, input) +
-    times(read, price.cacheRead ?? input) +
-    times(written, price.cacheWrite ?? input) +
-    times(completionTokens - reasoned, output) +
-    times(reasoned, price.reasoning ?? output)
-  );
-}
-
-/** US dollars as written, in 1e-12 USD; what is finer is left out. @param dollars not negative */
-export function dollarsOf(dollars: number): bigint {
-  const [digits = '', exponent = '0'] = dollars.toExponential().split('e');
-  const [whole = '', part = ''] = digits.split('.');
-  const shift = Number(exponent) - part.length + 12;
-  const all = BigInt(whole + part);
-  return shift >= 0 ? all * 10n ** BigInt(shift) : all / 10n ** BigInt(-shift);
-}
-
-/** US dollars of 1e-12 USD, as the nearest number to the exact decimal. */
-export function inDollars(amount: bigint): number {
-  const digits = amount.toString().padStart(13, '0');
-  return Number(`${digits.slice(0, -12)}.${digits.slice(-12)}`);
-}
-
-function times(tokens: number, rate: number): bigint {
-  return BigInt(tokens) * BigInt(rate);
 }

@@ -1,13 +1,40 @@
-// What a model's tokens cost.
+// What a model's calls cost.
 
-/** Rates of a model, in 1e-12 USD per token. A rate that is not there is the plain one of its side. */
-export interface Price {
+/** Rates, in 1e-12 USD: of a token, `perCall` of a call. A rate that is not there is the plain one of its side. */
+export interface Rates {
   readonly input?: number;
   readonly output?: number;
   readonly cacheRead?: number;
   readonly cacheWrite?: number;
   readonly reasoning?: number;
-  /** Of audio: shown to who asks for prices; usage does not tell audio apart. */
   readonly inputAudio?: number;
   readonly outputAudio?: number;
+  /** Of audio that is read from a provider's cache. */
+  readonly cacheReadAudio?: number;
+  readonly inputImage?: number;
+  readonly outputImage?: number;
+  readonly perCall?: number;
+}
+
+export type RateName = keyof Rates;
+
+/** Rates with what differs for the service tiers, by the provider's word: `batch`, `flex`, `priority`. */
+export interface TieredRates extends Rates {
+  readonly tiers?: Readonly<Record<string, Rates>>;
+}
+
+/** Rates of a model. */
+export interface Price extends TieredRates {
+  /** What differs for all of a call whose prompt has more tokens than `above`. */
+  readonly long?: { readonly above: number } & TieredRates;
+}
+
+/** The rates of one call. @param promptTokens of its whole prompt @param tier as the provider names it */
+export function ratesFor(price: Price, promptTokens: number, tier: string | undefined): Rates {
+  const { tiers, long } = price;
+  const own = tier === undefined ? undefined : tiers?.[tier];
+  // Most calls: nothing is made for them.
+  if (long === undefined || promptTokens <= long.above)
+    return own === undefined ? price : { ...price, ...own };
+  return { ...price, ...long, ...own, ...(tier === undefined ? {} : long.tiers?.[tier]) };
 }

@@ -1,6 +1,8 @@
 // What attempts cost, by the prices that held when they began.
-import type { AttemptRecord, RequestRecord } from '../../store/request-log.ts';
-import { costOf, type PriceList } from './price-list.ts';
+import type { AttemptRecord, RequestRecord, UsageRecord } from '../../store/request-log.ts';
+import { costOf } from './cost.ts';
+import { priceOfRates } from './own-rates.ts';
+import type { PriceList } from './price-list.ts';
 
 /** The cost of an attempt in 1e-12 USD: nothing without usage; undefined when there is usage and no price. */
 export function costOfAttempt(
@@ -8,12 +10,22 @@ export function costOfAttempt(
   attempt: AttemptRecord,
   organisationId: string,
 ): bigint | undefined {
-  const { provider, model, responseModel = '', usage, startedAt } = attempt;
+  const { provider, model, responseModel = '', usage, startedAt, serviceTier, pricing } = attempt;
   if (usage === undefined) return 0n;
   const price =
+    (pricing?.rates && priceOfRates(pricing.rates)) ??
     prices.find(provider, model, startedAt, organisationId) ??
     prices.find(provider, responseModel, startedAt, organisationId);
-  return price && costOf(price, usage);
+  return price && costOf(price, usage, serviceTier, pricing?.factors);
+}
+
+/** What an answer from the cache would have cost. */
+export function noteSaved(prices: PriceList, entry: Open<RequestRecord>, spared: UsageRecord): void {
+  const { provider, model, responseModel, createdAt, organisationId } = entry;
+  const price =
+    prices.find(provider, model, createdAt, organisationId) ??
+    prices.find(provider, responseModel, createdAt, organisationId);
+  if (price !== undefined) entry.saved = costOf(price, spared).toString();
 }
 
 type Open<T> = { -readonly [K in keyof T]: T[K] };

@@ -3,6 +3,7 @@
 // where FOLDER is the unpacked package. Only providers of the catalogue are taken; of prices only those by token.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Price, Rates, TieredRates } from './price.ts';
 
 /** The package's names of providers, by ours. */
 const PROVIDERS: Readonly<Record<string, string>> = {
@@ -42,7 +43,16 @@ const RATES = {
   reasoning: 'output_cost_per_reasoning_token',
   inputAudio: 'input_cost_per_audio_token',
   outputAudio: 'output_cost_per_audio_token',
+  cacheReadAudio: 'cache_read_input_audio_token_cost',
+  inputImage: 'input_cost_per_image_token',
+  outputImage: 'output_cost_per_image_token',
+  perCall: 'input_cost_per_request',
 } as const;
+
+/** What the package puts behind a rate's name for a tier of service. */
+const TIERS = { batch: '_batches', flex: '_flex', priority: '_priority' } as const;
+/** For prompts above so many thousand tokens. */
+const LONG = [32, 100, 128, 200, 256, 272, 512];
 
 /** Capabilities that are kept, as the package names them after `supports_`. */
 const CAPABILITIES = [
@@ -70,7 +80,7 @@ const BASE_MODEL = /^(?:davinci|babbage)-002$/;
 const [folder = '', version = ''] = process.argv.slice(2);
 const path = join(folder, 'model_prices_and_context_window_backup.json');
 const given: Record<string, Record<string, unknown>> = JSON.parse(readFileSync(path, 'utf8'));
-const providers: Record<string, Record<string, Record<string, number>>> = {};
+const providers: Record<string, Record<string, Price>> = {};
 const models: Record<string, Record<string, object>> = {};
 for (const [name, entry] of Object.entries(given)) {
   const foreign = String(entry.litellm_provider);
@@ -80,13 +90,7 @@ for (const [name, entry] of Object.entries(given)) {
   const model = name.startsWith(`${foreign}/`) ? name.slice(foreign.length + 1) : name;
   put(models, provider, model, factsOf(model, entry));
   if (typeof entry.input_cost_per_token !== 'number') continue;
-  const rates = Object.fromEntries(
-    Object.entries(RATES).flatMap(([own, theirs]) => {
-      const rate = entry[theirs];
-      return typeof rate === 'number' ? [[own, pico(rate)]] : [];
-    }),
-  );
-  put(providers, provider, model, rates);
+  put(providers, provider, model, priceOf(entry));
 }
 const sorted = inOrder(providers);
 const source = {
@@ -102,6 +106,34 @@ const known = { source, providers: inOrder(models) };
 const catalogue = new URL('../../providers/catalog/models.json', import.meta.url);
 writeFileSync(catalogue, `${JSON.stringify(known, undefined, 1)}\n`);
 tell('models', known.providers);
+
+/** All rates of a model, with what differs for tiers and for long prompts. */
+function priceOf(entry: Readonly<Record<string, unknown>>): Price {
+  const above = LONG.find((thousands) => `input_cost_per_token_above_${thousands}k_tokens` in entry);
+  if (above === undefined) return tieredRates(entry, '');
+  const long = { above: above * 1000, ...tieredRates(entry, `_above_${above}k_tokens`) };
+  return { ...tieredRates(entry, ''), long };
+}
+
+function tieredRates(entry: Readonly<Record<string, unknown>>, suffix: string): TieredRates {
+  const tiers = Object.entries(TIERS).flatMap(([tier, behind]) => {
+    const rates = ratesOf(entry, suffix + behind);
+    return Object.keys(rates).length === 0 ? [] : [[tier, rates] as const];
+  });
+  return {
+    ...ratesOf(entry, suffix),
+    ...(tiers.length === 0 ? {} : { tiers: Object.fromEntries(tiers) }),
+  };
+}
+
+function ratesOf(entry: Readonly<Record<string, unknown>>, suffix: string): Rates {
+  return Object.fromEntries(
+    Object.entries(RATES).flatMap(([own, theirs]) => {
+      const rate = entry[theirs + suffix];
+      return typeof rate === 'number' ? [[own, pico(rate)]] : [];
+    }),
+  );
+}
 
 /** What is known of a model: its kind, its lengths in tokens, and what it can do. */
 function factsOf(model: string, entry: Readonly<Record<string, unknown>>): object {

@@ -13,9 +13,12 @@ const LATE_MS = 3000;
 const MOST_WAITING = 1000;
 /** Of one text, in UTF-16 units; longer ones are measured, not counted. */
 const LONGEST = 200_000;
+/** After the last count the worker goes: its vocabulary is 50 MB, and most providers report what they used. */
+const IDLE_MS = 5000;
 
 export function createTokenCounter(): TokenCounter {
   let worker: Worker | undefined;
+  let idle: NodeJS.Timeout | undefined;
   let next = 0;
   const waiting = new Map<number, (counts: readonly number[] | undefined) => void>();
 
@@ -24,10 +27,22 @@ export function createTokenCounter(): TokenCounter {
     worker = undefined;
     for (const tell of [...waiting.values()]) tell(undefined);
   };
+  const rest = (): void => {
+    clearTimeout(idle);
+    if (waiting.size > 0) return;
+    idle = setTimeout(() => {
+      const own = worker;
+      worker = undefined;
+      void own?.terminate();
+    }, IDLE_MS).unref();
+  };
   const start = (): Worker => {
     const made = new Worker(new URL('./worker.ts', import.meta.url));
     made.unref();
-    made.on('message', ([id, counts]: [number, readonly number[]]) => waiting.get(id)?.(counts));
+    made.on('message', ([id, counts]: [number, readonly number[]]) => {
+      waiting.get(id)?.(counts);
+      rest();
+    });
     made.on('error', () => gone(made));
     made.on('exit', () => gone(made));
     return made;
@@ -35,6 +50,7 @@ export function createTokenCounter(): TokenCounter {
   const ask = (texts: readonly string[]): Promise<readonly number[] | undefined> =>
     new Promise((resolve) => {
       worker ??= start();
+      clearTimeout(idle);
       const id = next++;
       const late = setTimeout(() => tell(undefined), LATE_MS);
       const tell = (counts: readonly number[] | undefined): void => {
@@ -53,6 +69,7 @@ export function createTokenCounter(): TokenCounter {
       return counts ?? texts.map(measured);
     },
     async close() {
+      clearTimeout(idle);
       await worker?.terminate();
     },
   };

@@ -10,14 +10,23 @@ export interface Exchange {
   readonly said: string | undefined;
 }
 
+const known = new WeakMap<Exchange, Promise<UsageRecord>>();
+
+/** The usage of an exchange, counted once: whoever asks is told the same. */
+export function estimateUsage(counter: TokenCounter, exchange: Exchange): Promise<UsageRecord> {
+  let usage = known.get(exchange);
+  if (usage === undefined) {
+    usage = countUsage(counter, exchange);
+    known.set(exchange, usage);
+  }
+  return usage;
+}
+
 /**
  * Counts what was asked and said. Of an attempt that was given up before it said anything nobody knows how much
  * its provider made: the most that it was asked for, or what is assumed without a maximum.
  */
-export async function estimateUsage(
-  counter: TokenCounter,
-  { request, said }: Exchange,
-): Promise<UsageRecord> {
+async function countUsage(counter: TokenCounter, { request, said }: Exchange): Promise<UsageRecord> {
   const [asked = 0, answered = 0] = await counter.count([textsIn(request), said ?? '']);
   const makes =
     said !== undefined ? answered : 'maxTokens' in request ? estimateOf(0, request, true).output : 0;

@@ -8,5 +8,7 @@ export const groq: ProviderEntry = {
   baseUrl: 'https://api.groq.com/openai/v1',
   auth: 'bearer',
   streamUsage: 'stream_options',
+  // Goes on, and is paid, when the connection is closed (OpenRouter, "Streaming", part "Stream cancellation").
+  onClientCut: 'drain',
   operations: ['chat', 'models', 'model'],
 };

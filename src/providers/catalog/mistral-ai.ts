@@ -9,6 +9,8 @@ export const mistralAi: ProviderEntry = {
   baseUrl: 'https://api.mistral.ai/v1',
   auth: 'bearer',
   streamUsage: 'unasked',
+  // Goes on, and is paid, when the connection is closed (OpenRouter, "Streaming", part "Stream cancellation").
+  onClientCut: 'drain',
   operations: ['chat', 'embeddings', 'moderations', 'models', 'model'],
   renames: { seed: 'random_seed', max_completion_tokens: 'max_tokens' },
 };

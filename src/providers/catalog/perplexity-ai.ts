@@ -8,6 +8,8 @@ export const perplexityAi: ProviderEntry = {
   baseUrl: 'https://api.perplexity.ai',
   auth: 'bearer',
   streamUsage: 'unasked',
+  // Goes on, and is paid, when the connection is closed (OpenRouter, "Streaming", part "Stream cancellation").
+  onClientCut: 'drain',
   operations: ['chat'],
   renames: { max_completion_tokens: 'max_tokens' },
 };

@@ -10,7 +10,12 @@ export function errorsInterceptor(log: Logger): Interceptor {
     const error = toGatewayError(thrown);
     if (error.reason === 'internal') {
       log.error(
-        { requestId: call.id, operation: call.method.name, err: error.cause ?? error },
+        {
+          requestId: call.id,
+          traceId: call.traceId,
+          operation: call.method.name,
+          err: error.cause ?? error,
+        },
         'a call failed',
       );
     }

@@ -8,13 +8,15 @@ import type { Principal } from '../../access/principal.ts';
 import { readMetadata } from '../../inference/plan/request-settings.ts';
 import type { Foreseen, PromptRuns } from '../../inference/prompts.ts';
 import type { Books } from '../../ledger/books.ts';
+import type { Flights } from '../../ledger/flight/flights.ts';
 import type { Admission, Ticket } from '../../ledger/limits/admission.ts';
 import { estimateOf } from '../../ledger/limits/estimate.ts';
 import type { CallFacts } from '../../ledger/limits/hold-note.ts';
 import type { Holds } from '../../ledger/limits/holds.ts';
 import type { PolicySet } from '../../ledger/limits/policy-set.ts';
+import { tellRates } from '../../ledger/limits/rate-headers.ts';
 import type { Rule } from '../../ledger/limits/rule.ts';
-import { type Carried, type Carrier, rulesOf } from '../../ledger/limits/rules-of.ts';
+import { type Carried, type Carrier, countsReads, rulesOf } from '../../ledger/limits/rules-of.ts';
 import type { Subject } from '../../ledger/limits/subject.ts';
 import type { JsonObject } from '../../store/collection.ts';
 import { type Handler, type Input, type Interceptor, isStream, type Output, watched } from '../handler.ts';
@@ -27,14 +29,15 @@ export interface LimitsFacts {
   readonly keys: KeyRing;
   readonly directory: Directory;
   readonly books: Pick<Books, 'complete' | 'claim' | 'keep'>;
+  readonly flights?: Pick<Flights, 'settling' | 'over'> | undefined;
   /** What a call will ask for, where its message does not say it itself. */
   readonly foresee?: PromptRuns['foresee'] | undefined;
   /** Is told of work that goes on after the answer, so that a stop waits for it. */
-  readonly behind: (work: Promise<unknown>) => void;
+  readonly behind: (work: Promise<unknown>, aside?: boolean) => void;
 }
 
 export function limitsInterceptor(facts: LimitsFacts): Interceptor {
-  const { admission, holds, books, behind } = facts;
+  const { admission, holds, books, flights, behind } = facts;
   return (method) => {
     if (!hasOption(method, metered) || !getOption(method, metered)) return (next) => next;
     const operation = `${method.parent.typeName}/${method.name}`;
@@ -46,9 +49,17 @@ export function limitsInterceptor(facts: LimitsFacts): Interceptor {
         await books.complete(call);
         const attempts = call.attemptsOver(0) === undefined ? call.trail.attempts : undefined;
         const entry = await claimed;
-        await admission.settle(ticket, { attempts, failed, entry, done, unwritten: books.keep });
+        await admission.settle(ticket, {
+          ...{ attempts, failed, entry },
+          noted: flights && ((own, order) => flights.settling(call, own, order)),
+          done() {
+            done();
+            flights?.over(call);
+          },
+          unwritten: (own) => books.keep(own, call),
+        });
       };
-      behind(work());
+      behind(work(), call.patienceMs > 0);
     };
     return (next) => (input, call) => {
       const { principal } = call;
@@ -93,7 +104,8 @@ export function limitsInterceptor(facts: LimitsFacts): Interceptor {
         provider: call.headers.get('provider'),
         call: factsOf(call, principal, operation, input),
       });
-      if (!streamsIn(method)) tell(call, ticket);
+      if (!streamsIn(method)) tellRates(call.answerHeaders, ticket.rates);
+      if (ticket.held) call.account.held = chargedTo(ticket);
       const done = ticket.held ? holds.keep(principal.organisationId, call.id) : () => {};
       let output: Output;
       try {
@@ -113,6 +125,13 @@ export function limitsInterceptor(facts: LimitsFacts): Interceptor {
       );
     }
   };
+}
+
+/** The budgets that the call is charged to. */
+function chargedTo({ rules }: Ticket): NonNullable<Call['account']['held']> {
+  return rules.flatMap(({ rule, limit }) =>
+    rule.kind === 'budget' ? [{ key: limit.key, type: rule.type }] : [],
+  );
 }
 
 /** The call as it is known before it runs. */
@@ -156,10 +175,6 @@ function limits(carried: Carried | undefined): boolean {
 /** Reading a file or a batch makes no tokens: neither budgets nor rates of tokens are asked. */
 const READS = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE']);
 
-function countsReads(rule: Rule): boolean {
-  return rule.kind === 'rate' && rule.type === 'requests';
-}
-
 /** Metadata that the caller's key, token, workspace and organisation give every request: a workspace's wins, then the key's. */
 function defaultMetadata(
   { keys, directory }: LimitsFacts,
@@ -174,17 +189,6 @@ function defaultMetadata(
   if ((ofAll ?? ofToken ?? ofKey ?? own ?? user) === undefined) return undefined;
   const first = user === undefined ? {} : { _user: user };
   return Object.assign(first, ofAll, ofToken, ofKey, own) as Record<string, string>;
-}
-
-/** What remains, under the names that OpenAI's clients read; of several limits the one with the least. */
-function tell(call: Call, { rates }: Ticket): void {
-  for (const type of ['requests', 'tokens'] as const) {
-    const own = rates.filter((rate) => rate.type === type);
-    const [least] = own.sort((a, b) => a.remaining - b.remaining);
-    if (least === undefined) continue;
-    call.answerHeaders.set(`x-ratelimit-limit-${type}`, String(least.limit));
-    call.answerHeaders.set(`x-ratelimit-remaining-${type}`, String(least.remaining));
-  }
 }
 
 function bytesOf(method: DescMethod, input: Input, call: Call): number {

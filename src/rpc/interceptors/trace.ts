@@ -3,10 +3,13 @@
 import { randomUUID } from 'node:crypto';
 import { Plane } from '../../../gen/gateway/options/v2/options_pb.ts';
 import type { Call } from '../../access/call.ts';
-import { fail, type GatewayError, invalidHeader, toGatewayError } from '../../lib/errors.ts';
+import { fail, type GatewayError, invalidHeader, type Reason, toGatewayError } from '../../lib/errors.ts';
 import { readTimeout, timedOut } from '../../lib/request-timeout.ts';
+import { parseTraceparent } from '../../lib/trace-context.ts';
 import { annotationsOf } from '../../rest/routes.ts';
 import type { OutcomeRecord, RequestRecord } from '../../store/request-log.ts';
+import type { CallSpans } from '../../telemetry/call-spans.ts';
+import type { CallLog } from '../call-log.ts';
 import { type Interceptor, isStream, watched } from '../handler.ts';
 
 /** Printable ASCII, so that an id can be written into headers and logs as it is. */
@@ -16,27 +19,40 @@ const TRACE_ID = /^[\x21-\x7e]{1,255}$/;
 export interface CallObserver {
   /** False: too many are in flight, and the call is refused. */
   begin(): boolean;
-  end(operation: string, status: number, ms: number): void;
+  end(operation: string, status: number, ms: number, reason: Reason | undefined): void;
   /** Undefined when the call's attempts are complete; else resolves when they are. */
   complete(call: Call): Promise<void> | undefined;
-  /** One entry per authenticated call of the data plane, or one that is complete soon. */
-  record(entry: RequestRecord | Promise<RequestRecord>, call: Call): void;
+  /**
+   * One entry per authenticated call of the data plane, or one that is complete soon. The answer may end when the promise
+   * resolves.
+   */
+  record(entry: RequestRecord | Promise<RequestRecord>, call: Call): Promise<void> | undefined;
 }
 
-export function traceInterceptor(observer: CallObserver): Interceptor {
+/** @param spans undefined when telemetry is off @param tell undefined when the log has no line for each call */
+export function traceInterceptor(observer: CallObserver, spans?: CallSpans, tell?: CallLog): Interceptor {
   return (method) => {
     const operation = `${method.parent.typeName}/${method.name}`;
     const logged = annotationsOf(method).plane === Plane.DATA;
 
-    const finish = (call: Call, error: GatewayError | undefined, left: boolean): void => {
+    const finish = (
+      call: Call,
+      error: GatewayError | undefined,
+      left: boolean,
+    ): Promise<void> | undefined => {
       call.ended();
+      call.streamHooks?.();
       const ms = call.elapsedMs();
       const status = error?.status ?? call.trail.status ?? 200;
-      observer.end(operation, left ? 499 : status, ms);
-      if (!logged || !call.principal) return;
+      observer.end(operation, left ? 499 : status, ms, error?.reason);
+      tell?.(call, operation, left ? 499 : status, ms, error);
+      if (!logged || !call.principal) {
+        if (call.traceContext) spans?.ended(entryOf(call, operation, error, left, ms), call.traceContext);
+        return undefined;
+      }
       const complete = observer.complete(call);
       const entry = (): RequestRecord => entryOf(call, operation, error, left, ms);
-      observer.record(complete === undefined ? entry() : complete.then(entry), call);
+      return observer.record(complete === undefined ? entry() : complete.then(entry), call);
     };
 
     return (next) => async (input, call) => {
@@ -47,11 +63,13 @@ export function traceInterceptor(observer: CallObserver): Interceptor {
       }
       try {
         call.traceId = givenTraceId(call) ?? call.traceId;
+        if (spans !== undefined) call.traceContext = spans.begin(call);
         const timeoutMs = readTimeout(call.headers);
         if (timeoutMs !== undefined) call.expireAfter(timeoutMs, () => timedOut(timeoutMs));
         const output = await next(input, call);
         if (!isStream(output)) {
-          finish(call, undefined, false);
+          const noted = finish(call, undefined, false);
+          if (noted !== undefined) await noted;
           return output;
         }
         return watched(output, toGatewayError, (error, left) =>
@@ -59,7 +77,7 @@ export function traceInterceptor(observer: CallObserver): Interceptor {
         );
       } catch (thrown) {
         const error = toGatewayError(thrown);
-        finish(call, error, false);
+        await finish(call, error, false);
         throw error;
       }
     };
@@ -73,7 +91,8 @@ export function validTraceId(text: string | undefined): string | undefined {
 
 function givenTraceId(call: Call): string | undefined {
   const given = call.headers.get('trace-id');
-  if (given === undefined || given === '') return undefined;
+  if (given === undefined || given === '')
+    return parseTraceparent(call.headers.plain('traceparent'))?.traceId;
   if (!TRACE_ID.test(given)) {
     throw invalidHeader(
       `${call.headers.names.canonical}trace-id`,
@@ -117,7 +136,34 @@ function entryOf(
   if (trail.usage) entry.usage = trail.usage;
   if (trail.usageEstimated) entry.usageEstimated = true;
   if (error) entry.error = { reason: error.reason, message: error.message };
+  addRouting(entry, call);
   return entry;
+}
+
+/** Members that most entries do not have. */
+function addRouting(entry: { -readonly [K in keyof RequestRecord]: RequestRecord[K] }, call: Call): void {
+  const { trail, principal } = call;
+  if (principal?.userId !== undefined) entry.userId = principal.userId;
+  if (trail.cacheStatus !== 'DISABLED') entry.cacheStatus = trail.cacheStatus;
+  if (trail.config !== undefined) entry.config = trail.config;
+  if (trail.virtualKey !== undefined) entry.virtualKey = trail.virtualKey;
+  if (trail.prompt !== undefined) entry.prompt = trail.prompt;
+  if (trail.promptVersion !== undefined) entry.promptVersion = trail.promptVersion;
+  if (trail.mode !== undefined) entry.mode = trail.mode;
+  if (trail.retries > 0) entry.retries = trail.retries;
+  if (trail.rescued) entry.rescued = true;
+  if (trail.spans !== undefined) entry.spans = trail.spans;
+  addSpan(entry, call);
+}
+
+/** Where the caller says that the request is in its trace. */
+function addSpan(entry: { -readonly [K in keyof RequestRecord]: RequestRecord[K] }, { headers }: Call): void {
+  const spanId = validTraceId(headers.get('span-id'));
+  if (spanId !== undefined) entry.spanId = spanId;
+  const parentSpanId = validTraceId(headers.get('parent-span-id'));
+  if (parentSpanId !== undefined) entry.parentSpanId = parentSpanId;
+  const name = headers.get('span-name');
+  if (name !== undefined && name.length <= 255) entry.spanName = name;
 }
 
 function outcomeOf(call: Call, error: GatewayError | undefined): OutcomeRecord {

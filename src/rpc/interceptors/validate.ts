@@ -1,6 +1,13 @@
 // Innermost: the rules on the fields, over every protocol.
-import type { DescMessage, DescMethod, Message } from '@bufbuild/protobuf';
+import {
+  type DescMessage,
+  type DescMethod,
+  type DescOneof,
+  getOption,
+  type Message,
+} from '@bufbuild/protobuf';
 import type { Validator } from '@bufbuild/protovalidate';
+import { union } from '../../../gen/gateway/options/v2/options_pb.ts';
 import { fail, type Violation, validationFailed } from '../../lib/errors.ts';
 import { streamTwinOf } from '../../rest/routes.ts';
 import { type Interceptor, isStream } from '../handler.ts';
@@ -60,12 +67,19 @@ type PathElement = { readonly kind?: string; readonly name?: string } & Record<s
 /** The path as callers know it: JSON names, list indices, and no trace of the wrappers around unions. */
 function fieldPath(path: readonly unknown[]): string {
   let text = '';
-  for (const element of path as readonly PathElement[]) {
+  for (const element of withoutBare(path as readonly PathElement[])) {
     if (element.kind === 'field') text += `${text ? '.' : ''}${element.name}`;
     else if (element.kind === 'list_sub') text += `[${String(element.index)}]`;
     else if (element.kind === 'map_sub') text += `["${String(element.key)}"]`;
   }
   return text.replaceAll(/\.(parts|texts|tokens|token_lists)\.values/g, '');
+}
+
+/** A request that is itself a union is its member's bare value, or the bare list in it. */
+function withoutBare(path: readonly PathElement[]): readonly PathElement[] {
+  const oneof = path[0]?.oneof as DescOneof | undefined;
+  if (oneof === undefined || !getOption(oneof, union)) return path;
+  return path.slice(path[1]?.name === 'values' ? 2 : 1);
 }
 
 /** On a streaming twin `stream` is implied; on a method that has one it must not be set over gRPC (REST selects the twin). */

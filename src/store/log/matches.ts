@@ -22,7 +22,7 @@ export function matchesLog(filter: LogFilter, entry: RequestRecord): boolean {
     oneOf(lists.virtualKeys, entry.virtualKey) &&
     oneOf(lists.configs, entry.config) &&
     oneOf(lists.prompts, entry.prompt) &&
-    oneOf(lists.cacheStatuses, entry.cacheStatus) &&
+    oneOf(lists.cacheStatuses, entry.cacheStatus ?? 'DISABLED') &&
     oneOf(lists.outcomes, entry.outcome) &&
     allPairs(lists.metadata, entry.metadata) &&
     within(lists.cost, entry.cost === undefined ? 0n : BigInt(entry.cost)) &&

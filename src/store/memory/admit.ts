@@ -23,7 +23,7 @@ export function admitBody(rows: StateRows, windows: Windows, journal: JournalRow
         };
       }
       case 'budget': {
-        const { spent, held } = rows.budget(org, limit.key);
+        const { spent = 0n, held = 0n } = rows.budget(org, limit.key) ?? {};
         if (limit.cap === undefined) return { denied: false, remaining: undefined, retryAfterMs: undefined };
         return {
           denied: spent + held + limit.amount > limit.cap,
@@ -47,8 +47,8 @@ export function admitBody(rows: StateRows, windows: Windows, journal: JournalRow
         return ['w', limit.key, name.length, name.slices, slice, limit.cost];
       }
       case 'budget': {
-        const { spent, held } = rows.budget(org, limit.key);
-        rows.setBudget(org, limit.key, { spent, held: held + limit.amount });
+        const { spent = 0n, held = 0n } = rows.budget(org, limit.key) ?? {};
+        rows.setBudget(org, limit.key, { spent, held: held + limit.amount, keepUntil: limit.keepUntil });
         return ['b', limit.key, limit.amount.toString()];
       }
       case 'slots':

@@ -53,9 +53,10 @@ const number = (value: Row[string] | undefined): number => Number(value);
 /** Each kind: where its rows are, and what they say. */
 const KINDS: readonly { readonly sql: string; readonly rowOf: (row: Row) => StateRow }[] = [
   {
-    sql: 'SELECT org, key, spent, held FROM budgets ORDER BY org, key',
-    rowOf: ({ org, key, spent, held }) => ({
+    sql: 'SELECT org, key, spent, held, keep_until FROM budgets ORDER BY org, key',
+    rowOf: ({ org, key, spent, held, keep_until }) => ({
       ...{ kind: 'budget', org: text(org), key: text(key), spent: text(spent), held: text(held) },
+      ...(keep_until === null ? {} : { keepUntil: number(keep_until) }),
     }),
   },
   {

@@ -1,5 +1,5 @@
 // renew, sweep, readBudget and correctBudget in TypeScript.
-import type { SweptHold } from '../shared/holds.ts';
+import { MARK_MS, type SweptHold } from '../shared/holds.ts';
 import type { Body } from './call.ts';
 import type { StateRows } from './rows.ts';
 
@@ -40,15 +40,21 @@ export function sweepBody(rows: StateRows): Body<'sweep'> {
 }
 
 export function readBudgetBody(rows: StateRows): Body<'readBudget'> {
-  return (org, { key }) => rows.budget(org, key);
+  return (org, { key }) => {
+    const { spent = 0n, held = 0n } = rows.budget(org, key) ?? {};
+    return { spent, held };
+  };
 }
 
 export function correctBudgetBody(rows: StateRows): Body<'correctBudget'> {
-  return (org, { key, from, to }) => {
-    const there = rows.budget(org, key);
-    if (there.spent !== from) return { ...there, corrected: false };
-    const after = { spent: to, held: there.held };
-    rows.setBudget(org, key, after);
-    return { ...after, corrected: true };
+  return (org, { key, from, to, mark }, at) => {
+    const { spent = 0n, held = 0n, keepUntil } = rows.budget(org, key) ?? {};
+    if (spent !== from) return { spent, held, corrected: false };
+    if (mark !== undefined) {
+      if ((rows.budget(org, mark.key)?.spent ?? 0n) !== mark.from) return { spent, held, corrected: false };
+      rows.setBudget(org, mark.key, { spent: mark.to, held: 0n, keepUntil: at.ms + MARK_MS });
+    }
+    rows.setBudget(org, key, { spent: to, held, keepUntil });
+    return { spent: to, held, corrected: true };
   };
 }

@@ -13,10 +13,13 @@ export interface HoldRow {
 export interface Budget {
   readonly spent: bigint;
   readonly held: bigint;
+  /** Unix milliseconds; undefined: for ever. */
+  readonly keepUntil: number | undefined;
 }
 
 export interface StateRows {
-  budget(org: string, key: string): Budget;
+  /** Undefined: nothing is spent or held. */
+  budget(org: string, key: string): Budget | undefined;
   setBudget(org: string, key: string, budget: Budget): void;
   hold(org: string, id: string): HoldRow | undefined;
   addHold(org: string, id: string, hold: Omit<HoldRow, 'settled'>): void;
@@ -38,10 +41,10 @@ export function arrays(database: DatabaseSync, sql: string): StatementSync {
 }
 
 export function stateRows(database: DatabaseSync): StateRows {
-  const getBudget = arrays(database, 'SELECT spent, held FROM budgets WHERE org = ? AND key = ?');
+  const getBudget = arrays(database, 'SELECT spent, held, keep_until FROM budgets WHERE org = ? AND key = ?');
   const putBudget = database.prepare(
-    `INSERT INTO budgets (org, key, spent, held) VALUES (?, ?, ?, ?)
-     ON CONFLICT DO UPDATE SET spent = excluded.spent, held = excluded.held`,
+    `INSERT INTO budgets (org, key, spent, held, keep_until) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET spent = excluded.spent, held = excluded.held, keep_until = excluded.keep_until`,
   );
   const getHold = arrays(
     database,
@@ -72,11 +75,12 @@ export function stateRows(database: DatabaseSync): StateRows {
 
   return {
     budget: (org, key) => {
-      const row = getBudget.get(org, key) as unknown as [string, string] | undefined;
-      return row === undefined ? { spent: 0n, held: 0n } : { spent: BigInt(row[0]), held: BigInt(row[1]) };
+      const row = getBudget.get(org, key) as unknown as [string, string, number | null] | undefined;
+      if (row === undefined) return undefined;
+      return { spent: BigInt(row[0]), held: BigInt(row[1]), keepUntil: row[2] ?? undefined };
     },
-    setBudget: (org, key, { spent, held }) => {
-      putBudget.run(org, key, spent.toString(), held.toString());
+    setBudget: (org, key, { spent, held, keepUntil }) => {
+      putBudget.run(org, key, spent.toString(), held.toString(), keepUntil ?? null);
     },
     hold: (org, id) => {
       const row = getHold.get(org, id) as unknown as

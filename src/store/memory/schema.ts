@@ -1,9 +1,10 @@
 // The rows of shared state. Amounts are decimal text: SQLite's integers end at 2^63.
 import type { DatabaseSync } from 'node:sqlite';
 
-const LAYOUT = 1;
+const LAYOUT = 2;
 
 /**
+ * - `budgets` with a `keep_until` go some time behind it.
  * - `holds` has the settled ones too, until they are forgotten; `items` is what was taken (see admit.ts).
  * - `slots` has a row for each hold in a slot, with its expiry; it goes when the hold is settled.
  * - `journal_heads` counts, so that no call counts rows.
@@ -18,8 +19,11 @@ export function createStateTables(database: DatabaseSync): void {
   database.exec(`
     BEGIN IMMEDIATE;
     CREATE TABLE IF NOT EXISTS budgets (
-      org TEXT NOT NULL, key TEXT NOT NULL, spent TEXT NOT NULL, held TEXT NOT NULL, PRIMARY KEY (org, key)
+      org TEXT NOT NULL, key TEXT NOT NULL, spent TEXT NOT NULL, held TEXT NOT NULL, keep_until INTEGER,
+      PRIMARY KEY (org, key)
     ) STRICT, WITHOUT ROWID;
+    ${layout === 1 ? 'ALTER TABLE budgets ADD COLUMN keep_until INTEGER;' : ''}
+    CREATE INDEX IF NOT EXISTS budgets_kept ON budgets (keep_until) WHERE keep_until IS NOT NULL;
     CREATE TABLE IF NOT EXISTS holds (
       org TEXT NOT NULL, id TEXT NOT NULL, owner TEXT NOT NULL, expires_at INTEGER NOT NULL,
       forget_at INTEGER, note TEXT NOT NULL, items TEXT NOT NULL, UNIQUE (org, id)
@@ -56,11 +60,12 @@ const FORGET = 1000;
 /** Removes what nobody asks for any more, a bounded number of rows at a time. */
 export function forgetter(database: DatabaseSync): (ms: number) => void {
   const statements = [
-    ['holds', 'forget_at IS NOT NULL AND forget_at <= ?'],
-    ['journal_ids', 'forget_at <= ?'],
-  ].map(([table, where]) =>
+    ['holds', 'rowid', 'forget_at IS NOT NULL AND forget_at <= ?'],
+    ['journal_ids', 'rowid', 'forget_at <= ?'],
+    ['budgets', 'org, key', 'keep_until IS NOT NULL AND keep_until <= ?'],
+  ].map(([table, name, where]) =>
     database.prepare(
-      `DELETE FROM ${table} WHERE rowid IN (SELECT rowid FROM ${table} WHERE ${where} LIMIT ${FORGET})`,
+      `DELETE FROM ${table} WHERE (${name}) IN (SELECT ${name} FROM ${table} WHERE ${where} LIMIT ${FORGET})`,
     ),
   );
   return (ms) => {

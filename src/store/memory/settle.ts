@@ -1,5 +1,5 @@
 // settle in TypeScript: the hold's row becomes a mark that it was settled.
-import type { ChargedBudget, Settlement, SettleOrder } from '../shared/settle.ts';
+import type { Charge, ChargedBudget, Settlement, SettleOrder } from '../shared/settle.ts';
 import type { TakenItem } from '../state-transfer.ts';
 import type { Body } from './call.ts';
 import type { JournalRows } from './journal.ts';
@@ -20,19 +20,19 @@ export function settleBody(rows: StateRows, windows: Windows, journal: JournalRo
     else if (actual < cost) windows.give(name, slice, cost - actual);
   }
 
-  function charge(org: string, key: string, charged: bigint, held: bigint): ChargedBudget {
-    const before = rows.budget(org, key);
+  function charge(org: string, { key, amount, keepUntil }: Charge, held: bigint): ChargedBudget {
+    const before = rows.budget(org, key) ?? { spent: 0n, held: 0n, keepUntil };
     const rest = before.held - held;
-    const after = { spent: before.spent + charged, held: rest < 0n ? 0n : rest };
-    rows.setBudget(org, key, after);
-    return { key, charged, ...after };
+    const after = { spent: before.spent + amount, held: rest < 0n ? 0n : rest };
+    rows.setBudget(org, key, { ...after, keepUntil: before.keepUntil });
+    return { key, charged: amount, ...after };
   }
 
   return (org, order: SettleOrder, at): Settlement => {
     const hold = rows.hold(org, order.id);
     if (hold?.settled) return { outcome: 'repeated', budgets: [] };
     if (hold === undefined && order.orphan !== 'charge') return { outcome: 'unknown', budgets: [] };
-    const charges = new Map((order.charges ?? []).map(({ key, amount }) => [key, amount]));
+    const charges = new Map((order.charges ?? []).map((charge) => [charge.key, charge]));
     const costs = new Map((order.costs ?? []).map(({ key, cost }) => [key, cost]));
     const held = new Map<string, bigint>();
     for (const item of hold?.items ?? []) {
@@ -40,7 +40,8 @@ export function settleBody(rows: StateRows, windows: Windows, journal: JournalRo
         case 'b': {
           const amount = BigInt(item[2]);
           held.set(item[1], amount);
-          if (!charges.has(item[1])) charges.set(item[1], order.unnamed === 'as_held' ? amount : 0n);
+          if (!charges.has(item[1]))
+            charges.set(item[1], { key: item[1], amount: order.unnamed === 'as_held' ? amount : 0n });
           break;
         }
         case 'w':
@@ -50,7 +51,7 @@ export function settleBody(rows: StateRows, windows: Windows, journal: JournalRo
           rows.freeSlot(org, item[1], order.id);
       }
     }
-    const budgets = [...charges].map(([key, amount]) => charge(org, key, amount, held.get(key) ?? 0n));
+    const budgets = [...charges.values()].map((one) => charge(org, one, held.get(one.key) ?? 0n));
     rows.settleHold(org, order.id, at.forgetAt);
     if (order.entry !== undefined) journal.append(org, order.entry, at);
     return { outcome: hold === undefined ? 'orphan' : 'settled', budgets };

@@ -7,7 +7,7 @@ const { MongoBulkWriteError, MongoError, MongoInvalidArgumentError, MongoServerE
 
 export const DUPLICATE_KEY = 11_000;
 const WRITE_CONFLICT = 112;
-/** Commit took longer than it was given: not to be tried again at once. */
+/** A command took longer than it was given. A commit is not to be tried again at once. */
 const TIME_EXCEEDED = 50;
 /** Of the server, for a command that is wrong in itself (BadValue, FailedToParse, TypeMismatch): our mistake. */
 const OUR_MISTAKE = new Set<unknown>([2, 9, 14]);
@@ -47,6 +47,11 @@ export function isTransient(error: unknown): boolean {
 /** One write lost a race against a transaction and was not made. */
 export function isWriteConflict(error: unknown): boolean {
   return error instanceof MongoError && error.code === WRITE_CONFLICT;
+}
+
+/** The server gave up a command that took longer than it was given. */
+export function isOutOfTime(error: unknown): boolean {
+  return error instanceof MongoServerError && error.code === TIME_EXCEEDED;
 }
 
 /** Nobody knows whether the transaction was committed: only asking again tells. */

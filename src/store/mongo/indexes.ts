@@ -4,7 +4,11 @@ import { fail } from '../../lib/errors.ts';
 import type { Collection } from '../collection.ts';
 import { fillColumns } from './backfill.ts';
 import { modelOf } from './document-schema.ts';
-import { logModel } from './request-log-schema.ts';
+import { FEEDBACK, FEEDBACK_INDEXES } from './log/feedback.ts';
+import { STALE, STALE_INDEXES } from './log/stale-hours.ts';
+
+type Index = mongoose.mongo.IndexDescription;
+type IndexedCollection = Pick<mongoose.mongo.Collection, 'collectionName' | 'createIndexes' | 'listIndexes'>;
 
 /**
  * Idempotent, and safe while other instances run: it only adds. An index that is no longer declared stays, because
@@ -18,9 +22,14 @@ export async function buildIndexes(
     const model = modelOf(connection, collection);
     // First the values: a unique index over values that are not there yet would take in anything.
     await fillColumns(connection, collection);
-    await build(model);
+    const declared = model.schema
+      .indexes()
+      .map(([keys, options]) => ({ key: keys as Record<string, 1>, ...options }) as Index);
+    await build(model.collection as unknown as IndexedCollection, declared);
   }
-  await build(logModel(connection));
+  const database = connection.getClient().db(connection.name);
+  await build(database.collection(FEEDBACK), FEEDBACK_INDEXES);
+  await build(database.collection(STALE), STALE_INDEXES);
 }
 
 /** Drops indexes that no declaration names, and answers their names. For when no older version runs any more. */
@@ -32,7 +41,7 @@ export async function dropStaleIndexes(
   for (const collection of collections) {
     const model = modelOf(connection, collection);
     const declared = new Set(model.schema.indexes().map(([, options]) => options.name));
-    for (const name of await present(model)) {
+    for (const name of await present(model.collection as unknown as IndexedCollection)) {
       if (name === '_id_' || declared.has(name)) continue;
       await model.collection.dropIndex(name);
       dropped.push(`${collection.name}.${name}`);
@@ -42,18 +51,15 @@ export async function dropStaleIndexes(
 }
 
 /** Only what is missing is asked for: a start in front of a complete database changes nothing. */
-async function build<Row>(model: mongoose.Model<Row>): Promise<void> {
-  const there = new Set(await present(model));
-  const missing = model.schema
-    .indexes()
-    .map(([keys, options]) => ({ key: keys as Record<string, 1>, ...options }))
-    .filter(({ name }) => !there.has(String(name)));
+async function build(collection: IndexedCollection, declared: readonly Index[]): Promise<void> {
+  const there = new Set(await present(collection));
+  const missing = declared.filter(({ name }) => !there.has(String(name)));
   if (missing.length === 0) return;
   try {
-    await model.collection.createIndexes(missing as mongoose.mongo.IndexDescription[]);
+    await collection.createIndexes(missing.map((index) => ({ ...index })));
   } catch (cause) {
     const names = missing.map(({ name }) => name).join(', ');
-    throw fail('store_unavailable', `the indexes of ${model.collection.name} cannot be built: ${names}`, {
+    throw fail('store_unavailable', `the indexes of ${collection.collectionName} cannot be built: ${names}`, {
       cause,
     });
   }
@@ -61,9 +67,9 @@ async function build<Row>(model: mongoose.Model<Row>): Promise<void> {
 
 const NO_SUCH_COLLECTION = 26;
 
-async function present<Row>(model: mongoose.Model<Row>): Promise<string[]> {
+async function present(collection: IndexedCollection): Promise<string[]> {
   try {
-    const indexes = await model.collection.listIndexes().toArray();
+    const indexes = await collection.listIndexes().toArray();
     return indexes.map(({ name }) => String(name));
   } catch (error) {
     if ((error as { code?: unknown }).code === NO_SUCH_COLLECTION) return [];

@@ -1,20 +1,24 @@
 // Opens the MongoDB store: what kind of server it is, its indexes, the ports over it.
 import type mongoose from 'mongoose';
+import type { BlobStore } from '../blobs.ts';
 import type { ChangeWatch } from '../change-feed.ts';
 import type { Collection } from '../collection.ts';
 import type { DocumentStore } from '../documents.ts';
+import type { LogStore } from '../log-store.ts';
 import type { DocumentMaintenance, LogMaintenance } from '../maintenance.ts';
-import type { RequestLogStore } from '../request-log.ts';
 import { type UpgradeReport, upgradeCollections } from '../upgrade-documents.ts';
 import { fillMissingValues } from './backfill.ts';
+import { mongoBlobs } from './blobs.ts';
 import { type Calls, createCalls } from './calls.ts';
 import { connect } from './connection.ts';
 import { type CopyMark, copyMark, refuseHalfCopied } from './copy-mark.ts';
 import { mongoDocuments } from './documents.ts';
 import { buildIndexes } from './indexes.ts';
+import { moveOldEntries } from './log/old-entries.ts';
+import { Roller } from './log/roller.ts';
 import { mongoLogMaintenance } from './log-maintenance.ts';
 import { mongoMaintenance } from './maintenance.ts';
-import { mongoRequestLog } from './request-log.ts';
+import { logPlace, mongoRequestLog, type SumsTimes } from './request-log.ts';
 
 import { markUpgraded, refuseOlderProgram } from './schema-versions.ts';
 import { checkTopology, helloOf } from './topology.ts';
@@ -36,14 +40,19 @@ export interface MongoStoreOptions {
   readonly forCopy?: boolean;
   /** Told when the server refuses change streams, so that changes are polled for. */
   readonly onPolling?: (error: unknown) => void;
+  /** When the sums beside the request log's entries are made; minutes after their hour by default. */
+  readonly sums?: SumsTimes;
+  /** Told when they could not be made: they are tried again. */
+  readonly onSumsTrouble?: (error: unknown) => void;
 }
 
 export interface MongoStore {
   readonly documents: DocumentStore;
   readonly maintenance: DocumentMaintenance;
   readonly logMaintenance: LogMaintenance;
-  readonly requestLog: RequestLogStore;
+  readonly requestLog: LogStore;
   readonly copyMark: CopyMark;
+  readonly blobs: BlobStore;
   /** Tells of every write to the collections that are declared `noticed`, whoever makes it. */
   readonly watch: ChangeWatch;
   /**
@@ -51,6 +60,8 @@ export interface MongoStore {
    * at their start: it is for when none of them runs any more.
    */
   upgrade(): Promise<readonly UpgradeReport[]>;
+  /** Makes the sums beside entries that are due by now; the store does it by itself every minute. */
+  makeSums(): Promise<void>;
   /** Resolves when the primary answers within a second; rejects with `store_unavailable` otherwise. */
   ready(): Promise<void>;
   /** Waits for the calls under way, then disconnects. Calls after it are refused. */
@@ -103,6 +114,8 @@ export async function ensureIndexes(
     await calls.run(() => refuseOlderProgram(connection, collections));
     if (!forCopy) await calls.run(() => refuseHalfCopied(connection));
     await calls.run(() => buildIndexes(connection, collections), BUILD_MS);
+    const place = logPlace(connection, calls, BUILD_MS);
+    await calls.run((deadline) => moveOldEntries(place, deadline), BUILD_MS);
   } finally {
     await connection.close(true);
   }
@@ -110,18 +123,22 @@ export async function ensureIndexes(
 
 function storeOver(
   connection: mongoose.Connection,
-  { collections, onPolling }: Pick<MongoStoreOptions, 'collections' | 'onPolling'>,
+  { collections, onPolling, sums, onSumsTrouble, deadlineMs = DEADLINE_MS }: MongoStoreOptions,
   calls: Calls,
 ): MongoStore {
   let closed: Promise<void> | undefined;
   const closing = new AbortController();
+  const maintenance = mongoMaintenance(connection, collections, calls);
+  const mark = copyMark(connection);
+  const place = logPlace(connection, calls, deadlineMs, sums);
+  const roller = new Roller(place, onSumsTrouble ?? (() => undefined));
+  roller.start();
   const close = async (): Promise<void> => {
     closing.abort();
+    await roller.close();
     await calls.close();
     await connection.close(true);
   };
-  const maintenance = mongoMaintenance(connection, collections, calls);
-  const mark = copyMark(connection);
   return {
     copyMark: {
       read: () => calls.run(mark.read),
@@ -129,14 +146,16 @@ function storeOver(
       end: () => calls.run(mark.end),
     },
     documents: mongoDocuments(connection, collections, calls),
+    blobs: mongoBlobs(connection, calls),
     maintenance,
-    logMaintenance: mongoLogMaintenance(connection, calls),
+    logMaintenance: mongoLogMaintenance(place),
     upgrade: () =>
       upgradeCollections(maintenance, collections, async (collection) => {
         await calls.run(() => fillMissingValues(connection, collection), BUILD_MS);
         await calls.run(() => markUpgraded(connection, collection));
       }),
-    requestLog: mongoRequestLog(connection, calls),
+    requestLog: mongoRequestLog(place, roller),
+    makeSums: () => roller.roll(),
     watch: mongoWatch(connection, collections, {
       closing: closing.signal,
       ...(onPolling ? { onPolling } : {}),

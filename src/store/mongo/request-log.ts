@@ -1,44 +1,250 @@
-// The request log's port over MongoDB.
+// The books of requests over MongoDB: checks first, then what log/ does.
 import { setImmediate } from 'node:timers/promises';
 import type mongoose from 'mongoose';
 import { invalidField } from '../../lib/errors.ts';
-import { checkScope } from '../document-checks.ts';
+import { checkInteger, checkName, checkScope } from '../document-checks.ts';
 import { LIMITS } from '../documents.ts';
+import type { LogAggregate, LogAggregation } from '../log/aggregation.ts';
+import { checkAggregation } from '../log/aggregation-checks.ts';
+import { GroupTable } from '../log/group-table.ts';
 import { checkLogFilter } from '../log-filter.ts';
+import type { LogStore } from '../log-store.ts';
 import { checkPageSize, checkSkip } from '../page-query.ts';
-import type { RequestLogStore, RequestRecord } from '../request-log.ts';
-import type { Calls } from './calls.ts';
-import { rowsOf } from './request-log-batch.ts';
-import { readLog } from './request-log-reads.ts';
-import { logModel } from './request-log-schema.ts';
-import { appendRows } from './request-log-writes.ts';
+import type { LogFilter, LogPage, LogPageRequest, RequestRecord, TenantScope } from '../request-log.ts';
+import type { Calls, Deadline } from './calls.ts';
+import { addEntries, spanOf } from './log/aggregate.ts';
+import { bodiesByBucket, findBodies } from './log/bodies.ts';
+import type { Bucket } from './log/bucket-name.ts';
+import { Buckets } from './log/buckets.ts';
+import { cuboidQuery } from './log/cuboids.ts';
+import { appendRows, prepareEntries, rowsByBucket } from './log/entry-appends.ts';
+import { type CheckedScope, entryMatch } from './log/entry-filter.ts';
+import { findEntry } from './log/entry-look-ups.ts';
+import { countEntries, type FoundPage, type PageQuery, readEntries } from './log/entry-pages.ts';
+import { dropBuckets } from './log/expire.ts';
+import {
+  changeFeedback,
+  feedbackOfRow,
+  feedbackOfTraces,
+  feedbackRow,
+  insertFeedback,
+  readFeedback,
+  searchFeedback,
+  tracesLiked,
+} from './log/feedback.ts';
+import { addKept } from './log/kept-reads.ts';
+import { decodePosition, encodePosition } from './log/page-cursor.ts';
+import type { LogPlace } from './log/place.ts';
+import { correctionsByBucket, repriceBucket } from './log/reprice.ts';
+import type { Roller } from './log/roller.ts';
+import { behind, skipEntries } from './log/skip.ts';
 
 /** Entries parsed between two turns of the event loop: about a millisecond's work. */
 const SLICE = 200;
+/** Adding entries up may take longer than other calls; each command of it has the time of one. */
+const SUMS_MS = 30_000;
+const TRACES = 1000;
 
-export function mongoRequestLog(connection: mongoose.Connection, calls: Calls): RequestLogStore {
-  const model = logModel(connection);
+/** When sums beside entries are made. See `LogPlace`. */
+export type SumsTimes = Partial<Pick<LogPlace, 'lateMs' | 'settleMs'>>;
+
+/** @param answerMs how long the connection waits for an answer. */
+export function logPlace(
+  connection: mongoose.Connection,
+  calls: Calls,
+  answerMs: number,
+  { lateMs = 5 * 60_000, settleMs = 5 * 60_000 }: SumsTimes = {},
+): LogPlace {
+  const database = connection.getClient().db(connection.name);
+  const commandMs = Math.ceil(answerMs * 0.9);
+  return { connection, database, buckets: new Buckets(database), calls, commandMs, lateMs, settleMs };
+}
+
+export function mongoRequestLog(place: LogPlace, roller: Roller): LogStore {
+  const { buckets, calls } = place;
   return {
     append: async (batch) => {
       if (batch.length === 0) return;
-      const rows = await rowsOf(batch);
-      await calls.run((deadline) => appendRows(connection, model, rows, deadline));
+      const rows = await rowsByBucket(batch);
+      await calls.run(async (deadline) => {
+        await prepareEntries(place, rows, deadline);
+        await appendRows(place, rows, deadline);
+      });
     },
 
     page: async (scope, filter, request) => {
-      const { organisationId, workspaceId } = checkScope(scope);
-      const { order } = request;
-      if (order !== 'asc' && order !== 'desc') throw invalidField('order', 'must be asc or desc', 'in');
-      const take = checkPageSize(request.pageSize);
-      const skip = checkSkip(request.page, take);
-      const query = { organisationId, workspaceId, filter: checkLogFilter(filter), order, skip, take };
-      const found = await calls.run((deadline) => readLog(model, query, deadline));
-      const entries: RequestRecord[] = [];
-      for (const [index, text] of found.entries.entries()) {
-        if (index > 0 && index % SLICE === 0) await setImmediate();
-        entries.push(JSON.parse(text) as RequestRecord);
-      }
-      return { entries, total: Math.min(found.total, LIMITS.total), totalCapped: found.total > LIMITS.total };
+      const query = checkPage(scope, filter, request);
+      return calls.run((deadline) => readPage(place, query, deadline));
     },
+
+    get: async (scope, id, createdAt) => {
+      const checked = checkScope(scope);
+      if (createdAt !== undefined) checkInteger('createdAt', createdAt, 0);
+      const text = await calls.run((deadline) =>
+        findEntry(place, checked, checkName('id', id), createdAt, deadline),
+      );
+      return text === undefined ? undefined : (JSON.parse(text) as RequestRecord);
+    },
+
+    aggregate: async (scope, filter, aggregation) => {
+      const checkedScope = checkScope(scope);
+      const checkedFilter = checkLogFilter(filter);
+      const checked = checkAggregation(aggregation);
+      return calls.run((deadline) => sumUp(place, checkedScope, checkedFilter, checked, deadline), SUMS_MS);
+    },
+
+    appendBodies: async (batch) => {
+      if (batch.length === 0) return;
+      const rows = await bodiesByBucket(batch);
+      await calls.run(async (deadline) => {
+        for (const { name } of rows) await buckets.ensure('bodies', name);
+        await appendRows(place, rows, deadline);
+      });
+    },
+
+    bodies: async (scope, id, createdAt) => {
+      const checked = checkScope(scope);
+      checkInteger('createdAt', createdAt, 0);
+      return calls.run((deadline) => findBodies(place, checked, checkName('id', id), createdAt, deadline));
+    },
+
+    addFeedback: async (batch) => {
+      if (batch.length === 0) return;
+      const rows = batch.map(feedbackRow);
+      await calls.run((deadline) => insertFeedback(place, rows, deadline));
+    },
+
+    getFeedback: async (scope, id) => {
+      const checked = checkScope(scope);
+      return calls.run((deadline) => readFeedback(place, checked, checkName('id', id), deadline));
+    },
+
+    updateFeedback: async (scope, feedback) => {
+      const checked = checkScope(scope);
+      checkName('id', feedback.id);
+      return calls.run((deadline) => changeFeedback(place, checked, feedback, deadline));
+    },
+
+    feedbackOf: async (scope, traceIds) => {
+      const checked = checkScope(scope);
+      if (traceIds.length === 0) return [];
+      if (traceIds.length > TRACES)
+        throw invalidField('traceIds', `has more than ${TRACES} values`, 'max_items');
+      const rows = await calls.run((deadline) => feedbackOfTraces(place, checked, traceIds, deadline));
+      return parsed(rows, feedbackOfRow);
+    },
+
+    findFeedback: async (scope, filter) => {
+      const checked = checkScope(scope);
+      const meant = checkLogFilter(filter);
+      const rows = await calls.run((deadline) => searchFeedback(place, checked, meant, deadline));
+      return parsed(rows, feedbackOfRow);
+    },
+
+    reprice: async (organisationId, corrections) => {
+      checkName('organisationId', organisationId);
+      if (corrections.length === 0) return 0;
+      const times = corrections.map(({ createdAt }) => checkInteger('createdAt', createdAt, 0));
+      const span = [times.reduce((a, b) => Math.min(a, b)), times.reduce((a, b) => Math.max(a, b)) + 1];
+      const all = await calls.run((deadline) => buckets.list('entries', deadline, ...span));
+      let count = 0;
+      for (const own of correctionsByBucket(all, corrections)) {
+        count += await calls.run((deadline) => repriceBucket(place, organisationId, own, deadline));
+      }
+      return count;
+    },
+
+    expire: (retention, now) => dropBuckets(place, roller, retention, now),
   };
+}
+
+function checkPage(scope: TenantScope, filter: LogFilter, request: LogPageRequest): PageQuery {
+  const { order, after, count } = request;
+  const checked = checkScope(scope);
+  if (order !== 'asc' && order !== 'desc') throw invalidField('order', 'must be asc or desc', 'in');
+  const take = checkPageSize(request.pageSize);
+  return {
+    ...checked,
+    filter: checkLogFilter(filter),
+    order,
+    take,
+    skip: after === undefined ? checkSkip(request.page, take) : 0,
+    after: after === undefined ? undefined : decodePosition(after, order),
+    count: count !== false,
+  };
+}
+
+async function readPage(place: LogPlace, asked: PageQuery, deadline: Deadline): Promise<LogPage> {
+  const filter = await withLiked(place, asked, asked.filter, deadline);
+  const query: PageQuery = { ...asked, filter };
+  const { order } = query;
+  const all = await place.buckets.list('entries', deadline, filter.from, filter.until);
+  const counted = query.count
+    ? countEntries(place, query, all, LIMITS.total, deadline)
+    : Promise.resolve({ count: 0, whole: true });
+  const reading = readFrom(place, query, all, deadline);
+  const [{ count, whole }, found] = await Promise.all([counted, reading]);
+  const entries = await parsed(found.entries, ({ entry }) => JSON.parse(entry) as RequestRecord);
+  return {
+    total: Math.min(query.count ? Math.max(count, entries.length) : 0, LIMITS.total),
+    totalCapped: query.count && (count > LIMITS.total || !whole),
+    entries,
+    ...(found.next === undefined ? {} : { next: encodePosition(found.next, order) }),
+  };
+}
+
+async function readFrom(
+  place: LogPlace,
+  query: PageQuery,
+  all: readonly Bucket[],
+  deadline: Deadline,
+): Promise<FoundPage> {
+  const after = query.skip === 0 ? query.after : await skipEntries(place, query, all, deadline);
+  if (after === undefined) {
+    return query.skip === 0 ? readEntries(place, query, all, deadline) : { entries: [], next: undefined };
+  }
+  return readEntries(place, { ...query, after }, behind(all, after, query.order), deadline);
+}
+
+/** Sums out of what is kept beside entries where it answers, and of entries where it does not. */
+async function sumUp(
+  place: LogPlace,
+  scope: CheckedScope,
+  filter: LogFilter,
+  aggregation: LogAggregation,
+  deadline: Deadline,
+): Promise<LogAggregate> {
+  const { from = 0, until = Number.MAX_SAFE_INTEGER } = filter;
+  const table = new GroupTable(aggregation);
+  const query = cuboidQuery(scope, filter, aggregation);
+  const all = await place.buckets.list('entries', deadline, from, until);
+  const kept = query && (await addKept(place, scope, filter, query, all, table, deadline));
+  const spans = kept?.spans ?? all.map((bucket) => spanOf(bucket, from, until));
+  const match = entryMatch(scope, await withLiked(place, scope, filter, deadline));
+  await addEntries(place, { match, aggregation, table }, spans, deadline);
+  return table.result(kept?.used ? 'rollups' : 'entries');
+}
+
+/** A condition on feedback as one on traces. */
+async function withLiked(
+  place: LogPlace,
+  { organisationId }: CheckedScope,
+  filter: LogFilter,
+  deadline: Deadline,
+): Promise<LogFilter> {
+  const { feedback, ...rest } = filter;
+  if (feedback === undefined) return filter;
+  const liked = await tracesLiked(place, organisationId, feedback, deadline);
+  const own = new Set(filter.traceIds ?? liked);
+  return { ...rest, traceIds: liked.filter((traceId) => own.has(traceId)) };
+}
+
+/** Gives way to other work in between. */
+async function parsed<Row, T>(rows: readonly Row[], parse: (row: Row) => T): Promise<T[]> {
+  const all: T[] = [];
+  for (const [index, row] of rows.entries()) {
+    if (index > 0 && index % SLICE === 0) await setImmediate();
+    all.push(parse(row));
+  }
+  return all;
 }

@@ -11,6 +11,7 @@ import { SLICES } from '../shared/bounds.ts';
 import {
   AMOUNTS,
   type Argument,
+  BUDGETS,
   JOURNAL,
   listOf,
   maybeNumber,
@@ -32,7 +33,7 @@ const OUTCOMES: Readonly<Record<string, Admission['outcome']>> = {
 const EACH = 6;
 
 export const admit: RedisScript<'admit'> = {
-  lua: `${AMOUNTS}${WINDOWS}${JOURNAL}
+  lua: `${AMOUNTS}${BUDGETS}${WINDOWS}${JOURNAL}
 local dry, id, owner, leaseMs, note = A(1) == '1', A(2), A(3), tonumber(A(4)), A(5)
 local journalMax, entryId, entryData = tonumber(A(6)), A(7), A(8)
 local outcome, expiresAt, prior = 'a', '', nil
@@ -62,13 +63,13 @@ for i = 9, #ARGV - 1, ${EACH} do
     end
     remaining = math.max(0, max - st.total)
   elseif kind == 'b' then
-    local v = redis.call('HMGET', P .. 'b:' .. key, 's', 'h')
+    local v = redis.call('HMGET', P .. 'b:' .. key, 's', 'h', 'u')
     local sh, sl = parse(v[1])
     local hh, hl = parse(v[2])
     local ah, al = parse(A(i + 3))
     local uh, ul = sum(sh, sl, hh, hl)
     local th, tl = sum(uh, ul, ah, al)
-    states[i] = { hh = hh, hl = hl, ah = ah, al = al }
+    states[i] = { hh = hh, hl = hl, ah = ah, al = al, keep = v[3] }
     if limit ~= '' then
       local ch, cl = parse(limit)
       if not prior and (th > ch or (th == ch and tl > cl)) then no = '1' end
@@ -98,7 +99,12 @@ for i = 9, #ARGV - 1, ${EACH} do
     reply[at] = math.max(0, tonumber(A(i + 2)) - st.total)
     items[#items + 1] = { 'w', key, st.w, st.S, st.cur, cost }
   elseif kind == 'b' then
-    redis.call('HSET', P .. 'b:' .. key, 'h', text(sum(st.hh, st.hl, st.ah, st.al)))
+    local held = text(sum(st.hh, st.hl, st.ah, st.al))
+    if A(i + 4) == (st.keep or '') then
+      redis.call('HSET', P .. 'b:' .. key, 'h', held)
+    else
+      keepBudget(P .. 'b:' .. key, A(i + 4), 'h', held)
+    end
     if st.left then reply[at] = st.left end
     items[#items + 1] = { 'b', key, A(i + 3) }
   else
@@ -133,7 +139,7 @@ return { 'a', expiresAt, reply }`,
     const limits: LimitState[] = [];
     for (let i = 0; i < flat.length; i += 3) limits.push(decodeState(flat[i], flat[i + 1], flat[i + 2]));
     return {
-      outcome: OUTCOMES[textOf(outcome)] ?? 'denied',
+      outcome: known(OUTCOMES[textOf(outcome)]),
       limits,
       expiresAt: maybeNumber(expiresAt),
       retryAfterMs: longestWait(limits),
@@ -141,12 +147,24 @@ return { 'a', expiresAt, reply }`,
   },
 };
 
+function known(outcome: Admission['outcome'] | undefined): Admission['outcome'] {
+  if (outcome === undefined) throw new Error('an admission came to what there is not');
+  return outcome;
+}
+
 function encodeLimit(limit: Limit): Argument[] {
   switch (limit.kind) {
     case 'window':
       return ['w', limit.key, limit.limit, sliceLength(limit), limit.slices ?? SLICES, limit.cost];
     case 'budget':
-      return ['b', limit.key, limit.cap?.toString() ?? '', limit.amount.toString(), '', ''];
+      return [
+        'b',
+        limit.key,
+        limit.cap?.toString() ?? '',
+        limit.amount.toString(),
+        limit.keepUntil ?? '',
+        '',
+      ];
     case 'slots':
       return ['s', limit.key, limit.limit, '', '', ''];
   }

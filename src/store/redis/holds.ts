@@ -1,5 +1,5 @@
 // renew, sweep, readBudget and correctBudget in Lua.
-import type { RenewOutcome, SweptHold } from '../shared/holds.ts';
+import { MARK_MS, type RenewOutcome, type SweptHold } from '../shared/holds.ts';
 import { listOf, type RedisScript, textOf } from './script.ts';
 
 const OUTCOMES: Readonly<Record<string, RenewOutcome>> = {
@@ -97,9 +97,18 @@ local key = P .. 'b:' .. A(1)
 local v = redis.call('HMGET', key, 's', 'h')
 local spent, held = v[1] or '0', v[2] or '0'
 if spent ~= A(2) then return { '0', spent, held } end
+if A(4) ~= '' then
+  local mark = P .. 'b:' .. A(4)
+  if (redis.call('HGET', mark, 's') or '0') ~= A(5) then return { '0', spent, held } end
+  redis.call('HSET', mark, 's', A(6), 'h', '0')
+  expire(mark, ${MARK_MS})
+end
 redis.call('HSET', key, 's', A(3), 'h', held)
 return { '1', A(3), held }`,
-  encode: ({ key, from, to }) => [key, from.toString(), to.toString()],
+  encode: ({ key, from, to, mark }) => [
+    ...[key, from.toString(), to.toString()],
+    ...(mark === undefined ? [''] : [mark.key, mark.from.toString(), mark.to.toString()]),
+  ],
   decode: (reply) => {
     const [corrected, spent = '0', held = '0'] = listOf(reply).map(textOf);
     return { corrected: corrected === '1', spent: BigInt(spent), held: BigInt(held) };

@@ -76,7 +76,13 @@ export function scriptRunner(client: Client, scripts: ScriptSet, bounds: RunnerB
       const script: RedisScript<N> = scripts[name];
       const clock = bounds.testClock === undefined ? '' : String(Math.round(bounds.testClock() * 1000));
       const rest = [keyPrefix(organisationId), clock, ...script.encode(args)];
-      return script.decode(await within(() => evaluate(name, script.bytes === true, rest), deadlineMs), args);
+      const reply = await within(() => evaluate(name, script.bytes === true, rest), deadlineMs);
+      try {
+        return script.decode(reply, args);
+      } catch (cause) {
+        // What stands between may answer anything.
+        throw fail('store_unavailable', 'the shared store gave an answer that is none', { cause });
+      }
     },
   };
 }

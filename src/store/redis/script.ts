@@ -71,6 +71,23 @@ end
 `;
 
 /**
+ * A budget is a hash: `s` spent, `h` held, and `u` until when it is kept, in milliseconds: absent, for ever.
+ */
+export const BUDGETS = `
+-- writes fields of a budget with the time that it is kept until; '' is for ever
+local function keepBudget(key, keep, ...)
+  if keep == '' then
+    redis.call('HSET', key, ...)
+    redis.call('HDEL', key, 'u')
+    if real then redis.call('PERSIST', key) end
+  else
+    redis.call('HSET', key, 'u', keep, ...)
+    if real then redis.call('PEXPIREAT', key, keep) end
+  end
+end
+`;
+
+/**
  * A window is a hash: `c` its newest slice, `t` the sum of all slices, and a ring of slices + 1 counts. Its key
  * says its slices, so that another division is another window. One read and one write on the usual way.
  */

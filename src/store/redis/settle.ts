@@ -1,6 +1,6 @@
 // settle in Lua: the hold's record becomes a mark that it was settled, kept for as long as repeats may come.
 import type { ChargedBudget, Settlement } from '../shared/settle.ts';
-import { AMOUNTS, JOURNAL, listOf, type RedisScript, textOf, WINDOWS } from './script.ts';
+import { AMOUNTS, BUDGETS, JOURNAL, listOf, type RedisScript, textOf, WINDOWS } from './script.ts';
 
 const OUTCOMES: Readonly<Record<string, Settlement['outcome']>> = {
   s: 'settled',
@@ -13,17 +13,18 @@ const UNNAMED = { as_held: 'h', uncharged: 'z', refunded: 'r' } as const;
 /** `rememberMs`: how long a settled id is known. */
 export function settleScript(rememberMs: number): RedisScript<'settle'> {
   return {
-    lua: `${AMOUNTS}${WINDOWS}${JOURNAL}
+    lua: `${AMOUNTS}${BUDGETS}${WINDOWS}${JOURNAL}
 local id, unnamed, orphan, entryId, entryData = A(1), A(2), A(3), A(4), A(5)
 local hold = P .. 'h:' .. id
 local record = redis.call('GET', hold)
 if record and string.sub(record, 1, 1) == 'S' then return { 'r', {} } end
 if not record and orphan ~= '1' then return { 'u', {} } end
-local charges, costs, order = {}, {}, {}
-for i = 6, #ARGV - 1, 3 do
+local charges, costs, keeps, order = {}, {}, {}, {}
+for i = 6, #ARGV - 1, 4 do
   local key = A(i + 1)
   if A(i) == 'b' then
     charges[key] = A(i + 2)
+    keeps[key] = A(i + 3)
     order[#order + 1] = key
   else
     costs[key] = tonumber(A(i + 2))
@@ -63,7 +64,11 @@ for _, key in ipairs(order) do
   local hh, hl = parse(v[2])
   local spent = text(sum(sh, sl, ch, cl))
   local left = rest(hh, hl, parse(held[key]))
-  redis.call('HSET', budget, 's', spent, 'h', left)
+  if v[1] or v[2] or (keeps[key] or '') == '' then
+    redis.call('HSET', budget, 's', spent, 'h', left)
+  else
+    keepBudget(budget, keeps[key], 's', spent, 'h', left)
+  end
   local n = #reply
   reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = key, charges[key], spent, left
 end
@@ -77,8 +82,8 @@ return { record and 's' or 'o', reply }`,
       orphan === 'charge' ? '1' : '0',
       entry?.id ?? '',
       entry?.data ?? '',
-      ...charges.flatMap(({ key, amount }) => ['b', key, amount.toString()]),
-      ...costs.flatMap(({ key, cost }) => ['w', key, cost]),
+      ...charges.flatMap(({ key, amount, keepUntil }) => ['b', key, amount.toString(), keepUntil ?? '']),
+      ...costs.flatMap(({ key, cost }) => ['w', key, cost, '']),
     ],
 
     decode: (reply) => {

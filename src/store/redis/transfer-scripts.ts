@@ -1,6 +1,6 @@
 // Rows of shared state written into Redis as they are, and read back: Lua beside the scripts that use them.
 import type { StateRow } from '../state-transfer.ts';
-import { listOf, type Reply, textOf } from './script.ts';
+import { BUDGETS, listOf, type Reply, textOf } from './script.ts';
 
 const COMMON = `
 local function padded(seq) return string.format('%015.0f', tonumber(seq)) end
@@ -17,16 +17,17 @@ end
  * After the clock: `1` to write, then rows as JSON. Answers a letter for each: `w` written (or free), `p` present,
  * `d` another is there.
  */
-export const WRITE_ROWS = `${COMMON}
+export const WRITE_ROWS = `${COMMON}${BUDGETS}
 local write = A(1) == '1'
 local function judge(free, same) return free and 'w' or (same and 'p' or 'd') end
 local put = {}
 function put.budget(r)
   local key = P .. 'b:' .. r[2]
-  local v = redis.call('HMGET', key, 's', 'h')
+  local v = redis.call('HMGET', key, 's', 'h', 'u')
   local free = not v[1] and not v[2]
-  if free and write then redis.call('HSET', key, 's', r[3], 'h', r[4]) end
-  return judge(free, (v[1] or '0') == r[3] and (v[2] or '0') == r[4])
+  local keep = r[5] == 0 and '' or int(r[5])
+  if free and write then keepBudget(key, keep, 's', r[3], 'h', r[4]) end
+  return judge(free, (v[1] or '0') == r[3] and (v[2] or '0') == r[4] and (v[3] or '') == keep)
 end
 function put.hold(r)
   local key, record = P .. 'h:' .. r[2], 'O' .. cmsgpack.pack({ r[3], r[4], r[5], r[6] })
@@ -95,7 +96,7 @@ return reply`;
 export function encodeRow(row: StateRow): string {
   switch (row.kind) {
     case 'budget':
-      return JSON.stringify([row.kind, row.key, row.spent, row.held]);
+      return JSON.stringify([row.kind, row.key, row.spent, row.held, row.keepUntil ?? 0]);
     case 'hold':
       return JSON.stringify([row.kind, row.id, row.owner, row.expiresAt, row.note, row.items]);
     case 'settled':
@@ -131,8 +132,8 @@ for i = 2, #ARGV - 1 do
   local name = A(i)
   local key, row = P .. kind .. ':' .. name, {}
   if kind == 'b' then
-    local v = redis.call('HMGET', key, 's', 'h')
-    if v[1] or v[2] then row = { name, v[1] or '0', v[2] or '0' } end
+    local v = redis.call('HMGET', key, 's', 'h', 'u')
+    if v[1] or v[2] then row = { name, v[1] or '0', v[2] or '0', v[3] or '' } end
   elseif kind == 'v' then
     local v = redis.call('HMGET', key, 'n', 'v')
     if v[1] then row = { name, v[1], v[2] and '1' or '0', v[2] or '' } end
@@ -173,10 +174,15 @@ return { reply, v[1] or '', v[2] or '0' }`;
 export function decodeRows(org: string, kind: Exclude<Readable, 'j'>, reply: Reply): StateRow[] {
   const [name = '', ...rest] = listOf(reply).map(textOf);
   if (rest.length === 0) return [];
-  const [first = '', second = ''] = rest;
+  const [first = '', second = '', third = ''] = rest;
   switch (kind) {
     case 'b':
-      return [{ kind: 'budget', org, key: name, spent: first, held: second }];
+      return [
+        {
+          ...{ kind: 'budget', org, key: name, spent: first, held: second },
+          ...(third === '' ? {} : { keepUntil: Number(third) }),
+        },
+      ];
     case 'v':
       return [
         {

@@ -7,6 +7,7 @@ import {
   checkId,
   checkLength,
   checkSpan,
+  checkTime,
   checkWhole,
   SLICES,
 } from './bounds.ts';
@@ -35,6 +36,8 @@ export interface BudgetLimit {
   readonly key: string;
   readonly cap?: bigint;
   readonly amount: bigint;
+  /** When nobody asks for it any more, in Unix milliseconds of the store; undefined: never. The newest word counts. */
+  readonly keepUntil?: number;
 }
 
 /** `limit` live holds at once. */
@@ -140,6 +143,7 @@ function checkLimit(limit: Limit): void {
     case 'budget':
       if (limit.cap !== undefined) checkAmount('limits.cap', limit.cap);
       checkAmount('limits.amount', limit.amount);
+      if (limit.keepUntil !== undefined) checkTime('limits.keepUntil', limit.keepUntil);
       return;
     case 'slots':
       checkWhole('limits.limit', limit.limit, 0, BOUNDS.count);

@@ -11,8 +11,8 @@ export const BOUNDS = {
   /** Of a window or a lease, in milliseconds: 400 days. */
   spanMs: 400 * 86_400_000,
   slices: 1000,
-  /** Limits of one admission. */
-  limits: 64,
+  /** Limits of one admission: as many policies as an organisation may have, and what else applies to a call. */
+  limits: 1024,
   /** Ids of one renewal, entries of one claim or acknowledgement, holds of one sweep. */
   batch: 1000,
   /** Of a hold's note, a journal entry's data and a value, in UTF-16 units. */
@@ -38,6 +38,11 @@ export function checkWhole(field: string, value: number, min: number, max: numbe
 
 export function checkSpan(field: string, value: number): number {
   return checkWhole(field, value, 1, BOUNDS.spanMs);
+}
+
+/** Unix milliseconds. */
+export function checkTime(field: string, value: number): number {
+  return checkWhole(field, value, 0, 8.64e15);
 }
 
 export function checkAmount(field: string, value: bigint): bigint {

@@ -54,7 +54,15 @@ export interface BudgetCorrection {
   readonly key: string;
   readonly from: bigint;
   readonly to: bigint;
+  /**
+   * Another budget that is set in the same step, or neither: by it a correction that may have been made is known from
+   * one that was not. It is forgotten after MARK_MS.
+   */
+  readonly mark?: { readonly key: string; readonly from: bigint; readonly to: bigint };
 }
+
+/** How long the mark of a correction is kept. */
+export const MARK_MS = 30 * 86_400_000;
 
 /** What it stands at now, and whether this call wrote it. */
 export interface BudgetCorrected extends BudgetState {
@@ -91,4 +99,10 @@ export function checkCorrection(request: BudgetCorrection): void {
   if (typeof request.from !== 'bigint' || request.from < 0n)
     throw invalidField('from', 'must be what was read', 'type');
   checkAmount('to', request.to);
+  const { mark } = request;
+  if (mark === undefined) return;
+  checkId('mark.key', mark.key);
+  if (mark.key === request.key) throw invalidField('mark.key', 'must be another budget', 'unique');
+  checkAmount('mark.from', mark.from);
+  checkAmount('mark.to', mark.to);
 }

@@ -1,11 +1,13 @@
 // settle: what an admission really cost, once per id; the hold goes, the journal's entry comes, in one step.
 import { invalidField } from '../../lib/errors.ts';
-import { BOUNDS, checkAmount, checkBatch, checkId, checkLength, checkWhole } from './bounds.ts';
+import { BOUNDS, checkAmount, checkBatch, checkId, checkLength, checkTime, checkWhole } from './bounds.ts';
 import type { JournalEntry } from './journal.ts';
 
 export interface Charge {
   readonly key: string;
   readonly amount: bigint;
+  /** As of the budget's limit; for one that is not there. */
+  readonly keepUntil?: number;
 }
 
 export interface WindowCost {
@@ -64,9 +66,10 @@ export function checkSettle(request: SettleRequest): void {
   const { charges = [], costs = [], entry } = request;
   checkBatch('charges', charges, BOUNDS.limits);
   checkBatch('costs', costs, BOUNDS.limits);
-  for (const { key, amount } of charges) {
+  for (const { key, amount, keepUntil } of charges) {
     checkId('charges.key', key);
     checkAmount('charges.amount', amount);
+    if (keepUntil !== undefined) checkTime('charges.keepUntil', keepUntil);
   }
   for (const { key, cost } of costs) {
     checkId('costs.key', key);

@@ -23,6 +23,7 @@ export function lockDataDir(dataDir: string): DataDirLock {
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     for (const path of [lockPath, databasePath]) makePrivate(path);
+    mkdirSync(join(dataDir, 'logs'), { recursive: true, mode: 0o700 });
   } catch (cause) {
     throw fail('store_unavailable', `the data directory ${dataDir} cannot be used: ${textOf(cause)}`, {
       cause,

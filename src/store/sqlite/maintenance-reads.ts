@@ -3,15 +3,13 @@ import type { SQLInputValue } from 'node:sqlite';
 import type { Collection } from '../collection.ts';
 import type { LookUp } from '../maintenance.ts';
 import { ROW_COLUMNS, tableOf } from './columns.ts';
-import type { DocumentRow, PlacedRow, ReaderCall, ScanCall, ScannedRow } from './protocol.ts';
+import type { DocumentRow, PlacedRow, ScanCall, ScannedRow } from './protocol.ts';
 import type { StatementCache } from './statement-cache.ts';
 
 export interface MaintenanceReader {
   scan(call: ScanCall): ScannedRow[];
   countDocuments(c: number): number;
   lookUp(c: number, rows: readonly PlacedRow[]): LookUp[];
-  /** The place and the text of each entry. */
-  scanLog(call: ReaderCall & { kind: 'logScan' }): [seq: number, entry: string][];
 }
 
 /** The row of an organisation and an id. */
@@ -67,13 +65,5 @@ export function maintenanceReader(
       const find = cached(rowSql(collections[c] as Collection<object>));
       return rows.map(({ org, row }) => compareRows(find.get(org, row[0]) as DocumentRow | undefined, row));
     },
-
-    scanLog: ({ after, limit, characters }) =>
-      rowsOf<[number, string]>(
-        'SELECT seq, entry FROM log_entries WHERE seq > ? ORDER BY seq LIMIT ?',
-        [after, limit],
-        characters,
-        ([, entry]) => entry.length,
-      ),
   };
 }

@@ -1,15 +1,17 @@
 // Opens the embedded store: the lock, the writer, the reader, the ports over them.
+import { join } from 'node:path';
 import type { ChangeWatch } from '../change-feed.ts';
 import type { Collection } from '../collection.ts';
 import type { DocumentStore } from '../documents.ts';
+import type { LogStore } from '../log-store.ts';
 import type { DocumentMaintenance, LogMaintenance } from '../maintenance.ts';
-import type { RequestLogStore } from '../request-log.ts';
 import { type UpgradeReport, upgradeCollections } from '../upgrade-documents.ts';
 import { lockDataDir } from './data-dir.ts';
 import { sqliteDocuments } from './documents.ts';
-import { sqliteLogMaintenance, sqliteMaintenance } from './maintenance.ts';
+import type { LogSetup } from './log/protocol.ts';
+import { sqliteMaintenance } from './maintenance.ts';
 import type { ReaderCall, WorkerSetup, WriterCall } from './protocol.ts';
-import { sqliteRequestLog } from './request-log.ts';
+import { type OpenLog, openLog } from './request-log.ts';
 import { startWorker, type WorkerBounds, type WorkerClient } from './worker-client.ts';
 
 export interface SqliteStoreOptions {
@@ -20,6 +22,11 @@ export interface SqliteStoreOptions {
   readonly deadlineMs?: number;
   /** Calls that may wait for a worker; 10,000 by default, and 128 Mi characters of what they carry. */
   readonly maxQueued?: number;
+  /**
+   * Of the log: entries that are put into columns together (8,192 by default, at most 32,768), and how long a search in
+   * texts may take (60 milliseconds).
+   */
+  readonly logBounds?: Partial<Pick<LogSetup, 'block' | 'searchMs'>>;
   /** Whether documents of older schema versions are written anew at once; true by default. */
   readonly upgradeAtOpen?: boolean;
 }
@@ -28,7 +35,7 @@ export interface SqliteStore {
   readonly documents: DocumentStore;
   readonly maintenance: DocumentMaintenance;
   readonly logMaintenance: LogMaintenance;
-  readonly requestLog: RequestLogStore;
+  readonly requestLog: LogStore;
   /** Absent: one process writes, and tells itself. */
   readonly watch?: ChangeWatch;
   /** Writes the documents of older schema versions in the current one, where there may be any. */
@@ -40,6 +47,7 @@ export interface SqliteStore {
 }
 
 const READY_MS = 1000;
+const LOG = { block: 8192, searchMs: 60 } as const;
 const MAX_QUEUED_LENGTH = 128 * 1024 * 1024;
 
 /**
@@ -48,19 +56,28 @@ const MAX_QUEUED_LENGTH = 128 * 1024 * 1024;
  * newer version of the program wrote it.
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStore> {
-  const { dataDir, collections, deadlineMs = 5000, maxQueued = 10_000, upgradeAtOpen = true } = options;
+  const {
+    dataDir,
+    collections,
+    deadlineMs = 5000,
+    maxQueued = 10_000,
+    upgradeAtOpen = true,
+    logBounds,
+  } = options;
   const names = new Set(collections.map((collection) => collection.name));
   if (names.size < collections.length) throw new Error('two collections have the same name');
   const lock = lockDataDir(dataDir);
   const plain = collections.map((collection) => ({ ...collection, upgrades: {} }));
-  const setup: WorkerSetup = { path: lock.databasePath, collections: plain };
+  const folder = join(dataDir, 'logs');
+  const setup: WorkerSetup = { path: lock.databasePath, folder, collections: plain };
   const bounds: WorkerBounds = { deadlineMs, maxQueued, maxQueuedLength: MAX_QUEUED_LENGTH };
 
   let writer: WorkerClient<WriterCall> | undefined;
   try {
     writer = await startWorker<WriterCall>(new URL('./writer.ts', import.meta.url), setup, bounds);
     const reader = await startWorker<ReaderCall>(new URL('./reader.ts', import.meta.url), setup, bounds);
-    const store = storeOver(collections, writer, reader, lock.release);
+    const log = openLog(writer, reader, { path: lock.databasePath, folder, ...LOG, ...logBounds }, bounds);
+    const store = storeOver(collections, writer, reader, log, lock.release);
     // One process has the file, so that nobody of an older version is in the way. A document that cannot be
     // upgraded stays as it is, is upgraded when it is read, and is tried again at the next start.
     if (upgradeAtOpen)
@@ -80,21 +97,22 @@ function storeOver(
   collections: readonly Collection<object>[],
   writer: WorkerClient<WriterCall>,
   reader: WorkerClient<ReaderCall>,
+  log: OpenLog,
   release: () => void,
 ): SqliteStore {
   let closed: Promise<void> | undefined;
   const close = async (): Promise<void> => {
+    await log.close();
     // The reader first: the last connection's checkpoint then finds nobody in its way.
     await reader.close({ kind: 'close' });
     await writer.close({ kind: 'close' });
     release();
   };
-  const requestLog = sqliteRequestLog(writer, reader);
   const maintenance = sqliteMaintenance(collections, writer, reader);
   return {
     documents: sqliteDocuments(collections, writer, reader),
     maintenance,
-    logMaintenance: sqliteLogMaintenance(reader, requestLog.append),
+    logMaintenance: log.maintenance,
     upgrade: async () => {
       const places = await reader.call<number[]>({ kind: 'behind' });
       const behind = places.map((place) => collections[place] as Collection<object>);
@@ -102,7 +120,7 @@ function storeOver(
         writer.call({ kind: 'upgraded', c: collections.indexOf(collection) }),
       );
     },
-    requestLog,
+    requestLog: log.store,
     ready: async () => {
       await Promise.all([
         writer.call({ kind: 'ping' }, 0, READY_MS),

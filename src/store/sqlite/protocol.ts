@@ -5,10 +5,14 @@ import type { Collection } from '../collection.ts';
 import type { ColumnValue } from '../document-checks.ts';
 import type { CheckedQuery } from '../page-query.ts';
 import type { LogFilter } from '../request-log.ts';
+import type { FeedbackRow, FeedbackUpdate } from './log/feedback-writes.ts';
+import type { SegmentChange } from './log/manifest.ts';
 
 /** Given to both workers when they start. */
 export interface WorkerSetup {
   readonly path: string;
+  /** Where the log's buckets are. */
+  readonly folder: string;
   /** Without their upgrades: functions do not survive the crossing. */
   readonly collections: readonly Collection<object>[];
 }
@@ -95,6 +99,12 @@ export type WriterCall =
   /** All documents of the collection are of the declared schema version. */
   | { readonly kind: 'upgraded'; readonly c: number }
   | { readonly kind: 'append'; readonly batch: string }
+  /** Answers how many entries the tail of the log has. */
+  | { readonly kind: 'tail' }
+  | { readonly kind: 'segments'; readonly change: SegmentChange }
+  /** `onlyMissing`: what is there by its id stays as it is. */
+  | { readonly kind: 'feedback'; readonly rows: readonly FeedbackRow[]; readonly onlyMissing: boolean }
+  | { readonly kind: 'updateFeedback'; readonly update: FeedbackUpdate }
   | { readonly kind: 'ping' }
   | { readonly kind: 'close' };
 
@@ -115,16 +125,6 @@ export interface PageCall extends CheckedQuery {
   readonly workspace: string | null;
 }
 
-export interface LogPageCall {
-  readonly kind: 'log';
-  readonly org: string;
-  readonly workspace: string | null;
-  readonly filter: LogFilter;
-  readonly order: 'asc' | 'desc';
-  readonly skip: number;
-  readonly take: number;
-}
-
 export type ReaderCall =
   | {
       readonly kind: 'get';
@@ -139,10 +139,26 @@ export type ReaderCall =
   | ScanCall
   | { readonly kind: 'count'; readonly c: number }
   | { readonly kind: 'lookUp'; readonly c: number; readonly rows: readonly PlacedRow[] }
-  | (Omit<ScanCall, 'c' | 'olderThan' | 'kind'> & { readonly kind: 'logScan' })
   /** Collections whose documents are not known to be of the declared schema version, by their places. */
   | { readonly kind: 'behind' }
-  | LogPageCall
+  | {
+      readonly kind: 'feedback';
+      readonly org: string;
+      readonly workspace: string | null;
+      readonly id: string;
+    }
+  | {
+      readonly kind: 'feedbackOf';
+      readonly org: string;
+      readonly workspace: string | null;
+      readonly traceIds: readonly string[];
+    }
+  | {
+      readonly kind: 'findFeedback';
+      readonly org: string;
+      readonly workspace: string | null;
+      readonly filter: LogFilter;
+    }
   | { readonly kind: 'ping' }
   | { readonly kind: 'close' };
 
@@ -158,12 +174,6 @@ export type ScannedRow = [seq: number, organisationId: string, row: DocumentRow]
 
 /** `findByUnique` answers the organisation too. */
 export type GlobalRow = [organisationId: string, row: DocumentRow];
-
-export interface LogRowPage {
-  /** The entries' JSON texts. */
-  readonly entries: readonly string[];
-  readonly total: number;
-}
 
 /** A failure as data: classes do not survive the crossing. */
 export interface Failure {

@@ -1,9 +1,9 @@
 // The reader worker: a read-only connection, which in WAL neither waits for the writer nor stops it.
 import { DatabaseSync } from 'node:sqlite';
 import { documentReader } from './document-reads.ts';
+import { feedbackReader } from './log/feedback-reads.ts';
 import { maintenanceReader } from './maintenance-reads.ts';
 import type { ReaderCall, Reply, WorkerSetup } from './protocol.ts';
-import { logReader } from './request-log-reads.ts';
 import { placesBehind } from './schema-versions.ts';
 import { statementCache } from './statement-cache.ts';
 import { failureOf, type RunGroup, serve } from './worker-loop.ts';
@@ -18,8 +18,8 @@ function openReader(setup: WorkerSetup): RunGroup<ReaderCall> {
   database.exec('PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0');
   const cached = statementCache(database);
   const documents = documentReader(database, setup.collections, cached);
-  const { scan, countDocuments, lookUp, scanLog } = maintenanceReader(setup.collections, cached);
-  const logPage = logReader(cached);
+  const { scan, countDocuments, lookUp } = maintenanceReader(setup.collections, cached);
+  const feedback = feedbackReader(cached);
   const ping = database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1');
 
   /** One view of the data for all statements of a call. */
@@ -44,14 +44,16 @@ function openReader(setup: WorkerSetup): RunGroup<ReaderCall> {
         return countDocuments(call.c);
       case 'lookUp':
         return lookUp(call.c, call.rows);
-      case 'logScan':
-        return scanLog(call);
       case 'behind':
         return placesBehind(database, setup.collections);
       case 'page':
         return atOnce(() => documents.page(call));
-      case 'log':
-        return atOnce(() => logPage(call));
+      case 'feedback':
+        return feedback.get(call.org, call.workspace, call.id);
+      case 'feedbackOf':
+        return atOnce(() => feedback.of(call.org, call.workspace, call.traceIds));
+      case 'findFeedback':
+        return feedback.find(call.org, call.workspace, call.filter);
       case 'ping':
         return ping.get() === undefined ? null : 1;
       case 'close':

@@ -1,50 +1,43 @@
-// The request log's port over the two workers.
-import { setImmediate } from 'node:timers/promises';
-import { invalidField } from '../../lib/errors.ts';
-import { checkScope } from '../document-checks.ts';
-import { LIMITS } from '../documents.ts';
-import { checkLogFilter } from '../log-filter.ts';
-import { checkPageSize, checkSkip } from '../page-query.ts';
-import type { RequestLogStore, RequestRecord } from '../request-log.ts';
-import type { LogRowPage, ReaderCall, WriterCall } from './protocol.ts';
-import { decodeEntry, encodeBatch } from './request-log-batch.ts';
-import type { WorkerClient } from './worker-client.ts';
+// The books of requests over the workers: entries arrive by the writer; what reads and what keeps them in shape has
+// workers of its own, so that neither a page of documents nor a call waits for it.
+import type { LogStore } from '../log-store.ts';
+import type { LogMaintenance } from '../maintenance.ts';
+import { entryStore } from './log/entries.ts';
+import { feedbackStore } from './log/feedback.ts';
+import { lazyWorker } from './log/lazy-worker.ts';
+import { LogKeeper } from './log/maintain.ts';
+import { plainLog } from './log/plain.ts';
+import type { LogKeeperCall, LogReaderCall, LogSetup } from './log/protocol.ts';
+import { sumsStore } from './log/sums-store.ts';
+import { sqliteLogMaintenance } from './maintenance.ts';
+import type { ReaderCall, WriterCall } from './protocol.ts';
+import type { WorkerBounds, WorkerClient } from './worker-client.ts';
 
-/** Entries parsed between two turns of the event loop: about a millisecond's work. */
-const SLICE = 200;
+export interface OpenLog {
+  readonly store: LogStore;
+  readonly maintenance: LogMaintenance;
+  close(): Promise<void>;
+}
 
-export function sqliteRequestLog(
+export function openLog(
   writer: WorkerClient<WriterCall>,
-  reader: WorkerClient<ReaderCall>,
-): RequestLogStore {
+  documents: WorkerClient<ReaderCall>,
+  setup: LogSetup,
+  bounds: WorkerBounds,
+): OpenLog {
+  const pages = lazyWorker<LogReaderCall>(new URL('./log/reader.ts', import.meta.url), setup, bounds);
+  const keeping = lazyWorker<LogKeeperCall>(new URL('./log/keeper.ts', import.meta.url), setup, bounds);
+  const keeper = new LogKeeper(writer, keeping, setup.block);
+  const feedback = feedbackStore(writer, documents);
+  const entries = entryStore(writer, pages, keeper);
+  const sums = lazyWorker<LogReaderCall>(new URL('./log/reader.ts', import.meta.url), setup, bounds);
   return {
-    append: async (batch) => {
-      if (batch.length === 0) return;
-      const text = await encodeBatch(batch);
-      await writer.call({ kind: 'append', batch: text }, text.length);
-    },
-
-    page: async (scope, filter, request) => {
-      const { organisationId: org, workspaceId: workspace } = checkScope(scope);
-      const { order } = request;
-      if (order !== 'asc' && order !== 'desc') throw invalidField('order', 'must be asc or desc', 'in');
-      const take = checkPageSize(request.pageSize);
-      const skip = checkSkip(request.page, take);
-      const found = await reader.call<LogRowPage>({
-        kind: 'log',
-        org,
-        workspace,
-        filter: checkLogFilter(filter),
-        order,
-        skip,
-        take,
-      });
-      const entries: RequestRecord[] = [];
-      for (const [index, text] of found.entries.entries()) {
-        if (index > 0 && index % SLICE === 0) await setImmediate();
-        entries.push(decodeEntry(text));
-      }
-      return { entries, total: Math.min(found.total, LIMITS.total), totalCapped: found.total > LIMITS.total };
+    store: { ...plainLog(pages, feedback), ...entries, ...sumsStore(sums), ...feedback },
+    maintenance: sqliteLogMaintenance(pages, entries.append),
+    close: async () => {
+      await keeper.close();
+      await sums.close({ kind: 'close' });
+      await pages.close({ kind: 'close' });
     },
   };
 }

@@ -3,14 +3,7 @@
 import { Worker } from 'node:worker_threads';
 import { fail, type GatewayError } from '../../lib/errors.ts';
 import { FailedOperation } from '../documents.ts';
-import {
-  type Envelope,
-  type Failure,
-  monotonicNow,
-  type Opened,
-  type Reply,
-  type WorkerSetup,
-} from './protocol.ts';
+import { type Envelope, type Failure, monotonicNow, type Opened, type Reply } from './protocol.ts';
 
 export interface WorkerBounds {
   /** How long a caller waits, in milliseconds. */
@@ -43,7 +36,7 @@ const RESTART_LAST_MS = 5000;
 /** Starts a worker and resolves when its database is open; rejects with the reason when it cannot be. */
 export async function startWorker<C>(
   entry: URL,
-  setup: WorkerSetup,
+  setup: object,
   bounds: WorkerBounds,
 ): Promise<WorkerClient<C>> {
   const pending = new Map<number, Pending>();

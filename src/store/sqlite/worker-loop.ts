@@ -34,12 +34,12 @@ export type RunGroup<C> = (group: readonly Envelope<C>[]) => readonly Reply[];
  * transaction has an end and the answers that reach the main thread at once are few. What waited longer than
  * its caller is answered without being run: a late write would surprise.
  */
-export function serve<C>(groupSize: number, open: (setup: WorkerSetup) => RunGroup<C>): void {
+export function serve<C, S = WorkerSetup>(groupSize: number, open: (setup: S) => RunGroup<C>): void {
   const port = parentPort;
   if (port === null) throw new Error('a worker entry, not a program');
   let run: RunGroup<C>;
   try {
-    run = open(workerData as WorkerSetup);
+    run = open(workerData as S);
   } catch (error) {
     const message = `the store could not be opened: ${error instanceof Error ? error.message : String(error)}`;
     port.postMessage({ opened: false, message } satisfies Opened);

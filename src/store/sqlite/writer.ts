@@ -4,11 +4,13 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Collection } from '../collection.ts';
 import { createCollection } from './document-schema.ts';
 import { documentWriter } from './document-writes.ts';
+import { createFeedbackTable, feedbackWriter } from './log/feedback-writes.ts';
+import { createLogTables } from './log/manifest.ts';
+import { tailWriter } from './log/tail-writes.ts';
 import { maintenanceWriter } from './maintenance-writes.ts';
 import type { Envelope, Failure, Reply, RowWrite, WorkerSetup, WriterCall } from './protocol.ts';
-import { createLogTables } from './request-log-schema.ts';
-import { logWriter } from './request-log-writes.ts';
 import { createSchemaTable, markUpgraded } from './schema-versions.ts';
+import { statementCache } from './statement-cache.ts';
 import { FailureError, failureOf, type RunGroup, serve } from './worker-loop.ts';
 
 /** Of the file's own layout; collections bring theirs along. */
@@ -33,7 +35,8 @@ function openWriter(setup: WorkerSetup): RunGroup<WriterCall> {
   const release = database.prepare('RELEASE part');
   const writeDocument = documentWriter(database, setup.collections);
   const maintenance = maintenanceWriter(database, setup.collections);
-  const log = logWriter(database);
+  const log = tailWriter(statementCache(database), setup.folder);
+  const feedback = feedbackWriter(database);
 
   /** Runs what may fail half done so that it fails alone. */
   function apart<T>(run: () => T): T {
@@ -65,6 +68,14 @@ function openWriter(setup: WorkerSetup): RunGroup<WriterCall> {
         return markUpgraded(database, setup.collections[call.c] as Collection<object>);
       case 'append':
         return apart(() => log.append(call.batch));
+      case 'tail':
+        return log.size();
+      case 'segments':
+        return apart(() => log.change(call.change));
+      case 'feedback':
+        return apart(() => feedback.add(call.rows, call.onlyMissing));
+      case 'updateFeedback':
+        return feedback.update(call.update);
       default:
         return null;
     }
@@ -79,7 +90,7 @@ function openWriter(setup: WorkerSetup): RunGroup<WriterCall> {
         try {
           replies.push([id, perform(call)]);
         } catch (error) {
-          if (call.kind === 'append') log.forget();
+          if (isLogCall(call)) log.forget();
           if (!database.isTransaction) throw error;
           replies.push([id, undefined, failureOf(error)]);
         }
@@ -96,7 +107,7 @@ function openWriter(setup: WorkerSetup): RunGroup<WriterCall> {
   let durability = '';
   /** Documents outlive a power loss; entries alone need only outlive the process, and save a sync each. */
   function setDurability(group: readonly Envelope<WriterCall>[]): void {
-    const wanted = group.some(([, , call]) => call.kind !== 'append') ? 'FULL' : 'NORMAL';
+    const wanted = group.every(([, , call]) => isLogCall(call)) ? 'NORMAL' : 'FULL';
     if (wanted === durability) return;
     database.exec(`PRAGMA synchronous = ${wanted}`);
     durability = wanted;
@@ -122,6 +133,12 @@ function openWriter(setup: WorkerSetup): RunGroup<WriterCall> {
   };
 }
 
+/** What leaves a power loss whole, if perhaps older: a segment is synced before it is listed. */
+function isLogCall(call: WriterCall): boolean {
+  if (call.kind === 'segments') return call.change.remove.length === 0;
+  return call.kind === 'append' || call.kind === 'tail';
+}
+
 function createTables(database: DatabaseSync, setup: WorkerSetup): void {
   const layout = Number(database.prepare('PRAGMA user_version').get()?.user_version);
   if (layout > LAYOUT)
@@ -130,6 +147,7 @@ function createTables(database: DatabaseSync, setup: WorkerSetup): void {
   for (const collection of setup.collections) createCollection(database, collection);
   createSchemaTable(database, setup.collections);
   createLogTables(database);
+  createFeedbackTable(database);
   database.exec(`PRAGMA user_version = ${LAYOUT}; COMMIT`);
 }
 

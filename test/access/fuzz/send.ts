@@ -57,7 +57,9 @@ export function sayable(way: Way, method: DescMethod, message: Message): boolean
   if (method.methodKind !== 'unary') return false;
   const { value: path } = getOption(method, http).pattern;
   if (typeof path !== 'string') return false;
-  const json = codec.encode(method.input, message) as JsonObject;
+  const json = codec.encode(method.input, message) as JsonObject | null;
+  // A union of which nothing is chosen has no JSON.
+  if (json === null) return false;
   // An empty segment makes another path.
   const fields = [...path.matchAll(/\{([a-z_]+)/g)].map(([, name]) => String(json[name as string] ?? ''));
   const broken = Object.values(json).some((value) => typeof value === 'string' && !value.isWellFormed());

@@ -67,7 +67,8 @@ export function thingOf({ name, parent }: DescField): Thing | undefined {
     if (parent.name === 'NewWorkspaceMember') return 'user';
     return parent.name === 'InvitedWorkspace' ? 'workspace' : undefined;
   }
-  if (name === 'workspaces') return 'workspace';
+  if (name === 'workspaces' || name === 'workspace_slug') return 'workspace';
+  if (name === 'api_key_ids') return 'key';
   if (name === 'users' || name === 'actor') return 'user';
   if (name === 'target_id') return 'key';
   if (name === 'secret_reference_id') return 'reference';
@@ -113,6 +114,16 @@ export function anyText(dice: Dice, words: Words, field: DescField, wild: boolea
     return dice.pick(['/v1/chat/completions', '/admin/users', '/v1/models?a=1']);
   if (name.endsWith('email') || name === 'alert_emails')
     return dice.chance(0.5) ? `f${dice.below(1e6)}@people.test` : dice.pick(['a@b.c', ...words.names]);
+  if (name === 'metadata') return dice.pick(['{"team":"a"}', '{}', '{"_user":1}', '[]']);
+  if (name === 'metadata_key') return dice.pick(['team', '_user', 'a b']);
+  if (name === 'cache_status') return dice.pick(['HIT', 'MISS,DISABLED', 'semantic_hit']);
+  if (name === 'ai_org_model') return dice.pick(['openai__gpt-4o', 'openai__a__b,x__y', 'openai']);
+  if (name === 'columns') return dice.pick(['cost', 'cost,avg_latency,last_seen', 'p99_latency', 'secrets']);
+  if (name === 'order_by') return dice.pick(['requests', 'requests', 'cost', 'timestamp', 'avg_tokens']);
+  if (name === 'time_of_generation_min' && dice.chance(0.8))
+    return new Date(Date.now() - dice.pick([1e6, 1e8, 1e9, 1e10])).toISOString();
+  if (name === 'time_of_generation_max' && dice.chance(0.8))
+    return new Date(Date.now() + dice.below(1e6)).toISOString();
   if (/(_at|_time|_min|_max)$/.test(name))
     return new Date(Date.now() + (dice.next() - 0.3) * 1e9 * dice.pick([1, 100, 8000])).toISOString();
   if (name === 'slug') return `s-${dice.below(1e9)}`;

@@ -1563,7 +1563,7 @@ export type IntegrationWorkspace = Message<"gateway.admin.v2.IntegrationWorkspac
   rateLimits: RateLimit[];
 
   /**
-   * Constant "active".
+   * "active", or "exhausted" when a usage limit is used up.
    *
    * @generated from field: string status = 5;
    */
@@ -1582,7 +1582,7 @@ export type IntegrationWorkspace = Message<"gateway.admin.v2.IntegrationWorkspac
   lastUpdatedAt: string;
 
   /**
-   * When usage was last reset by hand.
+   * When usage last started again from zero, by its period or by hand.
    *
    * @generated from field: optional string last_reset_at = 8;
    */

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file gateway/admin/v2/model_pricing.proto.
  */
 export const file_gateway_admin_v2_model_pricing: GenFile = /*@__PURE__*/
-  fileDesc("CiRnYXRld2F5L2FkbWluL3YyL21vZGVsX3ByaWNpbmcucHJvdG8SEGdhdGV3YXkuYWRtaW4udjIiUAoWR2V0TW9kZWxQcmljaW5nUmVxdWVzdBIbCghwcm92aWRlchgBIAEoCUIJukgGcgQQARhAEhkKBW1vZGVsGAIgASgJQgq6SAdyBRABGP8BIjcKCVVuaXRQcmljZRIqCgVwcmljZRgBIAEoAUIbukgUEhIZAAAAAABq+EApAAAAAAAAAADQvBgCIt8ECgpQYXlBc1lvdUdvEjcKDXJlcXVlc3RfdG9rZW4YASABKAsyGy5nYXRld2F5LmFkbWluLnYyLlVuaXRQcmljZUgAiAEBEjgKDnJlc3BvbnNlX3Rva2VuGAIgASgLMhsuZ2F0ZXdheS5hZG1pbi52Mi5Vbml0UHJpY2VIAYgBARJBChdjYWNoZV93cml0ZV9pbnB1dF90b2tlbhgDIAEoCzIbLmdhdGV3YXkuYWRtaW4udjIuVW5pdFByaWNlSAKIAQESQAoWY2FjaGVfcmVhZF9pbnB1dF90b2tlbhgEIAEoCzIbLmdhdGV3YXkuYWRtaW4udjIuVW5pdFByaWNlSAOIAQESPQoTcmVxdWVzdF9hdWRpb190b2tlbhgFIAEoCzIbLmdhdGV3YXkuYWRtaW4udjIuVW5pdFByaWNlSASIAQESPgoUcmVzcG9uc2VfYXVkaW9fdG9rZW4YBiABKAsyGy5nYXRld2F5LmFkbWluLnYyLlVuaXRQcmljZUgFiAEBEjkKD3JlYXNvbmluZ190b2tlbhgHIAEoCzIbLmdhdGV3YXkuYWRtaW4udjIuVW5pdFByaWNlSAaIAQFCEAoOX3JlcXVlc3RfdG9rZW5CEQoPX3Jlc3BvbnNlX3Rva2VuQhoKGF9jYWNoZV93cml0ZV9pbnB1dF90b2tlbkIZChdfY2FjaGVfcmVhZF9pbnB1dF90b2tlbkIWChRfcmVxdWVzdF9hdWRpb190b2tlbkIXChVfcmVzcG9uc2VfYXVkaW9fdG9rZW5CEgoQX3JlYXNvbmluZ190b2tlbiKIAQoOUHJpY2VPcGVyYXRpb24SFgoJb3BlcmF0aW9uGAEgASgJSACIAQESMgoIb3BlcmFuZHMYAiADKAsyIC5nYXRld2F5LmFkbWluLnYyLlByaWNlT3BlcmF0aW9uEhIKBXZhbHVlGAMgASgJSAGIAQFCDAoKX29wZXJhdGlvbkIICgZfdmFsdWUieQoQUHJpY2VDYWxjdWxhdGlvbhIxCgdyZXF1ZXN0GAEgASgLMiAuZ2F0ZXdheS5hZG1pbi52Mi5QcmljZU9wZXJhdGlvbhIyCghyZXNwb25zZRgCIAEoCzIgLmdhdGV3YXkuYWRtaW4udjIuUHJpY2VPcGVyYXRpb24ijAEKDE1vZGVsUHJpY2luZxIzCg1wYXlfYXNfeW91X2dvGAEgASgLMhwuZ2F0ZXdheS5hZG1pbi52Mi5QYXlBc1lvdUdvEjUKCWNhbGN1bGF0ZRgCIAEoCzIiLmdhdGV3YXkuYWRtaW4udjIuUHJpY2VDYWxjdWxhdGlvbhIQCghjdXJyZW5jeRgDIAEoCSKOAgoXQ3JlYXRlTW9kZWxQcmljZVJlcXVlc3QSGwoIcHJvdmlkZXIYASABKAlCCbpIBnIEEAEYQBIuCgVtb2RlbBgCIAEoCUIfukgcchoQARj/ATITXlteXHgwMC1ceDFmXHg3Zl0rJBImCg5lZmZlY3RpdmVfZnJvbRgDIAEoCUIJukgGcgQQARhASACIAQESOwoNcGF5X2FzX3lvdV9nbxgEIAEoCzIcLmdhdGV3YXkuYWRtaW4udjIuUGF5QXNZb3VHb0IGukgDyAEBEiEKCGN1cnJlbmN5GAUgASgJQgq6SAdyBVIDVVNESAGIAQFCEQoPX2VmZmVjdGl2ZV9mcm9tQgsKCV9jdXJyZW5jeSLcAQoWTGlzdE1vZGVsUHJpY2VzUmVxdWVzdBImCgxjdXJyZW50X3BhZ2UYASABKAVCC7pICBoGGKCNBigASACIAQESIgoJcGFnZV9zaXplGAIgASgFQgq6SAcaBRjoBygBSAGIAQESIAoIcHJvdmlkZXIYAyABKAlCCbpIBnIEEAEYQEgCiAEBEh4KBW1vZGVsGAQgASgJQgq6SAdyBRABGP8BSAOIAQFCDwoNX2N1cnJlbnRfcGFnZUIMCgpfcGFnZV9zaXplQgsKCV9wcm92aWRlckIICgZfbW9kZWwidwoOTW9kZWxQcmljZUxpc3QSDgoGb2JqZWN0GAEgASgJEg0KBXRvdGFsGAIgASgDEhQKDHRvdGFsX2NhcHBlZBgDIAEoCBIwCgRkYXRhGAQgAygLMhwuZ2F0ZXdheS5hZG1pbi52Mi5Nb2RlbFByaWNlQgTQvBgCIjQKFEdldE1vZGVsUHJpY2VSZXF1ZXN0EhwKCHByaWNlX2lkGAEgASgJQgq6SAdyBRABGP8BIr4BChdVcGRhdGVNb2RlbFByaWNlUmVxdWVzdBIcCghwcmljZV9pZBgBIAEoCUIKukgHcgUQARj/ARImCg5lZmZlY3RpdmVfZnJvbRgCIAEoCUIJukgGcgQQARhASACIAQESOAoNcGF5X2FzX3lvdV9nbxgDIAEoCzIcLmdhdGV3YXkuYWRtaW4udjIuUGF5QXNZb3VHb0gBiAEBQhEKD19lZmZlY3RpdmVfZnJvbUIQCg5fcGF5X2FzX3lvdV9nbyI3ChdEZWxldGVNb2RlbFByaWNlUmVxdWVzdBIcCghwcmljZV9pZBgBIAEoCUIKukgHcgUQARj/ASIaChhEZWxldGVNb2RlbFByaWNlUmVzcG9uc2UiggIKCk1vZGVsUHJpY2USCgoCaWQYASABKAkSDgoGb2JqZWN0GAIgASgJEhcKD29yZ2FuaXNhdGlvbl9pZBgDIAEoCRIQCghwcm92aWRlchgEIAEoCRINCgVtb2RlbBgFIAEoCRIWCg5lZmZlY3RpdmVfZnJvbRgGIAEoCRIzCg1wYXlfYXNfeW91X2dvGAcgASgLMhwuZ2F0ZXdheS5hZG1pbi52Mi5QYXlBc1lvdUdvEhAKCGN1cnJlbmN5GAggASgJEhIKCmNyZWF0ZWRfYnkYCSABKAkSEgoKY3JlYXRlZF9hdBgKIAEoCRIXCg9sYXN0X3VwZGF0ZWRfYXQYCyABKAky7ggKE01vZGVsUHJpY2luZ1NlcnZpY2USnQEKD0dldE1vZGVsUHJpY2luZxIoLmdhdGV3YXkuYWRtaW4udjIuR2V0TW9kZWxQcmljaW5nUmVxdWVzdBoeLmdhdGV3YXkuYWRtaW4udjIuTW9kZWxQcmljaW5nIkD6uxgCGAGCvBgCGAGC0+STAi4SLC9tb2RlbC1jb25maWdzL3ByaWNpbmcve3Byb3ZpZGVyfS97bW9kZWw9Kip9ErwBChBDcmVhdGVNb2RlbFByaWNlEikuZ2F0ZXdheS5hZG1pbi52Mi5DcmVhdGVNb2RlbFByaWNlUmVxdWVzdBocLmdhdGV3YXkuYWRtaW4udjIuTW9kZWxQcmljZSJf+rsYIQocb3JnYW5pc2F0aW9uX3NldHRpbmdzLnVwZGF0ZRIBAYK8GBUKBmNyZWF0ZRILbW9kZWwtcHJpY2WC0+STAhs6ASoiFi9tb2RlbC1jb25maWdzL3ByaWNpbmcSpgEKD0xpc3RNb2RlbFByaWNlcxIoLmdhdGV3YXkuYWRtaW4udjIuTGlzdE1vZGVsUHJpY2VzUmVxdWVzdBogLmdhdGV3YXkuYWRtaW4udjIuTW9kZWxQcmljZUxpc3QiR/q7GB8KGm9yZ2FuaXNhdGlvbl9zZXR0aW5ncy5yZWFkEgEBgrwYAhgBgtPkkwIYEhYvbW9kZWwtY29uZmlncy9wcmljaW5nEqkBCg1HZXRNb2RlbFByaWNlEiYuZ2F0ZXdheS5hZG1pbi52Mi5HZXRNb2RlbFByaWNlUmVxdWVzdBocLmdhdGV3YXkuYWRtaW4udjIuTW9kZWxQcmljZSJS+rsYHwoab3JnYW5pc2F0aW9uX3NldHRpbmdzLnJlYWQSAQGCvBgCGAGC0+STAiMSIS9tb2RlbC1jb25maWdzL3ByaWNpbmcve3ByaWNlX2lkfRLHAQoQVXBkYXRlTW9kZWxQcmljZRIpLmdhdGV3YXkuYWRtaW4udjIuVXBkYXRlTW9kZWxQcmljZVJlcXVlc3QaHC5nYXRld2F5LmFkbWluLnYyLk1vZGVsUHJpY2Uiavq7GCEKHG9yZ2FuaXNhdGlvbl9zZXR0aW5ncy51cGRhdGUSAQGCvBgVCgZ1cGRhdGUSC21vZGVsLXByaWNlgtPkkwImOgEqGiEvbW9kZWwtY29uZmlncy9wcmljaW5nL3twcmljZV9pZH0S0gEKEERlbGV0ZU1vZGVsUHJpY2USKS5nYXRld2F5LmFkbWluLnYyLkRlbGV0ZU1vZGVsUHJpY2VSZXF1ZXN0GiouZ2F0ZXdheS5hZG1pbi52Mi5EZWxldGVNb2RlbFByaWNlUmVzcG9uc2UiZ/q7GCEKHG9yZ2FuaXNhdGlvbl9zZXR0aW5ncy51cGRhdGUSAQGCvBgVCgZkZWxldGUSC21vZGVsLXByaWNlgtPkkwIjKiEvbW9kZWwtY29uZmlncy9wcmljaW5nL3twcmljZV9pZH0aBKi7GAJC1AEKG2Rldi5zbHVpY2UuZ2F0ZXdheS5hZG1pbi52MkIRTW9kZWxQcmljaW5nUHJvdG9QAVpAZ2l0aHViLmNvbS9zbHVpY2UtZ2F0ZXdheS9zbHVpY2UvZ2VuL2dvL2dhdGV3YXkvYWRtaW4vdjI7YWRtaW52MqICA0dBWKoCEEdhdGV3YXkuQWRtaW4uVjLKAhBHYXRld2F5XEFkbWluXFYy4gIcR2F0ZXdheVxBZG1pblxWMlxHUEJNZXRhZGF0YeoCEkdhdGV3YXk6OkFkbWluOjpWMmIGcHJvdG8z", [file_buf_validate_validate, file_gateway_options_v2_options, file_google_api_annotations]);
+  fileDesc("CiRnYXRld2F5L2FkbWluL3YyL21vZGVsX3ByaWNpbmcucHJvdG8SEGdhdGV3YXkuYWRtaW4udjIiUAoWR2V0TW9kZWxQcmljaW5nUmVxdWVzdBIbCghwcm92aWRlchgBIAEoCUIJukgGcgQQARhAEhkKBW1vZGVsGAIgASgJQgq6SAdyBRABGP8BIjcKCVVuaXRQcmljZRIqCgVwcmljZRgBIAEoAUIbukgUEhIZAAAAAABq+EApAAAAAAAAAADQvBgCIr8KCgpQYXlBc1lvdUdvEjcKDXJlcXVlc3RfdG9rZW4YASABKAsyGy5nYXRld2F5LmFkbWluLnYyLlVuaXRQcmljZUgAiAEBEjgKDnJlc3BvbnNlX3Rva2VuGAIgASgLMhsuZ2F0ZXdheS5hZG1pbi52Mi5Vbml0UHJpY2VIAYgBARJBChdjYWNoZV93cml0ZV9pbnB1dF90b2tlbhgDIAEoCzIbLmdhdGV3YXkuYWRtaW4udjIuVW5pdFByaWNlSAKIAQESQAoWY2FjaGVfcmVhZF9pbnB1dF90b2tlbhgEIAEoCzIbLmdhdGV3YXkuYWRtaW4udjIuVW5pdFByaWNlSAOIAQESPQoTcmVxdWVzdF9hdWRpb190b2tlbhgFIAEoCzIbLmdhdGV3YXkuYWRtaW4udjIuVW5pdFByaWNlSASIAQESPgoUcmVzcG9uc2VfYXVkaW9fdG9rZW4YBiABKAsyGy5nYXRld2F5LmFkbWluLnYyLlVuaXRQcmljZUgFiAEBEjkKD3JlYXNvbmluZ190b2tlbhgHIAEoCzIbLmdhdGV3YXkuYWRtaW4udjIuVW5pdFByaWNlSAaIAQESPQoTcmVxdWVzdF9pbWFnZV90b2tlbhgIIAEoCzIbLmdhdGV3YXkuYWRtaW4udjIuVW5pdFByaWNlSAeIAQESPgoUcmVzcG9uc2VfaW1hZ2VfdG9rZW4YCSABKAsyGy5nYXRld2F5LmFkbWluLnYyLlVuaXRQcmljZUgIiAEBEkYKHGNhY2hlX3JlYWRfYXVkaW9faW5wdXRfdG9rZW4YCiABKAsyGy5nYXRld2F5LmFkbWluLnYyLlVuaXRQcmljZUgJiAEBEmIKEGFkZGl0aW9uYWxfdW5pdHMYCyADKAsyMS5nYXRld2F5LmFkbWluLnYyLlBheUFzWW91R28uQWRkaXRpb25hbFVuaXRzRW50cnlCFbpIEpoBDxABIgtyCVIHcmVxdWVzdBJrCg1zZXJ2aWNlX3RpZXJzGAwgAygLMi4uZ2F0ZXdheS5hZG1pbi52Mi5QYXlBc1lvdUdvLlNlcnZpY2VUaWVyc0VudHJ5QiS6SCGaAR4QCCIachgyFl5bYS16XVthLXowLTlfXXswLDMxfSQSPAoLbG9uZ19wcm9tcHQYDSABKAsyIi5nYXRld2F5LmFkbWluLnYyLkxvbmdQcm9tcHRQcmljZXNICogBARpTChRBZGRpdGlvbmFsVW5pdHNFbnRyeRILCgNrZXkYASABKAkSKgoFdmFsdWUYAiABKAsyGy5nYXRld2F5LmFkbWluLnYyLlVuaXRQcmljZToCOAEaUQoRU2VydmljZVRpZXJzRW50cnkSCwoDa2V5GAEgASgJEisKBXZhbHVlGAIgASgLMhwuZ2F0ZXdheS5hZG1pbi52Mi5UaWVyUHJpY2VzOgI4AUIQCg5fcmVxdWVzdF90b2tlbkIRCg9fcmVzcG9uc2VfdG9rZW5CGgoYX2NhY2hlX3dyaXRlX2lucHV0X3Rva2VuQhkKF19jYWNoZV9yZWFkX2lucHV0X3Rva2VuQhYKFF9yZXF1ZXN0X2F1ZGlvX3Rva2VuQhcKFV9yZXNwb25zZV9hdWRpb190b2tlbkISChBfcmVhc29uaW5nX3Rva2VuQhYKFF9yZXF1ZXN0X2ltYWdlX3Rva2VuQhcKFV9yZXNwb25zZV9pbWFnZV90b2tlbkIfCh1fY2FjaGVfcmVhZF9hdWRpb19pbnB1dF90b2tlbkIOCgxfbG9uZ19wcm9tcHQi+AYKClRpZXJQcmljZXMSNwoNcmVxdWVzdF90b2tlbhgBIAEoCzIbLmdhdGV3YXkuYWRtaW4udjIuVW5pdFByaWNlSACIAQESOAoOcmVzcG9uc2VfdG9rZW4YAiABKAsyGy5nYXRld2F5LmFkbWluLnYyLlVuaXRQcmljZUgBiAEBEkEKF2NhY2hlX3dyaXRlX2lucHV0X3Rva2VuGAMgASgLMhsuZ2F0ZXdheS5hZG1pbi52Mi5Vbml0UHJpY2VIAogBARJAChZjYWNoZV9yZWFkX2lucHV0X3Rva2VuGAQgASgLMhsuZ2F0ZXdheS5hZG1pbi52Mi5Vbml0UHJpY2VIA4gBARI9ChNyZXF1ZXN0X2F1ZGlvX3Rva2VuGAUgASgLMhsuZ2F0ZXdheS5hZG1pbi52Mi5Vbml0UHJpY2VIBIgBARI+ChRyZXNwb25zZV9hdWRpb190b2tlbhgGIAEoCzIbLmdhdGV3YXkuYWRtaW4udjIuVW5pdFByaWNlSAWIAQESOQoPcmVhc29uaW5nX3Rva2VuGAcgASgLMhsuZ2F0ZXdheS5hZG1pbi52Mi5Vbml0UHJpY2VIBogBARI9ChNyZXF1ZXN0X2ltYWdlX3Rva2VuGAggASgLMhsuZ2F0ZXdheS5hZG1pbi52Mi5Vbml0UHJpY2VIB4gBARI+ChRyZXNwb25zZV9pbWFnZV90b2tlbhgJIAEoCzIbLmdhdGV3YXkuYWRtaW4udjIuVW5pdFByaWNlSAiIAQESRgocY2FjaGVfcmVhZF9hdWRpb19pbnB1dF90b2tlbhgKIAEoCzIbLmdhdGV3YXkuYWRtaW4udjIuVW5pdFByaWNlSAmIAQFCEAoOX3JlcXVlc3RfdG9rZW5CEQoPX3Jlc3BvbnNlX3Rva2VuQhoKGF9jYWNoZV93cml0ZV9pbnB1dF90b2tlbkIZChdfY2FjaGVfcmVhZF9pbnB1dF90b2tlbkIWChRfcmVxdWVzdF9hdWRpb190b2tlbkIXChVfcmVzcG9uc2VfYXVkaW9fdG9rZW5CEgoQX3JlYXNvbmluZ190b2tlbkIWChRfcmVxdWVzdF9pbWFnZV90b2tlbkIXChVfcmVzcG9uc2VfaW1hZ2VfdG9rZW5CHwodX2NhY2hlX3JlYWRfYXVkaW9faW5wdXRfdG9rZW4iqwIKEExvbmdQcm9tcHRQcmljZXMSHAoFYWJvdmUYASABKANCDbpICiIIGICU69wDKAESMwoFcmF0ZXMYAiABKAsyHC5nYXRld2F5LmFkbWluLnYyLlRpZXJQcmljZXNCBrpIA8gBARJxCg1zZXJ2aWNlX3RpZXJzGAMgAygLMjQuZ2F0ZXdheS5hZG1pbi52Mi5Mb25nUHJvbXB0UHJpY2VzLlNlcnZpY2VUaWVyc0VudHJ5QiS6SCGaAR4QCCIachgyFl5bYS16XVthLXowLTlfXXswLDMxfSQaUQoRU2VydmljZVRpZXJzRW50cnkSCwoDa2V5GAEgASgJEisKBXZhbHVlGAIgASgLMhwuZ2F0ZXdheS5hZG1pbi52Mi5UaWVyUHJpY2VzOgI4ASKIAQoOUHJpY2VPcGVyYXRpb24SFgoJb3BlcmF0aW9uGAEgASgJSACIAQESMgoIb3BlcmFuZHMYAiADKAsyIC5nYXRld2F5LmFkbWluLnYyLlByaWNlT3BlcmF0aW9uEhIKBXZhbHVlGAMgASgJSAGIAQFCDAoKX29wZXJhdGlvbkIICgZfdmFsdWUieQoQUHJpY2VDYWxjdWxhdGlvbhIxCgdyZXF1ZXN0GAEgASgLMiAuZ2F0ZXdheS5hZG1pbi52Mi5QcmljZU9wZXJhdGlvbhIyCghyZXNwb25zZRgCIAEoCzIgLmdhdGV3YXkuYWRtaW4udjIuUHJpY2VPcGVyYXRpb24i9gIKDE1vZGVsUHJpY2luZxIzCg1wYXlfYXNfeW91X2dvGAEgASgLMhwuZ2F0ZXdheS5hZG1pbi52Mi5QYXlBc1lvdUdvEjUKCWNhbGN1bGF0ZRgCIAEoCzIiLmdhdGV3YXkuYWRtaW4udjIuUHJpY2VDYWxjdWxhdGlvbhIQCghjdXJyZW5jeRgDIAEoCRJHCg1zZXJ2aWNlX3RpZXJzGAQgAygLMjAuZ2F0ZXdheS5hZG1pbi52Mi5Nb2RlbFByaWNpbmcuU2VydmljZVRpZXJzRW50cnkSPAoLbG9uZ19wcm9tcHQYBSABKAsyIi5nYXRld2F5LmFkbWluLnYyLkxvbmdQcm9tcHRQcmljZXNIAIgBARpRChFTZXJ2aWNlVGllcnNFbnRyeRILCgNrZXkYASABKAkSKwoFdmFsdWUYAiABKAsyHC5nYXRld2F5LmFkbWluLnYyLlRpZXJQcmljZXM6AjgBQg4KDF9sb25nX3Byb21wdCKOAgoXQ3JlYXRlTW9kZWxQcmljZVJlcXVlc3QSGwoIcHJvdmlkZXIYASABKAlCCbpIBnIEEAEYQBIuCgVtb2RlbBgCIAEoCUIfukgcchoQARj/ATITXlteXHgwMC1ceDFmXHg3Zl0rJBImCg5lZmZlY3RpdmVfZnJvbRgDIAEoCUIJukgGcgQQARhASACIAQESOwoNcGF5X2FzX3lvdV9nbxgEIAEoCzIcLmdhdGV3YXkuYWRtaW4udjIuUGF5QXNZb3VHb0IGukgDyAEBEiEKCGN1cnJlbmN5GAUgASgJQgq6SAdyBVIDVVNESAGIAQFCEQoPX2VmZmVjdGl2ZV9mcm9tQgsKCV9jdXJyZW5jeSLcAQoWTGlzdE1vZGVsUHJpY2VzUmVxdWVzdBImCgxjdXJyZW50X3BhZ2UYASABKAVCC7pICBoGGKCNBigASACIAQESIgoJcGFnZV9zaXplGAIgASgFQgq6SAcaBRjoBygBSAGIAQESIAoIcHJvdmlkZXIYAyABKAlCCbpIBnIEEAEYQEgCiAEBEh4KBW1vZGVsGAQgASgJQgq6SAdyBRABGP8BSAOIAQFCDwoNX2N1cnJlbnRfcGFnZUIMCgpfcGFnZV9zaXplQgsKCV9wcm92aWRlckIICgZfbW9kZWwidwoOTW9kZWxQcmljZUxpc3QSDgoGb2JqZWN0GAEgASgJEg0KBXRvdGFsGAIgASgDEhQKDHRvdGFsX2NhcHBlZBgDIAEoCBIwCgRkYXRhGAQgAygLMhwuZ2F0ZXdheS5hZG1pbi52Mi5Nb2RlbFByaWNlQgTQvBgCIjQKFEdldE1vZGVsUHJpY2VSZXF1ZXN0EhwKCHByaWNlX2lkGAEgASgJQgq6SAdyBRABGP8BIr4BChdVcGRhdGVNb2RlbFByaWNlUmVxdWVzdBIcCghwcmljZV9pZBgBIAEoCUIKukgHcgUQARj/ARImCg5lZmZlY3RpdmVfZnJvbRgCIAEoCUIJukgGcgQQARhASACIAQESOAoNcGF5X2FzX3lvdV9nbxgDIAEoCzIcLmdhdGV3YXkuYWRtaW4udjIuUGF5QXNZb3VHb0gBiAEBQhEKD19lZmZlY3RpdmVfZnJvbUIQCg5fcGF5X2FzX3lvdV9nbyI3ChdEZWxldGVNb2RlbFByaWNlUmVxdWVzdBIcCghwcmljZV9pZBgBIAEoCUIKukgHcgUQARj/ASIaChhEZWxldGVNb2RlbFByaWNlUmVzcG9uc2UiggIKCk1vZGVsUHJpY2USCgoCaWQYASABKAkSDgoGb2JqZWN0GAIgASgJEhcKD29yZ2FuaXNhdGlvbl9pZBgDIAEoCRIQCghwcm92aWRlchgEIAEoCRINCgVtb2RlbBgFIAEoCRIWCg5lZmZlY3RpdmVfZnJvbRgGIAEoCRIzCg1wYXlfYXNfeW91X2dvGAcgASgLMhwuZ2F0ZXdheS5hZG1pbi52Mi5QYXlBc1lvdUdvEhAKCGN1cnJlbmN5GAggASgJEhIKCmNyZWF0ZWRfYnkYCSABKAkSEgoKY3JlYXRlZF9hdBgKIAEoCRIXCg9sYXN0X3VwZGF0ZWRfYXQYCyABKAky7ggKE01vZGVsUHJpY2luZ1NlcnZpY2USnQEKD0dldE1vZGVsUHJpY2luZxIoLmdhdGV3YXkuYWRtaW4udjIuR2V0TW9kZWxQcmljaW5nUmVxdWVzdBoeLmdhdGV3YXkuYWRtaW4udjIuTW9kZWxQcmljaW5nIkD6uxgCGAGCvBgCGAGC0+STAi4SLC9tb2RlbC1jb25maWdzL3ByaWNpbmcve3Byb3ZpZGVyfS97bW9kZWw9Kip9ErwBChBDcmVhdGVNb2RlbFByaWNlEikuZ2F0ZXdheS5hZG1pbi52Mi5DcmVhdGVNb2RlbFByaWNlUmVxdWVzdBocLmdhdGV3YXkuYWRtaW4udjIuTW9kZWxQcmljZSJf+rsYIQocb3JnYW5pc2F0aW9uX3NldHRpbmdzLnVwZGF0ZRIBAYK8GBUKBmNyZWF0ZRILbW9kZWwtcHJpY2WC0+STAhs6ASoiFi9tb2RlbC1jb25maWdzL3ByaWNpbmcSpgEKD0xpc3RNb2RlbFByaWNlcxIoLmdhdGV3YXkuYWRtaW4udjIuTGlzdE1vZGVsUHJpY2VzUmVxdWVzdBogLmdhdGV3YXkuYWRtaW4udjIuTW9kZWxQcmljZUxpc3QiR/q7GB8KGm9yZ2FuaXNhdGlvbl9zZXR0aW5ncy5yZWFkEgEBgrwYAhgBgtPkkwIYEhYvbW9kZWwtY29uZmlncy9wcmljaW5nEqkBCg1HZXRNb2RlbFByaWNlEiYuZ2F0ZXdheS5hZG1pbi52Mi5HZXRNb2RlbFByaWNlUmVxdWVzdBocLmdhdGV3YXkuYWRtaW4udjIuTW9kZWxQcmljZSJS+rsYHwoab3JnYW5pc2F0aW9uX3NldHRpbmdzLnJlYWQSAQGCvBgCGAGC0+STAiMSIS9tb2RlbC1jb25maWdzL3ByaWNpbmcve3ByaWNlX2lkfRLHAQoQVXBkYXRlTW9kZWxQcmljZRIpLmdhdGV3YXkuYWRtaW4udjIuVXBkYXRlTW9kZWxQcmljZVJlcXVlc3QaHC5nYXRld2F5LmFkbWluLnYyLk1vZGVsUHJpY2Uiavq7GCEKHG9yZ2FuaXNhdGlvbl9zZXR0aW5ncy51cGRhdGUSAQGCvBgVCgZ1cGRhdGUSC21vZGVsLXByaWNlgtPkkwImOgEqGiEvbW9kZWwtY29uZmlncy9wcmljaW5nL3twcmljZV9pZH0S0gEKEERlbGV0ZU1vZGVsUHJpY2USKS5nYXRld2F5LmFkbWluLnYyLkRlbGV0ZU1vZGVsUHJpY2VSZXF1ZXN0GiouZ2F0ZXdheS5hZG1pbi52Mi5EZWxldGVNb2RlbFByaWNlUmVzcG9uc2UiZ/q7GCEKHG9yZ2FuaXNhdGlvbl9zZXR0aW5ncy51cGRhdGUSAQGCvBgVCgZkZWxldGUSC21vZGVsLXByaWNlgtPkkwIjKiEvbW9kZWwtY29uZmlncy9wcmljaW5nL3twcmljZV9pZH0aBKi7GAJC1AEKG2Rldi5zbHVpY2UuZ2F0ZXdheS5hZG1pbi52MkIRTW9kZWxQcmljaW5nUHJvdG9QAVpAZ2l0aHViLmNvbS9zbHVpY2UtZ2F0ZXdheS9zbHVpY2UvZ2VuL2dvL2dhdGV3YXkvYWRtaW4vdjI7YWRtaW52MqICA0dBWKoCEEdhdGV3YXkuQWRtaW4uVjLKAhBHYXRld2F5XEFkbWluXFYy4gIcR2F0ZXdheVxBZG1pblxWMlxHUEJNZXRhZGF0YeoCEkdhdGV3YXk6OkFkbWluOjpWMmIGcHJvdG8z", [file_buf_validate_validate, file_gateway_options_v2_options, file_google_api_annotations]);
 
 /**
  * Which model's list price.
@@ -121,6 +121,48 @@ export type PayAsYouGo = Message<"gateway.admin.v2.PayAsYouGo"> & {
    * @generated from field: optional gateway.admin.v2.UnitPrice reasoning_token = 7;
    */
   reasoningToken?: UnitPrice | undefined;
+
+  /**
+   * Of an image token of the request.
+   *
+   * @generated from field: optional gateway.admin.v2.UnitPrice request_image_token = 8;
+   */
+  requestImageToken?: UnitPrice | undefined;
+
+  /**
+   * Of an image token of the answer.
+   *
+   * @generated from field: optional gateway.admin.v2.UnitPrice response_image_token = 9;
+   */
+  responseImageToken?: UnitPrice | undefined;
+
+  /**
+   * Of an audio token that is read from a provider's cache.
+   *
+   * @generated from field: optional gateway.admin.v2.UnitPrice cache_read_audio_input_token = 10;
+   */
+  cacheReadAudioInputToken?: UnitPrice | undefined;
+
+  /**
+   * Of what is counted otherwise: `request` is a call.
+   *
+   * @generated from field: map<string, gateway.admin.v2.UnitPrice> additional_units = 11;
+   */
+  additionalUnits: { [key: string]: UnitPrice };
+
+  /**
+   * What differs for tiers of service, by the provider's word: `flex`, `priority`, `batch`.
+   *
+   * @generated from field: map<string, gateway.admin.v2.TierPrices> service_tiers = 12;
+   */
+  serviceTiers: { [key: string]: TierPrices };
+
+  /**
+   * What differs for all of a call with a long prompt.
+   *
+   * @generated from field: optional gateway.admin.v2.LongPromptPrices long_prompt = 13;
+   */
+  longPrompt?: LongPromptPrices | undefined;
 };
 
 /**
@@ -129,6 +171,125 @@ export type PayAsYouGo = Message<"gateway.admin.v2.PayAsYouGo"> & {
  */
 export const PayAsYouGoSchema: GenMessage<PayAsYouGo> = /*@__PURE__*/
   messageDesc(file_gateway_admin_v2_model_pricing, 2);
+
+/**
+ * Rates that differ for a tier of service; the others stay.
+ *
+ * @generated from message gateway.admin.v2.TierPrices
+ */
+export type TierPrices = Message<"gateway.admin.v2.TierPrices"> & {
+  /**
+   * Of a token of the request that is neither read from a provider's cache nor written to it.
+   *
+   * @generated from field: optional gateway.admin.v2.UnitPrice request_token = 1;
+   */
+  requestToken?: UnitPrice | undefined;
+
+  /**
+   * Of a token of the answer.
+   *
+   * @generated from field: optional gateway.admin.v2.UnitPrice response_token = 2;
+   */
+  responseToken?: UnitPrice | undefined;
+
+  /**
+   * Of a token that is written to a provider's cache.
+   *
+   * @generated from field: optional gateway.admin.v2.UnitPrice cache_write_input_token = 3;
+   */
+  cacheWriteInputToken?: UnitPrice | undefined;
+
+  /**
+   * Of a token that is read from a provider's cache.
+   *
+   * @generated from field: optional gateway.admin.v2.UnitPrice cache_read_input_token = 4;
+   */
+  cacheReadInputToken?: UnitPrice | undefined;
+
+  /**
+   * Of an audio token of the request.
+   *
+   * @generated from field: optional gateway.admin.v2.UnitPrice request_audio_token = 5;
+   */
+  requestAudioToken?: UnitPrice | undefined;
+
+  /**
+   * Of an audio token of the answer.
+   *
+   * @generated from field: optional gateway.admin.v2.UnitPrice response_audio_token = 6;
+   */
+  responseAudioToken?: UnitPrice | undefined;
+
+  /**
+   * Of a token of reasoning.
+   *
+   * @generated from field: optional gateway.admin.v2.UnitPrice reasoning_token = 7;
+   */
+  reasoningToken?: UnitPrice | undefined;
+
+  /**
+   * Of an image token of the request.
+   *
+   * @generated from field: optional gateway.admin.v2.UnitPrice request_image_token = 8;
+   */
+  requestImageToken?: UnitPrice | undefined;
+
+  /**
+   * Of an image token of the answer.
+   *
+   * @generated from field: optional gateway.admin.v2.UnitPrice response_image_token = 9;
+   */
+  responseImageToken?: UnitPrice | undefined;
+
+  /**
+   * Of an audio token that is read from a provider's cache.
+   *
+   * @generated from field: optional gateway.admin.v2.UnitPrice cache_read_audio_input_token = 10;
+   */
+  cacheReadAudioInputToken?: UnitPrice | undefined;
+};
+
+/**
+ * Describes the message gateway.admin.v2.TierPrices.
+ * Use `create(TierPricesSchema)` to create a new message.
+ */
+export const TierPricesSchema: GenMessage<TierPrices> = /*@__PURE__*/
+  messageDesc(file_gateway_admin_v2_model_pricing, 3);
+
+/**
+ * Rates of calls with long prompts.
+ *
+ * @generated from message gateway.admin.v2.LongPromptPrices
+ */
+export type LongPromptPrices = Message<"gateway.admin.v2.LongPromptPrices"> & {
+  /**
+   * Tokens of the prompt above which they hold.
+   *
+   * @generated from field: int64 above = 1;
+   */
+  above: bigint;
+
+  /**
+   * What differs.
+   *
+   * @generated from field: gateway.admin.v2.TierPrices rates = 2;
+   */
+  rates?: TierPrices | undefined;
+
+  /**
+   * What differs for tiers of service then.
+   *
+   * @generated from field: map<string, gateway.admin.v2.TierPrices> service_tiers = 3;
+   */
+  serviceTiers: { [key: string]: TierPrices };
+};
+
+/**
+ * Describes the message gateway.admin.v2.LongPromptPrices.
+ * Use `create(LongPromptPricesSchema)` to create a new message.
+ */
+export const LongPromptPricesSchema: GenMessage<LongPromptPrices> = /*@__PURE__*/
+  messageDesc(file_gateway_admin_v2_model_pricing, 4);
 
 /**
  * How a cost is worked out: an operation on others, or a value.
@@ -164,7 +325,7 @@ export type PriceOperation = Message<"gateway.admin.v2.PriceOperation"> & {
  * Use `create(PriceOperationSchema)` to create a new message.
  */
 export const PriceOperationSchema: GenMessage<PriceOperation> = /*@__PURE__*/
-  messageDesc(file_gateway_admin_v2_model_pricing, 3);
+  messageDesc(file_gateway_admin_v2_model_pricing, 5);
 
 /**
  * How the costs of a call are worked out.
@@ -188,7 +349,7 @@ export type PriceCalculation = Message<"gateway.admin.v2.PriceCalculation"> & {
  * Use `create(PriceCalculationSchema)` to create a new message.
  */
 export const PriceCalculationSchema: GenMessage<PriceCalculation> = /*@__PURE__*/
-  messageDesc(file_gateway_admin_v2_model_pricing, 4);
+  messageDesc(file_gateway_admin_v2_model_pricing, 6);
 
 /**
  * The list price of a model.
@@ -212,6 +373,20 @@ export type ModelPricing = Message<"gateway.admin.v2.ModelPricing"> & {
    * @generated from field: string currency = 3;
    */
   currency: string;
+
+  /**
+   * What differs for tiers of service, by the provider's word: `flex`, `priority`, `batch`.
+   *
+   * @generated from field: map<string, gateway.admin.v2.TierPrices> service_tiers = 4;
+   */
+  serviceTiers: { [key: string]: TierPrices };
+
+  /**
+   * What differs for all of a call with a long prompt.
+   *
+   * @generated from field: optional gateway.admin.v2.LongPromptPrices long_prompt = 5;
+   */
+  longPrompt?: LongPromptPrices | undefined;
 };
 
 /**
@@ -219,7 +394,7 @@ export type ModelPricing = Message<"gateway.admin.v2.ModelPricing"> & {
  * Use `create(ModelPricingSchema)` to create a new message.
  */
 export const ModelPricingSchema: GenMessage<ModelPricing> = /*@__PURE__*/
-  messageDesc(file_gateway_admin_v2_model_pricing, 5);
+  messageDesc(file_gateway_admin_v2_model_pricing, 7);
 
 /**
  * A price to be.
@@ -268,7 +443,7 @@ export type CreateModelPriceRequest = Message<"gateway.admin.v2.CreateModelPrice
  * Use `create(CreateModelPriceRequestSchema)` to create a new message.
  */
 export const CreateModelPriceRequestSchema: GenMessage<CreateModelPriceRequest> = /*@__PURE__*/
-  messageDesc(file_gateway_admin_v2_model_pricing, 6);
+  messageDesc(file_gateway_admin_v2_model_pricing, 8);
 
 /**
  * Which prices.
@@ -310,7 +485,7 @@ export type ListModelPricesRequest = Message<"gateway.admin.v2.ListModelPricesRe
  * Use `create(ListModelPricesRequestSchema)` to create a new message.
  */
 export const ListModelPricesRequestSchema: GenMessage<ListModelPricesRequest> = /*@__PURE__*/
-  messageDesc(file_gateway_admin_v2_model_pricing, 7);
+  messageDesc(file_gateway_admin_v2_model_pricing, 9);
 
 /**
  * A page of prices.
@@ -350,7 +525,7 @@ export type ModelPriceList = Message<"gateway.admin.v2.ModelPriceList"> & {
  * Use `create(ModelPriceListSchema)` to create a new message.
  */
 export const ModelPriceListSchema: GenMessage<ModelPriceList> = /*@__PURE__*/
-  messageDesc(file_gateway_admin_v2_model_pricing, 8);
+  messageDesc(file_gateway_admin_v2_model_pricing, 10);
 
 /**
  * Which price.
@@ -371,7 +546,7 @@ export type GetModelPriceRequest = Message<"gateway.admin.v2.GetModelPriceReques
  * Use `create(GetModelPriceRequestSchema)` to create a new message.
  */
 export const GetModelPriceRequestSchema: GenMessage<GetModelPriceRequest> = /*@__PURE__*/
-  messageDesc(file_gateway_admin_v2_model_pricing, 9);
+  messageDesc(file_gateway_admin_v2_model_pricing, 11);
 
 /**
  * What changes of a price.
@@ -406,7 +581,7 @@ export type UpdateModelPriceRequest = Message<"gateway.admin.v2.UpdateModelPrice
  * Use `create(UpdateModelPriceRequestSchema)` to create a new message.
  */
 export const UpdateModelPriceRequestSchema: GenMessage<UpdateModelPriceRequest> = /*@__PURE__*/
-  messageDesc(file_gateway_admin_v2_model_pricing, 10);
+  messageDesc(file_gateway_admin_v2_model_pricing, 12);
 
 /**
  * Which price is archived.
@@ -427,7 +602,7 @@ export type DeleteModelPriceRequest = Message<"gateway.admin.v2.DeleteModelPrice
  * Use `create(DeleteModelPriceRequestSchema)` to create a new message.
  */
 export const DeleteModelPriceRequestSchema: GenMessage<DeleteModelPriceRequest> = /*@__PURE__*/
-  messageDesc(file_gateway_admin_v2_model_pricing, 11);
+  messageDesc(file_gateway_admin_v2_model_pricing, 13);
 
 /**
  * Nothing to add.
@@ -442,7 +617,7 @@ export type DeleteModelPriceResponse = Message<"gateway.admin.v2.DeleteModelPric
  * Use `create(DeleteModelPriceResponseSchema)` to create a new message.
  */
 export const DeleteModelPriceResponseSchema: GenMessage<DeleteModelPriceResponse> = /*@__PURE__*/
-  messageDesc(file_gateway_admin_v2_model_pricing, 12);
+  messageDesc(file_gateway_admin_v2_model_pricing, 14);
 
 /**
  * A price of the organisation's own.
@@ -525,7 +700,7 @@ export type ModelPrice = Message<"gateway.admin.v2.ModelPrice"> & {
  * Use `create(ModelPriceSchema)` to create a new message.
  */
 export const ModelPriceSchema: GenMessage<ModelPrice> = /*@__PURE__*/
-  messageDesc(file_gateway_admin_v2_model_pricing, 13);
+  messageDesc(file_gateway_admin_v2_model_pricing, 15);
 
 /**
  * Answers with list prices, and keeps an organisation's own ones.

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file gateway/admin/v2/organisations.proto.
  */
 export const file_gateway_admin_v2_organisations: GenFile = /*@__PURE__*/
-  fileDesc("CiRnYXRld2F5L2FkbWluL3YyL29yZ2FuaXNhdGlvbnMucHJvdG8SEGdhdGV3YXkuYWRtaW4udjIiGAoWR2V0T3JnYW5pc2F0aW9uUmVxdWVzdCLTAgoUT3JnYW5pc2F0aW9uU2V0dGluZ3MSLQoUdXNlcl9hcGlfa2V5X21heF90dGwYASABKAVCCrpIBxoFGMIcKABIAIgBARIiCgppbnZpdGVfdHRsGAIgASgFQgm6SAYaBBhaKAFIAYgBARI8ChptYXhfcHJvZHVjdGlvbl9kZXBsb3ltZW50cxgDIAEoBUITukgQGg4YkE4o////////////AUgCiAEBEkAKHm1heF9ub25fcHJvZHVjdGlvbl9kZXBsb3ltZW50cxgEIAEoBUITukgQGg4YkE4o////////////AUgDiAEBQhcKFV91c2VyX2FwaV9rZXlfbWF4X3R0bEINCgtfaW52aXRlX3R0bEIdChtfbWF4X3Byb2R1Y3Rpb25fZGVwbG95bWVudHNCIQofX21heF9ub25fcHJvZHVjdGlvbl9kZXBsb3ltZW50cyKaAgoUT3JnYW5pc2F0aW9uRGVmYXVsdHMSTAoIbWV0YWRhdGEYASADKAsyNC5nYXRld2F5LmFkbWluLnYyLk9yZ2FuaXNhdGlvbkRlZmF1bHRzLk1ldGFkYXRhRW50cnlCBNC8GAISQAoQaW5wdXRfZ3VhcmRyYWlscxgCIAMoCzIgLmdhdGV3YXkuYWRtaW4udjIuTmFtZWRHdWFyZHJhaWxCBNC8GAISQQoRb3V0cHV0X2d1YXJkcmFpbHMYAyADKAsyIC5nYXRld2F5LmFkbWluLnYyLk5hbWVkR3VhcmRyYWlsQgTQvBgCGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIqCg5OYW1lZEd1YXJkcmFpbBIKCgJpZBgBIAEoCRIMCgRzbHVnGAIgASgJIvoCCgxPcmdhbmlzYXRpb24SCgoCaWQYASABKAkSDgoGaGFuZGxlGAIgASgJEgwKBG5hbWUYAyABKAkSDgoGb2JqZWN0GAQgASgJEhIKCmNyZWF0ZWRfYXQYBSABKAkSFwoPbGFzdF91cGRhdGVkX2F0GAYgASgJEkMKCHNldHRpbmdzGAcgASgLMiYuZ2F0ZXdheS5hZG1pbi52Mi5PcmdhbmlzYXRpb25TZXR0aW5nc0IE0LwYAUgAiAEBElUKEXNlY3VyaXR5X3NldHRpbmdzGAggAygLMjQuZ2F0ZXdheS5hZG1pbi52Mi5PcmdhbmlzYXRpb24uU2VjdXJpdHlTZXR0aW5nc0VudHJ5QgTQvBgCEiEKE3dvcmtzcGFjZV9vdmVycmlkZXMYCSADKAlCBNC8GAIaNwoVU2VjdXJpdHlTZXR0aW5nc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCDoCOAFCCwoJX3NldHRpbmdzIrIDChlVcGRhdGVPcmdhbmlzYXRpb25SZXF1ZXN0EiEKBG5hbWUYASABKAlCDrpIC3IJEAEY/wEyAlxTSACIAQESPQoIc2V0dGluZ3MYAiABKAsyJi5nYXRld2F5LmFkbWluLnYyLk9yZ2FuaXNhdGlvblNldHRpbmdzSAGIAQESZgoRc2VjdXJpdHlfc2V0dGluZ3MYAyADKAsyQS5nYXRld2F5LmFkbWluLnYyLlVwZGF0ZU9yZ2FuaXNhdGlvblJlcXVlc3QuU2VjdXJpdHlTZXR0aW5nc0VudHJ5Qgi6SAWaAQIQQBJGChN3b3Jrc3BhY2Vfb3ZlcnJpZGVzGAQgASgLMiQuZ2F0ZXdheS5hZG1pbi52Mi5Xb3Jrc3BhY2VPdmVycmlkZXNIAogBARIcCgVjbGVhchj0AyADKAlCDLpIBZIBAhBA2LwYARo3ChVTZWN1cml0eVNldHRpbmdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgIOgI4AUIHCgVfbmFtZUILCglfc2V0dGluZ3NCFgoUX3dvcmtzcGFjZV9vdmVycmlkZXMiYgoSV29ya3NwYWNlT3ZlcnJpZGVzEj0KCmNhdGVnb3JpZXMYASABKAsyJy5nYXRld2F5LmFkbWluLnYyLldvcmtzcGFjZU92ZXJyaWRlTGlzdEgAQg0KBXZhbHVlEgSYvRgBIjsKFVdvcmtzcGFjZU92ZXJyaWRlTGlzdBIiCgZ2YWx1ZXMYASADKAlCErpID5IBDBAgGAEiBnIEEAEYQCIcChpVcGRhdGVPcmdhbmlzYXRpb25SZXNwb25zZSIgCh5HZXRPcmdhbmlzYXRpb25EZWZhdWx0c1JlcXVlc3QiwAIKIVVwZGF0ZU9yZ2FuaXNhdGlvbkRlZmF1bHRzUmVxdWVzdBJtCghtZXRhZGF0YRgBIAMoCzJBLmdhdGV3YXkuYWRtaW4udjIuVXBkYXRlT3JnYW5pc2F0aW9uRGVmYXVsdHNSZXF1ZXN0Lk1ldGFkYXRhRW50cnlCGLpIFZoBEhBAIgdyBRABGIABKgVyAxiAARItChBpbnB1dF9ndWFyZHJhaWxzGAIgAygJQhO6SBCSAQ0QFBgBIgdyBRABGP8BEi4KEW91dHB1dF9ndWFyZHJhaWxzGAMgAygJQhO6SBCSAQ0QFBgBIgdyBRABGP8BEhwKBWNsZWFyGPQDIAMoCUIMukgFkgECEEDYvBgBGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ATLDBgoUT3JnYW5pc2F0aW9uc1NlcnZpY2USoQEKD0dldE9yZ2FuaXNhdGlvbhIoLmdhdGV3YXkuYWRtaW4udjIuR2V0T3JnYW5pc2F0aW9uUmVxdWVzdBoeLmdhdGV3YXkuYWRtaW4udjIuT3JnYW5pc2F0aW9uIkT6uxgfChpvcmdhbmlzYXRpb25fc2V0dGluZ3MucmVhZBIBAYK8GAIYAYLT5JMCFRITL2FkbWluL29yZ2FuaXNhdGlvbhLOAQoSVXBkYXRlT3JnYW5pc2F0aW9uEisuZ2F0ZXdheS5hZG1pbi52Mi5VcGRhdGVPcmdhbmlzYXRpb25SZXF1ZXN0GiwuZ2F0ZXdheS5hZG1pbi52Mi5VcGRhdGVPcmdhbmlzYXRpb25SZXNwb25zZSJd+rsYIQocb3JnYW5pc2F0aW9uX3NldHRpbmdzLnVwZGF0ZRIBAYK8GBYKBnVwZGF0ZRIMb3JnYW5pc2F0aW9ugtPkkwIYOgEqGhMvYWRtaW4vb3JnYW5pc2F0aW9uEsIBChdHZXRPcmdhbmlzYXRpb25EZWZhdWx0cxIwLmdhdGV3YXkuYWRtaW4udjIuR2V0T3JnYW5pc2F0aW9uRGVmYXVsdHNSZXF1ZXN0GiYuZ2F0ZXdheS5hZG1pbi52Mi5PcmdhbmlzYXRpb25EZWZhdWx0cyJN+rsYHwoab3JnYW5pc2F0aW9uX3NldHRpbmdzLnJlYWQSAQGCvBgCGAGC0+STAh4SHC9hZG1pbi9vcmdhbmlzYXRpb24vZGVmYXVsdHMS6gEKGlVwZGF0ZU9yZ2FuaXNhdGlvbkRlZmF1bHRzEjMuZ2F0ZXdheS5hZG1pbi52Mi5VcGRhdGVPcmdhbmlzYXRpb25EZWZhdWx0c1JlcXVlc3QaJi5nYXRld2F5LmFkbWluLnYyLk9yZ2FuaXNhdGlvbkRlZmF1bHRzIm/6uxghChxvcmdhbmlzYXRpb25fc2V0dGluZ3MudXBkYXRlEgEBgrwYHwoGdXBkYXRlEhVvcmdhbmlzYXRpb24tZGVmYXVsdHOC0+STAiE6ASoaHC9hZG1pbi9vcmdhbmlzYXRpb24vZGVmYXVsdHMaBKi7GAJC1QEKG2Rldi5zbHVpY2UuZ2F0ZXdheS5hZG1pbi52MkIST3JnYW5pc2F0aW9uc1Byb3RvUAFaQGdpdGh1Yi5jb20vc2x1aWNlLWdhdGV3YXkvc2x1aWNlL2dlbi9nby9nYXRld2F5L2FkbWluL3YyO2FkbWludjKiAgNHQViqAhBHYXRld2F5LkFkbWluLlYyygIQR2F0ZXdheVxBZG1pblxWMuICHEdhdGV3YXlcQWRtaW5cVjJcR1BCTWV0YWRhdGHqAhJHYXRld2F5OjpBZG1pbjo6VjJiBnByb3RvMw", [file_buf_validate_validate, file_gateway_options_v2_options, file_google_api_annotations]);
+  fileDesc("CiRnYXRld2F5L2FkbWluL3YyL29yZ2FuaXNhdGlvbnMucHJvdG8SEGdhdGV3YXkuYWRtaW4udjIiGAoWR2V0T3JnYW5pc2F0aW9uUmVxdWVzdCLVBAoUT3JnYW5pc2F0aW9uU2V0dGluZ3MSLQoUdXNlcl9hcGlfa2V5X21heF90dGwYASABKAVCCrpIBxoFGMIcKABIAIgBARIiCgppbnZpdGVfdHRsGAIgASgFQgm6SAYaBBhaKAFIAYgBARI8ChptYXhfcHJvZHVjdGlvbl9kZXBsb3ltZW50cxgDIAEoBUITukgQGg4YkE4o////////////AUgCiAEBEkAKHm1heF9ub25fcHJvZHVjdGlvbl9kZXBsb3ltZW50cxgEIAEoBUITukgQGg4YkE4o////////////AUgDiAEBEj4KEWFsZXJ0X3dlYmhvb2tfdXJsGAUgASgJQh66SBtyGRiAEDIUXihodHRwcz86Ly9bXlxzXSspPyRIBIgBARJWChRhbGVydF93ZWJob29rX3NlY3JldBgGIAEoCUIzukgwci4YgAIyKV4oWyEtfl17MTYsMjU2fXxbIS1+XXsyfVsqXXs1fVshLX5dezN9KT8kSAWIAQESOQoPZXhwb3J0X3NldHRpbmdzGBQgASgLMiAuZ2F0ZXdheS5hZG1pbi52Mi5FeHBvcnRTZXR0aW5nc0IXChVfdXNlcl9hcGlfa2V5X21heF90dGxCDQoLX2ludml0ZV90dGxCHQobX21heF9wcm9kdWN0aW9uX2RlcGxveW1lbnRzQiEKH19tYXhfbm9uX3Byb2R1Y3Rpb25fZGVwbG95bWVudHNCFAoSX2FsZXJ0X3dlYmhvb2tfdXJsQhcKFV9hbGVydF93ZWJob29rX3NlY3JldCLlAgoORXhwb3J0U2V0dGluZ3MS0gIKBmRlbmllZBgBIAMoCUKzArpIrwKSAasCEEAYASKkAnKhAlICaWRSCHRyYWNlX2lkUgpjcmVhdGVkX2F0UgdyZXF1ZXN0UghyZXNwb25zZVIKaXNfc3VjY2Vzc1IGYWlfb3JnUghhaV9tb2RlbFIJcmVxX3VuaXRzUglyZXNfdW5pdHNSC3RvdGFsX3VuaXRzUgtyZXF1ZXN0X3VybFIEY29zdFINY29zdF9jdXJyZW5jeVINcmVzcG9uc2VfdGltZVIUcmVzcG9uc2Vfc3RhdHVzX2NvZGVSBG1vZGVSBmNvbmZpZ1ILcHJvbXB0X3NsdWdSCG1ldGFkYXRhUgphcGlfa2V5X2lkUgx3b3Jrc3BhY2VfaWRSC3ZpcnR1YWxfa2V5UgxjYWNoZV9zdGF0dXNSB3VzZXJfaWRSB3NwYW5faWRSDGRlbmllZEZpZWxkcyKaAgoUT3JnYW5pc2F0aW9uRGVmYXVsdHMSTAoIbWV0YWRhdGEYASADKAsyNC5nYXRld2F5LmFkbWluLnYyLk9yZ2FuaXNhdGlvbkRlZmF1bHRzLk1ldGFkYXRhRW50cnlCBNC8GAISQAoQaW5wdXRfZ3VhcmRyYWlscxgCIAMoCzIgLmdhdGV3YXkuYWRtaW4udjIuTmFtZWRHdWFyZHJhaWxCBNC8GAISQQoRb3V0cHV0X2d1YXJkcmFpbHMYAyADKAsyIC5nYXRld2F5LmFkbWluLnYyLk5hbWVkR3VhcmRyYWlsQgTQvBgCGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIqCg5OYW1lZEd1YXJkcmFpbBIKCgJpZBgBIAEoCRIMCgRzbHVnGAIgASgJIvoCCgxPcmdhbmlzYXRpb24SCgoCaWQYASABKAkSDgoGaGFuZGxlGAIgASgJEgwKBG5hbWUYAyABKAkSDgoGb2JqZWN0GAQgASgJEhIKCmNyZWF0ZWRfYXQYBSABKAkSFwoPbGFzdF91cGRhdGVkX2F0GAYgASgJEkMKCHNldHRpbmdzGAcgASgLMiYuZ2F0ZXdheS5hZG1pbi52Mi5PcmdhbmlzYXRpb25TZXR0aW5nc0IE0LwYAUgAiAEBElUKEXNlY3VyaXR5X3NldHRpbmdzGAggAygLMjQuZ2F0ZXdheS5hZG1pbi52Mi5PcmdhbmlzYXRpb24uU2VjdXJpdHlTZXR0aW5nc0VudHJ5QgTQvBgCEiEKE3dvcmtzcGFjZV9vdmVycmlkZXMYCSADKAlCBNC8GAIaNwoVU2VjdXJpdHlTZXR0aW5nc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCDoCOAFCCwoJX3NldHRpbmdzIrIDChlVcGRhdGVPcmdhbmlzYXRpb25SZXF1ZXN0EiEKBG5hbWUYASABKAlCDrpIC3IJEAEY/wEyAlxTSACIAQESPQoIc2V0dGluZ3MYAiABKAsyJi5nYXRld2F5LmFkbWluLnYyLk9yZ2FuaXNhdGlvblNldHRpbmdzSAGIAQESZgoRc2VjdXJpdHlfc2V0dGluZ3MYAyADKAsyQS5nYXRld2F5LmFkbWluLnYyLlVwZGF0ZU9yZ2FuaXNhdGlvblJlcXVlc3QuU2VjdXJpdHlTZXR0aW5nc0VudHJ5Qgi6SAWaAQIQQBJGChN3b3Jrc3BhY2Vfb3ZlcnJpZGVzGAQgASgLMiQuZ2F0ZXdheS5hZG1pbi52Mi5Xb3Jrc3BhY2VPdmVycmlkZXNIAogBARIcCgVjbGVhchj0AyADKAlCDLpIBZIBAhBA2LwYARo3ChVTZWN1cml0eVNldHRpbmdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgIOgI4AUIHCgVfbmFtZUILCglfc2V0dGluZ3NCFgoUX3dvcmtzcGFjZV9vdmVycmlkZXMiYgoSV29ya3NwYWNlT3ZlcnJpZGVzEj0KCmNhdGVnb3JpZXMYASABKAsyJy5nYXRld2F5LmFkbWluLnYyLldvcmtzcGFjZU92ZXJyaWRlTGlzdEgAQg0KBXZhbHVlEgSYvRgBIjsKFVdvcmtzcGFjZU92ZXJyaWRlTGlzdBIiCgZ2YWx1ZXMYASADKAlCErpID5IBDBAgGAEiBnIEEAEYQCIcChpVcGRhdGVPcmdhbmlzYXRpb25SZXNwb25zZSIgCh5HZXRPcmdhbmlzYXRpb25EZWZhdWx0c1JlcXVlc3QiwAIKIVVwZGF0ZU9yZ2FuaXNhdGlvbkRlZmF1bHRzUmVxdWVzdBJtCghtZXRhZGF0YRgBIAMoCzJBLmdhdGV3YXkuYWRtaW4udjIuVXBkYXRlT3JnYW5pc2F0aW9uRGVmYXVsdHNSZXF1ZXN0Lk1ldGFkYXRhRW50cnlCGLpIFZoBEhBAIgdyBRABGIABKgVyAxiAARItChBpbnB1dF9ndWFyZHJhaWxzGAIgAygJQhO6SBCSAQ0QFBgBIgdyBRABGP8BEi4KEW91dHB1dF9ndWFyZHJhaWxzGAMgAygJQhO6SBCSAQ0QFBgBIgdyBRABGP8BEhwKBWNsZWFyGPQDIAMoCUIMukgFkgECEEDYvBgBGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ATLDBgoUT3JnYW5pc2F0aW9uc1NlcnZpY2USoQEKD0dldE9yZ2FuaXNhdGlvbhIoLmdhdGV3YXkuYWRtaW4udjIuR2V0T3JnYW5pc2F0aW9uUmVxdWVzdBoeLmdhdGV3YXkuYWRtaW4udjIuT3JnYW5pc2F0aW9uIkT6uxgfChpvcmdhbmlzYXRpb25fc2V0dGluZ3MucmVhZBIBAYK8GAIYAYLT5JMCFRITL2FkbWluL29yZ2FuaXNhdGlvbhLOAQoSVXBkYXRlT3JnYW5pc2F0aW9uEisuZ2F0ZXdheS5hZG1pbi52Mi5VcGRhdGVPcmdhbmlzYXRpb25SZXF1ZXN0GiwuZ2F0ZXdheS5hZG1pbi52Mi5VcGRhdGVPcmdhbmlzYXRpb25SZXNwb25zZSJd+rsYIQocb3JnYW5pc2F0aW9uX3NldHRpbmdzLnVwZGF0ZRIBAYK8GBYKBnVwZGF0ZRIMb3JnYW5pc2F0aW9ugtPkkwIYOgEqGhMvYWRtaW4vb3JnYW5pc2F0aW9uEsIBChdHZXRPcmdhbmlzYXRpb25EZWZhdWx0cxIwLmdhdGV3YXkuYWRtaW4udjIuR2V0T3JnYW5pc2F0aW9uRGVmYXVsdHNSZXF1ZXN0GiYuZ2F0ZXdheS5hZG1pbi52Mi5PcmdhbmlzYXRpb25EZWZhdWx0cyJN+rsYHwoab3JnYW5pc2F0aW9uX3NldHRpbmdzLnJlYWQSAQGCvBgCGAGC0+STAh4SHC9hZG1pbi9vcmdhbmlzYXRpb24vZGVmYXVsdHMS6gEKGlVwZGF0ZU9yZ2FuaXNhdGlvbkRlZmF1bHRzEjMuZ2F0ZXdheS5hZG1pbi52Mi5VcGRhdGVPcmdhbmlzYXRpb25EZWZhdWx0c1JlcXVlc3QaJi5nYXRld2F5LmFkbWluLnYyLk9yZ2FuaXNhdGlvbkRlZmF1bHRzIm/6uxghChxvcmdhbmlzYXRpb25fc2V0dGluZ3MudXBkYXRlEgEBgrwYHwoGdXBkYXRlEhVvcmdhbmlzYXRpb24tZGVmYXVsdHOC0+STAiE6ASoaHC9hZG1pbi9vcmdhbmlzYXRpb24vZGVmYXVsdHMaBKi7GAJC1QEKG2Rldi5zbHVpY2UuZ2F0ZXdheS5hZG1pbi52MkIST3JnYW5pc2F0aW9uc1Byb3RvUAFaQGdpdGh1Yi5jb20vc2x1aWNlLWdhdGV3YXkvc2x1aWNlL2dlbi9nby9nYXRld2F5L2FkbWluL3YyO2FkbWludjKiAgNHQViqAhBHYXRld2F5LkFkbWluLlYyygIQR2F0ZXdheVxBZG1pblxWMuICHEdhdGV3YXlcQWRtaW5cVjJcR1BCTWV0YWRhdGHqAhJHYXRld2F5OjpBZG1pbjo6VjJiBnByb3RvMw", [file_buf_validate_validate, file_gateway_options_v2_options, file_google_api_annotations]);
 
 /**
  * The caller's own organisation.
@@ -65,6 +65,32 @@ export type OrganisationSettings = Message<"gateway.admin.v2.OrganisationSetting
    * @generated from field: optional int32 max_non_production_deployments = 4;
    */
   maxNonProductionDeployments?: number | undefined;
+
+  /**
+   * Where alerts about usage limits are sent to, beside mail: POST of JSON with `type`
+   * (usage_limit.threshold_reached or usage_limit.exhausted), `timestamp` and `data`, with a webhook-id that is
+   * the same when it is sent again. Any 2xx takes it; others are tried again for about three hours. An http or
+   * https URL that may be called from the gateway; empty takes it away.
+   *
+   * @generated from field: optional string alert_webhook_url = 5;
+   */
+  alertWebhookUrl?: string | undefined;
+
+  /**
+   * Signs those requests as Standard Webhooks are: the header webhook-signature is "v1," and the base64 of
+   * HMAC-SHA256 over "<webhook-id>.<webhook-timestamp>.<body>". Behind the prefix whsec_ it is base64. 16 to 256
+   * characters; empty takes it away. Shown masked: what is shown may be sent back and changes nothing.
+   *
+   * @generated from field: optional string alert_webhook_secret = 6;
+   */
+  alertWebhookSecret?: string | undefined;
+
+  /**
+   * What exports of the request log may hold; given, it replaces all of it.
+   *
+   * @generated from field: gateway.admin.v2.ExportSettings export_settings = 20;
+   */
+  exportSettings?: ExportSettings | undefined;
 };
 
 /**
@@ -73,6 +99,27 @@ export type OrganisationSettings = Message<"gateway.admin.v2.OrganisationSetting
  */
 export const OrganisationSettingsSchema: GenMessage<OrganisationSettings> = /*@__PURE__*/
   messageDesc(file_gateway_admin_v2_organisations, 1);
+
+/**
+ * What exports of the request log may hold.
+ *
+ * @generated from message gateway.admin.v2.ExportSettings
+ */
+export type ExportSettings = Message<"gateway.admin.v2.ExportSettings"> & {
+  /**
+   * Fields that no export may hold, e.g. request, response, metadata.
+   *
+   * @generated from field: repeated string denied = 1 [json_name = "deniedFields"];
+   */
+  denied: string[];
+};
+
+/**
+ * Describes the message gateway.admin.v2.ExportSettings.
+ * Use `create(ExportSettingsSchema)` to create a new message.
+ */
+export const ExportSettingsSchema: GenMessage<ExportSettings> = /*@__PURE__*/
+  messageDesc(file_gateway_admin_v2_organisations, 2);
 
 /**
  * What every workspace starts with.
@@ -107,7 +154,7 @@ export type OrganisationDefaults = Message<"gateway.admin.v2.OrganisationDefault
  * Use `create(OrganisationDefaultsSchema)` to create a new message.
  */
 export const OrganisationDefaultsSchema: GenMessage<OrganisationDefaults> = /*@__PURE__*/
-  messageDesc(file_gateway_admin_v2_organisations, 2);
+  messageDesc(file_gateway_admin_v2_organisations, 3);
 
 /**
  * A guardrail's names.
@@ -133,7 +180,7 @@ export type NamedGuardrail = Message<"gateway.admin.v2.NamedGuardrail"> & {
  * Use `create(NamedGuardrailSchema)` to create a new message.
  */
 export const NamedGuardrailSchema: GenMessage<NamedGuardrail> = /*@__PURE__*/
-  messageDesc(file_gateway_admin_v2_organisations, 3);
+  messageDesc(file_gateway_admin_v2_organisations, 4);
 
 /**
  * An organisation.
@@ -204,7 +251,7 @@ export type Organisation = Message<"gateway.admin.v2.Organisation"> & {
  * Use `create(OrganisationSchema)` to create a new message.
  */
 export const OrganisationSchema: GenMessage<Organisation> = /*@__PURE__*/
-  messageDesc(file_gateway_admin_v2_organisations, 4);
+  messageDesc(file_gateway_admin_v2_organisations, 5);
 
 /**
  * What changes of the organisation.
@@ -254,7 +301,7 @@ export type UpdateOrganisationRequest = Message<"gateway.admin.v2.UpdateOrganisa
  * Use `create(UpdateOrganisationRequestSchema)` to create a new message.
  */
 export const UpdateOrganisationRequestSchema: GenMessage<UpdateOrganisationRequest> = /*@__PURE__*/
-  messageDesc(file_gateway_admin_v2_organisations, 5);
+  messageDesc(file_gateway_admin_v2_organisations, 6);
 
 /**
  * Categories of security settings.
@@ -281,7 +328,7 @@ export type WorkspaceOverrides = Message<"gateway.admin.v2.WorkspaceOverrides"> 
  * Use `create(WorkspaceOverridesSchema)` to create a new message.
  */
 export const WorkspaceOverridesSchema: GenMessage<WorkspaceOverrides> = /*@__PURE__*/
-  messageDesc(file_gateway_admin_v2_organisations, 6);
+  messageDesc(file_gateway_admin_v2_organisations, 7);
 
 /**
  * A list of categories.
@@ -303,7 +350,7 @@ export type WorkspaceOverrideList = Message<"gateway.admin.v2.WorkspaceOverrideL
  * Use `create(WorkspaceOverrideListSchema)` to create a new message.
  */
 export const WorkspaceOverrideListSchema: GenMessage<WorkspaceOverrideList> = /*@__PURE__*/
-  messageDesc(file_gateway_admin_v2_organisations, 7);
+  messageDesc(file_gateway_admin_v2_organisations, 8);
 
 /**
  * Nothing to add.
@@ -318,7 +365,7 @@ export type UpdateOrganisationResponse = Message<"gateway.admin.v2.UpdateOrganis
  * Use `create(UpdateOrganisationResponseSchema)` to create a new message.
  */
 export const UpdateOrganisationResponseSchema: GenMessage<UpdateOrganisationResponse> = /*@__PURE__*/
-  messageDesc(file_gateway_admin_v2_organisations, 8);
+  messageDesc(file_gateway_admin_v2_organisations, 9);
 
 /**
  * The caller's own organisation.
@@ -333,7 +380,7 @@ export type GetOrganisationDefaultsRequest = Message<"gateway.admin.v2.GetOrgani
  * Use `create(GetOrganisationDefaultsRequestSchema)` to create a new message.
  */
 export const GetOrganisationDefaultsRequestSchema: GenMessage<GetOrganisationDefaultsRequest> = /*@__PURE__*/
-  messageDesc(file_gateway_admin_v2_organisations, 9);
+  messageDesc(file_gateway_admin_v2_organisations, 10);
 
 /**
  * What changes of the defaults.
@@ -377,7 +424,7 @@ export type UpdateOrganisationDefaultsRequest = Message<"gateway.admin.v2.Update
  * Use `create(UpdateOrganisationDefaultsRequestSchema)` to create a new message.
  */
 export const UpdateOrganisationDefaultsRequestSchema: GenMessage<UpdateOrganisationDefaultsRequest> = /*@__PURE__*/
-  messageDesc(file_gateway_admin_v2_organisations, 10);
+  messageDesc(file_gateway_admin_v2_organisations, 11);
 
 /**
  * Reads and changes the caller's own organisation. Others are made with the command

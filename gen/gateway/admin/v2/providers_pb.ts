@@ -396,7 +396,7 @@ export type Provider = Message<"gateway.admin.v2.Provider"> & {
   note?: string | undefined;
 
   /**
-   * "active" or "expired".
+   * "active", "exhausted" when the usage limit is used up, or "expired".
    *
    * @generated from field: string status = 7;
    */

@@ -854,7 +854,7 @@ export type VirtualKey = Message<"gateway.admin.v2.VirtualKey"> & {
   note?: string | undefined;
 
   /**
-   * "active" or "expired".
+   * "active", "exhausted" when the usage limit is used up, or "expired".
    *
    * @generated from field: string status = 8;
    */

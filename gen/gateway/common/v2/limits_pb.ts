@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file gateway/common/v2/limits.proto.
  */
 export const file_gateway_common_v2_limits: GenFile = /*@__PURE__*/
-  fileDesc("Ch5nYXRld2F5L2NvbW1vbi92Mi9saW1pdHMucHJvdG8SEWdhdGV3YXkuY29tbW9uLnYyIv8KCgpVc2FnZUxpbWl0EjwKBHR5cGUYASABKA4yIS5nYXRld2F5LmNvbW1vbi52Mi5Vc2FnZUxpbWl0VHlwZUILukgIyAEBggECEAESLQoMY3JlZGl0X2xpbWl0GAIgASgBQhe6SBQSEhkAAACilBptQikAAAAAAADwPxI1Cg9hbGVydF90aHJlc2hvbGQYAyABKAFCF7pIFBISGQAAAKKUGm1CIQAAAAAAAAAASACIAQESSQoOcGVyaW9kaWNfcmVzZXQYBCABKA4yIC5nYXRld2F5LmNvbW1vbi52Mi5QZXJpb2RpY1Jlc2V0Qgq6SAeCAQQaAgECSAGIAQESLAoTcGVyaW9kaWNfcmVzZXRfZGF5cxgFIAEoBUIKukgHGgUY7QIoAUgCiAEBEisKE25leHRfdXNhZ2VfcmVzZXRfYXQYBiABKAlCCbpIBnIEEAEYKEgDiAEBEhoKDWN1cnJlbnRfdXNhZ2UYByABKAFIBIgBARIXCgpoZWxkX3VzYWdlGAggASgBSAWIAQESFwoKZnJlZV91c2FnZRgJIAEoAUgGiAEBEhMKBnN0YXR1cxgKIAEoCUgHiAEBEiUKGGlzX3RocmVzaG9sZF9hbGVydHNfc2VudBgLIAEoCEgIiAEBEiUKGGlzX2V4aGF1c3RlZF9hbGVydHNfc2VudBgMIAEoCEgJiAEBOqkFukilBRqWAQoRdXNhZ2VfbGltaXQucmVzZXQSQ3BlcmlvZGljX3Jlc2V0X2RheXM6IG11c3Qgbm90IGJlIGdpdmVuIHRvZ2V0aGVyIHdpdGggcGVyaW9kaWNfcmVzZXQaPCEoaGFzKHRoaXMucGVyaW9kaWNfcmVzZXQpICYmIGhhcyh0aGlzLnBlcmlvZGljX3Jlc2V0X2RheXMpKRq3AQoWdXNhZ2VfbGltaXQubmV4dF9yZXNldBJAbmV4dF91c2FnZV9yZXNldF9hdDogbmVlZHMgcGVyaW9kaWNfcmVzZXQgb3IgcGVyaW9kaWNfcmVzZXRfZGF5cxpbIWhhcyh0aGlzLm5leHRfdXNhZ2VfcmVzZXRfYXQpIHx8IGhhcyh0aGlzLnBlcmlvZGljX3Jlc2V0KSB8fCBoYXModGhpcy5wZXJpb2RpY19yZXNldF9kYXlzKRqQAQoVdXNhZ2VfbGltaXQudGhyZXNob2xkEi9hbGVydF90aHJlc2hvbGQ6IG11c3QgYmUgbGVzcyB0aGFuIGNyZWRpdF9saW1pdBpGIWhhcyh0aGlzLmFsZXJ0X3RocmVzaG9sZCkgfHwgdGhpcy5hbGVydF90aHJlc2hvbGQgPCB0aGlzLmNyZWRpdF9saW1pdBq8AQoSdXNhZ2VfbGltaXQudG9rZW5zEj9jcmVkaXRfbGltaXQ6IG11c3QgYmUgYSB3aG9sZSBudW1iZXIgb2YgYXQgbGVhc3QgMTAwIGZvciB0b2tlbnMaZXRoaXMudHlwZSAhPSAyIHx8ICh0aGlzLmNyZWRpdF9saW1pdCA+PSAxMDAuMCAmJiBkb3VibGUoaW50KHRoaXMuY3JlZGl0X2xpbWl0KSkgPT0gdGhpcy5jcmVkaXRfbGltaXQpQhIKEF9hbGVydF90aHJlc2hvbGRCEQoPX3BlcmlvZGljX3Jlc2V0QhYKFF9wZXJpb2RpY19yZXNldF9kYXlzQhYKFF9uZXh0X3VzYWdlX3Jlc2V0X2F0QhAKDl9jdXJyZW50X3VzYWdlQg0KC19oZWxkX3VzYWdlQg0KC19mcmVlX3VzYWdlQgkKB19zdGF0dXNCGwoZX2lzX3RocmVzaG9sZF9hbGVydHNfc2VudEIbChlfaXNfZXhoYXVzdGVkX2FsZXJ0c19zZW50IqQBCglSYXRlTGltaXQSOwoEdHlwZRgBIAEoDjIgLmdhdGV3YXkuY29tbW9uLnYyLlJhdGVMaW1pdFR5cGVCC7pICMgBAYIBAhABEjsKBHVuaXQYAiABKA4yIC5nYXRld2F5LmNvbW1vbi52Mi5SYXRlTGltaXRVbml0Qgu6SAjIAQGCAQIQARIdCgV2YWx1ZRgDIAEoA0IOukgLIgkYgKCUpY0dKAAifgoPUmF0ZUxpbWl0Q2hvaWNlEisKA29uZRgBIAEoCzIcLmdhdGV3YXkuY29tbW9uLnYyLlJhdGVMaW1pdEgAEi8KBG1hbnkYAiABKAsyHy5nYXRld2F5LmNvbW1vbi52Mi5SYXRlTGltaXRTZXRIAEINCgV2YWx1ZRIEmL0YASJGCgxSYXRlTGltaXRTZXQSNgoGdmFsdWVzGAEgAygLMhwuZ2F0ZXdheS5jb21tb24udjIuUmF0ZUxpbWl0Qgi6SAWSAQIQCipqCg5Vc2FnZUxpbWl0VHlwZRIgChxVU0FHRV9MSU1JVF9UWVBFX1VOU1BFQ0lGSUVEEAASGQoVVVNBR0VfTElNSVRfVFlQRV9DT1NUEAESGwoXVVNBR0VfTElNSVRfVFlQRV9UT0tFTlMQAipmCg1QZXJpb2RpY1Jlc2V0Eh4KGlBFUklPRElDX1JFU0VUX1VOU1BFQ0lGSUVEEAASGQoVUEVSSU9ESUNfUkVTRVRfV0VFS0xZEAESGgoWUEVSSU9ESUNfUkVTRVRfTU9OVEhMWRACKmoKDVJhdGVMaW1pdFR5cGUSHwobUkFURV9MSU1JVF9UWVBFX1VOU1BFQ0lGSUVEEAASHAoYUkFURV9MSU1JVF9UWVBFX1JFUVVFU1RTEAESGgoWUkFURV9MSU1JVF9UWVBFX1RPS0VOUxACKq0BCg1SYXRlTGltaXRVbml0Eh8KG1JBVEVfTElNSVRfVU5JVF9VTlNQRUNJRklFRBAAEhcKE1JBVEVfTElNSVRfVU5JVF9SUE0QARIXChNSQVRFX0xJTUlUX1VOSVRfUlBIEAISFwoTUkFURV9MSU1JVF9VTklUX1JQRBADEhcKE1JBVEVfTElNSVRfVU5JVF9SUFMQBBIXChNSQVRFX0xJTUlUX1VOSVRfUlBXEAVC1QEKHGRldi5zbHVpY2UuZ2F0ZXdheS5jb21tb24udjJCC0xpbWl0c1Byb3RvUAFaQmdpdGh1Yi5jb20vc2x1aWNlLWdhdGV3YXkvc2x1aWNlL2dlbi9nby9nYXRld2F5L2NvbW1vbi92Mjtjb21tb252MqICA0dDWKoCEUdhdGV3YXkuQ29tbW9uLlYyygIRR2F0ZXdheVxDb21tb25cVjLiAh1HYXRld2F5XENvbW1vblxWMlxHUEJNZXRhZGF0YeoCE0dhdGV3YXk6OkNvbW1vbjo6VjJiBnByb3RvMw", [file_buf_validate_validate, file_gateway_options_v2_options]);
+  fileDesc("Ch5nYXRld2F5L2NvbW1vbi92Mi9saW1pdHMucHJvdG8SEWdhdGV3YXkuY29tbW9uLnYyIuALCgpVc2FnZUxpbWl0EjwKBHR5cGUYASABKA4yIS5nYXRld2F5LmNvbW1vbi52Mi5Vc2FnZUxpbWl0VHlwZUILukgIyAEBggECEAESLQoMY3JlZGl0X2xpbWl0GAIgASgBQhe6SBQSEhkAAACilBptQikAAAAAAADwPxI1Cg9hbGVydF90aHJlc2hvbGQYAyABKAFCF7pIFBISGQAAAKKUGm1CIQAAAAAAAAAASACIAQESSQoOcGVyaW9kaWNfcmVzZXQYBCABKA4yIC5nYXRld2F5LmNvbW1vbi52Mi5QZXJpb2RpY1Jlc2V0Qgq6SAeCAQQaAgECSAGIAQESLAoTcGVyaW9kaWNfcmVzZXRfZGF5cxgFIAEoBUIKukgHGgUY7QIoAUgCiAEBEisKE25leHRfdXNhZ2VfcmVzZXRfYXQYBiABKAlCCbpIBnIEEAEYKEgDiAEBEhoKDWN1cnJlbnRfdXNhZ2UYByABKAFIBIgBARIXCgpoZWxkX3VzYWdlGAggASgBSAWIAQESFwoKZnJlZV91c2FnZRgJIAEoAUgGiAEBEhMKBnN0YXR1cxgKIAEoCUgHiAEBEiUKGGlzX3RocmVzaG9sZF9hbGVydHNfc2VudBgLIAEoCEgIiAEBEiUKGGlzX2V4aGF1c3RlZF9hbGVydHNfc2VudBgMIAEoCEgJiAEBEksKD29uX3N0b3JlX291dGFnZRgNIAEoDjIgLmdhdGV3YXkuY29tbW9uLnYyLk9uU3RvcmVPdXRhZ2VCC7pICIIBBRoDAQIDSAqIAQE6qQW6SKUFGpYBChF1c2FnZV9saW1pdC5yZXNldBJDcGVyaW9kaWNfcmVzZXRfZGF5czogbXVzdCBub3QgYmUgZ2l2ZW4gdG9nZXRoZXIgd2l0aCBwZXJpb2RpY19yZXNldBo8IShoYXModGhpcy5wZXJpb2RpY19yZXNldCkgJiYgaGFzKHRoaXMucGVyaW9kaWNfcmVzZXRfZGF5cykpGrcBChZ1c2FnZV9saW1pdC5uZXh0X3Jlc2V0EkBuZXh0X3VzYWdlX3Jlc2V0X2F0OiBuZWVkcyBwZXJpb2RpY19yZXNldCBvciBwZXJpb2RpY19yZXNldF9kYXlzGlshaGFzKHRoaXMubmV4dF91c2FnZV9yZXNldF9hdCkgfHwgaGFzKHRoaXMucGVyaW9kaWNfcmVzZXQpIHx8IGhhcyh0aGlzLnBlcmlvZGljX3Jlc2V0X2RheXMpGpABChV1c2FnZV9saW1pdC50aHJlc2hvbGQSL2FsZXJ0X3RocmVzaG9sZDogbXVzdCBiZSBsZXNzIHRoYW4gY3JlZGl0X2xpbWl0GkYhaGFzKHRoaXMuYWxlcnRfdGhyZXNob2xkKSB8fCB0aGlzLmFsZXJ0X3RocmVzaG9sZCA8IHRoaXMuY3JlZGl0X2xpbWl0GrwBChJ1c2FnZV9saW1pdC50b2tlbnMSP2NyZWRpdF9saW1pdDogbXVzdCBiZSBhIHdob2xlIG51bWJlciBvZiBhdCBsZWFzdCAxMDAgZm9yIHRva2VucxpldGhpcy50eXBlICE9IDIgfHwgKHRoaXMuY3JlZGl0X2xpbWl0ID49IDEwMC4wICYmIGRvdWJsZShpbnQodGhpcy5jcmVkaXRfbGltaXQpKSA9PSB0aGlzLmNyZWRpdF9saW1pdClCEgoQX2FsZXJ0X3RocmVzaG9sZEIRCg9fcGVyaW9kaWNfcmVzZXRCFgoUX3BlcmlvZGljX3Jlc2V0X2RheXNCFgoUX25leHRfdXNhZ2VfcmVzZXRfYXRCEAoOX2N1cnJlbnRfdXNhZ2VCDQoLX2hlbGRfdXNhZ2VCDQoLX2ZyZWVfdXNhZ2VCCQoHX3N0YXR1c0IbChlfaXNfdGhyZXNob2xkX2FsZXJ0c19zZW50QhsKGV9pc19leGhhdXN0ZWRfYWxlcnRzX3NlbnRCEgoQX29uX3N0b3JlX291dGFnZSL1AgoJUmF0ZUxpbWl0EjsKBHR5cGUYASABKA4yIC5nYXRld2F5LmNvbW1vbi52Mi5SYXRlTGltaXRUeXBlQgu6SAjIAQGCAQIQARI7CgR1bml0GAIgASgOMiAuZ2F0ZXdheS5jb21tb24udjIuUmF0ZUxpbWl0VW5pdEILukgIyAEBggECEAESHQoFdmFsdWUYAyABKANCDrpICyIJGICglKWNHSgAEksKD29uX3N0b3JlX291dGFnZRgEIAEoDjIgLmdhdGV3YXkuY29tbW9uLnYyLk9uU3RvcmVPdXRhZ2VCC7pICIIBBRoDAQIDSACIAQE6brpIaxppChVyYXRlX2xpbWl0LmNvbmN1cnJlbnQSLnR5cGU6IG11c3QgYmUgcmVxdWVzdHMgZm9yIHRoZSB1bml0IGNvbmN1cnJlbnQaIHRoaXMudW5pdCAhPSA2IHx8IHRoaXMudHlwZSA9PSAxQhIKEF9vbl9zdG9yZV9vdXRhZ2UifgoPUmF0ZUxpbWl0Q2hvaWNlEisKA29uZRgBIAEoCzIcLmdhdGV3YXkuY29tbW9uLnYyLlJhdGVMaW1pdEgAEi8KBG1hbnkYAiABKAsyHy5nYXRld2F5LmNvbW1vbi52Mi5SYXRlTGltaXRTZXRIAEINCgV2YWx1ZRIEmL0YASJGCgxSYXRlTGltaXRTZXQSNgoGdmFsdWVzGAEgAygLMhwuZ2F0ZXdheS5jb21tb24udjIuUmF0ZUxpbWl0Qgi6SAWSAQIQCipqCg5Vc2FnZUxpbWl0VHlwZRIgChxVU0FHRV9MSU1JVF9UWVBFX1VOU1BFQ0lGSUVEEAASGQoVVVNBR0VfTElNSVRfVFlQRV9DT1NUEAESGwoXVVNBR0VfTElNSVRfVFlQRV9UT0tFTlMQAiqAAQoNT25TdG9yZU91dGFnZRIfChtPTl9TVE9SRV9PVVRBR0VfVU5TUEVDSUZJRUQQABIYChRPTl9TVE9SRV9PVVRBR0VfREVOWRABEhkKFU9OX1NUT1JFX09VVEFHRV9BTExPVxACEhkKFU9OX1NUT1JFX09VVEFHRV9MT0NBTBADKmYKDVBlcmlvZGljUmVzZXQSHgoaUEVSSU9ESUNfUkVTRVRfVU5TUEVDSUZJRUQQABIZChVQRVJJT0RJQ19SRVNFVF9XRUVLTFkQARIaChZQRVJJT0RJQ19SRVNFVF9NT05USExZEAIqagoNUmF0ZUxpbWl0VHlwZRIfChtSQVRFX0xJTUlUX1RZUEVfVU5TUEVDSUZJRUQQABIcChhSQVRFX0xJTUlUX1RZUEVfUkVRVUVTVFMQARIaChZSQVRFX0xJTUlUX1RZUEVfVE9LRU5TEAIqzQEKDVJhdGVMaW1pdFVuaXQSHwobUkFURV9MSU1JVF9VTklUX1VOU1BFQ0lGSUVEEAASFwoTUkFURV9MSU1JVF9VTklUX1JQTRABEhcKE1JBVEVfTElNSVRfVU5JVF9SUEgQAhIXChNSQVRFX0xJTUlUX1VOSVRfUlBEEAMSFwoTUkFURV9MSU1JVF9VTklUX1JQUxAEEhcKE1JBVEVfTElNSVRfVU5JVF9SUFcQBRIeChpSQVRFX0xJTUlUX1VOSVRfQ09OQ1VSUkVOVBAGQtUBChxkZXYuc2x1aWNlLmdhdGV3YXkuY29tbW9uLnYyQgtMaW1pdHNQcm90b1ABWkJnaXRodWIuY29tL3NsdWljZS1nYXRld2F5L3NsdWljZS9nZW4vZ28vZ2F0ZXdheS9jb21tb24vdjI7Y29tbW9udjKiAgNHQ1iqAhFHYXRld2F5LkNvbW1vbi5WMsoCEUdhdGV3YXlcQ29tbW9uXFYy4gIdR2F0ZXdheVxDb21tb25cVjJcR1BCTWV0YWRhdGHqAhNHYXRld2F5OjpDb21tb246OlYyYgZwcm90bzM", [file_buf_validate_validate, file_gateway_options_v2_options]);
 
 /**
  * A budget. It counts from the moment it is set.
@@ -96,18 +96,27 @@ export type UsageLimit = Message<"gateway.common.v2.UsageLimit"> & {
   status?: string | undefined;
 
   /**
-   * Whether usage has reached the alert threshold.
+   * Whether the alert that usage has reached the alert threshold was sent; raising the credit limit, raising or
+   * removing the threshold, and a reset take it back.
    *
    * @generated from field: optional bool is_threshold_alerts_sent = 11;
    */
   isThresholdAlertsSent?: boolean | undefined;
 
   /**
-   * Whether usage has reached the credit limit.
+   * Whether the alert that usage has reached the credit limit was sent; raising the limit and a reset take it
+   * back.
    *
    * @generated from field: optional bool is_exhausted_alerts_sent = 12;
    */
   isExhaustedAlertsSent?: boolean | undefined;
+
+  /**
+   * What becomes of calls while the store that counts does not answer: "deny" (when absent), "allow" or "local".
+   *
+   * @generated from field: optional gateway.common.v2.OnStoreOutage on_store_outage = 13;
+   */
+  onStoreOutage?: OnStoreOutage | undefined;
 };
 
 /**
@@ -118,7 +127,7 @@ export const UsageLimitSchema: GenMessage<UsageLimit> = /*@__PURE__*/
   messageDesc(file_gateway_common_v2_limits, 0);
 
 /**
- * So many requests or tokens in any span of the unit's length.
+ * So many requests or tokens in any span of the unit's length, or so many calls in flight at once.
  *
  * @generated from message gateway.common.v2.RateLimit
  */
@@ -143,6 +152,13 @@ export type RateLimit = Message<"gateway.common.v2.RateLimit"> & {
    * @generated from field: int64 value = 3;
    */
   value: bigint;
+
+  /**
+   * What becomes of calls while the store that counts does not answer: "allow" (when absent), "deny" or "local".
+   *
+   * @generated from field: optional gateway.common.v2.OnStoreOutage on_store_outage = 4;
+   */
+  onStoreOutage?: OnStoreOutage | undefined;
 };
 
 /**
@@ -248,6 +264,57 @@ export const UsageLimitTypeSchema: GenEnum<UsageLimitType> = /*@__PURE__*/
   enumDesc(file_gateway_common_v2_limits, 0);
 
 /**
+ * What becomes of a limit while the store that counts it does not answer: no answer within a second, or an
+ * error. Of several limits on one call, one that denies decides.
+ *
+ * @generated from enum gateway.common.v2.OnStoreOutage
+ */
+export const OnStoreOutage = {
+  /**
+   * @generated from enum value: ON_STORE_OUTAGE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * Calls are refused with 503 and retry-after until the store answers: nothing passes that was not counted.
+   *
+   * @generated from enum value: ON_STORE_OUTAGE_DENY = 1;
+   */
+  DENY: 1,
+
+  /**
+   * Calls pass uncounted. What they use of a budget is charged to it when the store is back, also above the
+   * limit; rates and calls in flight are not counted up.
+   *
+   * @generated from enum value: ON_STORE_OUTAGE_ALLOW = 2;
+   */
+  ALLOW: 2,
+
+  /**
+   * Each instance counts alone, from what it was last told was left: with n instances at the most n times that
+   * may pass. An instance that was told nothing since it started counts from zero. What is used of a budget is
+   * charged to it when the store is back.
+   *
+   * @generated from enum value: ON_STORE_OUTAGE_LOCAL = 3;
+   */
+  LOCAL: 3,
+} as const;
+
+/**
+ * What becomes of a limit while the store that counts it does not answer: no answer within a second, or an
+ * error. Of several limits on one call, one that denies decides.
+ *
+ * @generated from enum gateway.common.v2.OnStoreOutage
+ */
+export type OnStoreOutage = (typeof OnStoreOutage)[keyof typeof OnStoreOutage] | UnknownEnum;
+
+/**
+ * Describes the enum gateway.common.v2.OnStoreOutage.
+ */
+export const OnStoreOutageSchema: GenEnum<OnStoreOutage> = /*@__PURE__*/
+  enumDesc(file_gateway_common_v2_limits, 1);
+
+/**
  * When usage starts again from zero.
  *
  * @generated from enum gateway.common.v2.PeriodicReset
@@ -284,7 +351,7 @@ export type PeriodicReset = (typeof PeriodicReset)[keyof typeof PeriodicReset] |
  * Describes the enum gateway.common.v2.PeriodicReset.
  */
 export const PeriodicResetSchema: GenEnum<PeriodicReset> = /*@__PURE__*/
-  enumDesc(file_gateway_common_v2_limits, 1);
+  enumDesc(file_gateway_common_v2_limits, 2);
 
 /**
  * What a rate limit counts.
@@ -319,7 +386,7 @@ export type RateLimitType = (typeof RateLimitType)[keyof typeof RateLimitType] |
  * Describes the enum gateway.common.v2.RateLimitType.
  */
 export const RateLimitTypeSchema: GenEnum<RateLimitType> = /*@__PURE__*/
-  enumDesc(file_gateway_common_v2_limits, 2);
+  enumDesc(file_gateway_common_v2_limits, 3);
 
 /**
  * The span of a rate.
@@ -366,6 +433,14 @@ export const RateLimitUnit = {
    * @generated from enum value: RATE_LIMIT_UNIT_RPW = 5;
    */
   RPW: 5,
+
+  /**
+   * Calls in flight at once, of type requests: each holds its place until it has ended, or until
+   * GATEWAY_HOLD_SECONDS after its process died.
+   *
+   * @generated from enum value: RATE_LIMIT_UNIT_CONCURRENT = 6;
+   */
+  CONCURRENT: 6,
 } as const;
 
 /**
@@ -379,5 +454,5 @@ export type RateLimitUnit = (typeof RateLimitUnit)[keyof typeof RateLimitUnit] |
  * Describes the enum gateway.common.v2.RateLimitUnit.
  */
 export const RateLimitUnitSchema: GenEnum<RateLimitUnit> = /*@__PURE__*/
-  enumDesc(file_gateway_common_v2_limits, 3);
+  enumDesc(file_gateway_common_v2_limits, 4);
 

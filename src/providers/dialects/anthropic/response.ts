@@ -62,7 +62,7 @@ export function readMessage(
     ],
     ...(merged === undefined ? {} : { usage: readUsage(merged, strict) }),
   });
-  return { answer, usage: merged && readUsage(merged, false), model };
+  return { answer, usage: merged && readUsage(merged, false), model, tier: textOf(counts?.service_tier) };
 }
 
 function assistantMessage(

@@ -34,7 +34,8 @@ export function readWhole<D extends DescMessage>(
     lazyMessage(schema, () => json.decode(schema, object)),
     body,
   );
-  return { answer, usage: usageFrom(json, object), model: textOf(object.model) };
+  const { model, service_tier: tier } = object;
+  return { answer, usage: usageFrom(json, object), model: textOf(model), tier: textOf(tier) };
 }
 
 function usageFrom(json: MessageJson, object: JsonObject): Usage | undefined {

@@ -1,0 +1,92 @@
+// What can be told of a group.
+import { inCents } from '../../ledger/prices/cents.ts';
+import { invalidField } from '../../lib/errors.ts';
+import type { LogMeasure, LogSums } from '../../store/log/aggregation.ts';
+import { percentile } from '../../store/log/sums.ts';
+import { timeText } from '../time.ts';
+import { hitsOf, latencyPerRequest, mean, percent } from './ratios.ts';
+
+/** A column: its value to put groups in order by, and its members in the answer. */
+export interface Column {
+  readonly value: (sums: LogSums) => number | bigint;
+  readonly members: (sums: LogSums) => ColumnMembers;
+  /** By which the store puts groups in order itself. */
+  readonly measure?: LogMeasure;
+}
+
+/** Members of groups and of their totals. */
+export interface ColumnMembers {
+  cost?: number;
+  costExact?: string;
+  totalTokens?: bigint;
+  avgTokens?: number;
+  avgInputTokens?: number;
+  avgOutputTokens?: number;
+  avgLatency?: number;
+  p95Latency?: number;
+  p99Latency?: number;
+  successRate?: number;
+  errorCount?: bigint;
+  cacheHitRate?: number;
+  lastSeen?: string;
+  firstSeen?: string;
+}
+
+/** By name. The requests are always told. */
+export const COLUMNS: Readonly<Record<string, Column>> = {
+  requests: { value: (sums) => sums.requests, members: () => ({}), measure: 'requests' },
+  cost: {
+    value: (sums) => sums.cost,
+    members: ({ cost }) => ({ cost: inCents(cost), costExact: String(cost) }),
+    measure: 'cost',
+  },
+  total_tokens: {
+    value: (sums) => sums.totalTokens,
+    members: (sums) => ({ totalTokens: BigInt(sums.totalTokens) }),
+    measure: 'totalTokens',
+  },
+  avg_tokens: column('avgTokens', (sums) => mean(sums.totalTokens, sums.requests)),
+  avg_input_tokens: column('avgInputTokens', (sums) => mean(sums.promptTokens, sums.requests)),
+  avg_output_tokens: column('avgOutputTokens', (sums) => mean(sums.completionTokens, sums.requests)),
+  avg_latency: column('avgLatency', latencyPerRequest),
+  p95_latency: column('p95Latency', ({ latencies }) => percentile(latencies, 0.95) / 1000),
+  p99_latency: column('p99Latency', ({ latencies }) => percentile(latencies, 0.99) / 1000),
+  success_rate: column('successRate', (sums) => percent(sums.successes, sums.requests)),
+  error_count: {
+    value: (sums) => sums.errors,
+    members: (sums) => ({ errorCount: BigInt(sums.errors) }),
+    measure: 'errors',
+  },
+  cache_hit_rate: column('cacheHitRate', (sums) => percent(hitsOf(sums), sums.requests)),
+  last_seen: {
+    value: (sums) => sums.lastSeen,
+    members: (sums) => (sums.requests === 0 ? {} : { lastSeen: timeText(sums.lastSeen) }),
+    measure: 'lastSeen',
+  },
+  first_seen: {
+    value: (sums) => sums.firstSeen,
+    members: (sums) => (sums.requests === 0 ? {} : { firstSeen: timeText(sums.firstSeen) }),
+    measure: 'firstSeen',
+  },
+};
+
+/** The columns of a list with commas between. @throws GatewayError validation_failed for others. */
+export function columnsOf(text: string | undefined): readonly Column[] {
+  const names = new Set(text?.split(',').map((name) => name.trim()) ?? []);
+  return [...names].map((name) => {
+    const found = Object.hasOwn(COLUMNS, name) ? COLUMNS[name] : undefined;
+    if (found === undefined)
+      throw invalidField('columns', `must be of ${Object.keys(COLUMNS).join(', ')}, with commas between`);
+    return found;
+  });
+}
+
+/** The members of several columns. */
+export function membersOf(columns: readonly Column[], sums: LogSums): ColumnMembers {
+  return Object.assign({}, ...columns.map(({ members }) => members(sums))) as ColumnMembers;
+}
+
+/** A column of one number that the store cannot put groups in order by. */
+function column(member: keyof ColumnMembers, value: (sums: LogSums) => number): Column {
+  return { value, members: (sums) => ({ [member]: value(sums) }) };
+}

@@ -1,0 +1,80 @@
+// Requests by what was asked for, with the columns that are asked for.
+import { create } from '@bufbuild/protobuf';
+import {
+  type AnalyticsGroupList,
+  AnalyticsGroupListSchema,
+  type AnalyticsGroupsRequest,
+} from '../../../gen/gateway/admin/v2/analytics_groups_pb.ts';
+import type { Call } from '../../access/call.ts';
+import { invalidField } from '../../lib/errors.ts';
+import type { LogDimension } from '../../store/log/aggregation.ts';
+import { emptySums } from '../../store/log/sums.ts';
+import { COLUMNS, type Column, columnsOf, membersOf } from './columns.ts';
+import type { AnalyticsFacts } from './facts.ts';
+import { BY_GROUP, type GroupOrder, groupPage, groupPlace } from './group-page.ts';
+import { asked, type Selection, selectionOf } from './selection.ts';
+import { workspaceNames } from './workspace-names.ts';
+
+/** By what requests are grouped, and the member that says which group it is. */
+const DIMENSIONS = {
+  ai_service: { dimension: 'provider', member: (value: string) => ({ aiService: value }) },
+  model: { dimension: 'model', member: (value: string) => ({ model: value }) },
+  status_code: { dimension: 'statusCode', member: (value: string) => ({ statusCode: Number(value) }) },
+  api_key: { dimension: 'apiKey', member: (value: string) => ({ apiKey: value }) },
+  config: { dimension: 'config', member: (value: string) => ({ config: value }) },
+  workspace: { dimension: 'workspace', member: (value: string) => ({ workspace: value }) },
+  provider: { dimension: 'virtualKey', member: (value: string) => ({ provider: value }) },
+  prompt: { dimension: 'prompt', member: (value: string) => ({ prompt: value }) },
+} as const satisfies Readonly<Record<string, { dimension: LogDimension; member: (value: string) => object }>>;
+
+/** ListAnalyticsGroups. */
+export async function listAnalyticsGroups(
+  facts: AnalyticsFacts,
+  request: AnalyticsGroupsRequest,
+  call: Call,
+): Promise<AnalyticsGroupList> {
+  const { groupBy } = request;
+  if (!isGroup(groupBy))
+    throw invalidField('group_by', `must be one of ${Object.keys(DIMENSIONS).join(', ')}`);
+  const { dimension, member } = DIMENSIONS[groupBy];
+  const columns = columnsOf(request.columns);
+  const place = groupPlace(request, { ...COLUMN_ORDERS, [groupBy]: BY_GROUP });
+  const selection = await selectionOf(facts, request, call);
+  const [{ rows, total, source }, totals] = await Promise.all([
+    groupPage(facts, selection, dimension, place),
+    request.includeTotal ? totalsOf(facts, selection, columns) : undefined,
+  ]);
+  const groups = rows.map(({ group }) => group[0] ?? '');
+  const namesOf =
+    groupBy === 'workspace'
+      ? await workspaceNames(facts, selection.scope.organisationId, groups)
+      : () => undefined;
+  return create(AnalyticsGroupListSchema, {
+    ...{ object: 'list', total: BigInt(total), source },
+    data: rows.map(({ sums }, i) => ({
+      object: 'analytics-group',
+      ...member(groups[i] ?? ''),
+      ...namesOf(groups[i] ?? ''),
+      requests: BigInt(sums.requests),
+      ...membersOf(columns, sums),
+    })),
+    ...(totals ? { totals } : {}),
+  });
+}
+
+const COLUMN_ORDERS: Readonly<Record<string, GroupOrder>> = Object.fromEntries(
+  Object.entries(COLUMNS).map(([name, { measure, value }]) => [
+    name,
+    { measure, value: ({ sums }) => value(sums) },
+  ]),
+);
+
+function isGroup(name: string): name is keyof typeof DIMENSIONS {
+  return Object.hasOwn(DIMENSIONS, name);
+}
+
+async function totalsOf(facts: AnalyticsFacts, { scope, filter }: Selection, columns: readonly Column[]) {
+  const { rows } = await asked(facts.store.aggregate(scope, filter, {}));
+  const sums = rows[0]?.sums ?? emptySums();
+  return { requests: BigInt(sums.requests), ...membersOf(columns, sums) };
+}

@@ -1,0 +1,93 @@
+// Graphs of what went wrong, and of what was put right.
+import { create } from '@bufbuild/protobuf';
+import {
+  type ErrorCodesGraph,
+  ErrorCodesGraphSchema,
+  type ErrorRateGraph,
+  ErrorRateGraphSchema,
+  type ErrorStacksGraph,
+  ErrorStacksGraphSchema,
+  type RescuedRequestsGraph,
+  RescuedRequestsGraphSchema,
+} from '../../../gen/gateway/admin/v2/analytics_graphs_pb.ts';
+import type { AnalyticsRequest } from '../../../gen/gateway/admin/v2/analytics_pb.ts';
+import type { Call } from '../../access/call.ts';
+import { arrangementOf } from './arrangement.ts';
+import { type AnalyticsFacts, sourceOf } from './facts.ts';
+import { percent } from './ratios.ts';
+import { asked, selectionOf } from './selection.ts';
+import type { Slot } from './series.ts';
+import { timedGraph } from './timed-graph.ts';
+
+/** The methods of AnalyticsGraphsService that are about errors. */
+export function errorGraphs(facts: AnalyticsFacts) {
+  return {
+    async getErrorRateGraph(request: AnalyticsRequest, call: Call): Promise<ErrorRateGraph> {
+      const { series, points, head } = await timedGraph(facts, request, call);
+      const rate = ({ sums }: Pick<Slot, 'sums'>) => ({ rate: percent(sums.errors, sums.requests) });
+      return create(ErrorRateGraphSchema, { ...head, summary: rate(series), dataPoints: points(rate) });
+    },
+
+    async getErrorStacksGraph(request: AnalyticsRequest, call: Call): Promise<ErrorStacksGraph> {
+      const { series, points, head } = await timedGraph(facts, request, call, { by: 'statusCode' });
+      return create(ErrorStacksGraphSchema, {
+        ...head,
+        summary: { total: BigInt(series.sums.errors) },
+        dataPoints: points(({ groups }) => ({
+          stats: groups
+            .filter(({ sums }) => sums.errors > 0)
+            .map(({ group, sums }) => ({ responseStatusCode: Number(group[0]), count: BigInt(sums.errors) })),
+        })),
+      });
+    },
+
+    async getErrorCodesGraph(request: AnalyticsRequest, call: Call): Promise<ErrorCodesGraph> {
+      const arranged = arrangementOf<{ readonly statusCode: number; readonly count: bigint }>(request, {
+        status_code: ({ statusCode }) => statusCode,
+        count: ({ count }) => Number(count),
+      });
+      const { scope, filter } = await selectionOf(facts, request, call);
+      const answer = await asked(facts.store.aggregate(scope, filter, { by: ['statusCode'] }));
+      const points = answer.rows
+        .filter(({ sums }) => sums.errors > 0)
+        .map(({ group, sums }) => ({ statusCode: Number(group[0]), count: BigInt(sums.errors) }));
+      return create(ErrorCodesGraphSchema, {
+        object: 'analytics-graph',
+        summary: {
+          totalErrors: points.reduce((sum, { count }) => sum + count, 0n),
+          uniqueErrorCodes: BigInt(points.length),
+        },
+        dataPoints: arranged(points),
+        source: sourceOf(answer),
+      });
+    },
+
+    async getRescuedRequestsGraph(request: AnalyticsRequest, call: Call): Promise<RescuedRequestsGraph> {
+      const { series, points, head } = await timedGraph(facts, request, call, {
+        by: 'retries',
+        beside: 'statusCode',
+      });
+      const all = series.slots.map(rescuedIn);
+      const rescued = new Map(series.slots.map((slot, i) => [slot, all[i]]));
+      return create(RescuedRequestsGraphSchema, {
+        ...head,
+        summary: {
+          retry: all.reduce((sum, { retry }) => sum + retry.reduce((n, { count }) => n + count, 0n), 0n),
+          fallback: all.reduce((sum, { fallback }) => sum + fallback, 0n),
+        },
+        dataPoints: points((slot) => ({ ...rescued.get(slot) })),
+      });
+    },
+  };
+}
+
+/** Only who got an answer in the end was rescued: with a status of 2xx. */
+function rescuedIn({ groups, besides }: Slot) {
+  const retry = groups
+    .filter(({ group, sums }) => Number(group[0]) > 0 && sums.successes > 0)
+    .map(({ group, sums }) => ({ retrySuccessCount: Number(group[0]), count: BigInt(sums.successes) }))
+    .sort((a, b) => a.retrySuccessCount - b.retrySuccessCount);
+  // All entries of a group by status are successes, or none is.
+  const answered = besides.filter(({ sums }) => sums.successes > 0);
+  return { retry, fallback: answered.reduce((sum, { sums }) => sum + BigInt(sums.rescued), 0n) };
+}

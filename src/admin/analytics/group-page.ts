@@ -1,0 +1,92 @@
+// Pages of groups, in the order that is asked for.
+import type { AnalyticsSource } from '../../../gen/gateway/admin/v2/analytics_pb.ts';
+import { Order } from '../../../gen/gateway/admin/v2/logs_pb.ts';
+import { invalidField } from '../../lib/errors.ts';
+import type {
+  LogAggregateRow,
+  LogAggregation,
+  LogDimension,
+  LogMeasure,
+} from '../../store/log/aggregation.ts';
+import { compare, orderMember } from './arrangement.ts';
+import { type AnalyticsFacts, sourceOf } from './facts.ts';
+import { asked, type Selection } from './selection.ts';
+
+const DEFAULT_PAGE_SIZE = 100;
+/** Groups that are put in order here, by what the store cannot. */
+const MOST_SORTED = 10_000;
+
+/** By what groups are put in order: by the store itself, or by a value worked out of what it answers. */
+export interface GroupOrder {
+  readonly measure?: LogMeasure | undefined;
+  readonly value: (row: LogAggregateRow) => number | string | bigint;
+}
+
+/** Which page, as requests carry it. */
+export interface GroupPageRequest {
+  readonly orderBy?: string | undefined;
+  readonly orderByType: Order;
+  readonly currentPage?: number | undefined;
+  readonly pageSize?: number | undefined;
+}
+
+/** The page's place and order. */
+export interface GroupPlace {
+  readonly by: GroupOrder;
+  readonly direction: 'asc' | 'desc';
+  readonly skip: number;
+  readonly take: number;
+}
+
+export interface GroupPage {
+  readonly rows: readonly LogAggregateRow[];
+  /** Groups there are, beyond the page too. */
+  readonly total: number;
+  readonly source: AnalyticsSource;
+}
+
+/**
+ * Where a page begins and in what order, the most requests first unless it says otherwise.
+ * @param orders by the names that a request may give; `requests` is among them
+ * @throws GatewayError validation_failed for another name.
+ */
+export function groupPlace(
+  request: GroupPageRequest,
+  orders: Readonly<Record<string, GroupOrder>>,
+): GroupPlace {
+  const take = request.pageSize ?? DEFAULT_PAGE_SIZE;
+  return {
+    by: orderMember(request.orderBy ?? 'requests', orders),
+    direction: request.orderByType === Order.ASC ? 'asc' : 'desc',
+    skip: (request.currentPage ?? 0) * take,
+    take,
+  };
+}
+
+/** An order by the group itself. */
+export const BY_GROUP: GroupOrder = { measure: 'group', value: ({ group }) => group[0] ?? '' };
+export const BY_REQUESTS: GroupOrder = { measure: 'requests', value: ({ sums }) => sums.requests };
+export const BY_COST: GroupOrder = { measure: 'cost', value: ({ sums }) => sums.cost };
+
+/** The groups of a page. @throws GatewayError validation_failed when there are too many for the order that is asked for. */
+export async function groupPage(
+  { store }: AnalyticsFacts,
+  { scope, filter }: Selection,
+  dimension: LogDimension,
+  { by, direction, skip, take }: GroupPlace,
+): Promise<GroupPage> {
+  const read = (aggregation: LogAggregation) =>
+    asked(store.aggregate(scope, filter, { ...aggregation, by: [dimension] }));
+  if (by.measure !== undefined) {
+    const answer = await read({ order: { measure: by.measure, direction }, skip, take });
+    return { rows: answer.rows, total: answer.groups, source: sourceOf(answer) };
+  }
+  const answer = await read({ take: MOST_SORTED });
+  if (answer.groups > MOST_SORTED)
+    throw invalidField('order_by', `cannot put more than ${MOST_SORTED} groups in order: there are more`);
+  const sign = direction === 'asc' ? 1 : -1;
+  const sorted = [...answer.rows].sort(
+    (a, b) => sign * compare(by.value(a), by.value(b)) || compare(a.group[0] ?? '', b.group[0] ?? ''),
+  );
+  return { rows: sorted.slice(skip, skip + take), total: answer.groups, source: sourceOf(answer) };
+}

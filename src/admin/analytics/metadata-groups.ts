@@ -1,0 +1,71 @@
+// Requests by their value of a metadata key, with the feedback that they got.
+import { create } from '@bufbuild/protobuf';
+import {
+  type MetadataGroupList,
+  MetadataGroupListSchema,
+  type MetadataGroupsRequest,
+} from '../../../gen/gateway/admin/v2/analytics_groups_pb.ts';
+import type { Call } from '../../access/call.ts';
+import { inCents } from '../../ledger/prices/cents.ts';
+import type { LogAggregateRow } from '../../store/log/aggregation.ts';
+import { dimensionOf } from '../../store/log/matches.ts';
+import { timeText } from '../time.ts';
+import type { AnalyticsFacts } from './facts.ts';
+import { feedbackBy, feedbackOf, weightedMean } from './feedback-of.ts';
+import { BY_COST, BY_GROUP, BY_REQUESTS, groupPage, groupPlace } from './group-page.ts';
+import { mean } from './ratios.ts';
+import { selectionOf } from './selection.ts';
+
+/** ListMetadataGroups. */
+export async function listMetadataGroups(
+  facts: AnalyticsFacts,
+  request: MetadataGroupsRequest,
+  call: Call,
+): Promise<MetadataGroupList> {
+  let feedback: ReadonlyMap<string, Liked> = new Map();
+  const likedBy = ({ group }: LogAggregateRow): Liked => feedback.get(group[0] ?? '') ?? NOT_LIKED;
+  const place = groupPlace(request, {
+    requests: BY_REQUESTS,
+    cost: BY_COST,
+    last_seen: { measure: 'lastSeen', value: ({ sums }) => sums.lastSeen },
+    metadata_value: BY_GROUP,
+    avg_tokens: { value: ({ sums }) => mean(sums.totalTokens, sums.requests) },
+    avg_weighted_feedback: { value: (row) => likedBy(row).avgWeightedFeedback },
+    requests_with_feedback: { value: (row) => Number(likedBy(row).requestsWithFeedback) },
+  });
+  const selection = await selectionOf(facts, request, call);
+  const dimension = { metadata: request.metadataKey };
+  const found = feedbackBy(await feedbackOf(facts, selection), ({ entry }) =>
+    entry === undefined ? undefined : dimensionOf(dimension, entry),
+  );
+  feedback = new Map(
+    [...found].map(([value, of]) => [
+      value,
+      {
+        avgWeightedFeedback: weightedMean(of),
+        requestsWithFeedback: BigInt(new Set(of.map(({ traceId }) => traceId)).size),
+      },
+    ]),
+  );
+  const { rows, total, source } = await groupPage(facts, selection, dimension, place);
+  return create(MetadataGroupListSchema, {
+    ...{ object: 'list', total: BigInt(total), source },
+    data: rows.map((row) => ({
+      object: 'analytics-group',
+      metadataValue: row.group[0] ?? '',
+      requests: BigInt(row.sums.requests),
+      cost: inCents(row.sums.cost),
+      costExact: String(row.sums.cost),
+      avgTokens: mean(row.sums.totalTokens, row.sums.requests),
+      lastSeen: timeText(row.sums.lastSeen),
+      ...likedBy(row),
+    })),
+  });
+}
+
+interface Liked {
+  readonly avgWeightedFeedback: number;
+  readonly requestsWithFeedback: bigint;
+}
+
+const NOT_LIKED: Liked = { avgWeightedFeedback: 0, requestsWithFeedback: 0n };

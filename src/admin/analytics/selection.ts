@@ -1,0 +1,57 @@
+// Which entries analytics are of, and what the store says to that in the words of the request.
+import type { Call } from '../../access/call.ts';
+import { GatewayError, invalidField } from '../../lib/errors.ts';
+import type { LogFilter } from '../../store/request-log.ts';
+import type { TenantScope } from '../../store/scope.ts';
+import { callerOf } from '../caller.ts';
+import { type LogQuery, logSelection } from '../log-filter.ts';
+import type { AnalyticsFacts } from './facts.ts';
+
+/** A range of time is always given. */
+export type TimedFilter = LogFilter & { readonly from: number; readonly until: number };
+
+/** Whose entries, and which of them. */
+export interface Selection {
+  readonly scope: TenantScope;
+  readonly filter: TimedFilter;
+}
+
+/**
+ * What a request means, with everything recorded so far readable.
+ * @throws GatewayError validation_failed, naming the parameter.
+ */
+export async function selectionOf(facts: AnalyticsFacts, query: LogQuery, call: Call): Promise<Selection> {
+  const { scope, filter } = await logSelection(facts, callerOf(call), query);
+  const { from, until } = filter;
+  if (from === undefined) throw invalidField('time_of_generation_min', 'is needed', 'required');
+  if (until === undefined) throw invalidField('time_of_generation_max', 'is needed', 'required');
+  // A caller who reads after a call expects to find it.
+  await facts.flush();
+  return { scope, filter: { ...filter, from, until } };
+}
+
+/** Whether the store found a range to hold more than it can add up. */
+export function isTooMuch(error: unknown): boolean {
+  return (
+    error instanceof GatewayError && error.reason === 'validation_failed' && error.facts.param === 'until'
+  );
+}
+
+/** What the store calls the conditions that it may find to mean too much, as requests call them. */
+const PARAMETERS: Readonly<Record<string, string>> = {
+  until: 'time_of_generation_max',
+  feedback: 'weighted_feedback_min',
+};
+
+/** What the store answers; what it refuses names the request's own parameter. @throws GatewayError. */
+export async function asked<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.reason !== 'validation_failed') throw error;
+    const [violation] = error.facts.violations ?? [];
+    const parameter = PARAMETERS[violation?.field ?? ''];
+    if (violation === undefined || parameter === undefined) throw error;
+    throw invalidField(parameter, violation.message, violation.rule);
+  }
+}

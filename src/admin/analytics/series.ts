@@ -1,0 +1,111 @@
+// Sums over time, with a place for every stretch of it.
+import type { AnalyticsRequest, AnalyticsSource } from '../../../gen/gateway/admin/v2/analytics_pb.ts';
+import type { Call } from '../../access/call.ts';
+import type { LogAggregate, LogAggregateRow, LogDimension, LogSums } from '../../store/log/aggregation.ts';
+import { addSums, emptySums } from '../../store/log/sums.ts';
+import { timeText } from '../time.ts';
+import { bucketLength, bucketsOf, HOUR_MS } from './buckets.ts';
+import { type AnalyticsFacts, sourceOf } from './facts.ts';
+import { asked, isTooMuch, type Selection, selectionOf } from './selection.ts';
+
+/** One stretch of time. */
+export interface Slot {
+  /** ISO 8601. */
+  readonly timestamp: string;
+  /** Of all entries in it. */
+  readonly sums: LogSums;
+  /** Distinct values of what was to be counted. */
+  readonly unique: number;
+  /** Sums by group of what was asked for, and of what was asked for beside it. */
+  readonly groups: readonly LogAggregateRow[];
+  readonly besides: readonly LogAggregateRow[];
+}
+
+/** What a series is to tell of each slot. */
+export interface SeriesOptions {
+  readonly by?: LogDimension;
+  /** Groups by another dimension: stores keep more sums of one dimension than of several together. */
+  readonly beside?: LogDimension;
+  /** Counts the distinct values. */
+  readonly unique?: LogDimension;
+}
+
+/** A range of time in its stretches, oldest first. */
+export interface Series {
+  readonly slots: readonly Slot[];
+  /** Of all entries. */
+  readonly sums: LogSums;
+  /** Distinct values over all. */
+  readonly unique: number;
+  readonly source: AnalyticsSource;
+  readonly bucketSeconds: number;
+}
+
+/** Adds up what a request means. @throws GatewayError validation_failed, naming the parameter. */
+export async function readSeries(
+  facts: AnalyticsFacts,
+  request: AnalyticsRequest,
+  call: Call,
+  options: SeriesOptions = {},
+): Promise<Series> {
+  const selection = await selectionOf(facts, request, call);
+  const { from, until } = selection.filter;
+  const { main, beside, bucketMs } = await aggregated(facts, selection, options);
+  const slots = new Map(
+    bucketsOf(from, until, bucketMs).map((at) => [
+      at,
+      {
+        ...{ timestamp: timeText(at), sums: emptySums(), unique: 0 },
+        ...{ groups: [] as LogAggregateRow[], besides: [] as LogAggregateRow[] },
+      },
+    ]),
+  );
+  const sums = emptySums();
+  for (const row of main.rows) {
+    const slot = slots.get(row.bucket);
+    if (slot === undefined) continue;
+    addSums(slot.sums, row.sums);
+    addSums(sums, row.sums);
+    slot.unique = row.unique ?? 0;
+    slot.groups.push(row);
+  }
+  for (const row of beside?.rows ?? []) slots.get(row.bucket)?.besides.push(row);
+  return {
+    slots: [...slots.values()],
+    sums,
+    unique: main.unique ?? 0,
+    source: sourceOf(main, ...(beside ? [beside] : [])),
+    bucketSeconds: bucketMs / 1000,
+  };
+}
+
+interface Aggregated {
+  readonly main: LogAggregate;
+  readonly beside: LogAggregate | undefined;
+  readonly bucketMs: number;
+}
+
+/** The sums, by hours where minutes would be more than the store can add up. */
+async function aggregated(
+  { store }: AnalyticsFacts,
+  { scope, filter }: Selection,
+  { by, beside, unique }: SeriesOptions,
+): Promise<Aggregated> {
+  const read = async (bucketMs: number): Promise<Aggregated> => {
+    const sums = (dimension: LogDimension | undefined) =>
+      store.aggregate(scope, filter, {
+        bucketMs,
+        ...(dimension === undefined ? {} : { by: [dimension] }),
+        ...(unique === undefined ? {} : { unique }),
+      });
+    const [main, other] = await Promise.all([sums(by), beside === undefined ? undefined : sums(beside)]);
+    return { main, beside: other, bucketMs };
+  };
+  const bucketMs = bucketLength(filter.from, filter.until);
+  return asked(
+    read(bucketMs).catch((error: unknown) => {
+      if (bucketMs >= HOUR_MS || !isTooMuch(error)) throw error;
+      return read(HOUR_MS);
+    }),
+  );
+}

@@ -1,0 +1,28 @@
+// What all graphs over time have in common.
+import type { AnalyticsRequest } from '../../../gen/gateway/admin/v2/analytics_pb.ts';
+import type { Call } from '../../access/call.ts';
+import { arrangementOf, type Members } from './arrangement.ts';
+import type { AnalyticsFacts } from './facts.ts';
+import { readSeries, type SeriesOptions, type Slot } from './series.ts';
+
+/** Points over time are put in order by their time alone. */
+export const BY_TIME: Members<{ readonly timestamp: string }> = { timestamp: ({ timestamp }) => timestamp };
+
+/** The sums of a request, and what makes the points of its graph. @throws GatewayError validation_failed. */
+export async function timedGraph(
+  facts: AnalyticsFacts,
+  request: AnalyticsRequest,
+  call: Call,
+  options?: SeriesOptions,
+) {
+  const arranged = arrangementOf(request, BY_TIME);
+  const series = await readSeries(facts, request, call, options);
+  const { source, bucketSeconds } = series;
+  return {
+    series,
+    head: { object: 'analytics-graph', source, bucketSeconds },
+    /** A point for each slot that was asked for. */
+    points: <P extends object>(pointOf: (slot: Slot) => P) =>
+      arranged(series.slots).map((slot) => ({ timestamp: slot.timestamp, ...pointOf(slot) })),
+  };
+}

@@ -1,0 +1,72 @@
+// Whose entries of the books a caller may see.
+import { workspaces } from '../access/collections.ts';
+import type { Directory } from '../access/directory.ts';
+import type { Principal } from '../access/principal.ts';
+import { roleOf } from '../access/roles.ts';
+import { invalidField } from '../lib/errors.ts';
+import type { DocumentStore } from '../store/documents.ts';
+import type { LogFilter } from '../store/request-log.ts';
+import { organisationOf } from './caller.ts';
+
+/** What it takes to know. */
+export interface LogReachFacts {
+  readonly directory: Directory;
+  readonly documents: DocumentStore;
+}
+
+/**
+ * The workspace that logs are asked of: a workspace's key has its own and may name no other; an organisation key may
+ * name any of its own by id or slug, an archived one by its id.
+ * @throws GatewayError validation_failed for one that is none of the caller's.
+ */
+export async function workspaceOfLogs(
+  { directory, documents }: LogReachFacts,
+  principal: Principal,
+  given: string | undefined,
+  field = 'workspace_slug',
+): Promise<string | undefined> {
+  const { organisationId, workspaceId } = principal;
+  if (given === undefined) return workspaceId;
+  const id = directory.workspace(organisationId, given)?.id ?? given;
+  if (workspaceId === id) return id;
+  const known =
+    workspaceId === undefined &&
+    given !== '' &&
+    (id !== given ||
+      (await documents.get(organisationOf(principal), workspaces, id, { archived: true })) !== undefined);
+  if (!known) throw invalidField(field, 'names no workspace of the caller');
+  return id;
+}
+
+/**
+ * What narrows a filter to the caller's own calls: nothing, unless the security settings show its role no others.
+ * Who is behind a token and not in the directory has the calls of that token.
+ */
+export function ownCalls(directory: Directory, principal: Principal, filter: LogFilter): LogFilter {
+  if (seesAllData(directory, principal)) return {};
+  const { userId, keyId } = principal;
+  if (userId !== undefined) return { userIds: [userId] };
+  const { apiKeyIds = [keyId] } = filter;
+  // No call is made with the key ''.
+  return { apiKeyIds: [apiKeyIds.includes(keyId) ? keyId : ''] };
+}
+
+/** Whether a caller may see everybody's calls in its scope. */
+export function seesAllData(directory: Directory, principal: Principal): boolean {
+  const role = roleOf(directory, principal);
+  if (role !== 'member' && role !== 'manager') return true;
+  const name = role === 'member' ? 'membersViewAllData' : 'managersViewAllData';
+  return directory.setting(name, principal.organisationId, principal.workspaceId);
+}
+
+/** Whether an entry is one that a caller may see, in a scope that it reaches. */
+export function isSeen(
+  directory: Directory,
+  principal: Principal,
+  entry: { readonly userId?: string; readonly apiKeyId: string },
+): boolean {
+  if (seesAllData(directory, principal)) return true;
+  return principal.userId === undefined
+    ? entry.apiKeyId === principal.keyId
+    : entry.userId === principal.userId;
+}

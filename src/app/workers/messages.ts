@@ -1,0 +1,15 @@
+// What the first process and those that serve tell each other.
+
+/** From a process that serves. */
+export type FromWorker =
+  | { readonly kind: 'ready'; readonly url: string }
+  /** It was asked for its metrics, and asks for everybody's. */
+  | { readonly kind: 'all-metrics'; readonly id: number }
+  /** Its own, as asked. */
+  | { readonly kind: 'metrics'; readonly id: number; readonly text: string };
+
+/** To a process that serves. */
+export type ToWorker =
+  | { readonly kind: 'stop' }
+  | { readonly kind: 'metrics?'; readonly id: number }
+  | { readonly kind: 'all-metrics'; readonly id: number; readonly texts: readonly string[] };

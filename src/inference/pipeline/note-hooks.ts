@@ -1,0 +1,23 @@
+// What guardrails said, noted for the call's entry.
+import type { Call } from '../../access/call.ts';
+import type { HookRun } from '../../checks/runner/hook-result.ts';
+
+/** A span for each hook that ran, and the results for the call's bodies. */
+export function noteHooks(call: Call, run: HookRun | undefined, side: 'before' | 'after'): void {
+  if (run === undefined) return;
+  const { trail, said } = call;
+  trail.spans ??= [];
+  for (const result of run.results) {
+    if ('skipped' in result) continue;
+    trail.spans.push({
+      kind: 'guardrail',
+      name: result.id,
+      startedAt: Date.parse(result.created_at),
+      latencyMs: result.execution_time,
+      verdict: result.verdict ? 'passed' : 'failed',
+    });
+  }
+  if (said === undefined) return;
+  said.hooks ??= { before: [], after: [] };
+  said.hooks[side].push(...run.results);
+}

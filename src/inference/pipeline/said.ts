@@ -1,0 +1,141 @@
+// What is said in a call whose bodies are kept: references, read when they are written behind the call.
+import type { Message } from '@bufbuild/protobuf';
+import type { RequestHead } from '../../../gen/gateway/inference/v2/proxy_pb.ts';
+import type { Call } from '../../access/call.ts';
+import type { InboundHead, OutboundRequest, StreamedAnswer } from '../../lib/egress/outbound.ts';
+import { rawJsonOf } from '../../lib/raw-json.ts';
+import type { OperationName, Target } from '../../providers/dialect.ts';
+import { codec } from '../../rest/codec.ts';
+import { AssembledAnswer } from './assembled.ts';
+import { OPERATIONS } from './operations.ts';
+import type { Pipeline } from './pipeline.ts';
+import { secretsOf } from './without-credential.ts';
+
+/** Bodies are kept from here on, unless the caller wants none to be. */
+export function keepBodies(call: Call, keeps: Pipeline['keepsBodies']): void {
+  if (!keeps(call.principal?.workspaceId) || call.headers.get('debug') === 'false') return;
+  const { presentedKey, providerCredential } = call;
+  const targets: Target[] = [];
+  call.said = {
+    ...{ request: undefined, response: undefined, sent: undefined, received: undefined, hooks: undefined },
+    targets,
+    secrets: () =>
+      [presentedKey, providerCredential, ...targets.flatMap(secretsOf)].filter((text) => text !== undefined),
+  };
+}
+
+/** The caller's request. */
+export function noteRequest({ said }: Call, name: OperationName, request: object): void {
+  if (said === undefined) return;
+  const { request: schema } = OPERATIONS[name];
+  if (schema === undefined) return;
+  said.request = () => rawJsonOf(request) ?? JSON.stringify(codec.encode(schema, request as Message));
+}
+
+/** The answer as it goes to the caller; of a stream that nobody puts together yet the pieces as they pass. */
+export function noteAnswer<Answer extends object>(call: Call, name: OperationName, answer: Answer): Answer {
+  const { said } = call;
+  if (said === undefined) return answer;
+  if (!(Symbol.asyncIterator in answer)) {
+    noteWhole(call, name, answer);
+    return answer;
+  }
+  if (said.response !== undefined) return answer;
+  return assembling(answer as AsyncIterable<object>, assembledIn(call)!) as unknown as Answer;
+}
+
+export function noteWhole({ said }: Call, name: OperationName, answer: object): void {
+  if (said === undefined) return;
+  const schema = OPERATIONS[name].answer;
+  said.response = () => rawJsonOf(answer) ?? JSON.stringify(codec.encode(schema, answer as Message));
+}
+
+/** Where the pieces of a streamed answer go; undefined when they are not kept. */
+export function assembledIn({ said }: Call): AssembledAnswer | undefined {
+  if (said === undefined) return undefined;
+  const assembled = new AssembledAnswer();
+  said.response = () => assembled.json();
+  return assembled;
+}
+
+/** A target that is called: an answer may repeat its credential. */
+export function noteTarget({ said }: Call, target: Target): void {
+  said?.targets.push(target);
+}
+
+/** The request to the provider; nothing is known of its answer yet. */
+export function noteSent(
+  { said }: Call,
+  { method, origin, path, headers, body }: OutboundRequest,
+  target: Target,
+): void {
+  if (said === undefined) return;
+  said.targets.push(target);
+  const text = typeof body === 'string' || body instanceof Uint8Array ? body : undefined;
+  said.sent = { method, url: origin + path, headers, body: text };
+  said.received = undefined;
+}
+
+/** The provider's answer. */
+export function noteReceived({ said }: Call, head: InboundHead, body?: Uint8Array): void {
+  if (said === undefined) return;
+  said.received = { status: head.status, headers: () => head.rawHeaders, body };
+}
+
+/** Of a body that is passed through and kept, in bytes: what comes behind is not looked at. */
+const MAX_HEARD = 1024 * 1024;
+
+/** A pass-through request's body, its beginning kept as it passes. */
+export function heardRequest(
+  { said }: Call,
+  { method, path, headers }: RequestHead,
+  body: AsyncIterable<Uint8Array>,
+): AsyncIterable<Uint8Array> {
+  if (said === undefined) return body;
+  const pieces: Uint8Array[] = [];
+  said.request = () => Buffer.concat(pieces);
+  said.sent = { method, url: path, headers: () => headers.flatMap(({ name, value }) => [name, value]) };
+  return hearing(body, pieces);
+}
+
+/** A pass-through answer, the beginning of its body kept as it passes where it is text. */
+export function heardAnswer({ said }: Call, answer: StreamedAnswer): StreamedAnswer {
+  if (said === undefined) return answer;
+  said.received = { status: answer.status, headers: () => answer.rawHeaders };
+  const type = answer.header('content-type') ?? '';
+  if (!/^(?:text\/|application\/(?:json|x-ndjson|problem\+json))/i.test(type)) return answer;
+  const coding = answer.header('content-encoding') ?? 'identity';
+  if (coding !== 'identity' && coding !== '') return answer;
+  const pieces: Uint8Array[] = [];
+  said.response = () => Buffer.concat(pieces);
+  return {
+    status: answer.status,
+    get rawHeaders() {
+      return answer.rawHeaders;
+    },
+    header: (name) => answer.header(name),
+    body: hearing(answer.body, pieces),
+  };
+}
+
+async function* hearing(body: AsyncIterable<Uint8Array>, pieces: Uint8Array[]): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  for await (const piece of body) {
+    if (size < MAX_HEARD) {
+      // A copy: the piece's memory is its reader's.
+      pieces.push(Buffer.from(piece.subarray(0, MAX_HEARD - size)));
+      size += piece.length;
+    }
+    yield piece;
+  }
+}
+
+async function* assembling(
+  events: AsyncIterable<object>,
+  assembled: AssembledAnswer,
+): AsyncGenerator<object, void> {
+  for await (const event of events) {
+    assembled.push(event);
+    yield event;
+  }
+}

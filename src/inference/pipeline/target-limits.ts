@@ -1,0 +1,58 @@
+// The limits of a target, held for an attempt before its provider is called.
+import type { Call } from '../../access/call.ts';
+import { estimateOf } from '../../ledger/limits/estimate.ts';
+import { tellRates } from '../../ledger/limits/rate-headers.ts';
+import type { OutboundBody } from '../../lib/egress/outbound.ts';
+import type { BoundTarget } from '../plan/bind.ts';
+import { type Attempt, lengthOf } from './attempt.ts';
+import type { Pipeline } from './pipeline.ts';
+
+/** What an attempt asks for. */
+export interface Asked {
+  /** Of its request, or how many bytes it has. */
+  readonly body: OutboundBody | number;
+  readonly request: object;
+  readonly makesTokens: boolean;
+  readonly model: string;
+  /** Whether the answer's headers are the gateway's to write. */
+  readonly tells: boolean;
+}
+
+/** Reading makes no tokens. */
+const READS = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE']);
+
+/**
+ * Holds what the target's limits allow; at once undefined where it has none.
+ * @throws GatewayError rate_limited, budget_exhausted, store_unavailable: the attempt has ended with it
+ */
+export function holdTarget(
+  { targets }: Pipeline,
+  call: Call,
+  { stored, target }: BoundTarget,
+  attempt: Attempt,
+  asked: Asked,
+): Promise<void> | undefined {
+  const carriers = stored?.limits;
+  if (carriers === undefined || targets === undefined) return undefined;
+  const { input, output } = estimateOf(lengthOf(asked.body), asked.request, asked.makesTokens);
+  return targets
+    .hold({
+      id: attempt.id,
+      organisationId: call.principal?.organisationId ?? '',
+      carriers,
+      reads: READS.has(call.source.httpMethod),
+      estimate: { input, output },
+      model: asked.model,
+      provider: target.provider.id,
+    })
+    .then(
+      (hold) => {
+        if (hold === undefined) return;
+        attempt.under(hold);
+        if (asked.tells) tellRates(call.answerHeaders, hold.rates);
+      },
+      (thrown: unknown) => {
+        throw attempt.refused(thrown);
+      },
+    );
+}

@@ -1,0 +1,34 @@
+// Providers that repeat the credential that they were sent: a caller of a stored provider must not learn it, and no
+// log keeps it.
+import { isSecretName, MASKED } from '../../access/audit/secrets.ts';
+import { GatewayError } from '../../lib/errors.ts';
+import type { Target } from '../../providers/dialect.ts';
+
+/** Shorter ones are words: nobody uses them but in tests. */
+const SHORTEST = 8;
+
+/** The error with the target's credentials masked wherever its words repeat them; the same one when they do not. */
+export function withoutCredential(error: GatewayError, target: Target): GatewayError {
+  const secrets = secretsOf(target);
+  const { message, facts } = error;
+  const { type, code, param } = facts;
+  const texts = [message, type, code, param];
+  if (!texts.some((text) => text !== undefined && secrets.some((secret) => text.includes(secret))))
+    return error;
+  const clean = (text: string): string =>
+    secrets.reduce((left, secret) => left.replaceAll(secret, MASKED), text);
+  return new GatewayError(error.reason, clean(message), {
+    ...facts,
+    ...(type === undefined ? {} : { type: clean(type) }),
+    ...(code === undefined ? {} : { code: clean(code) }),
+    ...(param === undefined ? {} : { param: clean(param) }),
+  });
+}
+
+/** What of a target is secret, in clear text. */
+export function secretsOf({ apiKey, options }: Pick<Target, 'apiKey' | 'options'>): string[] {
+  const found = apiKey === undefined ? [] : [apiKey];
+  for (const [name, value] of Object.entries(options))
+    if (typeof value === 'string' && isSecretName(name)) found.push(value);
+  return found.filter((secret) => secret.length >= SHORTEST);
+}

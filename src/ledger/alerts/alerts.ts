@@ -1,0 +1,191 @@
+// Alerts about budgets: noticed when a call is settled or refused, claimed and sent behind it.
+import { randomUUID } from 'node:crypto';
+import { Aborter } from '../../lib/abort.ts';
+import { fail, toGatewayError } from '../../lib/errors.ts';
+import type { DocumentStore } from '../../store/documents.ts';
+import { type FollowFacts, follow } from '../../store/follow.ts';
+import type { SharedState } from '../../store/shared-state.ts';
+import { Background } from '../limits/background.ts';
+import type { BudgetRule } from '../limits/rule.ts';
+import { type AlertLevel, alertId, budgetAlerts } from './alert.ts';
+import { AlertBoard, type AlertDocument } from './board.ts';
+import { type ClaimFacts, claimCrossing, type Noticed } from './claims.ts';
+import { type DeliveryFacts, deliver } from './delivery.ts';
+import type { BudgetWatch, SentAlerts } from './watch.ts';
+
+/** What alerts are made with. */
+export interface AlertParts
+  extends Omit<DeliveryFacts, 'documents' | 'state' | 'owner' | 'signal' | 'written'>,
+    Pick<ClaimFacts, 'commit'> {
+  readonly documents: DocumentStore;
+  readonly state: SharedState;
+  readonly follow: Omit<FollowFacts, 'collections' | 'apply'>;
+  /** Between two looks at what is due, in milliseconds; 5000 by default. */
+  readonly everyMs?: number;
+}
+
+/** Crossings that wait for the store. */
+const MOST_WAITING = 10_000;
+/** Alerts that are sent at once. */
+const AT_ONCE = 8;
+const EVERY_MS = 5000;
+/** A refused call of a budget that is not used up leads to a reading; another one not before so long. */
+const REST_MS = 1000;
+const MOST_RESTING = 10_000;
+/** What is being sent when the gateway stops. */
+const CLOSE_MS = 2000;
+
+/** Alerts of all organisations, as one instance sees to them. */
+export class Alerts implements BudgetWatch, SentAlerts {
+  readonly board: AlertBoard;
+  readonly #parts: AlertParts;
+  readonly #delivery: DeliveryFacts;
+  readonly #stopping = new Aborter();
+  readonly #background = new Background();
+  /** By organisation, budget and level. */
+  readonly #waiting = new Map<string, Noticed>();
+  readonly #sending = new Set<string>();
+  /** Budgets that were read after a refusal, and until when they are left alone. */
+  readonly #resting = new Map<string, number>();
+  readonly #timer: NodeJS.Timeout;
+  #claiming: Promise<void> | undefined;
+
+  constructor(parts: AlertParts, board: AlertBoard) {
+    this.#parts = parts;
+    this.board = board;
+    this.#delivery = {
+      ...parts,
+      owner: randomUUID(),
+      signal: this.#stopping,
+      written: (document) => board.apply(document),
+    };
+    this.#timer = setInterval(() => this.#turn(), parts.everyMs ?? EVERY_MS).unref();
+  }
+
+  charged(organisationId: string, rule: BudgetRule, key: string, spent: bigint): void {
+    if (spent >= rule.cap) this.#notice(organisationId, rule, key, 'exhausted', spent);
+    if (rule.threshold !== undefined && spent >= rule.threshold)
+      this.#notice(organisationId, rule, key, 'threshold', spent);
+  }
+
+  refused(organisationId: string, rule: BudgetRule, key: string): void {
+    const name = `${organisationId} ${key}`;
+    const now = performance.now();
+    if ((this.#resting.get(name) ?? 0) > now) return;
+    if (this.#resting.size >= MOST_RESTING) this.#resting.clear();
+    this.#resting.set(name, now + REST_MS);
+    this.#notice(organisationId, rule, key, 'exhausted', undefined);
+    if (rule.threshold !== undefined) this.#notice(organisationId, rule, key, 'threshold', undefined);
+  }
+
+  isSent(organisationId: string, rule: BudgetRule, key: string, level: AlertLevel): boolean {
+    return this.board.isSent(organisationId, rule, key, level);
+  }
+
+  /** Usage of a budget was reset by hand within its period: what it crosses from now on is told anew. */
+  async cleared(organisationId: string, budget: string): Promise<void> {
+    for (const level of ['threshold', 'exhausted'] as const) await this.#clear(organisationId, budget, level);
+  }
+
+  /** Resolves when what was noticed so far is claimed, and sent or to be tried again. For tests and a stop. */
+  async idle(): Promise<void> {
+    await this.#claiming;
+    await this.#background.idle();
+  }
+
+  /** Lets what is being sent come to an end, for two seconds. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#background.soFar(CLOSE_MS);
+    this.#stopping.abort(fail('overloaded', 'the gateway is stopping'));
+    await this.#background.soFar(CLOSE_MS);
+  }
+
+  #notice(
+    organisationId: string,
+    rule: BudgetRule,
+    key: string,
+    level: AlertLevel,
+    spent: bigint | undefined,
+  ): void {
+    const noticed = { organisationId, rule, level, key, spent };
+    if (this.board.covers(noticed)) return;
+    const name = `${organisationId} ${rule.id} ${level}`;
+    if (this.#waiting.size >= MOST_WAITING && !this.#waiting.has(name)) return;
+    this.#waiting.set(name, noticed);
+    this.#claim();
+  }
+
+  #turn(): void {
+    if (this.#waiting.size > 0) this.#claim();
+    for (const document of this.board.due(this.#parts.now())) this.#send(document);
+  }
+
+  #claim(): void {
+    this.#claiming ??= this.#claimAll().finally(() => {
+      this.#claiming = undefined;
+    });
+  }
+
+  async #claimAll(): Promise<void> {
+    for (const [name, noticed] of this.#waiting) {
+      try {
+        const claimed = await claimCrossing(this.#parts, noticed);
+        if (claimed !== undefined) {
+          this.board.apply(claimed);
+          this.#send(claimed);
+        }
+      } catch (error) {
+        this.#parts.onTrouble(error, 'an alert about a budget could not be written yet');
+        if (toGatewayError(error).reason === 'store_unavailable') return;
+      }
+      if (this.#waiting.get(name) === noticed) this.#waiting.delete(name);
+    }
+  }
+
+  #send(document: AlertDocument): void {
+    const name = `${document.organisationId} ${document.id}`;
+    if (this.#sending.has(name) || this.#sending.size >= AT_ONCE || this.#stopping.aborted) return;
+    this.#sending.add(name);
+    const work = deliver(this.#delivery, document)
+      .catch((error: unknown) => this.#parts.onTrouble(error, 'an alert could not be sent yet'))
+      .finally(() => this.#sending.delete(name));
+    this.#background.add(work);
+  }
+
+  async #clear(organisationId: string, budget: string, level: AlertLevel): Promise<void> {
+    const { documents, now } = this.#parts;
+    const scope = { organisationId, workspaceId: undefined };
+    for (let turn = 0; turn < 3; turn++) {
+      const known = await documents.get(scope, budgetAlerts, alertId(budget, level));
+      if (known === undefined || known.body.state === 'cleared') return;
+      const change = { body: { ...known.body, state: 'cleared' as const }, updatedAt: now() };
+      try {
+        this.board.apply(await documents.update(scope, budgetAlerts, known.id, known.version, change));
+        return;
+      } catch (thrown) {
+        if (toGatewayError(thrown).reason !== 'version_conflict') throw thrown;
+      }
+    }
+  }
+}
+
+/** Reads what was claimed and follows it. @throws GatewayError store_unavailable. */
+export async function openAlerts(
+  parts: AlertParts,
+): Promise<{ readonly alerts: Alerts; close(): Promise<void> }> {
+  const board = new AlertBoard();
+  const stop = await follow({
+    ...parts.follow,
+    collections: [budgetAlerts],
+    apply: (_, document) => board.apply(document as AlertDocument),
+  });
+  const alerts = new Alerts(parts, board);
+  return {
+    alerts,
+    async close() {
+      await alerts.close();
+      stop();
+    },
+  };
+}

@@ -1,0 +1,162 @@
+// Sends one alert to all who are told, each once: whoever sends has a lease, and each that was reached is written down.
+import type { AbortLike } from '../../lib/abort.ts';
+import type { Dialer } from '../../lib/egress/outbound.ts';
+import { toGatewayError } from '../../lib/errors.ts';
+import type { Mailer } from '../../lib/mailer.ts';
+import type { DocumentStore } from '../../store/documents.ts';
+import type { SharedState } from '../../store/shared-state.ts';
+import { type AlertBody, budgetAlerts } from './alert.ts';
+import type { Audience, FindAudience } from './audience.ts';
+import type { AlertDocument } from './board.ts';
+import { eventOf, mailOf } from './message.ts';
+import { postWebhook } from './webhook.ts';
+
+/** What alerts are sent with. */
+export interface DeliveryFacts {
+  readonly documents: Pick<DocumentStore, 'get' | 'update'>;
+  readonly state: Pick<SharedState, 'acquireLease' | 'renewLease' | 'releaseLease'>;
+  readonly dialer: Pick<Dialer, 'check' | 'whole'>;
+  /** Undefined: no mail is sent. */
+  readonly mailer: Mailer | undefined;
+  readonly audienceOf: FindAudience;
+  /** This process, as the owner of its leases. */
+  readonly owner: string;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** Ends everything: the gateway stops. */
+  readonly signal: AbortLike;
+  /** Told of each document as it is written. */
+  readonly written: (document: AlertDocument) => void;
+  readonly onTrouble: (error: unknown, what: string) => void;
+}
+
+/** One of those who are told. */
+interface Recipient {
+  readonly name: string;
+  send(): Promise<void>;
+}
+
+/** Longer than one recipient takes: three turns of a webhook, or a mail server's silence. */
+const LEASE_MS = 90_000;
+/** After the first failure; doubled after each further one. */
+const RETRY_FIRST_MS = 5000;
+const RETRY_LAST_MS = 600_000;
+/** Over about three hours. */
+const MOST_TRIES = 24;
+
+/** Sends an alert that is due; nothing when another instance does. @throws GatewayError store_unavailable. */
+export async function deliver(facts: DeliveryFacts, { organisationId, id }: AlertDocument): Promise<void> {
+  const { state, owner, documents } = facts;
+  const lease = { key: `alert:${id}`, owner, leaseMs: LEASE_MS };
+  const { acquired } = await state.acquireLease(organisationId, lease);
+  if (!acquired) return;
+  try {
+    const found = await documents.get({ organisationId, workspaceId: undefined }, budgetAlerts, id);
+    if (found === undefined || found.body.state !== 'due' || found.body.nextTryAt > facts.now()) return;
+    await sendTo(facts, found, () => state.renewLease(organisationId, lease));
+  } finally {
+    await state.releaseLease(organisationId, { key: lease.key, owner }).catch(() => {});
+  }
+}
+
+async function sendTo(
+  facts: DeliveryFacts,
+  found: AlertDocument,
+  stillOurs: () => Promise<boolean>,
+): Promise<void> {
+  const { audienceOf, signal, onTrouble } = facts;
+  const audience = await audienceOf(found.organisationId, found.body);
+  let alert: AlertDocument | undefined = found;
+  let failures = 0;
+  let writing = Promise.resolve();
+  const reached = (name: string): Promise<void> => {
+    writing = writing.then(async () => {
+      alert = alert && (await write(facts, alert, { done: [...alert.body.done, name] }));
+    });
+    return writing;
+  };
+  const lane = async (recipients: readonly Recipient[]): Promise<void> => {
+    for (const recipient of recipients) {
+      if (found.body.done.includes(recipient.name)) continue;
+      // Another instance has taken it over: this one was away for too long.
+      if (alert === undefined || signal.aborted || !(await stillOurs())) {
+        alert = undefined;
+        return;
+      }
+      try {
+        await recipient.send();
+      } catch (error) {
+        failures++;
+        onTrouble(error, `an alert could not be sent yet (${found.body.tries + 1} of ${MOST_TRIES} tries)`);
+        continue;
+      }
+      await reached(recipient.name);
+    }
+  };
+  // A slow webhook holds up no mail.
+  await Promise.all([lane(hooksOf(facts, found, audience)), lane(mailsOf(facts, found, audience))]);
+  if (alert === undefined) return;
+  await write(facts, alert, failures === 0 ? sent(facts.now()) : later(alert.body, facts.now()));
+}
+
+function sent(now: number): Partial<AlertBody> {
+  return { state: 'sent', sentAt: now };
+}
+
+function later({ tries }: AlertBody, now: number): Partial<AlertBody> {
+  if (tries + 1 >= MOST_TRIES) return { state: 'failed', tries: tries + 1 };
+  const pause = Math.min(RETRY_FIRST_MS * 2 ** tries, RETRY_LAST_MS);
+  return { tries: tries + 1, nextTryAt: now + pause };
+}
+
+/** Undefined: it was changed meanwhile; it is not this alert any more. */
+async function write(
+  { documents, now, written }: DeliveryFacts,
+  alert: AlertDocument,
+  change: Partial<AlertBody>,
+): Promise<AlertDocument | undefined> {
+  const { organisationId, id, version, body } = alert;
+  try {
+    const after = await documents.update(
+      { organisationId, workspaceId: undefined },
+      budgetAlerts,
+      id,
+      version,
+      {
+        body: { ...body, ...change },
+        updatedAt: now(),
+      },
+    );
+    written(after);
+    return after;
+  } catch (thrown) {
+    if (toGatewayError(thrown).reason === 'version_conflict') return undefined;
+    throw thrown;
+  }
+}
+
+function mailsOf({ mailer }: DeliveryFacts, alert: AlertDocument, audience: Audience): Recipient[] {
+  if (mailer === undefined) return [];
+  const mail = mailOf(alert.body, audience);
+  return audience.emails.map((to) => ({
+    name: `mail:${to}`,
+    send: () => mailer.send({ to, ...mail, id: messageId(alert) }),
+  }));
+}
+
+function hooksOf(
+  { dialer, now, signal }: DeliveryFacts,
+  alert: AlertDocument,
+  audience: Audience,
+): Recipient[] {
+  const { webhook } = audience;
+  if (webhook === undefined) return [];
+  const body = JSON.stringify(eventOf(alert.organisationId, alert.body, audience));
+  const message = { id: messageId(alert), body };
+  return [{ name: 'webhook', send: () => postWebhook(webhook, message, { dialer, now, signal }) }];
+}
+
+/** The same however often it is sent. */
+function messageId({ id, body }: AlertDocument): string {
+  return `alert_${id}_${body.claim}`;
+}

@@ -1,0 +1,220 @@
+// Runs exports behind the calls that start them: one instance each, taken over when it is gone.
+import { randomUUID } from 'node:crypto';
+import { GatewayError } from '../../lib/errors.ts';
+import type { BlobStore } from '../../store/blobs.ts';
+import type { ChangeFeed } from '../../store/change-feed.ts';
+import type { Document, DocumentStore } from '../../store/documents.ts';
+import { follow } from '../../store/follow.ts';
+import type { LogStore } from '../../store/log-store.ts';
+import { type ExportRun, type LogExportBody, logExports, partName } from './collection.ts';
+import { isThere } from './file.ts';
+import { writeExport } from './write.ts';
+
+/** What running takes. */
+export interface RunnerFacts {
+  readonly feed: ChangeFeed;
+  readonly documents: DocumentStore;
+  readonly store: LogStore;
+  readonly blobs: BlobStore;
+  readonly organisations: () => Iterable<string> | Promise<Iterable<string>>;
+  /** Nobody else has the store: what another one runs by its lease, nobody runs. */
+  readonly alone: boolean;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  readonly onTrouble: (error: unknown, what: string) => void;
+  /** Characters of one write, about. */
+  readonly writeLength?: number;
+}
+
+/** Runs exports until it is closed. */
+export interface ExportRunner {
+  /** Keeps where they stand and ends, within seconds. */
+  close(): Promise<void>;
+}
+
+type Known = Document<LogExportBody>;
+
+/** How long an instance has an export to itself without a word. */
+const LEASE_MS = 30_000;
+/** How often it is looked whether there is something to do. */
+const LOOK_MS = 1000;
+/** Exports of one instance at once. */
+const AT_ONCE = 2;
+const CLOSE_MS = 3000;
+/** How long the file of an export that is done is kept. */
+export const FILE_MS = 7 * 86_400_000;
+const RACES = 5;
+
+/** Resolves when it follows. @throws GatewayError store_unavailable */
+export async function runExports(facts: RunnerFacts): Promise<ExportRunner> {
+  const { documents, blobs, now, onTrouble, alone } = facts;
+  const owner = randomUUID();
+  /** Those with something to do, by id. */
+  const open = new Map<string, Known>();
+  const running = new Map<string, Promise<void>>();
+  const stopping = new AbortController();
+
+  function take(known: Known): void {
+    const { status, run, discard } = known.body;
+    const kept = run !== undefined && run.parts.length > 0;
+    if (known.status === 'active' && (status === 'in_progress' || kept || discard !== undefined))
+      open.set(known.id, known);
+    else open.delete(known.id);
+    if (status === 'in_progress') look();
+  }
+
+  function look(): void {
+    if (stopping.signal.aborted) return;
+    for (const known of open.values()) {
+      if (running.size >= AT_ONCE) return;
+      if (running.has(known.id) || !isDue(known)) continue;
+      const work = turn(known)
+        .catch((error: unknown) => onTrouble(error, 'an export of the request log could not go on'))
+        .finally(() => {
+          running.delete(known.id);
+          look();
+        });
+      running.set(known.id, work);
+    }
+  }
+
+  function isDue({ updatedAt, body: { status, run, discard } }: Known): boolean {
+    if (discard !== undefined) return true;
+    if (status !== 'in_progress') return updatedAt + FILE_MS <= now();
+    const lease = run?.lease;
+    return lease === undefined || lease.until <= now() || (alone && lease.owner !== owner);
+  }
+
+  async function turn(known: Known): Promise<void> {
+    if (known.body.discard !== undefined) return clear(known);
+    if (known.body.status !== 'in_progress') return forget(known);
+    const claimed = await claim(known);
+    if (claimed !== undefined) await write(claimed);
+  }
+
+  /** What is not read any more goes; then it is not named any more. */
+  async function clear({ id, organisationId, body }: Known): Promise<void> {
+    const { discard = 0, cleared = 0 } = body;
+    for (let turn = cleared + 1; turn <= discard; turn++) await blobs.remove(partName(id, turn));
+    await change(organisationId, id, ({ discard: asked = 0, ...rest }) => ({
+      ...rest,
+      ...(asked > discard ? { discard: asked } : {}),
+      cleared: discard,
+    }));
+  }
+
+  /** A file that was kept long enough goes; who starts an export that was not done starts it anew. */
+  async function forget({ id, organisationId }: Known): Promise<void> {
+    await change(organisationId, id, (body) => {
+      if (body.status === 'in_progress' || body.run === undefined) return undefined;
+      const { run, ...rest } = body;
+      const gone = { ...rest, discard: body.turns };
+      return body.status === 'success' ? { ...gone, run: { ...run, parts: [] } } : gone;
+    });
+  }
+
+  /** Makes it ours; undefined when somebody else was faster. */
+  async function claim(known: Known): Promise<Known | undefined> {
+    const { run } = known.body;
+    if (run === undefined) return undefined;
+    // Documents may have been copied from a store whose bytes were not.
+    const whole = await isThere(blobs, run);
+    const body = { ...known.body, turns: known.body.turns + 1, run: { ...(whole ? run : anew(run)), lease: lease() } };
+    try {
+      return await update(known, body);
+    } catch (error) {
+      if (error instanceof GatewayError && ['version_conflict', 'not_found'].includes(error.reason))
+        return undefined;
+      throw error;
+    }
+  }
+
+  async function write({ id, organisationId, workspaceId, body }: Known): Promise<void> {
+    const { run, turns } = body;
+    if (run === undefined) return;
+    const scope = { organisationId, workspaceId };
+    const ours = (stored: LogExportBody): boolean =>
+      stored.status === 'in_progress' && stored.turns === turns;
+    const keep = async (stand: ExportRun): Promise<boolean> => {
+      const { lease: _, ...rest } = stand;
+      const over = stand.endedAt !== undefined;
+      const next: ExportRun = over || stopping.signal.aborted ? rest : { ...rest, lease: lease() };
+      return change(organisationId, id, (stored) =>
+        ours(stored) ? { ...stored, run: next, status: over ? 'success' : 'in_progress' } : undefined,
+      );
+    };
+    try {
+      await writeExport(facts, scope, run, partName(id, turns), keep, stopping.signal);
+    } catch (error) {
+      // What is only away comes back: the lease ends, and somebody goes on where it was kept last.
+      if (error instanceof GatewayError && error.reason === 'store_unavailable') throw error;
+      onTrouble(error, 'an export of the request log failed');
+      const why = error instanceof GatewayError ? error.message : 'it could not be written';
+      await change(organisationId, id, (stored) => {
+        if (!ours(stored) || stored.run === undefined) return undefined;
+        const { lease: _, ...rest } = stored.run;
+        return { ...stored, status: 'failed', run: { ...rest, error: why } };
+      });
+    }
+  }
+
+  /** Changes the document as it is now; false when `make` wants no change, or it is gone. */
+  async function change(
+    organisationId: string,
+    id: string,
+    make: (body: LogExportBody) => LogExportBody | undefined,
+  ): Promise<boolean> {
+    const scope = { organisationId, workspaceId: undefined };
+    for (let race = 1; ; race++) {
+      const stored = await documents.get(scope, logExports, id);
+      const body = stored && make(stored.body);
+      if (stored === undefined || body === undefined) return false;
+      try {
+        await update(stored, body);
+        return true;
+      } catch (error) {
+        const lost = error instanceof GatewayError && error.reason === 'version_conflict';
+        if (!lost || race === RACES) throw error;
+      }
+    }
+  }
+
+  function update({ id, organisationId, workspaceId, version }: Known, body: LogExportBody): Promise<Known> {
+    const scope = { organisationId, workspaceId };
+    return documents.update(scope, logExports, id, version, { body, updatedAt: now() });
+  }
+
+  function lease() {
+    return { owner, until: now() + LEASE_MS };
+  }
+
+  const unfollow = await follow({
+    feed: facts.feed,
+    documents,
+    collections: [logExports],
+    organisations: facts.organisations,
+    apply: (_collection, document) => take(document as Known),
+    onError: (error) => onTrouble(error, 'exports of the request log could not be read yet'),
+  });
+  const timer = setInterval(look, LOOK_MS).unref();
+  look();
+
+  return {
+    async close() {
+      stopping.abort();
+      clearInterval(timer);
+      unfollow();
+      let late: NodeJS.Timeout | undefined;
+      const waited = new Promise<void>((resolve) => {
+        late = setTimeout(resolve, CLOSE_MS);
+      });
+      await Promise.race([Promise.all(running.values()), waited]);
+      clearTimeout(late);
+    },
+  };
+}
+
+/** From the begin. */
+function anew({ next: _, ...run }: ExportRun): ExportRun {
+  return { ...run, passed: 0, rows: 0, bytes: 0, parts: [] };
+}

@@ -1,0 +1,136 @@
+// Writes an export: pages of the log become lines, lines become bytes, and where it stands is kept behind them. Who
+// takes over goes on at what was kept last, so that no line is there twice and none is missing.
+import { setImmediate } from 'node:timers/promises';
+import type { BlobStore } from '../../store/blobs.ts';
+import type { BodiesRecord, LogStore } from '../../store/log-store.ts';
+import type { RequestRecord } from '../../store/request-log.ts';
+import type { TenantScope } from '../../store/scope.ts';
+import { type ExportRun, filterOf } from './collection.ts';
+import { exportLine, needsBodies } from './fields.ts';
+
+/** What writing takes. */
+export interface WriteFacts {
+  readonly store: Pick<LogStore, 'page' | 'bodies'>;
+  readonly blobs: BlobStore;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** Characters of one write, about; where it stands is kept as often. */
+  readonly writeLength?: number;
+}
+
+/** Entries of one read; fewer where what was said in them is read, too. */
+const PAGE = 250;
+const PAGE_WITH_BODIES = 50;
+/** Entries whose bodies are in memory at once. */
+const AT_ONCE = 8;
+const WRITE_LENGTH = 1024 * 1024;
+/** Where it stands is kept after so many milliseconds, too. */
+const KEPT_MS = 5000;
+
+/**
+ * @param begin the run as it stands
+ * @param name of the bytes that this turn writes
+ * @param keep keeps where it stands; false: somebody else has it, and it ends here
+ * @param signal ends it where it stands
+ * @returns whether all is written
+ */
+export async function writeExport(
+  facts: WriteFacts,
+  scope: TenantScope,
+  begin: ExportRun,
+  name: string,
+  keep: (run: ExportRun) => Promise<boolean>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const filter = filterOf(begin.filter);
+  const withBodies = needsBodies(begin.fields);
+  const { writeLength = WRITE_LENGTH } = facts;
+  const lines = new Lines(facts.blobs, name, writeLength);
+  let run = begin;
+  let keptBytes = 0;
+  let keptAt = facts.now();
+
+  const stand = async (more: Partial<ExportRun> = {}): Promise<boolean> => {
+    await lines.write();
+    const parts = lines.bytes === 0 ? begin.parts : [...begin.parts, { name, bytes: lines.bytes }];
+    run = { ...run, ...more, parts, bytes: begin.bytes + lines.bytes };
+    keptBytes = lines.bytes;
+    keptAt = facts.now();
+    return keep(run);
+  };
+
+  for (;;) {
+    if (signal.aborted) {
+      await stand();
+      return false;
+    }
+    const { entries, next } = await facts.store.page(scope, filter, {
+      ...{ page: 0, pageSize: withBodies ? PAGE_WITH_BODIES : PAGE, order: 'desc', count: false },
+      ...(run.next === undefined ? {} : { after: run.next }),
+    });
+    const passed = Math.min(entries.length, run.skip - run.passed);
+    const wanted = entries.slice(passed, passed + run.take - run.rows);
+    for (let at = 0; at < wanted.length; at += withBodies ? AT_ONCE : PAGE) {
+      const some = wanted.slice(at, at + (withBodies ? AT_ONCE : PAGE));
+      const said = withBodies ? await bodiesOf(facts.store, scope, some) : [];
+      for (const [i, entry] of some.entries()) lines.add(exportLine(run.fields, entry, said[i]));
+      if (lines.isFull) await lines.write();
+      // Calls come first.
+      await setImmediate();
+    }
+    const { next: _, ...rest } = run;
+    run = {
+      ...rest,
+      ...{ passed: run.passed + passed, rows: run.rows + wanted.length },
+      ...(next === undefined ? {} : { next }),
+    };
+    if (next === undefined || run.rows >= run.take) return stand({ endedAt: facts.now() });
+    const due = lines.bytes - keptBytes >= writeLength || facts.now() - keptAt >= KEPT_MS;
+    if (due && !(await stand())) return false;
+  }
+}
+
+/** Lines on their way into bytes of one name. */
+class Lines {
+  readonly #blobs: BlobStore;
+  readonly #name: string;
+  readonly #length: number;
+  #text = '';
+  /** Written. */
+  bytes = 0;
+
+  constructor(blobs: BlobStore, name: string, length: number) {
+    this.#blobs = blobs;
+    this.#name = name;
+    this.#length = length;
+  }
+
+  add(line: string): void {
+    this.#text += `${line}\n`;
+  }
+
+  get isFull(): boolean {
+    return this.#text.length >= this.#length;
+  }
+
+  async write(): Promise<void> {
+    const bytes = Buffer.from(this.#text, 'utf8');
+    this.#text = '';
+    for (let at = 0; at < bytes.length; at += this.#length) {
+      const piece = bytes.subarray(at, at + this.#length);
+      await this.#blobs.write(this.#name, this.bytes, piece);
+      this.bytes += piece.length;
+    }
+  }
+}
+
+/** What was said, in the order of the entries. */
+function bodiesOf(
+  store: Pick<LogStore, 'bodies'>,
+  scope: TenantScope,
+  entries: readonly RequestRecord[],
+): Promise<(BodiesRecord | undefined)[]> {
+  return Promise.all(
+    entries.map(({ id, createdAt, bodies }) => (bodies ? store.bodies(scope, id, createdAt) : undefined)),
+  );
+}

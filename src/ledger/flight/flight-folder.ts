@@ -1,0 +1,79 @@
+// Where processes write their calls in flight: a folder each, locked while its process lives.
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { lockFile } from '../../store/sqlite/file-lock.ts';
+
+const LOCK = 'lock.db';
+const SEGMENT = /^(\d{1,12})\.lines$/;
+
+/** A folder that this process holds. */
+export interface FlightFolder {
+  readonly owner: string;
+  readonly path: string;
+  /** Of its files, oldest first. */
+  segments(): string[];
+  segmentPath(number: number): string;
+  /** Lets go, and leaves what is in it. */
+  release(): void;
+  /** Removes it with all that is in it. */
+  remove(): void;
+}
+
+/** The number of a file in such a folder. */
+export function fileNumber(path: string): number {
+  return Number.parseInt(basename(path), 10);
+}
+
+/** Makes the process's own folder. @throws Error of the system */
+export function makeFolder(flights: string, owner: string): FlightFolder {
+  const path = join(flights, owner);
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  const folder = take(path, owner);
+  if (folder === undefined) throw new Error(`${path} is in use by another process`);
+  return folder;
+}
+
+/** Takes the folders of processes that are gone. */
+export function takeLeft(flights: string, own: string): FlightFolder[] {
+  return names(flights).flatMap((owner) => {
+    if (owner === own) return [];
+    return take(join(flights, owner), owner) ?? [];
+  });
+}
+
+function take(path: string, owner: string): FlightFolder | undefined {
+  let unlock: (() => void) | undefined;
+  try {
+    unlock = lockFile(join(path, LOCK));
+  } catch {
+    // Another process has just removed it.
+    return undefined;
+  }
+  if (unlock === undefined) return undefined;
+  const release = unlock;
+  return {
+    owner,
+    path,
+    segments: () =>
+      names(path)
+        .filter((name) => SEGMENT.test(name))
+        .sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10))
+        .map((name) => join(path, name)),
+    segmentPath: (number) => join(path, `${number}.lines`),
+    release,
+    remove() {
+      // The lock goes last, with its folder: who takes it between finds nothing to do.
+      for (const name of names(path)) if (!name.startsWith(LOCK)) rmSync(join(path, name), { force: true });
+      release();
+      rmSync(path, { recursive: true, force: true });
+    },
+  };
+}
+
+function names(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,303 @@
+// What is written of calls in flight: a line before each attempt, a line with the entry when the call has ended.
+import type { AttemptRecord, RequestRecord } from '../../store/request-log.ts';
+import type { SettleRequest } from '../../store/shared-state.ts';
+import type { CallFacts } from '../limits/hold-note.ts';
+
+/** An attempt as it is known before its provider is. */
+export interface AttemptNote {
+  readonly id: string;
+  readonly provider: string;
+  readonly host: string;
+  readonly model: string;
+  /** Unix milliseconds. */
+  readonly startedAt: number;
+  /** The most that it may use, in tokens. */
+  readonly input: number;
+  readonly output: number;
+}
+
+/** A budget that a call is charged to, and by what. */
+export interface ChargedTo {
+  readonly key: string;
+  readonly type: 'cost' | 'tokens' | 'requests';
+}
+
+/** A call as the line of an attempt tells it. */
+export interface CallNote {
+  readonly call: CallFacts & { readonly organisationId: string };
+  readonly streamed: boolean;
+  /** The call has a hold of its own id, which is charged to these. */
+  readonly held: readonly ChargedTo[] | undefined;
+  readonly attempt: AttemptNote;
+  /** Attempts of the call that had ended before. */
+  readonly ended: readonly AttemptRecord[];
+}
+
+/** What a call ended with. */
+export interface EndNote {
+  readonly entry: RequestRecord;
+  /** The settlement of the call's hold, without its entry. */
+  readonly order: Omit<SettleRequest, 'entry'> | undefined;
+}
+
+export type Line =
+  | { readonly kind: 'attempt'; readonly note: CallNote }
+  | { readonly kind: 'end'; readonly note: EndNote }
+  | { readonly kind: 'rest'; readonly note: RestNote }
+  | { readonly kind: 'release'; readonly organisationId: string; readonly id: string };
+
+/** What a call ended with that its attempts' lines do not say. */
+export interface RestNote {
+  readonly id: string;
+  readonly order: EndNote['order'];
+  readonly entry: Partial<RequestRecord>;
+  readonly attempts: readonly (Partial<AttemptRecord> & Pick<AttemptRecord, 'id'>)[];
+}
+
+/** The call that an attempt belongs to. */
+export interface NotedCall {
+  readonly id: string;
+  readonly traceId: string;
+  readonly arrivedAt: number;
+  readonly method: { readonly name: string; readonly parent: { readonly typeName: string } };
+  readonly source: { readonly protocol: string; readonly httpMethod: string; readonly path: string };
+  readonly principal:
+    | { readonly organisationId: string; readonly workspaceId?: string | undefined; readonly keyId: string }
+    | undefined;
+  readonly trail: {
+    readonly streamed: boolean;
+    readonly metadata: Readonly<Record<string, string>>;
+    readonly attempts: readonly AttemptRecord[];
+  };
+}
+
+/**
+ * The line of an attempt. Lines are put together by hand: two are written for every call, and JSON.stringify of the objects
+ * costs five times as much.
+ * @param file the number of the file that it goes to: what an earlier use of the file left in it is told by that
+ */
+export function attemptLine(
+  file: number,
+  call: NotedCall,
+  attempt: AttemptNote,
+  held: readonly ChargedTo[] | undefined,
+): string {
+  const { source, principal, trail, method } = call;
+  const { metadata, attempts } = trail;
+  // Ids, and names that the gateway gives, are what JSON writes as it is.
+  return `A${file}["${call.id}",${text(call.traceId)},"${principal?.organisationId ?? ''}","${
+    principal?.workspaceId ?? ''
+  }","${principal?.keyId ?? ''}",${call.arrivedAt},"${method.parent.typeName}/${method.name}","${
+    source.protocol
+  }","${source.httpMethod}",${text(source.path)},${isEmpty(metadata) ? '{}' : JSON.stringify(metadata)},${
+    trail.streamed ? 1 : 0
+  },"${attempt.id}","${attempt.provider}","${attempt.host}",${text(attempt.model)},${
+    attempt.startedAt
+  },${attempt.input},${attempt.output},${held === undefined ? '0' : JSON.stringify(held)},${
+    attempts.length === 0 ? '0' : JSON.stringify(attempts)
+  }]\n`;
+}
+
+/** The line of an end. */
+export function endLine(file: number, entry: RequestRecord, order: EndNote['order']): string {
+  return `E${file}[${orderText(order)},${JSON.stringify(entry)}]\n`;
+}
+
+/** The line of an end whose attempts were all noted: what their lines say is not said again. */
+export function restLine(file: number, entry: RequestRecord, order: EndNote['order']): string {
+  let line = `R${file}["${entry.id}",${orderText(order)},{`;
+  let comma = '';
+  for (const name in entry) {
+    switch (name) {
+      case 'id':
+      case 'traceId':
+      case 'organisationId':
+      case 'workspaceId':
+      case 'apiKeyId':
+      case 'createdAt':
+      case 'operation':
+      case 'protocol':
+      case 'method':
+      case 'path':
+      case 'attempts':
+        continue;
+    }
+    const value = entry[name as keyof RequestRecord];
+    if (value === undefined) continue;
+    line += `${comma}"${name}":${isPlain(name) ? `"${value}"` : valueText(value)}`;
+    comma = ',';
+  }
+  line += '},[';
+  comma = '';
+  for (const attempt of entry.attempts) {
+    line += `${comma}${restOf(attempt, entry)}`;
+    comma = ',';
+  }
+  return `${line}]]\n`;
+}
+
+/** What an attempt shares with its request, as nearly all do, is written once: null stands for "as there". */
+function restOf(attempt: AttemptRecord, entry: RequestRecord): string {
+  let rest = `{"id":"${attempt.id}"`;
+  for (const name in attempt) {
+    switch (name) {
+      case 'id':
+      case 'provider':
+      case 'host':
+      case 'model':
+      case 'startedAt':
+        continue;
+    }
+    const value = attempt[name as keyof AttemptRecord];
+    if (value === undefined) continue;
+    const shared = typeof value !== 'number' && value === entry[name as keyof RequestRecord];
+    rest += `,"${name}":${shared ? 'null' : valueText(value)}`;
+  }
+  return `${rest}}`;
+}
+
+/** Whether a member's texts are what JSON writes as it is. */
+function isPlain(name: string): boolean {
+  return name === 'outcome' || name === 'cost' || name === 'provider';
+}
+
+function valueText(value: unknown): string {
+  if (typeof value === 'string') return text(value);
+  if (typeof value === 'number' && Number.isFinite(value)) return `${value}`;
+  return JSON.stringify(value);
+}
+
+/** The line of a hold that is to be let go. */
+export function releaseLine(file: number, organisationId: string, id: string): string {
+  return `L${file}["${organisationId}","${id}"]\n`;
+}
+
+/** The same lines for another file. */
+export function movedLines(lines: string, file: number): string {
+  return lines.replace(/^([AERL])\d+\[/gm, `$1${file}[`);
+}
+
+/** What a line says; undefined for one that is none of this file's, or was not written to its end. */
+export function readLine(file: number, line: string): Line | undefined {
+  const head = /^([AERL])(\d+)\[/.exec(line);
+  if (head === null || Number(head[2]) !== file) return undefined;
+  try {
+    const values = JSON.parse(line.slice(head[0].length - 1)) as unknown[];
+    switch (head[1]) {
+      case 'A':
+        return { kind: 'attempt', note: attemptOf(values) };
+      case 'E':
+        return { kind: 'end', note: endOf(values) };
+      case 'L':
+        return { kind: 'release', organisationId: String(values[0]), id: String(values[1]) };
+      default:
+        return { kind: 'rest', note: restNoteOf(values) };
+    }
+  } catch {
+    // Cut off by the end of its process, or by a full disk.
+    return undefined;
+  }
+}
+
+/** The entry of a call from its attempts' lines and the rest; undefined when a line is missing. */
+export function joinedEntry(notes: readonly CallNote[], rest: RestNote): RequestRecord | undefined {
+  const [first] = notes;
+  if (first === undefined) return undefined;
+  const attempts: AttemptRecord[] = [];
+  for (const ended of rest.attempts) {
+    const noted = notes.find(({ attempt }) => attempt.id === ended.id)?.attempt;
+    if (noted === undefined) return undefined;
+    const { id, provider, host, model, startedAt } = noted;
+    const own = { ...{ id, provider, host, model, startedAt }, ...ended } as Record<string, unknown>;
+    for (const name of Object.keys(own))
+      if (own[name] === null) own[name] = (rest.entry as Record<string, unknown>)[name];
+    attempts.push(own as unknown as AttemptRecord);
+  }
+  return { ...first.call, ...rest.entry, attempts } as RequestRecord;
+}
+
+type AttemptValues = [
+  ...[id: string, traceId: string, organisationId: string, workspaceId: string, apiKeyId: string],
+  ...[createdAt: number, operation: string, protocol: string, method: string, path: string],
+  ...[metadata: Readonly<Record<string, string>>, streamed: 0 | 1],
+  ...[attemptId: string, provider: string, host: string, model: string],
+  ...[startedAt: number, input: number, output: number],
+  ...[held: readonly ChargedTo[] | 0, ended: readonly AttemptRecord[] | 0],
+];
+
+function attemptOf(values: unknown[]): CallNote {
+  const v = values as AttemptValues;
+  return {
+    call: {
+      ...{
+        id: v[0],
+        traceId: v[1],
+        organisationId: v[2],
+        workspaceId: v[3],
+        apiKeyId: v[4],
+        createdAt: v[5],
+      },
+      ...{ operation: v[6], protocol: v[7], method: v[8], path: v[9], metadata: v[10] },
+      ...{ provider: v[13], model: v[15] },
+    },
+    streamed: v[11] === 1,
+    attempt: {
+      ...{ id: v[12], provider: v[13], host: v[14], model: v[15], startedAt: v[16], input: v[17] },
+      output: v[18],
+    },
+    held: v[19] === 0 ? undefined : v[19],
+    ended: v[20] === 0 ? [] : v[20],
+  };
+}
+
+function endOf([order, entry]: unknown[]): EndNote {
+  return { entry: entry as RequestRecord, order: readOrder(order as OrderValues | 0) };
+}
+
+function restNoteOf([id, order, entry, attempts]: unknown[]): RestNote {
+  return {
+    id: String(id),
+    order: readOrder(order as OrderValues | 0),
+    entry: entry as RestNote['entry'],
+    attempts: attempts as RestNote['attempts'],
+  };
+}
+
+/** Amounts as decimal text: JSON has no such numbers. */
+type OrderValues = [
+  id: string,
+  charges: readonly (readonly [key: string, amount: string])[] | null,
+  costs: SettleRequest['costs'] | null,
+];
+
+function orderText(order: EndNote['order']): string {
+  if (order === undefined) return '0';
+  const { id, charges, costs } = order;
+  const amounts = charges?.map(({ key, amount }) => [key, amount.toString()]);
+  return JSON.stringify([id, amounts ?? null, costs ?? null]);
+}
+
+function readOrder(values: OrderValues | 0): EndNote['order'] {
+  if (values === 0) return undefined;
+  const [id, charges, costs] = values;
+  return {
+    id,
+    ...(charges === null
+      ? {}
+      : { charges: charges.map(([key, amount]) => ({ key, amount: BigInt(amount) })) }),
+    ...(costs === null || costs === undefined ? {} : { costs }),
+  };
+}
+
+/** What JSON must write otherwise than as it is. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids them in strings
+const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/;
+
+function text(value: string): string {
+  return ESCAPED.test(value) ? JSON.stringify(value) : `"${value}"`;
+}
+
+function isEmpty(members: object): boolean {
+  for (const _ in members) return false;
+  return true;
+}

@@ -1,0 +1,50 @@
+// A rule as the store counts it for one call: where, and how much the call may take of it at the most.
+import type { BudgetLimit, Limit } from '../../store/shared-state.ts';
+import { periodOf } from './period.ts';
+import { type BudgetRule, MOST, type Rule } from './rule.ts';
+import { budgetKey } from './usage.ts';
+
+/** A rule and what a call takes of it. */
+export interface Counted {
+  readonly rule: Rule;
+  readonly limit: Limit;
+}
+
+/** The most that a call may use. */
+export interface WorstCase {
+  readonly tokens: number;
+  /** In 1e-12 USD. Without a known price one unit: a spent budget stays spent. */
+  readonly cost: () => bigint;
+}
+
+/** More tokens than any call uses. */
+export const MOST_TOKENS = 1_000_000_000;
+
+/** How long a budget is kept behind the end of its period, in milliseconds: for calls that are settled late. */
+const KEPT_MS = 7 * 86_400_000;
+
+/** The limit of a rule for one call. @param now Unix milliseconds */
+export function limitOf(rule: Rule, worst: WorstCase, now: number): Limit {
+  switch (rule.kind) {
+    case 'rate': {
+      const cost = rule.type === 'tokens' ? worst.tokens : 1;
+      return { kind: 'window', key: rule.id, limit: rule.limit, windowMs: rule.windowMs, cost };
+    }
+    case 'slots':
+      return { kind: 'slots', key: rule.id, limit: rule.limit };
+    case 'budget':
+      return budgetOf(rule, worst, now);
+  }
+}
+
+function budgetOf(rule: BudgetRule, { tokens, cost }: WorstCase, now: number): BudgetLimit {
+  const amount = rule.type === 'cost' ? cost() : rule.type === 'tokens' ? BigInt(tokens) : 1n;
+  const { end } = periodOf(rule.schedule, now);
+  return {
+    kind: 'budget',
+    key: budgetKey(rule, now),
+    cap: rule.cap,
+    amount: amount < MOST ? amount : MOST,
+    ...(end === undefined ? {} : { keepUntil: end + KEPT_MS }),
+  };
+}

@@ -1,0 +1,102 @@
+// How much of a message the log keeps: headers that hold no secret, addresses without keys, bodies up to a length.
+import { isUtf8 } from 'node:buffer';
+import type { BodyRecord } from '../store/log-store.ts';
+
+/** Longest body that is kept, in bytes; of what is no text. */
+const MAX_TEXT = 1024 * 1024;
+const MAX_BINARY = 64 * 1024;
+const MAX_HEADER = 4096;
+const MASK = '***';
+
+/** Headers that are kept as they are; the rest are named and masked. */
+const OPEN = new Set([
+  'accept',
+  'accept-encoding',
+  'accept-language',
+  'anthropic-beta',
+  'anthropic-version',
+  'cache-control',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'date',
+  'host',
+  'openai-organization',
+  'openai-processing-ms',
+  'openai-version',
+  'request-id',
+  'retry-after',
+  'server',
+  'traceparent',
+  'transfer-encoding',
+  'user-agent',
+  'x-request-id',
+]);
+/** Parts of names of our own headers that hold secrets. A config may hold a provider's key. */
+const SECRET = /key|auth|token|secret|password|cookie|credential|config$|signature/i;
+const OURS = /^x-(?:gateway|portkey|ratelimit|stainless)-/;
+
+/** Names seen, in their own spelling: callers and providers send the same few all the time. */
+const seen = new Map<string, { readonly lower: string; readonly open: boolean }>();
+const MOST_SEEN = 1000;
+
+function facts(name: string): { readonly lower: string; readonly open: boolean } {
+  let known = seen.get(name);
+  if (known !== undefined) return known;
+  const lower = name.toLowerCase();
+  known = { lower, open: OPEN.has(lower) || (OURS.test(lower) && !SECRET.test(lower)) };
+  if (seen.size < MOST_SEEN) seen.set(name, known);
+  return known;
+}
+
+/** Flat pairs as an object by lower-case name, secrets masked. */
+export function loggedHeaders(pairs: readonly string[]): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (let i = 0; i + 1 < pairs.length; i += 2) {
+    const { lower, open } = facts(pairs[i] as string);
+    const value = pairs[i + 1] as string;
+    headers[lower] = !open ? MASK : value.length > MAX_HEADER ? value.slice(0, MAX_HEADER) : value;
+  }
+  return headers;
+}
+
+/** An address without credentials in it. */
+export function loggedUrl(url: string): string {
+  const mark = url.indexOf('?');
+  if (mark === -1) return url;
+  const query = url
+    .slice(mark + 1)
+    .split('&')
+    .map((pair) => (SECRET.test(pair.split('=', 1)[0] ?? '') ? `${pair.split('=', 1)[0]}=${MASK}` : pair));
+  return `${url.slice(0, mark)}?${query.join('&')}`;
+}
+
+/** A body as text where it is one; else in base64. */
+export function loggedBody(
+  body: string | Uint8Array | undefined,
+): Pick<BodyRecord, 'body' | 'base64' | 'truncated'> {
+  if (body === undefined || body.length === 0) return {};
+  if (typeof body === 'string') {
+    if (body.length <= MAX_TEXT) return { body };
+    return { body: body.slice(0, MAX_TEXT), truncated: body.length - MAX_TEXT };
+  }
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  if (bytes.length <= MAX_TEXT ? isUtf8(bytes) : isUtf8(bytes.subarray(0, endOfText(bytes)))) {
+    if (bytes.length <= MAX_TEXT) return { body: bytes.toString('utf8') };
+    const end = endOfText(bytes);
+    return { body: bytes.toString('utf8', 0, end), truncated: bytes.length - end };
+  }
+  const kept = Math.min(bytes.length, MAX_BINARY);
+  return {
+    body: bytes.toString('base64', 0, kept),
+    base64: true,
+    ...(kept === bytes.length ? {} : { truncated: bytes.length - kept }),
+  };
+}
+
+/** Where a text may be cut: not within a character. */
+function endOfText(bytes: Buffer): number {
+  let end = MAX_TEXT;
+  while (end > MAX_TEXT - 4 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
+  return end;
+}

@@ -1,0 +1,242 @@
+// Re-rating: the costs of entries worked out again after prices were corrected, with the budgets that counted them.
+// Each batch is written down, its entries are corrected, then its budgets; killed anywhere and run again, it comes to
+// the same.
+import { fail } from '../../lib/errors.ts';
+import {
+  type Document,
+  type DocumentStore,
+  insertOperation,
+  updateOperation,
+  type WriteOperation,
+} from '../../store/documents.ts';
+import type { LogStore } from '../../store/log-store.ts';
+import type { RequestRecord } from '../../store/request-log.ts';
+import type { SharedState } from '../../store/shared-state.ts';
+import type { PriceList } from '../prices/price-list.ts';
+import { correctBudgets } from './correct-budgets.ts';
+import { type Correction, correctionOf } from './corrected.ts';
+import {
+  type BudgetDelta,
+  NO_TOTALS,
+  type PendingBatch,
+  type ReRateBody,
+  type ReRateSpan,
+  type ReRateTotals,
+  RUN_ID,
+  reRates,
+} from './run.ts';
+
+/** What a run takes. */
+export interface ReRateFacts {
+  readonly log: Pick<LogStore, 'page' | 'reprice'>;
+  readonly state: Pick<
+    SharedState,
+    'readBudget' | 'correctBudget' | 'acquireLease' | 'renewLease' | 'releaseLease'
+  >;
+  readonly documents: DocumentStore;
+  readonly prices: PriceList;
+  /**
+   * Since when a budget counts what it stands at now (Unix milliseconds); undefined: its period is over, and nobody
+   * asks for it any more.
+   */
+  readonly countsSince: (organisationId: string, key: string) => Promise<number | undefined>;
+  /** Writes the end of a run together with its audit entry. */
+  readonly finish: (organisationId: string, run: ReRateBody, operation: WriteOperation) => Promise<unknown>;
+  /** This process, as the owner of its lease. */
+  readonly owner: string;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+/** What came of a run. Amounts are in 1e-12 USD. */
+export interface ReRateResult {
+  /** Entries that were looked at, and those whose costs are others now. */
+  readonly entries: number;
+  readonly changed: number;
+  /** What those cost before and after. */
+  readonly before: bigint;
+  readonly after: bigint;
+  /** Budgets that were corrected. */
+  readonly budgets: number;
+}
+
+const PAGE = 500;
+const LEASE_MS = 60_000;
+
+/**
+ * Re-rates a span of an organisation's entries.
+ * @param dryRun reads and tells, and changes nothing
+ * @throws GatewayError conflict while another run of the organisation is under way, store_unavailable
+ */
+export async function reRate(
+  facts: ReRateFacts,
+  organisationId: string,
+  span: ReRateSpan,
+  dryRun: boolean,
+  signal?: AbortSignal,
+): Promise<ReRateResult> {
+  if (dryRun) return new Run(facts, organisationId, span).look(signal);
+  const lease = { key: 're-rate', owner: facts.owner, leaseMs: LEASE_MS };
+  const { acquired } = await facts.state.acquireLease(organisationId, lease);
+  if (!acquired) throw fail('conflict', 'the organisation is being re-rated already');
+  try {
+    const renew = async (): Promise<void> => {
+      if (!(await facts.state.renewLease(organisationId, lease)))
+        throw fail('conflict', 'another run has taken the organisation over');
+    };
+    return await new Run(facts, organisationId, span).make(renew, signal);
+  } finally {
+    await facts.state.releaseLease(organisationId, { key: lease.key, owner: facts.owner }).catch(() => {});
+  }
+}
+
+class Run {
+  readonly #facts: ReRateFacts;
+  readonly #organisationId: string;
+  readonly #span: ReRateSpan;
+  readonly #since = new Map<string, number | undefined>();
+  readonly #budgets = new Set<string>();
+  #entries = 0;
+
+  constructor(facts: ReRateFacts, organisationId: string, span: ReRateSpan) {
+    this.#facts = facts;
+    this.#organisationId = organisationId;
+    this.#span = span;
+  }
+
+  async look(signal: AbortSignal | undefined): Promise<ReRateResult> {
+    let totals = NO_TOTALS;
+    for await (const corrections of this.#corrections(signal)) {
+      await this.#deltas(corrections);
+      totals = added(totals, corrections);
+    }
+    return this.#result(totals);
+  }
+
+  async make(renew: () => Promise<void>, signal: AbortSignal | undefined): Promise<ReRateResult> {
+    let run = await this.#begin();
+    for await (const corrections of this.#corrections(signal)) {
+      await renew();
+      const number = run.body.number + 1;
+      const pending: PendingBatch = {
+        number,
+        corrections: corrections.map(({ repriced }) => repriced),
+        deltas: await this.#deltas(corrections),
+      };
+      run = await this.#write(run, { ...run.body, number, pending });
+      run = await this.#carryOut(run, added(run.body.totals, corrections));
+    }
+    const { pending: _, ...body } = run.body;
+    const done: ReRateBody = { ...body, state: 'done' };
+    const change = { body: done, updatedAt: this.#facts.now() };
+    await this.#facts.finish(
+      this.#organisationId,
+      done,
+      updateOperation(reRates, RUN_ID, run.version, change),
+    );
+    return this.#result(done.totals);
+  }
+
+  /** The run's document; what a run before left half done is carried out first. */
+  async #begin(): Promise<Document<ReRateBody>> {
+    const { documents, now } = this.#facts;
+    const known = await documents.get(this.#scope, reRates, RUN_ID);
+    const fresh: ReRateBody = {
+      ...this.#span,
+      ...{ state: 'running', startedAt: now(), number: known?.body.number ?? 0, totals: NO_TOTALS },
+    };
+    if (known === undefined) {
+      const document = { id: RUN_ID, createdAt: now(), body: fresh };
+      const [made] = await documents.commit(this.#scope, [insertOperation(reRates, document)]);
+      return made as Document<ReRateBody>;
+    }
+    const clean = await this.#carryOut(known, known.body.totals);
+    const { from, until, model } = clean.body;
+    const { from: wantedFrom, until: wantedUntil, model: wantedModel } = this.#span;
+    const goesOn =
+      clean.body.state === 'running' && from === wantedFrom && until === wantedUntil && model === wantedModel;
+    return goesOn ? clean : this.#write(clean, fresh);
+  }
+
+  /** Makes the corrections that are pending; again when they were made in part. */
+  async #carryOut(run: Document<ReRateBody>, totals: ReRateTotals): Promise<Document<ReRateBody>> {
+    const { pending, ...body } = run.body;
+    if (pending === undefined) return run;
+    const { state, log } = this.#facts;
+    const there = await log.reprice(this.#organisationId, pending.corrections);
+    // Budgets are never corrected for entries that stay as they are.
+    if (there > 0) await correctBudgets(state, this.#organisationId, pending);
+    const after = await this.#write(run, { ...body, totals: there > 0 ? totals : body.totals });
+    if (there > 0) return after;
+    throw fail(
+      'conflict',
+      'the log has none of the entries any more that were to be corrected: run it again',
+    );
+  }
+
+  #write(run: Document<ReRateBody>, body: ReRateBody): Promise<Document<ReRateBody>> {
+    const change = { body, updatedAt: this.#facts.now() };
+    return this.#facts.documents.update(this.#scope, reRates, RUN_ID, run.version, change);
+  }
+
+  /** Corrections, a page's together. */
+  async *#corrections(signal: AbortSignal | undefined): AsyncGenerator<readonly Correction[]> {
+    const { log, prices } = this.#facts;
+    const { from, until, model } = this.#span;
+    let after: string | undefined;
+    do {
+      signal?.throwIfAborted();
+      const page = await log.page(
+        this.#scope,
+        { from, until },
+        { page: 0, pageSize: PAGE, order: 'asc', count: false, ...(after === undefined ? {} : { after }) },
+      );
+      const meant = page.entries.filter((entry) => model === undefined || isOf(entry, model));
+      this.#entries += meant.length;
+      const found = meant.flatMap((entry) => correctionOf(prices, entry) ?? []);
+      if (found.length > 0) yield found;
+      after = page.next;
+    } while (after !== undefined);
+  }
+
+  /** What budgets counted too little, each budget's together; those that count no more are left alone. */
+  async #deltas(corrections: readonly Correction[]): Promise<readonly BudgetDelta[]> {
+    const sums = new Map<string, bigint>();
+    for (const { deltas, repriced } of corrections)
+      for (const [key, amount] of deltas) {
+        const since = await this.#countsSince(key);
+        if (since === undefined || repriced.createdAt < since || amount === 0n) continue;
+        sums.set(key, (sums.get(key) ?? 0n) + amount);
+        this.#budgets.add(key);
+      }
+    return [...sums].map(([key, amount]) => ({ key, amount: amount.toString() }));
+  }
+
+  async #countsSince(key: string): Promise<number | undefined> {
+    if (!this.#since.has(key)) this.#since.set(key, await this.#facts.countsSince(this.#organisationId, key));
+    return this.#since.get(key);
+  }
+
+  #result({ changed, before, after }: ReRateTotals): ReRateResult {
+    return {
+      ...{ entries: this.#entries, changed, before: BigInt(before), after: BigInt(after) },
+      budgets: this.#budgets.size,
+    };
+  }
+
+  get #scope() {
+    return { organisationId: this.#organisationId, workspaceId: undefined };
+  }
+}
+
+function added({ changed, before, after }: ReRateTotals, corrections: readonly Correction[]): ReRateTotals {
+  return {
+    changed: changed + corrections.length,
+    before: corrections.reduce((sum, one) => sum + one.before, BigInt(before)).toString(),
+    after: corrections.reduce((sum, one) => sum + one.after, BigInt(after)).toString(),
+  };
+}
+
+function isOf({ attempts }: RequestRecord, model: string): boolean {
+  return attempts.some((attempt) => attempt.model === model || attempt.responseModel === model);
+}

@@ -1,0 +1,55 @@
+// A run of re-rating as it is kept: one document for an organisation, so that what was begun is known after a crash.
+import { type Collection, defineCollection } from '../../store/collection.ts';
+import type { Repriced } from '../../store/log-store.ts';
+
+/** Which entries, by when they were made: Unix milliseconds, `from` inclusive, `until` exclusive. */
+export interface ReRateSpan {
+  readonly from: number;
+  readonly until: number;
+  /** Only entries with an attempt of this model. */
+  readonly model?: string;
+}
+
+/** What a budget is to be charged beside what it was; a negative amount takes away. In 1e-12 USD as decimal digits. */
+export interface BudgetDelta {
+  readonly key: string;
+  readonly amount: string;
+}
+
+/** Corrections that are being made: written down before the first of them, so that each is made once. */
+export interface PendingBatch {
+  /** Greater than that of every batch of the organisation before. */
+  readonly number: number;
+  readonly corrections: readonly Repriced[];
+  readonly deltas: readonly BudgetDelta[];
+}
+
+/** Amounts are in 1e-12 USD as decimal digits. */
+export interface ReRateTotals {
+  readonly changed: number;
+  readonly before: string;
+  readonly after: string;
+}
+
+export interface ReRateBody extends ReRateSpan {
+  readonly state: 'running' | 'done';
+  readonly startedAt: number;
+  /** Of the last batch. */
+  readonly number: number;
+  readonly pending?: PendingBatch;
+  /** Of the batches so far. */
+  readonly totals: ReRateTotals;
+}
+
+export const reRates: Collection<ReRateBody> = defineCollection<ReRateBody>({
+  name: 're_rates',
+  schemaVersion: 1,
+});
+
+/** The one run of an organisation. */
+export const RUN_ID = 'run';
+
+export const NO_TOTALS: ReRateTotals = { changed: 0, before: '0', after: '0' };
+
+/** All collections of this room. */
+export const reRateCollections: readonly Collection<object>[] = [reRates];

@@ -1,0 +1,36 @@
+// One line of the log for each call, where the level asks for it.
+import type { Logger } from 'pino';
+import type { Call } from '../access/call.ts';
+import type { GatewayError } from '../lib/errors.ts';
+
+/** Tells of a call that has ended. */
+export type CallLog = (
+  call: Call,
+  operation: string,
+  status: number,
+  ms: number,
+  error: GatewayError | undefined,
+) => void;
+
+/** Undefined: nobody reads it, and nothing is done for it. */
+export function callLog(log: Logger): CallLog | undefined {
+  if (!log.isLevelEnabled('debug')) return undefined;
+  return (call, operation, status, ms, error) => {
+    const { trail, traceContext } = call;
+    log.debug(
+      {
+        requestId: call.id,
+        traceId: call.traceId,
+        ...(traceContext && { trace_id: traceContext.traceId, span_id: traceContext.spanId }),
+        operation,
+        protocol: call.source.protocol,
+        status,
+        ms: Math.round(ms * 1000) / 1000,
+        ...(trail.provider !== '' && { provider: trail.provider }),
+        ...(trail.model !== '' && { model: trail.model }),
+        ...(error && { reason: error.reason }),
+      },
+      'a call has ended',
+    );
+  };
+}

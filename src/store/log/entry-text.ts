@@ -1,0 +1,47 @@
+// A batch of entries as one string, a line an entry.
+import { setImmediate } from 'node:timers/promises';
+import type { RequestRecord } from '../request-log.ts';
+import { type EntryTuple, entryRecord, entryTuple } from './entry-tuple.ts';
+
+/** Entries written between two turns of the event loop: about a millisecond's work. */
+const SLICE = 256;
+
+/** The batch as text. Gives way to other work in between. */
+export async function encodeBatch(batch: readonly RequestRecord[]): Promise<string> {
+  let text = '';
+  for (let i = 0; i < batch.length; i++) {
+    if (i > 0 && i % SLICE === 0) await setImmediate();
+    text += `${encodeEntry(batch[i] as RequestRecord)}\n`;
+  }
+  return text;
+}
+
+/** An entry as text, without a line break. */
+export function encodeEntry(entry: RequestRecord): string {
+  return JSON.stringify(entryTuple(entry));
+}
+
+/** Calls `each` with every entry's text of a batch. */
+export function eachLine(batch: string, each: (text: string) => void): void {
+  let at = 0;
+  while (at < batch.length) {
+    const end = batch.indexOf('\n', at);
+    each(batch.slice(at, end));
+    at = end + 1;
+  }
+}
+
+/** An entry from its text. */
+export function decodeEntry(text: string): RequestRecord {
+  return entryRecord(JSON.parse(text) as EntryTuple);
+}
+
+/** Entries from their texts; gives way to other work in between. */
+export async function decodeEntries(texts: readonly string[]): Promise<RequestRecord[]> {
+  const entries: RequestRecord[] = [];
+  for (const [index, text] of texts.entries()) {
+    if (index > 0 && index % SLICE === 0) await setImmediate();
+    entries.push(decodeEntry(text));
+  }
+  return entries;
+}

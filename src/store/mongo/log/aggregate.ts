@@ -1,0 +1,140 @@
+// Sums of entries over buckets: each bucket's on the server, put together here.
+import { setImmediate } from 'node:timers/promises';
+import type mongoose from 'mongoose';
+import { type GatewayError, invalidField } from '../../../lib/errors.ts';
+import type { LogAggregation } from '../../log/aggregation.ts';
+import type { GroupTable } from '../../log/group-table.ts';
+import type { Deadline } from '../calls.ts';
+import { isOutOfTime } from '../failures.ts';
+import type { Filter } from '../page-filter.ts';
+import { type Bucket, beginOf, endOf } from './bucket-name.ts';
+import { type EntryMatch, timesOf } from './entry-filter.ts';
+import { groupOf, type SumsRow, sumsOf, sumsPipeline, uniquePipeline } from './group-pipeline.ts';
+import type { LogPlace } from './place.ts';
+
+/** A bucket's name, and the times in it that are to be read. */
+export interface EntrySpan {
+  readonly name: string;
+  readonly from: number;
+  readonly until: number;
+}
+
+/** The times of a bucket within a span. */
+export function spanOf(bucket: Bucket, from: number, until: number): EntrySpan {
+  return { name: bucket.name, from: Math.max(from, beginOf(bucket)), until: Math.min(until, endOf(bucket)) };
+}
+
+/** Spans added up at once. */
+const TOGETHER = 4;
+/** Groups of a span, and distinct values in it. */
+const ROWS = 200_000;
+/** All of them. */
+const TABLE = 1_000_000;
+/** Rows put together between two turns of the event loop. */
+const SLICE = 500;
+/** The shortest span that is added up with one command, in milliseconds. */
+const SHORTEST_MS = 60_000;
+
+/** Adds the entries of spans up into a table. @throws validation_failed on `until` when they are too many. */
+export async function addEntries(
+  place: LogPlace,
+  { match, aggregation, table }: EntrySums,
+  spans: readonly EntrySpan[],
+  deadline: Deadline,
+): Promise<void> {
+  const left = [...spans];
+  const work = async (): Promise<void> => {
+    for (let span = left.pop(); span; span = left.pop()) {
+      try {
+        const found = await readSpan(place, match, aggregation, span, deadline);
+        await addFound(found, aggregation, table);
+      } catch (error) {
+        if (!isOutOfTime(error)) throw error;
+        // What takes too long for one command is added up in halves.
+        left.push(...halves(span));
+      }
+      if (deadline.remaining() <= 1) throw tooMany();
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: TOGETHER }, work));
+  } catch (error) {
+    left.length = 0;
+    throw error;
+  }
+}
+
+/** What is added up, and where to. */
+export interface EntrySums {
+  readonly match: EntryMatch;
+  readonly aggregation: LogAggregation;
+  readonly table: GroupTable;
+}
+
+interface Found {
+  readonly sums: readonly SumsRow[];
+  readonly values: readonly UniqueRow[];
+}
+
+type UniqueRow = Pick<SumsRow, '_id'> & { readonly _id: { readonly u?: unknown } };
+
+/** All of a span before any of it is added: what is cut off is not added twice. */
+async function readSpan(
+  { database, commandMs }: LogPlace,
+  { filter, lead, exact }: EntryMatch,
+  { bucketMs, by = [], unique }: LogAggregation,
+  span: EntrySpan,
+  deadline: Deadline,
+): Promise<Found> {
+  const collection = database.collection(span.name);
+  const match = matchIn(filter, span);
+  const options = (): mongoose.mongo.AggregateOptions => ({
+    ...(exact ? { hint: lead.index } : {}),
+    ...{ allowDiskUse: true, maxTimeMS: Math.min(commandMs, deadline.remaining()), batchSize: SLICE },
+  });
+  const grouping = { bucketMs, by };
+  const sums = await collection
+    .aggregate<SumsRow>(sumsPipeline(match, grouping, ROWS + 1), options())
+    .toArray();
+  const values =
+    unique === undefined
+      ? []
+      : await collection
+          .aggregate<UniqueRow>(uniquePipeline(match, grouping, unique, ROWS + 1), options())
+          .toArray();
+  if (sums.length > ROWS || values.length > ROWS) throw tooMany();
+  return { sums, values };
+}
+
+async function addFound(
+  { sums, values }: Found,
+  { by = [] }: LogAggregation,
+  table: GroupTable,
+): Promise<void> {
+  for (const [index, row] of sums.entries()) {
+    table.add(Number(row._id.b), groupOf(row._id, by.length), sumsOf(row));
+    if (index % SLICE === SLICE - 1) await setImmediate();
+  }
+  for (const [index, { _id }] of values.entries()) {
+    table.addUnique(Number(_id.b), groupOf(_id, by.length), String(_id.u));
+    if (index % SLICE === SLICE - 1) await setImmediate();
+  }
+  if (table.size > TABLE || table.distinct > TABLE) throw tooMany();
+}
+
+function halves({ name, from, until }: EntrySpan): EntrySpan[] {
+  if (until - from <= SHORTEST_MS) throw tooMany();
+  const middle = Math.floor((from + until) / 2);
+  return [
+    { name, from, until: middle },
+    { name, from: middle, until },
+  ];
+}
+
+function matchIn(filter: Filter, { from, until }: EntrySpan): Filter {
+  return { ...filter, createdAt: timesOf(from, until) };
+}
+
+export function tooMany(): GatewayError {
+  return invalidField('until', 'with this filter means too many entries: ask for a shorter time', 'range');
+}

@@ -1,0 +1,62 @@
+// Dropping buckets that are over. The sums of entries stay: they are made to the end before their entries go.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { LogRetention } from '../../log-store.ts';
+import type { Deadline } from '../calls.ts';
+import { type Bucket, isOver } from './bucket-name.ts';
+import { monthOf, sumsCollections } from './kept-sums.ts';
+import type { LogPlace } from './place.ts';
+import { forgetRolled, markDropped, markDropping } from './rolled-buckets.ts';
+import type { Roller } from './roller.ts';
+
+const DAY_MS = 86_400_000;
+/** Another instance may make sums now: then the buckets go the next time, if it does not end soon. */
+const TRIES = 5;
+const PAUSE_MS = 500;
+
+/** Drops entries, bodies and sums whose time is over; answers the names of what went. */
+export async function dropBuckets(
+  place: LogPlace,
+  roller: Roller,
+  { logDays, bodyDays, metricDays }: LogRetention,
+  now: number,
+): Promise<string[]> {
+  const { buckets, calls } = place;
+  const dropped: string[] = [];
+  for (const bucket of await calls.run((deadline) => buckets.list('bodies', deadline))) {
+    if (!isOver(bucket, bodyDays, now)) continue;
+    await calls.run(() => buckets.drop(bucket.name));
+    dropped.push(bucket.name);
+  }
+  const all = await calls.run((deadline) => buckets.list('entries', deadline));
+  const over = all.filter((bucket) => isOver(bucket, logDays, now));
+  for (let attempt = 1; over.length > 0; attempt++) {
+    if (
+      await roller.rollWhole(over, (bucket) => calls.run((deadline) => dropEntries(place, bucket, deadline)))
+    ) {
+      dropped.push(...over.map(({ name }) => name));
+      break;
+    }
+    if (attempt === TRIES) break;
+    await sleep(PAUSE_MS);
+  }
+  dropped.push(...(await dropSums(place, now - metricDays * DAY_MS)));
+  return dropped;
+}
+
+/** Its sums first say that they are whole: whoever reads meanwhile takes them and not the entries. */
+async function dropEntries(place: LogPlace, bucket: Bucket, deadline: Deadline): Promise<void> {
+  await markDropping(place, bucket.name, deadline);
+  await place.buckets.drop(bucket.name);
+  await markDropped(place, bucket, deadline);
+}
+
+/** Months that were over by a time. */
+async function dropSums(place: LogPlace, before: number): Promise<string[]> {
+  const { calls, buckets } = place;
+  const months = await calls.run((deadline) => sumsCollections(place, 0, Math.max(0, before), deadline));
+  const over = months.filter((name) => monthOf(name).until <= before);
+  const last = over.at(-1);
+  for (const name of over) await calls.run(() => buckets.drop(name));
+  if (last !== undefined) await calls.run((deadline) => forgetRolled(place, monthOf(last).until, deadline));
+  return over;
+}

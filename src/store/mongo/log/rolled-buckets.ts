@@ -1,0 +1,77 @@
+// How far the sums of each bucket of entries are made.
+import type mongoose from 'mongoose';
+import type { Deadline } from '../calls.ts';
+import { MAJORITY } from '../transaction.ts';
+import { type Bucket, beginOf, bucketNamed } from './bucket-name.ts';
+import type { LogPlace } from './place.ts';
+
+/** What is known of a bucket. One that is not known is at its beginning. */
+export interface RolledBucket {
+  /** The bucket's name. */
+  readonly _id: string;
+  /** The sums of all hours before it are made, but for marked ones. Unix milliseconds. */
+  readonly until: number;
+  /** How often it was dropped: sums of an earlier one stay as they are, whatever comes later. */
+  readonly generation: number;
+  /** It is about to be dropped: its sums are whole, its entries are not to be read any more. */
+  readonly dropping?: boolean;
+}
+
+const ROLLED = 'log.rolled';
+
+function rolledIn({ database }: LogPlace): mongoose.mongo.Collection<RolledBucket> {
+  return database.collection<RolledBucket>(ROLLED);
+}
+
+/** All of them, by name. */
+export async function rolledBuckets(place: LogPlace, deadline: Deadline): Promise<Map<string, RolledBucket>> {
+  const all = await rolledIn(place).find({}).maxTimeMS(deadline.remaining()).toArray();
+  return new Map(all.map((rolled) => [rolled._id, rolled]));
+}
+
+export function rolledOf(known: ReadonlyMap<string, RolledBucket>, bucket: Bucket): RolledBucket {
+  return known.get(bucket.name) ?? { _id: bucket.name, until: beginOf(bucket), generation: 0 };
+}
+
+/** Sums of a bucket are made to a time; never backwards. */
+export async function markRolled(
+  place: LogPlace,
+  { _id, generation }: RolledBucket,
+  until: number,
+  deadline: Deadline,
+): Promise<void> {
+  await rolledIn(place).updateOne(
+    { _id },
+    { $max: { until }, $setOnInsert: { generation } },
+    { upsert: true, maxTimeMS: deadline.remaining(), writeConcern: MAJORITY },
+  );
+}
+
+export async function markDropping(place: LogPlace, name: string, deadline: Deadline): Promise<void> {
+  await rolledIn(place).updateOne(
+    { _id: name },
+    { $set: { dropping: true }, $setOnInsert: { generation: 0 } },
+    { upsert: true, maxTimeMS: deadline.remaining(), writeConcern: MAJORITY },
+  );
+}
+
+/** It is gone: one that comes in its place begins anew. */
+export async function markDropped(place: LogPlace, bucket: Bucket, deadline: Deadline): Promise<void> {
+  await rolledIn(place).updateOne(
+    { _id: bucket.name, dropping: true },
+    { $set: { until: beginOf(bucket) }, $inc: { generation: 1 }, $unset: { dropping: '' } },
+    { maxTimeMS: deadline.remaining(), writeConcern: MAJORITY },
+  );
+}
+
+/** Forgets buckets of days that nothing is kept of any more. */
+export async function forgetRolled(place: LogPlace, before: number, deadline: Deadline): Promise<void> {
+  const names: string[] = [];
+  for (const name of (await rolledBuckets(place, deadline)).keys()) {
+    const bucket = bucketNamed('entries', name);
+    if (bucket && beginOf(bucket) < before) names.push(name);
+  }
+  if (names.length > 0) {
+    await rolledIn(place).deleteMany({ _id: { $in: names } }, { maxTimeMS: deadline.remaining() });
+  }
+}

@@ -1,0 +1,49 @@
+// The parts of a segment one behind the other, each at a multiple of eight.
+
+/** Where a part is: its first byte within the segment, and its length. */
+export type Place = readonly [offset: number, length: number];
+
+/** Collects parts. */
+export class Blobs {
+  readonly #parts: Uint8Array[] = [];
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  add(bytes: Uint8Array): Place {
+    const place: Place = [this.#length, bytes.length];
+    this.#push(bytes);
+    const rest = this.#length % 8;
+    if (rest > 0) this.#push(new Uint8Array(8 - rest));
+    return place;
+  }
+
+  /** All parts as one. */
+  join(): Uint8Array {
+    const all = new Uint8Array(this.#length);
+    let at = 0;
+    for (const part of this.#parts) {
+      all.set(part, at);
+      at += part.length;
+    }
+    return all;
+  }
+
+  #push(bytes: Uint8Array): void {
+    this.#parts.push(bytes);
+    this.#length += bytes.length;
+  }
+}
+
+/** What a segment is read from. */
+export interface ByteSource {
+  /** Fills `into` from its begin on. Throws when there are fewer bytes. */
+  read(offset: number, into: Uint8Array): void;
+}
+
+/** A segment that was never written. */
+export function memorySource(bytes: Uint8Array): ByteSource {
+  return { read: (offset, into) => into.set(bytes.subarray(offset, offset + into.length)) };
+}

@@ -1,0 +1,78 @@
+// The port's part that is about entries, over the workers.
+import { invalidField } from '../../../lib/errors.ts';
+import { checkScope } from '../../document-checks.ts';
+import { LIMITS } from '../../documents.ts';
+import { decodeEntries, decodeEntry, encodeBatch } from '../../log/entry-text.ts';
+import { matchesLog } from '../../log/matches.ts';
+import { checkLogFilter } from '../../log-filter.ts';
+import type { LogStore } from '../../log-store.ts';
+import { checkPageSize, checkSkip } from '../../page-query.ts';
+import type { LogFilter, LogPageRequest, RequestRecord, TenantScope } from '../../request-log.ts';
+import type { WriterCall } from '../protocol.ts';
+import type { WorkerClient } from '../worker-client.ts';
+import type { LogKeeper } from './maintain.ts';
+import type { LogPageCall, LogRowPage, Position } from './page-reads.ts';
+import type { LogReaderCall } from './protocol.ts';
+import type { LogScope } from './selection.ts';
+
+export function entryStore(
+  writer: WorkerClient<WriterCall>,
+  reader: WorkerClient<LogReaderCall>,
+  keeper: LogKeeper,
+): Pick<LogStore, 'append' | 'page' | 'get'> {
+  return {
+    append: async (batch) => {
+      if (batch.length === 0) return;
+      const text = await encodeBatch(batch);
+      keeper.noted(await writer.call<number>({ kind: 'append', batch: text }, text.length));
+    },
+
+    page: async (scope, filter, request) => {
+      const call = pageCall(scope, filter, request);
+      const found = await reader.call<LogRowPage>(call);
+      const entries = await decodeEntries(found.entries);
+      return {
+        // Segments compare many texts by their hashes; the texts decide.
+        entries: entries.filter((entry) => matchesLog(call.filter, entry)),
+        total: Math.min(found.total, LIMITS.total),
+        totalCapped: found.total > LIMITS.total,
+        ...(found.next === null ? {} : { next: cursorOf(found.next) }),
+      };
+    },
+
+    get: async (scope, id, createdAt): Promise<RequestRecord | undefined> => {
+      const time = createdAt === undefined ? {} : { from: createdAt, until: createdAt + 1 };
+      const filter = checkLogFilter({ ids: [id], ...time });
+      const text = await reader.call<string | null>({ kind: 'get', ...scopeOf(scope), filter });
+      return text === null ? undefined : decodeEntry(text);
+    },
+  };
+}
+
+export function scopeOf(scope: TenantScope): LogScope {
+  const { organisationId: org, workspaceId: workspace } = checkScope(scope);
+  return { org, workspace };
+}
+
+function pageCall(scope: TenantScope, filter: LogFilter, request: LogPageRequest): LogPageCall {
+  const { page, pageSize, order, after, count } = request;
+  if (order !== 'asc' && order !== 'desc') throw invalidField('order', 'must be asc or desc', 'in');
+  const take = checkPageSize(pageSize);
+  return {
+    ...{ kind: 'page', ...scopeOf(scope), filter: checkLogFilter(filter), order, take },
+    skip: after === undefined ? checkSkip(page, take) : 0,
+    after: after === undefined ? null : positionOf(after),
+    count: count !== false,
+  };
+}
+
+function cursorOf([time, seq]: Position): string {
+  return Buffer.from(`${time}.${seq}`).toString('base64url');
+}
+
+function positionOf(cursor: unknown): Position {
+  const text = typeof cursor === 'string' ? Buffer.from(cursor, 'base64url').toString('latin1') : '';
+  const found = /^(-?\d{1,16})\.(-?\d{1,16})$/.exec(text);
+  if (!found) throw invalidField('after', 'is no cursor', 'cursor');
+  return [Number(found[1]), Number(found[2])];
+}

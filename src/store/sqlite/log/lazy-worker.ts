@@ -1,0 +1,28 @@
+// A worker that is started when it is first asked for something: most processes never ask for it, and a thread costs
+// memory.
+import { fail } from '../../../lib/errors.ts';
+import { startWorker, type WorkerBounds, type WorkerClient } from '../worker-client.ts';
+
+/** `lastCall` of `close` is only sent to a worker that was started. */
+export function lazyWorker<C>(entry: URL, setup: object, bounds: WorkerBounds): WorkerClient<C> {
+  let started: Promise<WorkerClient<C>> | undefined;
+  let closed = false;
+  const start = (): Promise<WorkerClient<C>> => {
+    started ??= startWorker<C>(entry, setup, bounds).catch((error: unknown) => {
+      started = undefined;
+      throw error;
+    });
+    return started;
+  };
+  return {
+    call: async (call, length, deadlineMs) => {
+      if (closed) throw fail('store_unavailable', 'the store is closed');
+      return (await start()).call(call, length, deadlineMs);
+    },
+    close: async (lastCall) => {
+      closed = true;
+      const client = await started?.catch(() => undefined);
+      await client?.close(lastCall);
+    },
+  };
+}

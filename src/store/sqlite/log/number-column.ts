@@ -1,0 +1,67 @@
+// A column of numbers: whole ones as differences to the least, in as few bytes as hold the greatest.
+import type { Blobs, ByteSource, Place } from './blobs.ts';
+
+/** `width` 0: all are `least`; 8: as they are; else `least` is added to each. */
+export interface NumberHead {
+  readonly width: 0 | 1 | 2 | 4 | 8;
+  readonly least: number;
+  readonly greatest: number;
+  readonly at?: Place;
+}
+
+/** Writes values. The first `count` are meant. */
+export function encodeNumbers(values: Float64Array, count: number, blobs: Blobs): NumberHead {
+  let least = count > 0 ? (values[0] as number) : 0;
+  let greatest = least;
+  let whole = true;
+  for (let i = 0; i < count; i++) {
+    const value = values[i] as number;
+    if (value < least) least = value;
+    if (value > greatest) greatest = value;
+    if (!Number.isSafeInteger(value)) whole = false;
+  }
+  if (least === greatest) return { width: 0, least, greatest };
+  const range = greatest - least;
+  if (!whole || range > 0xffffffff) {
+    const at = blobs.add(bytesOf(values.slice(0, count)));
+    return { width: 8, least, greatest, at };
+  }
+  const width = range <= 0xff ? 1 : range <= 0xffff ? 2 : 4;
+  const packed = packedOf(width, count);
+  for (let i = 0; i < count; i++) packed[i] = (values[i] as number) - least;
+  return { width, least, greatest, at: blobs.add(bytesOf(packed)) };
+}
+
+/** Reads a column's values into `into`, which has room for `count`. */
+export function decodeNumbers(
+  head: NumberHead,
+  count: number,
+  source: ByteSource,
+  scratch: ArrayBuffer,
+  into: Float64Array,
+): void {
+  const { width, least, at } = head;
+  if (width === 0 || at === undefined) {
+    into.fill(least, 0, count);
+    return;
+  }
+  source.read(at[0], new Uint8Array(scratch, 0, at[1]));
+  if (width === 8) {
+    into.set(new Float64Array(scratch, 0, count));
+    return;
+  }
+  if (width === 1) into.set(new Uint8Array(scratch, 0, count));
+  else if (width === 2) into.set(new Uint16Array(scratch, 0, count));
+  else into.set(new Uint32Array(scratch, 0, count));
+  if (least === 0) return;
+  for (let i = 0; i < count; i++) into[i] = (into[i] as number) + least;
+}
+
+function packedOf(width: 1 | 2 | 4, count: number): Uint8Array | Uint16Array | Uint32Array {
+  if (width === 1) return new Uint8Array(count);
+  return width === 2 ? new Uint16Array(count) : new Uint32Array(count);
+}
+
+export function bytesOf(array: ArrayBufferView): Uint8Array {
+  return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+}

@@ -1,0 +1,98 @@
+// The log's reading worker: pages, entries and sums off segments and the tail.
+import { DatabaseSync } from 'node:sqlite';
+import type { Reply } from '../protocol.ts';
+import { statementCache } from '../statement-cache.ts';
+import { failureOf, type RunGroup, serve } from '../worker-loop.ts';
+import { planAggregate } from './aggregate-plan.ts';
+import { readSums } from './aggregate-reads.ts';
+import { readEntry, scanEntries } from './entry-reads.ts';
+import { feedbackReader } from './feedback-reads.ts';
+import type { SegmentRow } from './manifest.ts';
+import { readPage } from './page-reads.ts';
+import type { LogReaderCall, LogSetup } from './protocol.ts';
+import type { Segment } from './segment.ts';
+import { SegmentFiles } from './segment-files.ts';
+import { type LogScope, Selection } from './selection.ts';
+import { LogView, type View } from './view.ts';
+
+/** Calls answered together: none waits for another's. */
+const GROUP = 1;
+/** Heads of segments held in memory: of 16 million entries. */
+const HEADS = 2000;
+
+serve<LogReaderCall, LogSetup>(GROUP, openLogReader);
+
+function openLogReader(setup: LogSetup): RunGroup<LogReaderCall> {
+  const database = new DatabaseSync(setup.path, { readOnly: true, timeout: 5000 });
+  database.exec('PRAGMA cache_size = -4096; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0');
+  const cached = statementCache(database);
+  const feedback = feedbackReader(cached);
+  const files = new SegmentFiles(setup.folder, HEADS);
+  let log = new LogView(cached, files, setup.block);
+
+  function current(): View {
+    cached('BEGIN').run();
+    try {
+      return log.refresh();
+    } finally {
+      cached('COMMIT').run();
+    }
+  }
+
+  function selectionOf({ hash }: View, scope: LogScope, filter: LogReaderFilter): Selection {
+    const { feedback: range, ...rest } = filter;
+    return new Selection(scope, rest, hash, range && feedback.liked(scope.org, range));
+  }
+
+  function perform(call: LogReaderCall): unknown {
+    switch (call.kind) {
+      case 'page': {
+        const view = current();
+        return readPage(call, view.parts, selectionOf(view, call, call.filter), setup.searchMs);
+      }
+      case 'sums': {
+        const view = current();
+        const selection = selectionOf(view, call, call.filter);
+        const open = (row: SegmentRow): Segment => files.segment(row);
+        const plan = planAggregate(view, selection, call.filter, call.aggregation, { open });
+        return readSums(plan, call.aggregation, selection);
+      }
+      case 'get': {
+        const view = current();
+        return readEntry(view.parts, selectionOf(view, call, call.filter));
+      }
+      case 'scan': {
+        const view = current();
+        const selection = selectionOf(view, { org: '', workspace: null }, {});
+        return scanEntries(view.parts, selection, call.after, call.limit, call.characters);
+      }
+      case 'close':
+        files.forget();
+        database.close();
+        return null;
+    }
+  }
+
+  /** A file may be dropped between the look at the list and the look at it: then the list is another one. */
+  function performed(call: LogReaderCall): unknown {
+    try {
+      return perform(call);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      files.forget();
+      log = new LogView(cached, files, setup.block);
+      return perform(call);
+    }
+  }
+
+  return (group) =>
+    group.map(([id, , call]): Reply => {
+      try {
+        return [id, performed(call)];
+      } catch (error) {
+        return [id, undefined, failureOf(error)];
+      }
+    });
+}
+
+type LogReaderFilter = (LogReaderCall & { kind: 'page' })['filter'];

@@ -1,0 +1,45 @@
+// What a segment says of itself. A segment holds entries of one time bucket as columns, in order of time and then of
+// arrival, and their texts in compressed chunks; it is written once and never changed.
+import type { Place } from './blobs.ts';
+import type { NumberHead } from './number-column.ts';
+import type { TextHead } from './text-column.ts';
+
+/** Columns of texts, metadata apart. */
+export const TEXT_COLUMNS = [
+  ...(['organisation', 'workspace', 'apiKey', 'userId', 'provider', 'model', 'responseModel'] as const),
+  ...(['virtualKey', 'config', 'prompt', 'statusCode', 'cacheStatus', 'retries', 'rescued'] as const),
+  ...(['outcome', 'path', 'error', 'id', 'traceId', 'spanId'] as const),
+];
+export type TextName = (typeof TEXT_COLUMNS)[number];
+
+/**
+ * Columns of numbers: `time` in Unix milliseconds, `seq` is the place in the order of arrival, `latencyMs` is there when
+ * it is not `latencyUs` / 1000, money is in 1e-12 USD where a number holds it exactly. Sums have the last three as well.
+ */
+export const NUMBER_COLUMNS = [
+  ...(['time', 'seq', 'latencyUs', 'latencyMs', 'latencyBucket', 'promptTokens'] as const),
+  ...(['completionTokens', 'totalTokens', 'cost', 'saved', 'requests', 'first', 'last'] as const),
+];
+export type NumberName = (typeof NUMBER_COLUMNS)[number];
+
+/** Rows of a chunk of texts. */
+export const CHUNK = 64;
+
+/** Money that the column has as 0: below 0 or above 2^52, or no whole number of it. */
+export type LargeMoney = readonly (readonly [row: number, amount: string])[];
+
+export interface SegmentHead {
+  readonly count: number;
+  readonly texts: Readonly<Partial<Record<TextName, TextHead>>>;
+  /** By the key. */
+  readonly metadata: readonly (readonly [key: string, column: TextHead])[];
+  /** Pairs of keys that have no column, as JSON: row, key, value. */
+  readonly pairs?: Place;
+  readonly numbers: Readonly<Partial<Record<NumberName, NumberHead>>>;
+  readonly largeCost?: LargeMoney;
+  readonly largeSaved?: LargeMoney;
+  /** The entries' texts: each chunk's place, lines compressed by zstd. */
+  readonly chunks?: readonly Place[];
+  /** Of sums: where each row's histogram begins (and the last one ends), then bucket and count of each place in it. */
+  readonly histograms?: Place;
+}

@@ -1,0 +1,218 @@
+// A segment as readers see it. Columns are read into the caller's scratch, which the next segment takes over.
+import { zstdDecompressSync } from 'node:zlib';
+import type { ByteSource, Place } from './blobs.ts';
+import type { TextHash } from './hash.ts';
+import { decodeNumbers } from './number-column.ts';
+import { MOST_ROWS } from './segment-build.ts';
+import { CHUNK, type NumberName, type SegmentHead, type TextName } from './segment-head.ts';
+import { decodeIds, type TextHead } from './text-column.ts';
+
+/** Room for columns, by what asks: a name is used for one column at a time. */
+export class Scratch {
+  readonly #numbers = new Map<string, Float64Array>();
+  readonly #ids = new Map<string, Uint16Array>();
+  readonly #bytes = new Map<string, ArrayBuffer>();
+
+  numbers(name: string, count: number): Float64Array {
+    return grown(this.#numbers, name, count, (size) => new Float64Array(size));
+  }
+
+  ids(name: string, count: number): Uint16Array {
+    return grown(this.#ids, name, count, (size) => new Uint16Array(size));
+  }
+
+  bytes(name: string, length: number): ArrayBuffer {
+    const found = this.#bytes.get(name);
+    if (found && found.byteLength >= length) return found;
+    const made = new ArrayBuffer(Math.max(length, 2 * (found?.byteLength ?? 0), 65_536));
+    this.#bytes.set(name, made);
+    return made;
+  }
+}
+
+function grown<T extends { readonly length: number }>(
+  kept: Map<string, T>,
+  name: string,
+  count: number,
+  make: (size: number) => T,
+): T {
+  const found = kept.get(name);
+  if (found && found.length >= count) return found;
+  const made = make(Math.min(MOST_ROWS, Math.max(count, 2 * (found?.length ?? 0), 1024)));
+  kept.set(name, made);
+  return made;
+}
+
+/** The two halves of the hashes of a column's texts; the text of number n is at n - 1. */
+export interface Hashes {
+  readonly lo: Uint32Array;
+  readonly hi: Uint32Array;
+  /** Low halves rise. */
+  readonly sorted: boolean;
+}
+
+export class Segment {
+  readonly head: SegmentHead;
+  readonly #source: ByteSource;
+  readonly #entries: readonly string[] | undefined;
+
+  /** @param entries texts in the order of rows, where there are no chunks. */
+  constructor(head: SegmentHead, source: ByteSource, entries?: readonly string[]) {
+    this.head = head;
+    this.#source = source;
+    this.#entries = entries;
+  }
+
+  get count(): number {
+    return this.head.count;
+  }
+
+  text(name: TextName): TextHead | undefined {
+    return this.head.texts[name];
+  }
+
+  metadata(key: string): TextHead | undefined {
+    for (const [name, column] of this.head.metadata) if (name === key) return column;
+    return undefined;
+  }
+
+  /** Pairs of metadata that are in no column. */
+  pairs(): readonly (readonly [row: number, key: string, value: string])[] {
+    const { pairs } = this.head;
+    if (!pairs) return [];
+    return JSON.parse(Buffer.from(this.#read(pairs)).toString('utf8')) as [number, string, string][];
+  }
+
+  /** Each row's number in a column. To be asked for when the column has no `constant`. */
+  ids(column: TextHead, into: Uint16Array): Uint16Array {
+    decodeIds(column, this.count, this.#source, into);
+    return into;
+  }
+
+  numbers(name: NumberName, scratch: Scratch): Float64Array {
+    const into = scratch.numbers(name, this.count);
+    const head = this.head.numbers[name];
+    if (head === undefined) into.fill(0, 0, this.count);
+    else decodeNumbers(head, this.count, this.#source, scratch.bytes('packed', this.count * 8), into);
+    return into;
+  }
+
+  hashes(column: TextHead, hash: TextHash, scratch: Scratch, name: string): Hashes {
+    const { size, hashes, values } = column;
+    const buffer = scratch.bytes(name, size * 8);
+    const lo = new Uint32Array(buffer, 0, size);
+    const hi = new Uint32Array(buffer, size * 4, size);
+    if (hashes) {
+      this.#source.read(hashes[0], new Uint8Array(buffer, 0, hashes[1]));
+      return { lo, hi, sorted: true };
+    }
+    for (let i = 0; i < size; i++) {
+      hash.of(values?.[i] ?? '');
+      lo[i] = hash.lo;
+      hi[i] = hash.hi;
+    }
+    return { lo, hi, sorted: false };
+  }
+
+  /** The text of a number from 1. */
+  textOf(column: TextHead, id: number): string {
+    if (column.values) return column.values[id - 1] ?? '';
+    const [offset] = column.texts as Place;
+    const ends = new Uint32Array(2);
+    this.#source.read(offset + (id - 1) * 4, new Uint8Array(ends.buffer));
+    const [begin = 0, end = 0] = ends;
+    const bytes = Buffer.allocUnsafe(end - begin);
+    this.#source.read(offset + (column.size + 1) * 4 + begin, bytes);
+    return bytes.toString('utf8');
+  }
+
+  /** The texts of all numbers from 1 on. */
+  allTexts(column: TextHead): readonly string[] {
+    if (column.values) return column.values;
+    const bytes = this.#read(column.texts as Place);
+    const starts = new Uint32Array(bytes.buffer, bytes.byteOffset, column.size + 1);
+    const body = Buffer.from(bytes.buffer, bytes.byteOffset + starts.byteLength);
+    return Array.from({ length: column.size }, (_, at) => body.toString('utf8', starts[at], starts[at + 1]));
+  }
+
+  /** Marks the numbers whose text in lower case has the needle (in lower case) in it; undefined: none. */
+  search(column: TextHead, needle: string, needleBytes: Buffer, scratch: Scratch): Uint8Array | undefined {
+    const found = new Uint8Array(column.size + 1);
+    let any = false;
+    if (column.values) {
+      for (const [at, value] of column.values.entries()) {
+        if (!value.toLowerCase().includes(needle)) continue;
+        found[at + 1] = 1;
+        any = true;
+      }
+      return any ? found : undefined;
+    }
+    const [offset, length] = column.lower ?? (column.texts as Place);
+    const buffer = scratch.bytes('searched', length);
+    this.#source.read(offset, new Uint8Array(buffer, 0, length));
+    const starts = new Uint32Array(buffer, 0, column.size + 1);
+    const texts = Buffer.from(buffer, starts.byteLength, length - starts.byteLength);
+    let id = 1;
+    for (let at = texts.indexOf(needleBytes); at >= 0; ) {
+      id = textAt(starts, at, id);
+      const end = starts[id] as number;
+      if (at + needleBytes.length <= end) {
+        found[id] = 1;
+        any = true;
+        at = texts.indexOf(needleBytes, end);
+      } else {
+        at = texts.indexOf(needleBytes, at + 1);
+      }
+    }
+    return any ? found : undefined;
+  }
+
+  /** The texts of rows, in the order given. */
+  entries(rows: readonly number[]): string[] {
+    if (this.#entries) return rows.map((row) => this.#entries?.[row] ?? '');
+    const chunks = new Map<number, string[]>();
+    return rows.map((row) => {
+      const number = Math.floor(row / CHUNK);
+      let lines = chunks.get(number);
+      if (lines === undefined) {
+        lines = this.chunk(number);
+        chunks.set(number, lines);
+      }
+      return lines[row % CHUNK] ?? '';
+    });
+  }
+
+  /** The texts of a chunk. */
+  chunk(number: number): string[] {
+    const place = this.head.chunks?.[number];
+    if (place === undefined) return [];
+    return zstdDecompressSync(this.#read(place)).toString('utf8').split('\n');
+  }
+
+  /** Of sums: where each row's histogram begins, and pairs of bucket and count. */
+  histograms(scratch: Scratch): { readonly starts: Uint32Array; readonly pairs: Uint32Array } {
+    const [offset, length] = this.head.histograms as Place;
+    const buffer = scratch.bytes('histograms', length);
+    this.#source.read(offset, new Uint8Array(buffer, 0, length));
+    const starts = new Uint32Array(buffer, 0, this.count + 1);
+    return { starts, pairs: new Uint32Array(buffer, starts.byteLength, length / 4 - starts.length) };
+  }
+
+  #read([offset, length]: Place): Uint8Array {
+    const bytes = new Uint8Array(length);
+    this.#source.read(offset, bytes);
+    return bytes;
+  }
+}
+
+/** The number of the text that a byte is in, which is `from` or a later one. */
+function textAt(starts: Uint32Array, at: number, from: number): number {
+  let low = from;
+  let high = starts.length - 1;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((starts[middle] as number) > at) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}

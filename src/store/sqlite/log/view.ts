@@ -1,0 +1,134 @@
+// The log as a reader has it: its segments, and the tail made into segments in memory as far as it has come.
+import { eachLine } from '../../log/entry-text.ts';
+import type { EntryTuple } from '../../log/entry-tuple.ts';
+import type { StatementCache } from '../statement-cache.ts';
+import { memorySource } from './blobs.ts';
+import { TextHash } from './hash.ts';
+import { readSegments, readState, readTail, type SegmentRow } from './manifest.ts';
+import { Segment } from './segment.ts';
+import { SegmentBuilder } from './segment-build.ts';
+import type { SegmentFiles } from './segment-files.ts';
+
+/** A segment, whether in a file or not. */
+export interface Part {
+  readonly minTime: number;
+  readonly maxTime: number;
+  readonly firstSeq: number;
+  readonly lastSeq: number;
+  readonly count: number;
+  /** Of a file's. */
+  readonly row?: SegmentRow;
+  open(): Segment;
+}
+
+/** What is there at one moment. */
+export interface View {
+  readonly parts: readonly Part[];
+  readonly sums: readonly SegmentRow[];
+  readonly hash: TextHash;
+}
+
+interface Line {
+  readonly seq: number;
+  readonly text: string;
+}
+
+interface TailPart extends Part {
+  /** Which block of the tail; parts of one are made into one now and then. */
+  readonly block: number;
+  readonly lines: readonly Line[];
+}
+
+export class LogView {
+  readonly #cached: StatementCache;
+  readonly #files: SegmentFiles;
+  readonly #blockSize: number;
+  #hash: TextHash | undefined;
+  #epoch = -1;
+  #lastId = 0;
+  #sealed = -1;
+  #entries: Part[] = [];
+  #sums: SegmentRow[] = [];
+  #tail: TailPart[] = [];
+  #tailEnd = 0;
+  #block = 0;
+  #blockCount = 0;
+
+  /** @param blockSize entries of a block of the tail. */
+  constructor(cached: StatementCache, files: SegmentFiles, blockSize: number) {
+    this.#blockSize = blockSize;
+    this.#cached = cached;
+    this.#files = files;
+  }
+
+  /** Takes in what came since the last time. To be called in a transaction. */
+  refresh(): View {
+    const { sealed, epoch, seed } = readState(this.#cached);
+    this.#hash ??= new TextHash(seed);
+    if (epoch !== this.#epoch) {
+      this.#files.forget();
+      this.#entries = [];
+      this.#sums = [];
+      this.#lastId = 0;
+      this.#epoch = epoch;
+    }
+    for (const row of readSegments(this.#cached, this.#lastId)) {
+      this.#lastId = row.id;
+      if (row.kind === 'sums') this.#sums.push(row);
+      else this.#entries.push({ ...row, row, open: () => this.#files.segment(row) });
+    }
+    if (sealed !== this.#sealed) this.#dropSealed(sealed);
+    this.#readTail();
+    return { parts: [...this.#entries, ...this.#tail], sums: this.#sums, hash: this.#hash };
+  }
+
+  #dropSealed(sealed: number): void {
+    this.#sealed = sealed;
+    this.#tail = this.#tail.filter(({ lastSeq }) => lastSeq > sealed);
+    if (this.#tail.some(({ firstSeq }) => firstSeq <= sealed)) this.#tail = [];
+    this.#tailEnd = Math.max(sealed, this.#tail.at(-1)?.lastSeq ?? sealed);
+    this.#blockCount = this.#tail.reduce(
+      (sum, { block, count }) => (block === this.#block ? sum + count : sum),
+      0,
+    );
+  }
+
+  #readTail(): void {
+    let lines: Line[] = [];
+    for (const [lastSeq, count, entries] of readTail(this.#cached, this.#tailEnd)) {
+      let seq = lastSeq - count;
+      eachLine(entries, (text) => {
+        seq++;
+        lines.push({ seq, text });
+      });
+      this.#tailEnd = lastSeq;
+      this.#blockCount += count;
+      if (this.#blockCount < this.#blockSize) continue;
+      this.#addPart(lines);
+      lines = [];
+      this.#block++;
+      this.#blockCount = 0;
+    }
+    this.#addPart(lines);
+  }
+
+  /** Parts of a block halve in size from the first to the last, so that each entry is built a few times only. */
+  #addPart(lines: readonly Line[]): void {
+    if (lines.length === 0) return;
+    let all = lines;
+    for (let last = this.#tail.at(-1); last !== undefined; last = this.#tail.at(-1)) {
+      if (last.block !== this.#block || last.count > 2 * all.length) break;
+      this.#tail.pop();
+      all = [...last.lines, ...all];
+    }
+    this.#tail.push(partOf(all, this.#block, this.#hash as TextHash));
+  }
+}
+
+function partOf(lines: readonly Line[], block: number, hash: TextHash): TailPart {
+  const builder = new SegmentBuilder(lines.length, hash);
+  for (const { seq, text } of lines) builder.add(seq, JSON.parse(text) as EntryTuple, text);
+  const { head, bytes, entries, ...bounds } = builder.finish(false);
+  const segment = new Segment(head, memorySource(bytes), entries);
+  return { ...bounds, block, lines, count: lines.length, open: () => segment };
+}

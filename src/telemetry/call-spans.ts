@@ -1,0 +1,35 @@
+// What the way of a call knows of telemetry: how a call gets its place in a trace, and where its end is told. No
+// library is named here: it is loaded when telemetry is configured.
+import type { TraceContext } from '../lib/trace-context.ts';
+import type { RequestRecord } from '../store/request-log.ts';
+
+/** A call as it begins. */
+export interface BeginningCall {
+  readonly traceId: string;
+  readonly headers: { plain(name: string): string | undefined };
+}
+
+export interface CallSpans {
+  /** Where the call stands in its trace: below the caller's `traceparent`, or a root. Undefined: no spans are made. */
+  begin(call: BeginningCall): TraceContext | undefined;
+  /** A call has ended, with all that it called. Waits for nothing. */
+  ended(entry: RequestRecord, context: TraceContext): void;
+}
+
+/** Telemetry that is exported. */
+export interface Telemetry extends CallSpans {
+  stats(): TelemetryStats;
+  /** Exports what waits, within the bound, and stops. */
+  close(ms: number): Promise<void>;
+}
+
+/** Counts since the start. */
+export interface TelemetryStats {
+  readonly spansExported: number;
+  /** The queue was full, or an export failed. */
+  readonly spansDropped: number;
+  /** Spans that wait or are on the way. */
+  readonly spansWaiting: number;
+  /** Exports, of either signal, that were given up. */
+  readonly failures: number;
+}

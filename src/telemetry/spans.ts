@@ -1,0 +1,141 @@
+// A call's spans, made from its entry when it has ended: the call itself, and below it each call of a provider,
+// each guardrail, each look-up in the cache and each tool call.
+import { randomUUID } from 'node:crypto';
+import {
+  type Attributes,
+  type HrTime,
+  type SpanContext,
+  SpanKind,
+  type SpanStatus,
+  SpanStatusCode,
+} from '@opentelemetry/api';
+import type { Resource } from '@opentelemetry/resources';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace';
+import { spanIdOf, type TraceContext } from '../lib/trace-context.ts';
+import type { AttemptRecord, RequestRecord, SpanRecord } from '../store/request-log.ts';
+import { operationNameOf } from './gen-ai-names.ts';
+import { attemptAttributes, serverAttributes, workAttributes } from './span-attributes.ts';
+import type { KnownModels } from './usage-series.ts';
+
+/** What spans are made with. */
+export interface SpanFacts {
+  readonly resource: Resource;
+  readonly scope: { readonly name: string; readonly version: string };
+  readonly models: KnownModels;
+  /** The path's template of an operation, with its base. */
+  readonly routeOf: (operation: string) => string | undefined;
+}
+
+/** Names of models are a caller's text. */
+const MOST_LETTERS = 256;
+const UNSET: SpanStatus = Object.freeze({ code: SpanStatusCode.UNSET });
+const ERROR: SpanStatus = Object.freeze({ code: SpanStatusCode.ERROR });
+const NONE: never[] = [];
+
+/** All spans of a call; the call's own is the first. */
+export function spansOf(facts: SpanFacts, entry: RequestRecord, context: TraceContext): ReadableSpan[] {
+  const { traceId, spanId, parentSpanId } = context;
+  const own: SpanContext = { traceId, spanId, traceFlags: 1 };
+  const route = facts.routeOf(entry.operation);
+  const spans = [
+    spanOf(facts, {
+      name: entry.protocol === 'rest' && route !== undefined ? `${entry.method} ${route}` : entry.operation,
+      kind: SpanKind.SERVER,
+      context: own,
+      parent:
+        parentSpanId === undefined
+          ? undefined
+          : { traceId, spanId: parentSpanId, traceFlags: 1, isRemote: true },
+      startMs: entry.createdAt,
+      ms: entry.latencyMs,
+      attributes: serverAttributes(entry, route),
+      // What a caller did wrong is no error of the server's (HTTP conventions, "Status").
+      status: entry.statusCode >= 500 || entry.outcome === 'interrupted' ? ERROR : UNSET,
+    }),
+  ];
+  entry.attempts.forEach((attempt, i) => {
+    spans.push(attemptSpan(facts, entry, attempt, i, own));
+  });
+  for (const work of entry.spans ?? NONE) spans.push(workSpan(facts, work, own));
+  return spans;
+}
+
+function attemptSpan(
+  facts: SpanFacts,
+  { operation, attempts }: RequestRecord,
+  attempt: AttemptRecord,
+  index: number,
+  parent: SpanContext,
+): ReadableSpan {
+  const { provider, host, model } = attempt;
+  const mode = facts.models.find(provider, model)?.mode;
+  let before = 0;
+  for (let i = 0; i < index; i++) {
+    const earlier = attempts[i]!;
+    if (earlier.provider === provider && earlier.host === host && earlier.model === model) before++;
+  }
+  return spanOf(facts, {
+    name: `${operationNameOf(operation, mode)} ${model.slice(0, MOST_LETTERS)}`.trimEnd(),
+    kind: SpanKind.CLIENT,
+    context: { traceId: parent.traceId, spanId: spanIdOf(attempt.id), traceFlags: 1 },
+    parent,
+    startMs: attempt.startedAt,
+    ms: attempt.latencyMs,
+    attributes: attemptAttributes(operation, attempt, mode, before),
+    status: attempt.outcome === 'error' || attempt.outcome === 'interrupted' ? ERROR : UNSET,
+  });
+}
+
+function workSpan(facts: SpanFacts, work: SpanRecord, parent: SpanContext): ReadableSpan {
+  const name = work.name.slice(0, MOST_LETTERS);
+  return spanOf(facts, {
+    name: work.kind === 'tool' ? `execute_tool ${name}` : `${work.kind} ${name}`.trimEnd(),
+    kind: SpanKind.INTERNAL,
+    context: { traceId: parent.traceId, spanId: spanIdOf(randomUUID()), traceFlags: 1 },
+    parent,
+    startMs: work.startedAt,
+    ms: work.latencyMs,
+    attributes: workAttributes(work),
+    status: UNSET,
+  });
+}
+
+interface SpanParts {
+  readonly name: string;
+  readonly kind: SpanKind;
+  readonly context: SpanContext;
+  readonly parent: SpanContext | undefined;
+  readonly startMs: number;
+  readonly ms: number;
+  readonly attributes: Attributes;
+  readonly status: SpanStatus;
+}
+
+function spanOf({ resource, scope }: SpanFacts, parts: SpanParts): ReadableSpan {
+  const { name, kind, context, parent, startMs, ms, attributes, status } = parts;
+  return {
+    name,
+    kind,
+    spanContext: () => context,
+    ...(parent === undefined ? {} : { parentSpanContext: parent }),
+    startTime: hrTime(startMs),
+    endTime: hrTime(startMs + ms),
+    duration: hrTime(ms),
+    status,
+    attributes,
+    links: NONE,
+    events: NONE,
+    ended: true,
+    resource,
+    instrumentationScope: scope,
+    droppedAttributesCount: 0,
+    droppedEventsCount: 0,
+    droppedLinksCount: 0,
+  };
+}
+
+/** Seconds and nanoseconds. */
+function hrTime(ms: number): HrTime {
+  const seconds = Math.floor(ms / 1000);
+  return [seconds, Math.min(999_999_999, Math.round((ms - seconds * 1000) * 1e6))];
+}

@@ -1,0 +1,134 @@
+// The series of model calls as Prometheus shows them.
+import type { Distribution } from './distribution.ts';
+import { byLabel, type Family, histogramSamples, type Sample } from './family.ts';
+import type { AttemptSeries, CallSeries, UsageSeries } from './usage-series.ts';
+
+const USD = 1e-12;
+const STATUS_CLASSES = ['other', '1xx', '2xx', '3xx', '4xx', '5xx'];
+
+/** All families of model calls. */
+export function usageFamilies(usage: UsageSeries): Family[] {
+  return [
+    {
+      name: 'sluice_requests_total',
+      help: 'Model calls that have ended, by class of their status',
+      type: 'counter',
+      samples: () => usage.calls().flatMap(statusSamples),
+    },
+    perCall(
+      usage,
+      'sluice_retries_total',
+      'Calls of a target beyond its first one',
+      ({ retries }) => retries,
+    ),
+    perCall(
+      usage,
+      'sluice_fallbacks_total',
+      'Model calls that another target answered than the one tried first',
+      ({ rescued }) => rescued,
+    ),
+    perAttempt(
+      usage,
+      'sluice_attempt_duration_seconds',
+      'Calls of providers, from the request to the end of the answer; error: the status or the reason',
+      ({ durations }) => durations,
+      true,
+    ),
+    perAttempt(
+      usage,
+      'sluice_time_to_first_token_seconds',
+      'From the request to a provider to the first piece of its streamed answer',
+      ({ firstTokens }) => firstTokens,
+      false,
+    ),
+    {
+      name: 'sluice_tokens_total',
+      help: 'Tokens used; cached_input and cache_write are among the input, reasoning among the output',
+      type: 'counter',
+      samples: () => grouped(usage, tokensOf),
+    },
+    {
+      name: 'sluice_cost_usd_total',
+      help: 'What calls of providers cost, in US dollars',
+      type: 'counter',
+      samples: () => grouped(usage, ({ cost }) => [['', cost * USD]]),
+    },
+    {
+      name: 'sluice_unpriced_attempts_total',
+      help: 'Calls of providers that used tokens and have no price',
+      type: 'counter',
+      samples: () => grouped(usage, ({ unpriced }) => [['', unpriced]]),
+    },
+    byLabel('sluice_cache_lookups_total', 'Look-ups in the response cache', 'result', () => usage.cache),
+    byLabel('sluice_guardrail_runs_total', 'Guardrails that ran', 'verdict', () => usage.guardrails),
+  ];
+}
+
+function statusSamples({ labels, statuses }: CallSeries): Sample[] {
+  const { operation, provider, model } = labels;
+  return statuses.flatMap((value, i) =>
+    value === 0 ? [] : [{ labels: { operation, provider, model, status_class: STATUS_CLASSES[i]! }, value }],
+  );
+}
+
+function perCall(
+  usage: UsageSeries,
+  name: string,
+  help: string,
+  read: (series: CallSeries) => number,
+): Family {
+  const samples = (): Sample[] =>
+    usage.calls().flatMap((series) => {
+      const { operation, provider, model } = series.labels;
+      return provider === '' ? [] : [{ labels: { operation, provider, model }, value: read(series) }];
+    });
+  return { name, help, type: 'counter', samples };
+}
+
+/** @param failed whether failed attempts have series of their own; else only successful ones are shown */
+function perAttempt(
+  usage: UsageSeries,
+  name: string,
+  help: string,
+  read: (series: AttemptSeries) => Distribution | undefined,
+  failed: boolean,
+): Family {
+  const samples = (): Sample[] =>
+    usage.attempts().flatMap((series) => {
+      const { operation, provider, model, error } = series.labels;
+      const distribution = read(series);
+      if (distribution === undefined || (!failed && error !== '')) return [];
+      const labels = { operation, provider, model };
+      return histogramSamples(name, failed ? { ...labels, error } : labels, distribution);
+    });
+  return { name, help, type: 'histogram', samples };
+}
+
+function tokensOf({ input, output, cached, cacheWritten, reasoning }: AttemptSeries): [string, number][] {
+  return [
+    ['input', input?.sum ?? 0],
+    ['output', output?.sum ?? 0],
+    ['cached_input', cached],
+    ['cache_write', cacheWritten],
+    ['reasoning', reasoning],
+  ];
+}
+
+/** Sums over the errors of attempts; a word is the label `type`. */
+function grouped(
+  usage: UsageSeries,
+  read: (series: AttemptSeries) => readonly (readonly [string, number])[],
+) {
+  const sums = new Map<string, { labels: Record<string, string>; value: number }>();
+  for (const series of usage.attempts()) {
+    const { operation, provider, model } = series.labels;
+    for (const [type, value] of read(series)) {
+      const key = [operation, provider, model, type].join('\0');
+      const sum = sums.get(key);
+      if (sum !== undefined) sum.value += value;
+      else if (value !== 0)
+        sums.set(key, { labels: { operation, provider, model, ...(type === '' ? {} : { type }) }, value });
+    }
+  }
+  return [...sums.values()];
+}

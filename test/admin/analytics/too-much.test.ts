@@ -1,0 +1,133 @@
+// What more is asked of a store than it can add up: hours in the place of minutes, then a refusal in the request's words.
+import { create } from '@bufbuild/protobuf';
+import test from 'ava';
+import { AnalyticsGraphsService } from '../../../gen/gateway/admin/v2/analytics_graphs_pb.ts';
+import { AnalyticsGroupsRequestSchema } from '../../../gen/gateway/admin/v2/analytics_groups_pb.ts';
+import { AnalyticsRequestSchema } from '../../../gen/gateway/admin/v2/analytics_pb.ts';
+import { Call } from '../../../src/access/call.ts';
+import { Directory } from '../../../src/access/directory.ts';
+import type { AnalyticsFacts } from '../../../src/admin/analytics/facts.ts';
+import { analyticsGraphsService } from '../../../src/admin/analytics/graphs.ts';
+import { analyticsGroupsService } from '../../../src/admin/analytics/groups.ts';
+import { fail, GatewayError, invalidField } from '../../../src/lib/errors.ts';
+import { GatewayHeaders, HeaderNames } from '../../../src/lib/gateway-headers.ts';
+import type { LogAggregation } from '../../../src/store/log/aggregation.ts';
+import { logEntry } from '../../store/log-entries.ts';
+import { logModel } from '../../store/log-model.ts';
+
+const HOUR_MS = 3_600_000;
+const FROM = Date.parse('2026-01-31T10:30:00Z');
+const request = create(AnalyticsRequestSchema, {
+  timeOfGenerationMin: new Date(FROM).toISOString(),
+  timeOfGenerationMax: new Date(FROM + 2 * HOUR_MS).toISOString(),
+});
+
+/** A store that refuses some questions. */
+function factsOf(refuse: (aggregation: LogAggregation) => void): AnalyticsFacts {
+  const model = logModel();
+  return {
+    store: {
+      ...model,
+      aggregate: async (scope, filter, aggregation) => {
+        refuse(aggregation);
+        await model.append([logEntry({ id: 'one', createdAt: FROM + HOUR_MS })]);
+        return model.aggregate(scope, filter, aggregation);
+      },
+      findFeedback: async () => {
+        throw invalidField('until', 'is too far', 'too_many');
+      },
+    },
+    flush: async () => {},
+    directory: new Directory(),
+    documents: {} as AnalyticsFacts['documents'],
+    now: Date.now,
+  };
+}
+
+function anyCall(): Call {
+  const call = new Call(AnalyticsGraphsService.method.getRequestsGraph, {
+    ...{ protocol: 'in-process', httpMethod: 'GET', path: '/analytics', remote: '127.0.0.1' },
+    headers: new GatewayHeaders(new HeaderNames(['x-gateway-']), {}),
+  });
+  call.principal = {
+    ...{ organisationId: 'org-1', workspaceId: undefined, keyId: 'k', keyName: 'k' },
+    ...{ kind: 'organisation-service', scopes: new Set(['analytics.view']) },
+  };
+  return call;
+}
+
+const tooMuch = (aggregation: LogAggregation): void => {
+  if ((aggregation.bucketMs ?? HOUR_MS) < HOUR_MS) throw invalidField('until', 'is too far', 'too_many');
+};
+
+test('where minutes are too many, hours are told', async (t) => {
+  const graph = await analyticsGraphsService(factsOf(tooMuch)).getRequestsGraph(request, anyCall());
+  t.is(graph.bucketSeconds, 3600);
+  t.deepEqual(
+    graph.dataPoints.map(({ timestamp, total }) => [timestamp.slice(11, 16), total]),
+    [
+      ['10:00', 0n],
+      ['11:00', 1n],
+      ['12:00', 0n],
+    ],
+  );
+  const rescued = await analyticsGraphsService(factsOf(tooMuch)).getRescuedRequestsGraph(request, anyCall());
+  t.is(rescued.dataPoints.length, 3);
+});
+
+test('what is too much for hours, too, is refused by the name of the parameter', async (t) => {
+  const refusing = (field: string): AnalyticsFacts =>
+    factsOf(() => {
+      throw invalidField(field, 'means too much', 'too_many');
+    });
+  const asked = [
+    (facts: AnalyticsFacts) => analyticsGraphsService(facts).getRequestsGraph(request, anyCall()),
+    (facts: AnalyticsFacts) => analyticsGraphsService(facts).getErrorCodesGraph(request, anyCall()),
+    (facts: AnalyticsFacts) => analyticsGroupsService(facts).listUserGroups(request, anyCall()),
+  ];
+  for (const ask of asked)
+    for (const [field, param] of [
+      ['until', 'time_of_generation_max'],
+      ['feedback', 'weighted_feedback_min'],
+    ] as const) {
+      const error = await t.throwsAsync(async () => ask(refusing(field)), { instanceOf: GatewayError });
+      t.like(error?.facts, {
+        param,
+        violations: [{ field: param, rule: 'too_many', message: 'means too much' }],
+      });
+    }
+  const feedback = await t.throwsAsync(async () =>
+    analyticsGraphsService(factsOf(() => {})).getFeedbackGraph(request, anyCall()),
+  );
+  t.is((feedback as GatewayError).facts.param, 'time_of_generation_max');
+});
+
+test('trouble of the store stays what it is', async (t) => {
+  const facts = factsOf(() => {
+    throw fail('store_unavailable', 'the store is away');
+  });
+  const error = await t.throwsAsync(async () =>
+    analyticsGraphsService(facts).getCostGraph(request, anyCall()),
+  );
+  t.is((error as GatewayError).reason, 'store_unavailable');
+});
+
+test('more groups than are put in order here are refused', async (t) => {
+  const facts = factsOf(() => {});
+  const many: AnalyticsFacts = {
+    ...facts,
+    store: { ...facts.store, aggregate: async () => ({ rows: [], groups: 10_001, source: 'rollups' }) },
+  };
+  const groups = analyticsGroupsService(many);
+  const by = (orderBy: string) =>
+    groups.listAnalyticsGroups(
+      create(AnalyticsGroupsRequestSchema, {
+        ...{ timeOfGenerationMin: request.timeOfGenerationMin, groupBy: 'api_key', orderBy },
+        timeOfGenerationMax: request.timeOfGenerationMax,
+      }),
+      anyCall(),
+    );
+  const error = await t.throwsAsync(async () => by('avg_latency'));
+  t.is((error as GatewayError).facts.param, 'order_by');
+  t.is((await by('cost')).total, 10_001n);
+});

@@ -1,0 +1,108 @@
+// Whose entries a caller sees: its workspace's, its own where the settings say so, and an archived workspace's by its id.
+import { randomUUID } from 'node:crypto';
+import test from 'ava';
+import type { RequestRecord } from '../../src/store/request-log.ts';
+import { type Json, ok, send } from '../support/front-door.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { bookEntry, personKey, serviceKey } from './logs-books.ts';
+
+let gateway: TestGateway;
+test.before(async () => {
+  gateway = await startGateway();
+});
+test.after.always(() => gateway?.close());
+
+const record = (more: Partial<RequestRecord>): RequestRecord => {
+  const entry = bookEntry(gateway, more);
+  gateway.app.requestLog.record(entry);
+  return entry;
+};
+const read = async (key: string | undefined, query: string): Promise<unknown[]> => {
+  const { data } = await ok(gateway, 'GET', `/logs?${query}`, key === undefined ? {} : { key });
+  return (data as Json[]).map(({ id }) => id);
+};
+
+test('a workspace key sees its workspace, an organisation key all or the one that it names', async (t) => {
+  const { id: workspaceId, slug } = await ok(gateway, 'POST', '/admin/workspaces', {
+    body: { name: 'Second' },
+  });
+  const traceId = randomUUID();
+  const first = record({ traceId });
+  const second = record({ traceId, workspaceId: String(workspaceId) });
+  const query = `trace_id=${traceId}&order=asc`;
+  t.deepEqual((await read(undefined, query)).sort(), [first.id, second.id].sort());
+  t.deepEqual(await read(undefined, `${query}&workspace_slug=${slug}`), [second.id]);
+  const own = await serviceKey(gateway);
+  t.deepEqual(await read(own.key, query), [first.id]);
+  t.deepEqual(await read(own.key, `${query}&workspace_slug=${first.workspaceId}`), [first.id]);
+  for (const foreign of [String(slug), String(workspaceId), randomUUID(), '']) {
+    const { status, json } = await send(gateway, 'GET', `/logs?workspace_slug=${foreign}`, { key: own.key });
+    t.is(status, 400, foreign);
+    t.is((json.error as Json).param, 'workspace_slug');
+  }
+  t.is((await send(gateway, 'GET', `/logs/${second.id}`, { key: own.key })).status, 404);
+  t.is((await send(gateway, 'GET', `/logs/${second.id}`)).status, 200);
+  // Once it is archived its entries are found by its id alone.
+  await ok(gateway, 'DELETE', `/admin/workspaces/${workspaceId}`, { body: { name: 'Second' } });
+  t.deepEqual(await read(undefined, `${query}&workspace_slug=${workspaceId}`), [second.id]);
+  t.is((await send(gateway, 'GET', `/logs?workspace_slug=${slug}`)).status, 400);
+});
+
+test('where people see their own data alone: lists, one entry, traces and feedback', async (t) => {
+  const { id: workspace } = await ok(gateway, 'POST', '/admin/workspaces', { body: { name: 'Discreet' } });
+  const workspaceId = String(workspace);
+  const scopes = ['logs.list', 'logs.view', 'logs.write', 'logs.export', 'completions.write'];
+  const [member, manager] = await Promise.all([
+    personKey(gateway, 'member', scopes, workspaceId),
+    personKey(gateway, 'manager', scopes, workspaceId),
+  ]);
+  const traceId = randomUUID();
+  const place = { traceId, workspaceId };
+  const own = record({ ...place, userId: member.userId, apiKeyId: member.id, createdAt: Date.now() - 1 });
+  const other = record({ ...place, userId: manager.userId, apiKeyId: manager.id });
+  const query = `trace_id=${traceId}&order=asc`;
+  t.deepEqual(await read(member.key, query), [own.id, other.id]);
+  const set = (body: Json) =>
+    ok(gateway, 'PUT', `/admin/workspaces/${workspaceId}`, { body: { security_settings: body } });
+  await set({ membersViewAllData: false });
+  t.deepEqual(await read(member.key, query), [own.id]);
+  t.deepEqual(await read(member.key, `${query}&api_key_ids=${manager.id}`), []);
+  t.deepEqual(await read(manager.key, query), [own.id, other.id]);
+  t.is((await send(gateway, 'GET', `/logs/${own.id}`, { key: member.key })).status, 200);
+  t.is((await send(gateway, 'GET', `/logs/${other.id}`, { key: member.key })).status, 404);
+  const trace = await ok(gateway, 'GET', `/traces/${traceId}`, { key: member.key });
+  t.is(trace.requests, 1);
+  t.is((await ok(gateway, 'GET', `/traces/${traceId}`, { key: manager.key })).requests, 2);
+  const theirs = await ok(gateway, 'POST', '/feedback', {
+    key: manager.key,
+    body: { trace_id: traceId, value: 1 },
+  });
+  const path = `/feedback/${(theirs.feedback_ids as string[])[0]}`;
+  t.is((await send(gateway, 'PUT', path, { key: member.key, body: { value: 2 } })).status, 404);
+  await set({ membersViewAllData: false, managersViewAllData: false });
+  t.deepEqual(await read(manager.key, query), [other.id]);
+});
+
+test('who may not see payloads sees numbers; who may see neither sees nothing', async (t) => {
+  const { id: workspace } = await ok(gateway, 'POST', '/admin/workspaces', { body: { name: 'Numbers' } });
+  const member = await personKey(
+    gateway,
+    'member',
+    ['logs.view', 'logs.write', 'completions.write'],
+    String(workspace),
+  );
+  const writer = await serviceKey(gateway, String(workspace));
+  const log = { request: { url: '/x', body: { said: 'canary' } }, response: { body: { said: 'canary' } } };
+  const { id } = await ok(gateway, 'POST', '/logs', { key: writer.key, body: log });
+  const get = () => send(gateway, 'GET', `/logs/${id}`, { key: member.key });
+  t.true(JSON.stringify((await get()).json).includes('canary'));
+  const set = (body: Json) =>
+    ok(gateway, 'PUT', `/admin/workspaces/${workspace}`, { body: { security_settings: body } });
+  await set({ membersViewLogs: false });
+  const { json, status } = await get();
+  t.is(status, 200);
+  t.false(JSON.stringify(json).includes('canary'));
+  t.is((json.metrics as Json).id, id);
+  await set({ membersViewLogs: false, membersViewLogMetadata: false });
+  t.is((await get()).status, 403);
+});

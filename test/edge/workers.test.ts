@@ -1,0 +1,126 @@
+// Several processes on one port: calls go to all, one that dies is replaced, and all end together.
+import { execFileSync } from 'node:child_process';
+import { randomBytes, randomUUID } from 'node:crypto';
+import http from 'node:http';
+import test from 'ava';
+import { mergeMetrics } from '../../src/app/workers/merge-metrics.ts';
+import { startFakeProvider } from '../support/fake-provider.ts';
+import { ADMIN_KEY, WORKSPACE_KEY } from '../support/gateway.ts';
+import { mongoServer, redisServer, reportMissing } from '../support/servers.ts';
+import { type Child, launch, startChild, tempDir, until } from './child.ts';
+
+const mongo = await mongoServer();
+const redis = await redisServer();
+
+test('more than one process needs stores that all of them reach', async (t) => {
+  const child = launch(t, { GATEWAY_WORKERS: '2', GATEWAY_DATA_DIR: tempDir(t) });
+  t.is(await child.exited, 1);
+  t.regex(child.output(), /GATEWAY_WORKERS: .*MONGODB_URI/);
+});
+
+test('counts of processes are added up, of ages the largest stays', (t) => {
+  const page = (count: number, seconds: number, bucket: number): string =>
+    [
+      '# HELP calls_total Calls',
+      '# TYPE calls_total counter',
+      `calls_total{status="a b"} ${count}`,
+      '',
+      '# HELP lag_seconds Lag',
+      '# TYPE lag_seconds gauge',
+      `lag_seconds ${seconds}`,
+      '',
+      '# HELP took_seconds Took',
+      '# TYPE took_seconds histogram',
+      `took_seconds_bucket{le="+Inf"} ${bucket}`,
+      `took_seconds_sum ${bucket / 2}`,
+      `took_seconds_count ${bucket}`,
+      '',
+    ].join('\n');
+  const merged = mergeMetrics([page(1, 2.5, 4), page(2, 0.5, 6)]);
+  t.deepEqual(
+    merged.split('\n').filter((line) => !line.startsWith('#') && line !== ''),
+    [
+      'calls_total{status="a b"} 3',
+      'lag_seconds 2.5',
+      'took_seconds_bucket{le="+Inf"} 10',
+      'took_seconds_sum 5',
+      'took_seconds_count 10',
+    ],
+  );
+  t.is(merged.split('# TYPE calls_total').length, 2, 'each family once');
+});
+
+/** The processes that serve. */
+function workersOf({ process: { pid } }: Child): number[] {
+  const out = execFileSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' });
+  return out.split('\n').map(Number).filter(Boolean);
+}
+
+/** Calls over a connection of its own each; their statuses. */
+async function calls(child: Child, provider: string, count: number): Promise<number[]> {
+  const one = (): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const request = http.request(
+        `${child.origin}/v1/chat/completions`,
+        {
+          method: 'POST',
+          agent: false,
+          headers: {
+            'x-gateway-api-key': WORKSPACE_KEY,
+            'x-gateway-provider': 'openai',
+            'x-gateway-custom-host': `${provider}/v1`,
+            authorization: 'Bearer sk-x',
+            'content-type': 'application/json',
+          },
+        },
+        (answer) => answer.resume().on('end', () => resolve(answer.statusCode ?? 0)),
+      );
+      request.on('error', reject);
+      request.end(JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: 'x' }] }));
+    });
+  return Promise.all(Array.from({ length: count }, one));
+}
+
+async function counted(child: Child): Promise<number> {
+  const text = await (await fetch(`${child.origin}/metrics`)).text();
+  const line = text
+    .split('\n')
+    .find((each) => /^sluice_call_duration_seconds_count\{.*CreateChatCompletion.*status="200"/.test(each));
+  return Number(line?.slice(line.lastIndexOf(' ') + 1) ?? 0);
+}
+
+if (!mongo || !redis) {
+  reportMissing(test, !mongo ? 'MongoDB' : 'Redis');
+} else {
+  test('two processes on one port', async (t) => {
+    t.timeout(90_000);
+    const provider = await startFakeProvider();
+    t.teardown(() => provider.close());
+    const uri = new URL(mongo.uri);
+    uri.pathname = `/sluice_test_${randomUUID().slice(0, 8)}`;
+    const child = await startChild(t, {
+      MONGODB_URI: uri.href,
+      REDIS_URL: redis.url,
+      GATEWAY_WORKERS: '2',
+      GATEWAY_DATA_DIR: tempDir(t),
+      GATEWAY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+      GATEWAY_ADMIN_API_KEY: ADMIN_KEY,
+      GATEWAY_API_KEY: WORKSPACE_KEY,
+    });
+    t.regex(child.output(), /2 processes/);
+    t.is(child.output().split('listens on').length, 2, 'it is said once');
+    const before = workersOf(child);
+    t.is(before.length, 2);
+    t.deepEqual(new Set(await calls(child, provider.origin, 30)), new Set([200]));
+    t.is(await counted(child), 30, 'metrics are of both');
+
+    process.kill(before[0]!, 'SIGKILL');
+    await until(() => workersOf(child).some((pid) => !before.includes(pid)), 10_000);
+    t.deepEqual(new Set(await calls(child, provider.origin, 10)), new Set([200]));
+
+    const serving = workersOf(child);
+    child.process.kill('SIGTERM');
+    t.is(await child.exited, 0, child.output());
+    for (const pid of serving) t.throws(() => process.kill(pid, 0), undefined, `${pid} has ended`);
+  });
+}

@@ -1,0 +1,88 @@
+// Bodies of calls, through the front door and in the keeper itself.
+import test from 'ava';
+import { BodyLog } from '../../src/ledger/bodies.ts';
+import { loggedBody, loggedHeaders, loggedUrl } from '../../src/ledger/logged-message.ts';
+import type { BodiesRecord } from '../../src/store/log-store.ts';
+import { logEntry } from '../store/log-entries.ts';
+
+const NOTHING = {
+  request: undefined,
+  response: undefined,
+  sent: undefined,
+  received: undefined,
+  hooks: undefined,
+};
+
+test('headers that may hold a secret are named and masked, ours and well-known ones are kept', (t) => {
+  const headers = loggedHeaders([
+    ...['Authorization', 'Bearer sk-secret', 'X-Gateway-Api-Key', 'slk_secret'],
+    ...['x-gateway-config', '{"api_key":"sk-secret"}', 'x-gateway-provider', 'openai'],
+    ...['Cookie', 'session=secret', 'content-type', 'application/json', 'x-custom', 'anything'],
+  ]);
+  t.deepEqual(headers, {
+    authorization: '***',
+    'x-gateway-api-key': '***',
+    'x-gateway-config': '***',
+    'x-gateway-provider': 'openai',
+    cookie: '***',
+    'content-type': 'application/json',
+    'x-custom': '***',
+  });
+});
+
+test('keys in an address are masked, and nothing else in it', (t) => {
+  t.is(
+    loggedUrl('https://host/v1/x?key=secret&alt=sse&api-key=y'),
+    'https://host/v1/x?key=***&alt=sse&api-key=***',
+  );
+  t.is(loggedUrl('/v1/chat/completions'), '/v1/chat/completions');
+});
+
+test('a text is cut between characters, what is no text is kept in base64', (t) => {
+  const long = Buffer.from(`a${'ü'.repeat(600_000)}`);
+  const kept = loggedBody(long);
+  t.is(Buffer.byteLength(kept.body ?? '') + (kept.truncated ?? 0), long.length);
+  t.false(kept.body?.includes('\ufffd'));
+  const binary = loggedBody(Buffer.from([0xff, 0xfe, 0x00]));
+  t.deepEqual(binary, { body: Buffer.from([0xff, 0xfe, 0x00]).toString('base64'), base64: true });
+  t.deepEqual(loggedBody(undefined), {});
+});
+
+test('what is beyond the bound is left out, counted, and never stops the rest', async (t) => {
+  const stored: BodiesRecord[] = [];
+  const log = new BodyLog({
+    store: { appendBodies: async (batch) => void stored.push(...batch) },
+    maxBuffered: 10_000,
+    onTrouble: () => t.fail(),
+  });
+  const body = Buffer.alloc(8000, 'x');
+  const said = { ...NOTHING, sent: { body }, request: () => body };
+  t.true(log.take(logEntry({ id: 'a' }), said, {}));
+  t.false(log.take(logEntry({ id: 'b' }), said, {}));
+  t.is(log.dropped(), 1);
+  await log.flush();
+  t.true(log.take(logEntry({ id: 'c' }), said, {}));
+  await log.close();
+  t.deepEqual(
+    stored.map(({ id }) => id),
+    ['a', 'c'],
+  );
+  t.is(stored[0]?.request.body, body.toString());
+  t.is(stored[0]?.transformedRequest?.body, undefined, 'what went on as it came is written once');
+});
+
+test('a store that refuses costs the bodies, not the keeper', async (t) => {
+  let fails = true;
+  const troubles: number[] = [];
+  const log = new BodyLog({
+    store: { appendBodies: async () => (fails ? Promise.reject(new Error('away')) : undefined) },
+    onTrouble: (_, count) => troubles.push(count),
+  });
+  log.take(logEntry({ id: 'a' }), NOTHING, {});
+  await log.flush();
+  fails = false;
+  log.take(logEntry({ id: 'b' }), NOTHING, {});
+  await log.close();
+  t.deepEqual(troubles, [1]);
+  t.is(log.dropped(), 1);
+});

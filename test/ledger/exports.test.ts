@@ -1,0 +1,255 @@
+// Exports behind the calls that start them: taken over, kept for a while, taken away; and the addresses of their files.
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import { type ExportRun, type LogExportBody, logExports } from '../../src/ledger/exports/collection.ts';
+import { exportFile } from '../../src/ledger/exports/file.ts';
+import { ExportLinks, LINK_MS } from '../../src/ledger/exports/link.ts';
+import { type ExportRunner, FILE_MS, type RunnerFacts, runExports } from '../../src/ledger/exports/runner.ts';
+import { fail } from '../../src/lib/errors.ts';
+import type { BlobStore } from '../../src/store/blobs.ts';
+import { type OpenFeed, openChangeFeed } from '../../src/store/change-feed.ts';
+import type { DocumentStore } from '../../src/store/documents.ts';
+import { folderBlobs } from '../../src/store/folder-blobs.ts';
+import { noticedDocuments } from '../../src/store/noticed-documents.ts';
+import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite/open.ts';
+import { logEntry } from '../store/log-entries.ts';
+
+const ENTRIES = 1500;
+const scope = { organisationId: 'o', workspaceId: undefined };
+
+interface Bench {
+  readonly folder: string;
+  readonly store: SqliteStore;
+  readonly feed: OpenFeed;
+  readonly documents: DocumentStore;
+  readonly blobs: BlobStore;
+  /** Added to the clock of every runner. */
+  ahead: number;
+  readonly trouble: unknown[];
+  start(more?: Partial<RunnerFacts>): Promise<ExportRunner>;
+  body(): Promise<LogExportBody>;
+  until(holds: (body: LogExportBody) => boolean): Promise<LogExportBody>;
+  ids(): Promise<string[]>;
+}
+
+async function bench(t: ExecutionContext, run: Partial<ExportRun> = {}): Promise<Bench> {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-exports-'));
+  const store = await openSqliteStore({ dataDir: folder, collections: [logExports] });
+  const feed = openChangeFeed({ onError: () => {} });
+  const documents = noticedDocuments(store.documents, feed);
+  const blobs = folderBlobs(join(folder, 'exports'));
+  const runners: ExportRunner[] = [];
+  t.teardown(async () => {
+    for (const runner of runners) await runner.close();
+    await feed.close();
+    await store.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  for (let at = 0; at < ENTRIES; at += 500)
+    await store.requestLog.append(
+      Array.from({ length: 500 }, (_, i) =>
+        logEntry({ id: `e${at + i}`, organisationId: 'o', createdAt: Date.now() - ENTRIES + at + i }),
+      ),
+    );
+  const whole: ExportRun = {
+    ...{ filter: { until: Date.now() + 1 }, fields: ['id'], skip: 0, take: 50_000 },
+    ...{ passed: 0, rows: 0, bytes: 0, parts: [], startedAt: Date.now(), ...run },
+  };
+  const first: LogExportBody = {
+    ...{ filters: {}, requestedData: ['id'], createdBy: 'k', status: 'in_progress', turns: 0, run: whole },
+  };
+  await documents.insert(scope, logExports, { id: 'x', createdAt: 1, body: first });
+  const one: Bench = {
+    ...{ folder, store, feed, documents, blobs, ahead: 0, trouble: [] },
+    async start(more = {}) {
+      const runner = await runExports({
+        ...{ feed, documents, blobs, store: store.requestLog, organisations: () => ['o'], alone: false },
+        ...{ now: () => Date.now() + one.ahead, onTrouble: (error) => one.trouble.push(error), writeLength: 1000 },
+        ...more,
+      });
+      runners.push(runner);
+      return runner;
+    },
+    body: async () => (await documents.get(scope, logExports, 'x'))?.body as LogExportBody,
+    async until(holds) {
+      for (let i = 0; i < 400; i++) {
+        const body = await one.body();
+        if (holds(body)) return body;
+        await sleep(10);
+      }
+      throw new Error(`it does not come to that: ${JSON.stringify(await one.body())}`);
+    },
+    async ids() {
+      const { run: done } = await one.body();
+      const pieces: Uint8Array[] = [];
+      for (const { name, bytes } of done?.parts ?? [])
+        for await (const piece of blobs.read(name, bytes)) pieces.push(piece);
+      const lines = Buffer.concat(pieces).toString('utf8').split('\n').slice(0, -1);
+      return lines.map((line) => (JSON.parse(line) as { id: string }).id);
+    },
+  };
+  return one;
+}
+
+const ALL = Array.from({ length: ENTRIES }, (_, i) => `e${ENTRIES - 1 - i}`);
+const is = (status: string) => (body: LogExportBody) => body.status === status;
+
+/** Bytes that stop coming after so many writes, as those of an instance that hangs. */
+function hanging(blobs: BlobStore, writes: number): BlobStore {
+  let left = writes;
+  return { ...blobs, write: (...given) => (left-- > 0 ? blobs.write(...given) : new Promise(() => {})) };
+}
+
+test('several instances: one runs it, and every line is there once', async (t) => {
+  const one = await bench(t);
+  await Promise.all([one.start(), one.start(), one.start()]);
+  const { turns, run } = await one.until(is('success'));
+  t.is(turns, 1);
+  t.is(run?.lease, undefined);
+  t.deepEqual(await one.ids(), ALL);
+});
+
+test('one that hangs is taken over when its lease is over, and what it writes then does not count', async (t) => {
+  const one = await bench(t);
+  let release = (): void => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let writes = 0;
+  const late: BlobStore = {
+    ...one.blobs,
+    async write(...given) {
+      if (++writes > 3) await held;
+      await one.blobs.write(...given);
+    },
+  };
+  await one.start({ blobs: late });
+  await one.until(({ run }) => (run?.rows ?? 0) > 0);
+  const second = await one.start();
+  await sleep(50);
+  t.is((await one.body()).turns, 1, 'it has it to itself');
+  one.ahead = 31_000;
+  const { turns } = await one.until(is('success'));
+  t.is(turns, 2);
+  const before = await one.body();
+  release();
+  await sleep(50);
+  t.deepEqual(await one.body(), before);
+  t.deepEqual(await one.ids(), ALL);
+  await second.close();
+});
+
+test('one that stops keeps where it stands and lets go', async (t) => {
+  const one = await bench(t);
+  const slow: BlobStore = {
+    ...one.blobs,
+    async write(...given) {
+      await sleep(20);
+      await one.blobs.write(...given);
+    },
+  };
+  const first = await one.start({ blobs: slow });
+  await one.until(({ run }) => (run?.rows ?? 0) > 0);
+  await first.close();
+  const { run, status } = await one.body();
+  t.is(status, 'in_progress');
+  t.is(run?.lease, undefined);
+  await one.start();
+  const { turns } = await one.until(is('success'));
+  t.is(turns, 2);
+  t.deepEqual(await one.ids(), ALL);
+});
+
+test('a page of the entries: those before are passed over', async (t) => {
+  const one = await bench(t, { skip: 600, take: 300 });
+  await one.start();
+  const { run } = await one.until(is('success'));
+  t.like(run, { rows: 300, passed: 600 });
+  t.deepEqual(await one.ids(), ALL.slice(600, 900));
+});
+
+test('cancelled while it runs it stops, and nothing more is kept', async (t) => {
+  const one = await bench(t);
+  await one.start({ blobs: hanging(one.blobs, 3) });
+  await one.until(({ run }) => (run?.rows ?? 0) > 0);
+  const found = await one.documents.get(scope, logExports, 'x');
+  const body: LogExportBody = { ...(found?.body as LogExportBody), status: 'stopped' };
+  await one.documents.update(scope, logExports, 'x', found?.version ?? 0, { body, updatedAt: Date.now() });
+  await sleep(50);
+  t.deepEqual(await one.body(), body);
+});
+
+test('a store that is away: it goes on; one that refuses: it has failed, and says why', async (t) => {
+  const one = await bench(t);
+  let away = 2;
+  const page: SqliteStore['requestLog']['page'] = async (...given) => {
+    if (away-- > 0) throw fail('store_unavailable', 'away');
+    return one.store.requestLog.page(...given);
+  };
+  const runner = await one.start({ store: { ...one.store.requestLog, page } });
+  await one.until(() => one.trouble.length > 0);
+  one.ahead += 31_000;
+  await one.until(() => one.trouble.length > 1);
+  one.ahead += 31_000;
+  await one.until(is('success'));
+  t.deepEqual(await one.ids(), ALL);
+  await runner.close();
+
+  const other = await bench(t, { next: 'no cursor at all' });
+  await other.start();
+  const { run } = await other.until(is('failed'));
+  t.regex(run?.error ?? '', /cursor|after/);
+  t.is(other.trouble.length, 1);
+});
+
+test('bytes that are not there any more are written anew', async (t) => {
+  const one = await bench(t, { rows: 700, bytes: 9000, parts: [{ name: 'x.1', bytes: 9000 }] });
+  await one.start();
+  await one.until(is('success'));
+  t.deepEqual(await one.ids(), ALL);
+});
+
+test('the file goes after its time, and what was discarded at once', async (t) => {
+  const one = await bench(t);
+  await one.start();
+  await one.until(is('success'));
+  const files = (): string[] => readdirSync(join(one.folder, 'exports'));
+  t.deepEqual(files(), ['x.1']);
+  one.ahead = FILE_MS + 60_000;
+  const { run, cleared, discard } = await one.until((body) => body.cleared === 1);
+  t.deepEqual([run?.parts, cleared, discard, files()], [[], 1, undefined, []]);
+});
+
+test('an address: for one export, until its time, and nobody can make one', (t) => {
+  const links = new ExportLinks(new Uint8Array(32).fill(7));
+  const link = { scope: { organisationId: 'o', workspaceId: 'w' }, exportId: 'x', until: LINK_MS };
+  const token = links.make(link);
+  t.deepEqual(links.read(token, 0), link);
+  t.is(links.read(token, LINK_MS), undefined);
+  t.is(new ExportLinks(new Uint8Array(32)).read(token, 0), undefined);
+  for (let i = 0; i < token.length; i++) {
+    const other = token[i] === 'A' ? 'Q' : 'A';
+    const changed = `${token.slice(0, i)}${other}${token.slice(i + 1)}`;
+    // The last character of base64 may hold bits that say nothing.
+    if (i < token.length - 1) t.is(links.read(changed, 0), undefined, String(i));
+  }
+  for (const text of ['', '.', 'a.b', '%', `${token}.${token}`]) t.is(links.read(text, 0), undefined);
+});
+
+test('a file is found by its address alone', async (t) => {
+  const one = await bench(t);
+  await one.start();
+  const links = new ExportLinks(new Uint8Array(32));
+  const facts = { documents: one.documents, blobs: one.blobs, links, now: () => 0 };
+  const of = (organisationId: string, exportId = 'x') =>
+    exportFile(facts, links.make({ scope: { organisationId, workspaceId: undefined }, exportId, until: 1 }));
+  await one.until(is('success'));
+  t.is((await of('o'))?.bytes, (await one.body()).run?.bytes);
+  t.is(await of('other'), undefined);
+  t.is(await of('o', 'y'), undefined);
+  await one.blobs.remove('x.1');
+  t.is(await of('o'), undefined);
+});

@@ -1,0 +1,319 @@
+// The books' port as a whole, against the plain model of it: pages, sums, bodies, feedback, corrections, retention.
+import type { TestFn } from 'ava';
+import fc from 'fast-check';
+import { GatewayError } from '../../src/lib/errors.ts';
+import type { LogAggregate } from '../../src/store/log/aggregation.ts';
+import type { BodiesRecord, FeedbackRecord, LogStore } from '../../src/store/log-store.ts';
+import type { LogFilter, RequestRecord, TenantScope } from '../../src/store/request-log.ts';
+import { freshScope } from './documents.contract.ts';
+import { logEntry } from './log-entries.ts';
+import { logModel } from './log-model.ts';
+import { aggregations, filters, traffic } from './log-traffic.ts';
+
+const DAY_MS = 86_400_000;
+/** Over the end of a month. */
+const BEGIN = Date.UTC(2024, 1, 29);
+const DAYS = 2;
+
+export interface LogContractOptions {
+  /** What the store does behind its port in its own time: sums made, and the like. */
+  readonly settle?: (() => Promise<void>) | undefined;
+  readonly runs?: number;
+  readonly entries?: number;
+}
+
+/** Registers the contract. `open` is called once per test and may answer the same store each time. */
+export function logContract(
+  test: TestFn,
+  open: () => Promise<LogStore>,
+  options: LogContractOptions = {},
+): void {
+  const { settle = async () => undefined, runs = 60, entries: count = 150 } = options;
+
+  /** A store and the model with the same random traffic and feedback of an organisation of its own. */
+  async function filled(
+    seed: number,
+  ): Promise<{ store: LogStore; model: LogStore; scope: TenantScope; all: RequestRecord[] }> {
+    const store = await open();
+    const model = logModel();
+    const scope = freshScope();
+    const [all = []] = fc.sample(traffic(scope.organisationId, BEGIN, DAYS, count), { numRuns: 1, seed });
+    const late = Math.floor(count * 0.8);
+    const likes = [...new Set(all.map(({ traceId }) => traceId))]
+      .slice(0, 8)
+      .map((traceId, i) =>
+        feedbackFor(scope, traceId, i, i % 3 ? all.find((entry) => entry.traceId === traceId) : undefined),
+      );
+    await store.append(all.slice(0, late));
+    await settle();
+    await store.append(all.slice(late));
+    await store.addFeedback(likes);
+    await model.append(all);
+    await model.addFeedback(likes);
+    return { store, model, scope, all };
+  }
+
+  test('pages by any filter are those of the model', async (t) => {
+    const { store, model, scope } = await filled(11);
+    await fc.assert(
+      fc.asyncProperty(
+        filters(BEGIN, DAYS),
+        fc.constantFrom('asc' as const, 'desc' as const),
+        fc.constantFrom(undefined, 'ws-1'),
+        fc.constantFrom(7, 60, 1000),
+        async (filter, order, workspaceId, pageSize) => {
+          const within = { ...scope, workspaceId };
+          const wanted = await model.page(within, filter, { page: 0, pageSize: 1000, order });
+          const found: RequestRecord[] = [];
+          let after: string | undefined;
+          do {
+            const request = { page: 0, pageSize, order, ...(after === undefined ? {} : { after }) };
+            const page = await store.page(within, filter, request);
+            t.is(
+              page.total,
+              wanted.total,
+              JSON.stringify(filter, (_, v) => (typeof v === 'bigint' ? String(v) : v)),
+            );
+            t.false(page.totalCapped);
+            found.push(...page.entries);
+            after = page.next;
+          } while (after !== undefined);
+          t.deepEqual(byId(found), byId(wanted.entries));
+          const sign = order === 'asc' ? 1 : -1;
+          const times = found.map(({ createdAt }) => createdAt);
+          t.deepEqual(
+            times,
+            times.toSorted((a, b) => sign * (a - b)),
+          );
+        },
+      ),
+      { numRuns: runs, seed: 5 },
+    );
+  });
+
+  test('numbered pages hold what pages by cursor hold', async (t) => {
+    const { store, scope } = await filled(12);
+    for (const filter of [{}, { statusCodes: [200, 404] }, { providers: ['openai'], models: ['m1', 'm2'] }]) {
+      for (const order of ['asc', 'desc'] as const) {
+        const whole = await store.page(scope, filter, { page: 0, pageSize: 1000, order });
+        const numbered: RequestRecord[] = [];
+        for (let page = 0; page < Math.ceil(whole.total / 20) + 1; page++) {
+          const answer = await store.page(scope, filter, { page, pageSize: 20, order, count: false });
+          t.is(answer.total, 0);
+          numbered.push(...answer.entries);
+        }
+        t.deepEqual(numbered, [...whole.entries]);
+      }
+    }
+  });
+
+  test('sums by anything are those of the model', async (t) => {
+    const { store, model, scope } = await filled(13);
+    await settle();
+    await fc.assert(
+      fc.asyncProperty(
+        filters(BEGIN, DAYS),
+        aggregations,
+        fc.constantFrom(undefined, 'ws-1'),
+        async (filter, aggregation, workspaceId) => {
+          const within = { ...scope, workspaceId };
+          const found = await store.aggregate(within, filter, aggregation);
+          const wanted = await model.aggregate(within, filter, aggregation);
+          t.deepEqual(plainSums(found), plainSums(wanted));
+        },
+      ),
+      { numRuns: runs * 2, seed: 6 },
+    );
+  });
+
+  test('an entry is had by its id, in its scope alone', async (t) => {
+    const { store, scope, all } = await filled(14);
+    for (const entry of all.slice(0, 10)) {
+      t.deepEqual(await store.get(scope, entry.id), entry);
+      t.deepEqual(await store.get(scope, entry.id, entry.createdAt), entry);
+      t.deepEqual(await store.get({ ...scope, workspaceId: entry.workspaceId }, entry.id), entry);
+      t.is(await store.get({ ...scope, workspaceId: 'other' }, entry.id), undefined);
+      t.is(await store.get(freshScope(), entry.id, entry.createdAt), undefined);
+    }
+    t.is(await store.get(scope, 'none'), undefined);
+  });
+
+  test('bodies are kept once and whole, in their scope alone', async (t) => {
+    const store = await open();
+    const scope = freshScope();
+    const bodies = (id: string, text: string): BodiesRecord => ({
+      ...{ id, organisationId: scope.organisationId, workspaceId: 'ws-1', createdAt: BEGIN + 5 },
+      request: { method: 'POST', url: '/v1/x', headers: { a: 'ü' }, body: text },
+      response: { status: 200, body: 'AAEC', base64: true, truncated: 7 },
+      hooks: '{}',
+    });
+    await store.appendBodies([bodies('a', 'x'.repeat(200_000)), { ...bodies('b', '\0 "'), keepDays: 3 }]);
+    await store.appendBodies([bodies('a', 'again'), bodies('c', ''), bodies('c', '')]);
+    await store.appendBodies([]);
+    t.is((await store.bodies(scope, 'a', BEGIN + 5))?.request.body, 'x'.repeat(200_000));
+    t.deepEqual(await store.bodies(scope, 'b', BEGIN + 5), { ...bodies('b', '\0 "'), keepDays: 3 });
+    t.deepEqual(await store.bodies({ ...scope, workspaceId: 'ws-1' }, 'c', BEGIN + 5), bodies('c', ''));
+    t.is(await store.bodies({ ...scope, workspaceId: 'ws-2' }, 'c', BEGIN + 5), undefined);
+    t.is(await store.bodies(freshScope(), 'c', BEGIN + 5), undefined);
+    t.is(await store.bodies(scope, 'c', BEGIN + 6), undefined);
+  });
+
+  test('feedback is stored, changed and found by its entry', async (t) => {
+    const { store, model, scope } = await filled(15);
+    const first = (await model.findFeedback(scope, {}))[0] as FeedbackRecord;
+    for (const one of [store, model]) {
+      const changed = { ...first, value: -3, weight: 0.25, metadata: { why: 'ü' }, updatedAt: 99 };
+      t.true(await one.updateFeedback(scope, changed));
+      t.false(await one.updateFeedback({ ...scope, workspaceId: 'other' }, changed));
+      t.false(await one.updateFeedback(scope, { ...changed, id: 'none' }));
+    }
+    t.deepEqual(await store.getFeedback(scope, first.id), await model.getFeedback(scope, first.id));
+    t.is(await store.getFeedback(freshScope(), first.id), undefined);
+    const traces = ['trace-1', 'trace-2', 'none'];
+    t.deepEqual(await store.feedbackOf(scope, traces), await model.feedbackOf(scope, traces));
+    t.deepEqual(await store.feedbackOf(scope, []), []);
+    await fc.assert(
+      fc.asyncProperty(
+        filters(BEGIN, DAYS),
+        fc.constantFrom(undefined, 'ws-1'),
+        async (filter, workspaceId) => {
+          const within = { ...scope, workspaceId };
+          t.deepEqual(await store.findFeedback(within, filter), await model.findFeedback(within, filter));
+        },
+      ),
+      { numRuns: runs, seed: 7 },
+    );
+  });
+
+  test('corrected costs are in entries and sums', async (t) => {
+    const { store, model, scope, all } = await filled(16);
+    await settle();
+    const corrections = all.slice(0, 40).map(({ id, createdAt }, i) => ({
+      ...{ id, createdAt: i === 3 ? createdAt + 1 : createdAt },
+      cost: i % 5 ? String(i * 1_000_003) : undefined,
+      attempts: [i % 5 ? String(i * 1_000_003) : undefined],
+    }));
+    for (let time = 0; time < 2; time++) {
+      t.is(await store.reprice(scope.organisationId, corrections), 39);
+      await model.reprice(scope.organisationId, corrections);
+    }
+    t.is(await store.reprice(freshScope().organisationId, corrections), 0);
+    for (const filter of [{}, { cost: { min: 1n } }, { cost: { max: 0n } }] as LogFilter[]) {
+      const request = { page: 0, pageSize: 1000, order: 'asc' } as const;
+      const [found, wanted] = [
+        await store.page(scope, filter, request),
+        await model.page(scope, filter, request),
+      ];
+      t.deepEqual(byId(found.entries), byId(wanted.entries));
+      for (let time = 0; time < 2; time++) {
+        const by = { by: ['model' as const], bucketMs: DAY_MS };
+        t.deepEqual(
+          plainSums(await store.aggregate(scope, filter, by)),
+          plainSums(await model.aggregate(scope, filter, by)),
+        );
+        await settle();
+      }
+    }
+  });
+
+  test('what is over is dropped, what is kept for fewer days before it', async (t) => {
+    const store = await open();
+    const scope = freshScope();
+    // Of a time of its own: it drops what is older.
+    const day = Date.UTC(1999, 0, 1) / DAY_MS;
+    const at = (age: number, keepDays?: number): RequestRecord =>
+      logEntry({
+        ...{
+          id: `${age}-${keepDays}`,
+          organisationId: scope.organisationId,
+          createdAt: (day - age) * DAY_MS + 7,
+        },
+        ...(keepDays === undefined ? {} : { keepDays }),
+      });
+    const all = [at(0), at(1), at(2), at(3), at(1, 1), at(2, 1), at(2, 2), at(1, 9)];
+    const model = logModel();
+    const retention = { logDays: 2, bodyDays: 1, metricDays: 1000 };
+    for (const one of [store, model]) {
+      await one.append(all);
+      await one.appendBodies(
+        all.map(({ id, organisationId, workspaceId, createdAt, keepDays }) => ({
+          ...{ id, organisationId, workspaceId, createdAt, request: {}, response: {} },
+          ...(keepDays === undefined ? {} : { keepDays }),
+        })),
+      );
+    }
+    for (const now of [(day + 1) * DAY_MS - 1, (day + 1) * DAY_MS, (day + 3) * DAY_MS]) {
+      await store.expire(retention, now);
+      await model.expire(retention, now);
+      const request = { page: 0, pageSize: 100, order: 'asc' } as const;
+      t.deepEqual(
+        byId((await store.page(scope, {}, request)).entries),
+        byId((await model.page(scope, {}, request)).entries),
+      );
+      for (const { id, createdAt } of all) {
+        t.deepEqual(await store.bodies(scope, id, createdAt), await model.bodies(scope, id, createdAt));
+      }
+    }
+    t.is((await store.page(scope, {}, { page: 0, pageSize: 9, order: 'asc' })).total, 0);
+  });
+
+  test('what cannot be asked is a 400 that names it', async (t) => {
+    const store = await open();
+    const scope = freshScope();
+    const refused = async (call: Promise<unknown>): Promise<string | undefined> => {
+      const error = await t.throwsAsync(call, { instanceOf: GatewayError });
+      t.is(error?.reason, 'validation_failed');
+      return error?.facts.param;
+    };
+    const page = (filter: object, request: object = {}) =>
+      store.page(scope, filter, { page: 0, pageSize: 1, order: 'asc', ...request });
+    t.is(await refused(page({}, { after: 'none' })), 'after');
+    t.is(await refused(page({ text: 'ab' })), 'text');
+    t.is(await refused(page({ text: { $ne: '' } })), 'text');
+    t.is(await refused(page({ models: [{ $gt: '' }] })), 'models');
+    t.is(await refused(page({ metadata: { a: { $ne: 1 } } })), 'metadata');
+    t.is(await refused(page({ outcomes: ['none'] })), 'outcomes');
+    t.is(await refused(page({ cost: { min: { $gt: 0 } } })), 'cost');
+    const sums = (aggregation: object) => store.aggregate(scope, {}, aggregation);
+    t.is(await refused(sums({ bucketMs: 7 * 60_001 })), 'bucketMs');
+    t.is(await refused(sums({ by: ['nothing'] })), 'by');
+    t.is(await refused(sums({ by: ['model', 'provider', 'apiKey'] })), 'by');
+    t.is(await refused(store.feedbackOf(scope, Array(1001).fill('t'))), 'traceIds');
+  });
+}
+
+function byId(entries: readonly RequestRecord[]): RequestRecord[] {
+  return entries.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/** Maps in order, and without the source. */
+function plainSums({ source: _, ...aggregate }: LogAggregate): object {
+  return {
+    ...aggregate,
+    rows: aggregate.rows.map((row) => ({
+      ...row,
+      sums: { ...row.sums, latencies: [...row.sums.latencies].sort(([a], [b]) => a - b) },
+    })),
+  };
+}
+
+function feedbackFor(
+  { organisationId }: TenantScope,
+  traceId: string,
+  i: number,
+  entry: RequestRecord | undefined,
+): FeedbackRecord {
+  return {
+    ...{
+      id: `f${i}`,
+      organisationId,
+      workspaceId: entry?.workspaceId ?? 'ws-1',
+      traceId,
+      value: (i % 5) * 2 - 4,
+    },
+    ...{ weight: i % 2 ? 1 : 0.5, metadata: { n: String(i) }, createdAt: BEGIN + i * 10_000_000 },
+    ...{ updatedAt: BEGIN + i, apiKeyId: 'key-1' },
+    ...(i % 2 ? { userId: 'p1' } : {}),
+    ...(entry === undefined ? {} : { entry: { ...entry, attempts: [] } }),
+  };
+}

@@ -1,0 +1,44 @@
+// Reading the books of the embedded store: off the tail, off segments, and off both.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import anyTest, { type Implementation, type TestFn } from 'ava';
+import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite/open.ts';
+import { logContract } from './log.contract.ts';
+import { logReadingContract } from './log-reading.contract.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'sluice-log-'));
+const stores: SqliteStore[] = [];
+let folders = 0;
+
+function open(block: number): Promise<SqliteStore> {
+  return openSqliteStore({
+    dataDir: join(root, String(folders++)),
+    collections: [],
+    logBounds: { block, searchMs: 30_000 },
+  }).then((store) => {
+    stores.push(store);
+    return store;
+  });
+}
+
+anyTest.after.always(async () => {
+  for (const store of stores) await store.close();
+  rmSync(root, { recursive: true, force: true });
+});
+
+/** The contract's tests under a name of their own. */
+function named(name: string): TestFn {
+  const register = (title: string, run: Implementation<[]>): void => anyTest(`${name}: ${title}`, run);
+  return register as unknown as TestFn;
+}
+
+for (const [name, block] of [
+  ['in the tail', 8192],
+  ['in segments', 1],
+  ['in both', 100],
+] as const) {
+  const store = open(block);
+  logReadingContract(named(name), async () => (await store).requestLog);
+  logContract(named(name), async () => (await store).requestLog);
+}
