@@ -27,6 +27,7 @@ import { readReRateOrder, reRateAll } from './app/re-rate.ts';
 import { registrations } from './app/services.ts';
 import { openStores } from './app/stores.ts';
 import { openWatch } from './app/telemetry.ts';
+import { readVerifyOrder, verifyLedger } from './app/verify.ts';
 import { within } from './app/within.ts';
 import { linkToPrimary, type WorkerLink } from './app/workers/link.ts';
 import { docs } from './edge/docs.ts';
@@ -175,10 +176,12 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
   const bodies = openBodies(settings, store.requestLog, log);
   const models = openModelCatalogue();
   const watch = await openWatch(settings, models, log);
+  const keepDays = (workspaceId: string | undefined): number | undefined =>
+    fewer(directory.logRules(workspaceId)?.keepDays, settings.logDays);
+  const keepsMetadata = settings.logBodies !== 'none';
   const books = new Books({
     ...{ prices, counter, log: requestLog, flights, bodies, onEntry: watch.onEntry },
-    keepDays: (workspaceId) => fewer(directory.logRules(workspaceId)?.keepDays, settings.logDays),
-    keepsMetadata: settings.logBodies !== 'none',
+    ...{ keepDays, keepsMetadata },
   });
   const keepsBodies = (workspaceId: string | undefined): boolean =>
     bodies !== undefined && directory.logRules(workspaceId)?.bodies !== false;
@@ -331,7 +334,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
   };
   const exports = await openExports(
     {
-      ...{ stores, feed, documents, store: store.requestLog as LogStore },
+      ...{ stores, feed, documents, store: store.requestLog },
       organisations: () => organisationIds(store.maintenance),
       alone: settings.mongodbUri === undefined,
     },
@@ -340,9 +343,9 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
   const services = registrations(
     pipeline,
     {
-      ...{ store: store.requestLog as LogStore, flush: flushBooks, directory, documents, prices },
+      ...{ store: store.requestLog, flush: flushBooks, directory, documents, prices },
       ...{ blobs: stores.blobs, links: exports.links },
-      keepsBodies,
+      ...{ keepsBodies, keepsMetadata, keepDays },
       now: Date.now,
     },
     {
@@ -430,6 +433,12 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
   const control =
     settings.mongodbUri === undefined
       ? await openControl(settings, stores, log, {
+          verify: (say, _, argument) => {
+            const { logMaintenance } = store;
+            const { logDays } = settings;
+            const parts = { logMaintenance, state: limitState, documents, logDays, say, flush: flushBooks };
+            return verifyLedger(parts, readVerifyOrder(JSON.parse(argument)));
+          },
           're-rate': async (say, signal, argument) => {
             const order = readReRateOrder(JSON.parse(argument), Date.now());
             const parts = {
@@ -458,7 +467,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
       await dialer.close();
       await limits.close();
       // What the last calls crossed is written down, for the next start or another instance to send.
-      await alerts.idle();
+      await alerts.claimed();
       if (limitState !== state) await limitState.close();
       await books.drained();
       await books.flush().catch(() => {});

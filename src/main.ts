@@ -26,6 +26,7 @@ const USAGE = `usage:
                               [--owner-first-name NAME] [--owner-last-name NAME]
   sluice migrate [--from DATA_DIR]
   sluice ledger re-rate --from TIME [--to TIME] [--organisation ID] [--model NAME] [--dry-run]
+  sluice ledger verify [--organisation ID] [--rebuild]
 `;
 
 async function start(): Promise<void> {
@@ -196,6 +197,16 @@ async function reRateCommand(args: readonly string[]): Promise<void> {
   await run(readSettings(process.env), values, (line) => void process.stdout.write(`${line}\n`));
 }
 
+async function verifyCommand(args: readonly string[]): Promise<void> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { organisation: { type: 'string' }, rebuild: { type: 'boolean' } },
+  });
+  const { verifyCommand: run } = await import('./app/verify.ts');
+  const say = (line: string): void => void process.stdout.write(`${line}\n`);
+  if (!(await run(readSettings(process.env), values, say))) process.exitCode = 1;
+}
+
 async function main([command, ...rest]: readonly string[]): Promise<void> {
   if (command === 'start') return start();
   if (command === 'keys' && rest[0] === 'create') return createKeyCommand(rest.slice(1));
@@ -203,6 +214,7 @@ async function main([command, ...rest]: readonly string[]): Promise<void> {
   if (command === 'organisations' && rest[0] === 'create') return createOrganisationCommand(rest.slice(1));
   if (command === 'migrate') return migrateCommand(rest);
   if (command === 'ledger' && rest[0] === 're-rate') return reRateCommand(rest.slice(1));
+  if (command === 'ledger' && rest[0] === 'verify') return verifyCommand(rest.slice(1));
   throw new Error(USAGE);
 }
 

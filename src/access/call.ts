@@ -1,8 +1,8 @@
 // One call in progress: what came in, who makes it, and what is noted for the log.
-import { randomUUID } from 'node:crypto';
 import type { DescMethod } from '@bufbuild/protobuf';
 import { Aborter, type AbortLike } from '../lib/abort.ts';
 import type { GatewayHeaders } from '../lib/gateway-headers.ts';
+import { timeOrderedId } from '../lib/time-ordered-id.ts';
 import type { TraceContext } from '../lib/trace-context.ts';
 import type { Target } from '../providers/dialect.ts';
 import type {
@@ -172,7 +172,7 @@ export class Call {
   said: Said | undefined;
 
   /** @param id made when absent */
-  constructor(method: DescMethod, source: CallSource, id: string = randomUUID()) {
+  constructor(method: DescMethod, source: CallSource, id: string = timeOrderedId()) {
     this.id = id;
     this.method = method;
     this.source = source;

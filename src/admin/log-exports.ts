@@ -201,7 +201,13 @@ export function logExportsService(facts: LogExportsFacts) {
       const goesOn = body.status === 'stopped' && body.run !== undefined;
       const run = goesOn ? again(body.run as ExportRun) : newRun(caller, body, fields);
       const discard = goesOn ? body.discard : discardOf(body);
-      await write(call, before, defined<LogExportBody>({ ...body, status: 'in_progress', run, discard }));
+      // Who wrote it before it was stopped, and did not hear of that yet, does not go on.
+      const turns = body.turns + 1;
+      await write(
+        call,
+        before,
+        defined<LogExportBody>({ ...body, status: 'in_progress', run, discard, turns }),
+      );
       return said('The export has been started');
     },
 

@@ -29,6 +29,9 @@ export interface InsertFacts {
   readonly prices: PriceList;
   /** Days that the workspace keeps its entries, when fewer than the gateway. */
   readonly keepDays: number | undefined;
+  readonly keepsMetadata: boolean;
+  /** What metadata `_user` says of who tells it, where the call says nothing else. */
+  readonly user: string | undefined;
 }
 
 const ID = /^[\x21-\x7e]{1,255}$/;
@@ -37,7 +40,7 @@ const MAX_MODEL = 255;
 
 /** @param at the place of the log in the request, e.g. "[3]."; empty for one that is alone. @throws GatewayError validation_failed */
 export function insertedLog(facts: InsertFacts, log: CustomLog, at: string): Inserted {
-  const { call, principal, prices, keepDays } = facts;
+  const { call, principal, prices, keepDays, keepsMetadata, user } = facts;
   const [request, response] = [log.request, log.response];
   if (request === undefined) throw invalidField(`${at}request`, 'is needed', 'required');
   if (response === undefined) throw invalidField(`${at}response`, 'is needed', 'required');
@@ -72,7 +75,13 @@ export function insertedLog(facts: InsertFacts, log: CustomLog, at: string): Ins
     method: request.method?.toUpperCase() ?? 'POST',
     path: url === undefined ? (request.url.split('?', 1)[0] ?? '') : url.origin + url.pathname,
     ...{ provider: attempt.provider, model: attempt.model, responseModel: answered, statusCode },
-    ...{ outcome: attempt.outcome, streamed, latencyMs, usage: attempt.usage, metadata },
+    ...{
+      outcome: attempt.outcome,
+      streamed,
+      latencyMs,
+      usage: attempt.usage,
+      metadata: keepsMetadata ? { ...defined({ _user: user }), ...metadata } : {},
+    },
     ...{ spanId: trace.spanId, spanName: trace.spanName, parentSpanId: trace.parentSpanId },
     ...{ attempts: [attempt], inserted: true, keepDays },
   });

@@ -39,6 +39,10 @@ export interface LogsFacts extends LogFilterFacts {
   readonly prices: PriceList;
   /** Whether what is said in calls of a workspace is kept. */
   readonly keepsBodies: (workspaceId: string | undefined) => boolean;
+  /** Whether entries keep metadata. */
+  readonly keepsMetadata: boolean;
+  /** Days that entries of a workspace are kept, when fewer than the gateway's. */
+  readonly keepDays: (workspaceId: string | undefined) => number | undefined;
 }
 
 /** The methods of LogsService. */
@@ -96,10 +100,17 @@ export function logsService(facts: LogsFacts) {
       const principal = callerOf(call);
       if (!principal.scopes.has('completions.write'))
         throw fail('forbidden', 'the key lacks the scope completions.write');
-      const keepDays = directory.logRules(principal.workspaceId)?.keepDays;
+      const keepDays = facts.keepDays(principal.workspaceId);
+      const { keepsMetadata } = facts;
+      const { organisationId, userId } = principal;
+      const user = userId === undefined ? undefined : directory.user(organisationId, userId)?.body.email;
       const keeps = facts.keepsBodies(principal.workspaceId) && call.headers.get('debug') !== 'false';
       const logs = logsOf(request).map(({ log, at }) => {
-        const { entry, bodies } = insertedLog({ call, principal, prices, keepDays }, log, at);
+        const { entry, bodies } = insertedLog(
+          { call, principal, prices, keepDays, keepsMetadata, user },
+          log,
+          at,
+        );
         return { entry: keeps ? { ...entry, bodies: true as const } : entry, bodies };
       });
       // An entry that says that there are bodies is behind them.

@@ -11,7 +11,8 @@ import {
 } from '../../gen/gateway/admin/v2/policies_pb.ts';
 import type { Directory } from '../access/directory.ts';
 import type { Principal } from '../access/principal.ts';
-import { type PolicyCondition, policyCollections } from '../ledger/policies.ts';
+import { ASSUMED_OUTPUT_TOKENS } from '../ledger/limits/estimate.ts';
+import { type PolicyBody, type PolicyCondition, policyCollections } from '../ledger/policies.ts';
 import { fail, invalidField, validationFailed } from '../lib/errors.ts';
 import type { Collection } from '../store/collection.ts';
 import type { Document, DocumentStore } from '../store/documents.ts';
@@ -84,6 +85,20 @@ export async function findPolicy<B extends object>(
   const found = await documents.get(scopeOf(caller), collection, id, { archived: status === 'archived' });
   if (found === undefined || found.status !== status) throw fail('not_found', `there is no policy ${id}`);
   return found;
+}
+
+/** @throws GatewayError validation_failed: requests make no tokens that would be assumed. */
+export function checkAssumed({ type, assumedOutputTokens }: PolicyBody & { readonly type: string }): void {
+  if (type === 'requests' && assumedOutputTokens !== undefined)
+    throw invalidField('assumed_output_tokens', 'must not be given for requests');
+}
+
+/** What a policy assumes, as callers are shown it. */
+export function shownAssumed({
+  type,
+  assumedOutputTokens = ASSUMED_OUTPUT_TOKENS,
+}: PolicyBody & { readonly type: string }): { assumedOutputTokens?: number } {
+  return type === 'requests' ? {} : { assumedOutputTokens };
 }
 
 /** Active policies of an organisation, of both kinds: all of them may apply to one call. */

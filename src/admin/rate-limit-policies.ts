@@ -35,6 +35,7 @@ import type { IdentityFacts } from './identity-facts.ts';
 import { listHead, newestFirst } from './lists.ts';
 import { defined, patch } from './patch.ts';
 import {
+  checkAssumed,
   checkRoom,
   conditionMessages,
   conditionsOf,
@@ -42,6 +43,7 @@ import {
   groupKeysOf,
   groupMessages,
   policyWorkspace,
+  shownAssumed,
 } from './policy-parts.ts';
 import { timeText } from './time.ts';
 
@@ -69,7 +71,9 @@ export function rateLimitPoliciesService({ documents, changes, directory, now }:
         unit: request.unit as RateLimitPolicyBody['unit'],
         value: request.value,
         onStoreOutage: request.onStoreOutage as RateLimitPolicyBody['onStoreOutage'],
+        assumedOutputTokens: request.assumedOutputTokens,
       });
+      checkAssumed(body);
       checkUnit(body);
       const [id, createdAt] = [randomUUID(), now()];
       const made: Document<RateLimitPolicyBody> = {
@@ -114,7 +118,7 @@ export function rateLimitPoliciesService({ documents, changes, directory, now }:
     ): Promise<UpdateRateLimitPolicyResponse> {
       const before = await find(call, request.policyId);
       const { organisationId, workspaceId, body: was } = before;
-      const fields = patch(request.clear, ['name', 'on_store_outage']);
+      const fields = patch(request.clear, ['name', 'on_store_outage', 'assumed_output_tokens']);
       const body = defined<RateLimitPolicyBody>({
         name: fields.optional('name', request.name, was.name),
         conditions: request.conditions.length > 0 ? conditionsOf(request.conditions) : was.conditions,
@@ -127,7 +131,13 @@ export function rateLimitPoliciesService({ documents, changes, directory, now }:
           request.onStoreOutage as RateLimitPolicyBody['onStoreOutage'],
           was.onStoreOutage,
         ),
+        assumedOutputTokens: fields.optional(
+          'assumed_output_tokens',
+          request.assumedOutputTokens,
+          was.assumedOutputTokens,
+        ),
       });
+      checkAssumed(body);
       checkUnit(body);
       const change = { body, updatedAt: now() };
       await changes.commit(
@@ -179,6 +189,7 @@ function policyRecord(document: Document<RateLimitPolicyBody>): RateLimitPolicy 
     unit: body.unit,
     value: body.value,
     onStoreOutage: body.onStoreOutage ?? 'allow',
+    ...shownAssumed(body),
     status,
     ...(workspaceId === undefined ? {} : { workspaceId }),
     organisationId,

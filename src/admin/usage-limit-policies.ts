@@ -43,6 +43,7 @@ import type { IdentityFacts } from './identity-facts.ts';
 import { listHead, newestFirst } from './lists.ts';
 import { defined, patch } from './patch.ts';
 import {
+  checkAssumed,
   checkRoom,
   conditionMessages,
   conditionsOf,
@@ -50,6 +51,7 @@ import {
   groupKeysOf,
   groupMessages,
   policyWorkspace,
+  shownAssumed,
 } from './policy-parts.ts';
 import { timeText } from './time.ts';
 import {
@@ -69,7 +71,7 @@ import { changedReset, checkAmounts, countedSince, resetOf } from './usage-limit
 
 const CLEARABLE = [
   ...['name', 'alert_threshold', 'periodic_reset', 'periodic_reset_days', 'next_usage_reset_at'],
-  'on_store_outage',
+  ...['on_store_outage', 'assumed_output_tokens'],
 ];
 const OBJECT = 'policy_usage_limits';
 
@@ -105,7 +107,9 @@ export function usageLimitPoliciesService(facts: UsageLimitPoliciesFacts) {
         ...resetOf(request, now()),
         countedSince: undefined,
         onStoreOutage: request.onStoreOutage as UsageLimitPolicyBody['onStoreOutage'],
+        assumedOutputTokens: request.assumedOutputTokens,
       });
+      checkAssumed(body);
       checkAmounts(body);
       const [id, createdAt] = [randomUUID(), now()];
       const made: Document<UsageLimitPolicyBody> = {
@@ -170,7 +174,13 @@ export function usageLimitPoliciesService(facts: UsageLimitPoliciesFacts) {
           request.onStoreOutage as UsageLimitPolicyBody['onStoreOutage'],
           was.onStoreOutage,
         ),
+        assumedOutputTokens: fields.optional(
+          'assumed_output_tokens',
+          request.assumedOutputTokens,
+          was.assumedOutputTokens,
+        ),
       });
+      checkAssumed(body);
       checkAmounts(body);
       const value = request.resetUsageForValue;
       const entity = value === undefined ? undefined : await findByValueKey(facts, before, value);
@@ -285,6 +295,7 @@ function policyRecord(document: Document<UsageLimitPolicyBody>, now: number): Us
     ...(next === undefined ? {} : { nextUsageResetAt: timeText(next) }),
     ...(last === undefined ? {} : { lastResetAt: timeText(last) }),
     onStoreOutage: body.onStoreOutage ?? 'deny',
+    ...shownAssumed(body),
     status,
     ...(workspaceId === undefined ? {} : { workspaceId }),
     organisationId,

@@ -1,13 +1,16 @@
 // Alerts about budgets, put together: who is told, and what of them stands in the audit log.
+import { randomUUID } from 'node:crypto';
 import type { SystemChanges } from '../access/audit/system-changes.ts';
 import type { Directory } from '../access/directory.ts';
 import type { AlertBody } from '../ledger/alerts/alert.ts';
 import { type AlertParts, type Alerts, openAlerts } from '../ledger/alerts/alerts.ts';
 import type { FindAudience } from '../ledger/alerts/audience.ts';
 import { eventOf } from '../ledger/alerts/message.ts';
+import { Patrol } from '../ledger/alerts/patrol.ts';
 import type { JsonObject } from '../store/collection.ts';
 import type { DocumentStore } from '../store/documents.ts';
 import { audienceFinder } from './alert-audience.ts';
+import { budgetsOf } from './limited-budgets.ts';
 
 /** What the composition knows. */
 export interface AlertsFacts extends Omit<AlertParts, 'audienceOf' | 'commit'> {
@@ -18,18 +21,31 @@ export interface AlertsFacts extends Omit<AlertParts, 'audienceOf' | 'commit'> {
 }
 
 /** Opens them. @throws GatewayError store_unavailable. */
-export function openBudgetAlerts({
+export async function openBudgetAlerts({
   directory,
   systemChanges,
   flushGroups,
   ...parts
 }: AlertsFacts): Promise<{ readonly alerts: Alerts; close(): Promise<void> }> {
   const audienceOf = audienceFinder({ documents: parts.documents, directory, flushGroups });
-  return openAlerts({
+  const { alerts, close } = await openAlerts({
     ...parts,
     audienceOf,
     commit: claimsWith(parts.documents, systemChanges, audienceOf),
   });
+  const patrol = new Patrol({
+    ...{ state: parts.state, watch: alerts, now: parts.now, onTrouble: parts.onTrouble },
+    owner: randomUUID(),
+    organisations: () => directory.organisationIds(),
+    budgetsOf: (organisationId) => budgetsOf(parts.documents, organisationId),
+  });
+  return {
+    alerts,
+    async close() {
+      await patrol.stop();
+      await close();
+    },
+  };
 }
 
 /** A crossing of a policy stands in the audit log: the claim and its entry are one commit. */

@@ -2,12 +2,21 @@
 import type { Logger } from 'pino';
 import { type OpenFlights, openFlights } from '../ledger/flight/open.ts';
 import type { Settings } from '../settings.ts';
+import { redisFlights } from '../store/redis/flights.ts';
 
 /** Undefined where nothing can be written, which an instance on MongoDB and Redis needs not. @throws Error for people */
-export function openOwnFlights({ dataDir, redisUrl }: Settings, log: Logger): OpenFlights | undefined {
+export function openOwnFlights(
+  { dataDir, redisUrl, holdMs }: Settings,
+  log: Logger,
+): OpenFlights | undefined {
   try {
     return openFlights({
       dataDir,
+      // A process that is gone is found before what it held expires.
+      beatMs: holdMs / 6,
+      ...(redisUrl === undefined
+        ? {}
+        : { mirrorOf: (owner) => redisFlights({ url: redisUrl, owner, lapseMs: holdMs / 2 }) }),
       onTrouble: (error, what) => log.error({ err: error }, what),
       onLost: (count) =>
         log.error({ count }, 'request log: entries were dropped because the store does not take them'),

@@ -10,10 +10,10 @@ import { type KeyHasher, keyHasherOf } from '../access/key-hash.ts';
 import { masterKey } from '../access/master-key.ts';
 import type { RotateCommandFacts } from '../access/rotate-command.ts';
 import { alertCollections } from '../ledger/alerts/alert.ts';
-import { reRateCollections } from '../ledger/re-rate/run.ts';
 import { exportCollections } from '../ledger/exports/collection.ts';
 import { ledgerCollections } from '../ledger/policies.ts';
 import { priceCollections } from '../ledger/prices/collections.ts';
+import { reRateCollections } from '../ledger/re-rate/run.ts';
 import { promptRoomCollections } from '../prompts/collections.ts';
 import { savedCollections } from '../saved/collections.ts';
 import { secretCollections } from '../secrets/collections.ts';
@@ -131,6 +131,8 @@ async function openMongo(uri: string, log: Logger): Promise<MongoStore> {
     uri,
     collections: COLLECTIONS,
     onPolling: (error) => log.warn({ err: error }, 'MongoDB refuses change streams: changes are polled'),
+    onSumsTrouble: (error) =>
+      log.warn({ err: error }, 'sums of the request log could not be made: they are tried again'),
   });
 }
 

@@ -2,8 +2,8 @@
 import type { TraceContext } from '../lib/trace-context.ts';
 import type { AttemptRecord, RequestRecord, UsageRecord } from '../store/request-log.ts';
 import type { BodyLog, UnreadBodies } from './bodies.ts';
+import { chargedBudgets } from './charged-budgets.ts';
 import type { Flights, FlyingCall } from './flight/flights.ts';
-import { moneyBudgets } from './money-budgets.ts';
 import type { PriceList } from './prices/price-list.ts';
 import { noteSaved, pricedEntry } from './prices/priced.ts';
 import type { RequestLog } from './request-log.ts';
@@ -143,7 +143,7 @@ export class Books {
 
   #take(entry: RequestRecord, call: Accounted): Promise<void> | undefined {
     const priced = pricedEntry(this.#facts.prices, entry);
-    const budgets = call.account.held && moneyBudgets(call.account.held);
+    const budgets = call.account.held && chargedBudgets(call.account.held);
     if (budgets !== undefined) (entry as { budgets?: readonly string[] }).budgets = budgets;
     const keepDays = this.#facts.keepDays?.(entry.workspaceId);
     if (keepDays !== undefined) (entry as { keepDays?: number }).keepDays = keepDays;

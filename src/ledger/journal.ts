@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { toGatewayError } from '../lib/errors.ts';
 import type { RequestLogStore, RequestRecord } from '../store/request-log.ts';
 import type { JournalEntry, SharedState } from '../store/shared-state.ts';
+import { SlicedAppend } from './sliced-append.ts';
 
 /** What the journal is read with. */
 export interface JournalFacts {
@@ -31,6 +32,8 @@ interface Measured {
 interface Carried {
   readonly entries: readonly RequestRecord[];
   readonly seqs: readonly string[];
+  /** How many of the entries are stored. */
+  stored: number;
 }
 
 const EVERY_MS = 50;
@@ -54,6 +57,7 @@ export function journalEntry(record: RequestRecord): JournalEntry | undefined {
 /** Carries entries on, at least once: the log keeps each once, by organisation, time and id. */
 export class Journal {
   readonly #facts: JournalFacts;
+  readonly #slices: SlicedAppend;
   readonly #marked = new Set<string>();
   /** Claimed, and not taken by the store yet. */
   readonly #held = new Map<string, Carried>();
@@ -63,16 +67,18 @@ export class Journal {
   #restUntil = 0;
   /** What was left before this process began is measured, though there may be nothing to claim of it yet. */
   #first = true;
+  #measuring = false;
   #turn: Promise<void> | undefined;
 
   constructor(facts: JournalFacts) {
     this.#facts = facts;
+    this.#slices = new SlicedAppend(facts.store, BATCH);
     this.#timers = [
       setInterval(() => {
         if (this.#marked.size > 0 && performance.now() >= this.#restUntil) void this.turn();
       }, EVERY_MS).unref(),
       setInterval(() => this.#markAll(), ALL_MS).unref(),
-      setInterval(() => this.#remind(), MEASURE_MS).unref(),
+      setInterval(() => void this.#remind(), MEASURE_MS / 2).unref(),
     ];
     this.#markAll();
   }
@@ -139,10 +145,21 @@ export class Journal {
   }
 
   /** What waits although nothing is there to claim was claimed by another process: its lease has to run out. */
-  #remind(): void {
+  async #remind(): Promise<void> {
     for (const [organisationId, { at, size }] of this.#waiting) {
       if (size > 0) this.#marked.add(organisationId);
       else if (performance.now() - at > MEASURE_MS) this.#waiting.delete(organisationId);
+    }
+    // While a turn waits for the log store.
+    if (this.#turn === undefined || this.#measuring) return;
+    this.#measuring = true;
+    try {
+      for (const organisationId of new Set([...this.#held.keys(), ...this.#marked]))
+        await this.#measure(organisationId);
+    } catch {
+      // The shared store is away as well: nobody knows.
+    } finally {
+      this.#measuring = false;
     }
   }
 
@@ -159,21 +176,42 @@ export class Journal {
     const carried = this.#held.get(organisationId) ?? (await this.#claim(organisationId));
     if (carried.seqs.length === 0) return false;
     this.#held.set(organisationId, carried);
-    await this.#append(carried.entries);
+    await this.#append(carried);
     await state.acknowledgeJournal(organisationId, { consumer: owner, seqs: carried.seqs });
     this.#held.delete(organisationId);
     return carried.seqs.length === BATCH;
   }
 
   /** What the store takes; an entry that it refuses for good holds up no other. */
-  async #append(entries: readonly RequestRecord[]): Promise<void> {
+  async #append(carried: Carried): Promise<void> {
+    const { entries } = carried;
+    while (carried.stored < entries.length) {
+      const waiting = entries.slice(carried.stored);
+      try {
+        await this.#slices.append(waiting, (count) => {
+          carried.stored += count;
+        });
+      } catch (error) {
+        if (toGatewayError(error).reason === 'store_unavailable') throw error;
+        await this.#appendEach(carried);
+      }
+    }
+  }
+
+  /** One by one, up to and with the first that is refused. */
+  async #appendEach(carried: Carried): Promise<void> {
     const { store, onTrouble } = this.#facts;
-    try {
-      await store.append(entries);
-    } catch (error) {
-      if (toGatewayError(error).reason === 'store_unavailable') throw error;
-      if (entries.length > 1) for (const entry of entries) await this.#append([entry]);
-      else onTrouble(error, `the request log refuses the entry ${entries[0]?.id}`);
+    for (const entry of carried.entries.slice(carried.stored)) {
+      let refused = false;
+      try {
+        await store.append([entry]);
+      } catch (error) {
+        if (toGatewayError(error).reason === 'store_unavailable') throw error;
+        refused = true;
+        onTrouble(error, `the request log refuses the entry ${entry.id}`);
+      }
+      carried.stored++;
+      if (refused) return;
     }
   }
 
@@ -187,6 +225,7 @@ export class Journal {
     return {
       entries: claimed.map(({ data }) => JSON.parse(data) as RequestRecord),
       seqs: claimed.map(({ seq }) => seq),
+      stored: 0,
     };
   }
 }

@@ -22,6 +22,8 @@ export interface PolicyBody {
   readonly groupBy: readonly string[];
   /** Absent: rates allow, budgets deny. */
   readonly onStoreOutage?: OnStoreOutage;
+  /** Tokens that a call is taken to make that states no maximum. */
+  readonly assumedOutputTokens?: number;
 }
 
 /** So many in any span of the unit's length; `concurrent`: so many calls in flight. */

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fail, GatewayError } from '../lib/errors.ts';
 import type { RequestLogStore, RequestRecord } from '../store/request-log.ts';
+import { SlicedAppend } from './sliced-append.ts';
 
 /** Entries that were lost, and why. */
 export interface LogDrop {
@@ -81,6 +82,7 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
   /** Entries up to it need no care any more. */
   let passed = 0;
   const ages = new Ages();
+  const slices = new SlicedAppend(store, maxBatch);
   let closed = false;
   let pumping: Promise<void> | undefined;
   const stopped = new AbortController();
@@ -159,20 +161,24 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
     }
   }
 
-  /** Stores a batch, however long it takes; halves it when the store refuses it. */
+  /** Stores a batch, however long it takes; finds by halving what the store refuses. */
   async function append(batch: readonly RequestRecord[]): Promise<void> {
     let pauseMs = RETRY_FIRST_MS;
+    let at = 0;
     while (!stopped.signal.aborted) {
       try {
-        await store.append(batch);
-        // After close they are in the books as lost.
-        if (stopped.signal.aborted) return;
-        stored += batch.length;
-        onTheWay -= batch.length;
+        await slices.append(batch.slice(at), (count) => {
+          // After close they are in the books as lost.
+          if (stopped.signal.aborted) return;
+          at += count;
+          stored += count;
+          onTheWay -= count;
+          pauseMs = RETRY_FIRST_MS;
+        });
         return;
       } catch (error) {
         if (!isPassing(error)) {
-          await refused(batch, error);
+          await refused(batch.slice(at), error);
           return;
         }
         // Between half the pause and all of it, so that many processes do not come back as one.

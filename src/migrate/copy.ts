@@ -2,8 +2,10 @@
 // what is done is seen by the data itself, and the command is simply run again.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { hasLeftFlights } from '../ledger/flight/flight-folder.ts';
 import { SettingsError } from '../settings.ts';
 import { compareDocuments, copyDocuments, documentConflicts } from '../store/copy/documents.ts';
+import { compareLogParts, copyLogParts } from '../store/copy/log-parts.ts';
 import { compareLogs, copyLog, LOG_NAME } from '../store/copy/request-log.ts';
 import { type Comparison, type Conflict, isEqual } from '../store/copy/sides.ts';
 import { compareState, copyState, stateConflicts } from '../store/copy/state.ts';
@@ -60,6 +62,10 @@ async function openEnds(
   const source = await openSqliteStore({ dataDir, collections, deadlineMs: DEADLINE_MS });
   closing.push(() => source.close());
   await refuseOtherKey(source, dataDir, encryptionKey);
+  if (hasLeftFlights(join(dataDir, 'flights')))
+    throw new Error(
+      `${dataDir}: a killed gateway left calls there: start one on the folder and stop it first`,
+    );
   const sourceState = openStateExport(dataDir);
   if (sourceState !== undefined) closing.push(() => sourceState.close());
   const needsRedis = sourceState !== undefined && (await hasRows(sourceState));
@@ -105,6 +111,7 @@ async function copyAll({ collections, say }: MigrateFacts, ends: Ends): Promise<
     if (conflicts.length > 0) return conflicts;
   }
   say(`${LOG_NAME}: ${await copyLog(source, target)} entries are there`);
+  for (const { name, count } of await copyLogParts(source, target)) say(`${name}: ${count} are there`);
   if (sourceState === undefined || targetState === undefined) return [];
   const { name, written, present, conflicts } = await copyState(sourceState, targetState);
   say(`${name}: ${written} copied, ${present} there already`);
@@ -117,7 +124,7 @@ async function compareAll({ collections }: MigrateFacts, ends: Ends): Promise<Co
   for (const collection of collections) {
     comparisons.push(await compareDocuments(source, target, collection));
   }
-  comparisons.push(await compareLogs(source, target));
+  comparisons.push(await compareLogs(source, target), ...(await compareLogParts(source, target)));
   if (sourceState && targetState) comparisons.push(...(await compareState(sourceState, targetState)));
   return comparisons;
 }

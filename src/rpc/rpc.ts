@@ -12,6 +12,7 @@ import type { Directory } from '../access/directory.ts';
 import type { Tokens } from '../access/jwt/tokens.ts';
 import type { KeyRing } from '../access/key-ring.ts';
 import { GatewayHeaders, type HeaderNames } from '../lib/gateway-headers.ts';
+import { timeOrderedId } from '../lib/time-ordered-id.ts';
 import type { CallSpans } from '../telemetry/call-spans.ts';
 import { callLog } from './call-log.ts';
 import { type Peer, peer, registerMethods } from './connect-routes.ts';
@@ -88,7 +89,7 @@ export function createRpc(facts: RpcFacts): Rpc {
       const headers = new GatewayHeaders(facts.names, req.headers);
       const known: Peer = {
         remote: req.socket.remoteAddress ?? '',
-        requestId: randomUUID(),
+        requestId: timeOrderedId(),
         traceId: validTraceId(headers.get('trace-id')) ?? randomUUID(),
       };
       promiseIds(req, res, {

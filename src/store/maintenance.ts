@@ -2,6 +2,7 @@
 // have. It knows no tenant, applies no upgrade and opens no secret: bodies come and go as they are stored.
 import type { Collection } from './collection.ts';
 import type { Document } from './documents.ts';
+import type { BodiesRecord, FeedbackRecord } from './log-store.ts';
 import type { RequestRecord } from './request-log.ts';
 
 /** Bounds that both adapters hold. */
@@ -95,8 +96,22 @@ export interface LogBatch {
   readonly next?: string;
 }
 
+/** What is kept beside entries, as a whole. */
+export interface LogPartMaintenance<T> {
+  /** Records of all tenants, each that was there at the begin once. */
+  scan(
+    request: Pick<ScanRequest, 'after' | 'limit'>,
+  ): Promise<{ readonly records: readonly T[]; readonly next?: string }>;
+  /** Stores records that are not stored yet, each by itself. */
+  import(records: readonly T[]): Promise<void>;
+}
+
 /** The request log as a whole. */
 export interface LogMaintenance {
+  /** Absent: the store cannot be copied from or to with them. */
+  readonly bodies?: LogPartMaintenance<BodiesRecord>;
+  readonly feedback?: LogPartMaintenance<FeedbackRecord>;
+
   /** Entries of all tenants in the order in which they were stored. Those appended meanwhile come last. */
   scan(request: Pick<ScanRequest, 'after' | 'limit'>): Promise<LogBatch>;
 

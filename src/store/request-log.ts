@@ -57,7 +57,7 @@ export interface AttemptRecord {
   /** The provider's tier of service, where it is not the usual one: `flex`, `priority`, `batch`. */
   readonly serviceTier?: string;
   readonly pricing?: PricingRecord;
-  /** Keys of the money budgets of its target that it was charged to. */
+  /** Names of the budgets of its target that it was charged to (ledger/charged-budgets.ts). */
   readonly budgets?: readonly string[];
   readonly error?: { readonly reason: string; readonly message: string };
 }
@@ -100,7 +100,7 @@ export interface RequestRecord {
   readonly cost?: string;
   /** One of the attempts has usage and no price. */
   readonly unpriced?: true;
-  /** Keys of the money budgets that its cost was charged to, without those of its targets. */
+  /** Names of the budgets that it was charged to, without those of its targets (ledger/charged-budgets.ts). */
   readonly budgets?: readonly string[];
   readonly error?: { readonly reason: string; readonly message: string };
   readonly metadata: Readonly<Record<string, string>>;

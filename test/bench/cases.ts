@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { residentMb, run } from './child.ts';
+import { everythingOn } from './everything-on.ts';
 import { hasWrk, LOAD, own } from './generate-load.ts';
 import type { IdleJob, Shot } from './jobs.ts';
 import type { Lab, Target, TargetName } from './lab.ts';
@@ -50,6 +51,7 @@ export const cases: Readonly<Record<CaseName, Case>> = {
   'first-event': firstEvent,
   'pass-through': passThrough,
   'idle-streams': idleStreams,
+  'everything-on': everythingOn,
 };
 
 /** The chat request that a target is sent. */

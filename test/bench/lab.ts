@@ -9,7 +9,7 @@ import type { Options } from './options.ts';
 import { REFERENCE_VERSION, type Reference, SCRATCH, startReference } from './reference.ts';
 import { type Sluice, startSluice } from './sluice.ts';
 
-export type TargetName = 'direct' | 'nginx' | 'nginx unbuffered' | 'sluice' | 'reference';
+export type TargetName = 'direct' | 'nginx' | 'nginx unbuffered' | 'sluice' | 'everything on' | 'reference';
 
 /** One way from the client to the upstream. */
 export interface Target {
@@ -40,7 +40,7 @@ export interface Lab {
   /** The upstream of streams, for calls through `anotherSluice`. */
   readonly streamPort: number;
   /** A gateway besides the one under load; ended with the rest, if not before. */
-  anotherSluice(): Promise<Sluice>;
+  anotherSluice(env?: Readonly<Record<string, string>>): Promise<Sluice>;
   /** Stops Sluice alone: its books are complete then. */
   stopSluice(): Promise<void>;
 }
@@ -108,7 +108,7 @@ async function build(options: Options, folder: string, children: Child[]): Promi
         ),
       ),
     ],
-    anotherSluice: async () => keep(await startSluice(folder)),
+    anotherSluice: async (env) => keep(await startSluice(folder, undefined, env)),
     stopSluice: () => sluice.child.stop(),
   };
 }

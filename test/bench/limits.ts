@@ -15,6 +15,7 @@ import { PolicySet } from '../../src/ledger/limits/policy-set.ts';
 import { type Carrier, rulesOf } from '../../src/ledger/limits/rules-of.ts';
 import { rateLimitPolicies, usageLimitPolicies } from '../../src/ledger/policies.ts';
 import { openPriceList } from '../../src/ledger/prices/price-list.ts';
+import { timeOrderedId } from '../../src/lib/time-ordered-id.ts';
 import { openMemoryState } from '../../src/store/memory/open.ts';
 import { openRedisState } from '../../src/store/redis/open.ts';
 import type { SharedState } from '../../src/store/shared-state.ts';
@@ -94,7 +95,7 @@ async function run(
   const subject = () => ({ organisationId, workspaceId: 'w', workspaceSlug: 'ws', keyId: 'k', metadata });
   const usage = { promptTokens: 100, completionTokens: 50, totalTokens: 150 };
   const call = async (): Promise<void> => {
-    const id = randomUUID();
+    const id = timeOrderedId();
     const rules = rulesOf(subject, organisationId, set, [carrier]);
     const estimate = { input: 120, output: 1024 };
     const ticket = await admission.admit({

@@ -11,6 +11,7 @@ export const CASES = [
   'first-event',
   'pass-through',
   'idle-streams',
+  'everything-on',
 ] as const;
 export type CaseName = (typeof CASES)[number];
 

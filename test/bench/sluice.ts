@@ -7,6 +7,7 @@ import { type Child, freePort, startServer } from './child.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const PACKAGE = fileURLToPath(new URL('../../package.json', import.meta.url));
+export const ADMIN_KEY = 'slk_bench_admin_key_0123456789abcdef';
 const WORKSPACE_KEY = 'slk_bench_workspace_key_0123456789ab';
 
 /** A running gateway. */
@@ -18,8 +19,12 @@ export interface Sluice {
   headers(upstreamPort: number): Readonly<Record<string, string>>;
 }
 
-/** @param profileDir where the CPU profile goes; undefined: none is made. */
-export async function startSluice(folder: string, profileDir?: string): Promise<Sluice> {
+/** @param profileDir where the CPU profile goes; undefined: none is made. @param env beside or in place of the usual */
+export async function startSluice(
+  folder: string,
+  profileDir?: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Sluice> {
   const dataDir = mkdtempSync(join(folder, 'sluice-'));
   const port = await freePort();
   const profiler = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
@@ -27,11 +32,12 @@ export async function startSluice(folder: string, profileDir?: string): Promise<
     HOST: '127.0.0.1',
     PORT: String(port),
     GATEWAY_DATA_DIR: dataDir,
-    GATEWAY_ADMIN_API_KEY: 'slk_bench_admin_key_0123456789abcdef',
+    GATEWAY_ADMIN_API_KEY: ADMIN_KEY,
     GATEWAY_API_KEY: WORKSPACE_KEY,
     GATEWAY_EGRESS_ALLOW: '127.0.0.1/32',
     GATEWAY_DRAIN_SECONDS: '5',
     LOG_LEVEL: 'warn',
+    ...env,
   });
   return {
     child,

@@ -94,6 +94,10 @@ test('who may not see payloads sees numbers; who may see neither sees nothing', 
   const writer = await serviceKey(gateway, String(workspace));
   const log = { request: { url: '/x', body: { said: 'canary' } }, response: { body: { said: 'canary' } } };
   const { id } = await ok(gateway, 'POST', '/logs', { key: writer.key, body: log });
+  const theirs = await ok(gateway, 'POST', '/logs', { key: member.key, body: log });
+  const { entry } = await ok(gateway, 'GET', `/logs/${theirs.id}`);
+  t.like(entry as Json, { user_id: member.userId });
+  t.regex(String(((entry as Json).metadata as Json)._user), /@people\.test$/);
   const get = () => send(gateway, 'GET', `/logs/${id}`, { key: member.key });
   t.true(JSON.stringify((await get()).json).includes('canary'));
   const set = (body: Json) =>

@@ -72,6 +72,30 @@ for (const protocol of PROTOCOLS) {
     t.true(await gone(rate.updateRateLimitPolicy, { policy_id, value: 6 }));
   });
 
+  test(`a policy says what becomes of it without its store, and what it assumes [${protocol}]`, async (t) => {
+    const flight = { ...RATE, unit: 'concurrent', value: 3, on_store_outage: 'local' };
+    const { id } = await call(rate.createRateLimitPolicy, flight);
+    const policy_id = String(id);
+    t.like(await call(rate.getRateLimitPolicy, { policy_id }), { ...flight, assumed_output_tokens: null });
+    const listed = await call(rate.listRateLimitPolicies, { unit: 'concurrent', page_size: 1000 });
+    t.true((listed.data as JsonObject[]).some((one) => one.id === id));
+    await call(rate.updateRateLimitPolicy, { policy_id, on_store_outage: null });
+    t.is((await call(rate.getRateLimitPolicy, { policy_id })).on_store_outage, 'allow');
+    await call(rate.deleteRateLimitPolicy, { policy_id });
+    const given = { ...USAGE, on_store_outage: 'allow', assumed_output_tokens: 50 };
+    const made = { policy_id: String((await call(usage.createUsageLimitPolicy, given)).id) };
+    t.like(await call(usage.getUsageLimitPolicy, made), {
+      on_store_outage: 'allow',
+      assumed_output_tokens: 50,
+    });
+    await call(usage.updateUsageLimitPolicy, { ...made, on_store_outage: null, assumed_output_tokens: null });
+    t.like(await call(usage.getUsageLimitPolicy, made), {
+      on_store_outage: 'deny',
+      assumed_output_tokens: 1024,
+    });
+    await call(usage.deleteUsageLimitPolicy, made);
+  });
+
   test(`a policy of a workspace is the workspace's [${protocol}]`, async (t) => {
     const made = await call(rate.createRateLimitPolicy, { ...RATE, workspace_id: 'default' });
     const { workspaceId, organisationId } = bench.gateway.app.tenancy;
@@ -198,6 +222,31 @@ const REFUSED: readonly (readonly [string, DescMethod, JsonObject, string])[] = 
     usage.createUsageLimitPolicy,
     { ...USAGE, next_usage_reset_at: '2020-01-01T00:00:00Z' },
     'next_usage_reset_at',
+  ],
+  ['tokens in flight', rate.createRateLimitPolicy, { ...RATE, type: 'tokens', unit: 'concurrent' }, 'unit'],
+  [
+    'an outage of no kind',
+    rate.createRateLimitPolicy,
+    { ...RATE, on_store_outage: 'wait' },
+    'on_store_outage',
+  ],
+  [
+    'no outage of a budget',
+    usage.createUsageLimitPolicy,
+    { ...USAGE, on_store_outage: '' },
+    'on_store_outage',
+  ],
+  [
+    'an assumption of nothing',
+    usage.createUsageLimitPolicy,
+    { ...USAGE, assumed_output_tokens: 0 },
+    'assumed_output_tokens',
+  ],
+  [
+    'tokens assumed of requests',
+    rate.createRateLimitPolicy,
+    { ...RATE, assumed_output_tokens: 10 },
+    'assumed_output_tokens',
   ],
   ['a page out of range', rate.listRateLimitPolicies, { page_size: 1001 }, 'page_size'],
 ];

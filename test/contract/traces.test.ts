@@ -150,6 +150,47 @@ test('calls through the gateway and calls from elsewhere make one trace', async 
   t.deepEqual(kinds, ['request', 'attempt', 'request', 'attempt']);
 });
 
+test('a real call: its guardrail and its look-ups are spans, and what the guardrail found is in the log', async (t) => {
+  const traceId = randomUUID();
+  const prefix = bench.mark();
+  const config = {
+    ...{ provider: 'openai', custom_host: bench.provider.origin + prefix, api_key: 'sk-x' },
+    cache: { mode: 'simple', max_age: 60 },
+    input_guardrails: [
+      { id: 'polite', 'default.contains': { operator: 'none', words: ['damn'] }, deny: false },
+    ],
+  };
+  const call = async (): Promise<string> => {
+    const answer = await fetch(`${bench.gateway.origin}/v1/chat/completions`, {
+      method: 'POST',
+      headers: {
+        ...{ 'x-gateway-api-key': await key, 'content-type': 'application/json' },
+        ...{ 'x-gateway-config': JSON.stringify(config), 'x-gateway-trace-id': traceId },
+      },
+      body: JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: `hi ${traceId}` }] }),
+    });
+    t.is(answer.status, 200, await answer.text());
+    return answer.headers.get('x-gateway-request-id') ?? '';
+  };
+  const key = serviceKey(bench.gateway).then((made) => made.key);
+  const get = async (path: string): Promise<JsonObject> =>
+    (
+      await fetch(bench.gateway.origin + path, { headers: { 'x-gateway-api-key': ADMIN_KEY } })
+    ).json() as never;
+  const missed = await call();
+  const hit = await call();
+  const spans = (await get(`/v1/traces/${traceId}`)).spans as JsonObject[];
+  const of = (log: string): unknown[] =>
+    spans.filter(({ log_id }) => log_id === log).map(({ kind, outcome }) => `${kind} ${outcome}`);
+  t.deepEqual(of(missed).sort(), ['attempt success', 'cache MISS', 'guardrail passed', 'request success']);
+  t.deepEqual(of(hit).sort(), ['cache HIT', 'guardrail passed', 'request success']);
+  const hooks = await get(`/v1/logs/${missed}?type=hooks`);
+  t.false('request' in hooks);
+  t.regex(JSON.stringify(hooks.hook_results), /polite/);
+  const { metrics } = await get(`/v1/logs/${hit}`);
+  t.like(metrics as JsonObject, { cache_status: 'HIT', cache_type: 'simple', cost: 0 });
+});
+
 runCases(test, () => bench, [
   {
     ...{ name: 'a trace that nobody made', method: getTrace, body: { trace_id: randomUUID() } },

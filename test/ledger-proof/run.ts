@@ -43,7 +43,7 @@ export interface Proof {
 const PROCESSES = 3;
 const HOLD_SECONDS = 30;
 /** How long the books may take to close behind the load. */
-const CLOSE_MS = 120_000;
+const CLOSE_MS = 600_000;
 const DATABASE = 'sluice_proof';
 
 export async function prove(options: ProofOptions): Promise<Proof> {
@@ -84,6 +84,12 @@ export async function prove(options: ProofOptions): Promise<Proof> {
       (folders) => folders === gateways.length,
       CLOSE_MS,
     );
+    for (const gateway of gateways)
+      await until(
+        () => journalOf(gateway),
+        (entries) => entries === 0,
+        CLOSE_MS,
+      );
     if (servers)
       await until(
         () => redisLeft(servers.redis.url),

@@ -162,3 +162,54 @@ test.serial(
     );
   },
 );
+
+test.serial('own prices: audio, images, a price of the call, tiers and long prompts', async (t) => {
+  const cents = (units: number) => ({ price: units / 1e10 });
+  const rates = {
+    ...{ request_token: cents(10_000), response_token: cents(20_000) },
+    ...{ request_audio_token: cents(30_000), response_audio_token: cents(40_000) },
+    ...{ request_image_token: cents(50_000), cache_read_audio_input_token: cents(5000) },
+    additional_units: { request: cents(1_000_000) },
+    service_tiers: { flex: { request_token: cents(5000) } },
+    long_prompt: { above: 2000, rates: { request_token: cents(90_000) } },
+  };
+  const made = await client.admin('POST', '/model-configs/pricing', {
+    ...{
+      provider: 'openai',
+      model: 'many-rates',
+      effective_from: '2020-01-01T00:00:00Z',
+      pay_as_you_go: rates,
+    },
+  });
+  t.deepEqual(made.pay_as_you_go, rates);
+  t.deepEqual((await client.admin('GET', `/model-configs/pricing/${made.id}`)).pay_as_you_go, rates);
+  const wrong = { ...rates, service_tiers: { flex: { request_token: { price: 1e-13 } } } };
+  const error = await t.throwsAsync(
+    client.admin('POST', '/model-configs/pricing', { provider: 'openai', model: 'x', pay_as_you_go: wrong }),
+  );
+  t.regex(error?.message ?? '', /service_tiers\.flex\.request_token\.price/);
+  let count = 0;
+  const costOf = async (usage: Json, body: Json = {}) => {
+    const trace = `rates-${++count}`;
+    answerWith('/chat/completions', usage);
+    t.is((await client.chat({ 'x-gateway-trace-id': trace }, { model: 'many-rates', ...body })).status, 200);
+    const [entry] = await client.logs(trace);
+    return Number(entry?.cost_exact);
+  };
+  const plain = { prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100 };
+  t.is(await costOf(plain), 1000 * 10_000 + 100 * 20_000 + 1_000_000);
+  t.is(await costOf(plain, { service_tier: 'flex' }), 1000 * 5000 + 100 * 20_000 + 1_000_000);
+  t.is(
+    await costOf({
+      ...plain,
+      prompt_tokens_details: {
+        ...{ audio_tokens: 50, image_tokens: 20, cached_tokens: 30 },
+        cached_tokens_details: { audio_tokens: 30 },
+      },
+      completion_tokens_details: { audio_tokens: 40 },
+    }),
+    930 * 10_000 + 30 * 5000 + 20 * 30_000 + 20 * 50_000 + 60 * 20_000 + 40 * 40_000 + 1_000_000,
+  );
+  const long = { prompt_tokens: 2001, completion_tokens: 100, total_tokens: 2101 };
+  t.is(await costOf(long), 2001 * 90_000 + 100 * 20_000 + 1_000_000);
+});

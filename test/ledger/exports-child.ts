@@ -6,7 +6,6 @@ import { type LogExportBody, logExports } from '../../src/ledger/exports/collect
 import { runExports } from '../../src/ledger/exports/runner.ts';
 import { openChangeFeed } from '../../src/store/change-feed.ts';
 import { folderBlobs } from '../../src/store/folder-blobs.ts';
-import type { LogStore } from '../../src/store/log-store.ts';
 import { noticedDocuments } from '../../src/store/noticed-documents.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 
@@ -31,7 +30,7 @@ const feed = openChangeFeed({ watch: store.watch, onError: () => {} });
 const documents = noticedDocuments(store.documents, feed);
 process.stdout.write('begun\n');
 const runner = await runExports({
-  ...{ feed, documents, blobs, alone, store: store.requestLog as LogStore, organisations: () => ['o'] },
+  ...{ feed, documents, blobs, alone, store: store.requestLog, organisations: () => ['o'] },
   // Each round begins when the leases of the one before are over.
   now: () => Date.now() + Number(round) * 60_000,
   // Small steps, so that kills fall between them.

@@ -6,6 +6,7 @@ import test, { type ExecutionContext } from 'ava';
 import fc from 'fast-check';
 import { takeLeft } from '../../src/ledger/flight/flight-folder.ts';
 import { Flights, type FlyingCall } from '../../src/ledger/flight/flights.ts';
+import { ownFile } from '../../src/ledger/flight/line-file.ts';
 import {
   attemptLine,
   endLine,
@@ -166,7 +167,7 @@ async function killedNow(t: ExecutionContext, folder: string, kept = keeper()): 
       if (name.endsWith('.lines')) cpSync(join(folder, owner, name), join(copy, owner, name));
   }
   for (const left of takeLeft(copy, 'none')) {
-    await replay(kept, left.segments());
+    await replay(kept, left.segments().map(ownFile));
     left.remove();
   }
   t.deepEqual(readdirSync(copy), []);

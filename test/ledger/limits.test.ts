@@ -146,6 +146,34 @@ test('tokens are held in the worst case and settled on what was used', async (t)
   t.is(second.status, 200);
 });
 
+test('a policy says what it assumes of calls that state no maximum', async (t) => {
+  const { headers, conditions } = own();
+  const policy = {
+    ...{ conditions, group_by: [{ key: 'api_key' }], type: 'tokens', unit: 'rpd', value: 500 },
+  };
+  const { id } = await admin('POST', '/policies/rate-limits', policy);
+  t.is((await admin('GET', `/policies/rate-limits/${id}`)).assumed_output_tokens, 1024);
+  const unstated = { max_tokens: undefined };
+  const refused = await chat(headers, unstated);
+  t.is(refused.status, 429, '1,024 tokens do not fit under 500');
+  await admin('PUT', `/policies/rate-limits/${id}`, { assumed_output_tokens: 100 });
+  t.is((await admin('GET', `/policies/rate-limits/${id}`)).assumed_output_tokens, 100);
+  t.is((await chat(headers, unstated)).status, 200);
+  t.is((await chat(headers, { max_tokens: 600 })).status, 429, 'what is stated counts');
+  t.is((await chat(headers, { ...unstated, n: 6 })).status, 429, 'for each answer');
+  const budget = { conditions, group_by: [{ key: 'api_key' }], credit_limit: 500 };
+  const { id: second } = await admin('POST', '/policies/usage-limits', {
+    ...{ ...budget, type: 'tokens', assumed_output_tokens: 200 },
+  });
+  t.is((await chat(headers, unstated)).status, 200);
+  await admin('PUT', `/policies/usage-limits/${second}`, { assumed_output_tokens: null });
+  t.is((await chat(headers, unstated)).status, 412, '1,024 again');
+  const wrong = await t.throwsAsync(
+    admin('POST', '/policies/usage-limits', { ...budget, type: 'requests', assumed_output_tokens: 5 }),
+  );
+  t.regex(String(wrong), /assumed_output_tokens: must not be given for requests/);
+});
+
 test('a budget that is spent answers 412 and names its policy', async (t) => {
   const { headers, conditions } = own();
   await admin('POST', '/policies/usage-limits', {

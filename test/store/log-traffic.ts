@@ -12,14 +12,22 @@ const WORKSPACES = some('ws-', 3);
 const KEYS = some('key-', 3);
 const PEOPLE = ['u1', 'u2', '', 'ü=1'];
 const PROVIDERS = ['openai', 'anthropic'];
-const MODELS = ['m1', 'm2', '$m', 'M3'];
-const TRACES = some('trace-', 12);
+const MODELS = ['m1', 'm2', '$m', 'h\ud83d'];
+const TRACES = [...some('trace-', 12), '\udc00'];
 const STATUSES = [200, 201, 302, 404, 429, 500];
 const CACHE = ['HIT', 'SEMANTIC HIT', 'MISS', 'REFRESH'];
 const OUTCOMES: readonly OutcomeRecord[] = ['success', 'error', 'cancelled', 'interrupted'];
 const COSTS = ['0', '7', '1500000', '9223372036854775807', '9223372036854775808', '123456789012345678901'];
-const PAIRS = [{ env: 'prod' }, { env: 'test' }, { 'a=b': 'c' }, { a: 'b=c' }, { 'k.$': '%3D' }, { env: '' }];
-const TEXTS = ['gpt', 'TRACE-1', 'Kaputt [x]', 'ÜÑÏ', '.*a', 'prod', 'nothing like it'];
+const PAIRS = [
+  { env: 'prod' },
+  { env: 'test' },
+  { 'a=b': 'c' },
+  { a: 'b=c' },
+  { 'k.$': '%3D' },
+  { env: '' },
+  { 'k\ud83d': '\u{10fffe}x' },
+];
+const TEXTS = ['gpt', 'TRACE-1', 'Kaputt [x]', 'ÜÑÏ', '.*a', '\nh\ud83d', 'prod', 'nothing like it'];
 
 /** Entries of one organisation within `days` days of `begin`. */
 export function traffic(
@@ -146,7 +154,13 @@ const DIMENSIONS: readonly LogDimension[] = [
     'prompt',
   ] as const),
   ...(['statusCode', 'cacheStatus', 'retries'] as const),
-  ...[{ metadata: 'env' }, { metadata: 'a=b' }, { metadata: 'k.$' }, { metadata: 'none' }],
+  ...[
+    { metadata: 'env' },
+    { metadata: 'a=b' },
+    { metadata: 'k.$' },
+    { metadata: 'k\ud83d' },
+    { metadata: 'none' },
+  ],
 ];
 const MEASURES: readonly LogMeasure[] = [
   ...(['requests', 'cost', 'totalTokens', 'errors', 'lastSeen', 'firstSeen', 'group'] as const),

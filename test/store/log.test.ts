@@ -11,11 +11,11 @@ const root = mkdtempSync(join(tmpdir(), 'sluice-log-'));
 const stores: SqliteStore[] = [];
 let folders = 0;
 
-function open(block: number): Promise<SqliteStore> {
+function open(block: number, groups: number): Promise<SqliteStore> {
   return openSqliteStore({
     dataDir: join(root, String(folders++)),
     collections: [],
-    logBounds: { block, searchMs: 30_000 },
+    logBounds: { block, groups, searchMs: 30_000 },
   }).then((store) => {
     stores.push(store);
     return store;
@@ -33,12 +33,14 @@ function named(name: string): TestFn {
   return register as unknown as TestFn;
 }
 
-for (const [name, block] of [
-  ['in the tail', 8192],
-  ['in segments', 1],
-  ['in both', 100],
+for (const [name, block, groups] of [
+  ['in the tail', 8192, 4096],
+  ['in segments', 1, 4096],
+  ['in both', 100, 2],
 ] as const) {
-  const store = open(block);
+  const store = open(block, groups);
   logReadingContract(named(name), async () => (await store).requestLog);
-  logContract(named(name), async () => (await store).requestLog);
+  logContract(named(name), async () => (await store).requestLog, {
+    settle: async () => (await store).makeSums(),
+  });
 }

@@ -5,6 +5,8 @@ import type { PageQuery } from '../../src/store/documents.ts';
 import { bucketOf } from '../../src/store/mongo/log/bucket-name.ts';
 import { entryMatch } from '../../src/store/mongo/log/entry-filter.ts';
 import { entriesWithin, entrySort } from '../../src/store/mongo/log/entry-pages.ts';
+import { sumsPipeline, uniquePipeline } from '../../src/store/mongo/log/group-pipeline.ts';
+import { sumsCollection } from '../../src/store/mongo/log/kept-sums.ts';
 import { openMongoStore } from '../../src/store/mongo/open.ts';
 import {
   type Filter,
@@ -153,6 +155,76 @@ function suite(server: SharedMongo): void {
     await entries({ prompts: ['p1'] }, null, 'by_prompt');
     await entries({ cacheStatuses: ['HIT', 'MISS'] }, null, 'by_cache');
   });
+
+  test.serial('sums, feedback and what is kept beside entries are found by an index', async (t) => {
+    const { real } = await ready;
+    const planned = async (
+      collection: string,
+      index: string,
+      plan: (of: mongoose.mongo.Collection) => Promise<mongoose.mongo.Document>,
+    ): Promise<void> => {
+      const answer = await withDatabase(server.uri, database, (db) => plan(db.collection(collection)));
+      const first = (answer.stages as mongoose.mongo.Document[] | undefined)?.[0]?.$cursor ?? answer;
+      const found = planOf(first as Record<string, unknown>);
+      isIndexScan(t, found);
+      t.deepEqual(found.indexes, [index], found.text);
+    };
+    const { name } = bucketOf('entries', 0, undefined);
+    const day = { organisationId: 'o', createdAt: { $gte: 0, $lt: 3_600_000 } };
+    const grouping = { bucketMs: 3_600_000, by: ['model', 'statusCode'] } as const;
+    // An hour's sums, and what is read of entries at the edges.
+    await planned(name, 'by_organisation', (of) =>
+      of.aggregate(sumsPipeline(day, grouping, 10), { hint: 'by_organisation' }).explain('queryPlanner'),
+    );
+    await planned(name, 'by_organisation', (of) =>
+      of
+        .aggregate(uniquePipeline(day, grouping, 'user', 10), { hint: 'by_organisation' })
+        .explain('queryPlanner'),
+    );
+    for (const filter of [{ models: ['m'] }, { users: ['u'] }, { workspaceIds: ['w'] }] as LogFilter[]) {
+      const { filter: match, lead } = entryMatch({ organisationId: 'o', workspaceId: null }, filter);
+      await planned(name, lead.index, (of) =>
+        of
+          .aggregate(sumsPipeline({ ...match, createdAt: day.createdAt }, grouping, 10), { hint: lead.index })
+          .explain('queryPlanner'),
+      );
+    }
+    const sums = sumsCollection(0);
+    await planned(sums, 'by_hour', (of) =>
+      of
+        .find({ organisationId: 'o', cuboid: 'workspace', hour: { $gte: 0, $lt: 7_200_000 } })
+        .hint('by_hour')
+        .explain('queryPlanner'),
+    );
+    await planned('log.stale', 'by_organisation', (of) =>
+      of
+        .find({ organisationId: 'o', hour: { $gte: 0 } })
+        .hint('by_organisation')
+        .explain('queryPlanner'),
+    );
+    await planned('log.feedback', 'one_id', (of) =>
+      of.find({ organisationId: 'o', id: 'f1' }).hint('one_id').explain('queryPlanner'),
+    );
+    await planned('log.feedback', 'by_trace', (of) =>
+      of
+        .find({ organisationId: 'o', traceId: { $in: ['t1', 't2'] } })
+        .hint('by_trace')
+        .explain('queryPlanner'),
+    );
+    await planned('log.feedback', 'by_time', (of) =>
+      of
+        .find({ organisationId: 'o', at: { $gte: 0, $lt: 9 }, 'of.model': 'm' })
+        .hint('by_time')
+        .explain('queryPlanner'),
+    );
+    await planned(bucketOf('bodies', 0, undefined).name, 'by_organisation', (of) =>
+      of
+        .find({ organisationId: 'o', createdAt: 1, id: 'w1' })
+        .hint('by_organisation')
+        .explain('queryPlanner'),
+    );
+    if (!real) t.log('keys examined and sorts are of a real server only');
+  });
 }
 
 /** `{$eq: x}` as `x`, which says the same: the test server's planner knows only the latter as an equality. */
@@ -190,6 +262,10 @@ async function seed(uri: string, database: string): Promise<{ real: boolean }> {
       }),
     ),
   );
+  await store.requestLog.appendBodies([
+    { id: 'w1', organisationId: 'o', workspaceId: 'w', createdAt: 1, request: {}, response: {} },
+  ]);
+  await store.makeSums();
   await store.close();
   const info = await withDatabase(uri, 'admin', (db) => db.command({ buildInfo: 1 }));
   return { real: !('secantusVersion' in info) };
@@ -209,6 +285,6 @@ function planOf(answer: Record<string, unknown>): Plan {
   };
   const winning = (answer.queryPlanner as Record<string, unknown>).winningPlan;
   visit(winning);
-  const { totalKeysExamined } = answer.executionStats as { totalKeysExamined: number };
+  const { totalKeysExamined = 0 } = (answer.executionStats ?? {}) as { totalKeysExamined?: number };
   return { stages, indexes: [...new Set(indexes)], keys: totalKeysExamined, text: JSON.stringify(winning) };
 }

@@ -62,7 +62,7 @@ export function traffic(seed: number, organisationId: string, users = 40): Traff
     const cacheStatus = pick(CACHE);
     const latencyMs = chance(0.1) ? random() * 3000 : whole(40_000) / 1000;
     const base = logEntry({
-      ...{ id: `id-${n}-${whole(1e6).toString(16)}`, organisationId, statusCode },
+      ...{ id: `id-${String(n).padStart(6, '0')}-${whole(1e6).toString(16)}`, organisationId, statusCode },
       createdAt: BEGIN + (chance(0.3) ? whole(50) : whole(SPAN)),
     });
     const { usage: _, ...rest } = base;
@@ -130,7 +130,7 @@ export function traffic(seed: number, organisationId: string, users = 40): Traff
     () => ({ completionTokens: range(900) }),
     () => ({ latencyMs: range(60) }),
     () => ({
-      text: pick(['RATE LIMIT', 'groß', 'i̇st', 'gpt-4O', 'id-1', 'trace-4', 'prod', 'e\nb', 'nowhere']),
+      text: pick(['RATE LIMIT', 'groß', 'i̇st', 'gpt-4O', 'id-0001', 'trace-4', 'prod', 'e\nb', 'nowhere']),
     }),
   ];
 

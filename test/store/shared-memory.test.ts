@@ -55,6 +55,34 @@ test('rows of the first layout, which knew no time for budgets, are taken over',
   rmSync(dataDir, { recursive: true });
 });
 
+test('a call that fails among others leaves nothing behind, and the others are as they would be', async (t) => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'sluice-state-'));
+  await (await openMemoryState({ dataDir })).close();
+  const file = new DatabaseSync(join(dataDir, 'state.db'));
+  file.exec(`CREATE TRIGGER refuse BEFORE INSERT ON budgets WHEN NEW.key = 'bad'
+    BEGIN SELECT RAISE(ABORT, 'not this one'); END`);
+  file.close();
+  const state = await openMemoryState({ dataDir });
+  const window = { kind: 'window', key: 'w', limit: 100, windowMs: 3_600_000, cost: 1 } as const;
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 20 }, (_, i) => {
+      const budget = { kind: 'budget', key: i % 2 === 0 ? 'good' : 'bad', amount: 1n } as const;
+      const hold = { id: `h${i}`, owner: 'me', leaseMs: 60_000 };
+      return state.admit('o', { limits: [window, budget], hold });
+    }),
+  );
+  t.deepEqual(
+    outcomes.map(({ status }) => status),
+    Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? 'fulfilled' : 'rejected')),
+  );
+  t.deepEqual(await state.readBudget('o', { key: 'good' }), { spent: 0n, held: 10n });
+  t.is((await state.admit('o', { limits: [{ ...window, cost: 0 }] })).limits[0]?.remaining, 90n);
+  t.is((await state.settle('o', { id: 'h1' })).outcome, 'unknown');
+  t.is((await state.settle('o', { id: 'h2' })).outcome, 'settled');
+  await state.close();
+  rmSync(dataDir, { recursive: true });
+});
+
 test('what is settled is forgotten after its time, and not before', async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-state-'));
   const clock = { ms: START_MS };

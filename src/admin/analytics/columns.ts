@@ -2,8 +2,8 @@
 import { inCents } from '../../ledger/prices/cents.ts';
 import { invalidField } from '../../lib/errors.ts';
 import type { LogMeasure, LogSums } from '../../store/log/aggregation.ts';
-import { percentile } from '../../store/log/sums.ts';
 import { timeText } from '../time.ts';
+import { percentilesOf } from './latencies.ts';
 import { hitsOf, latencyPerRequest, mean, percent } from './ratios.ts';
 
 /** A column: its value to put groups in order by, and its members in the answer. */
@@ -12,6 +12,8 @@ export interface Column {
   readonly members: (sums: LogSums) => ColumnMembers;
   /** By which the store puts groups in order itself. */
   readonly measure?: LogMeasure;
+  /** It is read off the histograms of latencies. */
+  readonly latencies?: true;
 }
 
 /** Members of groups and of their totals. */
@@ -49,8 +51,8 @@ export const COLUMNS: Readonly<Record<string, Column>> = {
   avg_input_tokens: column('avgInputTokens', (sums) => mean(sums.promptTokens, sums.requests)),
   avg_output_tokens: column('avgOutputTokens', (sums) => mean(sums.completionTokens, sums.requests)),
   avg_latency: column('avgLatency', latencyPerRequest),
-  p95_latency: column('p95Latency', ({ latencies }) => percentile(latencies, 0.95) / 1000),
-  p99_latency: column('p99Latency', ({ latencies }) => percentile(latencies, 0.99) / 1000),
+  p95_latency: { ...column('p95Latency', (sums) => percentileOf(sums, 0.95)), latencies: true },
+  p99_latency: { ...column('p99Latency', (sums) => percentileOf(sums, 0.99)), latencies: true },
   success_rate: column('successRate', (sums) => percent(sums.successes, sums.requests)),
   error_count: {
     value: (sums) => sums.errors,
@@ -84,6 +86,10 @@ export function columnsOf(text: string | undefined): readonly Column[] {
 /** The members of several columns. */
 export function membersOf(columns: readonly Column[], sums: LogSums): ColumnMembers {
   return Object.assign({}, ...columns.map(({ members }) => members(sums))) as ColumnMembers;
+}
+
+function percentileOf({ latencies }: LogSums, share: number): number {
+  return percentilesOf([latencies], [share])[0] ?? 0;
 }
 
 /** A column of one number that the store cannot put groups in order by. */

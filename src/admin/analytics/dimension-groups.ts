@@ -41,7 +41,7 @@ export async function listAnalyticsGroups(
   const place = groupPlace(request, { ...COLUMN_ORDERS, [groupBy]: BY_GROUP });
   const selection = await selectionOf(facts, request, call);
   const [{ rows, total, source }, totals] = await Promise.all([
-    groupPage(facts, selection, dimension, place),
+    groupPage(facts, selection, dimension, place, readsLatencies(columns)),
     request.includeTotal ? totalsOf(facts, selection, columns) : undefined,
   ]);
   const groups = rows.map(({ group }) => group[0] ?? '');
@@ -63,9 +63,9 @@ export async function listAnalyticsGroups(
 }
 
 const COLUMN_ORDERS: Readonly<Record<string, GroupOrder>> = Object.fromEntries(
-  Object.entries(COLUMNS).map(([name, { measure, value }]) => [
+  Object.entries(COLUMNS).map(([name, { measure, latencies, value }]) => [
     name,
-    { measure, value: ({ sums }) => value(sums) },
+    { measure, latencies, value: ({ sums }) => value(sums) },
   ]),
 );
 
@@ -73,8 +73,16 @@ function isGroup(name: string): name is keyof typeof DIMENSIONS {
   return Object.hasOwn(DIMENSIONS, name);
 }
 
+function readsLatencies(columns: readonly Column[]): boolean {
+  return columns.some(({ latencies }) => latencies);
+}
+
 async function totalsOf(facts: AnalyticsFacts, { scope, filter }: Selection, columns: readonly Column[]) {
-  const { rows } = await asked(facts.store.aggregate(scope, filter, {}));
+  const { rows } = await asked(
+    facts.store.aggregate(scope, filter, {
+      ...(readsLatencies(columns) ? {} : { latencies: false }),
+    }),
+  );
   const sums = rows[0]?.sums ?? emptySums();
   return { requests: BigInt(sums.requests), ...membersOf(columns, sums) };
 }

@@ -30,14 +30,11 @@ export function errorGraphs(facts: AnalyticsFacts) {
 
     async getErrorStacksGraph(request: AnalyticsRequest, call: Call): Promise<ErrorStacksGraph> {
       const { series, points, head } = await timedGraph(facts, request, call, { by: 'statusCode' });
+      const stats = new Map(series.slots.map((slot) => [slot, errorsIn(slot)]));
       return create(ErrorStacksGraphSchema, {
         ...head,
-        summary: { total: BigInt(series.sums.errors) },
-        dataPoints: points(({ groups }) => ({
-          stats: groups
-            .filter(({ sums }) => sums.errors > 0)
-            .map(({ group, sums }) => ({ responseStatusCode: Number(group[0]), count: BigInt(sums.errors) })),
-        })),
+        summary: { total: sumOf([...stats.values()].flat()) },
+        dataPoints: points((slot) => ({ stats: stats.get(slot) ?? [] })),
       });
     },
 
@@ -47,14 +44,16 @@ export function errorGraphs(facts: AnalyticsFacts) {
         count: ({ count }) => Number(count),
       });
       const { scope, filter } = await selectionOf(facts, request, call);
-      const answer = await asked(facts.store.aggregate(scope, filter, { by: ['statusCode'] }));
+      const answer = await asked(
+        facts.store.aggregate(scope, filter, { by: ['statusCode'], latencies: false }),
+      );
       const points = answer.rows
         .filter(({ sums }) => sums.errors > 0)
         .map(({ group, sums }) => ({ statusCode: Number(group[0]), count: BigInt(sums.errors) }));
       return create(ErrorCodesGraphSchema, {
         object: 'analytics-graph',
         summary: {
-          totalErrors: points.reduce((sum, { count }) => sum + count, 0n),
+          totalErrors: sumOf(points),
           uniqueErrorCodes: BigInt(points.length),
         },
         dataPoints: arranged(points),
@@ -72,13 +71,23 @@ export function errorGraphs(facts: AnalyticsFacts) {
       return create(RescuedRequestsGraphSchema, {
         ...head,
         summary: {
-          retry: all.reduce((sum, { retry }) => sum + retry.reduce((n, { count }) => n + count, 0n), 0n),
+          retry: sumOf(all.flatMap(({ retry }) => retry)),
           fallback: all.reduce((sum, { fallback }) => sum + fallback, 0n),
         },
         dataPoints: points((slot) => ({ ...rescued.get(slot) })),
       });
     },
   };
+}
+
+function errorsIn({ groups }: Slot) {
+  return groups
+    .filter(({ sums }) => sums.errors > 0)
+    .map(({ group, sums }) => ({ responseStatusCode: Number(group[0]), count: BigInt(sums.errors) }));
+}
+
+function sumOf(counts: readonly { readonly count: bigint }[]): bigint {
+  return counts.reduce((sum, { count }) => sum + count, 0n);
 }
 
 /** Only who got an answer in the end was rescued: with a status of 2xx. */

@@ -20,10 +20,10 @@ import type { AnalyticsRequest } from '../../../gen/gateway/admin/v2/analytics_p
 import type { Call } from '../../access/call.ts';
 import { inCents } from '../../ledger/prices/cents.ts';
 import type { LogSums } from '../../store/log/aggregation.ts';
-import { percentile } from '../../store/log/sums.ts';
 import { errorGraphs } from './error-graphs.ts';
 import type { AnalyticsFacts } from './facts.ts';
 import { feedbackGraphs } from './feedback-graphs.ts';
+import { percentilesOf } from './latencies.ts';
 import { costPerRequest, hitsOf, latencyPerRequest, mean, percent } from './ratios.ts';
 import type { Series, SeriesOptions, Slot } from './series.ts';
 import { timedGraph } from './timed-graph.ts';
@@ -84,17 +84,16 @@ export function analyticsGraphsService(facts: AnalyticsFacts) {
     },
 
     async getLatencyGraph(request: AnalyticsRequest, call: Call): Promise<LatencyGraph> {
-      const { series, points, head } = await timedGraph(facts, request, call);
-      const latencies = ({ sums }: Slot | Series) => ({
-        avg: latencyPerRequest(sums),
-        p50: percentile(sums.latencies, 0.5) / 1000,
-        p90: percentile(sums.latencies, 0.9) / 1000,
-        p99: percentile(sums.latencies, 0.99) / 1000,
-      });
+      const { series, points, head } = await timedGraph(facts, request, call, { latencies: true });
+      const latencies = ({ sums }: Slot | Series, slots: readonly Slot[]) => {
+        const histograms = slots.map((slot) => slot.sums.latencies);
+        const [p50 = 0, p90 = 0, p99 = 0] = percentilesOf(histograms, [0.5, 0.9, 0.99]);
+        return { avg: latencyPerRequest(sums), p50, p90, p99 };
+      };
       return create(LatencyGraphSchema, {
         ...head,
-        summary: latencies(series),
-        dataPoints: points(latencies),
+        summary: latencies(series, series.slots),
+        dataPoints: points((slot) => latencies(slot, [slot])),
       });
     },
 

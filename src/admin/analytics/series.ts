@@ -12,7 +12,7 @@ import { asked, isTooMuch, type Selection, selectionOf } from './selection.ts';
 export interface Slot {
   /** ISO 8601. */
   readonly timestamp: string;
-  /** Of all entries in it. */
+  /** Of all entries in it; zeros where it is told by group. */
   readonly sums: LogSums;
   /** Distinct values of what was to be counted. */
   readonly unique: number;
@@ -28,12 +28,14 @@ export interface SeriesOptions {
   readonly beside?: LogDimension;
   /** Counts the distinct values. */
   readonly unique?: LogDimension;
+  /** Whether the slots' histograms of latencies are needed; the series has none. */
+  readonly latencies?: boolean;
 }
 
 /** A range of time in its stretches, oldest first. */
 export interface Series {
   readonly slots: readonly Slot[];
-  /** Of all entries. */
+  /** Of all entries, without a histogram; zeros where it is told by group. */
   readonly sums: LogSums;
   /** Distinct values over all. */
   readonly unique: number;
@@ -51,23 +53,18 @@ export async function readSeries(
   const selection = await selectionOf(facts, request, call);
   const { from, until } = selection.filter;
   const { main, beside, bucketMs } = await aggregated(facts, selection, options);
-  const slots = new Map(
-    bucketsOf(from, until, bucketMs).map((at) => [
-      at,
-      {
-        ...{ timestamp: timeText(at), sums: emptySums(), unique: 0 },
-        ...{ groups: [] as LogAggregateRow[], besides: [] as LogAggregateRow[] },
-      },
-    ]),
-  );
+  const slots = new Map(bucketsOf(from, until, bucketMs).map((at) => [at, emptySlot(at)]));
   const sums = emptySums();
   for (const row of main.rows) {
     const slot = slots.get(row.bucket);
     if (slot === undefined) continue;
-    addSums(slot.sums, row.sums);
-    addSums(sums, row.sums);
-    slot.unique = row.unique ?? 0;
-    slot.groups.push(row);
+    if (options.by === undefined) {
+      // Without groups a slot has one row.
+      Object.assign(slot, { sums: row.sums, unique: row.unique ?? 0 });
+      addCounts(sums, row.sums);
+    } else {
+      slot.groups.push(row);
+    }
   }
   for (const row of beside?.rows ?? []) slots.get(row.bucket)?.besides.push(row);
   return {
@@ -77,6 +74,19 @@ export async function readSeries(
     source: sourceOf(main, ...(beside ? [beside] : [])),
     bucketSeconds: bucketMs / 1000,
   };
+}
+
+function emptySlot(at: number) {
+  const groups: LogAggregateRow[] = [];
+  const besides: LogAggregateRow[] = [];
+  return { timestamp: timeText(at), sums: emptySums(), unique: 0, groups, besides };
+}
+
+const NO_LATENCIES: LogSums['latencies'] = new Map();
+
+/** Adds other sums in, but for their histogram. */
+function addCounts(sums: LogSums, more: LogSums): void {
+  addSums(sums, { ...more, latencies: NO_LATENCIES });
 }
 
 interface Aggregated {
@@ -89,7 +99,7 @@ interface Aggregated {
 async function aggregated(
   { store }: AnalyticsFacts,
   { scope, filter }: Selection,
-  { by, beside, unique }: SeriesOptions,
+  { by, beside, unique, latencies = false }: SeriesOptions,
 ): Promise<Aggregated> {
   const read = async (bucketMs: number): Promise<Aggregated> => {
     const sums = (dimension: LogDimension | undefined) =>
@@ -97,6 +107,7 @@ async function aggregated(
         bucketMs,
         ...(dimension === undefined ? {} : { by: [dimension] }),
         ...(unique === undefined ? {} : { unique }),
+        ...(latencies ? {} : { latencies: false }),
       });
     const [main, other] = await Promise.all([sums(by), beside === undefined ? undefined : sums(beside)]);
     return { main, beside: other, bucketMs };

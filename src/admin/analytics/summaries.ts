@@ -17,7 +17,7 @@ export function analyticsSummariesService(facts: AnalyticsFacts) {
   return {
     async getCacheSummary(request: AnalyticsRequest, call: Call): Promise<CacheSummary> {
       const { scope, filter } = await selectionOf(facts, request, call);
-      const answer = await asked(facts.store.aggregate(scope, filter, {}));
+      const answer = await asked(facts.store.aggregate(scope, filter, { latencies: false }));
       return create(CacheSummarySchema, {
         object: 'analytics-summary',
         summary: figures(answer.rows[0]?.sums ?? emptySums()),

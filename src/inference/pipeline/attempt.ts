@@ -6,7 +6,7 @@ import type {
 } from '../../../gen/gateway/inference/v2/common_pb.ts';
 import type { Call } from '../../access/call.ts';
 import type { Flights } from '../../ledger/flight/flights.ts';
-import { estimateOf } from '../../ledger/limits/estimate.ts';
+import { type Estimate, estimateOf } from '../../ledger/limits/estimate.ts';
 import type { AttemptHold } from '../../ledger/limits/target-limits.ts';
 import type { OutboundBody } from '../../lib/egress/outbound.ts';
 import { type GatewayError, withProvider } from '../../lib/errors.ts';
@@ -57,6 +57,8 @@ export class Attempt {
   /** Where the pieces of a streamed answer are put together for the log. */
   assembled: AssembledAnswer | undefined;
   #hold: AttemptHold | undefined;
+  /** The most that it may use, in tokens. */
+  #most: Estimate | undefined;
   /** What its integration says of a model's prices. */
   pricedBy: ((model: string) => PricingRecord | undefined) | undefined;
   #tier: string | undefined;
@@ -87,10 +89,11 @@ export class Attempt {
     makesTokens: boolean,
   ): Promise<void> | undefined {
     if (flights === undefined) return undefined;
-    const { input, output } = estimateOf(lengthOf(body), request, makesTokens);
+    this.#most = estimateOf(lengthOf(body), request, makesTokens);
+    const { input, output } = this.#most;
     return flights.attempt(this.#call, {
       ...{ id: this.id, provider: this.#target.provider.id, host: this.#host, model: this.#model },
-      ...{ startedAt: this.#startedAt, input, output },
+      ...{ startedAt: this.#startedAt, input, output, budgets: this.#hold?.budgets },
     });
   }
 
@@ -125,14 +128,16 @@ export class Attempt {
     this.#ended = true;
     this.#served(tier);
     const { trail } = this.#call;
-    const record = usage && usageRecord(usage);
+    const assumed = usage === undefined ? this.#assumed(outcome) : undefined;
+    const record = usage ? usageRecord(usage) : assumed;
+    const estimated = usageEstimated || assumed !== undefined;
     // An attempt that was given up for another one says nothing of the call.
     if (!this.#aside && (outcome !== 'cancelled' || trail.attempts.length === 0 || record !== undefined)) {
       trail.provider = this.#target.provider.id;
       trail.model = this.#model;
       trail.responseModel = responseModel ?? '';
       trail.usage = record;
-      trail.usageEstimated = usageEstimated;
+      trail.usageEstimated = estimated;
     }
     const { id } = this;
     const reached = outcome !== 'error' || (status >= 200 && status <= 299);
@@ -154,7 +159,7 @@ export class Attempt {
     if (this.#firstTokenMs !== undefined) entry.timeToFirstTokenMs = round(this.#firstTokenMs);
     if (responseModel) entry.responseModel = responseModel;
     if (record) entry.usage = record;
-    if (record && usageEstimated) entry.usageEstimated = true;
+    if (record && estimated) entry.usageEstimated = true;
     if (this.#tier !== undefined && !USUAL_TIERS.has(this.#tier)) entry.serviceTier = this.#tier;
     if (this.pricedBy !== undefined) {
       const pricing = this.pricedBy(this.#model || (responseModel ?? ''));
@@ -165,6 +170,17 @@ export class Attempt {
     trail.attempts.push(entry);
     this.#hold?.ended(entry, exchange);
     this.#call.attemptEnded();
+  }
+
+  /**
+   * Of one that broke off without a word of its usage, and with nothing to estimate it from, budgets are charged what
+   * was held: so says its record.
+   */
+  #assumed(outcome: OutcomeRecord): UsageRecord | undefined {
+    if (outcome === 'success' || outcome === 'error' || this.#asked !== undefined) return undefined;
+    if (this.#most === undefined || !(this.#call.account.held || this.#hold)) return undefined;
+    const { input, output } = this.#most;
+    return { promptTokens: input, completionTokens: output, totalTokens: input + output };
   }
 
   /** What limits of its target hold for it is settled when it ends. */

@@ -1,8 +1,8 @@
 // Vectors for the semantic cache, by the gateway's own embeddings operation over the config's target.
-import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import { CreateEmbeddingsRequestSchema } from '../../../gen/gateway/inference/v2/embeddings_pb.ts';
 import type { Call } from '../../access/call.ts';
+import { timeOrderedId } from '../../lib/time-ordered-id.ts';
 import { vectorOf } from '../cache/embedding-vector.ts';
 import type { Embedder } from '../cache/semantic.ts';
 import type { TargetPlan } from '../plan/plan.ts';
@@ -31,7 +31,7 @@ export function embedderOf(pipeline: Pipeline, call: Call, routing: Routing, pla
       const asked = create(CreateEmbeddingsRequestSchema, { input: { kind: { case: 'text', value: text } } });
       const request = rewritten('embeddings', asked, bound);
       const context = { target: bound.target, now: pipeline.now };
-      const id = randomUUID();
+      const id = timeOrderedId();
       const outbound = traced(
         call,
         outboundRequest(bound, dialect, 'embeddings', operation.request(request, context), signal, id),

@@ -1,6 +1,5 @@
 // Pass-through: the caller's request to the provider and the provider's answer back,
 // byte for byte, both ways as they come.
-import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import {
   type ForwardRequest,
@@ -14,6 +13,7 @@ import type { Call } from '../../access/call.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import type { InboundHead, StreamedAnswer } from '../../lib/egress/outbound.ts';
 import { fail, type GatewayError, invalidField } from '../../lib/errors.ts';
+import { timeOrderedId } from '../../lib/time-ordered-id.ts';
 import { authHeaders } from '../../providers/auth/index.ts';
 import { locateRaw } from '../../providers/locate.ts';
 import type { BoundTarget } from '../plan/bind.ts';
@@ -69,7 +69,7 @@ export async function forward(
     checkPassThrough(bound, body !== undefined);
     const { origin, path } = locateRaw(bound.target, bound.stranger ? withoutKeys(head.path) : head.path);
     call.trail.provider = bound.target.provider.id;
-    const id = randomUUID();
+    const id = timeOrderedId();
     const attempt = new Attempt(call, bound.target, origin, '', id);
     call.trail.virtualKey = bound.stored?.slug;
     noteTarget(call, bound.target);

@@ -1,10 +1,10 @@
 // One attempt whose answer comes in pieces: request -> first piece -> the rest.
-import { randomUUID } from 'node:crypto';
 import type { Call } from '../../access/call.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import type { StreamedAnswer } from '../../lib/egress/outbound.ts';
 import { fail, type GatewayError } from '../../lib/errors.ts';
 import { SseParser } from '../../lib/sse.ts';
+import { timeOrderedId } from '../../lib/time-ordered-id.ts';
 import type {
   Dialect,
   OperationName,
@@ -47,7 +47,7 @@ export async function callStream<Request, Answer, Chunk>(
   checkModel(bound, name, model);
   checkLimits(models, bound, name, model, request);
   const context: TranslationContext = { target, now };
-  const id = randomUUID();
+  const id = timeOrderedId();
   const outbound = traced(
     call,
     outboundRequest(bound, dialect, name, operation.streamRequest(request, context), signal, id),

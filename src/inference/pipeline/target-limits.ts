@@ -34,14 +34,13 @@ export function holdTarget(
 ): Promise<void> | undefined {
   const carriers = stored?.limits;
   if (carriers === undefined || targets === undefined) return undefined;
-  const { input, output } = estimateOf(lengthOf(asked.body), asked.request, asked.makesTokens);
   return targets
     .hold({
       id: attempt.id,
       organisationId: call.principal?.organisationId ?? '',
       carriers,
       reads: READS.has(call.source.httpMethod),
-      estimate: { input, output },
+      estimate: estimateOf(lengthOf(asked.body), asked.request, asked.makesTokens),
       model: asked.model,
       provider: target.provider.id,
     })

@@ -1,8 +1,8 @@
 // One attempt whose answer comes whole: request -> answer -> translate.
-import { randomUUID } from 'node:crypto';
 import type { Call } from '../../access/call.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import { fail } from '../../lib/errors.ts';
+import { timeOrderedId } from '../../lib/time-ordered-id.ts';
 import type { Dialect, Operation, OperationName } from '../../providers/dialect.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import { Attempt } from './attempt.ts';
@@ -37,7 +37,7 @@ export async function callWhole<Request, Answer>(
   checkModel(bound, name, model);
   checkLimits(models, bound, name, model, request);
   const context = { target, now };
-  const id = randomUUID();
+  const id = timeOrderedId();
   const outbound = traced(
     call,
     outboundRequest(bound, dialect, name, operation.request(request, context), signal, id),

@@ -24,10 +24,13 @@ export interface AlertParts
   readonly everyMs?: number;
 }
 
+/** Of one organisation, in its life: whoever may write metadata may make any number of a policy's groups. */
+const MOST_ALERTS = 20_000;
 /** Crossings that wait for the store. */
 const MOST_WAITING = 10_000;
-/** Alerts that are sent at once. */
+/** Alerts that are sent at once; those of one organisation, whose webhook may be slow, hold up no other's. */
 const AT_ONCE = 8;
+const OF_ONE = 2;
 const EVERY_MS = 5000;
 /** A refused call of a budget that is not used up leads to a reading; another one not before so long. */
 const REST_MS = 1000;
@@ -87,7 +90,12 @@ export class Alerts implements BudgetWatch, SentAlerts {
     for (const level of ['threshold', 'exhausted'] as const) await this.#clear(organisationId, budget, level);
   }
 
-  /** Resolves when what was noticed so far is claimed, and sent or to be tried again. For tests and a stop. */
+  /** Resolves when what was noticed so far is claimed, or could not be: for a stop. */
+  async claimed(): Promise<void> {
+    await this.#claiming;
+  }
+
+  /** Resolves when what was noticed so far is claimed, and sent or to be tried again. */
   async idle(): Promise<void> {
     await this.#claiming;
     await this.#background.idle();
@@ -112,6 +120,8 @@ export class Alerts implements BudgetWatch, SentAlerts {
     if (this.board.covers(noticed)) return;
     const name = `${organisationId} ${rule.id} ${level}`;
     if (this.#waiting.size >= MOST_WAITING && !this.#waiting.has(name)) return;
+    if (this.board.count(organisationId) >= MOST_ALERTS && !this.board.find(organisationId, rule.id, level))
+      return;
     this.#waiting.set(name, noticed);
     this.#claim();
   }
@@ -146,11 +156,30 @@ export class Alerts implements BudgetWatch, SentAlerts {
   #send(document: AlertDocument): void {
     const name = `${document.organisationId} ${document.id}`;
     if (this.#sending.has(name) || this.#sending.size >= AT_ONCE || this.#stopping.aborted) return;
+    const own = [...this.#sending].filter((other) => other.startsWith(`${document.organisationId} `));
+    if (own.length >= OF_ONE) return;
     this.#sending.add(name);
     const work = deliver(this.#delivery, document)
-      .catch((error: unknown) => this.#parts.onTrouble(error, 'an alert could not be sent yet'))
-      .finally(() => this.#sending.delete(name));
+      .catch((error: unknown) => {
+        this.#parts.onTrouble(error, 'an alert could not be sent yet');
+        return false;
+      })
+      .then((done) => {
+        this.#sending.delete(name);
+        // One that another instance sends, or that the store did not take, waits for the next look.
+        if (done) this.#sendDue(document.organisationId);
+      });
     this.#background.add(work);
+  }
+
+  /** What waited for its turn. */
+  #sendDue(organisationId: string): void {
+    const next = this.board
+      .due(this.#parts.now())
+      .find(
+        (one) => one.organisationId === organisationId && !this.#sending.has(`${organisationId} ${one.id}`),
+      );
+    if (next !== undefined) this.#send(next);
   }
 
   async #clear(organisationId: string, budget: string, level: AlertLevel): Promise<void> {

@@ -9,15 +9,24 @@ export type AlertDocument = Document<AlertBody>;
 export class AlertBoard {
   readonly #known = new Map<string, AlertDocument>();
   readonly #due = new Map<string, AlertDocument>();
+  /** Alerts by organisation. */
+  readonly #counts = new Map<string, number>();
 
   /** Takes an alert as it is now. */
   apply(document: AlertDocument): void {
     const name = `${document.organisationId} ${document.id}`;
     const known = this.#known.get(name);
     if (known !== undefined && known.version >= document.version) return;
+    if (known === undefined)
+      this.#counts.set(document.organisationId, this.count(document.organisationId) + 1);
     this.#known.set(name, document);
     if (document.status === 'active' && document.body.state === 'due') this.#due.set(name, document);
     else this.#due.delete(name);
+  }
+
+  /** Alerts of an organisation: one for each budget and level that was ever crossed. */
+  count(organisationId: string): number {
+    return this.#counts.get(organisationId) ?? 0;
   }
 
   find(organisationId: string, budget: string, level: AlertLevel): AlertDocument | undefined {

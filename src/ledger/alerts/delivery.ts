@@ -44,16 +44,21 @@ const RETRY_LAST_MS = 600_000;
 /** Over about three hours. */
 const MOST_TRIES = 24;
 
-/** Sends an alert that is due; nothing when another instance does. @throws GatewayError store_unavailable. */
-export async function deliver(facts: DeliveryFacts, { organisationId, id }: AlertDocument): Promise<void> {
+/**
+ * Sends an alert that is due; nothing when another instance does. Resolves with whether it is done with, for now or for
+ * good. @throws GatewayError store_unavailable.
+ */
+export async function deliver(facts: DeliveryFacts, { organisationId, id }: AlertDocument): Promise<boolean> {
   const { state, owner, documents } = facts;
   const lease = { key: `alert:${id}`, owner, leaseMs: LEASE_MS };
   const { acquired } = await state.acquireLease(organisationId, lease);
-  if (!acquired) return;
+  if (!acquired) return false;
   try {
     const found = await documents.get({ organisationId, workspaceId: undefined }, budgetAlerts, id);
-    if (found === undefined || found.body.state !== 'due' || found.body.nextTryAt > facts.now()) return;
-    await sendTo(facts, found, () => state.renewLease(organisationId, lease));
+    if (found === undefined) return false;
+    facts.written(found);
+    if (found.body.state !== 'due' || found.body.nextTryAt > facts.now()) return false;
+    return await sendTo(facts, found, () => state.renewLease(organisationId, lease));
   } finally {
     await state.releaseLease(organisationId, { key: lease.key, owner }).catch(() => {});
   }
@@ -63,7 +68,7 @@ async function sendTo(
   facts: DeliveryFacts,
   found: AlertDocument,
   stillOurs: () => Promise<boolean>,
-): Promise<void> {
+): Promise<boolean> {
   const { audienceOf, signal, onTrouble } = facts;
   const audience = await audienceOf(found.organisationId, found.body);
   let alert: AlertDocument | undefined = found;
@@ -95,8 +100,9 @@ async function sendTo(
   };
   // A slow webhook holds up no mail.
   await Promise.all([lane(hooksOf(facts, found, audience)), lane(mailsOf(facts, found, audience))]);
-  if (alert === undefined) return;
-  await write(facts, alert, failures === 0 ? sent(facts.now()) : later(alert.body, facts.now()));
+  if (alert === undefined) return false;
+  const change = failures === 0 ? sent(facts.now()) : later(alert.body, facts.now());
+  return (await write(facts, alert, change)) !== undefined;
 }
 
 function sent(now: number): Partial<AlertBody> {

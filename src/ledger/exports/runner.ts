@@ -38,6 +38,8 @@ type Known = Document<LogExportBody>;
 const LEASE_MS = 30_000;
 /** How often it is looked whether there is something to do. */
 const LOOK_MS = 1000;
+/** How long an export that had trouble is left alone. */
+const REST_MS = 2000;
 /** Exports of one instance at once. */
 const AT_ONCE = 2;
 const CLOSE_MS = 3000;
@@ -52,14 +54,18 @@ export async function runExports(facts: RunnerFacts): Promise<ExportRunner> {
   /** Those with something to do, by id. */
   const open = new Map<string, Known>();
   const running = new Map<string, Promise<void>>();
+  /** When those that had trouble are tried again. */
+  const resting = new Map<string, number>();
   const stopping = new AbortController();
 
   function take(known: Known): void {
     const { status, run, discard } = known.body;
-    const kept = run !== undefined && run.parts.length > 0;
-    if (known.status === 'active' && (status === 'in_progress' || kept || discard !== undefined))
+    if (known.status === 'active' && (status === 'in_progress' || isKept(run) || discard !== undefined))
       open.set(known.id, known);
-    else open.delete(known.id);
+    else {
+      open.delete(known.id);
+      resting.delete(known.id);
+    }
     if (status === 'in_progress') look();
   }
 
@@ -69,8 +75,14 @@ export async function runExports(facts: RunnerFacts): Promise<ExportRunner> {
       if (running.size >= AT_ONCE) return;
       if (running.has(known.id) || !isDue(known)) continue;
       const work = turn(known)
-        .catch((error: unknown) => onTrouble(error, 'an export of the request log could not go on'))
-        .finally(() => {
+        .then(
+          () => {},
+          (error: unknown) => {
+            resting.set(known.id, now() + REST_MS);
+            onTrouble(error, 'an export of the request log could not go on yet');
+          },
+        )
+        .then(() => {
           running.delete(known.id);
           look();
         });
@@ -78,18 +90,29 @@ export async function runExports(facts: RunnerFacts): Promise<ExportRunner> {
     }
   }
 
-  function isDue({ updatedAt, body: { status, run, discard } }: Known): boolean {
+  function isDue({ id, updatedAt, body: { status, run, discard } }: Known): boolean {
+    if ((resting.get(id) ?? 0) > now()) return false;
     if (discard !== undefined) return true;
-    if (status !== 'in_progress') return updatedAt + FILE_MS <= now();
+    if (status !== 'in_progress') return isKept(run) && updatedAt + FILE_MS <= now();
     const lease = run?.lease;
-    return lease === undefined || lease.until <= now() || (alone && lease.owner !== owner);
+    // Ours, and nobody at it: it had trouble, and goes on where it was kept last.
+    return lease === undefined || lease.until <= now() || lease.owner === owner || alone;
   }
 
-  async function turn(known: Known): Promise<void> {
+  async function turn({ id, organisationId }: Known): Promise<void> {
+    // What was followed may be older than what a write of ours, whose answer did not come, has made of it.
+    const known = await documents.get({ organisationId, workspaceId: undefined }, logExports, id);
+    if (known === undefined) {
+      open.delete(id);
+      return;
+    }
+    open.set(id, known);
+    if (!isDue(known)) return take(known);
     if (known.body.discard !== undefined) return clear(known);
     if (known.body.status !== 'in_progress') return forget(known);
     const claimed = await claim(known);
-    if (claimed !== undefined) await write(claimed);
+    if (claimed === undefined) resting.set(id, now() + REST_MS);
+    else await write(claimed);
   }
 
   /** What is not read any more goes; then it is not named any more. */
@@ -119,7 +142,11 @@ export async function runExports(facts: RunnerFacts): Promise<ExportRunner> {
     if (run === undefined) return undefined;
     // Documents may have been copied from a store whose bytes were not.
     const whole = await isThere(blobs, run);
-    const body = { ...known.body, turns: known.body.turns + 1, run: { ...(whole ? run : anew(run)), lease: lease() } };
+    const body = {
+      ...known.body,
+      turns: known.body.turns + 1,
+      run: { ...(whole ? run : anew(run)), lease: lease() },
+    };
     try {
       return await update(known, body);
     } catch (error) {
@@ -146,7 +173,7 @@ export async function runExports(facts: RunnerFacts): Promise<ExportRunner> {
     try {
       await writeExport(facts, scope, run, partName(id, turns), keep, stopping.signal);
     } catch (error) {
-      // What is only away comes back: the lease ends, and somebody goes on where it was kept last.
+      // What is only away comes back: then it goes on where it was kept last.
       if (error instanceof GatewayError && error.reason === 'store_unavailable') throw error;
       onTrouble(error, 'an export of the request log failed');
       const why = error instanceof GatewayError ? error.message : 'it could not be written';
@@ -212,6 +239,11 @@ export async function runExports(facts: RunnerFacts): Promise<ExportRunner> {
       clearTimeout(late);
     },
   };
+}
+
+/** Whether there are bytes of it. */
+function isKept(run: ExportRun | undefined): boolean {
+  return run !== undefined && run.parts.length > 0;
 }
 
 /** From the begin. */

@@ -19,6 +19,11 @@ export interface FlightFolder {
   remove(): void;
 }
 
+/** Whether some process left calls there that are in no books yet. */
+export function hasLeftFlights(flights: string): boolean {
+  return names(flights).some((owner) => names(join(flights, owner)).some((name) => SEGMENT.test(name)));
+}
+
 /** The number of a file in such a folder. */
 export function fileNumber(path: string): number {
   return Number.parseInt(basename(path), 10);

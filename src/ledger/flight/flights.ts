@@ -1,6 +1,7 @@
 // Calls in flight, written so that kill -9 loses none: each attempt before its provider can see it, each entry
 // before its answer ends. What is noted in one turn of the event loop is one write.
 import { randomUUID } from 'node:crypto';
+import type { FlightMirror } from '../../store/flight-mirror.ts';
 import type { RequestRecord } from '../../store/request-log.ts';
 import type { SettleRequest } from '../../store/shared-state.ts';
 import { type FlightFolder, makeFolder } from './flight-folder.ts';
@@ -32,6 +33,8 @@ export interface FlightsFacts {
   readonly segmentBytes?: number;
   /** Of all files together; beyond it the oldest entries that wait for the store are given up. */
   readonly mostBytes?: number;
+  /** Where other machines find a copy of the files; undefined: nowhere. */
+  readonly mirrorOf?: ((owner: string) => FlightMirror) | undefined;
   readonly onTrouble: (error: unknown, what: string) => void;
   /** Told of entries that were given up. */
   readonly onLost: (count: number) => void;
@@ -48,6 +51,7 @@ const QUIET_MS = 10_000;
 export class Flights {
   readonly #facts: FlightsFacts;
   readonly #folder: FlightFolder;
+  readonly #mirror: FlightMirror | undefined;
   readonly #segmentBytes: number;
   readonly #mostBytes: number;
   #lost = 0;
@@ -68,11 +72,28 @@ export class Flights {
     this.#segmentBytes = facts.segmentBytes ?? SEGMENT_BYTES;
     this.#mostBytes = facts.mostBytes ?? MOST_BYTES;
     this.#folder = makeFolder(facts.folder, randomUUID());
+    this.#mirror = facts.mirrorOf?.(this.#folder.owner);
     this.#begin();
   }
 
   get owner(): string {
     return this.#folder.owner;
+  }
+
+  /** Where other machines find a copy. */
+  get mirror(): FlightMirror | undefined {
+    return this.#mirror;
+  }
+
+  /** Writes all that is in flight anew, because the copy of it has a gap. */
+  renew(): void {
+    this.#write();
+    try {
+      this.#rotate();
+      this.#rotate();
+    } catch (error) {
+      this.#tell(error);
+    }
   }
 
   /** Bytes of all files. */
@@ -207,8 +228,8 @@ export class Flights {
     return true;
   }
 
-  /** Writes what is noted. What is not over is left for the next process on the folder. */
-  close(): void {
+  /** Writes what is noted. What is not over is left for the next process on the folder. Answers whether nothing is. */
+  close(): boolean {
     this.#write();
     this.#tidy();
     for (const segment of this.#free) segment.remove();
@@ -216,6 +237,7 @@ export class Flights {
     const needed = this.#segments.some((segment) => this.#needs(segment));
     if (needed) this.#folder.release();
     else this.#folder.remove();
+    return !needed;
   }
 
   get #current(): Segment {
@@ -230,6 +252,7 @@ export class Flights {
       try {
         const current = this.#current;
         current.append(lines);
+        this.#mirror?.append(current.number, lines);
         if (current.size >= this.#segmentBytes) this.#rotate();
       } catch (error) {
         this.#tell(error);
@@ -252,7 +275,10 @@ export class Flights {
       }
       old.flights.clear();
     }
-    if (lines !== '') current.append(lines);
+    if (lines !== '') {
+      current.append(lines);
+      this.#mirror?.append(current.number, lines);
+    }
     this.#tidy();
     this.#shrink();
   }
@@ -290,6 +316,7 @@ export class Flights {
     const current = this.#current;
     this.#segments = this.#segments.filter((segment) => {
       if (segment === current || this.#needs(segment)) return true;
+      this.#mirror?.remove(segment.number);
       if (this.#free.length < MOST_FREE) this.#free.push(segment);
       else segment.remove();
       return false;

@@ -1,7 +1,7 @@
 // The entry of a call whose process ended before the call did.
 import type { AttemptRecord, RequestRecord } from '../../store/request-log.ts';
-import type { Charge } from '../../store/shared-state.ts';
-import { moneyBudgets } from '../money-budgets.ts';
+import type { Charge, SettleRequest } from '../../store/shared-state.ts';
+import { budgetNamed, chargedBudgets } from '../charged-budgets.ts';
 import type { PriceList } from '../prices/price-list.ts';
 import { pricedEntry } from '../prices/priced.ts';
 import type { CallNote, ChargedTo } from './lines.ts';
@@ -21,7 +21,7 @@ export function entryOfInterrupted(
   const last = notes.at(-1);
   if (last === undefined) return undefined;
   const { call, streamed, ended, held } = last;
-  const money = moneyBudgets(held);
+  const money = chargedBudgets(held);
   const known = new Map(ended.map((attempt) => [attempt.id, attempt]));
   const attempts = notes.map((note) => known.get(note.attempt.id) ?? interruptedAttempt(note, diedAt));
   const noted = new Set(notes.map(({ attempt }) => attempt.id));
@@ -42,12 +42,25 @@ export function chargesOf(entry: RequestRecord, budgets: readonly ChargedTo[]): 
   return budgets.map(({ key, type }) => ({ key, amount: amounts[type] }));
 }
 
+/** What the holds of attempts' own ids are settled on. */
+export function attemptOrders(entry: RequestRecord): SettleRequest[] {
+  return entry.attempts.flatMap(({ id, budgets, cost, usage }) => {
+    if (budgets === undefined) return [];
+    const amounts = {
+      ...{ cost: BigInt(cost ?? 0), tokens: BigInt(usage?.totalTokens ?? 0), requests: 1n },
+    } as const;
+    const charges = budgets.map(budgetNamed).map(({ key, type }) => ({ key, amount: amounts[type] }));
+    return [{ id, charges }];
+  });
+}
+
 function interruptedAttempt({ attempt }: CallNote, diedAt: number): AttemptRecord {
-  const { id, provider, host, model, startedAt, input, output } = attempt;
+  const { id, provider, host, model, startedAt, input, output, budgets } = attempt;
   return {
     ...{ id, provider, host, model, startedAt, statusCode: 0, outcome: 'interrupted', error: ERROR },
     latencyMs: Math.max(0, diedAt - startedAt),
     usage: { promptTokens: input, completionTokens: output, totalTokens: input + output },
     usageEstimated: true,
+    ...(budgets === undefined ? {} : { budgets }),
   };
 }

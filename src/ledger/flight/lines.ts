@@ -14,6 +14,8 @@ export interface AttemptNote {
   /** The most that it may use, in tokens. */
   readonly input: number;
   readonly output: number;
+  /** Names of the budgets that the hold of the attempt's own id is charged to; undefined: it has none. */
+  readonly budgets?: readonly string[] | undefined;
 }
 
 /** A budget that a call is charged to, and by what. */
@@ -95,7 +97,7 @@ export function attemptLine(
     attempt.startedAt
   },${attempt.input},${attempt.output},${held === undefined ? '0' : JSON.stringify(held)},${
     attempts.length === 0 ? '0' : JSON.stringify(attempts)
-  }]\n`;
+  }${attempt.budgets === undefined ? '' : `,${JSON.stringify(attempt.budgets)}`}]\n`;
 }
 
 /** The line of an end. */
@@ -222,7 +224,7 @@ type AttemptValues = [
   ...[metadata: Readonly<Record<string, string>>, streamed: 0 | 1],
   ...[attemptId: string, provider: string, host: string, model: string],
   ...[startedAt: number, input: number, output: number],
-  ...[held: readonly ChargedTo[] | 0, ended: readonly AttemptRecord[] | 0],
+  ...[held: readonly ChargedTo[] | 0, ended: readonly AttemptRecord[] | 0, budgets?: readonly string[]],
 ];
 
 function attemptOf(values: unknown[]): CallNote {
@@ -244,6 +246,7 @@ function attemptOf(values: unknown[]): CallNote {
     attempt: {
       ...{ id: v[12], provider: v[13], host: v[14], model: v[15], startedAt: v[16], input: v[17] },
       output: v[18],
+      ...(v[21] === undefined ? {} : { budgets: v[21] }),
     },
     held: v[19] === 0 ? undefined : v[19],
     ended: v[20] === 0 ? [] : v[20],

@@ -1,12 +1,12 @@
 // What a process left behind that was killed: its entries reach the books, and so do the calls that it did not end.
-import { readFile, stat } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
 import type { RequestLogStore, RequestRecord } from '../../store/request-log.ts';
 import type { SettleRequest, SharedState } from '../../store/shared-state.ts';
 import { journalEntry } from '../journal.ts';
 import type { PriceList } from '../prices/price-list.ts';
-import { fileNumber } from './flight-folder.ts';
-import { chargesOf, entryOfInterrupted } from './interrupted.ts';
+import { SlicedAppend } from '../sliced-append.ts';
+import { attemptOrders, chargesOf, entryOfInterrupted } from './interrupted.ts';
+import type { LineFile } from './line-file.ts';
 import { type CallNote, type EndNote, joinedEntry, type Line, readLine } from './lines.ts';
 
 export interface ReplayFacts {
@@ -15,6 +15,8 @@ export interface ReplayFacts {
   /** Is told where entries wait to be carried on. */
   readonly mark: (organisationId: string) => void;
   readonly prices: PriceList;
+  /** Entries of one append at the most: fewer when a try before was too slow. */
+  readonly slice?: number;
 }
 
 /** What was found. */
@@ -30,16 +32,17 @@ const SLICE = 500;
 
 /**
  * Brings what is in a process's files into the books, each call once: the log keeps one entry of an id, and a hold is
- * settled once. @param paths of its files, oldest first @throws GatewayError store_unavailable; then it may be done again
+ * settled once. @param files oldest first @throws GatewayError store_unavailable; then it may be done again
  */
-export async function replay(facts: ReplayFacts, paths: readonly string[]): Promise<Replayed> {
+export async function replay(facts: ReplayFacts, files: readonly LineFile[]): Promise<Replayed> {
   const open = new Map<string, CallNote[]>();
   const waiting: RequestRecord[] = [];
+  const log = new SlicedAppend(facts.store, facts.slice ?? BATCH);
   let entries = 0;
   let diedAt = 0;
-  for (const path of paths) {
-    diedAt = Math.max(diedAt, (await stat(path)).mtimeMs);
-    for await (const line of linesOf(path)) {
+  for (const file of files) {
+    diedAt = Math.max(diedAt, await file.writtenAt());
+    for await (const line of linesOf(file)) {
       if (line.kind === 'attempt') {
         note(open, line.note);
         continue;
@@ -53,9 +56,10 @@ export async function replay(facts: ReplayFacts, paths: readonly string[]): Prom
       const { entry, order } = ended;
       entries++;
       open.delete(entry.id);
+      await settleAttempts(facts, entry);
       if (order) await settle(facts, entry, order);
       else waiting.push(entry);
-      if (waiting.length >= BATCH) await facts.store.append(waiting.splice(0));
+      if (waiting.length >= BATCH) await log.append(waiting.splice(0));
     }
   }
   let interrupted = 0;
@@ -63,19 +67,21 @@ export async function replay(facts: ReplayFacts, paths: readonly string[]): Prom
     const entry = entryOfInterrupted(notes, Math.round(diedAt), facts.prices);
     if (entry === undefined) continue;
     interrupted++;
+    await settleAttempts(facts, entry);
     const held = notes.at(-1)?.held;
     if (held === undefined) waiting.push(entry);
     else await settle(facts, entry, { id: entry.id, charges: chargesOf(entry, held) });
   }
-  if (waiting.length > 0) await facts.store.append(waiting);
+  if (waiting.length > 0) await log.append(waiting);
   return { entries, interrupted };
 }
 
 /** Stores the entries of one file that were the log's, each once. */
-export async function carryEntries(store: ReplayFacts['store'], path: string): Promise<void> {
+export async function carryEntries(store: ReplayFacts['store'], file: LineFile): Promise<void> {
   const batch: RequestRecord[] = [];
+  const log = new SlicedAppend(store, BATCH);
   const open = new Map<string, CallNote[]>();
-  for await (const line of linesOf(path)) {
+  for await (const line of linesOf(file)) {
     if (line.kind === 'attempt') {
       note(open, line.note);
       continue;
@@ -84,9 +90,9 @@ export async function carryEntries(store: ReplayFacts['store'], path: string): P
     if (ended === undefined) continue;
     open.delete(ended.entry.id);
     if (ended.order === undefined) batch.push(ended.entry);
-    if (batch.length >= BATCH) await store.append(batch.splice(0));
+    if (batch.length >= BATCH) await log.append(batch.splice(0));
   }
-  if (batch.length > 0) await store.append(batch);
+  if (batch.length > 0) await log.append(batch);
 }
 
 /** Undefined: the lines that it goes with are not there, and neither are those of a call that is in the books already. */
@@ -106,6 +112,11 @@ function note(open: Map<string, CallNote[]>, found: CallNote): void {
   else if (!notes.some(({ attempt }) => attempt.id === found.attempt.id)) notes.push(found);
 }
 
+/** Holds of attempts that are settled already stay as they are. */
+async function settleAttempts({ state }: ReplayFacts, entry: RequestRecord): Promise<void> {
+  for (const order of attemptOrders(entry)) await state.settle(entry.organisationId, order);
+}
+
 /** The entry is written in one step with what it is charged; without a hold it is the log's alone. */
 async function settle(
   { state, store, mark }: ReplayFacts,
@@ -121,13 +132,12 @@ async function settle(
   else if (outcome === 'unknown' || (outcome === 'settled' && !written)) await store.append([entry]);
 }
 
-async function* linesOf(path: string): AsyncGenerator<Line> {
-  const file = fileNumber(path);
-  const text = await readFile(path, 'utf8');
+async function* linesOf(file: LineFile): AsyncGenerator<Line> {
+  const text = await file.text();
   let at = 0;
   for (let count = 1; at < text.length; count++) {
     const end = text.indexOf('\n', at);
-    const line = readLine(file, text.slice(at, end === -1 ? text.length : end));
+    const line = readLine(file.number, text.slice(at, end === -1 ? text.length : end));
     at = end === -1 ? text.length : end + 1;
     if (line !== undefined) yield line;
     if (count % SLICE === 0) await setImmediate();

@@ -14,11 +14,11 @@ import type {
 import type { BudgetWatch } from '../alerts/watch.ts';
 import type { Flights } from '../flight/flights.ts';
 import { type Journal, journalEntry } from '../journal.ts';
-import { moneyBudgetsOf } from '../money-budgets.ts';
+import { chargedBudgetsOf } from '../charged-budgets.ts';
 import { costOf, type PriceList } from '../prices/price-list.ts';
 import { costOfAttempt } from '../prices/priced.ts';
 import { Debts } from './debts.ts';
-import type { Estimate } from './estimate.ts';
+import { assuming, type Estimate } from './estimate.ts';
 import { type CallFacts, noteOf } from './hold-note.ts';
 import { isAway, type Later } from './later.ts';
 import { type Counted, limitOf, MOST_TOKENS, type WorstCase } from './limit-of.ts';
@@ -251,7 +251,7 @@ export class Admission {
 
   #holdOf({ id, call, estimate }: AdmissionOrder, worst: Worst, counted: readonly Counted[]): HoldOrder {
     const { owner, leaseMs } = this.#facts;
-    const note = call && noteOf(call, estimate, worst.price(), moneyBudgetsOf(counted));
+    const note = call && noteOf(call, estimate, worst.price(), chargedBudgetsOf(counted));
     return { id, owner, leaseMs, ...(note === undefined ? {} : { note }) };
   }
 
@@ -285,13 +285,19 @@ export class Admission {
   }
 
   #worstOf(order: AdmissionOrder): Worst {
-    const { input, output } = order.estimate;
+    const { estimate } = order;
+    const tokens = tokensOf(estimate);
     let known: { readonly price: bigint | undefined } | undefined;
     const price = (): bigint | undefined => {
       known ??= { price: this.#priceOf(order) };
       return known.price;
     };
-    return { tokens: Math.min(input + output, MOST_TOKENS), price, cost: () => price() ?? 1n };
+    const under = (assumed: number): AdmissionOrder => ({ ...order, estimate: assuming(estimate, assumed) });
+    return {
+      price,
+      tokens: (assumed) => (assumed === undefined ? tokens : tokensOf(under(assumed).estimate)),
+      cost: (assumed) => (assumed === undefined ? price() : this.#priceOf(under(assumed))) ?? 1n,
+    };
   }
 
   /** What the estimate costs; undefined: nobody knows. */
@@ -312,6 +318,10 @@ export class Admission {
 interface Worst extends WorstCase {
   /** Undefined: nobody knows. */
   readonly price: () => bigint | undefined;
+}
+
+function tokensOf({ input, output }: Estimate): number {
+  return Math.min(input + output, MOST_TOKENS);
 }
 
 /** Entries of an organisation that wait for the log store. */

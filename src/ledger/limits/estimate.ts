@@ -13,6 +13,15 @@ const MOST_TOKENS = 1_000_000_000;
 export interface Estimate {
   readonly input: number;
   readonly output: number;
+  /** Answers that it asks for, of which it states no maximum: `output` is assumed. */
+  readonly assumedFor?: number;
+}
+
+/** The estimate under a rule that assumes otherwise of calls that state no maximum. */
+export function assuming(estimate: Estimate, outputTokens: number | undefined): Estimate {
+  const { input, assumedFor } = estimate;
+  if (outputTokens === undefined || assumedFor === undefined) return estimate;
+  return { input, output: Math.min(outputTokens * assumedFor, MOST_TOKENS), assumedFor };
 }
 
 /** Members of the requests that state a maximum, in the order in which they count. */
@@ -30,7 +39,8 @@ export function estimateOf(bytes: number, request: object, hasOutput: boolean): 
   const stated = MAXIMA.map((name) => members[name]).find((value) => value !== undefined);
   const each = stated === undefined ? ASSUMED_OUTPUT_TOKENS : Number(stated);
   const choices = Math.max(numberOf(members.n), numberOf(members.bestOf), 1);
-  return { input, output: Math.max(0, Math.min(each * choices, MOST_TOKENS)) };
+  const output = Math.max(0, Math.min(each * choices, MOST_TOKENS));
+  return stated === undefined ? { input, output, assumedFor: choices } : { input, output };
 }
 
 function numberOf(value: unknown): number {

@@ -10,11 +10,11 @@ export interface Counted {
   readonly limit: Limit;
 }
 
-/** The most that a call may use. */
+/** The most that a call may use, by what a rule assumes of calls that state no maximum. */
 export interface WorstCase {
-  readonly tokens: number;
+  readonly tokens: (assumedOutput: number | undefined) => number;
   /** In 1e-12 USD. Without a known price one unit: a spent budget stays spent. */
-  readonly cost: () => bigint;
+  readonly cost: (assumedOutput: number | undefined) => bigint;
 }
 
 /** More tokens than any call uses. */
@@ -27,7 +27,7 @@ const KEPT_MS = 7 * 86_400_000;
 export function limitOf(rule: Rule, worst: WorstCase, now: number): Limit {
   switch (rule.kind) {
     case 'rate': {
-      const cost = rule.type === 'tokens' ? worst.tokens : 1;
+      const cost = rule.type === 'tokens' ? worst.tokens(rule.assumedOutput) : 1;
       return { kind: 'window', key: rule.id, limit: rule.limit, windowMs: rule.windowMs, cost };
     }
     case 'slots':
@@ -38,8 +38,10 @@ export function limitOf(rule: Rule, worst: WorstCase, now: number): Limit {
 }
 
 function budgetOf(rule: BudgetRule, { tokens, cost }: WorstCase, now: number): BudgetLimit {
-  const amount = rule.type === 'cost' ? cost() : rule.type === 'tokens' ? BigInt(tokens) : 1n;
-  const { end } = periodOf(rule.schedule, now);
+  const { type, assumedOutput, schedule } = rule;
+  const amount =
+    type === 'cost' ? cost(assumedOutput) : type === 'tokens' ? BigInt(tokens(assumedOutput)) : 1n;
+  const { end } = periodOf(schedule, now);
   return {
     kind: 'budget',
     key: budgetKey(rule, now),

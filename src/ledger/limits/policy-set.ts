@@ -120,6 +120,7 @@ function rateRule({ id, body }: Document<RateLimitPolicyBody>): RateRule | SlotR
     ...{ kind: 'rate', id: `p:${id}`, name: nameOf(id, body), type, unit },
     windowMs: WINDOWS[unit] ?? 60_000,
     limit: Math.floor(value),
+    assumedOutput: body.assumedOutputTokens,
     onOutage,
   };
 }
@@ -137,6 +138,7 @@ function usageRule({ id, body }: Document<UsageLimitPolicyBody>): BudgetRule {
     cap: capOf(type, creditLimit),
     threshold: alertThreshold === undefined ? undefined : capOf(type, alertThreshold),
     schedule: scheduleOfPolicy(body),
+    assumedOutput: body.assumedOutputTokens,
     onOutage: body.onStoreOutage ?? 'deny',
   };
 }

@@ -16,6 +16,8 @@ export interface RateRule {
   readonly unit: string;
   readonly windowMs: number;
   readonly limit: number;
+  /** Tokens that calls are taken to make that state no maximum; undefined: as everywhere. */
+  readonly assumedOutput?: number | undefined;
   readonly onOutage: OnStoreOutage;
 }
 
@@ -39,6 +41,7 @@ export interface BudgetRule {
   /** Usage at which an alert is sent, in the same; undefined: none is. */
   readonly threshold?: bigint | undefined;
   readonly schedule: Schedule;
+  readonly assumedOutput?: number | undefined;
   readonly onOutage: OnStoreOutage;
 }
 

@@ -2,7 +2,7 @@
 // for each attempt by itself, in one step over all of them, and settled on what the attempt used.
 import { toGatewayError } from '../../lib/errors.ts';
 import type { AttemptRecord } from '../../store/request-log.ts';
-import { moneyBudgetsOf } from '../money-budgets.ts';
+import { chargedBudgetsOf } from '../charged-budgets.ts';
 import type { TokenCounter } from '../tokens/counter.ts';
 import { type Exchange, estimateUsage } from '../tokens/estimate-usage.ts';
 import type { Admission, RateState, Ticket } from './admission.ts';
@@ -65,7 +65,7 @@ export class TargetLimits {
     const done = ticket.held ? holds.keep(order.organisationId, order.id) : () => {};
     return {
       rates: ticket.rates,
-      budgets: moneyBudgetsOf(ticket.rules),
+      budgets: chargedBudgetsOf(ticket.rules),
       ended: (attempt, exchange) => {
         if (ticket.held || ticket.local) this.#facts.behind(this.#settle(ticket, attempt, exchange, done));
       },

@@ -1,6 +1,7 @@
 // What an entry costs by the prices as they are known now.
 import type { Repriced } from '../../store/log-store.ts';
 import type { AttemptRecord, RequestRecord } from '../../store/request-log.ts';
+import { budgetNamed } from '../charged-budgets.ts';
 import type { PriceList } from '../prices/price-list.ts';
 import { costOfAttempt } from '../prices/priced.ts';
 
@@ -24,7 +25,8 @@ export function correctionOf(prices: PriceList, entry: RequestRecord): Correctio
   if (costs.every((cost, i) => cost === attempts[i]?.cost)) return undefined;
   const deltas = new Map<string, bigint>();
   const add = (keys: readonly string[] | undefined, amount: bigint): void => {
-    for (const key of keys ?? []) deltas.set(key, (deltas.get(key) ?? 0n) + amount);
+    for (const key of keys ?? [])
+      if (budgetNamed(key).type === 'cost') deltas.set(key, (deltas.get(key) ?? 0n) + amount);
   };
   let [before, after] = [0n, 0n];
   for (const [i, attempt] of attempts.entries()) {

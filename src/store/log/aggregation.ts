@@ -30,6 +30,8 @@ export interface LogAggregation {
   readonly by?: readonly LogDimension[];
   /** Counts the distinct values of this dimension, in each row and over all; '' is none. */
   readonly unique?: LogDimension;
+  /** False: histograms of latencies are not asked for, and a store may leave them empty. */
+  readonly latencies?: false;
   /** Of groups, without `bucketMs`; most requests first when absent. Equal ones by group, rising. */
   readonly order?: { readonly measure: LogMeasure; readonly direction: 'asc' | 'desc' };
   /** Of groups, without `bucketMs`. */

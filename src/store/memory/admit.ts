@@ -5,11 +5,14 @@ import type { TakenItem } from '../state-transfer.ts';
 import type { Body } from './call.ts';
 import type { JournalRows } from './journal.ts';
 import type { Moment } from './moment.ts';
-import type { StateRows } from './rows.ts';
+import type { Budget, StateRows } from './rows.ts';
 import type { WindowName, Windows } from './windows.ts';
 
+/** A budget as it was found, by its place among the limits. */
+type Found = (Budget | undefined)[];
+
 export function admitBody(rows: StateRows, windows: Windows, journal: JournalRows): Body<'admit'> {
-  function check(org: string, limit: Limit, at: Moment): LimitState {
+  function check(org: string, limit: Limit, at: Moment, budgets: Found, place: number): LimitState {
     switch (limit.kind) {
       case 'window': {
         const name = windowName(org, limit);
@@ -23,7 +26,8 @@ export function admitBody(rows: StateRows, windows: Windows, journal: JournalRow
         };
       }
       case 'budget': {
-        const { spent = 0n, held = 0n } = rows.budget(org, limit.key) ?? {};
+        budgets[place] = rows.budget(org, limit.key);
+        const { spent = 0n, held = 0n } = budgets[place] ?? {};
         if (limit.cap === undefined) return { denied: false, remaining: undefined, retryAfterMs: undefined };
         return {
           denied: spent + held + limit.amount > limit.cap,
@@ -39,7 +43,14 @@ export function admitBody(rows: StateRows, windows: Windows, journal: JournalRow
     }
   }
 
-  function take(org: string, limit: Limit, at: Moment, id: string, expiresAt: number): TakenItem {
+  function take(
+    org: string,
+    limit: Limit,
+    at: Moment,
+    id: string,
+    expiresAt: number,
+    budget: Budget | undefined,
+  ): TakenItem {
     switch (limit.kind) {
       case 'window': {
         const name = windowName(org, limit);
@@ -47,7 +58,7 @@ export function admitBody(rows: StateRows, windows: Windows, journal: JournalRow
         return ['w', limit.key, name.length, name.slices, slice, limit.cost];
       }
       case 'budget': {
-        const { spent = 0n, held = 0n } = rows.budget(org, limit.key) ?? {};
+        const { spent = 0n, held = 0n } = budget ?? {};
         rows.setBudget(org, limit.key, { spent, held: held + limit.amount, keepUntil: limit.keepUntil });
         return ['b', limit.key, limit.amount.toString()];
       }
@@ -58,7 +69,8 @@ export function admitBody(rows: StateRows, windows: Windows, journal: JournalRow
   }
 
   return (org, { limits, hold, dryRun, journal: wanted }, at): Admission => {
-    const found = limits.map((limit) => check(org, limit, at));
+    const budgets: Found = [];
+    const found = limits.map((limit, i) => check(org, limit, at, budgets, i));
     const answer = (outcome: Admission['outcome'], states = found, expiresAt?: number): Admission => ({
       outcome,
       limits: states,
@@ -75,7 +87,7 @@ export function admitBody(rows: StateRows, windows: Windows, journal: JournalRow
     if (dryRun) return answer('fits');
 
     const expiresAt = hold === undefined ? undefined : at.ms + hold.leaseMs;
-    const items = limits.map((limit) => take(org, limit, at, hold?.id ?? '', expiresAt ?? 0));
+    const items = limits.map((limit, i) => take(org, limit, at, hold?.id ?? '', expiresAt ?? 0, budgets[i]));
     if (hold !== undefined && expiresAt !== undefined) {
       rows.addHold(org, hold.id, { owner: hold.owner, expiresAt, note: hold.note ?? '', items });
     }

@@ -58,22 +58,26 @@ function openState(setup: WorkerSetup): RunGroup<StateCall> {
   let forgotten = 0;
   let tidied = 0;
 
-  /** One call; one that fails leaves nothing behind. */
   function perform([id, , call]: Envelope<StateCall>): Reply {
     if (call.kind !== 'run') return [id, null];
+    const body = bodies[call.name] as (org: string, args: ArgsOf<DurableName>, at: Moment) => unknown;
+    return [id, body(call.org, call.args, call.at)];
+  }
+
+  /** One call; one that fails leaves nothing behind. */
+  function performApart(envelope: Envelope<StateCall>): Reply {
     const mark = windows.mark();
     savepoint.run();
     try {
-      const body = bodies[call.name] as (org: string, args: ArgsOf<DurableName>, at: Moment) => unknown;
-      const result = body(call.org, call.args, call.at);
+      const reply = perform(envelope);
       release.run();
-      return [id, result];
+      return reply;
     } catch (error) {
       windows.undo(mark);
       // SQLite gave up the whole transaction (disk full, I/O error): nothing to go back to.
       if (!database.isTransaction) throw error;
       database.exec('ROLLBACK TO part; RELEASE part');
-      return [id, undefined, failureOf(error)];
+      return [envelope[0], undefined, failureOf(error)];
     }
   }
 
@@ -91,19 +95,40 @@ function openState(setup: WorkerSetup): RunGroup<StateCall> {
     }
   }
 
-  return (group) => {
-    let replies: Reply[];
+  /** A group as one transaction. @throws what SQLite says; nothing is left of it then */
+  function transact(
+    group: readonly Envelope<StateCall>[],
+    one: (call: Envelope<StateCall>) => Reply,
+  ): Reply[] {
     try {
       begin.run();
-      replies = group.map(perform);
+      const replies = group.map(one);
       tidy(group);
       commit.run();
       windows.keep();
+      return replies;
     } catch (error) {
       if (database.isTransaction) database.exec('ROLLBACK');
       windows.undo(0);
-      replies = group.map(([id]) => [id, undefined, failureOf(error)]);
+      throw error;
     }
+  }
+
+  function settled(group: readonly Envelope<StateCall>[]): Reply[] {
+    try {
+      return transact(group, perform);
+    } catch {
+      // A call that fails is rare, and a savepoint for each costs as much as the call: only now each has its own.
+      try {
+        return transact(group, performApart);
+      } catch (error) {
+        return group.map(([id]) => [id, undefined, failureOf(error)]);
+      }
+    }
+  }
+
+  return (group) => {
+    const replies = settled(group);
     if (group.some(([, , { kind }]) => kind === 'close')) {
       database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
       database.close();

@@ -49,6 +49,11 @@ export function isWriteConflict(error: unknown): boolean {
   return error instanceof MongoError && error.code === WRITE_CONFLICT;
 }
 
+/** A command named an index that is not there. */
+export function isIndexMissing(error: unknown): boolean {
+  return error instanceof MongoServerError && error.code === 2 && /hint/i.test(error.message);
+}
+
 /** The server gave up a command that took longer than it was given. */
 export function isOutOfTime(error: unknown): boolean {
   return error instanceof MongoServerError && error.code === TIME_EXCEEDED;

@@ -18,7 +18,7 @@ import { moveOldEntries } from './log/old-entries.ts';
 import { Roller } from './log/roller.ts';
 import { mongoLogMaintenance } from './log-maintenance.ts';
 import { mongoMaintenance } from './maintenance.ts';
-import { logPlace, mongoRequestLog, type SumsTimes } from './request-log.ts';
+import { type LogTuning, logPlace, mongoRequestLog } from './request-log.ts';
 
 import { markUpgraded, refuseOlderProgram } from './schema-versions.ts';
 import { checkTopology, helloOf } from './topology.ts';
@@ -40,8 +40,8 @@ export interface MongoStoreOptions {
   readonly forCopy?: boolean;
   /** Told when the server refuses change streams, so that changes are polled for. */
   readonly onPolling?: (error: unknown) => void;
-  /** When the sums beside the request log's entries are made; minutes after their hour by default. */
-  readonly sums?: SumsTimes;
+  /** When the sums beside the request log's entries are made, and in what pieces entries are looked through. */
+  readonly log?: LogTuning;
   /** Told when they could not be made: they are tried again. */
   readonly onSumsTrouble?: (error: unknown) => void;
 }
@@ -123,14 +123,14 @@ export async function ensureIndexes(
 
 function storeOver(
   connection: mongoose.Connection,
-  { collections, onPolling, sums, onSumsTrouble, deadlineMs = DEADLINE_MS }: MongoStoreOptions,
+  { collections, onPolling, log, onSumsTrouble, deadlineMs = DEADLINE_MS }: MongoStoreOptions,
   calls: Calls,
 ): MongoStore {
   let closed: Promise<void> | undefined;
   const closing = new AbortController();
   const maintenance = mongoMaintenance(connection, collections, calls);
   const mark = copyMark(connection);
-  const place = logPlace(connection, calls, deadlineMs, sums);
+  const place = logPlace(connection, calls, deadlineMs, log);
   const roller = new Roller(place, onSumsTrouble ?? (() => undefined));
   roller.start();
   const close = async (): Promise<void> => {

@@ -12,6 +12,7 @@ import type { LogStore } from '../log-store.ts';
 import { checkPageSize, checkSkip } from '../page-query.ts';
 import type { LogFilter, LogPage, LogPageRequest, RequestRecord, TenantScope } from '../request-log.ts';
 import type { Calls, Deadline } from './calls.ts';
+import { isIndexMissing } from './failures.ts';
 import { addEntries, spanOf } from './log/aggregate.ts';
 import { bodiesByBucket, findBodies } from './log/bodies.ts';
 import type { Bucket } from './log/bucket-name.ts';
@@ -45,19 +46,19 @@ const SLICE = 200;
 const SUMS_MS = 30_000;
 const TRACES = 1000;
 
-/** When sums beside entries are made. See `LogPlace`. */
-export type SumsTimes = Partial<Pick<LogPlace, 'lateMs' | 'settleMs'>>;
+/** See `LogPlace`. */
+export type LogTuning = Partial<Pick<LogPlace, 'lateMs' | 'settleMs' | 'piece'>>;
 
 /** @param answerMs how long the connection waits for an answer. */
 export function logPlace(
   connection: mongoose.Connection,
   calls: Calls,
   answerMs: number,
-  { lateMs = 5 * 60_000, settleMs = 5 * 60_000 }: SumsTimes = {},
+  { lateMs = 5 * 60_000, settleMs = 5 * 60_000, piece = 10_000 }: LogTuning = {},
 ): LogPlace {
   const database = connection.getClient().db(connection.name);
   const commandMs = Math.ceil(answerMs * 0.9);
-  return { connection, database, buckets: new Buckets(database), calls, commandMs, lateMs, settleMs };
+  return { connection, database, buckets: new Buckets(database), calls, commandMs, lateMs, settleMs, piece };
 }
 
 export function mongoRequestLog(place: LogPlace, roller: Roller): LogStore {
@@ -74,13 +75,13 @@ export function mongoRequestLog(place: LogPlace, roller: Roller): LogStore {
 
     page: async (scope, filter, request) => {
       const query = checkPage(scope, filter, request);
-      return calls.run((deadline) => readPage(place, query, deadline));
+      return reading(place, (deadline) => readPage(place, query, deadline));
     },
 
     get: async (scope, id, createdAt) => {
       const checked = checkScope(scope);
       if (createdAt !== undefined) checkInteger('createdAt', createdAt, 0);
-      const text = await calls.run((deadline) =>
+      const text = await reading(place, (deadline) =>
         findEntry(place, checked, checkName('id', id), createdAt, deadline),
       );
       return text === undefined ? undefined : (JSON.parse(text) as RequestRecord);
@@ -90,14 +91,18 @@ export function mongoRequestLog(place: LogPlace, roller: Roller): LogStore {
       const checkedScope = checkScope(scope);
       const checkedFilter = checkLogFilter(filter);
       const checked = checkAggregation(aggregation);
-      return calls.run((deadline) => sumUp(place, checkedScope, checkedFilter, checked, deadline), SUMS_MS);
+      return reading(
+        place,
+        (deadline) => sumUp(place, checkedScope, checkedFilter, checked, deadline),
+        SUMS_MS,
+      );
     },
 
     appendBodies: async (batch) => {
       if (batch.length === 0) return;
       const rows = await bodiesByBucket(batch);
       await calls.run(async (deadline) => {
-        for (const { name } of rows) await buckets.ensure('bodies', name);
+        for (const { name } of rows) await buckets.ensure('bodies', name, deadline);
         await appendRows(place, rows, deadline);
       });
     },
@@ -105,7 +110,9 @@ export function mongoRequestLog(place: LogPlace, roller: Roller): LogStore {
     bodies: async (scope, id, createdAt) => {
       const checked = checkScope(scope);
       checkInteger('createdAt', createdAt, 0);
-      return calls.run((deadline) => findBodies(place, checked, checkName('id', id), createdAt, deadline));
+      return reading(place, (deadline) =>
+        findBodies(place, checked, checkName('id', id), createdAt, deadline),
+      );
     },
 
     addFeedback: async (batch) => {
@@ -223,6 +230,23 @@ async function sumUp(
   const match = entryMatch(scope, await withLiked(place, scope, filter, deadline));
   await addEntries(place, { match, aggregation, table }, spans, deadline);
   return table.result(kept?.used ? 'rollups' : 'entries');
+}
+
+/** Reads, and once more when a bucket turns out to have been made without its indexes. */
+async function reading<T>(
+  { calls, buckets }: LogPlace,
+  work: (deadline: Deadline) => Promise<T>,
+  ms?: number,
+): Promise<T> {
+  return calls.run(async (deadline) => {
+    try {
+      return await work(deadline);
+    } catch (error) {
+      if (!isIndexMissing(error)) throw error;
+      await buckets.repair(deadline);
+      return work(deadline);
+    }
+  }, ms);
 }
 
 /** A condition on feedback as one on traces. */

@@ -24,9 +24,9 @@ export interface SqliteStoreOptions {
   readonly maxQueued?: number;
   /**
    * Of the log: entries that are put into columns together (8,192 by default, at most 32,768), and how long a search in
-   * texts may take (60 milliseconds).
+   * texts may take (60 milliseconds), and groups that are added up in one go (4,096).
    */
-  readonly logBounds?: Partial<Pick<LogSetup, 'block' | 'searchMs'>>;
+  readonly logBounds?: Partial<Pick<LogSetup, 'block' | 'searchMs' | 'groups'>>;
   /** Whether documents of older schema versions are written anew at once; true by default. */
   readonly upgradeAtOpen?: boolean;
 }
@@ -36,6 +36,8 @@ export interface SqliteStore {
   readonly maintenance: DocumentMaintenance;
   readonly logMaintenance: LogMaintenance;
   readonly requestLog: LogStore;
+  /** Makes the log's sums of days that are over; `expire` does it by the way. */
+  makeSums(now?: number): Promise<void>;
   /** Absent: one process writes, and tells itself. */
   readonly watch?: ChangeWatch;
   /** Writes the documents of older schema versions in the current one, where there may be any. */
@@ -47,7 +49,7 @@ export interface SqliteStore {
 }
 
 const READY_MS = 1000;
-const LOG = { block: 8192, searchMs: 60 } as const;
+const LOG = { block: 8192, searchMs: 60, groups: 4096 } as const;
 const MAX_QUEUED_LENGTH = 128 * 1024 * 1024;
 
 /**
@@ -121,6 +123,7 @@ function storeOver(
       );
     },
     requestLog: log.store,
+    makeSums: (now = Date.now()) => log.makeSums(now),
     ready: async () => {
       await Promise.all([
         writer.call({ kind: 'ping' }, 0, READY_MS),

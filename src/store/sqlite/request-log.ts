@@ -4,9 +4,9 @@ import type { LogStore } from '../log-store.ts';
 import type { LogMaintenance } from '../maintenance.ts';
 import { entryStore } from './log/entries.ts';
 import { feedbackStore } from './log/feedback.ts';
+import { type KeepingStore, keepingStore } from './log/keeping.ts';
 import { lazyWorker } from './log/lazy-worker.ts';
 import { LogKeeper } from './log/maintain.ts';
-import { plainLog } from './log/plain.ts';
 import type { LogKeeperCall, LogReaderCall, LogSetup } from './log/protocol.ts';
 import { sumsStore } from './log/sums-store.ts';
 import { sqliteLogMaintenance } from './maintenance.ts';
@@ -16,6 +16,7 @@ import type { WorkerBounds, WorkerClient } from './worker-client.ts';
 export interface OpenLog {
   readonly store: LogStore;
   readonly maintenance: LogMaintenance;
+  readonly makeSums: KeepingStore['makeSums'];
   close(): Promise<void>;
 }
 
@@ -31,8 +32,10 @@ export function openLog(
   const feedback = feedbackStore(writer, documents);
   const entries = entryStore(writer, pages, keeper);
   const sums = lazyWorker<LogReaderCall>(new URL('./log/reader.ts', import.meta.url), setup, bounds);
+  const { makeSums, ...kept } = keepingStore(pages, keeping, keeper);
   return {
-    store: { ...plainLog(pages, feedback), ...entries, ...sumsStore(sums), ...feedback },
+    makeSums,
+    store: { ...kept, ...entries, ...sumsStore(sums), ...feedback },
     maintenance: sqliteLogMaintenance(pages, entries.append),
     close: async () => {
       await keeper.close();

@@ -145,6 +145,7 @@ function coherent({ dice, tenant, caller }: Setting, method: DescMethod, message
   if (message.bestOf !== undefined) message.bestOf = undefined;
   if (Array.isArray(message.clear) && dice.chance(0.7)) message.clear = [];
   if (typeof message.currentPage === 'number' && dice.chance(0.7)) message.currentPage = dice.below(2);
+  if (method.name === 'CreateFeedback' && dice.chance(0.7)) withoutOthers(message);
   if (method.name === 'VerifyAuditLogs' && (message.hash === undefined) !== (message.sequence === undefined))
     message.hash = message.sequence = undefined;
   if (method.name === 'ReplaceJwtSettings') {
@@ -180,6 +181,12 @@ function coherent({ dice, tenant, caller }: Setting, method: DescMethod, message
     message.workspaceId = tenant.second;
     if ('userId' in message) message.userId = dice.pick(tenant.expendable.user ?? []);
   }
+}
+
+/** Members that the contract does not name are taken in few places, and refused in feedback. */
+function withoutOthers({ feedback }: Bag): void {
+  const { value } = (feedback ?? {}) as { value?: { values?: Bag[] } & Record<string, unknown> };
+  for (const one of value?.values ?? (value ? [value] : [])) one.others = undefined;
 }
 
 interface Setting {

@@ -66,6 +66,7 @@ export async function plantTenant(ground: Ground, made: MadeOrganisation, canary
   for (const place of places) await planter.services(place);
   await planter.bystanders(second);
   await planter.policies(second);
+  for (const place of places) await planter.books(place);
   await planter.saved(second);
   for (const place of places) await planter.storedProviders(place);
   await planter.tokens(places);
@@ -323,6 +324,29 @@ class Planter {
         ...{ type: 'requests', unit: 'rpm', value: 100_000, workspace_id: place },
       });
       this.#keep('policy', id, true);
+    }
+  }
+
+  /** Calls in the log, feedback on them, and an export of them. */
+  async books(place: string): Promise<void> {
+    const service = this.#callers.find(({ name }) => name === `service of ${place}`)?.key;
+    for (let i = 0; i < 3; i++) {
+      const trace = this.#keep('trace', `trace-${++this.#count}`);
+      const said = { model: this.#canary, messages: [{ role: 'user', content: this.#canary }] };
+      const log = {
+        request: { url: `https://api.openai.com/${this.#canary}`, body: said },
+        response: { body: said },
+        metadata: { trace_id: trace, team: this.#canary },
+      };
+      const { id } = await this.#send('POST', '/logs', log, service);
+      this.#keep('log', id);
+      const feedback = { trace_id: trace, value: 1, metadata: { by: this.#canary } };
+      const { feedback_ids: ids } = await this.#send('POST', '/feedback', feedback, service);
+      this.#keep('feedback', (ids as string[])[0], true);
+      const made = { filters: {}, requested_data: ['id', 'request'], description: this.#name('Export') };
+      const { id: exported } = await this.#send('POST', '/logs/exports', { ...made, workspace_id: place });
+      this.#keep('export', exported, true);
+      if (i === 0) await this.#send('POST', `/logs/exports/${exported}/start`, {});
     }
   }
 

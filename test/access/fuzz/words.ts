@@ -64,6 +64,7 @@ const PLAIN = [
 export function thingOf({ name, parent }: DescField): Thing | undefined {
   if (name === 'id' || name === 'ids') {
     if (parent.name.includes('ApiKey')) return 'key';
+    if (parent.name.includes('Feedback')) return 'feedback';
     if (parent.name === 'NewWorkspaceMember') return 'user';
     return parent.name === 'InvitedWorkspace' ? 'workspace' : undefined;
   }
@@ -72,6 +73,7 @@ export function thingOf({ name, parent }: DescField): Thing | undefined {
   if (name === 'users' || name === 'actor') return 'user';
   if (name === 'target_id') return 'key';
   if (name === 'secret_reference_id') return 'reference';
+  if (name === 'trace_id' && parent.name === 'GetTraceRequest') return 'trace';
   if (name === 'slug' && !parent.name.startsWith('Create')) {
     if (parent.name.includes('Config')) return 'config';
     if (parent.name.includes('Integration')) return 'integration';
@@ -118,6 +120,7 @@ export function anyText(dice: Dice, words: Words, field: DescField, wild: boolea
   if (name === 'metadata_key') return dice.pick(['team', '_user', 'a b']);
   if (name === 'cache_status') return dice.pick(['HIT', 'MISS,DISABLED', 'semantic_hit']);
   if (name === 'ai_org_model') return dice.pick(['openai__gpt-4o', 'openai__a__b,x__y', 'openai']);
+  if (name === 'requested_data') return dice.pick(['id', 'request', 'cost', 'metadata']);
   if (name === 'columns') return dice.pick(['cost', 'cost,avg_latency,last_seen', 'p99_latency', 'secrets']);
   if (name === 'order_by') return dice.pick(['requests', 'requests', 'cost', 'timestamp', 'avg_tokens']);
   if (name === 'time_of_generation_min' && dice.chance(0.8))

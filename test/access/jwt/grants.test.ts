@@ -165,6 +165,7 @@ test('defaults and limits ride along', async (t) => {
     rate_limits: [
       { type: 'requests', unit: 'rpm', value: 10, x: 1 },
       { type: 'tokens', unit: 'rpm', value: 0 },
+      { type: 'requests', unit: 'concurrent', value: 3, on_store_outage: 'local' },
     ],
   });
   const { status: _, ...kept } = usage;
@@ -173,6 +174,7 @@ test('defaults and limits ride along', async (t) => {
   t.deepEqual(token?.rateLimits, [
     { type: 'requests', unit: 'rpm', value: 10 },
     { type: 'tokens', unit: 'rpm', value: 0 },
+    { type: 'requests', unit: 'concurrent', value: 3, on_store_outage: 'local' },
   ]);
   t.like((await principalOf({ usage_limits: usage })).token, { usageLimits: [kept], rateLimits: undefined });
   t.like((await principalOf({ usage_limits: null, rate_limits: [], defaults: null })).token, {
@@ -194,6 +196,12 @@ for (const [name, claims] of [
   ['half a request', { rate_limits: [{ type: 'requests', unit: 'rpm', value: 0.5 }] }],
   ['a negative rate', { rate_limits: [{ type: 'requests', unit: 'rpm', value: -1 }] }],
   ['the same rate twice', { rate_limits: Array(2).fill({ type: 'requests', unit: 'rpm', value: 1 }) }],
+  ['tokens in flight', { rate_limits: [{ type: 'tokens', unit: 'concurrent', value: 1 }] }],
+  [
+    'an outage of no kind',
+    { rate_limits: [{ type: 'requests', unit: 'rpm', value: 1, on_store_outage: 'wait' }] },
+  ],
+  ['an outage that is no text', { usage_limits: [{ type: 'cost', credit_limit: 5, on_store_outage: true }] }],
   ['defaults as text', { defaults: 'x' }],
   ['a config that is no text', { defaults: { config_id: 5 } }],
 ] as const) {

@@ -27,6 +27,9 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const TEAM = 'team name';
 
+/** What answers were added up from so far. */
+const sources = new Set<string>();
+
 interface Stage {
   readonly door: Door;
   readonly asked: Asked;
@@ -70,15 +73,17 @@ export function analyticsProperties(
       t.timeout(60_000);
       const door = await open();
       const dice = createDice(seed);
+      t.log(`ANALYTICS_SEED=${seed}`);
       for (let round = 0; round < rounds; round++) {
         const asked = asking(dice, door.ground);
         const entries = door.entries.filter(asked.means);
         const faults = await prove({ door, asked, entries, opinions: opinionsOf(door, asked), dice });
         if (faults.length === 0) continue;
-        t.log(`ANALYTICS_SEED=${seed}`, asked.query);
+        t.log(asked.query);
         fail(t, faults);
         return;
       }
+      t.log(`read: ${[...sources].join(', ')}`);
       t.pass();
     });
   }
@@ -133,6 +138,7 @@ async function answer(
   const { source, ...rest } = await analytics(door, path, { ...asked.query, ...more });
   if (!['rollups', 'entries', 'feedback'].includes(String(source)))
     throw new Error(`${path}: source ${source}`);
+  sources.add(String(source));
   return rest;
 }
 

@@ -156,25 +156,27 @@ const saved = (entries: readonly Listed[]): bigint =>
 /** @param slots the entries of each stretch of time, oldest first */
 export function hitRate(slots: readonly (readonly Listed[])[]): { summary: Json; points: Json[] } {
   const all = slots.flat();
+  let [savedSimply, savedByMeaning] = [0n, 0n];
   return {
     summary: { total: hits(all).length, rate: share(hits(all).length, all.length) },
-    points: slots.map((some, i) => {
-      const before = slots.slice(0, i + 1).flat();
+    points: slots.map((some) => {
+      savedSimply += saved(simple(some));
+      savedByMeaning += saved(semantic(some));
       return {
         simple_hits: simple(some).length,
         semantic_hits: semantic(some).length,
         rate: share(hits(some).length, some.length),
-        cumulative_simple_cache_savings: cents(saved(simple(before))),
-        cumulative_semantic_cache_savings: cents(saved(semantic(before))),
-        cumulative_simple_cache_savings_exact: String(saved(simple(before))),
-        cumulative_semantic_cache_savings_exact: String(saved(semantic(before))),
+        cumulative_simple_cache_savings: cents(savedSimply),
+        cumulative_semantic_cache_savings: cents(savedByMeaning),
+        cumulative_simple_cache_savings_exact: String(savedSimply),
+        cumulative_semantic_cache_savings_exact: String(savedByMeaning),
       };
     }),
   };
 }
 
 export const cacheSummary = (entries: readonly Listed[]): Json => {
-  const others = entries.filter((one) => !hits(entries).includes(one));
+  const others = entries.filter(({ cache_status }) => !cache_status.endsWith('HIT'));
   const [hit, other] = [mean(latencies(hits(entries))), mean(latencies(others))];
   return {
     hits: hits(entries).length,
@@ -233,7 +235,10 @@ export function grouped<K>(
   const groups = new Map<K, Listed[]>();
   for (const one of entries) {
     const key = keyOf(one);
-    if (key !== undefined) groups.set(key, [...(groups.get(key) ?? []), one]);
+    if (key === undefined) continue;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [one]);
+    else group.push(one);
   }
   return groups;
 }

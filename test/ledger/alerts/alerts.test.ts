@@ -2,7 +2,7 @@
 import test from 'ava';
 import { signatureOf } from '../../../src/ledger/alerts/webhook.ts';
 import { type FakeProvider, startFakeProvider } from '../../support/fake-provider.ts';
-import { startGateway, type TestGateway } from '../../support/gateway.ts';
+import { startGateway, type TestGateway, WORKSPACE_KEY } from '../../support/gateway.ts';
 import { type Json, type LimitsClient, limitsClient, until } from '../../support/limits-client.ts';
 import { type MailServer, startMailServer } from '../../support/mail-server.ts';
 import { type Received, startWebhookReceiver, type WebhookReceiver } from '../../support/webhook-receiver.ts';
@@ -149,6 +149,37 @@ test.serial(
     t.is(mailsTo('again@example.com').length, 1);
   },
 );
+
+test.serial('a stored provider tells its own', async (t) => {
+  await client.admin('POST', '/integrations', {
+    ...{ name: 'Watched', slug: 'watched-all', ai_provider_id: 'openai', key: 'sk-of-the-integration' },
+    configurations: { custom_host: provider.origin },
+  });
+  await client.admin('PUT', '/integrations/watched-all/workspaces', {
+    workspaces: [{ id: 'default', enabled: true }],
+  });
+  await client.admin('POST', '/providers', {
+    ...{ name: 'Watched', slug: 'watched', integration_id: 'watched-all', workspace_id: 'default' },
+    usage_limits: { type: 'tokens', credit_limit: 1000, alert_threshold: 15 },
+  });
+  const before = hook.received.length;
+  const answer = await fetch(`${gateway.origin}/v1/chat/completions`, {
+    method: 'POST',
+    headers: {
+      'x-gateway-api-key': WORKSPACE_KEY,
+      'x-gateway-provider': '@watched',
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: 'hi' }], max_tokens: 10 }),
+  });
+  t.is(answer.status, 200, await answer.text());
+  await until(
+    async () => hook.received.length,
+    (count) => count > before,
+  );
+  const event = JSON.parse(hook.received.at(-1)?.body ?? '{}') as { data: Json };
+  t.like(event.data, { owner: { type: 'provider', name: 'Watched' }, usage_limit: { alert_threshold: 15 } });
+});
 
 test.serial('a workspace and a policy tell theirs; the policy stands in the audit log', async (t) => {
   const { id: policy } = await client.admin('POST', '/policies/usage-limits', {

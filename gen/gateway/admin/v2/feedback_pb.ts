@@ -37,6 +37,8 @@ export type CreateFeedbackRequest = Message<"gateway.admin.v2.CreateFeedbackRequ
     case: "one";
   } | {
     /**
+     * Feedback on several traces.
+     *
      * @generated from field: gateway.admin.v2.FeedbackInputList many = 2;
      */
     value: FeedbackInputList;
@@ -58,6 +60,8 @@ export const CreateFeedbackRequestSchema: GenMessage<CreateFeedbackRequest> = /*
  */
 export type FeedbackInputList = Message<"gateway.admin.v2.FeedbackInputList"> & {
   /**
+   * 1 to 1000, in their order.
+   *
    * @generated from field: repeated gateway.admin.v2.FeedbackInput values = 1;
    */
   values: FeedbackInput[];

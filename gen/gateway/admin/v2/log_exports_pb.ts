@@ -47,6 +47,8 @@ export type LogExportFilters = Message<"gateway.admin.v2.LogExportFilters"> & {
   totalUnitsMin?: bigint | undefined;
 
   /**
+   * At most so many; not below the minimum.
+   *
    * @generated from field: optional int64 total_units_max = 4;
    */
   totalUnitsMax?: bigint | undefined;
@@ -59,6 +61,8 @@ export type LogExportFilters = Message<"gateway.admin.v2.LogExportFilters"> & {
   costMin?: number | undefined;
 
   /**
+   * US cents, at most; not below the minimum.
+   *
    * @generated from field: optional double cost_max = 6;
    */
   costMax?: number | undefined;
@@ -71,21 +75,29 @@ export type LogExportFilters = Message<"gateway.admin.v2.LogExportFilters"> & {
   aiModel?: string | undefined;
 
   /**
+   * Tokens of the prompt.
+   *
    * @generated from field: optional int64 prompt_token_min = 8;
    */
   promptTokenMin?: bigint | undefined;
 
   /**
+   * At most so many; not below the minimum.
+   *
    * @generated from field: optional int64 prompt_token_max = 9;
    */
   promptTokenMax?: bigint | undefined;
 
   /**
+   * Tokens of the completion.
+   *
    * @generated from field: optional int64 completion_token_min = 10;
    */
   completionTokenMin?: bigint | undefined;
 
   /**
+   * At most so many; not below the minimum.
+   *
    * @generated from field: optional int64 completion_token_max = 11;
    */
   completionTokenMax?: bigint | undefined;
@@ -119,6 +131,8 @@ export type LogExportFilters = Message<"gateway.admin.v2.LogExportFilters"> & {
   weightedFeedbackMin?: number | undefined;
 
   /**
+   * At most; not below the minimum.
+   *
    * @generated from field: optional double weighted_feedback_max = 16;
    */
   weightedFeedbackMax?: number | undefined;
@@ -131,6 +145,8 @@ export type LogExportFilters = Message<"gateway.admin.v2.LogExportFilters"> & {
   virtualKeys?: string | undefined;
 
   /**
+   * Trace ids.
+   *
    * @generated from field: optional string trace_id = 18;
    */
   traceId?: string | undefined;
@@ -185,6 +201,8 @@ export type LogExportFilters = Message<"gateway.admin.v2.LogExportFilters"> & {
   apiKeyIds?: string | undefined;
 
   /**
+   * Span ids.
+   *
    * @generated from field: optional string span_id = 26;
    */
   spanId?: string | undefined;
@@ -218,6 +236,8 @@ export const LogExportFiltersSchema: GenMessage<LogExportFilters> = /*@__PURE__*
  */
 export type CreateLogExportRequest = Message<"gateway.admin.v2.CreateLogExportRequest"> & {
   /**
+   * Needed: which entries; an empty object means all.
+   *
    * @generated from field: gateway.admin.v2.LogExportFilters filters = 1;
    */
   filters?: LogExportFilters | undefined;
@@ -775,8 +795,8 @@ export const LogExportsService: GenService<{
     output: typeof LogExportReceiptSchema;
   },
   /**
-   * Runs an export, over the entries made until now. One that was cancelled or failed goes on where it was; one that
-   * runs already is left as it is.
+   * Runs an export, over the entries made until now. One that was cancelled goes on where it was, one that failed
+   * begins anew, and one that runs already is left as it is.
    *
    * Errors: 404 (AB08); 409 (AB07) for one that is done; 400 (AB01) when its workspace or a field of it may not be
    * exported any more; 401 (AB05), 403 (AB03).

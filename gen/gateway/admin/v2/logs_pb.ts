@@ -84,6 +84,8 @@ export type ListLogsRequest = Message<"gateway.admin.v2.ListLogsRequest"> & {
   totalUnitsMin?: bigint | undefined;
 
   /**
+   * At most so many; not below the minimum.
+   *
    * @generated from field: optional int64 total_units_max = 9;
    */
   totalUnitsMax?: bigint | undefined;
@@ -96,6 +98,8 @@ export type ListLogsRequest = Message<"gateway.admin.v2.ListLogsRequest"> & {
   promptTokenMin?: bigint | undefined;
 
   /**
+   * At most so many; not below the minimum.
+   *
    * @generated from field: optional int64 prompt_token_max = 11;
    */
   promptTokenMax?: bigint | undefined;
@@ -108,6 +112,8 @@ export type ListLogsRequest = Message<"gateway.admin.v2.ListLogsRequest"> & {
   completionTokenMin?: bigint | undefined;
 
   /**
+   * At most so many; not below the minimum.
+   *
    * @generated from field: optional int64 completion_token_max = 13;
    */
   completionTokenMax?: bigint | undefined;
@@ -120,6 +126,8 @@ export type ListLogsRequest = Message<"gateway.admin.v2.ListLogsRequest"> & {
   costMin?: number | undefined;
 
   /**
+   * US cents, at most; not below the minimum.
+   *
    * @generated from field: optional double cost_max = 15;
    */
   costMax?: number | undefined;
@@ -132,6 +140,8 @@ export type ListLogsRequest = Message<"gateway.admin.v2.ListLogsRequest"> & {
   weightedFeedbackMin?: number | undefined;
 
   /**
+   * At most; not below the minimum.
+   *
    * @generated from field: optional double weighted_feedback_max = 17;
    */
   weightedFeedbackMax?: number | undefined;
@@ -866,6 +876,8 @@ export type LogJson = Message<"gateway.admin.v2.LogJson"> & {
    */
   value: {
     /**
+     * A JSON object.
+     *
      * @generated from field: google.protobuf.Struct object = 1;
      */
     value: JsonObject;
@@ -880,6 +892,8 @@ export type LogJson = Message<"gateway.admin.v2.LogJson"> & {
     case: "text";
   } | {
     /**
+     * A list of JSON objects.
+     *
      * @generated from field: gateway.admin.v2.LogJsonList list = 3;
      */
     value: LogJsonList;
@@ -901,6 +915,8 @@ export const LogJsonSchema: GenMessage<LogJson> = /*@__PURE__*/
  */
 export type LogJsonList = Message<"gateway.admin.v2.LogJsonList"> & {
   /**
+   * In their order.
+   *
    * @generated from field: repeated google.protobuf.Struct values = 1;
    */
   values: JsonObject[];
@@ -1424,12 +1440,16 @@ export type CreateLogsRequest = Message<"gateway.admin.v2.CreateLogsRequest"> & 
    */
   logs: {
     /**
+     * One call.
+     *
      * @generated from field: gateway.admin.v2.CustomLog one = 1;
      */
     value: CustomLog;
     case: "one";
   } | {
     /**
+     * Several calls.
+     *
      * @generated from field: gateway.admin.v2.CustomLogList many = 2;
      */
     value: CustomLogList;
@@ -1451,6 +1471,8 @@ export const CreateLogsRequestSchema: GenMessage<CreateLogsRequest> = /*@__PURE_
  */
 export type CustomLogList = Message<"gateway.admin.v2.CustomLogList"> & {
   /**
+   * 1 to 1000, in their order.
+   *
    * @generated from field: repeated gateway.admin.v2.CustomLog values = 1;
    */
   values: CustomLog[];
@@ -1470,11 +1492,15 @@ export const CustomLogListSchema: GenMessage<CustomLogList> = /*@__PURE__*/
  */
 export type CustomLog = Message<"gateway.admin.v2.CustomLog"> & {
   /**
+   * What was asked.
+   *
    * @generated from field: gateway.admin.v2.CustomLogRequest request = 1;
    */
   request?: CustomLogRequest | undefined;
 
   /**
+   * What was answered.
+   *
    * @generated from field: gateway.admin.v2.CustomLogResponse response = 2;
    */
   response?: CustomLogResponse | undefined;
@@ -1530,11 +1556,15 @@ export type CustomLogRequest = Message<"gateway.admin.v2.CustomLogRequest"> & {
   provider?: string | undefined;
 
   /**
+   * What was said: an object, a list of objects or a text. The model is read off its `model`.
+   *
    * @generated from field: gateway.admin.v2.LogJson body = 5;
    */
   body?: LogJson | undefined;
 
   /**
+   * No other members are taken.
+   *
    * @generated from field: google.protobuf.Struct others = 500;
    */
   others?: JsonObject | undefined;
@@ -1561,11 +1591,15 @@ export type CustomLogResponse = Message<"gateway.admin.v2.CustomLogResponse"> & 
   status?: number | undefined;
 
   /**
+   * At most 100; credentials among them are masked.
+   *
    * @generated from field: map<string, string> headers = 2;
    */
   headers: { [key: string]: string };
 
   /**
+   * What was said: an object, a list of objects (the events of a stream) or a text. Tokens are read off its `usage`.
+   *
    * @generated from field: gateway.admin.v2.LogJson body = 3;
    */
   body?: LogJson | undefined;
@@ -1592,6 +1626,8 @@ export type CustomLogResponse = Message<"gateway.admin.v2.CustomLogResponse"> & 
   streamingMode?: boolean | undefined;
 
   /**
+   * response_time and streaming_mode in camelCase.
+   *
    * @generated from field: google.protobuf.Struct others = 500;
    */
   others?: JsonObject | undefined;

@@ -10,6 +10,7 @@ import type { Filter } from '../page-filter.ts';
 import { type Bucket, beginOf, endOf } from './bucket-name.ts';
 import { type EntryMatch, timesOf } from './entry-filter.ts';
 import { groupOf, type SumsRow, sumsOf, sumsPipeline, uniquePipeline } from './group-pipeline.ts';
+import { textOfKept } from './kept-text.ts';
 import type { LogPlace } from './place.ts';
 
 /** A bucket's name, and the times in it that are to be read. */
@@ -112,11 +113,11 @@ async function addFound(
   table: GroupTable,
 ): Promise<void> {
   for (const [index, row] of sums.entries()) {
-    table.add(Number(row._id.b), groupOf(row._id, by.length), sumsOf(row));
+    table.add(Number(row._id.b), groupOf(row._id, by.length).map(textOfKept), sumsOf(row));
     if (index % SLICE === SLICE - 1) await setImmediate();
   }
   for (const [index, { _id }] of values.entries()) {
-    table.addUnique(Number(_id.b), groupOf(_id, by.length), String(_id.u));
+    table.addUnique(Number(_id.b), groupOf(_id, by.length).map(textOfKept), textOfKept(String(_id.u)));
     if (index % SLICE === SLICE - 1) await setImmediate();
   }
   if (table.size > TABLE || table.distinct > TABLE) throw tooMany();

@@ -10,6 +10,7 @@ import type { BucketRows, RowKey } from './entry-appends.ts';
 import type { CheckedScope } from './entry-filter.ts';
 import { KEY_INDEX } from './entry-indexes.ts';
 import { broken } from './entry-row.ts';
+import { keptText } from './kept-text.ts';
 import type { LogPlace } from './place.ts';
 
 export interface BodiesRow extends RowKey {
@@ -57,7 +58,7 @@ async function bodiesRow(record: BodiesRecord): Promise<BodiesRow> {
   });
   if (data.length > LARGEST)
     throw fail('body_too_large', `the bodies of ${id} are larger than ${LARGEST} bytes`);
-  return { organisationId, workspaceId, createdAt, id, data: new mongoose.mongo.Binary(data) };
+  return { organisationId, workspaceId, createdAt, id: keptText(id), data: new mongoose.mongo.Binary(data) };
 }
 
 /** What was said in the request of an entry. */
@@ -71,7 +72,7 @@ export async function findBodies(
   for (const { name } of await buckets.list('bodies', deadline, createdAt, createdAt + 1)) {
     const row = await database
       .collection<BodiesRow>(name)
-      .find({ organisationId, createdAt, id })
+      .find({ organisationId, createdAt, id: keptText(id) })
       .hint(KEY_INDEX)
       .maxTimeMS(deadline.remaining())
       .next();

@@ -47,6 +47,14 @@ export function endOf({ day }: Pick<Bucket, 'day'>): number {
   return (day + 1) * DAY_MS;
 }
 
+/** Whether a record belongs into a bucket. */
+export function isIn(
+  bucket: Bucket,
+  record: { readonly createdAt: number; readonly keepDays?: number },
+): boolean {
+  return bucket.keepDays === record.keepDays && bucket.day === Math.floor(record.createdAt / DAY_MS);
+}
+
 /** Whether its records are to go by a time, with the days that records without their own are kept. */
 export function isOver({ day, keepDays }: Bucket, days: number, now: number): boolean {
   return (day + 1 + Math.min(days, keepDays ?? days)) * DAY_MS <= now;

@@ -2,6 +2,7 @@
 import type { LogAggregation, LogDimension } from '../../log/aggregation.ts';
 import type { LogFilter, RequestRecord } from '../../request-log.ts';
 import type { CheckedScope } from './entry-filter.ts';
+import { keptText, textOfKept } from './kept-text.ts';
 
 /** A dimension that sums are kept by. A user is `=` and its name; '' is an entry without one. */
 export type KeptDimension = Exclude<LogDimension, object>;
@@ -89,7 +90,7 @@ export function cuboidQuery(
       continue;
     }
     if (!Object.hasOwn(LISTS, member)) return undefined;
-    const list = (filter[member as Listed] ?? []).map(String);
+    const list = (filter[member as Listed] ?? []).map((value) => keptText(String(value)));
     if (MAY_LACK.has(member) && list.includes('')) return undefined;
     const dimension = LISTS[member as Listed];
     wanted.add(dimension);
@@ -112,6 +113,10 @@ function queryOf(
   const at = (dimension: LogDimension): number => cuboid.by.indexOf(dimension as KeptDimension);
   const checks = allowed.map(([dimension, values]) => ({ at: at(dimension), values }));
   const [provider, model] = [at('provider'), at('model')];
+  const pairs = (providerModels ?? []).map((pair) => ({
+    provider: keptText(pair.provider),
+    model: keptText(pair.model),
+  }));
   const groups = by.map((dimension) => ({ at: at(dimension), isUser: dimension === 'user' }));
   const distinct = unique === undefined ? -1 : at(unique);
   return {
@@ -119,19 +124,19 @@ function queryOf(
     meant: (values) =>
       checks.every((check) => check.values.has(values[check.at] as string)) &&
       (providerModels === undefined ||
-        providerModels.some((pair) => pair.provider === values[provider] && pair.model === values[model])),
+        pairs.some((pair) => pair.provider === values[provider] && pair.model === values[model])),
     groupOf: (values) => {
       const group: string[] = [];
       for (const { at: place, isUser } of groups) {
         const value = values[place] as string;
         if (isUser && value === '') return undefined;
-        group.push(isUser ? value.slice(1) : value);
+        group.push(textOfKept(isUser ? value.slice(1) : value));
       }
       return group;
     },
     uniqueOf: (values) => {
       const value = values[distinct] ?? '';
-      return unique === 'user' ? value.slice(1) : value;
+      return textOfKept(unique === 'user' ? value.slice(1) : value);
     },
   };
 }

@@ -5,7 +5,7 @@ import type { RequestRecord } from '../../request-log.ts';
 import type { Deadline } from '../calls.ts';
 import { areDuplicateKeys, isDuplicateKey } from '../failures.ts';
 import { inTransaction, MAJORITY } from '../transaction.ts';
-import { bucketOf } from './bucket-name.ts';
+import { type Bucket, bucketOf, isIn } from './bucket-name.ts';
 import { KEY_INDEX } from './entry-indexes.ts';
 import { type EntryRow, entryRow } from './entry-row.ts';
 import type { LogPlace } from './place.ts';
@@ -49,7 +49,7 @@ export async function prepareEntries(
   const before = hourOf(Date.now() - place.lateMs);
   const late: Changed[] = [];
   for (const { name, rows } of buckets) {
-    await place.buckets.ensure('entries', name);
+    await place.buckets.ensure('entries', name, deadline);
     for (const { organisationId, createdAt } of rows) {
       if (createdAt < before) late.push({ bucket: name, organisationId, createdAt });
     }
@@ -60,15 +60,17 @@ export async function prepareEntries(
 /** The rows of a batch by their buckets, each key once. Throws `validation_failed` when an entry is broken. */
 export async function rowsByBucket(batch: readonly RequestRecord[]): Promise<BucketRows<EntryRow>[]> {
   const buckets = new Map<string, Map<string, EntryRow>>();
+  // Mostly it is the one of the entry before.
+  let bucket: Bucket | undefined;
+  let rows = new Map<string, EntryRow>();
   for (let i = 0; i < batch.length; i++) {
     if (i > 0 && i % SLICE === 0) await setImmediate();
     const record = batch[i] as RequestRecord;
     const row = entryRow(record);
-    const { name } = bucketOf('entries', record.createdAt, record.keepDays);
-    let rows = buckets.get(name);
-    if (rows === undefined) {
-      rows = new Map();
-      buckets.set(name, rows);
+    if (bucket === undefined || !isIn(bucket, record)) {
+      bucket = bucketOf('entries', record.createdAt, record.keepDays);
+      rows = buckets.get(bucket.name) ?? new Map();
+      buckets.set(bucket.name, rows);
     }
     const key = keyOf(row);
     if (!rows.has(key)) rows.set(key, row);

@@ -3,6 +3,7 @@ import mongoose from 'mongoose';
 import type { LogFilter } from '../../request-log.ts';
 import type { Filter } from '../page-filter.ts';
 import { pairText } from './entry-row.ts';
+import { keptText } from './kept-text.ts';
 
 /** Whose entries; the workspace is null for the whole organisation. */
 export interface CheckedScope {
@@ -89,14 +90,15 @@ function pairConditions({ metadata, users, providerModels }: LogFilter, prefix: 
   }
   if (users !== undefined) {
     const pairs = users.map((user) => pairText('_user', user));
-    conditions.push({ filter: { [member]: oneOf(pairs) }, index: 'by_metadata' });
+    const wanted = pairs.length === 1 ? pairs[0] : { $in: pairs };
+    conditions.push({ filter: { [member]: wanted }, index: 'by_metadata' });
   }
   if (providerModels !== undefined) {
     const models = providerModels.map(({ model }) => model);
     conditions.push({ filter: { [`${prefix}model`]: oneOf(models) }, index: 'by_model' });
     const pairs = providerModels.map(({ provider, model }) => ({
-      [`${prefix}provider`]: provider,
-      [`${prefix}model`]: model,
+      [`${prefix}provider`]: keptText(provider),
+      [`${prefix}model`]: keptText(model),
     }));
     conditions.push({ filter: { $or: pairs } });
   }
@@ -123,14 +125,15 @@ function otherConditions(filter: LogFilter, prefix: string): Condition[] {
     if (range !== undefined) conditions.push({ filter: { [prefix + member]: rangeOf(range) } });
   }
   if (text !== undefined) {
-    conditions.push({ filter: { [`${prefix}text`]: { $regex: literally(text.toLowerCase()) } } });
+    conditions.push({ filter: { [`${prefix}text`]: { $regex: literally(keptText(text.toLowerCase())) } } });
   }
   return conditions;
 }
 
 /** One value as itself, which says the same and which every planner knows as an equality. */
 function oneOf(values: readonly (string | number)[]): unknown {
-  return values.length === 1 ? values[0] : { $in: [...values] };
+  const kept = values.map((value) => (typeof value === 'string' ? keptText(value) : value));
+  return kept.length === 1 ? kept[0] : { $in: kept };
 }
 
 function rangeOf({ min, max }: { readonly min?: unknown; readonly max?: unknown }): Filter {

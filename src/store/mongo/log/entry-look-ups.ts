@@ -4,6 +4,7 @@ import type { Bucket } from './bucket-name.ts';
 import type { CheckedScope } from './entry-filter.ts';
 import { ID_INDEX, KEY_INDEX } from './entry-indexes.ts';
 import type { EntryRow } from './entry-row.ts';
+import { keptText } from './kept-text.ts';
 import type { LogPlace } from './place.ts';
 
 const TOGETHER = 16;
@@ -22,7 +23,7 @@ export async function findEntry(
   const lookUp = async ({ name }: Bucket): Promise<Pick<EntryRow, 'workspaceId' | 'entry'>[]> =>
     database
       .collection<EntryRow>(name)
-      .find({ organisationId, ...at, id })
+      .find({ organisationId, ...at, id: keptText(id) })
       .project<Pick<EntryRow, 'workspaceId' | 'entry'>>({ _id: 0, workspaceId: 1, entry: 1 })
       .hint(createdAt === undefined ? ID_INDEX : KEY_INDEX)
       .maxTimeMS(deadline.remaining())

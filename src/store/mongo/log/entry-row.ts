@@ -5,6 +5,7 @@ import { textOf } from '../../log/matches.ts';
 import { latencyBucket } from '../../log/sums.ts';
 import type { RequestRecord } from '../../request-log.ts';
 import { LAST_MS } from './bucket-name.ts';
+import { keptText } from './kept-text.ts';
 
 const { Decimal128 } = mongoose.mongo;
 
@@ -72,16 +73,16 @@ export function entryColumns(record: RequestRecord): EntryColumns {
   const { usage, metadata, cacheStatus, retries, latencyMs } = record;
   const latencyUs = Math.round(latencyMs * 1000);
   const columns: EntryColumns = {
-    organisationId: record.organisationId,
-    workspaceId: record.workspaceId,
+    organisationId: keptText(record.organisationId),
+    workspaceId: keptText(record.workspaceId),
     createdAt: record.createdAt,
-    id: record.id,
+    id: keptText(record.id),
     statusCode: record.statusCode,
     outcome: record.outcome,
-    traceId: record.traceId,
-    apiKeyId: record.apiKeyId,
-    provider: record.provider,
-    model: record.model,
+    traceId: keptText(record.traceId),
+    apiKeyId: keptText(record.apiKeyId),
+    provider: keptText(record.provider),
+    model: keptText(record.model),
     metadata: pairsOf(metadata),
     cost: record.cost === undefined ? 0n : moneyOf(record.cost),
     promptTokens: usage?.promptTokens ?? 0,
@@ -90,15 +91,15 @@ export function entryColumns(record: RequestRecord): EntryColumns {
     latencyMs,
     latencyUs,
     latencyBucket: latencyBucket(latencyUs),
-    text: textOf(record),
+    text: keptText(textOf(record)),
   };
-  if (record.spanId !== undefined) columns.spanId = record.spanId;
-  if (record.userId !== undefined) columns.userId = record.userId;
-  if (Object.hasOwn(metadata, '_user')) columns.user = metadata._user as string;
-  if (record.virtualKey !== undefined) columns.virtualKey = record.virtualKey;
-  if (record.config !== undefined) columns.config = record.config;
-  if (record.prompt !== undefined) columns.prompt = record.prompt;
-  if (cacheStatus !== undefined) columns.cacheStatus = cacheStatus;
+  if (record.spanId !== undefined) columns.spanId = keptText(record.spanId);
+  if (record.userId !== undefined) columns.userId = keptText(record.userId);
+  if (Object.hasOwn(metadata, '_user')) columns.user = keptText(metadata._user as string);
+  if (record.virtualKey !== undefined) columns.virtualKey = keptText(record.virtualKey);
+  if (record.config !== undefined) columns.config = keptText(record.config);
+  if (record.prompt !== undefined) columns.prompt = keptText(record.prompt);
+  if (cacheStatus !== undefined) columns.cacheStatus = keptText(cacheStatus);
   if (record.saved !== undefined) columns.saved = moneyOf(record.saved);
   if (retries !== undefined) columns.retries = retries;
   if (record.rescued) columns.rescued = true;
@@ -114,12 +115,13 @@ export function moneyOf(digits: string): Money {
 
 /** A pair of metadata as one text: `key=value`, where the key has no equals sign of its own. */
 export function pairText(key: string, value: string): string {
-  return `${pairKey(key)}${value}`;
+  return pairKey(key) + keptText(value);
 }
 
 /** What the texts of a key's pairs begin with. */
 export function pairKey(key: string): string {
-  return `${/[%=]/.test(key) ? key.replaceAll('%', '%25').replaceAll('=', '%3D') : key}=`;
+  const kept = keptText(key);
+  return `${/[%=]/.test(kept) ? kept.replaceAll('%', '%25').replaceAll('=', '%3D') : kept}=`;
 }
 
 function pairsOf(metadata: RequestRecord['metadata']): string[] {

@@ -8,10 +8,11 @@ import type { Filter } from '../page-filter.ts';
 import { inTransaction, MAJORITY } from '../transaction.ts';
 import { type CheckedScope, entryMatch, timesOf } from './entry-filter.ts';
 import { type EntryColumns, entryColumns } from './entry-row.ts';
+import { keptText, textOfKept } from './kept-text.ts';
 import type { LogPlace } from './place.ts';
 
 /** Feedback as it is stored. */
-interface FeedbackRow {
+export interface FeedbackRow {
   organisationId: string;
   workspaceId: string;
   id: string;
@@ -54,8 +55,8 @@ export function feedbackRow({ entry, metadata, ...record }: FeedbackRecord): Fee
   const row: FeedbackRow = {
     organisationId: record.organisationId,
     workspaceId: record.workspaceId,
-    id: record.id,
-    traceId: record.traceId,
+    id: keptText(record.id),
+    traceId: keptText(record.traceId),
     value: record.value,
     weight: record.weight,
     metadata: JSON.stringify(metadata),
@@ -75,6 +76,8 @@ export function feedbackRow({ entry, metadata, ...record }: FeedbackRecord): Fee
 export function feedbackOfRow({ at: _at, of: _of, entry, metadata, ...row }: FeedbackRow): FeedbackRecord {
   return {
     ...row,
+    id: textOfKept(row.id),
+    traceId: textOfKept(row.traceId),
     metadata: JSON.parse(metadata) as Record<string, string>,
     ...(entry === undefined ? {} : { entry: JSON.parse(entry) as RequestRecord }),
   };
@@ -103,7 +106,7 @@ export async function changeFeedback(
 ): Promise<boolean> {
   const change = { value, weight, metadata: JSON.stringify(metadata), updatedAt };
   const { matchedCount } = await rowsIn(place).updateOne(
-    { ...inScope(scope), id },
+    { ...inScope(scope), id: keptText(id) },
     { $set: change },
     { maxTimeMS: deadline.remaining(), hint: 'one_id' },
   );
@@ -116,7 +119,7 @@ export async function readFeedback(
   id: string,
   deadline: Deadline,
 ): Promise<FeedbackRecord | undefined> {
-  const [row] = await find(place, { ...inScope(scope), id }, 'one_id', 1, deadline);
+  const [row] = await find(place, { ...inScope(scope), id: keptText(id) }, 'one_id', 1, deadline);
   return row && feedbackOfRow(row);
 }
 
@@ -127,7 +130,7 @@ export async function feedbackOfTraces(
   traceIds: readonly string[],
   deadline: Deadline,
 ): Promise<FeedbackRow[]> {
-  const filter = { ...inScope(scope), traceId: { $in: [...new Set(traceIds)] } };
+  const filter = { ...inScope(scope), traceId: { $in: [...new Set(traceIds)].map(keptText) } };
   return inOrder(await find(place, filter, 'by_trace', MOST + 1, deadline));
 }
 
@@ -155,7 +158,7 @@ export async function searchFeedback(
   const alone = Object.keys(others).length === 0 && filter.feedback === undefined;
   const without: Filter = {
     'of.organisationId': { $exists: false },
-    ...(traceIds === undefined ? {} : { traceId: { $in: [...traceIds] } }),
+    ...(traceIds === undefined ? {} : { traceId: { $in: traceIds.map(keptText) } }),
   };
   const index = scope.workspaceId === null ? 'by_time' : 'by_workspace';
   const which = alone ? { $or: [withEntry, without] } : withEntry;
@@ -187,7 +190,7 @@ export async function tracesLiked(
     )
     .toArray();
   if (found.length > TRACES) throw invalidField('feedback', `means more than ${TRACES} traces`, 'lte');
-  return found.map(({ _id }) => _id);
+  return found.map(({ _id }) => textOfKept(_id));
 }
 
 function inScope({ organisationId, workspaceId }: CheckedScope): Filter {

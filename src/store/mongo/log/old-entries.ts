@@ -1,4 +1,5 @@
 // Entries of the version before, in one collection: moved into buckets at the start.
+import { randomUUID } from 'node:crypto';
 import type mongoose from 'mongoose';
 import type { RequestRecord } from '../../request-log.ts';
 import type { Deadline } from '../calls.ts';
@@ -10,13 +11,14 @@ import { entryColumns } from './entry-row.ts';
 import type { LogPlace } from './place.ts';
 
 const OLD = 'log.entries';
-/** Where they are while they are moved: an instance of the version before may still write to the other one. */
-const MOVING = 'log.entries.moving';
+/**
+ * What their collection is called while they are moved, with a number of its own: an instance of the version before may
+ * write to a new one of the old name, and whoever has copied one drops that one and no other.
+ */
+const MOVING = 'log.entries.moving.';
 const BATCH = 500;
 /** Kept for a person to look at. */
 const REFUSED = 'log.entries.refused';
-/** What another start has done meanwhile: NamespaceNotFound, NamespaceExists. */
-const DONE = new Set<unknown>([26, 48]);
 
 interface OldRow extends Placed {
   readonly entry: string;
@@ -29,21 +31,31 @@ interface OldRow extends Placed {
 export async function moveOldEntries(place: LogPlace, deadline: Deadline): Promise<void> {
   const { database } = place;
   const there = await database
-    .listCollections({ name: { $in: [OLD, MOVING] } }, { nameOnly: true, maxTimeMS: deadline.remaining() })
+    .listCollections(
+      { name: { $regex: '^log\\.entries(\\.moving\\.|$)' } },
+      { nameOnly: true, maxTimeMS: deadline.remaining() },
+    )
     .toArray();
-  const names = there.map(({ name }) => name);
-  if (names.includes(MOVING)) await moveAll(place, deadline);
-  if (!names.includes(OLD)) return;
-  try {
-    await database.renameCollection(OLD, MOVING);
-  } catch (error) {
-    if (!DONE.has((error as { code?: unknown }).code)) throw error;
+  for (const { name } of there) {
+    if (name !== OLD) await moveAll(place, name, deadline);
+    else await moveAll(place, await renamed(database), deadline);
   }
-  await moveAll(place, deadline);
 }
 
-async function moveAll(place: LogPlace, deadline: Deadline): Promise<void> {
-  const collection = place.database.collection<OldRow>(MOVING);
+/** The new name of the old collection. */
+async function renamed(database: mongoose.mongo.Db): Promise<string> {
+  const name = MOVING + randomUUID().slice(0, 8);
+  try {
+    await database.renameCollection(OLD, name);
+  } catch (error) {
+    // Another start was first, and moves it.
+    if (!isGone(error)) throw error;
+  }
+  return name;
+}
+
+async function moveAll(place: LogPlace, name: string, deadline: Deadline): Promise<void> {
+  const collection = place.database.collection<OldRow>(name);
   let last: mongoose.mongo.ObjectId | undefined;
   try {
     for (;;) {
@@ -62,7 +74,7 @@ async function moveAll(place: LogPlace, deadline: Deadline): Promise<void> {
     // Another start was through, and dropped it.
     if (!isGone(error)) throw error;
   }
-  await place.buckets.drop(MOVING);
+  await place.buckets.drop(name);
 }
 
 async function moveBatch(place: LogPlace, rows: readonly OldRow[], deadline: Deadline): Promise<void> {

@@ -16,4 +16,6 @@ export interface LogPlace {
    */
   readonly lateMs: number;
   readonly settleMs: number;
+  /** Entries looked at with one command where no index answers. */
+  readonly piece: number;
 }

@@ -8,6 +8,7 @@ import { MAJORITY } from '../transaction.ts';
 import { type Bucket, beginOf, endOf } from './bucket-name.ts';
 import { KEY_INDEX } from './entry-indexes.ts';
 import { type EntryRow, moneyOf } from './entry-row.ts';
+import { keptText } from './kept-text.ts';
 import type { LogPlace } from './place.ts';
 import { markStale } from './stale-hours.ts';
 
@@ -49,12 +50,12 @@ export async function repriceBucket(
   for (let at = 0; at < corrections.length; at += PART) {
     if (at > 0) await setImmediate();
     const part = corrections.slice(at, at + PART);
-    const wanted = new Map(part.map((one) => [keyOf(one), one]));
+    const wanted = new Map(part.map((one) => [keyOf({ ...one, id: keptText(one.id) }), one]));
     const rows = await collection
       .find({
         organisationId,
         createdAt: { $in: [...new Set(part.map(({ createdAt }) => createdAt))] },
-        id: { $in: part.map(({ id }) => id) },
+        id: { $in: part.map(({ id }) => keptText(id)) },
       })
       .project<StoredRow>({ createdAt: 1, id: 1, entry: 1 })
       .hint(KEY_INDEX)

@@ -1,6 +1,6 @@
 // Sums of groups in one typed array, a stretch for each group.
 import type { LogMeasure } from '../../log/aggregation.ts';
-import { CountTable } from './count-table.ts';
+import { Histograms } from './histograms.ts';
 import { amountOf, MONEY_EXACT } from './money-column.ts';
 import type { Scratch, Segment } from './segment.ts';
 import type { LargeMoney, TextName } from './segment-head.ts';
@@ -13,14 +13,25 @@ export const AT = {
 } as const;
 export const STRIDE = 17;
 
-/** Histograms are counted under group x BUCKETS + bucket. */
-export const BUCKETS = 2048;
+/** What of sums is added to sums as it is. */
+const ADDED = [
+  ...([
+    'requests',
+    'successes',
+    'errors',
+    'cost',
+    'promptTokens',
+    'completionTokens',
+    'totalTokens',
+  ] as const),
+  ...(['latencyUs', 'cacheHits', 'semanticHits', 'cacheLatencyUs', 'saved', 'semanticSaved'] as const),
+  ...(['retried', 'rescued'] as const),
+];
 
-const NO_CACHE = new Uint8Array(0);
 const HIT = 1;
 const SEMANTIC = 2;
 const SUCCESS = 1;
-const ERROR = 2;
+export const ERROR = 2;
 
 /** What it is of rows that sums need. */
 export interface RowClasses {
@@ -32,7 +43,7 @@ export interface RowClasses {
 
 export class Accumulator {
   sums = new Float64Array(STRIDE * 64);
-  readonly latencies = new CountTable();
+  readonly latencies = new Histograms();
   /** Money above what a number holds, by the place of its sum. */
   readonly #large = new Map<number, bigint>();
   #groups = 0;
@@ -76,83 +87,54 @@ export class Accumulator {
       sums[at] = (sums[at] as number) + 1;
       if (time < (sums[at + AT.firstSeen] as number)) sums[at + AT.firstSeen] = time;
       if (time > (sums[at + AT.lastSeen] as number)) sums[at + AT.lastSeen] = time;
-      latencies.add(group * BUCKETS + (buckets[row] as number), 1);
-    }
-  }
-
-  /** Adds what groups are put in order by, and nothing else. */
-  addMeasure(
-    measure: Exclude<LogMeasure, 'group'>,
-    segment: Segment,
-    rows: Uint16Array,
-    count: number,
-    groups: Int32Array,
-    scratch: Scratch,
-  ): void {
-    const weights = segment.head.histograms ? segment.numbers('requests', scratch) : undefined;
-    const values = this.#measured(measure, segment, scratch, weights);
-    const { sums } = this;
-    for (let i = 0; i < count; i++) {
-      const group = groups[i] as number;
-      if (group < 0) continue;
-      const row = rows[i] as number;
-      const place = group * STRIDE + AT[measure];
-      const value = values === undefined ? 1 : (values[row] as number);
-      if (measure === 'firstSeen') sums[place] = Math.min(sums[place] as number, value);
-      else if (measure === 'lastSeen') sums[place] = Math.max(sums[place] as number, value);
-      else {
-        const sum = (sums[place] as number) + value;
-        sums[place] = sum <= MONEY_EXACT || measure !== 'cost' ? sum : this.#carry(place, sum);
-      }
-    }
-    if (measure === 'cost') this.#addLarge(segment, rows, count, groups, NO_CACHE);
-  }
-
-  /** Undefined: each row counts as one. */
-  #measured(
-    measure: Exclude<LogMeasure, 'group'>,
-    segment: Segment,
-    scratch: Scratch,
-    weights: Float64Array | undefined,
-  ): Float64Array | undefined {
-    switch (measure) {
-      case 'requests':
-        return weights;
-      case 'firstSeen':
-        return segment.numbers(weights ? 'first' : 'time', scratch);
-      case 'lastSeen':
-        return segment.numbers(weights ? 'last' : 'time', scratch);
-      case 'errors': {
-        const { status } = classesOf(segment, scratch);
-        return Float64Array.from(status, (code, row) => (code === ERROR ? (weights?.[row] ?? 1) : 0));
-      }
-      default:
-        return segment.numbers(measure, scratch);
+      latencies.add(group, buckets[row] as number, 1);
     }
   }
 
   #addSums(segment: Segment, rows: Uint16Array, count: number, groups: Int32Array, scratch: Scratch): void {
-    const requests = segment.numbers('requests', scratch);
-    this.#addCounts(segment, rows, count, groups, scratch, classesOf(segment, scratch), requests);
-    const firsts = segment.numbers('first', scratch);
-    const lasts = segment.numbers('last', scratch);
+    for (const name of ADDED) this.#addColumn(AT[name], segment.numbers(name, scratch), rows, count, groups);
+    const firsts = segment.numbers('firstSeen', scratch);
+    const lasts = segment.numbers('lastSeen', scratch);
     const { starts, pairs } = segment.histograms(scratch);
-    const { sums } = this;
+    const { sums, latencies } = this;
     for (let i = 0; i < count; i++) {
       const group = groups[i] as number;
       if (group < 0) continue;
       const row = rows[i] as number;
       const at = group * STRIDE;
-      sums[at] = (sums[at] as number) + (requests[row] as number);
       sums[at + AT.firstSeen] = Math.min(sums[at + AT.firstSeen] as number, firsts[row] as number);
       sums[at + AT.lastSeen] = Math.max(sums[at + AT.lastSeen] as number, lasts[row] as number);
-      for (let pair = starts[row] as number; pair < (starts[row + 1] as number); pair++) {
-        this.latencies.add(group * BUCKETS + (pairs[pair * 2] as number), pairs[pair * 2 + 1] as number);
+      const end = starts[row + 1] as number;
+      for (let pair = starts[row] as number; pair < end; pair++) {
+        latencies.add(group, pairs[pair * 2] as number, pairs[pair * 2 + 1] as number);
       }
+    }
+    const { largeCost, largeSaved, largeSemanticSaved } = segment.head;
+    if (!largeCost && !largeSaved && !largeSemanticSaved) return;
+    const groupOf = groupsByRow(segment, rows, count, groups);
+    this.#addMoney(largeCost, groupOf, () => AT.cost);
+    this.#addMoney(largeSaved, groupOf, () => AT.saved);
+    this.#addMoney(largeSemanticSaved, groupOf, () => AT.semanticSaved);
+  }
+
+  #addColumn(
+    place: number,
+    values: Float64Array,
+    rows: Uint16Array,
+    count: number,
+    groups: Int32Array,
+  ): void {
+    const { sums } = this;
+    const isMoney = place === AT.cost || place === AT.saved || place === AT.semanticSaved;
+    for (let i = 0; i < count; i++) {
+      const group = groups[i] as number;
+      if (group < 0) continue;
+      const at = group * STRIDE + place;
+      const sum = (sums[at] as number) + (values[rows[i] as number] as number);
+      sums[at] = isMoney && sum > MONEY_EXACT ? this.#carry(at, sum) : sum;
     }
   }
 
-  /** What rows of entries and rows of sums have alike; `weights`: entries of a row. */
   #addCounts(
     segment: Segment,
     rows: Uint16Array,
@@ -160,7 +142,6 @@ export class Accumulator {
     groups: Int32Array,
     scratch: Scratch,
     classes: RowClasses,
-    weights?: Float64Array,
   ): void {
     const prompt = segment.numbers('promptTokens', scratch);
     const completion = segment.numbers('completionTokens', scratch);
@@ -175,11 +156,10 @@ export class Accumulator {
       if (group < 0) continue;
       const row = rows[i] as number;
       const at = group * STRIDE;
-      const weight = weights === undefined ? 1 : (weights[row] as number);
       const us = latency[row] as number;
       const code = status[row] as number;
-      if (code === SUCCESS) sums[at + 1] = (sums[at + 1] as number) + weight;
-      else if (code === ERROR) sums[at + 2] = (sums[at + 2] as number) + weight;
+      if (code === SUCCESS) sums[at + 1] = (sums[at + 1] as number) + 1;
+      else if (code === ERROR) sums[at + 2] = (sums[at + 2] as number) + 1;
       const money = (sums[at + 3] as number) + (cost[row] as number);
       sums[at + 3] = money <= MONEY_EXACT ? money : this.#carry(at + 3, money);
       sums[at + 4] = (sums[at + 4] as number) + (prompt[row] as number);
@@ -190,13 +170,13 @@ export class Accumulator {
       if (hit !== 0) {
         const place = at + (hit === HIT ? AT.saved : AT.semanticSaved);
         const hits = at + (hit === HIT ? AT.cacheHits : AT.semanticHits);
-        sums[hits] = (sums[hits] as number) + weight;
+        sums[hits] = (sums[hits] as number) + 1;
         sums[at + 10] = (sums[at + 10] as number) + us;
         const spared = (sums[place] as number) + (saved[row] as number);
         sums[place] = spared <= MONEY_EXACT ? spared : this.#carry(place, spared);
       }
-      if (retried[row] === 1) sums[at + 13] = (sums[at + 13] as number) + weight;
-      if (rescued[row] === 1) sums[at + 14] = (sums[at + 14] as number) + weight;
+      if (retried[row] === 1) sums[at + 13] = (sums[at + 13] as number) + 1;
+      if (rescued[row] === 1) sums[at + 14] = (sums[at + 14] as number) + 1;
     }
     this.#addLarge(segment, rows, count, groups, cache);
   }
@@ -204,21 +184,21 @@ export class Accumulator {
   #addLarge(segment: Segment, rows: Uint16Array, count: number, groups: Int32Array, cache: Uint8Array): void {
     const { largeCost, largeSaved } = segment.head;
     if (!largeCost && !largeSaved) return;
-    const groupOf = new Int32Array(segment.count).fill(-1);
-    for (let i = 0; i < count; i++) groupOf[rows[i] as number] = groups[i] as number;
-    const each = (large: LargeMoney | undefined, placeOf: (row: number) => number): void => {
-      for (const [row, amount] of large ?? []) {
-        const place = placeOf(row);
-        const group = groupOf[row] as number;
-        if (group < 0 || place < 0) continue;
-        const at = group * STRIDE + place;
-        this.#large.set(at, (this.#large.get(at) ?? 0n) + amountOf(amount));
-      }
-    };
-    each(largeCost, () => AT.cost);
-    each(largeSaved, (row) =>
+    const groupOf = groupsByRow(segment, rows, count, groups);
+    this.#addMoney(largeCost, groupOf, () => AT.cost);
+    this.#addMoney(largeSaved, groupOf, (row) =>
       cache[row] === HIT ? AT.saved : cache[row] === SEMANTIC ? AT.semanticSaved : -1,
     );
+  }
+
+  #addMoney(large: LargeMoney | undefined, groupOf: Int32Array, placeOf: (row: number) => number): void {
+    for (const [row, amount] of large ?? []) {
+      const place = placeOf(row);
+      const group = groupOf[row] as number;
+      if (group < 0 || place < 0) continue;
+      const at = group * STRIDE + place;
+      this.#large.set(at, (this.#large.get(at) ?? 0n) + amountOf(amount));
+    }
   }
 
   /** Moves what a sum has to where it cannot overflow; what is left of it is nothing. */
@@ -234,7 +214,18 @@ export class Accumulator {
   }
 }
 
-function classesOf(segment: Segment, scratch: Scratch): RowClasses {
+export function groupsByRow(
+  segment: Segment,
+  rows: Uint16Array,
+  count: number,
+  groups: Int32Array,
+): Int32Array {
+  const groupOf = new Int32Array(segment.count).fill(-1);
+  for (let i = 0; i < count; i++) groupOf[rows[i] as number] = groups[i] as number;
+  return groupOf;
+}
+
+export function classesOf(segment: Segment, scratch: Scratch): RowClasses {
   return {
     status: classOf(segment, 'statusCode', scratch, (code) => {
       const status = Number(code);

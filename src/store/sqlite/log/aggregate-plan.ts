@@ -1,8 +1,9 @@
 // Which segments a question about sums reads: sums kept beside entries for whole hours, entries for the rest.
-import type { LogAggregation, LogDimension } from '../../log/aggregation.ts';
+import type { LogAggregation } from '../../log/aggregation.ts';
 import type { LogFilter } from '../../request-log.ts';
 import { FailureError } from '../worker-loop.ts';
 import { HOUR_MS } from './buckets.ts';
+import { cubeFor } from './cubes.ts';
 import type { SegmentRow } from './manifest.ts';
 import type { Segment } from './segment.ts';
 import type { Selection } from './selection.ts';
@@ -23,18 +24,6 @@ export interface AggregatePlan {
 /** Rows that are read for one question: entries and rows of sums. */
 const MOST_ROWS = 20_000_000;
 
-/** What sums are kept by. */
-export const SUMMED: ReadonlySet<LogDimension> = new Set<LogDimension>([
-  ...(['workspace', 'apiKey', 'provider', 'model', 'virtualKey', 'config', 'prompt'] as const),
-  ...(['statusCode', 'cacheStatus', 'retries'] as const),
-]);
-
-/** Conditions that sums can be held against. */
-const HELD: ReadonlySet<string> = new Set<keyof LogFilter>([
-  ...(['from', 'until', 'statusCodes', 'workspaceIds', 'apiKeyIds', 'providers', 'models'] as const),
-  ...(['providerModels', 'virtualKeys', 'configs', 'prompts', 'cacheStatuses'] as const),
-]);
-
 export function planAggregate(
   view: View,
   selection: Selection,
@@ -52,13 +41,14 @@ export function planAggregate(
     pieces.push({ open, from: since, until: to });
   };
   const covered = new Set<number>();
-  if (canUseSums(filter, aggregation)) {
+  const cube = cubeFor(filter, aggregation);
+  if (cube !== undefined) {
     const first = Math.ceil(from / HOUR_MS) * HOUR_MS;
     const end = Math.floor(until / HOUR_MS) * HOUR_MS;
     const there = new Set(view.parts.flatMap(({ row }) => (row ? [row.id] : [])));
     for (const row of view.sums) {
       // Segments that were corrected are others now; sums over the old ones are of no use.
-      if (!row.covers.every((id) => there.has(id))) continue;
+      if (row.cube !== cube || !row.covers.every((id) => there.has(id))) continue;
       if (row.maxTime < first || row.minTime >= end) continue;
       for (const id of row.covers) covered.add(id);
       read(row.count, () => files.open(row), first, end);
@@ -74,15 +64,6 @@ export function planAggregate(
     if (!part.row || !covered.has(part.row.id)) read(part.count, part.open, from, until);
   if (rows > MOST_ROWS) throw tooMuch();
   return { pieces, source };
-}
-
-function canUseSums(filter: LogFilter, { bucketMs, by = [], unique }: LogAggregation): boolean {
-  return (
-    Object.keys(filter).every((condition) => HELD.has(condition)) &&
-    (bucketMs === undefined || bucketMs % HOUR_MS === 0) &&
-    by.every((dimension) => SUMMED.has(dimension)) &&
-    (unique === undefined || SUMMED.has(unique))
-  );
 }
 
 export function tooMuch(): FailureError {

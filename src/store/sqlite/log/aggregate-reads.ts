@@ -1,10 +1,12 @@
 // Sums of the log: the rows that a filter means are put into groups and added up, column by column.
 import type { LogAggregation } from '../../log/aggregation.ts';
 import type { LogFilter } from '../../request-log.ts';
-import { Accumulator, AT, BUCKETS, STRIDE } from './accumulator.ts';
+import { Accumulator, AT, STRIDE } from './accumulator.ts';
 import { type AggregatePlan, tooMuch } from './aggregate-plan.ts';
+import { dimensionCondition } from './dimension-column.ts';
 import { groupsOfPage } from './group-order.ts';
 import { Grouping } from './grouping.ts';
+import { Ranking } from './ranking.ts';
 import type { LogScope, Selection } from './selection.ts';
 import { UniqueCounts } from './unique-counts.ts';
 
@@ -30,32 +32,33 @@ export interface LogSumRows {
   readonly source: AggregatePlan['source'];
 }
 
-/** Groups that are added up in one go; of more of them, those that are asked for are found first. */
-const AT_ONCE = 4096;
 /** Rows of an answer. */
 const ROWS = 200_000;
 
-export function readSums(plan: AggregatePlan, aggregation: LogAggregation, selection: Selection): LogSumRows {
+/** @param atOnce groups that are added up in one go; of more of them, those that are asked for are found first. */
+export function readSums(
+  plan: AggregatePlan,
+  aggregation: LogAggregation,
+  selection: Selection,
+  atOnce: number,
+): LogSumRows {
   const ranked = aggregation.bucketMs === undefined && aggregation.take !== undefined;
-  const found = addUp(plan, aggregation, selection, ranked ? AT_ONCE : ROWS);
+  const found = addUp(plan, aggregation, selection, ranked ? atOnce : ROWS);
   if (found) {
     const { grouping, accumulator } = found;
     const page = groupsOfPage(grouping, aggregation, (group, measure) => accumulator.measure(group, measure));
     return sumRows(plan, found, page);
   }
   if (!ranked) throw tooMuch();
-  const grouping = new Grouping(aggregation, selection);
-  const page = rank(plan, aggregation, selection, grouping);
-  if (page.length > AT_ONCE) throw tooMuch();
-  return sumRows(plan, addChosen(plan, aggregation, selection, grouping, page), page);
+  const { texts, groups, unique } = rank(plan, aggregation, selection);
+  if (texts.length > ROWS) throw tooMuch();
+  return { ...readChosen(plan, aggregation, selection, texts), allGroups: groups, allUnique: unique };
 }
 
 interface Added {
   readonly grouping: Grouping;
   readonly accumulator: Accumulator;
   readonly unique: { readonly each: Int32Array; readonly all: number } | undefined;
-  /** Where a group's sums are. */
-  readonly placeOf: (group: number) => number;
 }
 
 /** Undefined: there are more groups than `most`. */
@@ -80,7 +83,7 @@ function addUp(
     accumulator.add(segment, rows, count, groups, selection.scratch);
     unique?.add(segment, rows, count, groups);
   }
-  return { grouping, accumulator, unique: unique?.counts(grouping.size), placeOf: (group) => group };
+  return { grouping, accumulator, unique: unique?.counts(grouping.size) };
 }
 
 /** The groups that are asked for, by adding up what they are put in order by alone. */
@@ -88,10 +91,12 @@ function rank(
   plan: AggregatePlan,
   aggregation: LogAggregation,
   selection: Selection,
-  grouping: Grouping,
-): number[] {
+): { readonly texts: readonly (readonly string[])[]; readonly groups: number; readonly unique: number } {
   const { measure } = aggregation.order ?? { measure: 'requests' };
-  const accumulator = new Accumulator();
+  const grouping = new Grouping(aggregation, selection);
+  const ranking = measure === 'group' ? undefined : new Ranking(measure);
+  const unique =
+    aggregation.unique === undefined ? undefined : new UniqueCounts(aggregation.unique, selection);
   const groups = new Int32Array(65_536);
   for (const { open, from, until } of plan.pieces) {
     const segment = open();
@@ -99,59 +104,47 @@ function rank(
     if (count === 0) continue;
     grouping.assign(segment, rows, count, groups);
     if (grouping.size > MOST_RANKED) throw tooMuch();
-    accumulator.grow(grouping.size);
-    if (measure !== 'group') accumulator.addMeasure(measure, segment, rows, count, groups, selection.scratch);
+    ranking?.add(segment, rows, count, groups, grouping.size, selection.scratch);
+    if (!unique) continue;
+    for (let i = 0; i < count; i++) groups[i] = Math.min(groups[i] as number, 0);
+    unique.add(segment, rows, count, groups);
   }
-  return groupsOfPage(grouping, aggregation, (group, by) => accumulator.measure(group, by));
+  const page = groupsOfPage(grouping, aggregation, (group) => ranking?.of(group) ?? 0);
+  return {
+    texts: page.map((group) => grouping.textsOf(group)),
+    groups: grouping.groups,
+    unique: unique?.counts(1).all ?? 0,
+  };
 }
 
 /** Groups that are put in order. */
 const MOST_RANKED = 2_000_000;
 
-function addChosen(
+/** The sums of some groups, in the order given. */
+function readChosen(
   plan: AggregatePlan,
   aggregation: LogAggregation,
   selection: Selection,
-  grouping: Grouping,
-  chosen: readonly number[],
-): Added {
-  const placeOf = new Int32Array(grouping.size).fill(-1);
-  for (const [place, group] of chosen.entries()) placeOf[group] = place;
-  const accumulator = new Accumulator();
-  accumulator.grow(chosen.length);
-  const unique =
-    aggregation.unique === undefined ? undefined : new UniqueCounts(aggregation.unique, selection);
-  const all = aggregation.unique === undefined ? undefined : new UniqueCounts(aggregation.unique, selection);
-  const groups = new Int32Array(65_536);
-  for (const { open, from, until } of plan.pieces) {
-    const segment = open();
-    const { rows, count } = selection.rows(segment, from, until);
-    if (count === 0) continue;
-    grouping.assign(segment, rows, count, groups);
-    if (all) {
-      const one = groups.slice(0, count).map((group) => Math.min(group, 0));
-      all.add(segment, rows, count, one);
-    }
-    for (let i = 0; i < count; i++)
-      groups[i] = (groups[i] as number) < 0 ? -1 : (placeOf[groups[i] as number] as number);
-    accumulator.add(segment, rows, count, groups, selection.scratch);
-    unique?.add(segment, rows, count, groups);
-  }
-  return {
-    ...{ grouping, accumulator },
-    unique: unique && all && { each: unique.counts(chosen.length).each, all: all.counts(1).all },
-    placeOf: (group) => placeOf[group] as number,
-  };
+  texts: readonly (readonly string[])[],
+): LogSumRows {
+  const conditions = (aggregation.by ?? []).map((dimension, i) =>
+    dimensionCondition(dimension, new Set(texts.map((group) => group[i] ?? ''))),
+  );
+  const added = addUp(plan, aggregation, selection.and(conditions), Number.POSITIVE_INFINITY) as Added;
+  const all = Array.from({ length: added.grouping.size }, (_, group) => group);
+  const byText = new Map([...added.grouping.joinedTexts(all)].map(([group, text]) => [text, group]));
+  const page = texts.map((group) => byText.get(group.join('\0')) as number);
+  return sumRows(plan, added, page);
 }
 
 function sumRows({ source }: AggregatePlan, added: Added, page: readonly number[]): LogSumRows {
-  const { grouping, accumulator, unique, placeOf } = added;
+  const { grouping, accumulator, unique } = added;
   const sums = new Float64Array(page.length * STRIDE);
   const money: bigint[] = [];
   const rowOf = new Map<number, number>();
   for (const [row, group] of page.entries()) {
-    const at = placeOf(group) * STRIDE;
-    rowOf.set(placeOf(group), row);
+    const at = group * STRIDE;
+    rowOf.set(group, row);
     sums.set(accumulator.sums.subarray(at, at + STRIDE), row * STRIDE);
     for (const place of [AT.cost, AT.saved, AT.semanticSaved]) money.push(accumulator.money(at + place));
   }
@@ -159,7 +152,7 @@ function sumRows({ source }: AggregatePlan, added: Added, page: readonly number[
     ...{ sums, money, source, ...histogramsOf(accumulator, rowOf, page.length) },
     buckets: Float64Array.from(page, (group) => grouping.bucketOf(group)),
     groups: page.map((group) => grouping.textsOf(group)),
-    unique: unique ? Int32Array.from(page, (group) => unique.each[placeOf(group)] as number) : null,
+    unique: unique ? Int32Array.from(page, (group) => unique.each[group] as number) : null,
     allGroups: grouping.groups,
     allUnique: unique?.all ?? 0,
   };
@@ -171,20 +164,20 @@ function histogramsOf(
   rows: number,
 ): Pick<LogSumRows, 'starts' | 'latencies'> {
   const starts = new Uint32Array(rows + 1);
-  latencies.forEach((key) => {
-    const row = rowOf.get(Math.floor(key / BUCKETS));
+  latencies.forEach((group) => {
+    const row = rowOf.get(group);
     if (row !== undefined) starts[row + 1] = (starts[row + 1] as number) + 1;
   });
   for (let row = 0; row < rows; row++)
     starts[row + 1] = (starts[row + 1] as number) + (starts[row] as number);
   const next = starts.slice();
   const pairs = new Float64Array(2 * (starts[rows] as number));
-  latencies.forEach((key, count) => {
-    const row = rowOf.get(Math.floor(key / BUCKETS));
+  latencies.forEach((group, bucket, count) => {
+    const row = rowOf.get(group);
     if (row === undefined) return;
     const at = next[row] as number;
     next[row] = at + 1;
-    pairs[at * 2] = key % BUCKETS;
+    pairs[at * 2] = bucket;
     pairs[at * 2 + 1] = count;
   });
   return { starts, latencies: pairs };

@@ -1,16 +1,18 @@
 // A dimension in a segment: each row's place among few values, and the values' numbers over all segments.
 import type { LogDimension } from '../../log/aggregation.ts';
+import { type Condition, pairCondition, textCondition } from './conditions.ts';
 import type { Segment } from './segment.ts';
 import type { TextName } from './segment-head.ts';
 import type { Selection } from './selection.ts';
 import type { ValueTable } from './value-table.ts';
 
 export interface DimensionColumn {
-  /** Each row's place in `numbers`; undefined: all rows are at `constant`. */
+  /** Each row's place among the values; undefined: all rows are at `constant`. */
   readonly ids: Uint16Array | undefined;
   readonly constant: number;
-  /** Numbers of values; -1: in no group. */
-  readonly numbers: Int32Array;
+  readonly places: number;
+  /** The number of the value at a place over all segments; -1: in no group. Dear: to be asked once for each place. */
+  numberAt(place: number): number;
 }
 
 const COLUMNS: Readonly<Record<LogDimension & string, TextName | undefined>> = {
@@ -41,12 +43,22 @@ export function dimensionColumn(
       : segment.metadata(key);
   if (column === undefined) {
     if (key !== undefined && segment.head.pairs) return pairColumn(key, segment, values, hash);
-    return { ids: undefined, constant: 0, numbers: Int32Array.of(none) };
+    return { ids: undefined, constant: 0, places: 1, numberAt: () => none };
   }
-  const numbers = values.ofColumn(segment, column, hash, scratch, `${name}Hashes`);
-  numbers[0] = none;
-  if (column.constant !== undefined) return { ids: undefined, constant: column.constant, numbers };
-  return { ids: segment.ids(column, scratch.ids(name, segment.count)), constant: 0, numbers };
+  const hashes = segment.hashes(column, hash, scratch, `${name}Hashes`);
+  const numberAt = (place: number): number =>
+    place === 0 ? none : values.ofHashes(segment, column, hashes, place - 1);
+  const places = column.size + 1;
+  if (column.constant !== undefined) return { ids: undefined, constant: column.constant, places, numberAt };
+  return { ids: segment.ids(column, scratch.ids(name, segment.count)), constant: 0, places, numberAt };
+}
+
+/** Rows whose value of a dimension is one of these. */
+export function dimensionCondition(dimension: LogDimension, wanted: ReadonlySet<string>): Condition {
+  const key = metadataKey(dimension);
+  if (key !== undefined) return pairCondition(key, wanted);
+  const name = COLUMNS[dimension as LogDimension & string] as TextName;
+  return textCondition(name, (segment) => segment.text(name), wanted, wanted.has(''));
 }
 
 /** Of a key that has no column of its own. */
@@ -64,7 +76,8 @@ function pairColumn(
     places.set(value, place);
     ids[row] = place;
   }
-  const numbers = new Int32Array(places.size + 1).fill(-1);
-  for (const [value, place] of places) numbers[place] = values.ofText(value, hash);
-  return { ids, constant: 0, numbers };
+  const texts = [...places.keys()];
+  const numberAt = (place: number): number =>
+    place === 0 ? -1 : values.ofText(texts[place - 1] as string, hash);
+  return { ids, constant: 0, places: places.size + 1, numberAt };
 }

@@ -19,7 +19,8 @@ export function groupsOfPage(grouping: Grouping, aggregation: LogAggregation, me
     const byText = textOrder(grouping, all);
     return all.sort((a, b) => sign * byText(a, b)).slice(skip, end);
   }
-  const values = Float64Array.from(all, (group) => Number(measured(group, measure)));
+  const values = new Float64Array(all.length);
+  for (let group = 0; group < values.length; group++) values[group] = Number(measured(group, measure));
   const sorted = values.slice().sort();
   // What is beyond the page's last value, or at it, can be on it: rounded money keeps its order.
   const last = sorted[sign < 0 ? sorted.length - end : end - 1] as number;

@@ -14,9 +14,11 @@ export class Grouping {
   readonly #aggregation: LogAggregation;
   readonly #selection: Selection;
   readonly #values: readonly ValueTable[];
-  readonly #numbers = new Map<number, number>();
+  /** Groups by bucket and pair. */
+  readonly #numbers = new Map<number, Map<number, number>>();
+  #singles = new Int32Array(64).fill(-1);
+  #pairCount = 0;
   readonly #pairs = new Map<number, number>();
-  readonly #bucketPlaces = new Map<number, number>();
   /** Of each group: its bucket, and the number of its pair of values. */
   readonly #buckets: number[] = [];
   readonly #valuesOf: [first: number, second: number][] = [];
@@ -86,8 +88,8 @@ export class Grouping {
       into.fill(this.#group(bucket, 0, 0), from, to);
       return;
     }
-    const width = first.numbers.length;
-    const size = width * (second?.numbers.length ?? 1);
+    const width = first.places;
+    const size = width * (second?.places ?? 1);
     if (size > TABLE) {
       this.#assignEach(first, second, bucket, rows, from, to, into);
       return;
@@ -102,11 +104,7 @@ export class Grouping {
       const place = a + b * width;
       if (stamps[place] !== stamp) {
         stamps[place] = stamp;
-        known[place] = this.#group(
-          bucket,
-          first.numbers[a] as number,
-          second === undefined ? 0 : (second.numbers[b] as number),
-        );
+        known[place] = this.#group(bucket, first.numberAt(a), second === undefined ? 0 : second.numberAt(b));
       }
       into[i] = known[place] as number;
     }
@@ -121,14 +119,18 @@ export class Grouping {
     to: number,
     into: Int32Array,
   ): void {
+    const known = new Map<number, number>();
     for (let i = from; i < to; i++) {
       const row = rows[i] as number;
-      const a = first.numbers[first.ids?.[row] ?? first.constant] as number;
-      into[i] = this.#group(
-        bucket,
-        a,
-        second ? (second.numbers[second.ids?.[row] ?? second.constant] as number) : 0,
-      );
+      const a = first.ids?.[row] ?? first.constant;
+      const b = second?.ids?.[row] ?? second?.constant ?? 0;
+      const place = a + b * first.places;
+      let group = known.get(place);
+      if (group === undefined) {
+        group = this.#group(bucket, first.numberAt(a), second?.numberAt(b) ?? 0);
+        known.set(place, group);
+      }
+      into[i] = group;
     }
   }
 
@@ -143,26 +145,41 @@ export class Grouping {
 
   #group(bucket: number, first: number, second: number): number {
     if (first < 0 || second < 0) return -1;
-    let pair = this.#pairs.get(first * SHIFT + second);
-    if (pair === undefined) {
-      pair = this.#pairs.size;
-      this.#pairs.set(first * SHIFT + second, pair);
-    }
+    const pair = this.#pair(first, second);
     // Without buckets a pair is a group.
     if (this.#aggregation.bucketMs === undefined) {
       if (pair === this.#buckets.length) this.#add(bucket, first, second);
       return pair;
     }
-    let place = this.#bucketPlaces.get(bucket);
-    if (place === undefined) {
-      place = this.#bucketPlaces.size;
-      this.#bucketPlaces.set(bucket, place);
+    let numbers = this.#numbers.get(bucket);
+    if (numbers === undefined) {
+      numbers = new Map();
+      this.#numbers.set(bucket, numbers);
     }
-    const key = place * SHIFT + pair;
-    const found = this.#numbers.get(key);
-    if (found !== undefined) return found;
-    this.#numbers.set(key, this.#buckets.length);
-    return this.#add(bucket, first, second);
+    let group = numbers.get(pair);
+    if (group === undefined) {
+      group = this.#add(bucket, first, second);
+      numbers.set(pair, group);
+    }
+    return group;
+  }
+
+  /** The number of two values, from 0 as they come. */
+  #pair(first: number, second: number): number {
+    if (this.#values.length < 2) {
+      if (first >= this.#singles.length) this.#singles = longer(this.#singles, first + 1);
+      const found = this.#singles[first] as number;
+      if (found >= 0) return found;
+      this.#singles[first] = this.#pairCount;
+      return this.#pairCount++;
+    }
+    const key = first * SHIFT + second;
+    let pair = this.#pairs.get(key);
+    if (pair === undefined) {
+      pair = this.#pairCount++;
+      this.#pairs.set(key, pair);
+    }
+    return pair;
   }
 
   #add(bucket: number, first: number, second: number): number {
@@ -172,6 +189,12 @@ export class Grouping {
 
   /** How many different groups there are, buckets apart. */
   get groups(): number {
-    return this.#pairs.size;
+    return this.#pairCount;
   }
+}
+
+function longer(array: Int32Array, least: number): Int32Array<ArrayBuffer> {
+  const more = new Int32Array(Math.max(least, array.length * 2)).fill(-1);
+  more.set(array);
+  return more;
 }

@@ -10,6 +10,8 @@ export interface SegmentRow {
   /** Never given twice. */
   readonly id: number;
   readonly kind: 'entries' | 'sums';
+  /** Of sums: which of `CUBES` they are; 0 of entries. */
+  readonly cube: number;
   readonly day: number;
   /** As of a bucket. */
   readonly keep: number;
@@ -70,6 +72,7 @@ export function createLogTables(database: DatabaseSync): void {
     CREATE TABLE IF NOT EXISTS log_segments (
       id INTEGER PRIMARY KEY AUTOINCREMENT,
       kind TEXT NOT NULL,
+      cube INTEGER NOT NULL,
       day INTEGER NOT NULL,
       keep INTEGER NOT NULL,
       file TEXT NOT NULL,
@@ -100,34 +103,22 @@ export function readState(cached: StatementCache): LogState {
 
 /** Segments with an id above this one, by id. */
 export function readSegments(cached: StatementCache, above: number): SegmentRow[] {
-  const rows = cached(`SELECT id, kind, day, keep, file, start, length, head, count, min_time, max_time,
+  const rows = cached(`SELECT id, kind, cube, day, keep, file, start, length, head, count, min_time, max_time,
     first_seq, last_seq, covers FROM log_segments WHERE id > ? ORDER BY id`).all(above);
-  return (rows as unknown as SegmentTuple[]).map(
-    ([
-      id,
-      kind,
-      day,
-      keep,
-      file,
-      offset,
-      length,
-      head,
-      count,
-      minTime,
-      maxTime,
-      firstSeq,
-      lastSeq,
-      covers,
-    ]) => ({
-      ...{ id, kind, day, keep, file, offset, length, head, count, minTime, maxTime, firstSeq, lastSeq },
-      covers: JSON.parse(covers) as number[],
-    }),
-  );
+  return (rows as unknown as SegmentTuple[]).map((row) => {
+    const [id, kind, cube, day, keep, file, offset, length, head, count, ...bounds] = row;
+    const [minTime, maxTime, firstSeq, lastSeq, covers] = bounds;
+    return {
+      ...{ id, kind, cube, day, keep, file, offset, length, head, count },
+      ...{ minTime, maxTime, firstSeq, lastSeq, covers: JSON.parse(covers) as number[] },
+    };
+  });
 }
 
 type SegmentTuple = [
   id: number,
   kind: SegmentRow['kind'],
+  cube: number,
   day: number,
   keep: number,
   file: string,
@@ -154,13 +145,13 @@ export function changeSegments(cached: StatementCache, { sealed, add, remove, al
   for (const id of alone) cached(`UPDATE log_segments SET covers = '[]' WHERE id = ?`).run(id);
   if (remove.length + alone.length > 0) cached('UPDATE log_state SET epoch = epoch + 1').run();
   const insert =
-    cached(`INSERT INTO log_segments (kind, day, keep, file, start, length, head, count, min_time,
-    max_time, first_seq, last_seq, covers) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    cached(`INSERT INTO log_segments (kind, cube, day, keep, file, start, length, head, count, min_time,
+    max_time, first_seq, last_seq, covers) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   for (const row of add) {
-    const { kind, day, keep, file, offset, length, head, count } = row;
+    const { kind, cube, day, keep, file, offset, length, head, count } = row;
     const { minTime, maxTime, firstSeq, lastSeq, covers } = row;
     insert.run(
-      ...([kind, day, keep, file, offset, length, head, count] as const),
+      ...([kind, cube, day, keep, file, offset, length, head, count] as const),
       ...([minTime, maxTime, firstSeq, lastSeq, JSON.stringify(covers)] as const),
     );
   }

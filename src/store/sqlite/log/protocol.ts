@@ -1,6 +1,9 @@
 // What crosses between the main thread and the log's workers.
+import type { LogRetention, Repriced } from '../../log-store.ts';
 import type { LogFilter } from '../../request-log.ts';
 import type { LogSumsCall } from './aggregate-reads.ts';
+import type { BodyKey } from './body-files.ts';
+import type { Bucket } from './buckets.ts';
 import type { LogPageCall } from './page-reads.ts';
 import type { LogScope } from './selection.ts';
 
@@ -14,6 +17,8 @@ export interface LogSetup {
   readonly block: number;
   /** How long a search in texts may take before it answers what it has, in milliseconds. */
   readonly searchMs: number;
+  /** Groups that are added up in one go. */
+  readonly groups: number;
 }
 
 export type LogReaderCall =
@@ -26,8 +31,25 @@ export type LogReaderCall =
       readonly limit: number;
       readonly characters: number;
     }
+  | { readonly kind: 'body'; readonly org: string; readonly id: string; readonly time: number }
+  | { readonly kind: 'scanBodies'; readonly after: readonly [file: string, frame: number] | null }
   | { readonly kind: 'close' };
 
 export type LogKeeperCall =
   /** Makes segments of the tail's first block; `all`: also when it is not full. Answers a change or null. */
-  { readonly kind: 'seal'; readonly all: boolean } | { readonly kind: 'close' };
+  | { readonly kind: 'seal'; readonly all: boolean }
+  /** Answers `RepricedSegments`. */
+  | { readonly kind: 'reprice'; readonly org: string; readonly corrections: readonly Repriced[] }
+  /** Answers `Due`. */
+  | { readonly kind: 'due'; readonly retention: LogRetention; readonly now: number }
+  /** Answers buckets. */
+  | { readonly kind: 'unsummed'; readonly now: number }
+  /** These answer a change. */
+  | { readonly kind: 'retire'; readonly bucket: Bucket; readonly withSums: boolean }
+  | { readonly kind: 'sum'; readonly bucket: Bucket }
+  | { readonly kind: 'forget'; readonly bucket: Bucket }
+  /** Deletes a bucket's file, when nothing is listed in it. */
+  | { readonly kind: 'drop'; readonly file: string }
+  | { readonly kind: 'bodies'; readonly keys: readonly BodyKey[]; readonly lines: readonly string[] }
+  | { readonly kind: 'expireBodies'; readonly days: number; readonly now: number }
+  | { readonly kind: 'close' };

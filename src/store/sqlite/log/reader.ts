@@ -5,6 +5,7 @@ import { statementCache } from '../statement-cache.ts';
 import { failureOf, type RunGroup, serve } from '../worker-loop.ts';
 import { planAggregate } from './aggregate-plan.ts';
 import { readSums } from './aggregate-reads.ts';
+import { readBody, scanBodies } from './body-files.ts';
 import { readEntry, scanEntries } from './entry-reads.ts';
 import { feedbackReader } from './feedback-reads.ts';
 import type { SegmentRow } from './manifest.ts';
@@ -55,7 +56,7 @@ function openLogReader(setup: LogSetup): RunGroup<LogReaderCall> {
         const selection = selectionOf(view, call, call.filter);
         const open = (row: SegmentRow): Segment => files.segment(row);
         const plan = planAggregate(view, selection, call.filter, call.aggregation, { open });
-        return readSums(plan, call.aggregation, selection);
+        return readSums(plan, call.aggregation, selection, setup.groups);
       }
       case 'get': {
         const view = current();
@@ -66,6 +67,10 @@ function openLogReader(setup: LogSetup): RunGroup<LogReaderCall> {
         const selection = selectionOf(view, { org: '', workspace: null }, {});
         return scanEntries(view.parts, selection, call.after, call.limit, call.characters);
       }
+      case 'body':
+        return readBody(setup.folder, call.org, call.id, call.time);
+      case 'scanBodies':
+        return scanBodies(setup.folder, call.after);
       case 'close':
         files.forget();
         database.close();

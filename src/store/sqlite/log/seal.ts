@@ -60,7 +60,7 @@ export function writeSegments(arrived: readonly Arrived[], folder: string, hash:
     const file = `entries-${name}`;
     const place = appendSegment(folder, file, built);
     return {
-      ...{ kind: 'entries', ...bucket, file, ...place, count: entries.length },
+      ...{ kind: 'entries', cube: 0, ...bucket, file, ...place, count: entries.length },
       ...{ minTime, maxTime, firstSeq, lastSeq, covers: [] },
     };
   });

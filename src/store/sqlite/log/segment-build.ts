@@ -18,6 +18,8 @@ import { TextColumn, type TextHead } from './text-column.ts';
 
 /** Rows of a segment at the most: their places are numbers of 16 bits. */
 export const MOST_ROWS = 60_000;
+type EntryNumber = (typeof NUMBER_COLUMNS)[number];
+
 /** Keys of metadata with a column of their own. */
 const KEYS = 64;
 
@@ -43,7 +45,7 @@ export class SegmentBuilder {
   readonly #texts: Record<TextName, TextColumn>;
   readonly #metadata = new Map<string, TextColumn>();
   readonly #pairs: [number, string, string][] = [];
-  readonly #numbers: Record<NumberName, Float64Array>;
+  readonly #numbers: Record<EntryNumber, Float64Array>;
   readonly #cost: MoneyColumn;
   readonly #saved: MoneyColumn;
   readonly #entries: string[] = [];
@@ -67,7 +69,7 @@ export class SegmentBuilder {
         NUMBER_COLUMNS.filter((name) => !(name in own)).map((name) => [name, new Float64Array(rows)]),
       ),
       ...own,
-    } as Record<NumberName, Float64Array>;
+    } as Record<EntryNumber, Float64Array>;
   }
 
   add(seq: number, t: EntryTuple, entry: string): void {
@@ -188,7 +190,6 @@ export class SegmentBuilder {
     const heads: Partial<Record<NumberName, NumberHead>> = {};
     const ordered = new Float64Array(order.length);
     for (const name of NUMBER_COLUMNS) {
-      if (name === 'requests' || name === 'first' || name === 'last') continue;
       if (name === 'latencyMs' && !this.#fractions) continue;
       const values = this.#numbers[name];
       for (let place = 0; place < ordered.length; place++) {

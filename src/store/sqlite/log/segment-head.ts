@@ -14,13 +14,19 @@ export type TextName = (typeof TEXT_COLUMNS)[number];
 
 /**
  * Columns of numbers: `time` in Unix milliseconds, `seq` is the place in the order of arrival, `latencyMs` is there when
- * it is not `latencyUs` / 1000, money is in 1e-12 USD where a number holds it exactly. Sums have the last three as well.
+ * it is not `latencyUs` / 1000, money is in 1e-12 USD where a number holds it exactly.
  */
 export const NUMBER_COLUMNS = [
   ...(['time', 'seq', 'latencyUs', 'latencyMs', 'latencyBucket', 'promptTokens'] as const),
-  ...(['completionTokens', 'totalTokens', 'cost', 'saved', 'requests', 'first', 'last'] as const),
+  ...(['completionTokens', 'totalTokens', 'cost', 'saved'] as const),
 ];
-export type NumberName = (typeof NUMBER_COLUMNS)[number];
+
+/** Columns that sums have beside those, by the names of what they hold. */
+export const SUM_COLUMNS = [
+  ...(['requests', 'successes', 'errors', 'cacheHits', 'semanticHits', 'cacheLatencyUs'] as const),
+  ...(['semanticSaved', 'retried', 'rescued', 'firstSeen', 'lastSeen'] as const),
+];
+export type NumberName = (typeof NUMBER_COLUMNS)[number] | (typeof SUM_COLUMNS)[number];
 
 /** Rows of a chunk of texts. */
 export const CHUNK = 64;
@@ -38,6 +44,7 @@ export interface SegmentHead {
   readonly numbers: Readonly<Partial<Record<NumberName, NumberHead>>>;
   readonly largeCost?: LargeMoney;
   readonly largeSaved?: LargeMoney;
+  readonly largeSemanticSaved?: LargeMoney;
   /** The entries' texts: each chunk's place, lines compressed by zstd. */
   readonly chunks?: readonly Place[];
   /** Of sums: where each row's histogram begins (and the last one ends), then bucket and count of each place in it. */

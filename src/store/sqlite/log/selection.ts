@@ -41,7 +41,7 @@ export class Selection {
   readonly hash: TextHash;
   readonly #from: number;
   readonly #until: number;
-  readonly #conditions: readonly Condition[];
+  #conditions: readonly Condition[];
 
   /** @param liked traces that the filter's `feedback` means. */
   constructor(scope: LogScope, filter: LogFilter, hash: TextHash, liked: ReadonlySet<string> | undefined) {
@@ -49,6 +49,14 @@ export class Selection {
     this.#from = filter.from ?? Number.NEGATIVE_INFINITY;
     this.#until = filter.until ?? Number.POSITIVE_INFINITY;
     this.#conditions = conditionsOf(scope, filter, liked);
+  }
+
+  /** The same with further conditions. */
+  and(conditions: readonly Condition[]): Selection {
+    const time = { from: this.#from, until: this.#until };
+    const narrower = new Selection({ org: '', workspace: null }, time, this.hash, undefined);
+    narrower.#conditions = [...this.#conditions, ...conditions];
+    return narrower;
   }
 
   overlaps({ minTime, maxTime }: { readonly minTime: number; readonly maxTime: number }): boolean {

@@ -5,6 +5,8 @@ import type { Segment } from './segment.ts';
 import type { Selection } from './selection.ts';
 import { ValueTable } from './value-table.ts';
 
+const UNKNOWN = -2;
+
 export class UniqueCounts {
   readonly #dimension: LogDimension;
   readonly #selection: Selection;
@@ -21,7 +23,7 @@ export class UniqueCounts {
 
   /** Notes the values of rows; those of group -1 are left out. */
   add(segment: Segment, rows: Uint16Array, count: number, groups: Int32Array): void {
-    const { ids, constant, numbers } = dimensionColumn(
+    const { ids, constant, places, numberAt } = dimensionColumn(
       this.#dimension,
       segment,
       this.#values,
@@ -29,16 +31,22 @@ export class UniqueCounts {
       'unique',
     );
     const none = this.#values.ofText('', this.#selection.hash);
-    if (this.#seen.length < numbers.length) this.#seen = new Int32Array(numbers.length * 2);
+    if (this.#seen.length < places) this.#seen = new Int32Array(places * 2);
+    const numbers = new Int32Array(places).fill(UNKNOWN);
     const seen = this.#seen.fill(-1);
     this.#makeRoom(count);
     for (let i = 0; i < count; i++) {
       const group = groups[i] as number;
       const place = ids === undefined ? constant : (ids[rows[i] as number] as number);
-      const value = numbers[place] as number;
       // Rows of one group mostly lie together: a value that was just noted for it need not be again.
-      if (group < 0 || value < 0 || value === none || seen[place] === group) continue;
+      if (group < 0 || seen[place] === group) continue;
       seen[place] = group;
+      let value = numbers[place] as number;
+      if (value === UNKNOWN) {
+        value = numberAt(place);
+        numbers[place] = value;
+      }
+      if (value < 0 || value === none) continue;
       this.#groups[this.#size] = group;
       this.#members[this.#size++] = value;
     }

@@ -1,6 +1,6 @@
 // The distinct values of a dimension over all segments of a question, each with a small number.
 import type { TextHash } from './hash.ts';
-import type { Scratch, Segment } from './segment.ts';
+import type { Hashes, Segment } from './segment.ts';
 import type { TextHead } from './text-column.ts';
 
 /** A value as it was first met. */
@@ -11,9 +11,10 @@ const MANY = 16;
 
 /** Numbers values from 0 by their hashes; a value's text is looked up when it is asked for. */
 export class ValueTable {
-  #slots = new Int32Array(1024).fill(-1);
-  #lo = new Uint32Array(512);
-  #hi = new Uint32Array(512);
+  /** Both halves of a hash and the number that they have, plus one; 0: free. One stretch of memory for each look. */
+  #slots = new Uint32Array(1024 * 3);
+  /** A slot is chosen by the upper bits: texts of a column come in the order of them, and walk the table in it. */
+  #shift = 22;
   readonly #origins: Origin[] = [];
   readonly #texts = new Map<number, string>();
 
@@ -28,16 +29,11 @@ export class ValueTable {
     return found >= 0 ? found : this.#add(hash.lo, hash.hi, text);
   }
 
-  /** The numbers of a column's texts, by theirs in the column; that of 0 is left to the caller. */
-  ofColumn(segment: Segment, column: TextHead, hash: TextHash, scratch: Scratch, name: string): Int32Array {
-    const { lo, hi } = segment.hashes(column, hash, scratch, name);
-    const numbers = new Int32Array(column.size + 1);
-    for (let at = 0; at < column.size; at++) {
-      const [low, high] = [lo[at] as number, hi[at] as number];
-      const found = this.#find(low, high);
-      numbers[at + 1] = found >= 0 ? found : this.#add(low, high, { segment, column, id: at + 1 });
-    }
-    return numbers;
+  /** The number of a column's text; `at` is its place there, from 0. */
+  ofHashes(segment: Segment, column: TextHead, { lo, hi }: Hashes, at: number): number {
+    const [low, high] = [lo[at] as number, hi[at] as number];
+    const found = this.#find(low, high);
+    return found >= 0 ? found : this.#add(low, high, { segment, column, id: at + 1 });
   }
 
   textOf(number: number): string {
@@ -72,37 +68,36 @@ export class ValueTable {
   }
 
   #find(lo: number, hi: number): number {
-    const mask = this.#slots.length - 1;
-    for (let at = lo & mask; ; at = (at + 1) & mask) {
-      const number = this.#slots[at] as number;
-      if (number < 0 || (this.#lo[number] === lo && this.#hi[number] === hi)) return number;
+    const slots = this.#slots;
+    for (let at = (lo >>> this.#shift) * 3; ; at = at + 3 === slots.length ? 0 : at + 3) {
+      const number = slots[at + 2] as number;
+      if (number === 0 || (slots[at] === lo && slots[at + 1] === hi)) return number - 1;
     }
   }
 
   #add(lo: number, hi: number, origin: Origin): number {
     const number = this.#origins.push(origin) - 1;
-    if (number >= this.#lo.length) {
-      this.#lo = doubled(this.#lo);
-      this.#hi = doubled(this.#hi);
-      this.#slots = new Int32Array(this.#lo.length * 2).fill(-1);
-      for (let i = 0; i < number; i++) this.#place(this.#lo[i] as number, i);
-    }
-    this.#lo[number] = lo;
-    this.#hi[number] = hi;
-    this.#place(lo, number);
+    if (number * 6 >= this.#slots.length) this.#grow();
+    this.#place(lo, hi, number + 1);
     return number;
   }
 
-  #place(lo: number, number: number): void {
-    const mask = this.#slots.length - 1;
-    let at = lo & mask;
-    while ((this.#slots[at] as number) >= 0) at = (at + 1) & mask;
-    this.#slots[at] = number;
+  #grow(): void {
+    const old = this.#slots;
+    this.#slots = new Uint32Array(old.length * 2);
+    this.#shift--;
+    for (let at = 0; at < old.length; at += 3) {
+      const number = old[at + 2] as number;
+      if (number > 0) this.#place(old[at] as number, old[at + 1] as number, number);
+    }
   }
-}
 
-function doubled(array: Uint32Array): Uint32Array<ArrayBuffer> {
-  const more = new Uint32Array(array.length * 2);
-  more.set(array);
-  return more;
+  #place(lo: number, hi: number, number: number): void {
+    const slots = this.#slots;
+    let at = (lo >>> this.#shift) * 3;
+    while (slots[at + 2] !== 0) at = at + 3 === slots.length ? 0 : at + 3;
+    slots[at] = lo;
+    slots[at + 1] = hi;
+    slots[at + 2] = number;
+  }
 }

@@ -1,0 +1,42 @@
+// Appends to a log store that may be slow: in smaller slices when it does not answer in time, in larger ones again
+// when it does. One batch that takes longer than its deadline would else be tried for ever.
+import type { RequestLogStore, RequestRecord } from '../store/request-log.ts';
+import { isAway } from './limits/later.ts';
+
+/** Entries of the smallest slice. */
+const LEAST = 25;
+
+export class SlicedAppend {
+  readonly #store: Pick<RequestLogStore, 'append'>;
+  readonly #largest: number;
+  #now: number;
+
+  /** @param largest entries of one append */
+  constructor(store: Pick<RequestLogStore, 'append'>, largest: number) {
+    this.#store = store;
+    this.#largest = largest;
+    this.#now = largest;
+  }
+
+  /**
+   * Appends in order. @param onStored told of each slice that is stored: those need not be given again
+   * @throws what the store throws; then nothing from there on is stored
+   */
+  async append(
+    entries: readonly RequestRecord[],
+    onStored: (count: number) => void = () => {},
+  ): Promise<void> {
+    for (let at = 0; at < entries.length; ) {
+      const slice = entries.slice(at, at + this.#now);
+      try {
+        await this.#store.append(slice);
+      } catch (error) {
+        if (isAway(error)) this.#now = Math.max(Math.min(LEAST, this.#largest), Math.ceil(this.#now / 2));
+        throw error;
+      }
+      at += slice.length;
+      onStored(slice.length);
+      this.#now = Math.min(this.#largest, this.#now * 2);
+    }
+  }
+}

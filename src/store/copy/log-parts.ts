@@ -1,0 +1,63 @@
+// What is kept beside the request log's entries from one store into another: bodies and feedback.
+import type { LogPartMaintenance } from '../maintenance.ts';
+import { canonicalJson, rowDigest } from '../row-digest.ts';
+import type { Comparison, CopySide } from './sides.ts';
+
+/** Bodies are large. */
+const BATCH = 100;
+
+type PartName = 'bodies' | 'feedback';
+const PARTS: readonly PartName[] = ['bodies', 'feedback'];
+
+/** Copies all that the source has; answers how many, by name. A record that is there is skipped by the store itself. */
+export async function copyLogParts(
+  source: CopySide,
+  target: CopySide,
+): Promise<readonly { readonly name: string; readonly count: number }[]> {
+  const copied: { readonly name: string; readonly count: number }[] = [];
+  for (const part of PARTS) {
+    const [from, to] = [partOf(source, part), partOf(target, part)];
+    if (from === undefined) continue;
+    let count = 0;
+    for await (const records of batchesOf(from)) {
+      if (records.length > 0 && to === undefined) throw new Error(`the target keeps no ${part}`);
+      await to?.import(records);
+      count += records.length;
+    }
+    copied.push({ name: `request log ${part}`, count });
+  }
+  return copied;
+}
+
+/** All records on both sides. */
+export async function compareLogParts(source: CopySide, target: CopySide): Promise<readonly Comparison[]> {
+  const comparisons: Comparison[] = [];
+  for (const part of PARTS) {
+    const [from, to] = [partOf(source, part), partOf(target, part)];
+    if (from === undefined || to === undefined) continue;
+    const [mine, theirs] = await Promise.all([digestOf(from), digestOf(to)]);
+    comparisons.push({ name: `request log ${part}`, source: mine, target: theirs });
+  }
+  return comparisons;
+}
+
+function partOf({ logMaintenance }: CopySide, part: PartName): LogPartMaintenance<unknown> | undefined {
+  return logMaintenance[part] as LogPartMaintenance<unknown> | undefined;
+}
+
+async function digestOf(part: LogPartMaintenance<unknown>): Promise<Comparison['source']> {
+  const rows = rowDigest();
+  for await (const records of batchesOf(part)) {
+    for (const record of records) rows.add(canonicalJson(record));
+  }
+  return { count: rows.count, hash: rows.hash };
+}
+
+async function* batchesOf(part: LogPartMaintenance<unknown>): AsyncGenerator<readonly unknown[]> {
+  let after: string | undefined;
+  do {
+    const { records, next } = await part.scan({ limit: BATCH, ...(after === undefined ? {} : { after }) });
+    yield records;
+    after = next;
+  } while (after !== undefined);
+}

@@ -1,0 +1,129 @@
+// What becomes of time buckets that are over: sums of their entries stay, their files go.
+
+import type { LogRetention } from '../../log-store.ts';
+import type { StatementCache } from '../statement-cache.ts';
+import { type Bucket, bucketName, dayOf, HOUR_MS, isOver, UNLIMITED } from './buckets.ts';
+import { CUBES } from './cubes.ts';
+import { TextHash } from './hash.ts';
+import { type NewSegment, readSegments, readState, type SegmentChange, type SegmentRow } from './manifest.ts';
+import { appendSegment, type SegmentFiles } from './segment-files.ts';
+import { SumsBuilder } from './sums-build.ts';
+
+/** What there is to do, bucket by bucket. */
+export interface Due {
+  /** The tail has entries that are over: it is to be sealed, and this to be asked again. */
+  readonly tail: boolean;
+  readonly retire: readonly Bucket[];
+  /** Over for long enough that few entries come any more: their sums can be made. */
+  readonly sum: readonly Bucket[];
+  /** Sums that are over themselves. */
+  readonly forget: readonly Bucket[];
+}
+
+/** How long after a day's end its sums are made; entries that come later still are read beside them. */
+const SETTLED_MS = HOUR_MS;
+
+export function dueBuckets(cached: StatementCache, retention: LogRetention, now: number): Due {
+  const rows = readSegments(cached, 0);
+  const { logDays, metricDays } = retention;
+  const [oldest] = cached('SELECT min(min_time) FROM log_tail').get() as unknown as [number | null];
+  // An entry of a workspace that keeps less may be over on the day after its own.
+  const tail = oldest !== null && dayOf(oldest) < dayOf(now);
+  const entries = bucketsOf(rows.filter(({ kind }) => kind === 'entries'));
+  const retire = entries.filter((bucket) => isOver(bucket, logDays, now));
+  const sum = unsummedBuckets(cached, now).filter((bucket) => !isOver(bucket, logDays, now));
+  const sums = bucketsOf(rows.filter(({ kind }) => kind === 'sums'));
+  // What sums cover goes first: sums stand for their entries as long as these can be asked for.
+  const forget = sums.filter(
+    (bucket) =>
+      isOver({ ...bucket, keep: UNLIMITED }, metricDays, now) &&
+      (isOver(bucket, logDays, now) || !entries.some((other) => bucketName(other) === bucketName(bucket))),
+  );
+  return { tail, retire, sum, forget };
+}
+
+/** Buckets that have entries without sums, and are over for long enough that few more come. */
+export function unsummedBuckets(cached: StatementCache, now: number): Bucket[] {
+  const rows = readSegments(cached, 0);
+  const covered = new Set(rows.flatMap(({ covers }) => covers));
+  const open = rows.filter(({ kind, id }) => kind === 'entries' && !covered.has(id));
+  return bucketsOf(open).filter((bucket) => isOver({ ...bucket, keep: UNLIMITED }, 0, now - SETTLED_MS));
+}
+
+function bucketsOf(rows: readonly SegmentRow[]): Bucket[] {
+  const buckets = new Map(rows.map(({ day, keep }) => [bucketName({ day, keep }), { day, keep }]));
+  return [...buckets.values()].sort((a, b) => a.day - b.day || a.keep - b.keep);
+}
+
+/** Writes sums of what has none yet. */
+export function sumBucket(
+  cached: StatementCache,
+  files: SegmentFiles,
+  folder: string,
+  bucket: Bucket,
+): SegmentChange {
+  const { entries, valid, stale } = partsOf(cached, bucket);
+  const covered = new Set(valid.flatMap(({ covers }) => covers));
+  const open = entries.filter(({ id }) => !covered.has(id));
+  const add = writeSums(cached, files, folder, bucket, open);
+  return { add, remove: stale.map(({ id }) => id), alone: [] };
+}
+
+/** Takes a bucket's entries out, with sums in their place when these are to be kept. */
+export function retireBucket(
+  cached: StatementCache,
+  files: SegmentFiles,
+  folder: string,
+  bucket: Bucket,
+  withSums: boolean,
+): SegmentChange {
+  const { entries, valid, stale } = partsOf(cached, bucket);
+  const covered = new Set(valid.flatMap(({ covers }) => covers));
+  const open = withSums ? entries.filter(({ id }) => !covered.has(id)) : [];
+  const add = writeSums(cached, files, folder, bucket, open);
+  return {
+    add: add.map((row) => ({ ...row, covers: [] })),
+    remove: [...entries, ...stale].map(({ id }) => id),
+    alone: valid.filter(({ covers }) => covers.length > 0).map(({ id }) => id),
+  };
+}
+
+/** Takes a bucket's sums out. */
+export function forgetSums(cached: StatementCache, { day, keep }: Bucket): SegmentChange {
+  const rows = readSegments(cached, 0).filter(
+    (row) => row.kind === 'sums' && row.day === day && row.keep === keep,
+  );
+  return { add: [], remove: rows.map(({ id }) => id), alone: [] };
+}
+
+function partsOf(
+  cached: StatementCache,
+  { day, keep }: Bucket,
+): { readonly entries: SegmentRow[]; readonly valid: SegmentRow[]; readonly stale: SegmentRow[] } {
+  const rows = readSegments(cached, 0).filter((row) => row.day === day && row.keep === keep);
+  const entries = rows.filter(({ kind }) => kind === 'entries');
+  const there = new Set(entries.map(({ id }) => id));
+  const sums = rows.filter(({ kind }) => kind === 'sums');
+  const isValid = ({ covers }: SegmentRow): boolean => covers.every((id) => there.has(id));
+  return { entries, valid: sums.filter(isValid), stale: sums.filter((row) => !isValid(row)) };
+}
+
+function writeSums(
+  cached: StatementCache,
+  files: SegmentFiles,
+  folder: string,
+  bucket: Bucket,
+  open: readonly SegmentRow[],
+): NewSegment[] {
+  if (open.length === 0) return [];
+  const hash = new TextHash(readState(cached).seed);
+  const file = `sums-${bucketName(bucket)}`;
+  return CUBES.flatMap((columns, cube) => {
+    const builder = new SumsBuilder(hash, columns);
+    for (const row of open) builder.add(files.segment(row));
+    return builder.finish().map(({ minTime, maxTime, firstSeq, lastSeq, ...built }) => ({
+      ...{ kind: 'sums' as const, cube, ...bucket, file, ...appendSegment(folder, file, built) },
+      ...{ count: built.head.count, minTime, maxTime, firstSeq, lastSeq, covers: open.map(({ id }) => id) },
+    }));
+  });
+}
