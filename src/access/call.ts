@@ -98,6 +98,14 @@ export interface Said {
   readonly secrets: () => readonly string[];
   /** Results of guardrails before and behind the call. */
   hooks: { before: object[]; after: object[] } | undefined;
+  /** Bodies that are kept as they pass. */
+  readonly passing: { request?: Passing; response?: Passing };
+}
+
+/** How much of a body is held, in bytes or UTF-16 units, and how much passed behind that. */
+export interface Passing {
+  readonly held: number;
+  readonly left: number;
 }
 
 /** One call in progress. */

@@ -45,7 +45,7 @@ import { authorOf, callerOf, found, scopeOf, targetWorkspace } from './caller.ts
 import { listHead, newestFirst } from './lists.ts';
 import { deniedFields, exportFields, exportFilter } from './log-exports-filters.ts';
 import { logExportRecord } from './log-exports-record.ts';
-import { ownCalls, workspaceOfLogs } from './log-reach.ts';
+import { isWithinReach, ownCalls, workspaceOfLogs } from './log-reach.ts';
 import { defined, patch } from './patch.ts';
 import { retried } from './retried.ts';
 
@@ -171,7 +171,8 @@ export function logExportsService(facts: LogExportsFacts) {
         throw invalidField('workspace_id', 'is not the workspace of the export');
       const filter = exportFilter(filters, now());
       const fields = patch(request.clear, ['description']);
-      const { run: _, ...rest } = before.body;
+      const { run: _, own: __, ...rest } = before.body;
+      const own = ownOf(caller, before.body, filter);
       const body = defined<LogExportBody>({
         ...rest,
         filters: codec.encode(LogExportFiltersSchema, filters) as JsonObject,
@@ -180,11 +181,11 @@ export function logExportsService(facts: LogExportsFacts) {
             ? rest.requestedData
             : exportFields(directory, organisationId, request.requestedData),
         description: fields.optional('description', request.description, rest.description),
-        status: 'draft',
+        ...{ status: 'draft', own: Object.keys(own).length === 0 ? undefined : own },
         discard: discardOf(rest),
       });
       await write(call, before, body);
-      return receipt(before.id, { organisationId, workspaceId }, { ...filter, ...rest.own });
+      return receipt(before.id, { organisationId, workspaceId }, { ...filter, ...own });
     },
 
     async startLogExport(request: StartLogExportRequest, call: Call): Promise<LogExportMessage> {
@@ -198,7 +199,10 @@ export function logExportsService(facts: LogExportsFacts) {
       // What is written up to now is in it.
       await flush();
       // What went wrong once would go wrong at the same place again.
-      const goesOn = body.status === 'stopped' && body.run !== undefined;
+      const goesOn =
+        body.status === 'stopped' &&
+        body.run !== undefined &&
+        isWithinReach(directory, caller, body.run.filter);
       const run = goesOn ? again(body.run as ExportRun) : newRun(caller, body, fields);
       const discard = goesOn ? body.discard : discardOf(body);
       // Who wrote it before it was stopped, and did not hear of that yet, does not go on.
@@ -224,12 +228,16 @@ export function logExportsService(facts: LogExportsFacts) {
     },
 
     async downloadLogExport(request: DownloadLogExportRequest, call: Call): Promise<LogExportDownload> {
+      const caller = callerOf(call);
       const { id, organisationId, workspaceId, body } = await find(call, request.exportId);
       if (body.status !== 'success' || body.run === undefined)
         throw fail('conflict', 'the export is not done: there is no file yet');
       const denied = deniedFields(directory, organisationId).find((name) => body.run?.fields.includes(name));
       if (denied !== undefined)
         throw fail('forbidden', `the export holds ${denied}, which the organisation denies to exports`);
+      // What the security settings show of others may be less than when it was started.
+      if (!isWithinReach(directory, caller, body.run.filter))
+        throw fail('forbidden', 'the export holds calls of others: it must be changed and started anew');
       if (!(await isThere(blobs, body.run))) throw fail('conflict', 'the file of the export is gone');
       const until = now() + LINK_MS;
       const token = links.make({ scope: { organisationId, workspaceId }, exportId: id, until });
@@ -237,11 +245,16 @@ export function logExportsService(facts: LogExportsFacts) {
     },
   });
 
+  /** What narrows it to the calls of who made it: as they may see now, or as they could when somebody else acts. */
+  function ownOf(caller: Principal, { createdBy, own = {} }: LogExportBody, filter: LogFilter) {
+    return authorOf(caller) === createdBy ? ownCalls(directory, caller, filter) : own;
+  }
+
   function newRun(caller: Principal, body: LogExportBody, fields: readonly string[]): ExportRun {
     const filters = filtersOf(body);
     const startedAt = now();
     const given = exportFilter(filters, startedAt);
-    const own = authorOf(caller) === body.createdBy ? ownCalls(directory, caller, given) : (body.own ?? {});
+    const own = ownOf(caller, body, given);
     const { pageSize = DEFAULT_PAGE_SIZE, currentPage = 0 } = filters;
     return {
       filter: keptFilter({ ...given, ...own, until: Math.min(given.until ?? startedAt + 1, startedAt + 1) }),

@@ -5,6 +5,7 @@ import type { Principal } from '../access/principal.ts';
 import { roleOf } from '../access/roles.ts';
 import { invalidField } from '../lib/errors.ts';
 import type { DocumentStore } from '../store/documents.ts';
+import type { FeedbackRecord } from '../store/log-store.ts';
 import type { LogFilter } from '../store/request-log.ts';
 import { organisationOf } from './caller.ts';
 
@@ -32,6 +33,7 @@ export async function workspaceOfLogs(
   const known =
     workspaceId === undefined &&
     given !== '' &&
+    !given.includes('\0') &&
     (id !== given ||
       (await documents.get(organisationOf(principal), workspaces, id, { archived: true })) !== undefined);
   if (!known) throw invalidField(field, 'names no workspace of the caller');
@@ -57,6 +59,33 @@ export function seesAllData(directory: Directory, principal: Principal): boolean
   if (role !== 'member' && role !== 'manager') return true;
   const name = role === 'member' ? 'membersViewAllData' : 'managersViewAllData';
   return directory.setting(name, principal.organisationId, principal.workspaceId);
+}
+
+/** Of feedback, what a caller may see: their own and that on their own calls, unless they may see everybody's. */
+export function seenFeedback(
+  directory: Directory,
+  principal: Principal,
+  feedback: readonly FeedbackRecord[],
+): readonly FeedbackRecord[] {
+  if (feedback.length === 0 || seesAllData(directory, principal)) return feedback;
+  const isOwn = (one: { readonly userId?: string; readonly apiKeyId: string }): boolean =>
+    isSeen(directory, principal, one);
+  return feedback.filter((one) => isOwn(one) || (one.entry !== undefined && isOwn(one.entry)));
+}
+
+/** Whether a filter that was made before means none but calls that the caller may see now, in a scope that it reaches. */
+export function isWithinReach(
+  directory: Directory,
+  principal: Principal,
+  filter: Pick<LogFilter, 'userIds' | 'apiKeyIds'>,
+): boolean {
+  const { userIds, apiKeyIds } = ownCalls(directory, principal, {});
+  return within(userIds, filter.userIds) && within(apiKeyIds, filter.apiKeyIds);
+}
+
+function within(own: readonly string[] | undefined, asked: readonly string[] | undefined): boolean {
+  // No call is made with the key ''.
+  return own === undefined || (asked?.every((id) => id === '' || own.includes(id)) ?? false);
 }
 
 /** Whether an entry is one that a caller may see, in a scope that it reaches. */

@@ -2,6 +2,7 @@
 import { create, type JsonObject } from '@bufbuild/protobuf';
 import { type LogDetail, LogDetailSchema } from '../../gen/gateway/admin/v2/logs_pb.ts';
 import type { Directory } from '../access/directory.ts';
+import { loggedJson } from '../ledger/logged-json.ts';
 import type { BodiesRecord, BodyRecord, FeedbackRecord } from '../store/log-store.ts';
 import type { RequestRecord } from '../store/request-log.ts';
 import { logEntry } from './logs-entry.ts';
@@ -77,6 +78,6 @@ function whole(message: BodyRecord | undefined, first: BodyRecord | undefined): 
 
 function hooksOf(text: string | undefined): JsonObject | undefined {
   if (text === undefined) return undefined;
-  const json: unknown = JSON.parse(text);
+  const json = loggedJson(text);
   return isObject(json) ? json : undefined;
 }

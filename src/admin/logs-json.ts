@@ -1,13 +1,14 @@
 // What was said, as JSON where it is some.
 import { create, type JsonObject } from '@bufbuild/protobuf';
 import { type LogJson, LogJsonSchema } from '../../gen/gateway/admin/v2/logs_pb.ts';
+import { loggedJson } from '../ledger/logged-json.ts';
 import type { BodyRecord } from '../store/log-store.ts';
 import { defined } from './patch.ts';
 
 /** A body as messages show it: an object, a list of objects, or else its text; undefined when there is none. */
 export function bodyJson({ body, base64, truncated }: BodyRecord): LogJson | undefined {
   if (body === undefined) return undefined;
-  const json = base64 || truncated !== undefined ? undefined : parsed(body);
+  const json = base64 || truncated !== undefined ? undefined : loggedJson(body);
   if (isObject(json)) return create(LogJsonSchema, { value: { case: 'object', value: json } });
   if (Array.isArray(json) && json.length > 0 && json.every(isObject))
     return create(LogJsonSchema, { value: { case: 'list', value: { values: json } } });
@@ -40,14 +41,6 @@ export function wireMessage(record: BodyRecord | undefined) {
 
 export function count(bytes: number | undefined): bigint | undefined {
   return bytes === undefined ? undefined : BigInt(bytes);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 export function isObject(value: unknown): value is JsonObject {

@@ -21,7 +21,7 @@ import type { FeedbackRecord, LogStore } from '../store/log-store.ts';
 import type { RequestRecord } from '../store/request-log.ts';
 import { callerOf, found, scopeOf } from './caller.ts';
 import { type LogFilterFacts, logSelection } from './log-filter.ts';
-import { isSeen } from './log-reach.ts';
+import { isSeen, seenFeedback } from './log-reach.ts';
 import { logDetail } from './logs-detail.ts';
 import { logEntry } from './logs-entry.ts';
 import { insertedLog } from './logs-insert.ts';
@@ -50,7 +50,8 @@ export function logsService(facts: LogsFacts) {
   const { store, flush, directory, prices } = facts;
   return {
     async listLogs(request: ListLogsRequest, call: Call): Promise<LogList> {
-      const { scope, filter } = await logSelection(facts, callerOf(call), request);
+      const principal = callerOf(call);
+      const { scope, filter } = await logSelection(facts, principal, request);
       const { order, after, currentPage = 0, pageSize = DEFAULT_PAGE_SIZE } = request;
       if (after !== undefined && request.currentPage !== undefined)
         throw invalidField('after', 'must not be given together with current_page');
@@ -65,7 +66,8 @@ export function logsService(facts: LogsFacts) {
         ...(after === undefined ? {} : { after }),
       });
       const traces = [...new Set(page.entries.map(({ traceId }) => traceId))];
-      const feedback = byTrace(traces.length === 0 ? [] : await store.feedbackOf(scope, traces));
+      const given = traces.length === 0 ? [] : await store.feedbackOf(scope, traces);
+      const feedback = byTrace(seenFeedback(directory, principal, given));
       return create(LogListSchema, {
         object: 'list',
         total: BigInt(page.total),
@@ -91,7 +93,8 @@ export function logsService(facts: LogsFacts) {
         store.feedbackOf(scope, [traceId]),
       ]);
       return logDetail({
-        ...{ directory, entry: found(own, 'log'), bodies: said, feedback },
+        ...{ directory, entry: found(own, 'log'), bodies: said },
+        feedback: seenFeedback(directory, principal, feedback),
         hooksOnly: request.type === 'hooks',
       });
     },

@@ -6,7 +6,7 @@ import { inDollars } from '../ledger/prices/price-list.ts';
 import { fail } from '../lib/errors.ts';
 import type { LogStore } from '../store/log-store.ts';
 import { callerOf } from './caller.ts';
-import { type LogReachFacts, ownCalls, workspaceOfLogs } from './log-reach.ts';
+import { type LogReachFacts, ownCalls, seenFeedback, workspaceOfLogs } from './log-reach.ts';
 import { feedbackMembers } from './logs-entry.ts';
 import { timeText } from './time.ts';
 import { endOf, spansOf } from './traces-spans.ts';
@@ -38,7 +38,7 @@ export function tracesService(facts: TracesFacts) {
       );
       const [first] = entries;
       if (first === undefined) throw fail('not_found', 'there is no such trace');
-      const feedback = await store.feedbackOf(scope, [traceId]);
+      const feedback = seenFeedback(directory, principal, await store.feedbackOf(scope, [traceId]));
       const spans = spansOf(entries);
       const cost = entries.reduce((sum, entry) => sum + BigInt(entry.cost ?? 0), 0n);
       const tokens = entries.reduce((sum, entry) => sum + (entry.usage?.totalTokens ?? 0), 0);

@@ -21,8 +21,15 @@ export interface UnreadBodies {
   readonly sent: UnreadMessage | undefined;
   readonly received: UnreadMessage | undefined;
   readonly hooks: object | undefined;
+  /** Bodies that were kept as they passed: how much of each is held, and how many bytes passed behind that. */
+  readonly passing?: { readonly request?: Passing; readonly response?: Passing };
   /** Texts that must not be kept, wherever somebody repeats them. */
   readonly secrets?: () => readonly string[];
+}
+
+interface Passing {
+  readonly held: number;
+  readonly left: number;
 }
 
 /** Where they go. */
@@ -58,10 +65,15 @@ export class BodyLog {
   #buffered = 0;
   #dropped = 0;
   #pumping: Promise<void> | undefined;
+  /** Calls taken, and those of them that are stored or given up, since the start. */
+  #taken = 0;
+  #done = 0;
+  /** Who waits for the calls up to a number, rising. */
+  readonly #flushes: { readonly upTo: number; readonly resolve: () => void }[] = [];
 
   constructor(facts: BodyLogFacts) {
     this.#facts = { flushEveryMs: 50, maxBuffered: 64 * 1024 * 1024, ...facts };
-    this.#timer = setInterval(() => void this.flush(), this.#facts.flushEveryMs).unref();
+    this.#timer = setInterval(() => this.#go(), this.#facts.flushEveryMs).unref();
   }
 
   /** Calls whose bodies were left out, since the start. */
@@ -69,23 +81,34 @@ export class BodyLog {
 
   /** Takes a call's bodies. False: there are too many waiting, and these are left out. */
   take(entry: RequestRecord, said: UnreadBodies, headers: Waiting['headers']): boolean {
-    const size = FIXED + lengthOf(said.sent?.body) + lengthOf(said.received?.body);
+    const { request, response } = said.passing ?? {};
+    const passed = (request?.held ?? 0) + (response?.held ?? 0);
+    const size = FIXED + lengthOf(said.sent?.body) + lengthOf(said.received?.body) + passed;
     if (this.#buffered + size > this.#facts.maxBuffered) {
       this.#dropped++;
       return false;
     }
     this.#buffered += size;
+    this.#taken++;
     this.#waiting.push({ entry, said, headers, size });
     return true;
   }
 
   /** Resolves when all bodies taken so far are stored or given up. Never rejects. */
   async flush(): Promise<void> {
-    if (this.#waiting.length === 0) return this.#pumping;
+    const upTo = this.#taken;
+    if (this.#done === upTo) return;
+    // Not the end of the pump: while calls go on it has none.
+    const flushed = new Promise<void>((resolve) => this.#flushes.push({ upTo, resolve }));
+    this.#go();
+    await flushed;
+  }
+
+  #go(): void {
+    if (this.#waiting.length === 0) return;
     this.#pumping ??= this.#pump().finally(() => {
       this.#pumping = undefined;
     });
-    await this.#pumping;
   }
 
   async close(): Promise<void> {
@@ -106,10 +129,11 @@ export class BodyLog {
       let slice = 0;
       for (const waiting of this.#waiting) {
         if (taken === BATCH || size > BATCH_SIZE) break;
-        const record = recordOf(waiting);
+        const record = this.#recordOf(waiting);
+        taken++;
+        if (record === undefined) continue;
         const length = textLength(record);
         batch.push(record);
-        taken++;
         size += length;
         slice += length;
         if (slice > SLICE) {
@@ -119,12 +143,26 @@ export class BodyLog {
       }
       const done = this.#waiting.splice(0, taken);
       try {
-        await this.#facts.store.appendBodies(batch);
+        if (batch.length > 0) await this.#facts.store.appendBodies(batch);
       } catch (error) {
-        this.#dropped += taken;
-        this.#facts.onTrouble(error, taken);
+        this.#dropped += batch.length;
+        this.#facts.onTrouble(error, batch.length);
       }
       for (const { size: freed } of done) this.#buffered -= freed;
+      this.#done += taken;
+      while ((this.#flushes[0]?.upTo ?? Number.POSITIVE_INFINITY) <= this.#done)
+        this.#flushes.shift()?.resolve();
+    }
+  }
+
+  /** Undefined for what cannot be written: it must not stand in the way of the rest. */
+  #recordOf(waiting: Waiting): BodiesRecord | undefined {
+    try {
+      return recordOf(waiting);
+    } catch (error) {
+      this.#dropped++;
+      this.#facts.onTrouble(error, 1);
+      return undefined;
     }
   }
 }
@@ -139,7 +177,7 @@ function recordOf(waiting: Waiting): BodiesRecord {
   if (secrets.length === 0) return record;
   const clean = <T extends BodyRecord | undefined>(message: T): T => {
     if (message?.body === undefined) return message;
-    const body = masked(message.body, secrets);
+    const body = cleanBody(message, message.body, secrets);
     return body === message.body ? message : { ...message, body };
   };
   const { request, response, transformedRequest, originalResponse, hooks, ...rest } = record;
@@ -153,6 +191,22 @@ function recordOf(waiting: Waiting): BodiesRecord {
   };
 }
 
+function cleanBody({ base64, truncated }: BodyRecord, body: string, secrets: readonly string[]): string {
+  const text = base64 ? Buffer.from(body, 'base64').toString('latin1') : body;
+  const clean = masked(text, secrets);
+  const cut = truncated === undefined ? clean : withoutBegun(clean, secrets);
+  if (cut === text) return body;
+  return base64 ? Buffer.from(cut, 'latin1').toString('base64') : cut;
+}
+
+/** A text that was cut, without the begin of a secret at its end. */
+function withoutBegun(text: string, secrets: readonly string[]): string {
+  for (const secret of secrets)
+    for (let length = secret.length - 1; length >= SHORTEST_SECRET; length--)
+      if (text.endsWith(secret.slice(0, length))) return `${text.slice(0, -length)}***`;
+  return text;
+}
+
 function masked(text: string, secrets: readonly string[]): string {
   return secrets.reduce(
     (left, secret) => (left.includes(secret) ? left.replaceAll(secret, '***') : left),
@@ -162,9 +216,9 @@ function masked(text: string, secrets: readonly string[]): string {
 
 function plainRecord({ entry, said, headers }: Waiting): BodiesRecord {
   const { id, organisationId, workspaceId, createdAt, keepDays, method, path, statusCode, error } = entry;
-  const request = loggedBody(said.request?.());
+  const request = loggedBody(said.request?.(), said.passing?.request?.left);
   const answered = said.response?.() ?? (error && errorText(error));
-  const response = loggedBody(error && said.response === undefined ? errorText(error) : answered);
+  const response = loggedBody(answered, said.passing?.response?.left);
   const sent = said.sent && messageOf(said.sent);
   const received = said.received && messageOf(said.received);
   return {

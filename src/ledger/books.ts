@@ -53,7 +53,7 @@ export interface BooksFacts {
   /** Where bodies go; undefined: none are kept. */
   readonly bodies?: Pick<BodyLog, 'take' | 'flush'> | undefined;
   /** Where entries are safe before the log has stored them; undefined: a kill loses what is buffered. */
-  readonly flights?: Pick<Flights, 'ended' | 'turn'> | undefined;
+  readonly flights?: Pick<Flights, 'ended' | 'turn' | 'over'> | undefined;
 }
 
 /** How long the end of attempts is waited for behind the answer. */
@@ -123,6 +123,7 @@ export class Books {
       },
       () => {
         waiting.delete(coming);
+        this.#facts.flights?.over(call);
       },
     );
     waiting.add(coming);

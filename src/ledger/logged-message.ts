@@ -33,7 +33,8 @@ const OPEN = new Set([
   'x-request-id',
 ]);
 /** Parts of names of our own headers that hold secrets. A config may hold a provider's key. */
-const SECRET = /key|auth|token|secret|password|cookie|credential|config$|signature/i;
+const SECRET =
+  /key|auth|token|jwt|secret|password|passwd|passphrase|pwd|cookie|credential|service.?account|config$|signature|(?:^|[-_.])sig$/i;
 const OURS = /^x-(?:gateway|portkey|ratelimit|stainless)-/;
 
 /** Names seen, in their own spelling: callers and providers send the same few all the time. */
@@ -62,20 +63,43 @@ export function loggedHeaders(pairs: readonly string[]): Record<string, string> 
 
 /** An address without credentials in it. */
 export function loggedUrl(url: string): string {
-  const mark = url.indexOf('?');
-  if (mark === -1) return url;
-  const query = url
-    .slice(mark + 1)
-    .split('&')
-    .map((pair) => (SECRET.test(pair.split('=', 1)[0] ?? '') ? `${pair.split('=', 1)[0]}=${MASK}` : pair));
-  return `${url.slice(0, mark)}?${query.join('&')}`;
+  return withoutUser(url).replaceAll(PAIR, (pair, sign: string, name: string) =>
+    SECRET.test(plainName(name)) ? `${sign}${name}=${MASK}` : pair,
+  );
 }
 
-/** A body as text where it is one; else in base64. */
+/** A member of a query or of what is behind "#". */
+const PAIR = /([?&#])([^=&#]*)=[^&#]*/g;
+
+/** Names may be written with percent signs. */
+function plainName(name: string): string {
+  return name.includes('%') ? ([...new URLSearchParams(name).keys()][0] ?? name) : name;
+}
+
+/** User and password before the host are masked. */
+function withoutUser(url: string): string {
+  if (!url.includes('@') || !URL.canParse(url)) return url;
+  const parsed = new URL(url);
+  if (parsed.username === '' && parsed.password === '') return url;
+  parsed.username = MASK;
+  parsed.password = '';
+  return parsed.href;
+}
+
+/**
+ * A body as text where it is one; else in base64.
+ * @param left bytes that came behind it
+ */
 export function loggedBody(
   body: string | Uint8Array | undefined,
+  left = 0,
 ): Pick<BodyRecord, 'body' | 'base64' | 'truncated'> {
   if (body === undefined || body.length === 0) return {};
+  const kept = keptBody(body);
+  return left === 0 ? kept : { ...kept, truncated: (kept.truncated ?? 0) + left };
+}
+
+function keptBody(body: string | Uint8Array): Pick<BodyRecord, 'body' | 'base64' | 'truncated'> {
   if (typeof body === 'string') {
     if (body.length <= MAX_TEXT) return { body };
     return { body: body.slice(0, MAX_TEXT), truncated: body.length - MAX_TEXT };

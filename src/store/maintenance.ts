@@ -108,9 +108,8 @@ export interface LogPartMaintenance<T> {
 
 /** The request log as a whole. */
 export interface LogMaintenance {
-  /** Absent: the store cannot be copied from or to with them. */
-  readonly bodies?: LogPartMaintenance<BodiesRecord>;
-  readonly feedback?: LogPartMaintenance<FeedbackRecord>;
+  readonly bodies: LogPartMaintenance<BodiesRecord>;
+  readonly feedback: LogPartMaintenance<FeedbackRecord>;
 
   /** Entries of all tenants in the order in which they were stored. Those appended meanwhile come last. */
   scan(request: Pick<ScanRequest, 'after' | 'limit'>): Promise<LogBatch>;

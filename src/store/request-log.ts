@@ -201,6 +201,7 @@ export interface LogPageRequest {
 export interface LogPage {
   /** Counted to 10,000 at the most. */
   readonly total: number;
+  /** There may be more: it was counted to the most, or there was no time to count on. */
   readonly totalCapped: boolean;
   readonly entries: readonly RequestRecord[];
   /** Where the next page begins; absent when nothing can be behind this one. */

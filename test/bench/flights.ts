@@ -8,7 +8,7 @@ import { Flights, type FlyingCall } from '../../src/ledger/flight/flights.ts';
 import { logEntry } from '../store/log-entries.ts';
 
 const CALLS = Number(process.argv[2] ?? 200_000);
-const ROUNDS = 15;
+const ROUNDS = 60;
 const USAGE = { promptTokens: 120, completionTokens: 48, totalTokens: 168 };
 
 function callOf(): FlyingCall {

@@ -3,6 +3,10 @@ import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
+import { Scratch, type Segment } from '../../src/store/sqlite/log/segment.ts';
+import { SegmentFiles } from '../../src/store/sqlite/log/segment-files.ts';
+import { LogView } from '../../src/store/sqlite/log/view.ts';
+import { statementCache } from '../../src/store/sqlite/statement-cache.ts';
 import { type Child, freePort, startServer } from './child.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
@@ -71,25 +75,40 @@ export interface Books {
 /** Reads the books of a gateway that was stopped, without writing to them. */
 export function readBooks(dataDir: string): Books {
   const database = new DatabaseSync(join(dataDir, 'sluice.db'), { readOnly: true });
+  const files = new SegmentFiles(join(dataDir, 'logs'), 16);
+  const scratch = new Scratch();
+  const traced = new Map<string, { entries: number; succeeded: number }>();
+  const books = { entries: 0, succeeded: 0, cancelled: 0 };
   try {
-    const count = (where: string, ...values: string[]): number =>
-      Number(database.prepare(`SELECT count(*) AS n FROM log_entries WHERE ${where}`).get(...values)?.n);
-    const traced = new Map<string, { entries: number; succeeded: number }>();
-    const rows = database
-      .prepare(
-        `SELECT trace_id, count(*) AS n, sum(status_code = 200) AS good FROM log_entries
-         WHERE trace_id LIKE 'bench-%' GROUP BY trace_id`,
-      )
-      .all();
-    for (const row of rows)
-      traced.set(String(row.trace_id), { entries: Number(row.n), succeeded: Number(row.good) });
-    return {
-      entries: count('true'),
-      succeeded: count('status_code = 200'),
-      cancelled: count('status_code = 499'),
-      withTrace: (traceId) => traced.get(traceId) ?? { entries: 0, succeeded: 0 },
-    };
+    for (const part of new LogView(statementCache(database), files, 8192).refresh().parts) {
+      const segment = part.open();
+      const codes = textsOf(segment, 'statusCode', scratch);
+      const traces = textsOf(segment, 'traceId', scratch);
+      for (const [row, code] of codes.entries()) {
+        const traceId = traces[row] ?? '';
+        books.entries++;
+        if (code === '200') books.succeeded++;
+        if (code === '499') books.cancelled++;
+        if (!traceId.startsWith('bench-')) continue;
+        const found = traced.get(traceId) ?? { entries: 0, succeeded: 0 };
+        found.entries++;
+        if (code === '200') found.succeeded++;
+        traced.set(traceId, found);
+      }
+    }
+    return { ...books, withTrace: (traceId) => traced.get(traceId) ?? { entries: 0, succeeded: 0 } };
   } finally {
+    files.forget();
     database.close();
   }
+}
+
+/** A column's text in each row. */
+function textsOf(segment: Segment, name: 'statusCode' | 'traceId', scratch: Scratch): string[] {
+  const column = segment.text(name);
+  if (column === undefined) return Array(segment.count).fill('');
+  const texts = segment.allTexts(column);
+  if (column.constant !== undefined) return Array(segment.count).fill(texts[column.constant - 1] ?? '');
+  const ids = segment.ids(column, scratch.ids(name, segment.count));
+  return Array.from({ length: segment.count }, (_, row) => texts[(ids[row] as number) - 1] ?? '');
 }

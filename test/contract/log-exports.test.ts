@@ -260,6 +260,41 @@ test('who sees their own calls alone exports those, whoever starts it', async (t
   t.is(await (await fetch(String(signed_url))).text(), `{"id":"${own.id}","user_id":"${ann.userId}"}\n`);
 });
 
+test('an export does not outlive the right to what it holds', async (t) => {
+  const { gateway } = bench;
+  const { id: workspace } = await ok(gateway, 'POST', '/admin/workspaces', { body: { name: 'Was open' } });
+  const workspaceId = String(workspace);
+  const ann = await personKey(gateway, 'member', ['logs.export'], workspaceId);
+  const own = record({ workspaceId, userId: ann.userId });
+  record({ workspaceId, userId: 'somebody' });
+  const { key } = ann;
+  const made = () =>
+    ok(gateway, 'POST', '/logs/exports', { key, body: { filters: {}, requested_data: ['id'] } });
+  const run = async (id: unknown) => {
+    await ok(gateway, 'POST', `/logs/exports/${id}/start`, { key });
+    let status: unknown = 'in_progress';
+    for (let i = 0; status === 'in_progress' && i < 200; i++) {
+      await sleep(25);
+      status = (await ok(gateway, 'GET', `/logs/exports/${id}`, { key })).status;
+    }
+    t.is(status, 'success');
+  };
+  const { id, total } = await made();
+  t.is(total, 2);
+  await run(id);
+  const download = () => send(gateway, 'GET', `/logs/exports/${id}/download`, { key });
+  t.is((await download()).status, 200);
+  await ok(gateway, 'PUT', `/admin/workspaces/${workspaceId}`, {
+    body: { security_settings: { membersViewAllData: false } },
+  });
+  t.is((await download()).status, 403);
+  const changed = await ok(gateway, 'PUT', `/logs/exports/${id}`, { key, body: { filters: {} } });
+  t.is(changed.total, 1);
+  await run(id);
+  const { json } = await download();
+  t.is(await (await fetch(String(json.signed_url))).text(), `{"id":"${own.id}"}\n`);
+});
+
 test.serial('fields that the organisation denies are in no export', async (t) => {
   const restrictions = () => ok(bench.gateway, 'GET', '/logs/exports/field-restrictions');
   const body = { filters: { trace_id: randomUUID() }, requested_data: ['id', 'request'] };

@@ -79,6 +79,18 @@ test('where people see their own data alone: lists, one entry, traces and feedba
   });
   const path = `/feedback/${(theirs.feedback_ids as string[])[0]}`;
   t.is((await send(gateway, 'PUT', path, { key: member.key, body: { value: 2 } })).status, 404);
+  // The trace is both of theirs, what the manager thinks of the manager's call is not.
+  const feedbackOf = async (key: string): Promise<unknown[]> => {
+    const seen = await Promise.all([
+      ok(gateway, 'GET', `/traces/${traceId}`, { key }),
+      ok(gateway, 'GET', `/logs/${own.id}`, { key }).then(({ entry }) => entry as Json),
+      ok(gateway, 'GET', `/logs?${query}`, { key }).then(({ data }) => (data as Json[])[0]),
+    ]);
+    return seen.map((one) => [(one?.feedback as Json[] | undefined)?.length, one?.weighted_feedback]);
+  };
+  t.deepEqual(await feedbackOf(member.key), Array(3).fill([0, undefined]));
+  await ok(gateway, 'POST', '/feedback', { key: member.key, body: { trace_id: traceId, value: 3 } });
+  t.deepEqual(await feedbackOf(member.key), Array(3).fill([1, 3]));
   await set({ membersViewAllData: false, managersViewAllData: false });
   t.deepEqual(await read(manager.key, query), [other.id]);
 });

@@ -239,7 +239,7 @@ for (const verb of ['POST', 'PUT', 'DELETE', 'PATCH']) {
   test(`${verb} on a control-plane path is 405 and forwards nothing`, async (t) => {
     const { answer, sent } = await call({
       method: verb,
-      path: '/v1/logs',
+      path: '/v1/audit-logs/verify',
       headers: { 'x-gateway-api-key': ADMIN_KEY },
       body,
     });
@@ -253,7 +253,8 @@ for (const verb of ['POST', 'PUT', 'DELETE', 'PATCH']) {
   });
 }
 
-for (const path of ['/v1/logs/', '/v1/%6cogs', '/v2/logs?x=1', '/v1/logs/?']) {
+const ONE = 'audit-logs/verify';
+for (const path of [`/v1/${ONE}/`, `/v1/%61${ONE.slice(1)}`, `/v2/${ONE}?x=1`, `/v1/${ONE}/?`]) {
   test(`POST ${path} is a control-plane path too`, async (t) => {
     const { answer, sent } = await call({ path, headers: { 'x-gateway-api-key': ADMIN_KEY }, body });
     t.is(answer.status, 405);

@@ -1,4 +1,5 @@
 // Bodies of calls, through the front door and in the keeper itself.
+import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { BodyLog } from '../../src/ledger/bodies.ts';
 import { loggedBody, loggedHeaders, loggedUrl } from '../../src/ledger/logged-message.ts';
@@ -18,6 +19,7 @@ test('headers that may hold a secret are named and masked, ours and well-known o
     ...['Authorization', 'Bearer sk-secret', 'X-Gateway-Api-Key', 'slk_secret'],
     ...['x-gateway-config', '{"api_key":"sk-secret"}', 'x-gateway-provider', 'openai'],
     ...['Cookie', 'session=secret', 'content-type', 'application/json', 'x-custom', 'anything'],
+    ...['x-gateway-vertex-service-account-json', '{"private_key":"secret"}'],
   ]);
   t.deepEqual(headers, {
     authorization: '***',
@@ -27,6 +29,7 @@ test('headers that may hold a secret are named and masked, ours and well-known o
     cookie: '***',
     'content-type': 'application/json',
     'x-custom': '***',
+    'x-gateway-vertex-service-account-json': '***',
   });
 });
 
@@ -85,4 +88,78 @@ test('a store that refuses costs the bodies, not the keeper', async (t) => {
   await log.close();
   t.deepEqual(troubles, [1]);
   t.is(log.dropped(), 1);
+});
+
+test('who waits for what was taken so far does not wait for what comes behind', async (t) => {
+  let calls = 0;
+  const log: BodyLog = new BodyLog({
+    store: {
+      appendBodies: async () => {
+        await sleep(1);
+        // Calls go on all the time.
+        if (++calls < 1000) log.take(logEntry({ id: `n${calls}` }), NOTHING, {});
+      },
+    },
+    onTrouble: () => t.fail(),
+  });
+  log.take(logEntry({ id: 'a' }), NOTHING, {});
+  await log.flush();
+  t.true(calls < 10, `${calls}`);
+  calls = 1000;
+  await log.close();
+});
+
+test('what cannot be written is left out, and stands in nobody’s way', async (t) => {
+  const stored: BodiesRecord[] = [];
+  const troubles: number[] = [];
+  const log = new BodyLog({
+    store: { appendBodies: async (batch) => void stored.push(...batch) },
+    onTrouble: (_, count) => troubles.push(count),
+  });
+  const bad = (): string => {
+    throw new RangeError('Maximum call stack size exceeded');
+  };
+  log.take(logEntry({ id: 'bad' }), { ...NOTHING, request: bad }, {});
+  log.take(logEntry({ id: 'good' }), NOTHING, {});
+  await log.flush();
+  t.deepEqual(
+    stored.map(({ id }) => id),
+    ['good'],
+  );
+  t.deepEqual(troubles, [1]);
+  t.is(log.dropped(), 1);
+  await log.close();
+});
+
+test('what is kept of bodies that passed counts against the bound', async (t) => {
+  const log = new BodyLog({
+    store: { appendBodies: async () => {} },
+    maxBuffered: 10_000,
+    onTrouble: () => t.fail(),
+  });
+  const said = {
+    ...NOTHING,
+    passing: { request: { held: 4000, left: 0 }, response: { held: 4000, left: 9 } },
+  };
+  t.true(log.take(logEntry({ id: 'a' }), said, {}));
+  t.false(log.take(logEntry({ id: 'b' }), said, {}));
+  await log.close();
+});
+
+test('secrets are masked in what is no text, and where a long body was cut within one', async (t) => {
+  const stored: BodiesRecord[] = [];
+  const log = new BodyLog({
+    store: { appendBodies: async (batch) => void stored.push(...batch) },
+    onTrouble: () => t.fail(),
+  });
+  const secret = 'sk-a-secret-of-somebody';
+  const secrets = () => [secret];
+  const binary = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(secret)]);
+  const long = `${'x'.repeat(1024 * 1024 - 12)}${secret}`;
+  log.take(logEntry({ id: 'a' }), { ...NOTHING, secrets, request: () => binary, response: () => long }, {});
+  await log.close();
+  const { body = '', base64 } = stored[0]!.request;
+  t.true(base64);
+  t.deepEqual(Buffer.from(body, 'base64'), Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('***')]));
+  t.true(stored[0]!.response.body?.endsWith('xxx***'));
 });

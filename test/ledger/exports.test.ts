@@ -166,6 +166,30 @@ test('one that hangs is taken over when its lease is over, and what it writes th
   await second.close();
 });
 
+test('who has many exports does not keep others waiting', async (t) => {
+  const many = await bench(t);
+  const { documents, scope } = many;
+  const body = await many.body();
+  for (let i = 0; i < 6; i++)
+    await documents.insert(scope, logExports, { id: `many-${i}`, createdAt: 1, body });
+  const other = { organisationId: `${scope.organisationId}-other`, workspaceId: undefined };
+  await documents.insert(other, logExports, { id: 'one', createdAt: 1, body });
+  const written = new Set<string>();
+  const noting: BlobStore = {
+    ...many.blobs,
+    write: (name, ...rest) => {
+      written.add(name);
+      return many.blobs.write(name, ...rest);
+    },
+  };
+  const organisations = () => [scope.organisationId, other.organisationId];
+  await many.start({ blobs: noting, organisations });
+  const state = async () => (await documents.get(other, logExports, 'one'))?.body.status;
+  for (let i = 0; (await state()) !== 'success' && i < 400; i++) await sleep(10);
+  t.is(await state(), 'success');
+  t.true(written.size <= 4, [...written].join());
+});
+
 test('one that stops keeps where it stands and lets go', async (t) => {
   const one = await bench(t);
   const slow: BlobStore = {

@@ -280,8 +280,9 @@ if (!mongo || !redis) {
       const { said } = fleet.meter;
       const entries = await until(
         () => entriesOf(fleet.client),
+        // What a killed process had claimed of the journal is another's when its claim is over: 30 s.
         (found) => said.every((trace) => found.has(trace)),
-        10_000,
+        45_000,
       );
       const counts = said.map((trace) => entries.get(trace)?.length ?? 0);
       const broken = [...entries.values()].flat().filter(({ outcome }) => outcome === 'interrupted');

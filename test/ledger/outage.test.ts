@@ -4,7 +4,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { Redis } from 'ioredis';
 import { type FakeProvider, startFakeProvider } from '../support/fake-provider.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { startGateway, type TestGateway, WORKSPACE_KEY } from '../support/gateway.ts';
 import {
   type Answered,
   type Json,
@@ -255,6 +255,72 @@ if (server) {
       t.like(await allows.used(101 * USED), { current_usage: 101 * USED, held_usage: 0 });
     },
   );
+
+  test.serial('limits of what a call is sent to: one that denies is a target that failed', async (t) => {
+    t.timeout(60_000);
+    const virtualKey = async (slug: string, limits: Json): Promise<void> => {
+      await client.admin('POST', '/virtual-keys', {
+        ...{ name: slug, slug, provider: 'openai', key: 'sk-x', workspace_id: 'default' },
+        ...{ custom_host: `${provider.origin}/${slug}/v1`, ...limits },
+      });
+    };
+    await virtualKey('denies', budget(100_000));
+    await virtualKey('allows', budget(100_000, 'allow'));
+    const usage = async (slug: string): Promise<Json> =>
+      (await client.admin('GET', `/virtual-keys/${slug}?workspace_id=default`)).usage_limits as Json;
+    const config = (...targets: string[]): Record<string, string> => ({
+      'x-gateway-config': JSON.stringify({
+        strategy: { mode: 'fallback' },
+        targets: targets.map((slug) => ({ provider: `@${slug}` })),
+      }),
+    });
+    const send = async (...targets: string[]): Promise<Response> => {
+      const answer = await fetch(`${gateway.origin}/v1/chat/completions`, {
+        method: 'POST',
+        headers: {
+          ...{ 'x-gateway-api-key': WORKSPACE_KEY, 'content-type': 'application/json' },
+          ...config(...targets),
+        },
+        body: JSON.stringify({
+          model: 'gpt-4o',
+          messages: [{ role: 'user', content: 'hi' }],
+          max_tokens: 10,
+        }),
+      });
+      await answer.text();
+      return answer;
+    };
+    const used = async (slug: string, wanted: number): Promise<Json> =>
+      until(
+        () => usage(slug),
+        ({ current_usage: current, held_usage: held }) => current === wanted && held === 0,
+        8000,
+      );
+    t.is((await send('denies')).status, 200);
+    t.is((await send('allows')).status, 200);
+    t.like(await used('denies', USED), { current_usage: USED, held_usage: 0 });
+    await used('allows', USED);
+    server.pause();
+    t.is((await send('denies')).status, 503);
+    t.is((await send('denies', 'allows')).status, 200, 'a fallback moves on');
+    t.is((await send('allows')).status, 200);
+    server.resume();
+    t.like(await used('allows', 3 * USED), { current_usage: 3 * USED, held_usage: 0 });
+    t.like(
+      await used('denies', USED),
+      { current_usage: USED, held_usage: 0 },
+      'what was not called is not charged',
+    );
+    t.is(
+      (
+        await until(
+          () => send('denies'),
+          ({ status }) => status === 200,
+        )
+      ).status,
+      200,
+    );
+  });
 
   test.serial('a limit that was never seen counts from zero alone', async (t) => {
     t.timeout(60_000);

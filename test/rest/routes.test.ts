@@ -97,7 +97,7 @@ test('the contract’s own table', (t) => {
   t.is(table.match('GET', '/models/a/b')?.values.get('model'), 'a/b');
   t.is(table.match('GET', '/chat/completions'), undefined);
   t.is(table.match('POST', '/nothing'), undefined);
-  t.deepEqual(table.declared('/logs'), { verbs: ['GET'], control: true });
+  t.deepEqual(table.declared('/logs'), { verbs: ['GET', 'POST'], control: true });
   t.deepEqual(table.declared('/chat/completions'), { verbs: ['POST'], control: false });
   t.deepEqual(table.declared('/nothing'), { verbs: [], control: false });
 });

@@ -9,6 +9,9 @@ import { logEntry } from './log-entries.ts';
 /** Of each log batch. */
 const BATCH = 20;
 
+/** Small blocks: the log is sealed all the time. */
+const LOG_BOUNDS = { block: 100 };
+
 const [place = '', round = '', mode = 'write'] = process.argv.slice(2);
 const scope = { organisationId: `round-${round}`, workspaceId: undefined };
 
@@ -18,7 +21,8 @@ function acknowledge(what: string): void {
 
 function open(): ReturnType<typeof openSqliteStore> {
   const collections = [widgets, heads];
-  if (!place.startsWith('mongodb:')) return openSqliteStore({ dataDir: place, collections });
+  if (!place.startsWith('mongodb:'))
+    return openSqliteStore({ dataDir: place, collections, logBounds: LOG_BOUNDS });
   const [uri = '', database = ''] = place.split('#');
   return openMongoStore({ uri, database, collections, deadlineMs: 20_000 });
 }

@@ -1,21 +1,37 @@
 // The books on MongoDB: the port's contract on a real server, and what is its own.
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
+import fc from 'fast-check';
 import type mongoose from 'mongoose';
 import { compareLogParts, copyLogParts } from '../../src/store/copy/log-parts.ts';
 import { compareLogs, copyLog } from '../../src/store/copy/request-log.ts';
 import { isEqual } from '../../src/store/copy/sides.ts';
 import type { LogAggregation } from '../../src/store/log/aggregation.ts';
+import { createCalls } from '../../src/store/mongo/calls.ts';
+import { connect } from '../../src/store/mongo/connection.ts';
 import { bucketOf } from '../../src/store/mongo/log/bucket-name.ts';
 import { ENTRY_INDEXES } from '../../src/store/mongo/log/entry-indexes.ts';
+import { readEntries } from '../../src/store/mongo/log/entry-pages.ts';
+import { hourSums } from '../../src/store/mongo/log/hour-sums.ts';
+import type { SumsDocument } from '../../src/store/mongo/log/kept-sums.ts';
+import type { Position } from '../../src/store/mongo/log/page-cursor.ts';
+import type { LogPlace } from '../../src/store/mongo/log/place.ts';
+import { decodeRows } from '../../src/store/mongo/log/sums-bytes.ts';
 import { type MongoStore, type MongoStoreOptions, openMongoStore } from '../../src/store/mongo/open.ts';
+import { type LogTuning, logPlace } from '../../src/store/mongo/request-log.ts';
 import type { LogFilter, LogPageRequest, RequestRecord, TenantScope } from '../../src/store/request-log.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { mongoServer, reportMissing, type SharedMongo } from '../support/servers.ts';
 import { freshScope } from './documents.contract.ts';
 import { logContract } from './log.contract.ts';
 import { logEntry } from './log-entries.ts';
 import { logModel } from './log-model.ts';
 import { logReadingContract } from './log-reading.contract.ts';
+import { traffic } from './log-traffic.ts';
 import { dropDatabase, freshDatabase, withDatabase } from './mongo-database.ts';
 
 const DAY_MS = 86_400_000;
@@ -54,6 +70,13 @@ function suite(server: SharedMongo): void {
     } finally {
       await dropDatabase(server, own);
     }
+  }
+
+  /** The log's parts on the shared database, below its port. */
+  async function placeOf(log: LogTuning): Promise<{ place: LogPlace; end: () => Promise<void> }> {
+    const connection = await connect({ uri, database, answerMs: 30_000, reachMs: 30_000, maxPoolSize: 4 });
+    const place = logPlace(connection, createCalls(30_000, 9), 30_000, log);
+    return { place, end: () => connection.close(true) };
   }
 
   const begin = Date.UTC(2024, 4, 5);
@@ -101,6 +124,26 @@ function suite(server: SharedMongo): void {
       await store.makeSums();
       await ask({}, byHour, 'rollups');
 
+      // What is too much to be kept is added up.
+      const unkept = await inDatabase(own, (db) =>
+        db
+          .collection('log.sums.202405')
+          .updateMany({ cuboid: 'workspace+provider+model', hour: { $gt: begin } }, { $unset: { data: '' } }),
+      );
+      t.is(unkept.modifiedCount, 2);
+      await ask({}, byHour, 'rollups');
+      await store.requestLog.reprice(
+        scope.organisationId,
+        entries.map(({ id, createdAt }) => ({ id, createdAt, cost: '5', attempts: [] })),
+      );
+      await model.reprice(
+        scope.organisationId,
+        entries.map(({ id, createdAt }) => ({ id, createdAt, cost: '5', attempts: [] })),
+      );
+      await ask({}, byHour, 'rollups');
+      await store.makeSums();
+      await ask({}, byHour, 'rollups');
+
       const dropped = await store.requestLog.expire(
         { logDays: 2, bodyDays: 2, metricDays: 60 },
         begin + 3 * DAY_MS,
@@ -121,6 +164,34 @@ function suite(server: SharedMongo): void {
       t.deepEqual((await store.requestLog.aggregate(scope, {}, byHour)).rows, []);
       await store.close();
     });
+  });
+
+  serial('a drop that was cut off anywhere counts every entry once, and is ended by the next', async (t) => {
+    for (const gone of [false, true]) {
+      await alone(async (own) => {
+        const store = await open(own);
+        const scope = freshScope();
+        await store.requestLog.append(day(scope, 12));
+        await store.makeSums();
+        await inDatabase(own, async (db) => {
+          const rolled = db.collection<{ _id: string }>('log.rolled');
+          await rolled.updateOne({ _id: 'log.entries.20240505' }, { $set: { dropping: true } });
+          if (gone) await db.dropCollection('log.entries.20240505');
+        });
+        const requests = async (): Promise<number | undefined> =>
+          (await store.requestLog.aggregate(scope, {}, {})).rows[0]?.sums.requests;
+        t.is(await requests(), 12);
+        await store.makeSums();
+        t.is(await requests(), 12);
+        await store.requestLog.expire({ logDays: 2, bodyDays: 2, metricDays: 60 }, begin + 3 * DAY_MS);
+        t.is(await requests(), 12);
+        await store.requestLog.append(day(scope, 2));
+        t.is(await requests(), 14);
+        await store.makeSums();
+        t.is(await requests(), 14);
+        await store.close();
+      });
+    }
   });
 
   serial(
@@ -155,6 +226,37 @@ function suite(server: SharedMongo): void {
     },
   );
 
+  serial('a page whose time is over is short, and says where to go on', async (t) => {
+    const { requestLog } = await shared;
+    const scope = { organisationId: freshScope().organisationId, workspaceId: null };
+    const entries = day(freshScope(), 30).map((entry, i) => ({
+      ...{ ...entry, organisationId: scope.organisationId, createdAt: entry.createdAt - (i % 4) * DAY_MS },
+      ...(i % 3 ? {} : { keepDays: 11 }),
+      path: i % 10 ? '/v1/x' : '/v1/needle',
+    }));
+    await requestLog.append(entries);
+    const { place, end } = await placeOf({ piece: 3 });
+    for (const order of ['asc', 'desc'] as const) {
+      const found: string[] = [];
+      let after: Position | undefined;
+      let short = 0;
+      do {
+        // All that it is given is over with its first look at the clock.
+        const times = [1];
+        const deadline = { remaining: () => times.pop() ?? 10_000, backOff: async () => false };
+        const all = await place.buckets.list('entries', { ...deadline, remaining: () => 10_000 });
+        const query = { ...scope, filter: { text: 'needle' }, order, skip: 0, take: 10, after, count: false };
+        const page = await readEntries(place, query, all, deadline);
+        found.push(...page.entries.map(({ id }) => id));
+        if (page.next !== undefined && page.entries.length < 10) short++;
+        after = page.next;
+      } while (after !== undefined);
+      t.deepEqual(found.toSorted(), ['e0', 'e10', 'e20']);
+      t.true(short >= 4, String(short));
+    }
+    await end();
+  });
+
   serial('instances that come to a new day at once make one bucket, with all its indexes', async (t) => {
     await alone(async (own) => {
       const stores = await Promise.all([open(own), open(own), open(own)]);
@@ -175,6 +277,50 @@ function suite(server: SharedMongo): void {
       }
       await Promise.all(stores.map((store) => store.close()));
     });
+  });
+
+  serial('an hour is the same by one command for all dimensions and by one for each', async (t) => {
+    const { requestLog } = await shared;
+    const scope = freshScope();
+    const [all = []] = fc.sample(traffic(scope.organisationId, begin, 1, 40), { numRuns: 1, seed: 3 });
+    await requestLog.append(all.map((entry, i) => ({ ...entry, createdAt: begin + i, keepDays: 11 })));
+    const { place, end } = await placeOf({});
+    const hour = {
+      ...{ organisationId: scope.organisationId, hour: begin, generation: 0 },
+      bucket: bucketOf('entries', begin, 11).name,
+    };
+    const [together, each] = await place.calls.run(async (deadline) => [
+      await hourSums(place, hour, 1, deadline),
+      await hourSums(place, hour, 1, deadline, 1),
+    ]);
+    const rowsOf = ({ cuboid, rows, data }: SumsDocument): object => ({
+      cuboid,
+      rows,
+      values: [...decodeRows(data?.buffer ?? new Uint8Array())]
+        .map(({ values, sums }) => ({ values, sums: { ...sums, latencies: [...sums.latencies] } }))
+        .toSorted((a, b) => (JSON.stringify(a.values) < JSON.stringify(b.values) ? -1 : 1)),
+    });
+    t.true(together.length > 10);
+    t.deepEqual(each.map(rowsOf), together.map(rowsOf));
+    await end();
+  });
+
+  serial('bodies beyond a document of the server leave out what was said, and say so', async (t) => {
+    const { requestLog } = await shared;
+    const scope = freshScope();
+    const body = randomBytes(16 * 1024 * 1024).toString('base64');
+    const of = { id: 'a', organisationId: scope.organisationId, workspaceId: 'w', createdAt: begin };
+    const small = { ...of, id: 'b', request: { body: 'small' }, response: {} };
+    await requestLog.appendBodies([
+      { ...of, request: { url: '/x', body, base64: true }, response: { status: 200 } },
+      small,
+    ]);
+    t.deepEqual(await requestLog.bodies(scope, 'a', begin), {
+      ...of,
+      request: { url: '/x', truncated: body.length },
+      response: { status: 200 },
+    });
+    t.deepEqual(await requestLog.bodies(scope, 'b', begin), small);
   });
 
   serial('a bucket without its indexes gets them when it is read', async (t) => {
@@ -283,7 +429,11 @@ function suite(server: SharedMongo): void {
 
   serial('bodies and feedback are copied as they are, and once', async (t) => {
     await alone(async (own) => {
-      const [source, target] = await Promise.all([open(own), open(`${own}_copy`)]);
+      const folder = mkdtempSync(join(tmpdir(), 'sluice-log-copy-'));
+      t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+      const source = await openSqliteStore({ dataDir: folder, collections: [] });
+      const middle = await open(own);
+      const target = await open(`${own}_copy`);
       const scope = freshScope();
       const entries = day(scope, 7);
       await source.requestLog.append(entries);
@@ -307,14 +457,19 @@ function suite(server: SharedMongo): void {
           ...(i % 2 ? { entry: { ...entry, attempts: [] } } : {}),
         })),
       );
-      for (let time = 0; time < 2; time++) {
-        await copyLog(source, target);
-        const parts = await copyLogParts(source, target);
+      const ways = [
+        [source, middle],
+        [source, middle],
+        [middle, target],
+      ] as const;
+      for (const [from, to] of ways) {
+        await copyLog(from, to);
+        const parts = await copyLogParts(from, to);
         t.deepEqual(
           parts.map(({ count }) => count),
           [7, 7],
         );
-        const compared = [await compareLogs(source, target), ...(await compareLogParts(source, target))];
+        const compared = [await compareLogs(from, to), ...(await compareLogParts(from, to))];
         t.deepEqual(
           compared.map((one) => [one.source.count, isEqual(one)]),
           [
@@ -328,9 +483,9 @@ function suite(server: SharedMongo): void {
       t.deepEqual(found, await source.requestLog.findFeedback(scope, { models: ['m1'] }));
       t.is(found.length, 3);
       for (const part of [target.logMaintenance.bodies, target.logMaintenance.feedback]) {
-        await t.throwsAsync(part?.scan({ limit: 1, after: 'x' }) ?? Promise.resolve(), { message: /after/ });
+        await t.throwsAsync(part.scan({ limit: 1, after: 'x' }), { message: /after/ });
       }
-      await Promise.all([source.close(), target.close()]);
+      await Promise.all([source.close(), middle.close(), target.close()]);
       await dropDatabase(server, `${own}_copy`);
     });
   });

@@ -71,7 +71,7 @@ export class AssembledAnswer {
       ...{ text: undefined, content: undefined, refusal: undefined, tools: [], finishReason: null },
     };
     const own = this.#choices[index];
-    if (finishReason) own.finishReason = finishReason;
+    if (finishReason && finishReason !== own.finishReason) own.finishReason = this.#counted(finishReason);
     if (text) own.text = (own.text ?? '') + this.#counted(text);
     if (delta === undefined) return;
     if (delta.content) own.content = (own.content ?? '') + this.#counted(delta.content);
@@ -83,8 +83,9 @@ export class AssembledAnswer {
     if (index < 0 || index > 127) return;
     tools[index] ??= { id: '', type: 'function', name: '', arguments: '' };
     const tool = tools[index];
-    if (id) tool.id = id;
-    if (type) tool.type = type;
+    // There may be thousands of them, and each piece may repeat them.
+    if (id && id !== tool.id) tool.id = this.#counted(id);
+    if (type && type !== tool.type) tool.type = this.#counted(type);
     if (called?.name) tool.name += this.#counted(called.name);
     if (called?.arguments) tool.arguments += this.#counted(called.arguments);
   }
@@ -93,6 +94,13 @@ export class AssembledAnswer {
     this.#size += text.length;
     return text;
   }
+
+  get held(): number {
+    return this.#size;
+  }
+
+  /** What came behind shows in the length of the JSON. */
+  readonly left = 0;
 
   /** As JSON text, in the form of a whole answer. */
   json(): string {

@@ -1,7 +1,7 @@
 // What is said in a call whose bodies are kept: references, read when they are written behind the call.
 import type { Message } from '@bufbuild/protobuf';
 import type { RequestHead } from '../../../gen/gateway/inference/v2/proxy_pb.ts';
-import type { Call } from '../../access/call.ts';
+import type { Call, Passing } from '../../access/call.ts';
 import type { InboundHead, OutboundRequest, StreamedAnswer } from '../../lib/egress/outbound.ts';
 import { rawJsonOf } from '../../lib/raw-json.ts';
 import type { OperationName, Target } from '../../providers/dialect.ts';
@@ -19,6 +19,7 @@ export function keepBodies(call: Call, keeps: Pipeline['keepsBodies']): void {
   call.said = {
     ...{ request: undefined, response: undefined, sent: undefined, received: undefined, hooks: undefined },
     targets,
+    passing: {},
     secrets: () =>
       [presentedKey, providerCredential, ...targets.flatMap(secretsOf)].filter((text) => text !== undefined),
   };
@@ -55,6 +56,7 @@ export function assembledIn({ said }: Call): AssembledAnswer | undefined {
   if (said === undefined) return undefined;
   const assembled = new AssembledAnswer();
   said.response = () => assembled.json();
+  said.passing.response = assembled;
   return assembled;
 }
 
@@ -82,8 +84,25 @@ export function noteReceived({ said }: Call, head: InboundHead, body?: Uint8Arra
   said.received = { status: head.status, headers: () => head.rawHeaders, body };
 }
 
-/** Of a body that is passed through and kept, in bytes: what comes behind is not looked at. */
-const MAX_HEARD = 1024 * 1024;
+/** Of a body that is passed through and held, in bytes: a character more than is kept, so that it shows where to cut. */
+const MAX_HEARD = 1024 * 1024 + 4;
+
+/** The beginning of a body that passes. */
+class Heard implements Passing {
+  readonly #pieces: Uint8Array[] = [];
+  held = 0;
+  left = 0;
+
+  add(piece: Uint8Array): void {
+    const size = Math.min(piece.length, MAX_HEARD - this.held);
+    // A copy: the piece's memory is its reader's.
+    if (size > 0) this.#pieces.push(Buffer.from(piece.subarray(0, size)));
+    this.held += size;
+    this.left += piece.length - size;
+  }
+
+  readonly bytes = (): Uint8Array => Buffer.concat(this.#pieces);
+}
 
 /** A pass-through request's body, its beginning kept as it passes. */
 export function heardRequest(
@@ -92,10 +111,11 @@ export function heardRequest(
   body: AsyncIterable<Uint8Array>,
 ): AsyncIterable<Uint8Array> {
   if (said === undefined) return body;
-  const pieces: Uint8Array[] = [];
-  said.request = () => Buffer.concat(pieces);
+  const heard = new Heard();
+  said.request = heard.bytes;
+  said.passing.request = heard;
   said.sent = { method, url: path, headers: () => headers.flatMap(({ name, value }) => [name, value]) };
-  return hearing(body, pieces);
+  return hearing(body, heard);
 }
 
 /** A pass-through answer, the beginning of its body kept as it passes where it is text. */
@@ -106,26 +126,22 @@ export function heardAnswer({ said }: Call, answer: StreamedAnswer): StreamedAns
   if (!/^(?:text\/|application\/(?:json|x-ndjson|problem\+json))/i.test(type)) return answer;
   const coding = answer.header('content-encoding') ?? 'identity';
   if (coding !== 'identity' && coding !== '') return answer;
-  const pieces: Uint8Array[] = [];
-  said.response = () => Buffer.concat(pieces);
+  const heard = new Heard();
+  said.response = heard.bytes;
+  said.passing.response = heard;
   return {
     status: answer.status,
     get rawHeaders() {
       return answer.rawHeaders;
     },
     header: (name) => answer.header(name),
-    body: hearing(answer.body, pieces),
+    body: hearing(answer.body, heard),
   };
 }
 
-async function* hearing(body: AsyncIterable<Uint8Array>, pieces: Uint8Array[]): AsyncGenerator<Uint8Array> {
-  let size = 0;
+async function* hearing(body: AsyncIterable<Uint8Array>, heard: Heard): AsyncGenerator<Uint8Array> {
   for await (const piece of body) {
-    if (size < MAX_HEARD) {
-      // A copy: the piece's memory is its reader's.
-      pieces.push(Buffer.from(piece.subarray(0, MAX_HEARD - size)));
-      size += piece.length;
-    }
+    heard.add(piece);
     yield piece;
   }
 }

@@ -2,6 +2,7 @@
 import type { Call } from '../../access/call.ts';
 import { estimateOf } from '../../ledger/limits/estimate.ts';
 import { tellRates } from '../../ledger/limits/rate-headers.ts';
+import { READS } from '../../ledger/limits/rules-of.ts';
 import type { OutboundBody } from '../../lib/egress/outbound.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import { type Attempt, lengthOf } from './attempt.ts';
@@ -17,9 +18,6 @@ export interface Asked {
   /** Whether the answer's headers are the gateway's to write. */
   readonly tells: boolean;
 }
-
-/** Reading makes no tokens. */
-const READS = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE']);
 
 /**
  * Holds what the target's limits allow; at once undefined where it has none.

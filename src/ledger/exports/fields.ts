@@ -1,6 +1,7 @@
 // What a line of an export holds, by the names that clients of this ecosystem ask for (admin-api facts, part 10.3).
 import type { BodiesRecord, BodyRecord } from '../../store/log-store.ts';
 import type { RequestRecord } from '../../store/request-log.ts';
+import { loggedJson } from '../logged-json.ts';
 import { inCents } from '../prices/cents.ts';
 
 type Read = (entry: RequestRecord, bodies: BodiesRecord | undefined) => unknown;
@@ -63,10 +64,6 @@ function said(record: BodyRecord | undefined, known: Omit<BodyRecord, 'body'>): 
 }
 
 function json({ base64, truncated }: BodyRecord, body: string): unknown {
-  if (base64 || truncated !== undefined) return body;
-  try {
-    return JSON.parse(body);
-  } catch {
-    return body;
-  }
+  const value = base64 || truncated !== undefined ? undefined : loggedJson(body);
+  return value === undefined ? body : value;
 }

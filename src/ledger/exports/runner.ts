@@ -56,6 +56,9 @@ export async function runExports(facts: RunnerFacts): Promise<ExportRunner> {
   const running = new Map<string, Promise<void>>();
   /** When those that had trouble are tried again. */
   const resting = new Map<string, number>();
+  /** The last turn that each organisation had: who waits longest is next, however many exports others have. */
+  const served = new Map<string, number>();
+  let turns = 0;
   const stopping = new AbortController();
 
   function take(known: Known): void {
@@ -71,9 +74,10 @@ export async function runExports(facts: RunnerFacts): Promise<ExportRunner> {
 
   function look(): void {
     if (stopping.signal.aborted) return;
-    for (const known of open.values()) {
-      if (running.size >= AT_ONCE) return;
-      if (running.has(known.id) || !isDue(known)) continue;
+    while (running.size < AT_ONCE) {
+      const known = next();
+      if (known === undefined) return;
+      served.set(known.organisationId, ++turns);
       const work = turn(known)
         .then(
           () => {},
@@ -88,6 +92,19 @@ export async function runExports(facts: RunnerFacts): Promise<ExportRunner> {
         });
       running.set(known.id, work);
     }
+  }
+
+  function next(): Known | undefined {
+    let first: Known | undefined;
+    for (const known of open.values()) {
+      if (running.has(known.id) || !isDue(known)) continue;
+      if (first === undefined || lastTurn(known) < lastTurn(first)) first = known;
+    }
+    return first;
+  }
+
+  function lastTurn({ organisationId }: Known): number {
+    return served.get(organisationId) ?? 0;
   }
 
   function isDue({ id, updatedAt, body: { status, run, discard } }: Known): boolean {

@@ -21,6 +21,8 @@ import { type Flight, Segment } from './segment.ts';
 export interface FlyingCall extends NotedCall {
   readonly account: {
     flight: object | undefined;
+    /** Its entry is the books'. */
+    readonly taken?: boolean;
     /** Set when the call has a hold of its own id. */
     readonly held: readonly ChargedTo[] | undefined;
   };
@@ -114,6 +116,8 @@ export class Flights {
   /** Notes an attempt. Its provider may be called when the promise resolves. */
   attempt(call: FlyingCall, attempt: AttemptNote): Promise<void> {
     const { account } = call;
+    // Its entry is written: nobody would end the flight.
+    if (account.taken) return this.turn();
     const known = account.flight as Flight | undefined;
     const segment = this.#current;
     const line = attemptLine(segment.number, call, attempt, account.held);
@@ -220,7 +224,11 @@ export class Flights {
   async unspill(carry: (path: string) => Promise<void>): Promise<boolean> {
     const segment = this.#segments.find(({ spilled }) => spilled > 0);
     if (segment === undefined) return false;
-    if (segment === this.#current) this.#rotate();
+    if (segment === this.#current) {
+      // What waits to be written is this file's.
+      this.#write();
+      if (segment === this.#current) this.#rotate();
+    }
     const { spilled } = segment;
     await carry(segment.path);
     segment.spilled = Math.max(0, segment.spilled - spilled);

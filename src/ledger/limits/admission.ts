@@ -12,9 +12,9 @@ import type {
   WindowCost,
 } from '../../store/shared-state.ts';
 import type { BudgetWatch } from '../alerts/watch.ts';
+import { chargedBudgetsOf } from '../charged-budgets.ts';
 import type { Flights } from '../flight/flights.ts';
 import { type Journal, journalEntry } from '../journal.ts';
-import { chargedBudgetsOf } from '../charged-budgets.ts';
 import { costOf, type PriceList } from '../prices/price-list.ts';
 import { costOfAttempt } from '../prices/priced.ts';
 import { Debts } from './debts.ts';

@@ -35,7 +35,10 @@ export function rulesOfAll(carriers: readonly Carrier[]): readonly Rule[] {
   return rules;
 }
 
-/** Whether a rule counts reads too: reading a file or a batch makes no tokens. */
+/** Verbs of calls that make no tokens: reading a file or a batch asks neither budgets nor rates of tokens. */
+export const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE']);
+
+/** Whether a rule counts reads too. */
 export function countsReads(rule: Rule): boolean {
   return rule.kind === 'slots' || (rule.kind === 'rate' && rule.type === 'requests');
 }

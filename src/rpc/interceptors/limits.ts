@@ -16,7 +16,7 @@ import type { Holds } from '../../ledger/limits/holds.ts';
 import type { PolicySet } from '../../ledger/limits/policy-set.ts';
 import { tellRates } from '../../ledger/limits/rate-headers.ts';
 import type { Rule } from '../../ledger/limits/rule.ts';
-import { type Carried, type Carrier, countsReads, rulesOf } from '../../ledger/limits/rules-of.ts';
+import { type Carried, type Carrier, countsReads, READS, rulesOf } from '../../ledger/limits/rules-of.ts';
 import type { Subject } from '../../ledger/limits/subject.ts';
 import type { JsonObject } from '../../store/collection.ts';
 import { type Handler, type Input, type Interceptor, isStream, type Output, watched } from '../handler.ts';
@@ -171,9 +171,6 @@ const NONE: readonly Rule[] = Object.freeze([]);
 function limits(carried: Carried | undefined): boolean {
   return carried?.rateLimits !== undefined || carried?.usageLimits !== undefined;
 }
-
-/** Reading a file or a batch makes no tokens: neither budgets nor rates of tokens are asked. */
-const READS = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE']);
 
 /** Metadata that the caller's key, token, workspace and organisation give every request: a workspace's wins, then the key's. */
 function defaultMetadata(

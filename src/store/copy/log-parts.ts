@@ -17,11 +17,9 @@ export async function copyLogParts(
   const copied: { readonly name: string; readonly count: number }[] = [];
   for (const part of PARTS) {
     const [from, to] = [partOf(source, part), partOf(target, part)];
-    if (from === undefined) continue;
     let count = 0;
     for await (const records of batchesOf(from)) {
-      if (records.length > 0 && to === undefined) throw new Error(`the target keeps no ${part}`);
-      await to?.import(records);
+      await to.import(records);
       count += records.length;
     }
     copied.push({ name: `request log ${part}`, count });
@@ -33,16 +31,17 @@ export async function copyLogParts(
 export async function compareLogParts(source: CopySide, target: CopySide): Promise<readonly Comparison[]> {
   const comparisons: Comparison[] = [];
   for (const part of PARTS) {
-    const [from, to] = [partOf(source, part), partOf(target, part)];
-    if (from === undefined || to === undefined) continue;
-    const [mine, theirs] = await Promise.all([digestOf(from), digestOf(to)]);
+    const [mine, theirs] = await Promise.all([
+      digestOf(partOf(source, part)),
+      digestOf(partOf(target, part)),
+    ]);
     comparisons.push({ name: `request log ${part}`, source: mine, target: theirs });
   }
   return comparisons;
 }
 
-function partOf({ logMaintenance }: CopySide, part: PartName): LogPartMaintenance<unknown> | undefined {
-  return logMaintenance[part] as LogPartMaintenance<unknown> | undefined;
+function partOf({ logMaintenance }: CopySide, part: PartName): LogPartMaintenance<unknown> {
+  return logMaintenance[part] as LogPartMaintenance<unknown>;
 }
 
 async function digestOf(part: LogPartMaintenance<unknown>): Promise<Comparison['source']> {

@@ -43,6 +43,11 @@ export function journalBodies(database: DatabaseSync): Bodies {
   const lease = database.prepare(
     'UPDATE journal SET consumer = ?, lease_until = ? WHERE org = ? AND seq = ?',
   );
+  // Those that were never claimed lie behind one another.
+  const leaseFresh = database.prepare(
+    `UPDATE journal SET consumer = ?1, lease_until = ?2
+     WHERE org = ?3 AND seq > (SELECT claimed_to FROM journal_heads WHERE org = ?3) AND seq <= ?4`,
+  );
   const advance = database.prepare(
     'UPDATE journal_heads SET claimed_to = ?, claimed = claimed + ? WHERE org = ?',
   );
@@ -82,11 +87,12 @@ export function journalBodies(database: DatabaseSync): Bodies {
       const missing = max - again.length;
       const first = missing > 0 ? (fresh.all(org, missing) as unknown as EntryRow[]) : [];
       const last = first.at(-1);
-      if (last !== undefined) advance.run(last[0], first.length, org);
-      return [...again, ...first].map(([seq, id, data]): ClaimedEntry => {
-        lease.run(consumer, at.ms + leaseMs, org, seq);
-        return { seq: String(seq), id, data };
-      });
+      for (const [seq] of again) lease.run(consumer, at.ms + leaseMs, org, seq);
+      if (last !== undefined) {
+        leaseFresh.run(consumer, at.ms + leaseMs, org, last[0]);
+        advance.run(last[0], first.length, org);
+      }
+      return [...again, ...first].map(([seq, id, data]): ClaimedEntry => ({ seq: String(seq), id, data }));
     },
 
     acknowledge: (org, { consumer, seqs }) => {

@@ -22,6 +22,8 @@ export interface StateRows {
   budget(org: string, key: string): Budget | undefined;
   setBudget(org: string, key: string, budget: Budget): void;
   hold(org: string, id: string): HoldRow | undefined;
+  /** What a hold took; 'settled' when it was. */
+  taken(org: string, id: string): readonly TakenItem[] | 'settled' | undefined;
   addHold(org: string, id: string, hold: Omit<HoldRow, 'settled'>): void;
   /** A new lease of an open hold. */
   moveHold(org: string, id: string, owner: string, expiresAt: number): void;
@@ -50,6 +52,7 @@ export function stateRows(database: DatabaseSync): StateRows {
     database,
     'SELECT owner, expires_at, forget_at, note, items FROM holds WHERE org = ? AND id = ?',
   );
+  const getTaken = arrays(database, 'SELECT forget_at, items FROM holds WHERE org = ? AND id = ?');
   const putHold = database.prepare(
     'INSERT INTO holds (org, id, owner, expires_at, note, items) VALUES (?, ?, ?, ?, ?, ?)',
   );
@@ -90,6 +93,11 @@ export function stateRows(database: DatabaseSync): StateRows {
       const [owner, expiresAt, forgetAt, note, items] = row;
       const settled = forgetAt !== null;
       return { owner, expiresAt, settled, note, items: settled ? [] : (JSON.parse(items) as TakenItem[]) };
+    },
+    taken: (org, id) => {
+      const row = getTaken.get(org, id) as unknown as [number | null, string] | undefined;
+      if (row === undefined) return undefined;
+      return row[0] === null ? (JSON.parse(row[1]) as TakenItem[]) : 'settled';
     },
     addHold: (org, id, { owner, expiresAt, note, items }) => {
       putHold.run(org, id, owner, expiresAt, note, JSON.stringify(items));

@@ -29,13 +29,13 @@ export function settleBody(rows: StateRows, windows: Windows, journal: JournalRo
   }
 
   return (org, order: SettleOrder, at): Settlement => {
-    const hold = rows.hold(org, order.id);
-    if (hold?.settled) return { outcome: 'repeated', budgets: [] };
-    if (hold === undefined && order.orphan !== 'charge') return { outcome: 'unknown', budgets: [] };
+    const taken = rows.taken(org, order.id);
+    if (taken === 'settled') return { outcome: 'repeated', budgets: [] };
+    if (taken === undefined && order.orphan !== 'charge') return { outcome: 'unknown', budgets: [] };
     const charges = new Map((order.charges ?? []).map((charge) => [charge.key, charge]));
     const costs = new Map((order.costs ?? []).map(({ key, cost }) => [key, cost]));
     const held = new Map<string, bigint>();
-    for (const item of hold?.items ?? []) {
+    for (const item of taken ?? []) {
       switch (item[0]) {
         case 'b': {
           const amount = BigInt(item[2]);
@@ -54,6 +54,6 @@ export function settleBody(rows: StateRows, windows: Windows, journal: JournalRo
     const budgets = [...charges.values()].map((one) => charge(org, one, held.get(one.key) ?? 0n));
     rows.settleHold(org, order.id, at.forgetAt);
     if (order.entry !== undefined) journal.append(org, order.entry, at);
-    return { outcome: hold === undefined ? 'orphan' : 'settled', budgets };
+    return { outcome: taken === undefined ? 'orphan' : 'settled', budgets };
   };
 }

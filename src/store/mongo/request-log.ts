@@ -38,7 +38,7 @@ import { decodePosition, encodePosition } from './log/page-cursor.ts';
 import type { LogPlace } from './log/place.ts';
 import { correctionsByBucket, repriceBucket } from './log/reprice.ts';
 import type { Roller } from './log/roller.ts';
-import { behind, skipEntries } from './log/skip.ts';
+import { skipEntries } from './log/skip.ts';
 
 /** Entries parsed between two turns of the event loop: about a millisecond's work. */
 const SLICE = 200;
@@ -210,7 +210,7 @@ async function readFrom(
   if (after === undefined) {
     return query.skip === 0 ? readEntries(place, query, all, deadline) : { entries: [], next: undefined };
   }
-  return readEntries(place, { ...query, after }, behind(all, after, query.order), deadline);
+  return readEntries(place, { ...query, after }, all, deadline);
 }
 
 /** Sums out of what is kept beside entries where it answers, and of entries where it does not. */

@@ -1,13 +1,10 @@
 // The maintenance port over the two workers.
 import type { Collection } from '../collection.ts';
 import type { Document } from '../documents.ts';
-import { decodeEntry } from '../log/entry-text.ts';
-import type { DocumentMaintenance, LogMaintenance, ScanBatch } from '../maintenance.ts';
+import type { DocumentMaintenance, ScanBatch } from '../maintenance.ts';
 import { SCAN_LIMITS } from '../maintenance.ts';
 import { checkDocument, checkRewrite, checkScan } from '../maintenance-checks.ts';
-import type { RequestLogStore } from '../request-log.ts';
 import { documentOf } from './document-rows.ts';
-import type { LogReaderCall } from './log/protocol.ts';
 import type { DocumentRow, ReaderCall, RowImport, RowRewrite, ScannedRow, WriterCall } from './protocol.ts';
 import type { WorkerClient } from './worker-client.ts';
 
@@ -84,24 +81,4 @@ function importOf(collection: Collection<object>, document: Document<object>): R
     ...([createdAt, updatedAt, schemaVersion, body] as const),
   ];
   return { org, row, fields };
-}
-
-export function sqliteLogMaintenance(
-  reader: WorkerClient<LogReaderCall>,
-  append: RequestLogStore['append'],
-): LogMaintenance {
-  return {
-    importEntries: append,
-
-    scan: async (request) => {
-      const { limit, after } = checkScan(request, POSITION);
-      const { characters } = SCAN_LIMITS;
-      const rows = await reader.call<[number, string][]>({
-        ...{ kind: 'scan', after: Number(after ?? 0), limit, characters },
-      });
-      const last = rows.at(-1);
-      const entries = rows.map(([, entry]) => decodeEntry(entry));
-      return { entries, ...(last === undefined ? {} : { next: String(last[0]) }) };
-    },
-  };
 }

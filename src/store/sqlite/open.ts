@@ -82,6 +82,10 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
     const store = storeOver(collections, writer, reader, log, lock.release);
     // One process has the file, so that nobody of an older version is in the way. A document that cannot be
     // upgraded stays as it is, is upgraded when it is read, and is tried again at the next start.
+    await log.begin().catch(async (error: unknown) => {
+      await store.close();
+      throw error;
+    });
     if (upgradeAtOpen)
       await store.upgrade().catch(async (error: unknown) => {
         await store.close();

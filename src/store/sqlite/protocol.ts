@@ -5,7 +5,7 @@ import type { Collection } from '../collection.ts';
 import type { ColumnValue } from '../document-checks.ts';
 import type { CheckedQuery } from '../page-query.ts';
 import type { LogFilter } from '../request-log.ts';
-import type { FeedbackRow, FeedbackUpdate } from './log/feedback-writes.ts';
+import type { FeedbackRow, FeedbackUpdate } from './log/feedback-row.ts';
 import type { SegmentChange } from './log/manifest.ts';
 
 /** Given to both workers when they start. */
@@ -63,6 +63,12 @@ export type RowWrite =
       readonly updatedAt: number;
     };
 
+/** What the log begins with: entries of its tail, and whether an earlier version left one to take over. */
+export interface LogBegin {
+  readonly entries: number;
+  readonly legacy: boolean;
+}
+
 /** What a write answers: nothing for an insert, the row for an archiving, the kept parts for an update. */
 export type RowWritten = null | DocumentRow | UpdatedParts;
 export type UpdatedParts = [workspaceId: string, slug: string | null, version: number, createdAt: number];
@@ -99,7 +105,7 @@ export type WriterCall =
   /** All documents of the collection are of the declared schema version. */
   | { readonly kind: 'upgraded'; readonly c: number }
   | { readonly kind: 'append'; readonly batch: string }
-  /** Answers how many entries the tail of the log has. */
+  /** Answers `LogBegin`. */
   | { readonly kind: 'tail' }
   | { readonly kind: 'segments'; readonly change: SegmentChange }
   /** `onlyMissing`: what is there by its id stays as it is. */
@@ -146,6 +152,12 @@ export type ReaderCall =
       readonly org: string;
       readonly workspace: string | null;
       readonly id: string;
+    }
+  | {
+      readonly kind: 'scanFeedback';
+      readonly after: number;
+      readonly limit: number;
+      readonly characters: number;
     }
   | {
       readonly kind: 'feedbackOf';

@@ -50,6 +50,8 @@ function openReader(setup: WorkerSetup): RunGroup<ReaderCall> {
         return atOnce(() => documents.page(call));
       case 'feedback':
         return feedback.get(call.org, call.workspace, call.id);
+      case 'scanFeedback':
+        return feedback.scan(call.after, call.limit, call.characters);
       case 'feedbackOf':
         return atOnce(() => feedback.of(call.org, call.workspace, call.traceIds));
       case 'findFeedback':

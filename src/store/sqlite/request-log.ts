@@ -6,16 +6,18 @@ import { entryStore } from './log/entries.ts';
 import { feedbackStore } from './log/feedback.ts';
 import { type KeepingStore, keepingStore } from './log/keeping.ts';
 import { lazyWorker } from './log/lazy-worker.ts';
+import { logMaintenance } from './log/log-maintenance.ts';
 import { LogKeeper } from './log/maintain.ts';
 import type { LogKeeperCall, LogReaderCall, LogSetup } from './log/protocol.ts';
 import { sumsStore } from './log/sums-store.ts';
-import { sqliteLogMaintenance } from './maintenance.ts';
-import type { ReaderCall, WriterCall } from './protocol.ts';
+import type { LogBegin, ReaderCall, WriterCall } from './protocol.ts';
 import type { WorkerBounds, WorkerClient } from './worker-client.ts';
 
 export interface OpenLog {
   readonly store: LogStore;
   readonly maintenance: LogMaintenance;
+  /** Takes over what an earlier version left, and goes on where the last process ended. */
+  begin(): Promise<void>;
   readonly makeSums: KeepingStore['makeSums'];
   close(): Promise<void>;
 }
@@ -36,7 +38,12 @@ export function openLog(
   return {
     makeSums,
     store: { ...kept, ...entries, ...sumsStore(sums), ...feedback },
-    maintenance: sqliteLogMaintenance(pages, entries.append),
+    maintenance: logMaintenance(writer, documents, pages, { ...entries, ...kept }),
+    begin: async () => {
+      const { entries: waiting, legacy } = await writer.call<LogBegin>({ kind: 'tail' });
+      if (legacy) await keeper.takeOver();
+      keeper.noted(waiting);
+    },
     close: async () => {
       await keeper.close();
       await sums.close({ kind: 'close' });

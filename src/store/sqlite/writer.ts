@@ -5,7 +5,9 @@ import type { Collection } from '../collection.ts';
 import { createCollection } from './document-schema.ts';
 import { documentWriter } from './document-writes.ts';
 import { createFeedbackTable, feedbackWriter } from './log/feedback-writes.ts';
+import { hasLegacy, prepareLegacy } from './log/legacy.ts';
 import { createLogTables } from './log/manifest.ts';
+import { sweepFolder } from './log/sweep.ts';
 import { tailWriter } from './log/tail-writes.ts';
 import { maintenanceWriter } from './maintenance-writes.ts';
 import type { Envelope, Failure, Reply, RowWrite, WorkerSetup, WriterCall } from './protocol.ts';
@@ -69,7 +71,7 @@ function openWriter(setup: WorkerSetup): RunGroup<WriterCall> {
       case 'append':
         return apart(() => log.append(call.batch));
       case 'tail':
-        return log.size();
+        return { entries: log.size(), legacy: hasLegacy(database) };
       case 'segments':
         return apart(() => log.change(call.change));
       case 'feedback':
@@ -147,6 +149,8 @@ function createTables(database: DatabaseSync, setup: WorkerSetup): void {
   for (const collection of setup.collections) createCollection(database, collection);
   createSchemaTable(database, setup.collections);
   createLogTables(database);
+  prepareLegacy(database);
+  sweepFolder(database, setup.folder);
   createFeedbackTable(database);
   database.exec(`PRAGMA user_version = ${LAYOUT}; COMMIT`);
 }

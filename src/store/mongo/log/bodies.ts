@@ -2,8 +2,7 @@
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdDecompress } from 'node:zlib';
 import mongoose from 'mongoose';
-import { fail } from '../../../lib/errors.ts';
-import type { BodiesRecord } from '../../log-store.ts';
+import type { BodiesRecord, BodyRecord } from '../../log-store.ts';
 import type { Deadline } from '../calls.ts';
 import { bucketOf, LAST_MS } from './bucket-name.ts';
 import type { BucketRows, RowKey } from './entry-appends.ts';
@@ -53,12 +52,30 @@ async function bodiesRow(record: BodiesRecord): Promise<BodiesRow> {
     throw broken('ids');
   if (!Number.isSafeInteger(createdAt) || createdAt < 0 || createdAt >= LAST_MS) throw broken('time');
   if (keepDays !== undefined && (!Number.isSafeInteger(keepDays) || keepDays < 0)) throw broken('keepDays');
-  const data = await compress(JSON.stringify(record), {
-    params: { [constants.ZSTD_c_compressionLevel]: 3 },
-  });
-  if (data.length > LARGEST)
-    throw fail('body_too_large', `the bodies of ${id} are larger than ${LARGEST} bytes`);
+  const whole = await compressed(record);
+  const data = whole.length <= LARGEST ? whole : await compressed(withoutBodies(record));
   return { organisationId, workspaceId, createdAt, id: keptText(id), data: new mongoose.mongo.Binary(data) };
+}
+
+function compressed(record: BodiesRecord): Promise<Buffer> {
+  return compress(JSON.stringify(record), { params: { [constants.ZSTD_c_compressionLevel]: 3 } });
+}
+
+/** Of what no document can hold the rest is kept, and how much is missing. */
+function withoutBodies(record: BodiesRecord): BodiesRecord {
+  const { request, response, transformedRequest, originalResponse } = record;
+  return {
+    ...record,
+    request: withoutBody(request),
+    response: withoutBody(response),
+    ...(transformedRequest ? { transformedRequest: withoutBody(transformedRequest) } : {}),
+    ...(originalResponse ? { originalResponse: withoutBody(originalResponse) } : {}),
+  };
+}
+
+function withoutBody({ body, base64: _, truncated = 0, ...rest }: BodyRecord): BodyRecord {
+  const length = body === undefined ? 0 : Buffer.byteLength(body);
+  return length + truncated === 0 ? rest : { ...rest, truncated: truncated + length };
 }
 
 /** What was said in the request of an entry. */

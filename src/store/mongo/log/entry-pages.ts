@@ -47,7 +47,7 @@ export async function readEntries(
   deadline: Deadline,
 ): Promise<FoundPage> {
   const reader = new EntryReader(place, query, deadline);
-  const days = [...Map.groupBy(buckets, ({ day }) => day)].map(([day, own]) => ({ day, own }));
+  const days = [...Map.groupBy(behind(buckets, query), ({ day }) => day)].map(([day, own]) => ({ day, own }));
   days.sort((a, b) => (query.order === 'asc' ? a.day - b.day : b.day - a.day));
   const found: FoundEntry[] = [];
   const wanted = query.take + 1;
@@ -72,11 +72,22 @@ export async function readEntries(
   return { entries, next: found.length > query.take ? entries.at(-1) : undefined };
 }
 
+/** No id comes after it. */
+const LAST_ID = '\u{10ffff}';
+
 /** Behind all entries of a day. */
 function lastOf(day: Bucket, order: 'asc' | 'desc'): Position {
-  return order === 'desc'
-    ? { createdAt: beginOf(day), id: '' }
-    : { createdAt: endOf(day) - 1, id: '\u{10ffff}' };
+  return order === 'desc' ? { createdAt: beginOf(day), id: '' } : { createdAt: endOf(day) - 1, id: LAST_ID };
+}
+
+/** The buckets that may have entries behind a query's position. */
+function behind(buckets: readonly Bucket[], { order, after }: PageQuery): readonly Bucket[] {
+  if (after === undefined) return buckets;
+  return buckets.filter((bucket) => {
+    const last = lastOf(bucket, order);
+    const comparison = comparePositions(after, last);
+    return order === 'asc' ? comparison < 0 : comparison > 0;
+  });
 }
 
 interface DayRead {

@@ -2,10 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LogRetention } from '../../log-store.ts';
 import type { Deadline } from '../calls.ts';
-import { type Bucket, isOver } from './bucket-name.ts';
+import { type Bucket, bucketNamed, isOver } from './bucket-name.ts';
 import { monthOf, sumsCollections } from './kept-sums.ts';
 import type { LogPlace } from './place.ts';
-import { forgetRolled, markDropped, markDropping } from './rolled-buckets.ts';
+import { forgetRolled, markDropped, markDropping, rolledBuckets } from './rolled-buckets.ts';
 import type { Roller } from './roller.ts';
 
 const DAY_MS = 86_400_000;
@@ -39,6 +39,7 @@ export async function dropBuckets(
     if (attempt === TRIES) break;
     await sleep(PAUSE_MS);
   }
+  await calls.run((deadline) => endDrops(place, deadline));
   dropped.push(...(await dropSums(place, now - metricDays * DAY_MS)));
   return dropped;
 }
@@ -48,6 +49,15 @@ async function dropEntries(place: LogPlace, bucket: Bucket, deadline: Deadline):
   await markDropping(place, bucket.name, deadline);
   await place.buckets.drop(bucket.name);
   await markDropped(place, bucket, deadline);
+}
+
+/** Ends what was cut off between a bucket's drop and the note of it. */
+async function endDrops(place: LogPlace, deadline: Deadline): Promise<void> {
+  const there = new Set((await place.buckets.list('entries', deadline)).map(({ name }) => name));
+  for (const [name, { dropping }] of await rolledBuckets(place, deadline)) {
+    const bucket = bucketNamed('entries', name);
+    if (dropping && bucket && !there.has(name)) await markDropped(place, bucket, deadline);
+  }
 }
 
 /** Months that were over by a time. */

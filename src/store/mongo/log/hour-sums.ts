@@ -25,14 +25,18 @@ const SHORTEST_MS = 60_000;
 type Hour = Omit<SumsKey, 'cuboid'>;
 type Rows = Map<string, KeptRow>;
 
-/** The documents to be kept; cuboids without a row have none. */
+/**
+ * The documents to be kept; cuboids without a row have none.
+ * @param allRows of all dimensions together that are put together here.
+ */
 export async function hourSums(
   place: LogPlace,
   hour: Hour,
   term: number,
   deadline: Deadline,
+  allRows: number = ALL_ROWS,
 ): Promise<SumsDocument[]> {
-  const all = await rowsBy(place, hour, KEPT, ALL_ROWS, deadline);
+  const all = await rowsBy(place, hour, KEPT, allRows, deadline);
   const documents: SumsDocument[] = [];
   for (const cuboid of CUBOIDS) {
     const rows = all ? await folded(all, cuboid) : await rowsBy(place, hour, cuboid.by, ROWS, deadline);

@@ -2,7 +2,7 @@
 import { invalidField } from '../../../lib/errors.ts';
 import type { Deadline } from '../calls.ts';
 import { isOutOfTime } from '../failures.ts';
-import { type Bucket, beginOf, endOf } from './bucket-name.ts';
+import type { Bucket } from './bucket-name.ts';
 import { entryMatch } from './entry-filter.ts';
 import { entriesWithin, entrySort, type PageQuery } from './entry-pages.ts';
 import { comparePositions, type Position } from './page-cursor.ts';
@@ -24,13 +24,6 @@ export async function skipEntries(
     if (!isOutOfTime(error)) throw error;
     throw invalidField('current_page', 'lies too deep for this filter: use the cursor', 'lte');
   }
-}
-
-/** The buckets that may have entries behind a position. */
-export function behind(buckets: readonly Bucket[], position: Position, order: 'asc' | 'desc'): Bucket[] {
-  return buckets.filter((bucket) =>
-    order === 'asc' ? endOf(bucket) > position.createdAt : beginOf(bucket) <= position.createdAt,
-  );
 }
 
 class Skipper {

@@ -25,8 +25,8 @@ export class CountTable {
 
   #find(key: number): number {
     const mask = this.#keys.length - 1;
-    // Neighbours are counted together: groups apart are, buckets of one group lie side by side.
-    let at = (Math.imul(key | 0, 0x9e3779b1) >>> 7) & mask;
+    // No hash: what is counted together has keys side by side, and stays side by side in memory.
+    let at = key & mask;
     while ((this.#keys[at] as number) !== key && (this.#keys[at] as number) >= 0) at = (at + 1) & mask;
     return at;
   }

@@ -1,10 +1,10 @@
 // A dimension in a segment: each row's place among few values, and the values' numbers over all segments.
 import type { LogDimension } from '../../log/aggregation.ts';
 import { type Condition, pairCondition, textCondition } from './conditions.ts';
-import type { Segment } from './segment.ts';
+import type { Hashes, Segment } from './segment.ts';
 import type { TextName } from './segment-head.ts';
 import type { Selection } from './selection.ts';
-import type { ValueTable } from './value-table.ts';
+import { UNKNOWN, type ValueTable } from './value-table.ts';
 
 export interface DimensionColumn {
   /** Each row's place among the values; undefined: all rows are at `constant`. */
@@ -45,9 +45,16 @@ export function dimensionColumn(
     if (key !== undefined && segment.head.pairs) return pairColumn(key, segment, values, hash);
     return { ids: undefined, constant: 0, places: 1, numberAt: () => none };
   }
-  const hashes = segment.hashes(column, hash, scratch, `${name}Hashes`);
-  const numberAt = (place: number): number =>
-    place === 0 ? none : values.ofHashes(segment, column, hashes, place - 1);
+  const known = values.known(column);
+  let hashes: Hashes | undefined;
+  const numberAt = (place: number): number => {
+    if (place === 0) return none;
+    const number = known[place] as number;
+    if (number !== UNKNOWN) return number;
+    hashes ??= segment.hashes(column, hash, scratch, `${name}Hashes`);
+    known[place] = values.ofHashes(segment, column, hashes, place - 1);
+    return known[place] as number;
+  };
   const places = column.size + 1;
   if (column.constant !== undefined) return { ids: undefined, constant: column.constant, places, numberAt };
   return { ids: segment.ids(column, scratch.ids(name, segment.count)), constant: 0, places, numberAt };

@@ -6,7 +6,7 @@ import { checkLogFilter } from '../../log-filter.ts';
 import type { FeedbackRecord, LogStore } from '../../log-store.ts';
 import type { ReaderCall, WriterCall } from '../protocol.ts';
 import type { WorkerClient } from '../worker-client.ts';
-import type { FeedbackRow } from './feedback-writes.ts';
+import type { FeedbackRow } from './feedback-row.ts';
 
 export type FeedbackStore = Pick<
   LogStore,

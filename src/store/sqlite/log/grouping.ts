@@ -3,7 +3,7 @@ import type { LogAggregation } from '../../log/aggregation.ts';
 import { type DimensionColumn, dimensionColumn } from './dimension-column.ts';
 import type { Segment } from './segment.ts';
 import type { Selection } from './selection.ts';
-import { ValueTable } from './value-table.ts';
+import type { ValueTable } from './value-table.ts';
 
 /** Places of a table of two dimensions in one segment; beyond it a map is asked. */
 const TABLE = 1 << 20;
@@ -29,7 +29,7 @@ export class Grouping {
   constructor(aggregation: LogAggregation, selection: Selection) {
     this.#aggregation = aggregation;
     this.#selection = selection;
-    this.#values = (aggregation.by ?? []).map(() => new ValueTable());
+    this.#values = (aggregation.by ?? []).map((dimension) => selection.values.of(dimension));
   }
 
   get size(): number {

@@ -6,6 +6,7 @@ import type { Reply } from '../protocol.ts';
 import { statementCache } from '../statement-cache.ts';
 import { failureOf, type RunGroup, serve } from '../worker-loop.ts';
 import { BodyFiles } from './body-files.ts';
+import { takeOverBlock } from './legacy.ts';
 import type { LogKeeperCall, LogSetup } from './protocol.ts';
 import { repriceSegments } from './reprice.ts';
 import { dueBuckets, forgetSums, retireBucket, sumBucket, unsummedBuckets } from './retire.ts';
@@ -38,6 +39,8 @@ function openKeeper(setup: LogSetup): RunGroup<LogKeeperCall> {
     switch (call.kind) {
       case 'seal':
         return sealBlock(cached, setup, call.all) ?? null;
+      case 'takeOver':
+        return takeOverBlock(cached, setup);
       case 'reprice':
         return repriceSegments(cached, files, folder, call.org, call.corrections);
       case 'due':

@@ -1,4 +1,5 @@
 // What keeps the log in shape: one piece of work at a time, and each change of the list of segments made by the writer.
+import { fail } from '../../../lib/errors.ts';
 import type { WriterCall } from '../protocol.ts';
 import type { WorkerClient } from '../worker-client.ts';
 import type { SegmentChange } from './manifest.ts';
@@ -52,7 +53,20 @@ export class LogKeeper {
     return true;
   }
 
+  /** Takes over what an earlier version left. */
+  takeOver(): Promise<void> {
+    return this.alone(async () => {
+      for (;;) {
+        const change = await this.#keeper.call<SegmentChange | null>({ kind: 'takeOver' }, 0, SEAL_MS);
+        if (change === null) return;
+        await this.change(change);
+      }
+    });
+  }
+
+  /** Throws `store_unavailable` when the store is being closed: what is under way ends behind its next step. */
   async change(change: SegmentChange): Promise<void> {
+    if (this.#closed) throw fail('store_unavailable', 'the store is closed');
     await this.#writer.call({ kind: 'segments', change }, 0, SEAL_MS);
   }
 
@@ -60,7 +74,7 @@ export class LogKeeper {
     while (!this.#closed && (await this.seal(false)));
   }
 
-  /** Waits for what is under way. */
+  /** Waits for the step that is under way. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#queue;

@@ -47,6 +47,8 @@ export interface SegmentChange {
   readonly sealed?: { readonly from: number; readonly to: number };
   readonly add: readonly NewSegment[];
   readonly remove: readonly number[];
+  /** Up to where the log of an earlier version is in segments. */
+  readonly takenOver?: number;
   /** Sums that stand alone from now on. */
   readonly alone: readonly number[];
 }
@@ -134,13 +136,15 @@ type SegmentTuple = [
 ];
 
 /** Makes a change. Throws when the log is at another place than the change believes. */
-export function changeSegments(cached: StatementCache, { sealed, add, remove, alone }: SegmentChange): void {
+export function changeSegments(cached: StatementCache, change: SegmentChange): void {
+  const { sealed, takenOver, add, remove, alone } = change;
   const state = readState(cached);
   if (sealed) {
     if (state.sealed !== sealed.from) throw new Error('the tail of the log was sealed by somebody else');
     cached('DELETE FROM log_tail WHERE seq <= ?').run(sealed.to);
     cached('UPDATE log_state SET sealed = ?').run(sealed.to);
   }
+  if (takenOver !== undefined) cached('UPDATE log_taken_over SET seq = ?').run(takenOver);
   for (const id of remove) cached('DELETE FROM log_segments WHERE id = ?').run(id);
   for (const id of alone) cached(`UPDATE log_segments SET covers = '[]' WHERE id = ?`).run(id);
   if (remove.length + alone.length > 0) cached('UPDATE log_state SET epoch = epoch + 1').run();

@@ -38,6 +38,8 @@ export type LogReaderCall =
 export type LogKeeperCall =
   /** Makes segments of the tail's first block; `all`: also when it is not full. Answers a change or null. */
   | { readonly kind: 'seal'; readonly all: boolean }
+  /** Makes segments of the next block of an earlier version's log. Answers a change or null. */
+  | { readonly kind: 'takeOver' }
   /** Answers `RepricedSegments`. */
   | { readonly kind: 'reprice'; readonly org: string; readonly corrections: readonly Repriced[] }
   /** Answers `Due`. */

@@ -14,6 +14,7 @@ import type { LogReaderCall, LogSetup } from './protocol.ts';
 import type { Segment } from './segment.ts';
 import { SegmentFiles } from './segment-files.ts';
 import { type LogScope, Selection } from './selection.ts';
+import { ValueTables } from './value-table.ts';
 import { LogView, type View } from './view.ts';
 
 /** Calls answered together: none waits for another's. */
@@ -29,12 +30,18 @@ function openLogReader(setup: LogSetup): RunGroup<LogReaderCall> {
   const cached = statementCache(database);
   const feedback = feedbackReader(cached);
   const files = new SegmentFiles(setup.folder, HEADS);
+  const values = new ValueTables();
+  let epoch = -1;
   let log = new LogView(cached, files, setup.block);
 
   function current(): View {
     cached('BEGIN').run();
     try {
-      return log.refresh();
+      const view = log.refresh();
+      // Segments went: what is known of them may be of files that are gone.
+      if (view.epoch !== epoch) values.forget();
+      epoch = view.epoch;
+      return view;
     } finally {
       cached('COMMIT').run();
     }
@@ -42,7 +49,7 @@ function openLogReader(setup: LogSetup): RunGroup<LogReaderCall> {
 
   function selectionOf({ hash }: View, scope: LogScope, filter: LogReaderFilter): Selection {
     const { feedback: range, ...rest } = filter;
-    return new Selection(scope, rest, hash, range && feedback.liked(scope.org, range));
+    return new Selection(scope, rest, hash, range && feedback.liked(scope.org, range), values);
   }
 
   function perform(call: LogReaderCall): unknown {

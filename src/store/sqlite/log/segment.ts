@@ -63,6 +63,11 @@ export class Segment {
     this.#entries = entries;
   }
 
+  /** It is of the tail, and goes with it. */
+  get isPassing(): boolean {
+    return this.#entries !== undefined;
+  }
+
   get count(): number {
     return this.head.count;
   }
@@ -170,23 +175,21 @@ export class Segment {
   /** The texts of rows, in the order given. */
   entries(rows: readonly number[]): string[] {
     if (this.#entries) return rows.map((row) => this.#entries?.[row] ?? '');
-    const chunks = new Map<number, string[]>();
+    const chunks = new Map<number, ChunkLines>();
     return rows.map((row) => {
       const number = Math.floor(row / CHUNK);
       let lines = chunks.get(number);
       if (lines === undefined) {
-        lines = this.chunk(number);
+        lines = new ChunkLines(this.#chunk(number));
         chunks.set(number, lines);
       }
-      return lines[row % CHUNK] ?? '';
+      return lines.at(row % CHUNK);
     });
   }
 
-  /** The texts of a chunk. */
-  chunk(number: number): string[] {
+  #chunk(number: number): Buffer {
     const place = this.head.chunks?.[number];
-    if (place === undefined) return [];
-    return zstdDecompressSync(this.#read(place)).toString('utf8').split('\n');
+    return place === undefined ? Buffer.alloc(0) : zstdDecompressSync(this.#read(place));
   }
 
   /** Of sums: where each row's histogram begins, and pairs of bucket and count. */
@@ -202,6 +205,26 @@ export class Segment {
     const bytes = new Uint8Array(length);
     this.#source.read(offset, bytes);
     return bytes;
+  }
+}
+
+/** Lines of a chunk: of a page that is spread over many chunks one line of each is wanted, and only that is decoded. */
+class ChunkLines {
+  readonly #bytes: Buffer;
+  readonly #starts: number[] = [0];
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  at(line: number): string {
+    const starts = this.#starts;
+    while (starts.length <= line + 1) {
+      const end = this.#bytes.indexOf(10, starts.at(-1));
+      starts.push(end < 0 ? this.#bytes.length + 1 : end + 1);
+      if (end < 0) break;
+    }
+    return this.#bytes.toString('utf8', starts[line], (starts[line + 1] ?? 1) - 1);
   }
 }
 

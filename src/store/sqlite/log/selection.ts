@@ -14,6 +14,7 @@ import type { TextHash } from './hash.ts';
 import { Scratch, type Segment } from './segment.ts';
 import type { TextName } from './segment-head.ts';
 import { searchCondition } from './text-search.ts';
+import { ValueTables } from './value-table.ts';
 
 export interface LogScope {
   readonly org: string;
@@ -39,13 +40,21 @@ const LISTS: readonly (readonly [keyof LogFilter & string, TextName])[] = [
 export class Selection {
   readonly scratch = new Scratch();
   readonly hash: TextHash;
+  readonly values: ValueTables;
   readonly #from: number;
   readonly #until: number;
   #conditions: readonly Condition[];
 
   /** @param liked traces that the filter's `feedback` means. */
-  constructor(scope: LogScope, filter: LogFilter, hash: TextHash, liked: ReadonlySet<string> | undefined) {
+  constructor(
+    scope: LogScope,
+    filter: LogFilter,
+    hash: TextHash,
+    liked: ReadonlySet<string> | undefined,
+    values = new ValueTables(),
+  ) {
     this.hash = hash;
+    this.values = values;
     this.#from = filter.from ?? Number.NEGATIVE_INFINITY;
     this.#until = filter.until ?? Number.POSITIVE_INFINITY;
     this.#conditions = conditionsOf(scope, filter, liked);
@@ -54,7 +63,7 @@ export class Selection {
   /** The same with further conditions. */
   and(conditions: readonly Condition[]): Selection {
     const time = { from: this.#from, until: this.#until };
-    const narrower = new Selection({ org: '', workspace: null }, time, this.hash, undefined);
+    const narrower = new Selection({ org: '', workspace: null }, time, this.hash, undefined, this.values);
     narrower.#conditions = [...this.#conditions, ...conditions];
     return narrower;
   }

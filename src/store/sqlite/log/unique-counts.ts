@@ -3,14 +3,12 @@ import type { LogDimension } from '../../log/aggregation.ts';
 import { dimensionColumn } from './dimension-column.ts';
 import type { Segment } from './segment.ts';
 import type { Selection } from './selection.ts';
-import { ValueTable } from './value-table.ts';
-
-const UNKNOWN = -2;
+import type { ValueTable } from './value-table.ts';
 
 export class UniqueCounts {
   readonly #dimension: LogDimension;
   readonly #selection: Selection;
-  readonly #values = new ValueTable();
+  readonly #values: ValueTable;
   #groups = new Int32Array(65_536);
   #members = new Int32Array(65_536);
   #size = 0;
@@ -19,6 +17,7 @@ export class UniqueCounts {
   constructor(dimension: LogDimension, selection: Selection) {
     this.#dimension = dimension;
     this.#selection = selection;
+    this.#values = selection.values.of(dimension);
   }
 
   /** Notes the values of rows; those of group -1 are left out. */
@@ -32,7 +31,6 @@ export class UniqueCounts {
     );
     const none = this.#values.ofText('', this.#selection.hash);
     if (this.#seen.length < places) this.#seen = new Int32Array(places * 2);
-    const numbers = new Int32Array(places).fill(UNKNOWN);
     const seen = this.#seen.fill(-1);
     this.#makeRoom(count);
     for (let i = 0; i < count; i++) {
@@ -41,11 +39,7 @@ export class UniqueCounts {
       // Rows of one group mostly lie together: a value that was just noted for it need not be again.
       if (group < 0 || seen[place] === group) continue;
       seen[place] = group;
-      let value = numbers[place] as number;
-      if (value === UNKNOWN) {
-        value = numberAt(place);
-        numbers[place] = value;
-      }
+      const value = numberAt(place);
       if (value < 0 || value === none) continue;
       this.#groups[this.#size] = group;
       this.#members[this.#size++] = value;

@@ -1,4 +1,5 @@
 // The distinct values of a dimension over all segments of a question, each with a small number.
+import type { LogDimension } from '../../log/aggregation.ts';
 import type { TextHash } from './hash.ts';
 import type { Hashes, Segment } from './segment.ts';
 import type { TextHead } from './text-column.ts';
@@ -6,8 +7,13 @@ import type { TextHead } from './text-column.ts';
 /** A value as it was first met. */
 type Origin = string | { readonly segment: Segment; readonly column: TextHead; readonly id: number };
 
+/** Texts held in memory. */
+const MOST_TEXTS = 400_000;
 /** Texts of one column from which on all of them are read at once. */
 const MANY = 16;
+
+/** A place whose number was not looked up yet. */
+export const UNKNOWN = -2;
 
 /** Numbers values from 0 by their hashes; a value's text is looked up when it is asked for. */
 export class ValueTable {
@@ -17,6 +23,9 @@ export class ValueTable {
   #shift = 22;
   readonly #origins: Origin[] = [];
   readonly #texts = new Map<number, string>();
+  /** Segments do not change: what was looked up for one question serves the next. */
+  readonly #known = new WeakMap<TextHead, Int32Array>();
+  #remembered = 0;
 
   get size(): number {
     return this.#origins.length;
@@ -33,12 +42,31 @@ export class ValueTable {
   ofHashes(segment: Segment, column: TextHead, { lo, hi }: Hashes, at: number): number {
     const [low, high] = [lo[at] as number, hi[at] as number];
     const found = this.#find(low, high);
-    return found >= 0 ? found : this.#add(low, high, { segment, column, id: at + 1 });
+    if (found >= 0) return found;
+    const id = at + 1;
+    return this.#add(low, high, segment.isPassing ? segment.textOf(column, id) : { segment, column, id });
+  }
+
+  /** What is known of the numbers of a column's places; UNKNOWN is to be filled in. */
+  known(column: TextHead): Int32Array {
+    let numbers = this.#known.get(column);
+    if (numbers === undefined) {
+      numbers = new Int32Array(column.size + 1).fill(UNKNOWN);
+      this.#known.set(column, numbers);
+      this.#remembered += numbers.length;
+    }
+    return numbers;
+  }
+
+  /** It has grown beyond what is worth its memory (some 64 MB). */
+  get isFull(): boolean {
+    return this.#remembered > 8_000_000 || this.size > 1_000_000;
   }
 
   textOf(number: number): string {
     const origin = this.#origins[number] ?? '';
     if (typeof origin === 'string') return origin;
+    if (this.#texts.size > MOST_TEXTS) this.#texts.clear();
     let text = this.#texts.get(number);
     if (text === undefined) {
       text = origin.segment.textOf(origin.column, origin.id);
@@ -101,3 +129,26 @@ export class ValueTable {
     slots[at + 2] = number;
   }
 }
+
+/** The tables of dimensions, kept from question to question. */
+export class ValueTables {
+  readonly #tables = new Map<string, ValueTable>();
+
+  of(dimension: LogDimension): ValueTable {
+    const name = typeof dimension === 'object' ? `m:${dimension.metadata}` : dimension;
+    let table = this.#tables.get(name);
+    if (table === undefined || table.isFull) {
+      const [oldest] = this.#tables.keys();
+      if (this.#tables.size >= MOST_TABLES && oldest !== undefined) this.#tables.delete(oldest);
+      table = new ValueTable();
+      this.#tables.set(name, table);
+    }
+    return table;
+  }
+
+  forget(): void {
+    this.#tables.clear();
+  }
+}
+
+const MOST_TABLES = 8;

@@ -26,6 +26,8 @@ export interface View {
   readonly parts: readonly Part[];
   readonly sums: readonly SegmentRow[];
   readonly hash: TextHash;
+  /** Rises when segments go. */
+  readonly epoch: number;
 }
 
 interface Line {
@@ -79,7 +81,7 @@ export class LogView {
     }
     if (sealed !== this.#sealed) this.#dropSealed(sealed);
     this.#readTail();
-    return { parts: [...this.#entries, ...this.#tail], sums: this.#sums, hash: this.#hash };
+    return { parts: [...this.#entries, ...this.#tail], sums: this.#sums, hash: this.#hash, epoch };
   }
 
   #dropSealed(sealed: number): void {

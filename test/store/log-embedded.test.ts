@@ -1,0 +1,241 @@
+// The embedded log's own: what is sealed, sent again, left by a crash or by an earlier version, and what outlives entries.
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import test from 'ava';
+import type { LogAggregate } from '../../src/store/log/aggregation.ts';
+import { decodeEntry, encodeEntry } from '../../src/store/log/entry-text.ts';
+import type { RequestRecord } from '../../src/store/request-log.ts';
+import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite/open.ts';
+import { logEntry } from './log-entries.ts';
+import { logModel } from './log-model.ts';
+import { BEGIN, traffic } from './random-log.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'sluice-log-own-'));
+test.after.always(() => rmSync(root, { recursive: true, force: true }));
+let folders = 0;
+const freshDir = (): string => join(root, String(folders++));
+const DAY_MS = 86_400_000;
+const scope = { organisationId: 'o', workspaceId: undefined };
+
+const open = (dataDir: string, block = 50): Promise<SqliteStore> =>
+  openSqliteStore({ dataDir, collections: [], logBounds: { block } });
+
+function filesOf(dataDir: string): string[] {
+  return readdirSync(join(dataDir, 'logs')).sort();
+}
+
+async function untilSealed(dataDir: string): Promise<void> {
+  for (let i = 0; i < 400 && !filesOf(dataDir).some((name) => name.startsWith('entries-')); i++)
+    await sleep(25);
+}
+
+async function allOf({ requestLog }: SqliteStore, organisationId = 'o'): Promise<readonly RequestRecord[]> {
+  const page = { page: 0, pageSize: 1000, order: 'asc' } as const;
+  return (await requestLog.page({ organisationId, workspaceId: undefined }, {}, page)).entries;
+}
+
+test('every member of an entry survives its text', (t) => {
+  const random = traffic(3, 'o');
+  for (let i = 0; i < 300; i++) {
+    const entry = random.entry();
+    t.deepEqual(decodeEntry(encodeEntry(entry)), entry);
+  }
+});
+
+test('an entry that is sent again is kept once: in the tail, sealed, after a restart, within one batch', async (t) => {
+  const dataDir = freshDir();
+  const random = traffic(4, 'o');
+  const entries = Array.from({ length: 180 }, random.entry);
+  let store = await open(dataDir);
+  await store.requestLog.append([...entries.slice(0, 30), ...entries.slice(0, 30)]);
+  await store.requestLog.append(entries.slice(20, 120));
+  await untilSealed(dataDir);
+  await store.requestLog.append(entries.slice(0, 150));
+  t.is((await allOf(store)).length, 150);
+  await store.close();
+  store = await open(dataDir);
+  await store.requestLog.append(entries);
+  await store.makeSums();
+  await store.requestLog.append(entries);
+  // Another entry of the same id at another time, and of another organisation, is another entry.
+  const [first] = entries as [RequestRecord];
+  const others = [
+    { ...first, createdAt: first.createdAt + 1 },
+    { ...first, organisationId: 'other' },
+  ];
+  await store.requestLog.append(others);
+  t.is((await allOf(store)).length, 181);
+  t.is((await allOf(store, 'other')).length, 1);
+  await store.close();
+});
+
+test('a batch of tens of thousands is stored as a whole', async (t) => {
+  const store = await openSqliteStore({ dataDir: freshDir(), collections: [], deadlineMs: 30_000 });
+  const batch = Array.from({ length: 70_000 }, (_, i) =>
+    logEntry({ id: `e${i}`, organisationId: 'o', createdAt: BEGIN + i }),
+  );
+  await store.requestLog.append(batch);
+  const { rows } = await store.requestLog.aggregate(scope, {}, {});
+  t.is(rows[0]?.sums.requests, 70_000);
+  t.is(rows[0]?.sums.firstSeen, BEGIN);
+  await store.close();
+});
+
+test('sums outlive their entries, and go in their own time', async (t) => {
+  const dataDir = freshDir();
+  const store = await open(dataDir);
+  const model = logModel();
+  const random = traffic(5, 'o');
+  const entries = Array.from({ length: 300 }, () => {
+    const { keepDays: _, ...entry } = random.entry();
+    return entry;
+  });
+  for (let at = 0; at < entries.length; at += 60) await store.requestLog.append(entries.slice(at, at + 60));
+  await model.append(entries);
+  await store.makeSums();
+  // One that comes late is beside the sums that were made.
+  const late = { ...random.entry(), id: 'late', keepDays: undefined, createdAt: BEGIN + 60_000 };
+  delete (late as { keepDays?: number }).keepDays;
+  await store.requestLog.append([late]);
+  await model.append([late]);
+
+  const sumsOf = async (of: Pick<SqliteStore['requestLog'], 'aggregate'>): Promise<unknown[]> => {
+    const answers = await Promise.all([
+      of.aggregate(scope, {}, { bucketMs: 3_600_000 }),
+      of.aggregate(scope, { workspaceIds: ['ws-1'] }, { by: ['provider', 'model'] }),
+      of.aggregate(
+        scope,
+        { statusCodes: [200, 429] },
+        { by: ['prompt', 'cacheStatus'], unique: 'virtualKey' },
+      ),
+      of.aggregate(scope, { cacheStatuses: ['DISABLED'] }, { bucketMs: DAY_MS, by: ['apiKey'] }),
+    ]);
+    return answers.map(plain);
+  };
+  const wanted = await sumsOf(model);
+  t.deepEqual(await sumsOf(store.requestLog), wanted);
+  t.is((await store.requestLog.aggregate(scope, {}, {})).source, 'rollups');
+  t.is((await store.requestLog.aggregate(scope, { users: ['u'] }, {})).source, 'entries');
+
+  const retention = { logDays: 3, bodyDays: 3, metricDays: 9 };
+  const dropped = await store.requestLog.expire(retention, BEGIN + 6 * DAY_MS);
+  t.deepEqual(dropped, ['entries-2026-11-20', 'entries-2026-11-21']);
+  t.deepEqual(await allOf(store), []);
+  t.deepEqual(await sumsOf(store.requestLog), wanted);
+  t.deepEqual(filesOf(dataDir), ['sums-2026-11-20', 'sums-2026-11-21']);
+  await store.requestLog.expire(retention, BEGIN + 12 * DAY_MS);
+  t.deepEqual(filesOf(dataDir), []);
+  t.deepEqual((await store.requestLog.aggregate(scope, {}, {})).rows, []);
+  await store.close();
+});
+
+/** Maps in order, and without the source. */
+function plain({ source: _, ...aggregate }: LogAggregate): object {
+  return {
+    ...aggregate,
+    rows: aggregate.rows.map((row) => ({
+      ...row,
+      sums: { ...row.sums, latencies: [...row.sums.latencies].sort(([a], [b]) => a - b) },
+    })),
+  };
+}
+
+test('files of a writer that was killed go, and a segment whose file is gone is not listed', async (t) => {
+  const dataDir = freshDir();
+  let store = await open(dataDir);
+  await store.requestLog.append(Array.from({ length: 60 }, traffic(6, 'o').entry));
+  await untilSealed(dataDir);
+  await store.close();
+  writeFileSync(join(dataDir, 'logs', 'entries-2020-01-01'), 'half a segment');
+  store = await open(dataDir);
+  t.false(existsSync(join(dataDir, 'logs', 'entries-2020-01-01')));
+  t.is((await allOf(store)).length, 60);
+  await store.close();
+  for (const name of filesOf(dataDir)) rmSync(join(dataDir, 'logs', name));
+  store = await open(dataDir);
+  t.deepEqual(await allOf(store), []);
+  t.deepEqual((await store.requestLog.aggregate(scope, {}, {})).rows, []);
+  await store.close();
+});
+
+test('the log of an earlier version is taken over, also after being cut off', async (t) => {
+  const dataDir = freshDir();
+  mkdirSync(dataDir, { recursive: true });
+  const entries = Array.from({ length: 230 }, (_, i) =>
+    logEntry({ id: `e${i}`, organisationId: 'o', createdAt: BEGIN + ((i * 7919) % 230) * 1_000_000 }),
+  );
+  const database = new DatabaseSync(join(dataDir, 'sluice.db'));
+  database.exec(`PRAGMA journal_mode = WAL;
+    CREATE TABLE log_scopes (key INTEGER PRIMARY KEY, organisation_id TEXT, workspace_id TEXT);
+    CREATE TABLE log_entries (seq INTEGER PRIMARY KEY, id TEXT, entry TEXT NOT NULL)`);
+  const insert = database.prepare('INSERT INTO log_entries VALUES (?, ?, ?)');
+  // As an earlier version wrote them: without what came to be kept since.
+  for (const [i, entry] of entries.entries()) {
+    insert.run(i + 1, entry.id, JSON.stringify(JSON.parse(encodeEntry(entry)).slice(0, 22)));
+  }
+  database.close();
+  let store = await open(dataDir, 50);
+  t.deepEqual(
+    [...(await allOf(store))],
+    entries.toSorted((a, b) => a.createdAt - b.createdAt),
+  );
+  await store.requestLog.append([
+    entries[3]!,
+    logEntry({ id: 'new', organisationId: 'o', createdAt: BEGIN }),
+  ]);
+  t.is((await allOf(store)).length, 231);
+  await store.close();
+
+  // As if it had been cut off after half: what is in segments is marked as such in one step with them.
+  store = await open(dataDir, 50);
+  t.is((await allOf(store)).length, 231);
+  await store.close();
+  const after = new DatabaseSync(join(dataDir, 'sluice.db'), { readOnly: true });
+  t.is(after.prepare(`SELECT count(*) AS n FROM sqlite_schema WHERE name LIKE 'log_entries%'`).get()?.n, 0);
+  after.close();
+});
+
+test('bodies and feedback are copied whole, and once', async (t) => {
+  const [from, to] = [await open(freshDir()), await open(freshDir())];
+  const bodies = Array.from({ length: 40 }, (_, i) => ({
+    ...{ id: `b${i}`, organisationId: 'o', workspaceId: 'w', createdAt: BEGIN + (i % 3) * DAY_MS },
+    ...{ request: { body: `${'x'.repeat(i * 1000)}\n` }, response: { status: 200 } },
+  }));
+  for (let at = 0; at < 40; at += 7) await from.requestLog.appendBodies(bodies.slice(at, at + 7));
+  const feedback = Array.from({ length: 25 }, (_, i) => ({
+    ...{
+      id: `f${i}`,
+      organisationId: 'o',
+      workspaceId: 'w',
+      traceId: 't',
+      value: 1,
+      weight: 1,
+      metadata: {},
+    },
+    ...{ createdAt: BEGIN + i, updatedAt: BEGIN, apiKeyId: 'k' },
+  }));
+  await from.requestLog.addFeedback(feedback);
+  for (let time = 0; time < 2; time++) {
+    for (const part of ['bodies', 'feedback'] as const) {
+      let after: string | undefined;
+      let count = 0;
+      do {
+        const source = from.logMaintenance[part]!;
+        const { records, next } = await source.scan({ limit: 10, ...(after === undefined ? {} : { after }) });
+        await to.logMaintenance[part]!.import(records as never);
+        count += records.length;
+        after = next;
+      } while (after !== undefined);
+      t.is(count, part === 'bodies' ? 40 : 25);
+    }
+  }
+  t.deepEqual(await to.requestLog.bodies(scope, 'b17', bodies[17]!.createdAt), bodies[17]);
+  t.deepEqual(await to.requestLog.feedbackOf(scope, ['t']), feedback);
+  t.deepEqual((await to.logMaintenance.bodies!.scan({ limit: 10 })).records.length > 0, true);
+  await t.throwsAsync(from.logMaintenance.bodies!.scan({ limit: 10, after: '../x:1' }), { message: /after/ });
+  await from.close();
+  await to.close();
+});
