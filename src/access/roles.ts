@@ -27,7 +27,6 @@ function managers(write: Rule): Rules {
 
 const EVERYBODY: Rules = { manager: { view: true, write: true }, member: { view: true, write: true } };
 const VIRTUAL_KEYS = settings('ViewVirtualKeys', 'WriteVirtualKeys');
-const LOGS: Rules = settings('ViewLogMetadata', 'ViewLogs');
 
 /** By the scope's resource. What is not here belongs to the organisation: no role of a workspace suffices. */
 const RULES: Readonly<Record<string, Rules>> = {
@@ -40,7 +39,8 @@ const RULES: Readonly<Record<string, Rules>> = {
   prompts: settings('ViewPrompts', 'WritePrompts'),
   providers: VIRTUAL_KEYS,
   virtual_keys: VIRTUAL_KEYS,
-  logs: LOGS,
+  // What is shown of them and exported: `logsAllow`.
+  logs: EVERYBODY,
   mcp_servers: managers('managersWriteMcpServers'),
   policies: managers(true),
   workspace_integrations: managers('managersWriteWsIntegrations'),
@@ -61,12 +61,26 @@ const RULES: Readonly<Record<string, Rules>> = {
 };
 
 /** Calls that use things and change none. */
-const USES: ReadonlySet<string> = new Set([
-  'analytics.view',
-  'guardrails.invoke',
-  'prompts.render',
-  'logs.write',
-]);
+const USES: ReadonlySet<string> = new Set(['analytics.view', 'guardrails.invoke', 'prompts.render']);
+
+/** Whose view of the request log settings narrow. */
+type LogReader = 'members' | 'managers' | 'organisationAdmins';
+
+/** What settings let people see of calls: what was said in them, and everything else that is known of them. */
+export function logSight(
+  who: LogReader,
+  setting: (name: SecuritySetting) => boolean,
+): { readonly payloads: boolean; readonly metadata: boolean } {
+  return { payloads: setting(`${who}ViewLogs`), metadata: setting(`${who}ViewLogMetadata`) };
+}
+
+function logsAllow(who: LogReader, action: string, setting: (name: SecuritySetting) => boolean): boolean {
+  const { payloads, metadata } = logSight(who, setting);
+  if (action === 'list') return metadata;
+  if (action === 'export') return payloads;
+  // One entry shows what may be seen.
+  return action === 'write' || payloads || metadata;
+}
 
 /** Whether a role lets its holder use a scope in a workspace. */
 export function roleAllows(
@@ -75,8 +89,8 @@ export function roleAllows(
   setting: (name: SecuritySetting) => boolean,
 ): boolean {
   const [resource = '', action = ''] = scope.split('.');
-  if (scope === 'logs.write') return true;
   if (role === 'admin') return RULES[resource] !== undefined;
+  if (resource === 'logs') return logsAllow(`${role}s`, action, setting);
   const rules = RULES[resource]?.[role];
   if (rules === undefined) return false;
   const rule = action === 'list' || action === 'read' || USES.has(scope) ? rules.view : rules.write;
@@ -93,13 +107,27 @@ export function checkRole(directory: Directory, principal: Principal, scopes: re
   if (userId === undefined) return;
   const user = directory.user(organisationId, userId);
   if (user === undefined) throw fail('forbidden', 'the user of this key is not of the organisation any more');
-  if (user.body.role !== 'member') return;
-  const role = workspaceId === undefined ? undefined : directory.roleIn(organisationId, workspaceId, userId);
-  if (role === undefined) throw fail('forbidden', 'the user of this key is not a member of the workspace');
+  if (user.body.role === 'owner') return;
   const setting = (name: SecuritySetting): boolean => directory.setting(name, organisationId, workspaceId);
   const usable = scopes.filter((scope) => principal.scopes.has(scope));
+  if (user.body.role === 'admin') {
+    if (usable.length > 0 && !usable.some((scope) => adminAllows(scope, setting)))
+      throw fail(
+        'forbidden',
+        `admins of the organisation may not use ${usable.join(' or ')} in this workspace`,
+      );
+    return;
+  }
+  const role = workspaceId === undefined ? undefined : directory.roleIn(organisationId, workspaceId, userId);
+  if (role === undefined) throw fail('forbidden', 'the user of this key is not a member of the workspace');
   if (!usable.some((scope) => roleAllows(role, scope, setting)))
     throw fail('forbidden', `the role ${role} may not use ${usable.join(' or ')} in this workspace`);
+}
+
+/** Admins of an organisation may use everything, but for what they are not to see of calls. */
+function adminAllows(scope: string, setting: (name: SecuritySetting) => boolean): boolean {
+  const [resource, action = ''] = scope.split('.');
+  return resource !== 'logs' || logsAllow('organisationAdmins', action, setting);
 }
 
 /** Whether there is a person behind a key or token, of the directory or known to the issuer of the token alone. */
@@ -117,6 +145,15 @@ export function roleOf(directory: Directory, principal: Principal): WorkspaceRol
   const place = workspaceId === undefined ? undefined : directory.roleIn(organisationId, workspaceId, userId);
   // Who has no place there is refused before; if not, nobody has less than a member.
   return place ?? 'member';
+}
+
+/** Whose settings say what the caller may see of calls; undefined: it sees everything. */
+export function logReaderOf(directory: Directory, principal: Principal): LogReader | undefined {
+  const { organisationId, userId } = principal;
+  if (userId !== undefined && directory.user(organisationId, userId)?.body.role === 'admin')
+    return 'organisationAdmins';
+  const role = roleOf(directory, principal);
+  return role === 'member' || role === 'manager' ? `${role}s` : undefined;
 }
 
 /** Whether the caller decides for the organisation: its own keys, and its owners and admins. */

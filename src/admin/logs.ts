@@ -14,7 +14,7 @@ import {
 } from '../../gen/gateway/admin/v2/logs_pb.ts';
 import type { Call } from '../access/call.ts';
 import type { Principal } from '../access/principal.ts';
-import { roleOf } from '../access/roles.ts';
+import { logReaderOf, logSight } from '../access/roles.ts';
 import type { PriceList } from '../ledger/prices/price-list.ts';
 import { fail, invalidField } from '../lib/errors.ts';
 import type { FeedbackRecord, LogStore } from '../store/log-store.ts';
@@ -135,14 +135,12 @@ function logsOf({ logs }: CreateLogsRequest): readonly { readonly log: CustomLog
 
 /** What the security settings let the caller's role see. @throws GatewayError forbidden for who may see nothing. */
 function sightOf({ directory }: LogsFacts, principal: Principal): { readonly payloads: boolean } {
-  const role = roleOf(directory, principal);
-  if (role !== 'member' && role !== 'manager') return { payloads: true };
+  const who = logReaderOf(directory, principal);
+  if (who === undefined) return { payloads: true };
   const { organisationId, workspaceId } = principal;
-  const on = (what: 'ViewLogs' | 'ViewLogMetadata'): boolean =>
-    directory.setting(`${role}s${what}`, organisationId, workspaceId);
-  const payloads = on('ViewLogs');
-  if (!payloads && !on('ViewLogMetadata')) throw fail('forbidden', `the role ${role} may not see logs`);
-  return { payloads };
+  const sight = logSight(who, (name) => directory.setting(name, organisationId, workspaceId));
+  if (!sight.payloads && !sight.metadata) throw fail('forbidden', 'the role of the caller may not see logs');
+  return sight;
 }
 
 /** A key that may not look at logs sees the calls that were made with it. */

@@ -56,9 +56,15 @@ export function loggedHeaders(pairs: readonly string[]): Record<string, string> 
   for (let i = 0; i + 1 < pairs.length; i += 2) {
     const { lower, open } = facts(pairs[i] as string);
     const value = pairs[i + 1] as string;
-    headers[lower] = !open ? MASK : value.length > MAX_HEADER ? value.slice(0, MAX_HEADER) : value;
+    headers[lower] = !open ? MASK : openValue(value);
   }
   return headers;
+}
+
+/** A value that may be an address: of a host, say. */
+function openValue(value: string): string {
+  const plain = /^https?:/i.test(value) ? loggedUrl(value) : value;
+  return plain.length > MAX_HEADER ? plain.slice(0, MAX_HEADER) : plain;
 }
 
 /** An address without credentials in it. */

@@ -55,6 +55,14 @@ const NEEDS: Readonly<Record<string, Message>> = {
   ListWorkspaceMembers: { workspace_id: 'default' },
   ListProviders: { workspace_id: 'default' },
   ListCollections: { workspace_id: 'default' },
+  ListMetadataGroups: { metadata_key: 'team' },
+  ListAnalyticsGroups: { group_by: 'model' },
+};
+
+/** What is asked of analytics needs a span. */
+const LAST_DAY = {
+  time_of_generation_min: new Date(Date.now() - 86_400_000).toISOString(),
+  time_of_generation_max: new Date().toISOString(),
 };
 
 test('every list of the control plane answers', async (t) => {
@@ -64,7 +72,8 @@ test('every list of the control plane answers', async (t) => {
       const local = method.path.split('/').at(-1) ?? '';
       // Lists of a thing's parts need the thing.
       if (!/^List[A-Z]/.test(local) || /Versions|Entities|Models|Integration[A-Z]/.test(local)) continue;
-      const answer = await call(name, local, NEEDS[local] ?? {}).catch((error: unknown) => {
+      const spanned = name.startsWith('Analytics') ? LAST_DAY : {};
+      const answer = await call(name, local, { ...spanned, ...NEEDS[local] }).catch((error: unknown) => {
         t.fail(`${name}/${local}: ${String(error)}`);
         return {};
       });

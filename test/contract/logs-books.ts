@@ -39,9 +39,10 @@ export async function personKey(
   role: string,
   scopes: readonly string[],
   workspace = 'default',
+  inOrganisation = 'member',
 ) {
   const email = `person-${++people}-${randomUUID()}@people.test`;
-  const body = { email, role: 'member', workspaces: [{ id: workspace, role }] };
+  const body = { email, role: inOrganisation, workspaces: [{ id: workspace, role }] };
   const { invite_link } = await ok(gateway, 'POST', '/admin/users/invites', { body });
   const { path, token } = invitation(invite_link);
   const { user_id } = await ok(gateway, 'POST', `${path}/accept`, { body: { token }, key: '-' });

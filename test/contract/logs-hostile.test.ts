@@ -94,3 +94,25 @@ test('addresses of calls that were made elsewhere are kept without the credentia
   for (const secret of secrets) t.false(JSON.stringify(json).includes(secret), secret);
   t.true(String((json.request as Json).url).includes('host/v1/x?sig=***&k%65y=***&alt=sse'));
 });
+
+test('a host with credentials in it, which is refused, is kept without them', async (t) => {
+  const trace = randomUUID();
+  const answer = await fetch(`${gateway.origin}/v1/chat/completions`, {
+    method: 'POST',
+    headers: {
+      'x-gateway-api-key': WORKSPACE_KEY,
+      'x-gateway-provider': 'openai',
+      'x-gateway-custom-host': 'https://me:canary-1@host/v1?key=canary-2',
+      'x-gateway-trace-id': trace,
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: 'x' }] }),
+  });
+  t.is(answer.status, 400);
+  const { data } = await ok(gateway, 'GET', `/logs?trace_id=${trace}`);
+  const [entry] = data as Json[];
+  const detail = await ok(gateway, 'GET', `/logs/${entry?.id}`);
+  const { headers } = detail.request as { readonly headers: Json };
+  t.is(headers['x-gateway-custom-host'], 'https://***@host/v1?key=***');
+  t.false(JSON.stringify([entry, detail]).includes('canary'));
+});

@@ -122,3 +122,30 @@ test('who may not see payloads sees numbers; who may see neither sees nothing', 
   await set({ membersViewLogs: false, membersViewLogMetadata: false });
   t.is((await get()).status, 403);
 });
+
+test('an organisation may keep what is said in calls from its admins, too', async (t) => {
+  const { id: workspace } = await ok(gateway, 'POST', '/admin/workspaces', { body: { name: 'Sealed' } });
+  const scopes = ['logs.list', 'logs.view', 'logs.export', 'analytics.view'];
+  const admin = await personKey(gateway, 'admin', scopes, String(workspace), 'admin');
+  const writer = await serviceKey(gateway, String(workspace));
+  const log = { request: { url: '/x', body: { said: 'canary' } }, response: { body: { said: 'canary' } } };
+  const { id } = await ok(gateway, 'POST', '/logs', { key: writer.key, body: log });
+  const { key } = admin;
+  const get = () => send(gateway, 'GET', `/logs/${id}`, { key });
+  const made = { filters: {}, requested_data: ['request'] };
+  const exported = () => send(gateway, 'POST', '/logs/exports', { key, body: made });
+  t.true(JSON.stringify((await get()).json).includes('canary'));
+  t.is((await exported()).status, 200);
+  const set = (body: Json) =>
+    ok(gateway, 'PUT', `/admin/workspaces/${workspace}`, { body: { security_settings: body } });
+  await set({ organisationAdminsViewLogs: false });
+  const { json, status } = await get();
+  t.is(status, 200);
+  t.false(JSON.stringify(json).includes('canary'));
+  t.is((await exported()).status, 403);
+  t.is((await send(gateway, 'GET', '/logs', { key })).status, 200);
+  await set({ organisationAdminsViewLogs: false, organisationAdminsViewLogMetadata: false });
+  t.is((await get()).status, 403);
+  t.is((await send(gateway, 'GET', '/logs', { key })).status, 403);
+  t.is((await send(gateway, 'GET', '/logs', { key: writer.key })).status, 200);
+});

@@ -326,8 +326,9 @@ test('filters, order and pages', async (t) => {
   const within = await logs(`${all}&time_of_generation_max=${last}`);
   t.true(within.total < 4, 'the end is exclusive');
   t.is((await logs(`${all}&time_of_generation_min=${last}`)).total, 4 - within.total);
-  t.is((await logs(`${all}&time_of_generation_min=2000-01-01T00:00:00%2B02:00`)).total, 4);
-  t.is((await logs(`${all}&time_of_generation_max=2000-01-01T00:00:00Z`)).total, 0);
+  const monthAgo = new Date(Date.now() - 30 * 86_400_000).toISOString().slice(0, 19);
+  t.is((await logs(`${all}&time_of_generation_min=${monthAgo}%2B02:00`)).total, 4);
+  t.is((await logs(`${all}&time_of_generation_max=${monthAgo}Z`)).total, 0);
   t.is((await logs(`${all}&pageSize=1`)).data.length, 1);
 });
 
@@ -356,7 +357,7 @@ const CASES: Case[] = [
   refused('a page that is no number', { page_size: 'x' }, 'page_size', ['rest']),
   refused('a page that is a fraction', { page_size: 1.5 }, 'page_size', ['rest']),
   refused('a status that is none', { status_code: '20' }, 'status_code'),
-  refused('a status with blanks', { status_code: '200, 404' }, 'status_code'),
+  refused('a status with words', { status_code: '200, ok' }, 'status_code'),
   refused('an empty trace id', { trace_id: '' }, 'trace_id'),
   refused('a time that is none', { time_of_generation_min: 'yesterday' }, 'time_of_generation_min'),
   refused(

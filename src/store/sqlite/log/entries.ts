@@ -1,7 +1,6 @@
 // The port's part that is about entries, over the workers.
 import { invalidField } from '../../../lib/errors.ts';
 import { checkScope } from '../../document-checks.ts';
-import { LIMITS } from '../../documents.ts';
 import { decodeEntries, decodeEntry, encodeBatch } from '../../log/entry-text.ts';
 import { matchesLog } from '../../log/matches.ts';
 import { checkLogFilter } from '../../log-filter.ts';
@@ -34,8 +33,8 @@ export function entryStore(
       return {
         // Segments compare many texts by their hashes; the texts decide.
         entries: entries.filter((entry) => matchesLog(call.filter, entry)),
-        total: Math.min(found.total, LIMITS.total),
-        totalCapped: found.total > LIMITS.total,
+        total: found.total,
+        totalCapped: found.capped,
         ...(found.next === null ? {} : { next: cursorOf(found.next) }),
       };
     },

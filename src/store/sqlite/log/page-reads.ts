@@ -19,8 +19,10 @@ export type Position = readonly [time: number, seq: number];
 
 export interface LogRowPage {
   readonly entries: readonly string[];
-  /** Beyond the limit: one more than it. */
+  /** What was counted, up to the limit. */
   readonly total: number;
+  /** There are more, or there may be. */
+  readonly capped: boolean;
   readonly next: Position | null;
 }
 
@@ -144,16 +146,17 @@ class Pager {
   /** @param capped there are more than were counted. */
   page(capped = false): LogRowPage {
     const next = this.#more ? (this.#found.at(-1)?.position ?? null) : null;
-    return this.#answer(next, capped ? LIMITS.total + 1 : this.#total);
+    return this.#answer(next, capped);
   }
 
   /** What there is before a time at which the search was given up. */
   shortPage(edge: number): LogRowPage {
     const before = this.#sign < 0 ? Number.MAX_SAFE_INTEGER : -1;
-    return this.#answer([edge, before], LIMITS.total + 1);
+    return this.#answer([edge, before], true);
   }
 
-  #answer(next: Position | null, total: number): LogRowPage {
+  #answer(next: Position | null, early: boolean): LogRowPage {
+    const { count } = this.#call;
     const rows = new Map<Part, number[]>();
     for (const { part, row } of this.#found) {
       const own = rows.get(part);
@@ -162,7 +165,8 @@ class Pager {
     }
     const texts = new Map([...rows].map(([part, own]) => [part, part.open().entries(own).values()]));
     const entries = this.#found.map(({ part }) => texts.get(part)?.next().value ?? '');
-    return { entries, next, total: this.#call.count ? Math.min(total, LIMITS.total + 1) : 0 };
+    const total = count ? Math.min(this.#total, LIMITS.total) : 0;
+    return { entries, next, total, capped: count && (early || this.#total > LIMITS.total) };
   }
 
   #first(): Run | undefined {

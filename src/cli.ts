@@ -1,0 +1,231 @@
+// The `sluice` command: reads the environment, starts, stops on a signal.
+import cluster from 'node:cluster';
+import { flushCompileCache } from 'node:module';
+import { parseArgs } from 'node:util';
+import { createChain } from './access/audit/chain.ts';
+import { bootstrap, type Tenancy } from './access/bootstrap.ts';
+import { encryptionKeyFrom } from './access/encryption-key.ts';
+import { createKey } from './access/keys.ts';
+import { createOrganisation } from './access/new-organisation.ts';
+import type { KeyKind } from './access/principal.ts';
+import { addMasterKey, dropOldMasterKeys, rotateDataKeys } from './access/rotate-command.ts';
+import { INFERENCE_SCOPES, scopesOf } from './access/scopes.ts';
+import { controlPath } from './app/control.ts';
+import { COLLECTIONS, openStores } from './app/stores.ts';
+import { runWorkers } from './app/workers/primary.ts';
+import { startApp } from './app.ts';
+import { callControl } from './lib/control-socket.ts';
+import { readSettings, SettingsError } from './settings.ts';
+import { createLog } from './telemetry/log.ts';
+
+const USAGE = `usage:
+  sluice start
+  sluice keys create --name NAME [--kind organisation-service|workspace-service] [--scopes a,b]
+  sluice keys rotate-encryption [--new-master FILE|env] [--drop-old-masters]
+  sluice organisations create --name NAME --owner-email EMAIL [--handle HANDLE]
+                              [--owner-first-name NAME] [--owner-last-name NAME]
+  sluice migrate [--from DATA_DIR]
+  sluice ledger re-rate --from TIME [--to TIME] [--organisation ID] [--model NAME] [--dry-run]
+  sluice ledger verify [--organisation ID] [--rebuild]
+`;
+
+async function start(): Promise<void> {
+  const settings = readSettings(process.env);
+  const log = createLog(settings.logLevel);
+  if (settings.workers > 1 && cluster.isPrimary) {
+    const { workers } = settings;
+    const onReady = (url: string): void => sayListening(url, `, ${workers} processes`);
+    process.exitCode = await runWorkers({ workers, log, onReady });
+    return;
+  }
+  const app = await startApp(settings, log);
+  const scheme = settings.tls ? 'https' : 'http';
+  const host = app.address.family === 'IPv6' ? `[${app.address.address}]` : app.address.address;
+  const url = `${scheme}://${host}:${app.address.port}`;
+  if (app.link === undefined) sayListening(url);
+  showNewKeys(app.tenancy, process.stdout);
+
+  let stopping = false;
+  const stop = (why: string): void => {
+    if (stopping) return;
+    stopping = true;
+    log.info({ why }, 'draining');
+    app.stop().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        log.fatal({ err: error }, 'the stop failed');
+        process.exit(1);
+      },
+    );
+  };
+  const onSignal = (signal: string): void => {
+    // A second signal does not wait for open calls; the first process knows of both.
+    if (stopping && app.link === undefined) process.exit(1);
+    if (app.link === undefined || signal === 'SIGTERM') stop(signal);
+  };
+  process.on('SIGTERM', () => onSignal('SIGTERM'));
+  process.on('SIGINT', () => onSignal('SIGINT'));
+  app.link?.onStop(stop);
+  app.link?.ready(url);
+  // A process that is killed later keeps what it compiled; there is nothing to write but after a first start.
+  flushCompileCache();
+}
+
+function sayListening(url: string, more = ''): void {
+  process.stdout.write(`Sluice listens on ${url} (REST under /v1, gRPC, docs under /docs${more})\n`);
+}
+
+/** Keys made just now are shown here and nowhere else, ever. */
+function showNewKeys({ newAdminKey, newWorkspaceKey }: Tenancy, out: NodeJS.WritableStream): void {
+  if (newAdminKey) out.write(`Admin API key, shown once:     ${newAdminKey}\n`);
+  if (newWorkspaceKey) out.write(`Workspace API key, shown once: ${newWorkspaceKey}\n`);
+}
+
+async function createKeyCommand(args: readonly string[]): Promise<void> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      name: { type: 'string' },
+      kind: { type: 'string', default: 'workspace-service' },
+      scopes: { type: 'string' },
+    },
+  });
+  const kind = values.kind as KeyKind;
+  if (!values.name || !['organisation-service', 'workspace-service'].includes(kind)) throw new Error(USAGE);
+  const settings = readSettings(process.env);
+  const { documents, hasher, close } = await openStores(settings);
+  try {
+    const facts = { documents, hasher, now: Date.now };
+    const tenancy = await bootstrap(facts, {
+      adminKey: settings.adminApiKey,
+      workspaceKey: settings.apiKey,
+    });
+    showNewKeys(tenancy, process.stderr);
+    const { organisationId, workspaceId } = tenancy;
+    const organisationWide = kind === 'organisation-service';
+    const secret = await createKey(facts, {
+      name: values.name,
+      kind,
+      organisationId,
+      workspaceId: organisationWide ? undefined : workspaceId,
+      scopes: values.scopes?.split(',') ?? (organisationWide ? scopesOf(kind) : INFERENCE_SCOPES),
+    });
+    process.stdout.write(`${secret}\n`);
+  } finally {
+    await close();
+  }
+}
+
+/** Exit code: done, but for secrets that cannot be opened. */
+const UNREADABLE = 2;
+
+async function rotateEncryptionCommand(args: readonly string[]): Promise<void> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { 'new-master': { type: 'string' }, 'drop-old-masters': { type: 'boolean', default: false } },
+  });
+  const { 'new-master': source, 'drop-old-masters': drop } = values;
+  if (source !== undefined && drop)
+    throw new Error('--drop-old-masters comes after the restart with the new key');
+  const settings = readSettings(process.env);
+  const given = source === 'env' ? settings.newEncryptionKey : source && encryptionKeyFrom(source);
+  if (source !== undefined && !given) throw new SettingsError('GATEWAY_NEW_ENCRYPTION_KEY: is not set');
+  const say = (line: string): void => void process.stderr.write(`${line}\n`);
+  if (settings.mongodbUri === undefined && !given && !drop) {
+    // A gateway that runs on an embedded store does it itself.
+    const done = await callControl(controlPath(settings.dataDir), 'rotate-encryption', say);
+    if (done === false) process.exitCode = UNREADABLE;
+    if (done !== undefined) return;
+  }
+  const { rotation, close } = await openStores(settings);
+  const facts = { ...rotation, say };
+  try {
+    if (given) return await addMasterKey(facts, given);
+    if (drop) await dropOldMasterKeys(facts);
+    if (!(await rotateDataKeys(facts))) process.exitCode = UNREADABLE;
+  } finally {
+    await close();
+  }
+}
+
+async function createOrganisationCommand(args: readonly string[]): Promise<void> {
+  const text = { type: 'string', default: '' } as const;
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      ...{ name: text, 'owner-email': text, handle: text },
+      ...{ 'owner-first-name': text, 'owner-last-name': text },
+    },
+  });
+  const { name, 'owner-email': ownerEmail } = values;
+  const handle = values.handle || name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
+  if (name.trim() === '' || !/^[^@\s]+@[^@\s]+$/.test(ownerEmail) || !/^[a-z0-9_-]{1,64}$/.test(handle))
+    throw new Error(USAGE);
+  const { documents, hasher, close } = await openStores(readSettings(process.env));
+  try {
+    const facts = { chain: createChain({ documents }), hasher, now: Date.now };
+    const made = await createOrganisation(facts, {
+      ...{ handle, name, ownerEmail },
+      ownerFirstName: values['owner-first-name'],
+      ownerLastName: values['owner-last-name'],
+    });
+    process.stderr.write(`Organisation ${made.organisationId}, workspace ${made.workspaceId}.\n`);
+    process.stderr.write('Its admin API key, shown once:\n');
+    process.stdout.write(`${made.adminKey}\n`);
+  } finally {
+    await close();
+  }
+}
+
+async function migrateCommand(args: readonly string[]): Promise<void> {
+  const { values } = parseArgs({ args: [...args], options: { from: { type: 'string' } } });
+  const say = (line: string): void => void process.stdout.write(`${line}\n`);
+  const facts = { settings: readSettings(process.env), collections: COLLECTIONS, say };
+  const [{ migrateFrom }, { migrateInPlace }] = await Promise.all([
+    import('./migrate/copy.ts'),
+    import('./migrate/in-place.ts'),
+  ]);
+  const done = values.from === undefined ? migrateInPlace(facts) : migrateFrom(facts, values.from);
+  if (!(await done)) process.exitCode = 1;
+}
+
+async function reRateCommand(args: readonly string[]): Promise<void> {
+  const text = { type: 'string' } as const;
+  const { values } = parseArgs({
+    args: [...args],
+    options: { from: text, to: text, organisation: text, model: text, 'dry-run': { type: 'boolean' } },
+  });
+  const { reRateCommand: run } = await import('./app/re-rate-command.ts');
+  await run(readSettings(process.env), values, (line) => void process.stdout.write(`${line}\n`));
+}
+
+async function verifyCommand(args: readonly string[]): Promise<void> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { organisation: { type: 'string' }, rebuild: { type: 'boolean' } },
+  });
+  const { verifyCommand: run } = await import('./app/verify.ts');
+  const say = (line: string): void => void process.stdout.write(`${line}\n`);
+  if (!(await run(readSettings(process.env), values, say))) process.exitCode = 1;
+}
+
+async function commandOf([command, ...rest]: readonly string[]): Promise<void> {
+  if (command === 'start') return start();
+  if (command === 'keys' && rest[0] === 'create') return createKeyCommand(rest.slice(1));
+  if (command === 'keys' && rest[0] === 'rotate-encryption') return rotateEncryptionCommand(rest.slice(1));
+  if (command === 'organisations' && rest[0] === 'create') return createOrganisationCommand(rest.slice(1));
+  if (command === 'migrate') return migrateCommand(rest);
+  if (command === 'ledger' && rest[0] === 're-rate') return reRateCommand(rest.slice(1));
+  if (command === 'ledger' && rest[0] === 'verify') return verifyCommand(rest.slice(1));
+  throw new Error(USAGE);
+}
+
+/** Runs a command line. What it cannot do is said, and the exit code 1. */
+export async function runCommand(args: readonly string[]): Promise<void> {
+  try {
+    await commandOf(args);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.exit(1);
+  }
+}
