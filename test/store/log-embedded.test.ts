@@ -88,7 +88,12 @@ test('a search that takes too long answers what it has, and goes on from there',
   const bounds = { block: 20, searchMs: 0 };
   const store = await openSqliteStore({ dataDir: freshDir(), collections: [], logBounds: bounds });
   const random = traffic(8, 'o');
-  for (let i = 0; i < 10; i++) await store.requestLog.append(Array.from({ length: 20 }, random.entry));
+  // Segments one behind the other, and some that lie over each other.
+  for (let i = 0; i < 10; i++) {
+    const shift = Math.floor(i / 2) * 6 * 3_600_000;
+    const batch = Array.from({ length: 20 }, random.entry);
+    await store.requestLog.append(batch.map((entry) => ({ ...entry, createdAt: entry.createdAt + shift })));
+  }
   await store.makeSums();
   const all = (await allOf(store)).filter(({ path }) => path === '/V1/Odd').map(({ id }) => id);
   const found: string[] = [];
@@ -109,7 +114,7 @@ test('a search that takes too long answers what it has, and goes on from there',
     pages++;
   } while (after !== undefined && pages < 100);
   t.deepEqual(found, all);
-  t.true(pages > 3);
+  t.true(pages > 1 && pages < 100);
   await store.close();
 });
 

@@ -58,6 +58,8 @@ export function runWorkers({ workers, log, onReady }: PrimaryFacts): Promise<num
       switch (message.kind) {
         case 'ready':
           ready.add(worker.id);
+          // It was starting when the others were told.
+          if (stopping) send(worker, { kind: 'stop' });
           if (everReady || ready.size < workers) return;
           everReady = true;
           onReady(message.url);

@@ -60,12 +60,17 @@ export function readPage(
     ({ minTime, maxTime }) => after === null || (sign < 0 ? minTime <= after[0] : maxTime >= after[0]),
   );
   const giveUpAt = performance.now() + (call.filter.text === undefined ? OTHER_MS : searchMs);
+  const [first] = behind;
+  const begin = after?.[0] ?? (first === undefined ? 0 : edge(first) * sign);
   for (const [at, part] of behind.entries()) {
     pager.take(part);
     const next = behind[at + 1];
     pager.give(next === undefined ? undefined : edge(next) * sign);
     if (pager.isDone()) return pager.page();
     if (next === undefined || performance.now() < giveUpAt) continue;
+    // Segments that overlap begin at one time: a page that ended there would begin where this one did.
+    const moved = (edge(next) * sign - begin) * sign > 0;
+    if (!moved && !pager.isFull()) continue;
     return pager.isFull() ? pager.page(true) : pager.shortPage(edge(next) * sign);
   }
   if (!call.count || behind.length === meant.length) return pager.page();

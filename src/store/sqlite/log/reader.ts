@@ -22,6 +22,9 @@ const GROUP = 1;
 /** Heads of segments held in memory: of 16 million entries. */
 const HEADS = 2000;
 
+/** Of a call that meets files which are dropped meanwhile, a bucket after the other. */
+const TRIES = 50;
+
 serve<LogReaderCall, LogSetup>(GROUP, openLogReader);
 
 function openLogReader(setup: LogSetup): RunGroup<LogReaderCall> {
@@ -85,15 +88,17 @@ function openLogReader(setup: LogSetup): RunGroup<LogReaderCall> {
     }
   }
 
-  /** A file may be dropped between the look at the list and the look at it: then the list is another one. */
+  /** Files may be dropped between the look at the list and the look at them: then the list is another one. */
   function performed(call: LogReaderCall): unknown {
-    try {
-      return perform(call);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-      files.forget();
-      log = new LogView(cached, files, setup.block);
-      return perform(call);
+    for (let tries = 1; ; tries++) {
+      try {
+        return perform(call);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || tries === TRIES) throw error;
+        files.forget();
+        values.forget();
+        log = new LogView(cached, files, setup.block);
+      }
     }
   }
 
