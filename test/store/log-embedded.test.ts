@@ -181,7 +181,7 @@ test('files of a writer that was killed go, and a segment whose file is gone is 
   const dataDir = freshDir();
   let store = await open(dataDir);
   await store.requestLog.append(Array.from({ length: 60 }, traffic(6, 'o').entry));
-  await untilSealed(dataDir);
+  await store.makeSums();
   await store.close();
   writeFileSync(join(dataDir, 'logs', 'entries-2020-01-01'), 'half a segment');
   store = await open(dataDir);
