@@ -1,5 +1,4 @@
 // Bodies of calls, written behind them: taken by reference on the hot path, made into text and stored in batches.
-import { setImmediate } from 'node:timers/promises';
 import type { BodiesRecord, BodyRecord, LogStore } from '../store/log-store.ts';
 import type { RequestRecord } from '../store/request-log.ts';
 import { loggedBody, loggedHeaders, loggedUrl } from './logged-message.ts';
@@ -51,6 +50,8 @@ interface Waiting {
 /** Calls of one batch, and texts of one batch in UTF-16 units. */
 const BATCH = 256;
 const BATCH_SIZE = 4 * 1024 * 1024;
+/** Calls that are worth a batch before the timer says so. */
+const FEW = 64;
 /** Texts made between two turns of the event loop, in UTF-16 units. */
 const SLICE = 512 * 1024;
 /** A call's bodies beside their text. */
@@ -61,7 +62,11 @@ const CLOSE_MS = 5000;
 export class BodyLog {
   readonly #facts: Required<BodyLogFacts>;
   readonly #timer: NodeJS.Timeout;
+  /** What was said, not read yet: for the rest of a turn of the event loop, because it holds on to much. */
   #waiting: Waiting[] = [];
+  #reading = false;
+  /** Read, and not stored yet; undefined where nothing could be read. */
+  #read: { readonly record: BodiesRecord | undefined; readonly size: number }[] = [];
   #buffered = 0;
   #dropped = 0;
   #pumping: Promise<void> | undefined;
@@ -91,6 +96,10 @@ export class BodyLog {
     this.#buffered += size;
     this.#taken++;
     this.#waiting.push({ entry, said, headers, size });
+    if (!this.#reading) {
+      this.#reading = true;
+      setImmediate(this.#readSome);
+    }
     return true;
   }
 
@@ -104,8 +113,25 @@ export class BodyLog {
     await flushed;
   }
 
+  /** Reads what waits, a slice in a turn. */
+  readonly #readSome = (): void => {
+    let size = 0;
+    let count = 0;
+    for (const waiting of this.#waiting) {
+      if (size > SLICE) break;
+      const record = this.#recordOf(waiting);
+      this.#read.push({ record, size: waiting.size });
+      size += record === undefined ? 0 : textLength(record);
+      count++;
+    }
+    this.#waiting = count === this.#waiting.length ? [] : this.#waiting.slice(count);
+    this.#reading = this.#waiting.length > 0;
+    if (this.#reading) setImmediate(this.#readSome);
+    if (this.#read.length >= FEW || this.#flushes.length > 0) this.#go();
+  };
+
   #go(): void {
-    if (this.#waiting.length === 0) return;
+    if (this.#read.length === 0) return;
     this.#pumping ??= this.#pump().finally(() => {
       this.#pumping = undefined;
     });
@@ -122,33 +148,27 @@ export class BodyLog {
   }
 
   async #pump(): Promise<void> {
-    while (this.#waiting.length > 0) {
+    while (this.#read.length > 0) {
       const batch: BodiesRecord[] = [];
       let taken = 0;
       let size = 0;
-      let slice = 0;
-      for (const waiting of this.#waiting) {
+      let freed = 0;
+      for (const { record, size: held } of this.#read) {
         if (taken === BATCH || size > BATCH_SIZE) break;
-        const record = this.#recordOf(waiting);
         taken++;
+        freed += held;
         if (record === undefined) continue;
-        const length = textLength(record);
         batch.push(record);
-        size += length;
-        slice += length;
-        if (slice > SLICE) {
-          slice = 0;
-          await setImmediate();
-        }
+        size += textLength(record);
       }
-      const done = this.#waiting.splice(0, taken);
+      this.#read = taken === this.#read.length ? [] : this.#read.slice(taken);
       try {
         if (batch.length > 0) await this.#facts.store.appendBodies(batch);
       } catch (error) {
         this.#dropped += batch.length;
         this.#facts.onTrouble(error, batch.length);
       }
-      for (const { size: freed } of done) this.#buffered -= freed;
+      this.#buffered -= freed;
       this.#done += taken;
       while ((this.#flushes[0]?.upTo ?? Number.POSITIVE_INFINITY) <= this.#done)
         this.#flushes.shift()?.resolve();
@@ -219,8 +239,8 @@ function plainRecord({ entry, said, headers }: Waiting): BodiesRecord {
   const request = loggedBody(said.request?.(), said.passing?.request?.left);
   const answered = said.response?.() ?? (error && errorText(error));
   const response = loggedBody(answered, said.passing?.response?.left);
-  const sent = said.sent && messageOf(said.sent);
-  const received = said.received && messageOf(said.received);
+  const sent = said.sent && messageOf(said.sent, request.body);
+  const received = said.received && messageOf(said.received, response.body);
   return {
     id,
     organisationId,
@@ -229,28 +249,24 @@ function plainRecord({ entry, said, headers }: Waiting): BodiesRecord {
     ...(keepDays === undefined ? {} : { keepDays }),
     request: { method, url: path, headers: loggedHeaders(pairsOf(headers)), ...request },
     response: { status: statusCode, ...response },
-    ...(sent === undefined ? {} : { transformedRequest: withoutSame(sent, request) }),
-    ...(received === undefined ? {} : { originalResponse: withoutSame(received, response) }),
+    ...(sent === undefined ? {} : { transformedRequest: sent }),
+    ...(received === undefined ? {} : { originalResponse: received }),
     ...(said.hooks === undefined ? {} : { hooks: JSON.stringify(said.hooks) }),
   };
 }
 
-function messageOf({ method, url, status, headers, body }: UnreadMessage): BodyRecord {
-  const pairs = typeof headers === 'function' ? headers() : headers;
-  return {
+/** What went on as it came is written once, and without its headers. @param first the body that the caller knows */
+function messageOf(message: UnreadMessage, first: string | undefined): BodyRecord {
+  const { method, url, status, headers } = message;
+  const body = loggedBody(message.body);
+  const head = {
     ...(method === undefined ? {} : { method }),
     ...(url === undefined ? {} : { url: loggedUrl(url) }),
     ...(status === undefined ? {} : { status }),
-    ...(pairs === undefined ? {} : { headers: loggedHeaders(pairs) }),
-    ...loggedBody(body),
   };
-}
-
-/** What went on as it came is written once. */
-function withoutSame(message: BodyRecord, first: Pick<BodyRecord, 'body'>): BodyRecord {
-  if (message.body === undefined || message.body !== first.body) return message;
-  const { body: _, ...rest } = message;
-  return rest;
+  if (body.body !== undefined && body.body === first) return head;
+  const pairs = typeof headers === 'function' ? headers() : headers;
+  return { ...head, ...(pairs === undefined ? {} : { headers: loggedHeaders(pairs) }), ...body };
 }
 
 function errorText({ reason, message }: { readonly reason: string; readonly message: string }): string {

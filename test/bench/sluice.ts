@@ -40,6 +40,8 @@ export async function startSluice(
     GATEWAY_API_KEY: WORKSPACE_KEY,
     GATEWAY_EGRESS_ALLOW: '127.0.0.1/32',
     GATEWAY_DRAIN_SECONDS: '5',
+    // The others keep nothing of what is said: run with GATEWAY_LOG_BODIES=full to see what that costs.
+    GATEWAY_LOG_BODIES: process.env.GATEWAY_LOG_BODIES ?? 'metadata',
     LOG_LEVEL: 'warn',
     ...env,
   });
