@@ -38,10 +38,10 @@ interface Carried {
 
 const EVERY_MS = 50;
 /** What processes left behind that are gone is looked for so often. */
-const ALL_MS = 15_000;
+const ALL_MS = 5_000;
 /** After the store refused a batch, until it is tried again. */
 const REST_MS = 1000;
-const LEASE_MS = 30_000;
+const LEASE_MS = 15_000;
 const BATCH = 500;
 /** An organisation's journal is measured so often while there is something in it. */
 const MEASURE_MS = 2000;

@@ -280,7 +280,7 @@ if (!mongo || !redis) {
       const { said } = fleet.meter;
       const entries = await until(
         () => entriesOf(fleet.client),
-        // What a killed process had claimed of the journal is another's when its claim is over: 30 s.
+        // What a killed process had claimed of the journal is another's when its claim is over: 15 s.
         (found) => said.every((trace) => found.has(trace)),
         45_000,
       );
