@@ -434,9 +434,10 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     settings.mongodbUri === undefined
       ? await openControl(settings, stores, log, {
           verify: (say, _, argument) => {
-            const { logMaintenance } = store;
+            const { logMaintenance, requestLog, maintenance } = store;
             const { logDays } = settings;
-            const parts = { logMaintenance, state: limitState, documents, logDays, say, flush: flushBooks };
+            const of = { logMaintenance, requestLog, maintenance };
+            const parts = { ...of, state: limitState, documents, logDays, say, flush: flushBooks };
             return verifyLedger(parts, readVerifyOrder(JSON.parse(argument)));
           },
           're-rate': async (say, signal, argument) => {

@@ -1,10 +1,13 @@
 // `sluice ledger verify`, put together: over the stores of a gateway that runs, or of the command itself.
 
+import { organisationIds } from '../access/snapshot.ts';
 import { type ComparedBudget, verifyBudgets } from '../ledger/verify/verify.ts';
+import { verifySums } from '../ledger/verify/verify-sums.ts';
 import { callControl } from '../lib/control-socket.ts';
 import type { Settings } from '../settings.ts';
 import type { DocumentStore } from '../store/documents.ts';
-import type { LogMaintenance } from '../store/maintenance.ts';
+import type { LogStore } from '../store/log-store.ts';
+import type { DocumentMaintenance, LogMaintenance } from '../store/maintenance.ts';
 import { openMemoryState } from '../store/memory/open.ts';
 import type { SharedState } from '../store/shared-state.ts';
 import { budgetStanding } from './budget-standing.ts';
@@ -13,6 +16,8 @@ import { openStores } from './stores.ts';
 
 export interface VerifyParts {
   readonly logMaintenance: LogMaintenance;
+  readonly requestLog: LogStore;
+  readonly maintenance: DocumentMaintenance;
   readonly state: SharedState;
   readonly documents: DocumentStore;
   /** Days that entries are kept. */
@@ -44,11 +49,22 @@ export async function verifyLedger(parts: VerifyParts, order: VerifyOrder): Prom
   for (const budget of budgets) if (budget.outcome !== 'equal') say(lineOf(budget));
   const count = (outcome: ComparedBudget['outcome']): number =>
     budgets.filter((budget) => budget.outcome === outcome).length;
+  const { days, different } = await verifySums({
+    store: parts.requestLog,
+    organisations:
+      order.organisationId === undefined ? await organisationIds(parts.maintenance) : [order.organisationId],
+    ...{ logDays, now: Date.now() },
+  });
+  for (const { organisationId, day, sums, entries: added } of different)
+    say(
+      `differs: ${organisationId} sums of ${new Date(day).toISOString().slice(0, 10)}: ${sums}, entries ${added} (1e-12 USD)`,
+    );
+  say(`${days} days with sums kept beside their entries: ${different.length} different`);
   say(
     `${entries} entries; ${budgets.length} budgets: ${count('equal')} equal, ${count('corrected')} corrected, ` +
       `${count('differs')} different, ${count('busy')} charged all the time, ${count('older')} older than the log`,
   );
-  return count('differs') + count('busy') === 0;
+  return count('differs') + count('busy') + different.length === 0;
 }
 
 function lineOf({ organisationId, key, type, spent, entries, outcome }: ComparedBudget): string {
@@ -80,9 +96,18 @@ export async function verifyCommand(
   const own = stores.state === undefined ? await openMemoryState({ dataDir: settings.dataDir }) : undefined;
   try {
     const state = stores.state ?? (own as SharedState);
-    const { logMaintenance } = store;
+    const { logMaintenance, requestLog, maintenance } = store;
     const { logDays } = settings;
-    const parts = { logMaintenance, state, documents, logDays, say, flush: async () => {} };
+    const parts = {
+      logMaintenance,
+      requestLog,
+      maintenance,
+      state,
+      documents,
+      logDays,
+      say,
+      flush: async () => {},
+    };
     return await verifyLedger(parts, readVerifyOrder(given));
   } finally {
     await own?.close();
