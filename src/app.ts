@@ -64,7 +64,6 @@ import { Saved } from './saved/snapshot.ts';
 import { SecretReferences } from './secrets/references.ts';
 import { createSecrets } from './secrets/secrets.ts';
 import type { Settings } from './settings.ts';
-import type { LogStore } from './store/log-store.ts';
 import { openMemoryState } from './store/memory/open.ts';
 import { createLog } from './telemetry/log.ts';
 import { storeFamily } from './telemetry/process-families.ts';
@@ -443,7 +442,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
           're-rate': async (say, signal, argument) => {
             const order = readReRateOrder(JSON.parse(argument), Date.now());
             const parts = {
-              ...{ log: store.requestLog as LogStore, state: limitState, documents, prices, say },
+              ...{ log: store.requestLog, state: limitState, documents, prices, say },
               ...{ systemChanges: auditLog.systemChanges, flush: flushBooks },
               organisations: () => directory.organisationIds(),
             };

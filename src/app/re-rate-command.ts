@@ -5,7 +5,6 @@ import { OwnPrices } from '../ledger/prices/own-prices.ts';
 import { openPriceList } from '../ledger/prices/price-list.ts';
 import { callControl } from '../lib/control-socket.ts';
 import type { Settings } from '../settings.ts';
-import type { LogStore } from '../store/log-store.ts';
 import { openMemoryState } from '../store/memory/open.ts';
 import { controlPath } from './control.ts';
 import { readReRateOrder, reRateAll } from './re-rate.ts';
@@ -35,7 +34,7 @@ export async function reRateCommand(
   try {
     await reRateAll(
       {
-        ...{ log: store.requestLog as LogStore, state: state ?? (own as NonNullable<typeof own>), documents },
+        ...{ log: store.requestLog, state: state ?? (own as NonNullable<typeof own>), documents },
         ...{ prices: openPriceList([], prices), systemChanges: auditLog.systemChanges, organisations, say },
         flush: async () => {},
       },

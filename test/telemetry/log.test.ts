@@ -194,12 +194,16 @@ test('one that echoes the caller’s own', async (t) => {
 test('bad input: a broken config, a key in a model, a stream that breaks off', async (t) => {
   const route = { 'x-gateway-provider': 'openai', 'x-gateway-custom-host': provider.origin };
   const auth = { authorization: `Bearer ${GIVEN}` };
-  await ask({ headers: { ...auth, 'x-gateway-config': `{"api_key":"${STORED}",` } });
+  const broken = { ...auth, 'x-gateway-config': `{"api_key":"${STORED}",` };
+  t.is((await ask({ headers: broken }))[0].status, 400);
   await ask({ headers: { ...auth, ...route }, model: WRONG });
-  await ask({ headers: { ...auth, ...route }, model: 'reset' });
-  await ask({ headers: { ...auth, ...route }, model: 'garbage' });
-  await ask({ headers: { ...auth, ...route }, path: `/proxy/nothing?api_key=${STORED}` });
-  t.pass();
+  t.is((await ask({ headers: { ...auth, ...route }, model: 'reset' }))[0].status, 502);
+  t.is((await ask({ headers: { ...auth, ...route }, model: 'garbage' }))[0].status, 502);
+  const [, answered] = await ask({
+    headers: { ...auth, ...route },
+    path: `/proxy/nothing?api_key=${STORED}`,
+  });
+  t.false(answered.includes(GIVEN));
 });
 
 test.after('in all that was logged there is no secret', (t) => {

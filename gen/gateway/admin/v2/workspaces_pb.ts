@@ -98,7 +98,7 @@ export type WorkspaceSettings = Message<"gateway.admin.v2.WorkspaceSettings"> & 
 
   /**
    * Days that the log keeps the workspace's entries and their bodies, where that is fewer than the gateway keeps any.
-   * Older entries are not shown from then on; the sums of analytics stay.
+   * It holds for what is written from then on; what is there keeps its time, and the sums of analytics stay.
    *
    * @generated from field: optional int32 log_retention_days = 5;
    */
