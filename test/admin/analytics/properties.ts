@@ -263,8 +263,8 @@ const PROPERTIES: Readonly<Record<string, (stage: Stage) => Promise<string[]>>> 
       ...differences({ ...told, data }, { ...list(expected), totals: columns(entries) }, group_by),
       ...(await ordered(stage, group_by, groups.length)),
       ...differences(
-        await analytics(stage.door, `groups/${group_by}`, stage.asked.query),
-        await analytics(stage.door, `../logs/groups/${group_by}`, stage.asked.query),
+        await answer(stage, `groups/${group_by}`),
+        await answer(stage, `../logs/groups/${group_by}`),
         'twin',
       ),
     ];
