@@ -35,7 +35,20 @@ export interface IdleJob {
   readonly streams: number;
 }
 
-export type Job = ClosedJob | FirstEventJob | IdleJob;
+/** Requests at a rate, whether earlier ones were answered or not, until the next line comes in. */
+export interface PacedJob {
+  readonly kind: 'paced';
+  readonly shot: Shot;
+  readonly perSecond: number;
+}
+
+/** Of a paced job: milliseconds from when each was due to the end of its answer, in the order in which they were due. */
+export interface PacedResult {
+  readonly times: readonly number[];
+  readonly wrong: number;
+}
+
+export type Job = ClosedJob | FirstEventJob | IdleJob | PacedJob;
 
 /** What a closed loop counted. */
 export interface LoadResult {

@@ -2,7 +2,16 @@
 // stdin, the result as one line of JSON on stdout. wrk replaces it for closed loops where present.
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { createInterface, type Interface } from 'node:readline';
-import type { ClosedJob, FirstEventJob, IdleJob, Job, LoadResult, Shot } from './jobs.ts';
+import type {
+  ClosedJob,
+  FirstEventJob,
+  IdleJob,
+  Job,
+  LoadResult,
+  PacedJob,
+  PacedResult,
+  Shot,
+} from './jobs.ts';
 import { median } from './median.ts';
 
 /** What one exchange brought. */
@@ -120,6 +129,36 @@ async function idle({ shot, streams }: IdleJob, lines: AsyncIterator<string>): P
   return stillOpen;
 }
 
+/** Says "begun", and what came of all that were sent by the next line. */
+async function paced({ shot, perSecond }: PacedJob, lines: AsyncIterator<string>): Promise<PacedResult> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 256 });
+  const times: number[] = [];
+  const open: Promise<void>[] = [];
+  let wrong = 0;
+  let running = true;
+  process.stdout.write('begun\n');
+  void lines.next().then(() => {
+    running = false;
+  });
+  const start = performance.now();
+  for (let sent = 0; running; ) {
+    const due = ((performance.now() - start) * perSecond) / 1000;
+    for (; sent < due; sent++) {
+      const [place, at] = [sent, start + (sent * 1000) / perSecond];
+      open.push(
+        exchange(shot, agent).then(({ right }) => {
+          if (!right) wrong++;
+          times[place] = performance.now() - at;
+        }),
+      );
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  await Promise.all(open);
+  agent.destroy();
+  return { times: times.map((ms) => Math.round(ms * 100) / 100), wrong };
+}
+
 async function main(): Promise<unknown> {
   const reader: Interface = createInterface({ input: process.stdin });
   const lines = reader[Symbol.asyncIterator]();
@@ -131,6 +170,8 @@ async function main(): Promise<unknown> {
       return firstEvent(job);
     case 'idle':
       return idle(job, lines);
+    case 'paced':
+      return paced(job, lines);
   }
 }
 
