@@ -46,6 +46,8 @@ export interface PacedJob {
 export interface PacedResult {
   readonly times: readonly number[];
   readonly wrong: number;
+  /** When the first was due, in milliseconds of the Unix epoch; the others follow at the rate. */
+  readonly begun: number;
 }
 
 export type Job = ClosedJob | FirstEventJob | IdleJob | PacedJob;

@@ -156,7 +156,8 @@ async function paced({ shot, perSecond }: PacedJob, lines: AsyncIterator<string>
   }
   await Promise.all(open);
   agent.destroy();
-  return { times: times.map((ms) => Math.round(ms * 100) / 100), wrong };
+  const begun = performance.timeOrigin + start;
+  return { times: times.map((ms) => Math.round(ms * 100) / 100), wrong, begun };
 }
 
 async function main(): Promise<unknown> {

@@ -159,24 +159,40 @@ const quantiles = (times: readonly number[]): string =>
   `p50 ${at(times, 0.5).toFixed(2)}  p99 ${at(times, 0.99).toFixed(2)}  p99.9 ${at(times, 0.999).toFixed(1)}  ` +
   `max ${at(times, 1).toFixed(1)} ms (${times.length})`;
 
-/** Reads everything; milliseconds of all reads by their title. */
-async function readAll(sluice: Sluice): Promise<void> {
-  const times = new Map<string, number[]>();
-  const said = new Map<string, string>();
+/** One read, in milliseconds of the Unix epoch. */
+interface Done {
+  readonly title: string;
+  readonly from: number;
+  readonly until: number;
+  readonly said: string;
+}
+
+async function readAll(sluice: Sluice): Promise<Done[]> {
+  const done: Done[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     for (const one of READS) {
-      const found = await read(sluice, one);
-      times.set(one.title, [...(times.get(one.title) ?? []), found.ms]);
-      said.set(one.title, found.said);
+      const from = performance.timeOrigin + performance.now();
+      const { ms, said } = await read(sluice, one);
+      done.push({ title: one.title, from, until: from + ms, said });
     }
   }
+  return done;
+}
+
+/** A line for each kind of read, with the slowest call that was under way with one of them. */
+function print(reads: readonly Done[], { times, begun }: PacedResult): void {
   for (const { title, within } of READS) {
-    const all = times.get(title) ?? [];
+    const own = reads.filter((one) => one.title === title);
+    const all = own.map(({ from, until }) => until - from);
     const [median, worst] = [at(all, 0.5), at(all, 1)];
+    const calls = times.filter((ms, i) => {
+      const due = begun + (i * 1000) / RATE;
+      return own.some(({ from, until }) => due < until && due + ms > from);
+    });
     const mark = median > within ? '  OVER' : worst > within ? '  over once' : '';
     console.log(
       `${title.slice(0, 70).padEnd(70)} median ${median.toFixed(1).padStart(7)}  worst ${worst.toFixed(1).padStart(7)} ms` +
-        `  ${said.get(title)}${mark}`,
+        `  calls at most ${at(calls, 1).toFixed(1).padStart(5)} ms  ${own.at(-1)?.said}${mark}`,
     );
   }
 }
@@ -204,8 +220,9 @@ try {
   await sleep(CALM_SECONDS * 1000);
   const calm = await alone();
   const meanwhile = await calls(sluice, upstream);
-  await readAll(sluice);
+  const reads = await readAll(sluice);
   const busy = await meanwhile();
+  print(reads, busy);
   console.log(`\ncalls at ${RATE} a second, nothing read      ${quantiles(calm.times)}, ${calm.wrong} wrong`);
   console.log(`calls at ${RATE} a second, books being read  ${quantiles(busy.times)}, ${busy.wrong} wrong`);
   console.log(`p99 rose by ${(at(busy.times, 0.99) - at(calm.times, 0.99)).toFixed(2)} ms`);

@@ -1,5 +1,6 @@
 // The log's reading worker: pages, entries and sums off segments and the tail.
 import { DatabaseSync } from 'node:sqlite';
+import { backgroundThread } from '../../../lib/background-thread.ts';
 import type { Reply } from '../protocol.ts';
 import { statementCache } from '../statement-cache.ts';
 import { failureOf, type RunGroup, serve } from '../worker-loop.ts';
@@ -28,6 +29,7 @@ const TRIES = 50;
 serve<LogReaderCall, LogSetup>(GROUP, openLogReader);
 
 function openLogReader(setup: LogSetup): RunGroup<LogReaderCall> {
+  backgroundThread();
   const database = new DatabaseSync(setup.path, { readOnly: true, timeout: 5000 });
   database.exec('PRAGMA cache_size = -4096; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0');
   const cached = statementCache(database);
