@@ -1,5 +1,6 @@
 // The books of a call: its attempts completed when all have ended, its entry priced and taken.
 import type { TraceContext } from '../lib/trace-context.ts';
+import { encodeEntry } from '../store/log/entry-text.ts';
 import type { AttemptRecord, RequestRecord, UsageRecord } from '../store/request-log.ts';
 import type { BodyLog, UnreadBodies } from './bodies.ts';
 import { chargedBudgets } from './charged-budgets.ts';
@@ -163,8 +164,14 @@ export class Books {
   }
 
   #log(entry: RequestRecord, call: Accounted): Promise<void> | undefined {
-    const position = this.#facts.log.record(entry);
-    return this.#facts.flights?.ended(call, entry, position);
+    const { log, flights } = this.#facts;
+    if (flights === undefined) {
+      log.record(entry);
+      return undefined;
+    }
+    // Noted and stored as the same text.
+    const text = encodeEntry(entry);
+    return flights.ended(call, text, log.record(entry, text));
   }
 
   async #estimate({ trail }: Accounted): Promise<void> {

@@ -46,8 +46,11 @@ export interface RequestLogStats {
 }
 
 export interface RequestLog {
-  /** Takes an entry. Never throws, never waits. Answers its position: how many were taken with it. */
-  record(entry: RequestRecord): number;
+  /**
+   * Takes an entry. Never throws, never waits. Answers its position: how many were taken with it.
+   * @param text the entry as `encodeEntry` writes it, when that was done already
+   */
+  record(entry: RequestRecord, text?: string): number;
   /**
    * Resolves when every entry recorded so far is durable, or was reported lost; rejects with
    * `store_unavailable` when that takes longer than the deadline (the entries stay buffered).
@@ -60,6 +63,14 @@ export interface RequestLog {
   close(): Promise<void>;
 }
 
+/** Entries of one append. */
+interface Batch {
+  readonly entries: readonly RequestRecord[];
+  readonly texts: readonly (string | undefined)[];
+}
+
+/** Entries that wait with their texts. */
+const MOST_TEXTS = 10_000;
 const RETRY_FIRST_MS = 50;
 const RETRY_LAST_MS = 2000;
 
@@ -71,6 +82,8 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
   const { store, onDrop, spill, onPassed } = options;
   const { flushEveryMs = 50, maxBatch = 1000, maxBuffered = 100_000, flushDeadlineMs = 10_000 } = options;
   let waiting: RequestRecord[] = [];
+  /** Of those that wait, by place, while there are few: of many they would be as much again in memory. */
+  let texts: (string | undefined)[] = [];
   /** Entries before it are gone; moving them at each overflow would cost their number each time. */
   let head = 0;
   let onTheWay = 0;
@@ -87,9 +100,10 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
   let pumping: Promise<void> | undefined;
   const stopped = new AbortController();
 
-  function record(entry: RequestRecord): void {
+  function record(entry: RequestRecord, text: string | undefined): void {
     recorded++;
     waiting.push(entry);
+    texts.push(waiting.length - head > MOST_TEXTS ? undefined : text);
     if (waiting.length - head + onTheWay > maxBuffered) overflow();
   }
 
@@ -110,6 +124,7 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
 
   function compact(): void {
     waiting = waiting.slice(head);
+    texts = texts.slice(head);
     head = 0;
   }
 
@@ -119,17 +134,19 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
     onPassed?.(passed);
   }
 
-  function takeBatch(): RequestRecord[] {
-    const batch = waiting.slice(head, head + maxBatch);
-    head += batch.length;
+  function takeBatch(): Batch {
+    const entries = waiting.slice(head, head + maxBatch);
+    const written = texts.slice(head, head + maxBatch);
+    head += entries.length;
     if (head === waiting.length) {
       waiting = [];
+      texts = [];
       head = 0;
     } else if (head > maxBatch * 16) {
       compact();
     }
-    onTheWay = batch.length;
-    return batch;
+    onTheWay = entries.length;
+    return { entries, texts: written };
   }
 
   function drop(count: number, reason: LogDrop['reason'], cause?: unknown): void {
@@ -162,23 +179,24 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
   }
 
   /** Stores a batch, however long it takes; finds by halving what the store refuses. */
-  async function append(batch: readonly RequestRecord[]): Promise<void> {
+  async function append({ entries, texts }: Batch): Promise<void> {
     let pauseMs = RETRY_FIRST_MS;
     let at = 0;
+    const onStored = (count: number): void => {
+      // After close they are in the books as lost.
+      if (stopped.signal.aborted) return;
+      at += count;
+      stored += count;
+      onTheWay -= count;
+      pauseMs = RETRY_FIRST_MS;
+    };
     while (!stopped.signal.aborted) {
       try {
-        await slices.append(batch.slice(at), (count) => {
-          // After close they are in the books as lost.
-          if (stopped.signal.aborted) return;
-          at += count;
-          stored += count;
-          onTheWay -= count;
-          pauseMs = RETRY_FIRST_MS;
-        });
+        await slices.append(entries.slice(at), onStored, texts.slice(at));
         return;
       } catch (error) {
         if (!isPassing(error)) {
-          await refused(batch.slice(at), error);
+          await refused({ entries: entries.slice(at), texts: texts.slice(at) }, error);
           return;
         }
         // Between half the pause and all of it, so that many processes do not come back as one.
@@ -188,16 +206,16 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
     }
   }
 
-  async function refused(batch: readonly RequestRecord[], cause: unknown): Promise<void> {
-    if (batch.length > 1) {
-      const half = batch.length >> 1;
-      await append(batch.slice(0, half));
-      await append(batch.slice(half));
+  async function refused({ entries, texts }: Batch, cause: unknown): Promise<void> {
+    if (entries.length > 1) {
+      const half = entries.length >> 1;
+      await append({ entries: entries.slice(0, half), texts: texts.slice(0, half) });
+      await append({ entries: entries.slice(half), texts: texts.slice(half) });
       return;
     }
-    onTheWay -= batch.length;
-    failed += batch.length;
-    drop(batch.length, 'refused', cause);
+    onTheWay -= entries.length;
+    failed += entries.length;
+    drop(entries.length, 'refused', cause);
   }
 
   async function pause(ms: number): Promise<void> {
@@ -223,14 +241,14 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
   timer.unref();
 
   return {
-    record: (entry) => {
+    record: (entry, text) => {
       if (closed) {
         recorded++;
         failed++;
         drop(1, 'closed');
         return recorded;
       }
-      record(entry);
+      record(entry, text);
       return recorded;
     },
     flush,
@@ -249,6 +267,7 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
       const left = recorded - stored - spilled - failed;
       if (left === 0) return;
       waiting = [];
+      texts = [];
       head = 0;
       if (spill) {
         spilled += left;

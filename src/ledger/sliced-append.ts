@@ -20,16 +20,18 @@ export class SlicedAppend {
 
   /**
    * Appends in order. @param onStored told of each slice that is stored: those need not be given again
+   * @param texts of entries that were written before, by their place
    * @throws what the store throws; then nothing from there on is stored
    */
   async append(
     entries: readonly RequestRecord[],
     onStored: (count: number) => void = () => {},
+    texts: readonly (string | undefined)[] = [],
   ): Promise<void> {
     for (let at = 0; at < entries.length; ) {
       const slice = entries.slice(at, at + this.#now);
       try {
-        await this.#store.append(slice);
+        await this.#store.append(slice, texts.slice(at, at + slice.length));
       } catch (error) {
         if (isAway(error)) this.#now = Math.max(Math.min(LEAST, this.#largest), Math.ceil(this.#now / 2));
         throw error;

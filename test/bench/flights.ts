@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Flights, type FlyingCall } from '../../src/ledger/flight/flights.ts';
+import { encodeEntry } from '../../src/store/log/entry-text.ts';
 import { logEntry } from '../store/log-entries.ts';
 
 const CALLS = Number(process.argv[2] ?? 200_000);
@@ -44,7 +45,7 @@ async function run(together: number, noted: boolean): Promise<number> {
       });
     else await turn();
     const entry = entries[number % entries.length] as (typeof entries)[number];
-    if (noted) await flights.ended(call, entry, ++position);
+    if (noted) await flights.ended(call, encodeEntry(entry), ++position);
     else await turn();
     if (position % 1000 === 0) flights.passed(position);
   };

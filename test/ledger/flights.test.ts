@@ -7,19 +7,13 @@ import fc from 'fast-check';
 import { takeLeft } from '../../src/ledger/flight/flight-folder.ts';
 import { Flights, type FlyingCall } from '../../src/ledger/flight/flights.ts';
 import { ownFile } from '../../src/ledger/flight/line-file.ts';
-import {
-  attemptLine,
-  endLine,
-  joinedEntry,
-  type Line,
-  readLine,
-  restLine,
-} from '../../src/ledger/flight/lines.ts';
+import { attemptLine, endLine, type Line, readLine } from '../../src/ledger/flight/lines.ts';
 import { openFlights } from '../../src/ledger/flight/open.ts';
 import { type ReplayFacts, replay } from '../../src/ledger/flight/replay.ts';
 import { openPriceList } from '../../src/ledger/prices/price-list.ts';
 import { createRequestLog } from '../../src/ledger/request-log.ts';
 import { fail } from '../../src/lib/errors.ts';
+import { encodeEntry } from '../../src/store/log/entry-text.ts';
 import type { RequestRecord } from '../../src/store/request-log.ts';
 import type { SettleRequest } from '../../src/store/shared-state.ts';
 import { logEntry } from '../store/log-entries.ts';
@@ -87,8 +81,7 @@ test('what is written of a call is what is read, whatever callers and providers 
       text,
       fc.dictionary(text, text),
       fc.nat(3),
-      fc.boolean(),
-      (path, model, said, trace, metadata, extra, full) => {
+      (path, model, said, trace, metadata, extra) => {
         // A dictionary may have a member that is no text's.
         const given = { traceId: trace, source: { protocol: 'rest', httpMethod: 'POST', path } };
         const call = callOf('c', { ...given, trail: { streamed: true, metadata, attempts: [] } });
@@ -109,7 +102,7 @@ test('what is written of a call is what is read, whatever callers and providers 
         };
         const order = { id: 'c', charges: [{ key: said, amount: 10n ** 20n }] };
         const lines = notes.map((note) => attemptLine(7, call, note, [{ key: said, type: 'cost' }]));
-        const end = full ? endLine(7, entry, order) : restLine(7, entry, order);
+        const end = endLine(7, encodeEntry(entry), order);
         for (const line of [...lines, end]) t.is(line.indexOf('\n'), line.length - 1);
         const read = [...lines, end].map((line) => readLine(7, line.slice(0, -1)) as Line);
         t.true(
@@ -118,11 +111,9 @@ test('what is written of a call is what is read, whatever callers and providers 
         );
         const attempts = read.flatMap((line) => (line.kind === 'attempt' ? [line.note] : []));
         const last = read.at(-1);
-        if (last?.kind !== 'end' && last?.kind !== 'rest')
-          throw new Error('the end is read as something else');
+        if (last?.kind !== 'end') throw new Error('the end is read as something else');
         t.deepEqual(last.note.order, order);
-        const found = last.kind === 'end' ? last.note.entry : joinedEntry(attempts, last.note);
-        t.deepEqual(found, JSON.parse(JSON.stringify(entry)) as RequestRecord);
+        t.deepEqual(last.note.entry, JSON.parse(JSON.stringify(entry)) as RequestRecord);
         t.deepEqual(attempts[0]?.held, [{ key: said, type: 'cost' }]);
       },
     ),
@@ -208,10 +199,10 @@ test('killed at any moment, each call is in the books once: ended ones as they e
           } else if (what === 'end' && one && one.call.account.held === undefined) {
             open.splice(at, 1);
             ended.set(one.call.id, ++position);
-            await flights.ended(one.call, entryOf(one.call, one.attempts), position);
+            await flights.ended(one.call, encodeEntry(entryOf(one.call, one.attempts)), position);
           } else if (what === 'settle' && one?.call.account.held) {
             open.splice(at, 1);
-            flights.settling(one.call, entryOf(one.call, one.attempts), {
+            flights.settling(one.call, encodeEntry(entryOf(one.call, one.attempts)), {
               id: one.call.id,
               charges: [{ key: 'b', amount: 5n }],
             });
@@ -272,7 +263,7 @@ test('what is not needed any more is written over, and a folder whose calls are 
   for (let i = 1; i <= 500; i++) {
     const call = callOf(`c${i}`);
     await flights.attempt(call, noteOf(`a${i}`));
-    await flights.ended(call, entryOf(call, [`a${i}`]), i);
+    await flights.ended(call, encodeEntry(entryOf(call, [`a${i}`])), i);
     flights.passed(i);
   }
   t.true(flights.bytes < 20_000, `${flights.bytes} bytes`);
@@ -351,7 +342,7 @@ test('entries that the log has no room for wait in their files, and none is lost
     const call = callOf(`c${i}`);
     await flights.attempt(call, noteOf(`a${i}`));
     const entry = entryOf(call, [`a${i}`]);
-    await flights.ended(call, entry, log.record(entry));
+    await flights.ended(call, encodeEntry(entry), log.record(entry));
   }
   t.like(log.stats(), { recorded: 400, failed: 0, stored: 0 });
   t.true(flights.spilled >= 300, `${flights.spilled}`);
@@ -377,7 +368,7 @@ test('files grow to their bound; then the oldest entries are given up, and count
   for (let i = 1; i <= 300; i++) {
     const call = callOf(`c${i}`);
     await flights.attempt(call, noteOf(`a${i}`));
-    await flights.ended(call, entryOf(call, [`a${i}`]), i);
+    await flights.ended(call, encodeEntry(entryOf(call, [`a${i}`])), i);
     // The log keeps ten.
     if (i > 10) t.true(flights.spill(i - 10));
     flights.passed(i - 10);

@@ -38,6 +38,10 @@ test('tiers, pricing, budgets, audio and images of an attempt', (t) => {
     ],
   };
   t.deepEqual(kept(rare), rare);
+  const audio = { ...usage, ...media };
+  const heard = { ...entry, usage: audio, attempts: [{ ...attempt, usage: audio }] };
+  t.deepEqual(kept(heard), heard);
+  t.deepEqual(kept(kept(heard)), heard, 'and again');
   t.deepEqual(kept(entry), entry);
   t.is(entryTuple(entry)[21][0]?.length, 14, 'an usual attempt is written as before');
 });

@@ -2,7 +2,6 @@
 // before its answer ends. What is noted in one turn of the event loop is one write.
 import { randomUUID } from 'node:crypto';
 import type { FlightMirror } from '../../store/flight-mirror.ts';
-import type { RequestRecord } from '../../store/request-log.ts';
 import type { SettleRequest } from '../../store/shared-state.ts';
 import { type FlightFolder, makeFolder } from './flight-folder.ts';
 import {
@@ -13,7 +12,6 @@ import {
   movedLines,
   type NotedCall,
   releaseLine,
-  restLine,
 } from './lines.ts';
 import { type Flight, Segment } from './segment.ts';
 
@@ -122,7 +120,7 @@ export class Flights {
     const segment = this.#current;
     const line = attemptLine(segment.number, call, attempt, account.held);
     if (known === undefined) {
-      const flight: Flight = { lines: line, segment, noted: call.trail.attempts.length === 0 };
+      const flight: Flight = { lines: line, segment };
       segment.flights.add(flight);
       account.flight = flight;
     } else {
@@ -135,40 +133,24 @@ export class Flights {
 
   /**
    * Notes a call's entry, which is the request log's from here on. The answer may end when the promise resolves.
-   * @param position how many entries the log had taken with this one
+   * @param entry as `encodeEntry` writes it @param position how many entries the log had taken with this one
    */
-  ended(call: FlyingCall, entry: RequestRecord, position: number): Promise<void> {
+  ended(call: FlyingCall, entry: string, position: number): Promise<void> {
     const current = this.#current;
-    const flight = call.account.flight as Flight | undefined;
-    if (flight?.noted) {
-      // What the attempts' lines say is needed as long.
-      if (flight.segment !== current) this.#join(flight);
-      this.#lines += restLine(current.number, entry, undefined);
-    } else {
-      this.#lines += endLine(current.number, entry, undefined);
-    }
+    this.#lines += endLine(current.number, entry, undefined);
     current.lastPosition = position;
     this.over(call);
     return this.turn();
   }
 
-  /** Notes a call's entry and the settlement that writes it; `over` follows when that is made. */
-  settling(call: FlyingCall, entry: RequestRecord, order: Omit<SettleRequest, 'entry'>): void {
-    const current = this.#current;
-    const flight = call.account.flight as Flight | undefined;
-    let line: string;
-    if (flight?.noted) {
-      if (flight.segment !== current) this.#join(flight);
-      line = restLine(current.number, entry, order);
-      flight.noted = false;
-      flight.lines += line;
-    } else {
-      line = endLine(current.number, entry, order);
-      this.over(call);
-      const made: Flight = { lines: line, segment: current, noted: false };
-      current.flights.add(made);
-      call.account.flight = made;
-    }
+  /** Notes a call's entry and the settlement that writes it; `over` follows when that is made. @param entry as above */
+  settling(call: FlyingCall, entry: string, order: Omit<SettleRequest, 'entry'>): void {
+    const segment = this.#current;
+    const line = endLine(segment.number, entry, order);
+    this.over(call);
+    const flight: Flight = { lines: line, segment };
+    segment.flights.add(flight);
+    call.account.flight = flight;
     this.#lines += line;
     void this.turn();
   }
@@ -177,7 +159,7 @@ export class Flights {
   releasing(organisationId: string, id: string): () => void {
     const segment = this.#current;
     const lines = releaseLine(segment.number, organisationId, id);
-    const flight: Flight = { lines, segment, noted: false };
+    const flight: Flight = { lines, segment };
     segment.flights.add(flight);
     this.#lines += lines;
     void this.turn();

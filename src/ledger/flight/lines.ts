@@ -1,4 +1,5 @@
 // What is written of calls in flight: a line before each attempt, a line with the entry when the call has ended.
+import { type EntryTuple, entryRecord } from '../../store/log/entry-tuple.ts';
 import type { AttemptRecord, RequestRecord } from '../../store/request-log.ts';
 import type { SettleRequest } from '../../store/shared-state.ts';
 import type { CallFacts } from '../limits/hold-note.ts';
@@ -45,16 +46,7 @@ export interface EndNote {
 export type Line =
   | { readonly kind: 'attempt'; readonly note: CallNote }
   | { readonly kind: 'end'; readonly note: EndNote }
-  | { readonly kind: 'rest'; readonly note: RestNote }
   | { readonly kind: 'release'; readonly organisationId: string; readonly id: string };
-
-/** What a call ended with that its attempts' lines do not say. */
-export interface RestNote {
-  readonly id: string;
-  readonly order: EndNote['order'];
-  readonly entry: Partial<RequestRecord>;
-  readonly attempts: readonly (Partial<AttemptRecord> & Pick<AttemptRecord, 'id'>)[];
-}
 
 /** The call that an attempt belongs to. */
 export interface NotedCall {
@@ -74,8 +66,8 @@ export interface NotedCall {
 }
 
 /**
- * The line of an attempt. Lines are put together by hand: two are written for every call, and JSON.stringify of the objects
- * costs five times as much.
+ * The line of an attempt, put together by hand: one is written for every call, and JSON.stringify of the objects costs
+ * five times as much.
  * @param file the number of the file that it goes to: what an earlier use of the file left in it is told by that
  */
 export function attemptLine(
@@ -100,73 +92,9 @@ export function attemptLine(
   }${attempt.budgets === undefined ? '' : `,${JSON.stringify(attempt.budgets)}`}]\n`;
 }
 
-/** The line of an end. */
-export function endLine(file: number, entry: RequestRecord, order: EndNote['order']): string {
-  return `E${file}[${orderText(order)},${JSON.stringify(entry)}]\n`;
-}
-
-/** The line of an end whose attempts were all noted: what their lines say is not said again. */
-export function restLine(file: number, entry: RequestRecord, order: EndNote['order']): string {
-  let line = `R${file}["${entry.id}",${orderText(order)},{`;
-  let comma = '';
-  for (const name in entry) {
-    switch (name) {
-      case 'id':
-      case 'traceId':
-      case 'organisationId':
-      case 'workspaceId':
-      case 'apiKeyId':
-      case 'createdAt':
-      case 'operation':
-      case 'protocol':
-      case 'method':
-      case 'path':
-      case 'attempts':
-        continue;
-    }
-    const value = entry[name as keyof RequestRecord];
-    if (value === undefined) continue;
-    line += `${comma}"${name}":${isPlain(name) ? `"${value}"` : valueText(value)}`;
-    comma = ',';
-  }
-  line += '},[';
-  comma = '';
-  for (const attempt of entry.attempts) {
-    line += `${comma}${restOf(attempt, entry)}`;
-    comma = ',';
-  }
-  return `${line}]]\n`;
-}
-
-/** What an attempt shares with its request, as nearly all do, is written once: null stands for "as there". */
-function restOf(attempt: AttemptRecord, entry: RequestRecord): string {
-  let rest = `{"id":"${attempt.id}"`;
-  for (const name in attempt) {
-    switch (name) {
-      case 'id':
-      case 'provider':
-      case 'host':
-      case 'model':
-      case 'startedAt':
-        continue;
-    }
-    const value = attempt[name as keyof AttemptRecord];
-    if (value === undefined) continue;
-    const shared = typeof value !== 'number' && value === entry[name as keyof RequestRecord];
-    rest += `,"${name}":${shared ? 'null' : valueText(value)}`;
-  }
-  return `${rest}}`;
-}
-
-/** Whether a member's texts are what JSON writes as it is. */
-function isPlain(name: string): boolean {
-  return name === 'outcome' || name === 'cost' || name === 'provider';
-}
-
-function valueText(value: unknown): string {
-  if (typeof value === 'string') return text(value);
-  if (typeof value === 'number' && Number.isFinite(value)) return `${value}`;
-  return JSON.stringify(value);
+/** The line of an end. @param entry as `encodeEntry` writes it */
+export function endLine(file: number, entry: string, order: EndNote['order']): string {
+  return `E${file}[${orderText(order)},${entry}]\n`;
 }
 
 /** The line of a hold that is to be let go. */
@@ -176,46 +104,27 @@ export function releaseLine(file: number, organisationId: string, id: string): s
 
 /** The same lines for another file. */
 export function movedLines(lines: string, file: number): string {
-  return lines.replace(/^([AERL])\d+\[/gm, `$1${file}[`);
+  return lines.replace(/^([AEL])\d+\[/gm, `$1${file}[`);
 }
 
 /** What a line says; undefined for one that is none of this file's, or was not written to its end. */
 export function readLine(file: number, line: string): Line | undefined {
-  const head = /^([AERL])(\d+)\[/.exec(line);
+  const head = /^([AEL])(\d+)\[/.exec(line);
   if (head === null || Number(head[2]) !== file) return undefined;
   try {
     const values = JSON.parse(line.slice(head[0].length - 1)) as unknown[];
     switch (head[1]) {
       case 'A':
         return { kind: 'attempt', note: attemptOf(values) };
-      case 'E':
-        return { kind: 'end', note: endOf(values) };
       case 'L':
         return { kind: 'release', organisationId: String(values[0]), id: String(values[1]) };
       default:
-        return { kind: 'rest', note: restNoteOf(values) };
+        return { kind: 'end', note: endOf(values) };
     }
   } catch {
     // Cut off by the end of its process, or by a full disk.
     return undefined;
   }
-}
-
-/** The entry of a call from its attempts' lines and the rest; undefined when a line is missing. */
-export function joinedEntry(notes: readonly CallNote[], rest: RestNote): RequestRecord | undefined {
-  const [first] = notes;
-  if (first === undefined) return undefined;
-  const attempts: AttemptRecord[] = [];
-  for (const ended of rest.attempts) {
-    const noted = notes.find(({ attempt }) => attempt.id === ended.id)?.attempt;
-    if (noted === undefined) return undefined;
-    const { id, provider, host, model, startedAt } = noted;
-    const own = { ...{ id, provider, host, model, startedAt }, ...ended } as Record<string, unknown>;
-    for (const name of Object.keys(own))
-      if (own[name] === null) own[name] = (rest.entry as Record<string, unknown>)[name];
-    attempts.push(own as unknown as AttemptRecord);
-  }
-  return { ...first.call, ...rest.entry, attempts } as RequestRecord;
 }
 
 type AttemptValues = [
@@ -254,16 +163,7 @@ function attemptOf(values: unknown[]): CallNote {
 }
 
 function endOf([order, entry]: unknown[]): EndNote {
-  return { entry: entry as RequestRecord, order: readOrder(order as OrderValues | 0) };
-}
-
-function restNoteOf([id, order, entry, attempts]: unknown[]): RestNote {
-  return {
-    id: String(id),
-    order: readOrder(order as OrderValues | 0),
-    entry: entry as RestNote['entry'],
-    attempts: attempts as RestNote['attempts'],
-  };
+  return { entry: entryRecord(entry as EntryTuple), order: readOrder(order as OrderValues | 0) };
 }
 
 /** Amounts as decimal text: JSON has no such numbers. */

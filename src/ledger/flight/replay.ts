@@ -7,7 +7,7 @@ import type { PriceList } from '../prices/price-list.ts';
 import { SlicedAppend } from '../sliced-append.ts';
 import { attemptOrders, chargesOf, entryOfInterrupted } from './interrupted.ts';
 import type { LineFile } from './line-file.ts';
-import { type CallNote, type EndNote, joinedEntry, type Line, readLine } from './lines.ts';
+import { type CallNote, type EndNote, type Line, readLine } from './lines.ts';
 
 export interface ReplayFacts {
   readonly store: Pick<RequestLogStore, 'append'>;
@@ -51,9 +51,7 @@ export async function replay(facts: ReplayFacts, files: readonly LineFile[]): Pr
         await facts.state.release(line.organisationId, { id: line.id, refund: true });
         continue;
       }
-      const ended = endOf(line, open);
-      if (ended === undefined) continue;
-      const { entry, order } = ended;
+      const { entry, order } = line.note;
       entries++;
       open.delete(entry.id);
       await settleAttempts(facts, entry);
@@ -80,29 +78,11 @@ export async function replay(facts: ReplayFacts, files: readonly LineFile[]): Pr
 export async function carryEntries(store: ReplayFacts['store'], file: LineFile): Promise<void> {
   const batch: RequestRecord[] = [];
   const log = new SlicedAppend(store, BATCH);
-  const open = new Map<string, CallNote[]>();
   for await (const line of linesOf(file)) {
-    if (line.kind === 'attempt') {
-      note(open, line.note);
-      continue;
-    }
-    const ended = line.kind === 'release' ? undefined : endOf(line, open);
-    if (ended === undefined) continue;
-    open.delete(ended.entry.id);
-    if (ended.order === undefined) batch.push(ended.entry);
+    if (line.kind === 'end' && line.note.order === undefined) batch.push(line.note.entry);
     if (batch.length >= BATCH) await log.append(batch.splice(0));
   }
   if (batch.length > 0) await log.append(batch);
-}
-
-/** Undefined: the lines that it goes with are not there, and neither are those of a call that is in the books already. */
-function endOf(
-  line: Extract<Line, { kind: 'end' | 'rest' }>,
-  open: Map<string, CallNote[]>,
-): EndNote | undefined {
-  if (line.kind === 'end') return line.note;
-  const entry = joinedEntry(open.get(line.note.id) ?? [], line.note);
-  return entry && { entry, order: line.note.order };
 }
 
 /** A line may be there twice: files that are kept for one long call are not. */

@@ -5,8 +5,6 @@ import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 export interface Flight {
   lines: string;
   segment: Segment;
-  /** All attempts of the call are in `lines`, and no end. */
-  noted: boolean;
 }
 
 /** Texts up to this many UTF-16 units are written from one buffer. */

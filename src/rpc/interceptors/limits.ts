@@ -19,6 +19,7 @@ import type { Rule } from '../../ledger/limits/rule.ts';
 import { type Carried, type Carrier, countsReads, READS, rulesOf } from '../../ledger/limits/rules-of.ts';
 import type { Subject } from '../../ledger/limits/subject.ts';
 import type { JsonObject } from '../../store/collection.ts';
+import { encodeEntry } from '../../store/log/entry-text.ts';
 import { type Handler, type Input, type Interceptor, isStream, type Output, watched } from '../handler.ts';
 
 /** What the stage asks. */
@@ -51,7 +52,7 @@ export function limitsInterceptor(facts: LimitsFacts): Interceptor {
         const entry = await claimed;
         await admission.settle(ticket, {
           ...{ attempts, failed, entry },
-          noted: flights && ((own, order) => flights.settling(call, own, order)),
+          noted: flights && ((own, order) => flights.settling(call, encodeEntry(own), order)),
           done() {
             done();
             flights?.over(call);

@@ -6,12 +6,15 @@ import { type EntryTuple, entryRecord, entryTuple } from './entry-tuple.ts';
 /** Entries written between two turns of the event loop: about a millisecond's work. */
 const SLICE = 256;
 
-/** The batch as text. Gives way to other work in between. */
-export async function encodeBatch(batch: readonly RequestRecord[]): Promise<string> {
+/** The batch as text. Gives way to other work in between. @param texts of entries that were written before, by place */
+export async function encodeBatch(
+  batch: readonly RequestRecord[],
+  texts: readonly (string | undefined)[] = [],
+): Promise<string> {
   let text = '';
   for (let i = 0; i < batch.length; i++) {
     if (i > 0 && i % SLICE === 0) await setImmediate();
-    text += `${encodeEntry(batch[i] as RequestRecord)}\n`;
+    text += `${texts[i] ?? encodeEntry(batch[i] as RequestRecord)}\n`;
   }
   return text;
 }

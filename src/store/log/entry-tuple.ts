@@ -111,6 +111,10 @@ export function entryRecord(t: EntryTuple): RequestRecord {
   const above = {
     ...{ provider: t[11], model: t[12], responseModel: t[13], outcome: t[14], usage: t[18], cost: t[22] },
   };
+  const attempts = t[21].map((attempt) => attemptRecord(attempt, above));
+  // An attempt that shares its usage with the request says what few usages have.
+  const shared = t[18] === null ? -1 : t[21].findIndex((attempt) => attempt[9] === null);
+  const usage = attempts[shared]?.usage ?? (t[18] && usageRecord(t[18]));
   return {
     id: t[0],
     organisationId: t[1],
@@ -130,10 +134,10 @@ export function entryRecord(t: EntryTuple): RequestRecord {
     streamed: t[15],
     latencyMs: t[16],
     ...optional('timeToFirstTokenMs', t[17]),
-    ...optional('usage', t[18] && usageRecord(t[18])),
+    ...optional('usage', usage),
     ...optional('error', t[19] && { reason: t[19][0], message: t[19][1] }),
     metadata: t[20],
-    attempts: t[21].map((attempt) => attemptRecord(attempt, above)),
+    attempts,
     ...optional('cost', t[22]),
     ...priceMarked(t[23]),
     ...marked(t[23]),

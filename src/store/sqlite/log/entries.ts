@@ -20,9 +20,9 @@ export function entryStore(
   keeper: LogKeeper,
 ): Pick<LogStore, 'append' | 'page' | 'get'> {
   return {
-    append: async (batch) => {
+    append: async (batch, texts) => {
       if (batch.length === 0) return;
-      const text = await encodeBatch(batch);
+      const text = await encodeBatch(batch, texts);
       keeper.noted(await writer.call<number>({ kind: 'append', batch: text }, text.length));
     },
 
