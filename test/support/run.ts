@@ -1,9 +1,11 @@
 // Runs ava with the real servers that the machine has, started once for all test files:
 //   node test/support/run.ts [--servers required] [ava's arguments]
+// What failed, when it is little, is run again by itself: a test that passes then met a machine with too much to do, and
+// is named as such; a test that fails again has failed.
 // `--servers required` installs what is missing and fails when a server was not used. The last lines say what
 // ran on real servers and what did not, and how many tests passed and failed.
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -18,12 +20,23 @@ const COMPILED = fileURLToPath(new URL('../../.cache/compiled', import.meta.url)
 const PASSED = /^ {2}✔ /;
 /** Ava's closing lines on what failed. */
 const FAILED = /^ {2}(\d+) (?:tests?|hooks?) failed/;
+/** A test that failed, as it is told when it did: its file's path and its title, parted by `›`. */
+const FAILURE = /^ {2}✘ \[fail\]: (.+)$/;
+/** Files that broke off, timed out, or had none: nothing that a second look could mend. */
+const TROUBLE = /^ {2}✘ (?!\[fail\]: )|^ {2}\d+ (?:uncaught|unhandled)/;
+/** More tests than that do not fail for want of a quiet machine. */
+const MOST_AGAIN = 5;
+const TESTS = fileURLToPath(new URL('..', import.meta.url));
 
 /** What ava said, counted as it came. */
 interface Outcome {
   readonly code: number;
   readonly passed: number;
   readonly failed: number;
+  /** Tests that failed, by file and title. */
+  readonly failures: readonly string[];
+  /** Something else went wrong. */
+  readonly trouble: boolean;
 }
 
 const args = process.argv.slice(2);
@@ -39,7 +52,8 @@ async function main(): Promise<number> {
   const servers: SharedServer[] = [];
   try {
     servers.push(...(await Promise.all([sharedMongo(runFolder), sharedRedis(runFolder)])));
-    return report(servers, await runAva(environmentWith(servers, runFolder)));
+    const environment = environmentWith(servers, runFolder);
+    return report(servers, await secondLook(await runAva(args, environment), environment));
   } finally {
     for (const server of servers) await server.stop();
     killLeftOver(runFolder);
@@ -62,21 +76,48 @@ function environmentWith(servers: readonly SharedServer[], runFolder: string): N
 }
 
 /** Runs ava, its output passed on as it comes. A signal to this process goes on to it, so that all ends in order. */
-function runAva(env: NodeJS.ProcessEnv): Promise<Outcome> {
-  const ava = spawn(process.execPath, [AVA, ...args], { env, stdio: ['inherit', 'pipe', 'inherit'] });
+function runAva(given: readonly string[], env: NodeJS.ProcessEnv): Promise<Outcome> {
+  const ava = spawn(process.execPath, [AVA, ...given], { env, stdio: ['inherit', 'pipe', 'inherit'] });
   ava.stdout.pipe(process.stdout, { end: false });
   let passed = 0;
   let failed = 0;
+  let trouble = false;
+  const failures: string[] = [];
   createInterface({ input: ava.stdout }).on('line', (coloured) => {
     const line = stripVTControlCharacters(coloured);
     if (PASSED.test(line)) passed++;
     failed += Number(FAILED.exec(line)?.[1] ?? 0);
+    failures.push(...(FAILURE.exec(line)?.slice(1) ?? []));
+    trouble ||= TROUBLE.test(line);
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => ava.kill(signal));
   return new Promise((resolve, reject) => {
     ava.once('error', reject);
-    ava.once('close', (code) => resolve({ code: code ?? 1, passed, failed }));
+    ava.once('close', (code) => resolve({ code: code ?? 1, passed, failed, failures, trouble }));
   });
+}
+
+/** Runs the files of what failed again, one after the other. */
+async function secondLook(first: Outcome, env: NodeJS.ProcessEnv): Promise<Outcome> {
+  const { failures, failed, trouble } = first;
+  if (failed === 0 || failed > MOST_AGAIN || failures.length !== failed || trouble) return first;
+  const files = new Set(failures.flatMap((failure) => fileOf(failure) ?? []));
+  if (failures.some((failure) => fileOf(failure) === undefined)) return first;
+  process.stdout.write(`\n${failed} failed: their files once more, by themselves\n`);
+  const again = await runAva([...args.filter((arg) => arg.startsWith('-')), '--serial', ...files], env);
+  if (again.code !== 0) return first;
+  for (const failure of failures) process.stdout.write(`passed at a second look only: ${failure}\n`);
+  return { ...again, passed: first.passed + failed };
+}
+
+/** The file of a test by what ava calls it, which begins with the file's path below the tests. */
+function fileOf(failure: string): string | undefined {
+  const parts = failure.split(' › ');
+  for (let length = parts.length - 1; length > 0; length--) {
+    const path = join(TESTS, `${parts.slice(0, length).join('/')}.test.ts`);
+    if (existsSync(path)) return path;
+  }
+  return undefined;
 }
 
 function report(servers: readonly SharedServer[], outcome: Outcome): number {
