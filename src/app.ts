@@ -37,6 +37,7 @@ import { mappedProvider } from './inference/mapped-provider.ts';
 import { createPipeline, type PipelineParts } from './inference/pipeline/create-pipeline.ts';
 import { promptRuns } from './inference/prompts.ts';
 import { Books } from './ledger/books.ts';
+import { lateHookRecord } from './ledger/late-hooks.ts';
 import { openLimits } from './ledger/limits/open.ts';
 import { UsageReader } from './ledger/limits/usage.ts';
 import { OwnPrices } from './ledger/prices/own-prices.ts';
@@ -172,7 +173,8 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
   });
   const prices = openPriceList([], ownPrices);
   const counter = createTokenCounter();
-  const bodies = openBodies(settings, store.requestLog, log);
+  const bodyLog = openBodies(store.requestLog, log);
+  const bodies = settings.logBodies === 'full' ? bodyLog : undefined;
   const models = openModelCatalogue();
   const watch = await openWatch(settings, models, log);
   const keepDays = (workspaceId: string | undefined): number | undefined =>
@@ -213,7 +215,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
         name: 'sluice_log_bodies_dropped_total',
         help: 'Calls whose bodies were not kept',
         type: 'counter',
-        read: () => bodies?.dropped() ?? 0,
+        read: () => bodyLog.dropped(),
       },
       {
         name: 'sluice_request_log_dropped_total',
@@ -278,6 +280,9 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
       defaultsOf: guardrailDefaultsOf(directory),
     },
     keepsBodies,
+    keepsLate: (late) => {
+      bodyLog.keep(lateHookRecord(late, keepDays(late.entry.workspaceId)));
+    },
     flights,
     targets: { hold: (order) => limits.targets.hold(order) },
     now: Date.now,
@@ -330,6 +335,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
   const flushBooks = async (): Promise<void> => {
     await limits.flush();
     await books.flush();
+    await bodyLog.flush();
   };
   const exports = await openExports(
     {
@@ -471,7 +477,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
       if (limitState !== state) await limitState.close();
       await books.drained();
       await books.flush().catch(() => {});
-      await bodies?.close();
+      await bodyLog.close();
       await endRetention();
       await requestLog.close();
       await opened?.close();

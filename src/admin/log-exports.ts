@@ -45,7 +45,7 @@ import { authorOf, callerOf, found, scopeOf, targetWorkspace } from './caller.ts
 import { listHead, newestFirst } from './lists.ts';
 import { deniedFields, exportFields, exportFilter } from './log-exports-filters.ts';
 import { logExportRecord } from './log-exports-record.ts';
-import { isWithinReach, ownCalls, workspaceOfLogs } from './log-reach.ts';
+import { isWithinReach, narrowed, ownCalls, workspaceOfLogs } from './log-reach.ts';
 import { defined, patch } from './patch.ts';
 import { retried } from './retried.ts';
 
@@ -130,7 +130,7 @@ export function logExportsService(facts: LogExportsFacts) {
         ...targetOf(made),
         after: shown(made),
       });
-      return receipt(id, scope, { ...filter, ...own });
+      return receipt(id, scope, narrowed(filter, own));
     },
 
     async listLogExports(request: ListLogExportsRequest, call: Call): Promise<LogExportList> {
@@ -185,7 +185,7 @@ export function logExportsService(facts: LogExportsFacts) {
         discard: discardOf(rest),
       });
       await write(call, before, body);
-      return receipt(before.id, { organisationId, workspaceId }, { ...filter, ...own });
+      return receipt(before.id, { organisationId, workspaceId }, narrowed(filter, own));
     },
 
     async startLogExport(request: StartLogExportRequest, call: Call): Promise<LogExportMessage> {
@@ -257,7 +257,10 @@ export function logExportsService(facts: LogExportsFacts) {
     const own = ownOf(caller, body, given);
     const { pageSize = DEFAULT_PAGE_SIZE, currentPage = 0 } = filters;
     return {
-      filter: keptFilter({ ...given, ...own, until: Math.min(given.until ?? startedAt + 1, startedAt + 1) }),
+      filter: keptFilter({
+        ...narrowed(given, own),
+        until: Math.min(given.until ?? startedAt + 1, startedAt + 1),
+      }),
       fields,
       ...{ skip: pageSize * currentPage, take: pageSize },
       ...{ passed: 0, rows: 0, bytes: 0, parts: [], startedAt },

@@ -4,7 +4,7 @@ import { amountOfCents } from '../ledger/prices/cents.ts';
 import { invalidField } from '../lib/errors.ts';
 import type { LogFilter, LogRange } from '../store/request-log.ts';
 import type { TenantScope } from '../store/scope.ts';
-import { type LogReachFacts, ownCalls, workspaceOfLogs } from './log-reach.ts';
+import { type LogReachFacts, narrowed, ownCalls, workspaceOfLogs } from './log-reach.ts';
 import { defined } from './patch.ts';
 import { optionalTime } from './time.ts';
 
@@ -84,7 +84,7 @@ export async function logSelection(
   const filter = logFilter(query, facts.now());
   return {
     scope: { organisationId: principal.organisationId, workspaceId },
-    filter: { ...filter, ...ownCalls(facts.directory, principal, filter) },
+    filter: narrowed(filter, ownCalls(facts.directory, principal, filter)),
   };
 }
 

@@ -5,9 +5,9 @@ import type { Principal } from '../access/principal.ts';
 import { roleOf } from '../access/roles.ts';
 import { invalidField } from '../lib/errors.ts';
 import type { DocumentStore } from '../store/documents.ts';
-import type { FeedbackRecord } from '../store/log-store.ts';
-import type { LogFilter } from '../store/request-log.ts';
+import type { FeedbackOwner, LogFilter } from '../store/request-log.ts';
 import { organisationOf } from './caller.ts';
+import { defined } from './patch.ts';
 
 /** What it takes to know. */
 export interface LogReachFacts {
@@ -61,16 +61,20 @@ export function seesAllData(directory: Directory, principal: Principal): boolean
   return directory.setting(name, principal.organisationId, principal.workspaceId);
 }
 
-/** Of feedback, what a caller may see: their own and that on their own calls, unless they may see everybody's. */
-export function seenFeedback(
-  directory: Directory,
-  principal: Principal,
-  feedback: readonly FeedbackRecord[],
-): readonly FeedbackRecord[] {
-  if (feedback.length === 0 || seesAllData(directory, principal)) return feedback;
-  const isOwn = (one: { readonly userId?: string; readonly apiKeyId: string }): boolean =>
-    isSeen(directory, principal, one);
-  return feedback.filter((one) => isOwn(one) || (one.entry !== undefined && isOwn(one.entry)));
+/** Whose feedback a caller may see: their own and that on their own calls; undefined: everybody's. */
+export function seenFeedback(directory: Directory, principal: Principal): FeedbackOwner | undefined {
+  if (seesAllData(directory, principal)) return undefined;
+  const { userId, keyId } = principal;
+  return userId === undefined ? { apiKeyId: keyId } : { userId };
+}
+
+/** What of a filter's entries is left by `ownCalls`: those means of feedback count that their owner sees. */
+export function narrowed(filter: LogFilter, own: Pick<LogFilter, 'userIds' | 'apiKeyIds'>): LogFilter {
+  const [userId, apiKeyId] = [own.userIds?.[0], own.apiKeyIds?.[0]];
+  const { feedback } = filter;
+  const all = { ...filter, ...own };
+  if (feedback === undefined || (userId ?? apiKeyId) === undefined) return all;
+  return { ...all, feedback: { ...feedback, own: defined({ userId, apiKeyId }) } };
 }
 
 /** Whether a filter that was made before means none but calls that the caller may see now, in a scope that it reaches. */

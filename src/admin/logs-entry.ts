@@ -10,7 +10,7 @@ import {
 } from '../../gen/gateway/admin/v2/logs_pb.ts';
 import { type Usage, UsageSchema } from '../../gen/gateway/inference/v2/common_pb.ts';
 import { inDollars } from '../ledger/prices/price-list.ts';
-import type { FeedbackRecord } from '../store/log-store.ts';
+import type { TraceFeedback } from '../store/log-store.ts';
 import type { AttemptRecord, OutcomeRecord, RequestRecord, UsageRecord } from '../store/request-log.ts';
 import { timeText } from './time.ts';
 
@@ -20,11 +20,8 @@ const OUTCOMES: Readonly<Record<OutcomeRecord, Outcome>> = {
   cancelled: Outcome.CANCELLED,
   interrupted: Outcome.INTERRUPTED,
 };
-/** Feedback that is shown of a trace. */
-const MAX_FEEDBACK = 20;
-
-/** @param feedback of the entry's trace, oldest first */
-export function logEntry(record: RequestRecord, feedback: readonly FeedbackRecord[] = []): LogEntry {
+/** @param feedback of the entry's trace, where there is some */
+export function logEntry(record: RequestRecord, feedback?: TraceFeedback): LogEntry {
   const { createdAt, outcome, usage, cost, saved, attempts, spans, ...same } = record;
   return create(LogEntrySchema, {
     ...same,
@@ -46,19 +43,19 @@ export function logEntry(record: RequestRecord, feedback: readonly FeedbackRecor
 }
 
 /** What of a trace's feedback is shown with it. */
-export function feedbackMembers(feedback: readonly FeedbackRecord[]): {
+export function feedbackMembers(feedback: TraceFeedback | undefined): {
   readonly feedback: LogFeedback[];
   readonly weightedFeedback?: number;
 } {
-  const shown = feedback.slice(-MAX_FEEDBACK).map(({ id, value, weight, createdAt, metadata }) =>
+  if (feedback === undefined) return { feedback: [] };
+  const { count, sum, last } = feedback;
+  const shown = last.map(({ id, value, weight, createdAt, metadata }) =>
     create(LogFeedbackSchema, {
       ...{ id, value, weight, metadata: { ...metadata } },
       createdAt: timeText(createdAt),
     }),
   );
-  if (feedback.length === 0) return { feedback: shown };
-  const sum = feedback.reduce((all, { value, weight }) => all + value * weight, 0);
-  return { feedback: shown, weightedFeedback: sum / feedback.length };
+  return { feedback: shown, weightedFeedback: sum / count };
 }
 
 function attempt({ startedAt, outcome, usage, cost, ...same }: AttemptRecord) {

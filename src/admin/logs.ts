@@ -17,7 +17,7 @@ import type { Principal } from '../access/principal.ts';
 import { logReaderOf, logSight } from '../access/roles.ts';
 import type { PriceList } from '../ledger/prices/price-list.ts';
 import { fail, invalidField } from '../lib/errors.ts';
-import type { FeedbackRecord, LogStore } from '../store/log-store.ts';
+import type { LogStore } from '../store/log-store.ts';
 import type { RequestRecord } from '../store/request-log.ts';
 import { callerOf, found, scopeOf } from './caller.ts';
 import { type LogFilterFacts, logSelection } from './log-filter.ts';
@@ -25,6 +25,7 @@ import { isSeen, seenFeedback } from './log-reach.ts';
 import { logDetail } from './logs-detail.ts';
 import { logEntry } from './logs-entry.ts';
 import { insertedLog } from './logs-insert.ts';
+import { withLate } from './logs-late.ts';
 import { optionalTime } from './time.ts';
 
 const DEFAULT_PAGE_SIZE = 100;
@@ -66,8 +67,7 @@ export function logsService(facts: LogsFacts) {
         ...(after === undefined ? {} : { after }),
       });
       const traces = [...new Set(page.entries.map(({ traceId }) => traceId))];
-      const given = traces.length === 0 ? [] : await store.feedbackOf(scope, traces);
-      const feedback = byTrace(seenFeedback(directory, principal, given));
+      const feedback = await store.feedbackOf(scope, traces, seenFeedback(directory, principal));
       return create(LogListSchema, {
         object: 'list',
         total: BigInt(page.total),
@@ -88,13 +88,15 @@ export function logsService(facts: LogsFacts) {
         (await store.get(scope, request.logId));
       const own = entry !== undefined && isOwn(facts, principal, entry) ? entry : undefined;
       const { traceId, bodies = false, id, createdAt } = found(own, 'log');
-      const [said, feedback] = await Promise.all([
+      const [said, [now], feedback] = await Promise.all([
         bodies && seen.payloads ? store.bodies(scope, id, createdAt) : undefined,
-        store.feedbackOf(scope, [traceId]),
+        withLate(store, scope, [found(own, 'log')], facts.now()),
+        store.feedbackOf(scope, [traceId], seenFeedback(directory, principal)),
       ]);
       return logDetail({
-        ...{ directory, entry: found(own, 'log'), bodies: said },
-        feedback: seenFeedback(directory, principal, feedback),
+        ...{ directory, entry: found(now, 'log').entry, bodies: said },
+        late: seen.payloads ? found(now, 'log').late : [],
+        feedback: feedback.get(traceId),
         hooksOnly: request.type === 'hooks',
       });
     },
@@ -147,8 +149,4 @@ function sightOf({ directory }: LogsFacts, principal: Principal): { readonly pay
 function isOwn({ directory }: LogsFacts, principal: Principal, entry: RequestRecord): boolean {
   if (!principal.scopes.has('logs.view') && entry.apiKeyId !== principal.keyId) return false;
   return isSeen(directory, principal, entry);
-}
-
-function byTrace(feedback: readonly FeedbackRecord[]): ReadonlyMap<string, readonly FeedbackRecord[]> {
-  return Map.groupBy(feedback, ({ traceId }) => traceId);
 }

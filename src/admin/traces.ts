@@ -8,6 +8,7 @@ import type { LogStore } from '../store/log-store.ts';
 import { callerOf } from './caller.ts';
 import { type LogReachFacts, ownCalls, seenFeedback, workspaceOfLogs } from './log-reach.ts';
 import { feedbackMembers } from './logs-entry.ts';
+import { withLate } from './logs-late.ts';
 import { timeText } from './time.ts';
 import { endOf, spansOf } from './traces-spans.ts';
 
@@ -16,6 +17,8 @@ export interface TracesFacts extends LogReachFacts {
   readonly store: LogStore;
   /** Makes everything recorded so far readable. */
   readonly flush: () => Promise<void>;
+  /** Unix milliseconds. */
+  readonly now: () => number;
 }
 
 /** Requests and spans that are shown of a trace. */
@@ -24,7 +27,7 @@ const MAX_SPANS = 10_000;
 
 /** The methods of TracesService. */
 export function tracesService(facts: TracesFacts) {
-  const { store, flush, directory } = facts;
+  const { store, flush, directory, now } = facts;
   return {
     async getTrace({ traceId, workspaceSlug }: GetTraceRequest, call: Call): Promise<Trace> {
       const principal = callerOf(call);
@@ -38,8 +41,9 @@ export function tracesService(facts: TracesFacts) {
       );
       const [first] = entries;
       if (first === undefined) throw fail('not_found', 'there is no such trace');
-      const feedback = seenFeedback(directory, principal, await store.feedbackOf(scope, [traceId]));
-      const spans = spansOf(entries);
+      const feedback = await store.feedbackOf(scope, [traceId], seenFeedback(directory, principal));
+      const entriesNow = await withLate(store, scope, entries, now());
+      const spans = spansOf(entriesNow.map(({ entry }) => entry));
       const cost = entries.reduce((sum, entry) => sum + BigInt(entry.cost ?? 0), 0n);
       const tokens = entries.reduce((sum, entry) => sum + (entry.usage?.totalTokens ?? 0), 0);
       const ends = entries.reduce((last, entry) => Math.max(last, endOf(entry)), 0);
@@ -50,7 +54,7 @@ export function tracesService(facts: TracesFacts) {
         ...{ cost: inDollars(cost), costExact: cost.toString(), totalTokens: BigInt(tokens) },
         spans: spans.slice(0, MAX_SPANS),
         truncated: next !== undefined || spans.length > MAX_SPANS,
-        ...feedbackMembers(feedback),
+        ...feedbackMembers(feedback.get(traceId)),
       });
     },
   };

@@ -2,6 +2,7 @@
 import type { BodiesRecord, BodyRecord, LogStore } from '../store/log-store.ts';
 import type { RequestRecord } from '../store/request-log.ts';
 import { loggedBody, loggedHeaders, loggedUrl } from './logged-message.ts';
+import { maskedText, SHORTEST_SECRET } from './masked-text.ts';
 
 /** A message as it went over the wire, not read yet. */
 export interface UnreadMessage {
@@ -103,6 +104,19 @@ export class BodyLog {
     return true;
   }
 
+  /** Takes a record as it is to be stored. False: there are too many waiting, and it is left out. */
+  keep(record: BodiesRecord): boolean {
+    const size = textLength(record);
+    if (this.#buffered + size > this.#facts.maxBuffered) {
+      this.#dropped++;
+      return false;
+    }
+    this.#buffered += size;
+    this.#taken++;
+    this.#read.push({ record, size });
+    return true;
+  }
+
   /** Resolves when all bodies taken so far are stored or given up. Never rejects. */
   async flush(): Promise<void> {
     const upTo = this.#taken;
@@ -187,9 +201,6 @@ export class BodyLog {
   }
 }
 
-/** Shorter ones are words. */
-const SHORTEST_SECRET = 8;
-
 /** The record with secrets masked in every text of it: providers repeat what they were sent. */
 function recordOf(waiting: Waiting): BodiesRecord {
   const record = plainRecord(waiting);
@@ -207,13 +218,13 @@ function recordOf(waiting: Waiting): BodiesRecord {
     response: clean(response),
     ...(transformedRequest === undefined ? {} : { transformedRequest: clean(transformedRequest) }),
     ...(originalResponse === undefined ? {} : { originalResponse: clean(originalResponse) }),
-    ...(hooks === undefined ? {} : { hooks: masked(hooks, secrets) }),
+    ...(hooks === undefined ? {} : { hooks: maskedText(hooks, secrets) }),
   };
 }
 
 function cleanBody({ base64, truncated }: BodyRecord, body: string, secrets: readonly string[]): string {
   const text = base64 ? Buffer.from(body, 'base64').toString('latin1') : body;
-  const clean = masked(text, secrets);
+  const clean = maskedText(text, secrets);
   const cut = truncated === undefined ? clean : withoutBegun(clean, secrets);
   if (cut === text) return body;
   return base64 ? Buffer.from(cut, 'latin1').toString('base64') : cut;
@@ -225,13 +236,6 @@ function withoutBegun(text: string, secrets: readonly string[]): string {
     for (let length = secret.length - 1; length >= SHORTEST_SECRET; length--)
       if (text.endsWith(secret.slice(0, length))) return `${text.slice(0, -length)}***`;
   return text;
-}
-
-function masked(text: string, secrets: readonly string[]): string {
-  return secrets.reduce(
-    (left, secret) => (left.includes(secret) ? left.replaceAll(secret, '***') : left),
-    text,
-  );
 }
 
 function plainRecord({ entry, said, headers }: Waiting): BodiesRecord {
@@ -284,9 +288,10 @@ function lengthOf(body: string | Uint8Array | undefined): number {
   return body === undefined ? 0 : body.length;
 }
 
-function textLength({ request, response, transformedRequest, originalResponse }: BodiesRecord): number {
+function textLength(record: BodiesRecord): number {
+  const { request, response, transformedRequest, originalResponse, hooks } = record;
   return [request, response, transformedRequest, originalResponse].reduce(
     (sum, message) => sum + (message?.body?.length ?? 0),
-    FIXED,
+    FIXED + (hooks?.length ?? 0),
   );
 }

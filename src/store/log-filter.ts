@@ -1,7 +1,7 @@
 // What a filter and a page of the request log may ask, for every adapter.
 import { invalidField } from '../lib/errors.ts';
 import { checkInteger } from './document-checks.ts';
-import type { LogFilter, LogRange, OutcomeRecord } from './request-log.ts';
+import type { FeedbackOwner, FeedbackRange, LogFilter, LogRange, OutcomeRecord } from './request-log.ts';
 
 /** Values of one condition. */
 const VALUES = 100;
@@ -14,11 +14,11 @@ const TEXT_LISTS = [
   ...(['traceIds', 'ids', 'spanIds', 'workspaceIds', 'apiKeyIds', 'userIds', 'users', 'providers'] as const),
   ...(['models', 'virtualKeys', 'configs', 'prompts', 'cacheStatuses'] as const),
 ];
-const NUMBER_RANGES = ['totalTokens', 'promptTokens', 'completionTokens', 'latencyMs', 'feedback'] as const;
+const NUMBER_RANGES = ['totalTokens', 'promptTokens', 'completionTokens', 'latencyMs'] as const;
 
 /** The filter with nothing in it but what it may hold; members that are undefined are left out. */
 export function checkLogFilter(filter: LogFilter): LogFilter {
-  const { from, until, statusCodes, providerModels, outcomes, metadata, cost, text } = filter;
+  const { from, until, statusCodes, providerModels, outcomes, metadata, cost, feedback, text } = filter;
   const checked: { -readonly [K in keyof LogFilter]: LogFilter[K] } = {};
   if (from !== undefined) checked.from = checkInteger('from', from, 0);
   if (until !== undefined) checked.until = checkInteger('until', until, 0);
@@ -44,6 +44,7 @@ export function checkLogFilter(filter: LogFilter): LogFilter {
     const range = filter[field];
     if (range !== undefined) checked[field] = checkRange(field, range, 'number');
   }
+  if (feedback !== undefined) checked.feedback = checkFeedback(feedback);
   if (text !== undefined) checked.text = checkSearch(text);
   return checked;
 }
@@ -80,6 +81,17 @@ function checkRange<T extends number | bigint>(
     if (!right) throw invalidField(field, `must have ${type === 'number' ? 'numbers' : 'integers'}`, 'type');
   }
   return { ...(min === undefined ? {} : { min }), ...(max === undefined ? {} : { max }) };
+}
+
+function checkFeedback({ own, ...range }: FeedbackRange): FeedbackRange {
+  const checked = checkRange('feedback', range, 'number');
+  return own === undefined ? checked : { ...checked, own: checkOwner(own) };
+}
+
+/** One of both: what is not there must not come to mean everybody's. */
+export function checkOwner({ userId, apiKeyId }: FeedbackOwner): FeedbackOwner {
+  if (userId !== undefined) return { userId: checkText('feedback', userId) };
+  return { apiKeyId: checkText('feedback', apiKeyId) };
 }
 
 function checkSearch(text: unknown): string {

@@ -1,6 +1,6 @@
 // The books of requests as a store: entries with what is kept beside them, read by filter, page and sum.
 import type { LogAggregate, LogAggregation } from './log/aggregation.ts';
-import type { LogFilter, RequestLogStore, RequestRecord, TenantScope } from './request-log.ts';
+import type { FeedbackOwner, LogFilter, RequestLogStore, RequestRecord, TenantScope } from './request-log.ts';
 
 /** A message as it went over the wire: text, or base64 of what is no text. */
 export interface BodyRecord {
@@ -49,6 +49,18 @@ export interface FeedbackRecord {
   readonly entry?: RequestRecord;
 }
 
+/** What the feedback of a trace comes to. */
+export interface TraceFeedback {
+  readonly count: number;
+  /** Of value x weight. */
+  readonly sum: number;
+  /** The last `SHOWN_FEEDBACK` by time, those of one time by id; oldest first, without their entries. */
+  readonly last: readonly FeedbackRecord[];
+}
+
+/** Feedback that is told of a trace one by one. */
+export const SHOWN_FEEDBACK = 20;
+
 /** Corrected money of an entry: whole numbers of 1e-12 USD in decimal digits, an attempt's by its place. */
 export interface Repriced {
   readonly id: string;
@@ -86,11 +98,15 @@ export interface LogStore extends RequestLogStore {
   getFeedback(scope: TenantScope, id: string): Promise<FeedbackRecord | undefined>;
   /** Replaces value, weight, metadata and updatedAt; false when there is none with its id in the scope. */
   updateFeedback(scope: TenantScope, feedback: FeedbackRecord): Promise<boolean>;
-  /** All of these traces (at most 1,000), oldest first. */
-  feedbackOf(scope: TenantScope, traceIds: readonly string[]): Promise<readonly FeedbackRecord[]>;
+  /** Of these traces (at most 1,000) those that have feedback, by id. @param own what counts of it; absent: all */
+  feedbackOf(
+    scope: TenantScope,
+    traceIds: readonly string[],
+    own?: FeedbackOwner,
+  ): Promise<ReadonlyMap<string, TraceFeedback>>;
   /**
    * Feedback whose entry a filter means (its time is the entry's, its own where there is no entry; without an entry it
-   * matches when nothing but time and trace is asked), oldest first; more than 200,000 are `validation_failed` on `until`.
+   * matches when nothing but time and trace is asked), oldest first, that of one time by id; more than 200,000 are `validation_failed` on `until`.
    */
   findFeedback(scope: TenantScope, filter: LogFilter): Promise<readonly FeedbackRecord[]>;
 

@@ -69,7 +69,10 @@ export interface SpanRecord {
   readonly name: string;
   readonly startedAt: number;
   readonly latencyMs: number;
-  /** `passed` and `failed` of guardrails, the cache's status, `called` of tools. */
+  /**
+   * `passed` and `failed` of guardrails, `pending` of those that went on when the entry was written, `unknown` of those
+   * that came to no end; the cache's status, `called` of tools.
+   */
   readonly verdict: string;
 }
 
@@ -118,6 +121,8 @@ export interface RequestRecord {
   readonly promptVersion?: number;
   /** The strategy of the config's root; absent when it has one target. */
   readonly mode?: 'loadbalance' | 'fallback' | 'conditional';
+  /** Path in the config of the last target; absent where there was none, and where it is `config` and was called. */
+  readonly targetPath?: string;
   /** Calls of the target that answered before the one that did; absent when there was none. */
   readonly retries?: number;
   /** Another target failed before the one that answered. */
@@ -140,6 +145,18 @@ export interface RequestRecord {
 export interface LogRange<T> {
   readonly min?: T;
   readonly max?: T;
+}
+
+/** Whose feedback counts: what this person or this key gave, and what their calls got. One of both. */
+export interface FeedbackOwner {
+  readonly userId?: string;
+  readonly apiKeyId?: string;
+}
+
+/** Which mean of a trace's feedback. */
+export interface FeedbackRange extends LogRange<number> {
+  /** Absent: all feedback within the scope counts. */
+  readonly own?: FeedbackOwner;
 }
 
 /** Which entries: all given conditions hold. Times are Unix milliseconds, `from` inclusive, `until` exclusive. */
@@ -174,8 +191,11 @@ export interface LogFilter {
   readonly promptTokens?: LogRange<number>;
   readonly completionTokens?: LogRange<number>;
   readonly latencyMs?: LogRange<number>;
-  /** Mean of value x weight over the feedback of the entry's trace; entries without feedback do not match. */
-  readonly feedback?: LogRange<number>;
+  /**
+   * Mean of value x weight over the feedback of the entry's trace within the scope, to the billionth; entries without
+   * such feedback do not match.
+   */
+  readonly feedback?: FeedbackRange;
   /**
    * Part of the entry's id, trace id, path, provider, models, error message or a metadata value, in any case; 3 to 200
    * characters.

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import type { RequestRecord } from '../../src/store/request-log.ts';
 import { type Json, ok, send } from '../support/front-door.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { ADMIN_KEY, startGateway, type TestGateway } from '../support/gateway.ts';
 import { bookEntry, personKey, serviceKey } from './logs-books.ts';
 
 let gateway: TestGateway;
@@ -91,8 +91,49 @@ test('where people see their own data alone: lists, one entry, traces and feedba
   t.deepEqual(await feedbackOf(member.key), Array(3).fill([0, undefined]));
   await ok(gateway, 'POST', '/feedback', { key: member.key, body: { trace_id: traceId, value: 3 } });
   t.deepEqual(await feedbackOf(member.key), Array(3).fill([1, 3]));
+  // Filters mean what is shown: 3 to the member, the mean of 1 and 3 to the manager.
+  const mean = (value: number): string =>
+    `${query}&weighted_feedback_min=${value}&weighted_feedback_max=${value}`;
+  t.deepEqual(await read(member.key, mean(3)), [own.id]);
+  t.deepEqual(await read(member.key, mean(2)), []);
+  t.deepEqual(await read(manager.key, mean(2)), [own.id, other.id]);
+  t.deepEqual(await read(manager.key, mean(3)), []);
   await set({ membersViewAllData: false, managersViewAllData: false });
   t.deepEqual(await read(manager.key, query), [other.id]);
+});
+
+test('feedback counts where it was given: a workspace has its own mean, the organisation that of all', async (t) => {
+  const { id } = await ok(gateway, 'POST', '/admin/workspaces', { body: { name: 'Judges' } });
+  const [here, there] = [await serviceKey(gateway), await serviceKey(gateway, String(id))];
+  const traceId = randomUUID();
+  const entry = record({ traceId });
+  const give = (key: string, values: readonly number[]): Promise<Json> =>
+    ok(gateway, 'POST', '/feedback', {
+      key,
+      body: values.map((value) => ({ trace_id: traceId, value })) as unknown as Json,
+    });
+  await give(here.key, Array(25).fill(2));
+  await give(there.key, Array(25).fill(-4));
+  const time = `time_of_generation_min=${new Date(entry.createdAt).toISOString()}`;
+  const range = `${time}&time_of_generation_max=${new Date(entry.createdAt + 1).toISOString()}`;
+  for (const [key, mean, count] of [
+    [here.key, 2, 25],
+    [ADMIN_KEY, -1, 50],
+  ] as const) {
+    const asked = (value: number): string =>
+      `trace_id=${traceId}&weighted_feedback_min=${value}&weighted_feedback_max=${value}`;
+    const shown = await ok(gateway, 'GET', `/logs/${entry.id}`, { key });
+    t.like(shown.entry, { weighted_feedback: mean });
+    t.is((await ok(gateway, 'GET', `/traces/${traceId}`, { key })).weighted_feedback, mean);
+    t.is(((shown.entry as Json).feedback as Json[]).length, 20);
+    for (const value of [2, -1, -4])
+      t.deepEqual(await read(key, asked(value)), value === mean ? [entry.id] : [], `${value}`);
+    // What was given elsewhere has no entry of its own there.
+    const graph = (value: number) =>
+      ok(gateway, 'GET', `/analytics/graphs/feedbacks?${range}&${asked(value)}`, { key });
+    t.like((await graph(mean)).summary, { total: 25 }, `of ${count}`);
+    t.like((await graph(mean + 1)).summary, { total: 0 });
+  }
 });
 
 test('who may not see payloads sees numbers; who may see neither sees nothing', async (t) => {

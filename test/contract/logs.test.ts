@@ -293,7 +293,7 @@ test('a call whole: what was said, with credentials masked, and its numbers by b
   t.false(JSON.stringify(detail).includes(WORKSPACE_KEY));
   t.false(JSON.stringify(detail).includes('sk-provider-secret'));
   t.is((request!.portkeyHeaders as JsonObject).provider, 'openai');
-  t.like(response!, { status: 200, lastUsedOptionJsonPath: '' });
+  t.like(response!, { status: 200, lastUsedOptionJsonPath: 'config' });
   t.is(typeof response!.responseTime, 'number');
   t.is((response!.body as JsonObject).object, 'chat.completion');
   t.like(metrics!, {

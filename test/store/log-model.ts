@@ -3,8 +3,15 @@ import { invalidField } from '../../src/lib/errors.ts';
 import type { LogAggregate, LogAggregateRow, LogAggregation } from '../../src/store/log/aggregation.ts';
 import { dimensionOf, matchesLog } from '../../src/store/log/matches.ts';
 import { addEntry, emptySums } from '../../src/store/log/sums.ts';
-import type { BodiesRecord, FeedbackRecord, LogStore } from '../../src/store/log-store.ts';
-import type { LogFilter, RequestRecord, TenantScope } from '../../src/store/request-log.ts';
+import { boundsOf, byTime, isOwnFeedback, traceFeedback } from '../../src/store/log/trace-feedback.ts';
+import type { BodiesRecord, FeedbackRecord, LogStore, TraceFeedback } from '../../src/store/log-store.ts';
+import type {
+  FeedbackOwner,
+  FeedbackRange,
+  LogFilter,
+  RequestRecord,
+  TenantScope,
+} from '../../src/store/request-log.ts';
 
 interface Owned {
   readonly organisationId: string;
@@ -28,16 +35,21 @@ export function logModel(): LogStore {
     const { feedback: range, ...rest } = filter;
     return entries.filter(
       (entry) =>
-        inside(scope)(entry) && matchesLog(rest, entry) && (range === undefined || liked(entry, range)),
+        inside(scope)(entry) &&
+        matchesLog(rest, entry) &&
+        (range === undefined || liked(scope, entry.traceId, range)),
     );
   }
 
-  function liked(entry: RequestRecord, { min = -10, max = 10 }: NonNullable<LogFilter['feedback']>): boolean {
-    const own = feedback.filter(
-      (one) => one.organisationId === entry.organisationId && one.traceId === entry.traceId,
-    );
-    const mean = own.reduce((sum, one) => sum + one.value * one.weight, 0) / own.length;
-    return own.length > 0 && mean >= min && mean <= max;
+  function ofTrace(scope: TenantScope, traceId: string, own: FeedbackOwner | undefined): TraceFeedback {
+    const all = feedback.filter((one) => inside(scope)(one) && one.traceId === traceId);
+    return traceFeedback(own === undefined ? all : all.filter((one) => isOwnFeedback(own, one)));
+  }
+
+  function liked(scope: TenantScope, traceId: string, range: FeedbackRange): boolean {
+    const { count, sum } = ofTrace(scope, traceId, range.own);
+    const [least, most] = boundsOf(range);
+    return count > 0 && sum / count >= least && sum / count <= most;
   }
 
   return {
@@ -80,9 +92,17 @@ export function logModel(): LogStore {
       feedback[at] = { ...found, value, weight, metadata, updatedAt };
       return true;
     },
-    feedbackOf: async (scope, traceIds) =>
-      feedback.filter((one) => inside(scope)(one) && traceIds.includes(one.traceId)),
-    findFeedback: async (scope, filter) => feedback.filter((one) => inside(scope)(one) && meant(filter, one)),
+    feedbackOf: async (scope, traceIds, own) =>
+      new Map(
+        traceIds
+          .map((traceId) => [traceId, ofTrace(scope, traceId, own)] as const)
+          .filter(([, { count }]) => count > 0),
+      ),
+    findFeedback: async (scope, { feedback: range, ...filter }) =>
+      feedback
+        .filter((one) => inside(scope)(one) && meant(filter, range !== undefined, one))
+        .filter(({ traceId }) => range === undefined || liked(scope, traceId, range))
+        .sort(byTime),
     reprice: async (organisationId, corrections) => {
       let count = 0;
       for (const { id, createdAt, cost, attempts } of corrections) {
@@ -116,8 +136,9 @@ function priced<T extends { readonly cost?: string }>(of: T, cost: string | unde
   return (cost === undefined ? rest : { ...rest, cost }) as T;
 }
 
-function meant(filter: LogFilter, { entry, traceId, createdAt }: FeedbackRecord): boolean {
+function meant(filter: LogFilter, ranged: boolean, { entry, traceId, createdAt }: FeedbackRecord): boolean {
   if (entry !== undefined) return matchesLog(filter, entry);
+  if (ranged) return false;
   const { from = 0, until = Number.MAX_SAFE_INTEGER, traceIds, ...others } = filter;
   return (
     createdAt >= from &&

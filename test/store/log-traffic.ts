@@ -76,6 +76,7 @@ export function traffic(
     config: optional(fc.constantFrom('c1', 'c2')),
     prompt: optional(fc.constantFrom('p1', 'p2')),
     spanId: optional(fc.constantFrom('s1', 's2')),
+    targetPath: optional(fc.constantFrom('config.targets[1]', 'config.targets[0].targets[12]')),
     retries: optional(fc.integer({ min: 1, max: 3 })),
     rescued: optional(fc.constant(true as const)),
     keepDays: optional(fc.constant(7)),
@@ -125,7 +126,12 @@ export function filters(begin: number, days: number): fc.Arbitrary<LogFilter> {
     promptTokens: range(fc.nat(5000)),
     completionTokens: range(fc.nat(10)),
     latencyMs: range(fc.constantFrom(0, 0.5, 1000, 40_000.001)),
-    feedback: range(fc.integer({ min: -10, max: 10 })),
+    feedback: fc
+      .tuple(
+        range(fc.integer({ min: -10, max: 10 })),
+        fc.constantFrom({}, { own: { userId: 'p1' } }, { own: { apiKeyId: 'key-1' } }),
+      )
+      .map(([bounds, own]) => ({ ...bounds, ...own })),
     text: fc.constantFrom(...TEXTS),
   };
   // Of one or two conditions beside the time: with more nothing is found.

@@ -3,7 +3,12 @@ import type { TestFn } from 'ava';
 import fc from 'fast-check';
 import { GatewayError } from '../../src/lib/errors.ts';
 import type { LogAggregate } from '../../src/store/log/aggregation.ts';
-import type { BodiesRecord, FeedbackRecord, LogStore } from '../../src/store/log-store.ts';
+import {
+  type BodiesRecord,
+  type FeedbackRecord,
+  type LogStore,
+  SHOWN_FEEDBACK,
+} from '../../src/store/log-store.ts';
 import type { LogFilter, RequestRecord, TenantScope } from '../../src/store/request-log.ts';
 import { freshScope } from './documents.contract.ts';
 import { logEntry } from './log-entries.ts';
@@ -44,6 +49,14 @@ export function logContract(
       .map((traceId, i) =>
         feedbackFor(scope, traceId, i, i % 3 ? all.find((entry) => entry.traceId === traceId) : undefined),
       );
+    // More than is shown of one trace, of several people and workspaces, some at the same time.
+    for (let i = 0; i < 45; i++) {
+      const entry = i % 4 ? all.filter(({ traceId }) => traceId === 'trace-1')[i % 3] : undefined;
+      likes.push({
+        ...feedbackFor(scope, 'trace-1', 1000 - i, entry),
+        ...{ workspaceId: `ws-${i % 2}`, apiKeyId: `key-${i % 3}`, createdAt: BEGIN + (i >> 1) },
+      });
+    }
     await store.append(all.slice(0, late));
     await settle();
     await store.append(all.slice(late));
@@ -170,8 +183,15 @@ export function logContract(
     t.deepEqual(await store.getFeedback(scope, first.id), await model.getFeedback(scope, first.id));
     t.is(await store.getFeedback(freshScope(), first.id), undefined);
     const traces = ['trace-1', 'trace-2', 'none'];
-    t.deepEqual(await store.feedbackOf(scope, traces), await model.feedbackOf(scope, traces));
-    t.deepEqual(await store.feedbackOf(scope, []), []);
+    const owners = [undefined, { userId: 'p1' }, { apiKeyId: 'key-1' }, { apiKeyId: 'none' }];
+    for (const within of [scope, { ...scope, workspaceId: 'ws-1' }, freshScope()])
+      for (const own of owners) {
+        const found = await store.feedbackOf(within, [...traces, 'trace-1'], own);
+        const wanted = await model.feedbackOf(within, traces, own);
+        t.deepEqual(Object.fromEntries(found), Object.fromEntries(wanted));
+      }
+    t.is((await store.feedbackOf(scope, ['trace-1'])).get('trace-1')?.last.length, SHOWN_FEEDBACK);
+    t.is((await store.feedbackOf(scope, [])).size, 0);
     await fc.assert(
       fc.asyncProperty(
         filters(BEGIN, DAYS),
@@ -279,6 +299,8 @@ export function logContract(
     t.is(await refused(sums({ by: ['nothing'] })), 'by');
     t.is(await refused(sums({ by: ['model', 'provider', 'apiKey'] })), 'by');
     t.is(await refused(store.feedbackOf(scope, Array(1001).fill('t'))), 'traceIds');
+    t.is(await refused(store.feedbackOf(scope, ['t'], {})), 'feedback');
+    t.is(await refused(page({ feedback: { min: 0, own: { userId: { $ne: '' } } } })), 'feedback');
   });
 }
 

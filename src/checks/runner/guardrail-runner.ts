@@ -13,13 +13,25 @@ export interface GuardrailRunner {
    * Guardrails then run at once; those of them that may write run in turn. Async hooks are started and not waited for.
    * @param hooks `guardrails.input` before the call, `guardrails.output` after it (with `traffic.response` set)
    * @param signal ends the run when the caller leaves or the call's time is up
+   * @param later told of async hooks
    * @throws the signal's reason, and nothing else: what goes wrong in a check is in its result
    */
-  run(hooks: readonly Hook[], traffic: Traffic, signal: AbortLike): Promise<HookRun>;
+  run(
+    hooks: readonly Hook[],
+    traffic: Traffic,
+    signal: AbortLike,
+    later?: LaterHooks | undefined,
+  ): Promise<HookRun>;
   /** Async hooks still running. */
   readonly pending: number;
   /** Waits for async hooks, at most so many milliseconds, then ends them; resolves with how many were ended. */
   drain(ms: number): Promise<number>;
+}
+
+/** Hooks that go on when the answer has gone out. */
+export interface LaterHooks {
+  /** One is started. What is answered is told once what it came to; undefined: it came to no end. */
+  started(hook: Hook): (result: HookResult | undefined) => void;
 }
 
 /** What a runner is made from. */
@@ -45,15 +57,21 @@ export function createGuardrailRunner({
   const pending = new Set<Promise<void>>();
   const aborter = new Aborter();
 
-  function start(hook: Hook, run: Run): void {
+  function start(hook: Hook, run: Run, later: LaterHooks | undefined): void {
+    const ended = later?.started(hook);
     if (pending.size >= maxAsync || aborter.aborted) {
       onDropped?.(hook, run.traffic);
+      ended?.(undefined);
       return;
     }
     // The caller's signal ends with the answer; an async hook outlives it and ends by its checks' own time.
     const work = runHook(hook, run, deps, aborter)
-      .then(({ result }) => onAsync?.(result, run.traffic))
+      .then(({ result }) => {
+        ended?.(result);
+        onAsync?.(result, run.traffic);
+      })
       .catch((error: unknown) => {
+        ended?.(undefined);
         if (aborter.aborted) onDropped?.(hook, run.traffic);
         else deps.report?.(error, hook.id);
       })
@@ -62,7 +80,7 @@ export function createGuardrailRunner({
   }
 
   return {
-    async run(hooks, traffic, signal) {
+    async run(hooks, traffic, signal, later) {
       const first: Run = {
         event: traffic.response === undefined ? 'input' : 'output',
         traffic,
@@ -80,7 +98,7 @@ export function createGuardrailRunner({
       const mutators = live.filter(({ type, async }) => type === 'mutator' && !async);
       const run = await inTurn(mutators, first, one);
       for (const hook of live.filter(({ async }) => async)) {
-        start(hook, run);
+        start(hook, run, later);
         results.set(hook, skipped(hook));
       }
       const guardrails = live.filter(({ type, async }) => type === 'guardrail' && !async);

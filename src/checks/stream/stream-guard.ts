@@ -20,7 +20,7 @@
 import type { AbortLike } from '../../lib/abort.ts';
 import { fail } from '../../lib/errors.ts';
 import type { Hook, HookCheck } from '../hook.ts';
-import type { GuardrailRunner } from '../runner/guardrail-runner.ts';
+import type { GuardrailRunner, LaterHooks } from '../runner/guardrail-runner.ts';
 import type { CheckResult, HookRun } from '../runner/hook-result.ts';
 import { type RunnerDeps, runCheck } from '../runner/run-check.ts';
 import { resultOf, rewrites } from '../runner/run-hook.ts';
@@ -40,6 +40,8 @@ export interface StreamGuardOptions<E> {
   readonly runner: GuardrailRunner;
   readonly deps: RunnerDeps;
   readonly signal: AbortLike;
+  /** Told of async hooks. */
+  readonly later?: LaterHooks | undefined;
   /** The texts of an event; none for one without text, which goes out in its turn. */
   increments(event: E): readonly Increment[];
   /** Default 128. */
@@ -165,9 +167,9 @@ class Guard<E> implements StreamGuard<E> {
 
   async end(answer?: JsonObject): Promise<readonly E[]> {
     if (this.outcome !== undefined) return [];
-    const { hooks, traffic, runner, signal } = this.#options;
+    const { hooks, traffic, runner, signal, later } = this.#options;
     const body = answer === undefined ? this.#wholeBody() : responseBody(traffic.api, answer);
-    this.outcome = await runner.run(hooks, { ...traffic, response: { ...body, status: 200 } }, signal);
+    this.outcome = await runner.run(hooks, { ...traffic, response: { ...body, status: 200 } }, signal, later);
     return this.outcome.decision === 'deny' ? this.#drop() : this.#free(true);
   }
 

@@ -39,6 +39,7 @@ export interface PipelineParts {
   readonly onTrouble: (error: unknown, what: string) => void;
   /** Told what an asynchronous guardrail came to: its call has been answered. */
   readonly onGuardrail?: ((verdict: LateVerdict) => void) | undefined;
+  readonly keepsLate?: Pipeline['keepsLate'];
   readonly keepsBodies: Pipeline['keepsBodies'];
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -110,6 +111,7 @@ export function createPipeline(parts: PipelineParts): OpenPipeline {
     drains: new Drains(),
     cache: openResponseCache({ state, bytes: cache.bytes, encryptionKey: cache.secret }),
     checks,
+    keepsLate: parts.keepsLate,
     flights: parts.flights,
     targets: parts.targets,
     keepsBodies: parts.keepsBodies,

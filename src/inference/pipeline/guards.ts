@@ -17,6 +17,7 @@ import type { BoundTarget } from '../plan/bind.ts';
 import { withClaims } from './claims.ts';
 import { plain } from './explain.ts';
 import { guardedStream } from './guarded-stream.ts';
+import { type KeepsLate, laterHooks } from './later-hooks.ts';
 import { errorWithMembers } from './members.ts';
 import { noteHooks } from './note-hooks.ts';
 import { OPERATIONS } from './operations.ts';
@@ -24,12 +25,16 @@ import { jsonOf, requestOf } from './rewrite.ts';
 import type { Served } from './served.ts';
 import { SoftDenial } from './soft-denial.ts';
 
-/** The room of checks. */
-type CheckRoom = Pick<Checks, 'runner' | 'deps'>;
+/** What guardrails are run with. */
+interface GuardFacts {
+  readonly checks: Pick<Checks, 'runner' | 'deps'>;
+  readonly keepsLate: KeepsLate | undefined;
+}
 
 /** The guardrails of one call. */
 export class Guards<Request extends object> {
-  readonly #checks: CheckRoom;
+  readonly #checks: GuardFacts['checks'];
+  readonly #keepsLate: KeepsLate | undefined;
   readonly #call: Call;
   readonly #name: OperationName;
   readonly #request: Request;
@@ -37,8 +42,15 @@ export class Guards<Request extends object> {
   /** Those of the request run once, whatever is tried again, and whichever targets they stand at. */
   readonly #inputs: { readonly hooks: readonly Hook[]; readonly input: Promise<Ran<Request>> }[] = [];
 
-  constructor(checks: CheckRoom, call: Call, name: OperationName, request: Request, streams: boolean) {
+  constructor(
+    { checks, keepsLate }: GuardFacts,
+    call: Call,
+    name: OperationName,
+    request: Request,
+    streams: boolean,
+  ) {
     this.#checks = checks;
+    this.#keepsLate = keepsLate;
     this.#call = call;
     this.#name = name;
     this.#request = request;
@@ -84,6 +96,7 @@ export class Guards<Request extends object> {
         hooks,
         traffic: seen,
         signal,
+        later: laterHooks(this.#call, 'after', this.#keepsLate),
         chunk: OPERATIONS[this.#name].chunk!,
         denied: (run) => this.#denied(bound, input, run),
       });
@@ -106,7 +119,8 @@ export class Guards<Request extends object> {
     const hooks = (bound.plan.guardrails as Guardrails).output;
     const json = answerJson(this.#name, answer);
     const response = { ...responseBody(traffic.api, json), status: 200 };
-    const output = await this.#checks.runner.run(hooks, { ...traffic, response }, signal);
+    const later = laterHooks(this.#call, 'after', this.#keepsLate);
+    const output = await this.#checks.runner.run(hooks, { ...traffic, response }, signal, later);
     noteHooks(this.#call, output, 'after');
     if (output.decision === 'deny') throw this.#denied(bound, input, output);
     const written = output.response !== undefined && output.response !== json;
@@ -124,7 +138,8 @@ export class Guards<Request extends object> {
     const json = jsonOf(this.#name, this.#request);
     if (json === undefined) return { request: this.#request, run: undefined, traffic: undefined };
     const before = this.#traffic(bound, json);
-    const run = await this.#checks.runner.run(guardrails.input, before, signal);
+    const later = laterHooks(this.#call, 'before', this.#keepsLate);
+    const run = await this.#checks.runner.run(guardrails.input, before, signal, later);
     noteHooks(this.#call, run, 'before');
     // Checks of the answer see the claims of a token too, and no header that only says to be one.
     const traffic = { ...before, headers: { ...before.headers, ...run.headers } };

@@ -11,6 +11,7 @@ import type { CircuitStore } from '../route/circuits.ts';
 import type { Loads } from '../route/loads.ts';
 import type { StickyStore } from '../route/sticky.ts';
 import type { Drains } from './drains.ts';
+import type { KeepsLate } from './later-hooks.ts';
 
 /** What the pipeline is built of. */
 export interface Pipeline {
@@ -24,6 +25,8 @@ export interface Pipeline {
   /** Streams that go on without their clients. */
   readonly drains: Drains;
   readonly checks: Pick<Checks, 'runner' | 'deps'>;
+  /** Keeps what asynchronous guardrails came to when their call's entry was closed; undefined: nobody does. */
+  readonly keepsLate: KeepsLate | undefined;
   /** Where attempts are noted before their providers can see them; undefined: nowhere. */
   readonly flights: Pick<Flights, 'attempt'> | undefined;
   /** Limits of targets; undefined: nothing is limited. */

@@ -150,6 +150,9 @@ function addRouting(entry: { -readonly [K in keyof RequestRecord]: RequestRecord
   if (trail.prompt !== undefined) entry.prompt = trail.prompt;
   if (trail.promptVersion !== undefined) entry.promptVersion = trail.promptVersion;
   if (trail.mode !== undefined) entry.mode = trail.mode;
+  const { targetPath, attempts } = trail;
+  // Nearly all entries are of the config itself: who reads one with attempts knows.
+  if (targetPath !== '' && (targetPath !== 'config' || attempts.length === 0)) entry.targetPath = targetPath;
   if (trail.retries > 0) entry.retries = trail.retries;
   if (trail.rescued) entry.rescued = true;
   if (trail.spans !== undefined) entry.spans = trail.spans;

@@ -40,6 +40,7 @@ export type RareTuple = [
   keepDays: number | null,
   // Entries from before these were kept end here.
   budgets?: readonly string[] | null,
+  targetPath?: string | null,
 ];
 
 /** The first five decide where an entry is kept, and that it is kept once. */
@@ -147,7 +148,7 @@ export function entryRecord(t: EntryTuple): RequestRecord {
 
 function rareTuple(entry: RequestRecord): RareTuple | null {
   const { userId, cacheStatus, saved, config, virtualKey, prompt, promptVersion } = entry;
-  const { mode, retries, spans, spanId, spanName, parentSpanId, keepDays, budgets } = entry;
+  const { mode, retries, spans, spanId, spanName, parentSpanId, keepDays, budgets, targetPath } = entry;
   const none =
     userId === undefined &&
     cacheStatus === undefined &&
@@ -163,7 +164,8 @@ function rareTuple(entry: RequestRecord): RareTuple | null {
     spanName === undefined &&
     parentSpanId === undefined &&
     keepDays === undefined &&
-    budgets === undefined;
+    budgets === undefined &&
+    targetPath === undefined;
   if (none) return null;
   return [
     userId ?? null,
@@ -182,8 +184,17 @@ function rareTuple(entry: RequestRecord): RareTuple | null {
     spanName ?? null,
     parentSpanId ?? null,
     keepDays ?? null,
-    ...(budgets === undefined ? ([] as const) : ([budgets] as const)),
+    ...lastOf(budgets, targetPath),
   ];
+}
+
+/** Written up to the last that there is. */
+function lastOf(
+  budgets: readonly string[] | undefined,
+  targetPath: string | undefined,
+): [] | [readonly string[]] | [readonly string[] | null, string] {
+  if (targetPath !== undefined) return [budgets ?? null, targetPath];
+  return budgets === undefined ? [] : [budgets];
 }
 
 function rareMembers(t: RareTuple): Partial<RequestRecord> {
@@ -203,6 +214,7 @@ function rareMembers(t: RareTuple): Partial<RequestRecord> {
     ...optional('parentSpanId', t[12]),
     ...optional('keepDays', t[13]),
     ...optional('budgets', t[14]),
+    ...optional('targetPath', t[15]),
   };
 }
 

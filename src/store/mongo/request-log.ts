@@ -7,6 +7,7 @@ import { LIMITS } from '../documents.ts';
 import type { LogAggregate, LogAggregation } from '../log/aggregation.ts';
 import { checkAggregation } from '../log/aggregation-checks.ts';
 import { GroupTable } from '../log/group-table.ts';
+import { checkOwn, checkTraces } from '../log/trace-feedback.ts';
 import { checkLogFilter } from '../log-filter.ts';
 import type { LogStore } from '../log-store.ts';
 import { checkPageSize, checkSkip } from '../page-query.ts';
@@ -44,7 +45,6 @@ import { skipEntries } from './log/skip.ts';
 const SLICE = 200;
 /** Adding entries up may take longer than other calls; each command of it has the time of one. */
 const SUMS_MS = 30_000;
-const TRACES = 1000;
 
 /** See `LogPlace`. */
 export type LogTuning = Partial<Pick<LogPlace, 'lateMs' | 'settleMs' | 'piece'>>;
@@ -132,13 +132,12 @@ export function mongoRequestLog(place: LogPlace, roller: Roller): LogStore {
       return calls.run((deadline) => changeFeedback(place, checked, feedback, deadline));
     },
 
-    feedbackOf: async (scope, traceIds) => {
+    feedbackOf: async (scope, traceIds, own) => {
       const checked = checkScope(scope);
-      if (traceIds.length === 0) return [];
-      if (traceIds.length > TRACES)
-        throw invalidField('traceIds', `has more than ${TRACES} values`, 'max_items');
-      const rows = await calls.run((deadline) => feedbackOfTraces(place, checked, traceIds, deadline));
-      return parsed(rows, feedbackOfRow);
+      const traces = checkTraces(traceIds);
+      const owner = checkOwn(own);
+      if (traces.length === 0) return new Map();
+      return calls.run((deadline) => feedbackOfTraces(place, checked, traces, owner, deadline));
     },
 
     findFeedback: async (scope, filter) => {
@@ -252,13 +251,13 @@ async function reading<T>(
 /** A condition on feedback as one on traces. */
 async function withLiked(
   place: LogPlace,
-  { organisationId }: CheckedScope,
+  scope: CheckedScope,
   filter: LogFilter,
   deadline: Deadline,
 ): Promise<LogFilter> {
   const { feedback, ...rest } = filter;
   if (feedback === undefined) return filter;
-  const liked = await tracesLiked(place, organisationId, feedback, deadline);
+  const liked = await tracesLiked(place, scope, feedback, deadline);
   const own = new Set(filter.traceIds ?? liked);
   return { ...rest, traceIds: liked.filter((traceId) => own.has(traceId)) };
 }

@@ -4,7 +4,7 @@ import type { Reason, Violation } from '../../lib/errors.ts';
 import type { Collection } from '../collection.ts';
 import type { ColumnValue } from '../document-checks.ts';
 import type { CheckedQuery } from '../page-query.ts';
-import type { LogFilter } from '../request-log.ts';
+import type { FeedbackOwner, LogFilter } from '../request-log.ts';
 import type { FeedbackRow, FeedbackUpdate } from './log/feedback-row.ts';
 import type { SegmentChange } from './log/manifest.ts';
 
@@ -164,6 +164,7 @@ export type ReaderCall =
       readonly org: string;
       readonly workspace: string | null;
       readonly traceIds: readonly string[];
+      readonly own: FeedbackOwner | null;
     }
   | {
       readonly kind: 'findFeedback';

@@ -53,9 +53,9 @@ function openReader(setup: WorkerSetup): RunGroup<ReaderCall> {
       case 'scanFeedback':
         return feedback.scan(call.after, call.limit, call.characters);
       case 'feedbackOf':
-        return atOnce(() => feedback.of(call.org, call.workspace, call.traceIds));
+        return atOnce(() => feedback.of(call, call.traceIds, call.own));
       case 'findFeedback':
-        return feedback.find(call.org, call.workspace, call.filter);
+        return feedback.find(call, call.filter);
       case 'ping':
         return ping.get() === undefined ? null : 1;
       case 'close':

@@ -69,13 +69,15 @@ const CONDITIONS: readonly ((dice: Dice, ground: Ground) => Condition)[] = [
   (dice) => range('completion_token', dice, 900, ({ usage }) => usage?.completion_tokens ?? 0),
 ];
 
-/** The filter over feedback, which is about its trace. */
-function feedbackMean(dice: Dice): Condition {
+/** The filter over feedback, which is about its trace: of a workspace what was given there. */
+function feedbackMean(dice: Dice, ofWorkspace: boolean): Condition {
   const [min = 0, max = 0] = [dice.next() * 10 - 5, dice.next() * 10 - 5].sort((a, b) => a - b);
   return {
     query: { weighted_feedback_min: min.toFixed(3), weighted_feedback_max: max.toFixed(3) },
-    means: ({ weighted_feedback: mean }) =>
-      mean !== undefined && mean >= Number(min.toFixed(3)) && mean <= Number(max.toFixed(3)),
+    means: ({ weighted_feedback: all, own_feedback: own }) => {
+      const mean = ofWorkspace ? own : all;
+      return mean !== undefined && mean >= Number(min.toFixed(3)) && mean <= Number(max.toFixed(3));
+    },
   };
 }
 
@@ -83,7 +85,8 @@ function feedbackMean(dice: Dice): Condition {
 export function asking(dice: Dice, ground: Ground): Asked {
   const { from, until } = rangeOf(dice, ground);
   const conditions = dice.some(CONDITIONS, dice.chance(0.5) ? 0 : 0.12).map((make) => make(dice, ground));
-  if (dice.chance(0.25)) conditions.push(feedbackMean(dice));
+  const ofWorkspace = conditions.some(({ query }) => 'workspace_slug' in query);
+  if (dice.chance(0.25)) conditions.push(feedbackMean(dice, ofWorkspace));
   return {
     ...{ from, until },
     query: Object.assign(

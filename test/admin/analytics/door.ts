@@ -47,6 +47,9 @@ export async function openDoor(
   // With what was thought of them.
   const entries = await listed(gateway);
   const byId = new Map(entries.map((one) => [one.id, one]));
+  for (const id of workspaceIds)
+    for (const one of await listed(gateway, `&workspace_slug=${id}`))
+      Object.assign(byId.get(one.id) ?? {}, { own_feedback: one.weighted_feedback });
   for (const one of opinions) if (one.entry) Object.assign(one, { entry: byId.get(one.entry.id) });
   return { gateway, ground, entries, opinions, keys, close: () => gateway.close() };
 }

@@ -27,6 +27,8 @@ export interface Listed {
   readonly retries: number;
   readonly rescued: boolean;
   readonly weighted_feedback?: number;
+  /** The mean of what was given in the entry's workspace alone. */
+  own_feedback?: number | undefined;
 }
 
 /** Feedback with the entry that it is about. */

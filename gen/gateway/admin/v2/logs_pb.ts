@@ -133,7 +133,8 @@ export type ListLogsRequest = Message<"gateway.admin.v2.ListLogsRequest"> & {
   costMax?: number | undefined;
 
   /**
-   * Mean of value times weight over the trace's feedback, -10 to 10. Entries without feedback do not match.
+   * Mean of value times weight over the trace's feedback that the caller may see, -10 to 10, as entries show it.
+   * Entries without feedback do not match.
    *
    * @generated from field: optional double weighted_feedback_min = 16;
    */
@@ -585,7 +586,7 @@ export type LogEntry = Message<"gateway.admin.v2.LogEntry"> & {
   feedback: LogFeedback[];
 
   /**
-   * Mean of value times weight over all of the trace's feedback; absent without feedback.
+   * Mean of value times weight over all of the trace's feedback that the caller may see; absent without any.
    *
    * @generated from field: optional double weighted_feedback = 46;
    */
@@ -632,7 +633,9 @@ export type LogSpan = Message<"gateway.admin.v2.LogSpan"> & {
   latencyMs: number;
 
   /**
-   * "passed" and "failed" of guardrails, the cache's status, "called" of tools.
+   * "passed" and "failed" of guardrails, the cache's status, "called" of tools. Of an asynchronous guardrail that went
+   * on behind the answer lists keep "pending"; one entry and its trace have what it came to since: "unknown" when it
+   * never ended.
    *
    * @generated from field: string verdict = 5;
    */
@@ -1008,7 +1011,8 @@ export type LogDetail = Message<"gateway.admin.v2.LogDetail"> & {
   providerResponse?: LogMessage | undefined;
 
   /**
-   * What guardrails found, as in the answer's hook_results; absent when there were none or it was not kept.
+   * What guardrails found, as in the answer's hook_results, and asynchronous ones behind it; absent when there were none
+   * or it was not kept.
    *
    * @generated from field: optional google.protobuf.Struct hook_results = 13;
    */
@@ -1100,7 +1104,8 @@ export type LogDetailResponse = Message<"gateway.admin.v2.LogDetailResponse"> & 
   elapsed: number;
 
   /**
-   * Path in the config of the target that answered; empty when it is not known.
+   * Path in the config of the target that answered, or was tried last, e.g. "config.targets[1].targets[0]"; "config" of
+   * one target; empty when none was reached or it is not known.
    *
    * @generated from field: string target_path = 3 [json_name = "lastUsedOptionJsonPath"];
    */

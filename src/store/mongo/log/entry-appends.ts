@@ -4,11 +4,13 @@ import mongoose from 'mongoose';
 import type { RequestRecord } from '../../request-log.ts';
 import type { Deadline } from '../calls.ts';
 import { areDuplicateKeys, isDuplicateKey } from '../failures.ts';
+import { rawDocuments } from '../raw-documents.ts';
 import { inTransaction, MAJORITY } from '../transaction.ts';
 import { type Bucket, bucketOf, isIn } from './bucket-name.ts';
 import { KEY_INDEX } from './entry-indexes.ts';
 import { type EntryRow, entryRow } from './entry-row.ts';
 import type { LogPlace } from './place.ts';
+import { RowBytes } from './row-bytes.ts';
 import { type Changed, hourOf, markStale } from './stale-hours.ts';
 
 /** Rows made between two turns of the event loop: about a millisecond's work. */
@@ -19,6 +21,10 @@ const PART = 6 * 1024 * 1024;
 const PART_ROWS = 10_000;
 /** Members beside the text. */
 const FIXED = 1024;
+
+/** What rows were written into last: appends mostly come one after another. */
+let spare: RowBytes | undefined;
+const MOST_SPARE = 4 * 1024 * 1024;
 
 /** Rows of one bucket. */
 export interface BucketRows<Row> {
@@ -144,12 +150,21 @@ async function insertAll<Row extends SizedRow>(
 async function insertPart<Row extends SizedRow>(
   database: mongoose.mongo.Db,
   name: string,
-  documents: readonly Row[],
+  rows: readonly Row[],
   session: mongoose.mongo.ClientSession,
 ): Promise<void> {
-  const answer = await database.command({ insert: name, documents }, { session });
-  const [refused] = (answer.writeErrors ?? []) as mongoose.mongo.Document[];
-  if (refused) throw new mongoose.mongo.MongoServerError(refused as mongoose.mongo.ErrorDescription);
+  const own = spare ?? new RowBytes();
+  spare = undefined;
+  try {
+    own.clear();
+    for (const row of rows) own.add(row);
+    const documents = rawDocuments(own.written) ?? rows;
+    const answer = await database.command({ insert: name, documents }, { session });
+    const [refused] = (answer.writeErrors ?? []) as mongoose.mongo.Document[];
+    if (refused) throw new mongoose.mongo.MongoServerError(refused as mongoose.mongo.ErrorDescription);
+  } finally {
+    if (own.written.length <= MOST_SPARE) spare = own;
+  }
 }
 
 /** Rows of one command: the server takes 48 MB with one. */

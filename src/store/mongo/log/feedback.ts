@@ -1,8 +1,9 @@
 // Feedback beside entries: one collection, each with the members of its trace's entry, so that it is found by them.
 import type mongoose from 'mongoose';
 import { invalidField } from '../../../lib/errors.ts';
-import type { FeedbackRecord } from '../../log-store.ts';
-import type { LogFilter, LogRange, RequestRecord } from '../../request-log.ts';
+import { boundsOf } from '../../log/trace-feedback.ts';
+import { type FeedbackRecord, SHOWN_FEEDBACK, type TraceFeedback } from '../../log-store.ts';
+import type { FeedbackOwner, FeedbackRange, LogFilter, RequestRecord } from '../../request-log.ts';
 import type { Deadline } from '../calls.ts';
 import type { Filter } from '../page-filter.ts';
 import { inTransaction, MAJORITY } from '../transaction.ts';
@@ -44,8 +45,8 @@ export const FEEDBACK_INDEXES: readonly mongoose.mongo.IndexDescription[] = [
 const MOST = 200_000;
 /** Traces that a condition on feedback may mean. */
 const TRACES = 50_000;
-/** Sums of parts do not depend on their order beyond it. */
-const EPSILON = 1e-9;
+/** Traces whose last feedback is read one by one at once. */
+const LANES = 8;
 
 function rowsIn({ database }: LogPlace): mongoose.mongo.Collection<FeedbackRow> {
   return database.collection<FeedbackRow>(FEEDBACK);
@@ -119,19 +120,62 @@ export async function readFeedback(
   id: string,
   deadline: Deadline,
 ): Promise<FeedbackRecord | undefined> {
-  const [row] = await find(place, { ...inScope(scope), id: keptText(id) }, 'one_id', 1, deadline);
+  const wanted = { ...inScope(scope), id: keptText(id) };
+  const [row] = await find(place, wanted, { hint: 'one_id', limit: 1 }, deadline);
   return row && feedbackOfRow(row);
 }
 
-/** Of traces, oldest first. */
+/** Of traces, each named once. */
 export async function feedbackOfTraces(
   place: LogPlace,
   scope: CheckedScope,
   traceIds: readonly string[],
+  own: FeedbackOwner | null,
+  deadline: Deadline,
+): Promise<ReadonlyMap<string, TraceFeedback>> {
+  const mine = { ...inScope(scope), ...ownMatch(own) };
+  const sums = await rowsIn(place)
+    .aggregate<{ _id: string; count: number; sum: number }>(
+      [
+        { $match: { ...mine, traceId: { $in: traceIds.map(keptText) } } },
+        { $group: { _id: '$traceId', count: { $sum: 1 }, sum: { $sum: MARK } } },
+      ],
+      { hint: 'by_trace', maxTimeMS: deadline.remaining() },
+    )
+    .toArray();
+  const few = sums.filter(({ count }) => count <= SHOWN_FEEDBACK).map(({ _id }) => _id);
+  const whole = few.length === 0 ? [] : await lastOf(place, mine, few, few.length * SHOWN_FEEDBACK, deadline);
+  const last = Map.groupBy(whole, ({ traceId }) => traceId);
+  const queue = sums.filter(({ count }) => count > SHOWN_FEEDBACK).values();
+  const lane = async (): Promise<void> => {
+    for (const { _id } of queue) last.set(_id, await lastOf(place, mine, [_id], SHOWN_FEEDBACK, deadline));
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
+  return new Map(
+    sums.map(({ _id, count, sum }) => {
+      // What came behind the sums may be among what is read.
+      const newest = inOrder(last.get(_id) ?? []).slice(-SHOWN_FEEDBACK);
+      return [textOfKept(_id), { count, sum, last: newest.map(feedbackOfRow) }];
+    }),
+  );
+}
+
+/** The newest of some traces together, without their entries. */
+function lastOf(
+  place: LogPlace,
+  mine: Filter,
+  kept: readonly string[],
+  limit: number,
   deadline: Deadline,
 ): Promise<FeedbackRow[]> {
-  const filter = { ...inScope(scope), traceId: { $in: [...new Set(traceIds)].map(keptText) } };
-  return inOrder(await find(place, filter, 'by_trace', MOST + 1, deadline));
+  const wanted = { ...mine, traceId: { $in: kept } };
+  // Of one trace they are in the index's order.
+  const sort = { createdAt: -1, id: -1 } as const;
+  const reading: Reading = {
+    ...{ hint: 'by_trace', limit, without: { entry: 0 } },
+    ...(kept.length === 1 ? { sort } : {}),
+  };
+  return find(place, wanted, reading, deadline);
 }
 
 /** Feedback whose entry a filter means, oldest first. */
@@ -141,9 +185,10 @@ export async function searchFeedback(
   filter: LogFilter,
   deadline: Deadline,
 ): Promise<FeedbackRow[]> {
-  const { from, until, traceIds, feedback: _, ...others } = filter;
+  const { from, until, traceIds, feedback, ...others } = filter;
   const times = timesOf(from, until);
   const span: Filter = times === undefined ? {} : { at: times };
+  const liked = feedback && (await tracesLiked(place, scope, feedback, deadline));
   const {
     $and: conditions = [],
     organisationId: _own,
@@ -154,15 +199,17 @@ export async function searchFeedback(
     'of.',
   ).filter as Filter & { $and?: Filter[] };
   const meant: Filter[] = [{ 'of.organisationId': { $exists: true }, ...rest }, ...conditions];
+  if (liked !== undefined) meant.push({ traceId: { $in: liked.map(keptText) } });
   const withEntry: Filter = { $and: meant };
-  const alone = Object.keys(others).length === 0 && filter.feedback === undefined;
+  const alone = Object.keys(others).length === 0 && liked === undefined;
   const without: Filter = {
     'of.organisationId': { $exists: false },
     ...(traceIds === undefined ? {} : { traceId: { $in: traceIds.map(keptText) } }),
   };
-  const index = scope.workspaceId === null ? 'by_time' : 'by_workspace';
+  const hint = scope.workspaceId === null ? 'by_time' : 'by_workspace';
   const which = alone ? { $or: [withEntry, without] } : withEntry;
-  const rows = await find(place, { ...inScope(scope), ...span, ...which }, index, MOST + 1, deadline);
+  const wanted = { ...inScope(scope), ...span, ...which };
+  const rows = await find(place, wanted, { hint, limit: MOST + 1 }, deadline);
   if (rows.length > MOST) throw invalidField('until', `means more than ${MOST} pieces of feedback`, 'lte');
   return inOrder(rows);
 }
@@ -173,16 +220,17 @@ export async function searchFeedback(
  */
 export async function tracesLiked(
   place: LogPlace,
-  organisationId: string,
-  { min = -10, max = 10 }: LogRange<number>,
+  scope: CheckedScope,
+  range: FeedbackRange,
   deadline: Deadline,
 ): Promise<string[]> {
+  const [$gte, $lte] = boundsOf(range);
   const found = await rowsIn(place)
     .aggregate<{ _id: string }>(
       [
-        { $match: { organisationId } },
-        { $group: { _id: '$traceId', mean: { $avg: { $multiply: ['$value', '$weight'] } } } },
-        { $match: { mean: { $gte: min - EPSILON, $lte: max + EPSILON } } },
+        { $match: { ...inScope(scope), ...ownMatch(range.own ?? null) } },
+        { $group: { _id: '$traceId', mean: { $avg: MARK } } },
+        { $match: { mean: { $gte, $lte } } },
         { $limit: TRACES + 1 },
         { $project: { _id: 1 } },
       ],
@@ -197,16 +245,35 @@ function inScope({ organisationId, workspaceId }: CheckedScope): Filter {
   return { organisationId, ...(workspaceId === null ? {} : { workspaceId }) };
 }
 
+/** What a piece of feedback counts. */
+const MARK = { $multiply: ['$value', '$weight'] };
+
+/** Whose feedback counts; nothing where everybody's does. */
+function ownMatch(own: FeedbackOwner | null): Filter {
+  if (own === null) return {};
+  const [member, value] =
+    own.userId === undefined ? ['apiKeyId', own.apiKeyId ?? ''] : ['userId', own.userId];
+  return { $or: [{ [member]: value }, { [`of.${member}`]: keptText(value) }] };
+}
+
+interface Reading {
+  readonly hint: string;
+  readonly limit: number;
+  readonly sort?: Readonly<Record<string, 1 | -1>>;
+  /** Members that are not read. */
+  readonly without?: Readonly<Record<string, 0>>;
+}
+
 async function find(
   place: LogPlace,
   filter: Filter,
-  hint: string,
-  limit: number,
+  { hint, limit, sort = {}, without = {} }: Reading,
   deadline: Deadline,
 ): Promise<FeedbackRow[]> {
   return rowsIn(place)
     .find(filter as mongoose.mongo.Filter<FeedbackRow>)
-    .project<FeedbackRow>({ _id: 0, of: 0 })
+    .project<FeedbackRow>({ _id: 0, of: 0, ...without })
+    .sort(sort)
     .hint(hint)
     .limit(limit)
     .maxTimeMS(deadline.remaining())

@@ -1,82 +1,85 @@
 // Feedback as readers find it. Records cross as JSON text.
-
 import { matchesLog } from '../../log/matches.ts';
-import type { FeedbackRecord } from '../../log-store.ts';
-import type { LogFilter, LogRange } from '../../request-log.ts';
+import { boundsOf } from '../../log/trace-feedback.ts';
+import { type FeedbackRecord, SHOWN_FEEDBACK } from '../../log-store.ts';
+import type { FeedbackOwner, FeedbackRange, LogFilter } from '../../request-log.ts';
 import type { StatementCache } from '../statement-cache.ts';
 import { FailureError } from '../worker-loop.ts';
+import type { LogScope } from './selection.ts';
 
 /** Records of one answer. */
 const FOUND = 200_000;
 
+/** What a trace's feedback comes to; `last` newest first. */
+export type TraceFeedbackRow = [traceId: string, count: number, sum: number, last: string[]];
+
 export interface FeedbackReader {
   get(org: string, workspace: string | null, id: string): string | null;
-  of(org: string, workspace: string | null, traceIds: readonly string[]): string[];
-  find(org: string, workspace: string | null, filter: LogFilter): string[];
+  /** @param traceIds each once */
+  of(scope: LogScope, traceIds: readonly string[], own: FeedbackOwner | null): TraceFeedbackRow[];
+  find(scope: LogScope, filter: LogFilter): string[];
   /** Traces whose mean of value x weight is in the range. */
-  liked(org: string, range: LogRange<number>): Set<string>;
+  liked(scope: LogScope, range: FeedbackRange): Set<string>;
   scan(after: number, limit: number, characters: number): [seq: number, record: string][];
 }
 
 type Rows<T> = Iterable<T>;
+type Found = [createdAt: number, id: string, traceId: string, record: string];
+
+const MINE = 'organisation_id = ? AND workspace_id = coalesce(?, workspace_id)';
 
 export function feedbackReader(cached: StatementCache): FeedbackReader {
-  const mine = 'organisation_id = ? AND workspace_id = coalesce(?, workspace_id)';
+  const liked: FeedbackReader['liked'] = ({ org, workspace }, range) => {
+    const { sql, values } = ownSql(range.own ?? null);
+    const found = cached(`SELECT trace_id FROM log_feedback INDEXED BY log_feedback_of_trace
+      WHERE ${MINE}${sql} GROUP BY trace_id HAVING sum(mark) / count(*) BETWEEN ? AND ?`).iterate(
+      ...[org, workspace, ...values, ...boundsOf(range)],
+    ) as unknown as Rows<[string]>;
+    const traces = new Set<string>();
+    for (const [traceId] of found) traces.add(traceId);
+    return traces;
+  };
+
   return {
+    liked,
     get: (org, workspace, id) => {
-      const sql = `SELECT record FROM log_feedback WHERE ${mine} AND id = ?`;
+      const sql = `SELECT record FROM log_feedback WHERE ${MINE} AND id = ?`;
       const found = cached(sql).get(org, workspace, id) as unknown as [string] | undefined;
       return found?.[0] ?? null;
     },
 
-    of: (org, workspace, traceIds) => {
-      const sql = `SELECT created_at, seq, record FROM log_feedback INDEXED BY log_feedback_by_trace
-        WHERE ${mine} AND trace_id = ?`;
-      const found = [...new Set(traceIds)].flatMap(
-        (traceId) => cached(sql).all(org, workspace, traceId) as unknown as [number, number, string][],
-      );
-      return found.sort((a, b) => a[0] - b[0] || a[1] - b[1]).map(([, , record]) => record);
+    of: ({ org, workspace }, traceIds, own) => {
+      const { sql, values } = ownSql(own);
+      const theirs = `log_feedback INDEXED BY log_feedback_of_trace WHERE ${MINE} AND trace_id = ?${sql}`;
+      const sums = cached(`SELECT count(*), total(mark) FROM ${theirs}`);
+      const last = cached(`SELECT json_remove(record, '$.entry') FROM ${theirs}
+        ORDER BY created_at DESC, id DESC LIMIT ${SHOWN_FEEDBACK}`);
+      const rows: TraceFeedbackRow[] = [];
+      for (const traceId of traceIds) {
+        const given = [org, workspace, traceId, ...values];
+        const [count, sum] = sums.get(...given) as unknown as [number, number];
+        if (count === 0) continue;
+        const records = last.all(...given) as unknown as [string][];
+        rows.push([traceId, count, sum, records.map(([record]) => record)]);
+      }
+      return rows;
     },
 
-    find: (org, workspace, filter) => {
+    find: (scope, filter) => {
+      const { feedback: range, ...rest } = filter;
       const { from = 0, until = Number.MAX_SAFE_INTEGER } = filter;
-      const sql = `SELECT created_at, seq, record FROM log_feedback INDEXED BY log_feedback_by_time
-        WHERE ${mine} AND time >= ? AND time < ?`;
-      const rows = cached(sql).iterate(org, workspace, from, until) as unknown as Rows<
-        [number, number, string]
-      >;
-      const found: [number, number, string][] = [];
+      const traces = range && liked(scope, range);
+      const sql = `SELECT created_at, id, trace_id, record FROM log_feedback INDEXED BY log_feedback_by_time
+        WHERE ${MINE} AND time >= ? AND time < ?`;
+      const rows = cached(sql).iterate(scope.org, scope.workspace, from, until) as unknown as Rows<Found>;
+      const found: Found[] = [];
       for (const row of rows) {
-        if (!meant(filter, JSON.parse(row[2]) as FeedbackRecord)) continue;
+        if (traces && !traces.has(row[2])) continue;
+        if (!meant(rest, traces !== undefined, JSON.parse(row[3]) as FeedbackRecord)) continue;
         if (found.length === FOUND) throw tooMuch();
         found.push(row);
       }
-      return found.sort((a, b) => a[0] - b[0] || a[1] - b[1]).map(([, , record]) => record);
-    },
-
-    liked: (org, { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY }) => {
-      const sql = `SELECT trace_id, mark FROM log_feedback INDEXED BY log_feedback_by_trace
-        WHERE organisation_id = ? ORDER BY trace_id, seq`;
-      const traces = new Set<string>();
-      let trace: string | undefined;
-      let sum = 0;
-      let count = 0;
-      const close = (): void => {
-        const mean = sum / count;
-        if (trace !== undefined && mean >= min && mean <= max) traces.add(trace);
-      };
-      for (const [traceId, mark] of cached(sql).iterate(org) as unknown as Rows<[string, number]>) {
-        if (traceId !== trace) {
-          close();
-          trace = traceId;
-          sum = 0;
-          count = 0;
-        }
-        sum += mark;
-        count++;
-      }
-      close();
-      return traces;
+      return found.sort(inOrder).map(([, , , record]) => record);
     },
 
     scan: (after, limit, characters) => {
@@ -93,11 +96,25 @@ export function feedbackReader(cached: StatementCache): FeedbackReader {
   };
 }
 
+/** A condition on whose feedback counts; nothing where everybody's does. */
+function ownSql(own: FeedbackOwner | null): { readonly sql: string; readonly values: readonly string[] } {
+  if (own === null) return { sql: '', values: [] };
+  const [member, value] =
+    own.userId === undefined ? ['apiKeyId', own.apiKeyId ?? ''] : ['userId', own.userId];
+  const sql = ` AND (json_extract(record, '$.${member}') = ? OR json_extract(record, '$.entry.${member}') = ?)`;
+  return { sql, values: [value, value] };
+}
+
 /** Whether a filter means the entry that feedback is about; without an entry, time and trace alone can be asked. */
-function meant(filter: LogFilter, { entry, traceId }: FeedbackRecord): boolean {
+function meant(filter: LogFilter, ranged: boolean, { entry, traceId }: FeedbackRecord): boolean {
   if (entry !== undefined) return matchesLog(filter, entry);
   const { from, until, traceIds, ...others } = filter;
-  return (traceIds === undefined || traceIds.includes(traceId)) && Object.keys(others).length === 0;
+  if (ranged || Object.keys(others).length > 0) return false;
+  return traceIds === undefined || traceIds.includes(traceId);
+}
+
+function inOrder(a: Found, b: Found): number {
+  return a[0] - b[0] || (a[1] < b[1] ? -1 : 1);
 }
 
 function tooMuch(): FailureError {

@@ -9,7 +9,7 @@ export interface FeedbackWriter {
   update(update: FeedbackUpdate): boolean;
 }
 
-/** The indexes: by id, by trace, by time of what it is about. */
+/** The indexes: by id, by trace with all that its sums take, by time of what it is about. */
 export function createFeedbackTable(database: DatabaseSync): void {
   database.exec(`
     CREATE TABLE IF NOT EXISTS log_feedback (
@@ -24,7 +24,9 @@ export function createFeedbackTable(database: DatabaseSync): void {
       record TEXT NOT NULL,
       UNIQUE (organisation_id, id)
     ) STRICT;
-    CREATE INDEX IF NOT EXISTS log_feedback_by_trace ON log_feedback (organisation_id, trace_id);
+    CREATE INDEX IF NOT EXISTS log_feedback_of_trace
+      ON log_feedback (organisation_id, trace_id, created_at, id, workspace_id, mark);
+    DROP INDEX IF EXISTS log_feedback_by_trace;
     CREATE INDEX IF NOT EXISTS log_feedback_by_time ON log_feedback (organisation_id, time);
   `);
 }

@@ -1,11 +1,12 @@
 // The port's part that is about feedback, over the workers.
 import { setImmediate } from 'node:timers/promises';
-import { invalidField } from '../../../lib/errors.ts';
 import { checkScope } from '../../document-checks.ts';
+import { checkOwn, checkTraces } from '../../log/trace-feedback.ts';
 import { checkLogFilter } from '../../log-filter.ts';
-import type { FeedbackRecord, LogStore } from '../../log-store.ts';
+import type { FeedbackRecord, LogStore, TraceFeedback } from '../../log-store.ts';
 import type { ReaderCall, WriterCall } from '../protocol.ts';
 import type { WorkerClient } from '../worker-client.ts';
+import type { TraceFeedbackRow } from './feedback-reads.ts';
 import type { FeedbackRow } from './feedback-row.ts';
 
 export type FeedbackStore = Pick<
@@ -13,7 +14,6 @@ export type FeedbackStore = Pick<
   'addFeedback' | 'getFeedback' | 'updateFeedback' | 'feedbackOf' | 'findFeedback'
 >;
 
-const TRACES = 1000;
 /** Records parsed between two turns of the event loop. */
 const SLICE = 500;
 
@@ -39,12 +39,15 @@ export function feedbackStore(
       return writer.call<boolean>({ kind: 'updateFeedback', update }, members.length);
     },
 
-    feedbackOf: async (scope, traceIds) => {
+    feedbackOf: async (scope, traceIds, own) => {
       const { organisationId: org, workspaceId: workspace } = checkScope(scope);
-      if (traceIds.length === 0) return [];
-      if (traceIds.length > TRACES)
-        throw invalidField('traceIds', `has more than ${TRACES} values`, 'max_items');
-      return parsed(await reader.call<string[]>({ kind: 'feedbackOf', org, workspace, traceIds }));
+      const of = { traceIds: checkTraces(traceIds), own: checkOwn(own) };
+      if (traceIds.length === 0) return new Map();
+      const rows = await reader.call<TraceFeedbackRow[]>({ kind: 'feedbackOf', org, workspace, ...of });
+      const found = new Map<string, TraceFeedback>();
+      for (const [traceId, count, sum, last] of rows)
+        found.set(traceId, { count, sum, last: (await parsed(last)).reverse() });
+      return found;
     },
 
     findFeedback: async (scope, filter) => {

@@ -54,7 +54,7 @@ function openLogReader(setup: LogSetup): RunGroup<LogReaderCall> {
 
   function selectionOf({ hash }: View, scope: LogScope, filter: LogReaderFilter): Selection {
     const { feedback: range, ...rest } = filter;
-    return new Selection(scope, rest, hash, range && feedback.liked(scope.org, range), values);
+    return new Selection(scope, rest, hash, range && feedback.liked(scope, range), values);
   }
 
   function perform(call: LogReaderCall): unknown {
