@@ -1,4 +1,4 @@
-// A batch of entries as one string, a line an entry.
+// Entries as texts, and batches of them as lines.
 import { setImmediate } from 'node:timers/promises';
 import type { RequestRecord } from '../request-log.ts';
 import { type EntryTuple, entryRecord, entryTuple } from './entry-tuple.ts';
@@ -6,17 +6,21 @@ import { type EntryTuple, entryRecord, entryTuple } from './entry-tuple.ts';
 /** Entries written between two turns of the event loop: about a millisecond's work. */
 const SLICE = 256;
 
-/** The batch as text. Gives way to other work in between. @param texts of entries that were written before, by place */
+/**
+ * The batch's entries as texts. Gives way to other work in between.
+ * @param texts of entries that were written before, by place
+ */
 export async function encodeBatch(
   batch: readonly RequestRecord[],
   texts: readonly (string | undefined)[] = [],
-): Promise<string> {
-  let text = '';
+): Promise<string[]> {
+  const lines: string[] = [];
   for (let i = 0; i < batch.length; i++) {
-    if (i > 0 && i % SLICE === 0) await setImmediate();
-    text += `${texts[i] ?? encodeEntry(batch[i] as RequestRecord)}\n`;
+    const known = texts[i];
+    if (known === undefined && i > 0 && i % SLICE === 0) await setImmediate();
+    lines.push(known ?? encodeEntry(batch[i] as RequestRecord));
   }
-  return text;
+  return lines;
 }
 
 /** An entry as text, without a line break. */
@@ -24,7 +28,7 @@ export function encodeEntry(entry: RequestRecord): string {
   return JSON.stringify(entryTuple(entry));
 }
 
-/** Calls `each` with every entry's text of a batch. */
+/** Calls `each` with every entry's text of lines. */
 export function eachLine(batch: string, each: (text: string) => void): void {
   let at = 0;
   while (at < batch.length) {

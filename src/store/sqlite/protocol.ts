@@ -104,7 +104,7 @@ export type WriterCall =
   | { readonly kind: 'import'; readonly c: number; readonly imports: readonly RowImport[] }
   /** All documents of the collection are of the declared schema version. */
   | { readonly kind: 'upgraded'; readonly c: number }
-  | { readonly kind: 'append'; readonly batch: string }
+  | { readonly kind: 'append'; readonly lines: readonly string[] }
   /** Answers `LogBegin`. */
   | { readonly kind: 'tail' }
   | { readonly kind: 'segments'; readonly change: SegmentChange }

@@ -69,7 +69,8 @@ function openWriter(setup: WorkerSetup): RunGroup<WriterCall> {
       case 'upgraded':
         return markUpgraded(database, setup.collections[call.c] as Collection<object>);
       case 'append':
-        return apart(() => log.append(call.batch));
+        // They are put together here, not on the thread that serves calls.
+        return apart(() => log.append(`${call.lines.join('\n')}\n`));
       case 'tail':
         return { entries: log.size(), legacy: hasLegacy(database) };
       case 'segments':

@@ -22,8 +22,9 @@ export function entryStore(
   return {
     append: async (batch, texts) => {
       if (batch.length === 0) return;
-      const text = await encodeBatch(batch, texts);
-      keeper.noted(await writer.call<number>({ kind: 'append', batch: text }, text.length));
+      const lines = await encodeBatch(batch, texts);
+      const length = lines.reduce((sum, line) => sum + line.length + 1, 0);
+      keeper.noted(await writer.call<number>({ kind: 'append', lines }, length));
     },
 
     page: async (scope, filter, request) => {
