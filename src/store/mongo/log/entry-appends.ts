@@ -10,7 +10,7 @@ import { type Bucket, bucketOf, isIn } from './bucket-name.ts';
 import { KEY_INDEX } from './entry-indexes.ts';
 import { type EntryRow, entryRow } from './entry-row.ts';
 import type { LogPlace } from './place.ts';
-import { RowBytes } from './row-bytes.ts';
+import { type RowBytes, rowBytes } from './row-bytes.ts';
 import { type Changed, hourOf, markStale } from './stale-hours.ts';
 
 /** Rows made between two turns of the event loop: about a millisecond's work. */
@@ -153,17 +153,17 @@ async function insertPart<Row extends SizedRow>(
   rows: readonly Row[],
   session: mongoose.mongo.ClientSession,
 ): Promise<void> {
-  const own = spare ?? new RowBytes();
+  const own = spare ?? rowBytes();
   spare = undefined;
   try {
     own.clear();
     for (const row of rows) own.add(row);
-    const documents = rawDocuments(own.written) ?? rows;
+    const documents = rawDocuments(own.written()) ?? rows;
     const answer = await database.command({ insert: name, documents }, { session });
     const [refused] = (answer.writeErrors ?? []) as mongoose.mongo.Document[];
     if (refused) throw new mongoose.mongo.MongoServerError(refused as mongoose.mongo.ErrorDescription);
   } finally {
-    if (own.written.length <= MOST_SPARE) spare = own;
+    if (own.written().length <= MOST_SPARE) spare = own;
   }
 }
 

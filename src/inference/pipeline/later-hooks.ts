@@ -1,0 +1,51 @@
+// Asynchronous guardrails of a call, noted for its entry: in it as long as it is open, beside it from then on.
+import type { Call } from '../../access/call.ts';
+import type { LaterHooks } from '../../checks/runner/guardrail-runner.ts';
+import type { LateHook } from '../../ledger/late-hooks.ts';
+import type { SpanRecord } from '../../store/request-log.ts';
+
+/** Keeps what a guardrail came to beside an entry that is closed. Must not throw. */
+export type KeepsLate = (late: LateHook) => void;
+
+/** Each has a span from its start, `pending` until it is known what it came to. */
+export function laterHooks(
+  call: Call,
+  side: 'before' | 'after',
+  keepsLate: KeepsLate | undefined,
+): LaterHooks {
+  return {
+    started({ id }) {
+      const { trail, account } = call;
+      // Behind the end of the call nobody would find it.
+      if (account.taken) return () => {};
+      const span: { -readonly [K in keyof SpanRecord]: SpanRecord[K] } = {
+        ...{ kind: 'guardrail', name: id, startedAt: Date.now(), latencyMs: 0, verdict: 'pending' },
+      };
+      trail.spans ??= [];
+      const place = trail.spans.push(span) - 1;
+      return (result) => {
+        const verdict = result === undefined ? 'unknown' : result.verdict ? 'passed' : 'failed';
+        const came = { latencyMs: result?.execution_time ?? Date.now() - span.startedAt, verdict };
+        if (!account.taken) {
+          Object.assign(span, came);
+          if (result !== undefined && call.said) {
+            call.said.hooks ??= { before: [], after: [] };
+            call.said.hooks[side].push(result);
+          }
+          return;
+        }
+        const { principal, said } = call;
+        keepsLate?.({
+          entry: {
+            ...{ id: call.id, createdAt: call.arrivedAt },
+            organisationId: principal?.organisationId ?? '',
+            workspaceId: principal?.workspaceId ?? '',
+          },
+          ...{ place, side, ...came },
+          // What was found may repeat what was said.
+          ...(said === undefined ? {} : { result, secrets: said.secrets() }),
+        });
+      };
+    },
+  };
+}

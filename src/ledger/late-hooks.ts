@@ -1,0 +1,51 @@
+// What asynchronous guardrails came to when their call's entry was closed: a record of its own beside the entry's bodies,
+// with their time to live, found by the entry and the place of the guardrail's span in it.
+import type { BodiesRecord } from '../store/log-store.ts';
+import { maskedText } from './masked-text.ts';
+
+/** Which side of a call a guardrail looked at. */
+export type HookSide = 'before' | 'after';
+
+/** What one came to. */
+export interface LateHook {
+  readonly entry: Pick<BodiesRecord, 'id' | 'organisationId' | 'workspaceId' | 'createdAt'>;
+  /** Of its span among the entry's. */
+  readonly place: number;
+  readonly side: HookSide;
+  readonly verdict: string;
+  readonly latencyMs: number;
+  /** As answers tell it; absent where what was said is not kept, or it came to no end. */
+  readonly result?: object | undefined;
+  /** Texts that must not be kept. */
+  readonly secrets?: readonly string[];
+}
+
+/** As it is read. */
+export type KeptLateHook = Pick<LateHook, 'side' | 'verdict' | 'latencyMs' | 'result'>;
+
+/** The id that it is kept under. */
+export function lateHookId(entryId: string, place: number): string {
+  return `${entryId}.guardrail-${place}`;
+}
+
+export function lateHookRecord(late: LateHook, keepDays: number | undefined): BodiesRecord {
+  const { entry, place, side, verdict, latencyMs, result, secrets = [] } = late;
+  return {
+    ...entry,
+    id: lateHookId(entry.id, place),
+    ...(keepDays === undefined ? {} : { keepDays }),
+    ...{ request: {}, response: {} },
+    hooks: maskedText(JSON.stringify({ side, verdict, latencyMs, result } satisfies KeptLateHook), secrets),
+  };
+}
+
+/** Undefined for what is none. */
+export function keptLateHook({ hooks }: BodiesRecord): KeptLateHook | undefined {
+  if (hooks === undefined) return undefined;
+  try {
+    return JSON.parse(hooks) as KeptLateHook;
+  } catch {
+    // A secret that stood across what JSON is made of.
+    return undefined;
+  }
+}

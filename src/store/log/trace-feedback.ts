@@ -1,0 +1,49 @@
+// What a trace's feedback comes to, and whose of it counts: the definition that every adapter is held against.
+import { invalidField } from '../../lib/errors.ts';
+import { checkOwner } from '../log-filter.ts';
+import { type FeedbackRecord, SHOWN_FEEDBACK, type TraceFeedback } from '../log-store.ts';
+import type { FeedbackOwner, FeedbackRange } from '../request-log.ts';
+
+/** Traces that are asked for at once. */
+const TRACES = 1000;
+/** Sums of parts do not depend on their order beyond it. */
+const EPSILON = 1e-9;
+
+/** Each trace once. @throws GatewayError validation_failed */
+export function checkTraces(traceIds: readonly string[]): readonly string[] {
+  if (traceIds.length > TRACES) throw invalidField('traceIds', `has more than ${TRACES} values`, 'max_items');
+  return [...new Set(traceIds)];
+}
+
+/** What is asked of feedback, with nothing in it but what it may hold. @throws GatewayError validation_failed */
+export function checkOwn(own: FeedbackOwner | undefined): FeedbackOwner | null {
+  return own === undefined ? null : checkOwner(own);
+}
+
+/** The least and the greatest mean that a range holds. */
+export function boundsOf({ min = -10, max = 10 }: FeedbackRange): readonly [least: number, most: number] {
+  return [min - EPSILON, max + EPSILON];
+}
+
+/** Whether it was given by a person or a key, or for a call of theirs. */
+export function isOwnFeedback(own: FeedbackOwner, { userId, apiKeyId, entry }: FeedbackRecord): boolean {
+  if (own.userId !== undefined) return userId === own.userId || entry?.userId === own.userId;
+  return apiKeyId === own.apiKeyId || entry?.apiKeyId === own.apiKeyId;
+}
+
+/** By time, those of one time by id. */
+export function byTime(a: FeedbackRecord, b: FeedbackRecord): number {
+  return a.createdAt - b.createdAt || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+}
+
+/** Adds up feedback of one trace. */
+export function traceFeedback(feedback: readonly FeedbackRecord[]): TraceFeedback {
+  return {
+    count: feedback.length,
+    sum: feedback.reduce((sum, { value, weight }) => sum + value * weight, 0),
+    last: feedback
+      .toSorted(byTime)
+      .slice(-SHOWN_FEEDBACK)
+      .map(({ entry: _, ...one }) => one),
+  };
+}
