@@ -17,17 +17,15 @@ import { guardrailFault } from './admin/guardrail-usage.ts';
 import type { PromptsFacts } from './admin/prompts-facts.ts';
 import { ownUrl, readAllowList } from './app/addresses.ts';
 import { openBudgetAlerts } from './app/alerts.ts';
-import { openBodies } from './app/bodies.ts';
+import { openCallBooks } from './app/call-books.ts';
 import { isAuthentic, userOf } from './app/callers.ts';
 import { openControl } from './app/control.ts';
 import { openExports } from './app/exports.ts';
-import { openOwnFlights } from './app/flights.ts';
-import { journalGauges } from './app/journal-gauges.ts';
-import { readReRateOrder, reRateAll } from './app/re-rate.ts';
+import { gauges } from './app/gauges.ts';
+import { ledgerCommands } from './app/ledger-commands.ts';
 import { registrations } from './app/services.ts';
 import { openStores } from './app/stores.ts';
 import { openWatch } from './app/telemetry.ts';
-import { readVerifyOrder, verifyLedger } from './app/verify.ts';
 import { within } from './app/within.ts';
 import { linkToPrimary, type WorkerLink } from './app/workers/link.ts';
 import { docs } from './edge/docs.ts';
@@ -36,15 +34,10 @@ import { createListener } from './edge/listener.ts';
 import { mappedProvider } from './inference/mapped-provider.ts';
 import { createPipeline, type PipelineParts } from './inference/pipeline/create-pipeline.ts';
 import { promptRuns } from './inference/prompts.ts';
-import { Books } from './ledger/books.ts';
-import { lateHookRecord } from './ledger/late-hooks.ts';
 import { openLimits } from './ledger/limits/open.ts';
 import { UsageReader } from './ledger/limits/usage.ts';
 import { OwnPrices } from './ledger/prices/own-prices.ts';
-import { openPriceList } from './ledger/prices/price-list.ts';
-import { createRequestLog, type RequestLog } from './ledger/request-log.ts';
-import { keepRetention } from './ledger/retention.ts';
-import { createTokenCounter } from './ledger/tokens/counter.ts';
+import type { RequestLog } from './ledger/request-log.ts';
 import { clientAddress } from './lib/client-address.ts';
 import { createDialer } from './lib/egress/dialer.ts';
 import { HeaderNames } from './lib/gateway-headers.ts';
@@ -82,8 +75,6 @@ export interface App {
 }
 
 const READY_WITHIN_MS = 2000;
-/** How long a start waits for what killed processes left; then it goes on behind it. */
-const REPLAY_MS = 5000;
 /** What runs beside calls may go on for this long when the gateway stops. */
 const PIPELINE_CLOSE_MS = 2000;
 const OPENAPI = new URL('../gen/openapi.json', import.meta.url);
@@ -160,39 +151,11 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     onTrouble: (error) => log.warn({ err: error }, 'a secret could not be read from its manager'),
   });
 
-  const opened = openOwnFlights(settings, log);
-  const flights = opened?.flights;
-  const requestLog = createRequestLog({
-    store: store.requestLog,
-    ...(flights && {
-      spill: (position) => flights.spill(position),
-      onPassed: (position) => flights.passed(position),
-    }),
-    onDrop: (count) =>
-      log.error({ count }, 'request log: entries were dropped because the store does not take them'),
-  });
-  const prices = openPriceList([], ownPrices);
-  const counter = createTokenCounter();
-  const bodyLog = openBodies(store.requestLog, log);
-  const bodies = settings.logBodies === 'full' ? bodyLog : undefined;
   const models = openModelCatalogue();
   const watch = await openWatch(settings, models, log);
-  const keepDays = (workspaceId: string | undefined): number | undefined =>
-    fewer(directory.logRules(workspaceId)?.keepDays, settings.logDays);
-  const keepsMetadata = settings.logBodies !== 'none';
-  const books = new Books({
-    ...{ prices, counter, log: requestLog, flights, bodies, onEntry: watch.onEntry },
-    ...{ keepDays, keepsMetadata },
-  });
-  const keepsBodies = (workspaceId: string | undefined): boolean =>
-    bodies !== undefined && directory.logRules(workspaceId)?.bodies !== false;
-  const endRetention = keepRetention({
-    store: store.requestLog,
-    retention: settings,
-    now: Date.now,
-    onDropped: (buckets) => log.info({ buckets }, 'the log of days that are over was dropped'),
-    onTrouble: (error) => log.error({ err: error }, 'the log of days that are over could not be dropped yet'),
-  });
+  const { onEntry } = watch;
+  const callBooks = openCallBooks(settings, { store: store.requestLog, directory, ownPrices, onEntry }, log);
+  const { books, requestLog, flights, prices, counter } = callBooks;
   const storesUp = {
     documents: () => within(READY_WITHIN_MS, store.ready()),
     ...(state && { shared: () => within(READY_WITHIN_MS, state.ready()) }),
@@ -200,53 +163,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
   const metrics = createMetrics(
     settings.maxInFlight,
     books,
-    [
-      {
-        name: 'sluice_request_log_buffered',
-        help: 'Log entries not stored yet',
-        read: () => requestLog.stats().buffered,
-      },
-      {
-        name: 'sluice_request_log_lag_seconds',
-        help: 'How long the oldest log entry that is not stored yet has waited',
-        read: () => requestLog.lagMs() / 1000,
-      },
-      {
-        name: 'sluice_log_bodies_dropped_total',
-        help: 'Calls whose bodies were not kept',
-        type: 'counter',
-        read: () => bodyLog.dropped(),
-      },
-      {
-        name: 'sluice_request_log_dropped_total',
-        help: 'Log entries dropped',
-        type: 'counter',
-        read: () => requestLog.stats().failed + (flights?.lost ?? 0),
-      },
-      ...journalGauges(requestLog, flights, () => limits.waiting()),
-      {
-        name: 'sluice_holds',
-        help: 'Calls in flight that hold budgets or tokens',
-        read: () => limits.holds.size(),
-      },
-      {
-        name: 'sluice_audit_lost_total',
-        help: 'Audit entries that could not be written',
-        type: 'counter',
-        read: auditLog.lost,
-      },
-      {
-        name: 'sluice_circuit_refusals_total',
-        help: 'Calls of targets that a circuit breaker kept back',
-        type: 'counter',
-        read: () => circuits.refused(),
-      },
-      {
-        name: 'sluice_circuits_open',
-        help: 'Circuit breakers that keep calls back, as far as this process knows',
-        read: () => circuits.open(),
-      },
-    ],
+    gauges({ books: callBooks, auditLost: auditLog.lost, limits: () => limits, circuits: () => circuits }),
     [...watch.families, storeFamily(storesUp)],
   );
   const names = new HeaderNames(settings.headerPrefixes);
@@ -279,10 +196,8 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
       find: (tenant, id) => saved.guardrails.find(tenant, id),
       defaultsOf: guardrailDefaultsOf(directory),
     },
-    keepsBodies,
-    keepsLate: (late) => {
-      bodyLog.keep(lateHookRecord(late, keepDays(late.entry.workspaceId)));
-    },
+    keepsBodies: callBooks.keepsBodies,
+    keepsLate: callBooks.keepsLate,
     flights,
     targets: { hold: (order) => limits.targets.hold(order) },
     now: Date.now,
@@ -321,8 +236,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     now: Date.now,
     onTrouble: (error, what) => log.error({ err: error }, what),
   });
-  const ledger = { store: store.requestLog, state: limitState, mark: limits.mark, prices };
-  if (opened) await within(REPLAY_MS, opened.follow(ledger, requestLog));
+  await callBooks.follow({ state: limitState, mark: limits.mark });
   const usage = new UsageReader({
     state: limitState,
     alerts,
@@ -334,8 +248,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
   const runs = promptRuns(pipeline, { book, messageRules });
   const flushBooks = async (): Promise<void> => {
     await limits.flush();
-    await books.flush();
-    await bodyLog.flush();
+    await callBooks.flush();
   };
   const exports = await openExports(
     {
@@ -350,7 +263,9 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     {
       ...{ store: store.requestLog, flush: flushBooks, directory, documents, prices },
       ...{ blobs: stores.blobs, links: exports.links },
-      ...{ keepsBodies, keepsMetadata, keepDays },
+      keepsBodies: callBooks.keepsBodies,
+      keepsMetadata: callBooks.keepsMetadata,
+      keepDays: callBooks.keepDays,
       now: Date.now,
     },
     {
@@ -437,25 +352,17 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
   const address = await listener.listen(settings.host, settings.port);
   const control =
     settings.mongodbUri === undefined
-      ? await openControl(settings, stores, log, {
-          verify: (say, _, argument) => {
-            const { logMaintenance, requestLog, maintenance } = store;
-            const { logDays } = settings;
-            const of = { logMaintenance, requestLog, maintenance };
-            const parts = { ...of, state: limitState, documents, logDays, say, flush: flushBooks };
-            return verifyLedger(parts, readVerifyOrder(JSON.parse(argument)));
-          },
-          're-rate': async (say, signal, argument) => {
-            const order = readReRateOrder(JSON.parse(argument), Date.now());
-            const parts = {
-              ...{ log: store.requestLog, state: limitState, documents, prices, say },
-              ...{ systemChanges: auditLog.systemChanges, flush: flushBooks },
-              organisations: () => directory.organisationIds(),
-            };
-            await reRateAll(parts, order, signal);
-            return true;
-          },
-        })
+      ? await openControl(
+          settings,
+          stores,
+          log,
+          ledgerCommands({
+            ...{ logMaintenance: store.logMaintenance, requestLog: store.requestLog },
+            ...{ maintenance: store.maintenance, documents, state: limitState, prices, flush: flushBooks },
+            ...{ logDays: settings.logDays, systemChanges: auditLog.systemChanges },
+            organisations: () => directory.organisationIds(),
+          }),
+        )
       : undefined;
 
   return {
@@ -475,13 +382,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
       // What the last calls crossed is written down, for the next start or another instance to send.
       await alerts.claimed();
       if (limitState !== state) await limitState.close();
-      await books.drained();
-      await books.flush().catch(() => {});
-      await bodyLog.close();
-      await endRetention();
-      await requestLog.close();
-      await opened?.close();
-      await counter.close();
+      await callBooks.close();
       await watch.close();
       await auditLog.close();
       for (const stop of unfollow) stop();
@@ -489,9 +390,4 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
       await stores.close();
     },
   };
-}
-
-/** The days that a workspace says, where they are fewer than all others'. */
-function fewer(own: number | undefined, all: number): number | undefined {
-  return own === undefined || own >= all ? undefined : own;
 }
