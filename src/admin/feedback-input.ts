@@ -51,7 +51,7 @@ function readFeedback(input: JsonObject, at: string): GivenFeedback {
   if (value === undefined) throw invalidField(`${at}value`, 'is needed', 'required');
   if (typeof value !== 'number' || !Number.isInteger(value) || Math.abs(value) > 10)
     throw invalidField(`${at}value`, 'must be a whole number from -10 to 10');
-  if (typeof weight !== 'number' || weight < 0 || weight > 1)
+  if (typeof weight !== 'number' || !(weight >= 0 && weight <= 1))
     throw invalidField(`${at}weight`, 'must be between 0 and 1');
   if (!isObject(metadata)) throw invalidField(`${at}metadata`, 'must be an object', 'type');
   return { traceId, value, weight, metadata: metadataOf(metadata, at) };

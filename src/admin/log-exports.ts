@@ -41,11 +41,13 @@ import { type Document, type DocumentStore, insertOperation, updateOperation } f
 import type { LogStore } from '../store/log-store.ts';
 import type { LogFilter } from '../store/request-log.ts';
 import type { TenantScope } from '../store/scope.ts';
-import { authorOf, callerOf, found, scopeOf, targetWorkspace } from './caller.ts';
+import { asked } from './analytics/selection.ts';
+import { authorOf, callerOf, found, scopeOf } from './caller.ts';
 import { listHead, newestFirst } from './lists.ts';
 import { deniedFields, exportFields, exportFilter } from './log-exports-filters.ts';
 import { logExportRecord } from './log-exports-record.ts';
 import { isWithinReach, narrowed, ownCalls, workspaceOfLogs } from './log-reach.ts';
+import { searchable } from './log-text.ts';
 import { defined, patch } from './patch.ts';
 import { retried } from './retried.ts';
 
@@ -77,7 +79,8 @@ export function logExportsService(facts: LogExportsFacts) {
   /** A person sees what they made. */
   const find = async (call: Call, id: string): Promise<Known> => {
     const caller = callerOf(call);
-    const known = await documents.get(scopeOf(caller), logExports, id);
+    // No store takes a null byte for a name.
+    const known = id.includes('\0') ? undefined : await documents.get(scopeOf(caller), logExports, id);
     const hidden = isPerson(caller) && known?.body.createdBy !== authorOf(caller);
     return found(hidden ? undefined : known, 'export');
   };
@@ -96,7 +99,10 @@ export function logExportsService(facts: LogExportsFacts) {
   /** How many entries match now. */
   const total = async (scope: TenantScope, filter: LogFilter): Promise<bigint> => {
     await flush();
-    const page = await store.page(scope, filter, { page: 0, pageSize: 1, order: 'desc' });
+    const page = await asked(
+      store.page(scope, filter, { page: 0, pageSize: 1, order: 'desc' }),
+      (parameter) => `filters.${parameter}`,
+    );
     return BigInt(page.total);
   };
 
@@ -114,7 +120,7 @@ export function logExportsService(facts: LogExportsFacts) {
       const body = defined<LogExportBody>({
         filters: codec.encode(LogExportFiltersSchema, filters) as JsonObject,
         requestedData: exportFields(directory, organisationId, request.requestedData),
-        description: request.description,
+        description: described(request.description),
         createdBy: authorOf(caller),
         own: Object.keys(own).length === 0 ? undefined : own,
         ...{ status: 'draft', turns: 0, run: undefined, discard: undefined, cleared: undefined },
@@ -148,7 +154,7 @@ export function logExportsService(facts: LogExportsFacts) {
       call: Call,
     ): Promise<LogExportFieldRestrictions> {
       const caller = callerOf(call);
-      targetWorkspace(directory, caller, request.workspaceId);
+      await workspaceOfLogs(facts, caller, request.workspaceId, 'workspace_id');
       return create(LogExportFieldRestrictionsSchema, {
         object: 'export-field-restrictions',
         deniedFields: [...deniedFields(directory, caller.organisationId)],
@@ -180,7 +186,7 @@ export function logExportsService(facts: LogExportsFacts) {
           request.requestedData.length === 0
             ? rest.requestedData
             : exportFields(directory, organisationId, request.requestedData),
-        description: fields.optional('description', request.description, rest.description),
+        description: fields.optional('description', described(request.description), rest.description),
         ...{ status: 'draft', own: Object.keys(own).length === 0 ? undefined : own },
         discard: discardOf(rest),
       });
@@ -266,6 +272,10 @@ export function logExportsService(facts: LogExportsFacts) {
       ...{ passed: 0, rows: 0, bytes: 0, parts: [], startedAt },
     };
   }
+}
+
+function described(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : searchable('description', text);
 }
 
 /** The turns whose bytes are not read any more. */

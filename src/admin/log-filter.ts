@@ -5,6 +5,7 @@ import { invalidField } from '../lib/errors.ts';
 import type { LogFilter, LogRange } from '../store/request-log.ts';
 import type { TenantScope } from '../store/scope.ts';
 import { type LogReachFacts, narrowed, ownCalls, workspaceOfLogs } from './log-reach.ts';
+import { searchable } from './log-text.ts';
 import { defined } from './patch.ts';
 import { optionalTime } from './time.ts';
 
@@ -136,6 +137,7 @@ function listOf(field: string, text: string | undefined): readonly string[] | un
   const values = [...new Set(text.split(',').map((value) => value.trim()))];
   if (values.length > MAX_VALUES) throw invalidField(field, `must hold at most ${MAX_VALUES} values`);
   for (const value of values) {
+    searchable(field, value);
     if (value === '') throw invalidField(field, 'must not hold an empty value');
     if (value.length > MAX_VALUE_LENGTH)
       throw invalidField(field, `must not hold a value of over ${MAX_VALUE_LENGTH} characters`);
@@ -191,7 +193,7 @@ function metadataOf(text: string | undefined): LogFilter['metadata'] {
         throw wrong('must hold texts, numbers and truth values only');
       if (key.length > MAX_VALUE_LENGTH || String(value).length > MAX_VALUE_LENGTH)
         throw wrong(`must not hold a name or a value of over ${MAX_VALUE_LENGTH} characters`);
-      return [key, String(value)];
+      return [searchable('metadata', key), searchable('metadata', String(value))];
     }),
   );
 }
@@ -236,5 +238,5 @@ function rangeOf(
 function textOf(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   if (text.length < 3 || text.length > 200) throw invalidField('search', 'must have 3 to 200 characters');
-  return text;
+  return searchable('search', text);
 }

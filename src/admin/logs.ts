@@ -19,6 +19,7 @@ import type { PriceList } from '../ledger/prices/price-list.ts';
 import { fail, invalidField } from '../lib/errors.ts';
 import type { LogStore } from '../store/log-store.ts';
 import type { RequestRecord } from '../store/request-log.ts';
+import { asked } from './analytics/selection.ts';
 import { callerOf, found, scopeOf } from './caller.ts';
 import { type LogFilterFacts, logSelection } from './log-filter.ts';
 import { isSeen, seenFeedback } from './log-reach.ts';
@@ -60,12 +61,14 @@ export function logsService(facts: LogsFacts) {
         throw invalidField('current_page', `must not be behind ${MAX_SKIP} entries: those are had by after`);
       // A caller who reads after a call expects to find it.
       await flush();
-      const page = await store.page(scope, filter, {
-        page: currentPage,
-        pageSize,
-        order: order === Order.ASC ? 'asc' : 'desc',
-        ...(after === undefined ? {} : { after }),
-      });
+      const page = await asked(
+        store.page(scope, filter, {
+          page: currentPage,
+          pageSize,
+          order: order === Order.ASC ? 'asc' : 'desc',
+          ...(after === undefined ? {} : { after }),
+        }),
+      );
       const traces = [...new Set(page.entries.map(({ traceId }) => traceId))];
       const feedback = await store.feedbackOf(scope, traces, seenFeedback(directory, principal));
       return create(LogListSchema, {

@@ -24,6 +24,9 @@ const PREFACE = Buffer.from('PRI');
 /** How long a connection may stay silent before its first byte. */
 const FIRST_BYTE_MS = 30_000;
 const MAX_HEADER_BYTES = 65_536;
+/** Answers to what is no request yet: nobody knows its path. */
+const BAD = 'HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n';
+const TOO_LONG = tooLong(`the address and the headers have more than ${MAX_HEADER_BYTES} bytes`);
 const MAX_CONCURRENT_STREAMS = 1000;
 
 export function createListener({ dispatch, tls }: ListenerOptions): Listener {
@@ -63,9 +66,8 @@ export function createListener({ dispatch, tls }: ListenerOptions): Listener {
   });
   // A peer's broken bytes are its own affair; the connection is closed and nothing else happens.
   h2.on('sessionError', () => {});
-  http1.on('clientError', (_error, socket) => {
-    if (socket.writable)
-      socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
+  http1.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (socket.writable) socket.end(error.code === 'HPE_HEADER_OVERFLOW' ? TOO_LONG : BAD);
     else socket.destroy();
   });
 
@@ -92,6 +94,15 @@ export function createListener({ dispatch, tls }: ListenerOptions): Listener {
       http1.close();
     },
   };
+}
+
+function tooLong(message: string): string {
+  const error = { message, type: 'invalid_request_error', param: null, code: 'headers_too_large' };
+  const body = JSON.stringify({ status: 'failure', message, error });
+  return (
+    'HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\n' +
+    `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+  );
 }
 
 function endIdle(http1: http.Server, h2: http2.Http2Server | http2.Http2SecureServer): void {

@@ -1,8 +1,10 @@
 // The journal's reading side: entries that were written with their charges are carried on to the request log.
 import { setImmediate } from 'node:timers/promises';
 import { toGatewayError } from '../lib/errors.ts';
+import { decodeEntry, encodeEntry } from '../store/log/entry-text.ts';
 import type { RequestLogStore, RequestRecord } from '../store/request-log.ts';
 import type { JournalEntry, SharedState } from '../store/shared-state.ts';
+import { isLate, type Own, OwnEntries } from './own-entries.ts';
 import { SlicedAppend } from './sliced-append.ts';
 
 /** What the journal is read with. */
@@ -31,9 +33,15 @@ interface Measured {
 
 interface Carried {
   readonly entries: readonly RequestRecord[];
-  readonly seqs: readonly string[];
+  readonly texts: readonly string[];
+  /** By organisation. */
+  readonly seqs: ReadonlyMap<string, readonly string[]>;
   /** How many of the entries are stored. */
   stored: number;
+}
+
+interface HeldOwn extends Carried {
+  readonly oldest: Own;
 }
 
 const EVERY_MS = 50;
@@ -48,9 +56,8 @@ const MEASURE_MS = 2000;
 /** Longest entry that the journal takes, in UTF-16 units. */
 const LONGEST = 1_000_000;
 
-/** An entry for the journal; undefined when it is too long for it. */
-export function journalEntry(record: RequestRecord): JournalEntry | undefined {
-  const data = JSON.stringify(record);
+/** An entry for the journal; undefined when it is too long for it. @param data its text, where it is written already */
+export function journalEntry(record: RequestRecord, data = encodeEntry(record)): JournalEntry | undefined {
   return data.length > LONGEST ? undefined : { id: record.id, data };
 }
 
@@ -58,6 +65,10 @@ export function journalEntry(record: RequestRecord): JournalEntry | undefined {
 export class Journal {
   readonly #facts: JournalFacts;
   readonly #slices: SlicedAppend;
+  /** What this process has written, and nobody needs to read. */
+  readonly own: OwnEntries;
+  /** Of those, on the way. */
+  #ownHeld: HeldOwn | undefined;
   readonly #marked = new Set<string>();
   /** Claimed, and not taken by the store yet. */
   readonly #held = new Map<string, Carried>();
@@ -72,10 +83,11 @@ export class Journal {
 
   constructor(facts: JournalFacts) {
     this.#facts = facts;
+    this.own = new OwnEntries(facts.owner);
     this.#slices = new SlicedAppend(facts.store, BATCH);
     this.#timers = [
       setInterval(() => {
-        if (this.#marked.size > 0 && performance.now() >= this.#restUntil) void this.turn();
+        if (this.#hasWork() && performance.now() >= this.#restUntil) void this.turn();
       }, EVERY_MS).unref(),
       setInterval(() => this.#markAll(), ALL_MS).unref(),
       setInterval(() => void this.#remind(), MEASURE_MS / 2).unref(),
@@ -110,7 +122,7 @@ export class Journal {
   /** Resolves when what was marked before is carried, or could not be. */
   async flush(): Promise<void> {
     await this.#turn;
-    if (this.#marked.size > 0) await this.turn();
+    if (this.#hasWork()) await this.turn();
   }
 
   async close(): Promise<void> {
@@ -118,11 +130,21 @@ export class Journal {
     await this.flush();
   }
 
+  #hasWork(): boolean {
+    return this.#marked.size > 0 || this.own.size > 0 || this.#ownHeld !== undefined;
+  }
+
   #markAll(): void {
     for (const id of this.#facts.organisations()) this.#marked.add(id);
   }
 
   async #run(): Promise<void> {
+    try {
+      while (await this.#carryOwn()) await setImmediate();
+    } catch (error) {
+      this.#rest(error);
+      return;
+    }
     for (const organisationId of [...this.#marked]) {
       try {
         this.#marked.delete(organisationId);
@@ -135,13 +157,17 @@ export class Journal {
         if (some) await this.#measure(organisationId);
       } catch (error) {
         this.#marked.add(organisationId);
-        this.#restUntil = performance.now() + REST_MS;
         await this.#measure(organisationId).catch(() => undefined);
-        this.#facts.onTrouble(error, 'entries of the journal could not be carried on yet');
+        this.#rest(error);
         return;
       }
     }
     this.#first = false;
+  }
+
+  #rest(error: unknown): void {
+    this.#restUntil = performance.now() + REST_MS;
+    this.#facts.onTrouble(error, 'entries of the journal could not be carried on yet');
   }
 
   /** What waits although nothing is there to claim was claimed by another process: its lease has to run out. */
@@ -154,7 +180,8 @@ export class Journal {
     if (this.#turn === undefined || this.#measuring) return;
     this.#measuring = true;
     try {
-      for (const organisationId of new Set([...this.#held.keys(), ...this.#marked]))
+      const own = [...this.own.organisations(), ...(this.#ownHeld?.seqs.keys() ?? [])];
+      for (const organisationId of new Set([...this.#held.keys(), ...this.#marked, ...own]))
         await this.#measure(organisationId);
     } catch {
       // The shared store is away as well: nobody knows.
@@ -170,27 +197,73 @@ export class Journal {
     this.#waiting.set(organisationId, { at: performance.now(), size, lagMs });
   }
 
+  /** One batch of those that this process has written; whether there may be more. */
+  async #carryOwn(): Promise<boolean> {
+    if (this.#ownHeld && isLate(this.#ownHeld.oldest)) {
+      this.#leave(this.#ownHeld.seqs.keys());
+      this.#ownHeld = undefined;
+    }
+    const carried = this.#ownHeld ?? this.#takeOwn();
+    if (carried === undefined) return false;
+    this.#ownHeld = carried;
+    await this.#append(carried);
+    await this.#acknowledge(carried);
+    this.#ownHeld = undefined;
+    for (const organisationId of carried.seqs.keys())
+      if (this.#waiting.has(organisationId)) await this.#measure(organisationId);
+    return this.own.size > 0;
+  }
+
+  #takeOwn(): HeldOwn | undefined {
+    const taken = this.own.take(BATCH);
+    const late = taken.filter(isLate);
+    this.#leave(late.map(({ organisationId }) => organisationId));
+    const own = late.length === 0 ? taken : taken.filter((one) => !isLate(one));
+    const [oldest] = own;
+    if (oldest === undefined) return undefined;
+    const seqs = new Map<string, string[]>();
+    for (const { organisationId, seq } of own) {
+      const known = seqs.get(organisationId);
+      if (known) known.push(seq);
+      else seqs.set(organisationId, [seq]);
+    }
+    const [entries, texts] = [own.map(({ entry }) => entry), own.map(({ text }) => text)];
+    return { oldest, entries, texts, seqs, stored: 0 };
+  }
+
+  /** Whoever claims them next carries them: they lie in the journal, as what a gone process leaves there. */
+  #leave(organisationIds: Iterable<string>): void {
+    for (const organisationId of organisationIds) this.#marked.add(organisationId);
+  }
+
   /** One batch; whether there may be more. */
   async #carry(organisationId: string): Promise<boolean> {
-    const { state, owner } = this.#facts;
     const carried = this.#held.get(organisationId) ?? (await this.#claim(organisationId));
-    if (carried.seqs.length === 0) return false;
+    const { length } = carried.entries;
+    if (length === 0) return false;
     this.#held.set(organisationId, carried);
     await this.#append(carried);
-    await state.acknowledgeJournal(organisationId, { consumer: owner, seqs: carried.seqs });
+    await this.#acknowledge(carried);
     this.#held.delete(organisationId);
-    return carried.seqs.length === BATCH;
+    return length === BATCH;
+  }
+
+  async #acknowledge({ seqs }: Carried): Promise<void> {
+    const { state, owner } = this.#facts;
+    for (const [organisationId, own] of seqs)
+      await state.acknowledgeJournal(organisationId, { consumer: owner, seqs: own });
   }
 
   /** What the store takes; an entry that it refuses for good holds up no other. */
   async #append(carried: Carried): Promise<void> {
-    const { entries } = carried;
+    const { entries, texts } = carried;
+    const onStored = (count: number): void => {
+      carried.stored += count;
+    };
     while (carried.stored < entries.length) {
-      const waiting = entries.slice(carried.stored);
+      const { stored } = carried;
       try {
-        await this.#slices.append(waiting, (count) => {
-          carried.stored += count;
-        });
+        await this.#slices.append(entries.slice(stored), onStored, texts.slice(stored));
       } catch (error) {
         if (toGatewayError(error).reason === 'store_unavailable') throw error;
         await this.#appendEach(carried);
@@ -223,8 +296,9 @@ export class Journal {
       max: BATCH,
     });
     return {
-      entries: claimed.map(({ data }) => JSON.parse(data) as RequestRecord),
-      seqs: claimed.map(({ seq }) => seq),
+      entries: claimed.map(({ data }) => decodeEntry(data)),
+      texts: claimed.map(({ data }) => data),
+      seqs: new Map([[organisationId, claimed.map(({ seq }) => seq)]]),
       stored: 0,
     };
   }

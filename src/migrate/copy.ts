@@ -9,10 +9,12 @@ import { compareLogParts, copyLogParts } from '../store/copy/log-parts.ts';
 import { compareLogs, copyLog, LOG_NAME } from '../store/copy/request-log.ts';
 import { type Comparison, type Conflict, isEqual } from '../store/copy/sides.ts';
 import { compareState, copyState, stateConflicts } from '../store/copy/state.ts';
+import { folderBlobs } from '../store/folder-blobs.ts';
 import { openStateExport, type StateExport } from '../store/memory/export.ts';
 import { type MongoStore, openMongoStore } from '../store/mongo/open.ts';
 import { openRedisTransfer, type RedisTransfer } from '../store/redis/transfer.ts';
 import { openSqliteStore, type SqliteStore } from '../store/sqlite/open.ts';
+import { compareExportFiles, copyExportFiles, type ExportFiles, FILES_NAME } from './export-files.ts';
 import { DEADLINE_MS, type MigrateFacts } from './facts.ts';
 import { refuseOtherKey } from './same-key.ts';
 import { table } from './table.ts';
@@ -24,6 +26,8 @@ interface Ends {
   readonly sourceState: StateExport | undefined;
   /** Undefined when there is no state to copy. */
   readonly targetState: RedisTransfer | undefined;
+  /** The files of exports. */
+  readonly sourceFiles: ExportFiles;
 }
 
 /**
@@ -78,7 +82,8 @@ async function openEnds(
   closing.push(() => target.close());
   const targetState = needsRedis && url !== undefined ? await openRedisTransfer({ url }) : undefined;
   if (targetState !== undefined) closing.push(() => targetState.close());
-  return { source, target, sourceState, targetState };
+  const sourceFiles = { documents: source, blobs: folderBlobs(join(dataDir, 'exports')) };
+  return { source, target, sourceState, targetState, sourceFiles };
 }
 
 async function hasRows(state: StateExport): Promise<boolean> {
@@ -104,7 +109,7 @@ async function conflictsOf({ collections }: MigrateFacts, ends: Ends): Promise<r
 
 /** Answers what came in the way meanwhile. */
 async function copyAll({ collections, say }: MigrateFacts, ends: Ends): Promise<readonly Conflict[]> {
-  const { source, target, sourceState, targetState } = ends;
+  const { source, target, sourceState, targetState, sourceFiles } = ends;
   for (const collection of collections) {
     const { name, written, present, conflicts } = await copyDocuments(source, target, collection);
     say(`${name}: ${written} copied, ${present} there already`);
@@ -112,6 +117,10 @@ async function copyAll({ collections, say }: MigrateFacts, ends: Ends): Promise<
   }
   say(`${LOG_NAME}: ${await copyLog(source, target)} entries are there`);
   for (const { name, count } of await copyLogParts(source, target)) say(`${name}: ${count} are there`);
+  const { gone, ...files } = await copyExportFiles(sourceFiles, target.blobs);
+  say(`${FILES_NAME}: ${files.written} copied, ${files.present} there already`);
+  for (const { id, organisationId } of gone)
+    say(`  of the export ${id} of ${organisationId} there is no file: it has to be changed and started anew`);
   if (sourceState === undefined || targetState === undefined) return [];
   const { name, written, present, conflicts } = await copyState(sourceState, targetState);
   say(`${name}: ${written} copied, ${present} there already`);
@@ -119,12 +128,13 @@ async function copyAll({ collections, say }: MigrateFacts, ends: Ends): Promise<
 }
 
 async function compareAll({ collections }: MigrateFacts, ends: Ends): Promise<Comparison[]> {
-  const { source, target, sourceState, targetState } = ends;
+  const { source, target, sourceState, targetState, sourceFiles } = ends;
   const comparisons: Comparison[] = [];
   for (const collection of collections) {
     comparisons.push(await compareDocuments(source, target, collection));
   }
   comparisons.push(await compareLogs(source, target), ...(await compareLogParts(source, target)));
+  comparisons.push(await compareExportFiles(sourceFiles, target.blobs));
   if (sourceState && targetState) comparisons.push(...(await compareState(sourceState, targetState)));
   return comparisons;
 }

@@ -7,6 +7,7 @@ import { flag, required, secret, text } from '../../src/checks/contract/fields.t
 import { shownParameters } from '../../src/checks/contract/parameters.ts';
 import type { Hook } from '../../src/checks/guardrails.ts';
 import { denied, hookResults, softDenial, statusAfter } from '../../src/checks/runner/answer.ts';
+import type { LaterHooks } from '../../src/checks/runner/guardrail-runner.ts';
 import type { HookResult } from '../../src/checks/runner/hook-result.ts';
 import { Aborter } from '../../src/lib/abort.ts';
 import { answering, answerJson, bench, call, hooks, listen, never, runHooks, saying } from './try-out.ts';
@@ -149,6 +150,19 @@ test('answers that failed or hold no text are not examined', async (t) => {
   t.is(vectors.decision, 'pass');
 });
 
+/** Notes of each async hook its id, and what it came to behind that, once it has. */
+function noting(): { readonly later: LaterHooks; readonly ended: [string, (HookResult | undefined)?][] } {
+  const ended: [string, (HookResult | undefined)?][] = [];
+  const later: LaterHooks = {
+    started({ id }) {
+      const one: [string, (HookResult | undefined)?] = [id];
+      ended.push(one);
+      return (result) => void one.push(result);
+    },
+  };
+  return { later, ended };
+}
+
 test('async hooks run beside the call, are told of, and are waited for at the end', async (t) => {
   const told: HookResult[] = [];
   const checks = bench(t, { onAsync: (result) => told.push(result) });
@@ -167,7 +181,9 @@ test('async hooks run beside the call, are told of, and are waited for at the en
     { async: true, type: 'mutator', addPrefix: { prefix: 'x' } },
   );
   // The webhook does not answer before the run has ended.
-  const run = await checks.runner.run(list, saying('x'), aborter);
+  const { later, ended } = noting();
+  const run = await checks.runner.run(list, saying('x'), aborter, later);
+  t.deepEqual(ended, [['input_guardrail_1']]);
   release();
   aborter.abort(new Error('the answer has gone out'));
   t.is(run.decision, 'pass');
@@ -179,6 +195,7 @@ test('async hooks run beside the call, are told of, and are waited for at the en
   t.is(await checks.runner.drain(5000), 0);
   t.is(asked.length, 1);
   t.like(told[0], { verdict: false, async: true, deny: true });
+  t.deepEqual(ended, [['input_guardrail_1', told[0]]]);
   t.is(checks.runner.pending, 0);
 });
 
@@ -190,12 +207,22 @@ test('async hooks that do not end are ended at shutdown, and none above the boun
     'input',
     ...Array.from({ length: 3 }, () => ({ async: true, webhook: { webhookURL: url, timeout: 30_000 } })),
   );
-  await checks.runner.run(list, saying('x'), never);
+  const { later, ended } = noting();
+  await checks.runner.run(list, saying('x'), never, later);
   t.deepEqual([checks.runner.pending, dropped.length], [2, 1]);
+  t.deepEqual(
+    ended.map((one) => one.length),
+    [1, 1, 2],
+  );
   const startedAt = performance.now();
   t.is(await checks.runner.drain(80), 2);
   t.true(performance.now() - startedAt < 2000);
   t.is(dropped.length, 3);
+  t.deepEqual(
+    ended.map(([, result]) => result),
+    [undefined, undefined, undefined],
+  );
+  t.true(ended.every((one) => one.length === 2));
 });
 
 test('a caller who leaves ends the run with its reason', async (t) => {

@@ -116,3 +116,30 @@ test('a host with credentials in it, which is refused, is kept without them', as
   t.is(headers['x-gateway-custom-host'], 'https://***@host/v1?key=***');
   t.false(JSON.stringify([entry, detail]).includes('canary'));
 });
+
+test('texts with half a character or a null byte in them are kept, and shown over every protocol', async (t) => {
+  const trace = randomUUID();
+  const odd = 'a\0b\ud800';
+  const { id } = await ok(gateway, 'POST', '/logs', {
+    key: WORKSPACE_KEY,
+    body: {
+      request: { url: `/v1/${odd}`, body: { model: odd }, provider: odd, headers: { 'x-odd': odd } },
+      response: { body: { model: odd } },
+      metadata: { trace_id: trace, user: odd, [odd]: odd },
+    },
+  });
+  await ok(gateway, 'POST', '/feedback', {
+    key: WORKSPACE_KEY,
+    body: { trace_id: trace, value: 1, metadata: { [odd]: odd } },
+  });
+  const { data } = await ok(gateway, 'GET', `/logs?trace_id=${trace}`);
+  const [entry] = data as { metadata: Json; feedback: { metadata: Json }[] }[];
+  t.is(entry?.metadata[odd], odd);
+  t.is(entry?.feedback[0]?.metadata[odd], odd);
+  const client = createClient(LogsService, createGrpcTransport({ baseUrl: gateway.origin }));
+  const headers = { 'x-gateway-api-key': ADMIN_KEY };
+  const { entry: shown } = await client.getLog({ logId: String(id) }, { headers });
+  t.is(shown?.metadata._user, odd.toWellFormed());
+  t.is((await client.listLogs({ traceId: trace }, { headers })).data.length, 1);
+  await ok(gateway, 'GET', `/traces/${trace}`);
+});

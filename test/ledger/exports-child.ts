@@ -35,6 +35,7 @@ const runner = await runExports({
   now: () => Date.now() + Number(round) * 60_000,
   // Small steps, so that kills fall between them.
   writeLength: 16_384,
+  sliceMs: 20,
   onTrouble: (error) => process.stderr.write(`${String(error)}\n`),
 });
 for (;;) {

@@ -190,6 +190,72 @@ test('who has many exports does not keep others waiting', async (t) => {
   t.true(written.size <= 4, [...written].join());
 });
 
+for (const whose of ['the same organisation', 'another one'])
+  test(`a short export of ${whose} does not wait for the end of long ones, which go on where they stood`, async (t) => {
+    const one = await bench(t);
+    const { documents, scope } = one;
+    const body = await one.body();
+    await documents.insert(scope, logExports, { id: 'y', createdAt: 1, body });
+    const other = { organisationId: `${scope.organisationId}-short`, workspaceId: undefined };
+    const place = whose === 'another one' ? other : scope;
+    const slow: BlobStore = {
+      ...one.blobs,
+      async write(...given) {
+        await sleep(15);
+        await one.blobs.write(...given);
+      },
+    };
+    const organisations = () => [scope.organisationId, other.organisationId];
+    await one.start({ blobs: slow, organisations, sliceMs: 40, writeLength: 300 });
+    await one.until(({ run }) => (run?.rows ?? 0) > 0);
+    const short = { ...body, run: { ...(body.run as ExportRun), take: 3 } };
+    await documents.insert(place, logExports, { id: 'z', createdAt: 1, body: short });
+    const read = async (of: TenantScope, id: string) =>
+      (await documents.get(of, logExports, id))?.body as LogExportBody;
+    for (let i = 0; (await read(place, 'z')).status !== 'success' && i < 400; i++) await sleep(5);
+    t.is((await read(place, 'z')).status, 'success');
+    for (const id of ['x', 'y']) t.is((await read(scope, id)).status, 'in_progress', id);
+    // Several more, so that both gave way again and again.
+    for (let i = 0; i < 6; i++)
+      await documents.insert(place, logExports, { id: `z${i}`, createdAt: 1, body: short });
+    await one.until(is('success'));
+    for (let i = 0; (await read(scope, 'y')).status !== 'success' && i < 400; i++) await sleep(5);
+    for (const id of ['x', 'y']) {
+      const { run, turns, status } = await read(scope, id);
+      t.deepEqual([status, turns, run?.parts.length, run?.rows], ['success', 1, 1, ENTRIES], id);
+    }
+    t.deepEqual(await one.ids(), ALL);
+    t.deepEqual(one.trouble, []);
+  });
+
+test('one that gave way is taken over when the one that had it is gone', async (t) => {
+  const one = await bench(t);
+  const { documents, scope } = one;
+  const body = await one.body();
+  const held: BlobStore = {
+    ...one.blobs,
+    // The others never end: who gave way has no slot any more.
+    async write(name, ...rest) {
+      if (!name.startsWith('x.')) await new Promise(() => {});
+      await sleep(10);
+      await one.blobs.write(name, ...rest);
+    },
+  };
+  await one.start({ blobs: held, sliceMs: 1, writeLength: 300 });
+  await one.until(({ run }) => run?.lease !== undefined);
+  for (const id of ['y', 'z']) await documents.insert(scope, logExports, { id, createdAt: 1, body });
+  await one.until(({ run }) => (run?.rows ?? 0) > 0);
+  await sleep(100);
+  const { status, run: left } = await one.body();
+  t.is(status, 'in_progress');
+  t.true((left?.rows ?? 0) < ENTRIES);
+  one.ahead = 31_000;
+  await one.start();
+  const { turns, run } = await one.until(is('success'));
+  t.deepEqual([turns, run?.parts.map(({ name }) => name)], [2, ['x.1', 'x.2']]);
+  t.deepEqual(await one.ids(), ALL);
+});
+
 test('one that stops keeps where it stands and lets go', async (t) => {
   const one = await bench(t);
   const slow: BlobStore = {

@@ -13,7 +13,7 @@ import { type ReplayFacts, replay } from '../../src/ledger/flight/replay.ts';
 import { openPriceList } from '../../src/ledger/prices/price-list.ts';
 import { createRequestLog } from '../../src/ledger/request-log.ts';
 import { fail } from '../../src/lib/errors.ts';
-import { encodeEntry } from '../../src/store/log/entry-text.ts';
+import { decodeEntry, encodeEntry } from '../../src/store/log/entry-text.ts';
 import type { RequestRecord } from '../../src/store/request-log.ts';
 import type { SettleRequest } from '../../src/store/shared-state.ts';
 import { logEntry } from '../store/log-entries.ts';
@@ -226,7 +226,7 @@ test('killed at any moment, each call is in the books once: ended ones as they e
         for (const [id, at] of ended) if (at > passed) t.is(outcomes.get(id), 'success', `${id} of ${at}`);
         for (const { call, attempts } of open) {
           const entry = call.account.held
-            ? (JSON.parse(orders.find(({ id }) => id === call.id)?.entry?.data ?? '{}') as RequestRecord)
+            ? decodeEntry(orders.find(({ id }) => id === call.id)?.entry?.data ?? '{}')
             : entries.find(({ id }) => id === call.id);
           t.is(entry?.outcome, 'interrupted', call.id);
           t.deepEqual(

@@ -7,8 +7,9 @@ import { Journal } from '../../src/ledger/journal.ts';
 import { interruptedEntry, noteOf } from '../../src/ledger/limits/hold-note.ts';
 import { Later } from '../../src/ledger/limits/later.ts';
 import { fail, invalidField } from '../../src/lib/errors.ts';
+import { encodeEntry } from '../../src/store/log/entry-text.ts';
 import { openMemoryState } from '../../src/store/memory/open.ts';
-import type { RequestRecord } from '../../src/store/request-log.ts';
+import type { RequestLogStore } from '../../src/store/request-log.ts';
 import type { SharedState } from '../../src/store/shared-state.ts';
 import { logEntry } from '../store/log-entries.ts';
 
@@ -28,7 +29,7 @@ function journalOf(
   t: ExecutionContext,
   state: SharedState,
   owner: string,
-  append: (batch: readonly RequestRecord[]) => Promise<void>,
+  append: RequestLogStore['append'],
 ): { readonly journal: Journal; readonly troubles: string[] } {
   const troubles: string[] = [];
   const journal = new Journal({
@@ -41,7 +42,8 @@ function journalOf(
 
 const fill = (state: SharedState, ids: readonly string[]) =>
   state.appendJournal(ORG, {
-    entries: ids.map((id) => ({ id, data: JSON.stringify(logEntry({ id })) })),
+    // The first as versions before wrote them.
+    entries: ids.map((id) => ({ id, data: (id === '1' ? JSON.stringify : encodeEntry)(logEntry({ id })) })),
     maxLength: 1000,
   });
 
@@ -97,6 +99,80 @@ test('what a process claimed and did not carry is carried by the next one', asyn
   journal.mark(ORG);
   await journal.flush();
   t.deepEqual(taken, ['1', '2']);
+});
+
+/** Settles a call as admission does: with an entry that is the process's own, where there is room. */
+async function settle(state: SharedState, journal: Journal, id: string): Promise<void> {
+  const [entry, claim] = [logEntry({ id }), journal.own.claim()];
+  const text = encodeEntry(entry);
+  const written = { id, data: text, ...(claim ? { claim } : {}) };
+  const { seq = '' } = await state.settle(ORG, { id, orphan: 'charge', entry: written });
+  journal.own.add({ organisationId: ORG, seq, entry, text, at: performance.now() });
+}
+
+test('what a process has written it carries without reading it, and nobody else claims it', async (t) => {
+  const state = await openState(t, Date.now);
+  const claims: number[] = [];
+  const watched: SharedState = {
+    ...state,
+    claimJournal: async (...call) => {
+      const claimed = await state.claimJournal(...call);
+      claims.push(claimed.length);
+      return claimed;
+    },
+  };
+  const taken: (string | undefined)[] = [];
+  const { journal } = journalOf(t, watched, 'a', async (batch, texts) => {
+    taken.push(...batch.map(({ id }, i) => (texts?.[i] === encodeEntry(logEntry({ id })) ? id : undefined)));
+  });
+  for (const id of ['1', '2']) await settle(state, journal, id);
+  await fill(state, ['3']);
+  const others = await state.claimJournal(ORG, { consumer: 'b', leaseMs: 1000, max: 10 });
+  t.deepEqual(
+    others.map(({ id }) => id),
+    ['3'],
+  );
+  await journal.flush();
+  t.deepEqual(taken, ['1', '2']);
+  t.true(claims.every((count) => count === 0));
+  t.like(await state.readJournal(ORG), { size: 1, claimed: 1 });
+});
+
+test('what a process has written and not carried is carried by the next one', async (t) => {
+  let now = 1_700_000_000_000;
+  const state = await openState(t, () => now);
+  const gone = journalOf(t, state, 'gone', async () => {
+    throw fail('store_unavailable', 'away');
+  });
+  for (const id of ['1', '2']) await settle(state, gone.journal, id);
+  await gone.journal.flush();
+  t.is(gone.troubles.length, 1);
+  const taken: string[] = [];
+  const { journal } = journalOf(t, state, 'b', async (batch) => {
+    taken.push(...batch.map(({ id }) => id));
+  });
+  await journal.flush();
+  t.deepEqual(taken, []);
+  now += 6001;
+  journal.mark(ORG);
+  await journal.flush();
+  t.deepEqual(taken, ['1', '2']);
+  t.is((await state.readJournal(ORG)).size, 0);
+});
+
+test('a store that is away for long is no reason to keep all that comes in memory', async (t) => {
+  const state = await openState(t, Date.now);
+  const { journal } = journalOf(t, state, 'a', async () => {
+    throw fail('store_unavailable', 'away');
+  });
+  const entry = logEntry({ id: 'x' });
+  let kept = 0;
+  for (; journal.own.claim() !== undefined && kept < 100_000; kept++)
+    journal.own.add({ organisationId: ORG, seq: String(kept), entry, text: 'x'.repeat(1000), at: 0 });
+  t.is(kept, 5000);
+  // They are others' already: it lets them go.
+  await journal.flush();
+  t.not(journal.own.claim(), undefined);
 });
 
 test('a note tells the entry of a call that nobody ends, and is no longer than a hold takes', (t) => {

@@ -4,6 +4,7 @@ import test, { type ExecutionContext } from 'ava';
 import { Admission, type Ticket } from '../../src/ledger/limits/admission.ts';
 import { Later } from '../../src/ledger/limits/later.ts';
 import { budgetRule, type Rule, rateRules } from '../../src/ledger/limits/rule.ts';
+import { OwnEntries } from '../../src/ledger/own-entries.ts';
 import { openPriceList } from '../../src/ledger/prices/price-list.ts';
 import { GatewayError } from '../../src/lib/errors.ts';
 import { openRedisState } from '../../src/store/redis/open.ts';
@@ -35,7 +36,7 @@ class Instance {
     this.later = new Later({ everyMs: 100, most: 1000, onTrouble });
     this.#admission = new Admission({
       ...{ state: this.state, prices, owner: randomUUID(), leaseMs: 60_000, later: this.later },
-      ...{ journal: { mark: () => {} }, now: Date.now, onTrouble },
+      ...{ journal: { mark: () => {}, own: new OwnEntries('a') }, now: Date.now, onTrouble },
     });
   }
 

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
-import type { LogAggregate } from '../../src/store/log/aggregation.ts';
+import type { LogAggregate, LogAggregation } from '../../src/store/log/aggregation.ts';
 import { decodeEntry, encodeEntry } from '../../src/store/log/entry-text.ts';
-import type { RequestRecord } from '../../src/store/request-log.ts';
+import type { LogFilter, RequestRecord } from '../../src/store/request-log.ts';
 import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite/open.ts';
 import { logEntry } from './log-entries.ts';
 import { logModel } from './log-model.ts';
@@ -165,6 +165,82 @@ test('sums outlive their entries, and go in their own time', async (t) => {
   t.deepEqual((await store.requestLog.aggregate(scope, {}, {})).rows, []);
   await store.close();
 });
+
+test('sums that an earlier version made are read as far as they go, beside newer ones', async (t) => {
+  const dataDir = freshDir();
+  let store = await open(dataDir);
+  const model = logModel();
+  const random = traffic(9, 'o');
+  const entries = Array.from({ length: 400 }, random.entry);
+  await model.append(entries);
+  for (let at = 0; at < 250; at += 50) await store.requestLog.append(entries.slice(at, at + 50));
+  await store.makeSums();
+  await store.close();
+  // It knew five cubes, and wrote them in the order of their numbers.
+  const database = new DatabaseSync(join(dataDir, 'sluice.db'));
+  database.exec(`DELETE FROM log_segments WHERE kind = 'sums' AND cube > 4;
+    UPDATE log_segments SET id = -1000 * day - 10 * (keep + 1) + cube WHERE kind = 'sums';
+    UPDATE log_segments SET id = 10000000000 + id WHERE kind = 'sums';
+    UPDATE log_state SET epoch = epoch + 1`);
+  database.close();
+  store = await open(dataDir);
+  await store.requestLog.append(entries.slice(250));
+  const questions = [
+    [{}, { bucketMs: 3_600_000, by: ['statusCode'] }],
+    [{ cacheStatuses: ['HIT'] }, { bucketMs: DAY_MS }],
+    [{}, { by: ['provider', 'model'], take: 3 }],
+    [{}, { by: ['apiKey', 'statusCode'] }],
+    [{ workspaceIds: ['ws-1'] }, { by: ['model'], unique: 'apiKey' }],
+    [{}, { bucketMs: 3_600_000, unique: 'user' }],
+    [{}, { unique: 'userId' }],
+    [{ models: ['o1'] }, { by: ['provider'], unique: 'user', latencies: false }],
+  ] as const satisfies (readonly [LogFilter, LogAggregation])[];
+  for (const made of [false, true]) {
+    for (const [filter, aggregation] of questions) {
+      const found = await store.requestLog.aggregate(scope, filter, aggregation);
+      t.is(found.source, 'rollups');
+      const wanted = plain(await model.aggregate(scope, filter, aggregation));
+      t.deepEqual(withoutUnasked(found, aggregation), withoutUnasked(wanted as LogAggregate, aggregation));
+    }
+    if (!made) await store.makeSums();
+  }
+  await store.close();
+});
+
+test('distinct values are counted where sums know nothing of them, and of gone entries nothing is told', async (t) => {
+  const store = await open(freshDir());
+  const model = logModel();
+  const random = traffic(10, 'o');
+  const entries = Array.from({ length: 300 }, () => {
+    const { keepDays: _, ...entry } = random.entry();
+    return entry;
+  });
+  const second = Date.UTC(2026, 10, 21);
+  await store.requestLog.append(entries);
+  await model.append(entries.filter(({ createdAt }) => createdAt >= second));
+  await store.makeSums();
+  await store.requestLog.expire({ logDays: 1, bodyDays: 1, metricDays: 100 }, second + 1.5 * DAY_MS);
+  for (const aggregation of [
+    { bucketMs: 3_600_000, unique: 'user' },
+    { unique: 'user' },
+    { by: ['model'], unique: 'userId', take: 3 },
+    { bucketMs: DAY_MS, by: ['provider'], unique: 'user' },
+  ] as const) {
+    const found = await store.requestLog.aggregate(scope, {}, aggregation);
+    t.is(found.source, 'rollups');
+    t.deepEqual(plain(found), plain(await model.aggregate(scope, {}, aggregation)));
+  }
+  const all = await store.requestLog.aggregate(scope, {}, { latencies: false });
+  t.is(all.rows[0]?.sums.requests, 300);
+  t.is(all.rows[0]?.sums.latencies.size, 0);
+  await store.close();
+});
+
+function withoutUnasked(answer: LogAggregate, { latencies }: LogAggregation): object {
+  const { rows, ...rest } = plain(answer) as LogAggregate;
+  if (latencies !== false) return { ...rest, rows };
+  return { ...rest, rows: rows.map((row) => ({ ...row, sums: { ...row.sums, latencies: [] } })) };
+}
 
 /** Maps in order, and without the source. */
 function plain({ source: _, ...aggregate }: LogAggregate): object {

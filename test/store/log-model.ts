@@ -111,10 +111,9 @@ export function logModel(): LogStore {
         );
         const found = entries[at];
         if (found === undefined) continue;
-        entries[at] = priced(
-          { ...found, attempts: found.attempts.map((attempt, i) => priced(attempt, attempts[i])) },
-          cost,
-        );
+        const own = found.attempts.map((attempt, i) => priced(attempt, attempts[i]));
+        const { unpriced: _, ...entry } = priced({ ...found, attempts: own }, cost);
+        entries[at] = own.some(({ unpriced }) => unpriced) ? { ...entry, unpriced: true } : entry;
         count++;
       }
       return count;
@@ -131,9 +130,14 @@ export function logModel(): LogStore {
   };
 }
 
-function priced<T extends { readonly cost?: string }>(of: T, cost: string | undefined): T {
+function priced<T extends { readonly cost?: string; readonly unpriced?: true }>(
+  of: T,
+  cost: string | undefined,
+): T {
   const { cost: _, ...rest } = of;
-  return (cost === undefined ? rest : { ...rest, cost }) as T;
+  if (cost === undefined) return rest as T;
+  const { unpriced: __, ...known } = rest;
+  return { ...known, cost } as T;
 }
 
 function meant(filter: LogFilter, ranged: boolean, { entry, traceId, createdAt }: FeedbackRecord): boolean {

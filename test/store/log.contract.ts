@@ -9,7 +9,7 @@ import {
   type LogStore,
   SHOWN_FEEDBACK,
 } from '../../src/store/log-store.ts';
-import type { LogFilter, RequestRecord, TenantScope } from '../../src/store/request-log.ts';
+import type { AttemptRecord, LogFilter, RequestRecord, TenantScope } from '../../src/store/request-log.ts';
 import { freshScope } from './documents.contract.ts';
 import { logEntry } from './log-entries.ts';
 import { logModel } from './log-model.ts';
@@ -203,6 +203,36 @@ export function logContract(
       ),
       { numRuns: runs, seed: 7 },
     );
+  });
+
+  test('what had no price and has a cost now is not without a price any more', async (t) => {
+    const { store, model, scope, all } = await filled(17);
+    const [first] = all as [RequestRecord];
+    const times = { organisationId: scope.organisationId, createdAt: first.createdAt };
+    const attempt = { ...logEntry({ id: 'u' }).attempts[0], unpriced: true } as AttemptRecord;
+    const unpriced = ['u-1', 'u-2'].map((id) => ({
+      ...logEntry({ ...times, id, unpriced: true }),
+      attempts: [
+        { ...attempt, id: `${id}-1` },
+        { ...attempt, id: `${id}-2` },
+      ],
+    }));
+    const corrections = [
+      { id: 'u-1', createdAt: first.createdAt, cost: '12', attempts: ['5', '7'] },
+      { id: 'u-2', createdAt: first.createdAt, cost: '5', attempts: ['5', undefined] },
+    ];
+    for (const log of [store, model]) {
+      await log.append(unpriced);
+      t.is(await log.reprice(scope.organisationId, corrections), 2);
+      const found = await Promise.all(['u-1', 'u-2'].map((id) => log.get(scope, id, first.createdAt)));
+      t.deepEqual(
+        found.map((entry) => [entry?.unpriced, ...(entry?.attempts ?? []).map((one) => one.unpriced)]),
+        [
+          [undefined, undefined, undefined],
+          [true, undefined, true],
+        ],
+      );
+    }
   });
 
   test('corrected costs are in entries and sums', async (t) => {

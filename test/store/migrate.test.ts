@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { COLLECTIONS } from '../../src/app/stores.ts';
 import { migrateFrom } from '../../src/migrate/copy.ts';
@@ -11,6 +12,7 @@ import { openMemoryState } from '../../src/store/memory/open.ts';
 import { openMongoStore } from '../../src/store/mongo/open.ts';
 import { openRedisState } from '../../src/store/redis/open.ts';
 import { startFakeProvider } from '../support/fake-provider.ts';
+import { ok } from '../support/front-door.ts';
 import { ADMIN_KEY, startGateway, type TestGateway, WORKSPACE_KEY } from '../support/gateway.ts';
 import { mongoServer, redisServer, reportMissing, type SharedMongo } from '../support/servers.ts';
 import { logEntry } from './log-entries.ts';
@@ -47,13 +49,29 @@ async function logs(gateway: TestGateway): Promise<{ total: number; data: unknow
   return (await answer.json()) as { total: number; data: unknown[] };
 }
 
-/** A folder with what a gateway leaves behind: keys, entries, and books of one organisation. */
-async function usedFolder(org: string, calls: number): Promise<{ dataDir: string; listed: unknown }> {
+/** The text of an export. */
+async function fetched(gateway: TestGateway, id: unknown): Promise<string> {
+  const { signed_url: url } = await ok(gateway, 'GET', `/logs/exports/${id}/download`);
+  return (await fetch(gateway.origin + new URL(String(url)).pathname)).text();
+}
+
+/** Exports all entries; answers the id and what is in it. */
+async function exported(gateway: TestGateway): Promise<{ readonly id: unknown; readonly text: string }> {
+  const body = { filters: {}, requested_data: ['id', 'trace_id'] };
+  const { id } = await ok(gateway, 'POST', '/logs/exports', { body });
+  await ok(gateway, 'POST', `/logs/exports/${id}/start`);
+  while ((await ok(gateway, 'GET', `/logs/exports/${id}`)).status === 'in_progress') await sleep(10);
+  return { id, text: await fetched(gateway, id) };
+}
+
+/** A folder with what a gateway leaves behind: keys, entries, an export, and books of one organisation. */
+async function usedFolder(org: string, calls: number) {
   const dataDir = freshDir();
   const provider = await startFakeProvider();
   const gateway = await startGateway({ GATEWAY_DATA_DIR: dataDir });
   for (let i = 0; i < calls; i++) await chat(gateway, provider.origin, `trace-${i}`);
   const listed = await logs(gateway);
+  const file = await exported(gateway);
   await gateway.close();
   await provider.close();
   const state = await openMemoryState({ dataDir });
@@ -63,7 +81,7 @@ async function usedFolder(org: string, calls: number): Promise<{ dataDir: string
   await state.settle(org, { id: 'done', entry: { id: 'e', data: 'd' } });
   await state.writeValue(org, { key: 'v', version: 0, value: 'kept' });
   await state.close();
-  return { dataDir, listed };
+  return { dataDir, listed, file };
 }
 
 test('in place, embedded: counts by collection, and a running gateway is refused', async (t) => {
@@ -139,12 +157,13 @@ function suite(server: SharedMongo, redisUrl: string): void {
   test.serial('a gateway goes on elsewhere with the same keys and the same logs', async (t) => {
     t.timeout(90_000);
     const org = freshOrg();
-    const { dataDir, listed } = await usedFolder(org, 12);
+    const { dataDir, listed, file } = await usedFolder(org, 12);
     const { env } = target(t, dataDir);
     const first = await migrate(env, '--from', dataDir);
     t.is(first.code, 0, first.output);
     t.regex(first.output, /api_keys: 2 copied, 0 there already/);
     t.regex(first.output, /^request log +12 +(\w+) +12 +\1 +same$/m);
+    t.regex(first.output, /^export files +1 +(\w+) +1 +\1 +same$/m);
     t.regex(first.output, /^holds +1 +(\w+) +1 +\1 +same$/m);
     t.regex(first.output, /Everything is there, and the same/);
     const second = await migrate(env, '--from', dataDir);
@@ -154,7 +173,9 @@ function suite(server: SharedMongo, redisUrl: string): void {
 
     const gateway = await startGateway(env);
     t.teardown(() => gateway.close());
-    t.deepEqual(await logs(gateway), listed as { total: number; data: unknown[] });
+    t.deepEqual(await logs(gateway), listed);
+    t.is(file.text.trimEnd().split('\n').length, 12);
+    t.is(await fetched(gateway, file.id), file.text);
     const provider = await startFakeProvider();
     t.teardown(() => provider.close());
     t.is(await chat(gateway, provider.origin, 'after'), 200);

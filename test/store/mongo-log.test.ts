@@ -11,6 +11,7 @@ import { compareLogParts, copyLogParts } from '../../src/store/copy/log-parts.ts
 import { compareLogs, copyLog } from '../../src/store/copy/request-log.ts';
 import { isEqual } from '../../src/store/copy/sides.ts';
 import type { LogAggregation } from '../../src/store/log/aggregation.ts';
+import { encodeEntry } from '../../src/store/log/entry-text.ts';
 import { createCalls } from '../../src/store/mongo/calls.ts';
 import { connect } from '../../src/store/mongo/connection.ts';
 import { bucketOf } from '../../src/store/mongo/log/bucket-name.ts';
@@ -522,7 +523,7 @@ function suite(server: SharedMongo): void {
         ...{ metadata: ['_user=Ü', 'a%3Db=c'], cost: '123456789012345678901', promptTokens: 120 },
         ...{ completionTokens: 48, totalTokens: 168, latencyMs: 412, latencyUs: 412_000, latencyBucket: 653 },
         text: 'a\ntrace-1\n/v1/chat/completions\nopenai\ngpt-4o-mini\ngpt-4o-mini-2024-07-18\n\nü\nc',
-        ...{ userId: 'p', user: 'Ü', entry: JSON.stringify(entry) },
+        ...{ userId: 'p', user: 'Ü', entry: encodeEntry(entry) },
       },
     );
   });

@@ -1,5 +1,6 @@
 // The reference model of shared state: plain lists and sums, written apart from both adapters.
 
+import type { OwnEntry } from '../../src/store/shared/journal.ts';
 import type { SettleOrder } from '../../src/store/shared/settle.ts';
 import type {
   Admission,
@@ -240,8 +241,10 @@ export class Model {
       slotsUntil: 0,
     };
     this.holds.set(order.id, mark);
-    if (order.entry) this.push(order.entry, us);
-    return { outcome: hold ? 'settled' : 'orphan', budgets };
+    const outcome = hold ? 'settled' : 'orphan';
+    if (!order.entry) return { outcome, budgets };
+    this.push(order.entry, us);
+    return { outcome, budgets, seq: String(this.tail) };
   }
 
   /** A correction that counted from the right sum, or not. */
@@ -282,8 +285,10 @@ export class Model {
     });
   }
 
-  push({ id, data }: { id: string; data: string }, us: number): void {
-    this.journal.push({ seq: ++this.tail, id, data, madeAt: Math.floor(us / 1000) });
+  push({ id, data, claim }: OwnEntry, us: number): void {
+    const ms = Math.floor(us / 1000);
+    const own = claim ? { consumer: claim.consumer, until: ms + claim.leaseMs } : {};
+    this.journal.push({ seq: ++this.tail, id, data, madeAt: ms, ...own });
   }
 
   append({ entries, maxLength }: AppendRequest, us: number) {

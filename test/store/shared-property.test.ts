@@ -250,7 +250,16 @@ test.serial('admit, settle, release, renew, sweep, readBudget, correctBudget', a
   await agree(t, () => new Model(), step);
 });
 
-test.serial('appendJournal, claimJournal, acknowledgeJournal, readJournal', async (t) => {
+/** A settlement that appends an entry, claimed from the beginning or not; its hold may be there or not. */
+const ownEntry = fc
+  .tuple(ids, fc.option(fc.tuple(owners, leaseMs), { nil: undefined }))
+  .map(([id, claim]) => ({
+    ...{ id, data: `of ${id}` },
+    ...(claim ? { claim: { consumer: claim[0], leaseMs: claim[1] } } : {}),
+  }));
+
+test.serial('appendJournal, settle, claimJournal, acknowledgeJournal, readJournal', async (t) => {
+  let settled = 0;
   const journalIds = fc.constantFrom('1', '2', '3', '4', '5', '6', '7', '8', '9', '10', '11', '12');
   const step = fc.oneof(
     fc
@@ -262,6 +271,13 @@ test.serial('appendJournal, claimJournal, acknowledgeJournal, readJournal', asyn
           expected: (m: Model, us: number) => m.append(request, us),
         };
       }),
+    ownEntry.map((own) => {
+      const request = { id: `s-${settled++}`, orphan: 'charge' as const, entry: own };
+      return {
+        on: (s: SharedState, org: string) => s.settle(org, request),
+        expected: (m: Model, us: number) => m.settle({ ...request, unnamed: 'as_held' }, us),
+      };
+    }),
     fc.tuple(owners, leaseMs, fc.integer({ min: 1, max: 5 })).map(([consumer, lease, max]) => ({
       on: (s: SharedState, org: string) => s.claimJournal(org, { consumer, leaseMs: lease, max }),
       expected: (m: Model, us: number) => m.claim({ consumer, leaseMs: lease, max }, us),

@@ -9,6 +9,7 @@ import type { Call } from '../../access/call.ts';
 import { inCents } from '../../ledger/prices/cents.ts';
 import type { LogAggregateRow } from '../../store/log/aggregation.ts';
 import { dimensionOf } from '../../store/log/matches.ts';
+import { searchable } from '../log-text.ts';
 import { timeText } from '../time.ts';
 import type { AnalyticsFacts } from './facts.ts';
 import { feedbackBy, feedbackOf, weightedMean } from './feedback-of.ts';
@@ -34,7 +35,7 @@ export async function listMetadataGroups(
     requests_with_feedback: { value: (row) => Number(likedBy(row).requestsWithFeedback) },
   });
   const selection = await selectionOf(facts, request, call);
-  const dimension = { metadata: request.metadataKey };
+  const dimension = { metadata: searchable('metadata_key', request.metadataKey) };
   const found = feedbackBy(await feedbackOf(facts, selection), ({ entry }) =>
     entry === undefined ? undefined : dimensionOf(dimension, entry),
   );

@@ -43,8 +43,15 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   feedback: 'weighted_feedback_min',
 };
 
-/** What the store answers; what it refuses names the request's own parameter. @throws GatewayError. */
-export async function asked<T>(answer: Promise<T>): Promise<T> {
+/**
+ * What the store answers; what it refuses names the request's own parameter.
+ * @param nameOf how the request calls what is a parameter elsewhere
+ * @throws GatewayError
+ */
+export async function asked<T>(
+  answer: Promise<T>,
+  nameOf: (parameter: string) => string = (parameter) => parameter,
+): Promise<T> {
   try {
     return await answer;
   } catch (error) {
@@ -52,6 +59,6 @@ export async function asked<T>(answer: Promise<T>): Promise<T> {
     const [violation] = error.facts.violations ?? [];
     const parameter = PARAMETERS[violation?.field ?? ''];
     if (violation === undefined || parameter === undefined) throw error;
-    throw invalidField(parameter, violation.message, violation.rule);
+    throw invalidField(nameOf(parameter), violation.message, violation.rule);
   }
 }

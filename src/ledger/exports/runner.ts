@@ -1,4 +1,5 @@
-// Runs exports behind the calls that start them: one instance each, taken over when it is gone.
+// Runs exports behind the calls that start them: one instance each, taken over when it is gone. Where there are more than
+// run at once they go on by turns, so that nobody waits for the end of another's.
 import { randomUUID } from 'node:crypto';
 import { GatewayError } from '../../lib/errors.ts';
 import type { BlobStore } from '../../store/blobs.ts';
@@ -24,6 +25,8 @@ export interface RunnerFacts {
   readonly onTrouble: (error: unknown, what: string) => void;
   /** Characters of one write, about. */
   readonly writeLength?: number;
+  /** How long one goes on while others wait, in milliseconds. */
+  readonly sliceMs?: number;
 }
 
 /** Runs exports until it is closed. */
@@ -42,6 +45,7 @@ const LOOK_MS = 1000;
 const REST_MS = 2000;
 /** Exports of one instance at once. */
 const AT_ONCE = 2;
+const SLICE_MS = 1000;
 const CLOSE_MS = 3000;
 /** How long the file of an export that is done is kept. */
 export const FILE_MS = 7 * 86_400_000;
@@ -49,16 +53,20 @@ const RACES = 5;
 
 /** Resolves when it follows. @throws GatewayError store_unavailable */
 export async function runExports(facts: RunnerFacts): Promise<ExportRunner> {
-  const { documents, blobs, now, onTrouble, alone } = facts;
+  const { documents, blobs, now, onTrouble, alone, sliceMs = SLICE_MS } = facts;
   const owner = randomUUID();
   /** Those with something to do, by id. */
   const open = new Map<string, Known>();
   const running = new Map<string, Promise<void>>();
   /** When those that had trouble are tried again. */
   const resting = new Map<string, number>();
-  /** The last turn that each organisation had: who waits longest is next, however many exports others have. */
+  /** The last slice that each organisation had: who waits longest is next, however many exports others have. */
   const served = new Map<string, number>();
-  let turns = 0;
+  /** The last that each export had, for those of one organisation. */
+  const had = new Map<string, number>();
+  let slices = 0;
+  /** Those that gave way to others, and their turns: what they wrote is kept, and they go on behind it. */
+  const yielded = new Map<string, number>();
   const stopping = new AbortController();
 
   function take(known: Known): void {
@@ -67,7 +75,7 @@ export async function runExports(facts: RunnerFacts): Promise<ExportRunner> {
       open.set(known.id, known);
     else {
       open.delete(known.id);
-      resting.delete(known.id);
+      for (const notes of [resting, had, yielded]) notes.delete(known.id);
     }
     if (status === 'in_progress') look();
   }
@@ -77,7 +85,8 @@ export async function runExports(facts: RunnerFacts): Promise<ExportRunner> {
     while (running.size < AT_ONCE) {
       const known = next();
       if (known === undefined) return;
-      served.set(known.organisationId, ++turns);
+      served.set(known.organisationId, ++slices);
+      had.set(known.id, slices);
       const work = turn(known)
         .then(
           () => {},
@@ -98,13 +107,14 @@ export async function runExports(facts: RunnerFacts): Promise<ExportRunner> {
     let first: Known | undefined;
     for (const known of open.values()) {
       if (running.has(known.id) || !isDue(known)) continue;
-      if (first === undefined || lastTurn(known) < lastTurn(first)) first = known;
+      if (first === undefined || isBefore(known, first)) first = known;
     }
     return first;
   }
 
-  function lastTurn({ organisationId }: Known): number {
-    return served.get(organisationId) ?? 0;
+  function isBefore(one: Known, other: Known): boolean {
+    const [mine, theirs] = [served.get(one.organisationId) ?? 0, served.get(other.organisationId) ?? 0];
+    return mine === theirs ? (had.get(one.id) ?? 0) < (had.get(other.id) ?? 0) : mine < theirs;
   }
 
   function isDue({ id, updatedAt, body: { status, run, discard } }: Known): boolean {
@@ -155,13 +165,15 @@ export async function runExports(facts: RunnerFacts): Promise<ExportRunner> {
 
   /** Makes it ours; undefined when somebody else was faster. */
   async function claim(known: Known): Promise<Known | undefined> {
-    const { run } = known.body;
+    const { run, turns } = known.body;
     if (run === undefined) return undefined;
     // Documents may have been copied from a store whose bytes were not.
     const whole = await isThere(blobs, run);
+    const goesOn = whole && run.lease?.owner === owner && yielded.get(known.id) === turns;
+    yielded.delete(known.id);
     const body = {
       ...known.body,
-      turns: known.body.turns + 1,
+      turns: goesOn ? turns : turns + 1,
       run: { ...(whole ? run : anew(run)), lease: lease() },
     };
     try {
@@ -179,16 +191,22 @@ export async function runExports(facts: RunnerFacts): Promise<ExportRunner> {
     const scope = { organisationId, workspaceId };
     const ours = (stored: LogExportBody): boolean =>
       stored.status === 'in_progress' && stored.turns === turns;
+    let over = false;
     const keep = async (stand: ExportRun): Promise<boolean> => {
       const { lease: _, ...rest } = stand;
-      const over = stand.endedAt !== undefined;
+      over = stand.endedAt !== undefined;
       const next: ExportRun = over || stopping.signal.aborted ? rest : { ...rest, lease: lease() };
       return change(organisationId, id, (stored) =>
         ours(stored) ? { ...stored, run: next, status: over ? 'success' : 'in_progress' } : undefined,
       );
     };
+    const until = performance.now() + sliceMs;
+    const yields = (): boolean =>
+      stopping.signal.aborted || (performance.now() >= until && next() !== undefined);
     try {
-      await writeExport(facts, scope, run, partName(id, turns), keep, stopping.signal);
+      const name = partName(id, turns);
+      const kept = await writeExport(facts, scope, run, { name, keep, yields });
+      if (kept && !over) yielded.set(id, turns);
     } catch (error) {
       // What is only away comes back: then it goes on where it was kept last.
       if (error instanceof GatewayError && error.reason === 'store_unavailable') throw error;

@@ -1,5 +1,5 @@
 // Writes an export: pages of the log become lines, lines become bytes, and where it stands is kept behind them. Who
-// takes over goes on at what was kept last, so that no line is there twice and none is missing.
+// goes on, or takes over, begins at what was kept last, so that no line is there twice and none is missing.
 import { setImmediate } from 'node:timers/promises';
 import type { BlobStore } from '../../store/blobs.ts';
 import type { BodiesRecord, LogStore } from '../../store/log-store.ts';
@@ -27,43 +27,48 @@ const WRITE_LENGTH = 1024 * 1024;
 /** Where it stands is kept after so many milliseconds, too. */
 const KEPT_MS = 5000;
 
+/** How one turn of an export goes. */
+export interface Turn {
+  /** Of the bytes that it writes: behind those of the run's last part, when that has the same. */
+  readonly name: string;
+  /** Keeps where it stands; false: somebody else has it, and it ends here. */
+  readonly keep: (run: ExportRun) => Promise<boolean>;
+  /** Asked between pages; true: it keeps where it stands, and ends for now. */
+  readonly yields: () => boolean;
+}
+
 /**
  * @param begin the run as it stands
- * @param name of the bytes that this turn writes
- * @param keep keeps where it stands; false: somebody else has it, and it ends here
- * @param signal ends it where it stands
- * @returns whether all is written
+ * @returns whether where it stands is kept: all is written, or it yielded; false: somebody else has it
  */
 export async function writeExport(
   facts: WriteFacts,
   scope: TenantScope,
   begin: ExportRun,
-  name: string,
-  keep: (run: ExportRun) => Promise<boolean>,
-  signal: AbortSignal,
+  { name, keep, yields }: Turn,
 ): Promise<boolean> {
   const filter = filterOf(begin.filter);
   const withBodies = needsBodies(begin.fields);
   const { writeLength = WRITE_LENGTH } = facts;
-  const lines = new Lines(facts.blobs, name, writeLength);
+  const own = begin.parts.at(-1)?.name === name ? begin.parts.at(-1) : undefined;
+  const before = own === undefined ? begin.parts : begin.parts.slice(0, -1);
+  const bytesBefore = begin.bytes - (own?.bytes ?? 0);
+  const lines = new Lines(facts.blobs, name, writeLength, own?.bytes);
   let run = begin;
-  let keptBytes = 0;
+  let keptBytes = lines.bytes;
   let keptAt = facts.now();
 
   const stand = async (more: Partial<ExportRun> = {}): Promise<boolean> => {
     await lines.write();
-    const parts = lines.bytes === 0 ? begin.parts : [...begin.parts, { name, bytes: lines.bytes }];
-    run = { ...run, ...more, parts, bytes: begin.bytes + lines.bytes };
+    const parts = lines.bytes === 0 ? before : [...before, { name, bytes: lines.bytes }];
+    run = { ...run, ...more, parts, bytes: bytesBefore + lines.bytes };
     keptBytes = lines.bytes;
     keptAt = facts.now();
     return keep(run);
   };
 
   for (;;) {
-    if (signal.aborted) {
-      await stand();
-      return false;
-    }
+    if (yields()) return stand();
     const { entries, next } = await facts.store.page(scope, filter, {
       ...{ page: 0, pageSize: withBodies ? PAGE_WITH_BODIES : PAGE, order: 'desc', count: false },
       ...(run.next === undefined ? {} : { after: run.next }),
@@ -97,9 +102,11 @@ class Lines {
   readonly #length: number;
   #text = '';
   /** Written. */
-  bytes = 0;
+  bytes: number;
 
-  constructor(blobs: BlobStore, name: string, length: number) {
+  /** @param bytes that are there before them */
+  constructor(blobs: BlobStore, name: string, length: number, bytes = 0) {
+    this.bytes = bytes;
     this.#blobs = blobs;
     this.#name = name;
     this.#length = length;

@@ -1,6 +1,7 @@
 // Admission: every limit that applies to a call is checked and held in one step over all of them, or none; and
 // settled once on what the call really used.
 import { fail, type GatewayError, toGatewayError } from '../../lib/errors.ts';
+import { encodeEntry } from '../../store/log/entry-text.ts';
 import type { AttemptRecord, RequestRecord } from '../../store/request-log.ts';
 import type {
   Charge,
@@ -38,7 +39,7 @@ export interface AdmissionFacts {
   /** Takes steps that the store did not take. */
   readonly later: Later;
   /** Is told where entries wait to be carried on. */
-  readonly journal: Pick<Journal, 'mark'>;
+  readonly journal: Pick<Journal, 'mark' | 'own'>;
   /** Unix milliseconds. */
   readonly now: () => number;
   readonly watch?: BudgetWatch | undefined;
@@ -92,8 +93,8 @@ export interface CallEnd {
   readonly failed: boolean;
   /** Its entry, written in the same step as its charges. */
   readonly entry: RequestRecord | undefined;
-  /** Told what is about to be settled with the entry. */
-  readonly noted?: ((entry: RequestRecord, order: SettleRequest) => void) | undefined;
+  /** Told what is about to be settled with the entry, and its text. */
+  readonly noted?: ((entry: string, order: SettleRequest) => void) | undefined;
   /** Told when the hold need not be renewed any more. */
   readonly done: () => void;
   /** Told when the entry was not written, because there was nothing to settle or the store did not take it. */
@@ -203,18 +204,24 @@ export class Admission {
         onTrouble(undefined, 'what a call used of its budgets is lost: too much waits for the shared store');
       return;
     }
-    if (entry) end.noted?.(entry, order);
-    const written = entry && journalEntry(entry);
-    const whole = {
-      ...order,
-      ...(written ? { entry: written } : {}),
-      ...(loose ? { orphan: 'charge' as const } : {}),
-    };
+    const text = entry && encodeEntry(entry);
+    if (text !== undefined) end.noted?.(text, order);
+    const written = entry && journalEntry(entry, text);
     const step = async (): Promise<void> => {
-      const { outcome, budgets } = await state.settle(organisationId, whole);
+      const at = performance.now();
+      const claim = written && journal.own.claim();
+      const { outcome, budgets, seq } = await state.settle(organisationId, {
+        ...order,
+        ...(written && { entry: claim ? { ...written, claim } : written }),
+        ...(loose && { orphan: 'charge' }),
+      });
       done();
       this.#tell(organisationId, rules, budgets);
-      if (written && outcome === 'settled') journal.mark(organisationId);
+      if (entry && written && outcome === 'settled') {
+        if (claim && seq !== undefined)
+          journal.own.add({ organisationId, seq, entry, text: written.data, at });
+        else journal.mark(organisationId);
+      }
       // Settled before, by a step whose answer was lost or by a sweeper: with the entry that says what was charged.
       else if (entry && !(written && outcome === 'repeated')) unwritten(entry);
     };

@@ -19,7 +19,6 @@ import type { Rule } from '../../ledger/limits/rule.ts';
 import { type Carried, type Carrier, countsReads, READS, rulesOf } from '../../ledger/limits/rules-of.ts';
 import type { Subject } from '../../ledger/limits/subject.ts';
 import type { JsonObject } from '../../store/collection.ts';
-import { encodeEntry } from '../../store/log/entry-text.ts';
 import { type Handler, type Input, type Interceptor, isStream, type Output, watched } from '../handler.ts';
 
 /** What the stage asks. */
@@ -52,7 +51,7 @@ export function limitsInterceptor(facts: LimitsFacts): Interceptor {
         const entry = await claimed;
         await admission.settle(ticket, {
           ...{ attempts, failed, entry },
-          noted: flights && ((own, order) => flights.settling(call, encodeEntry(own), order)),
+          noted: flights && ((text, order) => flights.settling(call, text, order)),
           done() {
             done();
             flights?.over(call);

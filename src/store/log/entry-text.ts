@@ -38,9 +38,10 @@ export function eachLine(batch: string, each: (text: string) => void): void {
   }
 }
 
-/** An entry from its text. */
+/** An entry from its text, which may be one of before: the entry itself as JSON. */
 export function decodeEntry(text: string): RequestRecord {
-  return entryRecord(JSON.parse(text) as EntryTuple);
+  const read = JSON.parse(text) as EntryTuple | RequestRecord;
+  return Array.isArray(read) ? entryRecord(read as EntryTuple) : (read as RequestRecord);
 }
 
 /** Entries from their texts; gives way to other work in between. */

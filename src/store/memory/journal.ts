@@ -1,6 +1,6 @@
 // The journal's scripts in TypeScript, over rows.
 import type { DatabaseSync } from 'node:sqlite';
-import type { ClaimedEntry, JournalEntry } from '../shared/journal.ts';
+import type { ClaimedEntry, JournalEntry, OwnEntry } from '../shared/journal.ts';
 import type { Body } from './call.ts';
 import type { Moment } from './moment.ts';
 import { arrays } from './rows.ts';
@@ -8,7 +8,8 @@ import { arrays } from './rows.ts';
 /** What admit and settle need of it. */
 export interface JournalRows {
   size(org: string): number;
-  append(org: string, entry: JournalEntry, at: Moment): void;
+  /** Answers its number. */
+  append(org: string, entry: OwnEntry, at: Moment): number;
 }
 
 interface Bodies {
@@ -25,10 +26,12 @@ export function journalBodies(database: DatabaseSync): Bodies {
   const getSize = arrays(database, 'SELECT size, claimed FROM journal_heads WHERE org = ?');
   const bump = arrays(
     database,
-    `INSERT INTO journal_heads (org, tail, claimed_to, size, claimed) VALUES (?, 1, 0, 1, 0)
-     ON CONFLICT DO UPDATE SET tail = tail + 1, size = size + 1 RETURNING tail`,
+    `INSERT INTO journal_heads (org, tail, claimed_to, size, claimed) VALUES (?1, 1, 0, 1, ?2)
+     ON CONFLICT DO UPDATE SET tail = tail + 1, size = size + 1, claimed = claimed + ?2 RETURNING tail`,
   );
-  const insert = database.prepare('INSERT INTO journal (org, seq, id, made_at, data) VALUES (?, ?, ?, ?, ?)');
+  const insert = database.prepare(
+    `INSERT INTO journal (org, seq, id, made_at, data, consumer, lease_until) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  );
   const known = arrays(database, 'SELECT 1 FROM journal_ids WHERE org = ? AND id = ?');
   const remember = database.prepare('INSERT INTO journal_ids (org, id, forget_at) VALUES (?, ?, ?)');
   const expired = arrays(
@@ -38,7 +41,8 @@ export function journalBodies(database: DatabaseSync): Bodies {
   const fresh = arrays(
     database,
     `SELECT seq, id, data FROM journal
-     WHERE org = ?1 AND seq > (SELECT claimed_to FROM journal_heads WHERE org = ?1) ORDER BY seq LIMIT ?2`,
+     WHERE org = ?1 AND seq > (SELECT claimed_to FROM journal_heads WHERE org = ?1) AND lease_until IS NULL
+     ORDER BY seq LIMIT ?2`,
   );
   const lease = database.prepare(
     'UPDATE journal SET consumer = ?, lease_until = ? WHERE org = ? AND seq = ?',
@@ -46,7 +50,8 @@ export function journalBodies(database: DatabaseSync): Bodies {
   // Those that were never claimed lie behind one another.
   const leaseFresh = database.prepare(
     `UPDATE journal SET consumer = ?1, lease_until = ?2
-     WHERE org = ?3 AND seq > (SELECT claimed_to FROM journal_heads WHERE org = ?3) AND seq <= ?4`,
+     WHERE org = ?3 AND seq > (SELECT claimed_to FROM journal_heads WHERE org = ?3) AND seq <= ?4
+       AND lease_until IS NULL`,
   );
   const advance = database.prepare(
     'UPDATE journal_heads SET claimed_to = ?, claimed = claimed + ? WHERE org = ?',
@@ -60,9 +65,11 @@ export function journalBodies(database: DatabaseSync): Bodies {
   const head = (org: string): [size: number, claimed: number] =>
     (getSize.get(org) as unknown as [number, number] | undefined) ?? [0, 0];
 
-  function append(org: string, { id, data }: JournalEntry, at: Moment): void {
-    const [tail] = bump.get(org) as unknown as [number];
-    insert.run(org, tail, id, at.ms, data);
+  function append(org: string, { id, data, claim }: OwnEntry, at: Moment): number {
+    const [tail] = bump.get(org, claim === undefined ? 0 : 1) as unknown as [number];
+    const until = claim === undefined ? null : at.ms + claim.leaseMs;
+    insert.run(org, tail, id, at.ms, data, claim?.consumer ?? null, until);
+    return tail;
   }
 
   return {

@@ -53,7 +53,8 @@ export function settleBody(rows: StateRows, windows: Windows, journal: JournalRo
     }
     const budgets = [...charges.values()].map((one) => charge(org, one, held.get(one.key) ?? 0n));
     rows.settleHold(org, order.id, at.forgetAt);
-    if (order.entry !== undefined) journal.append(org, order.entry, at);
-    return { outcome: taken === undefined ? 'orphan' : 'settled', budgets };
+    const outcome = taken === undefined ? 'orphan' : 'settled';
+    if (order.entry === undefined) return { outcome, budgets };
+    return { outcome, budgets, seq: String(journal.append(org, order.entry, at)) };
   };
 }

@@ -1,9 +1,9 @@
 // The books as a whole, over MongoDB: buckets one after the other, each by `_id`.
 import { invalidField } from '../../lib/errors.ts';
+import { decodeEntry } from '../log/entry-text.ts';
 import type { BodiesRecord, FeedbackRecord } from '../log-store.ts';
 import type { LogMaintenance, LogPartMaintenance } from '../maintenance.ts';
 import { checkScan } from '../maintenance-checks.ts';
-import type { RequestRecord } from '../request-log.ts';
 import type { Deadline } from './calls.ts';
 import { type BodiesRow, bodiesByBucket, bodiesOf } from './log/bodies.ts';
 import type { BucketKind } from './log/bucket-name.ts';
@@ -24,7 +24,7 @@ export function mongoLogMaintenance(place: LogPlace): LogMaintenance {
       const { rows, next } = await calls.run((deadline) =>
         scanBuckets<EntryRow>(place, 'entries', checked, ({ entry }) => entry.length, deadline),
       );
-      return { entries: rows.map(({ entry }) => JSON.parse(entry) as RequestRecord), ...next };
+      return { entries: rows.map(({ entry }) => decodeEntry(entry)), ...next };
     },
 
     importEntries: async (entries) => {

@@ -6,12 +6,13 @@ import { checkInteger, checkName, checkScope } from '../document-checks.ts';
 import { LIMITS } from '../documents.ts';
 import type { LogAggregate, LogAggregation } from '../log/aggregation.ts';
 import { checkAggregation } from '../log/aggregation-checks.ts';
+import { decodeEntry } from '../log/entry-text.ts';
 import { GroupTable } from '../log/group-table.ts';
 import { checkOwn, checkTraces } from '../log/trace-feedback.ts';
 import { checkLogFilter } from '../log-filter.ts';
 import type { LogStore } from '../log-store.ts';
 import { checkPageSize, checkSkip } from '../page-query.ts';
-import type { LogFilter, LogPage, LogPageRequest, RequestRecord, TenantScope } from '../request-log.ts';
+import type { LogFilter, LogPage, LogPageRequest, TenantScope } from '../request-log.ts';
 import type { Calls, Deadline } from './calls.ts';
 import { isIndexMissing } from './failures.ts';
 import { addEntries, spanOf } from './log/aggregate.ts';
@@ -64,9 +65,9 @@ export function logPlace(
 export function mongoRequestLog(place: LogPlace, roller: Roller): LogStore {
   const { buckets, calls } = place;
   return {
-    append: async (batch) => {
+    append: async (batch, texts) => {
       if (batch.length === 0) return;
-      const rows = await rowsByBucket(batch);
+      const rows = await rowsByBucket(batch, texts);
       await calls.run(async (deadline) => {
         await prepareEntries(place, rows, deadline);
         await appendRows(place, rows, deadline);
@@ -84,7 +85,7 @@ export function mongoRequestLog(place: LogPlace, roller: Roller): LogStore {
       const text = await reading(place, (deadline) =>
         findEntry(place, checked, checkName('id', id), createdAt, deadline),
       );
-      return text === undefined ? undefined : (JSON.parse(text) as RequestRecord);
+      return text === undefined ? undefined : decodeEntry(text);
     },
 
     aggregate: async (scope, filter, aggregation) => {
@@ -190,7 +191,7 @@ async function readPage(place: LogPlace, asked: PageQuery, deadline: Deadline): 
     : Promise.resolve({ count: 0, whole: true });
   const reading = readFrom(place, query, all, deadline);
   const [{ count, whole }, found] = await Promise.all([counted, reading]);
-  const entries = await parsed(found.entries, ({ entry }) => JSON.parse(entry) as RequestRecord);
+  const entries = await parsed(found.entries, ({ entry }) => decodeEntry(entry));
   return {
     total: Math.min(query.count ? Math.max(count, entries.length) : 0, LIMITS.total),
     totalCapped: query.count && (count > LIMITS.total || !whole),

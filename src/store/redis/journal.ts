@@ -31,6 +31,9 @@ return { '1', int(repeated), int(size + #fresh) }`,
   };
 }
 
+/** Entries that one claim looks at beyond those that it hands out, so that it holds nobody up. */
+const MOST_LOOKED = 2000;
+
 export const claimJournal: RedisScript<'claimJournal'> = {
   lua: `
 local consumer, expiry, max = A(1), int(nowMs + tonumber(A(2))), tonumber(A(3))
@@ -46,13 +49,19 @@ for _, member in ipairs(redis.call('ZRANGEBYSCORE', P .. 'j:p', '-inf', int(nowM
   local found = redis.call('XRANGE', P .. 'j', id, id)
   if found[1] then hand(found[1]) end
 end
-local missing = max - #reply / 3
-if missing > 0 then
-  local from = redis.call('HGET', P .. 'j:m', 'claimed') or '0'
-  local found = redis.call('XRANGE', P .. 'j', '(0-' .. from, '+', 'COUNT', missing)
-  for _, entry in ipairs(found) do hand(entry) end
-  if #found > 0 then redis.call('HSET', P .. 'j:m', 'claimed', string.sub(found[#found][1], 3)) end
+-- those of consumers that have had them from the beginning lie among those that nobody has
+local from, looked = redis.call('HGET', P .. 'j:m', 'claimed') or '0', 0
+local last = from
+while #reply / 3 < max and looked < ${MOST_LOOKED} do
+  local found = redis.call('XRANGE', P .. 'j', '(0-' .. last, '+', 'COUNT', max - #reply / 3)
+  if #found == 0 then break end
+  for _, entry in ipairs(found) do
+    last = string.sub(entry[1], 3)
+    if redis.call('HEXISTS', P .. 'j:o', last) == 0 then hand(entry) end
+  end
+  looked = looked + #found
 end
+if last ~= from then redis.call('HSET', P .. 'j:m', 'claimed', last) end
 return reply`,
   encode: ({ consumer, leaseMs, max }) => [consumer, leaseMs, max],
   decode: (reply) => {

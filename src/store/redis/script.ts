@@ -168,9 +168,15 @@ end
 /** The journal: a stream with ids 0-seq, and a hash `j:m` with the last seq and the last one claimed. */
 export const JOURNAL = `
 local function journalSize() return redis.call('XLEN', P .. 'j') end
-local function journalAppend(id, data)
-  local seq = redis.call('HINCRBY', P .. 'j:m', 'tail', 1)
-  redis.call('XADD', P .. 'j', '0-' .. int(seq), 'i', id, 't', nowMs, 'd', data)
+-- claimed from the beginning for a consumer that is not ''
+local function journalAppend(id, data, consumer, leaseMs)
+  local seq = int(redis.call('HINCRBY', P .. 'j:m', 'tail', 1))
+  redis.call('XADD', P .. 'j', '0-' .. seq, 'i', id, 't', nowMs, 'd', data)
+  if consumer and consumer ~= '' then
+    redis.call('ZADD', P .. 'j:p', int(nowMs + leaseMs), string.format('%015.0f', tonumber(seq)))
+    redis.call('HSET', P .. 'j:o', seq, consumer)
+  end
+  return seq
 end
 `;
 

@@ -14,13 +14,13 @@ const UNNAMED = { as_held: 'h', uncharged: 'z', refunded: 'r' } as const;
 export function settleScript(rememberMs: number): RedisScript<'settle'> {
   return {
     lua: `${AMOUNTS}${BUDGETS}${WINDOWS}${JOURNAL}
-local id, unnamed, orphan, entryId, entryData = A(1), A(2), A(3), A(4), A(5)
+local id, unnamed, orphan, entryId = A(1), A(2), A(3), A(4)
 local hold = P .. 'h:' .. id
 local record = redis.call('GET', hold)
 if record and string.sub(record, 1, 1) == 'S' then return { 'r', {} } end
 if not record and orphan ~= '1' then return { 'u', {} } end
 local charges, costs, keeps, order = {}, {}, {}, {}
-for i = 6, #ARGV - 1, 4 do
+for i = 8, #ARGV - 1, 4 do
   local key = A(i + 1)
   if A(i) == 'b' then
     charges[key] = A(i + 2)
@@ -73,8 +73,9 @@ for _, key in ipairs(order) do
   reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = key, charges[key], spent, left
 end
 if real then redis.call('SET', hold, 'S', 'PX', ${rememberMs}) else redis.call('SET', hold, 'S') end
-if entryId ~= '' then journalAppend(entryId, entryData) end
-return { record and 's' or 'o', reply }`,
+local seq = ''
+if entryId ~= '' then seq = journalAppend(entryId, A(5), A(6), A(7)) end
+return { record and 's' or 'o', reply, seq }`,
 
     encode: ({ id, charges = [], costs = [], orphan, entry, unnamed }) => [
       id,
@@ -82,19 +83,22 @@ return { record and 's' or 'o', reply }`,
       orphan === 'charge' ? '1' : '0',
       entry?.id ?? '',
       entry?.data ?? '',
+      entry?.claim?.consumer ?? '',
+      entry?.claim?.leaseMs ?? 0,
       ...charges.flatMap(({ key, amount, keepUntil }) => ['b', key, amount.toString(), keepUntil ?? '']),
       ...costs.flatMap(({ key, cost }) => ['w', key, cost, '']),
     ],
 
     decode: (reply) => {
-      const [outcome, list] = listOf(reply);
+      const [outcome, list, seq = ''] = listOf(reply);
       const flat = listOf(list).map(textOf);
       const budgets: ChargedBudget[] = [];
       for (let i = 0; i < flat.length; i += 4) {
         const [key = '', charged = '0', spent = '0', held = '0'] = flat.slice(i, i + 4);
         budgets.push({ key, charged: BigInt(charged), spent: BigInt(spent), held: BigInt(held) });
       }
-      return { outcome: OUTCOMES[textOf(outcome)] ?? 'unknown', budgets };
+      const settled = { outcome: OUTCOMES[textOf(outcome)] ?? 'unknown', budgets };
+      return seq === '' ? settled : { ...settled, seq: textOf(seq) };
     },
   };
 }

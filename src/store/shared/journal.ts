@@ -8,6 +8,11 @@ export interface JournalEntry {
   readonly data: string;
 }
 
+/** An entry that who appends it carries on as well, as if it had claimed it: what it keeps it need not read. */
+export interface OwnEntry extends JournalEntry {
+  readonly claim?: { readonly consumer: string; readonly leaseMs: number };
+}
+
 /** All of the entries or, when they would not fit, none. */
 export interface AppendRequest {
   readonly entries: readonly JournalEntry[];
@@ -47,6 +52,14 @@ export interface JournalState {
   readonly claimed: number;
   /** Age of the oldest, in ms; 0 when empty. */
   readonly lagMs: number;
+}
+
+export function checkEntry({ id, data, claim }: OwnEntry): void {
+  checkId('entry.id', id);
+  checkLength('entry.data', data, BOUNDS.entry);
+  if (claim === undefined) return;
+  checkId('entry.claim.consumer', claim.consumer);
+  checkSpan('entry.claim.leaseMs', claim.leaseMs);
 }
 
 export function checkAppend(request: AppendRequest): void {

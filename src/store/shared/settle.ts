@@ -1,7 +1,7 @@
 // settle: what an admission really cost, once per id; the hold goes, the journal's entry comes, in one step.
 import { invalidField } from '../../lib/errors.ts';
-import { BOUNDS, checkAmount, checkBatch, checkId, checkLength, checkTime, checkWhole } from './bounds.ts';
-import type { JournalEntry } from './journal.ts';
+import { BOUNDS, checkAmount, checkBatch, checkId, checkTime, checkWhole } from './bounds.ts';
+import { checkEntry, type JournalEntry, type OwnEntry } from './journal.ts';
 
 export interface Charge {
   readonly key: string;
@@ -30,7 +30,7 @@ export interface SettleRequest {
   /** What to do without a hold: nothing, or charge all the same (a call that was let through without a store). */
   readonly orphan?: 'ignore' | 'charge';
   /** Appended when, and only when, this call settles. Never refused for the journal's length. */
-  readonly entry?: JournalEntry;
+  readonly entry?: OwnEntry;
 }
 
 /** Lets a hold go: budgets are charged nothing. */
@@ -59,6 +59,8 @@ export interface Settlement {
   /** `repeated`: settled before, nothing changed. `unknown`: no such hold. `orphan`: none, charged all the same. */
   readonly outcome: 'settled' | 'repeated' | 'unknown' | 'orphan';
   readonly budgets: readonly ChargedBudget[];
+  /** Names the entry that was appended in an acknowledgement; absent: none was. */
+  readonly seq?: string;
 }
 
 export function checkSettle(request: SettleRequest): void {
@@ -80,7 +82,5 @@ export function checkSettle(request: SettleRequest): void {
       throw invalidField('charges', 'names a budget or a window twice', 'unique');
     }
   }
-  if (entry === undefined) return;
-  checkId('entry.id', entry.id);
-  checkLength('entry.data', entry.data, BOUNDS.entry);
+  if (entry !== undefined) checkEntry(entry);
 }

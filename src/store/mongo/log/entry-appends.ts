@@ -63,8 +63,14 @@ export async function prepareEntries(
   if (late.length > 0) await markStale(place, late, deadline);
 }
 
-/** The rows of a batch by their buckets, each key once. Throws `validation_failed` when an entry is broken. */
-export async function rowsByBucket(batch: readonly RequestRecord[]): Promise<BucketRows<EntryRow>[]> {
+/**
+ * The rows of a batch by their buckets, each key once. @param texts of entries that were written before, by place. Throws
+ * `validation_failed` when an entry is broken.
+ */
+export async function rowsByBucket(
+  batch: readonly RequestRecord[],
+  texts: readonly (string | undefined)[] = [],
+): Promise<BucketRows<EntryRow>[]> {
   const buckets = new Map<string, Map<string, EntryRow>>();
   // Mostly it is the one of the entry before.
   let bucket: Bucket | undefined;
@@ -72,7 +78,7 @@ export async function rowsByBucket(batch: readonly RequestRecord[]): Promise<Buc
   for (let i = 0; i < batch.length; i++) {
     if (i > 0 && i % SLICE === 0) await setImmediate();
     const record = batch[i] as RequestRecord;
-    const row = entryRow(record);
+    const row = entryRow(record, texts[i]);
     if (bucket === undefined || !isIn(bucket, record)) {
       bucket = bucketOf('entries', record.createdAt, record.keepDays);
       rows = buckets.get(bucket.name) ?? new Map();

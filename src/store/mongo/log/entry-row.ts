@@ -1,6 +1,7 @@
-// An entry as it is stored: what it is found and summed by as members, and the whole as JSON text.
+// An entry as it is stored: what it is found and summed by as members, and the whole as text.
 import mongoose from 'mongoose';
 import { fail, type GatewayError } from '../../../lib/errors.ts';
+import { encodeEntry } from '../../log/entry-text.ts';
 import { textOf } from '../../log/matches.ts';
 import { latencyBucket } from '../../log/sums.ts';
 import type { RequestRecord } from '../../request-log.ts';
@@ -57,9 +58,8 @@ const LONGEST = 5 * 1024 * 1024;
 const MONEY = /^\d{1,24}$/;
 const LARGEST_LONG = 2n ** 63n - 1n;
 
-/** Throws `validation_failed` when an entry is broken. */
-export function entryRow(record: RequestRecord): EntryRow {
-  const entry = JSON.stringify(record);
+/** @param entry its text. Throws `validation_failed` when an entry is broken. */
+export function entryRow(record: RequestRecord, entry: string = encodeEntry(record)): EntryRow {
   const row = entryColumns(record) as EntryRow;
   row.entry = entry;
   // Metadata are in the row three times.

@@ -1,6 +1,7 @@
 // Entries of the version before, in one collection: moved into buckets at the start.
 import { randomUUID } from 'node:crypto';
 import type mongoose from 'mongoose';
+import { decodeEntry } from '../../log/entry-text.ts';
 import type { RequestRecord } from '../../request-log.ts';
 import type { Deadline } from '../calls.ts';
 import { areDuplicateKeys } from '../failures.ts';
@@ -81,7 +82,7 @@ async function moveBatch(place: LogPlace, rows: readonly OldRow[], deadline: Dea
   const records: RequestRecord[] = [];
   const refused: OldRow[] = [];
   for (const row of rows) {
-    const record = JSON.parse(row.entry) as RequestRecord;
+    const record = decodeEntry(row.entry);
     if (isWhole(record)) records.push(record);
     else refused.push(row);
   }

@@ -1,8 +1,9 @@
 // Other costs on entries that are stored.
 import { setImmediate } from 'node:timers/promises';
 import type mongoose from 'mongoose';
+import { decodeEntry, encodeEntry } from '../../log/entry-text.ts';
+import { repricedEntry } from '../../log/repriced.ts';
 import type { Repriced } from '../../log-store.ts';
-import type { RequestRecord } from '../../request-log.ts';
 import type { Deadline } from '../calls.ts';
 import { MAJORITY } from '../transaction.ts';
 import { type Bucket, beginOf, endOf } from './bucket-name.ts';
@@ -88,21 +89,12 @@ function keyOf({ createdAt, id }: { readonly createdAt: number; readonly id: str
 /** Undefined when the entry says it already. */
 function writeOf(
   { _id, entry }: StoredRow,
-  { cost, attempts }: Repriced,
+  correction: Repriced,
 ): mongoose.mongo.AnyBulkWriteOperation<EntryRow> | undefined {
-  const record = JSON.parse(entry) as RequestRecord;
-  const repriced = priced(
-    { ...record, attempts: record.attempts.map((attempt, i) => priced(attempt, attempts[i])) },
-    cost,
-  );
-  const text = JSON.stringify(repriced);
-  if (text === entry) return undefined;
+  const record = decodeEntry(entry);
+  const text = encodeEntry(repricedEntry(record, correction));
+  if (text === encodeEntry(record)) return undefined;
+  const { cost } = correction;
   const update = { entry: text, cost: cost === undefined ? 0n : moneyOf(cost) };
   return { updateOne: { filter: { _id }, update: { $set: update } } };
-}
-
-function priced<T extends { readonly cost?: string }>(of: T, cost: string | undefined): T {
-  if (of.cost === cost) return of;
-  const { cost: _, ...rest } = of;
-  return (cost === undefined ? rest : { ...rest, cost }) as T;
 }

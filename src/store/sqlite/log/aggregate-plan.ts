@@ -3,11 +3,12 @@ import type { LogAggregation } from '../../log/aggregation.ts';
 import type { LogFilter } from '../../request-log.ts';
 import { FailureError } from '../worker-loop.ts';
 import { HOUR_MS } from './buckets.ts';
-import { cubeFor } from './cubes.ts';
+import { cubesFor } from './cubes.ts';
 import type { SegmentRow } from './manifest.ts';
 import type { Segment } from './segment.ts';
-import type { Selection } from './selection.ts';
-import type { View } from './view.ts';
+import type { LogScope, Selection } from './selection.ts';
+import { type Round, roundsOf } from './sum-rounds.ts';
+import type { Part, View } from './view.ts';
 
 /** What is read: a segment's rows from one time to another. */
 export interface Piece {
@@ -18,7 +19,15 @@ export interface Piece {
 
 export interface AggregatePlan {
   readonly pieces: readonly Piece[];
+  /** What distinct values are counted in, where sums know nothing of these: the entries of the same sums. */
+  readonly unique?: readonly Piece[];
   readonly source: 'rollups' | 'entries';
+}
+
+/** What is asked. */
+export interface AggregateQuestion extends LogScope {
+  readonly filter: LogFilter;
+  readonly aggregation: LogAggregation;
 }
 
 /** Rows that are read for one question: entries and rows of sums. */
@@ -27,43 +36,93 @@ const MOST_ROWS = 20_000_000;
 export function planAggregate(
   view: View,
   selection: Selection,
-  filter: LogFilter,
-  aggregation: LogAggregation,
-  files: { readonly open: (row: SegmentRow) => Segment },
+  { workspace, filter, aggregation }: AggregateQuestion,
+  open: (row: SegmentRow) => Segment,
 ): AggregatePlan {
-  const { from = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = filter;
-  const parts = view.parts.filter((part) => selection.overlaps(part));
-  const pieces: Piece[] = [];
-  let rows = 0;
-  const read = (count: number, open: Piece['open'], since: number, to: number): void => {
-    if (since >= to) return;
-    rows += count;
-    pieces.push({ open, from: since, until: to });
-  };
-  const covered = new Set<number>();
-  const cube = cubeFor(filter, aggregation);
-  if (cube !== undefined) {
+  const { unique, ...sums } = aggregation;
+  const cubes = cubesFor(filter, aggregation, workspace !== null);
+  const pieces = new Pieces(filter, selection, open);
+  if (cubes.length > 0 || unique === undefined) {
+    pieces.addSums(view, cubes, false);
+    pieces.addEntries(view);
+    return { pieces: pieces.list, source: pieces.source };
+  }
+  const entries = new Pieces(filter, selection, open);
+  entries.addEntries(view);
+  // Of sums whose entries are gone nobody knows the distinct values: they are left out of both.
+  pieces.addSums(view, cubesFor(filter, sums, workspace !== null), true);
+  if (pieces.list.length === 0) return { pieces: entries.list, source: 'entries' };
+  pieces.addEntries(view);
+  return { pieces: pieces.list, unique: entries.list, source: 'rollups' };
+}
+
+class Pieces {
+  readonly list: Piece[] = [];
+  readonly #filter: LogFilter;
+  readonly #selection: Selection;
+  readonly #open: (row: SegmentRow) => Segment;
+  /** Segments of entries that sums stand for. */
+  readonly #covered = new Set<number>();
+  #rows = 0;
+  source: AggregatePlan['source'] = 'entries';
+
+  constructor(filter: LogFilter, selection: Selection, open: (row: SegmentRow) => Segment) {
+    this.#filter = filter;
+    this.#selection = selection;
+    this.#open = open;
+  }
+
+  /** @param withEntries only sums whose entries are there. */
+  addSums(view: View, cubes: readonly number[], withEntries: boolean): void {
+    if (cubes.length === 0) return;
+    const { from = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = this.#filter;
     const first = Math.ceil(from / HOUR_MS) * HOUR_MS;
     const end = Math.floor(until / HOUR_MS) * HOUR_MS;
     const there = new Set(view.parts.flatMap(({ row }) => (row ? [row.id] : [])));
-    for (const row of view.sums) {
+    for (const round of roundsOf(view.sums)) {
       // Segments that were corrected are others now; sums over the old ones are of no use.
-      if (row.cube !== cube || !row.covers.every((id) => there.has(id))) continue;
-      if (row.maxTime < first || row.minTime >= end) continue;
-      for (const id of row.covers) covered.add(id);
-      read(row.count, () => files.open(row), first, end);
+      if (!round.covers.every((id) => there.has(id))) continue;
+      if (withEntries && round.covers.length === 0) continue;
+      for (const row of smallestOf(round, cubes)) {
+        if (row.maxTime < first || row.minTime >= end) continue;
+        for (const id of round.covers) this.#covered.add(id);
+        this.#read(row.count, () => this.#open(row), first, end);
+      }
     }
-    const edges = parts.filter(({ row }) => row && covered.has(row.id));
-    for (const part of edges) {
-      if (part.minTime < first) read(part.count, part.open, from, Math.min(first, until));
-      if (part.maxTime >= end && end >= first) read(part.count, part.open, end, until);
+    if (this.list.length > 0) this.source = 'rollups';
+    for (const part of this.#meant(view)) {
+      if (!part.row || !this.#covered.has(part.row.id)) continue;
+      if (part.minTime < first) this.#read(part.count, part.open, from, Math.min(first, until));
+      if (part.maxTime >= end && end >= first) this.#read(part.count, part.open, end, until);
     }
   }
-  const source = pieces.length > 0 ? 'rollups' : 'entries';
-  for (const part of parts)
-    if (!part.row || !covered.has(part.row.id)) read(part.count, part.open, from, until);
-  if (rows > MOST_ROWS) throw tooMuch();
-  return { pieces, source };
+
+  /** All that no sums stand for. */
+  addEntries(view: View): void {
+    const { from = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = this.#filter;
+    for (const part of this.#meant(view))
+      if (!part.row || !this.#covered.has(part.row.id)) this.#read(part.count, part.open, from, until);
+  }
+
+  #meant(view: View): Part[] {
+    return view.parts.filter((part) => this.#selection.overlaps(part));
+  }
+
+  #read(count: number, open: Piece['open'], from: number, until: number): void {
+    if (from >= until) return;
+    this.#rows += count;
+    if (this.#rows > MOST_ROWS) throw tooMuch();
+    this.list.push({ open, from, until });
+  }
+}
+
+/** The segments of the first cube that a round has. */
+function smallestOf({ cubes }: Round, wanted: readonly number[]): readonly SegmentRow[] {
+  for (const cube of wanted) {
+    const rows = cubes.get(cube);
+    if (rows) return rows;
+  }
+  return [];
 }
 
 export function tooMuch(): FailureError {

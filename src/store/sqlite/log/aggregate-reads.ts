@@ -1,35 +1,21 @@
 // Sums of the log: the rows that a filter means are put into groups and added up, column by column.
 import type { LogAggregation } from '../../log/aggregation.ts';
-import type { LogFilter } from '../../request-log.ts';
-import { Accumulator, AT, STRIDE } from './accumulator.ts';
-import { type AggregatePlan, tooMuch } from './aggregate-plan.ts';
+import { Accumulator } from './accumulator.ts';
+import { type AggregatePlan, type AggregateQuestion, tooMuch } from './aggregate-plan.ts';
+import { ChosenValues } from './chosen-values.ts';
 import { dimensionCondition } from './dimension-column.ts';
 import { groupsOfPage } from './group-order.ts';
+import type { GroupedRows } from './grouped-rows.ts';
 import { Grouping } from './grouping.ts';
 import { Ranking } from './ranking.ts';
-import type { LogScope, Selection } from './selection.ts';
-import { UniqueCounts } from './unique-counts.ts';
+import type { Segment } from './segment.ts';
+import type { SelectedRows, Selection } from './selection.ts';
+import { type LogSumRows, sumRows } from './sum-rows.ts';
+import { type DistinctValues, UniqueCounts } from './unique-counts.ts';
+import { ValueRanking } from './value-ranking.ts';
 
-export interface LogSumsCall extends LogScope {
+export interface LogSumsCall extends AggregateQuestion {
   readonly kind: 'sums';
-  readonly filter: LogFilter;
-  readonly aggregation: LogAggregation;
-}
-
-/** Sums as they cross between threads: row by row, each `STRIDE` numbers. */
-export interface LogSumRows {
-  readonly buckets: Float64Array;
-  readonly groups: readonly (readonly string[])[];
-  readonly sums: Float64Array;
-  /** Money, three of each row: cost, saved, saved by semantic hits. */
-  readonly money: readonly bigint[];
-  /** Where each row's histogram begins and the last one ends; pairs of bucket and count. */
-  readonly starts: Uint32Array;
-  readonly latencies: Float64Array;
-  readonly unique: Int32Array | null;
-  readonly allGroups: number;
-  readonly allUnique: number;
-  readonly source: AggregatePlan['source'];
 }
 
 /** Rows of an answer. */
@@ -43,82 +29,119 @@ export function readSums(
   atOnce: number,
 ): LogSumRows {
   const ranked = aggregation.bucketMs === undefined && aggregation.take !== undefined;
-  const found = addUp(plan, aggregation, selection, ranked ? atOnce : ROWS);
+  const grouping = new Grouping(aggregation, selection);
+  const found = addUp(plan, aggregation, selection, grouping, ranked ? atOnce : ROWS);
   if (found) {
-    const { grouping, accumulator } = found;
+    const { accumulator, unique } = found;
     const page = groupsOfPage(grouping, aggregation, (group, measure) => accumulator.measure(group, measure));
-    return sumRows(plan, found, page);
+    const all = { groups: grouping.pairs, unique: unique?.all ?? 0 };
+    return sumRows(page, grouping, accumulator, unique?.each, all, plan.source);
   }
   if (!ranked) throw tooMuch();
-  const { texts, groups, unique } = rank(plan, aggregation, selection);
-  if (texts.length > ROWS) throw tooMuch();
-  return { ...readChosen(plan, aggregation, selection, texts), allGroups: groups, allUnique: unique };
+  const { by = [] } = aggregation;
+  return by.length === 1 ? readValues(plan, aggregation, selection) : readPairs(plan, aggregation, selection);
+}
+
+interface Assigning {
+  readonly size: number;
+  assign(segment: Segment, selected: SelectedRows): GroupedRows;
 }
 
 interface Added {
-  readonly grouping: Grouping;
   readonly accumulator: Accumulator;
-  readonly unique: { readonly each: Int32Array; readonly all: number } | undefined;
+  readonly unique: DistinctValues | undefined;
 }
 
 /** Undefined: there are more groups than `most`. */
 function addUp(
   plan: AggregatePlan,
-  aggregation: LogAggregation,
+  { bucketMs, by = [], unique, latencies }: LogAggregation,
   selection: Selection,
+  groups: Assigning,
   most: number,
 ): Added | undefined {
-  const grouping = new Grouping(aggregation, selection);
-  const accumulator = new Accumulator();
-  const unique =
-    aggregation.unique === undefined ? undefined : new UniqueCounts(aggregation.unique, selection);
-  const groups = new Int32Array(65_536);
+  const accumulator = new Accumulator(latencies !== false);
+  const together = bucketMs === undefined && by.length === 0;
+  const counts = unique === undefined ? undefined : new UniqueCounts(unique, selection, together);
   for (const { open, from, until } of plan.pieces) {
     const segment = open();
-    const { rows, count } = selection.rows(segment, from, until);
-    if (count === 0) continue;
-    grouping.assign(segment, rows, count, groups);
-    if (grouping.size > most) return undefined;
-    accumulator.grow(grouping.size);
-    accumulator.add(segment, rows, count, groups, selection.scratch);
-    unique?.add(segment, rows, count, groups);
+    const selected = selection.rows(segment, from, until);
+    if (selected.count === 0) continue;
+    const grouped = groups.assign(segment, selected);
+    if (groups.size > most) return undefined;
+    accumulator.grow(groups.size);
+    accumulator.add(segment, grouped, selection.scratch);
+    if (plan.unique === undefined) counts?.add(segment, grouped);
   }
-  return { grouping, accumulator, unique: unique?.counts(grouping.size) };
+  if (counts) countEntries(plan, selection, groups, counts);
+  return { accumulator, unique: counts?.counts(groups.size) };
 }
 
-/** The groups that are asked for, by adding up what they are put in order by alone. */
-function rank(
-  plan: AggregatePlan,
-  aggregation: LogAggregation,
+/** Counts distinct values where the sums know nothing of them. */
+function countEntries(
+  { unique = [] }: AggregatePlan,
   selection: Selection,
-): { readonly texts: readonly (readonly string[])[]; readonly groups: number; readonly unique: number } {
-  const { measure } = aggregation.order ?? { measure: 'requests' };
-  const grouping = new Grouping(aggregation, selection);
-  const ranking = measure === 'group' ? undefined : new Ranking(measure);
-  const unique =
-    aggregation.unique === undefined ? undefined : new UniqueCounts(aggregation.unique, selection);
-  const groups = new Int32Array(65_536);
-  for (const { open, from, until } of plan.pieces) {
+  groups: Assigning,
+  counts: UniqueCounts,
+): void {
+  for (const { open, from, until } of unique) {
     const segment = open();
-    const { rows, count } = selection.rows(segment, from, until);
-    if (count === 0) continue;
-    grouping.assign(segment, rows, count, groups);
-    if (grouping.size > MOST_RANKED) throw tooMuch();
-    ranking?.add(segment, rows, count, groups, grouping.size, selection.scratch);
-    if (!unique) continue;
-    for (let i = 0; i < count; i++) groups[i] = Math.min(groups[i] as number, 0);
-    unique.add(segment, rows, count, groups);
+    const selected = selection.rows(segment, from, until);
+    if (selected.count > 0) counts.add(segment, groups.assign(segment, selected));
   }
-  const page = groupsOfPage(grouping, aggregation, (group) => ranking?.of(group) ?? 0);
-  return {
-    texts: page.map((group) => grouping.textsOf(group)),
-    groups: grouping.groups,
-    unique: unique?.counts(1).all ?? 0,
-  };
 }
 
 /** Groups that are put in order. */
 const MOST_RANKED = 2_000_000;
+
+/** Of many values of one dimension: puts them in order by one measure, then adds up those that are asked for. */
+function readValues(plan: AggregatePlan, aggregation: LogAggregation, selection: Selection): LogSumRows {
+  const [dimension] = aggregation.by as [NonNullable<LogAggregation['by']>[number]];
+  const { measure } = aggregation.order ?? { measure: 'requests' };
+  const ranking = new ValueRanking(dimension, measure, selection);
+  const { unique } = aggregation;
+  const counts = unique === undefined ? undefined : new UniqueCounts(unique, selection, true);
+  for (const { open, from, until } of plan.pieces) {
+    const segment = open();
+    const selected = selection.rows(segment, from, until);
+    if (selected.count === 0) continue;
+    ranking.add(segment, selected);
+    if (counts && plan.unique === undefined) counts.add(segment, ranking.assign(segment, selected));
+  }
+  if (counts) countEntries(plan, selection, ranking, counts);
+  if (ranking.size > MOST_RANKED) throw tooMuch();
+  const page = groupsOfPage(ranking, aggregation, (group) => ranking.measure(group));
+  if (page.length > ROWS) throw tooMuch();
+  const numbers = page.map((group) => ranking.pairOf(group));
+  const chosen = new ChosenValues(dimension, numbers, ranking.table, selection);
+  const added = addUp(plan, aggregation, selection, chosen, Number.POSITIVE_INFINITY) as Added;
+  const all = { groups: ranking.size, unique: counts?.counts(1).all ?? 0 };
+  return sumRows([...page.keys()], chosen, added.accumulator, added.unique?.each, all, plan.source);
+}
+
+/** The same of pairs of values. */
+function readPairs(plan: AggregatePlan, aggregation: LogAggregation, selection: Selection): LogSumRows {
+  const { measure } = aggregation.order ?? { measure: 'requests' };
+  const grouping = new Grouping(aggregation, selection);
+  const ranking = measure === 'group' ? undefined : new Ranking(measure);
+  const { unique } = aggregation;
+  const counts = unique === undefined ? undefined : new UniqueCounts(unique, selection, true);
+  for (const { open, from, until } of plan.pieces) {
+    const segment = open();
+    const selected = selection.rows(segment, from, until);
+    if (selected.count === 0) continue;
+    const grouped = grouping.assign(segment, selected);
+    if (grouping.size > MOST_RANKED) throw tooMuch();
+    ranking?.add(segment, grouped, grouping.size, selection.scratch);
+    if (plan.unique === undefined) counts?.add(segment, grouped);
+  }
+  if (counts) countEntries(plan, selection, grouping, counts);
+  const page = groupsOfPage(grouping, aggregation, (group) => ranking?.of(group) ?? 0);
+  if (page.length > ROWS) throw tooMuch();
+  const texts = page.map((group) => grouping.textsOf(grouping.pairOf(group)));
+  const all = { groups: grouping.pairs, unique: counts?.counts(1).all ?? 0 };
+  return readChosen(plan, aggregation, selection, texts, all);
+}
 
 /** The sums of some groups, in the order given. */
 function readChosen(
@@ -126,59 +149,20 @@ function readChosen(
   aggregation: LogAggregation,
   selection: Selection,
   texts: readonly (readonly string[])[],
+  all: { readonly groups: number; readonly unique: number },
 ): LogSumRows {
   const conditions = (aggregation.by ?? []).map((dimension, i) =>
     dimensionCondition(dimension, new Set(texts.map((group) => group[i] ?? ''))),
   );
-  const added = addUp(plan, aggregation, selection.and(conditions), Number.POSITIVE_INFINITY) as Added;
-  const all = Array.from({ length: added.grouping.size }, (_, group) => group);
-  const byText = new Map([...added.grouping.joinedTexts(all)].map(([group, text]) => [text, group]));
+  const narrower = selection.and(conditions);
+  const grouping = new Grouping(aggregation, narrower);
+  const added = addUp(plan, aggregation, narrower, grouping, Number.POSITIVE_INFINITY) as Added;
+  const byText = new Map(
+    Array.from({ length: grouping.size }, (_, group) => [
+      grouping.textsOf(grouping.pairOf(group)).join('\0'),
+      group,
+    ]),
+  );
   const page = texts.map((group) => byText.get(group.join('\0')) as number);
-  return sumRows(plan, added, page);
-}
-
-function sumRows({ source }: AggregatePlan, added: Added, page: readonly number[]): LogSumRows {
-  const { grouping, accumulator, unique } = added;
-  const sums = new Float64Array(page.length * STRIDE);
-  const money: bigint[] = [];
-  const rowOf = new Map<number, number>();
-  for (const [row, group] of page.entries()) {
-    const at = group * STRIDE;
-    rowOf.set(group, row);
-    sums.set(accumulator.sums.subarray(at, at + STRIDE), row * STRIDE);
-    for (const place of [AT.cost, AT.saved, AT.semanticSaved]) money.push(accumulator.money(at + place));
-  }
-  return {
-    ...{ sums, money, source, ...histogramsOf(accumulator, rowOf, page.length) },
-    buckets: Float64Array.from(page, (group) => grouping.bucketOf(group)),
-    groups: page.map((group) => grouping.textsOf(group)),
-    unique: unique ? Int32Array.from(page, (group) => unique.each[group] as number) : null,
-    allGroups: grouping.groups,
-    allUnique: unique?.all ?? 0,
-  };
-}
-
-function histogramsOf(
-  { latencies }: Accumulator,
-  rowOf: ReadonlyMap<number, number>,
-  rows: number,
-): Pick<LogSumRows, 'starts' | 'latencies'> {
-  const starts = new Uint32Array(rows + 1);
-  latencies.forEach((group) => {
-    const row = rowOf.get(group);
-    if (row !== undefined) starts[row + 1] = (starts[row + 1] as number) + 1;
-  });
-  for (let row = 0; row < rows; row++)
-    starts[row + 1] = (starts[row + 1] as number) + (starts[row] as number);
-  const next = starts.slice();
-  const pairs = new Float64Array(2 * (starts[rows] as number));
-  latencies.forEach((group, bucket, count) => {
-    const row = rowOf.get(group);
-    if (row === undefined) return;
-    const at = next[row] as number;
-    next[row] = at + 1;
-    pairs[at * 2] = bucket;
-    pairs[at * 2 + 1] = count;
-  });
-  return { starts, latencies: pairs };
+  return sumRows(page, grouping, added.accumulator, added.unique?.each, all, plan.source);
 }

@@ -32,7 +32,7 @@ export function textCondition(
     if (column.constant !== undefined) return flags[column.constant] === 1 ? 'all' : 'none';
     if (!any && !none) return 'none';
     return (rows, count) => {
-      const ids = segment.ids(column, scratch.ids(name, segment.count));
+      const ids = segment.packedIds(column, scratch, name);
       return keepFlagged(rows, count, ids, flags);
     };
   };
@@ -68,7 +68,12 @@ export function markWanted(
   return any;
 }
 
-export function keepFlagged(rows: Uint16Array, count: number, ids: Uint16Array, flags: Uint8Array): number {
+export function keepFlagged(
+  rows: Uint16Array,
+  count: number,
+  ids: Uint8Array | Uint16Array,
+  flags: Uint8Array,
+): number {
   let kept = 0;
   for (let i = 0; i < count; i++) {
     const row = rows[i] as number;

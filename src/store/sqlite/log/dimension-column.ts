@@ -8,11 +8,19 @@ import { UNKNOWN, type ValueTable } from './value-table.ts';
 
 export interface DimensionColumn {
   /** Each row's place among the values; undefined: all rows are at `constant`. */
-  readonly ids: Uint16Array | undefined;
+  readonly ids: Uint8Array | Uint16Array | undefined;
   readonly constant: number;
   readonly places: number;
-  /** The number of the value at a place over all segments; -1: in no group. Dear: to be asked once for each place. */
-  numberAt(place: number): number;
+  /** The number of the value at each place over all segments; -1: in no group; UNKNOWN: not looked up yet. */
+  readonly numbers: Int32Array;
+  /** Looks a number up. */
+  look(place: number): number;
+}
+
+/** The number of the value at a place. */
+export function numberAt({ numbers, look }: DimensionColumn, place: number): number {
+  const number = numbers[place] as number;
+  return number === UNKNOWN ? look(place) : number;
 }
 
 const COLUMNS: Readonly<Record<LogDimension & string, TextName | undefined>> = {
@@ -27,13 +35,17 @@ export function metadataKey(dimension: LogDimension): string | undefined {
   return dimension === 'user' ? '_user' : undefined;
 }
 
-/** @param name of the room for it in the selection's scratch. */
+/**
+ * @param name of the room for it in the selection's scratch
+ * @param meant how many rows are meant: of most of them all values are looked up at once, in the order in which they lie
+ */
 export function dimensionColumn(
   dimension: LogDimension,
   segment: Segment,
   values: ValueTable,
   { scratch, hash }: Selection,
   name: string,
+  meant = 0,
 ): DimensionColumn {
   const key = metadataKey(dimension);
   const none = key === undefined ? values.ofText('', hash) : -1;
@@ -43,21 +55,23 @@ export function dimensionColumn(
       : segment.metadata(key);
   if (column === undefined) {
     if (key !== undefined && segment.head.pairs) return pairColumn(key, segment, values, hash);
-    return { ids: undefined, constant: 0, places: 1, numberAt: () => none };
+    return { ids: undefined, constant: 0, places: 1, ...known([none]) };
   }
-  const known = values.known(column);
+  const numbers = values.known(column, none);
   let hashes: Hashes | undefined;
-  const numberAt = (place: number): number => {
-    if (place === 0) return none;
-    const number = known[place] as number;
-    if (number !== UNKNOWN) return number;
+  const look = (place: number): number => {
     hashes ??= segment.hashes(column, hash, scratch, `${name}Hashes`);
-    known[place] = values.ofHashes(segment, column, hashes, place - 1);
-    return known[place] as number;
+    const number = values.ofHashes(segment, column, hashes, place - 1);
+    numbers[place] = number;
+    return number;
   };
   const places = column.size + 1;
-  if (column.constant !== undefined) return { ids: undefined, constant: column.constant, places, numberAt };
-  return { ids: segment.ids(column, scratch.ids(name, segment.count)), constant: 0, places, numberAt };
+  if (meant * 2 > segment.count && numbers[1] === UNKNOWN) {
+    for (let place = 1; place < places; place++) if (numbers[place] === UNKNOWN) look(place);
+  }
+  if (column.constant !== undefined)
+    return { ids: undefined, constant: column.constant, places, numbers, look };
+  return { ids: segment.packedIds(column, scratch, name), constant: 0, places, numbers, look };
 }
 
 /** Rows whose value of a dimension is one of these. */
@@ -83,8 +97,10 @@ function pairColumn(
     places.set(value, place);
     ids[row] = place;
   }
-  const texts = [...places.keys()];
-  const numberAt = (place: number): number =>
-    place === 0 ? -1 : values.ofText(texts[place - 1] as string, hash);
-  return { ids, constant: 0, places: places.size + 1, numberAt };
+  const numbers = [...places.keys()].map((text) => values.ofText(text, hash));
+  return { ids, constant: 0, places: places.size + 1, ...known([-1, ...numbers]) };
+}
+
+function known(numbers: readonly number[]): Pick<DimensionColumn, 'numbers' | 'look'> {
+  return { numbers: Int32Array.from(numbers), look: (place) => numbers[place] as number };
 }

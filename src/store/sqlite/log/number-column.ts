@@ -9,6 +9,14 @@ export interface NumberHead {
   readonly at?: Place;
 }
 
+/** A column as it is kept: `least` is to be added to each of the values; undefined: all are `least`. */
+export interface PackedNumbers {
+  readonly values: PackedValues | undefined;
+  readonly least: number;
+}
+
+export type PackedValues = Uint8Array | Uint16Array | Uint32Array | Float64Array;
+
 /** Writes values. The first `count` are meant. */
 export function encodeNumbers(values: Float64Array, count: number, blobs: Blobs): NumberHead {
   let least = count > 0 ? (values[0] as number) : 0;
@@ -32,27 +40,28 @@ export function encodeNumbers(values: Float64Array, count: number, blobs: Blobs)
   return { width, least, greatest, at: blobs.add(bytesOf(packed)) };
 }
 
-/** Reads a column's values into `into`, which has room for `count`. */
-export function decodeNumbers(
-  head: NumberHead,
+/** Reads a column's values as they are kept, into a scratch that has eight bytes for each of `count`. */
+export function readPacked(
+  { width, least, at }: NumberHead,
   count: number,
   source: ByteSource,
   scratch: ArrayBuffer,
-  into: Float64Array,
-): void {
-  const { width, least, at } = head;
-  if (width === 0 || at === undefined) {
+): PackedNumbers {
+  if (width === 0 || at === undefined) return { values: undefined, least };
+  source.read(at[0], new Uint8Array(scratch, 0, at[1]));
+  if (width === 8) return { values: new Float64Array(scratch, 0, count), least: 0 };
+  if (width === 1) return { values: new Uint8Array(scratch, 0, count), least };
+  if (width === 2) return { values: new Uint16Array(scratch, 0, count), least };
+  return { values: new Uint32Array(scratch, 0, count), least };
+}
+
+/** Writes the values that are meant into `into`, which has room for `count`. */
+export function widen({ values, least }: PackedNumbers, count: number, into: Float64Array): void {
+  if (values === undefined) {
     into.fill(least, 0, count);
     return;
   }
-  source.read(at[0], new Uint8Array(scratch, 0, at[1]));
-  if (width === 8) {
-    into.set(new Float64Array(scratch, 0, count));
-    return;
-  }
-  if (width === 1) into.set(new Uint8Array(scratch, 0, count));
-  else if (width === 2) into.set(new Uint16Array(scratch, 0, count));
-  else into.set(new Uint32Array(scratch, 0, count));
+  into.set(values);
   if (least === 0) return;
   for (let i = 0; i < count; i++) into[i] = (into[i] as number) + least;
 }

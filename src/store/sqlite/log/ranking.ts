@@ -1,88 +1,72 @@
 // What groups are put in order by, and nothing else of them: there may be hundreds of thousands.
 import type { LogMeasure } from '../../log/aggregation.ts';
-import { classesOf, ERROR, groupsByRow } from './accumulator.ts';
-import { amountOf, MONEY_EXACT } from './money-column.ts';
+import { addBounds, addCounts, addFlagged, type GroupedRows } from './grouped-rows.ts';
+import { ERROR, rowFlags, STATUS_CLASSES } from './row-classes.ts';
 import type { Scratch, Segment } from './segment.ts';
+import { SumColumn } from './sum-column.ts';
 
 export type Measure = Exclude<LogMeasure, 'group'>;
 
+/** A measure of groups that others number. */
 export class Ranking {
   readonly #measure: Measure;
-  readonly #large = new Map<number, bigint>();
-  readonly #initial: number;
-  #values = new Float64Array(0);
+  readonly #column: SumColumn;
+  /** Of the times of groups, that which is not asked for. */
+  readonly #other: SumColumn;
 
   constructor(measure: Measure) {
     this.#measure = measure;
-    this.#initial = measure === 'firstSeen' ? Number.MAX_SAFE_INTEGER : 0;
+    this.#column = new SumColumn(measure === 'firstSeen' ? Number.MAX_SAFE_INTEGER : 0);
+    this.#other = new SumColumn();
   }
 
   /** Adds rows; `size`: groups that there are by now. */
-  add(
-    segment: Segment,
-    rows: Uint16Array,
-    count: number,
-    groups: Int32Array,
-    size: number,
-    scratch: Scratch,
-  ): void {
-    this.#grow(size);
-    const column = columnOf(this.#measure, segment, scratch);
-    const values = this.#values;
-    for (let i = 0; i < count; i++) {
-      const group = groups[i] as number;
-      if (group < 0) continue;
-      const value = column === undefined ? 1 : (column[rows[i] as number] as number);
-      const before = values[group] as number;
-      if (this.#measure === 'firstSeen') values[group] = Math.min(before, value);
-      else if (this.#measure === 'lastSeen') values[group] = Math.max(before, value);
-      else {
-        const sum = before + value;
-        if (sum > MONEY_EXACT && this.#measure === 'cost') {
-          this.#addLarge(group, BigInt(sum));
-          values[group] = 0;
-        } else values[group] = sum;
-      }
-    }
-    if (this.#measure !== 'cost' || !segment.head.largeCost) return;
-    const groupOf = groupsByRow(segment, rows, count, groups);
-    for (const [row, amount] of segment.head.largeCost) {
-      const group = groupOf[row] as number;
-      if (group >= 0) this.#addLarge(group, amountOf(amount));
+  add(segment: Segment, grouped: GroupedRows, size: number, scratch: Scratch): void {
+    this.#column.grow(size);
+    const { head } = segment;
+    const isSums = head.histograms !== undefined;
+    switch (this.#measure) {
+      case 'cost':
+        this.#column.addMoney(segment, 'cost', head.largeCost, grouped, scratch);
+        return;
+      case 'firstSeen':
+      case 'lastSeen':
+        this.#addTimes(segment, isSums ? this.#measure : 'time', grouped, size, scratch);
+        return;
+      case 'requests':
+        if (isSums) this.#column.add(segment, 'requests', grouped, scratch);
+        else addCounts(this.#column.values, grouped, 1);
+        return;
+      case 'errors':
+        if (isSums) this.#column.add(segment, 'errors', grouped, scratch);
+        else this.#addErrors(segment, grouped, scratch);
+        return;
+      default:
+        this.#column.add(segment, this.#measure, grouped, scratch);
     }
   }
 
   of(group: number): number | bigint {
-    const value = this.#values[group] as number;
-    const large = this.#large.get(group);
-    return large === undefined ? value : large + BigInt(value);
+    return this.#column.money(group);
   }
 
-  #addLarge(group: number, amount: bigint): void {
-    this.#large.set(group, (this.#large.get(group) ?? 0n) + amount);
+  #addTimes(
+    segment: Segment,
+    name: 'time' | 'firstSeen' | 'lastSeen',
+    grouped: GroupedRows,
+    size: number,
+    scratch: Scratch,
+  ): void {
+    this.#other.grow(size);
+    const [own, other] = [this.#column.values, this.#other.values];
+    const times = segment.numbers(name, scratch);
+    const isFirst = this.#measure === 'firstSeen';
+    addBounds(isFirst ? own : other, isFirst ? other : own, grouped, times, times);
   }
 
-  #grow(size: number): void {
-    const length = this.#values.length;
-    if (size <= length) return;
-    const more = new Float64Array(Math.max(size, 2 * length)).fill(this.#initial, length);
-    more.set(this.#values);
-    this.#values = more;
-  }
-}
-
-/** Row by row; undefined: each row counts as one. */
-function columnOf(measure: Measure, segment: Segment, scratch: Scratch): Float64Array | undefined {
-  if (segment.head.histograms) return segment.numbers(measure, scratch);
-  switch (measure) {
-    case 'requests':
-      return undefined;
-    case 'firstSeen':
-    case 'lastSeen':
-      return segment.numbers('time', scratch);
-    case 'errors':
-      return Float64Array.from(classesOf(segment, scratch).status, (code) => (code === ERROR ? 1 : 0));
-    default:
-      return segment.numbers(measure, scratch);
+  #addErrors(segment: Segment, grouped: GroupedRows, scratch: Scratch): void {
+    const flags = rowFlags(segment, 'statusCode', STATUS_CLASSES, ERROR, scratch);
+    if (flags === 'all') addCounts(this.#column.values, grouped, 1);
+    else if (flags !== 'none') addFlagged(this.#column.values, grouped, flags);
   }
 }

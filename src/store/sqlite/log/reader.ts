@@ -12,7 +12,7 @@ import { feedbackReader } from './feedback-reads.ts';
 import type { SegmentRow } from './manifest.ts';
 import { readPage } from './page-reads.ts';
 import type { LogReaderCall, LogSetup } from './protocol.ts';
-import type { Segment } from './segment.ts';
+import { Scratch, type Segment } from './segment.ts';
 import { SegmentFiles } from './segment-files.ts';
 import { type LogScope, Selection } from './selection.ts';
 import { ValueTables } from './value-table.ts';
@@ -36,6 +36,7 @@ function openLogReader(setup: LogSetup): RunGroup<LogReaderCall> {
   const feedback = feedbackReader(cached);
   const files = new SegmentFiles(setup.folder, HEADS);
   const values = new ValueTables();
+  const scratch = new Scratch();
   let epoch = -1;
   let log = new LogView(cached, files, setup.block);
 
@@ -54,7 +55,8 @@ function openLogReader(setup: LogSetup): RunGroup<LogReaderCall> {
 
   function selectionOf({ hash }: View, scope: LogScope, filter: LogReaderFilter): Selection {
     const { feedback: range, ...rest } = filter;
-    return new Selection(scope, rest, hash, range && feedback.liked(scope, range), values);
+    const liked = range && feedback.liked(scope, range);
+    return new Selection(scope, rest, hash, liked, values, scratch);
   }
 
   function perform(call: LogReaderCall): unknown {
@@ -67,7 +69,7 @@ function openLogReader(setup: LogSetup): RunGroup<LogReaderCall> {
         const view = current();
         const selection = selectionOf(view, call, call.filter);
         const open = (row: SegmentRow): Segment => files.segment(row);
-        const plan = planAggregate(view, selection, call.filter, call.aggregation, { open });
+        const plan = planAggregate(view, selection, call, open);
         return readSums(plan, call.aggregation, selection, setup.groups);
       }
       case 'get': {

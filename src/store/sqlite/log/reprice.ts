@@ -1,8 +1,8 @@
 // Other costs on entries: each segment that has one of them is written anew.
 import { encodeEntry } from '../../log/entry-text.ts';
 import { type EntryTuple, entryRecord } from '../../log/entry-tuple.ts';
+import { repricedEntry } from '../../log/repriced.ts';
 import type { Repriced } from '../../log-store.ts';
-import type { RequestRecord } from '../../request-log.ts';
 import type { StatementCache } from '../statement-cache.ts';
 import { TextHash } from './hash.ts';
 import { type NewSegment, readSegments, readState, type SegmentChange, type SegmentRow } from './manifest.ts';
@@ -70,23 +70,11 @@ function correct(
     const correction = tuple[1] === org ? byKey.get(keyOf({ id: tuple[0], createdAt: tuple[3] })) : undefined;
     if (correction === undefined) return { seq, tuple, text };
     count++;
-    const other = encodeEntry(repriced(entryRecord(tuple), correction));
+    const other = encodeEntry(repricedEntry(entryRecord(tuple), correction));
     if (other !== text) changed = true;
     return { seq, tuple: JSON.parse(other) as EntryTuple, text: other };
   });
   return { entries: entries.sort((a, b) => a.seq - b.seq), count, changed };
-}
-
-function repriced(entry: RequestRecord, { cost, attempts }: Repriced): RequestRecord {
-  return priced(
-    { ...entry, attempts: entry.attempts.map((attempt, i) => priced(attempt, attempts[i])) },
-    cost,
-  );
-}
-
-function priced<T extends { readonly cost?: string }>(of: T, cost: string | undefined): T {
-  const { cost: _, ...rest } = of;
-  return (cost === undefined ? rest : { ...rest, cost }) as T;
 }
 
 function keyOf({ id, createdAt }: Pick<Repriced, 'id' | 'createdAt'>): string {

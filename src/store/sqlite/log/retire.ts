@@ -2,10 +2,13 @@
 
 import type { LogRetention } from '../../log-store.ts';
 import type { StatementCache } from '../statement-cache.ts';
+import { memorySource } from './blobs.ts';
 import { type Bucket, bucketName, dayOf, HOUR_MS, isOver, UNLIMITED } from './buckets.ts';
-import { CUBES } from './cubes.ts';
+import { CUBES, type Cube, MADE } from './cubes.ts';
 import { TextHash } from './hash.ts';
 import { type NewSegment, readSegments, readState, type SegmentChange, type SegmentRow } from './manifest.ts';
+import { Segment } from './segment.ts';
+import type { BuiltSegment } from './segment-build.ts';
 import { appendSegment, type SegmentFiles } from './segment-files.ts';
 import { SumsBuilder } from './sums-build.ts';
 
@@ -118,12 +121,19 @@ function writeSums(
   if (open.length === 0) return [];
   const hash = new TextHash(readState(cached).seed);
   const file = `sums-${bucketName(bucket)}`;
-  return CUBES.flatMap((columns, cube) => {
-    const builder = new SumsBuilder(hash, columns);
-    for (const row of open) builder.add(files.segment(row));
-    return builder.finish().map(({ minTime, maxTime, firstSeq, lastSeq, ...built }) => ({
-      ...{ kind: 'sums' as const, cube, ...bucket, file, ...appendSegment(folder, file, built) },
-      ...{ count: built.head.count, minTime, maxTime, firstSeq, lastSeq, covers: open.map(({ id }) => id) },
+  const made = new Map<number, readonly BuiltSegment[]>();
+  return MADE.flatMap((cube) => {
+    const { by, of } = CUBES[cube] as Cube;
+    const builder = new SumsBuilder(hash, by);
+    if (of === undefined) for (const row of open) builder.add(files.segment(row));
+    else
+      for (const { head, bytes } of made.get(of) ?? []) builder.add(new Segment(head, memorySource(bytes)));
+    const built = builder.finish();
+    if (CUBES.some((other) => other.of === cube)) made.set(cube, built);
+    return built.map((segment) => ({
+      ...{ kind: 'sums' as const, cube, ...bucket, file, ...appendSegment(folder, file, segment) },
+      ...{ count: segment.head.count, minTime: segment.minTime, maxTime: segment.maxTime },
+      ...{ firstSeq: segment.firstSeq, lastSeq: segment.lastSeq, covers: open.map(({ id }) => id) },
     }));
   });
 }

@@ -2,13 +2,14 @@
 import { zstdDecompressSync } from 'node:zlib';
 import type { ByteSource, Place } from './blobs.ts';
 import type { TextHash } from './hash.ts';
-import { decodeNumbers } from './number-column.ts';
+import { type PackedNumbers, readPacked, widen } from './number-column.ts';
 import { MOST_ROWS } from './segment-build.ts';
 import { CHUNK, type NumberName, type SegmentHead, type TextName } from './segment-head.ts';
 import { decodeIds, type TextHead } from './text-column.ts';
 
-/** Room for columns, by what asks: a name is used for one column at a time. */
+/** Room for columns, by what asks: a name is used for one column at a time, and remembers which one it has. */
 export class Scratch {
+  readonly #held = new Map<string, Held>();
   readonly #numbers = new Map<string, Float64Array>();
   readonly #ids = new Map<string, Uint16Array>();
   readonly #bytes = new Map<string, ArrayBuffer>();
@@ -21,6 +22,17 @@ export class Scratch {
     return grown(this.#ids, name, count, (size) => new Uint16Array(size));
   }
 
+  /** What was made of a column under a name, while it is the last one that was. */
+  held<T>(name: string, column: object, make: () => T): T {
+    const found = this.#held.get(name);
+    if (found?.column === column) return found.made as T;
+    // What is made anew is written over what was held.
+    this.#held.delete(name);
+    const made = make();
+    this.#held.set(name, { column, made });
+    return made;
+  }
+
   bytes(name: string, length: number): ArrayBuffer {
     const found = this.#bytes.get(name);
     if (found && found.byteLength >= length) return found;
@@ -28,6 +40,11 @@ export class Scratch {
     this.#bytes.set(name, made);
     return made;
   }
+}
+
+interface Held {
+  readonly column: object;
+  readonly made: unknown;
 }
 
 function grown<T extends { readonly length: number }>(
@@ -94,12 +111,33 @@ export class Segment {
     return into;
   }
 
+  /** The same as they are kept: of few texts a byte each. */
+  packedIds(column: TextHead, scratch: Scratch, name: string): Uint8Array | Uint16Array {
+    const key = `${name} ids`;
+    return scratch.held(key, column, () => {
+      const [offset, length] = column.ids as Place;
+      const buffer = scratch.bytes(key, length);
+      this.#source.read(offset, new Uint8Array(buffer, 0, length));
+      if (length === this.count) return new Uint8Array(buffer, 0, length);
+      return new Uint16Array(buffer, 0, this.count);
+    });
+  }
+
   numbers(name: NumberName, scratch: Scratch): Float64Array {
-    const into = scratch.numbers(name, this.count);
+    return scratch.held(`${name} wide`, this.head, () => {
+      const into = scratch.numbers(name, this.count);
+      widen(this.packed(name, scratch), this.count, into);
+      return into;
+    });
+  }
+
+  /** The same as they are kept. */
+  packed(name: NumberName, scratch: Scratch): PackedNumbers {
     const head = this.head.numbers[name];
-    if (head === undefined) into.fill(0, 0, this.count);
-    else decodeNumbers(head, this.count, this.#source, scratch.bytes('packed', this.count * 8), into);
-    return into;
+    if (head === undefined) return { values: undefined, least: 0 };
+    return scratch.held(name, head, () =>
+      readPacked(head, this.count, this.#source, scratch.bytes(name, this.count * 8)),
+    );
   }
 
   hashes(column: TextHead, hash: TextHash, scratch: Scratch, name: string): Hashes {

@@ -37,22 +37,33 @@ const LISTS: readonly (readonly [keyof LogFilter & string, TextName])[] = [
   ['ids', 'id'],
 ];
 
+/** Rising rows at the begin of an array. */
+export interface SelectedRows {
+  readonly rows: Uint16Array;
+  readonly count: number;
+}
+
 export class Selection {
-  readonly scratch = new Scratch();
+  readonly scratch: Scratch;
   readonly hash: TextHash;
   readonly values: ValueTables;
   readonly #from: number;
   readonly #until: number;
   #conditions: readonly Condition[];
 
-  /** @param liked traces that the filter's `feedback` means. */
+  /**
+   * @param liked traces that the filter's `feedback` means
+   * @param scratch which no other selection uses at the same time
+   */
   constructor(
     scope: LogScope,
     filter: LogFilter,
     hash: TextHash,
     liked: ReadonlySet<string> | undefined,
     values = new ValueTables(),
+    scratch = new Scratch(),
   ) {
+    this.scratch = scratch;
     this.hash = hash;
     this.values = values;
     this.#from = filter.from ?? Number.NEGATIVE_INFINITY;
@@ -60,10 +71,11 @@ export class Selection {
     this.#conditions = conditionsOf(scope, filter, liked);
   }
 
-  /** The same with further conditions. */
+  /** The same with further conditions, to be used in its place. */
   and(conditions: readonly Condition[]): Selection {
     const time = { from: this.#from, until: this.#until };
-    const narrower = new Selection({ org: '', workspace: null }, time, this.hash, undefined, this.values);
+    const none = { org: '', workspace: null };
+    const narrower = new Selection(none, time, this.hash, undefined, this.values, this.scratch);
     narrower.#conditions = [...this.#conditions, ...conditions];
     return narrower;
   }
@@ -73,11 +85,7 @@ export class Selection {
   }
 
   /** The rows that are meant, rising, at the begin of an array that the next call takes over. */
-  rows(
-    segment: Segment,
-    from = this.#from,
-    until = this.#until,
-  ): { readonly rows: Uint16Array; readonly count: number } {
+  rows(segment: Segment, from = this.#from, until = this.#until): SelectedRows {
     const rows = this.scratch.ids('rows', segment.count);
     const narrow: Narrow[] = [];
     for (const condition of this.#conditions) {

@@ -1,8 +1,9 @@
 // Sums kept beside entries: those of some segments by hour and by some dimensions, as a segment.
-import { Accumulator, AT, STRIDE } from './accumulator.ts';
+import { Accumulator, AT, MONEY } from './accumulator.ts';
 import { Blobs } from './blobs.ts';
 import { HOUR_MS } from './buckets.ts';
 import type { TextHash } from './hash.ts';
+import type { Histograms, PackedHistograms } from './histograms.ts';
 import { MoneyColumn } from './money-column.ts';
 import { bytesOf, encodeNumbers, type NumberHead } from './number-column.ts';
 import { Scratch, type Segment } from './segment.ts';
@@ -11,7 +12,6 @@ import type { NumberName, SegmentHead, TextName } from './segment-head.ts';
 import { TextColumn, type TextHead } from './text-column.ts';
 import { ValueTable } from './value-table.ts';
 
-const MONEY = ['cost', 'saved', 'semanticSaved'] as const;
 const PLAIN = [
   ...(['requests', 'successes', 'errors', 'promptTokens', 'completionTokens', 'totalTokens'] as const),
   ...(['latencyUs', 'cacheHits', 'semanticHits', 'cacheLatencyUs', 'retried', 'rescued'] as const),
@@ -59,7 +59,7 @@ export class SumsBuilder {
     }
     this.#sums.grow(this.#rows.length);
     const rows = Uint16Array.from({ length: count }, (_, row) => row);
-    this.#sums.add(segment, rows, count, groups, this.#scratch);
+    this.#sums.add(segment, { rows, count, groups, runs: undefined }, this.#scratch);
   }
 
   #hoursOf(segment: Segment): Float64Array {
@@ -85,10 +85,9 @@ export class SumsBuilder {
   /** The sums, in as many segments as their rows need. */
   finish(): BuiltSegment[] {
     const order = Array.from(this.#rows.keys()).sort((a, b) => this.#hourOf(a) - this.#hourOf(b));
-    const histograms = this.#histograms();
     const built: BuiltSegment[] = [];
     for (let at = 0; at < order.length; at += MOST_ROWS) {
-      built.push(this.#segment(order.slice(at, at + MOST_ROWS), histograms));
+      built.push(this.#segment(order.slice(at, at + MOST_ROWS)));
     }
     return built;
   }
@@ -97,7 +96,7 @@ export class SumsBuilder {
     return this.#rows[row]?.hour ?? 0;
   }
 
-  #segment(order: readonly number[], histograms: readonly number[][]): BuiltSegment {
+  #segment(order: readonly number[]): BuiltSegment {
     const blobs = new Blobs();
     const count = order.length;
     const places = Uint16Array.from({ length: count }, (_, place) => place);
@@ -122,7 +121,7 @@ export class SumsBuilder {
       ...(largeCost?.length ? { largeCost } : {}),
       ...(largeSaved?.length ? { largeSaved } : {}),
       ...(largeSemanticSaved?.length ? { largeSemanticSaved } : {}),
-      histograms: blobs.add(histogramBytes(order.map((row) => histograms[row] ?? []))),
+      histograms: blobs.add(histogramBytes((this.#sums.latencies as Histograms).of(order))),
     };
     return {
       ...{ head, entries: [], bytes: blobs.join(), firstSeq: 0, lastSeq: 0 },
@@ -133,8 +132,7 @@ export class SumsBuilder {
 
   #money(name: (typeof MONEY)[number], order: readonly number[]): MoneyColumn {
     const column = new MoneyColumn(order.length);
-    for (const [place, row] of order.entries())
-      column.setExact(place, this.#sums.money(row * STRIDE + AT[name]));
+    for (const [place, row] of order.entries()) column.setExact(place, this.#sums.money(row, AT[name]));
     return column;
   }
 
@@ -144,19 +142,10 @@ export class SumsBuilder {
       time: encodeNumbers(hours, order.length, blobs),
     };
     for (const name of PLAIN) {
-      const values = Float64Array.from(order, (row) => this.#sums.sums[row * STRIDE + AT[name]] as number);
+      const values = Float64Array.from(order, (row) => this.#sums.sum(row, AT[name]));
       heads[name] = encodeNumbers(values, order.length, blobs);
     }
     return heads;
-  }
-
-  /** Of each row: bucket and count, one after the other. */
-  #histograms(): number[][] {
-    const rows: number[][] = this.#rows.map(() => []);
-    this.#sums.latencies.forEach((row, bucket, count) => {
-      rows[row]?.push(bucket, count);
-    });
-    return rows;
   }
 }
 
@@ -169,11 +158,12 @@ function numberOf(numbers: Map<number, number>, key: number): number {
   return number;
 }
 
-function histogramBytes(rows: readonly (readonly number[])[]): Uint8Array {
-  const starts = new Uint32Array(rows.length + 1);
-  for (const [row, pairs] of rows.entries()) starts[row + 1] = (starts[row] as number) + pairs.length / 2;
-  const all = new Uint32Array(starts.length + 2 * (starts[rows.length] as number));
+function histogramBytes({ starts, buckets, counts }: PackedHistograms): Uint8Array {
+  const all = new Uint32Array(starts.length + 2 * buckets.length);
   all.set(starts);
-  for (const [row, pairs] of rows.entries()) all.set(pairs, starts.length + 2 * (starts[row] as number));
+  for (let pair = 0; pair < buckets.length; pair++) {
+    all[starts.length + 2 * pair] = buckets[pair] as number;
+    all[starts.length + 2 * pair + 1] = counts[pair] as number;
+  }
   return bytesOf(all);
 }

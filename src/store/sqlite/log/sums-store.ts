@@ -6,12 +6,12 @@ import { checkLogFilter } from '../../log-filter.ts';
 import type { LogStore } from '../../log-store.ts';
 import type { WorkerClient } from '../worker-client.ts';
 import { AT, STRIDE } from './accumulator.ts';
-import type { LogSumRows } from './aggregate-reads.ts';
 import { scopeOf } from './entries.ts';
 import type { LogReaderCall } from './protocol.ts';
+import type { LogSumRows } from './sum-rows.ts';
 
 /** Rows made between two turns of the event loop. */
-const SLICE = 200;
+const SLICE = 1000;
 
 export function sumsStore(reader: WorkerClient<LogReaderCall>): Pick<LogStore, 'aggregate'> {
   return {
@@ -22,14 +22,16 @@ export function sumsStore(reader: WorkerClient<LogReaderCall>): Pick<LogStore, '
         ...{ kind: 'sums', ...scopeOf(scope), filter: checked, aggregation },
       });
       const rows: LogAggregateRow[] = [];
-      for (let row = 0; row < found.groups.length; row++) {
+      for (let row = 0; row < found.buckets.length; row++) {
         if (row > 0 && row % SLICE === 0) await setImmediate();
-        rows.push({
-          bucket: found.buckets[row] as number,
-          group: found.groups[row] ?? [],
-          sums: sumsOf(found, row),
-          ...(found.unique ? { unique: found.unique[row] as number } : {}),
-        });
+        const bucket = found.buckets[row] as number;
+        const group = found.groups[found.groupOf[row] as number] as readonly string[];
+        const sums = new RowSums(found, row);
+        rows.push(
+          found.unique
+            ? { bucket, group, sums, unique: found.unique[row] as number }
+            : { bucket, group, sums },
+        );
       }
       return {
         rows,
@@ -41,30 +43,72 @@ export function sumsStore(reader: WorkerClient<LogReaderCall>): Pick<LogStore, '
   };
 }
 
-function sumsOf({ sums, money, starts, latencies }: LogSumRows, row: number): LogSums {
-  const at = (place: number): number => sums[row * STRIDE + place] as number;
-  const histogram = new Map<number, number>();
-  for (let pair = starts[row] as number; pair < (starts[row + 1] as number); pair++) {
-    histogram.set(latencies[pair * 2] as number, latencies[pair * 2 + 1] as number);
+/** Of thousands of rows few are asked for their histogram: it is made then. */
+class RowSums implements LogSums {
+  readonly #found: LogSumRows;
+  readonly #row: number;
+  #latencies: Map<number, number> | undefined;
+  requests: number;
+  successes: number;
+  errors: number;
+  cost: bigint;
+  promptTokens: number;
+  completionTokens: number;
+  totalTokens: number;
+  latencyUs: number;
+  cacheHits: number;
+  semanticHits: number;
+  cacheLatencyUs: number;
+  saved: bigint;
+  semanticSaved: bigint;
+  retried: number;
+  rescued: number;
+  firstSeen: number;
+  lastSeen: number;
+
+  constructor(found: LogSumRows, row: number) {
+    const { sums } = found;
+    const at = row * STRIDE;
+    this.#found = found;
+    this.#row = row;
+    this.requests = sums[at + AT.requests] as number;
+    this.successes = sums[at + AT.successes] as number;
+    this.errors = sums[at + AT.errors] as number;
+    this.cost = moneyAt(found, at + AT.cost);
+    this.promptTokens = sums[at + AT.promptTokens] as number;
+    this.completionTokens = sums[at + AT.completionTokens] as number;
+    this.totalTokens = sums[at + AT.totalTokens] as number;
+    this.latencyUs = sums[at + AT.latencyUs] as number;
+    this.cacheHits = sums[at + AT.cacheHits] as number;
+    this.semanticHits = sums[at + AT.semanticHits] as number;
+    this.cacheLatencyUs = sums[at + AT.cacheLatencyUs] as number;
+    this.saved = moneyAt(found, at + AT.saved);
+    this.semanticSaved = moneyAt(found, at + AT.semanticSaved);
+    this.retried = sums[at + AT.retried] as number;
+    this.rescued = sums[at + AT.rescued] as number;
+    this.firstSeen = sums[at + AT.firstSeen] as number;
+    this.lastSeen = sums[at + AT.lastSeen] as number;
   }
-  return {
-    requests: at(AT.requests),
-    successes: at(AT.successes),
-    errors: at(AT.errors),
-    cost: money[row * 3] ?? 0n,
-    promptTokens: at(AT.promptTokens),
-    completionTokens: at(AT.completionTokens),
-    totalTokens: at(AT.totalTokens),
-    latencyUs: at(AT.latencyUs),
-    latencies: histogram,
-    cacheHits: at(AT.cacheHits),
-    semanticHits: at(AT.semanticHits),
-    cacheLatencyUs: at(AT.cacheLatencyUs),
-    saved: money[row * 3 + 1] ?? 0n,
-    semanticSaved: money[row * 3 + 2] ?? 0n,
-    retried: at(AT.retried),
-    rescued: at(AT.rescued),
-    firstSeen: at(AT.firstSeen),
-    lastSeen: at(AT.lastSeen),
-  };
+
+  get latencies(): Map<number, number> {
+    this.#latencies ??= histogramOf(this.#found, this.#row);
+    return this.#latencies;
+  }
+}
+
+function moneyAt({ sums, large }: LogSumRows, place: number): bigint {
+  const amount = sums[place] as number;
+  const more = large.size === 0 ? undefined : large.get(place);
+  if (more !== undefined) return more + BigInt(amount);
+  return amount === 0 ? 0n : BigInt(amount);
+}
+
+function histogramOf({ latencies }: LogSumRows, row: number): Map<number, number> {
+  const histogram = new Map<number, number>();
+  if (latencies === null) return histogram;
+  const { starts, buckets, counts } = latencies;
+  for (let at = starts[row] as number; at < (starts[row + 1] as number); at++) {
+    histogram.set(buckets[at] as number, counts[at] as number);
+  }
+  return histogram;
 }

@@ -48,7 +48,7 @@ function markRows(
     if (flags[column.constant] === 1) meant.fill(1);
     return;
   }
-  const ids = segment.ids(column, scratch.ids('searched', segment.count));
+  const ids = segment.packedIds(column, scratch, 'searched');
   for (let row = 0; row < meant.length; row++) if (flags[ids[row] as number] === 1) meant[row] = 1;
 }
 

@@ -47,11 +47,12 @@ export class ValueTable {
     return this.#add(low, high, segment.isPassing ? segment.textOf(column, id) : { segment, column, id });
   }
 
-  /** What is known of the numbers of a column's places; UNKNOWN is to be filled in. */
-  known(column: TextHead): Int32Array {
+  /** What is known of the numbers of a column's places, at 0 that of having none; UNKNOWN is to be filled in. */
+  known(column: TextHead, none: number): Int32Array {
     let numbers = this.#known.get(column);
     if (numbers === undefined) {
       numbers = new Int32Array(column.size + 1).fill(UNKNOWN);
+      numbers[0] = none;
       this.#known.set(column, numbers);
       this.#remembered += numbers.length;
     }

@@ -1,0 +1,66 @@
+// Entries that this process has written into the journal and carries on itself: they are not read back. The journal has
+// them as claimed by this process from the beginning; of those that it does not carry in time another claims them.
+import type { RequestRecord } from '../store/request-log.ts';
+import type { OwnEntry } from '../store/shared-state.ts';
+
+/** An entry with its place in its organisation's journal. */
+export interface Own {
+  readonly organisationId: string;
+  readonly seq: string;
+  readonly entry: RequestRecord;
+  /** As the journal has it. */
+  readonly text: string;
+  /** When it was written at the latest, as `performance.now()` says. */
+  readonly at: number;
+}
+
+/** How long nobody else claims them, in milliseconds. */
+const LEASE_MS = 6000;
+/** For so much of it they are this process's. */
+const CARRIED_MS = 4000;
+/** That wait at once; further ones are in the journal for whoever comes. */
+const MOST = 5_000;
+/** Of their texts, in UTF-16 units. */
+const MOST_UNITS = 16 * 1024 * 1024;
+
+/** Keeps them in order until they are taken. */
+export class OwnEntries {
+  readonly #claim: NonNullable<OwnEntry['claim']>;
+  #waiting: Own[] = [];
+  #units = 0;
+
+  /** @param owner this process, as a consumer of the journal */
+  constructor(owner: string) {
+    this.#claim = { consumer: owner, leaseMs: LEASE_MS };
+  }
+
+  get size(): number {
+    return this.#waiting.length;
+  }
+
+  /** With what the next entry is to be written; undefined: there is no room for it here. */
+  claim(): OwnEntry['claim'] {
+    return this.#waiting.length < MOST && this.#units < MOST_UNITS ? this.#claim : undefined;
+  }
+
+  add(own: Own): void {
+    this.#waiting.push(own);
+    this.#units += own.text.length;
+  }
+
+  /** The oldest, which are this process's no more when they are not stored soon. */
+  take(count: number): Own[] {
+    const taken = this.#waiting.splice(0, count);
+    for (const { text } of taken) this.#units -= text.length;
+    return taken;
+  }
+
+  organisations(): Set<string> {
+    return new Set(this.#waiting.map(({ organisationId }) => organisationId));
+  }
+}
+
+/** Whether it may be claimed by others soon: then it is theirs. */
+export function isLate({ at }: Own): boolean {
+  return performance.now() - at > CARRIED_MS;
+}
