@@ -3,8 +3,14 @@ import { invalidField } from '../../src/lib/errors.ts';
 import type { LogAggregate, LogAggregateRow, LogAggregation } from '../../src/store/log/aggregation.ts';
 import { dimensionOf, matchesLog } from '../../src/store/log/matches.ts';
 import { addEntry, emptySums } from '../../src/store/log/sums.ts';
-import { boundsOf, byTime, isOwnFeedback, traceFeedback } from '../../src/store/log/trace-feedback.ts';
-import type { BodiesRecord, FeedbackRecord, LogStore, TraceFeedback } from '../../src/store/log-store.ts';
+import { boundsOf, isOwnFeedback, traceFeedback } from '../../src/store/log/trace-feedback.ts';
+import type {
+  BodiesRecord,
+  FeedbackGrouping,
+  FeedbackRecord,
+  LogStore,
+  TraceFeedback,
+} from '../../src/store/log-store.ts';
 import type {
   FeedbackOwner,
   FeedbackRange,
@@ -98,11 +104,17 @@ export function logModel(): LogStore {
           .map((traceId) => [traceId, ofTrace(scope, traceId, own)] as const)
           .filter(([, { count }]) => count > 0),
       ),
-    findFeedback: async (scope, { feedback: range, ...filter }) =>
-      feedback
+    sumFeedback: async (scope, { feedback: range, ...filter }, by) => {
+      const found = feedback
         .filter((one) => inside(scope)(one) && meant(filter, range !== undefined, one))
-        .filter(({ traceId }) => range === undefined || liked(scope, traceId, range))
-        .sort(byTime),
+        .filter(({ traceId }) => range === undefined || liked(scope, traceId, range));
+      const groups = Map.groupBy(found, (one) => groupOf(by, one));
+      groups.delete(undefined);
+      return [...groups].map(([group = '', of]) => ({
+        ...{ group, count: of.length, sum: traceFeedback(of).sum },
+        traces: new Set(of.map(({ traceId }) => traceId)).size,
+      }));
+    },
     reprice: async (organisationId, corrections) => {
       let count = 0;
       for (const { id, createdAt, cost, attempts } of corrections) {
@@ -128,6 +140,13 @@ export function logModel(): LogStore {
       return [];
     },
   };
+}
+
+function groupOf(by: FeedbackGrouping, { entry, createdAt, value }: FeedbackRecord): string | undefined {
+  if (by === 'value') return String(value);
+  if (by === 'model') return entry?.model ?? '';
+  if ('metadata' in by) return entry && dimensionOf(by, entry);
+  return String(Math.floor((entry?.createdAt ?? createdAt) / by.bucketMs) * by.bucketMs);
 }
 
 function priced<T extends { readonly cost?: string; readonly unpriced?: true }>(

@@ -5,7 +5,9 @@ import { GatewayError } from '../../src/lib/errors.ts';
 import type { LogAggregate } from '../../src/store/log/aggregation.ts';
 import {
   type BodiesRecord,
+  type FeedbackGrouping,
   type FeedbackRecord,
+  type FeedbackSums,
   type LogStore,
   SHOWN_FEEDBACK,
 } from '../../src/store/log-store.ts';
@@ -139,6 +141,21 @@ export function logContract(
     );
   });
 
+  test('histograms that are not asked for change nothing else', async (t) => {
+    const { store, model, scope } = await filled(17);
+    await settle();
+    const asked = fc.sample(fc.tuple(filters(BEGIN, DAYS), aggregations), { numRuns: 12, seed: 8 });
+    for (const [filter, aggregation] of [[{}, {}] as const, [{}, { by: ['model'] }] as const, ...asked]) {
+      const found = await store.aggregate(scope, filter, { ...aggregation, latencies: false });
+      const bare = ({ rows, ...rest }: LogAggregate): object =>
+        plainSums({
+          ...rest,
+          rows: rows.map((row) => ({ ...row, sums: { ...row.sums, latencies: new Map() } })),
+        });
+      t.deepEqual(bare(found), bare(await model.aggregate(scope, filter, aggregation)));
+    }
+  });
+
   test('an entry is had by its id, in its scope alone', async (t) => {
     const { store, scope, all } = await filled(14);
     for (const entry of all.slice(0, 10)) {
@@ -173,7 +190,7 @@ export function logContract(
 
   test('feedback is stored, changed and found by its entry', async (t) => {
     const { store, model, scope } = await filled(15);
-    const first = (await model.findFeedback(scope, {}))[0] as FeedbackRecord;
+    const first = (await model.getFeedback(scope, 'f0')) as FeedbackRecord;
     for (const one of [store, model]) {
       const changed = { ...first, value: -3, weight: 0.25, metadata: { why: 'ü' }, updatedAt: 99 };
       t.true(await one.updateFeedback(scope, changed));
@@ -196,12 +213,21 @@ export function logContract(
       fc.asyncProperty(
         filters(BEGIN, DAYS),
         fc.constantFrom(undefined, 'ws-1'),
-        async (filter, workspaceId) => {
+        fc.constantFrom<FeedbackGrouping>(
+          ...([{ bucketMs: 420_000 }, { bucketMs: DAY_MS }, 'value', 'model'] as const),
+          ...[{ metadata: 'env' }, { metadata: 'a=b' }, { metadata: 'k\ud83d' }],
+        ),
+        async (filter, workspaceId, by) => {
           const within = { ...scope, workspaceId };
-          t.deepEqual(await store.findFeedback(within, filter), await model.findFeedback(within, filter));
+          const byGroup = (sums: readonly FeedbackSums[]) =>
+            Object.fromEntries(sums.map((one) => [one.group, one]));
+          t.deepEqual(
+            byGroup(await store.sumFeedback(within, filter, by)),
+            byGroup(await model.sumFeedback(within, filter, by)),
+          );
         },
       ),
-      { numRuns: runs, seed: 7 },
+      { numRuns: runs * 2, seed: 7 },
     );
   });
 
@@ -330,6 +356,9 @@ export function logContract(
     t.is(await refused(sums({ by: ['model', 'provider', 'apiKey'] })), 'by');
     t.is(await refused(store.feedbackOf(scope, Array(1001).fill('t'))), 'traceIds');
     t.is(await refused(store.feedbackOf(scope, ['t'], {})), 'feedback');
+    t.is(await refused(store.sumFeedback(scope, {}, { bucketMs: 0 })), 'bucketMs');
+    t.is(await refused(store.sumFeedback(scope, {}, { metadata: { $ne: '' } as never })), 'by');
+    t.is(await refused(store.sumFeedback(scope, { text: 'ab' }, 'value')), 'text');
     t.is(await refused(page({ feedback: { min: 0, own: { userId: { $ne: '' } } } })), 'feedback');
   });
 }

@@ -6,7 +6,7 @@ import type { LogFilterFacts } from '../log-filter.ts';
 
 /** What the services need. */
 export interface AnalyticsFacts extends LogFilterFacts {
-  readonly store: Pick<LogStore, 'aggregate' | 'findFeedback'>;
+  readonly store: Pick<LogStore, 'aggregate' | 'sumFeedback'>;
   /** Makes everything recorded so far readable. */
   readonly flush: () => Promise<void>;
 }

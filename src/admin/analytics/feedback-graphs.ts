@@ -12,12 +12,12 @@ import {
 } from '../../../gen/gateway/admin/v2/analytics_graphs_pb.ts';
 import { type AnalyticsRequest, AnalyticsSource } from '../../../gen/gateway/admin/v2/analytics_pb.ts';
 import type { Call } from '../../access/call.ts';
-import type { FeedbackRecord } from '../../store/log-store.ts';
+import type { FeedbackSums } from '../../store/log-store.ts';
 import { timeText } from '../time.ts';
 import { arrangementOf } from './arrangement.ts';
 import { bucketLength, bucketsOf } from './buckets.ts';
 import type { AnalyticsFacts } from './facts.ts';
-import { feedbackBy, feedbackOf, weightedMean } from './feedback-of.ts';
+import { feedbackOf, together, weightedMean } from './feedback-of.ts';
 import { selectionOf } from './selection.ts';
 import { BY_TIME } from './timed-graph.ts';
 
@@ -28,13 +28,13 @@ export function feedbackGraphs(facts: AnalyticsFacts) {
   return {
     async getFeedbackGraph(request: AnalyticsRequest, call: Call): Promise<CountGraph> {
       const { feedback, points, head } = await overTime(facts, request, call);
-      const total = (of: readonly FeedbackRecord[]) => ({ total: BigInt(of.length) });
+      const total = ({ count }: Counted) => ({ total: BigInt(count) });
       return create(CountGraphSchema, { ...head, summary: total(feedback), dataPoints: points(total) });
     },
 
     async getWeightedFeedbackGraph(request: AnalyticsRequest, call: Call): Promise<WeightedFeedbackGraph> {
       const { feedback, points, head } = await overTime(facts, request, call);
-      const avg = (of: readonly FeedbackRecord[]) => ({ avg: weightedMean(of) });
+      const avg = (of: Counted) => ({ avg: weightedMean(of) });
       return create(WeightedFeedbackGraphSchema, {
         ...head,
         summary: avg(feedback),
@@ -47,12 +47,13 @@ export function feedbackGraphs(facts: AnalyticsFacts) {
         score: ({ score }) => score,
         total: ({ total }) => Number(total),
       });
-      const feedback = await feedbackOf(facts, await selectionOf(facts, request, call));
-      const scores = [...feedbackBy(feedback, ({ value }) => value)];
+      const scores = await feedbackOf(facts, await selectionOf(facts, request, call), 'value');
       return create(FeedbackScoresGraphSchema, {
         ...HEAD,
-        summary: { total: BigInt(feedback.length) },
-        dataPoints: arranged(scores.map(([score, of]) => ({ score, total: BigInt(of.length) }))),
+        summary: { total: BigInt(together(scores).count) },
+        dataPoints: arranged(
+          scores.map(({ group, count }) => ({ score: Number(group), total: BigInt(count) })),
+        ),
       });
     },
 
@@ -66,15 +67,14 @@ export function feedbackGraphs(facts: AnalyticsFacts) {
         total: ({ total }) => Number(total),
         avg_weighted_feedback: ({ avgWeightedFeedback }) => avgWeightedFeedback,
       });
-      const feedback = await feedbackOf(facts, await selectionOf(facts, request, call));
-      const models = [...feedbackBy(feedback, ({ entry }) => entry?.model ?? '')];
+      const models = await feedbackOf(facts, await selectionOf(facts, request, call), 'model');
       return create(FeedbackModelsGraphSchema, {
         ...HEAD,
         summary: {},
         dataPoints: arranged(
-          models.map(([aiModel, of]) => ({
-            aiModel,
-            total: BigInt(of.length),
+          models.map((of) => ({
+            aiModel: of.group,
+            total: BigInt(of.count),
             avgWeightedFeedback: weightedMean(of),
           })),
         ),
@@ -83,26 +83,26 @@ export function feedbackGraphs(facts: AnalyticsFacts) {
   };
 }
 
+type Counted = Pick<FeedbackSums, 'count' | 'sum'>;
+
+const NONE: Counted = { count: 0, sum: 0 };
+
 /** The feedback of a request, and what makes the points of its graph. */
 async function overTime(facts: AnalyticsFacts, request: AnalyticsRequest, call: Call) {
   const arranged = arrangementOf(request, BY_TIME);
   const selection = await selectionOf(facts, request, call);
   const { from, until } = selection.filter;
-  const feedback = await feedbackOf(facts, selection);
   const bucketMs = bucketLength(from, until);
-  const byTime = feedbackBy(feedback, timeOf);
+  const found = await feedbackOf(facts, selection, { bucketMs });
+  const byTime = new Map(found.map((of) => [Number(of.group), of]));
   const slots = bucketsOf(from, until, bucketMs).map((at) => ({
     timestamp: timeText(at),
     of: byTime.get(at),
   }));
   return {
-    feedback,
+    feedback: together(found),
     head: { ...HEAD, bucketSeconds: bucketMs / 1000 },
-    points: <P extends object>(pointOf: (of: readonly FeedbackRecord[]) => P) =>
-      arranged(slots).map(({ timestamp, of = [] }) => ({ timestamp, ...pointOf(of) })),
+    points: <P extends object>(pointOf: (of: Counted) => P) =>
+      arranged(slots).map(({ timestamp, of = NONE }) => ({ timestamp, ...pointOf(of) })),
   };
-
-  function timeOf({ entry, createdAt }: FeedbackRecord): number {
-    return Math.floor((entry?.createdAt ?? createdAt) / bucketMs) * bucketMs;
-  }
 }

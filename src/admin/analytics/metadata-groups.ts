@@ -8,11 +8,10 @@ import {
 import type { Call } from '../../access/call.ts';
 import { inCents } from '../../ledger/prices/cents.ts';
 import type { LogAggregateRow } from '../../store/log/aggregation.ts';
-import { dimensionOf } from '../../store/log/matches.ts';
 import { searchable } from '../log-text.ts';
 import { timeText } from '../time.ts';
 import type { AnalyticsFacts } from './facts.ts';
-import { feedbackBy, feedbackOf, weightedMean } from './feedback-of.ts';
+import { feedbackOf, weightedMean } from './feedback-of.ts';
 import { BY_COST, BY_GROUP, BY_REQUESTS, groupPage, groupPlace } from './group-page.ts';
 import { mean } from './ratios.ts';
 import { selectionOf } from './selection.ts';
@@ -36,16 +35,11 @@ export async function listMetadataGroups(
   });
   const selection = await selectionOf(facts, request, call);
   const dimension = { metadata: searchable('metadata_key', request.metadataKey) };
-  const found = feedbackBy(await feedbackOf(facts, selection), ({ entry }) =>
-    entry === undefined ? undefined : dimensionOf(dimension, entry),
-  );
+  const found = await feedbackOf(facts, selection, dimension);
   feedback = new Map(
-    [...found].map(([value, of]) => [
-      value,
-      {
-        avgWeightedFeedback: weightedMean(of),
-        requestsWithFeedback: BigInt(new Set(of.map(({ traceId }) => traceId)).size),
-      },
+    found.map((of) => [
+      of.group,
+      { avgWeightedFeedback: weightedMean(of), requestsWithFeedback: BigInt(of.traces) },
     ]),
   );
   const { rows, total, source } = await groupPage(facts, selection, dimension, place);

@@ -23,6 +23,11 @@ export class GroupTable {
     return this.#rows.size;
   }
 
+  /** Whether histograms of latencies are asked for. */
+  get latencies(): boolean {
+    return this.#aggregation.latencies !== false;
+  }
+
   /** Distinct values of `unique` so far. */
   get distinct(): number {
     return this.#distinct.size;

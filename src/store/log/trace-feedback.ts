@@ -1,7 +1,13 @@
 // What a trace's feedback comes to, and whose of it counts: the definition that every adapter is held against.
 import { invalidField } from '../../lib/errors.ts';
+import { checkInteger } from '../document-checks.ts';
 import { checkOwner } from '../log-filter.ts';
-import { type FeedbackRecord, SHOWN_FEEDBACK, type TraceFeedback } from '../log-store.ts';
+import {
+  type FeedbackGrouping,
+  type FeedbackRecord,
+  SHOWN_FEEDBACK,
+  type TraceFeedback,
+} from '../log-store.ts';
 import type { FeedbackOwner, FeedbackRange } from '../request-log.ts';
 
 /** Traces that are asked for at once. */
@@ -20,6 +26,17 @@ export function checkOwn(own: FeedbackOwner | undefined): FeedbackOwner | null {
   return own === undefined ? null : checkOwner(own);
 }
 
+/** @throws GatewayError validation_failed */
+export function checkGrouping(by: FeedbackGrouping): FeedbackGrouping {
+  if (by === 'value' || by === 'model') return by;
+  if ('bucketMs' in by) return { bucketMs: checkInteger('bucketMs', by.bucketMs, 1) };
+  if (typeof by.metadata === 'string') return { metadata: by.metadata };
+  throw invalidField('by', 'is nothing that feedback is grouped by', 'in');
+}
+
+/** More feedback is meant than is added up. */
+export const TOO_MUCH = 'is too far: there is too much feedback to add up';
+
 /** The least and the greatest mean that a range holds. */
 export function boundsOf({ min = -10, max = 10 }: FeedbackRange): readonly [least: number, most: number] {
   return [min - EPSILON, max + EPSILON];
@@ -32,7 +49,7 @@ export function isOwnFeedback(own: FeedbackOwner, { userId, apiKeyId, entry }: F
 }
 
 /** By time, those of one time by id. */
-export function byTime(a: FeedbackRecord, b: FeedbackRecord): number {
+function byTime(a: FeedbackRecord, b: FeedbackRecord): number {
   return a.createdAt - b.createdAt || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
 }
 

@@ -8,7 +8,7 @@ import type { LogAggregate, LogAggregation } from '../log/aggregation.ts';
 import { checkAggregation } from '../log/aggregation-checks.ts';
 import { decodeEntry } from '../log/entry-text.ts';
 import { GroupTable } from '../log/group-table.ts';
-import { checkOwn, checkTraces } from '../log/trace-feedback.ts';
+import { checkGrouping, checkOwn, checkTraces } from '../log/trace-feedback.ts';
 import { checkLogFilter } from '../log-filter.ts';
 import type { LogStore } from '../log-store.ts';
 import { checkPageSize, checkSkip } from '../page-query.ts';
@@ -27,14 +27,13 @@ import { countEntries, type FoundPage, type PageQuery, readEntries } from './log
 import { dropBuckets } from './log/expire.ts';
 import {
   changeFeedback,
-  feedbackOfRow,
   feedbackOfTraces,
   feedbackRow,
   insertFeedback,
   readFeedback,
-  searchFeedback,
   tracesLiked,
 } from './log/feedback.ts';
+import { sumFeedback } from './log/feedback-sums.ts';
 import { addKept } from './log/kept-reads.ts';
 import { decodePosition, encodePosition } from './log/page-cursor.ts';
 import type { LogPlace } from './log/place.ts';
@@ -141,11 +140,10 @@ export function mongoRequestLog(place: LogPlace, roller: Roller): LogStore {
       return calls.run((deadline) => feedbackOfTraces(place, checked, traces, owner, deadline));
     },
 
-    findFeedback: async (scope, filter) => {
+    sumFeedback: async (scope, filter, by) => {
       const checked = checkScope(scope);
-      const meant = checkLogFilter(filter);
-      const rows = await calls.run((deadline) => searchFeedback(place, checked, meant, deadline));
-      return parsed(rows, feedbackOfRow);
+      const [meant, grouping] = [checkLogFilter(filter), checkGrouping(by)];
+      return calls.run((deadline) => sumFeedback(place, checked, meant, grouping, deadline), SUMS_MS);
     },
 
     reprice: async (organisationId, corrections) => {

@@ -4,7 +4,7 @@ import type { Reason, Violation } from '../../lib/errors.ts';
 import type { Collection } from '../collection.ts';
 import type { ColumnValue } from '../document-checks.ts';
 import type { CheckedQuery } from '../page-query.ts';
-import type { FeedbackOwner, LogFilter } from '../request-log.ts';
+import type { FeedbackOwner } from '../request-log.ts';
 import type { FeedbackRow, FeedbackUpdate } from './log/feedback-row.ts';
 import type { SegmentChange } from './log/manifest.ts';
 
@@ -165,12 +165,6 @@ export type ReaderCall =
       readonly workspace: string | null;
       readonly traceIds: readonly string[];
       readonly own: FeedbackOwner | null;
-    }
-  | {
-      readonly kind: 'findFeedback';
-      readonly org: string;
-      readonly workspace: string | null;
-      readonly filter: LogFilter;
     }
   | { readonly kind: 'ping' }
   | { readonly kind: 'close' };

@@ -54,8 +54,6 @@ function openReader(setup: WorkerSetup): RunGroup<ReaderCall> {
         return feedback.scan(call.after, call.limit, call.characters);
       case 'feedbackOf':
         return atOnce(() => feedback.of(call, call.traceIds, call.own));
-      case 'findFeedback':
-        return feedback.find(call, call.filter);
       case 'ping':
         return ping.get() === undefined ? null : 1;
       case 'close':

@@ -31,9 +31,9 @@ export function openLog(
   const pages = lazyWorker<LogReaderCall>(new URL('./log/reader.ts', import.meta.url), setup, bounds);
   const keeping = lazyWorker<LogKeeperCall>(new URL('./log/keeper.ts', import.meta.url), setup, bounds);
   const keeper = new LogKeeper(writer, keeping, setup.block);
-  const feedback = feedbackStore(writer, documents);
   const entries = entryStore(writer, pages, keeper);
   const sums = lazyWorker<LogReaderCall>(new URL('./log/reader.ts', import.meta.url), setup, bounds);
+  const feedback = feedbackStore(writer, documents, sums);
   const { makeSums, ...kept } = keepingStore(pages, keeping, keeper);
   return {
     makeSums,

@@ -29,7 +29,7 @@ function factsOf(refuse: (aggregation: LogAggregation) => void): AnalyticsFacts 
       await model.append([logEntry({ id: 'one', createdAt: FROM + HOUR_MS })]);
       return model.aggregate(scope, filter, aggregation);
     },
-    findFeedback: async () => {
+    sumFeedback: async () => {
       throw invalidField('until', 'is too far', 'too_many');
     },
   });

@@ -83,7 +83,7 @@ type UniqueRow = Pick<SumsRow, '_id'> & { readonly _id: { readonly u?: unknown }
 async function readSpan(
   { database, commandMs }: LogPlace,
   { filter, lead, exact }: EntryMatch,
-  { bucketMs, by = [], unique }: LogAggregation,
+  { bucketMs, by = [], unique, latencies }: LogAggregation,
   span: EntrySpan,
   deadline: Deadline,
 ): Promise<Found> {
@@ -95,7 +95,7 @@ async function readSpan(
   });
   const grouping = { bucketMs, by };
   const sums = await collection
-    .aggregate<SumsRow>(sumsPipeline(match, grouping, ROWS + 1), options())
+    .aggregate<SumsRow>(sumsPipeline(match, grouping, ROWS + 1, latencies !== false), options())
     .toArray();
   const values =
     unique === undefined

@@ -41,14 +41,12 @@ export const FEEDBACK_INDEXES: readonly mongoose.mongo.IndexDescription[] = [
   { name: 'by_workspace', key: { organisationId: 1, workspaceId: 1, at: 1, id: 1 } },
 ];
 
-/** Found at once. */
-const MOST = 200_000;
 /** Traces that a condition on feedback may mean. */
 const TRACES = 50_000;
 /** Traces whose last feedback is read one by one at once. */
 const LANES = 8;
 
-function rowsIn({ database }: LogPlace): mongoose.mongo.Collection<FeedbackRow> {
+export function rowsIn({ database }: LogPlace): mongoose.mongo.Collection<FeedbackRow> {
   return database.collection<FeedbackRow>(FEEDBACK);
 }
 
@@ -178,13 +176,13 @@ function lastOf(
   return find(place, wanted, reading, deadline);
 }
 
-/** Feedback whose entry a filter means, oldest first. */
-export async function searchFeedback(
+/** Which feedback's entry a filter means, and the index that leads to it. */
+export async function feedbackMatch(
   place: LogPlace,
   scope: CheckedScope,
   filter: LogFilter,
   deadline: Deadline,
-): Promise<FeedbackRow[]> {
+): Promise<{ readonly match: Filter; readonly hint: string }> {
   const { from, until, traceIds, feedback, ...others } = filter;
   const times = timesOf(from, until);
   const span: Filter = times === undefined ? {} : { at: times };
@@ -208,10 +206,7 @@ export async function searchFeedback(
   };
   const hint = scope.workspaceId === null ? 'by_time' : 'by_workspace';
   const which = alone ? { $or: [withEntry, without] } : withEntry;
-  const wanted = { ...inScope(scope), ...span, ...which };
-  const rows = await find(place, wanted, { hint, limit: MOST + 1 }, deadline);
-  if (rows.length > MOST) throw invalidField('until', `means more than ${MOST} pieces of feedback`, 'lte');
-  return inOrder(rows);
+  return { match: { ...inScope(scope), ...span, ...which }, hint };
 }
 
 /**
@@ -246,7 +241,7 @@ function inScope({ organisationId, workspaceId }: CheckedScope): Filter {
 }
 
 /** What a piece of feedback counts. */
-const MARK = { $multiply: ['$value', '$weight'] };
+export const MARK = { $multiply: ['$value', '$weight'] };
 
 /** Whose feedback counts; nothing where everybody's does. */
 function ownMatch(own: FeedbackOwner | null): Filter {

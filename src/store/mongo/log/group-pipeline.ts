@@ -34,12 +34,20 @@ export interface SumsRow {
   readonly rescued: number;
   readonly first: number;
   readonly last: number;
-  readonly h: readonly { readonly b: number; readonly n: number }[];
+  /** Absent: not asked for. */
+  readonly h?: readonly { readonly b: number; readonly n: number }[];
 }
 
-/** Sums of the matching entries by bucket and group; at most `limit` rows. */
-export function sumsPipeline(match: Filter, grouping: Grouping, limit: number): Stage[] {
+/**
+ * Sums of the matching entries by bucket and group; at most `limit` rows.
+ * @param latencies whether their histograms are asked for, which take a group for each latency
+ */
+export function sumsPipeline(match: Filter, grouping: Grouping, limit: number, latencies = true): Stage[] {
   const { by } = grouping;
+  if (!latencies) {
+    const group = { $group: { _id: keyOf(grouping), ...sums() } };
+    return [...grouped(match, grouping), group, { $limit: limit }];
+  }
   const totals = [
     'n',
     'ok',
@@ -188,7 +196,7 @@ export function sumsOf(row: SumsRow): LogSums {
     completionTokens: Number(row.ct),
     totalTokens: Number(row.tt),
     latencyUs: Number(row.us),
-    latencies: new Map(row.h.map(({ b, n }) => [Number(b), Number(n)])),
+    latencies: new Map((row.h ?? []).map(({ b, n }) => [Number(b), Number(n)])),
     cacheHits: Number(row.hits),
     semanticHits: Number(row.near),
     cacheLatencyUs: Number(row.hitUs),

@@ -45,7 +45,7 @@ export async function addKept(
     for await (const kept of cursor) {
       if (!cover.takes(kept)) continue;
       used = true;
-      for (const { values, sums } of decodeRows(kept.data?.buffer ?? new Uint8Array())) {
+      for (const { values, sums } of decodeRows(kept.data?.buffer ?? new Uint8Array(), table.latencies)) {
         if (++count % SLICE === 0) await setImmediate();
         if (count > ROWS) throw tooMany();
         const group = query.meant(values) ? query.groupOf(values) : undefined;

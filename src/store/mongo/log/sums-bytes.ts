@@ -43,8 +43,11 @@ export function encodeRows(rows: readonly KeptRow[]): Buffer {
   return bytes.all();
 }
 
-/** Row after row: whoever reads many may give way in between. */
-export function* decodeRows(data: Uint8Array): Generator<KeptRow> {
+/**
+ * Row after row: whoever reads many may give way in between.
+ * @param latencies whether histograms are wanted
+ */
+export function* decodeRows(data: Uint8Array, latencies = true): Generator<KeptRow> {
   const reader = new Reader(data);
   if (reader.number() !== FORMAT) throw new Error('kept sums are of a newer program');
   const table = Array.from({ length: reader.number() }, () => reader.text());
@@ -53,11 +56,11 @@ export function* decodeRows(data: Uint8Array): Generator<KeptRow> {
   for (let i = 0; i < count; i++) {
     const values: string[] = [];
     for (let at = 0; at < width; at++) values.push(table[reader.number()] as string);
-    yield { values, sums: readSums(reader) };
+    yield { values, sums: readSums(reader, latencies) };
   }
 }
 
-function readSums(reader: Reader): LogSums {
+function readSums(reader: Reader, wanted: boolean): LogSums {
   const counts = {} as Record<(typeof COUNTS)[number], number>;
   for (const count of COUNTS) counts[count] = reader.number();
   const money = {} as Record<(typeof MONEY)[number], bigint>;
@@ -66,7 +69,8 @@ function readSums(reader: Reader): LogSums {
   let bucket = 0;
   for (let left = reader.number(); left > 0; left--) {
     bucket += reader.number();
-    latencies.set(bucket, reader.number());
+    const count = reader.number();
+    if (wanted) latencies.set(bucket, count);
   }
   return { ...counts, ...money, latencies };
 }

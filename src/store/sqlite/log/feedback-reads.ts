@@ -1,14 +1,9 @@
 // Feedback as readers find it. Records cross as JSON text.
-import { matchesLog } from '../../log/matches.ts';
 import { boundsOf } from '../../log/trace-feedback.ts';
-import { type FeedbackRecord, SHOWN_FEEDBACK } from '../../log-store.ts';
-import type { FeedbackOwner, FeedbackRange, LogFilter } from '../../request-log.ts';
+import { SHOWN_FEEDBACK } from '../../log-store.ts';
+import type { FeedbackOwner, FeedbackRange } from '../../request-log.ts';
 import type { StatementCache } from '../statement-cache.ts';
-import { FailureError } from '../worker-loop.ts';
 import type { LogScope } from './selection.ts';
-
-/** Records of one answer. */
-const FOUND = 200_000;
 
 /** What a trace's feedback comes to; `last` newest first. */
 export type TraceFeedbackRow = [traceId: string, count: number, sum: number, last: string[]];
@@ -17,16 +12,14 @@ export interface FeedbackReader {
   get(org: string, workspace: string | null, id: string): string | null;
   /** @param traceIds each once */
   of(scope: LogScope, traceIds: readonly string[], own: FeedbackOwner | null): TraceFeedbackRow[];
-  find(scope: LogScope, filter: LogFilter): string[];
   /** Traces whose mean of value x weight is in the range. */
   liked(scope: LogScope, range: FeedbackRange): Set<string>;
   scan(after: number, limit: number, characters: number): [seq: number, record: string][];
 }
 
 type Rows<T> = Iterable<T>;
-type Found = [createdAt: number, id: string, traceId: string, record: string];
 
-const MINE = 'organisation_id = ? AND workspace_id = coalesce(?, workspace_id)';
+export const MINE = 'organisation_id = ? AND workspace_id = coalesce(?, workspace_id)';
 
 export function feedbackReader(cached: StatementCache): FeedbackReader {
   const liked: FeedbackReader['liked'] = ({ org, workspace }, range) => {
@@ -65,23 +58,6 @@ export function feedbackReader(cached: StatementCache): FeedbackReader {
       return rows;
     },
 
-    find: (scope, filter) => {
-      const { feedback: range, ...rest } = filter;
-      const { from = 0, until = Number.MAX_SAFE_INTEGER } = filter;
-      const traces = range && liked(scope, range);
-      const sql = `SELECT created_at, id, trace_id, record FROM log_feedback INDEXED BY log_feedback_by_time
-        WHERE ${MINE} AND time >= ? AND time < ?`;
-      const rows = cached(sql).iterate(scope.org, scope.workspace, from, until) as unknown as Rows<Found>;
-      const found: Found[] = [];
-      for (const row of rows) {
-        if (traces && !traces.has(row[2])) continue;
-        if (!meant(rest, traces !== undefined, JSON.parse(row[3]) as FeedbackRecord)) continue;
-        if (found.length === FOUND) throw tooMuch();
-        found.push(row);
-      }
-      return found.sort(inOrder).map(([, , , record]) => record);
-    },
-
     scan: (after, limit, characters) => {
       const sql = 'SELECT seq, record FROM log_feedback WHERE seq > ? ORDER BY seq LIMIT ?';
       const found: [number, string][] = [];
@@ -103,25 +79,4 @@ function ownSql(own: FeedbackOwner | null): { readonly sql: string; readonly val
     own.userId === undefined ? ['apiKeyId', own.apiKeyId ?? ''] : ['userId', own.userId];
   const sql = ` AND (json_extract(record, '$.${member}') = ? OR json_extract(record, '$.entry.${member}') = ?)`;
   return { sql, values: [value, value] };
-}
-
-/** Whether a filter means the entry that feedback is about; without an entry, time and trace alone can be asked. */
-function meant(filter: LogFilter, ranged: boolean, { entry, traceId }: FeedbackRecord): boolean {
-  if (entry !== undefined) return matchesLog(filter, entry);
-  const { from, until, traceIds, ...others } = filter;
-  if (ranged || Object.keys(others).length > 0) return false;
-  return traceIds === undefined || traceIds.includes(traceId);
-}
-
-function inOrder(a: Found, b: Found): number {
-  return a[0] - b[0] || (a[1] < b[1] ? -1 : 1);
-}
-
-function tooMuch(): FailureError {
-  const message = `is too far: more than ${FOUND} pieces of feedback are meant`;
-  return new FailureError({
-    reason: 'validation_failed',
-    message: `until: ${message}`,
-    violations: [{ field: 'until', rule: 'too_many', message }],
-  });
 }

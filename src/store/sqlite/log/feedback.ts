@@ -1,17 +1,18 @@
 // The port's part that is about feedback, over the workers.
 import { setImmediate } from 'node:timers/promises';
 import { checkScope } from '../../document-checks.ts';
-import { checkOwn, checkTraces } from '../../log/trace-feedback.ts';
+import { checkGrouping, checkOwn, checkTraces } from '../../log/trace-feedback.ts';
 import { checkLogFilter } from '../../log-filter.ts';
-import type { FeedbackRecord, LogStore, TraceFeedback } from '../../log-store.ts';
+import type { FeedbackRecord, FeedbackSums, LogStore, TraceFeedback } from '../../log-store.ts';
 import type { ReaderCall, WriterCall } from '../protocol.ts';
 import type { WorkerClient } from '../worker-client.ts';
 import type { TraceFeedbackRow } from './feedback-reads.ts';
 import type { FeedbackRow } from './feedback-row.ts';
+import type { LogReaderCall } from './protocol.ts';
 
 export type FeedbackStore = Pick<
   LogStore,
-  'addFeedback' | 'getFeedback' | 'updateFeedback' | 'feedbackOf' | 'findFeedback'
+  'addFeedback' | 'getFeedback' | 'updateFeedback' | 'feedbackOf' | 'sumFeedback'
 >;
 
 /** Records parsed between two turns of the event loop. */
@@ -20,6 +21,7 @@ const SLICE = 500;
 export function feedbackStore(
   writer: WorkerClient<WriterCall>,
   reader: WorkerClient<ReaderCall>,
+  sums: Pick<WorkerClient<LogReaderCall>, 'call'>,
 ): FeedbackStore {
   return {
     addFeedback: async (batch) => {
@@ -50,10 +52,10 @@ export function feedbackStore(
       return found;
     },
 
-    findFeedback: async (scope, filter) => {
+    sumFeedback: async (scope, filter, by) => {
       const { organisationId: org, workspaceId: workspace } = checkScope(scope);
-      const call = { kind: 'findFeedback', org, workspace, filter: checkLogFilter(filter) } as const;
-      return parsed(await reader.call<string[]>(call));
+      const call = { kind: 'feedback', org, workspace, filter: checkLogFilter(filter) } as const;
+      return sums.call<FeedbackSums[]>({ ...call, by: checkGrouping(by) });
     },
   };
 }

@@ -9,7 +9,7 @@ import type { LogKeeper } from './maintain.ts';
 import type { SegmentChange } from './manifest.ts';
 import type { LogKeeperCall, LogReaderCall } from './protocol.ts';
 import type { RepricedSegments } from './reprice.ts';
-import type { Due } from './retire.ts';
+import type { Dropping, Due } from './retire.ts';
 
 /** Corrections over many segments, or a large day. */
 const LONG_MS = 600_000;
@@ -28,9 +28,10 @@ export function keepingStore(
 ): KeepingStore {
   const ask = <T>(call: LogKeeperCall): Promise<T> => keeping.call<T>(call, 0, LONG_MS);
 
-  async function changeAndDrop(call: LogKeeperCall, file: string): Promise<void> {
-    await keeper.change(await ask<SegmentChange>(call));
-    await ask({ kind: 'drop', file });
+  async function changeAndDrop(call: LogKeeperCall): Promise<void> {
+    const { change, files } = await ask<Dropping>(call);
+    await keeper.change(change);
+    for (const file of files) await ask({ kind: 'drop', file });
   }
 
   return {
@@ -61,12 +62,12 @@ export function keepingStore(
         const dropped: string[] = [];
         for (const bucket of due.retire) {
           const withSums = retention.metricDays > 0;
-          await changeAndDrop({ kind: 'retire', bucket, withSums }, `entries-${bucketName(bucket)}`);
+          await changeAndDrop({ kind: 'retire', bucket, withSums });
           dropped.push(`entries-${bucketName(bucket)}`);
         }
         for (const bucket of due.sum) await keeper.change(await ask<SegmentChange>({ kind: 'sum', bucket }));
         for (const bucket of due.forget) {
-          await changeAndDrop({ kind: 'forget', bucket }, `sums-${bucketName(bucket)}`);
+          await changeAndDrop({ kind: 'forget', bucket });
           dropped.push(`sums-${bucketName(bucket)}`);
         }
         const bodies = await ask<string[]>({ kind: 'expireBodies', days: retention.bodyDays, now });

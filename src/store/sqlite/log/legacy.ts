@@ -44,7 +44,7 @@ export function takeOverBlock(cached: StatementCache, { folder, block }: LogSetu
   });
   const last = arrived.at(-1);
   if (last === undefined) return null;
-  const add = writeSegments(arrived, folder, new TextHash(readState(cached).seed));
+  const add = writeSegments(arrived, folder, new TextHash(readState(cached).seed), cached);
   return { takenOver: last.seq, add, remove: [], alone: [] };
 }
 

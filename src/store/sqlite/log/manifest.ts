@@ -4,6 +4,7 @@
 import { randomInt } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import type { StatementCache } from '../statement-cache.ts';
+import { type Bucket, bucketName } from './buckets.ts';
 
 /** A segment of entries, or of sums over them. */
 export interface SegmentRow {
@@ -101,6 +102,20 @@ export function readState(cached: StatementCache): LogState {
     number,
   ];
   return { sealed: row[0], epoch: row[1], seed: row[2] };
+}
+
+/**
+ * The file that segments of a bucket are written at the end of. A name that was given to a file which is dropped by now
+ * is not given again: dropping raises the epoch, and whoever read the list before must not find another file there.
+ */
+export function fileOf(cached: StatementCache, kind: SegmentRow['kind'], bucket: Bucket): string {
+  const { day, keep } = bucket;
+  const sql = 'SELECT file FROM log_segments WHERE kind = ? AND day = ? AND keep = ? LIMIT 1';
+  const found = cached(sql).get(kind, day, keep) as unknown as [string] | undefined;
+  if (found) return found[0];
+  const { epoch } = readState(cached);
+  const name = `${kind}-${bucketName(bucket)}`;
+  return epoch === 0 ? name : `${name}~${epoch}`;
 }
 
 /** Segments with an id above this one, by id. */

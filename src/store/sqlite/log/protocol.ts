@@ -1,5 +1,5 @@
 // What crosses between the main thread and the log's workers.
-import type { LogRetention, Repriced } from '../../log-store.ts';
+import type { FeedbackGrouping, LogRetention, Repriced } from '../../log-store.ts';
 import type { LogFilter } from '../../request-log.ts';
 import type { LogSumsCall } from './aggregate-reads.ts';
 import type { BodyKey } from './body-files.ts';
@@ -31,6 +31,11 @@ export type LogReaderCall =
       readonly limit: number;
       readonly characters: number;
     }
+  | (LogScope & {
+      readonly kind: 'feedback';
+      readonly filter: LogFilter;
+      readonly by: FeedbackGrouping;
+    })
   | { readonly kind: 'body'; readonly org: string; readonly id: string; readonly time: number }
   | { readonly kind: 'scanBodies'; readonly after: readonly [file: string, frame: number] | null }
   | { readonly kind: 'close' };
@@ -46,9 +51,10 @@ export type LogKeeperCall =
   | { readonly kind: 'due'; readonly retention: LogRetention; readonly now: number }
   /** Answers buckets. */
   | { readonly kind: 'unsummed'; readonly now: number }
-  /** These answer a change. */
-  | { readonly kind: 'retire'; readonly bucket: Bucket; readonly withSums: boolean }
+  /** Answers a change. */
   | { readonly kind: 'sum'; readonly bucket: Bucket }
+  /** These answer `Dropping`. */
+  | { readonly kind: 'retire'; readonly bucket: Bucket; readonly withSums: boolean }
   | { readonly kind: 'forget'; readonly bucket: Bucket }
   /** Deletes a bucket's file, when nothing is listed in it. */
   | { readonly kind: 'drop'; readonly file: string }

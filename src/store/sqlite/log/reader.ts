@@ -9,6 +9,7 @@ import { readSums } from './aggregate-reads.ts';
 import { readBody, scanBodies } from './body-files.ts';
 import { readEntry, scanEntries } from './entry-reads.ts';
 import { feedbackReader } from './feedback-reads.ts';
+import { sumFeedback } from './feedback-sums.ts';
 import type { SegmentRow } from './manifest.ts';
 import { readPage } from './page-reads.ts';
 import type { LogReaderCall, LogSetup } from './protocol.ts';
@@ -81,6 +82,8 @@ function openLogReader(setup: LogSetup): RunGroup<LogReaderCall> {
         const selection = selectionOf(view, { org: '', workspace: null }, {});
         return scanEntries(view.parts, selection, call.after, call.limit, call.characters);
       }
+      case 'feedback':
+        return sumFeedback(cached, feedback.liked, call, call.filter, call.by);
       case 'body':
         return readBody(setup.folder, call.org, call.id, call.time);
       case 'scanBodies':

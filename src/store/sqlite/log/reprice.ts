@@ -43,7 +43,7 @@ export function repriceSegments(
     const corrected = correct(segment, selection, org, byKey);
     count += corrected.count;
     if (!corrected.changed) continue;
-    add.push(...writeSegments(corrected.entries, folder, hash));
+    add.push(...writeSegments(corrected.entries, folder, hash, cached));
     remove.push(row.id);
   }
   return { count, change: { add, remove, alone: [] } };

@@ -6,7 +6,14 @@ import { memorySource } from './blobs.ts';
 import { type Bucket, bucketName, dayOf, HOUR_MS, isOver, UNLIMITED } from './buckets.ts';
 import { CUBES, type Cube, MADE } from './cubes.ts';
 import { TextHash } from './hash.ts';
-import { type NewSegment, readSegments, readState, type SegmentChange, type SegmentRow } from './manifest.ts';
+import {
+  fileOf,
+  type NewSegment,
+  readSegments,
+  readState,
+  type SegmentChange,
+  type SegmentRow,
+} from './manifest.ts';
 import { Segment } from './segment.ts';
 import type { BuiltSegment } from './segment-build.ts';
 import { appendSegment, type SegmentFiles } from './segment-files.ts';
@@ -21,6 +28,12 @@ export interface Due {
   readonly sum: readonly Bucket[];
   /** Sums that are over themselves. */
   readonly forget: readonly Bucket[];
+}
+
+/** A change of the list, and the files in which there may be nothing listed behind it. */
+export interface Dropping {
+  readonly change: SegmentChange;
+  readonly files: readonly string[];
 }
 
 /** How long after a day's end its sums are made; entries that come later still are read beside them. */
@@ -79,24 +92,30 @@ export function retireBucket(
   folder: string,
   bucket: Bucket,
   withSums: boolean,
-): SegmentChange {
+): Dropping {
   const { entries, valid, stale } = partsOf(cached, bucket);
   const covered = new Set(valid.flatMap(({ covers }) => covers));
   const open = withSums ? entries.filter(({ id }) => !covered.has(id)) : [];
   const add = writeSums(cached, files, folder, bucket, open);
-  return {
+  const gone = [...entries, ...stale];
+  const change = {
     add: add.map((row) => ({ ...row, covers: [] })),
-    remove: [...entries, ...stale].map(({ id }) => id),
+    remove: gone.map(({ id }) => id),
     alone: valid.filter(({ covers }) => covers.length > 0).map(({ id }) => id),
   };
+  return { change, files: filesOf(gone) };
 }
 
 /** Takes a bucket's sums out. */
-export function forgetSums(cached: StatementCache, { day, keep }: Bucket): SegmentChange {
+export function forgetSums(cached: StatementCache, { day, keep }: Bucket): Dropping {
   const rows = readSegments(cached, 0).filter(
     (row) => row.kind === 'sums' && row.day === day && row.keep === keep,
   );
-  return { add: [], remove: rows.map(({ id }) => id), alone: [] };
+  return { change: { add: [], remove: rows.map(({ id }) => id), alone: [] }, files: filesOf(rows) };
+}
+
+function filesOf(rows: readonly SegmentRow[]): string[] {
+  return [...new Set(rows.map(({ file }) => file))];
 }
 
 function partsOf(
@@ -120,7 +139,7 @@ function writeSums(
 ): NewSegment[] {
   if (open.length === 0) return [];
   const hash = new TextHash(readState(cached).seed);
-  const file = `sums-${bucketName(bucket)}`;
+  const file = fileOf(cached, 'sums', bucket);
   const made = new Map<number, readonly BuiltSegment[]>();
   return MADE.flatMap((cube) => {
     const { by, of } = CUBES[cube] as Cube;

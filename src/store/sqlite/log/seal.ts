@@ -5,7 +5,7 @@ import type { EntryTuple } from '../../log/entry-tuple.ts';
 import type { StatementCache } from '../statement-cache.ts';
 import { type Bucket, bucketName, dayOf, UNLIMITED } from './buckets.ts';
 import { TextHash } from './hash.ts';
-import { type NewSegment, readState, readTail, type SegmentChange } from './manifest.ts';
+import { fileOf, type NewSegment, readState, readTail, type SegmentChange } from './manifest.ts';
 import type { LogSetup } from './protocol.ts';
 import { SegmentBuilder } from './segment-build.ts';
 import { appendSegment } from './segment-files.ts';
@@ -39,12 +39,17 @@ export function sealBlock(
     if (arrived.length >= block) break;
   }
   if (arrived.length === 0 || (arrived.length < block && !all)) return undefined;
-  const add = writeSegments(arrived, folder, new TextHash(seed));
+  const add = writeSegments(arrived, folder, new TextHash(seed), cached);
   return { sealed: { from: sealed, to }, add, remove: [], alone: [] };
 }
 
 /** Writes entries, in order of arrival, into segments of their buckets. */
-export function writeSegments(arrived: readonly Arrived[], folder: string, hash: TextHash): NewSegment[] {
+export function writeSegments(
+  arrived: readonly Arrived[],
+  folder: string,
+  hash: TextHash,
+  cached: StatementCache,
+): NewSegment[] {
   const buckets = new Map<string, { readonly bucket: Bucket; readonly entries: Arrived[] }>();
   for (const entry of arrived) {
     const bucket = { day: dayOf(entry.tuple[3]), keep: entry.tuple[24]?.[13] ?? UNLIMITED };
@@ -53,11 +58,11 @@ export function writeSegments(arrived: readonly Arrived[], folder: string, hash:
     buckets.set(name, found);
     found.entries.push(entry);
   }
-  return [...buckets].map(([name, { bucket, entries }]) => {
+  return [...buckets.values()].map(({ bucket, entries }) => {
     const builder = new SegmentBuilder(entries.length, hash);
     for (const { seq, tuple, text } of entries) builder.add(seq, tuple, text);
     const { minTime, maxTime, firstSeq, lastSeq, ...built } = builder.finish(true);
-    const file = `entries-${name}`;
+    const file = fileOf(cached, 'entries', bucket);
     const place = appendSegment(folder, file, built);
     return {
       ...{ kind: 'entries', cube: 0, ...bucket, file, ...place, count: entries.length },
