@@ -2,8 +2,8 @@
 import { inCents } from '../../ledger/prices/cents.ts';
 import { invalidField } from '../../lib/errors.ts';
 import type { LogMeasure, LogSums } from '../../store/log/aggregation.ts';
+import { percentile } from '../../store/log/sums.ts';
 import { timeText } from '../time.ts';
-import { percentilesOf } from './latencies.ts';
 import { hitsOf, latencyPerRequest, mean, percent } from './ratios.ts';
 
 /** A column: its value to put groups in order by, and its members in the answer. */
@@ -89,7 +89,7 @@ export function membersOf(columns: readonly Column[], sums: LogSums): ColumnMemb
 }
 
 function percentileOf({ latencies }: LogSums, share: number): number {
-  return percentilesOf([latencies], [share])[0] ?? 0;
+  return percentile(latencies, share) / 1000;
 }
 
 /** A column of one number that the store cannot put groups in order by. */

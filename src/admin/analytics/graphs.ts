@@ -28,6 +28,9 @@ import { costPerRequest, hitsOf, latencyPerRequest, mean, percent } from './rati
 import type { Series, SeriesOptions, Slot } from './series.ts';
 import { timedGraph } from './timed-graph.ts';
 
+/** Of a graph of latencies. */
+const SHARES = [0.5, 0.9, 0.99];
+
 /** The methods of AnalyticsGraphsService. */
 export function analyticsGraphsService(facts: AnalyticsFacts) {
   const counted = async (
@@ -84,16 +87,16 @@ export function analyticsGraphsService(facts: AnalyticsFacts) {
     },
 
     async getLatencyGraph(request: AnalyticsRequest, call: Call): Promise<LatencyGraph> {
-      const { series, points, head } = await timedGraph(facts, request, call, { latencies: true });
-      const latencies = ({ sums }: Slot | Series, slots: readonly Slot[]) => {
-        const histograms = slots.map((slot) => slot.sums.latencies);
-        const [p50 = 0, p90 = 0, p99 = 0] = percentilesOf(histograms, [0.5, 0.9, 0.99]);
-        return { avg: latencyPerRequest(sums), p50, p90, p99 };
-      };
+      const { series, points: pointsBy, head } = await timedGraph(facts, request, call, { latencies: true });
+      const found = await percentilesOf(series.slots, ({ sums }) => sums.latencies, SHARES);
+      const told = ({ sums }: Slot | Series, [p50 = 0, p90 = 0, p99 = 0]: readonly number[]) => ({
+        ...{ avg: latencyPerRequest(sums), p50, p90, p99 },
+      });
+      const points = new Map(series.slots.map((slot, i) => [slot, told(slot, found.each[i] ?? [])]));
       return create(LatencyGraphSchema, {
         ...head,
-        summary: latencies(series, series.slots),
-        dataPoints: points((slot) => latencies(slot, [slot])),
+        summary: told(series, found.all),
+        dataPoints: pointsBy((slot) => points.get(slot) ?? {}),
       });
     },
 
