@@ -6,6 +6,9 @@ import { isAway } from './limits/later.ts';
 /** Entries of the smallest slice. */
 const LEAST = 25;
 
+/** What fails is given again: it need not be all or nothing. */
+const APART = { apart: true };
+
 export class SlicedAppend {
   readonly #store: Pick<RequestLogStore, 'append'>;
   readonly #largest: number;
@@ -31,7 +34,7 @@ export class SlicedAppend {
     for (let at = 0; at < entries.length; ) {
       const slice = entries.slice(at, at + this.#now);
       try {
-        await this.#store.append(slice, texts.slice(at, at + slice.length));
+        await this.#store.append(slice, texts.slice(at, at + slice.length), APART);
       } catch (error) {
         if (isAway(error)) this.#now = Math.max(Math.min(LEAST, this.#largest), Math.ceil(this.#now / 2));
         throw error;

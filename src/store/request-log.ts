@@ -234,7 +234,12 @@ export interface RequestLogStore {
    * Stores a batch, all of it or nothing; resolves when it would survive kill -9. An entry that is stored already
    * (same organisation, id and time of creation: a retry) is skipped.
    * @param texts of the entries by their place in the batch, where they were written before (`encodeEntry`)
+   * @param options `apart`: a part of the batch may be stored when it rejects, because it is given again
    */
-  append(batch: readonly RequestRecord[], texts?: readonly (string | undefined)[]): Promise<void>;
+  append(
+    batch: readonly RequestRecord[],
+    texts?: readonly (string | undefined)[],
+    options?: { readonly apart?: boolean },
+  ): Promise<void>;
   page(scope: TenantScope, filter: LogFilter, request: LogPageRequest): Promise<LogPage>;
 }

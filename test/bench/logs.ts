@@ -140,6 +140,7 @@ const SUMS: readonly (readonly [string, LogFilter, LogAggregation])[] = [
   ['all, by hour', {}, { bucketMs: HOUR_MS }],
   ['by hour and status', {}, { bucketMs: HOUR_MS, by: ['statusCode'] }],
   ['by hour and model', {}, { bucketMs: HOUR_MS, by: ['model'] }],
+  ['the same without histograms', {}, { bucketMs: HOUR_MS, by: ['model'], latencies: false }],
   ['one workspace, by hour', { workspaceIds: ['ws-3'] }, { bucketMs: HOUR_MS }],
   ['by hour, distinct users', {}, { bucketMs: HOUR_MS, unique: 'user' }],
   ['distinct users', {}, { unique: 'user' }],

@@ -68,10 +68,14 @@ export async function prove(options: ProofOptions): Promise<Proof> {
       gateways: gateways.map(({ origin }) => origin),
       keys: [plain.key, cost.key, tokens.key, rated.key],
     });
-    const kills = await killing(gateways, options);
-    over = true;
+    const { kills, atStart } = await killing(gateways, options).finally(() => {
+      over = true;
+    });
     const calls = await calling;
-    say(`${calls.made} calls in ${seconds} s, ${kills} kills; ${statusText(calls)}`);
+    say(
+      `${calls.made} calls in ${seconds} s, ${kills} kills, ${atStart} of them at a start; ${statusText(calls)}`,
+    );
+    for (const gateway of gateways) await gateway.up();
     say('closing the books');
     // What killed processes left is swept while gateways run.
     await until(
@@ -136,31 +140,33 @@ function environment(servers: ProofOptions['servers']): Record<string, string> {
   };
 }
 
-/** Kills a random gateway at a time until the time is over; Redis once, in the middle. Answers how many. */
-async function killing(gateways: readonly Gateway[], options: ProofOptions): Promise<number> {
+/**
+ * Kills a process at random at every beat until the time is over, while others may still be starting; Redis once, in the
+ * middle. Answers how often, and how often one that was starting.
+ */
+async function killing(
+  gateways: readonly Gateway[],
+  options: ProofOptions,
+): Promise<{ readonly kills: number; readonly atStart: number }> {
   const { seconds, killEvery, servers, say } = options;
-  const end = performance.now() + seconds * 1000;
-  const restarts: Promise<void>[] = [];
-  let kills = 0;
-  let redisAt = servers ? performance.now() + seconds * 500 : Number.POSITIVE_INFINITY;
-  const restartRedis = (): void => {
-    redisAt = Number.POSITIVE_INFINITY;
-    restarts.push(servers?.redis.restart() ?? Promise.resolve());
-    say('Redis restarted');
-  };
-  while (performance.now() < end) {
-    await sleep(Math.min(killEvery * 1000, Math.max(0, end - performance.now())));
-    if (performance.now() >= redisAt) restartRedis();
-    if (performance.now() >= end) break;
-    const gateway = gateways[Math.floor(Math.random() * gateways.length)] as Gateway;
-    // One at a time: while it starts again the others serve.
-    await gateway.killAndRestart();
+  const begin = performance.now();
+  let redisBack: Promise<void> | undefined;
+  let [kills, atStart] = [0, 0];
+  for (let beat = 1; beat * killEvery < seconds; beat++) {
+    await sleep(Math.max(0, begin + beat * killEvery * 1000 - performance.now()));
+    if (servers && redisBack === undefined && beat * killEvery >= seconds / 2) {
+      redisBack = servers.redis.restart();
+      say('Redis restarted');
+    }
+    const alive = gateways.filter((gateway) => gateway.mayBeKilled());
+    const gateway = alive[Math.floor(Math.random() * alive.length)];
+    if (gateway === undefined) continue;
+    if (gateway.kill()) atStart++;
     kills++;
   }
-  // A start that took longer than the time that was left comes before it.
-  if (redisAt !== Number.POSITIVE_INFINITY) restartRedis();
-  await Promise.all(restarts);
-  return kills;
+  await sleep(Math.max(0, begin + seconds * 1000 - performance.now()));
+  await redisBack;
+  return { kills, atStart };
 }
 
 /** Entries on their way, as its metrics say. */

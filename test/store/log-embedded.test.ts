@@ -75,12 +75,24 @@ test('an entry that is sent again is kept once: in the tail, sealed, after a res
 test('a batch of tens of thousands is stored as a whole', async (t) => {
   const store = await openSqliteStore({ dataDir: freshDir(), collections: [], deadlineMs: 30_000 });
   const batch = Array.from({ length: 70_000 }, (_, i) =>
-    logEntry({ id: `e${i}`, organisationId: 'o', createdAt: BEGIN + i }),
+    logEntry({ id: `e${i}`, organisationId: 'o', createdAt: BEGIN + i, apiKeyId: `key-${i % 7000}` }),
   );
   await store.requestLog.append(batch);
-  const { rows } = await store.requestLog.aggregate(scope, {}, {});
-  t.is(rows[0]?.sums.requests, 70_000);
-  t.is(rows[0]?.sums.firstSeen, BEGIN);
+  for (const source of ['entries', 'rollups'] as const) {
+    const all = await store.requestLog.aggregate(scope, {}, {});
+    t.is(all.source, source);
+    t.is(all.rows[0]?.sums.requests, 70_000);
+    t.is(all.rows[0]?.sums.firstSeen, BEGIN);
+    const keys = await store.requestLog.aggregate(scope, {}, { by: ['apiKey'], bucketMs: DAY_MS });
+    t.is(keys.rows.length, 7000);
+    t.true(keys.rows.every(({ sums }) => sums.requests === 10));
+    const statuses = await store.requestLog.aggregate(scope, {}, { by: ['apiKey', 'config'], take: 10 });
+    t.deepEqual(
+      statuses.rows.map(({ group }) => group[0]),
+      [0, 1, 10, 100, 1000, 1001, 1002, 1003, 1004, 1005].map((i) => `key-${i}`),
+    );
+    await store.makeSums();
+  }
   await store.close();
 });
 

@@ -92,10 +92,21 @@ function holds({ key, values, excludes }: PolicyCondition, subject: Subject): bo
   return values.some((value) => value === '*' || own.includes(value));
 }
 
+/** Names of groups by what they are made of: calls come from the same ones again and again. */
+const named = new Map<string, string>();
+const MOST_NAMED = 4096;
+/** Of one of them, in UTF-16 units. */
+const LONGEST_NAMED = 512;
+
 /** One name for each combination of values: hashed, for a caller's metadata may be long. */
 function groupOf(groupBy: readonly string[], subject: Subject): string {
-  const parts = groupBy.map((key) => [key, valuesOf(subject, key)[0] ?? null]);
-  return hash('sha256', JSON.stringify(parts), 'base64url').slice(0, 22);
+  const parts = JSON.stringify(groupBy.map((key) => [key, valuesOf(subject, key)[0] ?? null]));
+  const known = named.get(parts);
+  if (known !== undefined) return known;
+  const name = hash('sha256', parts, 'base64url').slice(0, 22);
+  if (named.size >= MOST_NAMED) named.clear();
+  if (parts.length <= LONGEST_NAMED) named.set(parts, name);
+  return name;
 }
 
 /** The same for people. */

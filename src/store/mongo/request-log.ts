@@ -20,7 +20,7 @@ import { bodiesByBucket, findBodies } from './log/bodies.ts';
 import type { Bucket } from './log/bucket-name.ts';
 import { Buckets } from './log/buckets.ts';
 import { cuboidQuery } from './log/cuboids.ts';
-import { appendRows, prepareEntries, rowsByBucket } from './log/entry-appends.ts';
+import { appendApart, appendRows, prepareEntries, rowsByBucket } from './log/entry-appends.ts';
 import { type CheckedScope, entryMatch } from './log/entry-filter.ts';
 import { findEntry } from './log/entry-look-ups.ts';
 import { countEntries, type FoundPage, type PageQuery, readEntries } from './log/entry-pages.ts';
@@ -64,12 +64,12 @@ export function logPlace(
 export function mongoRequestLog(place: LogPlace, roller: Roller): LogStore {
   const { buckets, calls } = place;
   return {
-    append: async (batch, texts) => {
+    append: async (batch, texts, { apart = false } = {}) => {
       if (batch.length === 0) return;
       const rows = await rowsByBucket(batch, texts);
       await calls.run(async (deadline) => {
         await prepareEntries(place, rows, deadline);
-        await appendRows(place, rows, deadline);
+        await (apart ? appendApart : appendRows)(place, rows, deadline);
       });
     },
 

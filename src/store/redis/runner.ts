@@ -5,6 +5,7 @@ import { fail } from '../../lib/errors.ts';
 import type { ArgsOf, RunScript, ScriptName } from '../shared/scripts.ts';
 import type { Client } from './connections.ts';
 import { PRELUDE, type RedisScript, type Reply } from './script.ts';
+import { writesTogether } from './turn.ts';
 
 export type ScriptSet = { readonly [N in ScriptName]: RedisScript<N> };
 
@@ -38,6 +39,7 @@ export interface Runner {
 export function scriptRunner(client: Client, scripts: ScriptSet, bounds: RunnerBounds): Runner {
   const loaded = new Map<ScriptName, Loaded>();
   const within = boundedCalls(bounds);
+  const together = writesTogether(client);
 
   function load(name: ScriptName): Loaded {
     let found = loaded.get(name);
@@ -55,6 +57,7 @@ export function scriptRunner(client: Client, scripts: ScriptSet, bounds: RunnerB
     rest: (string | number | Buffer)[],
   ): Promise<Reply> {
     const { text, digest } = load(name);
+    together();
     const send = (command: string, body: string): Promise<unknown> =>
       bytes ? client.callBuffer(command, [body, '1', ...rest]) : client.call(command, [body, '1', ...rest]);
     try {

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import mongoose from 'mongoose';
 import type { RequestRecord } from '../../request-log.ts';
 import type { Deadline } from '../calls.ts';
-import { areDuplicateKeys, isDuplicateKey } from '../failures.ts';
+import { areDuplicateKeys, DUPLICATE_KEY, isDuplicateKey } from '../failures.ts';
 import { rawDocuments } from '../raw-documents.ts';
 import { inTransaction, MAJORITY } from '../transaction.ts';
 import { type Bucket, bucketOf, isIn } from './bucket-name.ts';
@@ -109,7 +109,27 @@ export async function appendRows<Row extends SizedRow>(
   }
 }
 
-/** As `appendRows`, each row by itself. */
+/**
+ * As `appendRows`, each row by itself: when it rejects, some may be stored. Without a transaction, which a process that is
+ * killed leaves open: others would wait for its rows until the server gives it up (a minute).
+ */
+export async function appendApart<Row extends SizedRow>(
+  { database }: LogPlace,
+  buckets: readonly BucketRows<Row>[],
+  deadline: Deadline,
+): Promise<void> {
+  for (const { name, rows } of buckets) {
+    for (const part of partsOf(rows)) {
+      const bounds = { ordered: false, maxTimeMS: deadline.remaining(), writeConcern: MAJORITY };
+      const { writeErrors = [], writeConcernError } = await insertPart(database, name, part, bounds);
+      // Those that are there already.
+      const refused = writeErrors.find(({ code }) => code !== DUPLICATE_KEY) ?? writeConcernError;
+      if (refused) throw new mongoose.mongo.MongoServerError(refused);
+    }
+  }
+}
+
+/** As `appendRows`, each row by itself, by the driver's own means: for commands. */
 export async function importRowsOf<Row extends SizedRow>(
   database: mongoose.mongo.Db,
   buckets: readonly BucketRows<Row>[],
@@ -144,33 +164,42 @@ async function insertAll<Row extends SizedRow>(
   }
   await inTransaction(connection, deadline, async (session) => {
     for (const { name, rows } of buckets) {
-      for (const part of partsOf(rows)) await insertPart(database, name, part, session);
+      for (const part of partsOf(rows)) {
+        const [refused] = (await insertPart(database, name, part, {}, session)).writeErrors ?? [];
+        if (refused) throw new mongoose.mongo.MongoServerError(refused);
+      }
     }
   });
 }
 
 /**
  * The command itself: the driver's bulk writes measure and copy each document before, which costs as much as all else.
- * The server makes the `_id`s. A refused write is the transaction's end.
+ * The server makes the `_id`s.
  */
 async function insertPart<Row extends SizedRow>(
   database: mongoose.mongo.Db,
   name: string,
   rows: readonly Row[],
-  session: mongoose.mongo.ClientSession,
-): Promise<void> {
+  more: mongoose.mongo.Document,
+  session?: mongoose.mongo.ClientSession,
+): Promise<Inserted> {
   const own = spare ?? rowBytes();
   spare = undefined;
   try {
     own.clear();
     for (const row of rows) own.add(row);
     const documents = rawDocuments(own.written()) ?? rows;
-    const answer = await database.command({ insert: name, documents }, { session });
-    const [refused] = (answer.writeErrors ?? []) as mongoose.mongo.Document[];
-    if (refused) throw new mongoose.mongo.MongoServerError(refused as mongoose.mongo.ErrorDescription);
+    const command = { insert: name, documents, ...more };
+    return (await database.command(command, session === undefined ? {} : { session })) as Inserted;
   } finally {
     if (own.written().length <= MOST_SPARE) spare = own;
   }
+}
+
+/** The server's answer. */
+interface Inserted {
+  readonly writeErrors?: readonly mongoose.mongo.ErrorDescription[];
+  readonly writeConcernError?: mongoose.mongo.ErrorDescription;
 }
 
 /** Rows of one command: the server takes 48 MB with one. */

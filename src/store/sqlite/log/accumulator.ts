@@ -64,6 +64,11 @@ export class Accumulator {
     return this.#column(place).values[group] as number;
   }
 
+  /** The same of all groups. */
+  sumsOf(place: number): Float64Array {
+    return this.#values(place);
+  }
+
   /** Money of a sum that its number does not hold. */
   largeOf(group: number, place: number): bigint | undefined {
     return this.#column(place).largeOf(group);
@@ -164,9 +169,9 @@ export class Accumulator {
 
   /** What entries spared that were answered from the cache. */
   #addHits(segment: Segment, grouped: GroupedRows, scratch: Scratch): void {
-    const any = rowFlags(segment, 'cacheStatus', CACHE_CLASSES, HIT | SEMANTIC, scratch);
-    if (any === 'none') return;
-    const all = any === 'all' ? grouped : keepFlagged(grouped, any, scratch, 'hits');
+    const flagged = rowFlags(segment, 'cacheStatus', CACHE_CLASSES, HIT | SEMANTIC, scratch);
+    if (flagged === 'none') return;
+    const all = flagged === 'all' ? grouped : keepFlagged(grouped, flagged, scratch, 'hits');
     this.#column(AT.cacheLatencyUs).add(segment, 'latencyUs', all, scratch);
     for (const [wanted, hits, saved] of HITS) {
       const flags = rowFlags(segment, 'cacheStatus', CACHE_CLASSES, wanted, scratch);

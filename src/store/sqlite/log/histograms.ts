@@ -1,12 +1,12 @@
 // How often each bucket of latencies was met in each group: counted in place while the groups are few; of more of them
 // it is noted what was met, and put together group by group at the end.
 import { eachRow, type GroupedRows } from './grouped-rows.ts';
-import type { PackedNumbers } from './number-column.ts';
+import type { PackedNumbers, PackedValues } from './number-column.ts';
 
 /** Buckets of a group, by `latencyBucket`. */
 const BUCKETS = 1201;
-/** Groups counted in place: 20 MB at the most. */
-const FEW = 4096;
+/** Groups counted in place: 40 MB at the most. */
+const FEW = 8192;
 /** Notes from which on they are put together meanwhile: 40 MB of them. */
 const MANY = 4_000_000;
 
@@ -39,8 +39,12 @@ export class Histograms {
   /** Counts rows, each in its bucket; of groups that there is room for. */
   addRows(grouped: GroupedRows, { values, least }: PackedNumbers): void {
     const few = this.#few;
-    if (this.#size > FEW || values === undefined) {
-      eachRow(grouped, (row, group) => this.#add(group, (values?.[row] ?? 0) + least, 1));
+    if (values === undefined) {
+      eachRow(grouped, (_, group) => this.#add(group, least, 1));
+      return;
+    }
+    if (this.#size > FEW) {
+      this.#noteRows(grouped, values, least);
       return;
     }
     const { rows, count, groups, runs } = grouped;
@@ -53,6 +57,16 @@ export class Histograms {
         const at = group * BUCKETS + (values[rows[i] as number] as number) + least;
         few[at] = (few[at] as number) + 1;
       }
+    }
+  }
+
+  /** The same where there are more groups than are counted in place. */
+  #noteRows({ rows, count, groups, runs }: GroupedRows, values: PackedValues, least: number): void {
+    for (let i = 0; runs === undefined && i < count; i++) {
+      this.#add(groups[i] as number, (values[rows[i] as number] as number) + least, 1);
+    }
+    for (const { from, to, group } of runs ?? []) {
+      for (let i = from; i < to; i++) this.#add(group, (values[rows[i] as number] as number) + least, 1);
     }
   }
 

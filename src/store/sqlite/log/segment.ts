@@ -178,6 +178,24 @@ export class Segment {
     return Array.from({ length: column.size }, (_, at) => body.toString('utf8', starts[at], starts[at + 1]));
   }
 
+  /** The texts of all numbers from 1 on in lower case. */
+  lowerTexts(column: TextHead, scratch: Scratch): readonly string[] {
+    const { values, lower, texts, size } = column;
+    if (values) return values.map((value) => value.toLowerCase());
+    const [offset, length] = lower ?? (texts as Place);
+    const buffer = scratch.bytes('searched', length);
+    this.#source.read(offset, new Uint8Array(buffer, 0, length));
+    const starts = new Uint32Array(buffer, 0, size + 1);
+    const bytes = Buffer.from(buffer, starts.byteLength, length - starts.byteLength);
+    const end = starts[size] as number;
+    // Of bytes alone all texts are parts of one: cutting it is cheaper than reading each.
+    const all = bytes.toString('latin1', 0, end);
+    const plain = bytes.toString('utf8', 0, end).length === end;
+    return Array.from({ length: size }, (_, at) =>
+      plain ? all.slice(starts[at], starts[at + 1]) : bytes.toString('utf8', starts[at], starts[at + 1]),
+    );
+  }
+
   /** Marks the numbers whose text in lower case has the needle (in lower case) in it; undefined: none. */
   search(column: TextHead, needle: string, needleBytes: Buffer, scratch: Scratch): Uint8Array | undefined {
     const found = new Uint8Array(column.size + 1);

@@ -101,6 +101,11 @@ export class Selection {
     return { rows, count };
   }
 
+  /** The rows of a span of time that are meant. */
+  rowsWithin(segment: Segment, from: number, until: number): SelectedRows {
+    return this.rows(segment, Math.max(from, this.#from), Math.min(until, this.#until));
+  }
+
   /** All rows of a span of time. */
   #fill(segment: Segment, rows: Uint16Array, from: number, until: number): number {
     const { least = 0, greatest = 0 } = segment.head.numbers.time ?? {};

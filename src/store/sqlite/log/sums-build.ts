@@ -6,6 +6,7 @@ import type { TextHash } from './hash.ts';
 import type { Histograms, PackedHistograms } from './histograms.ts';
 import { MoneyColumn } from './money-column.ts';
 import { bytesOf, encodeNumbers, type NumberHead } from './number-column.ts';
+import { NumberTable } from './number-table.ts';
 import { Scratch, type Segment } from './segment.ts';
 import { type BuiltSegment, MOST_ROWS } from './segment-build.ts';
 import type { NumberName, SegmentHead, TextName } from './segment-head.ts';
@@ -19,6 +20,13 @@ const PLAIN = [
 ];
 const SHIFT = 2 ** 26;
 
+/** A column of texts: each row's number in it, and the numbers of these over all segments; -1: none. */
+interface Column {
+  readonly ids: Uint8Array | Uint16Array | undefined;
+  readonly constant: number;
+  readonly numbers: Int32Array;
+}
+
 /** Adds up segments of entries. */
 export class SumsBuilder {
   readonly #hash: TextHash;
@@ -27,39 +35,60 @@ export class SumsBuilder {
   readonly #keys: readonly TextName[];
   readonly #values: readonly ValueTable[];
   /** For each column: what came before it and its value make a number. */
-  readonly #folds: readonly Map<number, number>[];
-  readonly #hours = new Map<number, number>();
+  readonly #folds: readonly NumberTable[];
+  readonly #hours = new NumberTable();
   /** Of each row: its hour, and the number of its value in each column; -1: none. */
-  readonly #rows: { readonly hour: number; readonly values: readonly number[] }[] = [];
+  #hourOf = new Float64Array(1024);
+  #valueOf: Int32Array[];
+  #count = 0;
 
   /** @param cube what the sums are kept by. */
   constructor(hash: TextHash, cube: readonly TextName[]) {
     this.#hash = hash;
     this.#keys = ['organisation', ...cube];
     this.#values = this.#keys.map(() => new ValueTable());
-    this.#folds = this.#keys.map(() => new Map());
+    this.#folds = this.#keys.map(() => new NumberTable());
+    this.#valueOf = this.#keys.map(() => new Int32Array(1024));
   }
 
   add(segment: Segment): void {
     const { count } = segment;
     const hours = this.#hoursOf(segment);
-    const groups = Int32Array.from(hours, (hour) => numberOf(this.#hours, hour));
+    const groups = new Int32Array(count);
+    for (let row = 0; row < count; row++) groups[row] = this.#hours.of(hours[row] as number);
     const columns = this.#keys.map((name, i) => this.#column(name, i, segment));
     for (const [i, { ids, constant, numbers }] of columns.entries()) {
-      const fold = this.#folds[i] as Map<number, number>;
+      const fold = this.#folds[i] as NumberTable;
       for (let row = 0; row < count; row++) {
         const value = numbers[ids === undefined ? constant : (ids[row] as number)] as number;
-        groups[row] = numberOf(fold, (groups[row] as number) * SHIFT + value + 1);
+        groups[row] = fold.of((groups[row] as number) * SHIFT + value + 1);
       }
     }
     for (let row = 0; row < count; row++) {
-      if (groups[row] !== this.#rows.length) continue;
-      const values = columns.map(({ ids, constant, numbers }) => numbers[ids?.[row] ?? constant] as number);
-      this.#rows.push({ hour: hours[row] as number, values });
+      if (groups[row] === this.#count) this.#addRow(hours[row] as number, row, columns);
     }
-    this.#sums.grow(this.#rows.length);
-    const rows = Uint16Array.from({ length: count }, (_, row) => row);
+    this.#sums.grow(this.#count);
+    const rows = new Uint16Array(count);
+    for (let row = 0; row < count; row++) rows[row] = row;
     this.#sums.add(segment, { rows, count, groups, runs: undefined }, this.#scratch);
+  }
+
+  #addRow(hour: number, row: number, columns: readonly Column[]): void {
+    const at = this.#count++;
+    if (at === this.#hourOf.length) {
+      const more = new Float64Array(at * 2);
+      more.set(this.#hourOf);
+      this.#hourOf = more;
+      this.#valueOf = this.#valueOf.map((values) => {
+        const longer = new Int32Array(at * 2);
+        longer.set(values);
+        return longer;
+      });
+    }
+    this.#hourOf[at] = hour;
+    for (const [i, { ids, constant, numbers }] of columns.entries()) {
+      (this.#valueOf[i] as Int32Array)[at] = numbers[ids?.[row] ?? constant] as number;
+    }
   }
 
   #hoursOf(segment: Segment): Float64Array {
@@ -67,11 +96,7 @@ export class SumsBuilder {
     return times.slice(0, segment.count).map((time) => Math.floor(time / HOUR_MS) * HOUR_MS);
   }
 
-  #column(
-    name: TextName,
-    i: number,
-    segment: Segment,
-  ): { ids: Uint16Array | undefined; constant: number; numbers: Int32Array } {
+  #column(name: TextName, i: number, segment: Segment): Column {
     const column = segment.text(name);
     if (column === undefined) return { ids: undefined, constant: 0, numbers: Int32Array.of(-1) };
     const table = this.#values[i] as ValueTable;
@@ -79,12 +104,12 @@ export class SumsBuilder {
     const numbers = new Int32Array(column.size + 1).fill(-1);
     for (let at = 0; at < column.size; at++) numbers[at + 1] = table.ofHashes(segment, column, hashes, at);
     if (column.constant !== undefined) return { ids: undefined, constant: column.constant, numbers };
-    return { ids: segment.ids(column, new Uint16Array(segment.count)), constant: 0, numbers };
+    return { ids: segment.packedIds(column, this.#scratch, name), constant: 0, numbers };
   }
 
   /** The sums, in as many segments as their rows need. */
   finish(): BuiltSegment[] {
-    const order = Array.from(this.#rows.keys()).sort((a, b) => this.#hourOf(a) - this.#hourOf(b));
+    const order = this.#order();
     const built: BuiltSegment[] = [];
     for (let at = 0; at < order.length; at += MOST_ROWS) {
       built.push(this.#segment(order.slice(at, at + MOST_ROWS)));
@@ -92,20 +117,27 @@ export class SumsBuilder {
     return built;
   }
 
-  #hourOf(row: number): number {
-    return this.#rows[row]?.hour ?? 0;
+  /** Rows by their hours, those of one as they came. */
+  #order(): Int32Array {
+    const size = Math.max(1, this.#count);
+    const keys = new Float64Array(this.#count);
+    for (let row = 0; row < keys.length; row++)
+      keys[row] = ((this.#hourOf[row] as number) / HOUR_MS) * size + row;
+    return Int32Array.from(keys.sort(), (key) => ((key % size) + size) % size);
   }
 
-  #segment(order: readonly number[]): BuiltSegment {
+  #segment(order: Int32Array): BuiltSegment {
     const blobs = new Blobs();
     const count = order.length;
     const places = Uint16Array.from({ length: count }, (_, place) => place);
     const texts: Partial<Record<TextName, TextHead>> = {};
     for (const [i, name] of this.#keys.entries()) {
       const column = new TextColumn(count);
-      for (const [place, row] of order.entries()) {
-        const value = this.#rows[row]?.values[i] ?? -1;
-        if (value >= 0) column.set(place, (this.#values[i] as ValueTable).textOf(value));
+      const values = this.#valueOf[i] as Int32Array;
+      const table = this.#values[i] as ValueTable;
+      for (let place = 0; place < count; place++) {
+        const value = values[order[place] as number] as number;
+        if (value >= 0) column.set(place, table.textOf(value));
       }
       const head = column.encode(places, blobs, this.#hash, false);
       if (head) texts[name] = head;
@@ -130,32 +162,28 @@ export class SumsBuilder {
     };
   }
 
-  #money(name: (typeof MONEY)[number], order: readonly number[]): MoneyColumn {
+  #money(name: (typeof MONEY)[number], order: Int32Array): MoneyColumn {
     const column = new MoneyColumn(order.length);
     for (const [place, row] of order.entries()) column.setExact(place, this.#sums.money(row, AT[name]));
     return column;
   }
 
-  #numbers(order: readonly number[], blobs: Blobs): Partial<Record<NumberName, NumberHead>> {
-    const hours = Float64Array.from(order, (row) => this.#hourOf(row));
+  #numbers(order: Int32Array, blobs: Blobs): Partial<Record<NumberName, NumberHead>> {
+    const values = new Float64Array(order.length);
+    for (let place = 0; place < values.length; place++) {
+      values[place] = this.#hourOf[order[place] as number] as number;
+    }
     const heads: Partial<Record<NumberName, NumberHead>> = {
-      time: encodeNumbers(hours, order.length, blobs),
+      time: encodeNumbers(values, order.length, blobs),
     };
     for (const name of PLAIN) {
-      const values = Float64Array.from(order, (row) => this.#sums.sum(row, AT[name]));
+      const sums = this.#sums.sumsOf(AT[name]);
+      for (let place = 0; place < values.length; place++)
+        values[place] = sums[order[place] as number] as number;
       heads[name] = encodeNumbers(values, order.length, blobs);
     }
     return heads;
   }
-}
-
-function numberOf(numbers: Map<number, number>, key: number): number {
-  let number = numbers.get(key);
-  if (number === undefined) {
-    number = numbers.size;
-    numbers.set(key, number);
-  }
-  return number;
 }
 
 function histogramBytes({ starts, buckets, counts }: PackedHistograms): Uint8Array {
