@@ -247,7 +247,10 @@ if (!mongo || !redis) {
   test.serial(
     'a process is killed under load: each call has one place in the books, and the budget is their sum',
     async (t) => {
-      const fleet = await startFleet(t, redis, mongo.uri, 2);
+      // Another fleet on the same Redis would take over what the killed process left, into its own books.
+      const own = (await startOwnRedis()) as OwnRedis;
+      t.teardown(() => own.stop());
+      const fleet = await startFleet(t, own, mongo.uri, 2);
       const { key, id } = await known(fleet, { usage_limits: { type: 'cost', credit_limit: 1000 } });
       let going = true;
       const lane = async (gateway: number): Promise<void> => {
@@ -280,7 +283,7 @@ if (!mongo || !redis) {
       const { said } = fleet.meter;
       const entries = await until(
         () => entriesOf(fleet.client),
-        // What a killed process had claimed of the journal is another's when its claim is over: 15 s.
+        // What a killed process had claimed of the journal is another's when its claim is over.
         (found) => said.every((trace) => found.has(trace)),
         45_000,
       );
@@ -401,7 +404,12 @@ test.serial(
     t.is(limitOf(swept).held_usage, 0);
     const used = Number(limitOf(swept).current_usage);
     t.true(used >= 1018 && used <= 2100, `${used}`);
-    const entries = [...(await entriesOf(second)).values()].flat();
+    // What the killed process had written last is the next one's when its claim is over: 6 s.
+    const entries = await until(
+      async () => [...(await entriesOf(second)).values()].flat(),
+      (found) => found.length === 2,
+      20_000,
+    );
     t.deepEqual(entries.map(({ outcome }) => outcome).toSorted(), ['interrupted', 'success']);
   },
 );

@@ -51,8 +51,6 @@ export function createStateTables(database: DatabaseSync): void {
       org TEXT NOT NULL, key TEXT NOT NULL, version INTEGER NOT NULL, value TEXT, PRIMARY KEY (org, key)
     ) STRICT, WITHOUT ROWID;
     PRAGMA user_version = ${LAYOUT};
-    -- The file is this process's alone: whoever had claimed entries is gone.
-    UPDATE journal SET lease_until = 0 WHERE lease_until > 0;
     COMMIT;`);
 }
 
