@@ -49,22 +49,30 @@ export async function verifyLedger(parts: VerifyParts, order: VerifyOrder): Prom
   for (const budget of budgets) if (budget.outcome !== 'equal') say(lineOf(budget));
   const count = (outcome: ComparedBudget['outcome']): number =>
     budgets.filter((budget) => budget.outcome === outcome).length;
-  const { days, different } = await verifySums({
-    store: parts.requestLog,
-    organisations:
-      order.organisationId === undefined ? await organisationIds(parts.maintenance) : [order.organisationId],
-    ...{ logDays, now: Date.now() },
-  });
-  for (const { organisationId, day, sums, entries: added } of different)
-    say(
-      `differs: ${organisationId} sums of ${new Date(day).toISOString().slice(0, 10)}: ${sums}, entries ${added} (1e-12 USD)`,
-    );
-  say(`${days} days with sums kept beside their entries: ${different.length} different`);
+  const different = await verifiedSums(parts, order);
   say(
     `${entries} entries; ${budgets.length} budgets: ${count('equal')} equal, ${count('corrected')} corrected, ` +
       `${count('differs')} different, ${count('busy')} charged all the time, ${count('older')} older than the log`,
   );
-  return count('differs') + count('busy') + different.length === 0;
+  return count('differs') + count('busy') + different === 0;
+}
+
+/** Compares the sums of analytics, and has those that differ made anew when that is the order; how many still differ. */
+async function verifiedSums(parts: VerifyParts, order: VerifyOrder): Promise<number> {
+  const { say, logDays, requestLog: store } = parts;
+  const organisations =
+    order.organisationId === undefined ? await organisationIds(parts.maintenance) : [order.organisationId];
+  const compare = () => verifySums({ store, organisations, logDays, now: Date.now() });
+  const { days, different } = await compare();
+  for (const { organisationId, day, sums, entries } of different) {
+    const date = new Date(day).toISOString().slice(0, 10);
+    say(`differs: ${organisationId} sums of ${date}: ${sums}, entries ${entries} (1e-12 USD)`);
+    if (order.rebuild) await parts.logMaintenance.remakeSums(organisationId, day);
+  }
+  const left = order.rebuild && different.length > 0 ? (await compare()).different : different;
+  const corrected = different.length - left.length;
+  say(`${days} days with sums kept beside their entries: ${corrected} corrected, ${left.length} different`);
+  return left.length;
 }
 
 function lineOf({ organisationId, key, type, spent, entries, outcome }: ComparedBudget): string {

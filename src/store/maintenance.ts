@@ -119,4 +119,10 @@ export interface LogMaintenance {
    * of the next one until the server gives it up.
    */
   importEntries(entries: readonly RequestRecord[]): Promise<void>;
+
+  /**
+   * Has the sums that are kept beside an organisation's entries of a UTC day made anew, where the entries are there. Until
+   * they are made, questions read the entries. @param at a time of the day, in Unix milliseconds
+   */
+  remakeSums(organisationId: string, at: number): Promise<void>;
 }

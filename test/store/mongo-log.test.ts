@@ -258,6 +258,32 @@ function suite(server: SharedMongo): void {
     await end();
   });
 
+  serial('sums that are not those of their entries are made anew when they are told to be', async (t) => {
+    await alone(async (own) => {
+      const store = await open(own);
+      const scope = freshScope();
+      await store.requestLog.append(day(scope, 30));
+      await store.makeSums();
+      const counted = async (): Promise<[string, number | undefined]> => {
+        const { source, rows } = await store.requestLog.aggregate(scope, {}, {});
+        return [source, rows[0]?.sums.requests];
+      };
+      t.deepEqual(await counted(), ['rollups', 30]);
+      // An entry goes, and the sums are not told.
+      await inDatabase(own, (db) =>
+        db.collection<{ id: string }>('log.entries.20240505').deleteOne({ id: 'e3' }),
+      );
+      t.deepEqual(await counted(), ['rollups', 30]);
+      await store.logMaintenance.remakeSums('another organisation', begin);
+      t.deepEqual(await counted(), ['rollups', 30]);
+      await store.logMaintenance.remakeSums(scope.organisationId, begin + HOUR_MS);
+      t.is((await counted())[1], 29, 'read from entries');
+      await store.makeSums();
+      t.deepEqual(await counted(), ['rollups', 29]);
+      await store.close();
+    });
+  });
+
   serial('instances that come to a new day at once make one bucket, with all its indexes', async (t) => {
     await alone(async (own) => {
       const stores = await Promise.all([open(own), open(own), open(own)]);

@@ -11,6 +11,7 @@ import { importRowsOf, prepareEntries, rowsByBucket } from './log/entry-appends.
 import type { EntryRow } from './log/entry-row.ts';
 import { FEEDBACK, type FeedbackRow, feedbackOfRow, feedbackRow } from './log/feedback.ts';
 import type { LogPlace } from './log/place.ts';
+import { HOUR_MS, markStale } from './log/stale-hours.ts';
 import { behind, cursorOptions, type Placed, POSITION, readRows } from './scan.ts';
 
 /** A bucket's name and the `_id` in it. */
@@ -36,10 +37,23 @@ export function mongoLogMaintenance(place: LogPlace): LogMaintenance {
       });
     },
 
+    remakeSums: (organisationId, at) =>
+      calls.run(async (deadline) => {
+        const day = at - (at % DAY_MS);
+        const buckets = await place.buckets.list('entries', deadline, day, day + DAY_MS);
+        const hours = Array.from({ length: DAY_MS / HOUR_MS }, (_, hour) => day + hour * HOUR_MS);
+        const changed = buckets.flatMap(({ name }) =>
+          hours.map((createdAt) => ({ bucket: name, organisationId, createdAt })),
+        );
+        await markStale(place, changed, deadline);
+      }),
+
     bodies: bodiesMaintenance(place),
     feedback: feedbackMaintenance(place),
   };
 }
+
+const DAY_MS = 86_400_000;
 
 function bodiesMaintenance(place: LogPlace): LogPartMaintenance<BodiesRecord> {
   const { calls, buckets } = place;

@@ -34,11 +34,11 @@ export function openLog(
   const entries = entryStore(writer, pages, keeper);
   const sums = lazyWorker<LogReaderCall>(new URL('./log/reader.ts', import.meta.url), setup, bounds);
   const feedback = feedbackStore(writer, documents, sums);
-  const { makeSums, ...kept } = keepingStore(pages, keeping, keeper);
+  const { makeSums, remakeSums, ...kept } = keepingStore(pages, keeping, keeper);
   return {
     makeSums,
     store: { ...kept, ...entries, ...sumsStore(sums), ...feedback },
-    maintenance: logMaintenance(writer, documents, pages, { ...entries, ...kept }),
+    maintenance: logMaintenance(writer, documents, pages, { ...entries, ...kept, remakeSums }),
     begin: async () => {
       const { entries: waiting, legacy } = await writer.call<LogBegin>({ kind: 'tail' });
       if (legacy) await keeper.takeOver();

@@ -9,7 +9,7 @@ import { BodyFiles } from './body-files.ts';
 import { takeOverBlock } from './legacy.ts';
 import type { LogKeeperCall, LogSetup } from './protocol.ts';
 import { repriceSegments } from './reprice.ts';
-import { dueBuckets, forgetSums, retireBucket, sumBucket, unsummedBuckets } from './retire.ts';
+import { dueBuckets, forgetSums, retireBucket, sumBucket, unsumDay, unsummedBuckets } from './retire.ts';
 import { sealBlock } from './seal.ts';
 import { SegmentFiles } from './segment-files.ts';
 
@@ -53,6 +53,8 @@ function openKeeper(setup: LogSetup): RunGroup<LogKeeperCall> {
         return sumBucket(cached, files, folder, call.bucket);
       case 'forget':
         return forgetSums(cached, call.bucket);
+      case 'unsum':
+        return unsumDay(cached, call.day);
       case 'drop':
         return drop(call.file);
       case 'bodies':

@@ -3,13 +3,13 @@ import { setImmediate } from 'node:timers/promises';
 import type { BodiesRecord, LogStore } from '../../log-store.ts';
 import type { WorkerClient } from '../worker-client.ts';
 import type { BodyKey } from './body-files.ts';
-import { type Bucket, bucketName } from './buckets.ts';
+import { type Bucket, bucketName, dayOf } from './buckets.ts';
 import { scopeOf } from './entries.ts';
 import type { LogKeeper } from './maintain.ts';
 import type { SegmentChange } from './manifest.ts';
 import type { LogKeeperCall, LogReaderCall } from './protocol.ts';
 import type { RepricedSegments } from './reprice.ts';
-import type { Dropping, Due } from './retire.ts';
+import type { Dropping, Due, Unsummed } from './retire.ts';
 
 /** Corrections over many segments, or a large day. */
 const LONG_MS = 600_000;
@@ -19,6 +19,8 @@ const SLICE = 512 * 1024;
 export interface KeepingStore extends Pick<LogStore, 'reprice' | 'expire' | 'appendBodies' | 'bodies'> {
   /** Makes the sums of the days that are over, as `expire` does by the way. */
   makeSums(now: number): Promise<void>;
+  /** Makes the sums of a day anew, of entries that are there. @param at a time of it, in Unix milliseconds */
+  remakeSums(at: number): Promise<void>;
 }
 
 export function keepingStore(
@@ -41,6 +43,15 @@ export function keepingStore(
         for (const bucket of await ask<Bucket[]>({ kind: 'unsummed', now })) {
           await keeper.change(await ask<SegmentChange>({ kind: 'sum', bucket }));
         }
+      }),
+
+    remakeSums: (at) =>
+      keeper.alone(async () => {
+        const { change, files, buckets } = await ask<Unsummed>({ kind: 'unsum', day: dayOf(at) });
+        if (buckets.length === 0) return;
+        await keeper.change(change);
+        for (const file of files) await ask({ kind: 'drop', file });
+        for (const bucket of buckets) await keeper.change(await ask<SegmentChange>({ kind: 'sum', bucket }));
       }),
 
     reprice: (org, corrections) =>

@@ -6,6 +6,7 @@ import { checkScan } from '../../maintenance-checks.ts';
 import type { ReaderCall, WriterCall } from '../protocol.ts';
 import type { WorkerClient } from '../worker-client.ts';
 import { addCall } from './feedback.ts';
+import type { KeepingStore } from './keeping.ts';
 import type { LogReaderCall } from './protocol.ts';
 
 /** A place of arrival, or of a row. */
@@ -17,11 +18,13 @@ export function logMaintenance(
   writer: WorkerClient<WriterCall>,
   documents: WorkerClient<ReaderCall>,
   reader: WorkerClient<LogReaderCall>,
-  store: Pick<LogStore, 'append' | 'appendBodies'>,
+  store: Pick<LogStore, 'append' | 'appendBodies'> & Pick<KeepingStore, 'remakeSums'>,
 ): LogMaintenance {
   const { characters } = SCAN_LIMITS;
   return {
     importEntries: store.append,
+    // Sums are of all organisations together.
+    remakeSums: (_, at) => store.remakeSums(at),
 
     scan: async (request) => {
       const { limit, after } = checkScan(request, POSITION);

@@ -56,6 +56,8 @@ export type LogKeeperCall =
   /** These answer `Dropping`. */
   | { readonly kind: 'retire'; readonly bucket: Bucket; readonly withSums: boolean }
   | { readonly kind: 'forget'; readonly bucket: Bucket }
+  /** Answers `Unsummed`. */
+  | { readonly kind: 'unsum'; readonly day: number }
   /** Deletes a bucket's file, when nothing is listed in it. */
   | { readonly kind: 'drop'; readonly file: string }
   | { readonly kind: 'bodies'; readonly keys: readonly BodyKey[]; readonly lines: readonly string[] }

@@ -114,6 +114,23 @@ export function forgetSums(cached: StatementCache, { day, keep }: Bucket): Dropp
   return { change: { add: [], remove: rows.map(({ id }) => id), alone: [] }, files: filesOf(rows) };
 }
 
+/** What is to be done so that a day's sums are made anew: of those alone whose entries are there to make them of. */
+export interface Unsummed extends Dropping {
+  readonly buckets: readonly Bucket[];
+}
+
+/** Takes a day's sums out that stand beside their entries. @param day as of `Bucket` */
+export function unsumDay(cached: StatementCache, day: number): Unsummed {
+  const rows = readSegments(cached, 0).filter(
+    (row) => row.kind === 'sums' && row.day === day && row.covers.length > 0,
+  );
+  return {
+    change: { add: [], remove: rows.map(({ id }) => id), alone: [] },
+    files: filesOf(rows),
+    buckets: bucketsOf(rows),
+  };
+}
+
 function filesOf(rows: readonly SegmentRow[]): string[] {
   return [...new Set(rows.map(({ file }) => file))];
 }

@@ -7,6 +7,14 @@ import { MOST_ROWS } from './segment-build.ts';
 import { CHUNK, type NumberName, type SegmentHead, type TextName } from './segment-head.ts';
 import { decodeIds, type TextHead } from './text-column.ts';
 
+/**
+ * A page may be spread over as many chunks as it has entries: what each would allocate counts as memory of the thread, and
+ * a few pages would bring a whole collection of garbage.
+ */
+let compressed = Buffer.allocUnsafeSlow(16_384);
+/** Bytes that nearly all chunks are smaller than. */
+const CHUNK_BYTES = 65_536;
+
 /** Room for columns, by what asks: a name is used for one column at a time, and remembers which one it has. */
 export class Scratch {
   readonly #held = new Map<string, Held>();
@@ -245,7 +253,12 @@ export class Segment {
 
   #chunk(number: number): Buffer {
     const place = this.head.chunks?.[number];
-    return place === undefined ? Buffer.alloc(0) : zstdDecompressSync(this.#read(place));
+    if (place === undefined) return Buffer.alloc(0);
+    const [offset, length] = place;
+    if (compressed.length < length) compressed = Buffer.allocUnsafeSlow(2 * length);
+    const bytes = compressed.subarray(0, length);
+    this.#source.read(offset, bytes);
+    return zstdDecompressSync(bytes, { chunkSize: CHUNK_BYTES });
   }
 
   /** Of sums: where each row's histogram begins, and pairs of bucket and count. */
