@@ -6,7 +6,7 @@ import type { LogMaintenance, LogPartMaintenance } from '../maintenance.ts';
 import { checkScan } from '../maintenance-checks.ts';
 import type { Deadline } from './calls.ts';
 import { type BodiesRow, bodiesByBucket, bodiesOf } from './log/bodies.ts';
-import type { BucketKind } from './log/bucket-name.ts';
+import { type BucketKind, beginOf, bucketOf, endOf } from './log/bucket-name.ts';
 import { importRowsOf, prepareEntries, rowsByBucket } from './log/entry-appends.ts';
 import type { EntryRow } from './log/entry-row.ts';
 import { FEEDBACK, type FeedbackRow, feedbackOfRow, feedbackRow } from './log/feedback.ts';
@@ -39,10 +39,10 @@ export function mongoLogMaintenance(place: LogPlace): LogMaintenance {
 
     remakeSums: (organisationId, at) =>
       calls.run(async (deadline) => {
-        const day = at - (at % DAY_MS);
-        const buckets = await place.buckets.list('entries', deadline, day, day + DAY_MS);
-        const hours = Array.from({ length: DAY_MS / HOUR_MS }, (_, hour) => day + hour * HOUR_MS);
-        const changed = buckets.flatMap(({ name }) =>
+        const day = bucketOf('entries', at, undefined);
+        const [begin, end] = [beginOf(day), endOf(day)];
+        const hours = Array.from({ length: (end - begin) / HOUR_MS }, (_, hour) => begin + hour * HOUR_MS);
+        const changed = (await place.buckets.list('entries', deadline, begin, end)).flatMap(({ name }) =>
           hours.map((createdAt) => ({ bucket: name, organisationId, createdAt })),
         );
         await markStale(place, changed, deadline);
@@ -52,8 +52,6 @@ export function mongoLogMaintenance(place: LogPlace): LogMaintenance {
     feedback: feedbackMaintenance(place),
   };
 }
-
-const DAY_MS = 86_400_000;
 
 function bodiesMaintenance(place: LogPlace): LogPartMaintenance<BodiesRecord> {
   const { calls, buckets } = place;

@@ -42,6 +42,18 @@ export function readSums(
   return by.length === 1 ? readValues(plan, aggregation, selection) : readPairs(plan, aggregation, selection);
 }
 
+/** Segments with the rows of them that are meant, where there are any. */
+function* selectedOf(
+  pieces: AggregatePlan['pieces'],
+  selection: Selection,
+): Generator<readonly [Segment, SelectedRows]> {
+  for (const { open, from, until } of pieces) {
+    const segment = open();
+    const selected = selection.rows(segment, from, until);
+    if (selected.count > 0) yield [segment, selected];
+  }
+}
+
 interface Assigning {
   readonly size: number;
   assign(segment: Segment, selected: SelectedRows): GroupedRows;
@@ -63,10 +75,7 @@ function addUp(
   const accumulator = new Accumulator(latencies !== false);
   const together = bucketMs === undefined && by.length === 0;
   const counts = unique === undefined ? undefined : new UniqueCounts(unique, selection, together);
-  for (const { open, from, until } of plan.pieces) {
-    const segment = open();
-    const selected = selection.rows(segment, from, until);
-    if (selected.count === 0) continue;
+  for (const [segment, selected] of selectedOf(plan.pieces, selection)) {
     const grouped = groups.assign(segment, selected);
     if (groups.size > most) return undefined;
     accumulator.grow(groups.size);
@@ -84,11 +93,8 @@ function countEntries(
   groups: Assigning,
   counts: UniqueCounts,
 ): void {
-  for (const { open, from, until } of unique) {
-    const segment = open();
-    const selected = selection.rows(segment, from, until);
-    if (selected.count > 0) counts.add(segment, groups.assign(segment, selected));
-  }
+  for (const [segment, selected] of selectedOf(unique, selection))
+    counts.add(segment, groups.assign(segment, selected));
 }
 
 /** Groups that are put in order. */
@@ -101,10 +107,7 @@ function readValues(plan: AggregatePlan, aggregation: LogAggregation, selection:
   const ranking = new ValueRanking(dimension, measure, selection);
   const { unique } = aggregation;
   const counts = unique === undefined ? undefined : new UniqueCounts(unique, selection, true);
-  for (const { open, from, until } of plan.pieces) {
-    const segment = open();
-    const selected = selection.rows(segment, from, until);
-    if (selected.count === 0) continue;
+  for (const [segment, selected] of selectedOf(plan.pieces, selection)) {
     ranking.add(segment, selected);
     if (counts && plan.unique === undefined) counts.add(segment, ranking.assign(segment, selected));
   }
@@ -126,10 +129,7 @@ function readPairs(plan: AggregatePlan, aggregation: LogAggregation, selection: 
   const ranking = measure === 'group' ? undefined : new Ranking(measure);
   const { unique } = aggregation;
   const counts = unique === undefined ? undefined : new UniqueCounts(unique, selection, true);
-  for (const { open, from, until } of plan.pieces) {
-    const segment = open();
-    const selected = selection.rows(segment, from, until);
-    if (selected.count === 0) continue;
+  for (const [segment, selected] of selectedOf(plan.pieces, selection)) {
     const grouped = grouping.assign(segment, selected);
     if (grouping.size > MOST_RANKED) throw tooMuch();
     ranking?.add(segment, grouped, grouping.size, selection.scratch);

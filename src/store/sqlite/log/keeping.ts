@@ -30,10 +30,11 @@ export function keepingStore(
 ): KeepingStore {
   const ask = <T>(call: LogKeeperCall): Promise<T> => keeping.call<T>(call, 0, LONG_MS);
 
-  async function changeAndDrop(call: LogKeeperCall): Promise<void> {
-    const { change, files } = await ask<Dropping>(call);
-    await keeper.change(change);
-    for (const file of files) await ask({ kind: 'drop', file });
+  async function changeAndDrop<T extends Dropping>(call: LogKeeperCall): Promise<T> {
+    const found = await ask<T>(call);
+    await keeper.change(found.change);
+    for (const file of found.files) await ask({ kind: 'drop', file });
+    return found;
   }
 
   return {
@@ -47,10 +48,7 @@ export function keepingStore(
 
     remakeSums: (at) =>
       keeper.alone(async () => {
-        const { change, files, buckets } = await ask<Unsummed>({ kind: 'unsum', day: dayOf(at) });
-        if (buckets.length === 0) return;
-        await keeper.change(change);
-        for (const file of files) await ask({ kind: 'drop', file });
+        const { buckets } = await changeAndDrop<Unsummed>({ kind: 'unsum', day: dayOf(at) });
         for (const bucket of buckets) await keeper.change(await ask<SegmentChange>({ kind: 'sum', bucket }));
       }),
 
