@@ -344,9 +344,11 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
   });
   const listener = createListener({
     tls: settings.tls,
+    plain: edge.plain,
+    onTrouble: (error) => log.error({ err: error }, 'an answer could not be written'),
     dispatch(req, res) {
       if (draining && req.httpVersionMajor === 1) res.setHeader('connection', 'close');
-      edge(req, res);
+      edge.dispatch(req, res);
     },
   });
   const address = await listener.listen(settings.host, settings.port);

@@ -3,12 +3,16 @@
 import http from 'node:http';
 import http2 from 'node:http2';
 import net from 'node:net';
+import { PlainConnection, type PlainFacts, type PlainHandler } from './plain/connection.ts';
 
 /** Answers one request of either version. */
 export type Dispatch = (req: http.IncomingMessage, res: http.ServerResponse) => void;
 
 export interface ListenerOptions {
   readonly dispatch: Dispatch;
+  readonly plain: PlainHandler;
+  /** Told of answers that cannot be written. */
+  readonly onTrouble: (error: unknown) => void;
   /** PEM texts; undefined: cleartext. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
 }
@@ -23,16 +27,18 @@ export interface Listener {
 const PREFACE = Buffer.from('PRI');
 /** How long a connection may stay silent before its first byte. */
 const FIRST_BYTE_MS = 30_000;
+/** An idle connection is held for so long. */
+const KEEP_ALIVE_MS = 65_000;
 const MAX_HEADER_BYTES = 65_536;
 /** Answers to what is no request yet: nobody knows its path. */
 const BAD = 'HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n';
 const TOO_LONG = tooLong(`the address and the headers have more than ${MAX_HEADER_BYTES} bytes`);
 const MAX_CONCURRENT_STREAMS = 1000;
 
-export function createListener({ dispatch, tls }: ListenerOptions): Listener {
+export function createListener({ dispatch, plain, onTrouble, tls }: ListenerOptions): Listener {
   const http1Options = {
     maxHeaderSize: MAX_HEADER_BYTES,
-    keepAliveTimeout: 65_000,
+    keepAliveTimeout: KEEP_ALIVE_MS,
     headersTimeout: 60_000,
     requestTimeout: 0,
   };
@@ -50,9 +56,27 @@ export function createListener({ dispatch, tls }: ListenerOptions): Listener {
   const silent = new Set<net.Socket>();
   // It never listens itself; this starts its watch over idle connections and slow headers.
   http1.emit('listening');
+  let draining = false;
+  const plains = new Map<net.Socket, PlainConnection>();
+  const facts: PlainFacts = {
+    handle: plain,
+    keepAliveMs: KEEP_ALIVE_MS,
+    draining: () => draining,
+    onTrouble,
+    handOver(socket) {
+      plains.delete(socket);
+      http1.emit('connection', socket);
+    },
+  };
+  const one = (socket: net.Socket, first: Buffer): void => {
+    const connection = new PlainConnection(socket, facts);
+    plains.set(socket, connection);
+    socket.once('close', () => plains.delete(socket));
+    connection.begin(first);
+  };
   const front = tls
     ? (h2 as http2.Http2SecureServer)
-    : net.createServer((socket) => route(socket, silent, http1, h2 as http2.Http2Server));
+    : net.createServer({ noDelay: true }, (socket) => route(socket, silent, one, h2 as http2.Http2Server));
 
   const sockets = new Set<net.Socket>();
   const sessions = new Set<http2.ServerHttp2Session>();
@@ -81,10 +105,12 @@ export function createListener({ dispatch, tls }: ListenerOptions): Listener {
         });
       }),
     async drain(graceMs) {
+      draining = true;
       const closed = new Promise<void>((resolve) => front.close(() => resolve()));
       const cut = setTimeout(() => sockets.forEach((socket) => void socket.destroy()), graceMs);
       for (const session of sessions) session.close();
       for (const socket of silent) socket.destroy();
+      for (const connection of plains.values()) connection.drain();
       const idle = setInterval(() => endIdle(http1, h2), 50);
       endIdle(http1, h2);
       await closed;
@@ -111,8 +137,13 @@ function endIdle(http1: http.Server, h2: http2.Http2Server | http2.Http2SecureSe
   if ('closeIdleConnections' in h2) (h2 as unknown as http.Server).closeIdleConnections();
 }
 
-/** Looks at the first bytes, puts them back, and hands the connection on. */
-function route(socket: net.Socket, silent: Set<net.Socket>, http1: http.Server, h2: http2.Http2Server): void {
+/** Looks at the first bytes, and hands them on with the connection. */
+function route(
+  socket: net.Socket,
+  silent: Set<net.Socket>,
+  one: (socket: net.Socket, first: Buffer) => void,
+  h2: http2.Http2Server,
+): void {
   const giveUp = setTimeout(() => socket.destroy(), FIRST_BYTE_MS);
   let seen: Buffer = Buffer.alloc(0);
   silent.add(socket);
@@ -130,9 +161,13 @@ function route(socket: net.Socket, silent: Set<net.Socket>, http1: http.Server, 
     if (maybe && seen.length < PREFACE.length) return;
     forget();
     socket.off('readable', look).off('error', close).off('end', close).off('close', forget);
+    if (!maybe) {
+      one(socket, seen);
+      return;
+    }
     // Put back once, when it is decided: bytes put back while this listens would be read again at once.
     socket.unshift(seen);
-    (maybe ? h2 : http1).emit('connection', socket);
+    h2.emit('connection', socket);
   };
   socket.on('readable', look).once('error', close).once('end', close).once('close', forget);
 }

@@ -33,8 +33,7 @@ export class BodyReader {
    * @throws GatewayError body_too_large, unsupported_media_type, malformed_body, request_timeout, or the signal's reason.
    */
   async read(req: IncomingMessage, signal: AbortLike): Promise<Uint8Array> {
-    const type = req.headers['content-type'];
-    if (type !== undefined && !JSON_TYPE.test(type)) {
+    if (!isJson(req.headers['content-type'])) {
       throw fail('unsupported_media_type', 'content-type: must be application/json', {
         param: 'content-type',
       });
@@ -105,6 +104,11 @@ export class BodyReader {
     clearInterval(this.#watch);
     this.#watch = undefined;
   }
+}
+
+/** Whether a body of that content type is read as JSON; one without is. */
+export function isJson(type: string | undefined): boolean {
+  return type === undefined || JSON_TYPE.test(type);
 }
 
 interface Reading {
