@@ -1,7 +1,7 @@
 // The request log's writing side: entries are taken on the hot path by a push, and stored in batches behind it.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fail, GatewayError } from '../lib/errors.ts';
-import type { RequestLogStore, RequestRecord } from '../store/request-log.ts';
+import type { RequestLogStore, RequestRecord, WrittenEntry } from '../store/request-log.ts';
 import { SlicedAppend } from './sliced-append.ts';
 
 /** Entries that were lost, and why. */
@@ -63,14 +63,6 @@ export interface RequestLog {
   close(): Promise<void>;
 }
 
-/** Entries of one append. */
-interface Batch {
-  readonly entries: readonly RequestRecord[];
-  readonly texts: readonly (string | undefined)[];
-}
-
-/** Entries that wait with their texts. */
-const MOST_TEXTS = 10_000;
 const RETRY_FIRST_MS = 50;
 const RETRY_LAST_MS = 2000;
 
@@ -81,9 +73,8 @@ const RETRY_LAST_MS = 2000;
 export function createRequestLog(options: RequestLogOptions): RequestLog {
   const { store, onDrop, spill, onPassed } = options;
   const { flushEveryMs = 50, maxBatch = 1000, maxBuffered = 100_000, flushDeadlineMs = 10_000 } = options;
-  let waiting: RequestRecord[] = [];
-  /** Of those that wait, by place, while there are few: of many they would be as much again in memory. */
-  let texts: (string | undefined)[] = [];
+  /** Texts where they were made: a text is a third of its entry, and nothing that garbage collection has to walk. */
+  let waiting: WrittenEntry[] = [];
   /** Entries before it are gone; moving them at each overflow would cost their number each time. */
   let head = 0;
   let onTheWay = 0;
@@ -102,8 +93,7 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
 
   function record(entry: RequestRecord, text: string | undefined): void {
     recorded++;
-    waiting.push(entry);
-    texts.push(waiting.length - head > MOST_TEXTS ? undefined : text);
+    waiting.push(text ?? entry);
     if (waiting.length - head + onTheWay > maxBuffered) overflow();
   }
 
@@ -124,7 +114,6 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
 
   function compact(): void {
     waiting = waiting.slice(head);
-    texts = texts.slice(head);
     head = 0;
   }
 
@@ -134,19 +123,17 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
     onPassed?.(passed);
   }
 
-  function takeBatch(): Batch {
+  function takeBatch(): WrittenEntry[] {
     const entries = waiting.slice(head, head + maxBatch);
-    const written = texts.slice(head, head + maxBatch);
     head += entries.length;
     if (head === waiting.length) {
       waiting = [];
-      texts = [];
       head = 0;
     } else if (head > maxBatch * 16) {
       compact();
     }
     onTheWay = entries.length;
-    return { entries, texts: written };
+    return entries;
   }
 
   function drop(count: number, reason: LogDrop['reason'], cause?: unknown): void {
@@ -179,7 +166,7 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
   }
 
   /** Stores a batch, however long it takes; finds by halving what the store refuses. */
-  async function append({ entries, texts }: Batch): Promise<void> {
+  async function append(entries: readonly WrittenEntry[]): Promise<void> {
     let pauseMs = RETRY_FIRST_MS;
     let at = 0;
     const onStored = (count: number): void => {
@@ -192,11 +179,11 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
     };
     while (!stopped.signal.aborted) {
       try {
-        await slices.append(entries.slice(at), onStored, texts.slice(at));
+        await slices.append(entries.slice(at), onStored);
         return;
       } catch (error) {
         if (!isPassing(error)) {
-          await refused({ entries: entries.slice(at), texts: texts.slice(at) }, error);
+          await refused(entries.slice(at), error);
           return;
         }
         // Between half the pause and all of it, so that many processes do not come back as one.
@@ -206,11 +193,11 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
     }
   }
 
-  async function refused({ entries, texts }: Batch, cause: unknown): Promise<void> {
+  async function refused(entries: readonly WrittenEntry[], cause: unknown): Promise<void> {
     if (entries.length > 1) {
       const half = entries.length >> 1;
-      await append({ entries: entries.slice(0, half), texts: texts.slice(0, half) });
-      await append({ entries: entries.slice(half), texts: texts.slice(half) });
+      await append(entries.slice(0, half));
+      await append(entries.slice(half));
       return;
     }
     onTheWay -= entries.length;
@@ -267,7 +254,6 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
       const left = recorded - stored - spilled - failed;
       if (left === 0) return;
       waiting = [];
-      texts = [];
       head = 0;
       if (spill) {
         spilled += left;

@@ -1,6 +1,6 @@
 // Appends to a log store that may be slow: in smaller slices when it does not answer in time, in larger ones again
 // when it does. One batch that takes longer than its deadline would else be tried for ever.
-import type { RequestLogStore, RequestRecord } from '../store/request-log.ts';
+import type { RequestLogStore, WrittenEntry } from '../store/request-log.ts';
 import { isAway } from './limits/later.ts';
 
 /** Entries of the smallest slice. */
@@ -23,11 +23,11 @@ export class SlicedAppend {
 
   /**
    * Appends in order. @param onStored told of each slice that is stored: those need not be given again
-   * @param texts of entries that were written before, by their place
+   * @param texts of entries by their place, where both are at hand
    * @throws what the store throws; then nothing from there on is stored
    */
   async append(
-    entries: readonly RequestRecord[],
+    entries: readonly WrittenEntry[],
     onStored: (count: number) => void = () => {},
     texts: readonly (string | undefined)[] = [],
   ): Promise<void> {

@@ -228,16 +228,20 @@ export interface LogPage {
   readonly next?: string;
 }
 
+/** An entry, or its text as `encodeEntry` writes it. */
+export type WrittenEntry = RequestRecord | string;
+
 /** Where entries live. */
 export interface RequestLogStore {
   /**
    * Stores a batch, all of it or nothing; resolves when it would survive kill -9. An entry that is stored already
    * (same organisation, id and time of creation: a retry) is skipped.
-   * @param texts of the entries by their place in the batch, where they were written before (`encodeEntry`)
+   * @param batch entries, or where they were written before what `encodeEntry` made of them
+   * @param texts of entries by their place in the batch, where both are at hand
    * @param options `apart`: a part of the batch may be stored when it rejects, because it is given again
    */
   append(
-    batch: readonly RequestRecord[],
+    batch: readonly WrittenEntry[],
     texts?: readonly (string | undefined)[],
     options?: { readonly apart?: boolean },
   ): Promise<void>;

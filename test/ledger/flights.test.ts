@@ -13,7 +13,7 @@ import { type ReplayFacts, replay } from '../../src/ledger/flight/replay.ts';
 import { openPriceList } from '../../src/ledger/prices/price-list.ts';
 import { createRequestLog } from '../../src/ledger/request-log.ts';
 import { fail } from '../../src/lib/errors.ts';
-import { decodeEntry, encodeEntry } from '../../src/store/log/entry-text.ts';
+import { decodeEntry, encodeEntry, readWritten } from '../../src/store/log/entry-text.ts';
 import type { RequestRecord } from '../../src/store/request-log.ts';
 import type { SettleRequest } from '../../src/store/shared-state.ts';
 import { logEntry } from '../store/log-entries.ts';
@@ -135,7 +135,7 @@ function keeper(outcome: 'settled' | 'repeated' | 'unknown' = 'settled'): Kept {
   const released: string[] = [];
   return {
     ...{ entries, orders, released, prices, mark: () => undefined },
-    store: { append: async (batch) => void entries.push(...batch) },
+    store: { append: async (batch) => void entries.push(...batch.map(readWritten)) },
     state: {
       settle: async (_, order) => {
         orders.push(order);

@@ -7,7 +7,7 @@ import { Journal } from '../../src/ledger/journal.ts';
 import { interruptedEntry, noteOf } from '../../src/ledger/limits/hold-note.ts';
 import { Later } from '../../src/ledger/limits/later.ts';
 import { fail, invalidField } from '../../src/lib/errors.ts';
-import { encodeEntry } from '../../src/store/log/entry-text.ts';
+import { encodeEntry, readWritten } from '../../src/store/log/entry-text.ts';
 import { openMemoryState } from '../../src/store/memory/open.ts';
 import type { RequestLogStore } from '../../src/store/request-log.ts';
 import type { SharedState } from '../../src/store/shared-state.ts';
@@ -53,7 +53,7 @@ test('what the log does not take waits, and is taken when it does', async (t) =>
   let away = true;
   const { journal, troubles } = journalOf(t, state, 'a', async (batch) => {
     if (away) throw fail('store_unavailable', 'away');
-    taken.push(...batch.map(({ id }) => id));
+    taken.push(...batch.map((entry) => readWritten(entry).id));
   });
   await fill(state, ['1', '2']);
   await journal.flush();
@@ -74,8 +74,8 @@ test('an entry that the log refuses for good holds up no other', async (t) => {
   const state = await openState(t, Date.now);
   const taken: string[] = [];
   const { journal, troubles } = journalOf(t, state, 'a', async (batch) => {
-    if (batch.some(({ id }) => id === 'bad')) throw invalidField('id', 'is bad');
-    taken.push(...batch.map(({ id }) => id));
+    if (batch.some((entry) => readWritten(entry).id === 'bad')) throw invalidField('id', 'is bad');
+    taken.push(...batch.map((entry) => readWritten(entry).id));
   });
   await fill(state, ['1', 'bad', '2']);
   await journal.flush();
@@ -91,7 +91,7 @@ test('what a process claimed and did not carry is carried by the next one', asyn
   await fill(state, ['1', '2']);
   await state.claimJournal(ORG, { consumer: 'dead', leaseMs: 30_000, max: 10 });
   const { journal } = journalOf(t, state, 'b', async (batch) => {
-    taken.push(...batch.map(({ id }) => id));
+    taken.push(...batch.map((entry) => readWritten(entry).id));
   });
   await journal.flush();
   t.deepEqual(taken, []);
@@ -123,7 +123,12 @@ test('what a process has written it carries without reading it, and nobody else 
   };
   const taken: (string | undefined)[] = [];
   const { journal } = journalOf(t, watched, 'a', async (batch, texts) => {
-    taken.push(...batch.map(({ id }, i) => (texts?.[i] === encodeEntry(logEntry({ id })) ? id : undefined)));
+    taken.push(
+      ...batch.map((entry, i) => {
+        const { id } = readWritten(entry);
+        return texts?.[i] === encodeEntry(logEntry({ id })) ? id : undefined;
+      }),
+    );
   });
   for (const id of ['1', '2']) await settle(state, journal, id);
   await fill(state, ['3']);
@@ -150,7 +155,7 @@ test('what a process has written and not carried is carried by the next one', as
   t.true(gone.troubles.length > 0);
   const taken: string[] = [];
   const { journal } = journalOf(t, state, 'b', async (batch) => {
-    taken.push(...batch.map(({ id }) => id));
+    taken.push(...batch.map((entry) => readWritten(entry).id));
   });
   await journal.flush();
   t.deepEqual(taken, []);

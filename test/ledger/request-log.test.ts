@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { createRequestLog, type LogDrop, type RequestLogOptions } from '../../src/ledger/request-log.ts';
 import { fail, GatewayError, invalidField } from '../../src/lib/errors.ts';
+import { encodeEntry, readWritten } from '../../src/store/log/entry-text.ts';
 import type { RequestLogStore, RequestRecord } from '../../src/store/request-log.ts';
 import { logEntry } from '../store/log-entries.ts';
 
@@ -17,7 +18,8 @@ function fakeStore(): FakeStore {
   const store: FakeStore = {
     batches,
     before: () => undefined,
-    append: async (batch) => {
+    append: async (written) => {
+      const batch = written.map(readWritten);
       await store.before(batch);
       batches.push(batch);
     },
@@ -30,7 +32,11 @@ function logOver(store: RequestLogStore, options: Partial<RequestLogOptions> = {
   const drops: LogDrop[] = [];
   const log = createRequestLog({ store, onDrop: (drop) => drops.push(drop), ...options });
   const record = (...ids: (number | string)[]): void => {
-    for (const id of ids) log.record(logEntry({ id: String(id) }));
+    for (const id of ids) {
+      const entry = logEntry({ id: String(id) });
+      // Mostly its text is at hand.
+      log.record(entry, Number(id) % 3 === 0 ? undefined : encodeEntry(entry));
+    }
   };
   return { log, drops, record };
 }

@@ -1,6 +1,7 @@
 // The books of requests in plain arrays: slow and plainly right, what stores are compared with.
 import { invalidField } from '../../src/lib/errors.ts';
 import type { LogAggregate, LogAggregateRow, LogAggregation } from '../../src/store/log/aggregation.ts';
+import { readWritten } from '../../src/store/log/entry-text.ts';
 import { dimensionOf, matchesLog } from '../../src/store/log/matches.ts';
 import { addEntry, emptySums } from '../../src/store/log/sums.ts';
 import { boundsOf, isOwnFeedback, traceFeedback } from '../../src/store/log/trace-feedback.ts';
@@ -60,7 +61,8 @@ export function logModel(): LogStore {
 
   return {
     append: async (batch) => {
-      for (const entry of batch) {
+      for (const written of batch) {
+        const entry = readWritten(written);
         const known = entries.some(
           ({ id, organisationId, createdAt }) =>
             id === entry.id && organisationId === entry.organisationId && createdAt === entry.createdAt,

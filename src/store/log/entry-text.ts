@@ -1,6 +1,6 @@
 // Entries as texts, and batches of them as lines.
 import { setImmediate } from 'node:timers/promises';
-import type { RequestRecord } from '../request-log.ts';
+import type { RequestRecord, WrittenEntry } from '../request-log.ts';
 import { type EntryTuple, entryRecord, entryTuple } from './entry-tuple.ts';
 
 /** Entries written between two turns of the event loop: about a millisecond's work. */
@@ -11,14 +11,15 @@ const SLICE = 256;
  * @param texts of entries that were written before, by place
  */
 export async function encodeBatch(
-  batch: readonly RequestRecord[],
+  batch: readonly WrittenEntry[],
   texts: readonly (string | undefined)[] = [],
 ): Promise<string[]> {
   const lines: string[] = [];
   for (let i = 0; i < batch.length; i++) {
-    const known = texts[i];
+    const written = batch[i] as WrittenEntry;
+    const known = typeof written === 'string' ? written : texts[i];
     if (known === undefined && i > 0 && i % SLICE === 0) await setImmediate();
-    lines.push(known ?? encodeEntry(batch[i] as RequestRecord));
+    lines.push(known ?? encodeEntry(written as RequestRecord));
   }
   return lines;
 }
@@ -42,6 +43,11 @@ export function eachLine(batch: string, each: (text: string) => void): void {
 export function decodeEntry(text: string): RequestRecord {
   const read = JSON.parse(text) as EntryTuple | RequestRecord;
   return Array.isArray(read) ? entryRecord(read as EntryTuple) : (read as RequestRecord);
+}
+
+/** The entry itself. */
+export function readWritten(written: WrittenEntry): RequestRecord {
+  return typeof written === 'string' ? decodeEntry(written) : written;
 }
 
 /** Entries from their texts; gives way to other work in between. */

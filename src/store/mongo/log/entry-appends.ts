@@ -1,7 +1,8 @@
 // Appending entries: all of a batch or nothing, each entry once, wherever their buckets are.
 import { setImmediate } from 'node:timers/promises';
 import mongoose from 'mongoose';
-import type { RequestRecord } from '../../request-log.ts';
+import { readWritten } from '../../log/entry-text.ts';
+import type { WrittenEntry } from '../../request-log.ts';
 import type { Deadline } from '../calls.ts';
 import { areDuplicateKeys, DUPLICATE_KEY, isDuplicateKey } from '../failures.ts';
 import { rawDocuments } from '../raw-documents.ts';
@@ -68,7 +69,7 @@ export async function prepareEntries(
  * `validation_failed` when an entry is broken.
  */
 export async function rowsByBucket(
-  batch: readonly RequestRecord[],
+  batch: readonly WrittenEntry[],
   texts: readonly (string | undefined)[] = [],
 ): Promise<BucketRows<EntryRow>[]> {
   const buckets = new Map<string, Map<string, EntryRow>>();
@@ -77,8 +78,9 @@ export async function rowsByBucket(
   let rows = new Map<string, EntryRow>();
   for (let i = 0; i < batch.length; i++) {
     if (i > 0 && i % SLICE === 0) await setImmediate();
-    const record = batch[i] as RequestRecord;
-    const row = entryRow(record, texts[i]);
+    const written = batch[i] as WrittenEntry;
+    const record = readWritten(written);
+    const row = entryRow(record, typeof written === 'string' ? written : texts[i]);
     if (bucket === undefined || !isIn(bucket, record)) {
       bucket = bucketOf('entries', record.createdAt, record.keepDays);
       rows = buckets.get(bucket.name) ?? new Map();
