@@ -28,6 +28,13 @@ export interface KeyRecord {
 }
 
 /** Tells who presents a key. */
+/** A key as a connection presented it last, and what it was found to be. */
+interface Presented {
+  readonly key: string;
+  readonly hash: string;
+  readonly record: KeyRecord | undefined;
+}
+
 export class KeyRing {
   readonly #hasher: KeyHasher;
   readonly #byHash = new Map<string, KeyRecord>();
@@ -35,7 +42,7 @@ export class KeyRing {
   /** Also of keys that are gone. */
   readonly #versions = new Map<string, number>();
   readonly #hints = new Set<string>();
-  readonly #presented = new WeakMap<object, { readonly key: string; readonly hash: string }>();
+  readonly #presented = new WeakMap<object, Presented>();
 
   constructor(hasher: KeyHasher) {
     this.#hasher = hasher;
@@ -91,18 +98,13 @@ export class KeyRing {
   find(key: string, connection?: object): KeyRecord | undefined {
     // Most texts that are asked about are providers' keys: they need no hash to be told apart.
     if (!this.#hints.has(keyHint(key))) return undefined;
-    const hash = this.#hashOf(key, connection);
+    const known = connection === undefined ? undefined : this.#presented.get(connection);
+    const hash = known?.key === key ? known.hash : this.#hasher.hash(key);
     const record = this.#byHash.get(hash);
-    return record !== undefined && sameHash(record.hash, hash) ? record : undefined;
-  }
-
-  #hashOf(key: string, connection: object | undefined): string {
-    if (connection === undefined) return this.#hasher.hash(key);
-    const known = this.#presented.get(connection);
-    if (known?.key === key) return known.hash;
-    const hash = this.#hasher.hash(key);
-    this.#presented.set(connection, { key, hash });
-    return hash;
+    if (known?.key === key && known.record === record) return record;
+    const found = record !== undefined && sameHash(record.hash, hash) ? record : undefined;
+    if (connection !== undefined) this.#presented.set(connection, { key, hash, record: found });
+    return found;
   }
 }
 

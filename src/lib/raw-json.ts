@@ -1,18 +1,40 @@
 // JSON text that a message was read from, kept beside it so that what is given back or
 // sent on unchanged is not written again. Whoever changes a message makes a new one:
 // the text belongs to the object, not to its contents, so it does not go along with a copy.
-const raw: unique symbol = Symbol('raw-json');
 
-interface WithRaw {
-  [raw]?: string | Uint8Array;
+/** Hands back the object that it is given, for a class that adds to it what only that class sees. */
+class Given {
+  constructor(object: object) {
+    // biome-ignore lint/correctness/noConstructorReturn: private members come onto the object that is returned
+    return object;
+  }
+}
+
+class Raw extends Given {
+  #json: string | Uint8Array;
+
+  constructor(message: object, json: string | Uint8Array) {
+    super(message);
+    this.#json = json;
+  }
+
+  static attach(message: object, json: string | Uint8Array): void {
+    if (#json in message) message.#json = json;
+    else new Raw(message, json);
+  }
+
+  static of(message: object): string | Uint8Array | undefined {
+    return #json in message ? message.#json : undefined;
+  }
 }
 
 /** Remembers the JSON text that says the same as the message. */
 export function attachRawJson<T extends object>(message: T, json: string | Uint8Array): T {
-  return Object.defineProperty(message, raw, { value: json, enumerable: false });
+  Raw.attach(message, json);
+  return message;
 }
 
 /** The JSON text attached to the message, if any. */
 export function rawJsonOf(message: object): string | Uint8Array | undefined {
-  return (message as WithRaw)[raw];
+  return Raw.of(message);
 }

@@ -1,6 +1,6 @@
 // Unique ids that begin with their time (UUID version 7, RFC 9562): made one after the other they lie side by side in
 // every index, so that a store writes few pages for many of them.
-import { randomUUID } from 'node:crypto';
+import { randomId } from './random-id.ts';
 
 let madeAt = 0;
 let beginning = '';
@@ -14,5 +14,5 @@ export function timeOrderedId(): string {
     beginning = `${digits.slice(0, 8)}-${digits.slice(8)}-7`;
   }
   // The random one's last 74 bits, its variant with them.
-  return beginning + randomUUID().slice(15);
+  return beginning + randomId().slice(15);
 }

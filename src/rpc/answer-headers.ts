@@ -1,12 +1,12 @@
 // The headers that every answer carries, over every protocol.
-import { randomUUID } from 'node:crypto';
 import type { Call } from '../access/call.ts';
+import { randomId } from '../lib/random-id.ts';
 
 /** Name and value of each, under the prefix that the caller used. */
 export function answerHeaders(call: Call): [string, string][] {
   const prefix = call.headers.callerPrefix;
   // A request that is refused before the interceptors saw it has an id too.
-  if (call.traceId === '') call.traceId = randomUUID();
+  if (call.traceId === '') call.traceId = randomId();
   const headers: [string, string][] = [
     [`${prefix}request-id`, call.id],
     [`${prefix}trace-id`, call.traceId],

@@ -70,6 +70,29 @@ test('what JSON.stringify writes is faithful unless a name needs an escape', (t)
   );
 });
 
+test('long objects, many names and great depth are told as short ones are', (t) => {
+  const many = (count: number, last: string): string =>
+    JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, i) => [`n${i}`, i]))).replace(
+      /\}$/,
+      `,"${last}":0}`,
+    );
+  for (const count of [1, 22, 23, 24, 25, 60, 600]) {
+    t.true(isFaithful(many(count, 'other')), String(count));
+    t.false(isFaithful(many(count, 'n0')), String(count));
+    t.false(isFaithful(many(count, `n${count - 1}`)), String(count));
+    t.false(isFaithful(many(count, 'n\\u0030')), String(count));
+  }
+  for (const depth of [1, 30, 62, 63, 64, 65, 500]) {
+    const nested = (inner: string): string => `${'{"a":['.repeat(depth)}${inner}${']}'.repeat(depth)}`;
+    t.true(isFaithful(nested('{"a":1,"b":2}')), String(depth));
+    t.false(isFaithful(nested('{"a":1,"a":2}')), String(depth));
+    t.false(isFaithful(`${nested('1').slice(0, -1)},"b":1,"a":2}`), String(depth));
+  }
+  const wide = Array.from({ length: 40 }, (_, i) => `{"a${i}":{"b":${many(20, 'x')}}}`).join(',');
+  t.true(isFaithful(`[${wide}]`));
+  t.false(isFaithful(`[${wide},{"a":1,"a":1}]`));
+});
+
 test('a long prompt costs little', (t) => {
   const text = JSON.stringify({ a: '\\"'.repeat(2_000_000), b: 'x'.repeat(4_000_000) });
   const start = performance.now();

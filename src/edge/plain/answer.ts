@@ -24,7 +24,7 @@ export function writeAnswer(socket: Socket, answer: JsonAnswer, keepAliveMs: num
   const connection =
     keepAliveMs === undefined
       ? 'Connection: close'
-      : `Connection: keep-alive\r\nKeep-Alive: timeout=${keepAliveMs / 1000}`;
+      : `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}`;
   head += `content-length: ${length}\r\nDate: ${dateText()}\r\n${connection}\r\n\r\n`;
   if (typeof json === 'string') return socket.write(head + json);
   const body = Buffer.from(json.buffer, json.byteOffset, json.length);

@@ -15,8 +15,8 @@ export interface PlainRequest extends PlainHead {
 }
 
 /**
- * Takes a request, and resolves with its answer; with undefined when its client has left. It never rejects.
- * Undefined: it is none of its own, and nothing was done.
+ * Takes a request, and resolves with its answer; with undefined when its client has left. What it throws or rejects with is
+ * its own mistake: the connection is closed. Undefined: it is none of its own, and nothing was done.
  */
 export type PlainHandler = (request: PlainRequest) => Promise<JsonAnswer | undefined> | undefined;
 
@@ -32,6 +32,8 @@ export interface PlainFacts {
   readonly onTrouble: (error: unknown) => void;
 }
 
+/** So much of what comes before the answer is out is taken; behind it the connection is not read. */
+const MAX_EARLY_BYTES = 65_536;
 /** Beyond what the client is told, so that it does not write onto a connection that is being closed. */
 const GRACE_MS = 1000;
 
@@ -69,9 +71,9 @@ export class PlainConnection {
       this.#take(bytes);
       return;
     }
-    // A client that does not wait for the answer waits for the next one.
     this.#early = this.#early === undefined ? bytes : Buffer.concat([this.#early, bytes]);
-    this.#socket.pause();
+    // Up to there it is read on, since the end of a connection that is not read is not heard of.
+    if (this.#early.length >= MAX_EARLY_BYTES) this.#socket.pause();
   };
 
   readonly #onTimeout = (): void => {
@@ -87,10 +89,15 @@ export class PlainConnection {
     if (head !== undefined) {
       const { url, headers, body } = head;
       const request: PlainRequest = { url, headers, body, socket: this.#socket, left: undefined };
-      const answer = this.#facts.handle(request);
-      if (answer !== undefined) {
-        this.#running = request;
-        void answer.then(this.#onAnswer);
+      try {
+        const answer = this.#facts.handle(request);
+        if (answer !== undefined) {
+          this.#running = request;
+          answer.then(this.#onAnswer, this.#onFailure);
+          return;
+        }
+      } catch (error) {
+        this.#onFailure(error);
         return;
       }
     }
@@ -100,7 +107,8 @@ export class PlainConnection {
   readonly #onAnswer = (answer: JsonAnswer | undefined): void => {
     const socket = this.#socket;
     this.#running = undefined;
-    if (socket.destroyed) return;
+    // It is closed, or about to be: the client has ended it.
+    if (!socket.writable) return;
     if (answer === undefined) {
       socket.destroy();
       return;
@@ -109,20 +117,31 @@ export class PlainConnection {
     try {
       this.#stalled = !writeAnswer(socket, answer, last ? undefined : this.#facts.keepAliveMs);
     } catch (error) {
-      this.#facts.onTrouble(error);
-      socket.destroy();
+      this.#onFailure(error);
       return;
     }
-    if (last) socket.destroySoon();
+    if (last) this.#close();
     else if (this.#stalled) socket.once('drain', this.#onDrain);
     else if (this.#early !== undefined) this.#goOn();
   };
 
+  /** Nothing that goes wrong on a connection concerns another. */
+  readonly #onFailure = (error: unknown): void => {
+    this.#running = undefined;
+    this.#facts.onTrouble(error);
+    this.#socket.destroy();
+  };
+
   readonly #onDrain = (): void => {
     this.#stalled = false;
-    if (this.#facts.draining()) this.#socket.destroySoon();
+    if (this.#facts.draining()) this.#close();
     else if (this.#early !== undefined) this.#goOn();
   };
+
+  /** With what was written; what comes from now on is nobody's. */
+  #close(): void {
+    this.#socket.off('data', this.#onData).destroySoon();
+  }
 
   #goOn(): void {
     const bytes = this.#early as Buffer;

@@ -10,14 +10,20 @@ export interface PlainHead {
 }
 
 const LINE = /POST (\/[\x21-\x7e]*) HTTP\/1\.1\r\n/y;
-/** Narrower than a token of RFC 9110: neither `_` nor what is rarer. */
-const FIELD = /([A-Za-z0-9-]+):[ \t]*([\t\x20-\x7e]*)\r\n/y;
+/**
+ * Its name is narrower than a token of RFC 9110: neither `_` nor what is rarer. Its value begins where the white space ends
+ * and nowhere else: a long run of it, with something odd behind, would be tried at each of its places.
+ */
+const FIELD = /([A-Za-z0-9-]+):[ \t]*(?![ \t])([\t\x20-\x7e]*)\r\n/y;
 const LENGTH = /^[0-9]{1,8}$/;
 const END = Buffer.from('\r\n\r\n');
+/** Far below what node:http takes: longer heads it refuses, and of more fields it leaves some out. */
+const MAX_HEAD_BYTES = 32_768;
+const MAX_FIELDS = 200;
 /** Headers that change how a message is framed, answered or shown; and `origin`, which CORS looks at. */
 const UNUSUAL = new Set([
   ...['transfer-encoding', 'expect', 'upgrade', 'te', 'trailer', 'proxy-connection', 'http2-settings'],
-  'origin',
+  ...['origin', 'set-cookie'],
 ]);
 const SPACE = 0x20;
 const TAB = 0x09;
@@ -25,16 +31,17 @@ const TAB = 0x09;
 /** Undefined: the bytes are not exactly one plain request. */
 export function readPlain(bytes: Buffer): PlainHead | undefined {
   const end = bytes.indexOf(END);
-  if (end === -1) return undefined;
+  if (end === -1 || end > MAX_HEAD_BYTES) return undefined;
   const text = bytes.toString('latin1', 0, end + 2);
   LINE.lastIndex = 0;
   const url = LINE.exec(text)?.[1];
   if (url === undefined) return undefined;
   const headers: Record<string, string> = {};
+  let fields = 0;
   for (let at = LINE.lastIndex; at < text.length; at = FIELD.lastIndex) {
     FIELD.lastIndex = at;
     const field = FIELD.exec(text);
-    if (field === null) return undefined;
+    if (field === null || ++fields > MAX_FIELDS) return undefined;
     const name = field[1]!.toLowerCase();
     // One that is repeated is joined, dropped or refused, each after its own rule.
     if (UNUSUAL.has(name) || Object.hasOwn(headers, name)) return undefined;

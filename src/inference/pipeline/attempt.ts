@@ -90,10 +90,15 @@ export class Attempt {
   ): Promise<void> | undefined {
     if (flights === undefined) return undefined;
     this.#most = estimateOf(lengthOf(body), request, makesTokens);
-    const { input, output } = this.#most;
     return flights.attempt(this.#call, {
-      ...{ id: this.id, provider: this.#target.provider.id, host: this.#host, model: this.#model },
-      ...{ startedAt: this.#startedAt, input, output, budgets: this.#hold?.budgets },
+      id: this.id,
+      provider: this.#target.provider.id,
+      host: this.#host,
+      model: this.#model,
+      startedAt: this.#startedAt,
+      input: this.#most.input,
+      output: this.#most.output,
+      budgets: this.#hold?.budgets,
     });
   }
 

@@ -36,7 +36,7 @@ export function estimateOf(bytes: number, request: object, hasOutput: boolean): 
   const input = Math.min(Math.ceil(bytes / BYTES_PER_TOKEN), MOST_TOKENS);
   if (!hasOutput) return { input, output: 0 };
   const members = request as Readonly<Record<string, unknown>>;
-  const stated = MAXIMA.map((name) => members[name]).find((value) => value !== undefined);
+  const stated = members[MAXIMA[0]] ?? members[MAXIMA[1]] ?? members[MAXIMA[2]];
   const each = stated === undefined ? ASSUMED_OUTPUT_TOKENS : Number(stated);
   const choices = Math.max(numberOf(members.n), numberOf(members.bestOf), 1);
   const output = Math.max(0, Math.min(each * choices, MOST_TOKENS));

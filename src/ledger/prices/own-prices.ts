@@ -35,12 +35,14 @@ export class OwnPrices {
 
   /** The organisation's price that held at a time (Unix milliseconds). */
   find(organisationId: string, provider: string, model: string, at: number): Price | undefined {
+    if (this.#dated.size === 0) return undefined;
     const dated = this.#dated.get(keyOf(organisationId, provider, model));
     return dated?.find(({ body }) => body.effectiveFrom <= at)?.body.price;
   }
 
   /** The organisation's price of a model at the first provider that has one. */
   findAnywhere(organisationId: string, model: string, at: number): Price | undefined {
+    if (this.#dated.size === 0) return undefined;
     for (const provider of this.#providers.get(`${organisationId} ${model}`) ?? []) {
       const price = this.find(organisationId, provider, model, at);
       if (price !== undefined) return price;

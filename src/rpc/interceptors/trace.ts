@@ -1,9 +1,9 @@
 // Gives the call its trace id, counts it while it runs, and writes its one entry
 // when it ends, however it ends.
-import { randomUUID } from 'node:crypto';
 import { Plane } from '../../../gen/gateway/options/v2/options_pb.ts';
 import type { Call } from '../../access/call.ts';
 import { fail, type GatewayError, invalidHeader, type Reason, toGatewayError } from '../../lib/errors.ts';
+import { randomId } from '../../lib/random-id.ts';
 import { readTimeout, timedOut } from '../../lib/request-timeout.ts';
 import { parseTraceparent } from '../../lib/trace-context.ts';
 import { annotationsOf } from '../../rest/routes.ts';
@@ -57,7 +57,7 @@ export function traceInterceptor(observer: CallObserver, spans?: CallSpans, tell
 
     return (next) => async (input, call) => {
       // Made first, so that a refused call has one too; the caller's replaces it.
-      if (call.traceId === '') call.traceId = randomUUID();
+      if (call.traceId === '') call.traceId = randomId();
       if (!observer.begin()) {
         throw fail('overloaded', 'the gateway is at its limit of calls in flight', { retryAfterMs: 1000 });
       }
