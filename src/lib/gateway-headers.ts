@@ -56,7 +56,9 @@ export class GatewayHeaders {
   /** Any other header by its lower-case name. */
   plain(name: string): string | undefined {
     const value = this.raw[name];
-    return value === undefined || typeof value === 'string' ? value : value.join(', ');
+    if (value === undefined || typeof value === 'string') return value;
+    // Callers name headers too, and every object has some members.
+    return Array.isArray(value) ? value.join(', ') : undefined;
   }
 
   /** Whether the caller speaks under an alias, and so gets the shapes of that family's SDKs. */

@@ -1,0 +1,114 @@
+// Ends of plain connections through the front door: clients that leave, and a gateway that is stopped.
+import test, { type ExecutionContext } from 'ava';
+import { type Bench, type JsonObject, raw, startBench } from '../../contract/runner.ts';
+import { ADMIN_KEY } from '../../support/gateway.ts';
+import { pause, until } from '../child.ts';
+import { post, Wire } from './wire.ts';
+
+let bench: Bench;
+test.before(async () => {
+  bench = await startBench({ GATEWAY_DRAIN_SECONDS: '5' });
+});
+test.after.always(() => bench?.close());
+
+const chat = (model: string): object => ({ model, messages: [{ role: 'user', content: 'x' }] });
+
+function open(t: ExecutionContext, port: number): Wire {
+  const wire = new Wire(port);
+  t.teardown(() => void wire.socket.destroy());
+  return wire;
+}
+
+async function entryOf(trace: string): Promise<JsonObject> {
+  let data: JsonObject[] = [];
+  await until(async () => {
+    const answer = await raw(bench.gateway.origin, {
+      path: `/v1/logs?trace_id=${trace}`,
+      headers: { 'x-gateway-api-key': ADMIN_KEY },
+    });
+    data = answer.json.data as JsonObject[];
+    return data.length > 0;
+  });
+  return data.length === 1 ? data[0]! : { entries: data.length };
+}
+
+const told = ({ status_code, outcome, error, attempts }: JsonObject): JsonObject => ({
+  ...{ status_code: status_code!, outcome: outcome!, error: error! },
+  attempt: (attempts as JsonObject[])[0]!.outcome!,
+});
+
+let count = 0;
+for (const [how, leave] of [
+  ['at once', (wire: Wire) => wire.socket.destroy()],
+  ['with a reset', (wire: Wire) => wire.socket.resetAndDestroy()],
+  ['by halves', (wire: Wire) => wire.socket.end()],
+] as const)
+  for (const behind of ['nothing', 'the next request', 'one in pieces'] as const)
+    test.serial(`a client leaves ${how}, with ${behind} behind its request: as over node:http`, async (t) => {
+      const entries = [];
+      for (const more of [{}, { te: 'trailers' }] as Record<string, string>[]) {
+        const trace = `leave-${++count}`;
+        const prefix = bench.mark();
+        const headers = { ...bench.headers(prefix), 'x-gateway-trace-id': trace, ...more };
+        const before = bench.provider.aborted;
+        const wire = open(t, bench.gateway.port).write(post(headers, chat('hang')));
+        await until(() => bench.sentTo(prefix).length === 1);
+        const next = post({ ...headers, 'x-gateway-trace-id': 'never' }, chat('never'));
+        if (behind === 'the next request') wire.write(next);
+        if (behind === 'one in pieces')
+          for (const piece of [next.subarray(0, 9), next.subarray(9, 50), next.subarray(50, 90)]) {
+            wire.write(piece);
+            await pause(10);
+          }
+        await pause(20);
+        leave(wire);
+        // What comes behind is not begun here before its turn, over node:http it is.
+        const begun = behind === 'the next request' && more.te !== undefined ? 2 : 1;
+        await until(() => bench.provider.aborted > before);
+        entries.push(told(await entryOf(trace)));
+        t.is(bench.sentTo(prefix).length, begun);
+      }
+      t.like(entries[0], { status_code: 499, outcome: 'cancelled', attempt: 'cancelled' });
+      t.deepEqual(entries[0], entries[1]);
+    });
+
+test.serial('a provider that answers when the client has left', async (t) => {
+  const prefix = bench.mark();
+  const wire = open(t, bench.gateway.port).write(post(bench.headers(prefix), chat('slow-50')));
+  await until(() => bench.sentTo(prefix).length === 1);
+  wire.socket.destroy();
+  await pause(100);
+  t.deepEqual(
+    bench.gateway.logLines.filter((line) => /"level":(?:50|60|"error"|"fatal")/.test(line)),
+    [],
+  );
+});
+
+test.serial(
+  'a gateway that is stopped: what runs is answered and closed, what is idle is closed at once',
+  async (t) => {
+    const own = await startBench({ GATEWAY_DRAIN_SECONDS: '5' });
+    t.teardown(() => own.provider.close());
+    const { port } = own.gateway;
+    const idle = open(t, port).write(post(own.headers('/first'), chat('gpt-ok')));
+    t.is((await idle.answer()).headers.connection, 'keep-alive');
+    const busy = open(t, port).write(post(own.headers('/busy'), chat('slow-400')));
+    const eager = open(t, port).write(post(own.headers('/eager'), chat('slow-400')));
+    await until(() => own.sentTo('/busy').length + own.sentTo('/eager').length === 2);
+    eager.write(post(own.headers('/eager'), chat('gpt-ok')));
+    await pause(20);
+    const start = Date.now();
+    const stopped = own.gateway.close();
+    t.is(await idle.ended(), '');
+    t.true(Date.now() - start < 300);
+    for (const wire of [busy, eager]) {
+      const answer = await wire.answer();
+      t.is(answer.status, 200);
+      t.is(answer.headers.connection, 'close');
+      t.is(answer.headers['keep-alive'], undefined);
+      t.is(await wire.ended(), '');
+    }
+    await stopped;
+    t.is(own.sentTo('/eager').length, 1);
+  },
+);
