@@ -1,4 +1,5 @@
-// The place of a worker thread behind the thread that serves calls.
+// The place of a worker behind the thread that serves calls.
+import { execFile } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { isMainThread } from 'node:worker_threads';
 
@@ -12,8 +13,25 @@ const NICENESS = 10;
 export function backgroundThread(): void {
   // Elsewhere the number 0 means the whole process.
   if (isMainThread || process.platform !== 'linux') return;
+  behindOthers(0);
+}
+
+/**
+ * Lets a process of ours run only when no other wants its core: whoever wakes has the core at once, where another
+ * priority alone lets the one that runs go on for some milliseconds. While all cores are busy it gets next to nothing:
+ * whoever waits for it has to have another way. On systems without it the process is put behind others.
+ */
+export function idleProcess(pid: number): void {
+  behindOthers(pid);
+  if (process.platform !== 'linux') return;
+  // Node.js has no call for it; the program is in every distribution's base.
+  execFile('chrt', ['-i', '-p', '0', String(pid)], () => {});
+}
+
+/** @param pid 0: the thread that calls, or the process */
+function behindOthers(pid: number): void {
   try {
-    setPriority(0, NICENESS);
+    setPriority(pid, NICENESS);
   } catch {
     // A sandbox may refuse it. The work is done all the same.
   }

@@ -202,7 +202,18 @@ export type Reply = [id: number, result: unknown] | [id: number, result: undefin
 /** What a worker says first: that it is open, or why not. */
 export type Opened = { readonly opened: true } | { readonly opened: false; readonly message: string };
 
-/** Milliseconds that no clock change moves, the same in all threads of the process. */
+/** A worker's end of what it is asked over. */
+export interface WorkerEnd {
+  readonly post: (message: unknown) => void;
+  readonly onMessage: (take: (message: unknown) => void) => void;
+  /** What came meanwhile; undefined: nothing, or it comes by `onMessage`. */
+  readonly next: () => unknown;
+}
+
+/** What `performance.now()` begins with, on the clock that all processes of the machine share. */
+const BEGAN_MS = Number(process.hrtime.bigint()) / 1e6 - performance.now();
+
+/** Milliseconds that no clock change moves, the same in all threads, and processes, of the machine. */
 export function monotonicNow(): number {
-  return performance.timeOrigin + performance.now();
+  return BEGAN_MS + performance.now();
 }

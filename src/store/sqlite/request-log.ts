@@ -4,6 +4,7 @@ import type { LogStore } from '../log-store.ts';
 import type { LogMaintenance } from '../maintenance.ts';
 import { entryStore } from './log/entries.ts';
 import { feedbackStore } from './log/feedback.ts';
+import { hedgedWorker } from './log/hedged-worker.ts';
 import { type KeepingStore, keepingStore } from './log/keeping.ts';
 import { lazyWorker } from './log/lazy-worker.ts';
 import { logMaintenance } from './log/log-maintenance.ts';
@@ -28,11 +29,11 @@ export function openLog(
   setup: LogSetup,
   bounds: WorkerBounds,
 ): OpenLog {
-  const pages = lazyWorker<LogReaderCall>(new URL('./log/reader.ts', import.meta.url), setup, bounds);
+  const pages = reader(setup, bounds);
   const keeping = lazyWorker<LogKeeperCall>(new URL('./log/keeper.ts', import.meta.url), setup, bounds);
   const keeper = new LogKeeper(writer, keeping, setup.block);
   const entries = entryStore(writer, pages, keeper);
-  const sums = lazyWorker<LogReaderCall>(new URL('./log/reader.ts', import.meta.url), setup, bounds);
+  const sums = reader(setup, bounds);
   const feedback = feedbackStore(writer, documents, sums);
   const { makeSums, remakeSums, ...kept } = keepingStore(pages, keeping, keeper);
   return {
@@ -50,4 +51,11 @@ export function openLog(
       await pages.close({ kind: 'close' });
     },
   };
+}
+
+/** Reads in a process that has no part in what calls wait for; in a thread of this one when that gets no time. */
+function reader(setup: LogSetup, bounds: WorkerBounds): WorkerClient<LogReaderCall> {
+  const entry = new URL('./log/reader.ts', import.meta.url);
+  const worker = (apart: boolean) => lazyWorker<LogReaderCall>(entry, setup, bounds, apart);
+  return hedgedWorker(worker(true), worker(false), bounds);
 }

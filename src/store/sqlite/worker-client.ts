@@ -4,6 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { fail, type GatewayError } from '../../lib/errors.ts';
 import { FailedOperation } from '../documents.ts';
 import { type Envelope, type Failure, monotonicNow, type Opened, type Reply } from './protocol.ts';
+import { ReaderProcess } from './reader-process.ts';
 
 export interface WorkerBounds {
   /** How long a caller waits, in milliseconds. */
@@ -33,17 +34,21 @@ interface Pending {
 const RESTART_FIRST_MS = 100;
 const RESTART_LAST_MS = 5000;
 
-/** Starts a worker and resolves when its database is open; rejects with the reason when it cannot be. */
+/**
+ * Starts a worker and resolves when its database is open; rejects with the reason when it cannot be.
+ * @param apart whether it is a process of its own; else it is a thread of this one
+ */
 export async function startWorker<C>(
   entry: URL,
   setup: object,
   bounds: WorkerBounds,
+  apart = false,
 ): Promise<WorkerClient<C>> {
   const pending = new Map<number, Pending>();
   let outbox: Envelope<C>[] = [];
   let lastId = 0;
   let queuedLength = 0;
-  let worker: Worker | undefined;
+  let worker: Worker | ReaderProcess | undefined;
   let closing = false;
   let restartMs = RESTART_FIRST_MS;
   let alarm: NodeJS.Timeout | undefined;
@@ -51,7 +56,7 @@ export async function startWorker<C>(
 
   function start(): Promise<void> {
     return new Promise((resolve, reject) => {
-      const started = new Worker(entry, { workerData: setup });
+      const started = apart ? new ReaderProcess(entry, setup) : new Worker(entry, { workerData: setup });
       started.once('message', (opened: Opened) => {
         if (!opened.opened) {
           reject(fail('store_unavailable', opened.message));
@@ -73,7 +78,7 @@ export async function startWorker<C>(
     });
   }
 
-  function lost(which: Worker, cause: unknown): void {
+  function lost(which: Worker | ReaderProcess, cause: unknown): void {
     if (worker !== which) return;
     worker = undefined;
     outbox = [];

@@ -6,8 +6,10 @@ import {
   monotonicNow,
   type Opened,
   type Reply,
+  type WorkerEnd,
   type WorkerSetup,
 } from './protocol.ts';
+import { onlyProcess } from './reader-process.ts';
 
 /** Thrown in a worker for what the caller shall learn. */
 export class FailureError extends Error {
@@ -36,31 +38,45 @@ export type RunGroup<C> = (group: readonly Envelope<C>[]) => readonly Reply[];
  */
 export function serve<C, S = WorkerSetup>(groupSize: number, open: (setup: S) => RunGroup<C>): void {
   const port = parentPort;
-  if (port === null) throw new Error('a worker entry, not a program');
+  if (port === null) {
+    onlyProcess((setup, end) => serveOver(end, groupSize, open, setup as S));
+    return;
+  }
+  const next = (): unknown => receiveMessageOnPort(port)?.message;
+  const onMessage = (take: (message: unknown) => void): void => void port.on('message', take);
+  serveOver(
+    { post: (message) => port.postMessage(message), onMessage, next },
+    groupSize,
+    open,
+    workerData as S,
+  );
+}
+
+function serveOver<C, S>(end: WorkerEnd, groupSize: number, open: (setup: S) => RunGroup<C>, setup: S): void {
   let run: RunGroup<C>;
   try {
-    run = open(workerData as S);
+    run = open(setup);
   } catch (error) {
     const message = `the store could not be opened: ${error instanceof Error ? error.message : String(error)}`;
-    port.postMessage({ opened: false, message } satisfies Opened);
+    end.post({ opened: false, message } satisfies Opened);
     return;
   }
   let waiting: Envelope<C>[] = [];
-  port.on('message', (first: readonly Envelope<C>[]) => {
-    waiting.push(...first);
+  end.onMessage((first) => {
+    waiting.push(...(first as readonly Envelope<C>[]));
     while (waiting.length > 0) {
-      for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port)) {
-        waiting.push(...(next.message as readonly Envelope<C>[]));
+      for (let next = end.next(); next !== undefined; next = end.next()) {
+        waiting.push(...(next as readonly Envelope<C>[]));
       }
       const group = waiting.slice(0, groupSize);
       waiting = waiting.slice(groupSize);
       const now = monotonicNow();
       const timely = group.filter(([, expiresAt]) => expiresAt > now);
       const late = group.length === timely.length ? [] : group.filter(([, expiresAt]) => expiresAt <= now);
-      port.postMessage([...late.map(tooLate), ...run(timely)]);
+      end.post([...late.map(tooLate), ...run(timely)]);
     }
   });
-  port.postMessage({ opened: true } satisfies Opened);
+  end.post({ opened: true } satisfies Opened);
 }
 
 function tooLate([id]: Envelope<unknown>): Reply {

@@ -1,14 +1,18 @@
-// A worker that is started when it is first asked for something: most processes never ask for it, and a thread costs
-// memory.
+// A worker that is started when it is first asked for something: most gateways never ask for it, and it costs memory.
 import { fail } from '../../../lib/errors.ts';
 import { startWorker, type WorkerBounds, type WorkerClient } from '../worker-client.ts';
 
-/** `lastCall` of `close` is only sent to a worker that was started. */
-export function lazyWorker<C>(entry: URL, setup: object, bounds: WorkerBounds): WorkerClient<C> {
+/** @param apart as `startWorker` says. `lastCall` of `close` is only sent to a worker that was started. */
+export function lazyWorker<C>(
+  entry: URL,
+  setup: object,
+  bounds: WorkerBounds,
+  apart = false,
+): WorkerClient<C> {
   let started: Promise<WorkerClient<C>> | undefined;
   let closed = false;
   const start = (): Promise<WorkerClient<C>> => {
-    started ??= startWorker<C>(entry, setup, bounds).catch((error: unknown) => {
+    started ??= startWorker<C>(entry, setup, bounds, apart).catch((error: unknown) => {
       started = undefined;
       throw error;
     });

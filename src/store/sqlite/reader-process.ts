@@ -1,0 +1,65 @@
+// A worker as a process of its own. What it has to collect as garbage it collects by itself, behind all others: the
+// threads that help collecting are one group for all threads of a process, and those of readers would take the core
+// from the thread that serves calls.
+import { type ChildProcess, fork } from 'node:child_process';
+import { EventEmitter } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { idleProcess } from '../../lib/background-thread.ts';
+import type { WorkerEnd } from './protocol.ts';
+
+/** One thread, young objects in little memory: what is read is long gone when the next is asked. */
+const FLAGS = ['--single-threaded', '--max-semi-space-size=8'];
+
+/** What a `Worker` is to its client, of a process: 'message', 'error' and 'exit'. */
+export class ReaderProcess extends EventEmitter {
+  readonly #child: ChildProcess;
+
+  /** @param entry a module that calls `serve` @param setup what it is opened with */
+  constructor(entry: URL, setup: object) {
+    super();
+    const child = fork(fileURLToPath(entry), [], {
+      execArgv: FLAGS,
+      serialization: 'advanced',
+      // Nothing of the gateway's own is for it to know.
+      env: {},
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    this.#child = child;
+    if (child.pid !== undefined) idleProcess(child.pid);
+    child.on('message', (message) => this.emit('message', message));
+    child.on('error', (error) => this.emit('error', error));
+    child.on('exit', (code) => this.emit('exit', code ?? 1));
+    this.postMessage(setup);
+  }
+
+  postMessage(message: object): void {
+    // One that is gone says so by its exit.
+    if (this.#child.connected) this.#child.send(message, () => {});
+  }
+
+  /** Resolves when it is gone. */
+  terminate(): Promise<void> {
+    const child = this.#child;
+    if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+    return new Promise((resolve) => {
+      child.once('exit', () => resolve());
+      child.kill('SIGKILL');
+    });
+  }
+}
+
+/** The other side: begins with the setup, and ends with the process that started it. */
+export function onlyProcess(begin: (setup: unknown, end: WorkerEnd) => void): void {
+  if (process.send === undefined) throw new Error('a worker entry, not a program');
+  // A signal to all processes of a terminal or a service is for the one that serves, which ends this one in time.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
+  process.on('disconnect', () => process.exit(0));
+  const post = (message: unknown): void => void process.send?.(message, undefined, undefined, () => {});
+  process.once('message', (setup) => {
+    begin(setup, {
+      post,
+      onMessage: (take) => void process.on('message', take),
+      next: () => undefined,
+    });
+  });
+}
