@@ -2,6 +2,7 @@
 import { existsSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { backgroundThread } from '../../../lib/background-thread.ts';
 import type { Reply } from '../protocol.ts';
 import { statementCache } from '../statement-cache.ts';
 import { failureOf, type RunGroup, serve } from '../worker-loop.ts';
@@ -19,6 +20,7 @@ const HEADS = 64;
 serve<LogKeeperCall, LogSetup>(1, openKeeper);
 
 function openKeeper(setup: LogSetup): RunGroup<LogKeeperCall> {
+  backgroundThread();
   const database = new DatabaseSync(setup.path, { readOnly: true, timeout: 5000 });
   database.exec('PRAGMA cache_size = -2048; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0');
   const cached = statementCache(database);
