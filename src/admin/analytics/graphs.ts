@@ -88,7 +88,7 @@ export function analyticsGraphsService(facts: AnalyticsFacts) {
 
     async getLatencyGraph(request: AnalyticsRequest, call: Call): Promise<LatencyGraph> {
       const { series, points: pointsBy, head } = await timedGraph(facts, request, call, { latencies: true });
-      const found = await percentilesOf(series.slots, ({ sums }) => sums.latencies, SHARES);
+      const found = await percentilesOf(series.slots, ({ sums }) => sums.histogram ?? sums.latencies, SHARES);
       const told = ({ sums }: Slot | Series, [p50 = 0, p90 = 0, p99 = 0]: readonly number[]) => ({
         ...{ avg: latencyPerRequest(sums), p50, p90, p99 },
       });

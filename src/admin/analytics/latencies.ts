@@ -1,12 +1,10 @@
 // Percentiles off many histograms at once: a graph has three for each of hundreds of stretches of time.
 import { setImmediate } from 'node:timers/promises';
+import type { Histogram } from '../../store/log/aggregation.ts';
 import { latencyBucket, latencyOfBucket } from '../../store/log/sums.ts';
 
 /** As many as `latencyBucket` can answer. */
 const BUCKETS = latencyBucket(Number.MAX_SAFE_INTEGER) + 1;
-
-/** A histogram of latencies. */
-export type Latencies = ReadonlyMap<number, number>;
 
 /** Histograms that are read between two turns of the event loop: a millisecond's work. */
 const SLICE = 48;
@@ -23,18 +21,19 @@ export interface Percentiles {
  */
 export async function percentilesOf<T>(
   all: readonly T[],
-  histogramOf: (one: T) => Latencies,
+  histogramOf: (one: T) => Histogram,
   shares: readonly number[],
 ): Promise<Percentiles> {
   const together = new Counts();
   const own = new Counts();
   const each: number[][] = [];
+  const add = (count: number, bucket: number): void => {
+    own.add(bucket, count);
+    together.add(bucket, count);
+  };
   for (const [index, one] of all.entries()) {
     if (index > 0 && index % SLICE === 0) await setImmediate();
-    for (const [bucket, count] of histogramOf(one)) {
-      own.add(bucket, count);
-      together.add(bucket, count);
-    }
+    histogramOf(one).forEach(add);
     each.push(own.percentiles(shares));
     own.clear();
   }

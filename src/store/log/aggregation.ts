@@ -39,6 +39,11 @@ export interface LogAggregation {
   readonly take?: number;
 }
 
+/** How many entries have a latency in each bucket: a map will do. */
+export interface Histogram {
+  forEach(each: (count: number, bucket: number) => void): void;
+}
+
 /** Sums over entries. Money is exact: whole numbers of 1e-12 USD. */
 export interface LogSums {
   requests: number;
@@ -54,6 +59,8 @@ export interface LogSums {
   latencyUs: number;
   /** How many entries have a latency in each bucket of `latencyBucket`, by its number. */
   readonly latencies: Map<number, number>;
+  /** The same for who only walks through it, where a map would have to be made. */
+  readonly histogram?: Histogram;
   cacheHits: number;
   semanticHits: number;
   /** Of entries that were answered from the cache, in microseconds. */

@@ -1,6 +1,6 @@
 // The port's part that is about sums, over its worker.
 import { setImmediate } from 'node:timers/promises';
-import type { LogAggregate, LogAggregateRow, LogSums } from '../../log/aggregation.ts';
+import type { Histogram, LogAggregate, LogAggregateRow, LogSums } from '../../log/aggregation.ts';
 import { checkAggregation } from '../../log/aggregation-checks.ts';
 import { checkLogFilter } from '../../log-filter.ts';
 import type { LogStore } from '../../log-store.ts';
@@ -91,7 +91,23 @@ class RowSums implements LogSums {
 
   get latencies(): Map<number, number> {
     // Made anew for who asks: hundreds of them kept to the end of an answer would be long work for the garbage collector.
-    return histogramOf(this.#found, this.#row);
+    const latencies = new Map<number, number>();
+    this.histogram.forEach((count, bucket) => void latencies.set(bucket, count));
+    return latencies;
+  }
+
+  get histogram(): Histogram {
+    const { latencies } = this.#found;
+    const row = this.#row;
+    return {
+      forEach(each) {
+        if (latencies === null) return;
+        const { starts, buckets, counts } = latencies;
+        const until = starts[row + 1] as number;
+        for (let at = starts[row] as number; at < until; at++)
+          each(counts[at] as number, buckets[at] as number);
+      },
+    };
   }
 }
 
@@ -100,14 +116,4 @@ function moneyAt({ sums, large }: LogSumRows, place: number): bigint {
   const more = large.size === 0 ? undefined : large.get(place);
   if (more !== undefined) return more + BigInt(amount);
   return amount === 0 ? 0n : BigInt(amount);
-}
-
-function histogramOf({ latencies }: LogSumRows, row: number): Map<number, number> {
-  const histogram = new Map<number, number>();
-  if (latencies === null) return histogram;
-  const { starts, buckets, counts } = latencies;
-  for (let at = starts[row] as number; at < (starts[row + 1] as number); at++) {
-    histogram.set(buckets[at] as number, counts[at] as number);
-  }
-  return histogram;
 }
