@@ -43,6 +43,8 @@ export type RestHandler = (req: IncomingMessage, res: ServerResponse) => Promise
 
 /** Bodies up to this size are read before the key is looked at. */
 const SHORT_BODY_BYTES = 65_536;
+/** Longer bodies are node:http's: it has them copied, where here the whole of what was read lives as long as the call. */
+const MOST_PLAIN_BYTES = 16_384;
 const BASE = /^\/v[12](?=\/|$)/;
 /** Under a base path, without a query, and with nothing to be decoded or joined. */
 const PLAIN_URL = /^\/v[12](?:\/[\w.-]+)+$/;
@@ -135,7 +137,7 @@ async function operation(
 export function createPlainRest(facts: RestFacts): PlainHandler {
   return (request) => {
     const { url, headers, body: bytes } = request;
-    if (!PLAIN_URL.test(url) || bytes.length > Math.min(SHORT_BODY_BYTES, facts.bodyLimit)) return undefined;
+    if (!PLAIN_URL.test(url) || bytes.length > Math.min(MOST_PLAIN_BYTES, facts.bodyLimit)) return undefined;
     if (!isJson(headers['content-type']) || headers['content-encoding'] !== undefined) return undefined;
     const path = url.slice(3);
     const match = facts.routes.match('POST', path);
