@@ -27,7 +27,6 @@ export interface KeyRecord {
   readonly settings?: KeySettings | undefined;
 }
 
-/** Tells who presents a key. */
 /** A key as a connection presented it last, and what it was found to be. */
 interface Presented {
   readonly key: string;
@@ -35,6 +34,7 @@ interface Presented {
   readonly record: KeyRecord | undefined;
 }
 
+/** Tells who presents a key. */
 export class KeyRing {
   readonly #hasher: KeyHasher;
   readonly #byHash = new Map<string, KeyRecord>();

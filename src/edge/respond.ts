@@ -18,7 +18,7 @@ export interface JsonAnswer {
 /** A client that takes nothing of its answer for so long is given up. */
 const STALL_MS = 300_000;
 /** Bodies up to this size are joined with their head. */
-const MAX_JOINED = 16_384;
+export const MAX_JOINED = 16_384;
 
 /** A JSON answer, whole. */
 export function respondJson(

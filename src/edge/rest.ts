@@ -95,7 +95,7 @@ async function operation(
   path: string,
   query: string,
 ): Promise<void> {
-  const call = callOf(facts, route.method, req, path);
+  const call = callOf(facts, route.method, req, req.method ?? '', path);
   new Leave(req, res).tell((error) => call.abort(error));
   try {
     const body = route.hasBody ? await readBody(facts, bodies, call, req, route.plane) : undefined;
@@ -158,15 +158,7 @@ async function answerPlain(
   path: string,
   body: Parsed,
 ): Promise<JsonAnswer | undefined> {
-  const { headers, socket } = request;
-  const call = new Call(method, {
-    protocol: 'rest',
-    headers: new GatewayHeaders(facts.names, headers),
-    httpMethod: 'POST',
-    path,
-    remote: socket.remoteAddress ?? '',
-    connection: socket,
-  });
+  const call = callOf(facts, method, request, 'POST', path);
   request.left = (error) => call.abort(error);
   try {
     return await answerOf(facts, call, () => {
@@ -205,7 +197,7 @@ async function passThrough(
       ['allow', FORWARDED_VERBS.join(', ')],
     ]);
   }
-  const call = callOf(facts, ProxyService.method.forward, req, rawPath.split('?', 1)[0]!);
+  const call = callOf(facts, ProxyService.method.forward, req, req.method ?? '', rawPath.split('?', 1)[0]!);
   new Leave(req, res).tell((error) => call.abort(error));
   try {
     const messages = await facts.transport.stream(call, forwardRequest(req, rawPath));
@@ -284,14 +276,20 @@ function wantsStream(body: Parsed | undefined): boolean {
   return typeof json === 'object' && json !== null && (json as { stream?: unknown }).stream === true;
 }
 
-function callOf({ names }: RestFacts, method: DescMethod, req: IncomingMessage, path: string): Call {
+function callOf(
+  { names }: RestFacts,
+  method: DescMethod,
+  { headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>,
+  verb: string,
+  path: string,
+): Call {
   return new Call(method, {
     protocol: 'rest',
-    headers: new GatewayHeaders(names, req.headers),
-    httpMethod: req.method ?? '',
+    headers: new GatewayHeaders(names, headers),
+    httpMethod: verb,
     path,
-    remote: req.socket.remoteAddress ?? '',
-    connection: req.socket,
+    remote: socket.remoteAddress ?? '',
+    connection: socket,
   });
 }
 

@@ -10,76 +10,17 @@ const CLOSE_BRACE = 125;
 const OPEN_BRACKET = 91;
 const CLOSE_BRACKET = 93;
 
-/** Names of an object that are compared with each other; those of longer ones are kept in a set. */
+/** Names of an object that are compared with each other; of more a set is kept, which costs more to make. */
 const FEW = 24;
-/** Names that are open at once and are noted by their places; of texts with more, sets are kept. */
-const MOST_NOTED = 512;
-const MOST_OPEN = 64;
-/** In an object's place: an array, which has no names. */
-const ARRAY = -1;
-
-/** Where the names of open objects begin and end, innermost last. Used within one call, so one for all. */
-const begins = new Int32Array(MOST_NOTED);
-const ends = new Int32Array(MOST_NOTED);
-/** How many names were noted before each open object. */
-const opened = new Int32Array(MOST_OPEN);
 
 /**
  * Whether every object of the text names each member once, in plain letters.
  * @param text valid JSON; strings are skipped at the engine's speed, so long prompts cost little.
  */
 export function isFaithful(text: string): boolean {
-  let depth = 0;
-  let noted = 0;
-  /** The first name of the innermost object. */
-  let first = ARRAY;
-  let nameNext = false;
-  for (let i = 0; i < text.length; i++) {
-    const char = text.charCodeAt(i);
-    if (char === QUOTE) {
-      const end = closingQuote(text, i);
-      if (nameNext) {
-        if (noted === MOST_NOTED || noted - first === FEW) return isFaithfulBySets(text);
-        if (!isNew(text, i + 1, end, first, noted)) return false;
-        begins[noted] = i + 1;
-        ends[noted++] = end;
-        nameNext = false;
-      }
-      i = end;
-    } else if (char === COMMA) {
-      nameNext = first !== ARRAY;
-    } else if (char === OPEN_BRACE || char === OPEN_BRACKET) {
-      if (depth === MOST_OPEN) return isFaithfulBySets(text);
-      opened[depth++] = first;
-      nameNext = char === OPEN_BRACE;
-      first = nameNext ? noted : ARRAY;
-    } else if (char === CLOSE_BRACE || char === CLOSE_BRACKET) {
-      if (first !== ARRAY) noted = first;
-      first = opened[--depth] as number;
-      nameNext = false;
-    }
-  }
-  return true;
-}
-
-/** Whether a name is in plain letters, and none of those from `first` on. */
-function isNew(text: string, begin: number, end: number, first: number, noted: number): boolean {
-  for (let i = begin; i < end; i++) if (text.charCodeAt(i) === BACKSLASH) return false;
-  for (let known = first; known < noted; known++) {
-    const start = begins[known] as number;
-    if ((ends[known] as number) - start !== end - begin) continue;
-    let same = 0;
-    while (begin + same < end && text.charCodeAt(start + same) === text.charCodeAt(begin + same)) same++;
-    if (begin + same === end) return false;
-  }
-  return true;
-}
-
-/** The same for texts of any depth, and objects of any length. */
-function isFaithfulBySets(text: string): boolean {
   /** Names of each open object; undefined for an open array. */
-  const open: (Set<string> | undefined)[] = [];
-  let names: Set<string> | undefined;
+  const open: (string[] | Set<string> | undefined)[] = [];
+  let names: string[] | Set<string> | undefined;
   let nameNext = false;
   for (let i = 0; i < text.length; i++) {
     const char = text.charCodeAt(i);
@@ -87,8 +28,14 @@ function isFaithfulBySets(text: string): boolean {
       const end = closingQuote(text, i);
       if (nameNext && names !== undefined) {
         const name = text.slice(i + 1, end);
-        if (names.has(name) || name.includes('\\')) return false;
-        names.add(name);
+        if (name.includes('\\')) return false;
+        if (Array.isArray(names)) {
+          if (names.includes(name)) return false;
+          if (names.push(name) === FEW) names = new Set(names);
+        } else {
+          if (names.has(name)) return false;
+          names.add(name);
+        }
         nameNext = false;
       }
       i = end;
@@ -96,7 +43,7 @@ function isFaithfulBySets(text: string): boolean {
       nameNext = names !== undefined;
     } else if (char === OPEN_BRACE) {
       open.push(names);
-      names = new Set();
+      names = [];
       nameNext = true;
     } else if (char === OPEN_BRACKET) {
       open.push(names);

@@ -1,10 +1,8 @@
 // A JSON answer as the bytes of HTTP/1.1, head and body in one write.
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import type { JsonAnswer } from '../respond.ts';
+import { type JsonAnswer, MAX_JOINED } from '../respond.ts';
 
-/** Longest bodies in bytes that are joined with their head. */
-const MAX_JOINED = 16_384;
 /** What may stand in a header's value (RFC 9110, part 5.5). */
 const NO_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 

@@ -59,6 +59,7 @@ export async function startWorker<C>(
       const started = apart ? new ReaderProcess(entry, setup) : new Worker(entry, { workerData: setup });
       started.once('message', (opened: Opened) => {
         if (!opened.opened) {
+          void started.terminate();
           reject(fail('store_unavailable', opened.message));
           return;
         }

@@ -31,19 +31,19 @@ function markFound(segment: Segment, needle: string, meant: Uint8Array, scratch:
     const column = segment.text(name);
     if (column) columns.push(column);
   }
-  let any = false;
+  let found = false;
   for (const column of columns) {
     const flags = segment.search(column, needle, bytes, scratch);
     if (!flags) continue;
-    any = true;
+    found = true;
     markRows(segment, column, flags, meant, scratch);
   }
   for (const [row, , value] of segment.pairs()) {
     if (!value.toLowerCase().includes(needle)) continue;
     meant[row] = 1;
-    any = true;
+    found = true;
   }
-  return any;
+  return found;
 }
 
 function entryCondition(text: string, needle: string): Condition {
