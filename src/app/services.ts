@@ -79,7 +79,7 @@ import { moderationsService } from '../inference/moderations.ts';
 import type { Pipeline } from '../inference/pipeline/pipeline.ts';
 import type { PromptRuns } from '../inference/prompts.ts';
 import { proxyService } from '../inference/proxy.ts';
-import type { Implementation } from '../rpc/handler.ts';
+import { implement } from '../rpc/implement.ts';
 import type { Registration } from '../rpc/methods.ts';
 
 /** The list that the transports, the routes and the documents are made of. */
@@ -98,51 +98,46 @@ export function registrations(
 ): Registration[] {
   const { models } = pipeline;
   const ownModels = { models, providersOf: identity.shelf.providersOf.bind(identity.shelf) };
-  // A service's functions take their own messages; the methods they are registered under say which.
-  const implement = (implementation: object): Implementation => implementation as Implementation;
   return [
-    { service: ChatService, implementation: implement(chatService(pipeline)) },
-    { service: CompletionsService, implementation: implement(completionsService(pipeline)) },
-    { service: EmbeddingsService, implementation: implement(embeddingsService(pipeline)) },
-    { service: ModerationsService, implementation: implement(moderationsService(pipeline)) },
-    { service: ModelsService, implementation: implement(modelsService(pipeline, ownModels)) },
-    { service: ConfigExplanationService, implementation: implement(configExplanationService(pipeline)) },
-    {
-      service: PromptCompletionsService,
-      implementation: implement(identity.runs.service),
-    },
-    { service: ProxyService, implementation: implement(proxyService(pipeline)) },
+    implement(ChatService, chatService(pipeline)),
+    implement(CompletionsService, completionsService(pipeline)),
+    implement(EmbeddingsService, embeddingsService(pipeline)),
+    implement(ModerationsService, moderationsService(pipeline)),
+    implement(ModelsService, modelsService(pipeline, ownModels)),
+    implement(ConfigExplanationService, configExplanationService(pipeline)),
+    implement(PromptCompletionsService, identity.runs.service),
+    implement(ProxyService, proxyService(pipeline)),
     // Before the logs: "exports" is none of them.
-    { service: LogExportsService, implementation: implement(logExportsService({ ...identity, ...logs })) },
-    { service: LogsService, implementation: implement(logsService(logs)) },
-    { service: FeedbackService, implementation: implement(feedbackService(logs)) },
-    { service: TracesService, implementation: implement(tracesService(logs)) },
-    { service: AnalyticsGraphsService, implementation: implement(analyticsGraphsService(logs)) },
-    { service: AnalyticsGroupsService, implementation: implement(analyticsGroupsService(logs)) },
-    { service: AnalyticsSummariesService, implementation: implement(analyticsSummariesService(logs)) },
-    { service: ApiKeysService, implementation: implement(apiKeysService(identity)) },
-    { service: CollectionsService, implementation: implement(collectionsService(identity)) },
-    { service: LabelsService, implementation: implement(labelsService(identity)) },
+    implement(LogExportsService, logExportsService({ ...identity, ...logs })),
+    implement(LogsService, logsService(logs)),
+    implement(FeedbackService, feedbackService(logs)),
+    implement(TracesService, tracesService(logs)),
+    implement(AnalyticsGraphsService, analyticsGraphsService(logs)),
+    implement(AnalyticsGroupsService, analyticsGroupsService(logs)),
+    implement(AnalyticsSummariesService, analyticsSummariesService(logs)),
+    implement(ApiKeysService, apiKeysService(identity)),
+    implement(CollectionsService, collectionsService(identity)),
+    implement(LabelsService, labelsService(identity)),
     // Before the prompts: "partials" is none of them.
-    { service: PromptPartialsService, implementation: implement(promptPartialsService(identity)) },
-    { service: PromptsService, implementation: implement(promptsService(identity)) },
-    { service: ConfigsService, implementation: implement(configsService(identity)) },
-    { service: GuardrailsService, implementation: implement(guardrailsService(identity)) },
-    { service: IntegrationsService, implementation: implement(integrationsService(identity)) },
-    { service: ProvidersService, implementation: implement(providersService(identity)) },
-    { service: VirtualKeysService, implementation: implement(virtualKeysService(identity)) },
-    { service: AuditLogsService, implementation: implement(auditLogsService(audit)) },
-    { service: OrganisationsService, implementation: implement(organisationsService(identity)) },
-    { service: DeploymentsService, implementation: implement(deploymentsService(identity)) },
-    { service: WorkspacesService, implementation: implement(workspacesService(identity)) },
-    { service: WorkspaceExclusionsService, implementation: implement(workspaceExclusionsService(identity)) },
-    { service: WorkspaceMembersService, implementation: implement(workspaceMembersService(identity)) },
-    { service: RateLimitPoliciesService, implementation: implement(rateLimitPoliciesService(identity)) },
-    { service: ModelPricingService, implementation: implement(modelPricingService(identity)) },
-    { service: SecretReferencesService, implementation: implement(secretReferencesService(identity)) },
-    { service: UsageLimitPoliciesService, implementation: implement(usageLimitPoliciesService(identity)) },
-    { service: UsersService, implementation: implement(usersService(identity)) },
-    { service: UserInvitesService, implementation: implement(userInvitesService(identity)) },
-    { service: JwtSettingsService, implementation: implement(jwtSettingsService(identity)) },
+    implement(PromptPartialsService, promptPartialsService(identity)),
+    implement(PromptsService, promptsService(identity)),
+    implement(ConfigsService, configsService(identity)),
+    implement(GuardrailsService, guardrailsService(identity)),
+    implement(IntegrationsService, integrationsService(identity)),
+    implement(ProvidersService, providersService(identity)),
+    implement(VirtualKeysService, virtualKeysService(identity)),
+    implement(AuditLogsService, auditLogsService(audit)),
+    implement(OrganisationsService, organisationsService(identity)),
+    implement(DeploymentsService, deploymentsService(identity)),
+    implement(WorkspacesService, workspacesService(identity)),
+    implement(WorkspaceExclusionsService, workspaceExclusionsService(identity)),
+    implement(WorkspaceMembersService, workspaceMembersService(identity)),
+    implement(RateLimitPoliciesService, rateLimitPoliciesService(identity)),
+    implement(ModelPricingService, modelPricingService(identity)),
+    implement(SecretReferencesService, secretReferencesService(identity)),
+    implement(UsageLimitPoliciesService, usageLimitPoliciesService(identity)),
+    implement(UsersService, usersService(identity)),
+    implement(UserInvitesService, userInvitesService(identity)),
+    implement(JwtSettingsService, jwtSettingsService(identity)),
   ];
 }

@@ -55,10 +55,18 @@ export interface Foreseen {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
+interface PromptCompletionMethods {
+  createPromptCompletion(request: CreatePromptCompletionRequest, call: Call): Promise<PromptCompletion>;
+  streamPromptCompletion(
+    request: CreatePromptCompletionRequest,
+    call: Call,
+  ): Promise<AsyncIterable<PromptCompletionChunk>>;
+}
+
 /** The service, and what limits ask of it. */
 export interface PromptRuns {
   /** The methods of PromptCompletionsService. */
-  readonly service: object;
+  readonly service: PromptCompletionMethods;
   /** Undefined for methods of other services. @throws GatewayError not_found, validation_failed, model_missing */
   foresee(method: DescMethod, input: object, call: Call): Promise<Foreseen> | undefined;
 }
