@@ -322,7 +322,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
   const routes = createRouteTable(rpc.methods.services);
   watch.learn(routes);
   const link = linkToPrimary(metrics.render);
-  const edge = createEdge({
+  const dispatch = createEdge({
     rest: {
       routes,
       transport: rpc.transport,
@@ -344,12 +344,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
   });
   const listener = createListener({
     tls: settings.tls,
-    plain: edge.plain,
-    onTrouble: (error) => log.error({ err: error }, 'an answer could not be written'),
-    dispatch(req, res) {
-      if (draining && req.httpVersionMajor === 1) res.setHeader('connection', 'close');
-      edge.dispatch(req, res);
-    },
+    dispatch,
   });
   const address = await listener.listen(settings.host, settings.port);
   const control =

@@ -8,9 +8,8 @@ import { fail, toGatewayError } from '../lib/errors.ts';
 import { cors } from './cors.ts';
 import type { Dispatch } from './listener.ts';
 import { type PageFacts, pages } from './pages.ts';
-import type { PlainHandler } from './plain/connection.ts';
 import { respondError } from './respond.ts';
-import { createPlainRest, createRest, isRest, type RestFacts } from './rest.ts';
+import { createRest, isRest, type RestFacts } from './rest.ts';
 import { strayHeaders } from './stray-headers.ts';
 
 /** What the edge is built of. */
@@ -27,13 +26,7 @@ export interface EdgeFacts {
 const RPC_PATH = /^\/(?:gateway|grpc)\.[a-z0-9_.]+\.[A-Z]\w*\/\w+/;
 
 /** What answers the port's requests. */
-export interface Edge {
-  readonly dispatch: Dispatch;
-  /** Those that need nothing of node:http. */
-  readonly plain: PlainHandler;
-}
-
-export function createEdge(facts: EdgeFacts): Edge {
+export function createEdge(facts: EdgeFacts): Dispatch {
   const rest = createRest(facts.rest);
   const koa = new Koa();
   // A client that leaves, or a socket that breaks, is told to the call; it is not an error of ours.
@@ -62,14 +55,13 @@ export function createEdge(facts: EdgeFacts): Edge {
   // context and the middleware, not the listeners that Koa's own callback puts on every answer.
   const lean = compose(koa.middleware);
   const preflight = facts.corsOrigins.length > 0 ? cors(facts.corsOrigins, exposedHeaders(facts)) : undefined;
-  const dispatch = (req: IncomingMessage, res: ServerResponse): void => {
+  return (req: IncomingMessage, res: ServerResponse): void => {
     if (preflight?.(req, res)) return;
     const url = req.url ?? '';
     if (RPC_PATH.test(url)) facts.rpc(req, res);
     else if (isRest(url)) void lean(koa.createContext(req, res));
     else void http(req, res);
   };
-  return { dispatch, plain: createPlainRest(facts.rest) };
 }
 
 function exposedHeaders({ rest }: EdgeFacts): string[] {

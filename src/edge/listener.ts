@@ -3,16 +3,12 @@
 import http from 'node:http';
 import http2 from 'node:http2';
 import net from 'node:net';
-import { PlainConnection, type PlainFacts, type PlainHandler } from './plain/connection.ts';
 
 /** Answers one request of either version. */
 export type Dispatch = (req: http.IncomingMessage, res: http.ServerResponse) => void;
 
 export interface ListenerOptions {
   readonly dispatch: Dispatch;
-  readonly plain: PlainHandler;
-  /** Told of answers that cannot be written. */
-  readonly onTrouble: (error: unknown) => void;
   /** PEM texts; undefined: cleartext. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
 }
@@ -35,7 +31,7 @@ const BAD = 'HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\
 const TOO_LONG = tooLong(`the address and the headers have more than ${MAX_HEADER_BYTES} bytes`);
 const MAX_CONCURRENT_STREAMS = 1000;
 
-export function createListener({ dispatch, plain, onTrouble, tls }: ListenerOptions): Listener {
+export function createListener({ dispatch, tls }: ListenerOptions): Listener {
   const http1Options = {
     maxHeaderSize: MAX_HEADER_BYTES,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -45,8 +41,18 @@ export function createListener({ dispatch, plain, onTrouble, tls }: ListenerOpti
   const http2Options = {
     settings: { maxConcurrentStreams: MAX_CONCURRENT_STREAMS, maxHeaderListSize: MAX_HEADER_BYTES },
   };
-  const http1 = http.createServer(http1Options, dispatch);
-  const handleH2 = dispatch as unknown as (
+  const answering = new Set<http.ServerResponse>();
+  let draining = false;
+  const handle: Dispatch = (req, res) => {
+    if (req.httpVersionMajor === 1) {
+      answering.add(res);
+      res.once('close', () => answering.delete(res));
+      if (draining) res.shouldKeepAlive = false;
+    }
+    dispatch(req, res);
+  };
+  const http1 = http.createServer(http1Options, handle);
+  const handleH2 = handle as unknown as (
     req: http2.Http2ServerRequest,
     res: http2.Http2ServerResponse,
   ) => void;
@@ -56,27 +62,9 @@ export function createListener({ dispatch, plain, onTrouble, tls }: ListenerOpti
   const silent = new Set<net.Socket>();
   // It never listens itself; this starts its watch over idle connections and slow headers.
   http1.emit('listening');
-  let draining = false;
-  const plains = new Map<net.Socket, PlainConnection>();
-  const facts: PlainFacts = {
-    handle: plain,
-    keepAliveMs: KEEP_ALIVE_MS,
-    draining: () => draining,
-    onTrouble,
-    handOver(socket) {
-      plains.delete(socket);
-      http1.emit('connection', socket);
-    },
-  };
-  const one = (socket: net.Socket, first: Buffer): void => {
-    const connection = new PlainConnection(socket, facts);
-    plains.set(socket, connection);
-    socket.once('close', () => plains.delete(socket));
-    connection.begin(first);
-  };
   const front = tls
     ? (h2 as http2.Http2SecureServer)
-    : net.createServer({ noDelay: true }, (socket) => route(socket, silent, one, h2 as http2.Http2Server));
+    : net.createServer({ noDelay: true }, (socket) => route(socket, silent, http1, h2 as http2.Http2Server));
 
   const sockets = new Set<net.Socket>();
   const sessions = new Set<http2.ServerHttp2Session>();
@@ -106,11 +94,11 @@ export function createListener({ dispatch, plain, onTrouble, tls }: ListenerOpti
       }),
     async drain(graceMs) {
       draining = true;
+      for (const res of answering) res.shouldKeepAlive = false;
       const closed = new Promise<void>((resolve) => front.close(() => resolve()));
       const cut = setTimeout(() => sockets.forEach((socket) => void socket.destroy()), graceMs);
       for (const session of sessions) session.close();
       for (const socket of silent) socket.destroy();
-      for (const connection of plains.values()) connection.drain();
       const idle = setInterval(() => endIdle(http1, h2), 50);
       endIdle(http1, h2);
       await closed;
@@ -137,13 +125,8 @@ function endIdle(http1: http.Server, h2: http2.Http2Server | http2.Http2SecureSe
   if ('closeIdleConnections' in h2) (h2 as unknown as http.Server).closeIdleConnections();
 }
 
-/** Looks at the first bytes, and hands them on with the connection. */
-function route(
-  socket: net.Socket,
-  silent: Set<net.Socket>,
-  one: (socket: net.Socket, first: Buffer) => void,
-  h2: http2.Http2Server,
-): void {
+/** Looks at the first bytes, puts them back, and hands the connection on. */
+function route(socket: net.Socket, silent: Set<net.Socket>, http1: http.Server, h2: http2.Http2Server): void {
   const giveUp = setTimeout(() => socket.destroy(), FIRST_BYTE_MS);
   let seen: Buffer = Buffer.alloc(0);
   silent.add(socket);
@@ -161,13 +144,9 @@ function route(
     if (maybe && seen.length < PREFACE.length) return;
     forget();
     socket.off('readable', look).off('error', close).off('end', close).off('close', forget);
-    if (!maybe) {
-      one(socket, seen);
-      return;
-    }
     // Put back once, when it is decided: bytes put back while this listens would be read again at once.
     socket.unshift(seen);
-    h2.emit('connection', socket);
+    (maybe ? h2 : http1).emit('connection', socket);
   };
   socket.on('readable', look).once('error', close).once('end', close).once('close', forget);
 }

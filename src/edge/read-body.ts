@@ -107,7 +107,7 @@ export class BodyReader {
 }
 
 /** Whether a body of that content type is read as JSON; one without is. */
-export function isJson(type: string | undefined): boolean {
+function isJson(type: string | undefined): boolean {
   return type === undefined || JSON_TYPE.test(type);
 }
 

@@ -8,17 +8,10 @@ import { hasBody } from './has-body.ts';
 /** Name and value pairs. */
 export type Pairs = Iterable<readonly [string, string]>;
 
-/** A JSON answer, whole. */
-export interface JsonAnswer {
-  readonly status: number;
-  readonly json: string | Uint8Array;
-  readonly headers: Pairs;
-}
-
 /** A client that takes nothing of its answer for so long is given up. */
 const STALL_MS = 300_000;
 /** Bodies up to this size are joined with their head. */
-export const MAX_JOINED = 16_384;
+const MAX_JOINED = 16_384;
 
 /** A JSON answer, whole. */
 export function respondJson(
@@ -45,20 +38,6 @@ export function respondError(
   headers: Pairs,
   aliased = false,
 ): void {
-  const answer = errorAnswer(error, plane, headers, aliased);
-  const all = [...answer.headers];
-  // A body that was not read is not read for its own sake: the connection ends.
-  if (!res.req.complete && hasBody(res.req)) all.push(['connection', 'close']);
-  respondJson(
-    res,
-    answer.status,
-    answer.json,
-    res.req.httpVersionMajor === 2 ? all.filter(([name]) => name !== 'connection') : all,
-  );
-}
-
-/** An error in its plane's shape, for whoever writes it. @param aliased as errorBody says */
-export function errorAnswer(error: GatewayError, plane: Plane, headers: Pairs, aliased: boolean): JsonAnswer {
   const all = [...headers];
   const { retryAfterMs } = error.facts;
   if (retryAfterMs !== undefined) {
@@ -67,7 +46,14 @@ export function errorAnswer(error: GatewayError, plane: Plane, headers: Pairs, a
       ['retry-after-ms', String(Math.ceil(retryAfterMs))],
     );
   }
-  return { status: error.status, json: JSON.stringify(errorBody(error, plane, aliased)), headers: all };
+  // A body that was not read is not read for its own sake: the connection ends.
+  if (!res.req.complete && hasBody(res.req)) all.push(['connection', 'close']);
+  respondJson(
+    res,
+    error.status,
+    JSON.stringify(errorBody(error, plane, aliased)),
+    res.req.httpVersionMajor === 2 ? all.filter(([name]) => name !== 'connection') : all,
+  );
 }
 
 /**

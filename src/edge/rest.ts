@@ -2,7 +2,7 @@
 // in-process transport, JSON or server-sent events out.
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { DescMessage, DescMethod, Message } from '@bufbuild/protobuf';
+import type { DescMethod, Message } from '@bufbuild/protobuf';
 import { type ForwardResponse, ProxyService } from '../../gen/gateway/inference/v2/proxy_pb.ts';
 import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import { Call } from '../access/call.ts';
@@ -18,9 +18,8 @@ import { answerHeaders } from '../rpc/answer-headers.ts';
 import type { InProcess } from '../rpc/in-process.ts';
 import { Leave } from './leave.ts';
 import { forwardRequest, writeForwarded } from './pass-through.ts';
-import type { PlainHandler, PlainRequest } from './plain/connection.ts';
-import { BodyReader, isJson } from './read-body.ts';
-import { errorAnswer, type JsonAnswer, type Pairs, respondError, respondJson } from './respond.ts';
+import { BodyReader } from './read-body.ts';
+import { type Pairs, respondError, respondJson } from './respond.ts';
 import { strayHeaders } from './stray-headers.ts';
 import { writeEvents } from './write-events.ts';
 import { writeLines } from './write-lines.ts';
@@ -43,11 +42,7 @@ export type RestHandler = (req: IncomingMessage, res: ServerResponse) => Promise
 
 /** Bodies up to this size are read before the key is looked at. */
 const SHORT_BODY_BYTES = 65_536;
-/** Longer bodies are node:http's: it has them copied, where here the whole of what was read lives as long as the call. */
-const MOST_PLAIN_BYTES = 16_384;
 const BASE = /^\/v[12](?=\/|$)/;
-/** Under a base path, without a query, and with nothing to be decoded or joined. */
-const PLAIN_URL = /^\/v[12](?:\/[\w.-]+)+$/;
 /** List prices are asked for without a base path, as clients of this ecosystem do. */
 const ROOT = /^\/model-configs\/pricing\/[^/?]+\/[^?]/;
 /** What joining a base that ends in a slash with a path gives. */
@@ -111,7 +106,8 @@ async function operation(
       const also = asks ? readQuery(desc, query) : {};
       if (values.size > 0 || asks)
         return codec.decodeRequest(desc, bindPath(desc, { ...also, ...(body?.json as object) }, values));
-      return decodeBody(desc, body);
+      const message = codec.decodeRequest(desc, body?.json);
+      return body && isFaithful(body.text) ? attachRawJson(message, body.bytes) : message;
     };
     if (streamed) {
       const messages = await facts.transport.stream(call, input);
@@ -123,65 +119,12 @@ async function operation(
       await writeLines(res, method.output, messages, answerHeaders(call));
       return;
     }
-    const { status, json, headers } = await answerOf(facts, call, input);
-    respondJson(res, status, json, headers);
+    const answer = await facts.transport.unary(call, input);
+    const json = rawJsonOf(answer) ?? JSON.stringify(codec.encode(method.output, answer));
+    respondJson(res, call.trail.status ?? 200, json, answerHeaders(call));
   } catch (thrown) {
     refuse(res, toGatewayError(thrown), route.plane, call);
   }
-}
-
-/**
- * Answers plain requests: operations of the data plane with a short body in JSON and a whole answer. They are nearly all
- * calls, and what they need of node:http and of Koa is little: `PlainConnection` reads and writes them by itself.
- */
-export function createPlainRest(facts: RestFacts): PlainHandler {
-  return (request) => {
-    const { url, headers, body: bytes } = request;
-    if (!PLAIN_URL.test(url) || bytes.length > Math.min(MOST_PLAIN_BYTES, facts.bodyLimit)) return undefined;
-    if (!isJson(headers['content-type']) || headers['content-encoding'] !== undefined) return undefined;
-    const path = url.slice(3);
-    const match = facts.routes.match('POST', path);
-    if (match === undefined || path.startsWith('/proxy/') || facts.full()) return undefined;
-    const { route, values } = match;
-    if (!route.hasBody || values.size > 0 || route.plane !== Plane.DATA) return undefined;
-    if (route.method.methodKind !== 'unary') return undefined;
-    const body = parse(bytes);
-    if (route.streamMethod !== undefined && wantsStream(body)) return undefined;
-    return answerPlain(facts, route.method, request, path, body);
-  };
-}
-
-async function answerPlain(
-  facts: RestFacts,
-  method: DescMethod,
-  request: PlainRequest,
-  path: string,
-  body: Parsed,
-): Promise<JsonAnswer | undefined> {
-  const call = callOf(facts, method, request, 'POST', path);
-  request.left = (error) => call.abort(error);
-  try {
-    return await answerOf(facts, call, () => {
-      if (body.error) throw body.error;
-      return decodeBody(method.input, body);
-    });
-  } catch (thrown) {
-    const error = toGatewayError(thrown);
-    if (error.reason === 'client_closed') return undefined;
-    return errorAnswer(error, Plane.DATA, answerHeaders(call), call.headers.aliased);
-  }
-}
-
-/** A call's answer when it comes whole. @throws what the call throws */
-async function answerOf(facts: RestFacts, call: Call, input: () => Message): Promise<JsonAnswer> {
-  const answer = await facts.transport.unary(call, input);
-  const json = rawJsonOf(answer) ?? JSON.stringify(codec.encode(call.method.output, answer));
-  return { status: call.trail.status ?? 200, json, headers: answerHeaders(call) };
-}
-
-function decodeBody(desc: DescMessage, body: Parsed | undefined): Message {
-  const message = codec.decodeRequest(desc, body?.json);
-  return body && isFaithful(body.text) ? attachRawJson(message, body.bytes) : message;
 }
 
 async function passThrough(
@@ -279,7 +222,7 @@ function wantsStream(body: Parsed | undefined): boolean {
 function callOf(
   { names }: RestFacts,
   method: DescMethod,
-  { headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>,
+  { headers, socket }: IncomingMessage,
   verb: string,
   path: string,
 ): Call {
