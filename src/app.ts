@@ -23,6 +23,7 @@ import { openControl } from './app/control.ts';
 import { openExports } from './app/exports.ts';
 import { gauges } from './app/gauges.ts';
 import { ledgerCommands } from './app/ledger-commands.ts';
+import { openMetricsPort } from './app/metrics-port.ts';
 import { registrations } from './app/services.ts';
 import { openStores } from './app/stores.ts';
 import { openWatch } from './app/telemetry.ts';
@@ -70,6 +71,8 @@ export interface App {
   readonly requestLog: RequestLog;
   /** To the process that started this one beside others; undefined: it is the only one. */
   readonly link: WorkerLink | undefined;
+  /** Where metrics have a port of their own. */
+  readonly metricsAddress: AddressInfo | undefined;
   /** Takes no more connections, lets open calls end within the grace period, flushes, closes. */
   stop(): Promise<void>;
 }
@@ -160,12 +163,16 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     documents: () => within(READY_WITHIN_MS, store.ready()),
     ...(state && { shared: () => within(READY_WITHIN_MS, state.ready()) }),
   };
-  const metrics = createMetrics(
-    settings.maxInFlight,
-    books,
-    gauges({ books: callBooks, auditLost: auditLog.lost, limits: () => limits, circuits: () => circuits }),
-    [...watch.families, storeFamily(storesUp)],
-  );
+  const metrics = createMetrics(settings.maxInFlight, books, [
+    ...gauges({
+      books: callBooks,
+      auditLost: auditLog.lost,
+      limits: () => limits,
+      circuits: () => circuits,
+    }),
+    ...watch.families,
+    storeFamily(storesUp),
+  ]);
   const names = new HeaderNames(settings.headerPrefixes);
   const plans: PipelineParts['plans'] = {
     providerById,
@@ -321,7 +328,12 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
   });
   const routes = createRouteTable(rpc.methods.services);
   watch.learn(routes);
-  const link = linkToPrimary(metrics.render);
+  const link = linkToPrimary(metrics.read);
+  const metricsDeps = {
+    read: link?.metrics ?? (async () => [await metrics.read()]),
+    token: settings.metricsToken,
+    port: settings.metricsPort,
+  };
   const dispatch = createEdge({
     rest: {
       routes,
@@ -333,7 +345,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     },
     pages: {
       unready,
-      metrics: link?.metrics ?? metrics.render,
+      metrics: metricsDeps,
       openapi,
       docs: docs(),
       exportFile: exports.file,
@@ -347,6 +359,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     dispatch,
   });
   const address = await listener.listen(settings.host, settings.port);
+  const metricsPort = await openMetricsPort(settings.host, metricsDeps);
   const control =
     settings.mongodbUri === undefined
       ? await openControl(
@@ -368,6 +381,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     rpc,
     requestLog,
     link,
+    metricsAddress: metricsPort?.address,
     async stop() {
       draining = true;
       await listener.drain(settings.drainMs);
@@ -383,6 +397,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
       await watch.close();
       await auditLog.close();
       for (const stop of unfollow) stop();
+      await metricsPort?.close();
       await control?.close();
       await stores.close();
     },

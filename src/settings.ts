@@ -66,6 +66,10 @@ export interface Settings {
   readonly logLevel: string;
   /** Models that are labels of metrics although the catalogue does not know them. */
   readonly metricsModels: readonly string[];
+  /** The bearer token that GET /metrics asks for; undefined: anybody reads it, without what calls cost. */
+  readonly metricsToken: string | undefined;
+  /** The port of their own that metrics are served on; undefined: the gateway's. */
+  readonly metricsPort: number | undefined;
   /** Undefined: nothing is exported over OTLP. It may hold credentials. */
   readonly telemetry: TelemetrySettings | undefined;
 }
@@ -141,6 +145,8 @@ export function readSettings(env: Environment): Settings {
     holdMs: read('GATEWAY_HOLD_SECONDS', integer(1, 600), 60) * 1000,
     logLevel: read('LOG_LEVEL', oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'), 'info'),
     metricsModels: read('GATEWAY_METRICS_MODELS', modelNames, []),
+    metricsToken: optional('GATEWAY_METRICS_TOKEN', apiKey),
+    metricsPort: optional('GATEWAY_METRICS_PORT', integer(0, 65535)),
     telemetry: readTelemetrySettings(read),
   };
   const cert = optional('TLS_CERT_PATH', pemFile('CERTIFICATE'));
@@ -153,6 +159,13 @@ export function readSettings(env: Environment): Settings {
   }
   if (settings.mongodbUri !== undefined && settings.encryptionKey === undefined) {
     faults.push('GATEWAY_ENCRYPTION_KEY: is required with MONGODB_URI, the same for all instances');
+  }
+  if (
+    settings.metricsPort !== undefined &&
+    settings.metricsPort !== 0 &&
+    settings.metricsPort === settings.port
+  ) {
+    faults.push('GATEWAY_METRICS_PORT: must differ from PORT');
   }
   if (settings.adminApiKey !== undefined && settings.adminApiKey === settings.apiKey) {
     faults.push('GATEWAY_API_KEY: must differ from GATEWAY_ADMIN_API_KEY');

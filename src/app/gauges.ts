@@ -1,7 +1,7 @@
 // What the gateway's metrics say of its rooms, beside what they say of calls.
 import type { CircuitCounts } from '../inference/route/watched-circuits.ts';
 import type { OpenLimits } from '../ledger/limits/open.ts';
-import type { GaugeSource } from '../rpc/metrics.ts';
+import { counter, type Family, gauge } from '../telemetry/family.ts';
 import type { CallBooks } from './call-books.ts';
 import { journalGauges } from './journal-gauges.ts';
 
@@ -11,53 +11,40 @@ export function gauges(rooms: {
   readonly auditLost: () => number;
   readonly limits: () => OpenLimits;
   readonly circuits: () => CircuitCounts;
-}): GaugeSource[] {
+}): Family[] {
   const { requestLog, bodyLog, flights } = rooms.books;
   return [
-    {
-      name: 'sluice_request_log_buffered',
-      help: 'Log entries not stored yet',
-      read: () => requestLog.stats().buffered,
-    },
-    {
-      name: 'sluice_request_log_lag_seconds',
-      help: 'How long the oldest log entry that is not stored yet has waited',
-      read: () => requestLog.lagMs() / 1000,
-    },
-    {
-      name: 'sluice_log_bodies_dropped_total',
-      help: 'Calls whose bodies were not kept',
-      type: 'counter',
-      read: () => bodyLog.dropped(),
-    },
-    {
-      name: 'sluice_request_log_dropped_total',
-      help: 'Log entries dropped',
-      type: 'counter',
-      read: () => requestLog.stats().failed + (flights?.lost ?? 0),
-    },
+    gauge(
+      'sluice_request_log_buffered',
+      'Log entries not stored yet',
+      'sum',
+      () => requestLog.stats().buffered,
+    ),
+    gauge(
+      'sluice_request_log_lag_seconds',
+      'How long the oldest log entry that is not stored yet has waited',
+      'max',
+      () => requestLog.lagMs() / 1000,
+    ),
+    counter('sluice_log_bodies_dropped_total', 'Calls whose bodies were not kept', () => bodyLog.dropped()),
+    counter(
+      'sluice_request_log_dropped_total',
+      'Log entries dropped',
+      () => requestLog.stats().failed + (flights?.lost ?? 0),
+    ),
     ...journalGauges(requestLog, flights, () => rooms.limits().waiting()),
-    {
-      name: 'sluice_holds',
-      help: 'Calls in flight that hold budgets or tokens',
-      read: () => rooms.limits().holds.size(),
-    },
-    {
-      name: 'sluice_audit_lost_total',
-      help: 'Audit entries that could not be written',
-      type: 'counter',
-      read: rooms.auditLost,
-    },
-    {
-      name: 'sluice_circuit_refusals_total',
-      help: 'Calls of targets that a circuit breaker kept back',
-      type: 'counter',
-      read: () => rooms.circuits().refused(),
-    },
-    {
-      name: 'sluice_circuits_open',
-      help: 'Circuit breakers that keep calls back, as far as this process knows',
-      read: () => rooms.circuits().open(),
-    },
+    gauge('sluice_holds', 'Calls in flight that hold budgets or tokens', 'sum', () =>
+      rooms.limits().holds.size(),
+    ),
+    counter('sluice_audit_lost_total', 'Audit entries that could not be written', rooms.auditLost),
+    counter('sluice_circuit_refusals_total', 'Calls of targets that a circuit breaker kept back', () =>
+      rooms.circuits().refused(),
+    ),
+    gauge(
+      'sluice_circuits_open',
+      'Circuit breakers that keep calls back, as far as this process knows',
+      'max',
+      () => rooms.circuits().open(),
+    ),
   ];
 }

@@ -107,7 +107,6 @@ export function registrations(
     implement(ConfigExplanationService, configExplanationService(pipeline)),
     implement(PromptCompletionsService, identity.runs.service),
     implement(ProxyService, proxyService(pipeline)),
-    // Before the logs: "exports" is none of them.
     implement(LogExportsService, logExportsService({ ...identity, ...logs })),
     implement(LogsService, logsService(logs)),
     implement(FeedbackService, feedbackService(logs)),
@@ -118,7 +117,6 @@ export function registrations(
     implement(ApiKeysService, apiKeysService(identity)),
     implement(CollectionsService, collectionsService(identity)),
     implement(LabelsService, labelsService(identity)),
-    // Before the prompts: "partials" is none of them.
     implement(PromptPartialsService, promptPartialsService(identity)),
     implement(PromptsService, promptsService(identity)),
     implement(ConfigsService, configsService(identity)),

@@ -6,7 +6,7 @@ import type { RouteTable } from '../rest/routes.ts';
 import type { Settings } from '../settings.ts';
 import type { RequestRecord } from '../store/request-log.ts';
 import type { CallSpans, Telemetry } from '../telemetry/call-spans.ts';
-import { type Family, single } from '../telemetry/family.ts';
+import { counter, type Family, gauge } from '../telemetry/family.ts';
 import { knownModels } from '../telemetry/known-models.ts';
 import { processFamilies } from '../telemetry/process-families.ts';
 import { usageFamilies } from '../telemetry/usage-families.ts';
@@ -93,23 +93,16 @@ function faultsTo(log: Logger): (error: unknown) => void {
 
 function telemetryFamilies({ stats }: Telemetry): Family[] {
   return [
-    single(
-      'sluice_spans_exported_total',
-      'Spans that the collector took',
-      'counter',
-      () => stats().spansExported,
-    ),
-    single(
+    counter('sluice_spans_exported_total', 'Spans that the collector took', () => stats().spansExported),
+    counter(
       'sluice_spans_dropped_total',
       'Spans that were dropped: the queue was full, or an export failed',
-      'counter',
       () => stats().spansDropped,
     ),
-    single('sluice_spans_waiting', 'Spans not exported yet', 'gauge', () => stats().spansWaiting),
-    single(
+    gauge('sluice_spans_waiting', 'Spans not exported yet', 'sum', () => stats().spansWaiting),
+    counter(
       'sluice_telemetry_failures_total',
       'Exports of spans or metrics that were given up',
-      'counter',
       () => stats().failures,
     ),
   ];

@@ -3,12 +3,13 @@ import Router from '@koa/router';
 import type { Middleware } from 'koa';
 import { exportPage, type HandedFile } from './export-page.ts';
 import { INVITE_PATHS, invitePage } from './invite-page.ts';
+import { type MetricsDeps, metricsPage } from './metrics-page.ts';
 
 /** What the pages show. */
 export interface PageFacts {
   /** Undefined: ready. Else why not. Must answer within a bound. */
   readonly unready: () => Promise<string | undefined>;
-  readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>;
+  readonly metrics: MetricsDeps;
   /** The OpenAPI document's JSON text. */
   readonly openapi: string;
   readonly docs: Middleware;
@@ -26,11 +27,7 @@ export function pages({ unready, metrics, openapi, docs, exportFile }: PageFacts
     ctx.status = why === undefined ? 200 : 503;
     ctx.body = why === undefined ? { status: 'ready' } : { status: 'unready', reason: why };
   });
-  router.get('/metrics', async (ctx) => {
-    const { type, text } = await metrics();
-    ctx.set('content-type', type);
-    ctx.body = text;
-  });
+  router.get('/metrics', metricsPage(metrics));
   router.get('/openapi.json', (ctx) => {
     ctx.type = 'application/json';
     ctx.body = openapi;

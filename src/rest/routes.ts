@@ -47,21 +47,21 @@ export function createRouteTable(services: readonly DescService[]): RouteTable {
     service.methods.flatMap((method) => routesOf(service, method)),
   );
   refuseDuplicates(routes);
-  const literal = new Map<string, Route>();
-  const variable: Route[] = [];
-  for (const route of routes) {
-    if (route.template.literal) literal.set(`${route.verb} ${route.template.text}`, route);
-    else variable.push(route);
-  }
-  // A literal segment beats a variable one, and one segment beats the rest of a path.
-  variable.sort((a, b) => specificity(b.template) - specificity(a.template));
+  const ordered = routes.toSorted((a, b) => bySpecificity(a.template, b.template));
+  const variable = ordered.filter(({ template }) => !template.literal);
+  const literal = new Map(
+    ordered
+      .filter(({ template }) => template.literal)
+      .map((route) => [`${route.verb} ${route.template.text}`, route]),
+  );
   const noValues = new Map<string, string>();
 
   const match = (verb: string, path: string): RouteMatch | undefined => {
     const exact = literal.get(`${verb} ${path}`);
     if (exact) return { route: exact, values: noValues };
     const segments = segmentsOf(path);
-    for (const route of path.includes('%') || path.endsWith('/') ? routes : variable) {
+    // With an escape or a slash at the end a literal template may match, too.
+    for (const route of path.includes('%') || path.endsWith('/') ? ordered : variable) {
       if (route.verb !== verb) continue;
       const values = route.template.match(segments);
       if (values) return { route, values };
@@ -141,9 +141,19 @@ function refuseDuplicates(routes: readonly Route[]): void {
   }
 }
 
-function specificity(template: PathTemplate): number {
-  const segments = template.shape.split('/');
-  return segments.reduce((sum, s) => sum * 3 + (s === '**' ? 0 : s === '*' ? 1 : 2), 1);
+/** At the first segment that differs, a literal comes before a variable, and one segment before the rest of a path. */
+function bySpecificity(a: PathTemplate, b: PathTemplate): number {
+  const [left, right] = [a, b].map(({ shape }) => shape.split('/'));
+  for (const [i, segment] of left!.entries()) {
+    const difference = rank(segment) - rank(right![i]);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+function rank(segment: string | undefined): number {
+  if (segment === undefined) return 3;
+  return segment === '**' ? 2 : segment === '*' ? 1 : 0;
 }
 
 function segmentsOf(path: string): string[] {

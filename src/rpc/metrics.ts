@@ -1,26 +1,17 @@
 // Counts of calls, for Prometheus and for the bound on calls in flight.
-import { type Metric, Registry } from 'prom-client';
 import type { Reason } from '../lib/errors.ts';
-import { byLabel, type Family, single } from '../telemetry/family.ts';
+import { byLabel, type Family, gauge } from '../telemetry/family.ts';
+import { type FamilyValues, readFamilies } from '../telemetry/metrics-page.ts';
 import { CallDurations } from './call-durations.ts';
 import type { CallObserver } from './interceptors/trace.ts';
-
-/** What else is shown: read when asked. */
-export interface GaugeSource {
-  readonly name: string;
-  readonly help: string;
-  /** A gauge when absent. */
-  readonly type?: 'counter' | 'gauge';
-  /** Answers within a bound. */
-  readonly read: () => number | Promise<number>;
-}
 
 /** The observer of all calls, and what it saw. */
 export interface Metrics extends CallObserver {
   readonly inFlight: number;
   /** Whether another call would be one too many. */
   readonly full: () => boolean;
-  readonly render: () => Promise<{ type: string; text: string }>;
+  /** All families with their samples of now. */
+  readonly read: () => Promise<FamilyValues[]>;
 }
 
 /** Errors that say that a limit was reached, and which. */
@@ -32,8 +23,7 @@ const LIMITS: Readonly<Partial<Record<Reason, string>>> = {
 export function createMetrics(
   maxInFlight: number | undefined,
   books: Pick<CallObserver, 'record' | 'complete'>,
-  gauges: readonly GaugeSource[],
-  families: readonly Family[] = [],
+  others: readonly Family[] = [],
 ): Metrics {
   const durations = new CallDurations();
   const errors = new Map<Reason, number>();
@@ -46,14 +36,13 @@ export function createMetrics(
     const told = counts.flatMap(([limit, value]) => (limit === undefined ? [] : [[limit, value] as const]));
     return overfull === 0 ? told : [...told, ['in_flight', overfull]];
   };
-  const registry = registryOf([
+  const families = [
     durations.family(),
     byLabel('sluice_errors_total', 'Calls that ended with an error, by its reason', 'reason', () => errors),
     byLabel('sluice_limit_denials_total', 'Calls that a limit refused, by its kind', 'limit', denied),
-    single('sluice_calls_in_flight', 'Calls that have begun and not ended', 'gauge', () => inFlight),
-    ...gauges.map(({ name, help, type = 'gauge', read }) => single(name, help, type, read)),
-    ...families,
-  ]);
+    gauge('sluice_calls_in_flight', 'Calls that have begun and not ended', 'sum', () => inFlight),
+    ...others,
+  ];
   return {
     get inFlight() {
       return inFlight;
@@ -75,15 +64,6 @@ export function createMetrics(
     },
     record: books.record,
     complete: books.complete,
-    render: async () => ({ type: registry.contentType, text: await registry.metrics() }),
+    read: () => readFamilies(families),
   };
-}
-
-function registryOf(families: readonly Family[]): Registry {
-  const registry = new Registry();
-  for (const { name, help, type, samples } of families) {
-    const get = async () => ({ name, help, type, aggregator: 'sum', values: await samples() });
-    registry.registerMetric({ name, help, get } as unknown as Metric);
-  }
-  return registry;
 }

@@ -1,5 +1,4 @@
-// A metric's family as prom-client's registry prints it: the library asks what is registered for these members and
-// for nothing else.
+// A metric's family: its name, how its samples are read, and how the samples of several processes become one.
 import type { Distribution } from './distribution.ts';
 
 /** One line of a family. */
@@ -10,12 +9,19 @@ export interface Sample {
   readonly value: number;
 }
 
+/** How samples of the same name and labels, one of each process, become one. */
+export type Aggregation = 'sum' | 'max' | 'min' | 'mean';
+
 export interface Family {
   /** With its unit, and `_total` where it is a counter. */
   readonly name: string;
   readonly help: string;
   readonly type: 'counter' | 'gauge' | 'histogram';
-  /** Read when somebody scrapes. */
+  /** Counters and histograms add up. */
+  readonly aggregation: Aggregation;
+  /** Whether only operators may read it: it is left out of a page that anybody can fetch. */
+  readonly restricted?: boolean;
+  /** Read at every scrape. */
   readonly samples: () => readonly Sample[] | Promise<readonly Sample[]>;
 }
 
@@ -39,14 +45,23 @@ export function histogramSamples(
   return samples;
 }
 
-/** One number without labels. */
-export function single(
+/** A counter without labels. */
+export function counter(name: string, help: string, read: () => number | Promise<number>): Family {
+  return { name, help, type: 'counter', aggregation: 'sum', samples: () => alone(read) };
+}
+
+/** A gauge without labels. */
+export function gauge(
   name: string,
   help: string,
-  type: 'counter' | 'gauge',
+  aggregation: Aggregation,
   read: () => number | Promise<number>,
 ): Family {
-  return { name, help, type, samples: async () => [{ labels: {}, value: await read() }] };
+  return { name, help, type: 'gauge', aggregation, samples: () => alone(read) };
+}
+
+async function alone(read: () => number | Promise<number>): Promise<readonly Sample[]> {
+  return [{ labels: {}, value: await read() }];
 }
 
 /** Numbers by one label. */
@@ -60,6 +75,7 @@ export function byLabel(
     name,
     help,
     type: 'counter',
+    aggregation: 'sum',
     samples: () => [...counts()].map(([word, value]) => ({ labels: { [label]: word }, value })),
   };
 }

@@ -1,23 +1,19 @@
 // The process and its stores, under the names that Prometheus' client libraries give them.
-import { type Family, single } from './family.ts';
+import { counter, type Family, gauge } from './family.ts';
 
 /** What the process uses. */
 export function processFamilies(): Family[] {
   const startedAt = Date.now() / 1000 - process.uptime();
   return [
-    single('sluice_resident_memory_bytes', 'Resident memory of the process', 'gauge', () =>
+    gauge('sluice_resident_memory_bytes', 'Resident memory of the process', 'sum', () =>
       process.memoryUsage.rss(),
     ),
-    single('process_cpu_seconds_total', 'Processor time of the process, of all threads', 'counter', () => {
+    counter('process_cpu_seconds_total', 'Processor time of the process, of all threads', () => {
       const { user, system } = process.cpuUsage();
       return (user + system) / 1e6;
     }),
-    single(
-      'process_start_time_seconds',
-      'When the process started, in Unix seconds',
-      'gauge',
-      () => startedAt,
-    ),
+    // The latest: counters begin anew when one of several processes does.
+    gauge('process_start_time_seconds', 'When the process started, in Unix seconds', 'max', () => startedAt),
   ];
 }
 
@@ -27,6 +23,8 @@ export function storeFamily(stores: Readonly<Record<string, () => Promise<boolea
     name: 'sluice_store_up',
     help: 'Whether a store answers: 1, or 0',
     type: 'gauge',
+    // One process that cannot reach the store shows.
+    aggregation: 'min',
     samples: () =>
       Promise.all(
         Object.entries(stores).map(async ([store, ready]) => ({

@@ -13,6 +13,7 @@ export function usageFamilies(usage: UsageSeries): Family[] {
       name: 'sluice_requests_total',
       help: 'Model calls that have ended, by class of their status',
       type: 'counter',
+      aggregation: 'sum',
       samples: () => usage.calls().flatMap(statusSamples),
     },
     perCall(
@@ -45,18 +46,23 @@ export function usageFamilies(usage: UsageSeries): Family[] {
       name: 'sluice_tokens_total',
       help: 'Tokens used; cached_input and cache_write are among the input, reasoning among the output',
       type: 'counter',
+      aggregation: 'sum',
       samples: () => grouped(usage, tokensOf),
     },
     {
       name: 'sluice_cost_usd_total',
       help: 'What calls of providers cost, in US dollars',
       type: 'counter',
+      aggregation: 'sum',
+      restricted: true,
       samples: () => grouped(usage, ({ cost }) => [['', cost * USD]]),
     },
     {
       name: 'sluice_unpriced_attempts_total',
       help: 'Calls of providers that used tokens and have no price',
       type: 'counter',
+      aggregation: 'sum',
+      restricted: true,
       samples: () => grouped(usage, ({ unpriced }) => [['', unpriced]]),
     },
     byLabel('sluice_cache_lookups_total', 'Look-ups in the response cache', 'result', () => usage.cache),
@@ -82,7 +88,7 @@ function perCall(
       const { operation, provider, model } = series.labels;
       return provider === '' ? [] : [{ labels: { operation, provider, model }, value: read(series) }];
     });
-  return { name, help, type: 'counter', samples };
+  return { name, help, type: 'counter', aggregation: 'sum', samples };
 }
 
 /** @param failed whether failed attempts have series of their own; else only successful ones are shown */
@@ -101,7 +107,7 @@ function perAttempt(
       const labels = { operation, provider, model };
       return histogramSamples(name, failed ? { ...labels, error } : labels, distribution);
     });
-  return { name, help, type: 'histogram', samples };
+  return { name, help, type: 'histogram', aggregation: 'sum', samples };
 }
 
 function tokensOf({ input, output, cached, cacheWritten, reasoning }: AttemptSeries): [string, number][] {

@@ -67,7 +67,6 @@ const { transport } = createRpc({
   observer: createMetrics(
     undefined,
     new Books({ prices: openPriceList(), counter: createTokenCounter(), log: requestLog }),
-    [],
   ),
   audit: {
     done: async () => {},

@@ -92,7 +92,7 @@ function rpcWith(watch: Watch | undefined): Rpc {
       },
     ],
     ...keyRing(),
-    observer: createMetrics(undefined, books, [], watch?.families),
+    observer: createMetrics(undefined, books, watch?.families),
     spans: watch?.spans,
     audit: { done: async () => {}, failed: async () => {}, stranger: () => {}, dataStranger: () => {} },
     ...{ log, names, bodyLimit: 1_000_000, ready: async () => true },

@@ -3,7 +3,6 @@ import { execFileSync } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import http from 'node:http';
 import test from 'ava';
-import { mergeMetrics } from '../../src/app/workers/merge-metrics.ts';
 import { startFakeProvider } from '../support/fake-provider.ts';
 import { ADMIN_KEY, WORKSPACE_KEY } from '../support/gateway.ts';
 import { mongoServer, redisServer, reportMissing } from '../support/servers.ts';
@@ -16,38 +15,6 @@ test('more than one process needs stores that all of them reach', async (t) => {
   const child = launch(t, { GATEWAY_WORKERS: '2', GATEWAY_DATA_DIR: tempDir(t) });
   t.is(await child.exited, 1);
   t.regex(child.output(), /GATEWAY_WORKERS: .*MONGODB_URI/);
-});
-
-test('counts of processes are added up, of ages the largest stays', (t) => {
-  const page = (count: number, seconds: number, bucket: number): string =>
-    [
-      '# HELP calls_total Calls',
-      '# TYPE calls_total counter',
-      `calls_total{status="a b"} ${count}`,
-      '',
-      '# HELP lag_seconds Lag',
-      '# TYPE lag_seconds gauge',
-      `lag_seconds ${seconds}`,
-      '',
-      '# HELP took_seconds Took',
-      '# TYPE took_seconds histogram',
-      `took_seconds_bucket{le="+Inf"} ${bucket}`,
-      `took_seconds_sum ${bucket / 2}`,
-      `took_seconds_count ${bucket}`,
-      '',
-    ].join('\n');
-  const merged = mergeMetrics([page(1, 2.5, 4), page(2, 0.5, 6)]);
-  t.deepEqual(
-    merged.split('\n').filter((line) => !line.startsWith('#') && line !== ''),
-    [
-      'calls_total{status="a b"} 3',
-      'lag_seconds 2.5',
-      'took_seconds_bucket{le="+Inf"} 10',
-      'took_seconds_sum 5',
-      'took_seconds_count 10',
-    ],
-  );
-  t.is(merged.split('# TYPE calls_total').length, 2, 'each family once');
 });
 
 /** The processes that serve. */

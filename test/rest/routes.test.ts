@@ -1,6 +1,8 @@
 // Path templates, the route table and query parameters.
 import { create, createFileRegistry, type DescService, setExtension } from '@bufbuild/protobuf';
 import {
+  FieldDescriptorProto_Label,
+  FieldDescriptorProto_Type,
   FileDescriptorProtoSchema,
   file_google_protobuf_empty,
   type MethodOptions,
@@ -24,6 +26,7 @@ import { GatewayError } from '../../src/lib/errors.ts';
 import { parsePathTemplate } from '../../src/rest/path-template.ts';
 import { bindPath, readQuery } from '../../src/rest/query.ts';
 import { createRouteTable } from '../../src/rest/routes.ts';
+import { generatedFiles, servicesOf } from '../architecture/contract.ts';
 
 const split = (path: string): string[] => path.slice(1).split('/');
 const match = (template: string, path: string): object | undefined => {
@@ -123,6 +126,17 @@ function serviceOf(
     package: 'made',
     syntax: 'proto3',
     dependency: ['google/protobuf/empty.proto'],
+    messageType: [
+      {
+        name: 'In',
+        field: ['id', 'b'].map((field, i) => ({
+          name: field,
+          number: i + 1,
+          type: FieldDescriptorProto_Type.STRING,
+          label: FieldDescriptorProto_Label.OPTIONAL,
+        })),
+      },
+    ],
     service: [
       {
         name: 'S',
@@ -142,7 +156,7 @@ function serviceOf(
           );
           return {
             name: `M${i}`,
-            inputType: '.google.protobuf.Empty',
+            inputType: '.made.In',
             outputType: '.google.protobuf.Empty',
             options,
           };
@@ -166,8 +180,52 @@ test('two operations may not claim one verb and path', (t) => {
   t.notThrows(() => createRouteTable([serviceOf({ get: '/a' }, { post: '/a', body: '*' })]));
 });
 
+test('the most specific template wins, in whatever order services are given and however a path is spelled', (t) => {
+  const rules = [
+    { get: '/a/{id=**}' },
+    { get: '/a/{id}' },
+    { get: '/a/{id}/b' },
+    { get: '/a/{id}/{b}' },
+    { get: '/a/c' },
+    { get: '/a/c/{b}' },
+    { get: '/a/c/d' },
+  ];
+  const expected: [string, string][] = [
+    ['/a/x', '/a/{id}'],
+    ['/a/c', '/a/c'],
+    ['/a/x/b', '/a/{id}/b'],
+    ['/a/x/y', '/a/{id}/{b}'],
+    ['/a/c/b', '/a/c/{b}'],
+    ['/a/c/d', '/a/c/d'],
+    ['/a/x/y/z', '/a/{id=**}'],
+  ];
+  for (const order of [rules, rules.toReversed()]) {
+    const table = createRouteTable([serviceOf(...order)]);
+    for (const [path, template] of expected) {
+      const escaped = path.replace(/.$/, (letter) => `%${letter.charCodeAt(0).toString(16)}`);
+      for (const spelled of [path, `${path}/`, escaped, `${escaped}/`])
+        t.is(table.match('GET', spelled)?.route.template.text, template, spelled);
+    }
+  }
+});
+
+test('every operation of the contract is found by its path, with a slash at the end and with escapes', async (t) => {
+  const services = servicesOf(await generatedFiles());
+  for (const order of [services, services.toReversed()]) {
+    const table = createRouteTable(order);
+    for (const { verb, template, method } of table.routes) {
+      const path = template.text.replace(/\{[^}]+\}/g, 'x1');
+      const escaped = `${path.slice(0, 1)}%${path.charCodeAt(1).toString(16)}${path.slice(2)}`;
+      for (const spelled of [path, `${path}/`, escaped, `${escaped}/`])
+        t.is(table.match(verb, spelled)?.route.method.name, method.name, `${verb} ${spelled}`);
+    }
+  }
+  const table = createRouteTable(services);
+  t.is(table.match('POST', '/api-keys/x/rotate/')?.route.method.name, 'RotateApiKey');
+});
+
 test('rules that cannot be served are refused', (t) => {
-  t.throws(() => createRouteTable([serviceOf({ get: '/a/{id}' })]), { message: /no field id/ });
+  t.throws(() => createRouteTable([serviceOf({ get: '/a/{other}' })]), { message: /no field other/ });
   t.throws(() => createRouteTable([serviceOf({ post: '/a', body: 'part' })]), { message: /body must be/ });
 });
 

@@ -7,6 +7,7 @@ import { ADMIN_KEY, startGateway, type TestGateway, WORKSPACE_KEY } from '../sup
 import { type ReadFamily, readExposition } from './exposition.ts';
 
 const CREDENTIAL = 'sk-scraped-credential-0123456789';
+const METRICS_TOKEN = 'metrics-token-0123456789';
 const INVENTED = 'invented-by-a-caller';
 const CHAT = 'gateway.inference.v2.ChatService/CreateChatCompletion';
 
@@ -14,7 +15,10 @@ let gateway: TestGateway;
 let provider: FakeProvider;
 test.before(async () => {
   provider = await startFakeProvider();
-  gateway = await startGateway({ GATEWAY_METRICS_MODELS: 'own-model,other-own-model' });
+  gateway = await startGateway({
+    GATEWAY_METRICS_MODELS: 'own-model,other-own-model',
+    GATEWAY_METRICS_TOKEN: METRICS_TOKEN,
+  });
 });
 test.after.always(async () => {
   await gateway?.close();
@@ -44,7 +48,9 @@ async function ask(
 }
 
 async function scrape(): Promise<{ text: string; families: Map<string, ReadFamily>; faults: string[] }> {
-  const answer = await fetch(`${gateway.origin}/metrics`);
+  const answer = await fetch(`${gateway.origin}/metrics`, {
+    headers: { authorization: `Bearer ${METRICS_TOKEN}` },
+  });
   const text = await answer.text();
   return { text, ...readExposition(text) };
 }

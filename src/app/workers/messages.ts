@@ -1,4 +1,5 @@
 // What the first process and those that serve tell each other.
+import type { FamilyValues } from '../../telemetry/metrics-page.ts';
 
 /** From a process that serves. */
 export type FromWorker =
@@ -6,10 +7,14 @@ export type FromWorker =
   /** It was asked for its metrics, and asks for everybody's. */
   | { readonly kind: 'all-metrics'; readonly id: number }
   /** Its own, as asked. */
-  | { readonly kind: 'metrics'; readonly id: number; readonly text: string };
+  | { readonly kind: 'metrics'; readonly id: number; readonly families: readonly FamilyValues[] };
 
 /** To a process that serves. */
 export type ToWorker =
   | { readonly kind: 'stop' }
   | { readonly kind: 'metrics?'; readonly id: number }
-  | { readonly kind: 'all-metrics'; readonly id: number; readonly texts: readonly string[] };
+  | {
+      readonly kind: 'all-metrics';
+      readonly id: number;
+      readonly processes: readonly (readonly FamilyValues[])[];
+    };

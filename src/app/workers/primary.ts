@@ -2,6 +2,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { FamilyValues } from '../../telemetry/metrics-page.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
 
 const RESTART_FIRST_MS = 200;
@@ -12,7 +13,7 @@ const SETTLED_MS = 60_000;
 const METRICS_MS = 1000;
 
 interface Asked {
-  readonly texts: string[];
+  readonly processes: (readonly FamilyValues[])[];
   readonly missing: Set<number>;
   readonly tell: () => void;
 }
@@ -43,15 +44,15 @@ export function runWorkers({ workers, log, onReady }: PrimaryFacts): Promise<num
 
     async function askAll(from: Worker, id: number): Promise<void> {
       const number = nextAsk++;
-      const texts: string[] = [];
+      const processes: (readonly FamilyValues[])[] = [];
       const others = all().filter((worker) => ready.has(worker.id));
       const done = new Promise<void>((tell) => {
-        asked.set(number, { texts, missing: new Set(others.map((worker) => worker.id)), tell });
+        asked.set(number, { processes, missing: new Set(others.map((worker) => worker.id)), tell });
       });
       for (const worker of others) send(worker, { kind: 'metrics?', id: number });
       await Promise.race([done, sleep(METRICS_MS)]);
       asked.delete(number);
-      send(from, { kind: 'all-metrics', id, texts });
+      send(from, { kind: 'all-metrics', id, processes });
     }
 
     function take(worker: Worker, message: FromWorker): void {
@@ -70,7 +71,7 @@ export function runWorkers({ workers, log, onReady }: PrimaryFacts): Promise<num
         case 'metrics': {
           const waiting = asked.get(message.id);
           if (waiting === undefined || !waiting.missing.delete(worker.id)) return;
-          waiting.texts.push(message.text);
+          waiting.processes.push(message.families);
           if (waiting.missing.size === 0) waiting.tell();
         }
       }
