@@ -1,7 +1,12 @@
 // Calls that were made without the gateway, as entries of its log (admin-api facts, part 10.1).
 import { randomUUID } from 'node:crypto';
-import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
-import type { CustomLog, CustomLogResponse } from '../../gen/gateway/admin/v2/logs_pb.ts';
+import type { DescMessage, JsonObject, JsonValue } from '@bufbuild/protobuf';
+import {
+  type CustomLog,
+  CustomLogRequestSchema,
+  type CustomLogResponse,
+  CustomLogResponseSchema,
+} from '../../gen/gateway/admin/v2/logs_pb.ts';
 import type { Call } from '../access/call.ts';
 import type { Principal } from '../access/principal.ts';
 import { loggedBody, loggedHeaders, loggedUrl } from '../ledger/logged-message.ts';
@@ -9,6 +14,7 @@ import type { PriceList } from '../ledger/prices/price-list.ts';
 import { pricedEntry } from '../ledger/prices/priced.ts';
 import { invalidField } from '../lib/errors.ts';
 import { providers } from '../providers/catalog/registry.ts';
+import { shapeOf } from '../rest/json-shape.ts';
 import type { BodiesRecord, BodyRecord } from '../store/log-store.ts';
 import type { AttemptRecord, RequestRecord } from '../store/request-log.ts';
 import { isObject, jsonOf } from './logs-json.ts';
@@ -44,7 +50,7 @@ export function insertedLog(facts: InsertFacts, log: CustomLog, at: string): Ins
   const [request, response] = [log.request, log.response];
   if (request === undefined) throw invalidField(`${at}request`, 'is needed', 'required');
   if (response === undefined) throw invalidField(`${at}response`, 'is needed', 'required');
-  refuseUnknown(request.others, `${at}request.`, []);
+  refuseUnknown(CustomLogRequestSchema, request.others, `${at}request.`);
   const url = urlOf(request.url);
   const [asked, said] = [jsonOf(request.body), jsonOf(response.body)];
   const { trace, metadata } = metadataOf(log.metadata ?? {}, at);
@@ -105,22 +111,32 @@ function timingOf(
   { responseTime, time, streamingMode, others }: CustomLogResponse,
   at: string,
 ): { readonly latencyMs: number; readonly streamed: boolean } {
-  refuseUnknown(others, `${at}response.`, ['responseTime', 'streamingMode']);
+  refuseUnknown(CustomLogResponseSchema, others, `${at}response.`, ['responseTime', 'streamingMode']);
   const { responseTime: camelTime, streamingMode: camelMode } = others ?? {};
   if (
     camelTime !== undefined &&
+    camelTime !== null &&
     !(typeof camelTime === 'number' && camelTime >= 0 && camelTime <= 86_400_000)
   )
     throw invalidField(`${at}response.responseTime`, 'must be milliseconds, at most a day');
-  if (camelMode !== undefined && typeof camelMode !== 'boolean')
+  if (camelMode !== undefined && camelMode !== null && typeof camelMode !== 'boolean')
     throw invalidField(`${at}response.streamingMode`, 'must be true or false');
-  const latencyMs = responseTime ?? (camelTime as number | undefined) ?? time ?? 0;
+  const latencyMs = responseTime ?? (camelTime as number | null | undefined) ?? time ?? 0;
   return { latencyMs: Math.round(latencyMs * 1000) / 1000, streamed: streamingMode ?? camelMode ?? false };
 }
 
-function refuseUnknown(others: JsonObject | undefined, at: string, known: readonly string[]): void {
-  for (const name of Object.keys(others ?? {}))
-    if (!known.includes(name)) throw invalidField(at + name, 'is not a member of this object', 'unknown');
+/** Of a member that the message names the codec keeps a null and an empty list or object, which say nothing. */
+function refuseUnknown(
+  desc: DescMessage,
+  others: JsonObject | undefined,
+  at: string,
+  alsoKnown: readonly string[] = [],
+): void {
+  const shape = shapeOf(desc);
+  for (const name of Object.keys(others ?? {})) {
+    const known = alsoKnown.includes(name) || (shape.kind === 'object' && shape.byName.has(name));
+    if (!known) throw invalidField(at + name, 'is not a member of this object', 'unknown');
+  }
 }
 
 interface Place {

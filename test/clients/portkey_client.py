@@ -372,8 +372,14 @@ call("analytics.groups.group_by", group_by="model", columns="cost,avg_latency", 
 call(
     "logs.create",
     sdk=workspace,
-    request={"url": "https://api.openai.com/v1/chat/completions", "body": {"model": "gpt-4o"}},
-    response={"status": 200, "response_time": 12, "body": {"usage": {"prompt_tokens": 1000, "completion_tokens": 100}}},
+    request={
+        "url": "https://api.openai.com/v1/chat/completions",
+        "method": "POST",
+        "headers": {},
+        "provider": None,
+        "body": {"model": "gpt-4o"},
+    },
+    response={"status": 200, "headers": {}, "streamingMode": None, "response_time": 12, "body": {"usage": {"prompt_tokens": 1000, "completion_tokens": 100}}},
     metadata={"traceId": "from-python", "spanId": "s", "spanName": "n", "user": "ann", "depth": 3},
 )
 given_feedback = call(

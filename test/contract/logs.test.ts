@@ -417,6 +417,25 @@ story('many calls at once, in both spellings, keep their order', async (t, admin
   });
 });
 
+story('members of a call from elsewhere that say nothing are as absent', async (t, admin) => {
+  const trace = randomUUID();
+  await admin.as(service.key).ok(createLogs, {
+    request: {
+      ...{ url: 'https://api.openai.com/v1/chat/completions', body: { model: 'gpt-4o' } },
+      ...{ headers: {}, method: null, provider: null },
+    },
+    response: {
+      ...{ body: { usage: { prompt_tokens: 1, completion_tokens: 1 } }, headers: {}, status: null },
+      ...{ response_time: null, time: null, streaming_mode: null, responseTime: null, streamingMode: null },
+    },
+    metadata: { trace_id: trace, span_id: null },
+  });
+  const { data } = await admin.ok(listLogs, { trace_id: trace });
+  t.like((data as JsonObject[])[0]!, {
+    ...{ status_code: 200, method: 'POST', provider: 'openai', streamed: false, latency_ms: 0 },
+  });
+});
+
 const right: JsonObject = { request: { url: 'https://x.test/', body: {} }, response: { body: {} } };
 const wrong = (name: string, body: JsonObject, param: string): Case => ({
   ...{ name: `a call from elsewhere is refused: ${name}`, method: createLogs, body, refused: invalid(param) },
@@ -439,6 +458,11 @@ runCases(
       'a member that is unknown',
       { ...right, request: { url: 'x', body: {}, bodies: 1 } },
       'request.bodies',
+    ),
+    wrong(
+      'an unknown member that is null',
+      { ...right, response: { body: {}, bodies: null } },
+      'response.bodies',
     ),
     wrong('a trace that is none', { ...right, metadata: { trace_id: 'ä' } }, 'metadata.trace_id'),
     wrong('a span that is none', { ...right, metadata: { spanId: 7 } }, 'metadata.spanId'),

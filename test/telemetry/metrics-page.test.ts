@@ -1,5 +1,6 @@
 // Samples of several processes become one as their family declares, and restricted families are for operators.
 import test from 'ava';
+import { Distribution } from '../../src/telemetry/distribution.ts';
 import {
   type Aggregation,
   counter,
