@@ -1,0 +1,49 @@
+// What `npm ci` brings in: each file held to the lock file's integrity, and no script of any package run.
+import { readFileSync } from 'node:fs';
+import test from 'ava';
+
+const ROOT = new URL('../../', import.meta.url);
+
+interface Locked {
+  readonly version: string;
+  readonly integrity?: string;
+  readonly link?: boolean;
+  readonly bin?: Readonly<Record<string, string>>;
+  readonly os?: string | readonly string[];
+  readonly cpu?: string | readonly string[];
+}
+
+const lock = JSON.parse(readFileSync(new URL('package-lock.json', ROOT), 'utf8')) as {
+  readonly packages: Readonly<Record<string, Locked>>;
+};
+const packages = Object.entries(lock.packages).filter(([path]) => path !== '');
+
+test('each package of the lock file has an integrity', (t) => {
+  t.true(packages.length > 100);
+  t.deepEqual(
+    packages.filter(([, { integrity }]) => !/^sha512-/.test(integrity ?? '')).map(([path]) => path),
+    [],
+  );
+});
+
+test('no install script runs: npm is told so where it reads it', (t) => {
+  const settings = readFileSync(new URL('.npmrc', ROOT), 'utf8').split('\n');
+  t.true(settings.includes('ignore-scripts=true'));
+  const { scripts } = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8')) as {
+    readonly scripts: Readonly<Record<string, string>>;
+  };
+  // npm leaves out the project's own before- and after-scripts as well: nothing may need one.
+  t.deepEqual(
+    Object.keys(scripts).filter((name) => /^(pre|post)|^install$|^prepare$/.test(name)),
+    [],
+  );
+});
+
+test('the Node.js binary of each platform is a package of the lock file, and `node` of the scripts is this one', (t) => {
+  const nodes = packages.filter(([, { bin }]) => bin?.node !== undefined);
+  t.deepEqual(nodes.map(([, { os, cpu }]) => `${os} ${cpu}`).sort(), [
+    ...['darwin arm64', 'darwin x64', 'linux arm64', 'linux x64', 'win32 arm64', 'win32 x64'],
+  ]);
+  const own = nodes.find(([, { os, cpu }]) => os === process.platform && cpu === process.arch)?.[1];
+  t.is(own && `v${own.version}`, process.version);
+});
