@@ -273,6 +273,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
       keepsBodies: callBooks.keepsBodies,
       keepsMetadata: callBooks.keepsMetadata,
       keepDays: callBooks.keepDays,
+      onUsageRefused: watch.onUsageRefused,
       now: Date.now,
     },
     {

@@ -13,12 +13,12 @@ import { loggedBody, loggedHeaders, loggedUrl } from '../ledger/logged-message.t
 import type { PriceList } from '../ledger/prices/price-list.ts';
 import { pricedEntry } from '../ledger/prices/priced.ts';
 import { invalidField } from '../lib/errors.ts';
-import { providers } from '../providers/catalog/registry.ts';
+import { providerById, providers } from '../providers/catalog/registry.ts';
 import { shapeOf } from '../rest/json-shape.ts';
 import type { BodiesRecord, BodyRecord } from '../store/log-store.ts';
 import type { AttemptRecord, RequestRecord } from '../store/request-log.ts';
 import { isObject, jsonOf } from './logs-json.ts';
-import { usageIn } from './logs-usage.ts';
+import { usageOf } from './logs-usage.ts';
 import { textPairs } from './metadata-pairs.ts';
 import { defined } from './patch.ts';
 
@@ -59,16 +59,22 @@ export function insertedLog(facts: InsertFacts, log: CustomLog, at: string): Ins
   const createdAt = call.arrivedAt;
   const statusCode = response.status ?? 200;
   const answered = modelIn(lastOf(said));
+  const provider = request.provider?.toLowerCase() ?? providerAt(url);
+  const told = usageOf(asked, said, providerById(provider));
   const attempt: AttemptRecord = defined<AttemptRecord>({
     ...{
       id: randomUUID(),
-      provider: request.provider?.toLowerCase() ?? providerAt(url),
+      provider,
       host: url?.host ?? '',
     },
     ...{ model: modelIn(asked) || answered, statusCode, startedAt: createdAt, latencyMs },
     outcome: statusCode < 400 ? 'success' : 'error',
     responseModel: answered === '' ? undefined : answered,
-    usage: usageIn(said),
+    ...defined<Pick<AttemptRecord, 'usage' | 'usageEstimated' | 'usageRefused'>>({
+      usage: told.usage,
+      usageEstimated: told.refused ? true : undefined,
+      usageRefused: told.refused ? true : undefined,
+    }),
   });
   const entry: RequestRecord = defined<RequestRecord>({
     ...{ id, traceId: trace.traceId ?? call.headers.get('trace-id') ?? randomUUID(), createdAt },

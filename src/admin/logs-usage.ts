@@ -1,60 +1,38 @@
-// Token counts in what was said elsewhere: by OpenAI's names, by those of its responses, Anthropic's and Gemini's.
+// Token counts in what was said elsewhere, by the rules of every wire that the gateway reads (providers/usage).
 import type { JsonObject } from '@bufbuild/protobuf';
+import { measured } from '../ledger/tokens/counter.ts';
+import { textsIn } from '../ledger/tokens/texts.ts';
+import { usageRecord } from '../ledger/usage-record.ts';
+import type { ProviderEntry } from '../providers/dialect.ts';
+import { mergeUsage } from '../providers/merge-usage.ts';
+import { readUsage, usageIn } from '../providers/usage/tap.ts';
+import { codec } from '../rest/codec.ts';
 import type { UsageRecord } from '../store/request-log.ts';
-import { isObject } from './logs-json.ts';
-import { defined } from './patch.ts';
 
-/** The counts of an answer, or of the last of a stream's events that has some; undefined when there are none. */
-export function usageIn(
-  body: JsonObject | readonly JsonObject[] | string | undefined,
-): UsageRecord | undefined {
-  if (body === undefined || typeof body === 'string') return undefined;
-  if (!Array.isArray(body)) return usageOf(body as JsonObject);
-  return (body as readonly JsonObject[]).map(usageOf).findLast((usage) => usage !== undefined);
+/** A body: an object, the events of a stream, or a text. */
+type Said = JsonObject | readonly JsonObject[] | string | undefined;
+
+/** What was told of a call's usage; `refused`: it cannot be true, and the usage is an estimate from the texts. */
+export interface ToldUsage {
+  readonly usage: UsageRecord | undefined;
+  readonly refused: boolean;
 }
 
-function usageOf(answer: JsonObject): UsageRecord | undefined {
-  const inner = [answer, answer.response, answer.message].filter(isObject);
-  const counts = inner.flatMap(({ usage, usageMetadata }) => [usage, usageMetadata]).find(isObject);
-  if (counts === undefined) return undefined;
-  const read = tokens(counts.cache_read_input_tokens);
-  const written = tokens(counts.cache_creation_input_tokens);
-  // Anthropic's input leaves out what was read from and written to the cache.
-  const input = tokens(counts.input_tokens, counts.promptTokenCount);
-  const prompt =
-    tokens(counts.prompt_tokens) ?? (input === undefined ? undefined : input + (read ?? 0) + (written ?? 0));
-  const completion = tokens(counts.completion_tokens, counts.output_tokens, counts.candidatesTokenCount);
-  const total = tokens(counts.total_tokens, counts.totalTokenCount);
-  if (prompt === undefined && completion === undefined && total === undefined) return undefined;
-  const promptTokens = prompt ?? Math.max(0, (total ?? 0) - (completion ?? 0));
-  const sum = promptTokens + (completion ?? 0);
-  return defined<UsageRecord>({
-    promptTokens,
-    completionTokens: completion,
-    totalTokens: total ?? sum,
-    cachedTokens:
-      detail(counts, ['prompt_tokens_details', 'input_tokens_details'], 'cached_tokens') ??
-      read ??
-      tokens(counts.cachedContentTokenCount),
-    cacheCreationTokens: written,
-    reasoningTokens:
-      detail(counts, ['completion_tokens_details', 'output_tokens_details'], 'reasoning_tokens') ??
-      tokens(counts.thoughtsTokenCount),
-  });
-}
-
-function detail(counts: JsonObject, groups: readonly string[], name: string): number | undefined {
-  for (const group of groups) {
-    const inner = counts[group];
-    if (isObject(inner)) return tokens(inner[name]);
+/** The counts of an answer, or of all of a stream's events together. */
+export function usageOf(asked: Said, said: Said, provider: ProviderEntry | undefined): ToldUsage {
+  const events: readonly JsonObject[] =
+    said === undefined || typeof said === 'string' ? [] : Array.isArray(said) ? said : [said as JsonObject];
+  let counts: JsonObject | undefined;
+  for (const event of events) {
+    const found = usageIn(event);
+    if (found !== undefined) counts = mergeUsage(counts, found);
   }
-  return undefined;
+  const report = counts && readUsage(codec, counts, provider?.reasoning);
+  if (report === 'refused') return { usage: estimate(asked, said), refused: true };
+  return { usage: report && usageRecord(report), refused: false };
 }
 
-/** The first of the values that is a count. More than 1e12 tokens are none. */
-function tokens(...values: unknown[]): number | undefined {
-  return values.find(
-    (value): value is number =>
-      Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= 1e12,
-  );
+function estimate(asked: Said, said: Said): UsageRecord {
+  const [prompt, completion] = [measured(textsIn(asked)), measured(textsIn(said))];
+  return { promptTokens: prompt, completionTokens: completion, totalTokens: prompt + completion };
 }

@@ -18,7 +18,7 @@ import { logReaderOf, logSight } from '../access/roles.ts';
 import type { PriceList } from '../ledger/prices/price-list.ts';
 import { fail, invalidField } from '../lib/errors.ts';
 import type { LogStore } from '../store/log-store.ts';
-import type { RequestRecord } from '../store/request-log.ts';
+import type { AttemptRecord, RequestRecord } from '../store/request-log.ts';
 import { asked } from './analytics/selection.ts';
 import { callerOf, found, scopeOf } from './caller.ts';
 import { type LogFilterFacts, logSelection } from './log-filter.ts';
@@ -45,6 +45,8 @@ export interface LogsFacts extends LogFilterFacts {
   readonly keepsMetadata: boolean;
   /** Days that entries of a workspace are kept, when fewer than the gateway's. */
   readonly keepDays: (workspaceId: string | undefined) => number | undefined;
+  /** Told of an attempt whose usage was told and cannot be true. */
+  readonly onUsageRefused?: (operation: string, attempt: AttemptRecord) => void;
 }
 
 /** The methods of LogsService. */
@@ -124,6 +126,9 @@ export function logsService(facts: LogsFacts) {
       // An entry that says that there are bodies is behind them.
       if (keeps) await store.appendBodies(logs.map(({ bodies }) => bodies));
       await store.append(logs.map(({ entry }) => entry));
+      for (const { entry } of logs)
+        for (const attempt of entry.attempts)
+          if (attempt.usageRefused) facts.onUsageRefused?.(entry.operation, attempt);
       const ids = logs.map(({ entry }) => entry.id);
       return create(CreateLogsResponseSchema, { status: 'success', ids, id: ids[0] ?? '' });
     },

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { TraceContext } from '../lib/trace-context.ts';
 import type { RouteTable } from '../rest/routes.ts';
 import type { Settings } from '../settings.ts';
-import type { RequestRecord } from '../store/request-log.ts';
+import type { AttemptRecord, RequestRecord } from '../store/request-log.ts';
 import type { CallSpans, Telemetry } from '../telemetry/call-spans.ts';
 import { counter, type Family, gauge } from '../telemetry/family.ts';
 import { knownModels } from '../telemetry/known-models.ts';
@@ -23,6 +23,8 @@ export interface Watch {
     entry: RequestRecord,
     call: { readonly traceContext?: TraceContext | undefined },
   ) => void;
+  /** Told of refused reports of usage in calls that were made elsewhere. */
+  readonly onUsageRefused: (operation: string, attempt: AttemptRecord) => void;
   /** Undefined when nothing is exported. */
   readonly spans: CallSpans | undefined;
   readonly families: readonly Family[];
@@ -67,6 +69,7 @@ export async function openWatch(settings: Settings, catalogue: KnownModels, log:
       }
       if (traceContext !== undefined) ended(entry, traceContext);
     },
+    onUsageRefused: (operation, attempt) => usage.refused(operation, attempt),
     spans: own && { begin: own.begin, ended },
     families: [...usageFamilies(usage), ...processFamilies(), ...(own ? telemetryFamilies(own) : [])],
     learn({ routes }) {

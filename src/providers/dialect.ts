@@ -6,7 +6,6 @@ import type {
   ChatCompletionChunk,
   CreateChatCompletionRequest,
 } from '../../gen/gateway/inference/v2/chat_pb.ts';
-import type { Usage } from '../../gen/gateway/inference/v2/common_pb.ts';
 import type { Completion, CreateCompletionRequest } from '../../gen/gateway/inference/v2/completions_pb.ts';
 import type { CreateEmbeddingsRequest, Embeddings } from '../../gen/gateway/inference/v2/embeddings_pb.ts';
 import type {
@@ -17,6 +16,8 @@ import type {
 } from '../../gen/gateway/inference/v2/models_pb.ts';
 import type { CreateModerationRequest, Moderation } from '../../gen/gateway/inference/v2/moderations_pb.ts';
 import type { SseEvent } from '../lib/sse.ts';
+import type { Reasoning } from './usage/names.ts';
+import type { UsageReport } from './usage/report.ts';
 
 /**
  * Messages from JSON values and back, handed in because `rest` and `providers` do not
@@ -58,6 +59,8 @@ export interface ProviderEntry {
   /** Whether a call without a credential makes sense. */
   readonly keyless?: true;
   readonly streamUsage: StreamUsage;
+  /** Where it counts reasoning when its report has no total to tell it by; absent: among the completion's tokens. */
+  readonly reasoning?: Reasoning;
   /**
    * Of a stream whose client leaves: `drain` reads it to its end, for providers that go on making it, and charge
    * all of it, when the connection is closed; absent: it is cancelled.
@@ -127,8 +130,8 @@ export interface Outbound {
 /** What the gateway must know of an answer beside the message. */
 export interface Translated<Answer> {
   readonly answer: Answer;
-  /** As the provider reported it; undefined when it did not. */
-  readonly usage: Usage | undefined;
+  /** As the provider reported it. */
+  readonly usage: UsageReport;
   /** The model that the provider says answered. */
   readonly model: string | undefined;
   /** The tier of service that the provider says it served. */
@@ -177,7 +180,7 @@ export interface StreamTranslator<Chunk> {
    */
   end(): readonly Chunk[];
   /** Usage so far, from any event, the last report of a field winning. */
-  usage(): Usage | undefined;
+  usage(): UsageReport;
   /** The model that the provider says answers. */
   model(): string | undefined;
   /** Whether the answer has come to its end (its terminal event was seen). */
@@ -205,10 +208,8 @@ export interface Dialect {
   headers(target: Target): readonly string[];
   /** Reads an error answer of any content; never throws. */
   error(status: number, body: Uint8Array): ProviderError;
-  /** Usage in a whole JSON answer or a stream event of a pass-through call; undefined when there is none. */
-  usageOf(json: unknown): Usage | undefined;
-  /** A fresh reader of usage over all events of one pass-through stream, for it may come in parts. */
-  tapUsage(): UsageTap;
+  /** A fresh reader of usage over the answer, or all events, of one pass-through call, for it may come in parts. */
+  tapUsage(provider: ProviderEntry): UsageTap;
 }
 
 /** Reads the usage of one pass-through stream. */
@@ -216,5 +217,5 @@ export interface UsageTap {
   /** One event's data as JSON; anything else is ignored. */
   push(json: unknown): void;
   /** What was reported so far, the last report of a field winning. */
-  usage(): Usage | undefined;
+  usage(): UsageReport;
 }

@@ -2,13 +2,19 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import { isObject } from './json-object.ts';
 
+/** Levels that are merged; usage has three. What is deeper is taken from the later report. */
+const DEEPEST = 8;
+
 /** Both reports in one: the later one's members win, at every level; nulls say nothing. */
-export function mergeUsage(earlier: JsonObject | undefined, later: JsonObject): JsonObject {
+export function mergeUsage(earlier: JsonObject | undefined, later: JsonObject, depth = 0): JsonObject {
   const merged: JsonObject = { ...earlier };
   for (const [name, value] of Object.entries(later)) {
     if (value === null || name === '__proto__') continue;
     const before = merged[name];
-    merged[name] = isObject(value) ? mergeUsage(isObject(before) ? before : undefined, value) : value;
+    merged[name] =
+      isObject(value) && depth < DEEPEST
+        ? mergeUsage(isObject(before) ? before : undefined, value, depth + 1)
+        : value;
   }
   return merged;
 }

@@ -50,6 +50,8 @@ export interface AttemptRecord {
   readonly usage?: UsageRecord;
   /** The provider did not tell its usage: it is an estimate. */
   readonly usageEstimated?: true;
+  /** The provider reported a usage that cannot be true. Counted when the attempt ends, and not stored. */
+  readonly usageRefused?: true;
   /** Of the usage, by the price that held when the attempt began: a whole number of 1e-12 USD in decimal digits. */
   readonly cost?: string;
   /** There is usage, and no price for it. */

@@ -65,6 +65,12 @@ export function usageFamilies(usage: UsageSeries): Family[] {
       restricted: true,
       samples: () => grouped(usage, ({ unpriced }) => [['', unpriced]]),
     },
+    {
+      name: 'sluice_usage_reports_refused_total',
+      help: 'Reports of usage that cannot be true (negative, not whole, contradictory), estimated instead',
+      type: 'counter',
+      samples: () => grouped(usage, ({ refused }) => [['', refused]]),
+    },
     byLabel('sluice_cache_lookups_total', 'Look-ups in the response cache', 'result', () => usage.cache),
     byLabel('sluice_guardrail_runs_total', 'Guardrails that ran', 'verdict', () => usage.guardrails),
   ];

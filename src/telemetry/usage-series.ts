@@ -29,6 +29,8 @@ export interface AttemptSeries {
   /** 1e-12 USD. */
   cost: number;
   unpriced: number;
+  /** Reports of usage that cannot be true. */
+  refused: number;
 }
 
 /** Knows which models may be labels. */
@@ -94,6 +96,11 @@ export class UsageSeries {
     for (const attempt of attempts) this.#attempt(operation, attempt);
   }
 
+  /** Counts a refused report of a call that was made elsewhere, of which nothing else is counted here. */
+  refused(operation: string, { provider, model }: AttemptRecord): void {
+    this.#attemptOf(operation, provider, model, '').refused++;
+  }
+
   #attempt(operation: string, attempt: AttemptRecord): void {
     const { provider, model, usage, cost, timeToFirstTokenMs } = attempt;
     const series = this.#attemptOf(operation, provider, model, errorOf(attempt));
@@ -104,6 +111,7 @@ export class UsageSeries {
     }
     if (cost !== undefined) series.cost += Number(cost);
     if (attempt.unpriced) series.unpriced++;
+    if (attempt.usageRefused) series.refused++;
     if (usage === undefined) return;
     series.input ??= new Distribution(TOKEN_BOUNDS);
     series.input.observe(usage.promptTokens);
@@ -172,7 +180,7 @@ function attemptSeries(labels: SeriesLabels, mode: string | undefined): AttemptS
     mode,
     durations: new Distribution(DURATION_BOUNDS),
     ...{ firstTokens: undefined, input: undefined, output: undefined },
-    ...{ cached: 0, cacheWritten: 0, reasoning: 0, cost: 0, unpriced: 0 },
+    ...{ cached: 0, cacheWritten: 0, reasoning: 0, cost: 0, unpriced: 0, refused: 0 },
   };
 }
 

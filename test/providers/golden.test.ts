@@ -7,6 +7,8 @@ import { pieces, seeded } from './support/random.ts';
 
 const ROOT = path.join(import.meta.dirname, 'golden');
 const ROUNDS = 40;
+/** Streams are cut in two behind each of so many first bytes. */
+const EACH_BYTE = 4096;
 
 for (const dialect of readdirSync(ROOT)) {
   for (const name of readdirSync(path.join(ROOT, dialect))) {
@@ -26,6 +28,11 @@ for (const dialect of readdirSync(ROOT)) {
         for (let round = 0; round < ROUNDS; round += 1) {
           const cut = pieces(bytes, seeded(round), [1, 3, 20, 200][round % 4] as number);
           t.deepEqual(golden.stream(cut), whole, `cut with seed ${round}`);
+        }
+        const told = JSON.stringify(whole);
+        for (let at = 1; at < Math.min(bytes.length, EACH_BYTE); at += 1) {
+          const cut = golden.stream([bytes.subarray(0, at), bytes.subarray(at)]);
+          if (JSON.stringify(cut) !== told) t.deepEqual(cut, whole, `cut behind byte ${at}`);
         }
       }
       if (golden.answerFile() !== undefined) {

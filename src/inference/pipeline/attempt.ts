@@ -1,16 +1,13 @@
 // One call upstream, from its first byte to its entry in the log.
-import type {
-  CompletionTokensDetails,
-  PromptTokensDetails,
-  Usage,
-} from '../../../gen/gateway/inference/v2/common_pb.ts';
 import type { Call } from '../../access/call.ts';
 import type { Flights } from '../../ledger/flight/flights.ts';
 import { type Estimate, estimateOf } from '../../ledger/limits/estimate.ts';
 import type { AttemptHold } from '../../ledger/limits/target-limits.ts';
+import { usageRecord } from '../../ledger/usage-record.ts';
 import type { OutboundBody } from '../../lib/egress/outbound.ts';
 import { type GatewayError, withProvider } from '../../lib/errors.ts';
 import type { OperationName, Target } from '../../providers/dialect.ts';
+import type { UsageReport } from '../../providers/usage/report.ts';
 import type { AttemptRecord, OutcomeRecord, PricingRecord, UsageRecord } from '../../store/request-log.ts';
 import type { AssembledAnswer } from './assembled.ts';
 import { noteWhole } from './said.ts';
@@ -30,9 +27,11 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] };
 export interface AttemptEnd {
   readonly status: number;
   readonly outcome: OutcomeRecord;
-  readonly usage?: Usage | undefined;
+  readonly usage?: UsageReport;
   /** The usage is the gateway's own estimate. */
   readonly usageEstimated?: boolean;
+  /** What the provider reported cannot be true, and was not taken. */
+  readonly usageRefused?: boolean;
   readonly responseModel?: string | undefined;
   /** The tier of service that the provider says it served. */
   readonly tier?: string | undefined;
@@ -128,9 +127,12 @@ export class Attempt {
     this.#call.trail.timeToFirstTokenMs = this.#call.elapsedMs();
   }
 
-  end({ status, outcome, usage, usageEstimated = false, responseModel, tier, error }: AttemptEnd): void {
+  end(ended: AttemptEnd): void {
     if (this.#ended) return;
     this.#ended = true;
+    const { status, outcome, usageEstimated = false, responseModel, tier, error } = ended;
+    const refused = ended.usageRefused === true || ended.usage === 'refused';
+    const usage = ended.usage === 'refused' ? undefined : ended.usage;
     this.#served(tier);
     const { trail } = this.#call;
     const assumed = usage === undefined ? this.#assumed(outcome) : undefined;
@@ -165,6 +167,7 @@ export class Attempt {
     if (responseModel) entry.responseModel = responseModel;
     if (record) entry.usage = record;
     if (record && estimated) entry.usageEstimated = true;
+    if (refused) entry.usageRefused = true;
     if (this.#tier !== undefined && !USUAL_TIERS.has(this.#tier)) entry.serviceTier = this.#tier;
     if (this.pricedBy !== undefined) {
       const pricing = this.pricedBy(this.#model || (responseModel ?? ''));
@@ -209,7 +212,7 @@ export class Attempt {
   /** Ends with what was thrown, and gives it back with the provider named. */
   fail(
     thrown: unknown,
-    heard: Pick<AttemptEnd, 'usage' | 'usageEstimated' | 'tier'> = {},
+    heard: Pick<AttemptEnd, 'usage' | 'usageEstimated' | 'usageRefused' | 'tier'> = {},
     responseModel?: string,
   ): GatewayError {
     const error = withoutCredential(withProvider(thrown, this.#target.provider.id), this.#target);
@@ -228,45 +231,6 @@ export class Attempt {
 export function lengthOf(body: OutboundBody | number): number {
   if (typeof body === 'number') return body;
   return typeof body === 'string' || body instanceof Uint8Array ? body.length : 0;
-}
-
-function usageRecord(usage: Usage): UsageRecord {
-  const { completionTokens, promptTokensDetails: prompt, completionTokensDetails: completion } = usage;
-  const record: Writable<UsageRecord> = {
-    promptTokens: Number(usage.promptTokens),
-    totalTokens: Number(usage.totalTokens),
-  };
-  if (completionTokens !== undefined) record.completionTokens = Number(completionTokens);
-  if (prompt?.cachedTokens !== undefined) record.cachedTokens = Number(prompt.cachedTokens);
-  if (prompt?.cacheCreationTokens !== undefined)
-    record.cacheCreationTokens = Number(prompt.cacheCreationTokens);
-  if (completion?.reasoningTokens !== undefined) record.reasoningTokens = Number(completion.reasoningTokens);
-  if (prompt !== undefined) noteMedia(record, prompt, 'input');
-  if (completion !== undefined) {
-    noteMedia(record, completion, 'output');
-    const { acceptedPredictionTokens: accepted, rejectedPredictionTokens: rejected } = completion;
-    if (accepted) record.acceptedPredictionTokens = Number(accepted);
-    if (rejected) record.rejectedPredictionTokens = Number(rejected);
-  }
-  return record;
-}
-
-/** Tokens of audio and images; of none is nothing noted. */
-function noteMedia(
-  record: Writable<UsageRecord>,
-  { audioTokens, extra }: PromptTokensDetails | CompletionTokensDetails,
-  side: 'input' | 'output',
-): void {
-  if (audioTokens) record[`${side}AudioTokens`] = Number(audioTokens);
-  if (extra === undefined) return;
-  const { image_tokens: image, cached_tokens_details: cached } = extra;
-  if (isCount(image)) record[`${side}ImageTokens`] = image;
-  const audio = typeof cached === 'object' && !Array.isArray(cached) ? cached?.audio_tokens : undefined;
-  if (side === 'input' && isCount(audio)) record.cachedAudioTokens = audio;
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) > 0;
 }
 
 function round(ms: number): number {

@@ -58,7 +58,7 @@ export async function forward(
   const routing = await planOf(call, pipeline.planner, undefined);
   const head = await readHead(input, call.signal);
   const body = await readBody(input, call.signal);
-  const state: BodyState = { error: undefined };
+  const state: BodyState = { error: undefined, bytes: 0 };
   keepBodies(call, pipeline.keepsBodies);
   const watched = body && remember(heardRequest(call, head, body), state);
   const send = async (
@@ -105,7 +105,9 @@ export async function forward(
     ? await send(await bindOnly(call, routing), watched, call.signal)
     : await forwardRouted(pipeline, call, routing, head.path, watched, send);
   call.trail.status = answer.status;
-  const tap = new UsageTap(dialectOf(pipeline, bound.target), answer, bodyLength(head));
+  const tap = new UsageTap(dialectOf(pipeline, bound.target), bound.target.provider, answer, () =>
+    Math.max(state.bytes, bodyLength(head)),
+  );
   call.trail.streamed = tap.streams;
   const answered = answerMessages(heardAnswer(call, answer), attempt, tap, held);
   return held === undefined ? answered : drainedRest(answered, held);
@@ -139,11 +141,16 @@ async function readBody(
 
 interface BodyState {
   error: GatewayError | undefined;
+  /** Of the request, that were read so far. */
+  bytes: number;
 }
 
 async function* remember(body: AsyncIterable<Uint8Array>, state: BodyState): AsyncGenerator<Uint8Array> {
   try {
-    yield* body;
+    for await (const chunk of body) {
+      state.bytes += chunk.length;
+      yield chunk;
+    }
   } catch (thrown) {
     state.error = thrown as GatewayError;
     throw thrown;

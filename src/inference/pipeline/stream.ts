@@ -108,7 +108,7 @@ async function wholeAnswer<Request, Answer, Chunk>(
   const body = await readBounded(answer.body, MAX_ANSWER_BYTES);
   const { answer: message, usage, model, tier } = operation.response(body, request, context);
   attempt.firstToken();
-  if (usage === undefined) attempt.says(message as object);
+  if (typeof usage !== 'object') attempt.says(message as object);
   attempt.noteWhole(name, message as object);
   attempt.end({ status: answer.status, outcome: 'success', usage, responseModel: model, tier });
   const chunks = operation.wholeAsChunks(message, request);

@@ -4,7 +4,7 @@ import { create } from '@bufbuild/protobuf';
 import { type Usage, UsageSchema } from '../../../gen/gateway/inference/v2/common_pb.ts';
 import type { InboundHead } from '../../lib/egress/outbound.ts';
 import { SseParser } from '../../lib/sse.ts';
-import type { Dialect } from '../../providers/dialect.ts';
+import type { Dialect, ProviderEntry } from '../../providers/dialect.ts';
 import { isEncoded } from './whole.ts';
 
 const BYTES_PER_TOKEN = 4;
@@ -14,8 +14,10 @@ const MAX_WHOLE_BYTES = 1024 * 1024;
 /** What was heard. */
 export interface Heard {
   readonly usage: Usage | undefined;
-  /** A stream did not report it: its events and the request's bytes were counted. */
+  /** A stream did not report it, or the report cannot be true: its events or bytes and the request's were counted. */
   readonly usageEstimated: boolean;
+  /** There was a report that cannot be true. */
+  readonly usageRefused: boolean;
   readonly model: string | undefined;
   /** The tier of service that the provider says it served. */
   readonly tier: string | undefined;
@@ -31,15 +33,15 @@ export class UsageTap {
   #chunks: Uint8Array[] = [];
   #size = 0;
   #pieces = 0;
-  readonly #asked: number;
+  readonly #asked: () => number;
   #model: string | undefined;
   #tier: string | undefined;
 
-  /** @param asked bytes of the request's body */
-  constructor(dialect: Dialect, answer: InboundHead, asked: number) {
+  /** @param asked bytes of the request's body, as far as they are known */
+  constructor(dialect: Dialect, provider: ProviderEntry, answer: InboundHead, asked: () => number) {
     this.#asked = asked;
     const type = answer.header('content-type') ?? '';
-    this.#tap = dialect.tapUsage();
+    this.#tap = dialect.tapUsage(provider);
     this.streams = /^text\/event-stream\b/i.test(type);
     const plain = !isEncoded(answer.header('content-encoding'));
     this.#mode = !plain
@@ -64,14 +66,17 @@ export class UsageTap {
     if (this.#mode === 'whole') this.#hear(Buffer.concat(this.#chunks).toString('utf8'));
     this.#mode = 'deaf';
     const usage = this.#tap.usage();
-    if (usage !== undefined || this.#pieces === 0)
-      return { usage, usageEstimated: false, model: this.#model, tier: this.#tier };
-    return { usage: this.#estimate(), usageEstimated: true, model: this.#model, tier: this.#tier };
+    const usageRefused = usage === 'refused';
+    const known = { usageRefused, model: this.#model, tier: this.#tier };
+    if (!usageRefused && (usage !== undefined || this.#pieces === 0))
+      return { ...known, usage, usageEstimated: false };
+    return { ...known, usage: this.#estimate(), usageEstimated: true };
   }
 
-  /** One token for each event, as providers send them; four bytes of JSON for each token of the request. */
+  /** One token for each event, as providers send them; four bytes of JSON for each token of the request or answer. */
   #estimate(): Usage {
-    const [prompt, completion] = [Math.ceil(this.#asked / BYTES_PER_TOKEN), this.#pieces];
+    const made = this.streams ? this.#pieces : Math.ceil(this.#size / BYTES_PER_TOKEN);
+    const [prompt, completion] = [Math.ceil(this.#asked() / BYTES_PER_TOKEN), made];
     return create(UsageSchema, {
       promptTokens: BigInt(prompt),
       completionTokens: BigInt(completion),
@@ -94,7 +99,7 @@ export class UsageTap {
     try {
       const json: unknown = JSON.parse(text);
       this.#tap.push(json);
-      this.#model ??= textMember(json, 'model');
+      this.#model ??= modelOf(json);
       this.#tier = tierOf(json) ?? this.#tier;
     } catch {
       // Not JSON, so it reports nothing.
@@ -107,15 +112,30 @@ export class UsageTap {
   }
 }
 
-/** Beside the usage (OpenAI), or within it (Anthropic). */
+/** Of the answer itself, of the response that an event of Responses carries, or of Anthropic's message. */
+function modelOf(json: unknown): string | undefined {
+  return (
+    textMember(json, 'model') ??
+    textMember(memberOf(json, 'response'), 'model') ??
+    textMember(memberOf(json, 'message'), 'model') ??
+    textMember(json, 'modelVersion')
+  );
+}
+
+/** Beside the usage (OpenAI), in the response of an event (Responses), or within the usage (Anthropic). */
 function tierOf(json: unknown): string | undefined {
-  const own = textMember(json, 'service_tier');
-  if (own !== undefined || typeof json !== 'object' || json === null) return own;
-  return textMember((json as { usage?: unknown }).usage, 'service_tier');
+  return (
+    textMember(json, 'service_tier') ??
+    textMember(memberOf(json, 'response'), 'service_tier') ??
+    textMember(memberOf(json, 'usage'), 'service_tier')
+  );
+}
+
+function memberOf(json: unknown, name: string): unknown {
+  return typeof json === 'object' && json !== null ? (json as Record<string, unknown>)[name] : undefined;
 }
 
 function textMember(json: unknown, name: string): string | undefined {
-  const value =
-    typeof json === 'object' && json !== null ? (json as Record<string, unknown>)[name] : undefined;
+  const value = memberOf(json, name);
   return typeof value === 'string' ? value : undefined;
 }

@@ -69,7 +69,7 @@ export async function callWhole<Request, Answer>(
       model: responseModel,
       tier,
     } = operation.response(answer.body, request, context);
-    if (usage === undefined) attempt.says(message as object);
+    if (typeof usage !== 'object') attempt.says(message as object);
     attempt.end({ status: answer.status, outcome: 'success', usage, responseModel, tier });
     return message;
   } catch (thrown) {

@@ -26,12 +26,12 @@ export function costOf(price: Price, usage: UsageRecord, tier?: string, factors?
   if (factors === undefined && isPlain(usage)) return plainCost(rates, usage);
   const parts = partsOf(rates, usage);
   if (factors === undefined)
-    return parts.reduce((sum, { count, rate }) => sum + BigInt(count) * BigInt(rate), 0n);
+    return parts.reduce((sum, { count, rate }) => sum + times(count, rate), 0n);
   let sum = 0n;
   for (const { count, rate, factors: names } of parts) {
     const name = names.find((one) => factors[one] !== undefined) ?? 'default';
     const factor = factors[name];
-    sum += BigInt(count) * BigInt(rate) * (factor === undefined ? ONE : dollarsOf(factor));
+    sum += times(count, rate) * (factor === undefined ? ONE : dollarsOf(factor));
   }
   return (sum + ONE / 2n) / ONE;
 }
@@ -64,8 +64,9 @@ function plainCost(rates: Rates, usage: UsageRecord): bigint {
   );
 }
 
+/** Never a credit: a count below zero, which only entries of before counts were checked can have, costs nothing. */
 function times(tokens: number, rate: number): bigint {
-  return BigInt(tokens) * BigInt(rate);
+  return tokens > 0 ? BigInt(tokens) * BigInt(rate) : 0n;
 }
 
 function partsOf(rates: Rates, usage: UsageRecord): readonly Part[] {

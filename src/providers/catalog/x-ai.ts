@@ -8,5 +8,6 @@ export const xAi: ProviderEntry = {
   baseUrl: 'https://api.x.ai/v1',
   auth: 'bearer',
   streamUsage: 'stream_options',
+  reasoning: 'beside',
   operations: ['chat', 'completions', 'embeddings', 'models', 'model'],
 };

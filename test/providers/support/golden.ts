@@ -45,6 +45,7 @@ import type {
   StreamingOperation,
   Target,
 } from '../../../src/providers/dialect.ts';
+import type { UsageReport } from '../../../src/providers/usage/report.ts';
 import { createDialects } from '../../../src/providers/dialects/registry.ts';
 import { codec } from '../../../src/rest/codec.ts';
 import { contextOf, targetOf } from './target.ts';
@@ -145,7 +146,7 @@ export class GoldenCase {
       return {
         answer: said(SCHEMAS[this.settings.operation].answer, answer as Message),
         verbatim: rawJsonOf(answer as Message) === body,
-        usage: usage && codec.encode(UsageSchema, usage),
+        usage: shownUsage(usage),
         model,
       };
     });
@@ -171,7 +172,7 @@ export class GoldenCase {
     const usage = translator.usage();
     return plain({
       chunks,
-      usage: usage && codec.encode(UsageSchema, usage),
+      usage: shownUsage(usage),
       model: translator.model(),
       done: translator.done,
       ...(result as object),
@@ -192,6 +193,10 @@ function said(schema: DescMessage, message: Message): unknown {
   const raw = rawJsonOf(message);
   if (raw === undefined) return codec.encode(schema, message);
   return JSON.parse(typeof raw === 'string' ? raw : Buffer.from(raw).toString('utf8'));
+}
+
+function shownUsage(usage: UsageReport): unknown {
+  return typeof usage === 'object' ? codec.encode(UsageSchema, usage) : usage;
 }
 
 function outboundOf(make: () => Outbound): unknown {

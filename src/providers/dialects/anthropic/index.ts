@@ -1,11 +1,11 @@
 // Anthropic's dialect: the Messages API behind OpenAI's shape.
-import type { Dialect, MessageJson } from '../../dialect.ts';
+import type { Dialect, MessageJson, ProviderEntry } from '../../dialect.ts';
+import { tapUsage } from '../../usage/tap.ts';
 import { chat } from './chat.ts';
 import { readError } from './error.ts';
 import { headers } from './headers.ts';
 import { model } from './model.ts';
 import { models } from './models.ts';
-import { tapUsage, usageOf } from './usage.ts';
 
 /** The dialect of Anthropic's Messages API. */
 export function createAnthropicDialect(json: MessageJson): Dialect {
@@ -16,7 +16,6 @@ export function createAnthropicDialect(json: MessageJson): Dialect {
     model: model(json),
     headers,
     error: readError,
-    usageOf,
-    tapUsage,
+    tapUsage: (provider: ProviderEntry) => tapUsage(json, provider),
   });
 }

@@ -46,6 +46,7 @@ export function readMessage(
   const model = textOf(message.model);
   const counts = usageIn(message);
   const merged = counts && mergeUsage(undefined, counts);
+  const told = merged && readUsage(merged, strict);
   const stopSequence = textOf(message.stop_sequence);
   const answer = create(ChatCompletionSchema, {
     id: textOf(message.id) ?? '',
@@ -60,7 +61,7 @@ export function readMessage(
         ...(strict || stopSequence === undefined ? {} : { extra: { stop_sequence: stopSequence } }),
       },
     ],
-    ...(merged === undefined ? {} : { usage: readUsage(merged, strict) }),
+    ...(told === undefined || told === 'refused' ? {} : { usage: told }),
   });
   return { answer, usage: merged && readUsage(merged, false), model, tier: textOf(counts?.service_tier) };
 }

@@ -6,13 +6,13 @@ import {
   ChatCompletionChunkSchema,
   type ChatDeltaSchema,
 } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
-import type { Usage } from '../../../../gen/gateway/inference/v2/common_pb.ts';
 import { fail } from '../../../lib/errors.ts';
 import type { SseEvent } from '../../../lib/sse.ts';
 import type { MessageJson, StreamTranslator, TranslationContext } from '../../dialect.ts';
 import { isObject, objectOf, textOf } from '../../json-object.ts';
 import { mergeUsage } from '../../merge-usage.ts';
 import { clip } from '../../provider-error.ts';
+import type { UsageReport } from '../../usage/report.ts';
 import { errorInside, speaksOfError } from './error.ts';
 import { finishReason } from './finish-reason.ts';
 import { argumentsText, ownBlock } from './response.ts';
@@ -52,6 +52,7 @@ export class AnthropicStream implements StreamTranslator<ChatCompletionChunk> {
   #id = '';
   #model: string | undefined;
   #calls = 0;
+  #started = false;
   #usage: JsonObject | undefined;
   #finished = false;
   #done = false;
@@ -101,7 +102,7 @@ export class AnthropicStream implements StreamTranslator<ChatCompletionChunk> {
     });
   }
 
-  usage(): Usage | undefined {
+  usage(): UsageReport {
     return this.#usage && readUsage(this.#usage, false);
   }
 
@@ -122,6 +123,9 @@ export class AnthropicStream implements StreamTranslator<ChatCompletionChunk> {
   #start(message: JsonObject): readonly ChatCompletionChunk[] {
     this.#id = textOf(message.id) ?? this.#id;
     this.#model = textOf(message.model) ?? this.#model;
+    // A fallback inside of the provider begins the message again.
+    if (this.#started) return NONE;
+    this.#started = true;
     return this.#delta({ role: 'assistant' });
   }
 
@@ -194,6 +198,8 @@ export class AnthropicStream implements StreamTranslator<ChatCompletionChunk> {
     this.#done = true;
     if (this.#includeUsage && this.#usage) {
       const usage = readUsage(this.#usage, this.#strict);
+      // A report that is refused is not passed on.
+      if (usage === undefined || usage === 'refused') return chunks;
       chunks.push(create(ChatCompletionChunkSchema, { ...this.#head(), choices: [], usage }));
     }
     return chunks;

@@ -25,11 +25,12 @@ export function chat(
     response: (body, _request, context) => readWhole(json, ChatCompletionSchema, body, context),
     streamRequest: (request, { target: { provider } }) =>
       streamedCall(PATH, json, CreateChatCompletionRequestSchema, request, provider),
-    stream: (request, { target: { provider } }) =>
+    stream: (request, { target: { provider, strict } }) =>
       new OpenAiStream({
         json,
         schema: ChatCompletionChunkSchema,
-        provider: provider.id,
+        provider,
+        strict,
         hideUsage: provider.streamUsage === 'stream_options' && request.streamOptions?.includeUsage !== true,
       }),
     wholeAsChunks: (answer, request) => chatAsChunks(answer, request.streamOptions?.includeUsage === true),

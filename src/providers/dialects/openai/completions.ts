@@ -23,11 +23,12 @@ export function completions(
     response: (body, _request, context) => readWhole(json, CompletionSchema, body, context),
     streamRequest: (request, { target: { provider } }) =>
       streamedCall(PATH, json, CreateCompletionRequestSchema, request, provider),
-    stream: (request, { target: { provider } }) =>
+    stream: (request, { target: { provider, strict } }) =>
       new OpenAiStream({
         json,
         schema: CompletionSchema,
-        provider: provider.id,
+        provider,
+        strict,
         hideUsage: provider.streamUsage === 'stream_options' && request.streamOptions?.includeUsage !== true,
       }),
     wholeAsChunks: (answer, request) =>

@@ -20,7 +20,9 @@ export function errorInside(json: JsonObject, provider: string): GatewayError {
   const { message, ...rest } = readErrorObject(json) ?? {
     message: 'the provider reported an error without words',
   };
-  return fail('upstream_status', message, { provider, status: statusIn(json) ?? 502, ...rest });
+  // Azure refuses what its filter finds inside of a 200: it is the caller's text, as in the answer with status 400.
+  const otherwise = rest.code === 'content_filter' ? 400 : 502;
+  return fail('upstream_status', message, { provider, status: statusIn(json) ?? otherwise, ...rest });
 }
 
 /** An `error` event whose data is no JSON object. */

@@ -1,5 +1,6 @@
 // OpenAI's dialect, in and out: what the provider says is passed on as it is.
-import type { Dialect, MessageJson } from '../../dialect.ts';
+import type { Dialect, MessageJson, ProviderEntry } from '../../dialect.ts';
+import { tapUsage } from '../../usage/tap.ts';
 import { chat } from './chat.ts';
 import { completions } from './completions.ts';
 import { embeddings } from './embeddings.ts';
@@ -8,7 +9,6 @@ import { headers } from './headers.ts';
 import { model } from './model.ts';
 import { models } from './models.ts';
 import { moderations } from './moderations.ts';
-import { tapUsage, usageOf } from './usage.ts';
 
 /** The dialect of OpenAI and of all who speak like it. */
 export function createOpenAiDialect(json: MessageJson): Dialect {
@@ -22,7 +22,6 @@ export function createOpenAiDialect(json: MessageJson): Dialect {
     model: model(json),
     headers,
     error: readError,
-    usageOf: (value: unknown) => usageOf(json, value),
-    tapUsage: () => tapUsage(json),
+    tapUsage: (provider: ProviderEntry) => tapUsage(json, provider),
   });
 }

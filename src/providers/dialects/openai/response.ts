@@ -1,6 +1,5 @@
 // What comes back whole: read once, and kept beside the message as the bytes it was.
 import type { DescMessage, JsonObject, MessageShape } from '@bufbuild/protobuf';
-import type { Usage } from '../../../../gen/gateway/inference/v2/common_pb.ts';
 import { fail } from '../../../lib/errors.ts';
 import { lazyMessage } from '../../../lib/lazy-message.ts';
 import { attachRawJson } from '../../../lib/raw-json.ts';
@@ -8,7 +7,9 @@ import type { MessageJson, Translated, TranslationContext } from '../../dialect.
 import { isObject, textOf } from '../../json-object.ts';
 import { parseAnswer } from '../../parse-answer.ts';
 import { errorInside, speaksOfError } from './error.ts';
-import { readUsage, usageIn } from './usage.ts';
+import { mendAnswer } from './oddities.ts';
+import type { UsageReport } from '../../usage/report.ts';
+import { readUsage, usageIn } from '../../usage/tap.ts';
 
 /** The answer's object. @throws GatewayError `upstream_garbage`, or the error inside a good status. */
 export function readObject(body: Uint8Array, { target }: TranslationContext): JsonObject {
@@ -30,15 +31,17 @@ export function readWhole<D extends DescMessage>(
   context: TranslationContext,
 ): Translated<MessageShape<D>> {
   const object = readObject(body, context);
+  const mended = mendAnswer(object, context.target.strict);
   const answer = attachRawJson(
     lazyMessage(schema, () => json.decode(schema, object)),
-    body,
+    mended ? JSON.stringify(object) : body,
   );
   const { model, service_tier: tier } = object;
-  return { answer, usage: usageFrom(json, object), model: textOf(model), tier: textOf(tier) };
+  const usage = usageFrom(json, object, context);
+  return { answer, usage, model: textOf(model), tier: textOf(tier) };
 }
 
-function usageFrom(json: MessageJson, object: JsonObject): Usage | undefined {
+function usageFrom(json: MessageJson, object: JsonObject, { target }: TranslationContext): UsageReport {
   const counts = usageIn(object);
-  return counts && readUsage(json, counts);
+  return counts && readUsage(json, counts, target.provider.reasoning);
 }

@@ -2,17 +2,18 @@
 // are, for chat and text completions alike. It is lenient about everything but errors:
 // frames that it does not understand pass.
 import type { DescMessage, JsonObject, MessageShape } from '@bufbuild/protobuf';
-import type { Usage } from '../../../../gen/gateway/inference/v2/common_pb.ts';
 import { fail } from '../../../lib/errors.ts';
 import { lazyMessage } from '../../../lib/lazy-message.ts';
 import { attachRawJson } from '../../../lib/raw-json.ts';
 import type { SseEvent } from '../../../lib/sse.ts';
-import type { MessageJson, StreamTranslator } from '../../dialect.ts';
+import type { MessageJson, ProviderEntry, StreamTranslator } from '../../dialect.ts';
 import { isObject } from '../../json-object.ts';
 import { mergeUsage } from '../../merge-usage.ts';
+import type { UsageReport } from '../../usage/report.ts';
+import { readUsage, usageIn } from '../../usage/tap.ts';
+import { StreamedChoices } from './choices.ts';
 import { errorInside, errorText, speaksOfError } from './error.ts';
 import { removedMember } from './removed-member.ts';
-import { readUsage, usageIn } from './usage.ts';
 
 const NONE: readonly never[] = Object.freeze([]);
 
@@ -20,8 +21,9 @@ const NONE: readonly never[] = Object.freeze([]);
 export interface StreamSettings<D extends DescMessage> {
   readonly json: MessageJson;
   readonly schema: D;
-  /** The provider's identifier, for errors. */
-  readonly provider: string;
+  readonly provider: ProviderEntry;
+  /** OpenAI's members only. */
+  readonly strict: boolean;
   /** Whether the gateway asked for usage that the caller did not ask for, and must keep it from the caller. */
   readonly hideUsage: boolean;
 }
@@ -32,12 +34,15 @@ export class OpenAiStream<D extends DescMessage> implements StreamTranslator<Mes
   #usage: JsonObject | undefined;
   #model: string | undefined;
   #done = false;
-  /** Choices that have begun, and those of them that have given their finish reason. */
-  readonly #begun = new Set<number>();
-  readonly #finished = new Set<number>();
+  readonly #choices: StreamedChoices;
+  /** The last chunk had usage and no choices. */
+  #usageLast = false;
+  /** The last chunk, for the form of one that the provider leaves out. */
+  #last: JsonObject | undefined;
 
   constructor(settings: StreamSettings<D>) {
     this.#settings = settings;
+    this.#choices = new StreamedChoices(settings.strict);
   }
 
   get done(): boolean {
@@ -49,30 +54,32 @@ export class OpenAiStream<D extends DescMessage> implements StreamTranslator<Mes
     const { data } = event;
     if (data === '[DONE]' || data.trim() === '[DONE]') {
       this.#done = true;
-      return NONE;
+      return this.#finishes();
     }
     const json = this.#parse(event);
     if (!isObject(json)) return NONE;
-    if (speaksOfError(json) || event.event === 'error') throw errorInside(json, this.#settings.provider);
-    this.#watch(json);
+    if (speaksOfError(json) || event.event === 'error') throw errorInside(json, this.#settings.provider.id);
+    const text = this.#watch(json) ? JSON.stringify(json) : data;
     return this.#settings.hideUsage && Object.hasOwn(json, 'usage')
-      ? this.#withoutUsage(json, data)
-      : [this.#chunk(json, data)];
+      ? this.#withoutUsage(json, text)
+      : [this.#chunk(json, text)];
   }
 
   end(): readonly MessageShape<D>[] {
     if (this.#done) return NONE;
-    if (this.#finished.size === 0 || this.#finished.size < this.#begun.size) {
+    // Without a finish and without [DONE] only a chunk of nothing but usage tells that the answer is whole.
+    if (!this.#choices.complete && !this.#usageLast) {
       throw fail('upstream_interrupted', "the provider's stream ended before the answer did", {
-        provider: this.#settings.provider,
+        provider: this.#settings.provider.id,
       });
     }
     this.#done = true;
-    return NONE;
+    return this.#finishes();
   }
 
-  usage(): Usage | undefined {
-    return this.#usage && readUsage(this.#settings.json, this.#usage);
+  usage(): UsageReport {
+    const { json, provider } = this.#settings;
+    return this.#usage && readUsage(json, this.#usage, provider.reasoning);
   }
 
   model(): string | undefined {
@@ -83,24 +90,34 @@ export class OpenAiStream<D extends DescMessage> implements StreamTranslator<Mes
     try {
       return JSON.parse(data);
     } catch (cause) {
-      const { provider } = this.#settings;
+      const provider = this.#settings.provider.id;
       if (event === 'error') throw errorText(data, provider);
       if (data.trim() === '') return undefined;
       throw fail('upstream_garbage', "an event of the provider's stream is not JSON", { provider, cause });
     }
   }
 
-  #watch(json: JsonObject): void {
+  /** Takes note of a chunk, and mends it in place; whether it is another one now. */
+  #watch(json: JsonObject): boolean {
     if (typeof json.model === 'string' && json.model !== '') this.#model = json.model;
     const usage = usageIn(json);
     if (usage !== undefined) this.#usage = mergeUsage(this.#usage, usage);
-    if (!Array.isArray(json.choices)) return;
-    for (const choice of json.choices) {
-      if (!isObject(choice)) continue;
-      const index = typeof choice.index === 'number' ? choice.index : 0;
-      this.#begun.add(index);
-      if (typeof choice.finish_reason === 'string') this.#finished.add(index);
-    }
+    this.#usageLast = usage !== undefined && !(Array.isArray(json.choices) && json.choices.length > 0);
+    if (Array.isArray(json.choices) && json.choices.length > 0) this.#last = json;
+    return this.#choices.watch(json);
+  }
+
+  /** The finish of choices whose provider does not send one: clients wait for it. */
+  #finishes(): readonly MessageShape<D>[] {
+    const unfinished = this.#choices.unfinished();
+    if (unfinished.length === 0) return NONE;
+    const { usage: _, choices: __, ...head } = this.#last ?? {};
+    const { schema } = this.#settings;
+    return unfinished.map(({ index, reason }) => {
+      const said: JsonObject = schema.typeName.endsWith('Chunk') ? { delta: {} } : { text: '' };
+      const json = { ...head, choices: [{ index, ...said, finish_reason: reason }] };
+      return this.#chunk(json, JSON.stringify(json));
+    });
   }
 
   /** The usage that only the gateway asked for: its own chunk is dropped, the member taken out of others. */

@@ -1,0 +1,67 @@
+// What providers of this wire write that OpenAI does not, seen in recorded traffic, put as OpenAI's clients read it.
+// Each function changes what it is given and says whether it did: an answer without oddities keeps its own bytes.
+//   Mistral (reasoning models)  `content` as an array of parts, with parts of thinking
+//   several                     `finish_reason: ""`, empty `function_call` and `audio` objects
+//   OpenRouter                  the finish twice (see stream.ts)
+//   some fallbacks              tool-call indexes that begin at 1 (see stream.ts)
+import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
+import { arrayOf, isObject, objectOf } from '../../json-object.ts';
+
+/** Mends the choices of a whole answer. */
+export function mendAnswer(answer: JsonObject, strict: boolean): boolean {
+  let changed = false;
+  for (const choice of arrayOf(answer.choices)) {
+    if (!isObject(choice)) continue;
+    const message = objectOf(choice.message);
+    if (choice.finish_reason === '') {
+      const calls = arrayOf(message?.tool_calls).length > 0;
+      choice.finish_reason = calls ? 'tool_calls' : 'stop';
+      changed = true;
+    }
+    if (message !== undefined && mendMessage(message, strict)) changed = true;
+  }
+  return changed;
+}
+
+/** Mends a message or a piece of one. Strict: what a model thought is left out; else it is `reasoning_content`. */
+export function mendMessage(message: JsonObject, strict: boolean): boolean {
+  let changed = false;
+  if (Array.isArray(message.content)) {
+    const { text, thought } = readParts(message.content);
+    message.content = text;
+    if (!strict && thought !== '' && typeof message.reasoning_content !== 'string')
+      message.reasoning_content = thought;
+    changed = true;
+  }
+  for (const name of ['function_call', 'audio'] as const) {
+    if (!isEmpty(message[name])) continue;
+    delete message[name];
+    changed = true;
+  }
+  return changed;
+}
+
+function readParts(parts: readonly JsonValue[]): { readonly text: string; readonly thought: string } {
+  let [text, thought] = ['', ''];
+  for (const part of parts) {
+    if (typeof part === 'string') text += part;
+    else if (!isObject(part)) continue;
+    else if (part.type === 'thinking' || part.type === 'reasoning') thought += wordsOf(part);
+    else if (typeof part.text === 'string') text += part.text;
+  }
+  return { text, thought };
+}
+
+/** A part of thinking is a text, or a list of parts of text. */
+function wordsOf(part: JsonObject): string {
+  const words = part.thinking ?? part.text;
+  if (typeof words === 'string') return words;
+  return arrayOf(words)
+    .map((one) => (typeof one === 'string' ? one : isObject(one) && typeof one.text === 'string' ? one.text : ''))
+    .join('');
+}
+
+/** An object that says nothing: without members, or with none but empty texts and nulls. */
+function isEmpty(value: JsonValue | undefined): boolean {
+  return isObject(value) && Object.values(value).every((member) => member === '' || member === null);
+}

@@ -1,0 +1,134 @@
+// Token counts of every wire under OpenAI's names (chat completions): `prompt_tokens` and `completion_tokens` are all
+// that is paid of each side, the details are parts of them. Counts that cannot be true stay so (report.ts).
+import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
+import { arrayOf, isObject, objectOf } from '../json-object.ts';
+import { countOf, sumOf } from './report.ts';
+
+/** How a provider reports reasoning: among the completion's tokens, or beside them (x-ai). */
+export type Reasoning = 'inside' | 'beside';
+
+/** The counts under OpenAI's names; undefined when the object has no count of any wire. */
+export function inOpenAiNames(counts: JsonObject, reasoning: Reasoning = 'inside'): JsonObject | undefined {
+  if (isGiven(counts.prompt_tokens) || isGiven(counts.completion_tokens)) return chat(counts, reasoning);
+  if (isGiven(counts.input_tokens) || isGiven(counts.output_tokens) || Array.isArray(counts.iterations))
+    return isAnthropic(counts) ? anthropic(counts) : responses(counts);
+  if (isGiven(counts.promptTokenCount) || isGiven(counts.candidatesTokenCount)) return gemini(counts);
+  // Some embedding services report the total alone.
+  if (isGiven(counts.total_tokens)) return { ...counts, prompt_tokens: counts.total_tokens };
+  return undefined;
+}
+
+/**
+ * Chat completions. DeepSeek tells what was read from its cache as `prompt_cache_hit_tokens`, Moonshot as
+ * `cached_tokens`, both as parts of the prompt's tokens. x-ai counts reasoning beside the completion's tokens
+ * (291 prompt + 26 completion + 189 reasoning = 506 total), and it is paid as output: the total tells which way a
+ * report counts, so that other names of the same service are read right too.
+ */
+function chat(counts: JsonObject, reasoning: Reasoning): JsonObject {
+  let source = counts;
+  const details = objectOf(counts.prompt_tokens_details);
+  const cached = counts.prompt_cache_hit_tokens ?? counts.cached_tokens;
+  if (isGiven(cached) && !isGiven(details?.cached_tokens))
+    source = { ...source, prompt_tokens_details: { ...details, cached_tokens: cached } };
+  const [prompt = 0, completion = 0] = [countOf(counts.prompt_tokens), countOf(counts.completion_tokens)];
+  const thought = countOf(objectOf(counts.completion_tokens_details)?.reasoning_tokens) ?? 0;
+  const total = countOf(counts.total_tokens);
+  const isBeside =
+    thought > 0 && (total === undefined ? reasoning === 'beside' : total === prompt + completion + thought);
+  const paid = isBeside ? completion + thought : completion;
+  if (isBeside) source = { ...source, completion_tokens: paid };
+  return total === undefined ? { ...source, total_tokens: json(prompt + paid) } : source;
+}
+
+/** OpenAI's Responses: the same counts as input and output. */
+function responses(counts: JsonObject): JsonObject {
+  const { input_tokens: input, output_tokens: output, total_tokens: total, ...rest } = counts;
+  const { input_tokens_details: read, output_tokens_details: made, ...own } = rest;
+  const sum = sumOf([countOf(input), countOf(output)]) ?? 0;
+  return {
+    ...own,
+    prompt_tokens: input ?? 0,
+    completion_tokens: output ?? 0,
+    total_tokens: isGiven(total) ? total : json(sum),
+    ...(isGiven(read) ? { prompt_tokens_details: read } : {}),
+    ...(isGiven(made) ? { completion_tokens_details: made } : {}),
+  };
+}
+
+/** Members that only Anthropic's usage has. */
+function isAnthropic(counts: JsonObject): boolean {
+  return (
+    'cache_read_input_tokens' in counts ||
+    'cache_creation_input_tokens' in counts ||
+    'cache_creation' in counts ||
+    'iterations' in counts ||
+    'server_tool_use' in counts
+  );
+}
+
+const ANTHROPIC = {
+  input: (counts: JsonObject) => countOf(counts.input_tokens),
+  read: (counts: JsonObject) => countOf(counts.cache_read_input_tokens),
+  written: (counts: JsonObject) => countOf(counts.cache_creation_input_tokens),
+  output: (counts: JsonObject) => countOf(counts.output_tokens),
+  thought: (counts: JsonObject) => countOf(objectOf(counts.output_tokens_details)?.thinking_tokens),
+};
+
+/**
+ * Anthropic: `input_tokens` leaves out what was read from and written to the cache; OpenAI's `prompt_tokens` is all of
+ * it. Under compaction one answer takes several iterations, each of them paid; the outer counts are those of the last
+ * one, or of those that are no compaction. So the sum over `iterations` counts, and the outer count where it is more
+ * (a stream's first event has iterations that its last event does not repeat).
+ */
+export function anthropic(counts: JsonObject): JsonObject {
+  const iterations = arrayOf(counts.iterations).filter(isObject);
+  const paid = (read: (counts: JsonObject) => number | undefined): number | undefined => {
+    const [outer, inner] = [read(counts), sumOf(iterations.map(read))];
+    return outer === undefined || inner === undefined ? (outer ?? inner) : Math.max(outer, inner);
+  };
+  const [read, written, thought] = [paid(ANTHROPIC.read), paid(ANTHROPIC.written), paid(ANTHROPIC.thought)];
+  const prompt = (paid(ANTHROPIC.input) ?? 0) + (read ?? 0) + (written ?? 0);
+  const completion = paid(ANTHROPIC.output) ?? 0;
+  return {
+    prompt_tokens: json(prompt),
+    completion_tokens: json(completion),
+    total_tokens: json(prompt + completion),
+    ...(read === undefined && written === undefined
+      ? {}
+      : { prompt_tokens_details: { ...part('cached_tokens', read), ...part('cache_creation_tokens', written) } }),
+    ...(thought === undefined ? {} : { completion_tokens_details: { reasoning_tokens: json(thought) } }),
+  };
+}
+
+/**
+ * Gemini: what its own tools put into the prompt (`toolUsePromptTokenCount`) is paid as input, and thoughts
+ * (`thoughtsTokenCount`), which `candidatesTokenCount` leaves out, as output.
+ */
+function gemini(counts: JsonObject): JsonObject {
+  const thought = countOf(counts.thoughtsTokenCount);
+  const prompt = sumOf([countOf(counts.promptTokenCount), countOf(counts.toolUsePromptTokenCount)]) ?? 0;
+  const completion = sumOf([countOf(counts.candidatesTokenCount), thought]) ?? 0;
+  const total = countOf(counts.totalTokenCount);
+  return {
+    prompt_tokens: json(prompt),
+    completion_tokens: json(completion),
+    total_tokens: json(total ?? prompt + completion),
+    ...(isGiven(counts.cachedContentTokenCount)
+      ? { prompt_tokens_details: { cached_tokens: counts.cachedContentTokenCount } }
+      : {}),
+    ...(thought === undefined ? {} : { completion_tokens_details: { reasoning_tokens: json(thought) } }),
+  };
+}
+
+function isGiven(value: JsonValue | undefined): value is JsonValue {
+  return value !== undefined && value !== null;
+}
+
+function part(name: string, count: number | undefined): JsonObject {
+  return count === undefined ? {} : { [name]: json(count) };
+}
+
+/** A count as a JSON value: NaN, which JSON has not, as a count that cannot be true. */
+function json(count: number): JsonValue {
+  return Number.isNaN(count) ? -1 : count;
+}
