@@ -69,6 +69,7 @@ export function usageFamilies(usage: UsageSeries): Family[] {
       name: 'sluice_usage_reports_refused_total',
       help: 'Reports of usage that cannot be true (negative, not whole, contradictory), estimated instead',
       type: 'counter',
+      aggregation: 'sum',
       samples: () => grouped(usage, ({ refused }) => [['', refused]]),
     },
     byLabel('sluice_cache_lookups_total', 'Look-ups in the response cache', 'result', () => usage.cache),

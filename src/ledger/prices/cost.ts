@@ -25,8 +25,7 @@ export function costOf(price: Price, usage: UsageRecord, tier?: string, factors?
   const rates = ratesFor(price, usage.promptTokens, tier);
   if (factors === undefined && isPlain(usage)) return plainCost(rates, usage);
   const parts = partsOf(rates, usage);
-  if (factors === undefined)
-    return parts.reduce((sum, { count, rate }) => sum + times(count, rate), 0n);
+  if (factors === undefined) return parts.reduce((sum, { count, rate }) => sum + times(count, rate), 0n);
   let sum = 0n;
   for (const { count, rate, factors: names } of parts) {
     const name = names.find((one) => factors[one] !== undefined) ?? 'default';

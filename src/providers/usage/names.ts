@@ -95,7 +95,12 @@ export function anthropic(counts: JsonObject): JsonObject {
     total_tokens: json(prompt + completion),
     ...(read === undefined && written === undefined
       ? {}
-      : { prompt_tokens_details: { ...part('cached_tokens', read), ...part('cache_creation_tokens', written) } }),
+      : {
+          prompt_tokens_details: {
+            ...part('cached_tokens', read),
+            ...part('cache_creation_tokens', written),
+          },
+        }),
     ...(thought === undefined ? {} : { completion_tokens_details: { reasoning_tokens: json(thought) } }),
   };
 }

@@ -25,7 +25,13 @@ export function sumOf(values: readonly (number | undefined)[]): number | undefin
 }
 
 /** Parts of the prompt's tokens and of the completion's, by their names in OpenAI's details. */
-const PROMPT_PARTS = ['cached_tokens', 'cache_creation_tokens', 'audio_tokens', 'image_tokens', 'text_tokens'];
+const PROMPT_PARTS = [
+  'cached_tokens',
+  'cache_creation_tokens',
+  'audio_tokens',
+  'image_tokens',
+  'text_tokens',
+];
 const COMPLETION_PARTS = [
   ...['reasoning_tokens', 'audio_tokens', 'image_tokens', 'text_tokens'],
   ...['accepted_prediction_tokens', 'rejected_prediction_tokens'],

@@ -45,8 +45,8 @@ import type {
   StreamingOperation,
   Target,
 } from '../../../src/providers/dialect.ts';
-import type { UsageReport } from '../../../src/providers/usage/report.ts';
 import { createDialects } from '../../../src/providers/dialects/registry.ts';
+import type { UsageReport } from '../../../src/providers/usage/report.ts';
 import { codec } from '../../../src/rest/codec.ts';
 import { contextOf, targetOf } from './target.ts';
 

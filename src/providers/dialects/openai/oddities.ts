@@ -57,7 +57,9 @@ function wordsOf(part: JsonObject): string {
   const words = part.thinking ?? part.text;
   if (typeof words === 'string') return words;
   return arrayOf(words)
-    .map((one) => (typeof one === 'string' ? one : isObject(one) && typeof one.text === 'string' ? one.text : ''))
+    .map((one) =>
+      typeof one === 'string' ? one : isObject(one) && typeof one.text === 'string' ? one.text : '',
+    )
     .join('');
 }
 

@@ -6,10 +6,10 @@ import { attachRawJson } from '../../../lib/raw-json.ts';
 import type { MessageJson, Translated, TranslationContext } from '../../dialect.ts';
 import { isObject, textOf } from '../../json-object.ts';
 import { parseAnswer } from '../../parse-answer.ts';
-import { errorInside, speaksOfError } from './error.ts';
-import { mendAnswer } from './oddities.ts';
 import type { UsageReport } from '../../usage/report.ts';
 import { readUsage, usageIn } from '../../usage/tap.ts';
+import { errorInside, speaksOfError } from './error.ts';
+import { mendAnswer } from './oddities.ts';
 
 /** The answer's object. @throws GatewayError `upstream_garbage`, or the error inside a good status. */
 export function readObject(body: Uint8Array, { target }: TranslationContext): JsonObject {
