@@ -2,8 +2,9 @@
 import { fail, GatewayError } from '../lib/errors.ts';
 
 /**
- * `outage`: the manager does not answer, or not now; `denied`: it refuses who asks; `missing`: there is no such
- * secret or member; `invalid`: the reference cannot work as it is; `closed`: the operator has not opened the way.
+ * `outage`: the manager does not answer, or not now; `denied`: it refuses access (403 and its like); `missing`: there
+ * is no such secret or member (404); `invalid`: the reference cannot work as it is, or the answer is no secret;
+ * `closed`: the operator has not opened the way.
  */
 export type SecretFault = 'outage' | 'denied' | 'missing' | 'invalid' | 'closed';
 
@@ -20,6 +21,14 @@ export function faultOf(error: unknown): SecretFault {
   if (error.reason === 'host_refused' || error.reason === 'validation_failed') return 'invalid';
   const fault = error.facts.code?.slice(PREFIX.length);
   return error.reason === 'secret_unavailable' && isFault(fault) ? fault : 'outage';
+}
+
+/**
+ * Whether a manager says clearly that the secret may not be had any more: it refuses access, or has no such secret.
+ * Every other answer says something of the manager, and nothing of the secret.
+ */
+export function isRefusal(error: unknown): boolean {
+  return ['denied', 'missing', 'closed'].includes(faultOf(error));
 }
 
 function isFault(text: string | undefined): text is SecretFault {

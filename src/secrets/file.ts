@@ -13,7 +13,7 @@ export function fileSecrets(folders: readonly string[]): SecretManager {
       // A link that takes the file's place now is not followed, and a pipe does not make anybody wait.
       const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
       const handle = await open(file, flags).catch((error: unknown) => {
-        throw secretFailure('missing', 'the file cannot be read', error);
+        throw secretFailure(isBusy(error) ? 'outage' : 'missing', 'the file cannot be read', error);
       });
       try {
         const { size } = await handle.stat().then((stat) => {
@@ -31,12 +31,21 @@ export function fileSecrets(folders: readonly string[]): SecretManager {
   };
 }
 
+/** Whether the machine cannot read anything now: that says nothing of the file. */
+function isBusy(error: unknown): boolean {
+  const { code = '' } = error as { readonly code?: string };
+  return ['EMFILE', 'ENFILE', 'ENOMEM', 'EIO', 'EBUSY', 'EAGAIN', 'ESTALE', 'ETIMEDOUT'].includes(code);
+}
+
 /** The file without links. What is not in a listed folder and what is not there are answered alike. */
 async function allowedFile(path: string, folders: readonly string[]): Promise<string> {
   const closed = () =>
     secretFailure('closed', 'secret_path: is no file in a folder that the operator listed');
   if (!isAbsolute(path) || path.includes('\0') || path.split(/[/\\]/).includes('..')) throw closed();
-  const real = await realpath(path).catch(() => undefined);
+  const real = await realpath(path).catch((error: unknown) => {
+    if (isBusy(error)) throw secretFailure('outage', 'the file cannot be read now', error);
+    return undefined;
+  });
   if (real === undefined) throw closed();
   for (const folder of folders) {
     const root = await realpath(folder).catch(() => undefined);

@@ -5,7 +5,7 @@ import type { AbortLike } from '../lib/abort.ts';
 import { secretFailure } from './failure.ts';
 import { type Lease, Leases } from './leases.ts';
 import type { ManagerFacts, SecretManager } from './manager.ts';
-import { ask, form, member, pathOf } from './request.ts';
+import { ask, form, isRefusedGrant, member, pathOf } from './request.ts';
 
 const API = 'https://secretmanager.googleapis.com';
 const TOKENS = 'https://oauth2.googleapis.com/token';
@@ -42,7 +42,10 @@ export function gcpSecretManager(facts: ManagerFacts): SecretManager {
     const reply = await ask(facts.dialer, { method: 'POST', url, headers, body, signal });
     const token = member(reply.json, 'access_token');
     if (reply.status !== 200 || typeof token !== 'string')
-      throw secretFailure('denied', `Google gives the service account no token (${reply.status})`);
+      throw secretFailure(
+        isRefusedGrant(reply) ? 'denied' : 'invalid',
+        `Google gives the service account no token (${reply.status})`,
+      );
     const seconds = Number(member(reply.json, 'expires_in')) || 300;
     return { token, expiresAt: now() + seconds * 1000 };
   }
@@ -66,7 +69,7 @@ export function gcpSecretManager(facts: ManagerFacts): SecretManager {
       }
       const { status, json } = reply;
       if (status === 404) throw secretFailure('missing', 'Google Secret Manager has no such secret');
-      if (status === 401 || status === 403)
+      if (status === 403)
         throw secretFailure('denied', 'Google Secret Manager refuses access to the secret');
       const data = member(json, 'payload', 'data');
       if (status !== 200 || typeof data !== 'string')

@@ -41,7 +41,10 @@ export function hashicorpVault(facts: VaultFacts): SecretManager {
     const reply = await call(auth, `auth/${way}/login`, signal, undefined, body);
     const token = member(reply.json, 'auth', 'client_token');
     if (reply.status !== 200 || typeof token !== 'string')
-      throw secretFailure('denied', `Vault refuses the login by ${way} (${reply.status})`);
+      throw secretFailure(
+        isRefusedLogin(reply) ? 'denied' : 'invalid',
+        `Vault refuses the login by ${way} (${reply.status})`,
+      );
     const seconds = Number(member(reply.json, 'auth', 'lease_duration')) || 300;
     return { token, expiresAt: facts.now() + seconds * 1000 };
   }
@@ -66,15 +69,26 @@ export function hashicorpVault(facts: VaultFacts): SecretManager {
 /** Version 2 has the members, and facts about them, one level deeper. */
 function membersOf({ status, json }: Reply): object {
   if (status === 404) throw secretFailure('missing', 'Vault has no such secret');
-  if (status === 401 || status === 403) throw secretFailure('denied', 'Vault refuses access to the secret');
+  if (status === 403) throw secretFailure('denied', 'Vault refuses access to the secret');
   const data = member(json, 'data');
   if (status !== 200 || typeof data !== 'object' || data === null)
     throw secretFailure('invalid', `Vault answers ${status} with something else than a secret`);
   const inner = member(data, 'data');
   const versioned = typeof inner === 'object' && typeof member(data, 'metadata') === 'object';
   if (!versioned) return data;
-  if (inner === null) throw secretFailure('missing', 'the latest version of the secret was deleted in Vault');
+  if (inner === null) {
+    const gone = member(data, 'metadata', 'deletion_time') || member(data, 'metadata', 'destroyed') === true;
+    throw secretFailure(gone ? 'missing' : 'invalid', 'the latest version of the secret was deleted in Vault');
+  }
   return inner as object;
+}
+
+/** Vault refuses a role or secret id that is not valid (any more) with a 400 that says so. */
+function isRefusedLogin({ status, json }: Reply): boolean {
+  if (status === 403) return true;
+  const errors = member(json, 'errors');
+  const texts = Array.isArray(errors) ? errors : [];
+  return status === 400 && texts.some((text) => /^invalid (?:role|secret)/i.test(String(text)));
 }
 
 async function podToken(path: string): Promise<string> {

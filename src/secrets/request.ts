@@ -58,6 +58,13 @@ export function form(fields: Readonly<Record<string, string | undefined>>): {
   };
 }
 
+/** Whether a token endpoint refuses who asks, by its status or in OAuth's words (RFC 6749, part 5.2). */
+export function isRefusedGrant({ status, json }: Reply): boolean {
+  if (status === 403) return true;
+  const refusals = ['invalid_client', 'invalid_grant', 'unauthorized_client', 'access_denied'];
+  return (status === 400 || status === 401) && refusals.includes(String(member(json, 'error')));
+}
+
 /** A member of a JSON object; undefined when there is none. */
 export function member(json: unknown, ...path: readonly string[]): unknown {
   let at = json;

@@ -93,9 +93,14 @@ export function createSecrets(facts: SecretsFacts): Secrets {
     if (fault !== undefined) throw secretFailure('closed', `${fault.field}: ${fault.message}`);
     const aborter = new Aborter();
     const late = secretFailure('outage', `the secret manager did not answer within ${deadlineMs} ms`);
-    const timer = setTimeout(() => aborter.abort(late), deadlineMs);
+    // Files of a share that hangs do not heed the signal.
+    const { promise: overdue, reject } = Promise.withResolvers<never>();
+    const timer = setTimeout(() => {
+      aborter.abort(late);
+      reject(late);
+    }, deadlineMs);
     try {
-      return await managers[managerType].read({ auth, path }, aborter);
+      return await Promise.race([managers[managerType].read({ auth, path }, aborter), overdue]);
     } catch (error) {
       if (error instanceof GatewayError) throw error;
       // E.g. a variable of the gateway's own identity that is no URL, or a file of it that cannot be read.
@@ -109,8 +114,9 @@ export function createSecrets(facts: SecretsFacts): Secrets {
     async resolve(organisationId, workspaceId, idOrSlug, key) {
       const reference = references.find(organisationId, workspaceId, idOrSlug);
       if (reference === undefined) throw fail('not_found', `there is no secret reference ${idOrSlug}`);
-      const text = await cache.get(keyOf(reference), () => read(reference.body));
-      return memberOf(text, key ?? reference.body.key);
+      const member = key ?? reference.body.key;
+      const take = (text: string): string => memberOf(text, member);
+      return cache.get(keyOf(reference), () => read(reference.body), member, take);
     },
 
     async test(reference) {

@@ -57,6 +57,7 @@ test('the last good value counts while the manager is away, and a manager that i
   state.now = 7000;
   t.is(await get(), 'one');
   t.is(state.reads, 3);
+  await settled();
   t.is(state.troubles, 2);
   state.now = LAST_GOOD_MS + 1;
   await t.throwsAsync(get(), { message: 'away' });

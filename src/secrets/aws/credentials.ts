@@ -65,7 +65,10 @@ export function awsCredentials(facts: ManagerFacts): AwsCredentialsOf {
     const element = (name: string) => new RegExp(`<${name}>([^<>&]+)</${name}>`).exec(reply.text)?.[1];
     const [accessKeyId, secretAccessKey] = [element('AccessKeyId'), element('SecretAccessKey')];
     if (reply.status !== 200 || accessKeyId === undefined || secretAccessKey === undefined)
-      throw secretFailure('denied', `AWS STS does not let the role be assumed (${reply.status})`);
+      throw secretFailure(
+        reply.status === 403 ? 'denied' : 'invalid',
+        `AWS STS does not let the role be assumed (${reply.status})`,
+      );
     const ends = Date.parse(element('Expiration') ?? '');
     return {
       token: { accessKeyId, secretAccessKey, sessionToken: element('SessionToken') },

@@ -1,10 +1,13 @@
 // AWS Secrets Manager: https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html
 import { secretFailure } from '../failure.ts';
 import type { ManagerFacts, SecretManager } from '../manager.ts';
-import { ask, member } from '../request.ts';
+import { ask, member, type Reply } from '../request.ts';
 import { awsCredentials, endpointOf } from './credentials.ts';
 import { signed } from './signature.ts';
 
+/** AWS refuses with a status of 400 and a name: access, or the key that signed. */
+const REFUSALS =
+  /^(?:AccessDenied|UnrecognizedClient|InvalidClientTokenId|NotAuthorized|DecryptionFailure|KMSAccessDenied)/;
 const OUTAGES = /^(?:Throttling|InternalService|InternalFailure|RequestLimitExceeded|ServiceUnavailable)/;
 
 /** The path is the secret's name or ARN. */
@@ -31,7 +34,7 @@ export function awsSecretsManager(facts: ManagerFacts): SecretManager {
         at: facts.now(),
       });
       const reply = await ask(facts.dialer, { method: 'POST', url, headers, body, signal });
-      if (reply.status !== 200) throw refusal(reply.json);
+      if (reply.status !== 200) throw refusal(reply);
       const text = member(reply.json, 'SecretString');
       if (typeof text === 'string') return text;
       const binary = member(reply.json, 'SecretBinary');
@@ -42,10 +45,11 @@ export function awsSecretsManager(facts: ManagerFacts): SecretManager {
 }
 
 /** AWS names what is wrong in `__type`, with or without a namespace. */
-function refusal(json: unknown): Error {
+function refusal({ status, json }: Reply): Error {
   const type = /(?:^|#)([A-Za-z]{1,64})$/.exec(String(member(json, '__type')))?.[1] ?? 'an error';
   if (type === 'ResourceNotFoundException')
     return secretFailure('missing', 'AWS Secrets Manager has no such secret');
   if (OUTAGES.test(type)) return secretFailure('outage', `AWS Secrets Manager answers ${type}`);
-  return secretFailure('denied', `AWS Secrets Manager refuses: ${type}`);
+  const refused = status === 403 || status === 404 || REFUSALS.test(type);
+  return secretFailure(refused ? 'denied' : 'invalid', `AWS Secrets Manager refuses: ${type}`);
 }

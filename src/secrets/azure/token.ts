@@ -5,7 +5,7 @@ import type { AbortLike } from '../../lib/abort.ts';
 import { secretFailure } from '../failure.ts';
 import { type Lease, Leases } from '../leases.ts';
 import type { AuthConfig, ManagerFacts } from '../manager.ts';
-import { ask, form, member } from '../request.ts';
+import { ask, form, isRefusedGrant, member, type Reply } from '../request.ts';
 
 const AUTHORITY = 'https://login.microsoftonline.com';
 const ASSERTION = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
@@ -84,10 +84,13 @@ export function azureTokens(facts: ManagerFacts) {
   };
 }
 
-function leaseOf(reply: { readonly status: number; readonly json: unknown }, at: number): Lease<string> {
+function leaseOf(reply: Reply, at: number): Lease<string> {
   const token = member(reply.json, 'access_token');
   if (reply.status !== 200 || typeof token !== 'string')
-    throw secretFailure('denied', `Microsoft Entra gives no token for the vault (${reply.status})`);
+    throw secretFailure(
+      isRefusedGrant(reply) ? 'denied' : 'invalid',
+      `Microsoft Entra gives no token for the vault (${reply.status})`,
+    );
   const seconds = Number(member(reply.json, 'expires_in'));
   const until = Number(member(reply.json, 'expires_on'));
   return { token, expiresAt: seconds > 0 ? at + seconds * 1000 : until > 0 ? until * 1000 : at + 300_000 };
