@@ -179,7 +179,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     checkHost: (url, param) => dialer.check(url, param),
     isOwnKey: (text) => keys.find(text) !== undefined || tokens.isOurs(text),
     resolveConfig: (tenant, slug) => saved.configs.find(tenant, slug),
-    resolveProvider: (tenant, slug) => mappedProvider(shelf.resolve(tenant, slug), tenant, secrets.resolve),
+    resolveProvider: (tenant, slug) => mappedProvider(shelf.resolve(tenant, slug), tenant, secrets),
     peekProvider: (tenant, slug) => shelf.resolve(tenant, slug),
     defaultConfig: (tenant) => saved.configs.defaultOf(tenant),
     presetOf: (caller) => configPreset({ keys, directory }, caller),

@@ -89,6 +89,8 @@ export function roleAllows(
   setting: (name: SecuritySetting) => boolean,
 ): boolean {
   const [resource = '', action = ''] = scope.split('.');
+  // References themselves are the organisation's.
+  if (resource === 'secret_references') return action === 'use' && role !== 'member';
   if (role === 'admin') return RULES[resource] !== undefined;
   if (resource === 'logs') return logsAllow(`${role}s`, action, setting);
   const rules = RULES[resource]?.[role];

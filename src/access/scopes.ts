@@ -33,6 +33,8 @@ const TABLE: readonly (readonly [string, readonly string[], Holders])[] = [
   ['prompts', ['render'], 'SU'],
   ['providers', crud, 'ASU'],
   ['secret_references', crud, 'A'],
+  // Ours: to have the value of a reference sent to a provider.
+  ['secret_references', ['use'], 'ASU'],
   ['virtual_keys', [...crud, 'duplicate', 'copy'], 'ASU'],
   ['workspace_integrations', crud, 'ASU'],
   ['workspace_mcp_integrations', crud, 'ASU'],

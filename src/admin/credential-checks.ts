@@ -1,6 +1,6 @@
 // Whether a provider's credentials are whole, and whether they go to where they were given for.
 import type { Credentials } from '../access/providers/collections.ts';
-import { type OptionRules, optionRules } from '../access/providers/option-rules.ts';
+import { isAddressOption, type OptionRules, optionRules } from '../access/providers/option-rules.ts';
 import { invalidField, validationFailed } from '../lib/errors.ts';
 import type { ProviderEntry } from '../providers/dialect.ts';
 import type { Json, JsonObject } from '../store/collection.ts';
@@ -49,32 +49,51 @@ export function checkComplete(entry: ProviderEntry, made: Credentials, fieldOf: 
 
 /**
  * A secret was given for an address. Who may change the one and never saw the other must not have it sent to where
- * it can be read.
+ * it can be read. A mapping is such a secret: naming it again takes the right to use its reference.
+ * @param given what the change gives again: the key, secret options by name, the mappings
  */
 export function checkGivenAgain(
-  { keyMask: mask, secretMasks = {} }: Credentials,
-  hasKey: boolean,
-  given: JsonObject,
+  { keyMask: mask, secretMasks = {}, secretMappings = [] }: Credentials,
+  given: { readonly key: boolean; readonly options: JsonObject; readonly mappings: boolean },
   fieldOf: FieldOf,
   why = 'the address that it is sent to is another',
 ): void {
-  const kept = Object.keys(secretMasks).find((name) => !Object.hasOwn(given, name));
-  const field = mask !== undefined && !hasKey ? 'key' : kept === undefined ? undefined : fieldOf(kept);
+  const kept = Object.keys(secretMasks).find((name) => !Object.hasOwn(given.options, name));
+  const fields = [
+    mask !== undefined && !given.key ? 'key' : undefined,
+    kept === undefined ? undefined : fieldOf(kept),
+    secretMappings.length > 0 && !given.mappings ? 'secret_mappings' : undefined,
+  ];
+  const field = fields.find((one) => one !== undefined);
   if (field !== undefined) throw invalidField(field, `must be given again: ${why}`, 'required');
 }
 
-/** Where calls go: scheme, host and port. */
+/**
+ * Where calls go, as one text: scheme, host and port, and the options that say which part of the provider is meant.
+ * Paths are left out: they are the same server's.
+ */
 export function addressOf(entry: ProviderEntry, { configurations: options = {} }: Credentials): string {
+  const named = Object.entries(options)
+    .filter(([name, value]) => name !== 'custom_host' && isAddressOption(name) && typeof value === 'string')
+    .map(([name, value]) => `${name}=${originOf(String(value)) ?? value}`)
+    .sort();
   const { custom_host: host } = options;
+  const url = host === undefined ? ownUrlOf(entry, options) : String(host);
+  return [originOf(url) ?? '', ...named].join(' ');
+}
+
+/** The provider's own base URL with these options; empty when it has none. */
+export function ownUrlOf(entry: ProviderEntry, options: JsonObject = {}): string {
   const texts = Object.entries(options).filter(([, value]) => typeof value === 'string');
   try {
-    const own = entry.locate?.(
-      Object.fromEntries(texts) as Record<string, string>,
-      undefined,
-      host !== undefined,
-    );
-    return new URL(String(host ?? own?.baseUrl ?? entry.baseUrl)).origin;
+    const own = entry.locate?.(Object.fromEntries(texts) as Record<string, string>, undefined, false);
+    return own?.baseUrl ?? entry.baseUrl ?? '';
   } catch {
     return '';
   }
+}
+
+function originOf(text: string): string | undefined {
+  const url = URL.parse(text);
+  return url !== null && /^https?:$/.test(url.protocol) ? url.origin : undefined;
 }

@@ -83,7 +83,11 @@ export function changedCredentials(
   const made = joined(kept, mask, plain, secret, masks, mapped);
   checkComplete(entry, made, fieldOf);
   if (addressOf(entry, before) !== addressOf(entry, made))
-    checkGivenAgain(made, key !== undefined, given.secret, fieldOf);
+    checkGivenAgain(
+      made,
+      { key: key !== undefined, options: given.secret, mappings: mappings !== undefined },
+      fieldOf,
+    );
   return made;
 }
 

@@ -19,7 +19,8 @@ import { type MappingFacts, type MappingPlace, readMappings } from './secret-map
 import { changedTags, tagged } from './tags.ts';
 
 const GROUP = 'configurations';
-const fieldOf = (option: string): string => `${GROUP}.${option}`;
+/** The field of an option, for refusals. */
+export const optionField = (option: string): string => `${GROUP}.${option}`;
 
 /** The body of an integration to be. @throws GatewayError validation_failed, host_refused. */
 export function newIntegrationBody(
@@ -42,7 +43,7 @@ export function newIntegrationBody(
       facts,
       entry,
       { key, options: configurations as JsonObject | undefined, mappings },
-      fieldOf,
+      optionField,
     ),
     ...tagged(request.tags),
     pricingAdjustments: request.pricingAdjustments && adjustments(request.pricingAdjustments),
@@ -85,7 +86,7 @@ export function changedIntegrationBody(
       clearMappings: fields.cleared('secret_mappings'),
       merges: false,
     },
-    fieldOf,
+    optionField,
   );
   const network = changedNetwork(
     facts,
@@ -95,7 +96,8 @@ export function changedIntegrationBody(
   const somebody = newOnTheWay(body.network, network);
   if (somebody !== undefined) {
     const why = `${somebody} lets somebody new on its way`;
-    checkGivenAgain(credentials, request.key !== undefined, request.configurations ?? {}, fieldOf, why);
+    const again = { key: request.key !== undefined, options: (request.configurations ?? {}) as JsonObject };
+    checkGivenAgain(credentials, { ...again, mappings: mappings.length > 0 }, optionField, why);
   }
   const { allowConfigOverride: override = body.allowConfigOverride } = request;
   return defined<IntegrationBody>({

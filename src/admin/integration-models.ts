@@ -100,6 +100,26 @@ export function withoutModels(
   return replaced(body, left, body.allowAllModels);
 }
 
+/**
+ * That no credential which somebody else gave goes to a new host of a model: there is no giving it again with one.
+ * @throws GatewayError forbidden.
+ */
+export function checkModelHosts(before: IntegrationBody, after: IntegrationBody): void {
+  if (after.keyMask === undefined && after.secretMasks === undefined) return;
+  const known = new Set(before.models?.map(({ slug, customHost }) => `${slug} ${customHost}`));
+  const model = after.models?.find(
+    ({ slug, customHost }) => customHost !== undefined && !known.has(`${slug} ${customHost}`),
+  );
+  if (model === undefined) return;
+  const field = `models.${model.slug}.configurations.custom_host`;
+  throw fail(
+    'forbidden',
+    `${field}: the integration has a credential, and who sends it to another host takes an owner or admin of the ` +
+      'organisation, or its key: make an integration with this host and its own credential',
+    { param: field },
+  );
+}
+
 function replaced(
   body: IntegrationBody,
   models: readonly ModelEntry[],

@@ -35,6 +35,7 @@ import {
 } from '../../gen/gateway/admin/v2/integrations_pb.ts';
 import type { Call } from '../access/call.ts';
 import { type IntegrationBody, integrations, storedProviders } from '../access/providers/collections.ts';
+import { governs } from '../access/roles.ts';
 import { fail, invalidField } from '../lib/errors.ts';
 import { codec } from '../rest/codec.ts';
 import type { JsonObject } from '../store/collection.ts';
@@ -47,14 +48,15 @@ import {
 } from '../store/documents.ts';
 import { callerOf, organisationOf, targetWorkspace } from './caller.ts';
 import { defaultProvider } from './default-provider.ts';
-import { changedIntegrationBody, newIntegrationBody } from './integration-body.ts';
+import { changedIntegrationBody, newIntegrationBody, optionField } from './integration-body.ts';
 import { listIntegrations } from './integration-list.ts';
-import { modelList, withModels, withoutModels } from './integration-models.ts';
+import { checkModelHosts, modelList, withModels, withoutModels } from './integration-models.ts';
 import { integrationRecord } from './integration-record.ts';
 import { workspaceUsages } from './integration-usage.ts';
 import { shared, workspaceList } from './integration-workspaces.ts';
 import { findIntegration, requireLevel } from './integrations-access.ts';
 import { untilWon } from './lost-race.ts';
+import { grantedMappings } from './mapping-rights.ts';
 import { entryOf, type ProviderFacts } from './provider-facts.ts';
 import { slugOf } from './slug.ts';
 
@@ -112,7 +114,8 @@ export function integrationsService(facts: ProviderFacts) {
         throw invalidField('default_provider_slug', 'is for integrations of a workspace');
       const createdAt = now();
       const { organisationId, userId: ownerId = caller.keyId } = caller;
-      const body = newIntegrationBody(facts, entry, level, { organisationId, workspaceId }, ownerId, request);
+      const made = newIntegrationBody(facts, entry, level, { organisationId, workspaceId }, ownerId, request);
+      const body = grantedMappings(facts, caller, entry, undefined, made, optionField);
       const slug = request.slug ?? slugOf('', request.name, 40);
       const place = workspaceId === undefined ? {} : { workspaceId };
       const document = { id: randomUUID(), ...place, slug, createdAt, body };
@@ -143,7 +146,8 @@ export function integrationsService(facts: ProviderFacts) {
     ): Promise<UpdateIntegrationResponse> {
       await update(call, request.slug, shown, (before) => {
         const entry = entryOf(facts, before.body.aiProviderId, 'ai_provider_id');
-        return { body: changedIntegrationBody(facts, entry, before, request) };
+        const made = changedIntegrationBody(facts, entry, before, request);
+        return { body: grantedMappings(facts, callerOf(call), entry, before.body, made, optionField) };
       });
       return create(UpdateIntegrationResponseSchema);
     },
@@ -179,9 +183,12 @@ export function integrationsService(facts: ProviderFacts) {
       request: UpdateIntegrationModelsRequest,
       call: Call,
     ): Promise<UpdateIntegrationModelsResponse> {
-      await update(call, request.slug, shownModels, ({ body }, at) => ({
-        body: withModels(facts, body, request, at),
-      }));
+      await update(call, request.slug, shownModels, ({ body }, at) => {
+        const entry = entryOf(facts, body.aiProviderId, 'ai_provider_id');
+        const made = withModels(facts, body, request, at);
+        if (!governs(directory, callerOf(call))) checkModelHosts(body, made);
+        return { body: grantedMappings(facts, callerOf(call), entry, body, made, optionField) };
+      });
       return create(UpdateIntegrationModelsResponseSchema);
     },
 

@@ -2,7 +2,7 @@
 import { create } from '@bufbuild/protobuf';
 import { type SecretMapping, SecretMappingSchema } from '../../gen/gateway/common/v2/secret_mapping_pb.ts';
 import type { StoredMapping } from '../access/providers/collections.ts';
-import { optionRules } from '../access/providers/option-rules.ts';
+import { isAddressOption, optionRules } from '../access/providers/option-rules.ts';
 import { invalidField } from '../lib/errors.ts';
 import type { ProviderEntry } from '../providers/dialect.ts';
 import { targetFieldOf } from '../secrets/mappings.ts';
@@ -23,9 +23,6 @@ export interface MappingPlace {
   readonly group: string;
 }
 
-/** Options that say where a call goes: a secret that somebody else may change must not lead a credential elsewhere. */
-const ADDRESS = /(?:host|url|resource_name|region|account|account_id)$/;
-
 /** @throws GatewayError validation_failed for targets that are none or named twice, and references that are not seen. */
 export function readMappings(
   { secretReferences }: MappingFacts,
@@ -41,7 +38,8 @@ export function readMappings(
     const option = target?.startsWith(`${group}.`) ? target.slice(group.length + 1) : undefined;
     const rule = option !== undefined && Object.hasOwn(rules, option) ? rules[option] : undefined;
     const fits = rule === undefined ? target === 'key' : rule.type === 'text' || rule.type === 'object';
-    if (target === undefined || !fits || (option !== undefined && ADDRESS.test(option)))
+    // A secret that somebody else may change must not lead a credential elsewhere.
+    if (target === undefined || !fits || (option !== undefined && isAddressOption(option)))
       throw invalidField(`${field}.target_field`, `must be key or a secret option of ${entry.id}`);
     if (named.has(target)) throw invalidField(`${field}.target_field`, 'is named twice');
     named.add(target);
@@ -59,5 +57,5 @@ export function readMappings(
 
 /** As callers are shown them. */
 export function shownMappings(mappings: readonly StoredMapping[] = []): SecretMapping[] {
-  return mappings.map((mapping) => create(SecretMappingSchema, mapping));
+  return mappings.map(({ origins: _, ...mapping }) => create(SecretMappingSchema, mapping));
 }

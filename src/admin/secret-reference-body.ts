@@ -39,13 +39,14 @@ export function newSecretBody(
     path: request.secretPath,
     key: request.secretKey,
     workspaces: workspacesOf(facts.directory, organisationId, request, undefined),
+    hosts: hostsOf(request.allowedHosts),
     ...tagged(request.tags),
     searchText: searchText(request.name, slug),
     createdBy,
   });
 }
 
-const CLEARABLE = ['description', 'secret_key', 'tags', 'allowed_workspaces', 'auth_config'];
+const CLEARABLE = ['description', 'secret_key', 'tags', 'allowed_workspaces', 'allowed_hosts', 'auth_config'];
 
 /** The body after an update. @throws GatewayError validation_failed, also when nothing is to change; host_refused. */
 export function changedSecretBody(
@@ -68,10 +69,15 @@ export function changedSecretBody(
     path,
     key: fields.optional('secret_key', request.secretKey, before.key),
     workspaces: workspacesOf(facts.directory, organisationId, request, before.workspaces),
+    hosts: fields.optional('allowed_hosts', hostsOf(request.allowedHosts), before.hosts),
     ...changedTags(before, request.tags, fields.cleared('tags')),
     searchText: searchText(name, slug),
     createdBy: before.createdBy,
   });
+}
+
+function hostsOf(given: readonly string[]): readonly string[] | undefined {
+  return given.length === 0 ? undefined : [...new Set(given.map((host) => host.toLowerCase()))];
 }
 
 /** By what lists are searched, whatever the letters' case. */
@@ -82,7 +88,13 @@ export function searchText(name: string, slug: string): string {
 function checkSomething(request: UpdateSecretReferenceRequest): void {
   const { name, description, authConfig, secretPath, secretKey, allowAllWorkspaces } = request;
   const single = [name, description, secretPath, secretKey, allowAllWorkspaces];
-  const many = [authConfig ?? {}, request.allowedWorkspaces, request.tags, request.clear];
+  const many = [
+    authConfig ?? {},
+    request.allowedWorkspaces,
+    request.allowedHosts,
+    request.tags,
+    request.clear,
+  ];
   if (single.every((value) => value === undefined) && many.every((value) => Object.keys(value).length === 0))
     throw invalidField('', 'there is nothing to change', 'required');
 }

@@ -28,6 +28,7 @@ export function secretReferenceRecord(document: SecretReferenceDocument): Secret
     ...(body.key === undefined ? {} : { secretKey: body.key }),
     allowAllWorkspaces: body.workspaces === undefined,
     allowedWorkspaces: [...(body.workspaces ?? [])],
+    allowedHosts: [...(body.hosts ?? [])],
     tags: { ...body.tags },
     createdBy: body.createdBy,
   });

@@ -27,6 +27,7 @@ import type { Document } from '../store/documents.ts';
 import { callerOf, targetWorkspace } from './caller.ts';
 import { changedCredentials, newCredentials, pick } from './credentials.ts';
 import { listHead } from './lists.ts';
+import { grantedMappings } from './mapping-rights.ts';
 import { defined, patch } from './patch.ts';
 import { CLEARABLE_TERMS, changedTerms, newTerms } from './provider-body.ts';
 import { entryOf, type ProviderFacts } from './provider-facts.ts';
@@ -69,12 +70,13 @@ export function virtualKeysService(facts: ProviderFacts) {
       const place = { organisationId: caller.organisationId, workspaceId, group: GROUP };
       const mappings = readMappings(facts, entry, request.secretMappings, place);
       const options = { ...defaultOptions(entry.id), ...givenOptions(request) };
-      const body = defined<ProviderBody>({
+      const made = defined<ProviderBody>({
         name: request.name,
         aiProviderId: entry.id,
         ...newCredentials(facts, entry, { key: request.key, options, mappings }, memberOf),
         ...newTerms(request, now()),
       });
+      const body = grantedMappings(facts, caller, entry, undefined, made, memberOf);
       const { id, slug = '' } = await stored.make(call, workspaceId, request.slug, body);
       const head = { id, slug, object: 'virtual-key', success: true };
       return create(CreateVirtualKeyResponseSchema, { ...head, data: { slug } });
@@ -112,7 +114,8 @@ export function virtualKeysService(facts: ProviderFacts) {
           mappings: mappings.length > 0 ? mappings : undefined,
           clearMappings: fields.cleared('secret_mappings'),
         };
-        return { ...terms, ...changedCredentials(facts, entry, body, change, memberOf) };
+        const made = { ...terms, ...changedCredentials(facts, entry, body, change, memberOf) };
+        return grantedMappings(facts, callerOf(call), entry, body, made, memberOf);
       });
       return create(UpdateVirtualKeyResponseSchema, { id, slug, object: 'virtual-key' });
     },

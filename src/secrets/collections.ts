@@ -13,6 +13,8 @@ export interface SecretReferenceBody {
   readonly key?: string;
   /** Ids of the workspaces that see it; undefined: all do. */
   readonly workspaces?: readonly string[];
+  /** Where calls may take it, as `isAllowedHost` reads them; undefined: nothing is said. */
+  readonly hosts?: readonly string[];
   readonly tags?: Readonly<Record<string, string>>;
   /** The tags as one text, by which lists are filtered. */
   readonly tagText?: string;

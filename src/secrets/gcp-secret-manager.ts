@@ -69,8 +69,7 @@ export function gcpSecretManager(facts: ManagerFacts): SecretManager {
       }
       const { status, json } = reply;
       if (status === 404) throw secretFailure('missing', 'Google Secret Manager has no such secret');
-      if (status === 403)
-        throw secretFailure('denied', 'Google Secret Manager refuses access to the secret');
+      if (status === 403) throw secretFailure('denied', 'Google Secret Manager refuses access to the secret');
       const data = member(json, 'payload', 'data');
       if (status !== 200 || typeof data !== 'string')
         throw secretFailure('invalid', `Google Secret Manager answers ${status} without a secret`);

@@ -78,7 +78,10 @@ function membersOf({ status, json }: Reply): object {
   if (!versioned) return data;
   if (inner === null) {
     const gone = member(data, 'metadata', 'deletion_time') || member(data, 'metadata', 'destroyed') === true;
-    throw secretFailure(gone ? 'missing' : 'invalid', 'the latest version of the secret was deleted in Vault');
+    throw secretFailure(
+      gone ? 'missing' : 'invalid',
+      'the latest version of the secret was deleted in Vault',
+    );
   }
   return inner as object;
 }

@@ -56,6 +56,22 @@ export class SecretReferences {
   }
 }
 
+/**
+ * Whether a secret may go to an origin.
+ * @param hosts names and addresses for all ports, or with one; `*.example.com` for all names below it
+ * @param origin scheme, host and port
+ */
+export function isAllowedHost(hosts: readonly string[], origin: string): boolean {
+  const url = URL.parse(origin);
+  if (url === null) return false;
+  const port = url.port || (url.protocol === 'https:' ? '443' : '80');
+  return hosts.some((pattern) => {
+    const [, host = '', wanted = port] = /^(.*?)(?::(\d+))?$/.exec(pattern) ?? [];
+    if (wanted !== port) return false;
+    return host.startsWith('*.') ? url.hostname.endsWith(host.slice(1)) : url.hostname === host;
+  });
+}
+
 function slugKey(organisationId: string, slug: string): string {
   return `${organisationId} ${slug}`;
 }

@@ -56,6 +56,12 @@ export interface Secrets {
     idOrSlug: string,
     key?: string | undefined,
   ): Promise<string>;
+  /** The hosts that a reference is bound to; undefined: it says nothing, or is not seen by the workspace. */
+  hostsOf(
+    organisationId: string,
+    workspaceId: string | undefined,
+    idOrSlug: string,
+  ): readonly string[] | undefined;
   /** Reads a reference's value past the cache. @throws GatewayError secret_unavailable, host_refused */
   test(reference: SecretReferenceDocument): Promise<void>;
   /** Why a reference could never be read as things are; undefined: it may be tried. */
@@ -118,6 +124,9 @@ export function createSecrets(facts: SecretsFacts): Secrets {
       const take = (text: string): string => memberOf(text, member);
       return cache.get(keyOf(reference), () => read(reference.body), member, take);
     },
+
+    hostsOf: (organisationId, workspaceId, idOrSlug) =>
+      references.find(organisationId, workspaceId, idOrSlug)?.body.hosts,
 
     async test(reference) {
       const text = await cache.fresh(keyOf(reference), () => read(reference.body));

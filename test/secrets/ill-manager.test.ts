@@ -1,8 +1,8 @@
 // A manager that is ill: the last good value is answered at once, odd answers forget nothing, refusals do.
 import test, { type ExecutionContext } from 'ava';
 import { MOST_REFRESHES, SecretCache } from '../../src/secrets/cache.ts';
-import { secretFailure } from '../../src/secrets/failure.ts';
 import type { SecretReferenceBody } from '../../src/secrets/collections.ts';
+import { secretFailure } from '../../src/secrets/failure.ts';
 import { secretsBench } from './bench.ts';
 import { type Answered, type Asked, fakeManager } from './fake-manager.ts';
 
@@ -32,7 +32,10 @@ const KINDS: readonly Kind[] = [
     }),
     good: (k) => ({ body: { data: { data: { k }, metadata: { version: 1 } } } }),
     isRead: () => true,
-    refusals: [{ status: 403, body: {} }, { status: 404, body: {} }],
+    refusals: [
+      { status: 403, body: {} },
+      { status: 404, body: {} },
+    ],
   },
   {
     name: 'hashicorp_vault by AppRole',
@@ -44,7 +47,10 @@ const KINDS: readonly Kind[] = [
     good: (k) => ({ body: { data: { k } } }),
     isRead: ({ url }) => !url.pathname.endsWith('/login'),
     login: { body: { auth: { client_token: 't', lease_duration: 3600 } } },
-    refusals: [{ status: 403, body: '<html>' }, { status: 404, body: {} }],
+    refusals: [
+      { status: 403, body: '<html>' },
+      { status: 404, body: {} },
+    ],
   },
   {
     name: 'aws_sm',
@@ -78,7 +84,10 @@ const KINDS: readonly Kind[] = [
     good: (value) => ({ body: { value } }),
     isRead: ({ method }) => method === 'GET',
     login: { body: { access_token: 't', expires_in: 3600 } },
-    refusals: [{ status: 403, body: {} }, { status: 404, body: {} }],
+    refusals: [
+      { status: 403, body: {} },
+      { status: 404, body: {} },
+    ],
   },
 ];
 
@@ -140,8 +149,7 @@ for (const kind of KINDS) {
       t.is(await resolve('r'), SECRET);
       await read(refusal).catch(() => {});
       // A slow manager's refusal counts from its answer on.
-      while (await resolve('r').then(isValue, () => false))
-        await new Promise((done) => setImmediate(done));
+      while (await resolve('r').then(isValue, () => false)) await new Promise((done) => setImmediate(done));
       await t.throwsAsync(resolve('r'));
     }
   });

@@ -8,6 +8,8 @@ export interface StoredMapping {
   readonly secretReferenceId: string;
   readonly secretKey?: string;
   readonly valueFormat?: 'string' | 'json';
+  /** Origins beside the provider's own that an owner or admin of the organisation lets the value go to. */
+  readonly origins?: readonly string[];
 }
 
 /** How a provider is reached and proves who calls. What is secret is sealed; masks are what is shown of it. */

@@ -82,5 +82,12 @@ export function optionRules(providerId: string, known: readonly string[] = []): 
   };
 }
 
+const ADDRESS = /(?:host|url|resource_name|region|account|account_id)$/;
+
+/** Whether an option says where calls go. */
+export function isAddressOption(name: string): boolean {
+  return ADDRESS.test(name);
+}
+
 /** Options that say how a call is made, and are none of the provider's own. */
 export const OWN_OPTIONS: ReadonlySet<string> = new Set([...Object.keys(COMMON), 'azure_deployment_config']);

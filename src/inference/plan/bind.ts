@@ -2,6 +2,7 @@
 import { fail, type GatewayError, invalidHeader } from '../../lib/errors.ts';
 import type { GatewayHeaders } from '../../lib/gateway-headers.ts';
 import type { ProviderEntry, ProviderOptions, Target } from '../../providers/dialect.ts';
+import { locate } from '../../providers/locate.ts';
 import { isHarmless } from './option-names.ts';
 import type { TargetPlan } from './plan.ts';
 import type { StoredProvider } from './plan-facts.ts';
@@ -75,15 +76,18 @@ export function bindTarget(
   }
   const own = plan.forwardHeaders;
   const all = own.length === 0 ? names : [...names, ...own];
+  const target: Target = {
+    provider: entry,
+    apiKey,
+    options: optionsFor(plan, entry, reach, headers, model),
+    customHost,
+    strict: plan.strict ?? headers.get('strict-open-ai-compliance') !== 'false',
+  };
+  const fault = stored?.hostFault?.(locate(target, undefined, undefined).origin, ownOrigin(target));
+  if (fault !== undefined) throw fault;
   return {
     plan,
-    target: {
-      provider: entry,
-      apiKey,
-      options: optionsFor(plan, entry, reach, headers, model),
-      customHost,
-      strict: plan.strict ?? headers.get('strict-open-ai-compliance') !== 'false',
-    },
+    target,
     // The operator's headers come last: they replace the caller's.
     forwarded: joined(
       all.length === 0
@@ -99,6 +103,15 @@ export function bindTarget(
     stored: reach,
     stranger,
   };
+}
+
+function ownOrigin(target: Target): string | undefined {
+  try {
+    return locate({ ...target, customHost: undefined }, undefined, undefined).origin;
+  } catch {
+    // It has none, or the options that would make it are absent.
+    return undefined;
+  }
 }
 
 /** The error of a target that has no credential. */

@@ -89,6 +89,11 @@ export interface StoredProvider {
   readonly network?: Network | undefined;
   /** Whether configs may set its options; where its credential goes they never say. */
   readonly mayOverride?: boolean;
+  /**
+   * Why its credential may not go to an origin; undefined: it may. Absent: it may go to its own hosts.
+   * @param own the origin that the provider has of its own with the call's options; undefined: none
+   */
+  readonly hostFault?: (origin: string, own: string | undefined) => GatewayError | undefined;
   /** Why it may not be called now; undefined: it may. */
   readonly refused?: () => GatewayError | undefined;
 }

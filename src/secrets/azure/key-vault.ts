@@ -39,8 +39,7 @@ export function azureKeyVault(facts: ManagerFacts): SecretManager {
       }
       const { status, json } = reply;
       if (status === 404) throw secretFailure('missing', 'Azure Key Vault has no such secret');
-      if (status === 403)
-        throw secretFailure('denied', 'Azure Key Vault refuses access to the secret');
+      if (status === 403) throw secretFailure('denied', 'Azure Key Vault refuses access to the secret');
       const value = member(json, 'value');
       if (status !== 200 || typeof value !== 'string')
         throw secretFailure('invalid', `Azure Key Vault answers ${status} with something else than a secret`);

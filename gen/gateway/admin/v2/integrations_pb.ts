@@ -118,6 +118,8 @@ export type CreateIntegrationRequest = Message<"gateway.admin.v2.CreateIntegrati
 
   /**
    * Values that secret references hold, each for one target; `key` among them needs no key.
+   * Takes the scope secret_references.use, and beside a host, a proxy or authorities of one's
+   * own an owner or admin of the organisation, or its key: 403 else.
    *
    * @generated from field: repeated gateway.common.v2.SecretMapping secret_mappings = 13;
    */
@@ -409,6 +411,8 @@ export type UpdateIntegrationRequest = Message<"gateway.admin.v2.UpdateIntegrati
 
   /**
    * Values that secret references hold, as a whole; `key` among them needs no key.
+   * Rules are those of making one. A new address (custom_host, a region, a resource's name)
+   * asks for them again.
    *
    * @generated from field: repeated gateway.common.v2.SecretMapping secret_mappings = 9;
    */

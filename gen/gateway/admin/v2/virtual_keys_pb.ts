@@ -171,6 +171,8 @@ export type CreateVirtualKeyRequest = Message<"gateway.admin.v2.CreateVirtualKey
 
   /**
    * Values that secret references hold, each for one target; `key` among them needs no key.
+   * Takes the scope secret_references.use, and beside a host, a proxy or authorities of one's
+   * own an owner or admin of the organisation, or its key: 403 else.
    *
    * @generated from field: repeated gateway.common.v2.SecretMapping secret_mappings = 12;
    */
@@ -559,6 +561,8 @@ export type UpdateVirtualKeyRequest = Message<"gateway.admin.v2.UpdateVirtualKey
 
   /**
    * Values that secret references hold, as a whole; `key` among them needs no key.
+   * Rules are those of making one. A new address (custom_host, a region, a resource's name)
+   * asks for them again.
    *
    * @generated from field: repeated gateway.common.v2.SecretMapping secret_mappings = 12;
    */
