@@ -3,9 +3,16 @@ import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { createAuditLog } from './access/audit/audit-log.ts';
-import { bootstrap, type Tenancy } from './access/bootstrap.ts';
+import {
+  ensureFirstKeys,
+  ensureTenancy,
+  type FirstKeys,
+  storeGivenKeys,
+  type Tenancy,
+} from './access/bootstrap.ts';
 import { configPreset } from './access/config-preset.ts';
 import { Directory } from './access/directory.ts';
+import { forgetWhenUsed } from './access/first-keys.ts';
 import { guardrailDefaultsOf } from './access/guardrail-defaults.ts';
 import { jwksUriCheck } from './access/jwt/jwks-uri.ts';
 import { Tokens } from './access/jwt/tokens.ts';
@@ -23,6 +30,7 @@ import { openControl } from './app/control.ts';
 import { openExports } from './app/exports.ts';
 import { gauges } from './app/gauges.ts';
 import { ledgerCommands } from './app/ledger-commands.ts';
+import { listenError } from './app/listen-error.ts';
 import { openMetricsPort } from './app/metrics-port.ts';
 import { registrations } from './app/services.ts';
 import { openStores } from './app/stores.ts';
@@ -67,6 +75,8 @@ import { storeFamily } from './telemetry/process-families.ts';
 export interface App {
   readonly address: AddressInfo;
   readonly tenancy: Tenancy;
+  /** Keys to be shown: none of them was used yet. */
+  readonly firstKeys: FirstKeys;
   readonly rpc: Rpc;
   readonly requestLog: RequestLog;
   /** To the process that started this one beside others; undefined: it is the only one. */
@@ -89,10 +99,10 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
   const openapi = readFileSync(OPENAPI, 'utf8');
   const stores = await openStores(settings, log);
   const { store, documents, feed, state, hasher } = stores;
-  const tenancy = await bootstrap(
-    { documents, hasher, now: Date.now },
-    { adminKey: settings.adminApiKey, workspaceKey: settings.apiKey },
-  );
+  const given = { adminKey: settings.adminApiKey, workspaceKey: settings.apiKey };
+  const keyFacts = { documents, hasher, now: Date.now };
+  const tenancy = await ensureTenancy(keyFacts);
+  await storeGivenKeys(keyFacts, tenancy, given);
   const keys = new KeyRing(hasher);
   const directory = new Directory();
   const dialer = createDialer({
@@ -359,7 +369,15 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     tls: settings.tls,
     dispatch,
   });
-  const address = await listener.listen(settings.host, settings.port);
+  const address = await listener
+    .listen(settings.host, settings.port)
+    .catch((error: unknown) => Promise.reject(listenError(error, settings)));
+  // Keys are made when the port is had: whoever reads them can use them.
+  const firstKeys = await ensureFirstKeys(keyFacts, tenancy, given);
+  await forgetWhenUsed([firstKeys.admin, firstKeys.workspace], {
+    ...{ documents, keys, now: Date.now },
+    onTrouble: (error) => log.warn({ err: error }, 'a first key was used and is still kept to be shown'),
+  });
   const metricsPort = await openMetricsPort(settings.host, metricsDeps);
   const control =
     settings.mongodbUri === undefined
@@ -379,6 +397,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
   return {
     address,
     tenancy,
+    firstKeys,
     rpc,
     requestLog,
     link,

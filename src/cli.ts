@@ -3,7 +3,7 @@ import cluster from 'node:cluster';
 import { flushCompileCache } from 'node:module';
 import { parseArgs } from 'node:util';
 import { createChain } from './access/audit/chain.ts';
-import { bootstrap, type Tenancy } from './access/bootstrap.ts';
+import { ensureFirstKeys, ensureTenancy, type FirstKeys, storeGivenKeys } from './access/bootstrap.ts';
 import { encryptionKeyFrom } from './access/encryption-key.ts';
 import { createKey } from './access/keys.ts';
 import { createOrganisation } from './access/new-organisation.ts';
@@ -14,27 +14,21 @@ import { controlPath } from './app/control.ts';
 import { COLLECTIONS, openStores } from './app/stores.ts';
 import { runWorkers } from './app/workers/primary.ts';
 import { startApp } from './app.ts';
+import { answerTo, USAGE } from './cli/usage.ts';
 import { callControl } from './lib/control-socket.ts';
 import { readSettings, SettingsError } from './settings.ts';
 import { createLog } from './telemetry/log.ts';
 
-const USAGE = `usage:
-  sluice start
-  sluice keys create --name NAME [--kind organisation-service|workspace-service] [--scopes a,b]
-  sluice keys rotate-encryption [--new-master FILE|env] [--drop-old-masters]
-  sluice organisations create --name NAME --owner-email EMAIL [--handle HANDLE]
-                              [--owner-first-name NAME] [--owner-last-name NAME]
-  sluice migrate [--from DATA_DIR]
-  sluice ledger re-rate --from TIME [--to TIME] [--organisation ID] [--model NAME] [--dry-run]
-  sluice ledger verify [--organisation ID] [--rebuild]
-`;
-
-async function start(): Promise<void> {
+async function start(args: readonly string[]): Promise<void> {
+  parseArgs({ args: [...args], options: {} });
   const settings = readSettings(process.env);
   const log = createLog(settings.logLevel);
   if (settings.workers > 1 && cluster.isPrimary) {
     const { workers } = settings;
-    const onReady = (url: string): void => sayListening(url, `, ${workers} processes`);
+    const onReady = (url: string, firstKeys: FirstKeys): void => {
+      sayListening(url, `, ${workers} processes`);
+      showFirstKeys(firstKeys, process.stdout);
+    };
     process.exitCode = await runWorkers({ workers, log, onReady });
     return;
   }
@@ -42,8 +36,10 @@ async function start(): Promise<void> {
   const scheme = settings.tls ? 'https' : 'http';
   const host = app.address.family === 'IPv6' ? `[${app.address.address}]` : app.address.address;
   const url = `${scheme}://${host}:${app.address.port}`;
-  if (app.link === undefined) sayListening(url);
-  showNewKeys(app.tenancy, process.stdout);
+  if (app.link === undefined) {
+    sayListening(url);
+    showFirstKeys(app.firstKeys, process.stdout);
+  }
 
   let stopping = false;
   const stop = (why: string): void => {
@@ -66,7 +62,7 @@ async function start(): Promise<void> {
   process.on('SIGTERM', () => onSignal('SIGTERM'));
   process.on('SIGINT', () => onSignal('SIGINT'));
   app.link?.onStop(stop);
-  app.link?.ready(url);
+  app.link?.ready(url, app.firstKeys);
   // A process that is killed later keeps what it compiled; there is nothing to write but after a first start.
   flushCompileCache();
 }
@@ -75,10 +71,10 @@ function sayListening(url: string, more = ''): void {
   process.stdout.write(`Sluice listens on ${url} (REST under /v1, gRPC, docs under /docs${more})\n`);
 }
 
-/** Keys made just now are shown here and nowhere else, ever. */
-function showNewKeys({ newAdminKey, newWorkspaceKey }: Tenancy, out: NodeJS.WritableStream): void {
-  if (newAdminKey) out.write(`Admin API key, shown once:     ${newAdminKey}\n`);
-  if (newWorkspaceKey) out.write(`Workspace API key, shown once: ${newWorkspaceKey}\n`);
+/** Keys that the gateway made are shown here and nowhere else, at each start until they were used. */
+function showFirstKeys({ admin, workspace }: FirstKeys, out: NodeJS.WritableStream): void {
+  if (admin) out.write(`Admin API key, shown until it is used once:     ${admin.secret}\n`);
+  if (workspace) out.write(`Workspace API key, shown until it is used once: ${workspace.secret}\n`);
 }
 
 async function createKeyCommand(args: readonly string[]): Promise<void> {
@@ -96,11 +92,10 @@ async function createKeyCommand(args: readonly string[]): Promise<void> {
   const { documents, hasher, close } = await openStores(settings);
   try {
     const facts = { documents, hasher, now: Date.now };
-    const tenancy = await bootstrap(facts, {
-      adminKey: settings.adminApiKey,
-      workspaceKey: settings.apiKey,
-    });
-    showNewKeys(tenancy, process.stderr);
+    const given = { adminKey: settings.adminApiKey, workspaceKey: settings.apiKey };
+    const tenancy = await ensureTenancy(facts);
+    await storeGivenKeys(facts, tenancy, given);
+    showFirstKeys(await ensureFirstKeys(facts, tenancy, given), process.stderr);
     const { organisationId, workspaceId } = tenancy;
     const organisationWide = kind === 'organisation-service';
     const secret = await createKey(facts, {
@@ -209,14 +204,27 @@ async function verifyCommand(args: readonly string[]): Promise<void> {
   if (!(await run(readSettings(process.env), values, say))) process.exitCode = 1;
 }
 
-async function commandOf([command, ...rest]: readonly string[]): Promise<void> {
-  if (command === 'start') return start();
-  if (command === 'keys' && rest[0] === 'create') return createKeyCommand(rest.slice(1));
-  if (command === 'keys' && rest[0] === 'rotate-encryption') return rotateEncryptionCommand(rest.slice(1));
-  if (command === 'organisations' && rest[0] === 'create') return createOrganisationCommand(rest.slice(1));
-  if (command === 'migrate') return migrateCommand(rest);
-  if (command === 'ledger' && rest[0] === 're-rate') return reRateCommand(rest.slice(1));
-  if (command === 'ledger' && rest[0] === 'verify') return verifyCommand(rest.slice(1));
+type Run = (args: readonly string[]) => Promise<void>;
+
+/** By its words. */
+const COMMANDS: ReadonlyMap<string, Run> = new Map<string, Run>([
+  ['start', start],
+  ['keys create', createKeyCommand],
+  ['keys rotate-encryption', rotateEncryptionCommand],
+  ['organisations create', createOrganisationCommand],
+  ['migrate', migrateCommand],
+  ['ledger re-rate', reRateCommand],
+  ['ledger verify', verifyCommand],
+]);
+
+async function commandOf(args: readonly string[]): Promise<void> {
+  const [first = '', second = ''] = args;
+  const answer = answerTo(args);
+  if (answer !== undefined) return void process.stdout.write(answer);
+  const one = COMMANDS.get(first);
+  if (one) return one(args.slice(1));
+  const two = COMMANDS.get(`${first} ${second}`);
+  if (two) return two(args.slice(2));
   throw new Error(USAGE);
 }
 

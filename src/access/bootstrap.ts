@@ -10,6 +10,7 @@ import {
   type WorkspaceBody,
   workspaces,
 } from './collections.ts';
+import { forgetKey, keepOperation, type UnusedKey, unusedKey } from './first-keys.ts';
 import { createKey, type KeyFacts, type NewKey, secretParts, withSecret } from './keys.ts';
 import { INFERENCE_SCOPES, scopesOf } from './scopes.ts';
 
@@ -17,24 +18,54 @@ import { INFERENCE_SCOPES, scopesOf } from './scopes.ts';
 export interface Tenancy {
   readonly organisationId: string;
   readonly workspaceId: string;
-  /** Secrets made just now, to be shown once; undefined when there was nothing to make. */
-  readonly newAdminKey: string | undefined;
-  readonly newWorkspaceKey: string | undefined;
+}
+
+/** Keys that the gateway made itself and that were not used yet; undefined: there is none, or it is used. */
+export interface FirstKeys {
+  readonly admin: UnusedKey | undefined;
+  readonly workspace: UnusedKey | undefined;
+}
+
+/** The keys that the settings give. */
+export interface GivenKeys {
+  readonly adminKey: string | undefined;
+  readonly workspaceKey: string | undefined;
 }
 
 const HANDLE = 'default';
 const ATTEMPTS = 5;
 
-/** Makes what is missing. A key given by a setting replaces the one that an earlier start made or was given. */
-export async function bootstrap(
-  facts: KeyFacts,
-  given: { readonly adminKey: string | undefined; readonly workspaceKey: string | undefined },
-): Promise<Tenancy> {
-  const { documents, now } = facts;
-  const organisation = await settled(() => ensureOrganisation(documents, now()));
-  const organisationId = organisation.id;
+/** Makes the first organisation and workspace where there are none. */
+export async function ensureTenancy({ documents, now }: KeyFacts): Promise<Tenancy> {
+  const { id: organisationId } = await settled(() => ensureOrganisation(documents, now()));
   const workspace = await settled(() => ensureWorkspace(documents, organisationId, now()));
-  const adminKey: NewKey = {
+  return { organisationId, workspaceId: workspace.id };
+}
+
+/** Stores the keys that settings give. Each replaces the one that an earlier start made or was given. */
+export async function storeGivenKeys(facts: KeyFacts, tenancy: Tenancy, given: GivenKeys): Promise<void> {
+  const { adminKey, workspaceKey } = given;
+  if (adminKey !== undefined) await settled(() => storeGiven(facts, adminKeyOf(tenancy), adminKey));
+  if (workspaceKey !== undefined)
+    await settled(() => storeGiven(facts, workspaceKeyOf(tenancy), workspaceKey));
+}
+
+/** Makes the keys that neither settings give nor an earlier start made. Answers those that were never used. */
+export async function ensureFirstKeys(
+  facts: KeyFacts,
+  tenancy: Tenancy,
+  given: GivenKeys,
+): Promise<FirstKeys> {
+  const ensure = (key: NewKey, own: string | undefined): Promise<UnusedKey | undefined> | undefined =>
+    own === undefined ? settled(() => ensureKey(facts, key)) : undefined;
+  return {
+    admin: await ensure(adminKeyOf(tenancy), given.adminKey),
+    workspace: await ensure(workspaceKeyOf(tenancy), given.workspaceKey),
+  };
+}
+
+function adminKeyOf({ organisationId }: Tenancy): NewKey {
+  return {
     name: 'First admin key',
     kind: 'organisation-service',
     organisationId,
@@ -42,17 +73,17 @@ export async function bootstrap(
     scopes: scopesOf('organisation-service'),
     bootstrap: 'admin',
   };
-  const workspaceKey: NewKey = {
+}
+
+function workspaceKeyOf({ organisationId, workspaceId }: Tenancy): NewKey {
+  return {
     name: 'First workspace key',
     kind: 'workspace-service',
     organisationId,
-    workspaceId: workspace.id,
+    workspaceId,
     scopes: INFERENCE_SCOPES,
     bootstrap: 'workspace',
   };
-  const newAdminKey = await settled(() => ensureKey(facts, adminKey, given.adminKey));
-  const newWorkspaceKey = await settled(() => ensureKey(facts, workspaceKey, given.workspaceKey));
-  return { organisationId, workspaceId: workspace.id, newAdminKey, newWorkspaceKey };
 }
 
 /** Of instances that start together on an empty store one makes each thing: the others find it when they look again. */
@@ -101,35 +132,54 @@ async function ensureWorkspace(
   });
 }
 
-/** Resolves with the secret when one was made. */
-async function ensureKey(
-  facts: KeyFacts,
-  key: NewKey,
-  given: string | undefined,
-): Promise<string | undefined> {
+async function ensureKey(facts: KeyFacts, key: NewKey): Promise<UnusedKey | undefined> {
+  const { documents, now } = facts;
+  const { organisationId } = key;
+  const existing = await bootstrapKey(documents, key);
+  if (existing === undefined) {
+    let keyId = '';
+    const secret = await createKey(facts, key, ({ document, secret }) => {
+      keyId = document.id;
+      return [keepOperation(keyId, secret, document.createdAt)];
+    });
+    return { organisationId, keyId, secret };
+  }
+  // Who deleted the key does not find another one printed after the next start.
+  const unused = await unusedKey(documents, organisationId, existing.id);
+  if (unused === undefined) return undefined;
+  if (existing.status === 'active' && facts.hasher.hash(unused.secret) === existing.body.hash) return unused;
+  await forgetKey(documents, organisationId, existing.id, now());
+  return undefined;
+}
+
+async function storeGiven(facts: KeyFacts, key: NewKey, given: string): Promise<void> {
   const { documents, hasher, now } = facts;
+  const existing = await bootstrapKey(documents, key);
+  if (existing === undefined || existing.status === 'archived') {
+    await createKey(facts, { ...key, secret: given });
+    return;
+  }
+  const parts = secretParts(hasher, given);
+  // One that is the same and has no mask is from before there were any.
+  if (existing.body.hash === parts.hash && existing.body.mask !== undefined) return;
   const scope = { organisationId: key.organisationId, workspaceId: undefined };
-  const page = await documents.page(scope, apiKeys, {
+  await documents.update(scope, apiKeys, existing.id, existing.version, {
+    body: withSecret(existing.body, parts),
+    updatedAt: now(),
+  });
+  await forgetKey(documents, key.organisationId, existing.id, now());
+}
+
+/** The newest key of its kind that a start made or was given, deleted ones included. */
+async function bootstrapKey(
+  documents: DocumentStore,
+  { organisationId, bootstrap }: NewKey,
+): Promise<Document<ApiKeyBody> | undefined> {
+  const page = await documents.page({ organisationId, workspaceId: undefined }, apiKeys, {
     pageSize: 1,
-    filter: [{ field: 'bootstrap', op: 'eq', value: key.bootstrap ?? null }],
+    filter: [{ field: 'bootstrap', op: 'eq', value: bootstrap ?? null }],
     status: 'all',
     sort: { field: 'createdAt', order: 'desc' },
   });
-  const existing: Document<ApiKeyBody> | undefined = page.documents[0];
-  // Who deleted the key does not find another one printed after the next start.
-  if (existing?.status === 'archived' && given === undefined) return undefined;
-  if (existing === undefined || existing.status === 'archived') {
-    const secret = await createKey(facts, { ...key, secret: given });
-    return given === undefined ? secret : undefined;
-  }
-  if (given === undefined) return undefined;
-  const parts = secretParts(hasher, given);
-  // One that is the same and has no mask is from before there were any.
-  if (existing.body.hash !== parts.hash || existing.body.mask === undefined) {
-    await documents.update(scope, apiKeys, existing.id, existing.version, {
-      body: withSecret(existing.body, parts),
-      updatedAt: now(),
-    });
-  }
-  return undefined;
+  return page.documents[0];
 }

@@ -139,6 +139,18 @@ export const apiKeys: Collection<ApiKeyBody> = defineCollection<ApiKeyBody>({
   sortable: ['name'],
 });
 
+/** The secret of a key that the gateway made itself; the document has the key's id. */
+export interface FirstKeyBody {
+  /** Empty once the key was used. */
+  readonly secret: string;
+}
+
+export const firstKeys: Collection<FirstKeyBody> = defineCollection<FirstKeyBody>({
+  name: 'first_keys',
+  schemaVersion: 1,
+  secret: ['secret'],
+});
+
 export const users: Collection<UserBody> = defineCollection<UserBody>({
   name: 'users',
   schemaVersion: 1,
@@ -229,6 +241,7 @@ export const accessCollections: readonly Collection<object>[] = [
   auditEntries,
   auditHeads,
   encryptionKeys,
+  firstKeys,
   jwtSettings,
   ...PROVIDER_COLLECTIONS,
 ];

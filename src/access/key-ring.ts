@@ -43,6 +43,8 @@ export class KeyRing {
   readonly #versions = new Map<string, number>();
   readonly #hints = new Set<string>();
   readonly #presented = new WeakMap<object, Presented>();
+  /** By id: what is told when the key is presented for the first time. */
+  readonly #awaited = new Map<string, () => void>();
 
   constructor(hasher: KeyHasher) {
     this.#hasher = hasher;
@@ -83,6 +85,11 @@ export class KeyRing {
     return this.#byId.size;
   }
 
+  /** Tells, once, when the key is presented to this process. */
+  whenUsed(keyId: string, told: () => void): void {
+    this.#awaited.set(keyId, told);
+  }
+
   /** What a key brings to its calls; undefined for unknown keys and those that bring nothing. */
   settings(keyId: string): KeySettings | undefined {
     return this.#byId.get(keyId)?.settings;
@@ -104,7 +111,15 @@ export class KeyRing {
     if (known?.key === key && known.record === record) return record;
     const found = record !== undefined && sameHash(record.hash, hash) ? record : undefined;
     if (connection !== undefined) this.#presented.set(connection, { key, hash, record: found });
+    if (found !== undefined && this.#awaited.size > 0) this.#tellUse(found.principal.keyId);
     return found;
+  }
+
+  #tellUse(keyId: string | undefined): void {
+    const told = keyId === undefined ? undefined : this.#awaited.get(keyId);
+    if (keyId === undefined || told === undefined) return;
+    this.#awaited.delete(keyId);
+    told();
   }
 }
 

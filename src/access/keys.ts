@@ -1,7 +1,13 @@
 // API keys in the document store, and as the ring keeps them.
 import { randomUUID } from 'node:crypto';
 import { type Violation, validationFailed } from '../lib/errors.ts';
-import { type Document, type DocumentStore, insertOperation, type NewDocument } from '../store/documents.ts';
+import {
+  type Document,
+  type DocumentStore,
+  insertOperation,
+  type NewDocument,
+  type WriteOperation,
+} from '../store/documents.ts';
 import { systemFacts } from './audit/call-facts.ts';
 import { createChain } from './audit/chain.ts';
 import { type ApiKeyBody, apiKeys, type KeySecret } from './collections.ts';
@@ -53,14 +59,21 @@ export function makeKey(hasher: KeyHasher, key: NewKey, at: number): MadeKey {
 /**
  * Stores a new key together with its entry in the audit log: what the gateway itself makes at its first start, or
  * by a command of its operator. Resolves with its secret.
+ * @param more what is written in the same step
  * @throws GatewayError validation_failed for scopes that the kind may not hold.
  */
-export async function createKey({ documents, hasher, now }: KeyFacts, key: NewKey): Promise<string> {
+export async function createKey(
+  { documents, hasher, now }: KeyFacts,
+  key: NewKey,
+  more: (made: MadeKey) => readonly WriteOperation[] = () => [],
+): Promise<string> {
   const at = now();
-  const { secret, document } = makeKey(hasher, key, at);
+  const made = makeKey(hasher, key, at);
+  const { secret, document } = made;
   const facts = systemFacts(at, 'create', 'api-key', { id: document.id, name: key.name });
   const entry = { ...facts, workspaceId: key.workspaceId ?? '' };
-  await createChain({ documents }).append(key.organisationId, entry, [insertOperation(apiKeys, document)]);
+  const operations = [insertOperation(apiKeys, document), ...more(made)];
+  await createChain({ documents }).append(key.organisationId, entry, operations);
   return secret;
 }
 

@@ -166,6 +166,20 @@ const CASES: Case[] = [
       code: Code.InvalidArgument,
       reason: 'host_refused',
       param: 'x-gateway-custom-host',
+      message: 'its operator adds 127.0.0.1:9 to GATEWAY_EGRESS_ALLOW',
+    },
+  },
+  {
+    name: 'a private address that is not allowed',
+    method,
+    body: bodyOf('gpt-ok', false),
+    headers: { 'x-gateway-custom-host': 'http://192.168.3.4:8080/v1' },
+    refused: {
+      status: 400,
+      code: Code.InvalidArgument,
+      reason: 'host_refused',
+      param: 'x-gateway-custom-host',
+      message: 'its operator adds 192.168.3.4:8080 to GATEWAY_EGRESS_ALLOW',
     },
   },
   {

@@ -71,40 +71,83 @@ test('every bad variable is named, and the start refused', async (t) => {
   t.regex(same.output(), /GATEWAY_API_KEY: must differ/);
 });
 
-test('the first start prints two keys once, the second none; a second process is refused', async (t) => {
+/** Keys that a start printed, by the first word of their line. */
+function printedKeys({ output }: Pick<Child, 'output'>): Map<string, string> {
+  const lines = output().matchAll(
+    /^(Admin|Workspace) API key, shown until it is used once: +(slk_\S{40,})$/gm,
+  );
+  return new Map([...lines].map(([, whose = '', key = '']) => [whose, key]));
+}
+
+const statusWith = async (child: Child, key: string): Promise<number> =>
+  (await raw(child.origin, { path: '/v1/logs', headers: { 'x-gateway-api-key': key } })).status;
+
+async function ended(child: Child): Promise<number | null> {
+  child.process.kill('SIGTERM');
+  return child.exited;
+}
+
+test('each start prints the keys that were made until they were used; a second process is refused', async (t) => {
   const GATEWAY_DATA_DIR = tempDir(t);
   const first = await startChild(t, { GATEWAY_DATA_DIR });
-  await until(() => /Workspace API key/.test(first.output()));
-  const printed = [...first.output().matchAll(/key, shown once: +(slk_\S{40,})/g)].map(([, key]) => key!);
-  t.is(printed.length, 2);
-  t.not(printed[0], printed[1]);
+  await until(() => printedKeys(first).size === 2);
+  const [admin = '', workspace = ''] = ['Admin', 'Workspace'].map((whose) => printedKeys(first).get(whose));
+  t.not(admin, workspace);
   t.is(statSync(join(GATEWAY_DATA_DIR, 'encryption.key')).mode & 0o777, 0o600);
 
   const second = launch(t, { GATEWAY_DATA_DIR });
   t.not(await second.exited, 0);
   t.regex(second.output(), /another process|in use|already/i);
   t.is((await raw(first.origin, { path: '/healthz' })).status, 200, 'the first one goes on');
+  t.is(await ended(first), 0);
 
-  const admin = await raw(first.origin, { path: '/v1/logs', headers: { 'x-gateway-api-key': printed[0]! } });
-  t.is(admin.status, 200);
-  first.process.kill('SIGTERM');
-  t.is(await first.exited, 0);
-
+  // Nobody kept what the first start printed.
   const again = await startChild(t, { GATEWAY_DATA_DIR });
-  await pause(100);
-  t.false(/shown once/.test(again.output()));
-  t.false(again.output().includes(printed[0]!));
-  const still = await raw(again.origin, { path: '/v1/logs', headers: { 'x-gateway-api-key': printed[0]! } });
-  t.is(still.status, 200, 'the keys of the first start still open');
-  again.process.kill('SIGTERM');
-  t.is(await again.exited, 0);
+  await until(() => printedKeys(again).size === 2);
+  t.deepEqual(
+    printedKeys(again),
+    new Map([
+      ['Admin', admin],
+      ['Workspace', workspace],
+    ]),
+  );
+  t.is(await statusWith(again, admin), 200);
+  t.is(await ended(again), 0);
+
+  const third = await startChild(t, { GATEWAY_DATA_DIR });
+  await until(() => printedKeys(third).size === 1);
+  t.deepEqual(printedKeys(third), new Map([['Workspace', workspace]]), 'the one that was used is not shown');
+  t.is(await statusWith(third, workspace), 403, 'known, and not for the log of all');
+  t.is(await ended(third), 0);
+
+  const fourth = await startChild(t, { GATEWAY_DATA_DIR });
+  t.is(await statusWith(fourth, admin), 200, 'the keys of the first start still open');
+  t.is(await statusWith(fourth, workspace), 403);
+  t.is(await ended(fourth), 0);
+  t.false(/slk_/.test(fourth.output()));
 
   // A key given by a setting replaces the one made.
   const given = await startChild(t, { GATEWAY_DATA_DIR, ...KEYS });
-  const status = async (key: string) =>
-    (await raw(given.origin, { path: '/v1/logs', headers: { 'x-gateway-api-key': key } })).status;
-  t.is(await status(ADMIN_KEY), 200);
-  t.is(await status(printed[0]!), 401);
+  t.is(await statusWith(given, ADMIN_KEY), 200);
+  t.is(await statusWith(given, admin), 401);
+});
+
+test('a port in use: the setting is named, and no key is made that nobody sees', async (t) => {
+  const GATEWAY_DATA_DIR = tempDir(t);
+  const other = net.createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  t.teardown(() => other.close());
+  const { port } = other.address() as net.AddressInfo;
+  const refused = launch(t, { GATEWAY_DATA_DIR, PORT: String(port) });
+  t.is(await refused.exited, 1);
+  t.regex(refused.output(), new RegExp(`^PORT: ${port} on 127\\.0\\.0\\.1 is in use`, 'm'));
+  t.false(/slk_/.test(refused.output()));
+  const nowhere = launch(t, { GATEWAY_DATA_DIR, HOST: '192.0.2.1' });
+  t.is(await nowhere.exited, 1);
+  t.regex(nowhere.output(), /^HOST: 192\.0\.2\.1 is no address of this machine/m);
+  const started = await startChild(t, { GATEWAY_DATA_DIR });
+  await until(() => printedKeys(started).size === 2);
+  t.is(await statusWith(started, printedKeys(started).get('Admin') ?? ''), 200);
 });
 
 test('kill -9 loses no entry that a reader has seen, and the next start opens', async (t) => {

@@ -90,4 +90,38 @@ if (!mongo || !redis) {
     t.is(await child.exited, 0, child.output());
     for (const pid of serving) t.throws(() => process.kill(pid, 0), undefined, `${pid} has ended`);
   });
+
+  test('keys that were made are shown once for all processes, at each start until they were used', async (t) => {
+    t.timeout(90_000);
+    const uri = new URL(mongo.uri);
+    uri.pathname = `/sluice_test_${randomUUID().slice(0, 8)}`;
+    const env = {
+      MONGODB_URI: uri.href,
+      REDIS_URL: redis.url,
+      GATEWAY_WORKERS: '2',
+      GATEWAY_DATA_DIR: tempDir(t),
+      GATEWAY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+    };
+    const keysOf = (child: Child): string[] =>
+      [...child.output().matchAll(/API key, shown until it is used once: +(slk_\S+)/g)].map(
+        ([, key]) => key ?? '',
+      );
+    const first = await startChild(t, env);
+    await until(() => keysOf(first).length === 2);
+    const [admin = '', workspace = ''] = keysOf(first);
+    const status = async (child: Child, key: string): Promise<number> =>
+      (await fetch(`${child.origin}/v1/logs`, { headers: { 'x-gateway-api-key': key } })).status;
+    first.process.kill('SIGTERM');
+    t.is(await first.exited, 0);
+    const again = await startChild(t, env);
+    await until(() => keysOf(again).length === 2);
+    t.deepEqual(keysOf(again), [admin, workspace]);
+    t.is(await status(again, admin), 200);
+    again.process.kill('SIGTERM');
+    t.is(await again.exited, 0);
+    const third = await startChild(t, env);
+    await until(() => keysOf(third).length > 0);
+    t.is(await status(third, admin), 200);
+    t.deepEqual(keysOf(third), [workspace]);
+  });
 }

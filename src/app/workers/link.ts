@@ -1,11 +1,13 @@
 // A process that serves, and the first one that started it.
 import cluster from 'node:cluster';
+import type { FirstKeys } from '../../access/bootstrap.ts';
 import type { FamilyValues } from '../../telemetry/metrics-page.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
 
 /** The other side. */
 export interface WorkerLink {
-  ready(url: string): void;
+  /** @param firstKeys to be shown by the first process, once for all */
+  ready(url: string, firstKeys: FirstKeys): void;
   /** Told when this process is to end, and why. */
   onStop(stop: (why: string) => void): void;
   /** Metrics of each process; of this one alone when the first process does not answer in time. */
@@ -42,7 +44,7 @@ export function linkToPrimary(metrics: () => Promise<FamilyValues[]>): WorkerLin
       stop = listener;
       if (asked !== undefined) listener(asked);
     },
-    ready: (url) => send({ kind: 'ready', url }),
+    ready: (url, firstKeys) => send({ kind: 'ready', url, firstKeys }),
     async metrics() {
       const id = next++;
       const processes = await new Promise<readonly (readonly FamilyValues[])[]>((resolve) => {

@@ -2,6 +2,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { FirstKeys } from '../../access/bootstrap.ts';
 import type { FamilyValues } from '../../telemetry/metrics-page.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
 
@@ -23,7 +24,7 @@ export interface PrimaryFacts {
   readonly workers: number;
   readonly log: Logger;
   /** All serve for the first time. */
-  readonly onReady: (url: string) => void;
+  readonly onReady: (url: string, firstKeys: FirstKeys) => void;
 }
 
 /** Runs the processes until a signal comes. Resolves with the exit code. */
@@ -63,7 +64,7 @@ export function runWorkers({ workers, log, onReady }: PrimaryFacts): Promise<num
           if (stopping) send(worker, { kind: 'stop' });
           if (everReady || ready.size < workers) return;
           everReady = true;
-          onReady(message.url);
+          onReady(message.url, message.firstKeys);
           return;
         case 'all-metrics':
           void askAll(worker, message.id);

@@ -6,7 +6,7 @@ import { buildConnector } from 'undici';
 import { fail } from '../errors.ts';
 import { isMetadata, parseAddress } from './address-rules.ts';
 import type { AllowList } from './allow-list.ts';
-import { judgeAddress, type Target } from './url-rules.ts';
+import { entryFor, judgeAddress, type Target, wayToOpen } from './url-rules.ts';
 
 /** Resolves a name to all of its addresses; the shape of `dns.lookup` with `all`. */
 export type Lookup = (
@@ -64,7 +64,7 @@ function checkedLookup(lookup: Lookup, target: Target, allow: AllowList): Lookup
       if (error !== null) return callback(error, []);
       if (found.length === 0) return callback(nothingFound(hostname), []);
       const bad = found.find((address) => !passes(address));
-      if (bad !== undefined) return callback(refusedName(target.host, bad.address), []);
+      if (bad !== undefined) return callback(refusedName(target, bad.address), []);
       if (options.all) return callback(null, found);
       return callback(null, found[0]!.address, found[0]!.family);
     });
@@ -72,10 +72,10 @@ function checkedLookup(lookup: Lookup, target: Target, allow: AllowList): Lookup
 }
 
 /** The address stays in the cause: a caller must not learn what an inside name resolves to. */
-function refusedName(host: string, address: string): NodeJS.ErrnoException {
+function refusedName({ host, port }: Target, address: string): NodeJS.ErrnoException {
   const error: Error = fail(
     'host_refused',
-    `the host ${host} resolves to an address that may not be called`,
+    `the host ${host} resolves to an address that may not be called. ${wayToOpen(entryFor(host, port))}`,
     {
       cause: new Error(`${host} resolved to ${address}`),
     },

@@ -28,16 +28,18 @@ const AUTHORITY = /^(?:\[([0-9a-f:.]+)\]|([^:[\]]+))(?::([1-9]\d{0,4}))?$/i;
 export function judgeUrl(url: string, param: string, allow: AllowList, rest: boolean): Target {
   const target = readTarget(url, param, rest);
   if (isRefusedPort(target.port) && !allow.exactPort(target.host, target.port)) {
-    throw refused(param, `port ${target.port} is not one that HTTP services are called on`);
+    const text = `port ${target.port} is not one that HTTP services are called on`;
+    throw refused(param, text, entryFor(target.host, target.port));
   }
   if (target.address !== undefined) {
     const text = judgeAddress(target.address, target.port, allow);
-    if (text !== undefined) throw refused(param, text);
-    return target;
+    if (text === undefined) return target;
+    throw refused(param, text, isMetadata(target.address) ? undefined : entriesFor(target.address, target));
   }
   const refusal = judgeName(target.host);
   if (refusal !== undefined && (refusal.never || !allow.name(target.host, target.port))) {
-    throw refused(param, `the host ${target.host} may not be called: ${refusal.text}`);
+    const text = `the host ${target.host} may not be called: ${refusal.text}`;
+    throw refused(param, text, refusal.never ? undefined : entryFor(target.host, target.port));
   }
   return target;
 }
@@ -88,6 +90,24 @@ function readTarget(url: string, param: string, rest: boolean): Target {
   return { protocol, host: raw, port, address };
 }
 
-function refused(param: string, text: string): GatewayError {
-  return fail('host_refused', `${param}: ${text}`, { param });
+/** @param entry what opens it in the allow list; undefined: nothing does */
+function refused(param: string, text: string, entry?: string): GatewayError {
+  const way = entry === undefined ? '' : `. ${wayToOpen(entry)}`;
+  return fail('host_refused', `${param}: ${text}${way}`, { param });
+}
+
+/** What an operator does so that something refused is called. @param entry of the allow list */
+export function wayToOpen(entry: string): string {
+  return `To call it, its operator adds ${entry} to GATEWAY_EGRESS_ALLOW and starts the gateway again`;
+}
+
+/** The entry of the allow list that opens a host at one port and nothing else. */
+export function entryFor(host: string, port: number): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** An IPv4 address inside of an IPv6 one has to be open as well. */
+function entriesFor(address: Address, { host, port }: Target): string {
+  const inner = embeddedV4(address).filter((v4) => !isPublic(v4));
+  return [entryFor(host, port), ...inner.map((v4) => entryFor(v4.join('.'), port))].join(',');
 }

@@ -297,3 +297,23 @@ test('an IPv4 address is judged as its canonical form, or refused, however it is
   );
   t.pass();
 });
+
+test('a refusal names the entry that opens the host; with it, the host passes', (t) => {
+  for (const [url, entry] of [
+    ['http://127.0.0.1:11434/v1', '127.0.0.1:11434'],
+    ['https://10.0.0.1', '10.0.0.1:443'],
+    ['http://[::1]:8000', '[::1]:8000'],
+    ['http://[::ffff:10.0.0.1]:8000', '[::ffff:10.0.0.1]:8000,10.0.0.1:8000'],
+    ['http://localhost:1234', 'localhost:1234'],
+    ['https://models.internal', 'models.internal:443'],
+    ['http://example.com:6379', 'example.com:6379'],
+  ] as const) {
+    const { message } = t.throws(() => strict.check(url, 'custom_host'), { instanceOf: GatewayError });
+    t.true(message.includes(`adds ${entry} to GATEWAY_EGRESS_ALLOW`), message);
+    t.notThrows(() => createDialer({ allow: parseAllowList(entry) }).check(url, 'custom_host'), entry);
+  }
+  for (const never of ['http://169.254.169.254', 'http://metadata.google.internal', 'ftp://example.com']) {
+    const { message } = t.throws(() => strict.check(never, 'custom_host'), { instanceOf: GatewayError });
+    t.false(message.includes('GATEWAY_EGRESS_ALLOW'), message);
+  }
+});
