@@ -66,6 +66,13 @@ export interface Violation {
   readonly message: string;
 }
 
+/** A rate as it stands, for an answer's headers. */
+export interface RateState {
+  readonly type: 'requests' | 'tokens' | 'concurrent';
+  readonly limit: number;
+  readonly remaining: number;
+}
+
 /** What an error may carry beside its reason and message. */
 export interface ErrorFacts {
   /** The field or header at fault. */
@@ -79,6 +86,8 @@ export interface ErrorFacts {
   readonly type?: string;
   readonly code?: string;
   readonly retryAfterMs?: number;
+  /** What remains of the rates of a call that a limit refused, for the answer's headers. */
+  readonly rates?: readonly RateState[];
   /** Further members of the error's body over REST, e.g. hook_results. */
   readonly members?: Readonly<Record<string, unknown>>;
   /** For the log only; never sent. */

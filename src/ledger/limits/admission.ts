@@ -1,6 +1,6 @@
 // Admission: every limit that applies to a call is checked and held in one step over all of them, or none; and
 // settled once on what the call really used.
-import { fail, type GatewayError, toGatewayError } from '../../lib/errors.ts';
+import { fail, type GatewayError, type RateState, toGatewayError } from '../../lib/errors.ts';
 import { encodeEntry } from '../../store/log/entry-text.ts';
 import type { AttemptRecord, RequestRecord } from '../../store/request-log.ts';
 import type {
@@ -62,13 +62,6 @@ export interface AdmissionOrder {
   readonly call: CallFacts | undefined;
 }
 
-/** A rate as it stands after the admission, for the answer's headers. */
-export interface RateState {
-  readonly type: 'requests' | 'tokens';
-  readonly limit: number;
-  readonly remaining: number;
-}
-
 /** An admitted call. */
 export interface Ticket {
   readonly id: string;
@@ -79,6 +72,7 @@ export interface Ticket {
    * store may have counted it all the same.
    */
   readonly loose: false | 'asked' | 'unasked';
+  /** As they stand after the admission, for the answer's headers. */
   readonly rates: readonly RateState[];
   readonly rules: readonly Counted[];
   /** What it took of limits that this instance may count alone. */
@@ -135,7 +129,7 @@ export class Admission {
       if (this.#outage.answered()) this.#local.forget();
       if (outcome === 'denied') {
         this.#tellRefused(organisationId, limits, counted);
-        throw refusalOf(limits, counted, at);
+        throw refusalOf(limits, counted, at, ratesOf(counted, limits));
       }
       if (outcome === 'journal_full')
         throw fail('overloaded', 'the books of the organisation are full: the log store does not keep up', {
@@ -172,7 +166,7 @@ export class Admission {
     let local: LocalTake | undefined;
     if (rules.some(({ rule }) => countsAlone(rule))) {
       const states = this.#local.ask(organisationId, rules, now());
-      if (states.some(({ denied }) => denied)) throw refuse(refusalOf(states, rules, now()));
+      if (states.some(({ denied }) => denied)) throw refuse(refusalOf(states, rules, now(), ratesOf(rules, states)));
       local = this.#local.take(organisationId, rules, now());
     }
     if (cause) onTrouble(cause, 'limits are not counted for all: the shared store does not answer');
@@ -340,9 +334,12 @@ function countsAlone({ onOutage }: Rule): boolean {
 
 function ratesOf(counted: readonly Counted[], limits: readonly LimitState[]): readonly RateState[] {
   return counted.flatMap(({ rule }, i): RateState[] => {
-    const remaining = limits[i]?.remaining;
-    if (rule.kind !== 'rate' || remaining === undefined) return [];
-    return [{ type: rule.type, limit: rule.limit, remaining: Number(remaining) }];
+    const state = limits[i];
+    // An instance that counts alone knows no more than that nothing is left.
+    const remaining = state?.denied ? (state.remaining ?? 0n) : state?.remaining;
+    if (rule.kind === 'budget' || remaining === undefined) return [];
+    const type = rule.kind === 'slots' ? 'concurrent' : rule.type;
+    return [{ type, limit: rule.limit, remaining: Number(remaining) }];
   });
 }
 

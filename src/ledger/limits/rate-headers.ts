@@ -1,5 +1,5 @@
-// What remains of rates, under the names that OpenAI's clients read.
-import type { RateState } from './admission.ts';
+// What remains of rates, under the names that OpenAI's clients read; of calls in flight as `concurrent`.
+import type { RateState } from '../../lib/errors.ts';
 
 /** Writes rates into an answer's headers; of several of one type the one with the least is told. */
 export function tellRates(headers: Map<string, string>, rates: readonly RateState[]): void {

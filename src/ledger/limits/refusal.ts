@@ -1,5 +1,5 @@
 // What a call is told that a limit refuses: which limit, and when to come again.
-import { fail, type GatewayError } from '../../lib/errors.ts';
+import { fail, type GatewayError, type RateState } from '../../lib/errors.ts';
 import type { LimitState } from '../../store/shared-state.ts';
 import type { Counted } from './limit-of.ts';
 import { resetAfter } from './period.ts';
@@ -20,13 +20,18 @@ const SLOT_WAIT_MS = 1000;
 
 /**
  * The refusal of limits that deny, in the order of `counted`: rate_limited with the time to wait, or
- * budget_exhausted. @param now Unix milliseconds
+ * budget_exhausted. @param now Unix milliseconds @param rates of all that apply, told in the answer's headers
  */
-export function refusalOf(limits: readonly Denied[], counted: readonly Counted[], now: number): GatewayError {
+export function refusalOf(
+  limits: readonly Denied[],
+  counted: readonly Counted[],
+  now: number,
+  rates: readonly RateState[] = [],
+): GatewayError {
   const denied = counted.filter((_, i) => limits[i]?.denied);
   // A budget that is spent is told before a rate that passes by itself.
   const budget = denied.find(({ rule }) => rule.kind === 'budget')?.rule;
-  if (budget?.kind === 'budget') return exhausted(budget, now);
+  if (budget?.kind === 'budget') return exhausted(budget, now, rates);
   const waits = counted.flatMap(({ rule }, i) => {
     const state = limits[i];
     if (!state?.denied) return [];
@@ -36,7 +41,7 @@ export function refusalOf(limits: readonly Denied[], counted: readonly Counted[]
   const retryAfterMs = known.length === waits.length ? Math.max(...known) : undefined;
   const { rule } = denied[0] as Counted;
   const message = rule.kind === 'slots' ? slotText(rule) : rateText(rule as RateRule, retryAfterMs);
-  return fail('rate_limited', message, retryAfterMs === undefined ? {} : { retryAfterMs });
+  return fail('rate_limited', message, { rates, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
 }
 
 /** That a limit cannot be asked, and lets nothing through then. */
@@ -47,10 +52,14 @@ export function unaskable({ name }: { readonly name: string }, cause?: unknown):
   });
 }
 
-function exhausted({ name, type, schedule }: BudgetRule, now: number): GatewayError {
+function exhausted(
+  { name, type, schedule }: BudgetRule,
+  now: number,
+  rates: readonly RateState[],
+): GatewayError {
   const reset = resetAfter(schedule, now);
   const until = reset === undefined ? '' : `, until ${new Date(reset).toISOString()}`;
-  return fail('budget_exhausted', `${name} (${type}) is exhausted${until}`);
+  return fail('budget_exhausted', `${name} (${type}) is exhausted${until}`, { rates });
 }
 
 function slotText({ name, limit }: SlotRule): string {

@@ -1,11 +1,11 @@
 // Limits of what a call is sent to: a stored provider's, and those of its integration for the workspace. They are held
 // for each attempt by itself, in one step over all of them, and settled on what the attempt used.
-import { toGatewayError } from '../../lib/errors.ts';
+import { type RateState, toGatewayError } from '../../lib/errors.ts';
 import type { AttemptRecord } from '../../store/request-log.ts';
 import { chargedBudgetsOf } from '../charged-budgets.ts';
 import type { TokenCounter } from '../tokens/counter.ts';
 import { type Exchange, estimateUsage } from '../tokens/estimate-usage.ts';
-import type { Admission, RateState, Ticket } from './admission.ts';
+import type { Admission, Ticket } from './admission.ts';
 import type { Estimate } from './estimate.ts';
 import type { Holds } from './holds.ts';
 import { type Carrier, countsReads, rulesOfAll } from './rules-of.ts';

@@ -2,12 +2,14 @@
 // caller's to know stays in the log.
 import type { Logger } from 'pino';
 import type { Call } from '../../access/call.ts';
+import { tellRates } from '../../ledger/limits/rate-headers.ts';
 import { type GatewayError, toGatewayError } from '../../lib/errors.ts';
 import { type Interceptor, isStream, watched } from '../handler.ts';
 
 export function errorsInterceptor(log: Logger): Interceptor {
   const seen = (thrown: unknown, call: Call): GatewayError => {
     const error = toGatewayError(thrown);
+    if (error.facts.rates !== undefined) tellRates(call.answerHeaders, error.facts.rates);
     if (error.reason === 'internal') {
       log.error(
         {
