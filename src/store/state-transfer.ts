@@ -1,9 +1,16 @@
 // Shared state as rows, to be carried from one store to another while no gateway uses the first: what must survive a
 // crash must survive a move. Windows, caches, leases and circuits are not among it: they start anew.
 
-/** What an admission took: a window's cost in a slice, a budget's amount, a slot. */
+/**
+ * What an admission took: a window's cost in a slice, a budget's amount, a slot. Of a window of a pool also the pool, and
+ * the window that was asked for, which another one may stand for.
+ */
 export type TakenItem =
   | readonly ['w', key: string, length: number, slices: number, slice: number, cost: number]
+  | readonly [
+      ...['w', key: string, length: number, slices: number, slice: number, cost: number],
+      ...[pool: string, asked: string],
+    ]
   | readonly ['b', key: string, amount: string]
   | readonly ['s', key: string];
 

@@ -21,9 +21,17 @@ async function told(key: string, protocol: Protocol, stream = false, maxTokens =
   const outcome = await exchange(
     bench,
     {
-      method: stream && protocol !== 'rest' ? ChatService.method.streamChatCompletion : ChatService.method.createChatCompletion,
+      method:
+        stream && protocol !== 'rest'
+          ? ChatService.method.streamChatCompletion
+          : ChatService.method.createChatCompletion,
       headers: { 'x-gateway-api-key': key },
-      body: { model: 'gpt-ok', messages: [{ role: 'user', content: 'hi' }], max_tokens: maxTokens, ...(stream ? { stream } : {}) },
+      body: {
+        model: 'gpt-ok',
+        messages: [{ role: 'user', content: 'hi' }],
+        max_tokens: maxTokens,
+        ...(stream ? { stream } : {}),
+      },
     },
     protocol,
   );
@@ -37,7 +45,11 @@ const TYPES = ['requests', 'tokens'];
 function tells(t: ExecutionContext, rates: Record<string, string>, types = TYPES): void {
   for (const type of types)
     for (const what of ['limit', 'remaining'])
-      t.regex(rates[`x-ratelimit-${what}-${type}`] ?? 'none', /^\d+$/, `${what} ${type}: ${JSON.stringify(rates)}`);
+      t.regex(
+        rates[`x-ratelimit-${what}-${type}`] ?? 'none',
+        /^\d+$/,
+        `${what} ${type}: ${JSON.stringify(rates)}`,
+      );
 }
 
 for (const protocol of PROTOCOLS) {
@@ -66,7 +78,11 @@ for (const protocol of PROTOCOLS) {
     tells(t, dear.rates);
 
     const slots = await client.key({
-      rate_limits: [rate('requests', 'concurrent', 1), rate('requests', 'rpm', 9), rate('tokens', 'rph', 99_999)],
+      rate_limits: [
+        rate('requests', 'concurrent', 1),
+        rate('requests', 'rpm', 9),
+        rate('tokens', 'rph', 99_999),
+      ],
     });
     const mark = bench.mark();
     let end = (): void => {};
@@ -100,7 +116,9 @@ test("a target's limit tells its rates when it refuses", async (t) => {
     ...{ name: 'Told', slug: 'told', ai_provider_id: 'openai', key: 'sk-of-the-integration' },
     configurations: { custom_host: bench.provider.origin },
   });
-  await client.admin('PUT', '/integrations/told/workspaces', { workspaces: [{ id: 'default', enabled: true }] });
+  await client.admin('PUT', '/integrations/told/workspaces', {
+    workspaces: [{ id: 'default', enabled: true }],
+  });
   await client.admin('PUT', '/providers/told?workspace_id=default', {
     rate_limits: [rate('requests', 'rpm', 1)],
   });

@@ -166,7 +166,8 @@ export class Admission {
     let local: LocalTake | undefined;
     if (rules.some(({ rule }) => countsAlone(rule))) {
       const states = this.#local.ask(organisationId, rules, now());
-      if (states.some(({ denied }) => denied)) throw refuse(refusalOf(states, rules, now(), ratesOf(rules, states)));
+      if (states.some(({ denied }) => denied))
+        throw refuse(refusalOf(states, rules, now(), ratesOf(rules, states)));
       local = this.#local.take(organisationId, rules, now());
     }
     if (cause) onTrouble(cause, 'limits are not counted for all: the shared store does not answer');

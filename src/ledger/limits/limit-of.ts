@@ -28,7 +28,8 @@ export function limitOf(rule: Rule, worst: WorstCase, now: number): Limit {
   switch (rule.kind) {
     case 'rate': {
       const cost = rule.type === 'tokens' ? worst.tokens(rule.assumedOutput) : 1;
-      return { kind: 'window', key: rule.id, limit: rule.limit, windowMs: rule.windowMs, cost };
+      const { id: key, limit, windowMs, pool } = rule;
+      return { kind: 'window', key, limit, windowMs, cost, ...(pool === undefined ? {} : { pool }) };
     }
     case 'slots':
       return { kind: 'slots', key: rule.id, limit: rule.limit };

@@ -1,6 +1,6 @@
 // Limits that this instance counts alone while the store that counts for all does not answer: from what it was last
 // told, and with its own calls since.
-import { createWindows, type WindowName, type Windows } from '../../store/memory/windows.ts';
+import { createWindows, type Place, type WindowName, type Windows } from '../../store/memory/windows.ts';
 import { sliceLength } from '../../store/shared/admit.ts';
 import { SLICES } from '../../store/shared/bounds.ts';
 import type { Limit, LimitState, SettleRequest, WindowLimit } from '../../store/shared-state.ts';
@@ -65,7 +65,10 @@ export class LocalLimits {
       const name = nameOf(organisationId, limit);
       if (limit.kind === 'slots') this.#enter(name, 1);
       else if (limit.kind === 'budget') this.#spend(name, limit.amount);
-      else return this.#take(windowName(organisationId, limit), now, limit.cost);
+      else {
+        const { name: window, base } = this.#place(organisationId, limit, now);
+        return this.#take(window, now, base + limit.cost);
+      }
       return undefined;
     });
     return { slices, open: true };
@@ -117,10 +120,10 @@ export class LocalLimits {
         return { ...FREE, denied: limit.cap !== undefined && spent + limit.amount > limit.cap };
       }
       case 'window': {
-        const window = windowName(organisationId, limit);
-        this.#seed(name, window, limit, now);
         const us = now * 1000;
-        if (this.#windows.total(window, us) + limit.cost <= limit.limit) return FREE;
+        const { name: window, base } = this.#place(organisationId, limit, now);
+        this.#seed(name, window, limit, now);
+        if (this.#windows.total(window, us) + base + limit.cost <= limit.limit) return FREE;
         const wait = this.#windows.wait(window, us, limit.cost, limit.limit);
         return {
           ...FREE,
@@ -131,9 +134,15 @@ export class LocalLimits {
     }
   }
 
+  #place(organisationId: string, limit: WindowLimit, now: number): Place {
+    return this.#windows.place(windowName(organisationId, limit), limit.pool?.most ?? 0, now * 1000);
+  }
+
   /** What was used when the store last answered counts as used now: nobody knows when it was. */
   #seed(name: string, window: WindowName, { windowMs }: WindowLimit, now: number): void {
     if (this.#seeded.has(name)) return;
+    // Seeded twice, a window counts more than it has to, never less.
+    if (this.#seeded.size >= MOST_SEEN) this.#seeded.clear();
     this.#seeded.add(name);
     const seen = this.#seen.get(name);
     if (seen !== undefined && now - seen.at < windowMs) this.#take(window, now, Number(seen.used));
@@ -170,5 +179,8 @@ function nameOf(organisationId: string, { kind, key }: Limit): string {
 }
 
 function windowName(org: string, limit: WindowLimit): WindowName {
-  return { org, key: limit.key, length: sliceLength(limit), slices: limit.slices ?? SLICES };
+  return {
+    ...{ org, key: limit.key, length: sliceLength(limit), slices: limit.slices ?? SLICES },
+    pool: limit.pool?.key,
+  };
 }

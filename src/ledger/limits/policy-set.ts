@@ -124,6 +124,12 @@ function nameOf(id: string, { name }: PolicyBody): string {
   return name ? `the policy "${name}"` : `the policy ${id}`;
 }
 
+/**
+ * Groups of a rate-limit policy that are counted apart at once, where callers' metadata make them: what would be one
+ * more is counted together with all others.
+ */
+export const MOST_RATE_GROUPS = 10_000;
+
 function rateRule({ id, body }: Document<RateLimitPolicyBody>): RateRule | SlotRule {
   const { type, unit, value, onStoreOutage: onOutage = 'allow' } = body;
   if (unit === 'concurrent') return slotRule(`p:${id}`, nameOf(id, body), Math.floor(value), onOutage);
@@ -131,6 +137,9 @@ function rateRule({ id, body }: Document<RateLimitPolicyBody>): RateRule | SlotR
     ...{ kind: 'rate', id: `p:${id}`, name: nameOf(id, body), type, unit },
     windowMs: WINDOWS[unit] ?? 60_000,
     limit: Math.floor(value),
+    pool: body.groupBy.some((key) => key.startsWith('metadata.'))
+      ? { key: `p:${id}`, most: MOST_RATE_GROUPS }
+      : undefined,
     assumedOutput: body.assumedOutputTokens,
     onOutage,
   };

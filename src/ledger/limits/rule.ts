@@ -1,5 +1,6 @@
 // A limit that may apply to calls, compiled once: of a key, a workspace, a token, a stored provider or a policy.
 import type { JsonObject } from '../../store/collection.ts';
+import type { WindowPool } from '../../store/shared-state.ts';
 import type { OnStoreOutage } from '../policies.ts';
 import { dollarsOf } from '../prices/price-list.ts';
 import { scheduleOf } from './kept-limit.ts';
@@ -16,6 +17,8 @@ export interface RateRule {
   readonly unit: string;
   readonly windowMs: number;
   readonly limit: number;
+  /** Of a rate that callers' metadata divide: at most so many windows at once. */
+  readonly pool?: WindowPool | undefined;
   /** Tokens that calls are taken to make that state no maximum; undefined: as everywhere. */
   readonly assumedOutput?: number | undefined;
   readonly onOutage: OnStoreOutage;

@@ -6,19 +6,25 @@ import type { Body } from './call.ts';
 import type { JournalRows } from './journal.ts';
 import type { Moment } from './moment.ts';
 import type { Budget, StateRows } from './rows.ts';
-import type { WindowName, Windows } from './windows.ts';
+import { othersOf, type Place, type WindowName, type Windows } from './windows.ts';
 
-/** A budget as it was found, by its place among the limits. */
-type Found = (Budget | undefined)[];
+/** A budget as it was found, or where a window is counted, by its place among the limits. */
+interface Found {
+  readonly budgets: (Budget | undefined)[];
+  readonly places: (Place | undefined)[];
+}
 
 export function admitBody(rows: StateRows, windows: Windows, journal: JournalRows): Body<'admit'> {
-  function check(org: string, limit: Limit, at: Moment, budgets: Found, place: number): LimitState {
+  function check(org: string, limit: Limit, at: Moment, found: Found, i: number): LimitState {
     switch (limit.kind) {
       case 'window': {
-        const name = windowName(org, limit);
-        const total = windows.total(name, at.us);
+        const place = windows.place(windowName(org, limit), limit.pool?.most ?? 0, at.us);
+        found.places[i] = place;
+        const { name, base } = place;
+        const total = windows.total(name, at.us) + base;
         const denied = total + limit.cost > limit.limit;
-        const wait = denied ? windows.wait(name, at.us, limit.cost, limit.limit) : undefined;
+        const counts = base > 0 && limit.pool ? { ...name, key: othersOf(limit.pool.key) } : name;
+        const wait = denied ? windows.wait(counts, at.us, limit.cost, limit.limit) : undefined;
         return {
           denied,
           remaining: BigInt(Math.max(0, limit.limit - total)),
@@ -26,8 +32,9 @@ export function admitBody(rows: StateRows, windows: Windows, journal: JournalRow
         };
       }
       case 'budget': {
-        budgets[place] = rows.budget(org, limit.key);
-        const { spent = 0n, held = 0n } = budgets[place] ?? {};
+        const budget = rows.budget(org, limit.key);
+        found.budgets[i] = budget;
+        const { spent = 0n, held = 0n } = budget ?? {};
         if (limit.cap === undefined) return { denied: false, remaining: undefined, retryAfterMs: undefined };
         return {
           denied: spent + held + limit.amount > limit.cap,
@@ -49,13 +56,16 @@ export function admitBody(rows: StateRows, windows: Windows, journal: JournalRow
     at: Moment,
     id: string,
     expiresAt: number,
-    budget: Budget | undefined,
+    { budget, place }: { readonly budget: Budget | undefined; readonly place: Place | undefined },
   ): TakenItem {
     switch (limit.kind) {
       case 'window': {
-        const name = windowName(org, limit);
-        const slice = limit.cost > 0 ? windows.take(name, at.us, limit.cost) : windows.slice(name, at.us);
-        return ['w', limit.key, name.length, name.slices, slice, limit.cost];
+        const { name, base } = place ?? { name: windowName(org, limit), base: 0 };
+        const { cost, pool, key } = limit;
+        const slice = cost > 0 ? windows.take(name, at.us, base + cost) : windows.slice(name, at.us);
+        return pool === undefined
+          ? ['w', key, name.length, name.slices, slice, cost]
+          : ['w', name.key, name.length, name.slices, slice, cost, pool.key, key];
       }
       case 'budget': {
         const { spent = 0n, held = 0n } = budget ?? {};
@@ -69,8 +79,8 @@ export function admitBody(rows: StateRows, windows: Windows, journal: JournalRow
   }
 
   return (org, { limits, hold, dryRun, journal: wanted }, at): Admission => {
-    const budgets: Found = [];
-    const found = limits.map((limit, i) => check(org, limit, at, budgets, i));
+    const known: Found = { budgets: [], places: [] };
+    const found = limits.map((limit, i) => check(org, limit, at, known, i));
     const answer = (outcome: Admission['outcome'], states = found, expiresAt?: number): Admission => ({
       outcome,
       limits: states,
@@ -87,7 +97,12 @@ export function admitBody(rows: StateRows, windows: Windows, journal: JournalRow
     if (dryRun) return answer('fits');
 
     const expiresAt = hold === undefined ? undefined : at.ms + hold.leaseMs;
-    const items = limits.map((limit, i) => take(org, limit, at, hold?.id ?? '', expiresAt ?? 0, budgets[i]));
+    const items = limits.map((limit, i) =>
+      take(org, limit, at, hold?.id ?? '', expiresAt ?? 0, {
+        budget: known.budgets[i],
+        place: known.places[i],
+      }),
+    );
     if (hold !== undefined && expiresAt !== undefined) {
       rows.addHold(org, hold.id, { owner: hold.owner, expiresAt, note: hold.note ?? '', items });
     }
@@ -101,7 +116,10 @@ export function admitBody(rows: StateRows, windows: Windows, journal: JournalRow
 }
 
 export function windowName(org: string, limit: Extract<Limit, { kind: 'window' }>): WindowName {
-  return { org, key: limit.key, length: sliceLength(limit), slices: limit.slices ?? SLICES };
+  return {
+    ...{ org, key: limit.key, length: sliceLength(limit), slices: limit.slices ?? SLICES },
+    pool: limit.pool?.key,
+  };
 }
 
 /** What remains when the limit was taken. */

@@ -14,8 +14,8 @@ export function settleBody(rows: StateRows, windows: Windows, journal: JournalRo
     actual: number,
     at: Moment,
   ): void {
-    const [, key, length, slices, slice, cost] = item;
-    const name = { org, key, length, slices };
+    const [, key, length, slices, slice, cost, pool] = item;
+    const name = { org, key, length, slices, pool };
     if (actual > cost) windows.take(name, at.us, actual - cost);
     else if (actual < cost) windows.give(name, slice, cost - actual);
   }
@@ -45,7 +45,12 @@ export function settleBody(rows: StateRows, windows: Windows, journal: JournalRo
           break;
         }
         case 'w':
-          adjust(org, item, costs.get(item[1]) ?? (order.unnamed === 'refunded' ? 0 : item[5]), at);
+          adjust(
+            org,
+            item,
+            costs.get(item[7] ?? item[1]) ?? (order.unnamed === 'refunded' ? 0 : item[5]),
+            at,
+          );
           break;
         case 's':
           rows.freeSlot(org, item[1], order.id);

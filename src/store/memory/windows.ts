@@ -1,14 +1,6 @@
 // Sliding windows in memory, slice by slice as the Lua does it (redis/script.ts). They start empty with the process.
-
-interface Ring {
-  /** The newest slice. */
-  newest: number;
-  total: number;
-  /** Counts of slices + 1 slices, at the slice's number modulo their number. */
-  readonly counts: Float64Array;
-  /** Microseconds of a slice. */
-  readonly length: number;
-}
+// A window that few calls were counted in is a few hundred bytes: only its slices that are not empty are kept.
+import { addCount, clearAll, clearSlices, countAt, createRing, type Ring } from './ring.ts';
 
 export interface WindowName {
   readonly org: string;
@@ -16,9 +8,20 @@ export interface WindowName {
   /** Microseconds of a slice. */
   readonly length: number;
   readonly slices: number;
+  /** Of a window that belongs to a pool: the pool's key. */
+  readonly pool?: string | undefined;
+}
+
+/** Where a call is counted of a window that may belong to a pool. */
+export interface Place {
+  readonly name: WindowName;
+  /** What counts at once in a window that is new: calls of its group may be among those of the pool's others. */
+  readonly base: number;
 }
 
 export interface Windows {
+  /** The window itself; where its pool has as many as it may, that of all others. */
+  place(name: WindowName, most: number, us: number): Place;
   /** The sum that counts now. */
   total(name: WindowName, us: number): number;
   /** Counts now; answers the slice. */
@@ -40,54 +43,92 @@ export interface Windows {
 /** How long an empty window is kept, in microseconds: a clock that goes back for a while finds it again. */
 const KEPT_US = 3_600_000_000;
 
+/** The key of the window that counts all groups for which a pool has no room. */
+export function othersOf(pool: string): string {
+  return `${pool}:others`;
+}
+
+/** Rings by their names. Those of a pool are apart, the one that was used longest ago first. */
+type Shelf = Map<string, Ring>;
+
 export function createWindows(): Windows {
-  const rings = new Map<string, Ring>();
+  const rings: Shelf = new Map();
+  const pools = new Map<string, Shelf>();
   let undos: (() => void)[] = [];
 
-  function add(ring: Ring, slice: number, cost: number): void {
-    const place = placeOf(ring, slice);
-    ring.counts[place] = (ring.counts[place] ?? 0) + cost;
-    ring.total += cost;
+  function shelfOf({ org, pool, key }: WindowName): Shelf | undefined {
+    return pool === undefined || key === othersOf(pool) ? rings : pools.get(poolText(org, pool));
+  }
+
+  function find(name: WindowName): Ring | undefined {
+    return shelfOf(name)?.get(textOf(name));
+  }
+
+  function make(name: WindowName, us: number): Ring {
+    let shelf = shelfOf(name);
+    if (shelf === undefined) {
+      shelf = new Map();
+      pools.set(poolText(name.org, name.pool ?? ''), shelf);
+    }
+    const text = textOf(name);
+    const ring = shelf.get(text) ?? createRing(name.length, name.slices, us);
+    // Used last: behind all others of its pool.
+    if (shelf !== rings) shelf.delete(text);
+    shelf.set(text, ring);
+    return ring;
   }
 
   return {
+    place(name, most, us) {
+      const { org, pool } = name;
+      if (pool === undefined) return { name, base: 0 };
+      const shelf = shelfOf(name);
+      const ring = shelf?.get(textOf(name));
+      if (ring !== undefined && us < endOf(ring)) return { name, base: 0 };
+      const others: WindowName = { org, key: othersOf(pool), length: name.length, slices: name.slices };
+      if (shelf !== undefined && shelf.size >= most) {
+        dropFirst(shelf, us);
+        if (shelf.size >= most) return { name: others, base: 0 };
+      }
+      const counted = find(others);
+      return { name, base: counted === undefined ? 0 : view(counted, us).total };
+    },
     total: (name, us) => {
-      const ring = rings.get(textOf(name));
+      const ring = find(name);
       return ring === undefined ? 0 : view(ring, us).total;
     },
     slice: (name, us) => {
-      const ring = rings.get(textOf(name));
+      const ring = find(name);
       return ring === undefined ? Math.floor(us / name.length) : view(ring, us).newest;
     },
 
     take: (name, us, cost) => {
-      const ring = rings.get(textOf(name)) ?? emptyRing(name, us);
-      rings.set(textOf(name), ring);
+      const ring = make(name, us);
       moveOn(ring, us);
       const slice = ring.newest;
-      add(ring, slice, cost);
-      undos.push(() => add(ring, slice, -cost));
+      addCount(ring, slice, cost);
+      undos.push(() => addCount(ring, slice, -cost));
       return slice;
     },
 
     give: (name, slice, cost) => {
-      const ring = rings.get(textOf(name));
-      if (ring === undefined || slice > ring.newest || slice <= ring.newest - ring.counts.length) return;
-      const given = Math.min(cost, ring.counts[placeOf(ring, slice)] ?? 0);
-      add(ring, slice, -given);
-      undos.push(() => add(ring, slice, given));
+      const ring = find(name);
+      if (ring === undefined || slice > ring.newest || slice <= ring.newest - ring.size) return;
+      const given = Math.min(cost, countAt(ring, slice));
+      addCount(ring, slice, -given);
+      undos.push(() => addCount(ring, slice, given));
     },
 
     wait: (name, us, cost, limit) => {
-      const ring = rings.get(textOf(name));
+      const ring = find(name);
       if (cost > limit || ring === undefined) return undefined;
       const { newest, total, folded } = view(ring, us);
-      const size = ring.counts.length;
-      if (folded) return (newest + size) * ring.length - us;
+      const { size, length } = ring;
+      if (folded) return (newest + size) * length - us;
       let need = total + cost - limit;
       for (let slice = newest - size + 1; slice <= ring.newest; slice++) {
-        need -= ring.counts[placeOf(ring, slice)] ?? 0;
-        if (need <= 0) return (slice + size) * ring.length - us;
+        need -= countAt(ring, slice);
+        if (need <= 0) return (slice + size) * length - us;
       }
       return undefined;
     },
@@ -100,51 +141,61 @@ export function createWindows(): Windows {
       undos = [];
     },
     tidy: (us) => {
-      for (const [name, ring] of rings) {
-        if (us - (ring.newest + ring.counts.length) * ring.length > KEPT_US) rings.delete(name);
+      dropEnded(rings, us - KEPT_US);
+      for (const [pool, shelf] of pools) {
+        dropEnded(shelf, us - KEPT_US);
+        if (shelf.size === 0) pools.delete(pool);
       }
     },
   };
 }
 
-function textOf({ org, key, length, slices }: WindowName): string {
-  return `${org}\0${length}\0${slices}\0${key}`;
+function textOf({ org, key, length, slices, pool }: WindowName): string {
+  return pool === undefined || key === othersOf(pool)
+    ? `${org}\0${length}\0${slices}\0${key}`
+    : `${length}\0${slices}\0${key}`;
 }
 
-function emptyRing({ length, slices }: WindowName, us: number): Ring {
-  return { newest: Math.floor(us / length), total: 0, counts: new Float64Array(slices + 1), length };
+function poolText(org: string, pool: string): string {
+  return `${org}\0${pool}`;
 }
 
-/** The first slices of all time have no place of their own. */
-function placeOf(ring: Ring, slice: number): number {
-  const size = ring.counts.length;
-  return ((slice % size) + size) % size;
+/** When nothing of it counts any more, in microseconds. */
+function endOf({ newest, size, length }: Ring): number {
+  return (newest + size) * length;
+}
+
+/** Of a pool: those that were used longest ago end first. */
+function dropFirst(shelf: Shelf, us: number): void {
+  for (const [name, ring] of shelf) {
+    if (us < endOf(ring)) return;
+    shelf.delete(name);
+  }
+}
+
+function dropEnded(shelf: Shelf, us: number): void {
+  for (const [name, ring] of shelf) if (us >= endOf(ring)) shelf.delete(name);
 }
 
 /** The window as it stands now; looking changes nothing, as in the Lua. */
 function view(ring: Ring, us: number): { newest: number; total: number; folded: boolean } {
   const current = Math.floor(us / ring.length);
-  const size = ring.counts.length;
   // The clock went back by more than a window: all of it counts from now.
-  if (ring.newest - current >= size) return { newest: current, total: ring.total, folded: true };
+  if (ring.newest - current >= ring.size) return { newest: current, total: ring.total, folded: true };
   // By less: what is counted now belongs to the newest slice.
   if (current <= ring.newest) return { newest: ring.newest, total: ring.total, folded: false };
-  if (current - ring.newest >= size) return { newest: current, total: 0, folded: false };
-  let total = ring.total;
-  for (let slice = ring.newest + 1; slice <= current; slice++)
-    total -= ring.counts[placeOf(ring, slice)] ?? 0;
+  if (current - ring.newest >= ring.size) return { newest: current, total: 0, folded: false };
+  let { total } = ring;
+  for (let slice = ring.newest + 1; slice <= current; slice++) total -= countAt(ring, slice);
   return { newest: current, total, folded: false };
 }
 
 function moveOn(ring: Ring, us: number): void {
   const { newest, total, folded } = view(ring, us);
   if (folded) {
-    ring.counts.fill(0);
-    ring.counts[placeOf(ring, newest)] = total;
-  } else {
-    const from = Math.max(ring.newest + 1, newest - ring.counts.length + 1);
-    for (let slice = from; slice <= newest; slice++) ring.counts[placeOf(ring, slice)] = 0;
-  }
+    clearAll(ring);
+    addCount(ring, newest, total);
+  } else clearSlices(ring, Math.max(ring.newest + 1, newest - ring.size + 1), newest);
   ring.newest = newest;
   ring.total = total;
 }

@@ -30,7 +30,7 @@ const OUTCOMES: Readonly<Record<string, Admission['outcome']>> = {
   j: 'journal_full',
 };
 /** Arguments of one limit. */
-const EACH = 6;
+const EACH = 8;
 
 export const admit: RedisScript<'admit'> = {
   lua: `${AMOUNTS}${BUDGETS}${WINDOWS}${JOURNAL}
@@ -53,15 +53,21 @@ for i = 9, #ARGV - 1, ${EACH} do
   local no, remaining, retry = '0', '', ''
   if kind == 'w' then
     local w, S, cost = tonumber(A(i + 3)), tonumber(A(i + 4)), tonumber(A(i + 5))
-    local st = look(windowKey(A(i + 3), A(i + 4), key), w, S)
-    local max = tonumber(limit)
+    local pool, name, st, others = A(i + 6), key, nil, nil
+    if pool == '' then
+      st = look(windowKey(A(i + 3), A(i + 4), key), w, S)
+    else
+      name, st, others = place(pool, key, tonumber(A(i + 7)), w, S)
+    end
+    local max, total = tonumber(limit), st.total + (others and others.total or 0)
+    st.name, st.base = name, others and others.total or 0
     states[i] = st
-    if not prior and st.total + cost > max then
+    if not prior and total + cost > max then
       no = '1'
-      local us = wait(st, cost, max)
+      local us = wait(others or st, cost, max)
       if us then retry = math.ceil(us / 1000) end
     end
-    remaining = math.max(0, max - st.total)
+    remaining = math.max(0, max - total)
   elseif kind == 'b' then
     local v = redis.call('HMGET', P .. 'b:' .. key, 's', 'h', 'u')
     local sh, sl = parse(v[1])
@@ -94,10 +100,14 @@ local expiry = nowMs + (leaseMs or 0)
 for i = 9, #ARGV - 1, ${EACH} do
   local kind, key, st, at = A(i), A(i + 1), states[i], (i - 9) / ${EACH} * 3 + 2
   if kind == 'w' then
-    local cost = tonumber(A(i + 5))
-    if cost > 0 then take(st, cost) end
-    reply[at] = math.max(0, tonumber(A(i + 2)) - st.total)
-    items[#items + 1] = { 'w', key, st.w, st.S, st.cur, cost }
+    local cost, pool = tonumber(A(i + 5)), A(i + 6)
+    if cost > 0 then
+      take(st, st.base + cost)
+      if pool ~= '' then joinPool(pool, st.name, st) end
+    end
+    reply[at] = math.max(0, tonumber(A(i + 2)) - st.total - (cost > 0 and 0 or st.base))
+    items[#items + 1] = { 'w', st.name, st.w, st.S, st.cur, cost }
+    if pool ~= '' then items[#items][7], items[#items][8] = pool, key end
   elseif kind == 'b' then
     local held = text(sum(st.hh, st.hl, st.ah, st.al))
     if A(i + 4) == (st.keep or '') then
@@ -155,7 +165,10 @@ function known(outcome: Admission['outcome'] | undefined): Admission['outcome'] 
 function encodeLimit(limit: Limit): Argument[] {
   switch (limit.kind) {
     case 'window':
-      return ['w', limit.key, limit.limit, sliceLength(limit), limit.slices ?? SLICES, limit.cost];
+      return [
+        ...['w', limit.key, limit.limit, sliceLength(limit), limit.slices ?? SLICES, limit.cost],
+        ...[limit.pool?.key ?? '', limit.pool?.most ?? ''],
+      ];
     case 'budget':
       return [
         'b',
@@ -163,10 +176,10 @@ function encodeLimit(limit: Limit): Argument[] {
         limit.cap?.toString() ?? '',
         limit.amount.toString(),
         limit.keepUntil ?? '',
-        '',
+        ...['', '', ''],
       ];
     case 'slots':
-      return ['s', limit.key, limit.limit, '', '', ''];
+      return ['s', limit.key, limit.limit, '', '', '', '', ''];
   }
 }
 

@@ -135,6 +135,26 @@ local function take(st, cost)
   redis.call('HSET', key, 'c', st.cur, 't', st.total, st.cur % (st.S + 1), st.count)
   if st.fresh or st.gone then expire(key, (st.S + 2) * st.w / 1000 + 1000) end
 end
+-- a pool of windows is a sorted set of their keys by when nothing of them counts any more, in microseconds.
+-- Answers the window where a call is counted, and the others' where those count towards it
+local function place(pool, key, most, w, S)
+  local set = P .. 'g:' .. pool
+  local name = windowKey(int(w), int(S), key)
+  local ends = redis.call('ZSCORE', set, key)
+  if ends and tonumber(ends) > now then return key, look(name, w, S) end
+  local others = look(windowKey(int(w), int(S), pool .. ':others'), w, S)
+  if redis.call('ZCOUNT', set, '(' .. int(now), '+inf') >= most then return pool .. ':others', others end
+  if others.total > 0 then return key, look(name, w, S), others end
+  return key, look(name, w, S)
+end
+-- a window that was counted in is one of its pool until nothing of it counts any more
+local function joinPool(pool, key, st)
+  if key == pool .. ':others' then return end
+  local set, ends = P .. 'g:' .. pool, (st.cur + st.S + 1) * st.w
+  redis.call('ZREMRANGEBYSCORE', set, '-inf', int(now))
+  redis.call('ZADD', set, int(ends), key)
+  expire(set, (st.S + 2) * st.w / 1000 + 1000)
+end
 -- gives back into the slice where it was counted, if the ring still has it
 local function give(key, S, slice, cost)
   local pos = slice % (S + 1)

@@ -42,10 +42,13 @@ if record then
       end
     elseif kind == 'w' then
       local w, S, slice, cost = item[3], item[4], item[5], item[6]
-      local actual = costs[key] or (unnamed == 'r' and 0) or cost
+      local pool = item[7]
+      local actual = costs[item[8] or key] or (unnamed == 'r' and 0) or cost
       local name = windowKey(int(w), int(S), key)
       if actual > cost then
-        take(look(name, w, S), actual - cost)
+        local st = look(name, w, S)
+        take(st, actual - cost)
+        if pool then joinPool(pool, key, st) end
       elseif actual < cost then
         give(name, S, slice, cost - actual)
       end

@@ -151,6 +151,7 @@ for i = 2, #ARGV - 1 do
       local hold = cmsgpack.unpack(string.sub(record, 2))
       row = { name, 'O', hold[1], int(hold[2]), hold[3] }
       for _, item in ipairs(hold[4]) do
+        if item[1] == 'w' and item[7] then item[1] = 'W' end
         for _, part in ipairs(item) do row[#row + 1] = type(part) == 'number' and int(part) or part end
       end
     end
@@ -207,8 +208,12 @@ function decodeHold(org: string, id: string, [state, ...rest]: readonly string[]
   const items: (StateRow & { kind: 'hold' })['items'][number][] = [];
   for (let i = 0; i < flat.length; ) {
     const [letter, key = ''] = flat.slice(i, i + 2);
-    const more = flat.slice(i + 2, i + 6);
-    if (letter === 'w') {
+    const more = flat.slice(i + 2, i + 8);
+    if (letter === 'W') {
+      const [length = 0, slices = 0, slice = 0, cost = 0] = more.slice(0, 4).map(Number);
+      items.push(['w', key, length, slices, slice, cost, more[4] ?? '', more[5] ?? '']);
+      i += 8;
+    } else if (letter === 'w') {
       const [length = 0, slices = 0, slice = 0, cost = 0] = more.map(Number);
       items.push(['w', key, length, slices, slice, cost]);
       i += 6;

@@ -28,6 +28,17 @@ export interface WindowLimit {
   /** 1 to 1,000; 120 by default. Fewer than 99 are below 99 % under saturation. */
   readonly slices?: number;
   readonly cost: number;
+  readonly pool?: WindowPool;
+}
+
+/**
+ * Windows whose number callers decide, e.g. by their metadata. Of a pool at most `most` are kept at once; what would be
+ * one more is counted in one window for all others, under the same limit. A window that becomes one of the pool while
+ * that of the others counts something begins with its sum: so no group ever passes more than the limit.
+ */
+export interface WindowPool {
+  readonly key: string;
+  readonly most: number;
 }
 
 /** spent + held + amount <= cap. Without a cap it is only accounted. Amounts are whole, to 10^21. */
@@ -139,6 +150,10 @@ function checkLimit(limit: Limit): void {
       checkSpan('limits.windowMs', limit.windowMs);
       checkWhole('limits.slices', limit.slices ?? SLICES, 1, BOUNDS.slices);
       checkWhole('limits.cost', limit.cost, 0, BOUNDS.count);
+      if (limit.pool !== undefined) {
+        checkId('limits.pool.key', limit.pool.key);
+        checkWhole('limits.pool.most', limit.pool.most, 1, BOUNDS.count);
+      }
       return;
     case 'budget':
       if (limit.cap !== undefined) checkAmount('limits.cap', limit.cap);
