@@ -1,24 +1,14 @@
 // Whether a provider's credentials are whole, and whether they go to where they were given for.
 import type { Credentials } from '../access/providers/collections.ts';
-import { isAddressOption, type OptionRules, optionRules } from '../access/providers/option-rules.ts';
 import { invalidField, validationFailed } from '../lib/errors.ts';
 import type { ProviderEntry } from '../providers/dialect.ts';
-import type { Json, JsonObject } from '../store/collection.ts';
+import { originOf } from '../providers/locate.ts';
+import { isRequired } from '../providers/options/check.ts';
+import { optionsOf } from '../providers/options/index-of.ts';
+import type { JsonObject } from '../store/collection.ts';
 
 /** The field of an option, for refusals. */
 export type FieldOf = (option: string) => string;
-
-/** Ways of proving who calls that need no key. */
-const KEYLESS_MODES: ReadonlySet<Json | undefined> = new Set([
-  'entra',
-  'managed',
-  'workload',
-  'entraFederated',
-  'accessKey',
-  'assumedRole',
-  'serviceRole',
-  'serviceAccount',
-]);
 
 /** That everything is there that the provider needs. With a host of one's own, only one's own server knows. */
 export function checkComplete(entry: ProviderEntry, made: Credentials, fieldOf: FieldOf): void {
@@ -27,22 +17,23 @@ export function checkComplete(entry: ProviderEntry, made: Credentials, fieldOf: 
     secretMappings.map(({ targetField }) => targetField.slice(targetField.indexOf('.') + 1)),
   );
   if (plain.custom_host !== undefined) return;
-  if (entry.baseUrl === undefined && entry.locate === undefined)
+  if (entry.baseUrl === undefined)
     throw invalidField(fieldOf('custom_host'), `is required for ${entry.id}`, 'required');
-  const rules: OptionRules = optionRules(entry.id, entry.options);
-  const violations = Object.entries(rules)
+  const specs = [...optionsOf(entry).stored.values()];
+  const violations = specs
     .filter(
-      ([name, { required }]) =>
-        required && plain[name] === undefined && secret[name] === undefined && !mapped.has(name),
+      (spec) =>
+        plain[spec.name] === undefined &&
+        secret[spec.name] === undefined &&
+        !mapped.has(spec.name) &&
+        isRequired(spec, plain),
     )
-    .map(([name]) => ({ field: fieldOf(name), rule: 'required', message: `is required for ${entry.id}` }));
+    .map(({ name }) => ({ field: fieldOf(name), rule: 'required', message: `is required for ${entry.id}` }));
   if (violations.length > 0) throw validationFailed(violations);
-  const { azure_auth_mode: azure, aws_auth_type: aws, vertex_auth_type: vertex } = plain;
   const keyless =
     entry.auth === 'none' ||
     entry.keyless === true ||
-    plain.is_key_required === false ||
-    [azure, aws, vertex].some((mode) => KEYLESS_MODES.has(mode));
+    specs.some(({ name, keylessWith }) => keylessWith?.some((value) => value === plain[name]));
   if (mask === undefined && !keyless && !mapped.has('key'))
     throw invalidField('key', `is required for ${entry.id}`, 'required');
 }
@@ -73,27 +64,28 @@ export function checkGivenAgain(
  * Paths are left out: they are the same server's.
  */
 export function addressOf(entry: ProviderEntry, { configurations: options = {} }: Credentials): string {
+  const { stored: specs } = optionsOf(entry);
   const named = Object.entries(options)
-    .filter(([name, value]) => name !== 'custom_host' && isAddressOption(name) && typeof value === 'string')
-    .map(([name, value]) => `${name}=${originOf(String(value)) ?? value}`)
+    .filter(([name, value]) => specs.get(name)?.effect === 'address' && typeof value === 'string')
+    .filter(([name]) => name !== 'custom_host')
+    .map(([name, value]) => `${name}=${httpOrigin(String(value)) ?? value}`)
     .sort();
   const { custom_host: host } = options;
-  const url = host === undefined ? ownUrlOf(entry, options) : String(host);
-  return [originOf(url) ?? '', ...named].join(' ');
+  const origin = host === undefined ? ownOriginOf(entry, options) : httpOrigin(String(host));
+  return [origin ?? '', ...named].join(' ');
 }
 
-/** The provider's own base URL with these options; empty when it has none. */
-export function ownUrlOf(entry: ProviderEntry, options: JsonObject = {}): string {
+/** The provider's own scheme, host and port with these options; undefined when it has none. */
+export function ownOriginOf(entry: ProviderEntry, options: JsonObject = {}): string | undefined {
   const texts = Object.entries(options).filter(([, value]) => typeof value === 'string');
   try {
-    const own = entry.locate?.(Object.fromEntries(texts) as Record<string, string>, undefined, false);
-    return own?.baseUrl ?? entry.baseUrl ?? '';
+    return originOf(entry, Object.fromEntries(texts) as Record<string, string>);
   } catch {
-    return '';
+    return undefined;
   }
 }
 
-function originOf(text: string): string | undefined {
+function httpOrigin(text: string): string | undefined {
   const url = URL.parse(text);
   return url !== null && /^https?:$/.test(url.protocol) ? url.origin : undefined;
 }

@@ -1,13 +1,12 @@
 // A provider's credential and options as callers give them, made ready to be kept: checked against what the
 // provider has, secrets apart from the rest, and beside each secret what may be shown of it.
 
-import { isSecretName } from '../access/audit/secrets.ts';
 import { keyMask } from '../access/key-hash.ts';
 import type { Credentials, StoredMapping } from '../access/providers/collections.ts';
-import { optionRules } from '../access/providers/option-rules.ts';
 import { optionFaults } from '../access/providers/read-option.ts';
 import { type Violation, validationFailed } from '../lib/errors.ts';
 import type { ProviderEntry } from '../providers/dialect.ts';
+import { optionsOf } from '../providers/options/index-of.ts';
 import type { Json, JsonObject } from '../store/collection.ts';
 import { addressOf, checkComplete, checkGivenAgain, type FieldOf } from './credential-checks.ts';
 import { defined } from './patch.ts';
@@ -127,21 +126,21 @@ function readOptions(
   options: JsonObject,
   fieldOf: FieldOf,
 ): ReadOptions {
-  const rules = optionRules(entry.id, entry.options);
+  const { stored: specs } = optionsOf(entry);
   const violations: Violation[] = [];
   const plain: Record<string, Json> = {};
   const secret: Record<string, Json> = {};
   const removed: string[] = [];
   for (const [name, value] of Object.entries(options)) {
     // What an answer showed may come back.
-    if (name.startsWith(SHOWN) && Object.hasOwn(rules, name.slice(SHOWN.length))) continue;
-    const rule = Object.hasOwn(rules, name) ? rules[name] : undefined;
+    if (name.startsWith(SHOWN) && specs.has(name.slice(SHOWN.length))) continue;
+    const spec = specs.get(name);
     const faults =
-      rule === undefined
+      spec === undefined
         ? [{ path: '', message: `is no option of ${entry.id}` }]
         : value === null
           ? []
-          : optionFaults(rule, value);
+          : optionFaults(spec, value);
     for (const { path, message } of faults)
       violations.push({
         field: `${fieldOf(name)}${path === '' || path.startsWith('[') ? path : `.${path}`}`,
@@ -150,16 +149,12 @@ function readOptions(
       });
     if (faults.length > 0) continue;
     if (value === null) removed.push(name);
-    else if (isSecretOption(name)) secret[name] = value;
+    else if (spec?.secret) secret[name] = value;
     else plain[name] = value;
-    if (rule?.type === 'host' && value !== null) checkHost(String(value), fieldOf(name));
+    if (spec?.type === 'host' && value !== null) checkHost(String(value), fieldOf(name));
   }
   if (violations.length > 0) throw validationFailed(violations);
   return { plain, secret, removed };
-}
-
-function isSecretOption(name: string): boolean {
-  return name === HEADERS || isSecretName(name);
 }
 
 function joined(

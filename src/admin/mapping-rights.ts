@@ -3,12 +3,12 @@
 import type { Directory } from '../access/directory.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Credentials, IntegrationBody, StoredMapping } from '../access/providers/collections.ts';
-import { optionRules } from '../access/providers/option-rules.ts';
 import { checkRole, governs } from '../access/roles.ts';
 import { fail, invalidField } from '../lib/errors.ts';
 import type { ProviderEntry } from '../providers/dialect.ts';
+import { optionsOf } from '../providers/options/index-of.ts';
 import { isAllowedHost } from '../secrets/references.ts';
-import { addressOf, type FieldOf, ownUrlOf } from './credential-checks.ts';
+import { addressOf, type FieldOf, ownOriginOf } from './credential-checks.ts';
 import type { MappingFacts } from './secret-mappings.ts';
 
 /** The scope of having references' values sent to providers. */
@@ -21,8 +21,8 @@ export interface MappingRightsFacts extends MappingFacts {
 /** Where calls with the mapped values go. */
 interface MappedReach {
   readonly mappings: readonly StoredMapping[];
-  /** The provider's own base URL; empty when options leave it open. */
-  readonly ownUrl: string;
+  /** The provider's own scheme, host and port; undefined when options leave it open. */
+  readonly ownOrigin: string | undefined;
   /** Everything that decides where calls go, as one text. */
   readonly way: string;
   /** Base URLs that callers chose in the place of the provider's own, by the field that says so. */
@@ -51,7 +51,7 @@ export function grantedMappings<Body extends Reaching>(
   fieldOf: FieldOf,
 ): Body {
   const reach = reachOf(entry, after, fieldOf);
-  const { mappings, customHosts, onTheWay, ownUrl } = reach;
+  const { mappings, customHosts, onTheWay, ownOrigin } = reach;
   if (mappings.length === 0) return after;
   if (before !== undefined && sameUse(reachOf(entry, before, fieldOf), reach)) {
     const origins = new Map(before.secretMappings?.map((one) => [one.targetField, one.origins]));
@@ -66,7 +66,12 @@ export function grantedMappings<Body extends Reaching>(
         'give the credential itself, or ask one of them',
       { param: field },
     );
-  checkBound(facts, caller, mappings, customHosts.length > 0 ? customHosts.map(([, url]) => url) : [ownUrl]);
+  checkBound(
+    facts,
+    caller,
+    mappings,
+    customHosts.length > 0 ? customHosts.map(([, url]) => url) : [ownOrigin ?? ''],
+  );
   const origins = [...new Set(customHosts.map(([, url]) => new URL(url).origin))];
   return withOrigins(after, () => (origins.length > 0 ? origins : undefined));
 }
@@ -115,10 +120,10 @@ function withOrigins<Body extends Reaching>(
 
 function reachOf(entry: ProviderEntry, body: Reaching, fieldOf: FieldOf): MappedReach {
   const { configurations: options = {}, models = [], network, secretMappings = [] } = body;
-  const rules = optionRules(entry.id, entry.options);
-  const ownUrl = ownUrlOf(entry, options);
+  const { stored: specs } = optionsOf(entry);
+  const ownOrigin = ownOriginOf(entry, options);
   const named = Object.entries(options)
-    .filter(([name]) => Object.hasOwn(rules, name) && rules[name]?.type === 'host')
+    .filter(([name]) => specs.get(name)?.type === 'host')
     .map(([name, value]) => [fieldOf(name), String(value)] as const);
   const ofModels = models.flatMap(({ slug, customHost }) =>
     customHost === undefined ? [] : [[`models.${slug}.configurations.custom_host`, customHost] as const],
@@ -126,10 +131,10 @@ function reachOf(entry: ProviderEntry, body: Reaching, fieldOf: FieldOf): Mapped
   const { proxyShown: proxy, caCertificates: authorities } = network ?? {};
   return {
     mappings: secretMappings,
-    ownUrl,
+    ownOrigin,
     way: JSON.stringify([addressOf(entry, body), named, ofModels, proxy, authorities]),
     customHosts: [...named, ...ofModels].filter(
-      ([, url]) => ownUrl === '' || URL.parse(url)?.origin !== new URL(ownUrl).origin,
+      ([, url]) => ownOrigin === undefined || URL.parse(url)?.origin !== ownOrigin,
     ),
     onTheWay: [
       ...(proxy === undefined ? [] : ['network.proxy_url']),

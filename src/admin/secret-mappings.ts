@@ -2,9 +2,10 @@
 import { create } from '@bufbuild/protobuf';
 import { type SecretMapping, SecretMappingSchema } from '../../gen/gateway/common/v2/secret_mapping_pb.ts';
 import type { StoredMapping } from '../access/providers/collections.ts';
-import { isAddressOption, optionRules } from '../access/providers/option-rules.ts';
 import { invalidField } from '../lib/errors.ts';
 import type { ProviderEntry } from '../providers/dialect.ts';
+import { optionsOf } from '../providers/options/index-of.ts';
+import type { OptionSpec } from '../providers/options/spec.ts';
 import { targetFieldOf } from '../secrets/mappings.ts';
 import type { SecretReferences } from '../secrets/references.ts';
 import { defined } from './patch.ts';
@@ -30,16 +31,15 @@ export function readMappings(
   given: readonly SecretMapping[],
   { organisationId, workspaceId, group }: MappingPlace,
 ): readonly StoredMapping[] {
-  const rules = optionRules(entry.id, entry.options);
+  const { stored: specs } = optionsOf(entry);
   const named = new Set<string>();
   return given.map((mapping, i) => {
     const field = `secret_mappings[${i}]`;
     const target = targetFieldOf(mapping.targetField, group, true);
     const option = target?.startsWith(`${group}.`) ? target.slice(group.length + 1) : undefined;
-    const rule = option !== undefined && Object.hasOwn(rules, option) ? rules[option] : undefined;
-    const fits = rule === undefined ? target === 'key' : rule.type === 'text' || rule.type === 'object';
-    // A secret that somebody else may change must not lead a credential elsewhere.
-    if (target === undefined || !fits || (option !== undefined && isAddressOption(option)))
+    const spec = option === undefined ? undefined : specs.get(option);
+    const fits = spec === undefined ? target === 'key' : takesSecret(spec);
+    if (target === undefined || !fits)
       throw invalidField(`${field}.target_field`, `must be key or a secret option of ${entry.id}`);
     if (named.has(target)) throw invalidField(`${field}.target_field`, 'is named twice');
     named.add(target);
@@ -53,6 +53,11 @@ export function readMappings(
       valueFormat: mapping.valueFormat as StoredMapping['valueFormat'],
     });
   });
+}
+
+/** Not where a call goes: a secret that somebody else may change must not lead a credential elsewhere. */
+function takesSecret({ type, effect }: OptionSpec): boolean {
+  return (type === 'text' || type === 'object') && effect !== 'address';
 }
 
 /** As callers are shown them. */

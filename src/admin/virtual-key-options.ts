@@ -1,85 +1,80 @@
-// A virtual key's provider options: top-level members in snake or camel case, as the options of integrations.
-import type {
-  CreateVirtualKeyRequest,
-  UpdateVirtualKeyRequest,
-  VirtualKeyDeployment,
+// The reader of options in virtual keys: top-level members, in snake or camel case, that are the options of
+// integrations.
+import type { DescField } from '@bufbuild/protobuf';
+import {
+  type CreateVirtualKeyRequest,
+  CreateVirtualKeyRequestSchema,
+  type UpdateVirtualKeyRequest,
+  type VirtualKeyDeployment,
 } from '../../gen/gateway/admin/v2/virtual_keys_pb.ts';
 import { invalidField } from '../lib/errors.ts';
+import { allOptions } from '../providers/catalog/known-options.ts';
+import type { ProviderEntry } from '../providers/dialect.ts';
+import { optionsOf } from '../providers/options/index-of.ts';
 import type { Json, JsonObject } from '../store/collection.ts';
 import { defined } from './patch.ts';
 
 type Request = CreateVirtualKeyRequest | UpdateVirtualKeyRequest;
 
-/** Members of a virtual key, by the option that they set. */
-const MEMBERS: Readonly<Record<string, string>> = {
-  custom_host: 'custom_host',
-  azure_api_version: 'api_version',
-  azure_resource_name: 'resource_name',
-  azure_deployment_id: 'deployment_name',
-  azure_deployment_config: 'deployment_config',
-  aws_access_key_id: 'aws_access_key_id',
-  aws_secret_access_key: 'aws_secret_access_key',
-  aws_region: 'aws_region',
-  vertex_project_id: 'vertex_project_id',
-  vertex_region: 'vertex_region',
-  vertex_skip_ptu_cost_attribution: 'vertex_skip_ptu_cost_attribution',
-  workers_ai_account_id: 'workers_ai_account_id',
-};
+/** An option that virtual keys have a member for. */
+interface Member {
+  readonly option: string;
+  readonly name: string;
+  /** The message's fields, the one in camel case last. */
+  readonly fields: readonly DescField[];
+}
 
-/** How the provider is told who calls, where an integration would have to say it. */
-const DEFAULTS: Readonly<Record<string, JsonObject>> = {
-  'azure-openai': { azure_auth_mode: 'default' },
-  'azure-ai': { azure_auth_mode: 'default' },
-  bedrock: { aws_auth_type: 'accessKey' },
-  sagemaker: { aws_auth_type: 'accessKey' },
-  'vertex-ai': { vertex_auth_type: 'basic' },
-};
+const MEMBERS: ReadonlyMap<string, Member> = new Map(
+  allOptions.flatMap(({ name: option, virtualKey }) => {
+    const name = virtualKey?.member ?? option;
+    const fields = CreateVirtualKeyRequestSchema.fields.filter(
+      (field) => field.name === name || field.name === `${name}_camel`,
+    );
+    return fields.length === 0 ? [] : [[option, { option, name, fields }] as const];
+  }),
+);
 
 /** The member of an option, for refusals. */
 export function memberOf(option: string): string {
-  return (Object.hasOwn(MEMBERS, option) ? MEMBERS[option] : undefined) ?? option;
+  return MEMBERS.get(option)?.name ?? option;
 }
 
 /** Both spellings of the members, for what an update may take away. */
-export const OPTION_MEMBERS: readonly string[] = Object.values(MEMBERS).flatMap((name) => [
+export const OPTION_MEMBERS: readonly string[] = [...MEMBERS.values()].flatMap(({ name }) => [
   name,
   camel(name),
 ]);
 
-/** What a new one starts with. */
-export function defaultOptions(providerId: string): JsonObject {
-  return (Object.hasOwn(DEFAULTS, providerId) ? DEFAULTS[providerId] : undefined) ?? {};
+/** What a new one starts with: how the provider is told who calls, where an integration would have to say it. */
+export function defaultOptions(entry: ProviderEntry): JsonObject {
+  const presets = [...optionsOf(entry).stored.values()].flatMap(({ name, virtualKey }) =>
+    virtualKey?.preset === undefined ? [] : [[name, virtualKey.preset] as const],
+  );
+  return Object.fromEntries(presets);
 }
 
 /** The options that are given; null for those to be taken away. @throws GatewayError validation_failed. */
 export function givenOptions(request: Request, cleared: readonly string[] = []): JsonObject {
-  const deployments = [...request.deploymentConfig, ...request.deploymentConfigCamel];
+  const given: Record<string, Json> = {};
+  for (const { option, name, fields } of MEMBERS.values()) {
+    const values = fields.map((field) => (request as unknown as Record<string, unknown>)[field.localName]);
+    const value = fields[0]?.fieldKind === 'list' ? deployments(request, values.flat()) : firstOf(values);
+    if (value !== undefined) given[option] = value as Json;
+    else if (cleared.includes(name) || cleared.includes(camel(name))) given[option] = null;
+  }
+  return given;
+}
+
+function firstOf(values: readonly unknown[]): unknown {
+  return values.find((value) => value !== undefined);
+}
+
+/** Those that are given, or the only one, of a name and a version. */
+function deployments(request: Request, given: readonly unknown[]): JsonObject[] | undefined {
+  if (given.length > 0) return (given as VirtualKeyDeployment[]).map(deploymentJson);
   const version = request.apiVersion ?? request.apiVersionCamel;
-  const deployment = request.deploymentName ?? request.deploymentNameCamel;
-  const given = defined<Record<string, Json>>({
-    custom_host: request.customHost,
-    azure_api_version: version,
-    azure_resource_name: request.resourceName ?? request.resourceNameCamel,
-    azure_deployment_id: deployment,
-    azure_deployment_config:
-      deployments.length > 0
-        ? deployments.map(deploymentJson)
-        : deployment !== undefined && version !== undefined
-          ? [onlyDeployment(deployment, version)]
-          : undefined,
-    aws_access_key_id: request.awsAccessKeyId ?? request.awsAccessKeyIdCamel,
-    aws_secret_access_key: request.awsSecretAccessKey ?? request.awsSecretAccessKeyCamel,
-    aws_region: request.awsRegion ?? request.awsRegionCamel,
-    vertex_project_id: request.vertexProjectId ?? request.vertexProjectIdCamel,
-    vertex_region: request.vertexRegion ?? request.vertexRegionCamel,
-    vertex_skip_ptu_cost_attribution:
-      request.vertexSkipPtuCostAttribution ?? request.vertexSkipPtuCostAttributionCamel,
-    workers_ai_account_id: request.workersAiAccountId ?? request.workersAiAccountIdCamel,
-  });
-  const gone = Object.entries(MEMBERS).filter(
-    ([, name]) => cleared.includes(name) || cleared.includes(camel(name)),
-  );
-  return { ...Object.fromEntries(gone.map(([option]) => [option, null])), ...given };
+  const name = request.deploymentName ?? request.deploymentNameCamel;
+  return name !== undefined && version !== undefined ? [onlyDeployment(name, version)] : undefined;
 }
 
 function onlyDeployment(name: string, version: string): JsonObject {

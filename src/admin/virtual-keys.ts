@@ -69,7 +69,7 @@ export function virtualKeysService(facts: ProviderFacts) {
       const entry = entryOf(facts, request.provider, 'provider');
       const place = { organisationId: caller.organisationId, workspaceId, group: GROUP };
       const mappings = readMappings(facts, entry, request.secretMappings, place);
-      const options = { ...defaultOptions(entry.id), ...givenOptions(request) };
+      const options = { ...defaultOptions(entry), ...givenOptions(request) };
       const made = defined<ProviderBody>({
         name: request.name,
         aiProviderId: entry.id,

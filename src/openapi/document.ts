@@ -1,11 +1,13 @@
 // The OpenAPI document of a set of services.
 import type { DescService } from '@bufbuild/protobuf';
+import { providers } from '../providers/catalog/registry.ts';
 import { createRouteTable } from '../rest/routes.ts';
 import { errorResponses, errorSchemas } from './errors.ts';
 import { type Json, sorted } from './json.ts';
 import { headerParameters, securitySchemes } from './parameters.ts';
 import { passThroughPath } from './pass-through.ts';
 import { pathsOf } from './paths.ts';
+import { providerList } from './providers.ts';
 import { Roles } from './roles.ts';
 import { Schemas } from './schemas.ts';
 import { tagsOf } from './tags.ts';
@@ -48,6 +50,7 @@ export function documentOf(services: readonly DescService[]): Json {
       { url: '/v2', description: 'The same, by the interface version.' },
     ],
     tags: tagsOf(used),
+    'x-sluice-providers': providerList(providers),
     paths: sorted(Object.entries(paths)),
     components: {
       schemas: sorted(Object.entries({ ...schemas.components, ...errorSchemas() })),

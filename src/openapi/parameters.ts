@@ -3,7 +3,9 @@
 import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import { METADATA_LIMITS } from '../inference/plan/request-settings.ts';
 import { MAX_TIMEOUT_MS } from '../lib/request-timeout.ts';
+import { providers } from '../providers/catalog/registry.ts';
 import type { Json } from './json.ts';
+import { idsInWords } from './providers.ts';
 
 const text = { type: 'string' };
 const { members, nameLength, valueLength } = METADATA_LIMITS;
@@ -13,7 +15,8 @@ const HEADERS: Readonly<Record<string, Json>> = {
   Provider: {
     name: 'x-gateway-provider',
     description:
-      'The provider: its identifier (`openai`, `anthropic`, ...), or `@<slug>` of a stored provider.',
+      `The provider: \`@<slug>\` of a stored provider, or its identifier, one of ${idsInWords(providers)}. ` +
+      'Their options and the headers that set them are listed under `x-sluice-providers`.',
     schema: { ...text, minLength: 1 },
     example: 'openai',
   },

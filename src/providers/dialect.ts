@@ -16,6 +16,8 @@ import type {
 } from '../../gen/gateway/inference/v2/models_pb.ts';
 import type { CreateModerationRequest, Moderation } from '../../gen/gateway/inference/v2/moderations_pb.ts';
 import type { SseEvent } from '../lib/sse.ts';
+import type { OperationName } from './operations.ts';
+import type { OptionSpec } from './options/spec.ts';
 import type { Reasoning } from './usage/names.ts';
 import type { UsageReport } from './usage/report.ts';
 
@@ -34,17 +36,20 @@ export interface MessageJson {
   encode(schema: DescMessage, message: Message): unknown;
 }
 
-/** How a credential is written into the request. */
-export type AuthScheme = 'bearer' | 'x-api-key' | 'api-key' | 'none';
+/** How a credential is written into the request: by a usual name, in a header of its own, or in the query. */
+export type AuthScheme =
+  | 'bearer'
+  | 'x-api-key'
+  | 'api-key'
+  | 'none'
+  | { readonly header: string; readonly prefix?: string; readonly query?: never }
+  | { readonly query: string; readonly header?: never };
 
 /** How a streamed answer's usage is had: by `stream_options`, or without asking. */
 export type StreamUsage = 'stream_options' | 'unasked';
 
 /** What becomes of a stream whose client leaves. */
 export type ClientCut = 'drain' | 'cancel';
-
-/** The operations of a dialect, by name. */
-export type OperationName = 'chat' | 'completions' | 'embeddings' | 'moderations' | 'models' | 'model';
 
 /** One provider: data only. */
 export interface ProviderEntry {
@@ -53,7 +58,10 @@ export interface ProviderEntry {
   /** Name for people. */
   readonly name: string;
   readonly dialect: string;
-  /** Where it is called, without a trailing slash; absent when a custom host or options must say. */
+  /**
+   * Where it is called, without a trailing slash; absent when a custom host must say. `{name}` stands for an option's
+   * value: in the host letters, digits, hyphens, dots and underscores, in the path anything, escaped.
+   */
   readonly baseUrl?: string;
   readonly auth: AuthScheme;
   /** Whether a call without a credential makes sense. */
@@ -77,18 +85,17 @@ export interface ProviderEntry {
   readonly paths?: Readonly<Partial<Record<OperationName, string>>>;
   /** Request members with another name at this provider: ours -> theirs. */
   readonly renames?: Readonly<Record<string, string>>;
-  /** Names (snake_case) of the header or config options that it reads. */
-  readonly options?: readonly string[];
+  /** What callers, configs and integrations may say of it. */
+  readonly options?: readonly OptionSpec[];
   /**
-   * Base address and path made from options, for providers whose address depends on them.
-   * `hosted` says that a custom host replaces the base address, so that it need not be made.
-   * @throws GatewayError `invalid_header` naming the gateway's header of the option at fault.
+   * What options change about where an operation goes, for providers that need more than a base address; of a raw
+   * path that is passed through only the base counts. Called with options that were checked against their specs.
    */
-  readonly locate?: (
-    options: ProviderOptions,
-    operation: OperationName | undefined,
-    hosted: boolean,
-  ) => Location;
+  readonly locate?: (options: ProviderOptions, operation: OperationName | undefined) => Location;
+  /** Its names in the list that prices and models' facts are taken from (ledger/prices/take.ts). */
+  readonly prices?: readonly string[];
+  /** `gen_ai.provider.name` where the GenAI conventions have another name than the id. */
+  readonly genAiName?: string;
 }
 
 /** Provider-specific settings of a call, by snake_case name, e.g. `resource_name`. */
@@ -96,7 +103,7 @@ export type ProviderOptions = Readonly<Record<string, string>>;
 
 /** Where a call goes when options decide. */
 export interface Location {
-  /** Scheme, host, port and base path; absent when a custom host stands for it. */
+  /** In place of the provider's own, in the same form. */
   readonly baseUrl?: string;
   /** What stands between the base and the dialect's own path. */
   readonly pathPrefix?: string;

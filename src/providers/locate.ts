@@ -1,26 +1,20 @@
 // Where a call goes: base address, the provider's path, the query. Nothing that comes
 // from options or a request's path can change the host that a base address names.
 import { fail, invalidHeader } from '../lib/errors.ts';
-import type { OperationName, Outbound, Target } from './dialect.ts';
+import { authQuery } from './auth/index.ts';
+import { type Base, CUSTOM_HOST, customBase, templateBase } from './base-address.ts';
+import type { Location, Outbound, ProviderEntry, ProviderOptions, Target } from './dialect.ts';
+import type { OperationName } from './operations.ts';
+import { checkOptions } from './options/check.ts';
+import { sentQuery } from './options/sent.ts';
 
-const CUSTOM_HOST = 'x-gateway-custom-host';
 const RAW_PATH = /^\/[\x21\x22\x24-\x7e]*$/;
-const MAX_KEPT = 1000;
 
 /** An address to call: scheme, host and port, and the raw path with its query. */
 export interface Address {
   readonly origin: string;
   readonly path: string;
 }
-
-interface Base {
-  readonly origin: string;
-  /** Without a trailing slash; empty for the root. */
-  readonly path: string;
-}
-
-// Base addresses are few and repeat with every call.
-const bases = new Map<string, Base>();
 
 /**
  * Where an operation goes. Without an outbound request: the base alone.
@@ -31,19 +25,14 @@ export function locate(
   operation: OperationName | undefined,
   outbound: Outbound | undefined,
 ): Address {
-  const { provider, customHost } = target;
-  const location = provider.locate?.(target.options, operation, customHost !== undefined);
-  const base = baseOf(target, location?.baseUrl ?? provider.baseUrl);
+  const { provider } = target;
+  const { base, location } = placeOf(target, operation);
   if (outbound === undefined) return { origin: base.origin, path: base.path === '' ? '/' : base.path };
   const override = operation && provider.paths?.[operation];
   const own = override === undefined ? outbound.path : overridden(override, operation, outbound.path);
   const prefix = override === undefined ? (location?.pathPrefix ?? provider.pathPrefix ?? '') : '';
   const path = base.path + (prefix !== '' && base.path.endsWith(prefix) ? '' : prefix) + own;
-  const query = location?.query;
-  return {
-    origin: base.origin,
-    path: query === undefined ? path : `${path}${path.includes('?') ? '&' : '?'}${query}`,
-  };
+  return { origin: base.origin, path: withQuery(withQuery(path, location?.query), querySent(target)) };
 }
 
 /**
@@ -55,37 +44,51 @@ export function locateRaw(target: Target, rawPath: string): Address {
   if (!RAW_PATH.test(rawPath)) {
     throw fail('validation_failed', 'path: must begin with a slash and be visible ASCII', { param: 'path' });
   }
-  const { provider, customHost } = target;
-  const location = provider.locate?.(target.options, undefined, customHost !== undefined);
-  const base = baseOf(target, location?.baseUrl ?? provider.baseUrl);
-  return { origin: base.origin, path: base.path + rawPath };
+  const { base } = placeOf(target, undefined);
+  return { origin: base.origin, path: withQuery(base.path + rawPath, authQuery(target)) };
 }
 
-function baseOf({ provider, customHost }: Target, own: string | undefined): Base {
-  if (customHost !== undefined) return kept(customHost);
-  if (own !== undefined) return kept(own);
-  throw invalidHeader(CUSTOM_HOST, `is required for provider ${provider.id}`);
+/**
+ * Scheme, host and port of a provider with these options; undefined where only a custom host can say.
+ * @throws GatewayError `invalid_header` as `locate`.
+ */
+export function originOf(entry: ProviderEntry, options: ProviderOptions): string | undefined {
+  return entry.baseUrl === undefined ? undefined : placeIn(entry, options, undefined, undefined).base.origin;
 }
 
-function kept(text: string): Base {
-  const known = bases.get(text);
-  if (known !== undefined) return known;
-  const base = parseBase(text);
-  if (bases.size >= MAX_KEPT) bases.clear();
-  bases.set(text, base);
-  return base;
+interface Place {
+  readonly base: Base;
+  readonly location: Location | undefined;
 }
 
-/** Reads a base address: http or https, a host, perhaps a path; no credentials, query or fragment. */
-function parseBase(text: string): Base {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:') || url.hostname === '') {
-    throw invalidHeader(CUSTOM_HOST, 'must be an http or https address');
-  }
-  if (url.username !== '' || url.password !== '' || text.includes('?') || text.includes('#')) {
-    throw invalidHeader(CUSTOM_HOST, 'must not carry credentials, a query or a fragment');
-  }
-  return Object.freeze({ origin: url.origin, path: url.pathname.replace(/\/+$/, '') });
+function placeOf({ provider, options, customHost }: Target, operation: OperationName | undefined): Place {
+  return placeIn(provider, options, customHost, operation);
+}
+
+function placeIn(
+  provider: ProviderEntry,
+  options: ProviderOptions,
+  customHost: string | undefined,
+  operation: OperationName | undefined,
+): Place {
+  checkOptions(provider, options, operation, customHost !== undefined);
+  const location = provider.locate?.(options, operation);
+  if (customHost !== undefined) return { base: customBase(customHost), location };
+  const own = location?.baseUrl ?? provider.baseUrl;
+  if (own === undefined) throw invalidHeader(CUSTOM_HOST, `is required for provider ${provider.id}`);
+  return { base: templateBase(provider, own, options), location };
+}
+
+/** What options and the credential add to the query. */
+function querySent(target: Target): string | undefined {
+  const options = sentQuery(target);
+  const key = authQuery(target);
+  if (options === undefined || key === undefined) return options ?? key;
+  return `${options}&${key}`;
+}
+
+function withQuery(path: string, query: string | undefined): string {
+  return query === undefined ? path : `${path}${path.includes('?') ? '&' : '?'}${query}`;
 }
 
 /** The dialect's path with another in its place, its query and a model's name kept. */

@@ -1,5 +1,6 @@
 // What the GenAI conventions call our operations and providers
 // (https://opentelemetry.io/docs/specs/semconv/registry/attributes/gen-ai/); what they have no word for keeps its own.
+import { providerById } from '../providers/catalog/registry.ts';
 
 /** By the contract's method. Prompts are rendered into chats, nearly all of them. */
 const OPERATIONS: Readonly<Record<string, string>> = {
@@ -12,14 +13,6 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   CreateEmbeddings: 'embeddings',
   CreateModeration: 'moderation',
   Forward: 'forward',
-};
-
-/** By the catalogue's id. */
-const PROVIDERS: Readonly<Record<string, string>> = {
-  'azure-openai': 'azure.ai.openai',
-  'mistral-ai': 'mistral_ai',
-  'perplexity-ai': 'perplexity',
-  'x-ai': 'x_ai',
 };
 
 /**
@@ -35,5 +28,5 @@ export function operationNameOf(operation: string, mode: string | undefined): st
 
 /** `gen_ai.provider.name`. */
 export function providerNameOf(id: string): string {
-  return PROVIDERS[id] ?? id;
+  return providerById(id)?.genAiName ?? id;
 }

@@ -2,8 +2,9 @@ import test from 'ava';
 import { GatewayError } from '../../src/lib/errors.ts';
 import { authHeaders } from '../../src/providers/auth/index.ts';
 import { providerById, providers } from '../../src/providers/catalog/registry.ts';
-import type { OperationName, Outbound, ProviderOptions } from '../../src/providers/dialect.ts';
+import type { Outbound, ProviderOptions } from '../../src/providers/dialect.ts';
 import { locate, locateRaw } from '../../src/providers/locate.ts';
+import type { OperationName } from '../../src/providers/operations.ts';
 import { dialects } from './support/golden.ts';
 import { targetOf } from './support/target.ts';
 

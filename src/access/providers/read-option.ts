@@ -1,7 +1,7 @@
-// One option of an integration, checked against its rule.
+// The reader of options in integrations and virtual keys: one value, checked against its spec.
+import type { OptionSpec } from '../../providers/options/spec.ts';
 import type { Json, JsonObject } from '../../store/collection.ts';
 import { headerFault } from './header-fault.ts';
-import type { OptionRule } from './option-rules.ts';
 
 const MAX_TEXT = 8192;
 const MAX_OBJECT = 65_536;
@@ -17,13 +17,13 @@ const NONE: OptionFaults = [];
 const wrong = (message: string, path = ''): OptionFaults => [{ path, message }];
 
 /** Checks a value that is not null. Hosts are checked further by who may say what may be called. */
-export function optionFaults(rule: OptionRule, value: Json): OptionFaults {
-  switch (rule.type) {
+export function optionFaults(spec: OptionSpec, value: Json): OptionFaults {
+  switch (spec.type) {
     case 'flag':
       return typeof value === 'boolean' ? NONE : wrong('must be true or false');
     case 'text':
     case 'host':
-      return textFaults(rule, value);
+      return textFaults(spec, value);
     case 'object':
       if (!isObject(value)) return wrong('must be an object');
       return JSON.stringify(value).length <= MAX_OBJECT
@@ -36,7 +36,7 @@ export function optionFaults(rule: OptionRule, value: Json): OptionFaults {
   }
 }
 
-function textFaults({ oneOf, maxLength = MAX_TEXT }: OptionRule, value: Json): OptionFaults {
+function textFaults({ oneOf, maxLength = MAX_TEXT }: OptionSpec, value: Json): OptionFaults {
   // Some clients write numbers and flags bare.
   if (typeof value === 'number' || typeof value === 'boolean')
     return oneOf ? wrong(`must be one of ${oneOf.join(', ')}`) : NONE;

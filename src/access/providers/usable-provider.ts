@@ -2,11 +2,12 @@
 import type { Network } from '../../lib/egress/network.ts';
 import { fail, type GatewayError, toGatewayError } from '../../lib/errors.ts';
 import type { ProviderEntry, ProviderOptions } from '../../providers/dialect.ts';
+import { COMMON_OPTIONS } from '../../providers/options/common.ts';
+import { optionsOf } from '../../providers/options/index-of.ts';
 import type { Json, JsonObject } from '../../store/collection.ts';
 import type { Document } from '../../store/documents.ts';
 import type { Credentials, IntegrationBody, ProviderBody, StoredMapping } from './collections.ts';
 import { type ModelAccess, modelAccess } from './model-access.ts';
-import { OWN_OPTIONS } from './option-rules.ts';
 import { limitsOf, type OwnLimits } from './own-limits.ts';
 import { type PricingOf, pricingOf } from './pricing.ts';
 import { accessOf } from './workspace-access.ts';
@@ -73,7 +74,7 @@ export function usableProvider(
   try {
     return {
       ...base,
-      ...read(integration?.body ?? body),
+      ...read(entry, integration?.body ?? body),
       models: integration && modelAccess(integration.body),
       pricing: integration && pricingOf(integration.body),
       limits: limitsOf(document, integration),
@@ -108,13 +109,22 @@ function networkOf({ id, version, body }: Document<IntegrationBody>): Network | 
   return Object.freeze({ id, version, clientCertificate, clientKey, caCertificates, proxyUrl });
 }
 
-function read({ key, configurations = {}, secretConfigurations = {}, secretMappings = [] }: Credentials) {
+/** Options that say how a call is made, and are none of the provider's own. */
+const OWN: ReadonlySet<string> = new Set(COMMON_OPTIONS.map(({ name }) => name));
+
+function read(
+  entry: ProviderEntry,
+  { key, configurations = {}, secretConfigurations = {}, secretMappings = [] }: Credentials,
+) {
+  const table = optionsOf(entry).deployments?.name;
   const all: JsonObject = { ...configurations, ...secretConfigurations };
   const options: Record<string, string> = {};
   for (const [name, value] of Object.entries(all)) {
-    if (!OWN_OPTIONS.has(name)) options[name] = typeof value === 'string' ? value : JSON.stringify(value);
+    if (!OWN.has(name) && name !== table)
+      options[name] = typeof value === 'string' ? value : JSON.stringify(value);
   }
-  const { custom_host: host, custom_headers: headers = {}, azure_deployment_config: deployments = [] } = all;
+  const { custom_host: host, custom_headers: headers = {} } = all;
+  const deployments = (table === undefined ? undefined : all[table]) ?? [];
   return {
     apiKey: key,
     options: Object.freeze(options),

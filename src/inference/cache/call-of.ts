@@ -1,7 +1,8 @@
 // A pipeline's call at the cache: where its settings, its key and its report come from and go to.
 import type { Call } from '../../access/call.ts';
 import type { AbortLike } from '../../lib/abort.ts';
-import type { Dialect, OperationName, Outbound } from '../../providers/dialect.ts';
+import type { Dialect, Outbound } from '../../providers/dialect.ts';
+import type { OperationName } from '../../providers/operations.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import { withCacheHeaders } from './headers.ts';
 import { type CacheReport, shadowHeader } from './report.ts';

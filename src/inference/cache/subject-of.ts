@@ -1,6 +1,7 @@
 // A call of the pipeline as the cache sees it.
-import type { Dialect, OperationName, Outbound, Target } from '../../providers/dialect.ts';
+import type { Dialect, Outbound, Target } from '../../providers/dialect.ts';
 import { locate } from '../../providers/locate.ts';
+import type { OperationName } from '../../providers/operations.ts';
 import type { CacheSubject } from './key.ts';
 
 /** Whose call it is. */

@@ -3,7 +3,7 @@ import type { Call } from '../../access/call.ts';
 import type { Guardrails } from '../../checks/hook.ts';
 import { marksOf } from '../../checks/hook-mark.ts';
 import type { AbortLike } from '../../lib/abort.ts';
-import type { OperationName } from '../../providers/dialect.ts';
+import type { OperationName } from '../../providers/operations.ts';
 import { codec } from '../../rest/codec.ts';
 import { cacheCallOf } from '../cache/call-of.ts';
 import type { StreamForm } from '../cache/form.ts';

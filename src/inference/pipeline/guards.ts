@@ -11,7 +11,7 @@ import type { JsonObject as Json, Traffic } from '../../checks/view/traffic.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import type { GatewayError } from '../../lib/errors.ts';
 import { attachRawJson, rawJsonOf } from '../../lib/raw-json.ts';
-import type { OperationName } from '../../providers/dialect.ts';
+import type { OperationName } from '../../providers/operations.ts';
 import { codec } from '../../rest/codec.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import { withClaims } from './claims.ts';

@@ -1,7 +1,7 @@
 // Whether a stored provider's integration lets a model through: judged on the very model that is asked for, after
 // everything that may have changed it.
 import { fail } from '../../lib/errors.ts';
-import type { OperationName } from '../../providers/dialect.ts';
+import type { OperationName } from '../../providers/operations.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import { clip } from '../plan/faults.ts';
 

@@ -4,7 +4,7 @@ import type { TextOrTokens } from '../../../gen/gateway/inference/v2/common_pb.t
 import type { CreateCompletionRequest } from '../../../gen/gateway/inference/v2/completions_pb.ts';
 import { invalidField } from '../../lib/errors.ts';
 import type { ModelCatalogue } from '../../providers/catalog/models.ts';
-import type { OperationName } from '../../providers/dialect.ts';
+import type { OperationName } from '../../providers/operations.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 
 /** Tokens are counted by no tokenizer here: of a text so many bytes are one at the most, runs of one character apart. */

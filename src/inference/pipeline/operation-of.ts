@@ -1,6 +1,9 @@
 // A target's dialect and operation, and the model that it is asked for.
 import { fail } from '../../lib/errors.ts';
-import type { Dialect, OperationName, Target } from '../../providers/dialect.ts';
+import type { Dialect, Target } from '../../providers/dialect.ts';
+import { offers } from '../../providers/offered.ts';
+import type { OperationName } from '../../providers/operations.ts';
+import { optionsOf } from '../../providers/options/index-of.ts';
 import type { Pipeline } from './pipeline.ts';
 
 /** The target's dialect. */
@@ -15,7 +18,7 @@ export function operationOf<N extends OperationName>(pipeline: Pipeline, target:
   const dialect = dialectOf(pipeline, target);
   const operation = dialect[name];
   const { provider } = target;
-  if (operation === undefined || (provider.operations && !provider.operations.includes(name))) {
+  if (operation === undefined || !offers(provider, dialect, name)) {
     throw fail('operation_unsupported', `${provider.id} does not offer ${name}`, { provider: provider.id });
   }
   return { dialect, operation };
@@ -24,8 +27,10 @@ export function operationOf<N extends OperationName>(pipeline: Pipeline, target:
 /** The model that is asked for. Where a deployment in the path says it, the body need not. @throws GatewayError model_missing */
 export function modelFor(target: Target, name: OperationName, model: string | undefined): string {
   if (model !== undefined && model !== '') return model;
-  const { azure_model_name: named, azure_deployment_id: deployment } = target.options;
-  if (deployment !== undefined) return named ?? deployment;
+  for (const { name: option, insteadOfModel } of optionsOf(target.provider).insteadOfModel) {
+    const value = target.options[option];
+    if (value !== undefined) return target.options[insteadOfModel?.named ?? option] ?? value;
+  }
   if (name === 'chat' || name === 'completions' || name === 'embeddings') {
     throw fail('model_missing', 'model: is required', {
       param: 'model',

@@ -19,7 +19,7 @@ import {
   ModerationSchema,
 } from '../../../gen/gateway/inference/v2/moderations_pb.ts';
 import type { Api } from '../../checks/view/traffic.ts';
-import type { OperationName } from '../../providers/dialect.ts';
+import type { OperationName } from '../../providers/operations.ts';
 
 /** An operation. */
 export interface OperationFacts {

@@ -1,7 +1,7 @@
 // What a target's config changes in the request, before the provider's dialect writes it.
 import type { Message } from '@bufbuild/protobuf';
 import { attachRawJson, rawJsonOf } from '../../lib/raw-json.ts';
-import type { OperationName } from '../../providers/dialect.ts';
+import type { OperationName } from '../../providers/operations.ts';
 import { codec } from '../../rest/codec.ts';
 import { isFaithful } from '../../rest/faithful-json.ts';
 import type { BoundTarget } from '../plan/bind.ts';

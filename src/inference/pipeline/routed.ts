@@ -3,7 +3,7 @@ import type { Call } from '../../access/call.ts';
 import { hookResults } from '../../checks/runner/answer.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import { toGatewayError } from '../../lib/errors.ts';
-import type { OperationName } from '../../providers/dialect.ts';
+import type { OperationName } from '../../providers/operations.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import type { TargetPlan, WholePlan } from '../plan/plan.ts';
 import type { Routing } from '../plan/select.ts';

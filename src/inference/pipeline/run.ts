@@ -1,7 +1,8 @@
 // The way of a model call through the stages: plan, then the plan's route of attempts, whole or in pieces.
 import type { Call } from '../../access/call.ts';
 import type { AbortLike } from '../../lib/abort.ts';
-import type { Dialect, OperationName } from '../../providers/dialect.ts';
+import type { Dialect } from '../../providers/dialect.ts';
+import type { OperationName } from '../../providers/operations.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import { planOf, type Routing } from '../plan/select.ts';
 import { drained } from './drain.ts';

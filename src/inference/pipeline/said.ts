@@ -4,7 +4,8 @@ import type { RequestHead } from '../../../gen/gateway/inference/v2/proxy_pb.ts'
 import type { Call, Passing } from '../../access/call.ts';
 import type { InboundHead, OutboundRequest, StreamedAnswer } from '../../lib/egress/outbound.ts';
 import { rawJsonOf } from '../../lib/raw-json.ts';
-import type { OperationName, Target } from '../../providers/dialect.ts';
+import type { Target } from '../../providers/dialect.ts';
+import type { OperationName } from '../../providers/operations.ts';
 import { codec } from '../../rest/codec.ts';
 import { AssembledAnswer } from './assembled.ts';
 import { OPERATIONS } from './operations.ts';

@@ -7,12 +7,12 @@ import { SseParser } from '../../lib/sse.ts';
 import { timeOrderedId } from '../../lib/time-ordered-id.ts';
 import type {
   Dialect,
-  OperationName,
   StreamingOperation,
   StreamTranslator,
   Target,
   TranslationContext,
 } from '../../providers/dialect.ts';
+import type { OperationName } from '../../providers/operations.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import { Attempt } from './attempt.ts';
 import { HeldSignal } from './drains.ts';

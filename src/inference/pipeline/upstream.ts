@@ -3,8 +3,9 @@ import type { AbortLike } from '../../lib/abort.ts';
 import type { InboundHead, OutboundRequest } from '../../lib/egress/outbound.ts';
 import { fail, type GatewayError } from '../../lib/errors.ts';
 import { authHeaders } from '../../providers/auth/index.ts';
-import type { Dialect, OperationName, Outbound, Target } from '../../providers/dialect.ts';
+import type { Dialect, Outbound, Target } from '../../providers/dialect.ts';
 import { locate } from '../../providers/locate.ts';
+import type { OperationName } from '../../providers/operations.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 
 const USER_AGENT = 'sluice';

@@ -3,11 +3,12 @@ import { fail, type GatewayError, invalidHeader } from '../../lib/errors.ts';
 import type { GatewayHeaders } from '../../lib/gateway-headers.ts';
 import type { ProviderEntry, ProviderOptions, Target } from '../../providers/dialect.ts';
 import { locate } from '../../providers/locate.ts';
-import { isHarmless } from './option-names.ts';
+import { isHarmlessName } from './config-options.ts';
+import { headerOptions } from './header-options.ts';
 import type { TargetPlan } from './plan.ts';
 import type { StoredProvider } from './plan-facts.ts';
 import { forwardedHeaders, secretCheck } from './request-settings.ts';
-import { type StoredReach, sameHost, storedReach } from './stored-target.ts';
+import { deploymentOptions, type StoredReach, sameHost, storedReach } from './stored-target.ts';
 
 /** A target that can be called. */
 export interface BoundTarget {
@@ -63,7 +64,7 @@ export function bindTarget(
   const stored = selected?.stored;
   const apiKey = plan.apiKey ?? (stored ? stored.apiKey : stranger ? undefined : credential);
   if (stored && plan.customHost !== undefined) throw hostOfStored(plan);
-  const reach = stored && storedReach(stored, plan, selected?.model ?? model);
+  const reach = stored && storedReach(entry, stored, plan, selected?.model ?? model);
   const customHost = reach ? reach.customHost : (plan.customHost ?? selected?.customHost);
   if (apiKey === undefined && !entry.keyless && customHost === undefined) {
     if (stored)
@@ -136,7 +137,6 @@ function hostOfStored({ path }: TargetPlan, name = 'custom_host'): GatewayError 
 }
 
 const NONE: readonly string[] = Object.freeze([]);
-const NO_OPTIONS: ProviderOptions = Object.freeze({});
 
 function joined(first: readonly string[], then: readonly string[]): readonly string[] {
   if (then.length === 0) return first;
@@ -152,7 +152,7 @@ function optionsFor(
 ): ProviderOptions {
   // Headers are the caller's: they say nothing of a provider that the control plane keeps, and of a target that
   // brings its own credential nothing that could lead it elsewhere.
-  const base = stored?.options ?? optionsOf(entry, headers, plan.apiKey !== undefined);
+  const base = stored?.options ?? headerOptions(entry, headers, plan.apiKey !== undefined);
   const { options, deployments } = plan;
   const deployment =
     deployments.length === 0
@@ -163,12 +163,9 @@ function optionsFor(
   const bound: Record<string, string> = { ...base };
   for (const [name, value] of Object.entries(options)) {
     // A stored provider's credential goes where its own settings say.
-    if (stored === undefined || stored.mayOverride || isHarmless(name)) bound[name] = value;
+    if (stored === undefined || stored.mayOverride || isHarmlessName(name)) bound[name] = value;
   }
-  if (deployment !== undefined) {
-    bound.azure_deployment_id = deployment.id;
-    if (deployment.apiVersion !== undefined) bound.azure_api_version = deployment.apiVersion;
-  }
+  if (deployment !== undefined) Object.assign(bound, deploymentOptions(entry, deployment));
   if (stored?.mayOverride && !sameHost(entry, base, bound, stored.customHost !== undefined))
     throw hostOfStored(plan, 'provider');
   return bound;
@@ -177,28 +174,4 @@ function optionsFor(
 function isEmpty(options: ProviderOptions): boolean {
   for (const _ in options) return false;
   return true;
-}
-
-interface OptionHeader {
-  readonly option: string;
-  readonly header: string;
-}
-
-const optionHeaders = new WeakMap<ProviderEntry, readonly OptionHeader[]>();
-
-/** The provider's options that headers set: `azure_api_version` is x-gateway-azure-api-version. */
-function optionsOf(entry: ProviderEntry, headers: GatewayHeaders, onlyHarmless: boolean): ProviderOptions {
-  let known = optionHeaders.get(entry);
-  if (known === undefined) {
-    known = (entry.options ?? []).map((option) => ({ option, header: option.replaceAll('_', '-') }));
-    optionHeaders.set(entry, known);
-  }
-  let options: Record<string, string> | undefined;
-  for (const { option, header } of known) {
-    const value = headers.get(header) ?? headers.plain(header);
-    if (value === undefined || (onlyHarmless && !isHarmless(option))) continue;
-    options ??= {};
-    options[option] = value;
-  }
-  return options ?? NO_OPTIONS;
 }

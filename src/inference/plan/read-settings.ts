@@ -5,11 +5,11 @@ import type {
   RoutingRetry,
 } from '../../../gen/gateway/inference/v2/config_pb.ts';
 import { GatewayError } from '../../lib/errors.ts';
-import type { ClientCut, ProviderEntry, ProviderOptions } from '../../providers/dialect.ts';
+import type { ClientCut, ProviderEntry } from '../../providers/dialect.ts';
 import { type CacheSettings, parseCacheSettings } from '../cache/settings.ts';
+import { configOptions, keepOptionsToStored } from './config-options.ts';
 import { clip, type Fault, step } from './faults.ts';
 import type { Inherited } from './inherited.ts';
-import { isHarmless, optionNamed, optionText } from './option-names.ts';
 import { joinParams } from './params.ts';
 import type { ParseFacts } from './parse-facts.ts';
 import type { BreakerPlan, HedgePlan, RetryPlan, TargetPlan } from './plan.ts';
@@ -48,7 +48,7 @@ export function readSettings(
       config.apiKey === undefined
         ? above.credential
         : { value: config.apiKey, provider: provider?.id, path: at('api_key') },
-    options: { ...above.options, ...readOptions(level, provider, faults) },
+    options: { ...above.options, ...configOptions(level, provider, faults) },
     customHost: config.customHost ?? above.customHost,
     strict: config.strictOpenAiCompliance ?? above.strict,
     timeoutMs: config.requestTimeout ?? above.timeoutMs,
@@ -111,25 +111,6 @@ function checkHost(url: string, path: string, { checkHost: check }: ParseFacts, 
   }
 }
 
-/** What a level says of its provider. A level that names the provider may say only what that one reads. */
-function readOptions(
-  { config, options }: ConfigLevel,
-  provider: ProviderEntry | undefined,
-  faults: Fault[],
-): ProviderOptions {
-  const read: Record<string, string> = {};
-  for (const { name: given, path, value } of options) {
-    const name = optionNamed(given, provider?.options);
-    const text = name === undefined ? undefined : optionText(name, value);
-    if (name === undefined) faults.push({ path, message: 'is not known' });
-    else if (value !== null && text === undefined) faults.push({ path, message: 'must be a string' });
-    else if (provider && config.provider !== undefined && !provider.options?.includes(name))
-      faults.push({ path, message: `is not an option of ${provider.id}` });
-    else if (text !== undefined) read[name] = text;
-  }
-  return read;
-}
-
 function cutOf(given: string | undefined): ClientCut | undefined {
   return given === 'drain' || given === 'cancel' ? given : undefined;
 }
@@ -185,11 +166,7 @@ function keepToStored(
   if (config.apiKey !== undefined) fault('api_key', 'belongs to the stored provider');
   if ((config.customHost ?? above.customHost) !== undefined)
     fault('custom_host', 'belongs to the stored provider, whose credential goes nowhere else');
-  for (const { name, path: at } of options) {
-    const option = optionNamed(name, undefined);
-    if (option !== undefined && !mayOverride && !isHarmless(option))
-      faults.push({ path: at, message: 'belongs to the stored provider' });
-  }
+  if (!mayOverride) keepOptionsToStored(options, faults);
 }
 
 function checkForwarded({ config, path }: ConfigLevel, { ownsHeader }: ParseFacts, faults: Fault[]): void {

@@ -2,7 +2,10 @@
 // through. None of it is the caller's to say.
 import type { Network } from '../../lib/egress/network.ts';
 import { fail, type GatewayError } from '../../lib/errors.ts';
+import { configOption } from '../../providers/catalog/known-options.ts';
 import type { ProviderEntry, ProviderOptions } from '../../providers/dialect.ts';
+import { originOf } from '../../providers/locate.ts';
+import { optionsOf } from '../../providers/options/index-of.ts';
 import type { TargetPlan } from './plan.ts';
 import type { StoredDeployment, StoredLimits, StoredModels, StoredProvider } from './plan-facts.ts';
 
@@ -29,28 +32,24 @@ export interface StoredReach {
 type Stored = Omit<StoredProvider, 'entry'>;
 
 const NONE: readonly string[] = Object.freeze([]);
-/** Options that choose the model. */
-const CHOOSING: readonly string[] = [
-  'azure_deployment_id',
-  'azure_deployment_name',
-  'azure_model_name',
-  'aws_bedrock_model',
-  'vertex_model_name',
-];
-
 /**
  * @param model the request's
  * @throws GatewayError why the stored provider may not be called; validation_failed where none of its deployments is
  * meant; forbidden where a config would choose a model past what its integration allows.
  */
-export function storedReach(stored: Stored, plan: TargetPlan, model: string | undefined): StoredReach {
+export function storedReach(
+  entry: ProviderEntry,
+  stored: Stored,
+  plan: TargetPlan,
+  model: string | undefined,
+): StoredReach {
   const refused = stored.refused?.();
   if (refused !== undefined) throw refused;
   const { models, deployments = [] } = stored;
   if (models?.restricted) checkChoice(plan);
   const override = plan.params?.overrides.model;
   const asked = typeof override === 'string' ? override : model;
-  const deployment = deploymentFor(deployments, asked, plan);
+  const deployment = deploymentFor(deployments, asked, entry, plan);
   const host = asked === undefined ? undefined : models?.hostOf(asked);
   const own = asked === undefined ? NONE : (models?.headersOf(asked) ?? NONE);
   const headers = stored.headers ?? NONE;
@@ -63,7 +62,10 @@ export function storedReach(stored: Stored, plan: TargetPlan, model: string | un
     pricing: stored.pricing,
     limits: stored.limits,
     model: deployment?.model,
-    options: deployment === undefined ? stored.options : withDeployment(stored.options, deployment),
+    options:
+      deployment === undefined
+        ? stored.options
+        : { ...stored.options, ...deploymentOptions(entry, deployment) },
     customHost: host ?? stored.customHost,
     mayOverride: stored.mayOverride ?? false,
     network: stored.network,
@@ -77,18 +79,15 @@ export function sameHost(
   changed: ProviderOptions,
   hosted: boolean,
 ): boolean {
-  if (entry.locate === undefined || own === changed) return true;
-  return originOf(entry, own, hosted) === originOf(entry, changed, hosted);
-}
-
-function originOf({ locate, baseUrl }: ProviderEntry, options: ProviderOptions, hosted: boolean): string {
-  const url = locate?.(options, undefined, hosted).baseUrl ?? baseUrl;
-  return url === undefined ? '' : new URL(url).origin;
+  // With a custom host, that is where both go.
+  return hosted || own === changed || originOf(entry, own) === originOf(entry, changed);
 }
 
 function checkChoice({ options, deployments, path }: TargetPlan): void {
   const named =
-    deployments.length > 0 ? 'deployments' : CHOOSING.find((name) => Object.hasOwn(options, name));
+    deployments.length > 0
+      ? 'deployments'
+      : Object.keys(options).find((name) => configOption(name)?.effect === 'model');
   if (named === undefined) return;
   const field = `${path.slice('config.'.length)}.${named}`.replace(/^\./, '');
   throw fail('forbidden', `${field}: the integration of this stored provider decides over its models`, {
@@ -100,10 +99,12 @@ function checkChoice({ options, deployments, path }: TargetPlan): void {
 function deploymentFor(
   deployments: readonly StoredDeployment[],
   model: string | undefined,
+  entry: ProviderEntry,
   { options, deployments: configured }: TargetPlan,
 ): StoredDeployment | undefined {
-  if (deployments.length === 0 || configured.length > 0 || options.azure_deployment_id !== undefined)
-    return undefined;
+  if (deployments.length === 0 || configured.length > 0) return undefined;
+  const id = optionsOf(entry).deployments?.deployment?.id;
+  if (id !== undefined && options[id] !== undefined) return undefined;
   const found =
     deployments.find(({ alias }) => alias !== undefined && alias === model) ??
     deployments.find((one) => one.model !== undefined && one.model === model) ??
@@ -122,14 +123,15 @@ function noDeployment(): GatewayError {
   });
 }
 
-function withDeployment(
-  options: ProviderOptions,
-  { id, apiVersion, model }: StoredDeployment,
+/** The options that a deployment sets; none for providers that have no deployments. */
+export function deploymentOptions(
+  entry: ProviderEntry,
+  { id, apiVersion, model }: Pick<StoredDeployment, 'id' | 'apiVersion'> & Partial<StoredDeployment>,
 ): ProviderOptions {
-  return {
-    ...options,
-    azure_deployment_id: id,
-    ...(apiVersion === undefined ? {} : { azure_api_version: apiVersion }),
-    ...(model === undefined ? {} : { azure_model_name: model }),
-  };
+  const names = optionsOf(entry).deployments?.deployment;
+  if (names === undefined) return {};
+  const options: Record<string, string> = { [names.id]: id };
+  if (names.version !== undefined && apiVersion !== undefined) options[names.version] = apiVersion;
+  if (names.model !== undefined && model !== undefined) options[names.model] = model;
+  return options;
 }

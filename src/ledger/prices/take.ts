@@ -3,36 +3,13 @@
 // where FOLDER is the unpacked package. Only providers of the catalogue are taken; of prices only those by token.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { providers as catalogue } from '../../providers/catalog/registry.ts';
 import type { Price, Rates, TieredRates } from './price.ts';
 
-/** The package's names of providers, by ours. */
-const PROVIDERS: Readonly<Record<string, string>> = {
-  openai: 'openai',
-  'text-completion-openai': 'openai',
-  anthropic: 'anthropic',
-  azure: 'azure-openai',
-  cerebras: 'cerebras',
-  dashscope: 'dashscope',
-  deepinfra: 'deepinfra',
-  deepseek: 'deepseek',
-  featherless_ai: 'featherless-ai',
-  fireworks_ai: 'fireworks-ai',
-  'fireworks_ai-embedding-models': 'fireworks-ai',
-  groq: 'groq',
-  hyperbolic: 'hyperbolic',
-  lambda_ai: 'lambda',
-  mistral: 'mistral-ai',
-  moonshot: 'moonshot',
-  nebius: 'nebius',
-  novita: 'novita-ai',
-  ollama: 'ollama',
-  openrouter: 'openrouter',
-  perplexity: 'perplexity-ai',
-  sambanova: 'sambanova',
-  together_ai: 'together-ai',
-  xai: 'x-ai',
-  zai: 'z-ai',
-};
+/** Our identifiers, by the package's names of providers. */
+const PROVIDERS: ReadonlyMap<string, string> = new Map(
+  catalogue.flatMap(({ id, prices = [] }) => prices.map((name) => [name, id] as const)),
+);
 
 /** Our names of rates, by the package's. */
 const RATES = {
@@ -84,7 +61,7 @@ const providers: Record<string, Record<string, Price>> = {};
 const models: Record<string, Record<string, object>> = {};
 for (const [name, entry] of Object.entries(given)) {
   const foreign = String(entry.litellm_provider);
-  const provider = PROVIDERS[foreign];
+  const provider = PROVIDERS.get(foreign);
   if (provider === undefined) continue;
   // The name without the provider's prefix is the one that the provider itself knows.
   const model = name.startsWith(`${foreign}/`) ? name.slice(foreign.length + 1) : name;
@@ -103,8 +80,8 @@ const seed = { source, unit: '1e-12 USD per token', providers: sorted };
 writeFileSync(new URL('./seed.json', import.meta.url), `${JSON.stringify(seed, undefined, 1)}\n`);
 tell('prices', sorted);
 const known = { source, providers: inOrder(models) };
-const catalogue = new URL('../../providers/catalog/models.json', import.meta.url);
-writeFileSync(catalogue, `${JSON.stringify(known, undefined, 1)}\n`);
+const modelsFile = new URL('../../providers/catalog/models.json', import.meta.url);
+writeFileSync(modelsFile, `${JSON.stringify(known, undefined, 1)}\n`);
 tell('models', known.providers);
 
 /** All rates of a model, with what differs for tiers and for long prompts. */

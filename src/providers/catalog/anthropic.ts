@@ -1,5 +1,6 @@
 // Anthropic API reference, Messages. `anthropic_version` defaults to 2023-06-01.
 import type { ProviderEntry } from '../dialect.ts';
+import { text } from '../options/spec.ts';
 
 export const anthropic: ProviderEntry = {
   id: 'anthropic',
@@ -8,5 +9,13 @@ export const anthropic: ProviderEntry = {
   baseUrl: 'https://api.anthropic.com/v1',
   auth: 'x-api-key',
   streamUsage: 'unasked',
-  options: ['anthropic_version', 'anthropic_beta'],
+  options: [
+    text('anthropic_version', { sends: { header: 'anthropic-version', default: '2023-06-01' } }),
+    text('anthropic_beta', { sends: { header: 'anthropic-beta' } }),
+    {
+      ...{ name: 'anthropic_inspect_stream_for_overloaded_error', type: 'flag' },
+      ...{ effect: 'none', from: ['stored'] },
+    },
+  ],
+  prices: ['anthropic'],
 };

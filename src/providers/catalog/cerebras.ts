@@ -9,4 +9,5 @@ export const cerebras: ProviderEntry = {
   auth: 'bearer',
   streamUsage: 'stream_options',
   operations: ['chat', 'completions', 'models', 'model'],
+  prices: ['cerebras'],
 };

@@ -9,4 +9,5 @@ export const deepinfra: ProviderEntry = {
   auth: 'bearer',
   streamUsage: 'stream_options',
   operations: ['chat', 'completions', 'embeddings', 'models', 'model'],
+  prices: ['deepinfra'],
 };

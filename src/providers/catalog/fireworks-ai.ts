@@ -9,4 +9,5 @@ export const fireworksAi: ProviderEntry = {
   auth: 'bearer',
   streamUsage: 'unasked',
   operations: ['chat', 'completions', 'embeddings', 'models', 'model'],
+  prices: ['fireworks_ai', 'fireworks_ai-embedding-models'],
 };

@@ -11,4 +11,5 @@ export const groq: ProviderEntry = {
   // Goes on, and is paid, when the connection is closed (OpenRouter, "Streaming", part "Stream cancellation").
   onClientCut: 'drain',
   operations: ['chat', 'models', 'model'],
+  prices: ['groq'],
 };

@@ -10,4 +10,5 @@ export const hyperbolic: ProviderEntry = {
   auth: 'bearer',
   streamUsage: 'stream_options',
   operations: ['chat', 'completions', 'models', 'model'],
+  prices: ['hyperbolic'],
 };

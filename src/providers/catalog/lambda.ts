@@ -11,4 +11,5 @@ export const lambda: ProviderEntry = {
   // Goes on, and is paid, when the connection is closed (OpenRouter, "Streaming", part "Stream cancellation").
   onClientCut: 'drain',
   operations: ['chat', 'completions', 'models', 'model'],
+  prices: ['lambda_ai'],
 };

@@ -13,4 +13,6 @@ export const mistralAi: ProviderEntry = {
   onClientCut: 'drain',
   operations: ['chat', 'embeddings', 'moderations', 'models', 'model'],
   renames: { seed: 'random_seed', max_completion_tokens: 'max_tokens' },
+  prices: ['mistral'],
+  genAiName: 'mistral_ai',
 };

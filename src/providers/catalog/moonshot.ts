@@ -11,4 +11,5 @@ export const moonshot: ProviderEntry = {
   streamUsage: 'stream_options',
   operations: ['chat', 'models', 'model'],
   renames: { max_completion_tokens: 'max_tokens' },
+  prices: ['moonshot'],
 };

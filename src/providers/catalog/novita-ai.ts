@@ -9,4 +9,5 @@ export const novitaAi: ProviderEntry = {
   auth: 'bearer',
   streamUsage: 'stream_options',
   operations: ['chat', 'completions', 'embeddings', 'models', 'model'],
+  prices: ['novita'],
 };

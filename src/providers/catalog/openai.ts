@@ -1,5 +1,6 @@
-// OpenAI API reference.
+// OpenAI API reference ("Authentication": organization and project).
 import type { ProviderEntry } from '../dialect.ts';
+import { text } from '../options/spec.ts';
 
 export const openai: ProviderEntry = {
   id: 'openai',
@@ -8,5 +9,10 @@ export const openai: ProviderEntry = {
   baseUrl: 'https://api.openai.com/v1',
   auth: 'bearer',
   streamUsage: 'stream_options',
-  options: ['openai_organization', 'openai_project', 'openai_beta'],
+  options: [
+    text('openai_organization', { effect: 'account', sends: { header: 'openai-organization' } }),
+    text('openai_project', { effect: 'account', sends: { header: 'openai-project' } }),
+    text('openai_beta', { sends: { header: 'openai-beta' } }),
+  ],
+  prices: ['openai', 'text-completion-openai'],
 };

@@ -11,4 +11,5 @@ export const openrouter: ProviderEntry = {
   auth: 'bearer',
   streamUsage: 'unasked',
   operations: ['chat', 'completions', 'embeddings', 'models', 'model'],
+  prices: ['openrouter'],
 };

@@ -12,4 +12,6 @@ export const perplexityAi: ProviderEntry = {
   onClientCut: 'drain',
   operations: ['chat'],
   renames: { max_completion_tokens: 'max_tokens' },
+  prices: ['perplexity'],
+  genAiName: 'perplexity',
 };

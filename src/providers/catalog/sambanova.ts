@@ -12,4 +12,5 @@ export const sambanova: ProviderEntry = {
   // Goes on, and is paid, when the connection is closed (OpenRouter, "Streaming", part "Stream cancellation").
   onClientCut: 'drain',
   operations: ['chat', 'completions', 'embeddings', 'models', 'model'],
+  prices: ['sambanova'],
 };

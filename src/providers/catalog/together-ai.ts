@@ -11,4 +11,5 @@ export const togetherAi: ProviderEntry = {
   streamUsage: 'stream_options',
   operations: ['chat', 'completions', 'embeddings', 'models', 'model'],
   renames: { max_completion_tokens: 'max_tokens' },
+  prices: ['together_ai'],
 };

@@ -10,4 +10,6 @@ export const xAi: ProviderEntry = {
   streamUsage: 'stream_options',
   reasoning: 'beside',
   operations: ['chat', 'completions', 'embeddings', 'models', 'model'],
+  prices: ['xai'],
+  genAiName: 'x_ai',
 };

@@ -10,4 +10,5 @@ export const zAi: ProviderEntry = {
   streamUsage: 'unasked',
   operations: ['chat'],
   renames: { max_completion_tokens: 'max_tokens' },
+  prices: ['zai'],
 };

@@ -39,13 +39,13 @@ import { SseParser } from '../../../src/lib/sse.ts';
 import type {
   Dialect,
   Operation,
-  OperationName,
   Outbound,
   ProviderOptions,
   StreamingOperation,
   Target,
 } from '../../../src/providers/dialect.ts';
 import { createDialects } from '../../../src/providers/dialects/registry.ts';
+import type { OperationName } from '../../../src/providers/operations.ts';
 import type { UsageReport } from '../../../src/providers/usage/report.ts';
 import { codec } from '../../../src/rest/codec.ts';
 import { contextOf, targetOf } from './target.ts';

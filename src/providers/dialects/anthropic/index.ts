@@ -1,9 +1,9 @@
 // Anthropic's dialect: the Messages API behind OpenAI's shape.
 import type { Dialect, MessageJson, ProviderEntry } from '../../dialect.ts';
+import { sentHeaders } from '../../options/sent.ts';
 import { tapUsage } from '../../usage/tap.ts';
 import { chat } from './chat.ts';
 import { readError } from './error.ts';
-import { headers } from './headers.ts';
 import { model } from './model.ts';
 import { models } from './models.ts';
 
@@ -14,7 +14,7 @@ export function createAnthropicDialect(json: MessageJson): Dialect {
     chat: chat(json),
     models: models(json),
     model: model(json),
-    headers,
+    headers: sentHeaders,
     error: readError,
     tapUsage: (provider: ProviderEntry) => tapUsage(json, provider),
   });

@@ -1,11 +1,11 @@
 // OpenAI's dialect, in and out: what the provider says is passed on as it is.
 import type { Dialect, MessageJson, ProviderEntry } from '../../dialect.ts';
+import { sentHeaders } from '../../options/sent.ts';
 import { tapUsage } from '../../usage/tap.ts';
 import { chat } from './chat.ts';
 import { completions } from './completions.ts';
 import { embeddings } from './embeddings.ts';
 import { readError } from './error.ts';
-import { headers } from './headers.ts';
 import { model } from './model.ts';
 import { models } from './models.ts';
 import { moderations } from './moderations.ts';
@@ -20,7 +20,7 @@ export function createOpenAiDialect(json: MessageJson): Dialect {
     moderations: moderations(json),
     models: models(json),
     model: model(json),
-    headers,
+    headers: sentHeaders,
     error: readError,
     tapUsage: (provider: ProviderEntry) => tapUsage(json, provider),
   });

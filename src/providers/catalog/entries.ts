@@ -1,0 +1,26 @@
+// Every provider: its literal, and one line here.
+export { anthropic } from './anthropic.ts';
+export { azureOpenai } from './azure-openai.ts';
+export { cerebras } from './cerebras.ts';
+export { dashscope } from './dashscope.ts';
+export { deepinfra } from './deepinfra.ts';
+export { deepseek } from './deepseek.ts';
+export { featherlessAi } from './featherless-ai.ts';
+export { fireworksAi } from './fireworks-ai.ts';
+export { groq } from './groq.ts';
+export { hyperbolic } from './hyperbolic.ts';
+export { inferenceNet } from './inference-net.ts';
+export { lambda } from './lambda.ts';
+export { mistralAi } from './mistral-ai.ts';
+export { moonshot } from './moonshot.ts';
+export { nebius } from './nebius.ts';
+export { novitaAi } from './novita-ai.ts';
+export { ollama } from './ollama.ts';
+export { openai } from './openai.ts';
+export { openaiCompatible } from './openai-compatible.ts';
+export { openrouter } from './openrouter.ts';
+export { perplexityAi } from './perplexity-ai.ts';
+export { sambanova } from './sambanova.ts';
+export { togetherAi } from './together-ai.ts';
+export { xAi } from './x-ai.ts';
+export { zAi } from './z-ai.ts';

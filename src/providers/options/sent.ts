@@ -1,0 +1,44 @@
+// Options that become part of the provider's request.
+import { invalidHeader } from '../../lib/errors.ts';
+import type { Target } from '../dialect.ts';
+import { optionHeader } from './check.ts';
+import { optionsOf } from './index-of.ts';
+import type { OptionSpec } from './spec.ts';
+
+const NONE: readonly string[] = Object.freeze([]);
+// Visible ASCII, spaces between; no line breaks, so that a value cannot become another header.
+const VALUE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
+
+/**
+ * Flat pairs of the headers that options become.
+ * @throws GatewayError `invalid_header` naming the gateway's header for a value that no header can carry.
+ */
+export function sentHeaders({ provider, options }: Target): readonly string[] {
+  if (provider.options === undefined) return NONE;
+  let pairs: string[] | undefined;
+  for (const spec of optionsOf(provider).sentHeaders) {
+    const value = sentValue(spec, options[spec.name]);
+    if (value === undefined) continue;
+    if (!VALUE.test(value)) throw invalidHeader(optionHeader(spec), 'must be printable ASCII');
+    pairs ??= [];
+    pairs.push(spec.sends?.header ?? '', value);
+  }
+  return pairs ?? NONE;
+}
+
+/** The query that options become, without the question mark; undefined when there is none. */
+export function sentQuery({ provider, options }: Target): string | undefined {
+  if (provider.options === undefined) return undefined;
+  let query: string | undefined;
+  for (const spec of optionsOf(provider).sentQuery) {
+    const value = sentValue(spec, options[spec.name]);
+    if (value === undefined) continue;
+    const pair = `${spec.sends?.query}=${encodeURIComponent(value)}`;
+    query = query === undefined ? pair : `${query}&${pair}`;
+  }
+  return query;
+}
+
+function sentValue({ sends }: OptionSpec, given: string | undefined): string | undefined {
+  return given === undefined || given === '' ? sends?.default : given;
+}
