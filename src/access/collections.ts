@@ -1,5 +1,6 @@
 // What identity keeps in the document store.
 import { type Collection, defineCollection, type JsonObject } from '../store/collection.ts';
+import type { Bounded } from '../store/set-above.ts';
 import { auditEntries, auditHeads } from './audit/entry.ts';
 import { jwtSettings } from './jwt/collection.ts';
 import { encryptionKeys } from './key-bundle.ts';
@@ -21,7 +22,7 @@ export interface OrganisationBody {
 }
 
 /** A part of a tenant. Objects are kept as callers write them. */
-export interface WorkspaceBody {
+export interface WorkspaceBody extends Bounded {
   readonly name: string;
   readonly description?: string;
   readonly icon?: string;
@@ -78,7 +79,7 @@ export interface KeyRotation {
 }
 
 /** An API key without its secret. Objects are kept as callers write them; times are Unix milliseconds. */
-export interface ApiKeyBody extends KeySecret {
+export interface ApiKeyBody extends KeySecret, Bounded {
   readonly name: string;
   readonly description?: string;
   readonly kind: KeyKind;

@@ -24,7 +24,7 @@ import type { Call } from '../access/call.ts';
 import { type ApiKeyBody, apiKeys } from '../access/collections.ts';
 import type { Directory } from '../access/directory.ts';
 import { type KeyHasher, newApiKey } from '../access/key-hash.ts';
-import { makeKey, secretParts, withSecret } from '../access/keys.ts';
+import { type KeyDetails, makeKey, secretParts, withSecret } from '../access/keys.ts';
 import type { KeyKind, Principal } from '../access/principal.ts';
 import type { UsageReader } from '../ledger/limits/usage.ts';
 import { fail, invalidField } from '../lib/errors.ts';
@@ -46,6 +46,8 @@ import { keepOne } from './api-keys-keeper.ts';
 import { listQuery } from './api-keys-list.ts';
 import { apiKeyRecord, inTransition, isExpired, keyUsage, shownSecret } from './api-keys-record.ts';
 import { afterRotation, LEAST_TRANSITION_MS } from './api-keys-rotation.ts';
+import { KEY_RULES, KEY_RULES_WITHOUT_EXPIRY } from './bound-rules.ts';
+import { bounded, setAboveCaller, setByHigher } from './bounds.ts';
 import { callerOf, organisationOf, scopeOf, targetWorkspace } from './caller.ts';
 import type { IdentityFacts } from './identity-facts.ts';
 import { checkKeyConfig } from './key-config.ts';
@@ -111,7 +113,9 @@ export function apiKeysService(facts: ApiKeysFacts) {
           : undefined;
       const at = now();
       const terms = keyTerms(directory, organisationId, workspaceId, kind);
-      const details = newDetails(kind, userId, request, terms, at);
+      const given = newDetails(kind, userId, request, terms, at);
+      const rules = request.expiresAt === undefined ? KEY_RULES_WITHOUT_EXPIRY : KEY_RULES;
+      const details = bounded<KeyDetails>(facts, caller, rules, undefined, given);
       checkMaker(directory, caller, details.scopes, kind);
       await checkKeyConfig(documents, { organisationId, workspaceId }, request.defaults?.configId);
       const { secret, document } = makeKey(hasher, { ...details, organisationId, workspaceId }, at);
@@ -151,7 +155,9 @@ export function apiKeysService(facts: ApiKeysFacts) {
         const before = await find(caller, request.id, 'update');
         const { organisationId, workspaceId, body } = before;
         const terms = keyTerms(directory, organisationId, workspaceId, body.kind);
-        const after = changedBody(body, request, terms, now());
+        const given = changedBody(body, request, terms, now());
+        if (request.resetUsage === true) checkReset(directory, caller, body);
+        const after = bounded(facts, caller, KEY_RULES, body, given, 'workspace');
         await checkKeyConfig(documents, { organisationId, workspaceId }, request.defaults?.configId);
         const added = after.scopes.filter((scope) => !body.scopes.includes(scope));
         checkMaker(directory, caller, added, body.kind);
@@ -213,6 +219,12 @@ function checkRotation(
   checkMaker(directory, caller, body.scopes, body.kind);
   if (body.userId !== undefined && workspaceId !== undefined)
     checkOwner(directory, caller, workspaceId, body.userId);
+}
+
+/** Usage that starts again from zero is a loosened limit. @throws GatewayError forbidden. */
+function checkReset(directory: Directory, caller: Principal, body: ApiKeyBody): void {
+  const set = setAboveCaller(directory, caller, body, 'usage_limits', body.usageLimits, 'workspace');
+  if (set !== undefined) throw setByHigher('reset_usage', set, 'its usage is theirs to reset');
 }
 
 /** The kind that a path names. @throws GatewayError validation_failed for one that there is not. */

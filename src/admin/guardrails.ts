@@ -17,6 +17,7 @@ import {
   type UpdateGuardrailRequest,
 } from '../../gen/gateway/admin/v2/guardrails_pb.ts';
 import type { Call } from '../access/call.ts';
+import type { Directory } from '../access/directory.ts';
 import type { Principal } from '../access/principal.ts';
 import { fail, invalidField } from '../lib/errors.ts';
 import { type GuardrailBody, guardrails, guardrailVersions } from '../saved/collections.ts';
@@ -29,6 +30,7 @@ import {
   updateOperation,
   type WriteOperation,
 } from '../store/documents.ts';
+import { type BoundRule, bounded, setAboveCaller, setByHigher } from './bounds.ts';
 import { authorOf, callerOf, found, organisationOf, scopeOf, targetWorkspace } from './caller.ts';
 import { checkedGuardrail } from './guardrail-content.ts';
 import {
@@ -51,6 +53,13 @@ export interface GuardrailsFacts extends IdentityFacts {
   /** Tells which configs name which guardrails. */
   readonly savedConfigs: SavedConfigs;
 }
+
+/** Who made the checks is noted: see `checkDefaultOf`. */
+const CONTENT: BoundRule<GuardrailBody> = {
+  field: 'checks',
+  of: ({ versionId }) => versionId,
+  isAsTight: () => true,
+};
 
 type Verb = 'create' | 'read' | 'update' | 'delete';
 
@@ -83,9 +92,10 @@ export function guardrailsService(facts: GuardrailsFacts) {
       checkScope(caller, workspaceId, 'create');
       const content = checkedGuardrail(request, undefined);
       const author = authorOf(caller);
-      const body = {
+      const given: GuardrailBody = {
         ...{ name: request.name, ...content, versionId: randomUUID(), ownerId: author, updatedBy: author },
       };
+      const body = bounded(facts, caller, [CONTENT], undefined, given);
       const at = now();
       return untilFree(['slug'], async () => {
         const document = {
@@ -135,6 +145,7 @@ export function guardrailsService(facts: GuardrailsFacts) {
         const { checks, actions } = before.body;
         const content = checkedGuardrail(request, { checks, actions });
         const isNew = JSON.stringify(content) !== JSON.stringify({ checks, actions });
+        if (isNew) checkDefaultOf(directory, callerOf(call), before);
         const body: GuardrailBody = {
           ...before.body,
           ...content,
@@ -182,6 +193,23 @@ export function guardrailsService(facts: GuardrailsFacts) {
       return create(GuardrailListSchema, { ...listHead(page), data });
     },
   };
+}
+
+/** @throws GatewayError forbidden for one that a higher level made, and made a default of the workspace. */
+function checkDefaultOf(
+  directory: Directory,
+  caller: Principal,
+  { organisationId, workspaceId = '', id, slug, body: guardrail }: Document<GuardrailBody>,
+): void {
+  if (setAboveCaller(directory, caller, guardrail, CONTENT.field, undefined) === undefined) return;
+  const body = directory.workspace(organisationId, workspaceId)?.body;
+  for (const side of ['input', 'output']) {
+    const list = body?.defaults?.[`${side}_guardrails`];
+    if (body === undefined || !Array.isArray(list) || !list.some((one) => one === id || one === slug))
+      continue;
+    const set = setAboveCaller(directory, caller, body, `defaults.${side}_guardrails`, list);
+    if (set !== undefined) throw setByHigher('checks', set, 'a default of the workspace is theirs to change');
+  }
 }
 
 /** Guardrails of the organisation have scopes of their own. @throws GatewayError forbidden. */

@@ -46,6 +46,8 @@ import {
   updateOperation,
   type WriteOperation,
 } from '../store/documents.ts';
+import { INTEGRATION_RULES } from './bound-rules.ts';
+import { bounded } from './bounds.ts';
 import { callerOf, organisationOf, targetWorkspace } from './caller.ts';
 import { defaultProvider } from './default-provider.ts';
 import { changedIntegrationBody, newIntegrationBody, optionField } from './integration-body.ts';
@@ -86,7 +88,8 @@ export function integrationsService(facts: ProviderFacts) {
     await untilWon(async () => {
       const before = await findIntegration(facts, caller, idOrSlug, 'update');
       const updatedAt = now();
-      const { body, also = [] } = change(before, updatedAt);
+      const { body: given, also = [] } = change(before, updatedAt);
+      const body = bounded(facts, caller, INTEGRATION_RULES, before.body, given, 'workspace');
       const operations = [
         updateOperation(integrations, before.id, before.version, { body, updatedAt }),
         ...also,
@@ -115,7 +118,8 @@ export function integrationsService(facts: ProviderFacts) {
       const createdAt = now();
       const { organisationId, userId: ownerId = caller.keyId } = caller;
       const made = newIntegrationBody(facts, entry, level, { organisationId, workspaceId }, ownerId, request);
-      const body = grantedMappings(facts, caller, entry, undefined, made, optionField);
+      const granted = grantedMappings(facts, caller, entry, undefined, made, optionField);
+      const body = bounded(facts, caller, INTEGRATION_RULES, undefined, granted);
       const slug = request.slug ?? slugOf('', request.name, 40);
       const place = workspaceId === undefined ? {} : { workspaceId };
       const document = { id: randomUUID(), ...place, slug, createdAt, body };

@@ -30,6 +30,8 @@ import {
   insertOperation,
   updateOperation,
 } from '../store/documents.ts';
+import { RATE_POLICY_RULES } from './bound-rules.ts';
+import { bounded, setAboveCaller, setByHigher } from './bounds.ts';
 import { callerOf, scopeOf, targetWorkspace } from './caller.ts';
 import type { IdentityFacts } from './identity-facts.ts';
 import { listHead, newestFirst } from './lists.ts';
@@ -50,7 +52,8 @@ import { timeText } from './time.ts';
 const OBJECT = 'policy_rate_limits';
 
 /** The methods of RateLimitPoliciesService. */
-export function rateLimitPoliciesService({ documents, changes, directory, now }: IdentityFacts) {
+export function rateLimitPoliciesService(facts: IdentityFacts) {
+  const { documents, changes, directory, now } = facts;
   const find = (call: Call, id: string, status?: string) =>
     findPolicy(documents, callerOf(call), rateLimitPolicies, id, status);
 
@@ -63,7 +66,7 @@ export function rateLimitPoliciesService({ documents, changes, directory, now }:
       const { organisationId } = caller;
       const workspaceId = policyWorkspace(directory, caller, request);
       await checkRoom(documents, organisationId);
-      const body = defined<RateLimitPolicyBody>({
+      const given = defined<RateLimitPolicyBody>({
         name: request.name,
         conditions: conditionsOf(request.conditions),
         groupBy: groupKeysOf(request.groupBy),
@@ -73,8 +76,9 @@ export function rateLimitPoliciesService({ documents, changes, directory, now }:
         onStoreOutage: request.onStoreOutage as RateLimitPolicyBody['onStoreOutage'],
         assumedOutputTokens: request.assumedOutputTokens,
       });
-      checkAssumed(body);
-      checkUnit(body);
+      checkAssumed(given);
+      checkUnit(given);
+      const body = bounded(facts, caller, RATE_POLICY_RULES, undefined, given);
       const [id, createdAt] = [randomUUID(), now()];
       const made: Document<RateLimitPolicyBody> = {
         ...{ id, organisationId, createdAt, updatedAt: createdAt, body },
@@ -119,7 +123,7 @@ export function rateLimitPoliciesService({ documents, changes, directory, now }:
       const before = await find(call, request.policyId);
       const { organisationId, workspaceId, body: was } = before;
       const fields = patch(request.clear, ['name', 'on_store_outage', 'assumed_output_tokens']);
-      const body = defined<RateLimitPolicyBody>({
+      const given = defined<RateLimitPolicyBody>({
         name: fields.optional('name', request.name, was.name),
         conditions: request.conditions.length > 0 ? conditionsOf(request.conditions) : was.conditions,
         groupBy: was.groupBy,
@@ -137,8 +141,9 @@ export function rateLimitPoliciesService({ documents, changes, directory, now }:
           was.assumedOutputTokens,
         ),
       });
-      checkAssumed(body);
-      checkUnit(body);
+      checkAssumed(given);
+      checkUnit(given);
+      const body = bounded(facts, callerOf(call), RATE_POLICY_RULES, was, given);
       const change = { body, updatedAt: now() };
       await changes.commit(
         call,
@@ -158,6 +163,7 @@ export function rateLimitPoliciesService({ documents, changes, directory, now }:
       call: Call,
     ): Promise<DeleteRateLimitPolicyResponse> {
       const before = await find(call, request.policyId);
+      checkTheirs(facts, call, before.body, 'policy_id');
       const { organisationId, workspaceId } = before;
       const order = { version: before.version, updatedAt: now() };
       await changes.commit(
@@ -169,6 +175,17 @@ export function rateLimitPoliciesService({ documents, changes, directory, now }:
       return create(DeleteRateLimitPolicyResponseSchema);
     },
   };
+}
+
+/** @throws GatewayError forbidden for a policy that a higher level made: it is neither removed nor reset below. */
+function checkTheirs(
+  { directory }: IdentityFacts,
+  call: Call,
+  body: RateLimitPolicyBody,
+  field: string,
+): void {
+  const set = setAboveCaller(directory, callerOf(call), body, 'value', body.value);
+  if (set !== undefined) throw setByHigher(field, set);
 }
 
 /** @throws GatewayError validation_failed: tokens are in flight in no number that anybody knows. */

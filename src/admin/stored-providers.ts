@@ -13,6 +13,8 @@ import {
   insertOperation,
   updateOperation,
 } from '../store/documents.ts';
+import { PROVIDER_RULES } from './bound-rules.ts';
+import { bounded, setAboveCaller, setByHigher } from './bounds.ts';
 import { callerOf, organisationOf, targetWorkspace } from './caller.ts';
 import { newestFirst, type PageRequest } from './lists.ts';
 import { untilWon } from './lost-race.ts';
@@ -40,6 +42,7 @@ export interface View {
 interface Named {
   readonly slug: string;
   readonly workspaceId?: string | undefined;
+  readonly resetUsage?: boolean | undefined;
 }
 
 /** The operations of a view. */
@@ -62,9 +65,10 @@ export function storedProviderOperations(facts: ProviderFacts, { shown, name, pe
       call: Call,
       workspaceId: string,
       slug: string | undefined,
-      body: ProviderBody,
+      given: ProviderBody,
     ): Promise<Stored> {
       const caller = callerOf(call);
+      const body = bounded(facts, caller, PROVIDER_RULES, undefined, given);
       const { organisationId } = caller;
       const createdAt = now();
       const document = {
@@ -111,7 +115,15 @@ export function storedProviderOperations(facts: ProviderFacts, { shown, name, pe
       return untilWon(async () => {
         const before = await find(caller, named);
         const updatedAt = now();
-        const body = change(before, updatedAt);
+        if (named.resetUsage === true) checkReset(facts, caller, before);
+        const body = bounded(
+          facts,
+          caller,
+          PROVIDER_RULES,
+          before.body,
+          change(before, updatedAt),
+          'workspace',
+        );
         const after = { ...before, body, updatedAt };
         const operation = updateOperation(storedProviders, before.id, before.version, { body, updatedAt });
         await changes.commit(call, organisationOf(caller), [operation], {
@@ -137,6 +149,13 @@ export function storedProviderOperations(facts: ProviderFacts, { shown, name, pe
       });
     },
   };
+}
+
+/** Usage that starts again from zero is a loosened limit. @throws GatewayError forbidden. */
+function checkReset({ directory }: ProviderFacts, caller: Principal, { body }: Stored): void {
+  const limits = body.usageLimits;
+  const set = setAboveCaller(directory, caller, body, 'usage_limits', limits, 'workspace');
+  if (set !== undefined) throw setByHigher('reset_usage', set, 'its usage is theirs to reset');
 }
 
 function targetOf({ id, workspaceId, body }: Stored) {

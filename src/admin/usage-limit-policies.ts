@@ -38,6 +38,8 @@ import {
   insertOperation,
   updateOperation,
 } from '../store/documents.ts';
+import { USAGE_POLICY_RULES } from './bound-rules.ts';
+import { bounded, setAboveCaller, setByHigher } from './bounds.ts';
 import { callerOf, scopeOf, targetWorkspace } from './caller.ts';
 import type { IdentityFacts } from './identity-facts.ts';
 import { listHead, newestFirst } from './lists.ts';
@@ -97,7 +99,7 @@ export function usageLimitPoliciesService(facts: UsageLimitPoliciesFacts) {
       const { organisationId } = caller;
       const workspaceId = policyWorkspace(directory, caller, request);
       await checkRoom(documents, organisationId);
-      const body = defined<UsageLimitPolicyBody>({
+      const given = defined<UsageLimitPolicyBody>({
         name: request.name,
         conditions: conditionsOf(request.conditions),
         groupBy: groupKeysOf(request.groupBy),
@@ -109,8 +111,9 @@ export function usageLimitPoliciesService(facts: UsageLimitPoliciesFacts) {
         onStoreOutage: request.onStoreOutage as UsageLimitPolicyBody['onStoreOutage'],
         assumedOutputTokens: request.assumedOutputTokens,
       });
-      checkAssumed(body);
-      checkAmounts(body);
+      checkAssumed(given);
+      checkAmounts(given);
+      const body = bounded(facts, caller, USAGE_POLICY_RULES, undefined, given);
       const [id, createdAt] = [randomUUID(), now()];
       const made: Document<UsageLimitPolicyBody> = {
         ...{ id, organisationId, createdAt, updatedAt: createdAt, body },
@@ -160,7 +163,7 @@ export function usageLimitPoliciesService(facts: UsageLimitPoliciesFacts) {
       const before = await find(call, request.policyId);
       const { organisationId, workspaceId, body: was } = before;
       const fields = patch(request.clear, CLEARABLE);
-      const body = defined<UsageLimitPolicyBody>({
+      const given = defined<UsageLimitPolicyBody>({
         name: fields.optional('name', request.name, was.name),
         conditions: request.conditions.length > 0 ? conditionsOf(request.conditions) : was.conditions,
         groupBy: was.groupBy,
@@ -180,9 +183,11 @@ export function usageLimitPoliciesService(facts: UsageLimitPoliciesFacts) {
           was.assumedOutputTokens,
         ),
       });
-      checkAssumed(body);
-      checkAmounts(body);
+      checkAssumed(given);
+      checkAmounts(given);
+      const body = bounded(facts, callerOf(call), USAGE_POLICY_RULES, was, given);
       const value = request.resetUsageForValue;
+      if (value !== undefined) checkTheirs(facts, call, was, 'reset_usage_for_value');
       const entity = value === undefined ? undefined : await findByValueKey(facts, before, value);
       if (value !== undefined && entity === undefined)
         throw invalidField('reset_usage_for_value', 'is no value key that the policy has counted');
@@ -236,6 +241,7 @@ export function usageLimitPoliciesService(facts: UsageLimitPoliciesFacts) {
       call: Call,
     ): Promise<ResetUsageLimitEntityResponse> {
       const policy = await find(call, request.policyId);
+      checkTheirs(facts, call, policy.body, 'entity_id');
       const { organisationId, workspaceId } = policy;
       const entity = await findEntity(facts, policy, request.entityId);
       const [before] = await readEntities(facts, policy, [entity]);
@@ -263,6 +269,7 @@ export function usageLimitPoliciesService(facts: UsageLimitPoliciesFacts) {
       call: Call,
     ): Promise<DeleteUsageLimitPolicyResponse> {
       const before = await find(call, request.policyId);
+      checkTheirs(facts, call, before.body, 'policy_id');
       const { organisationId, workspaceId } = before;
       const order = { version: before.version, updatedAt: now() };
       await changes.commit(
@@ -274,6 +281,17 @@ export function usageLimitPoliciesService(facts: UsageLimitPoliciesFacts) {
       return create(DeleteUsageLimitPolicyResponseSchema);
     },
   };
+}
+
+/** @throws GatewayError forbidden for a policy that a higher level made: it is neither removed nor reset below. */
+function checkTheirs(
+  { directory }: IdentityFacts,
+  call: Call,
+  body: UsageLimitPolicyBody,
+  field: string,
+): void {
+  const set = setAboveCaller(directory, callerOf(call), body, 'credit_limit', body.creditLimit);
+  if (set !== undefined) throw setByHigher(field, set);
 }
 
 /** @param now Unix milliseconds: resets are told as they stand then. */

@@ -270,6 +270,7 @@ function acceptance(
         userId,
         scopes: body.keyScopes,
         ...newExpiry(terms, undefined, createdAt),
+        setAbove: {},
       }),
     );
     keys.push({ workspaceId, key });

@@ -31,6 +31,8 @@ import {
   insertOperation,
   updateOperation,
 } from '../store/documents.ts';
+import { WORKSPACE_RULES } from './bound-rules.ts';
+import { bounded } from './bounds.ts';
 import { callerOf, organisationOf, workspaceNamed } from './caller.ts';
 import type { IdentityFacts } from './identity-facts.ts';
 import { listHead, newestFirst } from './lists.ts';
@@ -52,6 +54,7 @@ export function workspacesService({
   usage,
   now,
 }: IdentityFacts & { readonly usage: UsageReader }) {
+  const bounds = { directory, now };
   const named = (call: Call, idOrSlug: string) => workspaceNamed(directory, callerOf(call), idOrSlug);
   const record = (document: Document<WorkspaceBody>) => workspaceRecord(directory, document);
   const read = async (document: Document<WorkspaceBody>) =>
@@ -66,11 +69,12 @@ export function workspacesService({
       const at = now();
       const id = randomUUID();
       await checkDefaults(documents, { ...scope, workspaceId: id }, request.defaults);
+      const given = newBody(directory, caller.organisationId, request, at);
       const document = {
         id,
         slug: newSlug(request.slug, 'ws', request.name, 6),
         createdAt: at,
-        body: newBody(directory, caller.organisationId, request, at),
+        body: bounded(bounds, caller, WORKSPACE_RULES, undefined, given),
       };
       const users = request.users.map((userId, i) => {
         const user = directory.user(caller.organisationId, userId);
@@ -136,7 +140,8 @@ export function workspacesService({
         });
       const before = await current(documents, known);
       await checkDefaults(documents, { ...organisationOf(caller), workspaceId: before.id }, request.defaults);
-      const body = changedBody(directory, before, request, now());
+      const changed = changedBody(directory, before, request, now());
+      const body = bounded(bounds, caller, WORKSPACE_RULES, before.body, changed);
       const change = { body, updatedAt: now() };
       const after = { ...before, body, updatedAt: change.updatedAt };
       await changes.commit(

@@ -1,5 +1,6 @@
 // Limit policies as they are kept: which requests they apply to, and what those may use.
 import { type Collection, defineCollection } from '../store/collection.ts';
+import type { Bounded } from '../store/set-above.ts';
 import type { Schedule } from './limits/period.ts';
 
 /** One condition; all of a policy's conditions hold. */
@@ -15,7 +16,7 @@ export interface PolicyCondition {
 export type OnStoreOutage = 'deny' | 'allow' | 'local';
 
 /** What both kinds of policies have. */
-export interface PolicyBody {
+export interface PolicyBody extends Bounded {
   readonly name?: string;
   readonly conditions: readonly PolicyCondition[];
   /** Keys; one count for each combination of their values. */

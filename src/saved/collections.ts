@@ -1,5 +1,6 @@
 // What the control plane keeps for model calls.
 import { type Collection, defineCollection, type JsonObject } from '../store/collection.ts';
+import type { Bounded } from '../store/set-above.ts';
 
 /** A config and its content. */
 export interface ConfigBody {
@@ -52,7 +53,7 @@ export interface GuardrailContent {
 }
 
 /** A guardrail of a workspace, or of the organisation when the document has none. */
-export interface GuardrailBody extends GuardrailContent {
+export interface GuardrailBody extends GuardrailContent, Bounded {
   readonly name: string;
   /** Of checks and actions. */
   readonly versionId: string;

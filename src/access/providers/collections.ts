@@ -1,5 +1,6 @@
 // What is kept of integrations and stored providers.
 import { type Collection, defineCollection, type JsonObject } from '../../store/collection.ts';
+import type { Bounded } from '../../store/set-above.ts';
 
 /** A value that comes from a secret reference, by the reference's id. */
 export interface StoredMapping {
@@ -74,7 +75,7 @@ export interface WorkspaceAccess extends GlobalAccess {
   readonly usageResetAt?: number;
 }
 
-export interface IntegrationBody extends Credentials, Tagged {
+export interface IntegrationBody extends Credentials, Tagged, Bounded {
   readonly name: string;
   readonly description?: string;
   readonly aiProviderId: string;
@@ -95,7 +96,7 @@ export interface IntegrationBody extends Credentials, Tagged {
 }
 
 /** A stored provider: of an integration, or with credentials of its own (a virtual key). */
-export interface ProviderBody extends Credentials, Tagged {
+export interface ProviderBody extends Credentials, Tagged, Bounded {
   readonly name: string;
   readonly note?: string;
   readonly aiProviderId: string;
