@@ -129,6 +129,10 @@ export class Call {
   #patienceMs = 0;
   /** Set by the auth interceptor. */
   principal: Principal | undefined;
+  /** The workspace that the request names beside its message, by id or slug. */
+  namedWorkspace: string | undefined;
+  /** The principal as one of the workspace that the request names; set by the workspace interceptor. */
+  place: Principal | undefined;
   /** The key as presented: never sent anywhere, compared so that it cannot be. */
   presentedKey: string | undefined;
   /** The credential for the provider that the caller sent, without its scheme. */

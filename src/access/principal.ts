@@ -9,6 +9,8 @@ export interface Principal {
   readonly organisationId: string;
   /** Undefined for organisation-wide keys. */
   readonly workspaceId: string | undefined;
+  /** The workspace is not the key's: the call names it. */
+  readonly visiting?: boolean;
   /** Whose key or token it is; undefined for services. */
   readonly userId?: string | undefined;
   readonly keyId: string;

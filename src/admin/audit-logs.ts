@@ -20,6 +20,7 @@ import { fail, invalidField } from '../lib/errors.ts';
 import type { Condition, Document, DocumentPage, DocumentStore } from '../store/documents.ts';
 import type { TenantScope } from '../store/scope.ts';
 import { callerOf } from './caller.ts';
+import { type LogReachFacts, workspaceOfLogs } from './log-reach.ts';
 import { optionalTime, timeText } from './time.ts';
 
 const DEFAULT_PAGE_SIZE = 100;
@@ -46,10 +47,11 @@ interface Selection {
 }
 
 /** The methods of AuditLogsService. */
-export function auditLogsService({ documents, directory, flush, now }: AuditLogsFacts) {
+export function auditLogsService(facts: AuditLogsFacts) {
+  const { documents, flush, now } = facts;
   return {
     async listAuditLogs(request: ListAuditLogsRequest, call: Call): Promise<AuditLogList> {
-      const selection = selectionOf(directory, callerOf(call), request);
+      const selection = await selectionOf(facts, callerOf(call), request);
       const { pageSize = DEFAULT_PAGE_SIZE, currentPage = 0 } = request;
       // A caller who reads after a call expects to find it.
       await flush();
@@ -73,7 +75,7 @@ export function auditLogsService({ documents, directory, flush, now }: AuditLogs
       request: ExportAuditLogsRequest,
       call: Call,
     ): Promise<AsyncIterable<AuditLogRecord>> {
-      const selection = selectionOf(directory, callerOf(call), request);
+      const selection = await selectionOf(facts, callerOf(call), request);
       await flush();
       if (selection === undefined) return noRecords();
       // What is written while it runs, its own entry among it, is not for it.
@@ -122,11 +124,12 @@ async function* recordsOf(
 }
 
 /** @throws GatewayError validation_failed for times and contradictions, not_found for another organisation. */
-function selectionOf(
-  directory: Directory,
-  { organisationId }: Principal,
+async function selectionOf(
+  facts: LogReachFacts,
+  principal: Principal,
   request: Filters,
-): Selection | undefined {
+): Promise<Selection | undefined> {
+  const { organisationId } = principal;
   if (request.organisationId !== undefined && request.organisationId !== organisationId)
     throw fail('not_found', 'there is no such organisation');
   const { userId, actor, workspaceId, country } = request;
@@ -148,11 +151,7 @@ function selectionOf(
   equal('targetId', request.targetId);
   equal('outcome', request.outcome);
   if (country !== undefined) return undefined;
-  // Entries of an archived workspace are found by its id.
-  const workspace =
-    workspaceId === undefined
-      ? undefined
-      : (directory.workspace(organisationId, workspaceId)?.id ?? workspaceId);
+  const workspace = await workspaceOfLogs(facts, principal, workspaceId, 'workspace_id');
   return { scope: { organisationId, workspaceId: workspace }, filter };
 }
 

@@ -7,10 +7,10 @@ import { fail, invalidField } from '../lib/errors.ts';
 import type { Document } from '../store/documents.ts';
 import type { TenantScope } from '../store/scope.ts';
 
-/** The call's principal. @throws GatewayError unauthenticated when there is none. */
+/** The call's principal, as one of the workspace that the call names. @throws GatewayError unauthenticated when there is none. */
 export function callerOf(call: Call): Principal {
   if (call.principal === undefined) throw fail('unauthenticated', 'an API key is needed');
-  return call.principal;
+  return call.place ?? call.principal;
 }
 
 /** What the caller may see: its workspace, or the whole organisation for organisation keys. */
@@ -80,6 +80,11 @@ export function ownWorkspace(directory: Directory, principal: Principal, given: 
   if (workspaceId === undefined)
     throw invalidField('workspace_id', 'is needed: there is no default workspace', 'required');
   return workspaceId;
+}
+
+/** Whether it is an organisation key that names a workspace which exists. */
+export function isVisitor({ visiting, kind }: Principal): boolean {
+  return visiting === true && kind === 'organisation-service';
 }
 
 /** Who is noted as the one who made or changed a thing: the user, or the key of a service. */

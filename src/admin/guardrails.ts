@@ -136,12 +136,6 @@ export function guardrailsService(facts: GuardrailsFacts) {
       return untilWon(async () => {
         const before = await own(call, request.guardrailId, 'update');
         const { organisationId, workspaceId } = before;
-        // The SDKs name the workspace beside the guardrail.
-        if (
-          request.workspaceId &&
-          targetWorkspace(directory, callerOf(call), request.workspaceId) !== workspaceId
-        )
-          throw fail('not_found', 'there is no such guardrail in the workspace');
         const { checks, actions } = before.body;
         const content = checkedGuardrail(request, { checks, actions });
         const isNew = JSON.stringify(content) !== JSON.stringify({ checks, actions });

@@ -7,7 +7,7 @@ import { accessOf } from '../access/providers/workspace-access.ts';
 import { checkRole } from '../access/roles.ts';
 import { fail, GatewayError } from '../lib/errors.ts';
 import type { Document } from '../store/documents.ts';
-import { organisationOf } from './caller.ts';
+import { isVisitor, organisationOf } from './caller.ts';
 import type { ProviderFacts } from './provider-facts.ts';
 
 export type IntegrationVerb = 'create' | 'list' | 'read' | 'update' | 'delete';
@@ -38,6 +38,13 @@ export function listedLevels(directory: Directory, caller: Principal): readonly 
   });
 }
 
+/** An organisation key that names a workspace sees that one's and the organisation's own, also those it may not use there. */
+function isSeen(caller: Principal, document: Document<IntegrationBody>): boolean {
+  const { workspaceId } = caller;
+  if (workspaceId === undefined) return true;
+  return (isVisitor(caller) && document.workspaceId === undefined) || accessOf(document, workspaceId).enabled;
+}
+
 /**
  * The stored integration that a caller names by id or slug, when it sees it and may do so.
  * @throws GatewayError not_found, forbidden.
@@ -49,8 +56,7 @@ export async function findIntegration(
   verb: IntegrationVerb,
 ): Promise<Document<IntegrationBody>> {
   const found = await documents.get(organisationOf(caller), integrations, idOrSlug);
-  const seen =
-    found !== undefined && (caller.workspaceId === undefined || accessOf(found, caller.workspaceId).enabled);
+  const seen = found !== undefined && isSeen(caller, found);
   if (!seen) throw fail('not_found', 'there is no such integration');
   requireLevel(directory, caller, found.body.level, verb);
   return found;

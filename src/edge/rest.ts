@@ -12,8 +12,9 @@ import { attachRawJson, rawJsonOf } from '../lib/raw-json.ts';
 import { readTimeout, timedOut } from '../lib/request-timeout.ts';
 import { codec } from '../rest/codec.ts';
 import { isFaithful } from '../rest/faithful-json.ts';
+import { takeWorkspace } from '../rest/named-workspace.ts';
 import { bindPath, readQuery } from '../rest/query.ts';
-import type { RouteMatch, RouteTable } from '../rest/routes.ts';
+import type { Route, RouteMatch, RouteTable } from '../rest/routes.ts';
 import { answerHeaders } from '../rpc/answer-headers.ts';
 import type { InProcess } from '../rpc/in-process.ts';
 import { Leave } from './leave.ts';
@@ -100,12 +101,10 @@ async function operation(
     const input = (): Message => {
       const { input: desc } = method;
       if (body?.error) throw body.error;
+      if (route.plane === Plane.CONTROL) return controlInput(call, route, values, query, body?.json);
       if (!route.hasBody) return codec.decodeRequest(desc, bindPath(desc, readQuery(desc, query), values));
-      // Of the control plane, some clients put into the query what others put into the body.
-      const asks = query !== '' && route.plane === Plane.CONTROL;
-      const also = asks ? readQuery(desc, query) : {};
-      if (values.size > 0 || asks)
-        return codec.decodeRequest(desc, bindPath(desc, { ...also, ...(body?.json as object) }, values));
+      if (values.size > 0)
+        return codec.decodeRequest(desc, bindPath(desc, { ...(body?.json as object) }, values));
       const message = codec.decodeRequest(desc, body?.json);
       return body && isFaithful(body.text) ? attachRawJson(message, body.bytes) : message;
     };
@@ -125,6 +124,25 @@ async function operation(
   } catch (thrown) {
     refuse(res, toGatewayError(thrown), route.plane, call);
   }
+}
+
+/** The message of an operation of the control plane; the workspace that it names beside the message is the call's. */
+function controlInput(
+  call: Call,
+  { method, hasBody }: Route,
+  values: ReadonlyMap<string, string>,
+  given: string,
+  body: unknown,
+): Message {
+  const desc = method.input;
+  const { query, json, workspace } = takeWorkspace(method, given, body);
+  call.namedWorkspace = workspace;
+  // Some clients put into the query what others put into the body.
+  const asked = readQuery(desc, query);
+  const isObject = typeof json === 'object' && json !== null && !Array.isArray(json);
+  const isNothing = !hasBody || (json === null && values.size > 0);
+  if (!isObject && !isNothing) return codec.decodeRequest(desc, json);
+  return codec.decodeRequest(desc, bindPath(desc, { ...asked, ...(json as object) }, values));
 }
 
 async function passThrough(

@@ -42,6 +42,12 @@ const HEADERS: Readonly<Record<string, Json>> = {
     description: 'Id to refer to one or more requests; made when absent, and given back in the answer.',
     schema: { ...text, minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
   },
+  WorkspaceId: {
+    name: 'x-gateway-workspace-id',
+    description:
+      'The workspace, by id or slug, that the call means: the same as `workspace_id`, also as metadata over gRPC and Connect.',
+    schema: { ...text, maxLength: 255 },
+  },
   Metadata: {
     name: 'x-gateway-metadata',
     description:
@@ -94,9 +100,11 @@ export function headerParameters(): { [name: string]: Json } {
   );
 }
 
+const DATA_HEADERS = Object.keys(HEADERS).filter((name) => name !== 'WorkspaceId');
+
 /** References to the headers that operations of a plane read. */
 export function headersOf(plane: Plane): Json[] {
-  const names = plane === Plane.DATA ? Object.keys(HEADERS) : ['TraceId'];
+  const names = plane === Plane.DATA ? DATA_HEADERS : ['TraceId', 'WorkspaceId'];
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
 }
 

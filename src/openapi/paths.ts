@@ -11,6 +11,7 @@ import { headersOf, securityOf } from './parameters.ts';
 import { mustBeGiven } from './required.ts';
 import type { Schemas } from './schemas.ts';
 import { tagOf } from './tags.ts';
+import { workspaceParameters } from './workspace.ts';
 
 const VERBS = ['get', 'post', 'put', 'patch', 'delete'];
 
@@ -57,7 +58,7 @@ function operationOf(route: Route, operationId: string, schemas: Schemas): Json 
     summary: summaryOf(comment),
     description: comment,
     operationId,
-    parameters: [...parametersOf(route, schemas), ...headersOf(plane)],
+    parameters: [...parametersOf(route, schemas), ...workspaceParameters(method), ...headersOf(plane)],
     ...(route.hasBody
       ? {
           requestBody: {

@@ -2,6 +2,7 @@
 // different promises.
 import type { DescField, DescMessage } from '@bufbuild/protobuf';
 import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
+import { takesWorkspace } from '../rest/named-workspace.ts';
 import type { Route } from '../rest/routes.ts';
 import { alwaysWritten, mustBeGiven, reach } from './required.ts';
 
@@ -9,10 +10,16 @@ import { alwaysWritten, mustBeGiven, reach } from './required.ts';
 export class Roles {
   readonly #inputs: ReadonlySet<DescMessage>;
   readonly #carried: ReadonlySet<DescMessage>;
+  readonly #ofWorkspace: ReadonlySet<DescMessage>;
   readonly #paths = new Map<DescMessage, Set<string>>();
 
   constructor(routes: readonly Route[]) {
     this.#inputs = reach(routes.map((route) => route.method.input));
+    this.#ofWorkspace = new Set(
+      routes
+        .filter(({ method, hasBody }) => hasBody && takesWorkspace(method))
+        .map(({ method }) => method.input),
+    );
     // Answers of the data plane may be the provider's own bytes: nothing is promised of them.
     const data = routes.filter((route) => route.plane === Plane.DATA);
     this.#carried = reach(
@@ -29,6 +36,11 @@ export class Roles {
   /** Whether callers send the message, or a message that holds it. */
   isInput(desc: DescMessage): boolean {
     return this.#inputs.has(desc);
+  }
+
+  /** Whether callers name a workspace beside the message's own members. */
+  takesWorkspace(desc: DescMessage): boolean {
+    return this.#ofWorkspace.has(desc);
   }
 
   /** Whether the path carries the field. */

@@ -3,10 +3,12 @@ import type { DescEnum, DescField, DescMessage } from '@bufbuild/protobuf';
 import { ScalarType } from '@bufbuild/protobuf';
 import { Unset } from '../../gen/gateway/options/v2/options_pb.ts';
 import { bareListOf, type FieldShape, shapeOf, type ValueShape, type Variant } from '../rest/json-shape.ts';
+import { WORKSPACE_FIELD } from '../rest/named-workspace.ts';
 import { commentOf, paragraphs } from './comments.ts';
 import { described, orNull, type Schema, sorted } from './json.ts';
 import { limited, messageSentencesOf, rulesOf, sentencesOf } from './limits.ts';
 import type { Roles } from './roles.ts';
+import { workspaceSchema } from './workspace.ts';
 
 /** The component schemas that operations refer to, made as they are asked for. */
 export class Schemas {
@@ -57,6 +59,7 @@ export class Schemas {
       properties[field.name] = described(schema, member.description);
       if (this.#roles.required(own)) required.push(field.name);
     }
+    if (this.#roles.takesWorkspace(desc)) properties[WORKSPACE_FIELD] = orNull(workspaceSchema());
     const schema: Schema = described({ type: 'object' }, description);
     schema.properties = properties;
     if (required.length > 0) schema.required = required;

@@ -25,6 +25,7 @@ import { errorsInterceptor } from './interceptors/errors.ts';
 import { type LimitsFacts, limitsInterceptor } from './interceptors/limits.ts';
 import { type CallObserver, traceInterceptor, validTraceId } from './interceptors/trace.ts';
 import { validateInterceptor } from './interceptors/validate.ts';
+import { workspaceInterceptor } from './interceptors/workspace.ts';
 import { Methods, type Registration } from './methods.ts';
 import { registerReflection } from './reflection.ts';
 import { contractValidator } from './validator.ts';
@@ -65,6 +66,7 @@ export function createRpc(facts: RpcFacts): Rpc {
     authInterceptor(facts),
     accessInterceptor(facts.directory),
     validateInterceptor(validator),
+    workspaceInterceptor(facts.directory),
     ...(facts.limits === undefined ? [] : [limitsInterceptor(facts.limits)]),
   ]);
   const names = new Set(methods.services.map((service) => service.typeName));

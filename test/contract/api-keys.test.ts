@@ -651,9 +651,6 @@ const OTHERS: Case[] = [
     over: ['rest'],
   }),
   change('the user', { user_id: 'u' }, invalid('user_id', undefined, 'unknown'), { over: ['rest'] }),
-  change('the workspace', { workspace_id: 'default' }, invalid('workspace_id', undefined, 'unknown'), {
-    over: ['rest'],
-  }),
   change('an expiry in the past', { expires_at: '2020-01-01T00:00:00Z' }, invalid('expires_at', 'future')),
   {
     name: 'update: scopes that the caller does not hold',
