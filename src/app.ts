@@ -60,6 +60,7 @@ import { createDialects } from './providers/dialects/registry.ts';
 import { codec } from './rest/codec.ts';
 import { createRouteTable } from './rest/routes.ts';
 import { check } from './rpc/interceptors/validate.ts';
+import { createInFlight } from './rpc/in-flight.ts';
 import { createMetrics } from './rpc/metrics.ts';
 import { createRpc, type Rpc } from './rpc/rpc.ts';
 import { contractValidator } from './rpc/validator.ts';
@@ -173,7 +174,8 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     documents: () => within(READY_WITHIN_MS, store.ready()),
     ...(state && { shared: () => within(READY_WITHIN_MS, state.ready()) }),
   };
-  const metrics = createMetrics(settings.maxInFlight, books, [
+  const inFlight = createInFlight(settings.maxInFlight, () => directory.hasSeveralWorkspaces());
+  const metrics = createMetrics(inFlight, books, [
     ...gauges({
       books: callBooks,
       auditLost: auditLog.lost,
@@ -330,6 +332,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     tokens,
     directory,
     observer: metrics,
+    inFlight,
     spans: watch.spans,
     audit: auditLog.events,
     log,
@@ -352,7 +355,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
       names,
       bodyLimit: settings.bodyLimit,
       isKnown: (headers) => isAuthentic(headers, { keys, tokens }),
-      full: metrics.full,
+      full: inFlight.full,
     },
     pages: {
       unready,

@@ -142,6 +142,16 @@ export class Directory {
     return undefined;
   }
 
+  /** Whether there is more than one active workspace, of all organisations. */
+  hasSeveralWorkspaces(): boolean {
+    let count = 0;
+    for (const own of this.#workspacesOf.values()) {
+      count += own.size;
+      if (count > 1) return true;
+    }
+    return false;
+  }
+
   /** Ids of an organisation's active workspaces. */
   workspaceIds(organisationId: string): string[] {
     return [...(this.#workspacesOf.get(organisationId) ?? [])];

@@ -35,7 +35,7 @@ export interface RestFacts {
   /** Whether the headers carry a valid key. */
   readonly isKnown: (headers: GatewayHeaders) => boolean | Promise<boolean>;
   /** Whether no more calls are taken now; asked before a body is read. */
-  readonly full: () => boolean;
+  readonly full: (control: boolean) => boolean;
 }
 
 /** Answers one request whose path lies under a base path. */
@@ -63,12 +63,13 @@ export function createRest(facts: RestFacts): RestHandler {
     const mark = raw.indexOf('?');
     const path = mark === -1 ? raw : raw.slice(0, mark);
     const verb = req.method ?? 'GET';
-    if (facts.full()) {
-      // Asked before a body is read; the trace interceptor, which counts, has the last word.
-      return respondError(res, overloaded(), Plane.DATA, strayHeaders(facts.names, req));
-    }
-    if (path.startsWith('/proxy/')) return passThrough(facts, req, res, raw.slice('/proxy'.length));
-    const match = facts.routes.match(verb, path);
+    const isProxy = path.startsWith('/proxy/');
+    const match = isProxy ? undefined : facts.routes.match(verb, path);
+    const plane = match?.route.plane ?? Plane.DATA;
+    // Asked before a body is read; the interceptor that counts has the last word.
+    if (facts.full(plane === Plane.CONTROL))
+      return respondError(res, overloaded(), plane, strayHeaders(facts.names, req));
+    if (isProxy) return passThrough(facts, req, res, raw.slice('/proxy'.length));
     if (match) return operation(facts, bodies, req, res, match, path, mark === -1 ? '' : raw.slice(mark + 1));
     const declared = facts.routes.declared(path);
     if (declared.control || !FORWARDED_VERBS.includes(verb)) {

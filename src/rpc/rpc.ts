@@ -17,11 +17,13 @@ import type { CallSpans } from '../telemetry/call-spans.ts';
 import { callLog } from './call-log.ts';
 import { type Peer, peer, registerMethods } from './connect-routes.ts';
 import { registerHealth } from './health.ts';
+import type { InFlight } from './in-flight.ts';
 import { createInProcess, type InProcess } from './in-process.ts';
 import { accessInterceptor } from './interceptors/access.ts';
 import { auditInterceptor } from './interceptors/audit.ts';
 import { authInterceptor } from './interceptors/auth.ts';
 import { errorsInterceptor } from './interceptors/errors.ts';
+import { inFlightInterceptor } from './interceptors/in-flight.ts';
 import { type LimitsFacts, limitsInterceptor } from './interceptors/limits.ts';
 import { type CallObserver, traceInterceptor, validTraceId } from './interceptors/trace.ts';
 import { validateInterceptor } from './interceptors/validate.ts';
@@ -38,6 +40,8 @@ export interface RpcFacts {
   /** Undefined: nothing is limited. */
   readonly limits?: LimitsFacts | undefined;
   readonly observer: CallObserver;
+  /** Undefined: calls in flight are not bounded. */
+  readonly inFlight?: InFlight | undefined;
   /** Undefined when telemetry is off. */
   readonly spans?: CallSpans | undefined;
   readonly audit: AuditEvents;
@@ -65,6 +69,7 @@ export function createRpc(facts: RpcFacts): Rpc {
     auditInterceptor(facts.audit),
     authInterceptor(facts),
     accessInterceptor(facts.directory),
+    ...(facts.inFlight === undefined ? [] : [inFlightInterceptor(facts.inFlight)]),
     validateInterceptor(validator),
     workspaceInterceptor(facts.directory),
     ...(facts.limits === undefined ? [] : [limitsInterceptor(facts.limits)]),

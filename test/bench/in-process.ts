@@ -20,6 +20,7 @@ import { createRequestLog } from '../../src/ledger/request-log.ts';
 import { createTokenCounter } from '../../src/ledger/tokens/counter.ts';
 import { GatewayHeaders, HeaderNames } from '../../src/lib/gateway-headers.ts';
 import { codec } from '../../src/rest/codec.ts';
+import { createInFlight } from '../../src/rpc/in-flight.ts';
 import { createMetrics } from '../../src/rpc/metrics.ts';
 import { createRpc } from '../../src/rpc/rpc.ts';
 import { CHAT_ANSWER, chatRequest } from './payloads.ts';
@@ -65,7 +66,7 @@ const { transport } = createRpc({
   keys,
   directory,
   observer: createMetrics(
-    undefined,
+    createInFlight(undefined, () => false),
     new Books({ prices: openPriceList(), counter: createTokenCounter(), log: requestLog }),
   ),
   audit: {

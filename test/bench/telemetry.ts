@@ -25,6 +25,7 @@ import { createTokenCounter } from '../../src/ledger/tokens/counter.ts';
 import { GatewayHeaders, HeaderNames } from '../../src/lib/gateway-headers.ts';
 import { openModelCatalogue } from '../../src/providers/catalog/models.ts';
 import { codec } from '../../src/rest/codec.ts';
+import { createInFlight } from '../../src/rpc/in-flight.ts';
 import { createMetrics } from '../../src/rpc/metrics.ts';
 import { createRpc, type Rpc } from '../../src/rpc/rpc.ts';
 import { readSettings } from '../../src/settings.ts';
@@ -92,7 +93,8 @@ function rpcWith(watch: Watch | undefined): Rpc {
       },
     ],
     ...keyRing(),
-    observer: createMetrics(undefined, books, watch?.families),
+    observer: createMetrics(
+    createInFlight(undefined, () => false), books, watch?.families),
     spans: watch?.spans,
     audit: { done: async () => {}, failed: async () => {}, stranger: () => {}, dataStranger: () => {} },
     ...{ log, names, bodyLimit: 1_000_000, ready: async () => true },

@@ -1,0 +1,31 @@
+// Takes a place among the calls in flight for an authenticated call, until its answer has ended.
+import { Plane } from '../../../gen/gateway/options/v2/options_pb.ts';
+import { fail, type GatewayError } from '../../lib/errors.ts';
+import { annotationsOf } from '../../rest/routes.ts';
+import { type Interceptor, isStream, watched } from '../handler.ts';
+import type { InFlight } from '../in-flight.ts';
+
+export function inFlightInterceptor(inFlight: InFlight): Interceptor {
+  return (method) => {
+    const control = annotationsOf(method).plane === Plane.CONTROL;
+    return (next) => async (input, call) => {
+      const { organisationId = '', workspaceId = '' } = call.principal ?? {};
+      const leave = inFlight.enter({ control, workspace: `${organisationId}/${workspaceId}` });
+      if (leave === undefined) throw tooMany();
+      try {
+        const output = await next(input, call);
+        if (isStream(output)) return watched(output, (thrown) => thrown as Error, leave);
+        leave();
+        return output;
+      } catch (thrown) {
+        leave();
+        throw thrown;
+      }
+    };
+  };
+}
+
+/** 503 with retry-after: nobody knows when a call in flight ends. */
+export function tooMany(): GatewayError {
+  return fail('overloaded', 'the gateway is at its limit of calls in flight', { retryAfterMs: 1000 });
+}
