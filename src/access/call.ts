@@ -141,6 +141,16 @@ export class Call {
   audited = false;
   /** Metadata that the caller's key, workspace and organisation give every request; it wins over the request's own. */
   defaultMetadata: Readonly<Record<string, string>> | undefined;
+  /** Whose call it is, where limits are asked for each of its attempts; undefined: they are not. */
+  limitSubject:
+    | {
+        readonly organisationId: string;
+        readonly workspaceId: string | undefined;
+        readonly workspaceSlug: string | undefined;
+        readonly keyId: string;
+        readonly metadata: Readonly<Record<string, string>>;
+      }
+    | undefined;
   /** Where it stands with its books. */
   readonly account: {
     taken: boolean;

@@ -94,7 +94,10 @@ function rpcWith(watch: Watch | undefined): Rpc {
     ],
     ...keyRing(),
     observer: createMetrics(
-    createInFlight(undefined, () => false), books, watch?.families),
+      createInFlight(undefined, () => false),
+      books,
+      watch?.families,
+    ),
     spans: watch?.spans,
     audit: { done: async () => {}, failed: async () => {}, stranger: () => {}, dataStranger: () => {} },
     ...{ log, names, bodyLimit: 1_000_000, ready: async () => true },

@@ -20,7 +20,9 @@ test('a single workspace takes all places', (t) => {
 
 test('of several, one that takes all it can leaves a quarter of the places to the others', (t) => {
   const inFlight = createInFlight(8, () => true);
-  const own = Array.from({ length: 20 }, () => inFlight.enter(model('a'))).filter((leave) => leave !== undefined);
+  const own = Array.from({ length: 20 }, () => inFlight.enter(model('a'))).filter(
+    (leave) => leave !== undefined,
+  );
   t.is(own.length, 6);
   t.truthy(inFlight.enter(model('b')));
   t.truthy(inFlight.enter(model('c')));
@@ -66,7 +68,9 @@ test('never more model calls than places, and a workspace below its share has ro
           continue;
         }
         const leave = inFlight.enter(model(workspace));
-        const active = new Set([...running].filter(([, calls]) => calls.length > 0).map(([name]) => name)).add(workspace);
+        const active = new Set(
+          [...running].filter(([, calls]) => calls.length > 0).map(([name]) => name),
+        ).add(workspace);
         const share = Math.max(1, Math.floor(places / Math.max(2, active.size)));
         if (leave === undefined && all < places && own.length < share) return false;
         if (leave === undefined) continue;
@@ -83,7 +87,10 @@ test('never more model calls than places, and a workspace below its share has ro
 let gateway: TestGateway;
 let provider: FakeProvider;
 test.before(async () => {
-  [gateway, provider] = await Promise.all([startGateway({ GATEWAY_MAX_IN_FLIGHT: '5' }), startFakeProvider()]);
+  [gateway, provider] = await Promise.all([
+    startGateway({ GATEWAY_MAX_IN_FLIGHT: '5' }),
+    startFakeProvider(),
+  ]);
 });
 test.after.always(async () => {
   await gateway?.close();
@@ -109,7 +116,9 @@ test('slow calls of one workspace: others are answered, and so is the control pl
     });
   const hogs = Array.from({ length: 8 }, () => call('gpt-ok', WORKSPACE_KEY));
   while (provider.seen.length < 3) await new Promise(setImmediate);
-  const refused = await Promise.any(hogs.map(async (hog) => ((await hog).status === 503 ? hog : Promise.reject())));
+  const refused = await Promise.any(
+    hogs.map(async (hog) => ((await hog).status === 503 ? hog : Promise.reject())),
+  );
   t.is(refused.headers.get('retry-after'), '1');
   const quiet = call('gpt-ok', String(key));
   while (provider.seen.length < 4) await new Promise(setImmediate);

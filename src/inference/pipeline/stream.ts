@@ -21,7 +21,7 @@ import { checkLimits } from './model-limits.ts';
 import type { Pipeline } from './pipeline.ts';
 import { readBounded } from './read-bounded.ts';
 import { assembledIn, noteReceived, noteSent } from './said.ts';
-import { holdTarget } from './target-limits.ts';
+import { holdTarget, isLimited } from './target-limits.ts';
 import { traced } from './traced.ts';
 import { outboundRequest, upstreamError } from './upstream.ts';
 import { isEncoded, MAX_ANSWER_BYTES } from './whole.ts';
@@ -61,7 +61,7 @@ export async function callStream<Request, Answer, Chunk>(
   call.trail.streamed = true;
   noteSent(call, outbound, target);
   try {
-    if (bound.stored?.limits !== undefined)
+    if (isLimited(bound, call))
       await holdTarget(pipeline, call, bound, attempt, {
         ...{ body: outbound.body, request: request as object, model, makesTokens: true, tells: true },
       });

@@ -19,6 +19,11 @@ export interface Asked {
   readonly tells: boolean;
 }
 
+/** Whether an attempt of the call at the target may be limited: most are not. */
+export function isLimited({ stored }: BoundTarget, { limitSubject }: Call): boolean {
+  return stored?.limits !== undefined || limitSubject !== undefined;
+}
+
 /**
  * Holds what the target's limits allow; at once undefined where it has none.
  * @throws GatewayError rate_limited, budget_exhausted, store_unavailable: the attempt has ended with it
@@ -30,13 +35,15 @@ export function holdTarget(
   attempt: Attempt,
   asked: Asked,
 ): Promise<void> | undefined {
-  const carriers = stored?.limits;
-  if (carriers === undefined || targets === undefined) return undefined;
+  const carriers = stored?.limits ?? NONE;
+  const { limitSubject } = call;
+  if ((carriers.length === 0 && limitSubject === undefined) || targets === undefined) return undefined;
   return targets
     .hold({
       id: attempt.id,
       organisationId: call.principal?.organisationId ?? '',
       carriers,
+      subject: limitSubject && { ...limitSubject, provider: namesOf(target.provider.id, stored?.slug) },
       reads: READS.has(call.source.httpMethod),
       estimate: estimateOf(lengthOf(asked.body), asked.request, asked.makesTokens),
       model: asked.model,
@@ -52,4 +59,10 @@ export function holdTarget(
         throw attempt.refused(thrown);
       },
     );
+}
+
+const NONE: readonly never[] = Object.freeze([]);
+
+function namesOf(provider: string, slug: string | undefined): readonly string[] {
+  return slug === undefined || slug === provider ? [provider] : [provider, slug];
 }

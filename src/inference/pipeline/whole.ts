@@ -11,7 +11,7 @@ import { checkModel, READS } from './model-access.ts';
 import { checkLimits } from './model-limits.ts';
 import type { Pipeline } from './pipeline.ts';
 import { noteReceived, noteSent } from './said.ts';
-import { holdTarget } from './target-limits.ts';
+import { holdTarget, isLimited } from './target-limits.ts';
 import { traced } from './traced.ts';
 import { outboundRequest, upstreamError } from './upstream.ts';
 
@@ -51,7 +51,7 @@ export async function callWhole<Request, Answer>(
   if (name !== 'moderations') attempt.asks(request as object);
   noteSent(call, outbound, target);
   try {
-    if (bound.stored?.limits !== undefined && !READS.has(name))
+    if (isLimited(bound, call) && !READS.has(name))
       await holdTarget(pipeline, call, bound, attempt, {
         ...{ body: outbound.body, request: request as object, model, tells: true },
         makesTokens: MAKES_TOKENS.has(name),

@@ -87,7 +87,7 @@ export async function openLimits(parts: LimitsParts): Promise<OpenLimits> {
   const { counter } = parts;
   return {
     admission,
-    targets: new TargetLimits({ admission, holds, counter, behind: background.add, onTrouble }),
+    targets: new TargetLimits({ admission, holds, counter, policies, behind: background.add, onTrouble }),
     holds,
     policies,
     groups,

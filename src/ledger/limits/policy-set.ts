@@ -20,13 +20,15 @@ import {
   slotRule,
   WINDOWS,
 } from './rule.ts';
-import { type Subject, valuesOf } from './subject.ts';
+import { PROVIDER_KEY, type Subject, valuesOf } from './subject.ts';
 
 interface Compiled {
   readonly policyId: string;
   readonly workspaceId: string | undefined;
   readonly conditions: readonly PolicyCondition[];
   readonly groupBy: readonly string[];
+  /** It names the provider: it is asked for each attempt, and not for the call. */
+  readonly ofTarget: boolean;
   readonly rule: Rule;
 }
 
@@ -55,7 +57,9 @@ export class PolicySet {
       return;
     }
     const { conditions, groupBy } = document.body as PolicyBody;
-    own.set(id, { policyId: id, workspaceId: document.workspaceId, conditions, groupBy, rule });
+    const keys = [...groupBy, ...conditions.map(({ key }) => key)];
+    const ofTarget = keys.includes(PROVIDER_KEY);
+    own.set(id, { policyId: id, workspaceId: document.workspaceId, conditions, groupBy, ofTarget, rule });
   }
 
   /** Whether an organisation has any policy. */
@@ -63,12 +67,20 @@ export class PolicySet {
     return (this.#policies.get(organisationId)?.size ?? 0) > 0;
   }
 
-  /** The rules of the policies that apply to a call, each with the counter of the call's group. */
+  /** Whether an organisation has a policy that is asked for each attempt. */
+  hasOfTargets(organisationId: string): boolean {
+    for (const { ofTarget } of this.#policies.get(organisationId)?.values() ?? []) if (ofTarget) return true;
+    return false;
+  }
+
+  /** The rules of the policies that apply to a call, or to an attempt, each with the counter of its group. */
   rulesFor(subject: Subject): readonly Rule[] {
     const own = this.#policies.get(subject.organisationId);
     if (own === undefined) return [];
     const rules: Rule[] = [];
-    for (const { policyId, workspaceId, conditions, groupBy, rule } of own.values()) {
+    const isAttempt = subject.provider !== undefined;
+    for (const { policyId, workspaceId, conditions, groupBy, ofTarget, rule } of own.values()) {
+      if (ofTarget !== isAttempt) continue;
       if (workspaceId !== undefined && workspaceId !== subject.workspaceId) continue;
       if (!conditions.every((condition) => holds(condition, subject))) continue;
       const group = groupOf(groupBy, subject);

@@ -7,7 +7,12 @@ export interface Subject {
   readonly workspaceSlug: string | undefined;
   readonly keyId: string;
   readonly metadata: Readonly<Record<string, string>>;
+  /** What an attempt is sent to: the provider's identifier, and the slug of a stored one. Absent: the call itself. */
+  readonly provider?: readonly string[] | undefined;
 }
+
+/** The key of policies that are asked for each attempt. */
+export const PROVIDER_KEY = 'provider';
 
 /** Values that a policy's key stands for: an id, and a slug where there is one; none when the request has none. */
 export function valuesOf(subject: Subject, key: string): readonly string[] {
@@ -18,6 +23,8 @@ export function valuesOf(subject: Subject, key: string): readonly string[] {
       return [subject.organisationId];
     case 'workspace_id':
       return [subject.workspaceId, subject.workspaceSlug].filter((value) => value !== undefined);
+    case PROVIDER_KEY:
+      return subject.provider ?? [];
     default: {
       const name = key.startsWith('metadata.') ? key.slice('metadata.'.length) : undefined;
       if (name === undefined || !Object.hasOwn(subject.metadata, name)) return [];

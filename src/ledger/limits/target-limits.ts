@@ -8,13 +8,16 @@ import { type Exchange, estimateUsage } from '../tokens/estimate-usage.ts';
 import type { Admission, Ticket } from './admission.ts';
 import type { Estimate } from './estimate.ts';
 import type { Holds } from './holds.ts';
+import type { PolicySet } from './policy-set.ts';
 import { type Carrier, countsReads, rulesOfAll } from './rules-of.ts';
+import type { Subject } from './subject.ts';
 
 /** What target limits are kept with. */
 export interface TargetLimitFacts {
   readonly admission: Pick<Admission, 'admit' | 'settle'>;
   readonly holds: Pick<Holds, 'keep'>;
   readonly counter: TokenCounter;
+  readonly policies: Pick<PolicySet, 'rulesFor'>;
   /** Is told of work that goes on after the answer. */
   readonly behind: (work: Promise<unknown>) => void;
   readonly onTrouble: (error: unknown, what: string) => void;
@@ -27,6 +30,8 @@ export interface AttemptOrder {
   readonly organisationId: string;
   /** The same list for the same target, until its limits change. */
   readonly carriers: readonly Carrier[];
+  /** Whose attempt it is, where the organisation has policies that name the provider. */
+  readonly subject?: Subject | undefined;
   /** Reading makes no tokens: neither budgets nor rates of tokens are asked. */
   readonly reads: boolean;
   readonly estimate: Estimate;
@@ -56,8 +61,10 @@ export class TargetLimits {
    */
   async hold(order: AttemptOrder): Promise<AttemptHold | undefined> {
     const { admission, holds } = this.#facts;
-    const { carriers, reads, ...own } = order;
-    const all = rulesOfAll(carriers);
+    const { carriers, reads, subject, ...own } = order;
+    const carried = rulesOfAll(carriers);
+    const matched = subject === undefined ? [] : this.#facts.policies.rulesFor(subject);
+    const all = matched.length === 0 ? carried : [...carried, ...matched];
     const rules = reads ? all.filter(countsReads) : all;
     if (rules.length === 0) return undefined;
     // The call's own hold or its flight tells of it, should the process end before it.

@@ -162,6 +162,7 @@ function applying(facts: LimitsFacts, call: Call, principal: Principal): readonl
     ...{ organisationId, workspaceId, workspaceSlug: workspace?.slug, keyId },
     metadata: { ...readMetadata(call.headers), ...call.defaultMetadata },
   });
+  if (facts.policies.hasOfTargets(organisationId)) call.limitSubject = subject();
   const rules = rulesOf(subject, organisationId, facts.policies, carriers);
   return READS.has(call.source.httpMethod) ? rules.filter(countsReads) : rules;
 }

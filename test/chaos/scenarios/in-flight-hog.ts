@@ -24,6 +24,9 @@ const scenario: Scenario = {
     const { key } = await ok(gateway, 'POST', '/api-keys/workspace/service', {
       body: { name: 'quiet', workspace_id: 'quiet', scopes: ['completions.write'] },
     });
+    // Code that runs for the first time is no part of the attack.
+    for (let i = 0; i < 50; i++)
+      await Promise.all([send(gateway, 'GET', '/configs'), send(gateway, 'GET', '/logs')]);
     const hogs = new AbortController();
     lab.onEnd(() => hogs.abort());
     const call = async (model: string, own: string, signal?: AbortSignal): Promise<number> => {
@@ -36,8 +39,11 @@ const scenario: Scenario = {
       await answer.arrayBuffer();
       return answer.status;
     };
+    for (let i = 0; i < 50; i++) await call('gpt-ok', String(key));
+    await gateway.longestTurnMs();
     let [refused, ended] = [0, 0];
-    for (let i = 0; i < HOGS; i++)
+    for (let i = 0; i < HOGS; i++) {
+      if (i % 20 === 0) await new Promise((resolve) => setTimeout(resolve, 10));
       call('slow-60000', WORKSPACE_KEY, hogs.signal).then(
         (status) => {
           ended++;
@@ -45,13 +51,17 @@ const scenario: Scenario = {
         },
         () => {},
       );
+    }
     const held = (PLACES * 3) / 4;
     for (let tries = 0; tries < 500 && ended < HOGS - held; tries++)
       await new Promise((resolve) => setTimeout(resolve, 20));
     let [answered, controlled, slowest] = [0, 0, 0];
     for (let i = 0; i < OTHERS; i++) {
       const since = performance.now();
-      const [model, control] = await Promise.all([call('gpt-ok', String(key)), send(gateway, 'GET', '/configs')]);
+      const [model, control] = await Promise.all([
+        call('gpt-ok', String(key)),
+        send(gateway, 'GET', '/configs'),
+      ]);
       slowest = Math.max(slowest, performance.now() - since);
       if (model === 200) answered++;
       if (control.status === 200) controlled++;
