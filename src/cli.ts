@@ -16,6 +16,7 @@ import { runWorkers } from './app/workers/primary.ts';
 import { startApp } from './app.ts';
 import { answerTo, USAGE } from './cli/usage.ts';
 import { callControl } from './lib/control-socket.ts';
+import { giveMemoryBackWhenIdle } from './lib/idle-memory.ts';
 import { readSettings, SettingsError } from './settings.ts';
 import { createLog } from './telemetry/log.ts';
 
@@ -33,6 +34,7 @@ async function start(args: readonly string[]): Promise<void> {
     return;
   }
   const app = await startApp(settings, log);
+  giveMemoryBackWhenIdle();
   const scheme = settings.tls ? 'https' : 'http';
   const host = app.address.family === 'IPv6' ? `[${app.address.address}]` : app.address.address;
   const url = `${scheme}://${host}:${app.address.port}`;

@@ -3,6 +3,9 @@
 // memory for reading TypeScript, in this thread and in the workers.
 import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import { withLeanMalloc } from './lib/lean-malloc.ts';
+
+if (process.argv[2] === 'start') withLeanMalloc(process.env);
 
 const folder =
   process.env.NODE_COMPILE_CACHE ?? fileURLToPath(new URL('../.cache/compiled', import.meta.url));

@@ -9,6 +9,7 @@ import { hasWrk, LOAD, own } from './generate-load.ts';
 import type { IdleJob, Shot } from './jobs.ts';
 import type { Lab, Target, TargetName } from './lab.ts';
 import { median } from './median.ts';
+import { memory } from './memory.ts';
 import type { CaseName, Options } from './options.ts';
 import { BIG_BODY_BYTES, chatRequest, STREAM_EVENTS, type StreamKind, streamRequest } from './payloads.ts';
 import { type CaseReport, rounded, type Verdict } from './report.ts';
@@ -52,6 +53,7 @@ export const cases: Readonly<Record<CaseName, Case>> = {
   'pass-through': passThrough,
   'idle-streams': idleStreams,
   'everything-on': everythingOn,
+  memory,
 };
 
 /** The chat request that a target is sent. */
@@ -77,7 +79,8 @@ function byConfig(target: Target): Target {
   return { ...target, headers: { ...headers, 'x-gateway-config': JSON.stringify(config) } };
 }
 
-function streamShot(target: Target, kind: StreamKind): Shot {
+/** A request for a stream. */
+export function streamShot(target: Target, kind: StreamKind): Shot {
   return {
     url: `${target.origin}/v1/chat/completions`,
     method: 'POST',
@@ -231,7 +234,7 @@ async function idleMemory(lab: Lab): Promise<Memory> {
     await own({ kind: 'closed', shot: streamShot(target, 'burst'), connections: 8, count: 200 });
     const used = residentMb(pid);
     const job: IdleJob = { kind: 'idle', shot: streamShot(target, 'idle'), streams: IDLE_STREAMS };
-    const { during, stillOpen } = await held(job, async () => {
+    const { during, stillOpen } = await heldIdle(job, async () => {
       await sleep(1000);
       return residentMb(pid);
     });
@@ -242,7 +245,10 @@ async function idleMemory(lab: Lab): Promise<Memory> {
 }
 
 /** Holds idle streams open while `look` looks. */
-async function held<T>(job: IdleJob, look: () => Promise<T>): Promise<{ during: T; stillOpen: number }> {
+export async function heldIdle<T>(
+  job: IdleJob,
+  look: () => Promise<T>,
+): Promise<{ during: T; stillOpen: number }> {
   const child = spawn(process.execPath, [LOAD], { stdio: ['pipe', 'pipe', 'inherit'] });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   try {

@@ -1,6 +1,6 @@
 // Processes that the bench starts, and ends by their own ids.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { accessSync, constants, readFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -122,6 +122,27 @@ export function residentMb(pid: number): number | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Resident memory of a process and all that it started, in MB (10^6 bytes); 0 where there is no /proc. */
+export function processTreeMb(pid: number): number {
+  return processTree(pid).reduce((sum, one) => sum + (residentMb(one) ?? 0), 0);
+}
+
+function processTree(root: number): number[] {
+  const parents = new Map<number, number>();
+  for (const name of existsSync('/proc') ? readdirSync('/proc') : []) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+      parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]));
+    } catch {
+      // It has ended.
+    }
+  }
+  const tree = [root];
+  for (const pid of tree) for (const [child, parent] of parents) if (parent === pid) tree.push(child);
+  return tree;
 }
 
 function takesConnections(port: number): Promise<boolean> {

@@ -12,6 +12,7 @@ export const CASES = [
   'pass-through',
   'idle-streams',
   'everything-on',
+  'memory',
 ] as const;
 export type CaseName = (typeof CASES)[number];
 

@@ -1,9 +1,9 @@
 // A gateway as a process of its own, whose memory, processor time and event loop are watched from outside.
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { type Child, cpuSeconds, freePort, startServer } from '../bench/child.ts';
+import { type Child, cpuSeconds, freePort, processTreeMb, startServer } from '../bench/child.ts';
 import { ADMIN_KEY, WORKSPACE_KEY } from '../support/gateway.ts';
 import type { StartOptions } from './scenario.ts';
 
@@ -16,7 +16,7 @@ export interface GatewayProcess {
   /** http://127.0.0.1:port */
   readonly origin: string;
   readonly dataDir: string;
-  /** Resident memory of the process and its children now, in MB (2^20 bytes). */
+  /** Resident memory of the process and its children now, in MB (10^6 bytes). */
   residentMb(): number;
   /** Processor seconds of the process so far. */
   cpuSeconds(): number;
@@ -70,7 +70,7 @@ export async function startGatewayProcess(
     port,
     origin,
     dataDir,
-    residentMb: () => processTree(child.pid).reduce((sum, pid) => sum + residentMb(pid), 0),
+    residentMb: () => processTreeMb(child.pid),
     cpuSeconds: () => cpuSeconds(child.pid),
     longestTurnMs,
     healthy: () =>
@@ -79,31 +79,4 @@ export async function startGatewayProcess(
         () => false,
       ),
   };
-}
-
-function residentMb(pid: number): number {
-  try {
-    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-    return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) / 1024;
-  } catch {
-    // It has ended.
-    return 0;
-  }
-}
-
-/** The process and those that it started. */
-function processTree(root: number): number[] {
-  const parents = new Map<number, number>();
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
-    try {
-      const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
-      parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]));
-    } catch {
-      // It has ended.
-    }
-  }
-  const tree = [root];
-  for (const pid of tree) for (const [child, parent] of parents) if (parent === pid) tree.push(child);
-  return tree;
 }

@@ -5,6 +5,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { EventEmitter } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { idleProcess } from '../../lib/background-thread.ts';
+import { giveMemoryBackWhenIdle } from '../../lib/idle-memory.ts';
 import type { WorkerEnd } from './protocol.ts';
 
 /** One thread, young objects in little memory: what is read is long gone when the next is asked. */
@@ -54,6 +55,7 @@ export function onlyProcess(begin: (setup: unknown, end: WorkerEnd) => void): vo
   // A signal to all processes of a terminal or a service is for the one that serves, which ends this one in time.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
   process.on('disconnect', () => process.exit(0));
+  giveMemoryBackWhenIdle();
   const post = (message: unknown): void => void process.send?.(message, undefined, undefined, () => {});
   process.once('message', (setup) => {
     begin(setup, {

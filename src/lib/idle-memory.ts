@@ -1,0 +1,45 @@
+// Gives memory back to the system while there is little to do.
+//
+// V8 has a task for that, the memory reducer, but it waits for a low rate of allocation, and measures that rate at
+// collections: after a burst no collection comes, the rate stays what it was, and the heap, its free pages and the array
+// buffers that garbage still refers to stay resident for ever (measured: 640 to 740 MB after 9,600 calls with prompts of
+// 50 KB, of which 47 MB were alive). In its memory saver mode V8 does not ask for the rate. The mode costs too much
+// under load (three times the CPU time of such calls), so it is on only while the event loop is idle.
+import { performance } from 'node:perf_hooks';
+import { setFlagsFromString } from 'node:v8';
+
+const LOOK_MS = 1000;
+/** Share of the time that the event loop is busy: below the first the mode goes on, above the second off. */
+const IDLE_BELOW = 0.15;
+const BUSY_ABOVE = 0.3;
+/** How often in a row the loop is seen idle before the mode goes on. */
+const LOOKS = 2;
+/** The reducer's delay before its incremental collections; V8's own is 8 s. */
+const REDUCER_DELAY_MS = 2000;
+
+/**
+ * Watches this thread's event loop from now on, and lets V8 give memory back while it is idle: two incremental
+ * collections some seconds after the last burst, of the threads of this process too. Returns the function that stops it.
+ */
+export function giveMemoryBackWhenIdle(): () => void {
+  setFlagsFromString(`--gc-memory-reducer-start-delay-ms=${REDUCER_DELAY_MS}`);
+  let before = performance.eventLoopUtilization();
+  let idleLooks = 0;
+  let saving = false;
+  const save = (on: boolean): void => {
+    saving = on;
+    setFlagsFromString(on ? '--memory-saver-mode' : '--no-memory-saver-mode');
+  };
+  const timer = setInterval(() => {
+    const now = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(now, before);
+    before = now;
+    idleLooks = utilization < IDLE_BELOW ? idleLooks + 1 : 0;
+    if (!saving && idleLooks >= LOOKS) save(true);
+    else if (saving && utilization > BUSY_ABOVE) save(false);
+  }, LOOK_MS).unref();
+  return () => {
+    clearInterval(timer);
+    if (saving) save(false);
+  };
+}
