@@ -156,7 +156,6 @@ test('an override of a path keeps the query and the name of a model', (t) => {
 });
 
 test('the catalogue is frozen, whole and speaks known dialects', (t) => {
-  t.is(providers.length, 25);
   t.is(new Set(providers.map((entry) => entry.id)).size, providers.length);
   for (const entry of providers) {
     t.true(Object.isFrozen(entry), entry.id);

@@ -7,6 +7,7 @@ export { deepinfra } from './deepinfra.ts';
 export { deepseek } from './deepseek.ts';
 export { featherlessAi } from './featherless-ai.ts';
 export { fireworksAi } from './fireworks-ai.ts';
+export { google } from './google.ts';
 export { groq } from './groq.ts';
 export { hyperbolic } from './hyperbolic.ts';
 export { inferenceNet } from './inference-net.ts';

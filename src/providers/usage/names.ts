@@ -117,7 +117,8 @@ function gemini(counts: JsonObject): JsonObject {
   return {
     prompt_tokens: json(prompt),
     completion_tokens: json(completion),
-    total_tokens: json(total ?? prompt + completion),
+    // Some totals leave out the tools' tokens or the thoughts.
+    total_tokens: json(Math.max(total ?? 0, prompt + completion)),
     ...(isGiven(counts.cachedContentTokenCount)
       ? { prompt_tokens_details: { cached_tokens: counts.cachedContentTokenCount } }
       : {}),

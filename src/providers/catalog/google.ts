@@ -1,0 +1,16 @@
+// Gemini API reference ("generativelanguage.googleapis.com", v1beta).
+import type { ProviderEntry } from '../dialect.ts';
+
+export const google: ProviderEntry = {
+  id: 'google',
+  name: 'Google Gemini',
+  dialect: 'gemini',
+  baseUrl: 'https://generativelanguage.googleapis.com',
+  pathPrefix: '/v1beta',
+  // A key in the query, the other way that Google takes, would stand in logs.
+  auth: { header: 'x-goog-api-key' },
+  streamUsage: 'unasked',
+  operations: ['chat', 'embeddings', 'models', 'model'],
+  prices: ['gemini'],
+  genAiName: 'gcp.gemini',
+};

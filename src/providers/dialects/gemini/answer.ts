@@ -1,0 +1,154 @@
+// One answer (Gemini API reference, "GenerateContentResponse"), read event by event: a whole answer is one event, or a
+// list of them.
+import type { JsonObject } from '@bufbuild/protobuf';
+import type { ChoiceLogprobs } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
+import type { TranslationContext } from '../../dialect.ts';
+import { arrayOf, isObject, objectOf, textOf } from '../../json-object.ts';
+import { mergeUsage } from '../../merge-usage.ts';
+import { finishReason } from './finish-reason.ts';
+import { annotations } from './grounding.ts';
+import { logprobs } from './logprobs.ts';
+import { PartReader, type Piece } from './parts.ts';
+
+/** What one event adds to one choice. */
+export interface ChoiceEvent {
+  readonly index: number;
+  readonly pieces: readonly Piece[];
+  readonly logprobs: ChoiceLogprobs | undefined;
+  /** Set once, with the choice's last event. */
+  readonly finish: Finish | undefined;
+}
+
+/** How a choice ended. */
+export interface Finish {
+  /** In OpenAI's words, or the provider's for callers that are not strict. */
+  readonly reason: string;
+  /** The prompt was refused: why. */
+  readonly refusal: string | undefined;
+  /** OpenAI's url_citation annotations. */
+  readonly annotations: JsonObject[];
+  /** What Gemini says of the choice besides: grounding, safety ratings, citations. */
+  readonly own: JsonObject;
+}
+
+interface Choice {
+  readonly parts: PartReader;
+  text: string;
+  grounding: JsonObject | undefined;
+  finished: boolean;
+}
+
+/** Gemini's members of a candidate that are passed on to callers that are not strict. */
+const OWN = [
+  'safetyRatings',
+  'citationMetadata',
+  'groundingMetadata',
+  'urlContextMetadata',
+  'finishMessage',
+  'avgLogprobs',
+];
+
+/** Reads the events of one answer. */
+export class GeminiAnswer {
+  readonly #strict: boolean;
+  readonly #made: string;
+  readonly #choices = new Map<number, Choice>();
+  #id: string | undefined;
+  #model: string | undefined;
+  #usage: JsonObject | undefined;
+  #blocked = false;
+
+  constructor({ target, now }: TranslationContext) {
+    this.#strict = target.strict;
+    this.#made = now().toString(36);
+  }
+
+  get id(): string {
+    return this.#id ?? `gemini-${this.#made}`;
+  }
+
+  get model(): string | undefined {
+    return this.#model;
+  }
+
+  /** Counts in Gemini's names. */
+  get usage(): JsonObject | undefined {
+    return this.#usage;
+  }
+
+  /** Whether every choice that began has ended. */
+  get finished(): boolean {
+    return (
+      this.#blocked ||
+      (this.#choices.size > 0 && [...this.#choices.values()].every(({ finished }) => finished))
+    );
+  }
+
+  read(json: JsonObject): readonly ChoiceEvent[] {
+    this.#id ??= textOf(json.responseId);
+    this.#model = textOf(json.modelVersion) ?? this.#model;
+    const counts = objectOf(json.usageMetadata);
+    if (counts !== undefined) this.#usage = mergeUsage(this.#usage, counts);
+    const candidates = arrayOf(json.candidates).filter(isObject);
+    const feedback = objectOf(json.promptFeedback);
+    const blocked = candidates.length === 0 ? textOf(feedback?.blockReason) : undefined;
+    if (blocked !== undefined && feedback !== undefined && !this.#blocked)
+      return [this.#block(blocked, feedback)];
+    return candidates.map((candidate) => this.#candidate(candidate));
+  }
+
+  /** A prompt that was refused has no candidates. */
+  #block(reason: string, feedback: JsonObject): ChoiceEvent {
+    this.#blocked = true;
+    const refusal = textOf(feedback.blockReasonMessage) ?? `the provider refused the prompt: ${reason}`;
+    const word = this.#strict ? 'content_filter' : reason;
+    const own = { promptFeedback: feedback };
+    return {
+      index: 0,
+      pieces: [],
+      logprobs: undefined,
+      finish: { reason: word, refusal, annotations: [], own },
+    };
+  }
+
+  #candidate(candidate: JsonObject): ChoiceEvent {
+    const index = typeof candidate.index === 'number' ? candidate.index : 0;
+    const choice = this.#choice(index);
+    const parts = arrayOf(objectOf(candidate.content)?.parts).filter(isObject);
+    const pieces = parts.flatMap((part) => choice.parts.read(part));
+    choice.grounding = objectOf(candidate.groundingMetadata) ?? choice.grounding;
+    for (const piece of pieces) if (piece.kind === 'text') choice.text += piece.text;
+    const reason = textOf(candidate.finishReason);
+    const ends = reason !== undefined && reason !== 'FINISH_REASON_UNSPECIFIED' && !choice.finished;
+    return {
+      index,
+      pieces: ends ? [...pieces, ...choice.parts.end()] : pieces,
+      logprobs: logprobs(candidate),
+      finish: ends ? this.#finish(choice, reason, candidate) : undefined,
+    };
+  }
+
+  #finish(choice: Choice, reason: string, candidate: JsonObject): Finish {
+    choice.finished = true;
+    const own: JsonObject = {};
+    for (const name of OWN) {
+      const value = candidate[name];
+      if (value !== undefined && value !== null) own[name] = value;
+    }
+    return {
+      reason: finishReason(reason, choice.parts.hasCalls, this.#strict),
+      refusal: undefined,
+      annotations: annotations(choice.grounding, choice.text),
+      own,
+    };
+  }
+
+  #choice(index: number): Choice {
+    const known = this.#choices.get(index);
+    if (known !== undefined) return known;
+    const parts = new PartReader((call) => `call_${this.id}_${index}_${call}`);
+    const choice: Choice = { parts, text: '', grounding: undefined, finished: false };
+    this.#choices.set(index, choice);
+    return choice;
+  }
+}

@@ -1,0 +1,24 @@
+// Google's dialect: generateContent behind OpenAI's shape.
+import type { Dialect, MessageJson, ProviderEntry } from '../../dialect.ts';
+import { tapUsage } from '../../usage/tap.ts';
+import { chat } from './chat.ts';
+import { embeddings } from './embeddings.ts';
+import { readError } from './error.ts';
+import { model } from './model.ts';
+import { models } from './models.ts';
+
+const NONE: readonly string[] = Object.freeze([]);
+
+/** The dialect of the Gemini API. */
+export function createGeminiDialect(json: MessageJson): Dialect {
+  return Object.freeze({
+    name: 'gemini',
+    chat: chat(json),
+    embeddings: embeddings(json),
+    models: models(),
+    model: model(),
+    headers: () => NONE,
+    error: readError,
+    tapUsage: (provider: ProviderEntry) => tapUsage(json, provider),
+  });
+}
