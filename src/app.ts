@@ -14,6 +14,7 @@ import { configPreset } from './access/config-preset.ts';
 import { Directory } from './access/directory.ts';
 import { forgetWhenUsed } from './access/first-keys.ts';
 import { guardrailDefaultsOf } from './access/guardrail-defaults.ts';
+import { identify } from './access/identify.ts';
 import { jwksUriCheck } from './access/jwt/jwks-uri.ts';
 import { Tokens } from './access/jwt/tokens.ts';
 import { KeyRing } from './access/key-ring.ts';
@@ -25,7 +26,7 @@ import type { PromptsFacts } from './admin/prompts-facts.ts';
 import { ownUrl, readAllowList } from './app/addresses.ts';
 import { openBudgetAlerts } from './app/alerts.ts';
 import { openCallBooks } from './app/call-books.ts';
-import { isAuthentic, userOf } from './app/callers.ts';
+import { userOf } from './app/callers.ts';
 import { openControl } from './app/control.ts';
 import { openExports } from './app/exports.ts';
 import { gauges } from './app/gauges.ts';
@@ -50,6 +51,8 @@ import type { RequestLog } from './ledger/request-log.ts';
 import { clientAddress } from './lib/client-address.ts';
 import { createDialer } from './lib/egress/dialer.ts';
 import { HeaderNames } from './lib/gateway-headers.ts';
+import { Pace } from './lib/incoming/pace.ts';
+import { ReadingBudget } from './lib/incoming/reading-budget.ts';
 import { leanThreads } from './lib/lean-threads.ts';
 import { createMailer } from './lib/mailer.ts';
 import { PromptBook } from './prompts/book.ts';
@@ -80,6 +83,8 @@ export interface App {
   readonly firstKeys: FirstKeys;
   readonly rpc: Rpc;
   readonly requestLog: RequestLog;
+  /** Bytes of request bodies that are being read. */
+  readonly budget: ReadingBudget;
   /** To the process that started this one beside others; undefined: it is the only one. */
   readonly link: WorkerLink | undefined;
   /** Where metrics have a port of their own. */
@@ -324,7 +329,10 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     },
     { documents, directory, flush: auditLog.flush, now: Date.now },
   );
+  const pace = new Pace(settings.bodyStallMs);
+  const budget = new ReadingBudget({ totalBytes: settings.readingBytes, keyBytes: settings.keyReadingBytes });
   const rpc = createRpc({
+    ...{ pace, budget },
     services,
     validator,
     keys,
@@ -354,7 +362,8 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
       transport: rpc.transport,
       names,
       bodyLimit: settings.bodyLimit,
-      isKnown: (headers) => isAuthentic(headers, { keys, tokens }),
+      identify: (call) => identify(call, { keys, tokens }),
+      ...{ pace, budget },
       full: inFlight.full,
     },
     pages: {
@@ -403,6 +412,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     firstKeys,
     rpc,
     requestLog,
+    budget,
     link,
     metricsAddress: metricsPort?.address,
     async stop() {

@@ -24,6 +24,11 @@ export interface Settings {
   readonly headerPrefixes: readonly string[];
   /** Bytes. */
   readonly bodyLimit: number;
+  /** Bytes of request bodies that may be read at once: of the process, and of one key. */
+  readonly readingBytes: number;
+  readonly keyReadingBytes: number;
+  /** A body that brings less than 256 bytes a second over this time is given up, in milliseconds. */
+  readonly bodyStallMs: number;
   readonly logBodies: 'full' | 'metadata' | 'none';
   /** Days that entries of the log, their bodies and the sums of analytics are kept. */
   readonly logDays: number;
@@ -116,6 +121,9 @@ export function readSettings(env: Environment): Settings {
     egressAllow: read('GATEWAY_EGRESS_ALLOW', (text) => text, ''),
     headerPrefixes: read('GATEWAY_HEADER_PREFIXES', prefixes, ['x-gateway-']),
     bodyLimit: read('GATEWAY_BODY_LIMIT', bytes, 25 * 1024 * 1024),
+    readingBytes: read('GATEWAY_READING_BYTES', bytes, 256 * 1024 * 1024),
+    keyReadingBytes: read('GATEWAY_KEY_READING_BYTES', bytes, 128 * 1024 * 1024),
+    bodyStallMs: read('GATEWAY_BODY_STALL_SECONDS', integer(1, 3600), 30) * 1000,
     logBodies: read('GATEWAY_LOG_BODIES', oneOf('full', 'metadata', 'none'), 'full'),
     logDays: read('GATEWAY_LOG_RETENTION_DAYS', integer(1, 3650), 90),
     bodyDays: read('GATEWAY_BODY_RETENTION_DAYS', integer(1, 3650), 90),

@@ -29,6 +29,15 @@ export interface CallSource {
   readonly connection?: object;
 }
 
+/** Who calls, and what they brought for the provider. */
+export interface Identity {
+  readonly principal: Principal;
+  /** The gateway key or token as presented. */
+  readonly key: string;
+  /** The provider's credential, without its scheme; undefined when none was sent. */
+  readonly providerCredential: string | undefined;
+}
+
 /** An attempt whose provider did not tell its usage: what it was asked and what it said, for an estimate. */
 export interface Unreported {
   readonly attemptId: string;
@@ -127,6 +136,10 @@ export class Call {
   #underWay = 0;
   #whenEnded: (() => void)[] = [];
   #patienceMs = 0;
+  /** Who calls, found out before the body is read; the auth interceptor makes it the principal. */
+  identity: Identity | undefined;
+  /** Bytes of the request's body as it was decoded; undefined: not known. */
+  bodyBytes: number | undefined;
   /** Set by the auth interceptor. */
   principal: Principal | undefined;
   /** The workspace that the request names beside its message, by id or slug. */

@@ -5,5 +5,5 @@ export const allUppercase = letterCaseCheck(
   'default.alluppercase',
   'default.isAllUpperCase',
   'upper',
-  'isUpperCase',
+  (text) => text.toUpperCase(),
 );

@@ -22,7 +22,8 @@ export const requiredMetadataKeyPairs = defineCheck({
     const [matched, unmatched]: [string[], string[]] = [[], []];
     for (const [key, wanted] of Object.entries(metadataPairs)) {
       const actual = Object.hasOwn(traffic.metadata, key) ? traffic.metadata[key] : undefined;
-      const fits = actual !== undefined && (await fitsValues([actual], wanted, matchType, sandbox, traffic));
+      const fits =
+        actual !== undefined && (await fitsValues([actual], wanted, matchType, sandbox, traffic.tenant));
       (fits ? matched : unmatched).push(key);
     }
     const verdict = satisfies(operator, matched.length, matched.length + unmatched.length);

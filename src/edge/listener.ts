@@ -37,6 +37,8 @@ export function createListener({ dispatch, tls }: ListenerOptions): Listener {
     keepAliveTimeout: KEEP_ALIVE_MS,
     headersTimeout: 60_000,
     requestTimeout: 0,
+    // Of a body in tiny pieces no more than this many wait in memory, and are read in one turn.
+    highWaterMark: 16_384,
   };
   const http2Options = {
     settings: { maxConcurrentStreams: MAX_CONCURRENT_STREAMS, maxHeaderListSize: MAX_HEADER_BYTES },

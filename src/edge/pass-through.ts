@@ -9,12 +9,20 @@ import {
   HeaderSchema,
   type ResponseHead,
 } from '../../gen/gateway/inference/v2/proxy_pb.ts';
-import { fail } from '../lib/errors.ts';
+import type { Call } from '../access/call.ts';
+import { IncomingBody } from '../lib/incoming/incoming-body.ts';
+import type { Pace } from '../lib/incoming/pace.ts';
+import type { ReadingBudget } from '../lib/incoming/reading-budget.ts';
 import { hasBody } from './has-body.ts';
 import { drained, type Pairs } from './respond.ts';
 
 /** The request as Forward's messages: the head, then the body as it comes. */
-export async function* forwardRequest(req: IncomingMessage, path: string): AsyncGenerator<ForwardRequest> {
+export async function* forwardRequest(
+  { pace, budget }: { readonly pace: Pace; readonly budget: ReadingBudget },
+  call: Call,
+  req: IncomingMessage,
+  path: string,
+): AsyncGenerator<ForwardRequest> {
   const headers = [];
   for (let i = 0; i + 1 < req.rawHeaders.length; i += 2) {
     const name = req.rawHeaders[i]!;
@@ -25,13 +33,13 @@ export async function* forwardRequest(req: IncomingMessage, path: string): Async
   });
   if (!hasBody(req)) return;
   // The provider may answer before it has read all: leaving the body must not close the socket.
-  try {
-    for await (const chunk of req.iterator({ destroyOnReturn: false })) {
-      yield create(ForwardRequestSchema, { kind: { case: 'chunk', value: chunk as Buffer } });
-    }
-  } catch (cause) {
-    throw fail('client_closed', 'the client has left before its body was there', { cause });
-  }
+  const body = new IncomingBody(req, {
+    pace,
+    reading: () => budget.open(call.principal?.keyId),
+    whole: false,
+  });
+  for await (const value of body)
+    yield create(ForwardRequestSchema, { kind: { case: 'chunk', value: value as Buffer<ArrayBuffer> } });
 }
 
 /** Writes the provider's head and bytes as they are, our own headers beside them. */

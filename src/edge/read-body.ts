@@ -1,119 +1,134 @@
-// A request's JSON body, read whole within bounds of size and time.
+// A request's JSON body, read whole within bounds of size, time and memory.
 import type { IncomingMessage } from 'node:http';
-import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import type { AbortLike } from '../lib/abort.ts';
 import { fail, type GatewayError } from '../lib/errors.ts';
+import type { Pace } from '../lib/incoming/pace.ts';
+import { pauseForTurn } from '../lib/incoming/pause-for-turn.ts';
+import { Pieces } from '../lib/incoming/pieces.ts';
+import type { Reading, ReadingBudget } from '../lib/incoming/reading-budget.ts';
 
-/** How often stalled bodies are looked for, in milliseconds. */
-const IDLE_MS = 30_000;
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\b/i;
 
-const DECODERS: Readonly<
-  Record<string, (body: Uint8Array, options: { maxOutputLength: number }) => Promise<Buffer>>
-> = {
-  gzip: promisify(zlib.gunzip),
-  deflate: promisify(zlib.inflate),
-  br: promisify(zlib.brotliDecompress),
+const DECODERS: Readonly<Record<string, () => zlib.Gunzip | zlib.Inflate | zlib.BrotliDecompress>> = {
+  gzip: () => zlib.createGunzip(),
+  deflate: () => zlib.createInflate(),
+  br: () => zlib.createBrotliDecompress(),
 };
 
-/** Reads bodies; one watch over all that are being read bounds how long each may stall. */
+/** Reads bodies. */
 export class BodyReader {
   readonly #limit: number;
-  readonly #reading = new Set<Reading>();
-  #watch: NodeJS.Timeout | undefined;
+  readonly #pace: Pace;
+  readonly #budget: ReadingBudget;
 
   /** @param limit longest body in bytes, compressed or not */
-  constructor(limit: number) {
+  constructor(limit: number, pace: Pace, budget: ReadingBudget) {
     this.#limit = limit;
+    this.#pace = pace;
+    this.#budget = budget;
   }
 
   /**
    * The body's bytes, decompressed.
-   * @throws GatewayError body_too_large, unsupported_media_type, malformed_body, request_timeout, or the signal's reason.
+   * @param keyId whose budget of bytes it counts against; undefined: that of callers without a key
+   * @throws GatewayError body_too_large, unsupported_media_type, malformed_body, request_timeout, overloaded, or the signal's reason.
    */
-  async read(req: IncomingMessage, signal: AbortLike): Promise<Uint8Array> {
+  async read(req: IncomingMessage, signal: AbortLike, keyId: string | undefined): Promise<Uint8Array> {
     if (!isJson(req.headers['content-type'])) {
       throw fail('unsupported_media_type', 'content-type: must be application/json', {
         param: 'content-type',
       });
     }
     const encoding = (req.headers['content-encoding'] ?? 'identity').toLowerCase();
-    const decode = DECODERS[encoding];
-    if (decode === undefined && encoding !== 'identity') {
+    const decoder = DECODERS[encoding];
+    if (decoder === undefined && encoding !== 'identity') {
       throw fail('unsupported_media_type', 'content-encoding: must be gzip, deflate, br or identity', {
         param: 'content-encoding',
       });
     }
     if (Number(req.headers['content-length'] ?? 0) > this.#limit) throw tooLarge(this.#limit);
-    const body = await this.#whole(req, signal);
-    if (decode === undefined) return body;
+    const reading = this.#budget.open(keyId);
     try {
-      return await decode(body, { maxOutputLength: this.#limit });
-    } catch (cause) {
-      if ((cause as { code?: string }).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(this.#limit);
-      throw fail('malformed_body', `the body is not valid ${encoding}`, { cause });
+      const body = await this.#whole(req, signal, reading);
+      return decoder === undefined ? body : await this.#decoded(body, decoder(), encoding, reading);
+    } finally {
+      reading.release();
     }
   }
 
-  #whole(req: IncomingMessage, signal: AbortLike): Promise<Uint8Array> {
+  #whole(req: IncomingMessage, signal: AbortLike, reading: Reading): Promise<Buffer> {
     return new Promise((resolve, reject) => {
-      const chunks: Buffer[] = [];
-      let size = 0;
+      const pieces = new Pieces();
+      let count = 0;
       const aborted = (): void => stop(signal.reason as GatewayError);
+      const watched = this.#pace.watch(true, (error) => stop(error));
       const stop = (error: GatewayError): void => {
-        this.#reading.delete(reading);
+        this.#pace.done(watched);
         signal.removeEventListener('abort', aborted);
         req.removeAllListeners('data').pause();
+        pieces.take();
         reject(error);
       };
-      const reading: Reading = { stalled: false, stop };
-      this.#add(reading);
       if (signal.aborted) {
         aborted();
         return;
       }
       signal.addEventListener('abort', aborted);
-      req.on('data', (chunk: Buffer) => {
-        size += chunk.length;
-        reading.stalled = false;
-        if (size > this.#limit) stop(tooLarge(this.#limit));
-        else chunks.push(chunk);
+      req.on('data', (piece: Buffer) => {
+        watched.bytes += piece.length;
+        pieces.push(piece);
+        if (pieces.bytes > this.#limit) stop(tooLarge(this.#limit));
+        else
+          try {
+            reading.hold(pieces.held);
+            pauseForTurn(req, ++count);
+          } catch (error) {
+            stop(error as GatewayError);
+          }
       });
       req.on('end', () => {
-        this.#reading.delete(reading);
+        this.#pace.done(watched);
         signal.removeEventListener('abort', aborted);
-        resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
+        resolve(pieces.take());
       });
     });
   }
 
-  #add(reading: Reading): void {
-    this.#reading.add(reading);
-    this.#watch ??= setInterval(() => this.#look(), IDLE_MS);
-    this.#watch.unref();
-  }
-
-  /** A body that has stood still since the last look is given up; so the bound is IDLE_MS to twice that. */
-  #look(): void {
-    for (const reading of this.#reading) {
-      if (reading.stalled) reading.stop(fail('request_timeout', 'the body did not arrive in time'));
-      reading.stalled = true;
-    }
-    if (this.#reading.size > 0) return;
-    clearInterval(this.#watch);
-    this.#watch = undefined;
+  #decoded(
+    body: Buffer,
+    decoder: ReturnType<(typeof DECODERS)[string]>,
+    encoding: string,
+    reading: Reading,
+  ): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      const pieces = new Pieces();
+      const stop = (error: Error): void => {
+        decoder.destroy();
+        reject(error);
+      };
+      decoder.on('data', (piece: Buffer) => {
+        pieces.push(piece);
+        if (pieces.bytes > this.#limit) stop(tooLarge(this.#limit));
+        else
+          try {
+            reading.hold(body.length + pieces.held);
+          } catch (error) {
+            stop(error as GatewayError);
+          }
+      });
+      decoder.on('end', () => resolve(pieces.take()));
+      decoder.on('error', (cause) => {
+        stop(fail('malformed_body', `the body is not valid ${encoding}`, { cause }));
+      });
+      decoder.end(body);
+    });
   }
 }
 
 /** Whether a body of that content type is read as JSON; one without is. */
 function isJson(type: string | undefined): boolean {
   return type === undefined || JSON_TYPE.test(type);
-}
-
-interface Reading {
-  stalled: boolean;
-  readonly stop: (error: GatewayError) => void;
 }
 
 function tooLarge(limit: number): GatewayError {

@@ -8,13 +8,15 @@ import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import { Call } from '../access/call.ts';
 import { fail, type GatewayError, toGatewayError } from '../lib/errors.ts';
 import { GatewayHeaders, type HeaderNames } from '../lib/gateway-headers.ts';
+import type { Pace } from '../lib/incoming/pace.ts';
+import type { ReadingBudget } from '../lib/incoming/reading-budget.ts';
 import { attachRawJson, rawJsonOf } from '../lib/raw-json.ts';
 import { readTimeout, timedOut } from '../lib/request-timeout.ts';
 import { codec } from '../rest/codec.ts';
 import { isFaithful } from '../rest/faithful-json.ts';
 import { takeWorkspace } from '../rest/named-workspace.ts';
 import { bindPath, readQuery } from '../rest/query.ts';
-import type { Route, RouteMatch, RouteTable } from '../rest/routes.ts';
+import { annotationsOf, type Route, type RouteMatch, type RouteTable } from '../rest/routes.ts';
 import { answerHeaders } from '../rpc/answer-headers.ts';
 import type { InProcess } from '../rpc/in-process.ts';
 import { Leave } from './leave.ts';
@@ -32,8 +34,10 @@ export interface RestFacts {
   readonly names: HeaderNames;
   /** Bytes. */
   readonly bodyLimit: number;
-  /** Whether the headers carry a valid key. */
-  readonly isKnown: (headers: GatewayHeaders) => boolean | Promise<boolean>;
+  /** Finds out who calls, from the headers alone; false: a stranger. */
+  readonly identify: (call: Call) => boolean | Promise<boolean>;
+  readonly pace: Pace;
+  readonly budget: ReadingBudget;
   /** Whether no more calls are taken now; asked before a body is read. */
   readonly full: (control: boolean) => boolean;
 }
@@ -41,8 +45,6 @@ export interface RestFacts {
 /** Answers one request whose path lies under a base path. */
 export type RestHandler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
 
-/** Bodies up to this size are read before the key is looked at. */
-const SHORT_BODY_BYTES = 65_536;
 const BASE = /^\/v[12](?=\/|$)/;
 /** List prices are asked for without a base path, as clients of this ecosystem do. */
 const ROOT = /^\/model-configs\/pricing\/[^/?]+\/[^?]/;
@@ -56,7 +58,7 @@ export function isRest(url: string): boolean {
 }
 
 export function createRest(facts: RestFacts): RestHandler {
-  const bodies = new BodyReader(facts.bodyLimit);
+  const bodies = new BodyReader(facts.bodyLimit, facts.pace, facts.budget);
   return async (req, res) => {
     const url = req.url ?? '/';
     const raw = ROOT.test(url) ? url : url.slice(3).replace(LEADING_SLASHES, '/') || '/';
@@ -162,14 +164,14 @@ async function passThrough(
   const call = callOf(facts, ProxyService.method.forward, req, req.method ?? '', rawPath.split('?', 1)[0]!);
   new Leave(req, res).tell((error) => call.abort(error));
   try {
-    const messages = await facts.transport.stream(call, forwardRequest(req, rawPath));
+    const messages = await facts.transport.stream(call, forwardRequest(facts, call, req, rawPath));
     await writeForwarded(res, messages as AsyncIterable<ForwardResponse>, () => answerHeaders(call));
   } catch (thrown) {
     refuse(res, toGatewayError(thrown), Plane.DATA, call);
   }
 }
 
-/** The body, read within the caller's time. A stranger's long body is not read: the interceptors refuse the call without it. */
+/** The body, read within the caller's time. A stranger's is not read: the interceptors refuse the call without it. */
 async function readBody(
   facts: RestFacts,
   bodies: BodyReader,
@@ -177,11 +179,15 @@ async function readBody(
   req: IncomingMessage,
   plane: Plane,
 ): Promise<Parsed> {
-  if (isLong(req) && !(await facts.isKnown(call.headers))) return unread;
+  if (!annotationsOf(call.method).access.open) {
+    const known = facts.identify(call);
+    if (!(known === true || (await known))) return unread;
+  }
   const timeoutMs = timeoutOf(call);
   if (timeoutMs !== undefined) call.expireAfter(timeoutMs, () => timedOut(timeoutMs));
   try {
-    const bytes = await bodies.read(req, call.signal);
+    const bytes = await bodies.read(req, call.signal, call.identity?.principal.keyId);
+    call.bodyBytes = bytes.length;
     // Operations of the control plane whose path says all take no body as an empty one.
     return parse(bytes.length === 0 && plane === Plane.CONTROL ? Buffer.from('{}') : bytes);
   } catch (thrown) {
@@ -193,11 +199,6 @@ async function readBody(
     // From here on the trace interceptor keeps the time.
     call.ended();
   }
-}
-
-function isLong(req: IncomingMessage): boolean {
-  const length = req.headers['content-length'];
-  return length === undefined || Number(length) > SHORT_BODY_BYTES;
 }
 
 /** A header that cannot be read bounds nothing here; the trace interceptor refuses it. */

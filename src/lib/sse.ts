@@ -1,6 +1,7 @@
 // Server-sent events, read from bytes as they come off a socket (WHATWG HTML,
 // "9.2.6 Interpreting an event stream") and written as text.
 import { fail, type GatewayError } from './errors.ts';
+import { Pieces } from './incoming/pieces.ts';
 
 /** One server-sent event. `event` is "message" when the stream names none. */
 export interface SseEvent {
@@ -14,6 +15,8 @@ const SPACE = 32;
 const COLON = 58;
 const D = 100;
 const E = 101;
+/** Lines of data of one event: each costs an object beside its bytes. */
+const MAX_DATA_LINES = 65_536;
 const DEFAULT_MAX_EVENT_BYTES = 16 * 1024 * 1024;
 
 /**
@@ -24,11 +27,11 @@ const DEFAULT_MAX_EVENT_BYTES = 16 * 1024 * 1024;
 export class SseParser {
   readonly #maxEventBytes: number;
   /** Pieces of a line whose end has not come yet; copies, for the socket's buffer is not ours. */
-  #pieces: Buffer[] = [];
-  #pieceBytes = 0;
+  readonly #pieces = new Pieces(true);
   /** Data of the event so far; undefined before its first data line. */
   #data: string | undefined;
   #dataBytes = 0;
+  #dataLines = 0;
   #event = '';
   #first = true;
   #skipLf = false;
@@ -57,7 +60,7 @@ export class SseParser {
   end(): SseEvent[] {
     if (this.#failed) throw this.#failed;
     const events: SseEvent[] = [];
-    if (this.#pieceBytes > 0) this.#endLine(Buffer.alloc(0), 0, 0, events);
+    if (this.#pieces.bytes > 0) this.#endLine(Buffer.alloc(0), 0, 0, events);
     this.#dispatch(events);
     return this.#given(events);
   }
@@ -96,29 +99,30 @@ export class SseParser {
   }
 
   #keep(piece: Buffer): void {
-    if (this.#tooLong(this.#pieceBytes + piece.length)) return;
-    this.#pieces.push(Buffer.from(piece));
-    this.#pieceBytes += piece.length;
+    if (!this.#tooLong(this.#pieces.bytes + piece.length)) this.#pieces.push(piece);
   }
 
   #endLine(bytes: Buffer, from: number, end: number, events: SseEvent[]): void {
-    if (this.#tooLong(this.#pieceBytes + end - from)) return;
-    if (this.#pieceBytes === 0) {
+    if (this.#tooLong(this.#pieces.bytes + end - from)) return;
+    if (this.#pieces.bytes === 0) {
       this.#line(bytes, from, end, events);
       return;
     }
-    const line = Buffer.concat([...this.#pieces, bytes.subarray(from, end)]);
-    this.#pieces = [];
-    this.#pieceBytes = 0;
+    this.#pieces.push(bytes.subarray(from, end));
+    const line = this.#pieces.take();
     this.#line(line, 0, line.length, events);
   }
 
   #tooLong(lineBytes: number): boolean {
     if (this.#dataBytes + lineBytes <= this.#maxEventBytes) return false;
-    this.#pieces = [];
-    this.#data = undefined;
-    this.#failed = fail('upstream_garbage', `an event of the stream is over ${this.#maxEventBytes} bytes`);
+    this.#fail(`is over ${this.#maxEventBytes} bytes`);
     return true;
+  }
+
+  #fail(what: string): void {
+    this.#pieces.take();
+    this.#data = undefined;
+    this.#failed = fail('upstream_garbage', `an event of the stream ${what}`);
   }
 
   #line(bytes: Buffer, start: number, end: number, events: SseEvent[]): void {
@@ -134,6 +138,7 @@ export class SseParser {
       const value = valueAt(bytes, from + 4, end);
       this.#data = this.#data === undefined ? value : `${this.#data}\n${value}`;
       this.#dataBytes += end - from;
+      if (++this.#dataLines > MAX_DATA_LINES) this.#fail(`has more than ${MAX_DATA_LINES} lines`);
     } else if (bytes[from] === E && isField(bytes, from, end, 'event')) {
       this.#event = valueAt(bytes, from + 5, end);
     }
@@ -143,6 +148,7 @@ export class SseParser {
     if (this.#data !== undefined) events.push({ event: this.#event || 'message', data: this.#data });
     this.#data = undefined;
     this.#dataBytes = 0;
+    this.#dataLines = 0;
     this.#event = '';
   }
 }

@@ -3,6 +3,7 @@
 import type { DescMethod, DescService, Message } from '@bufbuild/protobuf';
 import type { ConnectRouter, HandlerContext, ServiceImpl } from '@connectrpc/connect';
 import { createContextKey } from '@connectrpc/connect';
+import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import { Call, type CallSource, type Protocol } from '../access/call.ts';
 import { fail, toGatewayError } from '../lib/errors.ts';
 import { GatewayHeaders, type HeaderNames, type IncomingHeaders } from '../lib/gateway-headers.ts';
@@ -15,6 +16,8 @@ import { toConnectError } from './status.ts';
 
 /** What is known of a request before it is a call: the peer's address, and the ids that its answer carries in any case. */
 export interface Peer {
+  /** The call, made by the gate before its body is read. */
+  call?: Call;
   readonly remote: string;
   readonly requestId: string;
   readonly traceId: string;
@@ -53,7 +56,7 @@ async function unary(
   input: Input,
   context: HandlerContext,
 ): Promise<Message> {
-  const call = callOf(method, names, context);
+  const call = gated(method, names, context);
   return (await run(call, methods, input, context)) as Message;
 }
 
@@ -64,7 +67,7 @@ async function* streaming(
   input: Input,
   context: HandlerContext,
 ): AsyncGenerator<Message> {
-  const call = callOf(method, names, context);
+  const call = gated(method, names, context);
   const output = await run(call, methods, input, context);
   if (!isStream(output)) throw new Error(`${method.name} must answer with a stream`);
   const plane = annotationsOf(method).plane;
@@ -73,6 +76,38 @@ async function* streaming(
     (thrown) => toConnectError(toGatewayError(thrown), plane, call.id, []),
     () => {},
   );
+}
+
+/**
+ * Runs before a body of any protocol is read: who has no valid key is refused from the headers alone, through the
+ * interceptors, so that the refusal is counted, audited and answered like any other.
+ */
+export function gateOf(
+  methods: Methods,
+  names: HeaderNames,
+  identify: (call: Call) => boolean | Promise<boolean>,
+): (context: HandlerContext) => Promise<void> {
+  return async (context) => {
+    const { method } = context;
+    // Health and reflection are gRPC's own; open methods ask for no key.
+    if (!methods.has(method) || annotationsOf(method).access.open) return;
+    const call = callOf(method, names, context);
+    context.values.get(peer).call = call;
+    const known = identify(call);
+    if (known === true || (await known)) return;
+    await run(call, methods, methodTakesStream(method) ? nothing() : unread, context);
+    throw toConnectError(fail('unauthenticated', 'an API key is needed'), Plane.DATA, call.id, []);
+  };
+}
+
+function unread(): never {
+  throw fail('malformed_body', 'the body was not read');
+}
+
+async function* nothing(): AsyncGenerator<Message> {}
+
+function gated(method: DescMethod, names: HeaderNames, context: HandlerContext): Call {
+  return context.values.get(peer).call ?? callOf(method, names, context);
 }
 
 async function run(call: Call, methods: Methods, input: Input, context: HandlerContext): Promise<Output> {
@@ -123,6 +158,10 @@ function reasonOf(reason: unknown): Error {
   return deadline
     ? fail('request_timeout', 'the deadline of the call has passed')
     : fail('client_closed', 'the client has left');
+}
+
+function methodTakesStream(method: DescMethod): boolean {
+  return method.methodKind === 'client_streaming' || method.methodKind === 'bidi_streaming';
 }
 
 function streams(method: DescMethod): boolean {

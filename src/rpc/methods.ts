@@ -28,6 +28,11 @@ export class Methods {
     }
   }
 
+  /** Whether the method is one of these services'. */
+  has(method: DescMethod): boolean {
+    return this.#composed.has(method);
+  }
+
   /** The method behind its interceptors. */
   handler(method: DescMethod): Handler {
     const handler = this.#composed.get(method);

@@ -4,18 +4,23 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Validator } from '@bufbuild/protovalidate';
-import { createContextValues } from '@connectrpc/connect';
-import { connectNodeAdapter } from '@connectrpc/connect-node';
+import { createConnectRouter, createContextValues } from '@connectrpc/connect';
+import { compressionBrotli, compressionGzip } from '@connectrpc/connect-node';
 import type { Logger } from 'pino';
+import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import type { AuditEvents } from '../access/audit/events.ts';
+import type { Call } from '../access/call.ts';
 import type { Directory } from '../access/directory.ts';
+import { identify } from '../access/identify.ts';
 import type { Tokens } from '../access/jwt/tokens.ts';
 import type { KeyRing } from '../access/key-ring.ts';
 import { GatewayHeaders, type HeaderNames } from '../lib/gateway-headers.ts';
+import type { Pace } from '../lib/incoming/pace.ts';
+import type { ReadingBudget } from '../lib/incoming/reading-budget.ts';
 import { timeOrderedId } from '../lib/time-ordered-id.ts';
 import type { CallSpans } from '../telemetry/call-spans.ts';
 import { callLog } from './call-log.ts';
-import { type Peer, peer, registerMethods } from './connect-routes.ts';
+import { gateOf, type Peer, peer, registerMethods } from './connect-routes.ts';
 import { registerHealth } from './health.ts';
 import type { InFlight } from './in-flight.ts';
 import { createInProcess, type InProcess } from './in-process.ts';
@@ -29,7 +34,9 @@ import { type CallObserver, traceInterceptor, validTraceId } from './interceptor
 import { validateInterceptor } from './interceptors/validate.ts';
 import { workspaceInterceptor } from './interceptors/workspace.ts';
 import { Methods, type Registration } from './methods.ts';
+import { nodeHandler } from './node-handler.ts';
 import { registerReflection } from './reflection.ts';
+import { toConnectError } from './status.ts';
 import { contractValidator } from './validator.ts';
 
 export interface RpcFacts {
@@ -49,6 +56,9 @@ export interface RpcFacts {
   readonly names: HeaderNames;
   /** Of the contract's messages; one is made when absent. */
   readonly validator?: Validator;
+  /** Bounds of bodies that are being read. */
+  readonly pace: Pace;
+  readonly budget: ReadingBudget;
   /** Longest message, in bytes. */
   readonly bodyLimit: number;
   /** Whether calls are taken; answers within a bound. */
@@ -75,38 +85,46 @@ export function createRpc(facts: RpcFacts): Rpc {
     ...(facts.limits === undefined ? [] : [limitsInterceptor(facts.limits)]),
   ]);
   const names = new Set(methods.services.map((service) => service.typeName));
-  const peers = new WeakMap<object, Peer>();
-  const adapter = connectNodeAdapter({
+  const identified = (call: Call) => identify(call, facts);
+  const router = createConnectRouter({
     readMaxBytes: facts.bodyLimit,
-    contextValues: (req) => {
-      const known = peers.get(req);
-      return known ? createContextValues().set(peer, known) : createContextValues();
-    },
-    routes(router) {
-      registerMethods(router, methods, facts.names);
-      registerHealth(router, names, facts.ready);
-      registerReflection(router, methods.services);
-    },
+    acceptCompression: [compressionGzip, compressionBrotli],
+    requestGate: gateOf(methods, facts.names, identified),
+  });
+  registerMethods(router, methods, facts.names);
+  registerHealth(router, names, facts.ready);
+  registerReflection(router, methods.services);
+  const { pace, budget } = facts;
+  const handler = nodeHandler(router, (req, res) => {
+    const known = peerOf(facts.names, req, res);
+    return {
+      pace,
+      reading: () => budget.open(known.call?.identity?.principal.keyId),
+      toError: (error) => toConnectError(error, Plane.DATA, known.requestId, []),
+      values: createContextValues().set(peer, known),
+      onTrouble: (error) => facts.log.error({ err: error }, 'an answer could not be written'),
+    };
   });
   return {
     methods,
     transport: createInProcess(methods),
-    handler(req, res) {
-      // What never becomes a call (an unknown method, bytes that are no message) answers with ids too.
-      const headers = new GatewayHeaders(facts.names, req.headers);
-      const known: Peer = {
-        remote: req.socket.remoteAddress ?? '',
-        requestId: timeOrderedId(),
-        traceId: validTraceId(headers.get('trace-id')) ?? randomUUID(),
-      };
-      promiseIds(req, res, {
-        [`${headers.callerPrefix}request-id`]: known.requestId,
-        [`${headers.callerPrefix}trace-id`]: known.traceId,
-      });
-      peers.set(req, known);
-      adapter(req, res);
-    },
+    handler,
   };
+}
+
+/** What never becomes a call (an unknown method, bytes that are no message) answers with ids too. */
+function peerOf(names: HeaderNames, req: IncomingMessage, res: ServerResponse): Peer {
+  const headers = new GatewayHeaders(names, req.headers);
+  const known: Peer = {
+    remote: req.socket.remoteAddress ?? '',
+    requestId: timeOrderedId(),
+    traceId: validTraceId(headers.get('trace-id')) ?? randomUUID(),
+  };
+  promiseIds(req, res, {
+    [`${headers.callerPrefix}request-id`]: known.requestId,
+    [`${headers.callerPrefix}trace-id`]: known.traceId,
+  });
+  return known;
 }
 
 /**

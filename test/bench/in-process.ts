@@ -19,6 +19,8 @@ import { openPriceList } from '../../src/ledger/prices/price-list.ts';
 import { createRequestLog } from '../../src/ledger/request-log.ts';
 import { createTokenCounter } from '../../src/ledger/tokens/counter.ts';
 import { GatewayHeaders, HeaderNames } from '../../src/lib/gateway-headers.ts';
+import { Pace } from '../../src/lib/incoming/pace.ts';
+import { ReadingBudget } from '../../src/lib/incoming/reading-budget.ts';
 import { codec } from '../../src/rest/codec.ts';
 import { createInFlight } from '../../src/rpc/in-flight.ts';
 import { createMetrics } from '../../src/rpc/metrics.ts';
@@ -54,6 +56,8 @@ const requestLog = createRequestLog({
 });
 const answer = codec.decode(ChatCompletionSchema, JSON.parse(CHAT_ANSWER));
 const { transport } = createRpc({
+  pace: new Pace(),
+  budget: new ReadingBudget({ totalBytes: 2 ** 28, keyBytes: 2 ** 27 }),
   services: [
     {
       service: ChatService,

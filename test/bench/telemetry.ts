@@ -23,6 +23,8 @@ import { Books } from '../../src/ledger/books.ts';
 import { openPriceList } from '../../src/ledger/prices/price-list.ts';
 import { createTokenCounter } from '../../src/ledger/tokens/counter.ts';
 import { GatewayHeaders, HeaderNames } from '../../src/lib/gateway-headers.ts';
+import { Pace } from '../../src/lib/incoming/pace.ts';
+import { ReadingBudget } from '../../src/lib/incoming/reading-budget.ts';
 import { openModelCatalogue } from '../../src/providers/catalog/models.ts';
 import { codec } from '../../src/rest/codec.ts';
 import { createInFlight } from '../../src/rpc/in-flight.ts';
@@ -86,6 +88,8 @@ function rpcWith(watch: Watch | undefined): Rpc {
     onEntry: watch?.onEntry,
   });
   return createRpc({
+    pace: new Pace(),
+    budget: new ReadingBudget({ totalBytes: 2 ** 28, keyBytes: 2 ** 27 }),
     services: [
       {
         service: ChatService,

@@ -464,3 +464,28 @@ test('the timeout cuts a pass-through answer that has begun', async (t) => {
     for await (const _ of res);
   });
 });
+
+test('headers that a proxy in front obeys, and those that the provider names in Connection, are not relayed', async (t) => {
+  const obeyed = [
+    'x-accel-redirect',
+    'X-Accel-Buffering',
+    'x-sendfile',
+    'X-Sendfile2',
+    'x-lighttpd-send-file',
+  ];
+  const hops = ['x-hop-one', 'X-Hop-Two', 'keep-alive'];
+  const { response } = await call({ path: '/v1/odd/answer', body: '{}' }, (_req, res) => {
+    for (const name of [...obeyed, ...hops, 'x-reproxy-url', 'x-kept', 'x-request-id'])
+      res.setHeader(name, '/secret');
+    res.setHeader('connection', ['X-Hop-One , x-hop-two', 'content-type']);
+    res.setHeader('content-type', 'text/plain');
+    res.end('ok');
+  });
+  t.is(response.status, 200);
+  t.is(response.text, 'ok');
+  for (const name of [...obeyed, 'x-reproxy-url', 'x-hop-one', 'x-hop-two'])
+    t.is(response.headers[name.toLowerCase()], undefined, name);
+  t.is(response.headers['x-kept'], '/secret');
+  t.is(response.headers['x-request-id'], '/secret');
+  t.is(response.headers['content-type'], 'text/plain');
+});

@@ -156,3 +156,23 @@ test('what is formatted is parsed back', (t) => {
   );
   t.is(formatSse('[DONE]'), 'data: [DONE]\n\n');
 });
+
+test('a line in pieces of one byte holds little more than its bytes, and comes whole', (t) => {
+  const parser = new SseParser();
+  const before = process.memoryUsage();
+  const value = 'x'.repeat(2_000_000);
+  for (const byte of bytes(`data: ${value}`)) parser.push(Buffer.of(byte));
+  const after = process.memoryUsage();
+  t.true(after.heapUsed + after.external - before.heapUsed - before.external < 64 * 1024 * 1024);
+  t.deepEqual(parser.push(bytes('\n\n')), [{ event: 'message', data: value }]);
+});
+
+test('an event of too many lines is garbage', (t) => {
+  const parser = new SseParser();
+  t.throws(
+    () => {
+      for (let i = 0; i < 70; i++) parser.push(bytes('data\n'.repeat(1000)));
+    },
+    { message: /more than 65536 lines/ },
+  );
+});

@@ -13,7 +13,6 @@ export function defineCheck<F extends Fields>(definition: CheckDefinition<F>): C
     events,
     fields,
     rewrites: definition.rewrites ?? false,
-    asks: definition.asks ?? false,
     onError,
     timeoutMs,
     bind(value, path, fault): BoundCheck | undefined {

@@ -5,12 +5,12 @@ import { defineCheck } from './define.ts';
 import { flag } from './fields.ts';
 import { judge } from './judge.ts';
 
-/** Makes the check. */
+/** Makes the check. @param convert the text in the wanted case */
 export function letterCaseCheck(
   id: string,
   alias: string,
   word: string,
-  work: 'isLowerCase' | 'isUpperCase',
+  convert: (text: string) => string,
 ): Check {
   return defineCheck({
     id,
@@ -18,17 +18,14 @@ export function letterCaseCheck(
     events: ['input', 'output'],
     fields: { not: flag() },
     reach: ({ not }) => (not ? 'whole' : 'window'),
-    async run(context, { not }, { sandbox }) {
-      const texts = await examinedTexts(context, false, sandbox);
-      const fits = await sandbox.examine(context.traffic, work, texts);
-      return judge(texts, not, (_, index) => {
-        const found = fits[index] ?? false;
+    run: (context, { not }) =>
+      judge(examinedTexts(context, false), not, (text) => {
+        const found = text === convert(text);
         return {
           found,
           data: {},
           explain: () => `The text is ${found ? '' : 'not '}all in ${word} case.`,
         };
-      });
-    },
+      }),
   });
 }

@@ -8,18 +8,11 @@ import { warm } from './schemas.ts';
 const port = parentPort;
 if (port === null) throw new Error('this file runs as a worker');
 
-port.on('message', (job: Job) => say(answer(job)));
+port.on('message', (job: Job) => port.postMessage(answer(job)));
 warm();
-say({ kind: 'ready' });
+port.postMessage({ kind: 'ready' } satisfies Reply);
 
-type Said = Reply extends infer R ? (R extends Reply ? Omit<R, 'cpuUs'> : never) : never;
-
-function say(said: Said): void {
-  const { user, system } = process.threadCpuUsage();
-  port?.postMessage({ ...said, cpuUs: user + system });
-}
-
-function answer(job: Job): Said {
+function answer(job: Job): Reply {
   try {
     return { kind: 'done', value: runJob(job) };
   } catch (error) {

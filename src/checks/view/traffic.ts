@@ -1,8 +1,6 @@
 // What a check looks at: one call, its request and, once there is one, its answer, with every text that a person or
 // a model wrote found beforehand. The same shape for every API, so that a check is written once.
 
-import type { CallBudget } from '../sandbox/call-budget.ts';
-
 /** A JSON object as it was parsed. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -54,11 +52,8 @@ export interface Traffic {
   readonly traceId: string | undefined;
   /** Of the call, for the log. */
   readonly requestId?: string | undefined;
-  /** Whose call it is: workers' time is shared by these. */
-  readonly organisationId: string;
-  readonly workspaceId?: string | undefined;
-  /** Workers' time that is left to the call; absent: only each check's own bound. */
-  readonly budget?: CallBudget | undefined;
+  /** Whose call it is: nobody's slow pattern waits in another's way. */
+  readonly tenant: string;
   readonly request: Body;
   /** Whether hooks wrote to the request before the call. */
   readonly requestTransformed?: boolean;

@@ -4,6 +4,7 @@ import type { Call } from '../../access/call.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import type { StreamedAnswer } from '../../lib/egress/outbound.ts';
 import { fail, GatewayError } from '../../lib/errors.ts';
+import { Pieces } from '../../lib/incoming/pieces.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import type { Routing } from '../plan/select.ts';
 import { Route } from '../route/route.ts';
@@ -102,20 +103,18 @@ function endUnread({ answer, attempt }: Forwarded): void {
 
 async function readWhole(body: AsyncIterable<Uint8Array>, signal: AbortLike): Promise<Uint8Array> {
   const pieces = body[Symbol.asyncIterator]();
-  const chunks: Uint8Array[] = [];
-  let size = 0;
+  const read = new Pieces();
   try {
     for (;;) {
       const { done, value } = await arriving(pieces.next(), signal);
-      if (done) return Buffer.concat(chunks);
-      size += value.length;
-      if (size > MAX_BYTES) {
+      if (done) return read.take();
+      read.push(value);
+      if (read.bytes > MAX_BYTES) {
         throw fail(
           'body_too_large',
           `a request of more than ${MAX_BYTES} bytes is passed through to one target only: it cannot be sent again`,
         );
       }
-      chunks.push(value);
     }
   } catch (error) {
     // Not waited for: a piece that is under way may never come.

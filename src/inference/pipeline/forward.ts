@@ -6,14 +6,14 @@ import {
   type ForwardResponse,
   ForwardResponseSchema,
   type Header,
-  HeaderSchema,
   type RequestHead,
 } from '../../../gen/gateway/inference/v2/proxy_pb.ts';
 import type { Call } from '../../access/call.ts';
 import type { AbortLike } from '../../lib/abort.ts';
-import type { InboundHead, StreamedAnswer } from '../../lib/egress/outbound.ts';
+import type { StreamedAnswer } from '../../lib/egress/outbound.ts';
 import { fail, type GatewayError, invalidField } from '../../lib/errors.ts';
 import { timeOrderedId } from '../../lib/time-ordered-id.ts';
+import { Turns } from '../../lib/turns.ts';
 import { authHeaders } from '../../providers/auth/index.ts';
 import { locateRaw } from '../../providers/locate.ts';
 import type { BoundTarget } from '../plan/bind.ts';
@@ -27,23 +27,13 @@ import { type Forwarded, forwardRouted } from './forward-routed.ts';
 import { checkPassThrough } from './model-access.ts';
 import { dialectOf } from './operation-of.ts';
 import type { Pipeline } from './pipeline.ts';
+import { relayedHeaders } from './relayed-headers.ts';
 import { bindOnly } from './run.ts';
 import { heardAnswer, heardRequest, keepBodies, noteTarget } from './said.ts';
 import { holdTarget } from './target-limits.ts';
 import { tracedHeaders } from './traced.ts';
 import { ATTEMPT_HEADER } from './upstream.ts';
 import { UsageTap } from './usage-tap.ts';
-
-/** Headers of one hop (RFC 9110, part 7.6.1): the answer's next hop writes its own. */
-const HOP_BY_HOP = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'transfer-encoding',
-  'upgrade',
-  'te',
-  'trailer',
-]);
 
 /** Headers that providers read credentials from: a caller's are for the target that they were meant for. */
 const CREDENTIALS = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key', 'ocp-apim-subscription-key'];
@@ -229,11 +219,14 @@ async function* answerMessages(
   held: HeldSignal | undefined,
 ): AsyncGenerator<ForwardResponse> {
   let whole = false;
+  const turns = new Turns();
   try {
     yield create(ForwardResponseSchema, {
-      kind: { case: 'head', value: { status: answer.status, headers: answerHeaders(answer) } },
+      kind: { case: 'head', value: { status: answer.status, headers: relayedHeaders(answer.rawHeaders) } },
     });
     for await (const chunk of answer.body) {
+      const pause = turns.step(chunk.length);
+      if (pause !== undefined) await pause;
       if (tap.streams) attempt.firstToken();
       tap.push(chunk);
       held?.read(chunk.length);
@@ -257,14 +250,4 @@ async function* answerMessages(
       await answer.body[Symbol.asyncIterator]().return?.();
     }
   }
-}
-
-function answerHeaders(answer: InboundHead): Header[] {
-  const raw = answer.rawHeaders;
-  const headers: Header[] = [];
-  for (let i = 0; i + 1 < raw.length; i += 2) {
-    const name = raw[i]!;
-    if (!HOP_BY_HOP.has(name.toLowerCase())) headers.push(create(HeaderSchema, { name, value: raw[i + 1]! }));
-  }
-  return headers;
 }

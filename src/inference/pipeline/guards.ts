@@ -5,7 +5,6 @@ import type { Checks } from '../../checks/create.ts';
 import type { Guardrails, Hook } from '../../checks/hook.ts';
 import { denied, hookResults, softDenial, statusAfter } from '../../checks/runner/answer.ts';
 import type { HookRun } from '../../checks/runner/hook-result.ts';
-import { CallBudget } from '../../checks/sandbox/call-budget.ts';
 import { mustHoldAnswer } from '../../checks/stream/stream-guard.ts';
 import { requestBody, responseBody } from '../../checks/view/body-of.ts';
 import type { JsonObject as Json, Traffic } from '../../checks/view/traffic.ts';
@@ -16,7 +15,7 @@ import type { OperationName } from '../../providers/operations.ts';
 import { codec } from '../../rest/codec.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import { withClaims } from './claims.ts';
-import { type Explanation, plain } from './explain.ts';
+import { plain } from './explain.ts';
 import { guardedStream } from './guarded-stream.ts';
 import { type KeepsLate, laterHooks } from './later-hooks.ts';
 import { errorWithMembers } from './members.ts';
@@ -40,9 +39,6 @@ export class Guards<Request extends object> {
   readonly #name: OperationName;
   readonly #request: Request;
   readonly #streams: boolean;
-  readonly #explanation: Explanation | undefined;
-  /** Of all its checks, also over a stream. */
-  readonly #budget = new CallBudget();
   /** Those of the request run once, whatever is tried again, and whichever targets they stand at. */
   readonly #inputs: { readonly hooks: readonly Hook[]; readonly input: Promise<Ran<Request>> }[] = [];
 
@@ -52,9 +48,7 @@ export class Guards<Request extends object> {
     name: OperationName,
     request: Request,
     streams: boolean,
-    explanation: Explanation | undefined,
   ) {
-    this.#explanation = explanation;
     this.#checks = checks;
     this.#keepsLate = keepsLate;
     this.#call = call;
@@ -170,17 +164,14 @@ export class Guards<Request extends object> {
       streaming: this.#streams,
       traceId,
       requestId,
-      organisationId: principal?.organisationId ?? '',
-      workspaceId: principal?.workspaceId,
-      budget: this.#budget,
+      tenant: principal?.organisationId ?? '',
       request: requestBody(api, json),
       response: undefined,
     };
   }
 
   #denied(bound: BoundTarget, input: HookRun | undefined, output: HookRun | undefined): GatewayError {
-    const plainly = errorWithMembers(denied(), plain({ hook_results: hookResults(input, output) }));
-    const error = this.#explanation?.denied(plainly, this.#call, input, output) ?? plainly;
+    const error = errorWithMembers(denied(), plain({ hook_results: hookResults(input, output) }));
     if (!(output ?? input)?.soft) return error;
     const { api } = OPERATIONS[this.#name];
     const { model = '' } = this.#request as { readonly model?: string };

@@ -72,7 +72,7 @@ function portsOf<Request extends object, Answer extends object>(
   { name, request, streams, attempt, held }: Job<Request, Answer>,
   explanation: Explanation | undefined,
 ): RoutePorts<Served<Answer>> {
-  const guards = new Guards(pipeline, call, name, request, streams, explanation);
+  const guards = new Guards(pipeline, call, name, request, streams);
   return {
     prepare(target, signal) {
       // The provider has no part in how long the guardrails of a request take.

@@ -3,6 +3,7 @@ import type { Message } from '@bufbuild/protobuf';
 import type { RequestHead } from '../../../gen/gateway/inference/v2/proxy_pb.ts';
 import type { Call, Passing } from '../../access/call.ts';
 import type { InboundHead, OutboundRequest, StreamedAnswer } from '../../lib/egress/outbound.ts';
+import { Pieces } from '../../lib/incoming/pieces.ts';
 import { rawJsonOf } from '../../lib/raw-json.ts';
 import type { Target } from '../../providers/dialect.ts';
 import type { OperationName } from '../../providers/operations.ts';
@@ -90,19 +91,22 @@ const MAX_HEARD = 1024 * 1024 + 4;
 
 /** The beginning of a body that passes. */
 class Heard implements Passing {
-  readonly #pieces: Uint8Array[] = [];
+  readonly #pieces = new Pieces(true);
   held = 0;
   left = 0;
 
   add(piece: Uint8Array): void {
     const size = Math.min(piece.length, MAX_HEARD - this.held);
-    // A copy: the piece's memory is its reader's.
-    if (size > 0) this.#pieces.push(Buffer.from(piece.subarray(0, size)));
+    if (size > 0) this.#pieces.push(piece.subarray(0, size));
     this.held += size;
     this.left += piece.length - size;
   }
 
-  readonly bytes = (): Uint8Array => Buffer.concat(this.#pieces);
+  readonly bytes = (): Uint8Array => {
+    const whole = this.#pieces.take();
+    if (whole.length > 0) this.#pieces.push(whole);
+    return whole;
+  };
 }
 
 /** A pass-through request's body, its beginning kept as it passes. */

@@ -5,6 +5,7 @@ import type { StreamedAnswer } from '../../lib/egress/outbound.ts';
 import { fail, type GatewayError } from '../../lib/errors.ts';
 import { SseParser } from '../../lib/sse.ts';
 import { timeOrderedId } from '../../lib/time-ordered-id.ts';
+import { Turns } from '../../lib/turns.ts';
 import type {
   Dialect,
   StreamingOperation,
@@ -126,6 +127,7 @@ class Pieces<Chunk> implements AsyncIterable<Chunk>, AsyncIterator<Chunk> {
   readonly #attempt: Attempt;
   /** Goes on when the client leaves. */
   readonly #held: HeldSignal | undefined;
+  readonly #turns = new Turns();
   #ready: Chunk[] = [];
   #at = 0;
   #over = false;
@@ -192,6 +194,8 @@ class Pieces<Chunk> implements AsyncIterable<Chunk>, AsyncIterator<Chunk> {
   async #read(): Promise<void> {
     const { done, value } = await this.#body.next();
     if (this.#held !== undefined && !done) this.#held.read(value.length);
+    const pause = done ? undefined : this.#turns.step(value.length);
+    if (pause !== undefined) await pause;
     const events = done ? this.#parser.end() : this.#parser.push(value);
     for (const event of events) {
       this.#take(this.#translator.push(event));

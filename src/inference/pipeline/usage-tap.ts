@@ -3,6 +3,7 @@
 import { create } from '@bufbuild/protobuf';
 import { type Usage, UsageSchema } from '../../../gen/gateway/inference/v2/common_pb.ts';
 import type { InboundHead } from '../../lib/egress/outbound.ts';
+import { Pieces } from '../../lib/incoming/pieces.ts';
 import { SseParser } from '../../lib/sse.ts';
 import type { Dialect, ProviderEntry } from '../../providers/dialect.ts';
 import { isEncoded } from './whole.ts';
@@ -30,8 +31,9 @@ export class UsageTap {
   readonly #tap: ReturnType<Dialect['tapUsage']>;
   #mode: 'events' | 'whole' | 'deaf';
   readonly #parser = new SseParser();
-  #chunks: Uint8Array[] = [];
-  #size = 0;
+  readonly #whole = new Pieces();
+  /** Of the whole answer, up to the bound. */
+  #wholeBytes = 0;
   #pieces = 0;
   readonly #asked: () => number;
   #model: string | undefined;
@@ -56,14 +58,14 @@ export class UsageTap {
   push(chunk: Uint8Array): void {
     if (this.#mode === 'events') this.#events(() => this.#parser.push(chunk));
     if (this.#mode !== 'whole') return;
-    this.#size += chunk.length;
-    if (this.#size > MAX_WHOLE_BYTES) this.#deafen();
-    else this.#chunks.push(chunk);
+    this.#whole.push(chunk);
+    this.#wholeBytes += chunk.length;
+    if (this.#whole.bytes > MAX_WHOLE_BYTES) this.#deafen();
   }
 
   end(): Heard {
     if (this.#mode === 'events') this.#events(() => this.#parser.end());
-    if (this.#mode === 'whole') this.#hear(Buffer.concat(this.#chunks).toString('utf8'));
+    if (this.#mode === 'whole') this.#hear(this.#whole.take().toString('utf8'));
     this.#mode = 'deaf';
     const usage = this.#tap.usage();
     const usageRefused = usage === 'refused';
@@ -75,7 +77,7 @@ export class UsageTap {
 
   /** One token for each event, as providers send them; four bytes of JSON for each token of the request or answer. */
   #estimate(): Usage {
-    const made = this.streams ? this.#pieces : Math.ceil(this.#size / BYTES_PER_TOKEN);
+    const made = this.streams ? this.#pieces : Math.ceil(this.#wholeBytes / BYTES_PER_TOKEN);
     const [prompt, completion] = [Math.ceil(this.#asked() / BYTES_PER_TOKEN), made];
     return create(UsageSchema, {
       promptTokens: BigInt(prompt),
@@ -108,7 +110,7 @@ export class UsageTap {
 
   #deafen(): void {
     this.#mode = 'deaf';
-    this.#chunks = [];
+    this.#whole.take();
   }
 }
 

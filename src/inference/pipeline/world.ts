@@ -47,7 +47,7 @@ export function worldOf(
       metadata,
       params,
       pathname,
-      matches: routes.matcher({ organisationId, workspaceId }),
+      matches: (pattern, text) => routes.matches(organisationId, pattern, text),
     },
     trace,
   };

@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { AbortLike } from '../abort.ts';
 import { fail } from '../errors.ts';
+import { inItsTurn, PIECES_OF_A_TURN } from '../incoming/pause-for-turn.ts';
 import type { InboundHead, OutboundRequest } from './outbound.ts';
 import { proxyRefused } from './proxy.ts';
 import type { Route } from './route.ts';
@@ -55,6 +56,7 @@ export abstract class Exchange implements Dispatcher.DispatchHandler {
   #state = WAITING;
   #retried = false;
   #pausedAt = 0;
+  #pieces = 0;
 
   constructor(route: Route, request: OutboundRequest) {
     this.#route = route;
@@ -153,6 +155,7 @@ export abstract class Exchange implements Dispatcher.DispatchHandler {
     if (this.#state === OVER) return;
     this.#timer?.refresh();
     this.onPiece(piece);
+    if (++this.#pieces % PIECES_OF_A_TURN === 0) this.#pauseForTurn();
   }
 
   onResponseEnd(): void {
@@ -197,6 +200,15 @@ export abstract class Exchange implements Dispatcher.DispatchHandler {
       ? `${this.host} fell silent in its answer for ${ms} ms`
       : `${this.host} sent no answer within ${ms} ms`;
     this.abort(fail('upstream_timeout', text));
+  }
+
+  /** Of thousands of tiny pieces one turn of the event loop takes so many; others run in between. */
+  #pauseForTurn(): void {
+    if (this.#pausedAt > 0) return;
+    this.controller?.pause();
+    inItsTurn(() => {
+      if (this.#state === IN_BODY && this.#pausedAt === 0) this.controller?.resume();
+    });
   }
 
   #dispatch(): void {

@@ -1,6 +1,7 @@
-// An answer read as it comes: a queue between the socket and one reader, with backpressure and no copies.
+// An answer read as it comes: a queue between the socket and one reader, with backpressure. Short pieces that wait are joined.
 import type { IncomingHttpHeaders } from 'node:http';
 import { fail } from '../errors.ts';
+import { Pieces } from '../incoming/pieces.ts';
 import { Exchange, Head } from './exchange.ts';
 import type { OutboundRequest, StreamedAnswer } from './outbound.ts';
 import type { Route } from './route.ts';
@@ -8,8 +9,6 @@ import type { Route } from './route.ts';
 /** Bytes that wait for the reader before the socket is paused; it goes on at half of them. */
 const HIGH_WATER = 256 * 1024;
 const LOW_WATER = HIGH_WATER / 2;
-/** What a piece costs beside its bytes, so that many tiny ones count for what they hold. */
-const PIECE_OVERHEAD = 128;
 
 type Piece = IteratorResult<Uint8Array, undefined>;
 
@@ -34,10 +33,7 @@ export class StreamedExchange extends Exchange implements AsyncIterableIterator<
   #resolve: (answer: StreamedAnswer) => void;
   #reject: (error: unknown) => void;
   #headless = true;
-  #queue: Buffer[] = [];
-  /** Index of the next piece. */
-  #first = 0;
-  #waiting = 0;
+  #queue = new Pieces();
   #paused = false;
   #ended = false;
   #failed = false;
@@ -61,7 +57,7 @@ export class StreamedExchange extends Exchange implements AsyncIterableIterator<
 
   /** The next piece as it came off the socket. */
   next(): Promise<Piece> {
-    if (this.#first < this.#queue.length) return Promise.resolve({ done: false, value: this.#take() });
+    if (this.#queue.bytes > 0) return Promise.resolve({ done: false, value: this.#take() });
     if (this.#failed) return Promise.reject(this.#error);
     if (this.#ended) return Promise.resolve(DONE);
     return new Promise((resolve, reject) => {
@@ -73,8 +69,7 @@ export class StreamedExchange extends Exchange implements AsyncIterableIterator<
   /** Leaving early closes the socket: what is still to come is of no use to anybody. */
   return(): Promise<Piece> {
     this.abort(fail('client_closed', 'the reader left'));
-    this.#queue = [];
-    this.#first = 0;
+    this.#queue.take();
     this.#failed = false;
     this.#ended = true;
     return Promise.resolve(DONE);
@@ -93,8 +88,7 @@ export class StreamedExchange extends Exchange implements AsyncIterableIterator<
       return;
     }
     this.#queue.push(piece);
-    this.#waiting += piece.length + PIECE_OVERHEAD;
-    if (this.#waiting >= HIGH_WATER && !this.#paused) {
+    if (this.#queue.held >= HIGH_WATER && !this.#paused) {
       this.#paused = true;
       this.pause();
     }
@@ -119,15 +113,8 @@ export class StreamedExchange extends Exchange implements AsyncIterableIterator<
   }
 
   #take(): Buffer {
-    const piece = this.#queue[this.#first]!;
-    this.#first++;
-    // Taken pieces are let go of when they are half of the array, so that the cost per piece stays constant.
-    if (this.#first * 2 >= this.#queue.length) {
-      this.#queue.splice(0, this.#first);
-      this.#first = 0;
-    }
-    this.#waiting -= piece.length + PIECE_OVERHEAD;
-    if (this.#paused && this.#waiting <= LOW_WATER) {
+    const piece = this.#queue.shift();
+    if (this.#paused && this.#queue.held <= LOW_WATER) {
       this.#paused = false;
       this.resume();
     }

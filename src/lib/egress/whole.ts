@@ -1,6 +1,7 @@
 // An answer read whole: pieces are collected, at most so many bytes of them.
 import type { IncomingHttpHeaders } from 'node:http';
 import { fail, type GatewayError } from '../errors.ts';
+import { Pieces } from '../incoming/pieces.ts';
 import { Exchange, Head } from './exchange.ts';
 import type { OutboundRequest, WholeAnswer } from './outbound.ts';
 import type { Route } from './route.ts';
@@ -17,8 +18,7 @@ export class WholeExchange extends Exchange {
   #resolve: (answer: WholeAnswer) => void;
   #reject: (error: unknown) => void;
   #answer: Whole | undefined;
-  #pieces: Buffer[] = [];
-  #length = 0;
+  #pieces = new Pieces();
 
   constructor(
     route: Route,
@@ -38,22 +38,18 @@ export class WholeExchange extends Exchange {
   }
 
   protected override onPiece(piece: Buffer): void {
-    this.#length += piece.length;
-    if (this.#length > this.#maxBytes) this.abort(this.#tooLong());
-    else this.#pieces.push(piece);
+    this.#pieces.push(piece);
+    if (this.#pieces.bytes > this.#maxBytes) this.abort(this.#tooLong());
   }
 
   protected override onEnd(): void {
     const answer = this.#answer!;
-    const pieces = this.#pieces;
-    // A small answer is one piece, which is handed on as it came.
-    if (pieces.length === 1) answer.body = pieces[0]!;
-    else if (pieces.length > 1) answer.body = Buffer.concat(pieces, this.#length);
+    if (this.#pieces.bytes > 0) answer.body = this.#pieces.take();
     this.#resolve(answer);
   }
 
   protected override onFailure(error: unknown): void {
-    this.#pieces = [];
+    this.#pieces.take();
     this.#reject(error);
   }
 

@@ -10,6 +10,13 @@ export function authInterceptor(callers: Callers): Interceptor {
     const { open } = annotationsOf(method).access;
     return (next) => (input, call) => {
       if (open) return next(input, call);
+      const { identity } = call;
+      if (identity !== undefined) {
+        call.presentedKey = identity.key;
+        call.providerCredential = identity.providerCredential;
+        call.principal = identity.principal;
+        return next(input, call);
+      }
       const { principal, key, providerCredential } = authenticate(
         call.headers,
         callers,

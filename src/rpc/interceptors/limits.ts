@@ -190,9 +190,13 @@ function defaultMetadata(
 }
 
 function bytesOf(method: DescMethod, input: Input, call: Call): number {
-  const told = Number(call.headers.plain('content-length') ?? Number.NaN);
-  if (Number.isSafeInteger(told) && told > 0) return told;
-  if (isStream(input) || typeof input === 'function') return 0;
+  // Of an encoded body the decoded length counts, not what the headers tell.
+  if (call.bodyBytes !== undefined) return call.bodyBytes;
+  if (isStream(input)) {
+    const told = Number(call.headers.plain('content-length') ?? Number.NaN);
+    return Number.isSafeInteger(told) && told > 0 ? told : 0;
+  }
+  if (typeof input === 'function') return 0;
   return toBinary(method.input, input as Message).byteLength;
 }
 

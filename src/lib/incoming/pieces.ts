@@ -1,0 +1,94 @@
+// Pieces of a body as they come off a socket, collected without keeping an object for each of them.
+
+/** What an object for a piece costs beside its bytes. */
+export const PIECE_OVERHEAD = 128;
+/** Shorter pieces are copied into blocks; longer ones are kept as they are. */
+const SHORT = 4096;
+const FIRST_BLOCK = 4096;
+const LAST_BLOCK = 65_536;
+
+/** Collects pieces. A body of one piece is handed on as it came, without a copy. */
+export class Pieces {
+  #pieces: Buffer[] = [];
+  #block: Buffer | undefined;
+  #used = 0;
+  #bytes = 0;
+  readonly #copies: boolean;
+
+  /** @param copies whether the pieces' memory is used again by who gives them */
+  constructor(copies = false) {
+    this.#copies = copies;
+  }
+
+  /** Bytes of all pieces. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Bytes of memory that are held for them, about. */
+  get held(): number {
+    const objects = this.#pieces.length + (this.#block === undefined ? 0 : 1);
+    return this.#bytes + objects * PIECE_OVERHEAD;
+  }
+
+  push(piece: Uint8Array): void {
+    this.#bytes += piece.length;
+    const bytes = Buffer.isBuffer(piece)
+      ? piece
+      : Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
+    if (this.#block === undefined && (this.#pieces.length === 0 || bytes.length >= SHORT)) {
+      this.#keep(bytes);
+      return;
+    }
+    // An open block is filled to its end, so that short and long pieces by turns leave no gaps.
+    let from = this.#fill(bytes, 0);
+    if (bytes.length - from >= SHORT) {
+      this.#keep(bytes.subarray(from));
+      return;
+    }
+    while (from < bytes.length) from = this.#fill(bytes, from);
+  }
+
+  /** All bytes; afterwards it is empty. */
+  take(): Buffer {
+    if (this.#block !== undefined) this.#pieces.push(this.#block.subarray(0, this.#used));
+    const pieces = this.#pieces;
+    const whole = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces, this.#bytes);
+    this.#pieces = [];
+    this.#block = undefined;
+    this.#used = 0;
+    this.#bytes = 0;
+    return whole;
+  }
+
+  /** The first bytes, without a copy: a long piece, or short ones joined. It must not be empty. */
+  shift(): Buffer {
+    const piece = this.#pieces.shift() ?? this.#block!.subarray(0, this.#used);
+    if (piece.buffer === this.#block?.buffer) {
+      this.#block = undefined;
+      this.#used = 0;
+    }
+    this.#bytes -= piece.length;
+    return piece;
+  }
+
+  #keep(bytes: Buffer): void {
+    this.#pieces.push(this.#copies ? Buffer.from(bytes) : bytes);
+  }
+
+  /** Copies into the block what fits. @returns the index of the first byte that was not copied */
+  #fill(bytes: Buffer, from: number): number {
+    if (this.#block === undefined) {
+      if (bytes.length - from >= SHORT) return from;
+      this.#block = Buffer.allocUnsafeSlow(Math.min(LAST_BLOCK, Math.max(FIRST_BLOCK, this.#bytes)));
+      this.#used = 0;
+    }
+    const copied = bytes.copy(this.#block, this.#used, from);
+    this.#used += copied;
+    if (this.#used === this.#block.length) {
+      this.#pieces.push(this.#block);
+      this.#block = undefined;
+    }
+    return from + copied;
+  }
+}
