@@ -33,6 +33,7 @@ import { gauges } from './app/gauges.ts';
 import { ledgerCommands } from './app/ledger-commands.ts';
 import { listenError } from './app/listen-error.ts';
 import { openMetricsPort } from './app/metrics-port.ts';
+import { reRateFacts } from './app/re-rate.ts';
 import { registrations } from './app/services.ts';
 import { openStores } from './app/stores.ts';
 import { openWatch } from './app/telemetry.ts';
@@ -47,6 +48,7 @@ import { promptRuns } from './inference/prompts.ts';
 import { openLimits } from './ledger/limits/open.ts';
 import { UsageReader } from './ledger/limits/usage.ts';
 import { OwnPrices } from './ledger/prices/own-prices.ts';
+import { createReRateJobs } from './ledger/re-rate/jobs.ts';
 import type { RequestLog } from './ledger/request-log.ts';
 import { clientAddress } from './lib/client-address.ts';
 import { createDialer } from './lib/egress/dialer.ts';
@@ -274,6 +276,15 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     await limits.flush();
     await callBooks.flush();
   };
+  const reRates = createReRateJobs({
+    facts: () =>
+      reRateFacts({
+        ...{ log: store.requestLog, state: limitState, documents, prices },
+        systemChanges: auditLog.systemChanges,
+      }),
+    flush: flushBooks,
+    onTrouble: (error, what) => log.error({ err: error }, what),
+  });
   const exports = await openExports(
     {
       ...{ stores, feed, documents, store: store.requestLog },
@@ -309,6 +320,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
       directory,
       usage,
       groups: limits.groups,
+      reRates,
       now: Date.now,
       shelf,
       providerById,
@@ -421,6 +433,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
       await closePipeline(PIPELINE_CLOSE_MS);
       await closeAlerts();
       await exports.close();
+      await reRates.close();
       await dialer.close();
       await limits.close();
       // What the last calls crossed is written down, for the next start or another instance to send.

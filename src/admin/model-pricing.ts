@@ -36,9 +36,10 @@ import { listHead, newestFirst } from './lists.ts';
 import { untilWon } from './lost-race.ts';
 import { priceOf, priceRecord, pricingRecord } from './price-record.ts';
 import { entryOf } from './provider-facts.ts';
+import { type ReRateServiceFacts, reRateMethods } from './re-rate.ts';
 import { optionalTime } from './time.ts';
 
-export interface ModelPricingFacts extends IdentityFacts {
+export interface ModelPricingFacts extends IdentityFacts, ReRateServiceFacts {
   readonly prices: PriceList;
   /** The catalogue. */
   readonly providerById: (id: string) => ProviderEntry | undefined;
@@ -55,6 +56,8 @@ export function modelPricingService(facts: ModelPricingFacts) {
   }
 
   return {
+    ...reRateMethods(facts),
+
     async getModelPricing({ provider, model }: GetModelPricingRequest): Promise<ModelPricing> {
       const price = prices.find(provider, model, now());
       const error = 'Model not found';

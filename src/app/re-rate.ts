@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { SystemChanges } from '../access/audit/system-changes.ts';
 import { inDollars } from '../ledger/prices/dollars.ts';
 import type { PriceList } from '../ledger/prices/price-list.ts';
-import { reRate } from '../ledger/re-rate/re-rate.ts';
+import { type ReRateFacts, reRate } from '../ledger/re-rate/re-rate.ts';
 import type { ReRateBody, ReRateSpan } from '../ledger/re-rate/run.ts';
 import type { JsonObject } from '../store/collection.ts';
 import type { DocumentStore } from '../store/documents.ts';
@@ -32,6 +32,18 @@ export interface ReRateParts {
   readonly say: (line: string) => void;
 }
 
+/** What a run takes, but for its owner. */
+export function reRateFacts(
+  parts: Pick<ReRateParts, 'log' | 'state' | 'documents' | 'prices' | 'systemChanges'>,
+): Omit<ReRateFacts, 'owner'> {
+  return {
+    ...{ log: parts.log, state: parts.state, documents: parts.documents, prices: parts.prices },
+    now: Date.now,
+    countsSince: budgetStanding(parts.documents, Date.now),
+    finish: finisher(parts.systemChanges),
+  };
+}
+
 /** Re-rates every organisation that is meant. @throws Error naming an organisation that is not there */
 export async function reRateAll(
   parts: ReRateParts,
@@ -44,12 +56,7 @@ export async function reRateAll(
   const meant = organisationId === undefined ? all : all.filter((id) => id === organisationId);
   if (meant.length === 0) throw new Error(`there is no organisation ${organisationId ?? ''}`);
   for (const id of meant) {
-    const facts = {
-      ...{ log: parts.log, state: parts.state, documents: parts.documents, prices: parts.prices },
-      ...{ owner: randomUUID(), now: Date.now },
-      countsSince: budgetStanding(parts.documents, Date.now),
-      finish: finisher(parts.systemChanges),
-    };
+    const facts = { ...reRateFacts(parts), owner: randomUUID() };
     const { entries, changed, before, after, budgets } = await reRate(facts, id, span, dryRun, signal);
     const verb = dryRun ? 'would change' : 'changed';
     const [was, is] = [inDollars(before), inDollars(after)];

@@ -61,7 +61,13 @@ export interface ReRateResult {
 }
 
 const PAGE = 500;
-const LEASE_MS = 60_000;
+/** How long a run that is not renewed keeps others away, in milliseconds. */
+export const LEASE_MS = 60_000;
+/** What runs of an organisation take turns by. */
+export const LEASE_KEY = 're-rate';
+
+/** Told of what a run came to so far, after each page of entries. */
+export type OnPage = (soFar: ReRateResult) => Promise<void>;
 
 /**
  * Re-rates a span of an organisation's entries.
@@ -74,9 +80,10 @@ export async function reRate(
   span: ReRateSpan,
   dryRun: boolean,
   signal?: AbortSignal,
+  onPage: OnPage = async () => {},
 ): Promise<ReRateResult> {
-  if (dryRun) return new Run(facts, organisationId, span).look(signal);
-  const lease = { key: 're-rate', owner: facts.owner, leaseMs: LEASE_MS };
+  if (dryRun) return new Run(facts, organisationId, span, onPage).look(signal);
+  const lease = { key: LEASE_KEY, owner: facts.owner, leaseMs: LEASE_MS };
   const { acquired } = await facts.state.acquireLease(organisationId, lease);
   if (!acquired) throw fail('conflict', 'the organisation is being re-rated already');
   try {
@@ -84,7 +91,7 @@ export async function reRate(
       if (!(await facts.state.renewLease(organisationId, lease)))
         throw fail('conflict', 'another run has taken the organisation over');
     };
-    return await new Run(facts, organisationId, span).make(renew, signal);
+    return await new Run(facts, organisationId, span, onPage).make(renew, signal);
   } finally {
     await facts.state.releaseLease(organisationId, { key: lease.key, owner: facts.owner }).catch(() => {});
   }
@@ -96,12 +103,14 @@ class Run {
   readonly #span: ReRateSpan;
   readonly #since = new Map<string, number | undefined>();
   readonly #budgets = new Set<string>();
+  readonly #onPage: OnPage;
   #entries = 0;
 
-  constructor(facts: ReRateFacts, organisationId: string, span: ReRateSpan) {
+  constructor(facts: ReRateFacts, organisationId: string, span: ReRateSpan, onPage: OnPage) {
     this.#facts = facts;
     this.#organisationId = organisationId;
     this.#span = span;
+    this.#onPage = onPage;
   }
 
   async look(signal: AbortSignal | undefined): Promise<ReRateResult> {
@@ -109,6 +118,7 @@ class Run {
     for await (const corrections of this.#corrections(signal)) {
       await this.#deltas(corrections);
       totals = added(totals, corrections);
+      await this.#onPage(this.#result(totals));
     }
     return this.#result(totals);
   }
@@ -117,6 +127,10 @@ class Run {
     let run = await this.#begin();
     for await (const corrections of this.#corrections(signal)) {
       await renew();
+      if (corrections.length === 0) {
+        await this.#onPage(this.#result(run.body.totals));
+        continue;
+      }
       const number = run.body.number + 1;
       const pending: PendingBatch = {
         number,
@@ -125,6 +139,7 @@ class Run {
       };
       run = await this.#write(run, { ...run.body, number, pending });
       run = await this.#carryOut(run, added(run.body.totals, corrections));
+      await this.#onPage(this.#result(run.body.totals));
     }
     const { pending: _, ...body } = run.body;
     const done: ReRateBody = { ...body, state: 'done' };
@@ -179,7 +194,7 @@ class Run {
     return this.#facts.documents.update(this.#scope, reRates, RUN_ID, run.version, change);
   }
 
-  /** Corrections, a page's together. */
+  /** Corrections, a page's together; none of a page whose costs are right. */
   async *#corrections(signal: AbortSignal | undefined): AsyncGenerator<readonly Correction[]> {
     const { log, prices } = this.#facts;
     const { from, until, model } = this.#span;
@@ -193,8 +208,7 @@ class Run {
       );
       const meant = page.entries.filter((entry) => model === undefined || isOf(entry, model));
       this.#entries += meant.length;
-      const found = meant.flatMap((entry) => correctionOf(prices, entry) ?? []);
-      if (found.length > 0) yield found;
+      yield meant.flatMap((entry) => correctionOf(prices, entry) ?? []);
       after = page.next;
     } while (after !== undefined);
   }

@@ -51,5 +51,24 @@ export const RUN_ID = 'run';
 
 export const NO_TOTALS: ReRateTotals = { changed: 0, before: '0', after: '0' };
 
+/** How far the newest run that was asked for over the API has come: one document for an organisation. */
+export interface ReRateProgressBody extends ReRateSpan, ReRateTotals {
+  readonly dryRun: boolean;
+  readonly state: 'running' | 'done' | 'failed';
+  /** Unix milliseconds. */
+  readonly startedAt: number;
+  readonly endedAt?: number;
+  /** Entries that were looked at, and budgets that were corrected. */
+  readonly entries: number;
+  readonly budgets: number;
+  /** Why it failed, in words for people. */
+  readonly error?: string;
+}
+
+export const reRateProgress: Collection<ReRateProgressBody> = defineCollection<ReRateProgressBody>({
+  name: 're_rate_progress',
+  schemaVersion: 1,
+});
+
 /** All collections of this room. */
-export const reRateCollections: readonly Collection<object>[] = [reRates];
+export const reRateCollections: readonly Collection<object>[] = [reRates, reRateProgress];

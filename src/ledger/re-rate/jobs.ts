@@ -1,0 +1,138 @@
+// Re-rating that was asked for over the API: it runs behind the answer, one run at a time for an organisation, and
+// writes down how far it has come.
+import { randomUUID } from 'node:crypto';
+import { fail, toGatewayError } from '../../lib/errors.ts';
+import {
+  type Document,
+  insertOperation,
+  updateOperation,
+  type WriteOperation,
+} from '../../store/documents.ts';
+import { LEASE_KEY, LEASE_MS, type ReRateFacts, type ReRateResult, reRate } from './re-rate.ts';
+import { type ReRateProgressBody, type ReRateSpan, RUN_ID, reRateProgress } from './run.ts';
+
+export type ReRateProgress = Document<ReRateProgressBody>;
+
+export interface ReRateJobs {
+  /**
+   * Begins a run. Resolves when it is written down that it has begun, which `commit` does together with its audit entry.
+   * @throws GatewayError conflict while another run of the organisation is under way, store_unavailable
+   */
+  start(organisationId: string, span: ReRateSpan, dryRun: boolean, commit: Commit): Promise<ReRateProgress>;
+  /** The newest run; undefined: there was none. */
+  read(organisationId: string): Promise<ReRateProgress | undefined>;
+  /** Ends what runs; a run that was ended goes on where it was when the same one is asked for again. */
+  close(): Promise<void>;
+}
+
+/** Writes the operation. @param body what callers are shown of the run, for its audit entry */
+export type Commit = (
+  operation: WriteOperation,
+  body: ReRateProgressBody,
+) => Promise<readonly Document<object>[]>;
+
+export interface ReRateJobsFacts {
+  /** What a run takes, but for its owner. */
+  readonly facts: () => Omit<ReRateFacts, 'owner'>;
+  /** Makes durable what was recorded so far. */
+  readonly flush: () => Promise<void>;
+  readonly onTrouble: (error: unknown, what: string) => void;
+}
+
+/** Between two writes of how far a run has come, in milliseconds. */
+const TELL_EVERY_MS = 1000;
+
+/** Whether a run that is said to be running has not been heard of for so long that it does not run any more. */
+export function isLost({ body, updatedAt }: ReRateProgress, now: number): boolean {
+  return body.state === 'running' && now - updatedAt > LEASE_MS;
+}
+
+export function createReRateJobs({ facts: factsOf, flush, onTrouble }: ReRateJobsFacts): ReRateJobs {
+  const running = new Set<Promise<void>>();
+  const stop = new AbortController();
+
+  const read = (organisationId: string): Promise<ReRateProgress | undefined> =>
+    factsOf().documents.get({ organisationId, workspaceId: undefined }, reRateProgress, RUN_ID);
+
+  async function begin(
+    { documents, now }: ReRateFacts,
+    organisationId: string,
+    body: ReRateProgressBody,
+    commit: Commit,
+  ): Promise<ReRateProgress> {
+    const known = await documents.get({ organisationId, workspaceId: undefined }, reRateProgress, RUN_ID);
+    const operation =
+      known === undefined
+        ? insertOperation(reRateProgress, { id: RUN_ID, createdAt: now(), body })
+        : updateOperation(reRateProgress, RUN_ID, known.version, { body, updatedAt: now() });
+    const [written] = await commit(operation, body);
+    return written as ReRateProgress;
+  }
+
+  async function run(facts: ReRateFacts, begun: ReRateProgress): Promise<void> {
+    const { documents, state, owner, now } = facts;
+    const { organisationId } = begun;
+    const { dryRun, from, until, model } = begun.body;
+    const lease = { key: LEASE_KEY, owner, leaseMs: LEASE_MS };
+    let written = begun;
+    let told = now();
+    const tell = async (more: Partial<ReRateProgressBody>, result?: ReRateResult): Promise<void> => {
+      const body = { ...written.body, ...(result && shown(result)), ...more };
+      const scope = { organisationId, workspaceId: undefined };
+      const change = { body, updatedAt: now() };
+      written = await documents.update(scope, reRateProgress, RUN_ID, written.version, change);
+    };
+    try {
+      await flush();
+      const span = { from, until, ...(model === undefined ? {} : { model }) };
+      const result = await reRate(facts, organisationId, span, dryRun, stop.signal, async (soFar) => {
+        if (now() - told < TELL_EVERY_MS) return;
+        told = now();
+        if (!(await state.renewLease(organisationId, lease)))
+          throw fail('conflict', 'another run has taken the organisation over');
+        await tell({}, soFar);
+      });
+      await tell({ state: 'done', endedAt: now() }, result);
+    } catch (thrown) {
+      const error = stop.signal.aborted
+        ? fail('conflict', 'the gateway was stopped: ask for the same run again, and it goes on')
+        : toGatewayError(thrown);
+      if (error.reason === 'internal') onTrouble(thrown, 'a re-rating failed');
+      await tell({ state: 'failed', endedAt: now(), error: error.message });
+    } finally {
+      await state.releaseLease(organisationId, { key: lease.key, owner }).catch(() => {});
+    }
+  }
+
+  return {
+    read,
+    async start(organisationId, span, dryRun, commit) {
+      const facts: ReRateFacts = { ...factsOf(), owner: randomUUID() };
+      const { state, owner, now } = facts;
+      const lease = { key: LEASE_KEY, owner, leaseMs: LEASE_MS };
+      const { acquired } = await state.acquireLease(organisationId, lease);
+      if (!acquired) throw fail('conflict', 'the organisation is being re-rated already');
+      try {
+        const none = { entries: 0, budgets: 0, changed: 0, before: '0', after: '0' };
+        const body: ReRateProgressBody = { ...span, ...none, dryRun, state: 'running', startedAt: now() };
+        const begun = await begin(facts, organisationId, body, commit);
+        const work: Promise<void> = run(facts, begun)
+          .catch((error: unknown) => onTrouble(error, 'how far a re-rating has come could not be written'))
+          .finally(() => running.delete(work));
+        running.add(work);
+        return begun;
+      } catch (error) {
+        await state.releaseLease(organisationId, { key: lease.key, owner }).catch(() => {});
+        throw error;
+      }
+    },
+    async close() {
+      stop.abort(fail('conflict', 'the gateway is stopping'));
+      await Promise.all(running);
+    },
+  };
+}
+
+function shown({ entries, changed, before, after, budgets }: ReRateResult) {
+  return { entries, changed, budgets, before: before.toString(), after: after.toString() };
+}
