@@ -1,0 +1,13 @@
+// llama.cpp, "server": OpenAI-compatible routes: served by the user, so that a custom host is required.
+import type { ProviderEntry } from '../dialect.ts';
+
+export const llamacpp: ProviderEntry = {
+  id: 'llamacpp',
+  name: 'llama.cpp',
+  dialect: 'openai',
+  pathPrefix: '/v1',
+  auth: 'bearer',
+  keyless: true,
+  streamUsage: 'stream_options',
+  operations: ['chat', 'completions', 'embeddings', 'models', 'model'],
+};

@@ -1,0 +1,12 @@
+// Milvus RESTful API, served by the user. What it has is reached by its own paths: raw pass-through with its credential.
+import type { ProviderEntry } from '../dialect.ts';
+
+export const milvus: ProviderEntry = {
+  id: 'milvus',
+  name: 'Milvus',
+  dialect: 'openai',
+  auth: 'bearer',
+  keyless: true,
+  streamUsage: 'stream_options',
+  operations: [],
+};

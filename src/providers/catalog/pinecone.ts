@@ -1,0 +1,12 @@
+// Pinecone API reference: `Api-Key: <key>`. What it has is reached by its own paths: raw pass-through with its credential.
+import type { ProviderEntry } from '../dialect.ts';
+
+export const pinecone: ProviderEntry = {
+  id: 'pinecone',
+  name: 'Pinecone',
+  dialect: 'openai',
+  baseUrl: 'https://api.pinecone.io',
+  auth: { header: 'api-key' },
+  streamUsage: 'stream_options',
+  operations: [],
+};

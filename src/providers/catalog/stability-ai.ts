@@ -1,0 +1,14 @@
+// Stability AI REST API (images). What it has is reached by its own paths: raw pass-through with its credential.
+import type { ProviderEntry } from '../dialect.ts';
+import { STABILITY } from '../options/others.ts';
+
+export const stabilityAi: ProviderEntry = {
+  id: 'stability-ai',
+  name: 'Stability AI',
+  dialect: 'openai',
+  baseUrl: 'https://api.stability.ai',
+  auth: 'bearer',
+  streamUsage: 'stream_options',
+  operations: [],
+  options: STABILITY,
+};

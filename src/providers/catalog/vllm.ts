@@ -1,0 +1,13 @@
+// vLLM, "OpenAI-compatible server": served by the user, so that a custom host is required.
+import type { ProviderEntry } from '../dialect.ts';
+
+export const vllm: ProviderEntry = {
+  id: 'vllm',
+  name: 'vLLM',
+  dialect: 'openai',
+  pathPrefix: '/v1',
+  auth: 'bearer',
+  keyless: true,
+  streamUsage: 'stream_options',
+  operations: ['chat', 'completions', 'embeddings', 'models', 'model'],
+};
