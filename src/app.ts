@@ -35,7 +35,7 @@ import { listenError } from './app/listen-error.ts';
 import { openMetricsPort } from './app/metrics-port.ts';
 import { reRateFacts } from './app/re-rate.ts';
 import { registrations } from './app/services.ts';
-import { openStores } from './app/stores.ts';
+import { damageFamily, openStores, writtenFolders } from './app/stores.ts';
 import { openWatch } from './app/telemetry.ts';
 import { within } from './app/within.ts';
 import { linkToPrimary, type WorkerLink } from './app/workers/link.ts';
@@ -51,6 +51,7 @@ import { OwnPrices } from './ledger/prices/own-prices.ts';
 import { createReRateJobs } from './ledger/re-rate/jobs.ts';
 import type { RequestLog } from './ledger/request-log.ts';
 import { clientAddress } from './lib/client-address.ts';
+import { diskProbe } from './lib/disk-probe.ts';
 import { createDialer } from './lib/egress/dialer.ts';
 import { HeaderNames } from './lib/gateway-headers.ts';
 import { Pace } from './lib/incoming/pace.ts';
@@ -191,6 +192,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     }),
     ...watch.families,
     storeFamily(storesUp),
+    ...damageFamily(store),
   ]);
   const names = new HeaderNames(settings.headerPrefixes);
   const plans: PipelineParts['plans'] = {
@@ -229,12 +231,13 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     now: Date.now,
   });
 
+  const diskFault = diskProbe({ folders: writtenFolders(settings) });
   let draining = false;
   const unready = async (): Promise<string | undefined> => {
     if (draining) return 'draining';
     if (!(await within(READY_WITHIN_MS, store.ready()))) return 'the document store does not answer';
     if (state && !(await within(READY_WITHIN_MS, state.ready()))) return 'the shared store does not answer';
-    return undefined;
+    return diskFault();
   };
   const mailer =
     settings.smtpUrl === undefined ? undefined : createMailer(settings.smtpUrl, settings.mailFrom);

@@ -1,5 +1,6 @@
 // The `sluice` command: reads the environment, starts, stops on a signal.
 import cluster from 'node:cluster';
+import { existsSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { parseArgs } from 'node:util';
 import { createChain } from './access/audit/chain.ts';
@@ -14,10 +15,13 @@ import { controlPath } from './app/control.ts';
 import { COLLECTIONS, openStores } from './app/stores.ts';
 import { runWorkers } from './app/workers/primary.ts';
 import { startApp } from './app.ts';
+import { doctor } from './cli/doctor/doctor.ts';
 import { answerTo, USAGE } from './cli/usage.ts';
 import { callControl } from './lib/control-socket.ts';
 import { giveMemoryBackWhenIdle } from './lib/idle-memory.ts';
 import { readSettings, SettingsError } from './settings.ts';
+import { acceptLoss } from './store/data-folder/accept-loss.ts';
+import { lockDataDir } from './store/sqlite/data-dir.ts';
 import { createLog } from './telemetry/log.ts';
 
 async function start(args: readonly string[]): Promise<void> {
@@ -206,11 +210,37 @@ async function verifyCommand(args: readonly string[]): Promise<void> {
   if (!(await run(readSettings(process.env), values, say))) process.exitCode = 1;
 }
 
+async function doctorCommand(args: readonly string[]): Promise<void> {
+  const print = (text: string): void => void process.stdout.write(text);
+  if (!(await doctor(args, () => readSettings(process.env), print))) process.exitCode = 1;
+}
+
+/** The folder is held meanwhile: no gateway has it open. */
+async function acceptLossCommand(args: readonly string[]): Promise<void> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: { 'data-dir': { type: 'string' } },
+  });
+  const { 'data-dir': dataDir = readSettings(process.env).dataDir } = values;
+  if (positionals.length === 0) throw new Error(USAGE);
+  if (!existsSync(dataDir)) throw new Error(`--data-dir: there is no folder ${dataDir}`);
+  const lock = lockDataDir(dataDir);
+  try {
+    for (const part of positionals)
+      for (const line of acceptLoss(dataDir, part)) process.stdout.write(`${line}\n`);
+  } finally {
+    lock.release();
+  }
+}
+
 type Run = (args: readonly string[]) => Promise<void>;
 
 /** By its words. */
 const COMMANDS: ReadonlyMap<string, Run> = new Map<string, Run>([
   ['start', start],
+  ['doctor', doctorCommand],
+  ['accept-loss', acceptLossCommand],
   ['keys create', createKeyCommand],
   ['keys rotate-encryption', rotateEncryptionCommand],
   ['organisations create', createOrganisationCommand],

@@ -21,6 +21,7 @@ import type { Settings } from '../settings.ts';
 import type { BlobStore } from '../store/blobs.ts';
 import { type OpenFeed, openChangeFeed } from '../store/change-feed.ts';
 import type { Collection } from '../store/collection.ts';
+import type { Part } from '../store/data-folder/parts.ts';
 import type { DocumentStore } from '../store/documents.ts';
 import { encryptedDocuments } from '../store/encrypted-documents.ts';
 import { folderBlobs } from '../store/folder-blobs.ts';
@@ -29,6 +30,7 @@ import { noticedDocuments } from '../store/noticed-documents.ts';
 import { openRedisState } from '../store/redis/open.ts';
 import type { SharedState } from '../store/shared-state.ts';
 import { openSqliteStore, type SqliteStore } from '../store/sqlite/open.ts';
+import { type Family, gauge } from '../telemetry/family.ts';
 import { createLog } from '../telemetry/log.ts';
 import { within } from './within.ts';
 
@@ -73,11 +75,8 @@ export async function openStores(
   log: Logger = createLog(settings.logLevel, destination(2)),
 ): Promise<Stores> {
   const { mongodbUri, redisUrl, dataDir } = settings;
-  const encryptionKey = settings.encryptionKey ?? encryptionKeyOf(dataDir);
   const store =
-    mongodbUri === undefined
-      ? await openSqliteStore({ dataDir, collections: COLLECTIONS })
-      : await openMongo(mongodbUri, log);
+    mongodbUri === undefined ? await openEmbedded(settings, log) : await openMongo(mongodbUri, log);
   const state = redisUrl === undefined ? undefined : openRedisState({ url: redisUrl });
   // A gateway starts while its Redis is away; one that is there gets the time to connect.
   if (state) await within(REDIS_CONNECT_MS, untilReady(state, REDIS_CONNECT_MS));
@@ -92,6 +91,8 @@ export async function openStores(
     await store.close();
   };
   try {
+    // Made behind the look at the folder's parts: a lost key is never replaced by a new one.
+    const encryptionKey = settings.encryptionKey ?? encryptionKeyOf(dataDir);
     const source = settings.encryptionKey === undefined ? join(dataDir, 'encryption.key') : undefined;
     const open = (key: Uint8Array) =>
       openEncryptionKeys({ documents: store.documents, master: masterKey(key, source), now: Date.now });
@@ -122,6 +123,53 @@ export async function openStores(
     await close();
     throw error;
   }
+}
+
+/** The parts of the data folder that the settings use. */
+export function partsOf({
+  redisUrl,
+  encryptionKey,
+}: Pick<Settings, 'redisUrl' | 'encryptionKey'>): readonly Part[] {
+  return [
+    ...(['logs', 'exports', 'flights'] as const),
+    ...(redisUrl === undefined ? (['state.db'] as const) : []),
+    ...(encryptionKey === undefined ? (['encryption.key'] as const) : []),
+  ];
+}
+
+/** Folders without which calls are not in the books: all that is embedded is kept there. */
+export function writtenFolders({ mongodbUri, redisUrl, dataDir }: Settings): readonly string[] {
+  if (mongodbUri === undefined) return [dataDir, join(dataDir, 'logs')];
+  return redisUrl === undefined ? [dataDir] : [];
+}
+
+/** How much of the log's files cannot be read. */
+export function damageFamily(store: SqliteStore | MongoStore): Family[] {
+  const damaged = 'damaged' in store ? store.damaged : undefined;
+  if (damaged === undefined) return [];
+  return [
+    gauge(
+      'sluice_request_log_damaged',
+      'Files and segments of the request log that cannot be read',
+      'max',
+      damaged,
+    ),
+  ];
+}
+
+function openEmbedded(settings: Settings, log: Logger): Promise<SqliteStore> {
+  return openSqliteStore({
+    dataDir: settings.dataDir,
+    collections: COLLECTIONS,
+    parts: partsOf(settings),
+    onDamage: ({ lost, ...damage }) =>
+      lost
+        ? log.error(
+            damage,
+            'a file of the request log is damaged: the rest is served; restore it, see `sluice doctor`',
+          )
+        : log.warn(damage, 'a file in the data folder is not known: it was set aside'),
+  });
 }
 
 /** Its driver is read when there is a MongoDB: it takes memory. */

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 const COMMANDS = [
   'sluice start',
   'sluice doctor [--data-dir DIR] [--json]',
+  'sluice accept-loss sluice.db|logs|state.db|exports|flights|encryption.key... [--data-dir DIR]',
   'sluice keys create --name NAME [--kind organisation-service|workspace-service] [--scopes a,b]',
   'sluice keys rotate-encryption [--new-master FILE|env] [--drop-old-masters]',
   `sluice organisations create --name NAME --owner-email EMAIL [--handle HANDLE]

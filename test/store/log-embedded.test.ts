@@ -1,5 +1,14 @@
 // The embedded log's own: what is sealed, sent again, left by a crash or by an earlier version, and what outlives entries.
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -8,6 +17,8 @@ import test from 'ava';
 import type { LogAggregate, LogAggregation } from '../../src/store/log/aggregation.ts';
 import { decodeEntry, encodeEntry } from '../../src/store/log/entry-text.ts';
 import type { LogFilter, RequestRecord } from '../../src/store/request-log.ts';
+import type { LogDamage } from '../../src/store/sqlite/log/damage.ts';
+import { inspectLog } from '../../src/store/sqlite/log/inspect.ts';
 import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite/open.ts';
 import { logEntry } from './log-entries.ts';
 import { logModel } from './log-model.ts';
@@ -288,22 +299,117 @@ function plain({ source: _, ...aggregate }: LogAggregate): object {
   };
 }
 
-test('files of a writer that was killed go, and a segment whose file is gone is not listed', async (t) => {
+/** A log of 60 entries in segments, with sums, closed. */
+async function sealedLog(): Promise<{
+  readonly dataDir: string;
+  readonly entries: readonly RequestRecord[];
+}> {
   const dataDir = freshDir();
-  let store = await open(dataDir);
+  const store = await open(dataDir);
   await store.requestLog.append(Array.from({ length: 60 }, traffic(6, 'o').entry));
   await store.makeSums();
+  const entries = await allOf(store);
   await store.close();
+  return { dataDir, entries };
+}
+
+test('a file that is not listed is moved to lost+found and named, and nothing is deleted', async (t) => {
+  const { dataDir } = await sealedLog();
   writeFileSync(join(dataDir, 'logs', 'entries-2020-01-01'), 'half a segment');
-  store = await open(dataDir);
+  const found: LogDamage[] = [];
+  const store = await openSqliteStore({
+    dataDir,
+    collections: [],
+    onDamage: (damage) => void found.push(damage),
+  });
   t.false(existsSync(join(dataDir, 'logs', 'entries-2020-01-01')));
+  const [kept = ''] = readdirSync(join(dataDir, 'lost+found'));
+  t.is(readFileSync(join(dataDir, 'lost+found', kept), 'utf8'), 'half a segment');
+  t.deepEqual(
+    found.map(({ file, lost }) => [file, lost]),
+    [['entries-2020-01-01', false]],
+  );
+  t.true(found[0]?.why.includes(kept));
   t.is((await allOf(store)).length, 60);
   await store.close();
-  for (const name of filesOf(dataDir)) rmSync(join(dataDir, 'logs', name));
-  store = await open(dataDir);
+});
+
+test('files that are gone: the list stays, and the log is whole when they are back', async (t) => {
+  const { dataDir, entries } = await sealedLog();
+  const files = filesOf(dataDir);
+  const away = join(root, 'away');
+  renameSync(join(dataDir, 'logs'), away);
+  const found: LogDamage[] = [];
+  let store = await openSqliteStore({
+    dataDir,
+    collections: [],
+    onDamage: (damage) => void found.push(damage),
+  });
+  t.deepEqual([...new Set(found.map(({ file }) => file))].sort(), files);
   t.deepEqual(await allOf(store), []);
-  t.deepEqual((await store.requestLog.aggregate(scope, {}, {})).rows, []);
+  t.true((store.damaged?.() ?? 0) > 0);
+  await store.requestLog.append([logEntry({ id: 'meanwhile', organisationId: 'o', createdAt: BEGIN - 5 })]);
+  t.is((await allOf(store)).length, 1, 'what comes meanwhile is kept');
   await store.close();
+  rmSync(join(dataDir, 'logs'), { recursive: true });
+  renameSync(away, join(dataDir, 'logs'));
+  store = await open(dataDir);
+  t.deepEqual((await allOf(store)).slice(1), entries);
+  await store.close();
+  t.false(existsSync(join(dataDir, 'lost+found')));
+});
+
+test('a damaged segment: the rest is served, sums still have it, it is told once, and it is back when mended', async (t) => {
+  const { dataDir, entries } = await sealedLog();
+  const database = new DatabaseSync(join(dataDir, 'sluice.db'), { readOnly: true });
+  const rows = database
+    .prepare(`SELECT file, start, length, count FROM log_segments WHERE kind = 'entries'`)
+    .all();
+  database.close();
+  t.true(rows.length > 1);
+  for (const at of [0.1, 0.5, 0.999]) {
+    const [{ file, start, length } = {}] = rows;
+    const path = join(dataDir, 'logs', String(file));
+    const whole = readFileSync(path);
+    const place = Number(start) + Math.floor(Number(length) * at);
+    const flipped = Buffer.from(whole);
+    flipped[place] = (flipped[place] as number) ^ 0x10;
+    for (const damaged of [flipped, whole.subarray(0, place)]) {
+      writeFileSync(path, damaged);
+      t.true(inspectLog(dataDir).damages.length > 0, 'a whole look finds it');
+      const found: LogDamage[] = [];
+      const store = await openSqliteStore({
+        ...{ dataDir, collections: [] },
+        onDamage: (damage) => void found.push(damage),
+      });
+      for (const one of [...(await allOf(store)), ...(await allOf(store))])
+        t.deepEqual(
+          one,
+          entries.find(({ id }) => id === one.id),
+        );
+      const left = (await allOf(store)).length;
+      const inFile = rows.filter((row) => row.file === file).reduce((sum, row) => sum + Number(row.count), 0);
+      t.true(left >= entries.length - inFile && left > 0, 'the rest is served');
+      // What is cut is missed by every reader; of what is changed, by those that read the column.
+      if (damaged.length < whole.length) t.true(left < entries.length);
+      const sums = await store.requestLog.aggregate(scope, {}, { bucketMs: DAY_MS });
+      t.is(
+        sums.rows.reduce((sum, row) => sum + row.sums.requests, 0),
+        entries.length,
+        'sums were made of it before',
+      );
+      t.is(found.length, left < entries.length ? 1 : 0, 'told once');
+      if (damaged.length < whole.length) {
+        const scanned = store.logMaintenance.scan({ limit: 1000 });
+        await t.throwsAsync(scanned, { message: /damaged/ }, 'a copy is whole or fails');
+      }
+      await store.close();
+    }
+    writeFileSync(path, whole);
+    const mended = await open(dataDir);
+    t.deepEqual(await allOf(mended), entries);
+    await mended.close();
+  }
 });
 
 test('the log of an earlier version is taken over, also after being cut off', async (t) => {

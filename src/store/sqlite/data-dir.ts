@@ -6,11 +6,13 @@ import { fail } from '../../lib/errors.ts';
 
 export interface DataDirLock {
   readonly databasePath: string;
+  /** Makes the files that every store has, for their owner alone. @throws GatewayError store_unavailable */
+  prepare(): void;
   release(): void;
 }
 
 /**
- * Makes the directory (0700) and its files (0600) and holds them for this process: an exclusive transaction
+ * Makes the directory (0700) and holds it for this process: an exclusive transaction
  * on a database of its own, which the system lets go even after kill -9. Throws `store_unavailable`, naming
  * the directory, when another process (or another store of this one) holds it.
  *
@@ -20,15 +22,10 @@ export interface DataDirLock {
 export function lockDataDir(dataDir: string): DataDirLock {
   const lockPath = join(dataDir, 'lock.db');
   const databasePath = join(dataDir, 'sluice.db');
-  try {
+  usable(dataDir, () => {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    for (const path of [lockPath, databasePath]) makePrivate(path);
-    mkdirSync(join(dataDir, 'logs'), { recursive: true, mode: 0o700 });
-  } catch (cause) {
-    throw fail('store_unavailable', `the data directory ${dataDir} cannot be used: ${textOf(cause)}`, {
-      cause,
-    });
-  }
+    makePrivate(lockPath);
+  });
   const database = new DatabaseSync(lockPath, { timeout: 0 });
   try {
     database.exec('BEGIN EXCLUSIVE');
@@ -43,11 +40,26 @@ export function lockDataDir(dataDir: string): DataDirLock {
   held.add(database);
   return {
     databasePath,
+    prepare: () =>
+      usable(dataDir, () => {
+        makePrivate(databasePath);
+        mkdirSync(join(dataDir, 'logs'), { recursive: true, mode: 0o700 });
+      }),
     release: () => {
       held.delete(database);
       if (database.isOpen) database.close();
     },
   };
+}
+
+function usable(dataDir: string, make: () => void): void {
+  try {
+    make();
+  } catch (cause) {
+    throw fail('store_unavailable', `the data directory ${dataDir} cannot be used: ${textOf(cause)}`, {
+      cause,
+    });
+  }
 }
 
 /** A connection that nobody refers to is collected, and its lock with it: a held one is referred to here. */

@@ -2,13 +2,17 @@
 import { join } from 'node:path';
 import type { ChangeWatch } from '../change-feed.ts';
 import type { Collection } from '../collection.ts';
+import { guardParts } from '../data-folder/guard.ts';
+import { onDatabase, type Part } from '../data-folder/parts.ts';
 import type { DocumentStore } from '../documents.ts';
 import type { LogStore } from '../log-store.ts';
 import type { DocumentMaintenance, LogMaintenance } from '../maintenance.ts';
 import { type UpgradeReport, upgradeCollections } from '../upgrade-documents.ts';
 import { lockDataDir } from './data-dir.ts';
 import { sqliteDocuments } from './documents.ts';
+import { type DamageList, damageList, type LogDamage } from './log/damage.ts';
 import type { LogSetup } from './log/protocol.ts';
+import { sweepFolder } from './log/sweep.ts';
 import { sqliteMaintenance } from './maintenance.ts';
 import type { ReaderCall, WorkerSetup, WriterCall } from './protocol.ts';
 import { type OpenLog, openLog } from './request-log.ts';
@@ -27,6 +31,10 @@ export interface SqliteStoreOptions {
    * texts may take (60 milliseconds), and groups that are added up in one go (4,096).
    */
   readonly logBounds?: Partial<Pick<LogSetup, 'block' | 'searchMs' | 'groups'>>;
+  /** Parts of the data folder that must be of this store (see guard.ts); none by default: any folder is taken. */
+  readonly parts?: readonly Part[];
+  /** Told of each file or piece of the log that is damaged or was set aside. */
+  readonly onDamage?: (damage: LogDamage) => void;
   /** Whether documents of older schema versions are written anew at once; true by default. */
   readonly upgradeAtOpen?: boolean;
 }
@@ -36,6 +44,8 @@ export interface SqliteStore {
   readonly maintenance: DocumentMaintenance;
   readonly logMaintenance: LogMaintenance;
   readonly requestLog: LogStore;
+  /** Files and segments of the log that were found damaged since the start. */
+  readonly damaged?: () => number;
   /** Makes the log's sums of days that are over; `expire` does it by the way. */
   makeSums(now?: number): Promise<void>;
   /** Absent: one process writes, and tells itself. */
@@ -65,12 +75,23 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
     maxQueued = 10_000,
     upgradeAtOpen = true,
     logBounds,
+    parts,
+    onDamage = () => {},
   } = options;
   const names = new Set(collections.map((collection) => collection.name));
   if (names.size < collections.length) throw new Error('two collections have the same name');
   const lock = lockDataDir(dataDir);
-  const plain = collections.map((collection) => ({ ...collection, upgrades: {} }));
   const folder = join(dataDir, 'logs');
+  const damages = damageList(onDamage);
+  try {
+    if (parts) guardParts(dataDir, parts);
+    lock.prepare();
+    sweep(dataDir, folder, lock.databasePath, damages.add);
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+  const plain = collections.map((collection) => ({ ...collection, upgrades: {} }));
   const setup: WorkerSetup = { path: lock.databasePath, folder, collections: plain };
   const bounds: WorkerBounds = { deadlineMs, maxQueued, maxQueuedLength: MAX_QUEUED_LENGTH };
 
@@ -78,8 +99,14 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   try {
     writer = await startWorker<WriterCall>(new URL('./writer.ts', import.meta.url), setup, bounds);
     const reader = await startWorker<ReaderCall>(new URL('./reader.ts', import.meta.url), setup, bounds);
-    const log = openLog(writer, reader, { path: lock.databasePath, folder, ...LOG, ...logBounds }, bounds);
-    const store = storeOver(collections, writer, reader, log, lock.release);
+    const log = openLog(
+      writer,
+      reader,
+      { path: lock.databasePath, folder, ...LOG, ...logBounds },
+      bounds,
+      damages.add,
+    );
+    const store = storeOver(collections, writer, reader, log, damages, lock.release);
     // One process has the file, so that nobody of an older version is in the way. A document that cannot be
     // upgraded stays as it is, is upgraded when it is read, and is tried again at the next start.
     await log.begin().catch(async (error: unknown) => {
@@ -99,11 +126,19 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   }
 }
 
+function sweep(dataDir: string, folder: string, path: string, onDamage: (damage: LogDamage) => void): void {
+  const { aside, damaged } = onDatabase(path, (database) => sweepFolder(database, dataDir, folder));
+  for (const { file, to } of aside)
+    onDamage({ file, why: `it is not listed and was moved to ${to}`, lost: false });
+  for (const { file, why } of damaged) onDamage({ file, why, lost: true });
+}
+
 function storeOver(
   collections: readonly Collection<object>[],
   writer: WorkerClient<WriterCall>,
   reader: WorkerClient<ReaderCall>,
   log: OpenLog,
+  damages: DamageList,
   release: () => void,
 ): SqliteStore {
   let closed: Promise<void> | undefined;
@@ -118,6 +153,7 @@ function storeOver(
   return {
     documents: sqliteDocuments(collections, writer, reader),
     maintenance,
+    damaged: damages.count,
     logMaintenance: log.maintenance,
     upgrade: async () => {
       const places = await reader.call<number[]>({ kind: 'behind' });

@@ -199,6 +199,9 @@ export type Envelope<C> = [id: number, expiresAt: number, call: C];
 /** One answer: the call's number, and a result or a failure. */
 export type Reply = [id: number, result: unknown] | [id: number, result: undefined, failure: Failure];
 
+/** In the place of a call's number: what a worker tells without being asked. */
+export const NOTICE = 0;
+
 /** What a worker says first: that it is open, or why not. */
 export type Opened = { readonly opened: true } | { readonly opened: false; readonly message: string };
 

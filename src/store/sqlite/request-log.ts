@@ -2,6 +2,7 @@
 // workers of its own, so that neither a page of documents nor a call waits for it.
 import type { LogStore } from '../log-store.ts';
 import type { LogMaintenance } from '../maintenance.ts';
+import type { LogDamage } from './log/damage.ts';
 import { entryStore } from './log/entries.ts';
 import { feedbackStore } from './log/feedback.ts';
 import { hedgedWorker } from './log/hedged-worker.ts';
@@ -28,12 +29,14 @@ export function openLog(
   documents: WorkerClient<ReaderCall>,
   setup: LogSetup,
   bounds: WorkerBounds,
+  onDamage: (damage: LogDamage) => void,
 ): OpenLog {
-  const pages = reader(setup, bounds);
+  const reading = { ...bounds, onNotice: (notice: unknown) => onDamage(notice as LogDamage) };
+  const pages = reader(setup, reading);
   const keeping = lazyWorker<LogKeeperCall>(new URL('./log/keeper.ts', import.meta.url), setup, bounds);
   const keeper = new LogKeeper(writer, keeping, setup.block);
   const entries = entryStore(writer, pages, keeper);
-  const sums = reader(setup, bounds);
+  const sums = reader(setup, reading);
   const feedback = feedbackStore(writer, documents, sums);
   const { makeSums, remakeSums, ...kept } = keepingStore(pages, keeping, keeper);
   return {

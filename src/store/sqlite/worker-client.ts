@@ -3,7 +3,7 @@
 import { Worker } from 'node:worker_threads';
 import { fail, type GatewayError } from '../../lib/errors.ts';
 import { FailedOperation } from '../documents.ts';
-import { type Envelope, type Failure, monotonicNow, type Opened, type Reply } from './protocol.ts';
+import { type Envelope, type Failure, monotonicNow, NOTICE, type Opened, type Reply } from './protocol.ts';
 import { ReaderProcess } from './reader-process.ts';
 
 export interface WorkerBounds {
@@ -13,6 +13,8 @@ export interface WorkerBounds {
   readonly maxQueued: number;
   /** The same in characters of what the calls carry. */
   readonly maxQueuedLength: number;
+  /** Told of what the worker says without being asked. */
+  readonly onNotice?: (notice: unknown) => void;
 }
 
 export interface WorkerClient<C> {
@@ -101,6 +103,7 @@ export async function startWorker<C>(
 
   function settle(replies: readonly Reply[]): void {
     for (const [id, result, failure] of replies) {
+      if (id === NOTICE) bounds.onNotice?.(result);
       const entry = pending.get(id);
       if (!entry) continue;
       pending.delete(id);

@@ -7,7 +7,6 @@ import { documentWriter } from './document-writes.ts';
 import { createFeedbackTable, feedbackWriter } from './log/feedback-writes.ts';
 import { hasLegacy, prepareLegacy } from './log/legacy.ts';
 import { createLogTables } from './log/manifest.ts';
-import { sweepFolder } from './log/sweep.ts';
 import { tailWriter } from './log/tail-writes.ts';
 import { maintenanceWriter } from './maintenance-writes.ts';
 import type { Envelope, Failure, Reply, RowWrite, WorkerSetup, WriterCall } from './protocol.ts';
@@ -151,7 +150,6 @@ function createTables(database: DatabaseSync, setup: WorkerSetup): void {
   createSchemaTable(database, setup.collections);
   createLogTables(database);
   prepareLegacy(database);
-  sweepFolder(database, setup.folder);
   createFeedbackTable(database);
   database.exec(`PRAGMA user_version = ${LAYOUT}; COMMIT`);
 }

@@ -78,7 +78,8 @@ class Pieces {
     const { from = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = this.#filter;
     const first = Math.ceil(from / HOUR_MS) * HOUR_MS;
     const end = Math.floor(until / HOUR_MS) * HOUR_MS;
-    const there = new Set(view.parts.flatMap(({ row }) => (row ? [row.id] : [])));
+    // What sums were made of stands in them, also when it is damaged by now.
+    const there = new Set([...view.damaged, ...view.parts.flatMap(({ row }) => (row ? [row.id] : []))]);
     for (const round of roundsOf(view.sums)) {
       // Segments that were corrected are others now; sums over the old ones are of no use.
       if (!round.covers.every((id) => there.has(id))) continue;

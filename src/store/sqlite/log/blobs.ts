@@ -1,4 +1,5 @@
 // The parts of a segment one behind the other, each at a multiple of eight.
+import { crc32 } from 'node:zlib';
 
 /** Where a part is: its first byte within the segment, and its length. */
 export type Place = readonly [offset: number, length: number];
@@ -6,7 +7,13 @@ export type Place = readonly [offset: number, length: number];
 /** Collects parts. */
 export class Blobs {
   readonly #parts: Uint8Array[] = [];
+  readonly #sums: number[] = [];
   #length = 0;
+
+  /** Of each part in turn: its first byte, its length and its CRC-32. */
+  get checksums(): readonly number[] {
+    return this.#sums;
+  }
 
   get length(): number {
     return this.#length;
@@ -14,6 +21,7 @@ export class Blobs {
 
   add(bytes: Uint8Array): Place {
     const place: Place = [this.#length, bytes.length];
+    this.#sums.push(...place, crc32(bytes));
     this.#push(bytes);
     const rest = this.#length % 8;
     if (rest > 0) this.#push(new Uint8Array(8 - rest));
@@ -41,6 +49,8 @@ export class Blobs {
 export interface ByteSource {
   /** Fills `into` from its begin on. Throws when there are fewer bytes. */
   read(offset: number, into: Uint8Array): void;
+  /** The error for bytes that cannot be what was written. */
+  readonly broken?: (why: string) => Error;
 }
 
 /** A segment that was never written. */

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { BodiesRecord } from '../../log-store.ts';
 import { type Bucket, bucketName, dayOf, isOver, UNLIMITED } from './buckets.ts';
+import type { LogDamage } from './damage.ts';
 import { TextHash } from './hash.ts';
 
 /** Whose bodies a line of a batch has. */
@@ -142,14 +143,32 @@ function openShelf(path: string): Shelf {
   };
 }
 
-/** The line of a body; null: there is none. */
-export function readBody(folder: string, org: string, id: string, time: number): string | null {
+/** The line of a body; null: there is none. @param tell told of a file that cannot be read; its bodies are left out */
+export function readBody(
+  folder: string,
+  org: string,
+  id: string,
+  time: number,
+  tell: (damage: LogDamage) => void,
+): string | null {
   const date = bodyFile({ day: dayOf(time), keep: UNLIMITED }).slice(0, -'.db'.length);
   for (const name of bodyFiles(folder).filter((file) => file.startsWith(`${date}.`))) {
-    const line = onShelf(folder, name, (database) => lineOf(database, org, id, time));
-    if (line !== null && line !== undefined) return line;
+    try {
+      const line = onShelf(folder, name, (database) => lineOf(database, org, id, time));
+      if (line !== null && line !== undefined) return line;
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      tell({ file: name, why: error.message, lost: true });
+    }
   }
   return null;
+}
+
+/** SQLite's corrupt and not-a-database, and what zstd cannot unpack; anything else is trouble of the moment. */
+function isDamage(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false;
+  const { code, errcode } = error as Error & { readonly code?: string; readonly errcode?: number };
+  return /^ZSTD_/.test(code ?? '') || errcode === 11 || errcode === 26;
 }
 
 function lineOf(database: DatabaseSync, org: string, id: string, time: number): string | null {

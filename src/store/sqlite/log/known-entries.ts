@@ -4,6 +4,7 @@
 import { eachLine } from '../../log/entry-text.ts';
 import type { EntryTuple } from '../../log/entry-tuple.ts';
 import type { StatementCache } from '../statement-cache.ts';
+import { DamagedSegment } from './damage.ts';
 import type { TextHash } from './hash.ts';
 import { readSegments, readState, readTail, type SegmentRow } from './manifest.ts';
 import { NumberSet } from './number-set.ts';
@@ -118,9 +119,19 @@ export class KnownEntries {
     for (let i = low; i < segments.length; i++) {
       const row = segments[i] as SegmentRow;
       if (row.minTime > key.createdAt || row.firstSeq >= before) continue;
-      if (this.#has(this.#files.segment(row), key)) return true;
+      if (this.#hasIn(row, key)) return true;
     }
     return false;
+  }
+
+  /** In a damaged segment nothing is known: new entries must not wait for it. */
+  #hasIn(row: SegmentRow, key: EntryKey): boolean {
+    try {
+      return this.#has(this.#files.segment(row), key);
+    } catch (error) {
+      if (error instanceof DamagedSegment || (error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+      throw error;
+    }
   }
 
   #has(segment: Segment, { id, organisationId, createdAt }: EntryKey): boolean {

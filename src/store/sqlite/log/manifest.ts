@@ -56,6 +56,7 @@ export interface SegmentChange {
 
 /**
  * - `log_tail` has a row for each batch: the place of arrival of its last entry, and its entries as lines.
+ * - `log_dropped` names files of which nothing is listed any more: a start deletes those that are still there.
  * - No index: who writes knows by itself what is there (recent-keys.ts).
  */
 export function createLogTables(database: DatabaseSync): void {
@@ -89,6 +90,7 @@ export function createLogTables(database: DatabaseSync): void {
       last_seq INTEGER NOT NULL,
       covers TEXT NOT NULL
     ) STRICT;
+    CREATE TABLE IF NOT EXISTS log_dropped (file TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
   `);
   database
     .prepare('INSERT INTO log_state VALUES (1, 0, 0, ?) ON CONFLICT DO NOTHING')
@@ -160,9 +162,14 @@ export function changeSegments(cached: StatementCache, change: SegmentChange): v
     cached('UPDATE log_state SET sealed = ?').run(sealed.to);
   }
   if (takenOver !== undefined) cached('UPDATE log_taken_over SET seq = ?').run(takenOver);
-  for (const id of remove) cached('DELETE FROM log_segments WHERE id = ?').run(id);
+  for (const id of remove) {
+    cached('INSERT OR IGNORE INTO log_dropped SELECT file FROM log_segments WHERE id = ?').run(id);
+    cached('DELETE FROM log_segments WHERE id = ?').run(id);
+  }
   for (const id of alone) cached(`UPDATE log_segments SET covers = '[]' WHERE id = ?`).run(id);
   if (remove.length + alone.length > 0) cached('UPDATE log_state SET epoch = epoch + 1').run();
+  if (remove.length > 0)
+    cached('DELETE FROM log_dropped WHERE file IN (SELECT file FROM log_segments)').run();
   const insert =
     cached(`INSERT INTO log_segments (kind, cube, day, keep, file, start, length, head, count, min_time,
     max_time, first_seq, last_seq, covers) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);

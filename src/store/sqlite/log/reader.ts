@@ -1,12 +1,14 @@
 // The log's reading worker: pages, entries and sums off segments and the tail.
 import { DatabaseSync } from 'node:sqlite';
 import { backgroundThread } from '../../../lib/background-thread.ts';
-import type { Reply } from '../protocol.ts';
+import { NOTICE, type Reply } from '../protocol.ts';
 import { statementCache } from '../statement-cache.ts';
-import { failureOf, type RunGroup, serve } from '../worker-loop.ts';
+import { FailureError, failureOf, type RunGroup, serve } from '../worker-loop.ts';
 import { planAggregate } from './aggregate-plan.ts';
 import { readSums } from './aggregate-reads.ts';
 import { readBody, scanBodies } from './body-files.ts';
+import { DamagedSegment } from './damage.ts';
+import { DamageFound } from './damage-found.ts';
 import { readEntry, scanEntries } from './entry-reads.ts';
 import { feedbackReader } from './feedback-reads.ts';
 import { sumFeedback } from './feedback-sums.ts';
@@ -39,7 +41,9 @@ function openLogReader(setup: LogSetup): RunGroup<LogReaderCall> {
   const values = new ValueTables();
   const scratch = new Scratch();
   let epoch = -1;
-  let log = new LogView(cached, files, setup.block);
+  const damage = new DamageFound();
+  const viewed = (): LogView => new LogView(cached, files, setup.block, damage.ids);
+  let log = viewed();
 
   function current(): View {
     cached('BEGIN').run();
@@ -85,7 +89,7 @@ function openLogReader(setup: LogSetup): RunGroup<LogReaderCall> {
       case 'feedback':
         return sumFeedback(cached, feedback.liked, call, call.filter, call.by);
       case 'body':
-        return readBody(setup.folder, call.org, call.id, call.time);
+        return readBody(setup.folder, call.org, call.id, call.time, damage.tell);
       case 'scanBodies':
         return scanBodies(setup.folder, call.after);
       case 'close':
@@ -97,26 +101,39 @@ function openLogReader(setup: LogSetup): RunGroup<LogReaderCall> {
 
   /** Files may be dropped between the look at the list and the look at them: then the list is another one. */
   function performed(call: LogReaderCall): unknown {
+    damage.forgetOld();
+    if (call.kind === 'scan') damage.forgetAll();
     for (let tries = 1; ; tries++) {
       try {
         return perform(call);
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || tries === TRIES) throw error;
+        if (error instanceof DamagedSegment && call.kind !== 'scan') damage.found(error);
+        else if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || tries >= TRIES) throw readable(error);
+        else if (tries === TRIES - 1) damage.foundMissing(cached, setup.folder);
         files.forget();
         values.forget();
-        log = new LogView(cached, files, setup.block);
+        log = viewed();
       }
     }
   }
 
-  return (group) =>
-    group.map(([id, , call]): Reply => {
+  return (group) => {
+    const replies = group.map(([id, , call]): Reply => {
       try {
         return [id, performed(call)];
       } catch (error) {
         return [id, undefined, failureOf(error)];
       }
     });
+    return [...damage.told().map((each): Reply => [NOTICE, each]), ...replies];
+  };
+}
+
+/** A copy of the books is whole, or fails and says why. */
+function readable(error: unknown): unknown {
+  if (!(error instanceof DamagedSegment)) return error;
+  const message = `${error.message}: \`sluice doctor\` has more`;
+  return new FailureError({ reason: 'store_unavailable', message, cause: error.stack });
 }
 
 type LogReaderFilter = (LogReaderCall & { kind: 'page' })['filter'];

@@ -4,6 +4,7 @@ import { type EntryTuple, entryRecord } from '../../log/entry-tuple.ts';
 import { repricedEntry } from '../../log/repriced.ts';
 import type { Repriced } from '../../log-store.ts';
 import type { StatementCache } from '../statement-cache.ts';
+import { DamagedSegment } from './damage.ts';
 import { TextHash } from './hash.ts';
 import { type NewSegment, readSegments, readState, type SegmentChange, type SegmentRow } from './manifest.ts';
 import { type Arrived, writeSegments } from './seal.ts';
@@ -36,13 +37,22 @@ export function repriceSegments(
   const add: NewSegment[] = [];
   const remove: number[] = [];
   let count = 0;
+  const correctRow = (row: SegmentRow): Corrected | undefined => {
+    try {
+      const segment = files.segment(row);
+      return selection.rows(segment).count === 0 ? undefined : correct(segment, selection, org, byKey);
+    } catch (error) {
+      // What is damaged stays as it is.
+      if (error instanceof DamagedSegment || (error as NodeJS.ErrnoException).code === 'ENOENT')
+        return undefined;
+      throw error;
+    }
+  };
   for (const row of readSegments(cached, 0)) {
     if (row.kind !== 'entries' || !hasTime(times, row)) continue;
-    const segment = files.segment(row);
-    if (selection.rows(segment).count === 0) continue;
-    const corrected = correct(segment, selection, org, byKey);
-    count += corrected.count;
-    if (!corrected.changed) continue;
+    const corrected = correctRow(row);
+    count += corrected?.count ?? 0;
+    if (!corrected?.changed) continue;
     add.push(...writeSegments(corrected.entries, folder, hash, cached));
     remove.push(row.id);
   }
@@ -53,13 +63,19 @@ function hasTime(times: Float64Array, { minTime, maxTime }: SegmentRow): boolean
   return times.some((time) => time >= minTime && time <= maxTime);
 }
 
+interface Corrected {
+  readonly entries: Arrived[];
+  readonly count: number;
+  readonly changed: boolean;
+}
+
 /** All entries of a segment in order of arrival, corrected. */
 function correct(
   segment: Segment,
   { scratch }: Selection,
   org: string,
   byKey: ReadonlyMap<string, Repriced>,
-): { readonly entries: Arrived[]; readonly count: number; readonly changed: boolean } {
+): Corrected {
   const seqs = segment.numbers('seq', scratch).slice(0, segment.count);
   const texts = segment.entries(Array.from(seqs, (_, row) => row));
   let count = 0;

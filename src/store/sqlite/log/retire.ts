@@ -154,14 +154,16 @@ function writeSums(
   bucket: Bucket,
   open: readonly SegmentRow[],
 ): NewSegment[] {
-  if (open.length === 0) return [];
+  // What is damaged has no sums, until it is mended.
+  const whole = open.filter((row) => files.isWhole(row));
+  if (whole.length === 0) return [];
   const hash = new TextHash(readState(cached).seed);
   const file = fileOf(cached, 'sums', bucket);
   const made = new Map<number, readonly BuiltSegment[]>();
   return MADE.flatMap((cube) => {
     const { by, of } = CUBES[cube] as Cube;
     const builder = new SumsBuilder(hash, by);
-    if (of === undefined) for (const row of open) builder.add(files.segment(row));
+    if (of === undefined) for (const row of whole) builder.add(files.segment(row));
     else
       for (const { head, bytes } of made.get(of) ?? []) builder.add(new Segment(head, memorySource(bytes)));
     const built = builder.finish();

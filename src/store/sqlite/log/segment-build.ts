@@ -168,7 +168,7 @@ export class SegmentBuilder {
       ...(withChunks ? { chunks: chunksOf(entries, blobs) } : {}),
     };
     return {
-      ...{ head, entries, bytes: blobs.join() },
+      ...{ head: withChunks ? { ...head, checksums: blobs.checksums } : head, entries, bytes: blobs.join() },
       minTime: numbers.time?.least ?? 0,
       maxTime: numbers.time?.greatest ?? 0,
       firstSeq: numbers.seq?.least ?? 0,

@@ -3,10 +3,11 @@
 import { closeSync, fdatasyncSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ByteSource } from './blobs.ts';
+import { DamagedSegment } from './damage.ts';
 import type { SegmentRow } from './manifest.ts';
 import { Segment } from './segment.ts';
 import type { BuiltSegment } from './segment-build.ts';
-import type { SegmentHead } from './segment-head.ts';
+import { checkedSource, checkParts, damagedAt, headBytesOf, headOf } from './segment-checksums.ts';
 
 /** Files held open. */
 const OPEN = 64;
@@ -24,18 +25,43 @@ export class SegmentFiles {
     this.#kept = kept;
   }
 
+  /** @throws DamagedSegment when its head is not as it was written; its columns throw the same when they are read */
   segment(row: SegmentRow): Segment {
     const found = this.#segments.get(row.id);
     if (found) return found;
-    const bytes = Buffer.allocUnsafe(row.head);
-    this.#read(row.file, row.offset + row.length - row.head, bytes);
-    const { file, offset } = row;
-    const source: ByteSource = { read: (at, into) => this.#read(file, offset + at, into) };
-    const segment = new Segment(JSON.parse(bytes.toString('utf8')) as SegmentHead, source);
+    const segment = this.#opened(row);
     const [oldest] = this.#segments.keys();
     if (this.#segments.size >= this.#kept && oldest !== undefined) this.#segments.delete(oldest);
     this.#segments.set(row.id, segment);
     return segment;
+  }
+
+  /** Reads all of a segment. @throws DamagedSegment; Error of the system when its file is gone */
+  check(row: SegmentRow): void {
+    checkParts(this.segment(row).head, this.#source(row), row);
+  }
+
+  /** Whether all of a segment can be read. @throws Error of the system for other trouble with its file */
+  isWhole(row: SegmentRow): boolean {
+    try {
+      this.check(row);
+      return true;
+    } catch (error) {
+      if (error instanceof DamagedSegment || (error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+      throw error;
+    }
+  }
+
+  #opened(row: SegmentRow): Segment {
+    const source = this.#source(row);
+    const bytes = Buffer.allocUnsafe(row.head);
+    source.read(row.length - row.head, bytes);
+    const head = headOf(bytes, row);
+    return new Segment(head, checkedSource(head, source, row));
+  }
+
+  #source(row: SegmentRow): ByteSource {
+    return { read: (at, into) => this.#read(row, row.offset + at, into) };
   }
 
   /** Lets go of all files and heads: some may have been dropped. */
@@ -45,11 +71,12 @@ export class SegmentFiles {
     this.#segments.clear();
   }
 
-  #read(file: string, offset: number, into: Uint8Array): void {
+  #read(row: SegmentRow, offset: number, into: Uint8Array): void {
+    const { file } = row;
     const fd = this.#open.get(file) ?? this.#openFile(file);
     for (let done = 0; done < into.length; ) {
       const read = readSync(fd, into, done, into.length - done, offset + done);
-      if (read === 0) throw new Error(`the log file ${file} ends before its segment`);
+      if (read === 0) throw damagedAt(row, 'the file ends before it');
       done += read;
     }
   }
@@ -72,7 +99,7 @@ export function appendSegment(
   file: string,
   { bytes, head }: Pick<BuiltSegment, 'bytes' | 'head'>,
 ): Pick<SegmentRow, 'offset' | 'length' | 'head'> {
-  const headBytes = Buffer.from(JSON.stringify(head));
+  const headBytes = headBytesOf(head);
   const fd = openSync(join(folder, file), 'a', 0o600);
   try {
     const offset = fstatSync(fd).size;

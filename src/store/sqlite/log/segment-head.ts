@@ -47,6 +47,8 @@ export interface SegmentHead {
   readonly largeSemanticSaved?: LargeMoney;
   /** The entries' texts: each chunk's place, lines compressed by zstd. */
   readonly chunks?: readonly Place[];
+  /** Of each part in turn: its first byte, its length and its CRC-32. Segments of earlier versions have none. */
+  readonly checksums?: readonly number[];
   /** Of sums: where each row's histogram begins (and the last one ends), then bucket and count of each place in it. */
   readonly histograms?: Place;
 }

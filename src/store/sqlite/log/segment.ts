@@ -258,7 +258,11 @@ export class Segment {
     if (compressed.length < length) compressed = Buffer.allocUnsafeSlow(2 * length);
     const bytes = compressed.subarray(0, length);
     this.#source.read(offset, bytes);
-    return zstdDecompressSync(bytes, { chunkSize: CHUNK_BYTES });
+    try {
+      return zstdDecompressSync(bytes, { chunkSize: CHUNK_BYTES });
+    } catch (error) {
+      throw this.#source.broken?.('texts cannot be unpacked') ?? error;
+    }
   }
 
   /** Of sums: where each row's histogram begins, and pairs of bucket and count. */

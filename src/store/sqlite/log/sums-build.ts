@@ -156,7 +156,8 @@ export class SumsBuilder {
       histograms: blobs.add(histogramBytes((this.#sums.latencies as Histograms).of(order))),
     };
     return {
-      ...{ head, entries: [], bytes: blobs.join(), firstSeq: 0, lastSeq: 0 },
+      ...{ head: { ...head, checksums: blobs.checksums }, entries: [], bytes: blobs.join() },
+      ...{ firstSeq: 0, lastSeq: 0 },
       minTime: numbers.time?.least ?? 0,
       maxTime: numbers.time?.greatest ?? 0,
     };

@@ -1,21 +1,43 @@
-// Brings files and the list of segments together after a crash: a file that nothing is listed in was not dropped yet, or
-// not listed yet; a segment whose file is gone was dropped just before the power went.
-import { existsSync, readdirSync, unlinkSync } from 'node:fs';
+// Brings files and the list of segments together before a store is opened. What this program dropped is deleted; a file
+// that it does not know is moved to lost+found; a file that is listed and gone, or too short, is named.
+import { existsSync, readdirSync, statSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
+import { setAside } from '../../data-folder/lost-and-found.ts';
+import { listedFiles, tablesOf } from '../../data-folder/registry.ts';
 
 const SEGMENTS = /^(?:entries|sums)-/;
 
-/** To be called while nobody writes segments. */
-export function sweepFolder(database: DatabaseSync, folder: string): void {
-  const rows = database.prepare('SELECT DISTINCT file FROM log_segments').all();
-  const listed = new Set(rows.map(({ file }) => String(file)));
-  for (const file of listed) {
-    if (existsSync(join(folder, file))) continue;
-    database.prepare('DELETE FROM log_segments WHERE file = ?').run(file);
-    database.exec('UPDATE log_state SET epoch = epoch + 1');
+/** What was found. */
+export interface Swept {
+  /** Files that nothing is listed in, and where they are now. */
+  readonly aside: readonly { readonly file: string; readonly to: string }[];
+  /** Files that are listed and not whole. */
+  readonly damaged: readonly { readonly file: string; readonly why: string }[];
+}
+
+/** To be called while nobody else has the database or the folder. */
+export function sweepFolder(database: DatabaseSync, dataDir: string, folder: string): Swept {
+  const listed = listedFiles(database);
+  const dropped = droppedFiles(database);
+  const aside: { readonly file: string; readonly to: string }[] = [];
+  for (const file of existsSync(folder) ? readdirSync(folder) : []) {
+    if (!SEGMENTS.test(file) || listed.has(file)) continue;
+    if (dropped.has(file)) unlinkSync(join(folder, file));
+    else aside.push({ file, to: setAside(dataDir, folder, file) });
   }
-  for (const name of existsSync(folder) ? readdirSync(folder) : []) {
-    if (SEGMENTS.test(name) && !listed.has(name)) unlinkSync(join(folder, name));
-  }
+  if (dropped.size > 0) database.exec('DELETE FROM log_dropped');
+  const damaged = [...listed].flatMap(([file, bytes]) => {
+    const size = statSync(join(folder, file), { throwIfNoEntry: false })?.size;
+    if (size === undefined) return [{ file, why: 'the file is missing' }];
+    return size < bytes ? [{ file, why: `the file has ${size} bytes of ${bytes}` }] : [];
+  });
+  return { aside, damaged };
+}
+
+/** Files of which the last segment was taken off the list, and which may not be deleted yet. */
+function droppedFiles(database: DatabaseSync): ReadonlySet<string> {
+  if (!tablesOf(database).has('log_dropped')) return new Set();
+  const rows = database.prepare('SELECT file FROM log_dropped').all();
+  return new Set(rows.map(({ file }) => String(file)));
 }

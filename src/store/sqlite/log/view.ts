@@ -28,6 +28,8 @@ export interface View {
   readonly hash: TextHash;
   /** Rises when segments go. */
   readonly epoch: number;
+  /** Segments that are listed and left out, by id. */
+  readonly damaged: ReadonlySet<number>;
 }
 
 interface Line {
@@ -55,9 +57,16 @@ export class LogView {
   #tailEnd = 0;
   #block = 0;
   #blockCount = 0;
+  readonly #damaged: ReadonlySet<number>;
 
-  /** @param blockSize entries of a block of the tail. */
-  constructor(cached: StatementCache, files: SegmentFiles, blockSize: number) {
+  /** @param blockSize entries of a block of the tail. @param damaged segments that are left out, by id; may change */
+  constructor(
+    cached: StatementCache,
+    files: SegmentFiles,
+    blockSize: number,
+    damaged: ReadonlySet<number> = new Set(),
+  ) {
+    this.#damaged = damaged;
     this.#blockSize = blockSize;
     this.#cached = cached;
     this.#files = files;
@@ -81,7 +90,11 @@ export class LogView {
     }
     if (sealed !== this.#sealed) this.#dropSealed(sealed);
     this.#readTail();
-    return { parts: [...this.#entries, ...this.#tail], sums: this.#sums, hash: this.#hash, epoch };
+    const damaged = this.#damaged;
+    const entries =
+      damaged.size === 0 ? this.#entries : this.#entries.filter(({ row }) => !isAmong(damaged, row));
+    const sums = damaged.size === 0 ? this.#sums : this.#sums.filter((row) => !isAmong(damaged, row));
+    return { parts: [...entries, ...this.#tail], sums, hash: this.#hash, epoch, damaged };
   }
 
   #dropSealed(sealed: number): void {
@@ -125,6 +138,10 @@ export class LogView {
     }
     this.#tail.push(partOf(all, this.#block, this.#hash as TextHash));
   }
+}
+
+function isAmong(damaged: ReadonlySet<number>, row: SegmentRow | undefined): boolean {
+  return row !== undefined && damaged.has(row.id);
 }
 
 function partOf(lines: readonly Line[], block: number, hash: TextHash): TailPart {

@@ -1,0 +1,9 @@
+// The checks of `sluice doctor`, in their order.
+import type { Check } from './check.ts';
+import { clock } from './clock.ts';
+import { disk } from './disk.ts';
+import { parts } from './parts.ts';
+import { segments } from './segments.ts';
+import { stores } from './stores.ts';
+
+export const CHECKS: readonly Check[] = [parts, stores, segments, disk, clock];

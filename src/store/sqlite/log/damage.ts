@@ -1,0 +1,46 @@
+// Damage to the files of the log: found by who reads, told once, and left out of answers until the file is mended.
+
+/** A file of the log that is not as it was written. */
+export interface LogDamage {
+  readonly file: string;
+  /** Where in it the damaged segment begins, in bytes; undefined: the whole file, or a file of bodies. */
+  readonly offset?: number;
+  readonly why: string;
+  /** Whether entries, bodies or sums cannot be read because of it. */
+  readonly lost: boolean;
+}
+
+/** Thrown by who reads a segment that is not as it was written. */
+export class DamagedSegment extends Error {
+  /** Of the segment in the list. */
+  readonly id: number;
+  readonly damage: LogDamage;
+
+  constructor(id: number, damage: LogDamage) {
+    super(`the log file ${damage.file} is damaged at ${damage.offset ?? 0}: ${damage.why}`);
+    this.id = id;
+    this.damage = damage;
+  }
+}
+
+/** What is known to be damaged, from whichever worker. */
+export interface DamageList {
+  readonly add: (damage: LogDamage) => void;
+  /** Places that cannot be read. */
+  readonly count: () => number;
+}
+
+/** @param onDamage told of each place once */
+export function damageList(onDamage: (damage: LogDamage) => void): DamageList {
+  const lost = new Set<string>();
+  return {
+    add: (damage) => {
+      const place = `${damage.file} ${damage.offset ?? ''}`;
+      // A whole file that is known to be damaged has its segments in it.
+      if (lost.has(place) || lost.has(`${damage.file} `)) return;
+      if (damage.lost) lost.add(place);
+      onDamage(damage);
+    },
+    count: () => lost.size,
+  };
+}
