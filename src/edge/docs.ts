@@ -1,9 +1,10 @@
 // /docs: the OpenAPI document, rendered by Swagger UI from this machine alone: no
-// CDN, no inline script, so that a strict content security policy holds.
+// CDN, no inline script, so that a strict content security policy holds. Beside it the guides.
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Context, Middleware } from 'koa';
+import { guides } from './guides.ts';
 
 interface Page {
   readonly type: string;
@@ -46,7 +47,7 @@ const INITIALIZER = `window.ui = SwaggerUIBundle({
 });
 `;
 
-/** Every file under /docs/, by its exact name: nothing else is read from disk. */
+/** The files under /docs/ beside the guides, by their exact names: nothing else is read from disk. */
 const PAGES: ReadonlyMap<string, Page> = new Map([
   ['', text('text/html; charset=utf-8', INDEX)],
   ['initializer.js', text('text/javascript; charset=utf-8', INITIALIZER)],
@@ -67,6 +68,7 @@ const HEADERS: Readonly<Record<string, string>> = {
 
 /** Serves /docs (a redirect to /docs/) and the few files under it; other paths go on to the next middleware. */
 export function docs(): Middleware {
+  const pages = new Map([...guides(), ...PAGES]);
   const cache = new Map<string, Promise<Loaded>>();
   const loaded = (name: string, page: Page): Promise<Loaded> => {
     let entry = cache.get(name);
@@ -85,7 +87,7 @@ export function docs(): Middleware {
       return;
     }
     const name = ctx.path.startsWith('/docs/') ? ctx.path.slice('/docs/'.length) : undefined;
-    const page = name === undefined ? undefined : PAGES.get(name);
+    const page = name === undefined ? undefined : pages.get(name);
     if (name === undefined || page === undefined) return next();
     answer(ctx, page, await loaded(name, page));
   };

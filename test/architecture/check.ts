@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { driftOf, generated } from './generated.ts';
 import { readmeProviders } from './readme-providers.ts';
+import { guideDrift } from './security-guide.ts';
 import { run } from './tools.ts';
 
 /** How a step went: why it was skipped, or what is wrong. */
@@ -54,6 +55,7 @@ async function noDrift(): Promise<Result> {
   const { made, there } = await readmeProviders();
   const drift = [
     ...(await driftOf(await generated())),
+    ...(await guideDrift()),
     ...(made === there ? [] : ["README.md: the list of providers is not the catalogue's"]),
   ];
   return drift.length === 0 ? {} : { wrong: `${drift.join('\n')}\nRun: npm run generate` };

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import test from 'ava';
 import Koa from 'koa';
 import { docs } from '../../src/edge/docs.ts';
+import { htmlOf } from '../../src/edge/guides.ts';
 
 async function get(path: string, headers: Record<string, string> = {}): Promise<Response> {
   const app = new Koa();
@@ -51,6 +52,27 @@ test('the initializer loads the document of this machine', async (t) => {
   t.notRegex(script, /https?:\/\//);
 });
 
+test('a guide is a page without scripts, under the same policy', async (t) => {
+  const response = await get('/docs/security');
+  const page = await response.text();
+  t.is(response.status, 200);
+  t.regex(response.headers.get('content-type') ?? '', /^text\/html/);
+  t.regex(response.headers.get('content-security-policy') ?? '', /default-src 'self'/);
+  t.regex(page, /<h1>Security guide<\/h1>/);
+  t.regex(page, /<td><code>npm run chaos -- --only [a-z-]+<\/code><\/td>/);
+  t.notRegex(page, /<script|<!--|\son\w+=/);
+  t.is((await get('/docs/guide.css')).status, 200);
+});
+
+test('HTML and other schemes in a guide are text and no links', (t) => {
+  const page = htmlOf(
+    '# A <b>\n\n<script>x()</script>\n\n[a](javascript:x) [b](https://e.org) <img src=x onerror=y>\n',
+  );
+  t.notRegex(page, /<script>|<img|<b>|javascript:/);
+  t.regex(page, /&#60;script&#62;/);
+  t.regex(page, /href="https:\/\/e\.org"/);
+});
+
 test('a file that the client has is not sent again', async (t) => {
   const etag = (await get('/docs/swagger-ui.css')).headers.get('etag') ?? '';
   const again = await get('/docs/swagger-ui.css', { 'if-none-match': etag, 'cache-control': 'max-age=0' });
@@ -63,6 +85,8 @@ for (const path of [
   '/docs/..%2fpackage.json',
   '/docs/%2e%2e/%2e%2e/package.json',
   '/docs/constructor',
+  '/docs/security.md',
+  '/docs/nothing',
   '/docs//etc/passwd',
   '/docsx',
 ]) {
