@@ -1,22 +1,8 @@
 // What a dialect is: how messages of this gateway become HTTP requests of a
 // provider, and back. Pure: no sockets, no clock but the one handed in, no policy.
 import type { DescMessage, Message, MessageShape } from '@bufbuild/protobuf';
-import type {
-  ChatCompletion,
-  ChatCompletionChunk,
-  CreateChatCompletionRequest,
-} from '../../gen/gateway/inference/v2/chat_pb.ts';
-import type { Completion, CreateCompletionRequest } from '../../gen/gateway/inference/v2/completions_pb.ts';
-import type { CreateEmbeddingsRequest, Embeddings } from '../../gen/gateway/inference/v2/embeddings_pb.ts';
-import type {
-  GetModelRequest,
-  ListModelsRequest,
-  Model,
-  ModelList,
-} from '../../gen/gateway/inference/v2/models_pb.ts';
-import type { CreateModerationRequest, Moderation } from '../../gen/gateway/inference/v2/moderations_pb.ts';
 import type { SseEvent } from '../lib/sse.ts';
-import type { OperationName } from './operations.ts';
+import type { AnswerOf, ChunkOf, OperationName, RequestOf, StreamingName } from './operations.ts';
 import type { OptionSpec } from './options/spec.ts';
 import type { Reasoning } from './usage/names.ts';
 import type { UsageReport } from './usage/report.ts';
@@ -202,15 +188,19 @@ export interface ProviderError {
   readonly code?: string;
 }
 
+/** Operations that answer in pieces too. */
+type Streamed = {
+  readonly [N in StreamingName]?: StreamingOperation<RequestOf<N>, AnswerOf<N>, ChunkOf<N>>;
+};
+
+/** Operations that answer whole. */
+type Whole = {
+  readonly [N in Exclude<OperationName, StreamingName>]?: Operation<RequestOf<N>, AnswerOf<N>>;
+};
+
 /** A way of speaking that one or more providers share. */
-export interface Dialect {
+export interface Dialect extends Streamed, Whole {
   readonly name: string;
-  readonly chat?: StreamingOperation<CreateChatCompletionRequest, ChatCompletion, ChatCompletionChunk>;
-  readonly completions?: StreamingOperation<CreateCompletionRequest, Completion, Completion>;
-  readonly embeddings?: Operation<CreateEmbeddingsRequest, Embeddings>;
-  readonly moderations?: Operation<CreateModerationRequest, Moderation>;
-  readonly models?: Operation<ListModelsRequest, ModelList>;
-  readonly model?: Operation<GetModelRequest, Model>;
   /** Headers that every request of the dialect carries, e.g. anthropic-version. Flat pairs. */
   headers(target: Target): readonly string[];
   /** Reads an error answer of any content; never throws. */

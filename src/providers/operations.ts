@@ -1,13 +1,198 @@
-// The operations of model providers, by name.
+// The operations of model providers, one row each: what every stage must know of one, beside how a dialect speaks it.
+import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
+import {
+  ChatCompletionChunkSchema,
+  ChatCompletionSchema,
+  CreateChatCompletionRequestSchema,
+} from '../../gen/gateway/inference/v2/chat_pb.ts';
+import {
+  CompletionSchema,
+  CreateCompletionRequestSchema,
+} from '../../gen/gateway/inference/v2/completions_pb.ts';
+import {
+  CreateEmbeddingsRequestSchema,
+  EmbeddingsSchema,
+} from '../../gen/gateway/inference/v2/embeddings_pb.ts';
+import {
+  GetModelRequestSchema,
+  ListModelsRequestSchema,
+  ModelListSchema,
+  ModelSchema,
+} from '../../gen/gateway/inference/v2/models_pb.ts';
+import {
+  CreateModerationRequestSchema,
+  ModerationSchema,
+} from '../../gen/gateway/inference/v2/moderations_pb.ts';
+
+/** How guardrails find the texts of a body; of `other` they find none. */
+export type GuardrailView =
+  | 'chat'
+  | 'completions'
+  | 'embeddings'
+  | 'responses'
+  | 'messages'
+  | 'moderations'
+  | 'other';
+
+/** One operation. */
+export interface OperationRow {
+  readonly request: DescMessage;
+  readonly answer: DescMessage;
+  /** A piece of a streamed answer; absent: it does not stream. */
+  readonly chunk?: DescMessage;
+  /** Whether the request has a JSON body; else it only reads. */
+  readonly hasBody: boolean;
+  /** The gateway's own path, as conditions of configs know it. */
+  readonly path: string;
+  /** Methods of the contract that run it, by their names there. */
+  readonly methods: readonly string[];
+  /** Whether a model makes its answer token by token, so that limits hold the longest answer. */
+  readonly makesTokens: boolean;
+  /** Whether providers count its tokens, so that a missing report is estimated. */
+  readonly counted: boolean;
+  /** Whether a request without a model is refused. */
+  readonly needsModel: boolean;
+  /** Whether answers may be kept for other calls. */
+  readonly cached: boolean;
+  /** Whether it may be sent twice, so that retries, fallbacks and hedges repeat nothing that lasts. */
+  readonly idempotent: boolean;
+  readonly view: GuardrailView;
+  /** As guardrails' `allowedRequestTypes` names it. */
+  readonly requestType: string;
+  /** `gen_ai.operation.name`. */
+  readonly genAiName: string;
+}
+
+/** By name. Their order is the one of lists. */
+export const OPERATIONS = {
+  chat: {
+    request: CreateChatCompletionRequestSchema,
+    answer: ChatCompletionSchema,
+    chunk: ChatCompletionChunkSchema,
+    hasBody: true,
+    path: '/v1/chat/completions',
+    // Prompts are rendered into chats, nearly all of them.
+    methods: [
+      'CreateChatCompletion',
+      'StreamChatCompletion',
+      'CreatePromptCompletion',
+      'StreamPromptCompletion',
+    ],
+    makesTokens: true,
+    counted: true,
+    needsModel: true,
+    cached: true,
+    idempotent: true,
+    view: 'chat',
+    requestType: 'chatComplete',
+    genAiName: 'chat',
+  },
+  completions: {
+    request: CreateCompletionRequestSchema,
+    answer: CompletionSchema,
+    chunk: CompletionSchema,
+    hasBody: true,
+    path: '/v1/completions',
+    methods: ['CreateCompletion', 'StreamCompletion'],
+    makesTokens: true,
+    counted: true,
+    needsModel: true,
+    cached: true,
+    idempotent: true,
+    view: 'completions',
+    requestType: 'complete',
+    genAiName: 'text_completion',
+  },
+  embeddings: {
+    request: CreateEmbeddingsRequestSchema,
+    answer: EmbeddingsSchema,
+    hasBody: true,
+    path: '/v1/embeddings',
+    methods: ['CreateEmbeddings'],
+    makesTokens: false,
+    counted: true,
+    needsModel: true,
+    cached: true,
+    idempotent: true,
+    view: 'embeddings',
+    requestType: 'embed',
+    genAiName: 'embeddings',
+  },
+  moderations: {
+    request: CreateModerationRequestSchema,
+    answer: ModerationSchema,
+    hasBody: true,
+    path: '/v1/moderations',
+    methods: ['CreateModeration'],
+    makesTokens: false,
+    counted: false,
+    needsModel: false,
+    cached: true,
+    idempotent: true,
+    view: 'moderations',
+    requestType: 'moderate',
+    genAiName: 'moderation',
+  },
+  models: {
+    request: ListModelsRequestSchema,
+    answer: ModelListSchema,
+    hasBody: false,
+    path: '/v1/models',
+    methods: ['ListModels'],
+    makesTokens: false,
+    counted: true,
+    needsModel: false,
+    cached: false,
+    idempotent: true,
+    view: 'other',
+    requestType: 'listModels',
+    genAiName: 'list_models',
+  },
+  model: {
+    request: GetModelRequestSchema,
+    answer: ModelSchema,
+    hasBody: false,
+    path: '/v1/models',
+    methods: ['GetModel'],
+    makesTokens: false,
+    counted: true,
+    needsModel: false,
+    cached: false,
+    idempotent: true,
+    view: 'other',
+    requestType: 'retrieveModel',
+    genAiName: 'get_model',
+  },
+} as const satisfies Readonly<Record<string, OperationRow>>;
+
+type Rows = typeof OPERATIONS;
 
 /** What a dialect may offer. */
-export const OPERATION_NAMES = [
-  'chat',
-  'completions',
-  'embeddings',
-  'moderations',
-  'models',
-  'model',
-] as const;
+export type OperationName = keyof Rows;
 
-export type OperationName = (typeof OPERATION_NAMES)[number];
+/** Those that can answer in pieces. */
+export type StreamingName = {
+  [N in OperationName]: Rows[N] extends { readonly chunk: DescMessage } ? N : never;
+}[OperationName];
+
+export type RequestOf<N extends OperationName> = MessageShape<Rows[N]['request']>;
+export type AnswerOf<N extends OperationName> = MessageShape<Rows[N]['answer']>;
+export type ChunkOf<N extends StreamingName> = MessageShape<Rows[N]['chunk']>;
+
+export const OPERATION_NAMES = Object.keys(OPERATIONS) as readonly OperationName[];
+
+/** The row of a name. */
+export function operationRow(name: OperationName): OperationRow {
+  return OPERATIONS[name];
+}
+
+const byMethod: ReadonlyMap<string, OperationRow> = new Map(
+  OPERATION_NAMES.flatMap((name) =>
+    OPERATIONS[name].methods.map((method) => [method, OPERATIONS[name]] as const),
+  ),
+);
+
+/** The row that a method of the contract runs; undefined: it calls no operation of its own. */
+export function operationOfMethod(method: string): OperationRow | undefined {
+  return byMethod.get(method);
+}

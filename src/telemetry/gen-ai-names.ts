@@ -1,19 +1,7 @@
 // What the GenAI conventions call our operations and providers
 // (https://opentelemetry.io/docs/specs/semconv/registry/attributes/gen-ai/); what they have no word for keeps its own.
 import { providerById } from '../providers/catalog/registry.ts';
-
-/** By the contract's method. Prompts are rendered into chats, nearly all of them. */
-const OPERATIONS: Readonly<Record<string, string>> = {
-  CreateChatCompletion: 'chat',
-  StreamChatCompletion: 'chat',
-  CreatePromptCompletion: 'chat',
-  StreamPromptCompletion: 'chat',
-  CreateCompletion: 'text_completion',
-  StreamCompletion: 'text_completion',
-  CreateEmbeddings: 'embeddings',
-  CreateModeration: 'moderation',
-  Forward: 'forward',
-};
+import { operationOfMethod } from '../providers/operations.ts';
 
 /**
  * `gen_ai.operation.name` of an attempt.
@@ -23,7 +11,7 @@ const OPERATIONS: Readonly<Record<string, string>> = {
 export function operationNameOf(operation: string, mode: string | undefined): string {
   if (mode === 'embedding') return 'embeddings';
   const method = operation.slice(operation.indexOf('/') + 1);
-  return OPERATIONS[method] ?? method.replaceAll(/(?<!^)[A-Z]/g, '_$&').toLowerCase();
+  return operationOfMethod(method)?.genAiName ?? method.replaceAll(/(?<!^)[A-Z]/g, '_$&').toLowerCase();
 }
 
 /** `gen_ai.provider.name`. */

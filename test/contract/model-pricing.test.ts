@@ -140,16 +140,22 @@ async function price(body: JsonObject): Promise<string> {
 }
 
 /** The exact cost of one chat, in 1e-12 USD. The provider tells 11 tokens in, 3 of them cached, and 7 out. */
-async function costOfChat(t: ExecutionContext, model: string): Promise<unknown> {
+async function costOfChat(
+  t: ExecutionContext,
+  model: string,
+  select: Readonly<Record<string, string>> = {
+    'x-gateway-provider': 'openai',
+    'x-gateway-custom-host': bench.provider.origin,
+    authorization: `Bearer ${PROVIDER_KEY}`,
+  },
+): Promise<unknown> {
   const trace = `price-${++count}`;
   const answer = await fetch(`${bench.gateway.origin}/v1/chat/completions`, {
     method: 'POST',
     headers: {
       'x-gateway-api-key': WORKSPACE_KEY,
-      'x-gateway-provider': 'openai',
-      'x-gateway-custom-host': bench.provider.origin,
+      ...select,
       'x-gateway-trace-id': trace,
-      authorization: `Bearer ${PROVIDER_KEY}`,
       'content-type': 'application/json',
     },
     body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hi' }] }),
@@ -181,4 +187,39 @@ test.serial('calls cost what the price says that held when they began', async (t
   const list = await fetch(`${bench.gateway.origin}/model-configs/pricing/openai/gpt-4o`);
   const { pay_as_you_go: shown } = (await list.json()) as { pay_as_you_go: { request_token: JsonObject } };
   t.is(shown.request_token.price, 0.00025, 'everybody is shown the list');
+});
+
+test.serial("an integration's own prices count for the semantic cache's vectors", async (t) => {
+  const made = async (verb: string, path: string, body: JsonObject): Promise<void> => {
+    const answer = await fetch(`${bench.gateway.origin}/v1${path}`, {
+      method: verb,
+      headers: { 'x-gateway-api-key': ADMIN_KEY, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    t.is(answer.status, 200, `${path}: ${await answer.text()}`);
+  };
+  await made('POST', '/integrations', {
+    ...{ name: 'vectors', slug: 'vectors', ai_provider_id: 'openai', key: PROVIDER_KEY },
+    configurations: { custom_host: bench.provider.origin },
+  });
+  await made('PUT', '/integrations/vectors/workspaces', { workspaces: [{ id: 'default', enabled: true }] });
+  await made('PUT', '/integrations/vectors/models', {
+    models: [
+      {
+        ...{ slug: 'our-vectors', enabled: true, is_custom: true },
+        pricing_config: { type: 'static', pay_as_you_go: rates(3, 0) },
+      },
+    ],
+  });
+  const embeddings = { provider: '@vectors', override_params: { model: 'our-vectors' } };
+  const config = {
+    ...{ provider: 'openai', api_key: PROVIDER_KEY, custom_host: bench.provider.origin },
+    cache: { mode: 'semantic', threshold: 0.9, embeddings },
+  };
+  const cost = await costOfChat(t, 'unpriced', { 'x-gateway-config': JSON.stringify(config) });
+  t.is(
+    cost,
+    String(5n * 3n * 10n ** 12n),
+    'five tokens of the vector at 3 USD; of the chat no price is known',
+  );
 });

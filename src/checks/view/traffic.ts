@@ -1,11 +1,12 @@
 // What a check looks at: one call, its request and, once there is one, its answer, with every text that a person or
 // a model wrote found beforehand. The same shape for every API, so that a check is written once.
+import type { GuardrailView } from '../../providers/operations.ts';
 
 /** A JSON object as it was parsed. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** The APIs whose bodies are understood; any other body has no texts that can be found. */
-export type Api = 'chat' | 'completions' | 'embeddings' | 'responses' | 'messages' | 'moderations' | 'other';
+export type Api = GuardrailView;
 
 /** Where a value stands in a JSON body: member names and indices from the root. */
 export type JsonPath = readonly (string | number)[];

@@ -2,13 +2,13 @@
 import type { Call } from '../../access/call.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import type { Dialect, Outbound } from '../../providers/dialect.ts';
-import type { OperationName } from '../../providers/operations.ts';
+import { type OperationName, operationRow } from '../../providers/operations.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import { withCacheHeaders } from './headers.ts';
 import { type CacheReport, shadowHeader } from './report.ts';
 import type { CacheCall } from './response-cache.ts';
 import type { Embedder } from './semantic.ts';
-import { isKept, subjectOf } from './subject-of.ts';
+import { subjectOf } from './subject-of.ts';
 
 /** What of an attempt the cache must know. */
 export interface CachedAttempt {
@@ -41,7 +41,7 @@ export interface CachedAttempt {
 export function cacheCallOf(call: Call, attempt: CachedAttempt): CacheCall {
   const { bound, dialect, operation, outbound, model, signal, embedder, waitMs, onReport } = attempt;
   const { principal, trail } = call;
-  const usable = principal !== undefined && isKept(operation);
+  const usable = principal !== undefined && operationRow(operation).cached;
   return {
     settings: usable ? withCacheHeaders(bound.plan.cache, call.headers) : undefined,
     subject: () =>

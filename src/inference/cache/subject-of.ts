@@ -11,14 +11,6 @@ export interface CacheCaller {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** Operations whose answers are kept. Others are files, jobs or sound, or cost nothing. */
-const KEPT: ReadonlySet<OperationName> = new Set(['chat', 'completions', 'embeddings', 'moderations']);
-
-/** Whether an operation's answers are kept at all. */
-export function isKept(operation: OperationName): boolean {
-  return KEPT.has(operation);
-}
-
 /**
  * What the key of a call is made of.
  *

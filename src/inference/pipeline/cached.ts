@@ -3,7 +3,7 @@ import type { Call } from '../../access/call.ts';
 import type { Guardrails } from '../../checks/hook.ts';
 import { marksOf } from '../../checks/hook-mark.ts';
 import type { AbortLike } from '../../lib/abort.ts';
-import type { OperationName } from '../../providers/operations.ts';
+import { type OperationName, operationRow } from '../../providers/operations.ts';
 import { codec } from '../../rest/codec.ts';
 import { cacheCallOf } from '../cache/call-of.ts';
 import type { StreamForm } from '../cache/form.ts';
@@ -15,8 +15,7 @@ import type { Routing } from '../plan/select.ts';
 import { embedderOf } from './embedder.ts';
 import type { Guards } from './guards.ts';
 import { checkModel } from './model-access.ts';
-import { modelFor, operationOf } from './operation-of.ts';
-import { OPERATIONS } from './operations.ts';
+import { isStreaming, modelFor, operationOf, streamingOf } from './operation-of.ts';
 import type { Pipeline } from './pipeline.ts';
 import { rewritten } from './rewrite.ts';
 import type { Served } from './served.ts';
@@ -75,7 +74,7 @@ export async function throughCache<Request extends object, Answer extends object
     : await pipeline.cache.whole(
         cacheCall,
         // An answer that a guardrail found fault with is not for others.
-        { ...wholeMessages(codec, OPERATIONS[name].answer), keeps },
+        { ...wholeMessages(codec, operationRow(name).answer), keeps },
         runIt as never,
       );
   if (served !== undefined) return { ...served, answer: answer as unknown as Answer };
@@ -106,8 +105,9 @@ function streamForm<Request extends object>(
   { target }: BoundTarget,
   request: Request,
 ): StreamForm<never> {
-  const { answer, chunk } = OPERATIONS[name];
-  const operation = operationOf(pipeline, target, name as 'chat').operation;
+  const { answer, chunk } = operationRow(name);
+  if (!isStreaming(name)) throw new Error(`${name} does not answer in pieces`);
+  const { operation } = streamingOf(pipeline, target, name);
   const usage = (request as { readonly streamOptions?: { readonly includeUsage?: boolean } }).streamOptions;
   const whole = wholeMessages(codec, answer);
   return streamedMessages(codec, chunk!, usage?.includeUsage === true, (body) =>

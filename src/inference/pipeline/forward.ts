@@ -20,7 +20,7 @@ import type { BoundTarget } from '../plan/bind.ts';
 import { secretCheck, staysHere } from '../plan/request-settings.ts';
 import { planOf } from '../plan/select.ts';
 import { arriving } from './arriving.ts';
-import { Attempt } from './attempt.ts';
+import type { Attempt } from './attempt.ts';
 import { drainedRest } from './drain.ts';
 import { drainsWhenCut, HeldSignal } from './drains.ts';
 import { type Forwarded, forwardRouted } from './forward-routed.ts';
@@ -29,8 +29,8 @@ import { dialectOf } from './operation-of.ts';
 import type { Pipeline } from './pipeline.ts';
 import { relayedHeaders } from './relayed-headers.ts';
 import { bindOnly } from './run.ts';
-import { heardAnswer, heardRequest, keepBodies, noteTarget } from './said.ts';
-import { holdTarget } from './target-limits.ts';
+import { type Opening, runAttempt } from './run-attempt.ts';
+import { heardAnswer, heardRequest, keepBodies } from './said.ts';
 import { tracedHeaders } from './traced.ts';
 import { ATTEMPT_HEADER } from './upstream.ts';
 import { UsageTap } from './usage-tap.ts';
@@ -56,39 +56,23 @@ export async function forward(
     bytes: AsyncIterable<Uint8Array> | Uint8Array | undefined,
     signal: AbortLike,
   ): Promise<Forwarded> => {
-    checkPassThrough(bound, body !== undefined);
-    const { origin, path } = locateRaw(bound.target, bound.stranger ? withoutKeys(head.path) : head.path);
-    call.trail.provider = bound.target.provider.id;
-    const id = timeOrderedId();
-    const attempt = new Attempt(call, bound.target, origin, '', id);
-    call.trail.virtualKey = bound.stored?.slug;
-    noteTarget(call, bound.target);
-    attempt.pricedBy = bound.stored?.pricing;
-    const { method } = head;
-    const headers = requestHeaders(pipeline, head, bound, call, body !== undefined);
-    if (!hasHeader(head, ATTEMPT_HEADER)) headers.push(ATTEMPT_HEADER, id);
     const held = drainsWhenCut(bound) ? new HeldSignal(pipeline.drains, call, signal, false) : undefined;
     try {
-      const [length, makesTokens] = [bodyLength(head), body !== undefined];
-      await holdTarget(pipeline, call, bound, attempt, {
-        ...{ body: length, request: NOTHING_SAID, model: '', makesTokens, tells: false },
-      });
-      await attempt.noted(pipeline.flights, bodyLength(head), NOTHING_SAID, body !== undefined);
-      const network = bound.stored?.network;
-      const answer = await pipeline.dialer.stream({
-        origin,
-        path,
-        method,
-        headers: tracedHeaders(call, headers, id),
-        body: bytes,
-        signal: held ?? signal,
-        network,
-      });
-      return { answer, attempt, bound, held };
+      const opening = passThrough(pipeline, call, bound, head, body !== undefined, bytes, held ?? signal);
+      return await runAttempt(
+        pipeline,
+        call,
+        opening,
+        (request) =>
+          pipeline.dialer.stream(request).catch((thrown: unknown) => {
+            // What the caller's own body did wrong is not the provider's failure.
+            throw state.error ?? thrown;
+          }),
+        (answer, attempt) => ({ answer, attempt, bound, held }),
+      );
     } catch (thrown) {
       held?.over();
-      // What the caller's own body did wrong is not the provider's failure.
-      throw state.error ? attempt.fail(state.error) : attempt.fail(thrown);
+      throw thrown;
     }
   };
   const { answer, attempt, bound, held } = routing.plan.once
@@ -101,6 +85,44 @@ export async function forward(
   call.trail.streamed = tap.streams;
   const answered = answerMessages(heardAnswer(call, answer), attempt, tap, held);
   return held === undefined ? answered : drainedRest(answered, held);
+}
+
+/** The attempt of a request as it came. @throws GatewayError forbidden where models are restricted, invalid_header */
+function passThrough(
+  pipeline: Pipeline,
+  call: Call,
+  bound: BoundTarget,
+  head: RequestHead,
+  hasBody: boolean,
+  body: AsyncIterable<Uint8Array> | Uint8Array | undefined,
+  signal: AbortLike,
+): Opening {
+  checkPassThrough(bound, hasBody);
+  const { origin, path } = locateRaw(bound.target, bound.stranger ? withoutKeys(head.path) : head.path);
+  call.trail.provider = bound.target.provider.id;
+  const id = timeOrderedId();
+  const headers = requestHeaders(pipeline, head, bound, call, hasBody);
+  if (!hasHeader(head, ATTEMPT_HEADER)) headers.push(ATTEMPT_HEADER, id);
+  const { method } = head;
+  const network = bound.stored?.network;
+  return {
+    id,
+    bound,
+    outbound: {
+      ...{ origin, path, method, body, signal, network },
+      headers: tracedHeaders(call, headers, id),
+    },
+    model: '',
+    body: bodyLength(head),
+    request: NOTHING_SAID,
+    makesTokens: hasBody,
+    limited: true,
+    estimated: false,
+    tells: false,
+    streams: false,
+    aside: false,
+    written: false,
+  };
 }
 
 async function readHead(input: AsyncIterator<ForwardRequest>, signal: AbortLike): Promise<RequestHead> {

@@ -11,7 +11,7 @@ import type { JsonObject as Json, Traffic } from '../../checks/view/traffic.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import type { GatewayError } from '../../lib/errors.ts';
 import { attachRawJson, rawJsonOf } from '../../lib/raw-json.ts';
-import type { OperationName } from '../../providers/operations.ts';
+import { type OperationName, operationRow } from '../../providers/operations.ts';
 import { codec } from '../../rest/codec.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import { withClaims } from './claims.ts';
@@ -20,7 +20,6 @@ import { guardedStream } from './guarded-stream.ts';
 import { type KeepsLate, laterHooks } from './later-hooks.ts';
 import { errorWithMembers } from './members.ts';
 import { noteHooks } from './note-hooks.ts';
-import { OPERATIONS } from './operations.ts';
 import { jsonOf, requestOf } from './rewrite.ts';
 import type { Served } from './served.ts';
 import { SoftDenial } from './soft-denial.ts';
@@ -97,7 +96,7 @@ export class Guards<Request extends object> {
         traffic: seen,
         signal,
         later: laterHooks(this.#call, 'after', this.#keepsLate),
-        chunk: OPERATIONS[this.#name].chunk!,
+        chunk: operationRow(this.#name).chunk!,
         denied: (run) => this.#denied(bound, input, run),
       });
       this.#call.streamHooks = (): void => noteHooks(this.#call, outcome(), 'after');
@@ -152,7 +151,7 @@ export class Guards<Request extends object> {
   }
 
   #traffic({ target }: BoundTarget, json: Json): Traffic {
-    const { api, requestType } = OPERATIONS[this.#name];
+    const { view: api, requestType } = operationRow(this.#name);
     const { headers, principal, trail, traceId, id: requestId } = this.#call;
     return {
       requestType,
@@ -173,7 +172,7 @@ export class Guards<Request extends object> {
   #denied(bound: BoundTarget, input: HookRun | undefined, output: HookRun | undefined): GatewayError {
     const error = errorWithMembers(denied(), plain({ hook_results: hookResults(input, output) }));
     if (!(output ?? input)?.soft) return error;
-    const { api } = OPERATIONS[this.#name];
+    const { view: api } = operationRow(this.#name);
     const { model = '' } = this.#request as { readonly model?: string };
     const reply = softDenial(api, model, `denied-${this.#call.id}`, Date.now());
     if (reply === undefined) return error;
@@ -214,12 +213,12 @@ function flat(raw: Readonly<Record<string, string | readonly string[] | undefine
 
 function answerJson(name: OperationName, answer: object): Json {
   const raw = rawJsonOf(answer);
-  if (raw === undefined) return codec.encode(OPERATIONS[name].answer, answer as never) as Json;
+  if (raw === undefined) return codec.encode(operationRow(name).answer, answer as never) as Json;
   return JSON.parse(typeof raw === 'string' ? raw : Buffer.from(raw).toString('utf8')) as Json;
 }
 
 function answerOf<Answer extends object>(name: OperationName, json: Json): Answer {
-  const message = codec.decode(OPERATIONS[name].answer, json);
+  const message = codec.decode(operationRow(name).answer, json);
   return attachRawJson(message, JSON.stringify(json)) as unknown as Answer;
 }
 

@@ -1,16 +1,13 @@
 // Whether a stored provider's integration lets a model through: judged on the very model that is asked for, after
 // everything that may have changed it.
 import { fail } from '../../lib/errors.ts';
-import type { OperationName } from '../../providers/operations.ts';
+import { type OperationName, operationRow } from '../../providers/operations.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import { clip } from '../plan/faults.ts';
 
-/** Reading what models there are calls none of them. */
-export const READS: ReadonlySet<OperationName> = new Set(['models', 'model']);
-
-/** @throws GatewayError forbidden naming the model */
+/** Reading what models there are calls none of them. @throws GatewayError forbidden naming the model */
 export function checkModel({ stored }: BoundTarget, name: OperationName, model: string): void {
-  if (stored?.models?.restricted !== true || READS.has(name)) return;
+  if (stored?.models?.restricted !== true || !operationRow(name).hasBody) return;
   const asked = stored.model ?? model;
   if (stored.models.allows(asked)) return;
   throw fail(

@@ -1,17 +1,16 @@
 // What a target's config changes in the request, before the provider's dialect writes it.
 import type { Message } from '@bufbuild/protobuf';
 import { attachRawJson, rawJsonOf } from '../../lib/raw-json.ts';
-import type { OperationName } from '../../providers/operations.ts';
+import { type OperationName, operationRow } from '../../providers/operations.ts';
 import { codec } from '../../rest/codec.ts';
 import { isFaithful } from '../../rest/faithful-json.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import { applyParams, joinParams } from '../plan/params.ts';
-import { OPERATIONS } from './operations.ts';
 
 /** The request's body as JSON; undefined where the operation has none. Not to be changed. */
 export function jsonOf(name: OperationName, request: object): Record<string, unknown> | undefined {
-  const { request: schema } = OPERATIONS[name];
-  if (schema === undefined) return undefined;
+  const { request: schema, hasBody } = operationRow(name);
+  if (!hasBody) return undefined;
   const raw = rawJsonOf(request);
   const json: unknown =
     raw === undefined
@@ -22,7 +21,7 @@ export function jsonOf(name: OperationName, request: object): Record<string, unk
 
 /** A message of the operation with this JSON, which is sent on as it is where the provider speaks so. @throws GatewayError validation_failed */
 export function requestOf<Request extends object>(name: OperationName, json: object): Request {
-  const message = codec.decodeRequest(OPERATIONS[name].request!, json);
+  const message = codec.decodeRequest(operationRow(name).request, json);
   const text = JSON.stringify(json);
   return (isFaithful(text) ? attachRawJson(message, Buffer.from(text)) : message) as unknown as Request;
 }

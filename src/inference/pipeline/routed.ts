@@ -3,7 +3,7 @@ import type { Call } from '../../access/call.ts';
 import { hookResults } from '../../checks/runner/answer.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import { toGatewayError } from '../../lib/errors.ts';
-import type { OperationName } from '../../providers/operations.ts';
+import { type OperationName, operationRow } from '../../providers/operations.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import type { TargetPlan, WholePlan } from '../plan/plan.ts';
 import type { Routing } from '../plan/select.ts';
@@ -14,7 +14,6 @@ import { Explanation, plain } from './explain.ts';
 import { untilContent } from './first-content.ts';
 import { Guards } from './guards.ts';
 import { withLast, withMembers } from './members.ts';
-import { OPERATIONS } from './operations.ts';
 import type { Pipeline } from './pipeline.ts';
 import { jsonOf } from './rewrite.ts';
 import type { Served } from './served.ts';
@@ -22,28 +21,28 @@ import { SoftDenial } from './soft-denial.ts';
 import { discard, once, remainingMs, worldOf } from './world.ts';
 
 /** What is to be done. */
-export interface Job<Request extends object, Answer extends object> {
+export interface Job<Request extends object, Answer extends object, Whole extends object = object> {
   readonly name: OperationName;
   readonly request: Request;
   readonly streams: boolean;
   /** Calls a target once. A stream resolves when its first piece is at hand. */
   attempt(bound: BoundTarget, request: Request, signal: AbortLike): Promise<Answer>;
   /** How a streamed answer is read whole and then given in pieces, for guardrails that write. */
-  readonly held?: HeldAnswer<Request, Answer>;
+  readonly held?: HeldAnswer<Request, Answer, Whole>;
 }
 
 /** An answer that is whole before its first piece goes out. */
-export interface HeldAnswer<Request extends object, Answer extends object> {
-  whole(bound: BoundTarget, request: Request, signal: AbortLike): Promise<object>;
-  inPieces(bound: BoundTarget, request: Request, whole: object): Answer;
+export interface HeldAnswer<Request extends object, Answer extends object, Whole extends object> {
+  whole(bound: BoundTarget, request: Request, signal: AbortLike): Promise<Whole>;
+  inPieces(bound: BoundTarget, request: Request, whole: Whole): Answer;
 }
 
 /** Runs the plan's route. */
-export async function callRouted<Request extends object, Answer extends object>(
+export async function callRouted<Request extends object, Answer extends object, Whole extends object>(
   pipeline: Pipeline,
   call: Call,
   routing: Routing,
-  job: Job<Request, Answer>,
+  job: Job<Request, Answer, Whole>,
 ): Promise<Answer> {
   const { plan } = routing;
   const explanation = call.headers.get('explain') === 'true' ? new Explanation(plan) : undefined;
@@ -65,11 +64,11 @@ export async function callRouted<Request extends object, Answer extends object>(
   }
 }
 
-function portsOf<Request extends object, Answer extends object>(
+function portsOf<Request extends object, Answer extends object, Whole extends object>(
   pipeline: Pipeline,
   call: Call,
   routing: Routing,
-  { name, request, streams, attempt, held }: Job<Request, Answer>,
+  { name, request, streams, attempt, held }: Job<Request, Answer, Whole>,
   explanation: Explanation | undefined,
 ): RoutePorts<Served<Answer>> {
   const guards = new Guards(pipeline, call, name, request, streams);
@@ -121,7 +120,7 @@ function portsOf<Request extends object, Answer extends object>(
     discard: ({ answer }) => discard(answer),
     ...worldOf(pipeline, call, routing, {
       params: once(() => jsonOf(name, request) ?? {}),
-      pathname: OPERATIONS[name].path,
+      pathname: operationRow(name).path,
       trace: explanation?.trace,
     }),
   };
@@ -137,13 +136,13 @@ async function prepared<Request extends object>(
 }
 
 /** The reply to a denial that asks for one. @throws what is none */
-function softly<Request extends object, Answer extends object>(
+function softly<Request extends object, Answer extends object, Whole extends object>(
   thrown: unknown,
-  { request, held }: Job<Request, Answer>,
+  { request, held }: Job<Request, Answer, Whole>,
 ): Served<Answer> {
   if (!(thrown instanceof SoftDenial)) throw thrown;
   const { served, bound } = thrown;
-  const answer = held ? held.inPieces(bound, request, served.answer) : (served.answer as Answer);
+  const answer = held ? held.inPieces(bound, request, served.answer as Whole) : (served.answer as Answer);
   return { ...served, answer };
 }
 

@@ -2,25 +2,25 @@
 import type { Call } from '../../access/call.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import type { Dialect } from '../../providers/dialect.ts';
-import type { OperationName } from '../../providers/operations.ts';
+import type {
+  AnswerOf,
+  ChunkOf,
+  OperationName,
+  RequestOf,
+  StreamingName,
+} from '../../providers/operations.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import { planOf, type Routing } from '../plan/select.ts';
 import { drained } from './drain.ts';
 import { drainsWhenCut } from './drains.ts';
-import { modelFor, operationOf } from './operation-of.ts';
+import { modelFor, operationOf, streamingOf } from './operation-of.ts';
 import type { Pipeline } from './pipeline.ts';
 import { rewritten } from './rewrite.ts';
 import { callRouted, type Job } from './routed.ts';
+import type { Asked } from './run-attempt.ts';
 import { keepBodies, noteAnswer, noteRequest } from './said.ts';
 import { callStream } from './stream.ts';
 import { callWhole } from './whole.ts';
-
-type Operations = Pick<Dialect, OperationName>;
-type RequestOf<N extends OperationName> = Parameters<NonNullable<Operations[N]>['request']>[0];
-type AnswerOf<N extends OperationName> = ReturnType<NonNullable<Operations[N]>['response']>['answer'];
-type ChunkOf<N extends 'chat' | 'completions'> = ReturnType<
-  NonNullable<Operations[N]>['wholeAsChunks']
->[number];
 
 /** Runs an operation whose answer comes whole. */
 export function runWhole<N extends OperationName>(
@@ -36,65 +36,68 @@ export function runWhole<N extends OperationName>(
     streams: false,
     attempt(bound, given, signal) {
       const { dialect, operation } = operationOf(pipeline, bound.target, name);
-      const own = rewritten(name, given, bound);
-      const asked = modelFor(
-        bound.target,
-        name,
-        own === request ? (modelOf(request) ?? model) : modelOf(own),
-      );
-      return callWhole(pipeline, call, bound, dialect, name, operation as never, own, asked, signal);
+      const asked = askedOf(name, bound, dialect, given, signal, request, model);
+      return callWhole(pipeline, call, asked, operation);
     },
   });
 }
 
 /** Runs an operation whose answer comes in pieces. Resolves when the first is at hand. */
-export function runStream<N extends 'chat' | 'completions'>(
+export function runStream<N extends StreamingName>(
   pipeline: Pipeline,
   call: Call,
   name: N,
   request: RequestOf<N>,
   model: string | undefined,
 ): Promise<AsyncIterable<ChunkOf<N>>> {
-  return run<RequestOf<N>, AsyncIterable<ChunkOf<N>>>(pipeline, call, model, {
+  return run<RequestOf<N>, AsyncIterable<ChunkOf<N>>, AnswerOf<N>>(pipeline, call, model, {
     name,
     request,
     streams: true,
     attempt(bound, given, signal) {
-      const { dialect, operation } = operationOf(pipeline, bound.target, name);
-      const own = rewritten(name, given, bound);
-      const asked = modelFor(
-        bound.target,
-        name,
-        own === request ? (modelOf(request) ?? model) : modelOf(own),
-      );
-      const start = (until: AbortLike) =>
-        callStream<RequestOf<N>, AnswerOf<N>, ChunkOf<N>>(
-          ...([pipeline, call, bound, dialect, name, operation as never, own, asked] as const),
-          until,
-        );
+      const { dialect, operation } = streamingOf(pipeline, bound.target, name);
+      const asked = askedOf(name, bound, dialect, given, signal, request, model);
+      const start = (until: AbortLike) => callStream(pipeline, call, { ...asked, signal: until }, operation);
       return drainsWhenCut(bound) ? drained(pipeline.drains, call, signal, start) : start(signal);
     },
     held: {
       whole(bound, given, signal) {
         const { dialect, operation } = operationOf(pipeline, bound.target, name);
-        const own = rewritten(name, given, bound);
-        const asked = modelFor(bound.target, name, modelOf(own));
         call.trail.streamed = true;
-        return callWhole(pipeline, call, bound, dialect, name, operation as never, own, asked, signal);
+        const asked = askedOf(name, bound, dialect, given, signal, undefined, undefined);
+        return callWhole(pipeline, call, asked, operation);
       },
       async *inPieces(bound, given, whole) {
-        const { operation } = operationOf(pipeline, bound.target, name);
-        yield* operation.wholeAsChunks(whole as never, given as never) as ChunkOf<N>[];
+        yield* streamingOf(pipeline, bound.target, name).operation.wholeAsChunks(whole, given);
       },
     },
   });
 }
 
-async function run<Request extends object, Answer extends object>(
+/**
+ * What a target is asked for: the request as its config wants it.
+ * @param said the call's own request, whose model is the one that planning read
+ * @throws GatewayError model_missing, validation_failed
+ */
+function askedOf<Request extends object>(
+  name: OperationName,
+  bound: BoundTarget,
+  dialect: Dialect,
+  given: Request,
+  signal: AbortLike,
+  said: Request | undefined,
+  model: string | undefined,
+): Asked<Request> {
+  const request = rewritten(name, given, bound);
+  const asked = request === said ? (modelOf(request) ?? model) : modelOf(request);
+  return { bound, dialect, name, request, model: modelFor(bound.target, name, asked), signal };
+}
+
+async function run<Request extends object, Answer extends object, Whole extends object = object>(
   pipeline: Pipeline,
   call: Call,
   model: string | undefined,
-  job: Job<Request, Answer>,
+  job: Job<Request, Answer, Whole>,
 ): Promise<Answer> {
   keepBodies(call, pipeline.keepsBodies);
   noteRequest(call, job.name, job.request);

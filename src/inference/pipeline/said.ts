@@ -6,10 +6,9 @@ import type { InboundHead, OutboundRequest, StreamedAnswer } from '../../lib/egr
 import { Pieces } from '../../lib/incoming/pieces.ts';
 import { rawJsonOf } from '../../lib/raw-json.ts';
 import type { Target } from '../../providers/dialect.ts';
-import type { OperationName } from '../../providers/operations.ts';
+import { type OperationName, operationRow } from '../../providers/operations.ts';
 import { codec } from '../../rest/codec.ts';
 import { AssembledAnswer } from './assembled.ts';
-import { OPERATIONS } from './operations.ts';
 import type { Pipeline } from './pipeline.ts';
 import { secretsOf } from './without-credential.ts';
 
@@ -30,8 +29,8 @@ export function keepBodies(call: Call, keeps: Pipeline['keepsBodies']): void {
 /** The caller's request. */
 export function noteRequest({ said }: Call, name: OperationName, request: object): void {
   if (said === undefined) return;
-  const { request: schema } = OPERATIONS[name];
-  if (schema === undefined) return;
+  const { request: schema, hasBody } = operationRow(name);
+  if (!hasBody) return;
   said.request = () => rawJsonOf(request) ?? JSON.stringify(codec.encode(schema, request as Message));
 }
 
@@ -49,7 +48,7 @@ export function noteAnswer<Answer extends object>(call: Call, name: OperationNam
 
 export function noteWhole({ said }: Call, name: OperationName, answer: object): void {
   if (said === undefined) return;
-  const schema = OPERATIONS[name].answer;
+  const schema = operationRow(name).answer;
   said.response = () => rawJsonOf(answer) ?? JSON.stringify(codec.encode(schema, answer as Message));
 }
 

@@ -1,30 +1,25 @@
 // One attempt whose answer comes in pieces: request -> first piece -> the rest.
 import type { Call } from '../../access/call.ts';
-import type { AbortLike } from '../../lib/abort.ts';
-import type { StreamedAnswer } from '../../lib/egress/outbound.ts';
+import type { OutboundRequest, StreamedAnswer } from '../../lib/egress/outbound.ts';
 import { fail, type GatewayError } from '../../lib/errors.ts';
 import { SseParser } from '../../lib/sse.ts';
-import { timeOrderedId } from '../../lib/time-ordered-id.ts';
 import { Turns } from '../../lib/turns.ts';
 import type {
   Dialect,
+  Outbound,
   StreamingOperation,
   StreamTranslator,
   Target,
   TranslationContext,
 } from '../../providers/dialect.ts';
 import type { OperationName } from '../../providers/operations.ts';
-import type { BoundTarget } from '../plan/bind.ts';
-import { Attempt } from './attempt.ts';
+import type { Attempt } from './attempt.ts';
 import { HeldSignal } from './drains.ts';
-import { checkModel } from './model-access.ts';
-import { checkLimits } from './model-limits.ts';
 import type { Pipeline } from './pipeline.ts';
 import { readBounded } from './read-bounded.ts';
-import { assembledIn, noteReceived, noteSent } from './said.ts';
-import { holdTarget, isLimited } from './target-limits.ts';
-import { traced } from './traced.ts';
-import { outboundRequest, upstreamError } from './upstream.ts';
+import { type Asked, operationAttempt, runAttempt } from './run-attempt.ts';
+import { noteReceived } from './said.ts';
+import { upstreamError } from './upstream.ts';
 import { isEncoded, MAX_ANSWER_BYTES } from './whole.ts';
 
 const MAX_ERROR_BYTES = 1024 * 1024;
@@ -32,47 +27,24 @@ const MAX_ERROR_BYTES = 1024 * 1024;
 const DRAIN_MS = 1000;
 
 /** Resolves when the answer's first piece is at hand, so that an early error keeps its status. */
-export async function callStream<Request, Answer, Chunk>(
+export async function callStream<Request, Answer extends object, Chunk extends object>(
   pipeline: Pipeline,
   call: Call,
-  bound: BoundTarget,
-  dialect: Dialect,
-  name: OperationName,
+  asked: Asked<Request>,
   operation: StreamingOperation<Request, Answer, Chunk>,
-  request: Request,
-  model: string,
-  signal: AbortLike,
 ): Promise<AsyncIterable<Chunk>> {
-  const { dialer, models, flights, now } = pipeline;
+  const { dialer, now } = pipeline;
+  const { bound, dialect, name, request, signal } = asked;
   const { target } = bound;
-  checkModel(bound, name, model);
-  checkLimits(models, bound, name, model, request);
   const context: TranslationContext = { target, now };
-  const id = timeOrderedId();
-  const outbound = traced(
-    call,
-    outboundRequest(bound, dialect, name, operation.streamRequest(request, context), signal, id),
-    id,
-  );
-  const attempt = new Attempt(call, target, outbound.origin, model, id);
-  call.trail.virtualKey = bound.stored?.slug;
-  attempt.pricedBy = bound.stored?.pricing;
-  attempt.asks(request as object);
-  attempt.assembled = assembledIn(call);
-  call.trail.streamed = true;
-  noteSent(call, outbound, target);
-  try {
-    if (isLimited(bound, call))
-      await holdTarget(pipeline, call, bound, attempt, {
-        ...{ body: outbound.body, request: request as object, model, makesTokens: true, tells: true },
-      });
-    const noted = attempt.noted(flights, outbound.body, request as object, true);
-    if (noted !== undefined) await noted;
-    const answer = await dialer.stream(outbound);
+  const write = (): Outbound => operation.streamRequest(request, context);
+  const opening = operationAttempt(pipeline, call, asked, true, write);
+  const dial = (outbound: OutboundRequest) => dialer.stream(outbound);
+  return runAttempt(pipeline, call, opening, dial, async (answer, attempt) => {
     noteReceived(call, answer);
     await refuseErrors(answer, target, dialect);
     if (/^application\/json\b/i.test(answer.header('content-type') ?? '')) {
-      return await wholeAnswer(answer, attempt, name, operation, request, context);
+      return wholeAnswer(answer, attempt, name, operation, request, context);
     }
     const pieces = new Pieces(
       answer,
@@ -82,9 +54,7 @@ export async function callStream<Request, Answer, Chunk>(
     );
     await pieces.fill();
     return pieces;
-  } catch (thrown) {
-    throw attempt.fail(thrown);
-  }
+  });
 }
 
 async function refuseErrors(answer: StreamedAnswer, target: Target, dialect: Dialect): Promise<void> {
@@ -98,7 +68,7 @@ async function refuseErrors(answer: StreamedAnswer, target: Target, dialect: Dia
 }
 
 /** Some providers answer a streamed request whole: the caller still gets a stream. */
-async function wholeAnswer<Request, Answer, Chunk>(
+async function wholeAnswer<Request, Answer extends object, Chunk>(
   answer: StreamedAnswer,
   attempt: Attempt,
   name: OperationName,
@@ -109,8 +79,8 @@ async function wholeAnswer<Request, Answer, Chunk>(
   const body = await readBounded(answer.body, MAX_ANSWER_BYTES);
   const { answer: message, usage, model, tier } = operation.response(body, request, context);
   attempt.firstToken();
-  if (typeof usage !== 'object') attempt.says(message as object);
-  attempt.noteWhole(name, message as object);
+  if (typeof usage !== 'object') attempt.says(message);
+  attempt.noteWhole(name, message);
   attempt.end({ status: answer.status, outcome: 'success', usage, responseModel: model, tier });
   const chunks = operation.wholeAsChunks(message, request);
   return (async function* () {

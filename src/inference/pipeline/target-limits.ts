@@ -9,7 +9,7 @@ import { type Attempt, lengthOf } from './attempt.ts';
 import type { Pipeline } from './pipeline.ts';
 
 /** What an attempt asks for. */
-export interface Asked {
+export interface HoldRequest {
   /** Of its request, or how many bytes it has. */
   readonly body: OutboundBody | number;
   readonly request: object;
@@ -33,7 +33,7 @@ export function holdTarget(
   call: Call,
   { stored, target }: BoundTarget,
   attempt: Attempt,
-  asked: Asked,
+  asked: HoldRequest,
 ): Promise<void> | undefined {
   const carriers = stored?.limits ?? NONE;
   const { limitSubject } = call;

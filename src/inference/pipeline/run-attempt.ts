@@ -1,0 +1,127 @@
+// The one place where an attempt is opened: it is noted for the log, its target's limits are held, the in-flight
+// journal has it, its provider is called, and it ends with whatever goes wrong.
+import type { Call } from '../../access/call.ts';
+import type { AbortLike } from '../../lib/abort.ts';
+import type { OutboundBody, OutboundRequest } from '../../lib/egress/outbound.ts';
+import { timeOrderedId } from '../../lib/time-ordered-id.ts';
+import type { Dialect, Outbound } from '../../providers/dialect.ts';
+import { type OperationName, operationRow } from '../../providers/operations.ts';
+import type { BoundTarget } from '../plan/bind.ts';
+import { Attempt } from './attempt.ts';
+import { checkModel } from './model-access.ts';
+import { checkLimits } from './model-limits.ts';
+import type { Pipeline } from './pipeline.ts';
+import { assembledIn, noteSent, noteTarget } from './said.ts';
+import { holdTarget, isLimited } from './target-limits.ts';
+import { traced } from './traced.ts';
+import { outboundRequest } from './upstream.ts';
+
+/** An operation that a target is asked for. */
+export interface Asked<Request> {
+  readonly bound: BoundTarget;
+  readonly dialect: Dialect;
+  readonly name: OperationName;
+  readonly request: Request;
+  readonly model: string;
+  readonly signal: AbortLike;
+  /** Made beside the call, whose own answer it does not bring: vectors of the semantic cache. */
+  readonly aside?: true;
+}
+
+/** An attempt that is ready to be made. */
+export interface Opening {
+  readonly id: string;
+  readonly bound: BoundTarget;
+  readonly outbound: OutboundRequest;
+  /** Empty where it is not known. */
+  readonly model: string;
+  /** What limits and the journal estimate from: its body, or how many bytes that has. */
+  readonly body: OutboundBody | number;
+  readonly request: object;
+  readonly makesTokens: boolean;
+  /** Whether it counts in its target's limits. */
+  readonly limited: boolean;
+  /** Whether a missing report of usage is estimated from the request and from what is said. */
+  readonly estimated: boolean;
+  /** Whether the answer's headers are the gateway's to write. */
+  readonly tells: boolean;
+  readonly streams: boolean;
+  readonly aside: boolean;
+  /** Whether the request is one of a dialect, so that the log keeps it as it was sent. */
+  readonly written: boolean;
+}
+
+/**
+ * An operation's attempt. @param write the request in the dialect's words
+ * @throws GatewayError forbidden for a model that the integration does not allow, validation_failed, invalid_header
+ */
+export function operationAttempt<Request>(
+  pipeline: Pipeline,
+  call: Call,
+  asked: Asked<Request>,
+  streams: boolean,
+  write: () => Outbound,
+): Opening {
+  const { bound, dialect, name, request, model, signal, aside = false } = asked;
+  checkModel(bound, name, model);
+  checkLimits(pipeline.models, bound, name, model, request);
+  const id = timeOrderedId();
+  const outbound = traced(call, outboundRequest(bound, dialect, name, write(), signal, id), id);
+  const { makesTokens, counted, hasBody } = operationRow(name);
+  return {
+    id,
+    bound,
+    outbound,
+    model,
+    body: outbound.body,
+    request: request as object,
+    makesTokens,
+    limited: hasBody,
+    estimated: counted,
+    tells: !aside,
+    streams,
+    aside,
+    written: true,
+  };
+}
+
+/**
+ * Makes the attempt. It ends with what `dial` or `read` throws; else `read` ends it, or what it returns does later.
+ * @param dial calls the provider @param read takes its answer
+ * @throws GatewayError with the provider named
+ */
+export async function runAttempt<Head, Result>(
+  pipeline: Pipeline,
+  call: Call,
+  opening: Opening,
+  dial: (request: OutboundRequest) => Promise<Head>,
+  read: (head: Head, attempt: Attempt) => Result | Promise<Result>,
+): Promise<Result> {
+  const { bound, outbound, body, request, makesTokens } = opening;
+  const attempt = opened(call, opening);
+  try {
+    if (opening.limited && isLimited(bound, call)) await holdTarget(pipeline, call, bound, attempt, opening);
+    const noted = attempt.noted(pipeline.flights, body, request, makesTokens);
+    if (noted !== undefined) await noted;
+    return await read(await dial(outbound), attempt);
+  } catch (thrown) {
+    throw attempt.fail(thrown);
+  }
+}
+
+function opened(call: Call, opening: Opening): Attempt {
+  const { id, bound, outbound, model, request, streams, aside } = opening;
+  const { target, stored } = bound;
+  const attempt = new Attempt(call, target, outbound.origin, model, id, aside);
+  attempt.pricedBy = stored?.pricing;
+  if (opening.estimated) attempt.asks(request);
+  if (aside || !opening.written) noteTarget(call, target);
+  else noteSent(call, outbound, target);
+  if (aside) return attempt;
+  call.trail.virtualKey = stored?.slug;
+  if (streams) {
+    attempt.assembled = assembledIn(call);
+    call.trail.streamed = true;
+  }
+  return attempt;
+}
