@@ -2,6 +2,7 @@
 // in-process transport, JSON or server-sent events out.
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DescMethod, Message } from '@bufbuild/protobuf';
 import { type ForwardResponse, ProxyService } from '../../gen/gateway/inference/v2/proxy_pb.ts';
 import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
@@ -14,6 +15,7 @@ import { attachRawJson, rawJsonOf } from '../lib/raw-json.ts';
 import { readTimeout, timedOut } from '../lib/request-timeout.ts';
 import { codec } from '../rest/codec.ts';
 import { isFaithful } from '../rest/faithful-json.ts';
+import { isTooHeavy } from '../rest/json-weight.ts';
 import { takeWorkspace } from '../rest/named-workspace.ts';
 import { bindPath, readQuery } from '../rest/query.ts';
 import { annotationsOf, type Route, type RouteMatch, type RouteTable } from '../rest/routes.ts';
@@ -109,7 +111,7 @@ async function operation(
       if (values.size > 0)
         return codec.decodeRequest(desc, bindPath(desc, { ...(body?.json as object) }, values));
       const message = codec.decodeRequest(desc, body?.json);
-      return body && isFaithful(body.text) ? attachRawJson(message, body.bytes) : message;
+      return body?.isFaithful() ? attachRawJson(message, body.bytes) : message;
     };
     if (streamed) {
       const messages = await facts.transport.stream(call, input);
@@ -189,7 +191,7 @@ async function readBody(
     const bytes = await bodies.read(req, call.signal, call.identity?.principal.keyId);
     call.bodyBytes = bytes.length;
     // Operations of the control plane whose path says all take no body as an empty one.
-    return parse(bytes.length === 0 && plane === Plane.CONTROL ? Buffer.from('{}') : bytes);
+    return await parse(bytes.length === 0 && plane === Plane.CONTROL ? Buffer.from('{}') : bytes);
   } catch (thrown) {
     const error = toGatewayError(thrown);
     // What fails for its body on the control plane is in the audit log: the interceptors must hear of it.
@@ -212,24 +214,43 @@ function timeoutOf(call: Call): number | undefined {
 
 interface Parsed {
   readonly bytes: Uint8Array;
-  readonly text: string;
   readonly json: unknown;
+  /** Whether the bytes may be sent on as they are. */
+  readonly isFaithful: () => boolean;
   readonly error: GatewayError | undefined;
 }
 
+/** Bodies above this are decoded and read in turns of the event loop of their own. */
+const LONG_BYTES = 1_048_576;
+
 /** The body's JSON, or the error to tell once the caller is known. */
-function parse(bytes: Uint8Array): Parsed {
+async function parse(bytes: Uint8Array): Promise<Parsed> {
+  if (await isTooHeavy(bytes)) return { ...malformed(bytes, ''), error: tooHeavy() };
   if (!isUtf8(bytes)) return malformed(bytes, 'the body must be UTF-8');
   const text = (bytes as Buffer).toString('utf8');
+  const long = bytes.length > LONG_BYTES;
+  if (long) await nextTurn();
   try {
-    return { bytes, text, json: JSON.parse(text), error: undefined };
+    const json: unknown = JSON.parse(text);
+    if (!long) return { bytes, json, isFaithful: () => isFaithful(text), error: undefined };
+    await nextTurn();
+    const faithful = isFaithful(text);
+    await nextTurn();
+    return { bytes, json, isFaithful: () => faithful, error: undefined };
   } catch {
     return malformed(bytes, 'the body must be valid JSON');
   }
 }
 
+function tooHeavy(): GatewayError {
+  return fail(
+    'body_too_large',
+    'the body has too many members and items: it may have about 57,000 members or 400,000 numbers; send it in parts',
+  );
+}
+
 function malformed(bytes: Uint8Array, message: string): Parsed {
-  return { bytes, text: '', json: undefined, error: fail('malformed_body', message) };
+  return { bytes, json: undefined, isFaithful: () => false, error: fail('malformed_body', message) };
 }
 
 const unread: Parsed = malformed(Buffer.alloc(0), 'the body was not read');

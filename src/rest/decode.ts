@@ -9,6 +9,10 @@ import { type FieldShape, type MessageShape, shapeOf, type ValueShape, type Vari
 /** Values nested deeper than this inside free-form members are refused: they would exhaust the stack elsewhere. */
 export const MAX_DEPTH = 64;
 
+/** Violations that are told of one request: a list of half a million faults helps nobody. */
+const MOST_VIOLATIONS = 100;
+const MORE = 'more is wrong than is told here';
+
 const INVALID: unique symbol = Symbol('invalid');
 type Bag = Record<string, unknown>;
 
@@ -21,10 +25,12 @@ class Decoding {
     this.lenient = lenient;
   }
 
-  /** Notes a violation at the current path. */
+  /** Notes a violation at the current path. @throws GatewayError validation_failed at the last that is told */
   wrong(rule: string, message: string): typeof INVALID {
-    if (!this.lenient) this.violations.push({ field: pathText(this.path), rule, message });
-    return INVALID;
+    if (this.lenient) return INVALID;
+    this.violations.push({ field: pathText(this.path), rule, message });
+    if (this.violations.length < MOST_VIOLATIONS) return INVALID;
+    throw validationFailed([...this.violations, { field: '', rule: 'more', message: MORE }]);
   }
 }
 

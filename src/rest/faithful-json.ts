@@ -56,14 +56,22 @@ export function isFaithful(text: string): boolean {
   return true;
 }
 
-/** Where the string that opens at `from` closes. */
+/** Characters behind an escaped quote that are looked at one by one: where one is, there are more. */
+const NEAR = 256;
+
+/** Where the string that opens at `from` closes. Linear, however many quotes and backslashes are escaped. */
 function closingQuote(text: string, from: number): number {
-  let end = text.indexOf('"', from + 1);
-  while (end !== -1 && text.charCodeAt(end - 1) === BACKSLASH) {
-    let slashes = 1;
-    while (text.charCodeAt(end - 1 - slashes) === BACKSLASH) slashes++;
-    if (slashes % 2 === 0) return end;
-    end = text.indexOf('"', end + 1);
+  for (let i = from + 1; ; ) {
+    const quote = text.indexOf('"', i);
+    if (quote === -1) return text.length;
+    let slashes = 0;
+    while (quote - slashes > i && text.charCodeAt(quote - 1 - slashes) === BACKSLASH) slashes++;
+    if (slashes % 2 === 0) return quote;
+    i = quote + 1;
+    for (const until = Math.min(text.length, i + NEAR); i < until; i++) {
+      const char = text.charCodeAt(i);
+      if (char === QUOTE) return i;
+      if (char === BACKSLASH) i++;
+    }
   }
-  return end === -1 ? text.length : end;
 }

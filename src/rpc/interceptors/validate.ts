@@ -39,14 +39,17 @@ async function* validated(
   }
 }
 
-/** @throws GatewayError validation_failed with every violation */
+/** Violations that are told of one request. */
+const MOST_VIOLATIONS = 100;
+
+/** @throws GatewayError validation_failed with every violation, at most 100 */
 export function check(validator: Validator, desc: DescMessage, message: Message): void {
   const result = validator.validate(desc, message);
   if (result.kind === 'valid') return;
   if (result.kind === 'error')
     throw fail('internal', 'a rule could not be evaluated', { cause: result.error });
   throw validationFailed(
-    result.violations.map((violation): Violation => {
+    result.violations.slice(0, MOST_VIOLATIONS).map((violation): Violation => {
       const path = fieldPath(violation.field);
       const text = violation.message;
       // A rule over a whole message names its field in front of its text.
