@@ -29,13 +29,18 @@ export class Explanation {
 
   /** What the guardrails said; a stream's are known up to its first event. */
   guardrails(input: HookRun | undefined, output: HookRun | undefined): void {
-    const verdicts = (run: HookRun | undefined) =>
-      run?.results.map((hook) =>
-        'verdict' in hook
-          ? { id: hook.id, verdict: hook.verdict, deny: hook.deny, ms: hook.execution_time }
-          : { id: hook.id, skipped: true },
-      );
-    if (input ?? output) this.facts.guardrails = { input: verdicts(input), output: verdicts(output) };
+    if (input ?? output) this.facts.guardrails = { input: verdictsOf(input), output: verdictsOf(output) };
+  }
+
+  /** The error of a denied call, with the guardrails that denied it. */
+  denied(
+    error: GatewayError,
+    call: Call,
+    input: HookRun | undefined,
+    output: HookRun | undefined,
+  ): GatewayError {
+    this.guardrails(input, output);
+    return this.onError(error, call);
   }
 
   /** The answer with its explanation; a stream with it on the first event. */
@@ -68,6 +73,18 @@ export class Explanation {
       cache: { status: trail.cacheStatus, ...(this.facts.cache as object | undefined) },
     });
   }
+}
+
+/** Each hook with its verdict and those of its checks. What the checks found is in `hook_results`. */
+function verdictsOf(run: HookRun | undefined) {
+  return run?.results.map((hook) =>
+    'verdict' in hook
+      ? {
+          ...{ id: hook.id, verdict: hook.verdict, deny: hook.deny, ms: hook.execution_time },
+          checks: hook.checks.map(({ id, verdict, execution_time: ms, error }) => ({ id, verdict, ms, error })),
+        }
+      : { id: hook.id, skipped: true },
+  );
 }
 
 /** A plan as JSON, without its credentials. */

@@ -15,7 +15,7 @@ import { type OperationName, operationRow } from '../../providers/operations.ts'
 import { codec } from '../../rest/codec.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import { withClaims } from './claims.ts';
-import { plain } from './explain.ts';
+import { type Explanation, plain } from './explain.ts';
 import { guardedStream } from './guarded-stream.ts';
 import { type KeepsLate, laterHooks } from './later-hooks.ts';
 import { errorWithMembers } from './members.ts';
@@ -38,6 +38,7 @@ export class Guards<Request extends object> {
   readonly #name: OperationName;
   readonly #request: Request;
   readonly #streams: boolean;
+  readonly #explanation: Explanation | undefined;
   /** Those of the request run once, whatever is tried again, and whichever targets they stand at. */
   readonly #inputs: { readonly hooks: readonly Hook[]; readonly input: Promise<Ran<Request>> }[] = [];
 
@@ -47,7 +48,9 @@ export class Guards<Request extends object> {
     name: OperationName,
     request: Request,
     streams: boolean,
+    explanation: Explanation | undefined,
   ) {
+    this.#explanation = explanation;
     this.#checks = checks;
     this.#keepsLate = keepsLate;
     this.#call = call;
@@ -170,7 +173,8 @@ export class Guards<Request extends object> {
   }
 
   #denied(bound: BoundTarget, input: HookRun | undefined, output: HookRun | undefined): GatewayError {
-    const error = errorWithMembers(denied(), plain({ hook_results: hookResults(input, output) }));
+    const plainly = errorWithMembers(denied(), plain({ hook_results: hookResults(input, output) }));
+    const error = this.#explanation?.denied(plainly, this.#call, input, output) ?? plainly;
     if (!(output ?? input)?.soft) return error;
     const { view: api } = operationRow(this.#name);
     const { model = '' } = this.#request as { readonly model?: string };

@@ -71,7 +71,7 @@ function portsOf<Request extends object, Answer extends object, Whole extends ob
   { name, request, streams, attempt, held }: Job<Request, Answer, Whole>,
   explanation: Explanation | undefined,
 ): RoutePorts<Served<Answer>> {
-  const guards = new Guards(pipeline, call, name, request, streams);
+  const guards = new Guards(pipeline, call, name, request, streams, explanation);
   return {
     prepare(target, signal) {
       // The provider has no part in how long the guardrails of a request take.
