@@ -77,8 +77,8 @@ export async function checkedContent(
       hasProvider: (slug) => rules.resolveProvider === undefined || references.providers.has(slug),
       mayOverride: (slug) => references.providers.get(slug)?.mayOverride === true,
       savedConfig: (slug) => references.configs.get(slug)?.json,
-      readGuardrails(level, path, wrong) {
-        const guardrails = rules.plans.readGuardrails(level, path, wrong);
+      readGuardrails(level, path, wrong, limits) {
+        const guardrails = rules.plans.readGuardrails(level, path, wrong, limits);
         named.push(...((guardrails as { readonly saved?: typeof named } | undefined)?.saved ?? []));
         return guardrails;
       },

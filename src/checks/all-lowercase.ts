@@ -5,5 +5,5 @@ export const allLowercase = letterCaseCheck(
   'default.alllowercase',
   'default.isAllLowerCase',
   'lower',
-  (text) => text.toLowerCase(),
+  'isLowerCase',
 );

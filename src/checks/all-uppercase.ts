@@ -5,5 +5,5 @@ export const allUppercase = letterCaseCheck(
   'default.alluppercase',
   'default.isAllUpperCase',
   'upper',
-  (text) => text.toUpperCase(),
+  'isUpperCase',
 );

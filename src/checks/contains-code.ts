@@ -47,10 +47,12 @@ export const containsCode = defineCheck({
   // Any language may be asked for: a fence may name one that this file does not know.
   fields: { format: required(text(50)), not: flag() },
   reach: ({ not }) => (not ? 'edge' : 'whole'),
-  run(context, { format, not }) {
+  async run(context, { format, not }, { sandbox }) {
     const wanted = languageOf(format).toLowerCase();
-    return judge(examinedTexts(context, true), not, (examined) => {
-      const foundFormats = fencedLanguages(examined).map(languageOf);
+    const texts = await examinedTexts(context, true, sandbox);
+    const languages = await sandbox.examine(context.traffic, 'fences', texts);
+    return judge(texts, not, (_, index) => {
+      const foundFormats = (languages[index] ?? []).map(languageOf);
       const found = foundFormats.some((name) => name.toLowerCase() === wanted);
       return {
         found,
@@ -63,19 +65,3 @@ export const containsCode = defineCheck({
     });
   },
 });
-
-/** The words behind the opening fences of a text; a block that is not closed goes to the end. At most 100. */
-export function fencedLanguages(text: string): string[] {
-  const found: string[] = [];
-  let closing: string | undefined;
-  for (const [, fence = '', info = ''] of text.matchAll(/^[ \t]*(`{3,}|~{3,})[ \t]*([^\n]*)$/gm)) {
-    if (closing !== undefined) {
-      if (fence.startsWith(closing) && info.trim() === '') closing = undefined;
-    } else if (!(fence.startsWith('`') && info.includes('`'))) {
-      closing = fence;
-      const [word = ''] = info.trim().split(/[\s{,:]/, 1);
-      if (word !== '' && found.length < 100) found.push(word);
-    }
-  }
-  return found;
-}

@@ -8,8 +8,8 @@ export const endsWith = defineCheck({
   id: 'default.endsWith',
   events: ['input', 'output'],
   fields: { suffix: required(text(10_000)), not: flag() },
-  run: (context, { suffix, not }) =>
-    judge(examinedTexts(context, false), not, (examined) => {
+  run: async (context, { suffix, not }, { sandbox }) =>
+    judge(await examinedTexts(context, false, sandbox), not, (examined) => {
       const found = examined.endsWith(suffix) || examined.endsWith(`${suffix}.`);
       return {
         found,

@@ -29,16 +29,46 @@ const KEYS: Readonly<Record<string, Place>> = {
 /** The keys of a config that this file reads, in snake case. */
 export const GUARDRAIL_KEYS: readonly string[] = Object.keys(KEYS);
 
-/** Hooks of one config at most: every one may cost a call. */
-const MOST_HOOKS = 50;
+/** Hooks of one list at the most. */
+const MOST_HOOKS = 20;
+
+/** What all levels of one config may have together, inline and by name. */
+export interface GuardrailLimits {
+  hooks: number;
+  /** Inline ones: those of a saved guardrail are bounded where it is saved. */
+  checks: number;
+}
+
+/** The limits of a config that is about to be read. */
+export const guardrailLimits = (): GuardrailLimits => ({ hooks: 60, checks: 200 });
+
+/** Takes so many off; notes once that they are more than a config may have. */
+function take(
+  limits: GuardrailLimits,
+  name: keyof GuardrailLimits,
+  many: number,
+  path: string,
+  faults: PathFault[],
+): void {
+  const before = limits[name];
+  limits[name] -= many;
+  if (before >= 0 && limits[name] < 0)
+    faults.push({ path, message: `is more than the ${guardrailLimits()[name]} ${name} of a config` });
+}
 
 /**
  * Reads the hook and guardrail keys of a config; its other keys are not looked at.
  * @param value the config, or the part of it at `path` (empty for the root)
  * @param faults everything that is wrong is added, each with its path
+ * @param limits what is left to the config; what this level has is taken off
  * @returns undefined when the config has no such key, or when anything was wrong
  */
-export function parseGuardrails(value: unknown, path: string, faults: PathFault[]): Guardrails | undefined {
+export function parseGuardrails(
+  value: unknown,
+  path: string,
+  faults: PathFault[],
+  limits: GuardrailLimits = guardrailLimits(),
+): Guardrails | undefined {
   if (!isObject(value)) return undefined;
   const before = faults.length;
   const hooks: Hook[] = [];
@@ -50,7 +80,7 @@ export function parseGuardrails(value: unknown, path: string, faults: PathFault[
       const at = step(path, name);
       if (index > 0) faults.push({ path: at, message: `says the same as ${spellings[0]}` });
       present = true;
-      readList(value[name], at, where, hooks, saved, faults);
+      readList(value[name], at, where, hooks, saved, faults, limits);
     }
   }
   if (!present || faults.length > before) return undefined;
@@ -67,17 +97,29 @@ export function parseGuardrailList(
   const before = faults.length;
   const hooks: Hook[] = [];
   const saved: SavedGuardrail[] = [];
-  readList(value, path, place(event, 'guardrail', true, `${event}_guardrail`), hooks, saved, faults);
+  readList(
+    value,
+    path,
+    place(event, 'guardrail', true, `${event}_guardrail`),
+    hooks,
+    saved,
+    faults,
+    guardrailLimits(),
+  );
   return faults.length > before ? undefined : { ...parted(hooks), saved };
 }
 
-/** Reads a saved guardrail (`{checks, actions}` as the control plane keeps it) into the hook that it stands for. */
+/**
+ * Reads a saved guardrail (`{checks, actions}` as the control plane keeps it) into the hook that it stands for.
+ * @param mandatory whether every call passes it; see `Place`
+ */
 export function parseSavedGuardrail(
   value: unknown,
   id: string,
   event: Event,
   path: string,
   faults: PathFault[],
+  mandatory = false,
 ): Hook | undefined {
   const before = faults.length;
   if (!isObject(value)) {
@@ -95,7 +137,7 @@ export function parseSavedGuardrail(
     checks,
     ...(version_id === undefined ? {} : { guardrail_version_id: version_id }),
   };
-  const hook = readHook(flat, path, 0, place(event, 'guardrail', false, id), faults);
+  const hook = readHook(flat, path, 0, { ...place(event, 'guardrail', false, id), mandatory }, faults);
   return faults.length > before ? undefined : hook;
 }
 
@@ -139,6 +181,7 @@ function readList(
   hooks: Hook[],
   saved: SavedGuardrail[],
   faults: PathFault[],
+  limits: GuardrailLimits,
 ): void {
   if (!Array.isArray(value)) {
     faults.push({ path, message: 'must be a list' });
@@ -150,6 +193,8 @@ function readList(
   }
   for (const [index, item] of value.entries()) {
     const at = step(path, index);
+    take(limits, 'hooks', 1, at, faults);
+    if (limits.hooks < 0) return;
     if (where.short && typeof item === 'string') {
       if (item.trim() === '' || item.length > 200)
         faults.push({ path: at, message: 'must name a guardrail' });
@@ -162,7 +207,9 @@ function readList(
       continue;
     }
     const hook = readHook(item, at, index, where, faults);
-    if (hook !== undefined) hooks.push(hook);
+    if (hook === undefined) continue;
+    take(limits, 'checks', hook.checks.length, at, faults);
+    hooks.push(hook);
   }
 }
 

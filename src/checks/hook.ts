@@ -18,6 +18,15 @@ export interface Feedback {
 /** What an error of a check counts as. */
 export type OnError = 'pass' | 'fail';
 
+/**
+ * What an error of a check counts as: what was said, else the check's own default; `closed` where nothing was said and
+ * the hook denies or the check writes by itself: then what a caller can cause fails, and the call is denied.
+ */
+export interface ErrorRule {
+  readonly default: OnError;
+  readonly closed: boolean;
+}
+
 /** A check within a hook. */
 export interface HookCheck {
   /** The check's full id, e.g. `default.contains`. */
@@ -25,9 +34,11 @@ export interface HookCheck {
   readonly bound: BoundCheck;
   /** May write to the bodies. */
   readonly rewrites: boolean;
+  /** Asks an address whether to write. */
+  readonly asks: boolean;
   readonly scope: Scope;
   readonly beside: boolean | undefined;
-  readonly onError: OnError;
+  readonly onError: ErrorRule;
   /** Longest time of a run, in milliseconds. */
   readonly timeoutMs: number;
 }
@@ -49,6 +60,8 @@ export interface Hook {
   readonly onSuccess: Feedback | undefined;
   readonly onFail: Feedback | undefined;
   readonly versionId: string | undefined;
+  /** Every call of the workspace passes it: when there is no worker for its checks, the call is a 503. */
+  readonly mandatory: boolean;
 }
 
 /** A guardrail named by its id or slug, to be looked up in the caller's workspace. */
@@ -74,4 +87,6 @@ export interface Place {
   readonly short: boolean;
   /** Names a hook that has no id, with its place in the list behind it. */
   readonly name: string;
+  /** Every call passes it: it looks at the whole conversation unless it says otherwise. */
+  readonly mandatory?: boolean;
 }

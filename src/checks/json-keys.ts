@@ -2,7 +2,7 @@
 import { defineCheck } from './contract/define.ts';
 import { texts as listOfTexts, oneOf, required } from './contract/fields.ts';
 import { judge, OPERATORS, type Operator, satisfies } from './contract/judge.ts';
-import { isObject } from './contract/parameters.ts';
+import type { FoundJson } from './sandbox/sandbox.ts';
 import { examinedTexts } from './view/examined.ts';
 
 export const jsonKeys = defineCheck({
@@ -10,8 +10,8 @@ export const jsonKeys = defineCheck({
   events: ['input', 'output'],
   fields: { keys: required(listOfTexts({ commas: true })), operator: required(oneOf(OPERATORS)) },
   async run(context, { keys, operator }, { sandbox }) {
-    const texts = examinedTexts(context, true);
-    const values = await sandbox.find(context.traffic.tenant, texts);
+    const texts = await examinedTexts(context, true, sandbox);
+    const values = await sandbox.find(context.traffic, texts, keys);
     return judge(texts, false, (_, index) => {
       const { found, matched, present } = best(values[index] ?? [], keys, operator);
       const missing = keys.filter((key) => !present.includes(key));
@@ -34,12 +34,13 @@ export const jsonKeys = defineCheck({
 });
 
 /** For `any` and `all` the first object that satisfies, else the one with most keys; for `none` every object must. */
-function best(values: readonly unknown[], keys: readonly string[], operator: Operator) {
-  const judged = values.filter(isObject).map((matched) => {
-    const present = keys.filter((key) => Object.hasOwn(matched, key));
-    return { found: satisfies(operator, present.length, keys.length), matched, present };
-  });
-  const nothing = { found: false, matched: null, present: [] as string[] };
+function best(values: readonly FoundJson[], keys: readonly string[], operator: Operator) {
+  const judged = values.flatMap(({ present, value }) =>
+    present === undefined
+      ? []
+      : [{ found: satisfies(operator, present.length, keys.length), matched: value, present }],
+  );
+  const nothing = { found: false, matched: null, present: [] as readonly string[] };
   if (operator === 'none') return judged.find(({ found }) => !found) ?? judged[0] ?? nothing;
   const most = judged.toSorted((a, b) => b.present.length - a.present.length)[0];
   return judged.find(({ found }) => found) ?? most ?? nothing;

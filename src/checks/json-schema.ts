@@ -11,8 +11,8 @@ export const jsonSchema = defineCheck({
   fields: { schema: required(object()), not: flag() },
   validate: ({ schema }, fault) => requireSchema(schema, 'schema', fault),
   async run(context, { schema, not }, { sandbox }) {
-    const texts = examinedTexts(context, true);
-    const results = await sandbox.validate(context.traffic.tenant, schema, texts);
+    const texts = await examinedTexts(context, true, sandbox);
+    const results = await sandbox.validate(context.traffic, schema, texts);
     return judge(texts, not, (_, index) => {
       const { found = false, valid = false, matched = null, violations = [] } = results[index] ?? {};
       return {

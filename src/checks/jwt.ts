@@ -30,12 +30,12 @@ async function judgeClaims(
   claims: JsonObject,
   header: JsonObject,
   wanted: Wanted,
-  { tenant }: Traffic,
+  traffic: Traffic,
   { sandbox }: CheckDeps,
 ): Promise<CheckOutcome> {
   const missing = wanted.requiredClaims.find((name) => !Object.hasOwn(claims, name));
   if (missing !== undefined) return refused(`JWT validation error: missing required "${missing}" claim`);
-  const wrong = await wrongClaim(claims, wanted.claimValues, sandbox, tenant);
+  const wrong = await wrongClaim(claims, wanted.claimValues, sandbox, traffic);
   if (wrong !== undefined) return refused(`JWT validation error: the claim ${wrong} has another value`);
   const unlike = unlikeHeader(header, claims, wanted.headerPayloadMatch);
   if (unlike !== undefined) return refused(`JWT validation error: header and claims differ in ${unlike}`);

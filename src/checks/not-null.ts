@@ -8,11 +8,14 @@ export const notNull = defineCheck({
   id: 'default.notNull',
   events: ['input', 'output'],
   fields: { not: flag() },
-  run(context, { not }) {
-    const contents = examinedTexts({ ...context, beside: false }, false);
-    return judge(examinedTexts(context, true), not, (text, index) => {
-      const isNull = text.trim() === '';
-      const contentType = isNull ? 'null' : contents[index]?.trim() === '' ? 'tool_calls' : 'text';
+  async run(context, { not }, { sandbox }) {
+    const contents = await examinedTexts({ ...context, beside: false }, false, sandbox);
+    const texts = await examinedTexts(context, true, sandbox);
+    const blank = await sandbox.examine(context.traffic, 'isBlank', texts);
+    const withoutContent = await sandbox.examine(context.traffic, 'isBlank', contents);
+    return judge(texts, not, (_, index) => {
+      const isNull = blank[index] ?? true;
+      const contentType = isNull ? 'null' : withoutContent[index] ? 'tool_calls' : 'text';
       return {
         found: !isNull,
         data: { isNull, contentType },

@@ -12,6 +12,7 @@ export interface CheckDefaults {
   readonly scope: Scope;
   /** Undefined leaves it to the check. */
   readonly onError: OnError | undefined;
+  readonly deny: boolean;
 }
 
 const LONGEST_TIMEOUT_MS = 60_000;
@@ -23,6 +24,8 @@ const SHARED = {
   isEnabled: flag(true),
   /** An error of the check counts as a failed verdict. */
   failOnError: maybeFlag(),
+  /** The same in words; `failOnError` goes before it. */
+  onError: oneOf(['pass', 'fail']),
   /** In milliseconds. */
   timeout: count(1, LONGEST_TIMEOUT_MS),
   /** The last message, the user's messages or the whole conversation. */
@@ -57,6 +60,8 @@ export function readCheck(
   const bound = check.bind(own, path, fault);
   if (bound === undefined || shared === undefined || !shared.isEnabled) return [];
   const { failOnError, scope, includeToolCalls, timeout } = shared;
+  const forItself = failOnError === undefined ? shared.onError : failOnError ? 'fail' : 'pass';
+  const said = forItself ?? defaults.onError;
   return [
     {
       id: check.id,
@@ -64,8 +69,11 @@ export function readCheck(
       rewrites: check.rewrites,
       scope: scope ?? defaults.scope,
       beside: includeToolCalls,
-      onError:
-        failOnError === undefined ? (defaults.onError ?? check.onError) : failOnError ? 'fail' : 'pass',
+      asks: check.asks,
+      onError: {
+        default: said ?? check.onError,
+        closed: said === undefined && (defaults.deny || (check.rewrites && !check.asks)),
+      },
       timeoutMs: timeout ?? check.timeoutMs,
     },
   ];

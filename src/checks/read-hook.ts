@@ -1,5 +1,5 @@
 // One hook of a config, in the full or the short form.
-import { alias, anything, defaulted, flag, group, object, oneOf, text } from './contract/fields.ts';
+import { alias, anything, flag, group, object, oneOf, text } from './contract/fields.ts';
 import {
   type Fault,
   type Field,
@@ -15,7 +15,8 @@ import { type CheckDefaults, readCheck } from './read-check.ts';
 import { findCheck } from './registry.ts';
 import type { JsonObject } from './view/traffic.ts';
 
-const MOST_CHECKS = 50;
+/** Checks of one hook at the most. */
+export const MOST_CHECKS = 20;
 
 const number = (fallback: number, min: number, max: number): Field<number> => ({
   required: false,
@@ -60,8 +61,8 @@ const SETTINGS = {
   onFail: outcome(-5),
   /** What an error of a check counts as; unsaid, each check's own default. */
   onError: oneOf(['pass', 'fail']),
-  /** What the checks examine: `last` unless said otherwise. */
-  scope: defaulted(oneOf(['last', 'user', 'all']), 'last'),
+  /** What the checks examine: `last` unless said otherwise, `all` where every call passes the hook. */
+  scope: oneOf(['last', 'user', 'all']),
   guardrailVersionId: text(200),
 };
 
@@ -97,8 +98,9 @@ export function readHook(
   const settings = readParameters(SETTINGS, Object.fromEntries(known), path, fault);
   const defaults: CheckDefaults = {
     event: place.event,
-    scope: settings?.scope ?? 'last',
+    scope: settings?.scope ?? (place.mandatory ? 'all' : 'last'),
     onError: settings?.onError,
+    deny: settings?.deny === true || settings?.softDeny === true,
   };
   const checks = short ? readShort(value, path, defaults, fault) : readFull(list, path, defaults, fault);
   if (settings === undefined || faults.length > before) return undefined;
@@ -114,6 +116,7 @@ export function readHook(
     onSuccess: feedbackOf(settings.onSuccess),
     onFail: feedbackOf(settings.onFail),
     versionId: settings.guardrailVersionId,
+    mandatory: place.mandatory ?? false,
   };
   return markHook(hook, value);
 }

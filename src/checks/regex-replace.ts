@@ -28,7 +28,7 @@ export const regexReplace = defineCheck({
     requireReadable(context);
     let count = 0;
     const json = await rewriteSlots(bodyOf(context).json, examinedSlots(context, true), async (texts) => {
-      const replaced = await sandbox.replace(context.traffic.tenant, patternOf(rule), texts, redactText);
+      const replaced = await sandbox.replace(context.traffic, patternOf(rule), texts, redactText);
       count = replaced.reduce((sum, one) => sum + one.count, 0);
       return replaced.map((one) => one.text);
     });

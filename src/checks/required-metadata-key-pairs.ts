@@ -22,8 +22,7 @@ export const requiredMetadataKeyPairs = defineCheck({
     const [matched, unmatched]: [string[], string[]] = [[], []];
     for (const [key, wanted] of Object.entries(metadataPairs)) {
       const actual = Object.hasOwn(traffic.metadata, key) ? traffic.metadata[key] : undefined;
-      const fits =
-        actual !== undefined && (await fitsValues([actual], wanted, matchType, sandbox, traffic.tenant));
+      const fits = actual !== undefined && (await fitsValues([actual], wanted, matchType, sandbox, traffic));
       (fits ? matched : unmatched).push(key);
     }
     const verdict = satisfies(operator, matched.length, matched.length + unmatched.length);

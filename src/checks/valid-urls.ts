@@ -18,13 +18,14 @@ export const validUrls = defineCheck({
   timeoutMs: 30_000,
   fields: { onlyDNS: flag(), not: flag() },
   async run(context, { onlyDNS, not }, deps) {
-    const texts = examinedTexts(context, true);
-    const urls = [...new Set(texts.flatMap(urlsIn))];
+    const texts = await examinedTexts(context, true, deps.sandbox);
+    const found = await deps.sandbox.examine(context.traffic, 'urls', texts);
+    const urls = [...new Set(found.flat())];
     if (urls.length > MOST_URLS)
       throw new CheckFailure('InputTooLongError', `the text has more than ${MOST_URLS} URLs`);
     const valid = await overAll(urls, (url) => isValid(url, onlyDNS, deps));
-    const found = urls.length > 0 && valid.every(Boolean);
-    const verdict = found !== not;
+    const allValid = urls.length > 0 && valid.every(Boolean);
+    const verdict = allValid !== not;
     return {
       verdict,
       data: {
@@ -36,27 +37,14 @@ export const validUrls = defineCheck({
         explanation:
           urls.length === 0
             ? 'No URLs found in the text.'
-            : found
+            : allValid
               ? 'All URLs are valid.'
               : 'Some URLs are not valid.',
-        textExcerpt: excerptOf(texts.join('\n')),
+        textExcerpt: excerptOf(texts.find((text) => text !== '') ?? ''),
       },
     };
   },
 });
-
-/** The http and https URLs of a text, without the punctuation that ends a sentence or a bracket around them. */
-export function urlsIn(text: string): string[] {
-  return [...text.matchAll(/https?:\/\/[^\s<>"'`{}|\\^\p{Cc}]+/giu)].map(([url]) => trimmed(url));
-}
-
-function trimmed(url: string): string {
-  // A closing bracket belongs to the URL when it opens one.
-  const tail = url.includes('(') ? '.,;:!?*_]' : '.,;:!?*_])';
-  let end = url.length;
-  while (end > 0 && tail.includes(url[end - 1]!)) end--;
-  return url.slice(0, end);
-}
 
 async function overAll<T>(items: readonly string[], work: (item: string) => Promise<T>): Promise<T[]> {
   const results: T[] = [];

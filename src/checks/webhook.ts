@@ -13,6 +13,7 @@ export const webhook = defineCheck({
   id: 'default.webhook',
   events: ['input', 'output'],
   rewrites: true,
+  asks: true,
   timeoutMs: 31_000,
   fields: {
     webhookURL: required(alias(urlField, 'webhookUrl')),
@@ -51,6 +52,8 @@ function outcomeOf(
   status: number,
   json: unknown,
 ): CheckOutcome {
+  if (status === 413)
+    throw new CheckFailure('InputTooLongError', 'the call is longer than the webhook takes (status 413)');
   if (status < 200 || status > 299)
     throw new CheckFailure('CallFailedError', `the webhook answered with status ${status}`);
   if (!isObject(json))

@@ -8,12 +8,5 @@ export const wordCount = countingCheck({
   most: 99_999,
   member: 'wordCount',
   noun: 'words',
-  count: countWords,
+  work: 'words',
 });
-
-/** Words of a text. */
-export function countWords(text: string): number {
-  let words = 0;
-  for (const _ of text.matchAll(/\S+/g)) words++;
-  return words;
-}

@@ -32,7 +32,10 @@ async function explain(
     metadata: () => request.metadata ?? readMetadataJson(call.headers),
     params: () => request.params ?? {},
     pathname: request.path ?? '/v1/chat/completions',
-    matches: (pattern, text) => pipeline.routes.matches(call.principal?.organisationId ?? '', pattern, text),
+    matches: pipeline.routes.matcher({
+      organisationId: call.principal?.organisationId ?? '',
+      workspaceId: call.principal?.workspaceId,
+    }),
   };
   const conditions: JsonObject[] = [];
   const targets = await inTurn(plan.root, context, conditions);

@@ -65,7 +65,7 @@ test('the full and the short form, in snake and in camel case', (t) => {
     });
     t.like(read?.input[0]?.checks[0], {
       id: 'default.contains',
-      onError: 'pass',
+      onError: { default: 'pass', closed: true },
       scope: 'last',
       timeoutMs: 5000,
     });
@@ -117,8 +117,13 @@ test('checks used twice, switched off, and settings that all checks share', (t) 
     checks.map(({ id }) => id),
     ['default.contains', 'default.contains', 'default.notNull'],
   );
-  t.like(checks[0], { onError: 'fail', scope: 'user', beside: undefined });
-  t.like(checks[2], { onError: 'fail', scope: 'all', timeoutMs: 100, beside: false });
+  t.like(checks[0], { onError: { default: 'fail', closed: false }, scope: 'user', beside: undefined });
+  t.like(checks[2], {
+    onError: { default: 'fail', closed: false },
+    scope: 'all',
+    timeoutMs: 100,
+    beside: false,
+  });
   // A check that is off is read all the same.
   t.is(parse({ input_guardrails: [{ wordCount: { maxWords: 'x', is_enabled: false } }] }).faults.length, 1);
 });
@@ -169,10 +174,10 @@ test('all faults come at once, each with its path', (t) => {
 });
 
 test('too many hooks or checks are refused', (t) => {
-  const many = Array.from({ length: 51 }, () => ({ contains: CHECK }));
-  t.regex(parse({ input_guardrails: many }).faults[0] ?? '', /has at most 50 items/);
-  const checks = Array.from({ length: 51 }, () => ({ id: 'contains', parameters: CHECK }));
-  t.regex(parse({ before_request_hooks: [{ checks }] }).faults[0] ?? '', /has at most 50 checks/);
+  const many = Array.from({ length: 21 }, () => ({ contains: CHECK }));
+  t.regex(parse({ input_guardrails: many }).faults[0] ?? '', /has at most 20 items/);
+  const checks = Array.from({ length: 21 }, () => ({ id: 'contains', parameters: CHECK }));
+  t.regex(parse({ before_request_hooks: [{ checks }] }).faults[0] ?? '', /has at most 20 checks/);
 });
 
 test('named guardrails are listed, looked up and put in', (t) => {

@@ -25,11 +25,13 @@ async function watched(work: () => Promise<unknown>): Promise<{ stillMs: number;
   return { stillMs: delay.max / 1e6, tookMs };
 }
 
+const of = (organisationId: string) => ({ organisationId });
+
 const failure = (name: string) => ({ instanceOf: CheckFailure, name });
 
 test.serial('catastrophic patterns end by force while the event loop goes on', async (t) => {
   const sandbox = sandboxOf(t, { deadlineMs: 150, workers: 2, queueMs: 20_000 });
-  await sandbox.match('warm', { source: 'a', flags: '' }, ['a']);
+  await sandbox.match(of('warm'), { source: 'a', flags: '' }, ['a']);
   const hostile: readonly (readonly [string, string])[] = [
     ['^(a+)+$', `${'a'.repeat(60)}!`],
     ['^(a|a)*$', `${'a'.repeat(60)}!`],
@@ -42,7 +44,7 @@ test.serial('catastrophic patterns end by force while the event loop goes on', a
     Promise.all(
       hostile.map(([source, text]) =>
         t.throwsAsync(
-          sandbox.match('tenant', { source, flags: '' }, [text]),
+          sandbox.match(of('tenant'), { source, flags: '' }, [text]),
           failure('TimeoutError'),
           source,
         ),
@@ -53,14 +55,14 @@ test.serial('catastrophic patterns end by force while the event loop goes on', a
   t.true(stillMs < 500, `the event loop stood still for ${stillMs} ms`);
   // Three rounds on two workers, each with a new worker to start.
   t.true(tookMs < 10_000);
-  t.deepEqual(await sandbox.match('tenant', { source: 'b', flags: '' }, ['abc']), [
+  t.deepEqual(await sandbox.match(of('tenant'), { source: 'b', flags: '' }, ['abc']), [
     { at: 1, text: 'b', groups: {}, captures: [] },
   ]);
 });
 
 test.serial('hostile schemas and texts end by force too', async (t) => {
   const sandbox = sandboxOf(t, { deadlineMs: 200 });
-  await sandbox.find('warm', ['{}']);
+  await sandbox.find(of('warm'), ['{}'], ['a']);
   const text = JSON.stringify({ a: `${'x'.repeat(40)}!` });
   const swarm = {
     type: 'array',
@@ -68,16 +70,16 @@ test.serial('hostile schemas and texts end by force too', async (t) => {
   };
   const { stillMs } = await watched(async () => {
     const bad = { properties: { a: { pattern: '^(x+)+$' } } };
-    await t.throwsAsync(sandbox.validate('tenant', bad, [text]), failure('TimeoutError'));
+    await t.throwsAsync(sandbox.validate(of('tenant'), bad, [text]), failure('TimeoutError'));
     await t.throwsAsync(
-      sandbox.validate('tenant', swarm, [JSON.stringify(['x'.repeat(60)])]),
+      sandbox.validate(of('tenant'), swarm, [JSON.stringify(['x'.repeat(60)])]),
       failure('TimeoutError'),
     );
-    await t.throwsAsync(sandbox.find('tenant', ['['.repeat(1_000_000)]), failure('TimeoutError'));
+    await t.throwsAsync(sandbox.find(of('tenant'), ['['.repeat(1_000_000)], ['a']), failure('TimeoutError'));
     const huge = sandbox.replace(
-      'tenant',
+      of('tenant'),
       { source: 'a', flags: 'g' },
-      ['a'.repeat(900_000)],
+      [{ text: 'a'.repeat(900_000), json: false }],
       'x'.repeat(500),
     );
     await t.throwsAsync(huge, { instanceOf: CheckFailure });
@@ -85,46 +87,49 @@ test.serial('hostile schemas and texts end by force too', async (t) => {
   t.true(stillMs < 500, `the event loop stood still for ${stillMs} ms`);
   const uniqueItems = { type: 'array', uniqueItems: true };
   const items = JSON.stringify(Array.from({ length: 60_000 }, (_, i) => ({ i })));
-  await t.throwsAsync(sandbox.validate('tenant', uniqueItems, [items]), failure('TimeoutError'));
+  await t.throwsAsync(sandbox.validate(of('tenant'), uniqueItems, [items]), failure('TimeoutError'));
 });
 
 test.serial('a worker that needs too much memory is ended and another takes its place', async (t) => {
   const sandbox = sandboxOf(t, { deadlineMs: 5000, maxHeapMb: 24 });
   const greedy = { type: 'array', items: { type: 'string' } };
   const text = `[${'1,'.repeat(900_000)}1]`;
-  await t.throwsAsync(sandbox.validate('tenant', greedy, [text]), failure('OverloadedError'));
-  t.deepEqual(await sandbox.find('tenant', ['{"a":1}']), [[{ a: 1 }]]);
+  await t.throwsAsync(sandbox.validate(of('tenant'), greedy, [text]), failure('OverloadedError'));
+  t.deepEqual(await sandbox.find(of('tenant'), ['{"a":1}'], ['a']), [[{ present: ['a'], value: { a: 1 } }]]);
 });
 
 test.serial('what is too long, unreadable or too much is refused', async (t) => {
   const sandbox = sandboxOf(t, { maxCharacters: 10, maxQueued: 2, workers: 1, deadlineMs: 5000 });
-  await t.throwsAsync(sandbox.find('tenant', ['123456', '123456']), failure('InputTooLongError'));
+  await t.throwsAsync(sandbox.find(of('tenant'), ['123456', '123456'], ['a']), failure('InputTooLongError'));
   await t.throwsAsync(
-    sandbox.match('tenant', { source: '(', flags: '' }, ['a']),
+    sandbox.match(of('tenant'), { source: '(', flags: '' }, ['a']),
     failure('InvalidPatternError'),
   );
-  await t.throwsAsync(sandbox.validate('tenant', { type: 'thing' }, ['{}']), failure('InvalidSchemaError'));
+  await t.throwsAsync(
+    sandbox.validate(of('tenant'), { type: 'thing' }, ['{}']),
+    failure('InvalidSchemaError'),
+  );
   const remote = { $ref: 'https://example.com/schema.json' };
-  await t.throwsAsync(sandbox.validate('tenant', remote, ['{}']), failure('InvalidSchemaError'));
+  await t.throwsAsync(sandbox.validate(of('tenant'), remote, ['{}']), failure('InvalidSchemaError'));
   const many = Array.from({ length: 8 }, () =>
-    sandbox.find('tenant', ['{}']).catch((error: Error) => error.name),
+    sandbox.find(of('tenant'), ['{}'], ['a']).catch((error: Error) => error.name),
   );
   t.true((await Promise.all(many)).includes('OverloadedError'));
   await sandbox.close();
-  await t.throwsAsync(sandbox.find('tenant', ['{}']), failure('OverloadedError'));
+  await t.throwsAsync(sandbox.find(of('tenant'), ['{}'], ['a']), failure('OverloadedError'));
 });
 
 test.serial('one tenant’s slow patterns do not keep another waiting for all of them', async (t) => {
   const sandbox = sandboxOf(t, { deadlineMs: 120, workers: 1, queueMs: 10_000 });
-  await sandbox.match('warm', { source: 'a', flags: '' }, ['a']);
+  await sandbox.match(of('warm'), { source: 'a', flags: '' }, ['a']);
   let ended = 0;
   const slow = Array.from({ length: 12 }, () =>
     sandbox
-      .match('hostile', { source: '^(a+)+$', flags: '' }, [`${'a'.repeat(60)}!`])
+      .match(of('hostile'), { source: '^(a+)+$', flags: '' }, [`${'a'.repeat(60)}!`])
       .catch((error: Error) => error.name)
       .finally(() => ended++),
   );
-  await sandbox.match('other', { source: 'b', flags: '' }, ['abc']);
+  await sandbox.match(of('other'), { source: 'b', flags: '' }, ['abc']);
   // One that was running, and at most one whose turn it was.
   t.true(ended <= 2, `${ended} went first`);
   await sandbox.close();
@@ -184,14 +189,48 @@ test.serial(
   },
 );
 
+test('a queue serves whoever has used least time, and never one workspace on all workers', (t) => {
+  const queue = new FairQueue<string>(1);
+  const hostile = { organisationId: 'a', workspaceId: 'bad' };
+  const neighbour = { organisationId: 'a', workspaceId: 'good' };
+  const other = { organisationId: 'b', workspaceId: 'w' };
+  for (let i = 0; i < 5; i++) queue.push(hostile, 'hostile');
+  t.is(queue.shift(), 'hostile');
+  t.is(queue.shift(), undefined, 'one of its own runs');
+  queue.push(neighbour, 'neighbour');
+  t.is(queue.shift(), 'neighbour', 'alone, an organisation has all workers');
+  queue.done(hostile, 500);
+  queue.done(neighbour, 1);
+  queue.push(other, 'other');
+  for (let i = 0; i < 3; i++) queue.push(neighbour, 'neighbour');
+  const order: (string | undefined)[] = [];
+  for (let i = 0; i < 5; i++) {
+    const item = queue.shift();
+    order.push(item);
+    queue.done(item === 'other' ? other : item === 'hostile' ? hostile : neighbour, 1);
+  }
+  t.true(order.indexOf('other') <= 1, order.join());
+  t.deepEqual(order.filter((item) => item !== 'other').slice(0, 3), Array(3).fill('neighbour'));
+  const pausing = new FairQueue<string>(1);
+  pausing.push(hostile, 'h');
+  pausing.shift();
+  pausing.done(hostile, 1000);
+  pausing.push(neighbour, 'n');
+  pausing.push(hostile, 'h');
+  t.is(pausing.shift(), 'n', 'a pause pays no debt');
+});
+
 test('a queue in which tenants take turns gives everything once, in order within a tenant', (t) => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.nat())), (items) => {
       const queue = new FairQueue<readonly [string, number]>();
-      for (const item of items) queue.push(item[0], item);
+      for (const item of items) queue.push(of(item[0]), item);
       t.is(queue.length, items.length);
       const out: (readonly [string, number])[] = [];
-      for (let item = queue.shift(); item !== undefined; item = queue.shift()) out.push(item);
+      for (let item = queue.shift(); item !== undefined; item = queue.shift()) {
+        out.push(item);
+        queue.done(of(item[0]), 1);
+      }
       for (const tenant of ['a', 'b', 'c']) {
         const of = (list: readonly (readonly [string, number])[]) => list.filter(([name]) => name === tenant);
         t.deepEqual(of(out), of(items));

@@ -1,11 +1,11 @@
 // The checks that judge texts, case by case.
 import test from 'ava';
 import fc from 'fast-check';
-import { countCharacters } from '../../src/checks/character-count.ts';
-import { fencedLanguages } from '../../src/checks/contains-code.ts';
-import { countSentences } from '../../src/checks/sentence-count.ts';
+import { countCharacters } from '../../src/checks/sandbox/text/characters.ts';
+import { fencedLanguages } from '../../src/checks/sandbox/text/fences.ts';
+import { countSentences } from '../../src/checks/sandbox/text/sentences.ts';
+import { countWords } from '../../src/checks/sandbox/text/words.ts';
 import type { JsonObject } from '../../src/checks/view/traffic.ts';
-import { countWords } from '../../src/checks/word-count.ts';
 import { answering, bench, call, faultsOf, runOne, saying } from './try-out.ts';
 
 /** check, parameters, text, verdict, and members of the data. */

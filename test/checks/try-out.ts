@@ -48,7 +48,7 @@ export function call({ request, response, status = 200, ...facts }: CallFacts = 
     headers: {},
     streaming: false,
     traceId: undefined,
-    tenant: 'tenant',
+    organisationId: 'tenant',
     ...facts,
     api,
     request: requestBody(api, json),

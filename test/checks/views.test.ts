@@ -1,6 +1,8 @@
 // What the checks see of each API's bodies, and texts written back.
 import test from 'ava';
 import fc from 'fast-check';
+import type { Replaceable } from '../../src/checks/sandbox/patterns.ts';
+import { replaceAll } from '../../src/checks/sandbox/replace.ts';
 import { requestBody, responseBody } from '../../src/checks/view/body-of.ts';
 import { replaceAt, rewriteSlots } from '../../src/checks/view/rewrite.ts';
 import type { Api, Body, JsonObject } from '../../src/checks/view/traffic.ts';
@@ -264,12 +266,12 @@ test('texts written back change their own places and nothing else', async (t) =>
     fc.asyncProperty(APIS, fc.dictionary(NAMES, JSON_VALUE), async (api, json) => {
       const before = JSON.stringify(json);
       const { slots } = requestBody(api, json);
-      t.is(await rewriteSlots(json, slots, async (texts) => [...texts]), undefined);
-      const marked = await rewriteSlots(json, slots, async (texts) => texts.map((text) => `<${text}>`));
+      t.is(await rewriteSlots(json, slots, async (texts) => texts.map(({ text }) => text)), undefined);
+      const marked = await rewriteSlots(json, slots, async (texts) => replaced(texts, /^([\s\S]*)$/, '<$1>'));
       t.is(JSON.stringify(json), before);
       if (marked === undefined) return;
       const back = await rewriteSlots(marked, requestBody(api, marked).slots, async (texts) =>
-        texts.map((text) => text.replace(/^<(.*)>$/s, '$1')),
+        replaced(texts, /^<([\s\S]*)>$/, '$1'),
       );
       // Arguments that are JSON text are written anew, in the same meaning.
       t.deepEqual(plain(back), plain(json));
@@ -277,6 +279,10 @@ test('texts written back change their own places and nothing else', async (t) =>
     { numRuns: 300 },
   );
 });
+
+function replaced(texts: readonly Replaceable[], pattern: RegExp, by: string): string[] {
+  return replaceAll(() => pattern, pattern, texts, by).map(({ text }) => text);
+}
 
 /** JSON with texts that hold JSON read. */
 function plain(value: unknown): unknown {

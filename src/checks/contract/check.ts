@@ -3,8 +3,11 @@ import type { AbortLike } from '../../lib/abort.ts';
 import type { Dialer } from '../../lib/egress/outbound.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Event, JsonObject, Traffic } from '../view/traffic.ts';
+import type { CheckFailure } from './failure.ts';
 import type { KeySets } from './key-sets.ts';
 import type { Fault, Fields, Parameters } from './parameters.ts';
+
+export { CheckFailure, type CheckFailureName, isOfCaller } from './failure.ts';
 
 /** What a check is given beside its parameters: it reaches for nothing else. */
 export interface CheckDeps {
@@ -79,26 +82,6 @@ export interface CheckOutcome {
   readonly error?: CheckFailure;
 }
 
-/** Why a check could not judge. Its message goes to the caller. */
-export class CheckFailure extends Error {
-  constructor(name: CheckFailureName, message: string) {
-    super(message);
-    this.name = name;
-  }
-}
-
-/** What can keep a check from judging. */
-export type CheckFailureName =
-  | 'TimeoutError'
-  | 'InputTooLongError'
-  | 'InvalidPatternError'
-  | 'InvalidSchemaError'
-  | 'UnreadableInputError'
-  | 'CallFailedError'
-  | 'InvalidResponseError'
-  | 'OverloadedError'
-  | 'CheckError';
-
 /**
  * How far a check can judge a text that is not complete.
  * `window`: what is wrong is a passage, and any part of the text that holds the passage shows it (a forbidden word).
@@ -123,9 +106,14 @@ export interface CheckDefinition<F extends Fields> {
   reach?(parameters: Parameters<F>): Reach;
   /** Characters of the longest passage that it looks for, where that is known: a stream is held back by as many. */
   span?(parameters: Parameters<F>): number;
-  /** Whether it may write to the bodies: such checks run one after another, each on what the one before left. */
+  /** Whether it may write to the bodies. Such checks run one after another, each on what the one before left. */
   readonly rewrites?: boolean;
-  /** What an error counts as where neither the check's parameters nor its hook say; default `pass`. */
+  /** A check that may write, but asks an address for it: such checks are asked at once; see `runner/side-by-side.ts`. */
+  readonly asks?: boolean;
+  /**
+   * What an error counts as where neither the check's parameters nor its hook say; default `pass`. With `deny`, and on
+   * checks that write by themselves, what a caller can cause counts as a failure all the same; see `closes`.
+   */
   readonly onError?: 'pass' | 'fail';
   /** Longest time of one run in milliseconds, unless the parameters say `timeout`; default 5,000. */
   readonly timeoutMs?: number;
@@ -144,6 +132,7 @@ export interface Check {
   readonly events: readonly Event[];
   readonly fields: Fields;
   readonly rewrites: boolean;
+  readonly asks: boolean;
   readonly onError: 'pass' | 'fail';
   readonly timeoutMs: number;
   /** Reads parameters, all faults with their paths; undefined when there were any. */

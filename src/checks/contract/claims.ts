@@ -1,5 +1,5 @@
 // What a token's claims must be, and what is taken out of them.
-import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { JobOwner, Sandbox } from '../sandbox/sandbox.ts';
 import type { JsonObject } from '../view/traffic.ts';
 import { fitsValues, type MatchType } from './match-values.ts';
 
@@ -23,10 +23,10 @@ export async function wrongClaim(
   claims: JsonObject,
   wanted: ClaimValues,
   sandbox: Sandbox,
-  tenant: string,
+  owner: JobOwner,
 ): Promise<string | undefined> {
   for (const [name, { values, matchType }] of Object.entries(wanted)) {
-    if (!(await fitsValues(textsOf(claims, name), values, matchType, sandbox, tenant))) return name;
+    if (!(await fitsValues(textsOf(claims, name), values, matchType, sandbox, owner))) return name;
   }
   return undefined;
 }

@@ -19,8 +19,8 @@ export interface Counting {
   readonly noun: string;
   /** The number may fall as the text goes on: `3.` ends a sentence until it becomes `3.14`. */
   readonly mayFall?: boolean;
-  /** Linear in the text. */
-  count(text: string): number;
+  /** What counts. */
+  readonly work: 'words' | 'sentences' | 'characters';
 }
 
 /** Makes the check. */
@@ -47,10 +47,12 @@ export function countingCheck(counting: Counting): Check {
       if (not || least > 0) return 'whole';
       return mayFall ? 'edge' : 'prefix';
     },
-    run(context, values) {
+    async run(context, values, { sandbox }) {
       const { least, greatest, not } = read(values);
-      return judge(examinedTexts(context, false), not, (text) => {
-        const number = counting.count(text);
+      const texts = await examinedTexts(context, false, sandbox);
+      const numbers = await sandbox.examine(context.traffic, counting.work, texts);
+      return judge(texts, not, (_, index) => {
+        const number = numbers[index] ?? 0;
         const found = number >= least && number <= greatest;
         return {
           found,

@@ -13,6 +13,7 @@ export function defineCheck<F extends Fields>(definition: CheckDefinition<F>): C
     events,
     fields,
     rewrites: definition.rewrites ?? false,
+    asks: definition.asks ?? false,
     onError,
     timeoutMs,
     bind(value, path, fault): BoundCheck | undefined {

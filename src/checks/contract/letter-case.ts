@@ -5,12 +5,12 @@ import { defineCheck } from './define.ts';
 import { flag } from './fields.ts';
 import { judge } from './judge.ts';
 
-/** Makes the check. @param convert the text in the wanted case */
+/** Makes the check. */
 export function letterCaseCheck(
   id: string,
   alias: string,
   word: string,
-  convert: (text: string) => string,
+  work: 'isLowerCase' | 'isUpperCase',
 ): Check {
   return defineCheck({
     id,
@@ -18,14 +18,17 @@ export function letterCaseCheck(
     events: ['input', 'output'],
     fields: { not: flag() },
     reach: ({ not }) => (not ? 'whole' : 'window'),
-    run: (context, { not }) =>
-      judge(examinedTexts(context, false), not, (text) => {
-        const found = text === convert(text);
+    async run(context, { not }, { sandbox }) {
+      const texts = await examinedTexts(context, false, sandbox);
+      const fits = await sandbox.examine(context.traffic, work, texts);
+      return judge(texts, not, (_, index) => {
+        const found = fits[index] ?? false;
         return {
           found,
           data: {},
           explain: () => `The text is ${found ? '' : 'not '}all in ${word} case.`,
         };
-      }),
+      });
+    },
   });
 }

@@ -1,5 +1,5 @@
 // Whether a value fits what is wanted of it: one of several, parts of it, or a pattern.
-import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { JobOwner, Sandbox } from '../sandbox/sandbox.ts';
 import { required, texts } from './fields.ts';
 import { type Fault, type Field, step } from './parameters.ts';
 import { requirePattern } from './pattern.ts';
@@ -23,7 +23,7 @@ export async function fitsValues(
   wanted: readonly string[],
   matchType: MatchType,
   sandbox: Sandbox,
-  tenant: string,
+  owner: JobOwner,
 ): Promise<boolean> {
   const holds = (part: string) => actual.some((value) => value.includes(part));
   switch (matchType) {
@@ -35,7 +35,7 @@ export async function fitsValues(
       return wanted.every(holds);
     case 'regex':
       for (const source of wanted) {
-        const matches = await sandbox.match(tenant, { source, flags: '' }, actual);
+        const matches = await sandbox.match(owner, { source, flags: '' }, actual);
         if (matches.some((match) => match !== null)) return true;
       }
       return false;

@@ -1,20 +1,24 @@
 // The runner: what the pipeline calls before and after a call.
 import { Aborter, type AbortLike } from '../../lib/abort.ts';
+import { fail, type GatewayError } from '../../lib/errors.ts';
 import type { Hook } from '../hook.ts';
 import type { Api, Traffic } from '../view/traffic.ts';
-import type { HookResult, HookRun, SkippedHook } from './hook-result.ts';
+import type { CheckResult, HookResult, HookRun, SkippedHook } from './hook-result.ts';
+import { resultOf } from './result-of.ts';
 import type { RunnerDeps } from './run-check.ts';
-import { type RanHook, type Run, rewrites, runHook } from './run-hook.ts';
+import type { Run } from './run-state.ts';
+import { type RanHook, runSideBySide } from './side-by-side.ts';
 
 /** Runs hooks. */
 export interface GuardrailRunner {
   /**
    * Runs the hooks of one side over the call. Mutators run first, one after another, each on what the one before left.
-   * Guardrails then run at once; those of them that may write run in turn. Async hooks are started and not waited for.
+   * Guardrails then run side by side (`side-by-side.ts`). Async hooks are started and not waited for.
    * @param hooks `guardrails.input` before the call, `guardrails.output` after it (with `traffic.response` set)
    * @param signal ends the run when the caller leaves or the call's time is up
    * @param later told of async hooks
-   * @throws the signal's reason, and nothing else: what goes wrong in a check is in its result
+   * @throws the signal's reason; GatewayError overloaded (503) when there is no worker for a mandatory hook. What else
+   * goes wrong in a check is in its result
    */
   run(
     hooks: readonly Hook[],
@@ -44,6 +48,9 @@ export interface RunnerOptions {
   onDropped?(hook: Hook, traffic: Traffic): void;
 }
 
+/** When a call that found no worker may come again. */
+const RETRY_AFTER_MS = 1000;
+
 /** APIs whose answers hold text that can be examined. */
 const ANSWERS_WITH_TEXT: ReadonlySet<Api> = new Set(['chat', 'completions', 'responses', 'messages']);
 
@@ -65,8 +72,10 @@ export function createGuardrailRunner({
       return;
     }
     // The caller's signal ends with the answer; an async hook outlives it and ends by its checks' own time.
-    const work = runHook(hook, run, deps, aborter)
-      .then(({ result }) => {
+    const createdAt = deps.clock.now();
+    const work = runSideBySide([hook], run, deps, aborter)
+      .then(({ hooks }) => {
+        const result = resultIn(hooks, hook, createdAt);
         ended?.(result);
         onAsync?.(result, run.traffic);
       })
@@ -94,16 +103,23 @@ export function createGuardrailRunner({
         results.set(hook, skipped(hook));
         return false;
       });
-      const one = (hook: Hook, over: Run) => note(hook, runHook(hook, over, deps, signal), ledger);
-      const mutators = live.filter(({ type, async }) => type === 'mutator' && !async);
-      const run = await inTurn(mutators, first, one);
+      const note = async (group: readonly Hook[], over: Run): Promise<Run> => {
+        const createdAt = deps.clock.now();
+        const ran = await runSideBySide(group, over, deps, signal);
+        for (const hook of group) {
+          results.set(hook, resultIn(ran.hooks, hook, createdAt));
+          Object.assign(ledger.headers, ran.hooks.get(hook)?.headers);
+        }
+        return ran.run;
+      };
+      let run = first;
+      for (const hook of live) if (hook.type === 'mutator' && !hook.async) run = await note([hook], run);
       for (const hook of live.filter(({ async }) => async)) {
         start(hook, run, later);
         results.set(hook, skipped(hook));
       }
       const guardrails = live.filter(({ type, async }) => type === 'guardrail' && !async);
-      const atOnce = guardrails.filter((hook) => !rewrites(hook)).map((hook) => one(hook, run));
-      const [after] = await Promise.all([inTurn(guardrails.filter(rewrites), run, one), ...atOnce]);
+      const after = guardrails.length === 0 ? run : await note(guardrails, run);
       return outcome(hooks, ledger, after);
     },
     get pending() {
@@ -134,21 +150,10 @@ interface Ledger {
   readonly headers: Record<string, string>;
 }
 
-async function note(hook: Hook, running: Promise<RanHook>, { results, headers }: Ledger): Promise<Run> {
-  const ran = await running;
-  results.set(hook, ran.result);
-  Object.assign(headers, ran.headers);
-  return ran.run;
-}
-
-async function inTurn(
-  hooks: readonly Hook[],
-  first: Run,
-  one: (hook: Hook, over: Run) => Promise<Run>,
-): Promise<Run> {
-  let run = first;
-  for (const hook of hooks) run = await one(hook, run);
-  return run;
+function resultIn(ran: ReadonlyMap<Hook, RanHook>, hook: Hook, createdAt: number): HookResult {
+  const { results, closed, tookMs } = ran.get(hook)!;
+  const inOrder = hook.checks.flatMap((check) => results.get(check) ?? []);
+  return resultOf(hook, inOrder, createdAt, tookMs, closed);
 }
 
 /** Async mutators would write when it is too late; answers that failed or hold no text are not examined. */
@@ -162,17 +167,43 @@ function skipped({ id, type, async }: Hook): SkippedHook {
 }
 
 function outcome(hooks: readonly Hook[], { results, headers }: Ledger, { traffic }: Run): HookRun {
-  const failed = hooks.filter((hook) => {
+  refuseOverload(hooks, results);
+  const failed = hooks.flatMap((hook) => {
     const result = results.get(hook);
-    return result !== undefined && 'verdict' in result && !result.verdict;
+    return result !== undefined && 'verdict' in result && !result.verdict ? [{ hook, result }] : [];
   });
-  const denying = failed.filter(({ deny }) => deny);
+  const denying = failed.filter(({ result }) => result.deny);
   return {
     results: hooks.flatMap((hook) => results.get(hook) ?? []),
     decision: denying.length > 0 ? 'deny' : failed.length > 0 ? 'flag' : 'pass',
-    soft: denying.length > 0 && denying.every(({ softDeny }) => softDeny),
+    soft: denying.length > 0 && denying.every(({ hook }) => hook.softDeny),
     headers,
     request: traffic.request.json,
     response: traffic.response?.json,
   };
+}
+
+/** What every call must pass and cannot be run is no verdict on the call. @throws GatewayError overloaded */
+function refuseOverload(hooks: readonly Hook[], results: Ledger['results']): void {
+  for (const hook of hooks) {
+    const result = results.get(hook);
+    if (result !== undefined && 'checks' in result && isOverloaded(hook, result.checks))
+      throw overloaded(hook);
+  }
+}
+
+/** Whether a check of a mandatory hook found no worker. */
+export function isOverloaded({ mandatory }: Hook, checks: readonly CheckResult[]): boolean {
+  return mandatory && checks.some(({ error }) => error?.name === 'OverloadedError');
+}
+
+/** The error of a call whose mandatory guardrail found no worker: 503. */
+export function overloaded({ id }: Hook): GatewayError {
+  return fail(
+    'overloaded',
+    `the guardrail ${id} must judge this call and cannot now: try again in a moment`,
+    {
+      retryAfterMs: RETRY_AFTER_MS,
+    },
+  );
 }

@@ -13,6 +13,8 @@ export interface CheckResult {
   readonly created_at: string;
   readonly log: null;
   readonly fail_on_error: boolean;
+  /** It was asked again: another check before it in the list rewrote the same text. */
+  readonly asked_again?: true;
   readonly error?: { readonly name: string; readonly message: string };
 }
 
@@ -34,6 +36,7 @@ export interface HookResult {
   readonly execution_time: number;
   readonly async: boolean;
   readonly created_at: string;
+  /** A failed verdict denies the call: by the hook's setting, or because a check that writes could not. */
   readonly deny: boolean;
   readonly guardrail_version_id?: string;
 }

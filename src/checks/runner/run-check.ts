@@ -1,7 +1,13 @@
 // One run of one check: its time bounded, whatever it throws put in words.
 import type { AbortLike } from '../../lib/abort.ts';
 import { GatewayError } from '../../lib/errors.ts';
-import { type CheckContext, type CheckDeps, CheckFailure, type CheckOutcome } from '../contract/check.ts';
+import {
+  type CheckContext,
+  type CheckDeps,
+  CheckFailure,
+  type CheckOutcome,
+  isOfCaller,
+} from '../contract/check.ts';
 import type { HookCheck } from '../hook.ts';
 import { deadline, orAbort } from '../outward/deadline.ts';
 import type { JsonObject } from '../view/traffic.ts';
@@ -19,6 +25,12 @@ export interface RanCheck {
   readonly written: { readonly request?: JsonObject; readonly response?: JsonObject } | undefined;
   /** Headers to add to the caller's. */
   readonly headers: Readonly<Record<string, string>> | undefined;
+  /** It could not judge for a reason that a caller can bring about: its hook denies the call. */
+  readonly closed: boolean;
+}
+
+function closedBy({ message }: CheckFailure): string {
+  return `The check could not be completed, and counts as failed: ${message}.`;
 }
 
 /** Runs a check. @throws the signal's reason when the caller gives up */
@@ -32,20 +44,22 @@ export async function runCheck(
   const created = new Date(deps.clock.now()).toISOString();
   const own = { ...context, scope: check.scope, beside: check.beside };
   const { outcome, error } = await attempt(check, own, deps, signal);
-  const verdict = error === undefined ? outcome.verdict : check.onError === 'pass';
+  const closed = error !== undefined && check.onError.closed && isOfCaller(error);
+  const verdict = error === undefined ? outcome.verdict : !closed && check.onError.default === 'pass';
   const written = error === undefined || verdict ? outcome.transformed : undefined;
   return {
     written,
     headers: verdict && error === undefined ? outcome.headers : undefined,
+    closed,
     result: {
       id: check.id,
       verdict,
-      data: outcome.data,
+      data: closed ? { verdict, explanation: closedBy(error) } : outcome.data,
       execution_time: Math.round(performance.now() - startedAt),
       transformed: written !== undefined,
       created_at: created,
       log: null,
-      fail_on_error: check.onError === 'fail',
+      fail_on_error: closed || check.onError.default === 'fail',
       ...(error === undefined ? {} : { error: { name: error.name, message: error.message } }),
     },
   };

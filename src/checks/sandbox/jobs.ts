@@ -1,14 +1,12 @@
 // What a worker does with a job.
 import { CheckFailure } from '../contract/check.ts';
+import { excerptOfText, excerptOfValue } from './excerpt.ts';
 import { jsonIn } from './json-in-text.ts';
 import type { Job } from './protocol.ts';
-import type { Pattern, PatternMatch, Replaced } from './sandbox.ts';
+import { replaceAll } from './replace.ts';
+import type { FoundJson, Pattern, PatternMatch } from './sandbox.ts';
 import { validateTexts } from './schemas.ts';
-
-/** Characters of a match or a group that are given back. */
-const LONGEST_EXCERPT = 1000;
-/** Characters of all replaced texts together. */
-const LONGEST_RESULT = 8_388_608;
+import { examine } from './text-work.ts';
 
 /** Does the job. @throws CheckFailure */
 export function runJob(job: Job): unknown {
@@ -16,14 +14,24 @@ export function runJob(job: Job): unknown {
     case 'match':
       return job.texts.map((text) => first(compile(job.pattern), text));
     case 'replace':
-      return replaceAll(job.pattern, job.texts, job.by);
+      return replaceAll(() => compile(job.pattern), job.pattern, job.texts, job.by);
     case 'validate':
       return validateTexts(job.schema, job.texts);
     case 'includes':
       return job.texts.map((text) => job.words.filter((word) => text.includes(word)));
     case 'find':
-      return job.texts.map(jsonIn);
+      return job.texts.map((text) => jsonIn(text).map((value) => found(value, job.keys)));
+    case 'examine':
+      return examine(job.work, job.texts);
   }
+}
+
+function found(value: unknown, keys: readonly string[]): FoundJson {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return {
+    present: isObject ? keys.filter((key) => Object.hasOwn(value, key)) : undefined,
+    value: excerptOfValue(value),
+  };
 }
 
 /** Compiled anew for every text: the flags g and y leave a place in the pattern. */
@@ -38,36 +46,13 @@ function compile({ source, flags }: Pattern): RegExp {
 function first(pattern: RegExp, text: string): PatternMatch | null {
   const found = pattern.exec(text);
   if (found === null) return null;
-  const groups = Object.entries(found.groups ?? {}).map(([name, group]) => [name, excerpt(group)] as const);
+  const groups = Object.entries(found.groups ?? {}).map(
+    ([name, group]) => [name, excerptOfText(group)] as const,
+  );
   return {
     at: found.index,
-    text: excerpt(found[0]),
+    text: excerptOfText(found[0]),
     groups: Object.fromEntries(groups),
-    captures: found.slice(1, 51).map(excerpt),
+    captures: found.slice(1, 51).map(excerptOfText),
   };
-}
-
-function excerpt(text: string | undefined): string {
-  return (text ?? '').slice(0, LONGEST_EXCERPT);
-}
-
-function replaceAll(pattern: Pattern, texts: readonly string[], by: string): Replaced[] {
-  let length = 0;
-  return texts.map((text) => {
-    let count = 0;
-    for (const _ of pattern.flags.includes('g')
-      ? text.matchAll(compile(pattern))
-      : [first(compile(pattern), text)]) {
-      if (_ !== null) count++;
-    }
-    const replaced = count === 0 ? text : text.replace(compile(pattern), by);
-    length += replaced.length;
-    if (length > LONGEST_RESULT) {
-      throw new CheckFailure(
-        'InputTooLongError',
-        `the replaced text has more than ${LONGEST_RESULT} characters`,
-      );
-    }
-    return { text: replaced, count };
-  });
 }

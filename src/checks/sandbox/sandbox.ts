@@ -3,11 +3,12 @@
 // for other gateways use look-around and back-references, which linear engines refuse; a worker also bounds what no
 // engine bounds by itself: schemas, memory, the size of a replaced text.
 
-/** The spelling of a user's pattern: source and flags as RegExp takes them. */
-export interface Pattern {
-  readonly source: string;
-  readonly flags: string;
-}
+import type { CallBudget } from './call-budget.ts';
+import type { Line } from './fair-queue.ts';
+import type { Pattern, Replaceable, Replaced } from './patterns.ts';
+import type { TextResult, TextWork } from './text-work.ts';
+
+export type { Pattern, Replaced } from './patterns.ts';
 
 /** One place where a pattern was found. */
 export interface PatternMatch {
@@ -16,12 +17,6 @@ export interface PatternMatch {
   readonly text: string;
   readonly groups: Readonly<Record<string, string>>;
   readonly captures: readonly string[];
-}
-
-/** A text with its matches replaced. */
-export interface Replaced {
-  readonly text: string;
-  readonly count: number;
 }
 
 /** What is wrong with a JSON value by its schema. */
@@ -41,34 +36,61 @@ export interface SchemaResult {
   readonly violations: readonly SchemaViolation[];
 }
 
+/** JSON found in a text. */
+export interface FoundJson {
+  /** Which of the keys it has; undefined when it is no object. */
+  readonly present: readonly string[] | undefined;
+  /** The value, or the beginning of its text when it is long. */
+  readonly value: unknown;
+}
+
+/** For whom a job runs: workers' time is shared by organisation, then by workspace. */
+export interface JobOwner extends Line {
+  /** What is left to the call; absent: no bound but each job's own. */
+  readonly budget?: CallBudget | undefined;
+}
+
 /**
+ * Short work over short texts runs on the event loop, as far as the turn's budget goes; all else in a worker.
  * Every call rejects with a CheckFailure: TimeoutError (ended by force), InputTooLongError, InvalidPatternError,
  * InvalidSchemaError, OverloadedError (queue or memory).
  */
 export interface Sandbox {
   /** The first match in each text; null where there is none. */
   match(
-    tenant: string,
+    owner: JobOwner,
     pattern: Pattern,
     texts: readonly string[],
   ): Promise<readonly (PatternMatch | null)[]>;
   /** Each text with the matches replaced as String.replace does (`$1`, `$<name>`): all with the flag g, else the first. */
   replace(
-    tenant: string,
+    owner: JobOwner,
     pattern: Pattern,
-    texts: readonly string[],
+    texts: readonly Replaceable[],
     by: string,
   ): Promise<readonly Replaced[]>;
   /** Looks for JSON in each text and validates it by a JSON Schema. */
-  validate(tenant: string, schema: object, texts: readonly string[]): Promise<readonly SchemaResult[]>;
+  validate(owner: JobOwner, schema: object, texts: readonly string[]): Promise<readonly SchemaResult[]>;
   /** The words that each text holds, in the order given. */
   includes(
-    tenant: string,
+    owner: JobOwner,
     words: readonly string[],
     texts: readonly string[],
   ): Promise<readonly (readonly string[])[]>;
-  /** The JSON values in each text, at most 20 of a text. */
-  find(tenant: string, texts: readonly string[]): Promise<readonly (readonly unknown[])[]>;
+  /** The JSON values in each text, at most 20 of a text, and which of some keys they have at their top level. */
+  find(
+    owner: JobOwner,
+    texts: readonly string[],
+    keys: readonly string[],
+  ): Promise<readonly (readonly FoundJson[])[]>;
+  /** What is computed of each text alone. */
+  examine<W extends TextWork>(
+    owner: JobOwner,
+    work: W,
+    texts: readonly string[],
+  ): Promise<readonly TextResult<W>[]>;
+  /** Whether work of so many steps (see TurnBudget) may run on the event loop in this turn; takes them. */
+  spare(steps: number): boolean;
   /** Ends the workers; what is queued or runs is rejected. */
   close(): Promise<void>;
 }

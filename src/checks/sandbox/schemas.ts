@@ -3,6 +3,7 @@ import { Ajv } from 'ajv';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { CheckFailure } from '../contract/check.ts';
+import { excerptOfText, excerptOfValue } from './excerpt.ts';
 import { FORMATS } from './formats.ts';
 import { jsonIn } from './json-in-text.ts';
 import type { SchemaResult, SchemaViolation } from './sandbox.ts';
@@ -25,22 +26,24 @@ export function validateTexts(schema: string, texts: readonly string[]): SchemaR
     const values = jsonIn(text);
     let violations: readonly SchemaViolation[] | undefined;
     for (const value of values) {
-      if (validate(value)) return { found: true, valid: true, matched: value, violations: [] };
+      if (validate(value))
+        return { found: true, valid: true, matched: excerptOfValue(value), violations: [] };
       violations ??= violationsOf(validate);
     }
     return {
       found: values.length > 0,
       valid: false,
-      matched: values[0] ?? null,
+      matched: excerptOfValue(values[0] ?? null),
       violations: violations ?? [],
     };
   });
 }
 
 function violationsOf({ errors }: Validate): SchemaViolation[] {
-  return (errors ?? [])
-    .slice(0, MOST_VIOLATIONS)
-    .map(({ instancePath, message }) => ({ path: instancePath, message: message ?? 'is not valid' }));
+  return (errors ?? []).slice(0, MOST_VIOLATIONS).map(({ instancePath, message }) => ({
+    path: excerptOfText(instancePath),
+    message: excerptOfText(message ?? 'is not valid'),
+  }));
 }
 
 function compiled(schema: string): Validate {

@@ -8,11 +8,18 @@ import { warm } from './schemas.ts';
 const port = parentPort;
 if (port === null) throw new Error('this file runs as a worker');
 
-port.on('message', (job: Job) => port.postMessage(answer(job)));
+port.on('message', (job: Job) => say(answer(job)));
 warm();
-port.postMessage({ kind: 'ready' } satisfies Reply);
+say({ kind: 'ready' });
 
-function answer(job: Job): Reply {
+type Said = Reply extends infer R ? (R extends Reply ? Omit<R, 'cpuUs'> : never) : never;
+
+function say(said: Said): void {
+  const { user, system } = process.threadCpuUsage();
+  port?.postMessage({ ...said, cpuUs: user + system });
+}
+
+function answer(job: Job): Said {
   try {
     return { kind: 'done', value: runJob(job) };
   } catch (error) {

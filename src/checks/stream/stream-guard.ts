@@ -20,10 +20,15 @@
 import type { AbortLike } from '../../lib/abort.ts';
 import { fail } from '../../lib/errors.ts';
 import type { Hook, HookCheck } from '../hook.ts';
-import type { GuardrailRunner, LaterHooks } from '../runner/guardrail-runner.ts';
+import {
+  type GuardrailRunner,
+  isOverloaded,
+  type LaterHooks,
+  overloaded,
+} from '../runner/guardrail-runner.ts';
 import type { CheckResult, HookRun } from '../runner/hook-result.ts';
+import { resultOf, rewrites } from '../runner/result-of.ts';
 import { type RunnerDeps, runCheck } from '../runner/run-check.ts';
-import { resultOf, rewrites } from '../runner/run-hook.ts';
 import { responseBody } from '../view/body-of.ts';
 import type { Body, JsonObject, TextSlot, Traffic } from '../view/traffic.ts';
 import { answerOf } from './answer-of.ts';
@@ -228,7 +233,9 @@ class Guard<E> implements StreamGuard<E> {
     return (await runCheck(check, context, deps, signal)).result;
   }
 
+  /** @throws GatewayError overloaded when the hook is mandatory and found no worker */
   #deny({ hook }: Early, result: CheckResult): void {
+    if (isOverloaded(hook, [result])) throw overloaded(hook);
     const { traffic, deps } = this.#options;
     this.outcome = {
       results: [resultOf(hook, [result], deps.clock.now(), result.execution_time)],

@@ -1,5 +1,5 @@
 // The texts of chat completions (OpenAI's API reference, "Create chat completion").
-import { objectAt, objectsIn, Slots, textAt } from './slots.ts';
+import { objectAt, Slots, textAt } from './slots.ts';
 import type { Body, JsonObject, JsonPath } from './traffic.ts';
 
 /** One unit for each message. */
@@ -7,7 +7,7 @@ export function chatRequest(json: JsonObject): Body {
   const slots = new Slots();
   const { messages } = json;
   if (Array.isArray(messages)) {
-    for (const [message, path] of objectsIn(['messages'], messages)) {
+    for (const [message, path] of slots.objects(['messages'], messages)) {
       readMessage(slots, message, path, textAt(message, 'role'), Number(path[1]));
     }
   }
@@ -17,7 +17,7 @@ export function chatRequest(json: JsonObject): Body {
 /** One unit for each choice. */
 export function chatResponse(json: JsonObject): Body {
   const slots = new Slots();
-  const choices = objectsIn(['choices'], json.choices);
+  const choices = slots.objects(['choices'], json.choices);
   for (const [unit, [choice, path]] of choices.entries()) {
     readMessage(slots, objectAt(choice, 'message'), [...path, 'message'], 'assistant', unit);
   }
@@ -35,7 +35,7 @@ function readMessage(slots: Slots, message: JsonObject, path: JsonPath, role: st
   // What providers of reasoning models add beside the content.
   slots.text([...path, 'reasoning_content'], message.reasoning_content, { ...draft, kind: 'reasoning' });
   slots.text([...path, 'reasoning'], message.reasoning, { ...draft, kind: 'reasoning' });
-  for (const [call, at] of objectsIn([...path, 'tool_calls'], message.tool_calls)) {
+  for (const [call, at] of slots.objects([...path, 'tool_calls'], message.tool_calls)) {
     const [fn, custom] = [objectAt(call, 'function'), objectAt(call, 'custom')];
     slots.call([...at, 'function', 'arguments'], fn.name, fn.arguments, draft);
     slots.call([...at, 'custom', 'input'], custom.name, custom.input, draft);

@@ -1,9 +1,9 @@
 // Which texts a check looks at: of a request the part of the conversation that was chosen, of an answer every choice.
 import { type CheckContext, CheckFailure } from '../contract/check.ts';
-import { stringsIn } from './rewrite.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Body, TextSlot } from './traffic.ts';
 
-/** Characters that one check looks at: what is done at once, on the event loop, stays within milliseconds. */
+/** Characters that one check looks at. */
 const MOST_CHARACTERS = 2_097_152;
 
 /** The side of the call that the hook examines. */
@@ -37,39 +37,65 @@ export function requireReadable(context: CheckContext): Body {
 
 /**
  * The texts to judge, each by itself: one for a request, one for each choice of an answer; pieces are joined by line
- * feeds. A text may be empty.
- * @throws CheckFailure UnreadableInputError when tokens stand in place of text, InputTooLongError
+ * feeds. A text may be empty. Made once for all checks that look at the same part.
+ * @throws CheckFailure UnreadableInputError when tokens stand in place of text, InputTooLongError; the sandbox's
  */
-export function examinedTexts(context: CheckContext, beside: boolean): readonly string[] {
+export function examinedTexts(
+  context: CheckContext,
+  beside: boolean,
+  sandbox: Sandbox,
+): Promise<readonly string[]> {
   const body = requireReadable(context);
-  const slots = examinedSlots(context, beside);
-  const length = slots.reduce((sum, { text }) => sum + text.length, 0);
-  if (length > MOST_CHARACTERS) {
-    throw new CheckFailure('InputTooLongError', `the text has more than ${MOST_CHARACTERS} characters`);
+  const key = `${context.event} ${context.scope} ${context.beside ?? beside}`;
+  const known = made.get(body) ?? new Map<string, Promise<readonly string[]>>();
+  made.set(body, known);
+  let texts = known.get(key);
+  if (texts === undefined) {
+    texts = gathered(context, body, examinedSlots(context, beside), sandbox);
+    known.set(key, texts);
+    // What could not be made once may be made later: a queue was full.
+    texts.catch(() => known.delete(key));
   }
-  if (context.event === 'input') return [slots.map(said).join('\n')];
-  const texts: string[][] = Array.from({ length: body.units }, () => []);
-  for (const slot of slots) texts[slot.unit]?.push(said(slot));
+  return texts;
+}
+
+const made = new WeakMap<Body, Map<string, Promise<readonly string[]>>>();
+
+async function gathered(
+  { event, traffic }: CheckContext,
+  { units }: Body,
+  slots: readonly TextSlot[],
+  sandbox: Sandbox,
+): Promise<readonly string[]> {
+  let length = 0;
+  for (const { text } of slots) length += text.length;
+  if (length > MOST_CHARACTERS) throw tooLong();
+  const escaped = slots.filter(isEscaped);
+  const plain = await sandbox.examine(
+    traffic,
+    'plainStrings',
+    escaped.map(({ text }) => text),
+  );
+  for (const text of plain) length += text.length;
+  if (length > MOST_CHARACTERS) throw tooLong();
+  const inPlain = new Map(escaped.map((slot, index) => [slot, plain[index] ?? ''] as const));
+  const texts: string[][] = Array.from({ length: event === 'input' ? 1 : units }, () => []);
+  for (const slot of slots)
+    texts[event === 'input' ? 0 : slot.unit]?.push(said(slot, inPlain.get(slot) ?? ''));
   return texts.map((pieces) => pieces.join('\n'));
 }
 
-/** A slot's text; of a tool call, its name and arguments, these once more in plain where they hold escapes. */
-function said({ kind, form, name, text }: TextSlot): string {
-  if (kind !== 'tool_call') return text;
-  const plain = text.includes('\\') && form !== 'text' ? plainStrings(text) : '';
-  return [name, text, plain].filter(Boolean).join('\n');
+/** Whether the arguments of a tool call hold escapes: they are examined once more in plain. */
+function isEscaped({ kind, form, text }: TextSlot): boolean {
+  return kind === 'tool_call' && form !== 'text' && text.includes('\\');
 }
 
-function plainStrings(json: string): string {
-  try {
-    const value: unknown = JSON.parse(json);
-    if (typeof value !== 'object' || value === null) return '';
-    return stringsIn(value)
-      .map(({ text }) => text)
-      .join('\n');
-  } catch {
-    return '';
-  }
+function said({ kind, name, text }: TextSlot, plain: string): string {
+  return kind === 'tool_call' ? [name, text, plain].filter(Boolean).join('\n') : text;
+}
+
+function tooLong(): CheckFailure {
+  return new CheckFailure('InputTooLongError', `the text has more than ${MOST_CHARACTERS} characters`);
 }
 
 /** All texts of a side in one, for those who are sent it whole. */

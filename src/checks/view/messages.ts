@@ -1,5 +1,5 @@
 // The texts of the Messages API (Anthropic's API reference, "Messages").
-import { objectAt, objectsIn, Slots, textAt } from './slots.ts';
+import { objectAt, Slots, textAt } from './slots.ts';
 import type { Body, JsonObject, JsonPath } from './traffic.ts';
 
 /** One unit for the system prompt, where there is one, and one for each message. */
@@ -8,7 +8,7 @@ export function messagesRequest(json: JsonObject): Body {
   const { system, messages } = json;
   const first = system === undefined || system === null ? 0 : 1;
   readContent(slots, system, ['system'], 'system', 0);
-  for (const [message, path] of objectsIn(['messages'], messages)) {
+  for (const [message, path] of slots.objects(['messages'], messages)) {
     readContent(
       slots,
       message.content,

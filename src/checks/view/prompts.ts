@@ -1,5 +1,5 @@
 // The texts of APIs that take a prompt or an input: completions, embeddings, moderations, images, speech, rerank.
-import { objectsIn, Slots } from './slots.ts';
+import { Slots } from './slots.ts';
 import type { Body, JsonObject } from './traffic.ts';
 
 /** One unit: what is asked is one thing, in however many pieces. */
@@ -8,7 +8,8 @@ export function promptRequest(json: JsonObject): Body {
   const draft = { role: 'user', unit: 0 };
   for (const name of ['prompt', 'input', 'suffix', 'query', 'documents']) {
     slots.prompts([name], json[name], draft);
-    for (const [part, path] of objectsIn([name], json[name])) slots.text([...path, 'text'], part.text, draft);
+    for (const [part, path] of slots.objects([name], json[name]))
+      slots.text([...path, 'text'], part.text, draft);
   }
   return slots.body(json, 1);
 }
@@ -16,7 +17,7 @@ export function promptRequest(json: JsonObject): Body {
 /** One unit for each choice of a completion; other answers of these APIs hold no text. */
 export function completionResponse(json: JsonObject): Body {
   const slots = new Slots();
-  const choices = objectsIn(['choices'], json.choices);
+  const choices = slots.objects(['choices'], json.choices);
   for (const [unit, [choice, path]] of choices.entries()) {
     slots.text([...path, 'text'], choice.text, { role: 'assistant', unit });
   }

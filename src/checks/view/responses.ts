@@ -1,5 +1,5 @@
 // The texts of the Responses API (OpenAI's API reference, "Create a model response").
-import { objectsIn, Slots, textAt } from './slots.ts';
+import { Slots, textAt } from './slots.ts';
 import type { Body, JsonObject, JsonPath } from './traffic.ts';
 
 /** One unit for the instructions, where there are any, and one for each item of the input. */
@@ -9,7 +9,7 @@ export function responsesRequest(json: JsonObject): Body {
   const first = typeof instructions === 'string' ? 1 : 0;
   slots.text(['instructions'], instructions, { role: 'system', unit: 0 });
   slots.text(['input'], input, { role: 'user', unit: first });
-  for (const [item, path] of objectsIn(['input'], input)) {
+  for (const [item, path] of slots.objects(['input'], input)) {
     readItem(slots, item, path, first + Number(path[1]), 'user');
   }
   return slots.body(json, first + (Array.isArray(input) ? input.length : 1));
@@ -18,7 +18,8 @@ export function responsesRequest(json: JsonObject): Body {
 /** One unit: an answer's items belong together. */
 export function responsesResponse(json: JsonObject): Body {
   const slots = new Slots();
-  for (const [item, path] of objectsIn(['output'], json.output)) readItem(slots, item, path, 0, 'assistant');
+  for (const [item, path] of slots.objects(['output'], json.output))
+    readItem(slots, item, path, 0, 'assistant');
   return slots.body(json, 1);
 }
 

@@ -1,72 +1,58 @@
 // Writing texts back into a body. The body that came is left as it was: only what lies on the way to a change is copied.
+import { CheckFailure } from '../contract/failure.ts';
+import type { Replaceable } from '../sandbox/patterns.ts';
 import type { JsonObject, JsonPath, TextSlot } from './traffic.ts';
 
-interface Leaf {
-  readonly text: string;
-  put(text: string): void;
-}
+/** Characters of arguments that stand as JSON in a body and may be rewritten: they are read again. */
+const MOST_JSON = 262_144;
 
 /**
  * The body with the texts of some slots rewritten; in tool calls, every text within the arguments.
  * @param map all texts at once, in order, to as many; it may give the same ones back
  * @returns undefined when nothing changed
+ * @throws CheckFailure InputTooLongError
  */
 export async function rewriteSlots(
   json: JsonObject,
   slots: readonly TextSlot[],
-  map: (texts: readonly string[]) => Promise<readonly string[]>,
+  map: (texts: readonly Replaceable[]) => Promise<readonly string[]>,
 ): Promise<JsonObject | undefined> {
-  const changes = new Map<TextSlot, () => unknown>();
-  const leaves = slots.flatMap((slot) => leavesOf(slot, (value) => changes.set(slot, value)));
-  const texts = leaves.map(({ text }) => text);
-  const mapped = await map(texts);
-  for (const [index, leaf] of leaves.entries()) {
-    const text = mapped[index];
-    if (text !== undefined && text !== leaf.text) leaf.put(text);
+  const asJson = slots.reduce((sum, { form, text }) => sum + (form === 'json' ? text.length : 0), 0);
+  if (asJson > MOST_JSON)
+    throw new CheckFailure('InputTooLongError', `arguments of more than ${MOST_JSON} characters as JSON`);
+  const mapped = await map(slots.map(({ text, form }) => ({ text, json: form !== 'text' })));
+  const changes: Change[] = [];
+  for (const [index, { text, path, form }] of slots.entries()) {
+    const written = mapped[index];
+    if (written === undefined || written === text) continue;
+    changes.push({ path, value: form === 'json' ? JSON.parse(written) : written });
   }
-  if (changes.size === 0) return undefined;
-  let written = json;
-  for (const [slot, value] of changes) written = replaceAt(written, slot.path, value()) as JsonObject;
-  return written;
+  return changes.length === 0 ? undefined : (replaceAll(json, changes, 0) as JsonObject);
 }
 
-/** The texts of a slot and how each is changed; `note` is told what stands in the slot from then on. */
-function leavesOf(slot: TextSlot, note: (value: () => unknown) => void): Leaf[] {
-  const root = slot.form === 'text' ? undefined : parse(slot.text);
-  if (typeof root !== 'object' || root === null) {
-    return [{ text: slot.text, put: (text) => note(() => text) }];
-  }
-  const value = () => (slot.form === 'json' ? root : JSON.stringify(root));
-  return stringsIn(root).map(({ text, put }) => ({
-    text,
-    put(changed) {
-      put(changed);
-      note(value);
-    },
-  }));
+interface Change {
+  readonly path: JsonPath;
+  readonly value: unknown;
 }
 
-/** Every text in a JSON value, at any depth. */
-export function stringsIn(root: object): Leaf[] {
-  const found: Leaf[] = [];
-  const open: object[] = [root];
-  for (let holder = open.pop(); holder !== undefined; holder = open.pop()) {
-    const owner = holder;
-    for (const [key, value] of Object.entries(owner)) {
-      if (typeof value === 'object' && value !== null) open.push(value);
-      if (typeof value !== 'string') continue;
-      // Defined and not assigned: a member may be called __proto__.
-      const put = (text: string) =>
-        Object.defineProperty(owner, key, {
-          value: text,
-          enumerable: true,
-          writable: true,
-          configurable: true,
-        });
-      found.push({ text: value, put });
-    }
+/** All changes below one value at once: each object and list on their way is copied once. */
+function replaceAll(root: unknown, changes: readonly Change[], depth: number): unknown {
+  const [first] = changes;
+  if (first !== undefined && first.path.length === depth) return first.value;
+  const byKey = new Map<string | number, Change[]>();
+  for (const change of changes) {
+    const key = change.path[depth]!;
+    const below = byKey.get(key);
+    if (below === undefined) byKey.set(key, [change]);
+    else below.push(change);
   }
-  return found;
+  const copy = (Array.isArray(root) ? root.slice() : { ...(root as object) }) as Record<string, unknown>;
+  for (const [key, below] of byKey) {
+    const value = replaceAll(Object.hasOwn(copy, key) ? copy[key] : undefined, below, depth + 1);
+    // Defined and not assigned: a member may be called __proto__.
+    Object.defineProperty(copy, key, { value, enumerable: true, writable: true, configurable: true });
+  }
+  return copy;
 }
 
 /** A copy with another value at a path; what does not lie on the path is shared. */
@@ -80,12 +66,4 @@ export function replaceAt(root: unknown, path: JsonPath, value: unknown): unknow
   }
   const holder = (typeof root === 'object' && root !== null ? root : {}) as JsonObject;
   return { ...holder, [key]: replaceAt(Object.hasOwn(holder, key) ? holder[key] : undefined, rest, value) };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -3,10 +3,28 @@ import type { Body, JsonObject, JsonPath, TextSlot } from './traffic.ts';
 
 type Draft = Partial<Pick<TextSlot, 'kind' | 'role' | 'unit' | 'form' | 'name'>>;
 
+/** Items of lists that are walked in one body: a conversation of more is none that can be examined. */
+const MOST_ITEMS = 20_000;
+
 /** Gathers the slots of one body. Whatever is not as its API says is passed over: the provider will refuse it. */
 export class Slots {
   readonly #slots: TextSlot[] = [];
   #opaque = false;
+  #left = MOST_ITEMS;
+
+  /** The objects of a list, each with its path; none when it is no list, or when the body has too many items. */
+  objects(path: JsonPath, value: unknown): [JsonObject, JsonPath][] {
+    return this.#takes(value) ? objectsIn(path, value) : [];
+  }
+
+  /** Whether a list may still be walked. */
+  #takes(value: unknown): value is readonly unknown[] {
+    if (!Array.isArray(value)) return false;
+    this.#left -= value.length;
+    if (this.#left >= 0) return true;
+    this.unreadable();
+    return false;
+  }
 
   /** A text, when it is one. */
   text(path: JsonPath, value: unknown, draft: Draft): void {
@@ -36,6 +54,7 @@ export class Slots {
   ): void {
     this.text(path, value, draft);
     if (Array.isArray(value)) {
+      if (!this.#takes(value)) return;
       for (const [index, part] of value.entries()) this.text([...path, index], part, draft);
       for (const [part, at] of objectsIn(path, value)) read(part, at);
     } else if (typeof value === 'object' && value !== null) {
@@ -46,7 +65,7 @@ export class Slots {
   /** A text, texts, or token numbers in their place. */
   prompts(path: JsonPath, value: unknown, draft: Draft): void {
     this.text(path, value, draft);
-    if (!Array.isArray(value)) return;
+    if (!this.#takes(value)) return;
     for (const [index, item] of value.entries()) {
       this.text([...path, index], item, draft);
       if (typeof item === 'number' || Array.isArray(item)) this.#opaque = true;

@@ -2,6 +2,8 @@
 // a model wrote found beforehand. The same shape for every API, so that a check is written once.
 import type { GuardrailView } from '../../providers/operations.ts';
 
+import type { CallBudget } from '../sandbox/call-budget.ts';
+
 /** A JSON object as it was parsed. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -53,8 +55,11 @@ export interface Traffic {
   readonly traceId: string | undefined;
   /** Of the call, for the log. */
   readonly requestId?: string | undefined;
-  /** Whose call it is: nobody's slow pattern waits in another's way. */
-  readonly tenant: string;
+  /** Whose call it is: workers' time is shared by these. */
+  readonly organisationId: string;
+  readonly workspaceId?: string | undefined;
+  /** Workers' time that is left to the call; absent: only each check's own bound. */
+  readonly budget?: CallBudget | undefined;
   readonly request: Body;
   /** Whether hooks wrote to the request before the call. */
   readonly requestTransformed?: boolean;

@@ -1,7 +1,8 @@
 // The pipeline, put together.
 import { createChecks } from '../../checks/create.ts';
-import { joinGuardrails, parseGuardrails } from '../../checks/guardrails.ts';
+import { guardrailLimits, joinGuardrails, parseGuardrails } from '../../checks/guardrails.ts';
 import type { Guardrails, Hook } from '../../checks/hook.ts';
+import { CallBudget } from '../../checks/sandbox/call-budget.ts';
 import type { Sandbox } from '../../checks/sandbox/sandbox.ts';
 import type { Dialer } from '../../lib/egress/outbound.ts';
 import type { HeaderNames } from '../../lib/gateway-headers.ts';
@@ -10,14 +11,13 @@ import type { Dialect } from '../../providers/dialect.ts';
 import type { SharedState } from '../../store/shared-state.ts';
 import { openResponseCache } from '../cache/open.ts';
 import { Configs } from '../plan/configs.ts';
-import type { Fault } from '../plan/faults.ts';
 import type { PlanFacts } from '../plan/plan-facts.ts';
 import { localCircuits } from '../route/circuits.ts';
 import { Loads } from '../route/loads.ts';
 import { StickyStore } from '../route/sticky.ts';
 import { type CircuitCounts, watchedCircuits } from '../route/watched-circuits.ts';
 import { Drains } from './drains.ts';
-import type { Pipeline } from './pipeline.ts';
+import type { Pipeline, RouteFacts } from './pipeline.ts';
 import { type GuardrailSource, PlanGuardrails } from './plan-guardrails.ts';
 
 /** What the composition knows. */
@@ -72,9 +72,9 @@ export function createPipeline(parts: PipelineParts): OpenPipeline {
     ownsHeader: (name) => names.owns(name),
     clock: { now },
     report: (error, check) => onTrouble(error, `the check ${check}`),
-    onAsync: (result, { tenant, traceId, requestId }) =>
+    onAsync: (result, { organisationId, traceId, requestId }) =>
       parts.onGuardrail?.({
-        organisationId: tenant,
+        organisationId,
         requestId,
         traceId,
         guardrail: result.id,
@@ -91,7 +91,8 @@ export function createPipeline(parts: PipelineParts): OpenPipeline {
     resolveProvider: () => undefined,
     defaultConfig: () => undefined,
     ownsHeader: (name) => names.owns(name),
-    readGuardrails,
+    readGuardrails: parseGuardrails,
+    guardrailLimits,
     joinGuardrails: (outer, inner) =>
       joinGuardrails(outer as Guardrails | undefined, inner as Guardrails | undefined),
     ...plans,
@@ -106,7 +107,7 @@ export function createPipeline(parts: PipelineParts): OpenPipeline {
       loads: new Loads(),
       circuits,
       sticky: new StickyStore(state, now),
-      matches: matching(checks.deps.sandbox),
+      matcher: matching(checks.deps.sandbox),
     },
     drains: new Drains(),
     cache: openResponseCache({ state, bytes: cache.bytes, encryptionKey: cache.secret }),
@@ -147,23 +148,25 @@ function droppedHooks(now: () => number, onTrouble: PipelineParts['onTrouble']):
   };
 }
 
-/** Guardrails of a level; the saved ones are put in with the call. */
-function readGuardrails(
-  level: Readonly<Record<string, unknown>>,
-  path: string,
-  faults: Fault[],
-): Guardrails | undefined {
-  return parseGuardrails(level, path, faults);
-}
+/** Workers' time for the conditions of one call, in milliseconds. */
+const MOST_CONDITIONS_MS = 1000;
 
-/** Users' patterns where they cannot hold anybody up. */
-function matching(sandbox: Sandbox) {
-  return async (tenant: string, { source, flags }: RegExp, text: string): Promise<boolean> => {
-    try {
-      const [match] = await sandbox.match(tenant, { source, flags }, [text]);
-      return match !== null && match !== undefined;
-    } catch {
-      return false;
-    }
+/**
+ * Users' patterns, each tried in a worker or, where its steps are known to be few and the event loop has them to spare,
+ * at once.
+ */
+function matching(sandbox: Sandbox): RouteFacts['matcher'] {
+  return (line) => {
+    const owner = { ...line, budget: new CallBudget(MOST_CONDITIONS_MS) };
+    return async (pattern, text, steps) => {
+      if (steps !== undefined && sandbox.spare(steps)) return pattern.test(text);
+      try {
+        const { source, flags } = pattern;
+        const [match] = await sandbox.match(owner, { source, flags }, [text]);
+        return match !== null && match !== undefined;
+      } catch {
+        return undefined;
+      }
+    };
   };
 }

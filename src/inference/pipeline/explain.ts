@@ -81,7 +81,12 @@ function verdictsOf(run: HookRun | undefined) {
     'verdict' in hook
       ? {
           ...{ id: hook.id, verdict: hook.verdict, deny: hook.deny, ms: hook.execution_time },
-          checks: hook.checks.map(({ id, verdict, execution_time: ms, error }) => ({ id, verdict, ms, error })),
+          checks: hook.checks.map(({ id, verdict, execution_time: ms, error }) => ({
+            id,
+            verdict,
+            ms,
+            error,
+          })),
         }
       : { id: hook.id, skipped: true },
   );

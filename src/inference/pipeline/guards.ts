@@ -5,6 +5,7 @@ import type { Checks } from '../../checks/create.ts';
 import type { Guardrails, Hook } from '../../checks/hook.ts';
 import { denied, hookResults, softDenial, statusAfter } from '../../checks/runner/answer.ts';
 import type { HookRun } from '../../checks/runner/hook-result.ts';
+import { CallBudget } from '../../checks/sandbox/call-budget.ts';
 import { mustHoldAnswer } from '../../checks/stream/stream-guard.ts';
 import { requestBody, responseBody } from '../../checks/view/body-of.ts';
 import type { JsonObject as Json, Traffic } from '../../checks/view/traffic.ts';
@@ -39,6 +40,8 @@ export class Guards<Request extends object> {
   readonly #request: Request;
   readonly #streams: boolean;
   readonly #explanation: Explanation | undefined;
+  /** Of all its checks, also over a stream. */
+  readonly #budget = new CallBudget();
   /** Those of the request run once, whatever is tried again, and whichever targets they stand at. */
   readonly #inputs: { readonly hooks: readonly Hook[]; readonly input: Promise<Ran<Request>> }[] = [];
 
@@ -166,7 +169,9 @@ export class Guards<Request extends object> {
       streaming: this.#streams,
       traceId,
       requestId,
-      tenant: principal?.organisationId ?? '',
+      organisationId: principal?.organisationId ?? '',
+      workspaceId: principal?.workspaceId,
+      budget: this.#budget,
       request: requestBody(api, json),
       response: undefined,
     };

@@ -6,6 +6,7 @@ import type { Dialer } from '../../lib/egress/outbound.ts';
 import type { ModelCatalogue } from '../../providers/catalog/models.ts';
 import type { Dialect } from '../../providers/dialect.ts';
 import type { ResponseCache } from '../cache/response-cache.ts';
+import type { ConditionContext } from '../plan/condition.ts';
 import type { Planner } from '../plan/select.ts';
 import type { CircuitStore } from '../route/circuits.ts';
 import type { Loads } from '../route/loads.ts';
@@ -42,6 +43,9 @@ export interface RouteFacts {
   readonly loads: Loads;
   readonly circuits: CircuitStore;
   readonly sticky: StickyStore;
-  /** Tries a user's pattern on a text within bounds of time; false when they did not suffice. */
-  readonly matches: (tenant: string, pattern: RegExp, text: string) => Promise<boolean>;
+  /** What tries users' patterns for one call, which has a bound of time for all of them. */
+  readonly matcher: (owner: {
+    readonly organisationId: string;
+    readonly workspaceId: string | undefined;
+  }) => ConditionContext['matches'];
 }

@@ -36,7 +36,9 @@ interface Made {
 /** Puts guardrails into plans, and keeps what it made until something changes. */
 export class PlanGuardrails {
   readonly #source: GuardrailSource;
-  readonly #hooks = new WeakMap<object, Map<Event, Hook>>();
+  readonly #hooks = new WeakMap<object, Map<string, Hook>>();
+  /** What a hook was made of: one that every call passes counts for the same one that a config names. */
+  readonly #madeOf = new WeakMap<Hook, object>();
   readonly #naming = new WeakMap<WholePlan, boolean>();
   readonly #made = new WeakMap<WholePlan, Map<string, Made>>();
 
@@ -74,8 +76,9 @@ export class PlanGuardrails {
     if (plan.kind !== 'target')
       return { ...plan, targets: plan.targets.map((target) => this.#put(target, defaults, tenant)) };
     const own = plan.guardrails as Guardrails | undefined;
-    const resolved = own && withSaved(own, (saved) => this.#hook(saved, tenant));
-    return { ...plan, guardrails: once(joinGuardrails(defaults, resolved)) };
+    const resolved = own && withSaved(own, (saved) => this.#hook(saved, tenant, false));
+    if (resolved !== undefined) requireFew(resolved, plan.path);
+    return { ...plan, guardrails: this.#once(joinGuardrails(defaults, resolved)) };
   }
 
   #defaults(
@@ -85,33 +88,57 @@ export class PlanGuardrails {
     if (defaults === undefined) return undefined;
     const hooks = (event: Event): Hook[] =>
       defaults[event].map((id, i) =>
-        this.#hook({ id, event, path: `defaults.${event}_guardrails[${i}]` }, tenant),
+        this.#hook({ id, event, path: `defaults.${event}_guardrails[${i}]` }, tenant, true),
       );
     return { input: hooks('input'), output: hooks('output'), saved: [] };
   }
 
-  #hook({ id, event, path }: SavedGuardrail, tenant: Tenant): Hook {
+  #hook({ id, event, path }: SavedGuardrail, tenant: Tenant, mandatory: boolean): Hook {
     const found = this.#source.find(tenant, id);
     if (found === undefined) throw invalid(path, `there is no saved guardrail ${id}`);
-    const hooks = this.#hooks.get(found.json) ?? new Map<Event, Hook>();
+    const hooks = this.#hooks.get(found.json) ?? new Map<string, Hook>();
     this.#hooks.set(found.json, hooks);
-    let hook = hooks.get(event);
+    const key = `${event} ${mandatory}`;
+    let hook = hooks.get(key);
     if (hook === undefined) {
       const faults: PathFault[] = [];
-      hook = parseSavedGuardrail(found.json, found.id, event, '', faults);
+      hook = parseSavedGuardrail(found.json, found.id, event, '', faults, mandatory);
       if (hook === undefined)
         throw invalid(path, `the saved guardrail ${id}: ${faults[0]?.message ?? 'cannot run here'}`);
-      hooks.set(event, hook);
+      hooks.set(key, hook);
+      this.#madeOf.set(hook, found.json);
     }
     return hook;
   }
+
+  /** A saved guardrail that is named in several places stands once, where it is named first. */
+  #once(guardrails: Guardrails | undefined): Guardrails | undefined {
+    if (guardrails === undefined) return undefined;
+    const { input, output, saved } = guardrails;
+    const first = (hooks: readonly Hook[]): Hook[] => {
+      const seen = new Set<object>();
+      return hooks.filter((hook) => {
+        const of = this.#madeOf.get(hook) ?? hook;
+        return !seen.has(of) && seen.add(of);
+      });
+    };
+    return { input: first(input), output: first(output), saved };
+  }
 }
 
-/** A saved guardrail that is named in several places stands once, where it is named first. */
-function once(guardrails: Guardrails | undefined): Guardrails | undefined {
-  if (guardrails === undefined) return undefined;
-  const { input, output, saved } = guardrails;
-  return { input: [...new Set(input)], output: [...new Set(output)], saved };
+/** Checks of one side of a target, those of saved guardrails included. */
+const MOST_CHECKS = 200;
+
+/** @throws GatewayError config_invalid */
+function requireFew(guardrails: Guardrails, path: string): void {
+  for (const event of ['input', 'output'] as const) {
+    const checks = guardrails[event].reduce((sum, hook) => sum + hook.checks.length, 0);
+    if (checks > MOST_CHECKS)
+      throw invalid(
+        `${path}.${event}_guardrails`.replace(/^config\./, ''),
+        `${checks} checks with those of the saved guardrails: at most ${MOST_CHECKS}`,
+      );
+  }
 }
 
 function savedOf(guardrails: object | undefined): readonly SavedGuardrail[] | undefined {

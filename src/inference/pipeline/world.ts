@@ -47,7 +47,7 @@ export function worldOf(
       metadata,
       params,
       pathname,
-      matches: (pattern, text) => routes.matches(organisationId, pattern, text),
+      matches: routes.matcher({ organisationId, workspaceId }),
     },
     trace,
   };

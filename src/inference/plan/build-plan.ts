@@ -4,7 +4,7 @@ import {
   RoutingMode,
   type RoutingStrategy,
 } from '../../../gen/gateway/inference/v2/config_pb.ts';
-import { parseCondition } from './condition.ts';
+import { conditionLimits, parseCondition } from './condition.ts';
 import { clip, type Fault, step } from './faults.ts';
 import { type Inherited, NOTHING } from './inherited.ts';
 import type { ParseFacts } from './parse-facts.ts';
@@ -28,9 +28,17 @@ export class PlanBuilder {
   /** By path of the credential: the first provider that it goes to. */
   readonly #credentials = new Map<string, string>();
   #targets = 0;
+  readonly #limits = conditionLimits();
 
   constructor(facts: ParseFacts, faults: Fault[]) {
-    this.#facts = facts;
+    const limits = facts.guardrailLimits?.();
+    this.#facts =
+      limits === undefined
+        ? facts
+        : {
+            ...facts,
+            readGuardrails: (level, path, wrong) => facts.readGuardrails(level, path, wrong, limits),
+          };
     this.#faults = faults;
   }
 
@@ -154,7 +162,7 @@ export class PlanBuilder {
     const rules: ConditionalRule[] = [];
     for (const [i, { query, then }] of strategy.conditions.entries()) {
       const path = step(step(at, 'conditions'), i);
-      const condition = query && parseCondition(query, step(path, 'query'), this.#faults);
+      const condition = query && parseCondition(query, step(path, 'query'), this.#faults, this.#limits);
       const index = then === '' ? -1 : indexOf(then, step(path, 'then'));
       if (condition !== undefined && query && index !== -1) rules.push({ condition, query, target: index });
     }

@@ -6,6 +6,8 @@ const COMPARISONS = ['$eq', '$ne', '$gt', '$gte', '$lt', '$lte'] as const;
 const LISTS = ['$in', '$nin'] as const;
 const ROOTS = ['metadata', 'params', 'url'] as const;
 const MAX_DEPTH = 16;
+/** Longest name of a member. */
+const MAX_NAME = 256;
 /** Longest pattern, and longest text that one is tried on. */
 const MAX_PATTERN = 1000;
 const MAX_SUBJECT = 8192;
@@ -20,7 +22,7 @@ export type Condition =
   | { readonly op: 'not'; readonly of: Condition }
   | { readonly op: (typeof COMPARISONS)[number]; readonly field: Field; readonly value: Scalar }
   | { readonly op: (typeof LISTS)[number]; readonly field: Field; readonly value: readonly Scalar[] }
-  | { readonly op: '$regex'; readonly field: Field; readonly pattern: RegExp; readonly inline: boolean };
+  | { readonly op: '$regex'; readonly field: Field; readonly pattern: RegExp; readonly tame: boolean };
 
 /** A member of the call. */
 export interface Field {
@@ -36,18 +38,51 @@ export interface ConditionContext {
   /** The call's body as it came. */
   readonly params: () => unknown;
   readonly pathname: string;
-  /** Tries a pattern in bounded time; false when the time did not suffice. */
-  readonly matches: (pattern: RegExp, text: string) => Promise<boolean>;
+  /**
+   * Tries a pattern within the call's time for patterns; undefined when the time did not suffice.
+   * @param steps what it takes at worst, where that is known
+   */
+  readonly matches: (
+    pattern: RegExp,
+    text: string,
+    steps: number | undefined,
+  ) => Promise<boolean | undefined>;
 }
 
-/** Reads a query. Faults are added with their paths; undefined when there were any. */
-export function parseCondition(query: unknown, path: string, faults: Fault[]): Condition | undefined {
+/** What all conditions of one config may have together, however they are spread and nested. */
+export interface ConditionLimits {
+  /** Tests of members. */
+  tests: number;
+  patterns: number;
+  /** Values in lists. */
+  values: number;
+}
+
+/** The limits of a config that is about to be read. */
+export const conditionLimits = (): ConditionLimits => ({ tests: 500, patterns: 50, values: 5000 });
+
+/**
+ * Reads a query. Faults are added with their paths; undefined when there were any.
+ * @param limits what is left to the config; what the query has is taken off
+ */
+export function parseCondition(
+  query: unknown,
+  path: string,
+  faults: Fault[],
+  limits: ConditionLimits = conditionLimits(),
+): Condition | undefined {
   const before = faults.length;
-  const condition = readQuery(query, path, faults, 0);
+  const condition = readQuery(query, path, faults, limits, 0);
   return faults.length > before ? undefined : condition;
 }
 
-function readQuery(query: unknown, path: string, faults: Fault[], depth: number): Condition {
+function readQuery(
+  query: unknown,
+  path: string,
+  faults: Fault[],
+  limits: ConditionLimits,
+  depth: number,
+): Condition {
   const all: Condition[] = [];
   const fault = (at: string, message: string): void => void faults.push({ path: at, message });
   if (depth > MAX_DEPTH) fault(path, `must not be nested deeper than ${MAX_DEPTH} levels`);
@@ -61,13 +96,13 @@ function readQuery(query: unknown, path: string, faults: Fault[], depth: number)
         else
           all.push({
             op: key === '$and' ? 'and' : 'or',
-            of: value.map((one, i) => readQuery(one, step(at, i), faults, depth + 1)),
+            of: value.map((one, i) => readQuery(one, step(at, i), faults, limits, depth + 1)),
           });
-      } else if (key === '$not') all.push({ op: 'not', of: readQuery(value, at, faults, depth + 1) });
+      } else if (key === '$not') all.push({ op: 'not', of: readQuery(value, at, faults, limits, depth + 1) });
       else if (key.startsWith('$')) fault(at, `is an unknown operator: ${clip(key)}`);
       else {
         const field = readFieldName(key, at, faults);
-        if (field !== undefined) all.push(...readTests(field, value, at, faults));
+        if (field !== undefined) all.push(...readTests(field, value, at, faults, limits));
       }
     }
   }
@@ -75,6 +110,10 @@ function readQuery(query: unknown, path: string, faults: Fault[], depth: number)
 }
 
 function readFieldName(name: string, path: string, faults: Fault[]): Field | undefined {
+  if (name.length > MAX_NAME) {
+    faults.push({ path: clip(path), message: `names a member with more than ${MAX_NAME} characters` });
+    return undefined;
+  }
   const [root, ...rest] = pathOf(name);
   const known = ROOTS.find((one) => one === root);
   if (known === undefined || rest.length === 0 || (known === 'url' && rest.join('.') !== 'pathname')) {
@@ -84,7 +123,24 @@ function readFieldName(name: string, path: string, faults: Fault[]): Field | und
   return { name, root: known, path: rest };
 }
 
-function readTests(field: Field, value: unknown, path: string, faults: Fault[]): Condition[] {
+function readTests(
+  field: Field,
+  value: unknown,
+  path: string,
+  faults: Fault[],
+  limits: ConditionLimits,
+): Condition[] {
+  /** Told once, where the limit is passed. */
+  const take = (name: keyof ConditionLimits, at: string, many = 1): void => {
+    const left = limits[name];
+    limits[name] -= many;
+    if (left >= 0 && limits[name] < 0)
+      faults.push({
+        path: at,
+        message: `is more than the ${conditionLimits()[name]} ${NOUNS[name]} of a config`,
+      });
+  };
+  if (isScalar(value)) take('tests', path);
   if (isScalar(value)) return [{ op: '$eq', field, value }];
   const tests: Condition[] = [];
   const fault = (at: string, message: string): void => void faults.push({ path: at, message });
@@ -94,6 +150,7 @@ function readTests(field: Field, value: unknown, path: string, faults: Fault[]):
   }
   for (const [operator, given] of Object.entries(value)) {
     const at = step(path, operator);
+    take('tests', at);
     const comparison = COMPARISONS.find((one) => one === operator);
     const list = LISTS.find((one) => one === operator);
     if (comparison !== undefined) {
@@ -103,15 +160,26 @@ function readTests(field: Field, value: unknown, path: string, faults: Fault[]):
       else tests.push({ op: comparison, field, value: given });
     } else if (list !== undefined) {
       if (!Array.isArray(given) || !given.every(isScalar)) fault(at, 'must be an array of values');
-      else tests.push({ op: list, field, value: given });
+      else {
+        take('values', at, given.length);
+        tests.push({ op: list, field, value: given });
+      }
     } else if (operator === '$regex') {
-      const pattern = readPattern(given);
+      take('patterns', at);
+      const pattern = limits.patterns < 0 ? undefined : readPattern(given);
+      if (pattern === undefined) continue;
       if (typeof pattern === 'string') fault(at, pattern);
-      else tests.push({ op: '$regex', field, pattern, inline: isTame(pattern.source) });
+      else tests.push({ op: '$regex', field, pattern, tame: isTame(pattern.source) });
     } else fault(at, `is an unknown operator: ${clip(operator)}`);
   }
   return tests;
 }
+
+const NOUNS: Readonly<Record<keyof ConditionLimits, string>> = {
+  tests: 'tests in conditions',
+  patterns: 'patterns in conditions',
+  values: 'values in lists of conditions',
+};
 
 function readPattern(given: unknown): RegExp | string {
   if (typeof given !== 'string') return 'must be a pattern';
@@ -135,26 +203,46 @@ function isTame(source: string): boolean {
   return repeats.length <= 1 && ways.length <= 6;
 }
 
-/** Whether the condition holds for the call. A member that is missing fulfils `$ne` and `$nin` only. */
+/**
+ * Whether the condition holds for the call. A member that is missing fulfils `$ne` and `$nin` only. A condition whose
+ * pattern could not be tried in time does not hold, nor does its opposite.
+ */
 export async function holds(condition: Condition, context: ConditionContext): Promise<boolean> {
+  return (await judged(condition, context)) === true;
+}
+
+/** undefined: it is not known. */
+async function judged(condition: Condition, context: ConditionContext): Promise<boolean | undefined> {
   switch (condition.op) {
     case 'and':
-      for (const one of condition.of) if (!(await holds(one, context))) return false;
-      return true;
-    case 'or':
-      for (const one of condition.of) if (await holds(one, context)) return true;
-      return false;
-    case 'not':
-      return !(await holds(condition.of, context));
+    case 'or': {
+      const decisive = condition.op === 'or';
+      let known = true;
+      for (const one of condition.of) {
+        const held = await judged(one, context);
+        if (held === decisive) return decisive;
+        known &&= held !== undefined;
+      }
+      return known ? !decisive : undefined;
+    }
+    case 'not': {
+      const held = await judged(condition.of, context);
+      return held === undefined ? undefined : !held;
+    }
     case '$regex': {
       const value = fieldValue(condition.field, context);
       if (typeof value !== 'string' || value.length > MAX_SUBJECT) return false;
-      if (condition.inline && value.length <= INLINE_SUBJECT) return condition.pattern.test(value);
-      return context.matches(condition.pattern, value);
+      const { length } = value;
+      return context.matches(condition.pattern, value, condition.tame ? worstSteps(length) : undefined);
     }
     default:
       return compares(condition, fieldValue(condition.field, context));
   }
+}
+
+/** Of a tame pattern: one step for each beginning and end of a match, for each of its few ways to go on. */
+function worstSteps(length: number): number | undefined {
+  return length <= INLINE_SUBJECT ? 64 + 4 * length * length : undefined;
 }
 
 function compares(

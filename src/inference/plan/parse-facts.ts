@@ -2,6 +2,12 @@
 import type { ProviderEntry } from '../../providers/dialect.ts';
 import type { Fault } from './faults.ts';
 
+/** What is left of the hooks and checks of one config, all its levels together. */
+export interface GuardrailLimits {
+  hooks: number;
+  checks: number;
+}
+
 /** What parsing needs to know of the gateway. */
 export interface ParseFacts {
   readonly providerById: (id: string) => ProviderEntry | undefined;
@@ -22,7 +28,10 @@ export interface ParseFacts {
     level: Readonly<Record<string, unknown>>,
     path: string,
     faults: Fault[],
+    limits?: GuardrailLimits,
   ) => object | undefined;
+  /** What a config may have; none when absent. */
+  readonly guardrailLimits?: (() => GuardrailLimits) | undefined;
   /** Those of a level and of a target below it, together. */
   readonly joinGuardrails: (outer: object | undefined, inner: object | undefined) => object | undefined;
 }

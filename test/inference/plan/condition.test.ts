@@ -1,6 +1,11 @@
 // Conditions: every operator, over members at any depth and own properties only.
 import test from 'ava';
-import { type ConditionContext, holds, parseCondition } from '../../../src/inference/plan/condition.ts';
+import {
+  type ConditionContext,
+  conditionLimits,
+  holds,
+  parseCondition,
+} from '../../../src/inference/plan/condition.ts';
 
 const METADATA = { tier: 'gold', n: '5', 'a.b': 'dotted', deep: { list: [{ x: 1 }, { x: 2 }] }, none: null };
 const PARAMS = {
@@ -69,8 +74,8 @@ test('only patterns whose time is bounded are tried here; others go where they c
   const asked: string[] = [];
   const context: ConditionContext = {
     ...CONTEXT,
-    matches: async (pattern) => {
-      asked.push(pattern.source);
+    matches: async (pattern, _, steps) => {
+      if (steps === undefined) asked.push(pattern.source);
       return true;
     },
   };
@@ -97,3 +102,35 @@ const CONTEXT: ConditionContext = {
   pathname: '/v1/chat/completions',
   matches: async (pattern, text) => pattern.test(text),
 };
+
+test('the conditions of a config have bounds together, and the member that passes one is named', (t) => {
+  const faultsOf = (queries: readonly object[]): string[] => {
+    const faults: { path: string; message: string }[] = [];
+    const limits = conditionLimits();
+    for (const [i, query] of queries.entries()) parseCondition(query, `q[${i}]`, faults, limits);
+    return faults.map(({ path, message }) => `${path}: ${message}`);
+  };
+  const patterns = (many: number) => Array.from({ length: many }, () => ({ 'params.a': { $regex: 'x' } }));
+  t.deepEqual(faultsOf(patterns(50)), []);
+  t.deepEqual(faultsOf(patterns(60)), [
+    'q[50].params.a.$regex: is more than the 50 patterns in conditions of a config',
+  ]);
+  const nested = { $or: Array.from({ length: 501 }, (_, i) => ({ 'params.a': i })) };
+  t.deepEqual(faultsOf([nested]), [
+    'q[0].$or[500].params.a: is more than the 500 tests in conditions of a config',
+  ]);
+  const list = { 'params.a': { $in: Array.from({ length: 2600 }, (_, i) => i) } };
+  t.regex(faultsOf([list, list]).join(), /^q\[1\]\.params\.a\.\$in: is more than the 5000 values/);
+  t.regex(faultsOf([{ [`params.${'a.'.repeat(4000)}b`]: 1 }]).join(), /more than 256 characters/);
+});
+
+test('a pattern that could not be tried in time decides nothing, whichever way it is put', async (t) => {
+  const context = { ...CONTEXT, params: () => ({ a: 'x' }), matches: async () => undefined };
+  const asked = async (query: object) => holds(parseCondition(query, 'q', [])!, context);
+  const slow = { 'params.a': { $regex: '(a+)+$' } };
+  t.false(await asked(slow));
+  t.false(await asked({ $not: slow }));
+  t.false(await asked({ $and: [{ $not: slow }, { 'params.a': 'x' }] }));
+  t.true(await asked({ $or: [slow, { 'params.a': 'x' }] }));
+  t.false(await asked({ $not: { $or: [slow, { 'params.a': 'y' }] } }));
+});

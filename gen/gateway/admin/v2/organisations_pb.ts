@@ -135,7 +135,8 @@ export type OrganisationDefaults = Message<"gateway.admin.v2.OrganisationDefault
   metadata: { [key: string]: string };
 
   /**
-   * Guardrails that the request of every call passes.
+   * Guardrails that the request of every call passes: all its messages, unless they say otherwise. When there is no
+   * worker for their checks, the call is a 503 with retry-after.
    *
    * @generated from field: repeated gateway.admin.v2.NamedGuardrail input_guardrails = 2;
    */
