@@ -21,13 +21,19 @@ export function requirePattern({ source, flags }: Pattern, path: string, fault: 
     return;
   }
   try {
-    new RegExp(/[uv]/.test(flags) ? withoutProperties(source) : source, flags);
+    if (/[uv]/.test(flags)) new RegExp(withoutProperties(source), withoutCase(flags));
+    else new RegExp(source, flags);
   } catch (error) {
     fault(
       path,
       `is not a regular expression: ${error instanceof Error ? error.message : 'it cannot be read'}`,
     );
   }
+}
+
+/** Upper and lower case of classes take time to put together and change nothing about whether a pattern can be read. */
+function withoutCase(flags: string): string {
+  return flags.indexOf('i') === flags.lastIndexOf('i') ? flags.replace('i', '') : flags;
 }
 
 /** @throws SyntaxError for a property that there is not */
@@ -41,7 +47,7 @@ function withoutProperties(source: string): string {
       properties.set(name, known);
     }
     if (!known) throw new SyntaxError(`there is no Unicode property ${name.slice(0, 64)}`);
-    return '\\w';
+    return '\\d';
   });
 }
 
