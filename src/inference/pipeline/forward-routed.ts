@@ -59,6 +59,8 @@ export async function forwardRouted(
         refused.add(error);
         throw error;
       },
+      // What a raw path does is the caller's to know, who asked for the hedge.
+      idempotent: true,
       statusOf: () => 200,
       discard: endUnread,
     },

@@ -116,6 +116,7 @@ function portsOf<Request extends object, Answer extends object, Whole extends ob
         signal,
         run,
       ),
+    idempotent: operationRow(name).idempotent,
     statusOf: ({ status }) => status,
     discard: ({ answer }) => discard(answer),
     ...worldOf(pipeline, call, routing, {

@@ -25,7 +25,7 @@ export function worldOf(
   call: Call,
   routing: Routing,
   { params, pathname, trace }: WorldFacts,
-): Omit<RoutePorts<never>, 'attempt' | 'cached' | 'statusOf' | 'discard'> {
+): Omit<RoutePorts<never>, 'attempt' | 'cached' | 'statusOf' | 'discard' | 'idempotent'> {
   const organisationId = call.principal?.organisationId ?? '';
   const workspaceId = call.principal?.workspaceId ?? '';
   const metadata = once(() => ({ ...(readMetadataJson(call.headers) as object), ...call.defaultMetadata }));

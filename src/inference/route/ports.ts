@@ -20,6 +20,8 @@ export interface RoutePorts<Answer> {
   prepare?(target: TargetPlan, signal: AbortLike): Promise<void> | undefined;
   /** Stands before a target with a cache: gives what is kept, or runs it. Absent: nothing is kept. */
   cached?(target: TargetPlan, signal: AbortLike, run: () => Promise<Answer>): Promise<Answer>;
+  /** Whether the request may be sent twice at once: then hedges are made. */
+  readonly idempotent: boolean;
   /** The status that an answer counts as: 200, or 246 where a guardrail found fault. */
   statusOf(answer: Answer): number;
   /** Ends an answer that nobody will read. */

@@ -74,8 +74,9 @@ export class Route<Answer> {
     moveOn: (error: unknown) => boolean,
     signal: AbortLike,
   ): Promise<Reached<Answer>> {
-    const { trace, sleep, discard } = this.#ports;
-    const hedge = node.hedge!;
+    const { trace, sleep, discard, idempotent } = this.#ports;
+    // A second call of what lasts would make it twice.
+    const hedge = idempotent ? node.hedge! : { ...node.hedge!, max: 0 };
     return race(
       hedge,
       {

@@ -298,6 +298,19 @@ test('hedge: none when the first is fast, no more than so many, and a failure wa
   t.is(failing.reached?.answer.made.at, failing.world.made[1]?.at);
 });
 
+test('hedge: none of a request that must not be sent twice; the next target waits for the failure', async (t) => {
+  const single = { strategy: { mode: 'single', hedge: { after_ms: 100 } }, targets: [A] };
+  const once = await run(single, { 'targets[0]': [ok(1000)] }, { idempotent: false });
+  t.deepEqual([once.calls, once.ms], [['targets[0]@0'], 1000]);
+  const fallback = { strategy: { mode: 'fallback', hedge: { after_ms: 100 } }, targets: [A, B] };
+  const { calls } = await run(
+    fallback,
+    { 'targets[0]': [status(500, 300)], 'targets[1]': [ok(10)] },
+    { idempotent: false },
+  );
+  t.deepEqual(calls, ['targets[0]@0', 'targets[1]@300']);
+});
+
 test('hedge in a fallback: the next target early', async (t) => {
   const config = { strategy: { mode: 'fallback', hedge: { after_ms: 100 } }, targets: [A, B, C] };
   const { calls, reached } = await run(config, {

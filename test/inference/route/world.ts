@@ -55,6 +55,8 @@ export interface WorldFacts {
   readonly random?: () => number;
   readonly params?: unknown;
   readonly withinMs?: number;
+  /** Absent: it is. */
+  readonly idempotent?: boolean;
 }
 
 /** One call's world. */
@@ -105,6 +107,7 @@ export class World {
     const params = (): unknown => this.#facts.params ?? {};
     return {
       attempt: (target, signal) => this.#attempt(target, signal),
+      idempotent: this.#facts.idempotent ?? true,
       statusOf: ({ status }) => status,
       discard: (answer) => {
         if (answer.discarded) throw new Error('discarded twice');
