@@ -100,9 +100,12 @@ export class UsageTap {
     if (!text.includes('"usage') && this.#model !== undefined) return;
     try {
       const json: unknown = JSON.parse(text);
-      this.#tap.push(json);
-      this.#model ??= modelOf(json);
-      this.#tier = tierOf(json) ?? this.#tier;
+      // Gemini streams a list of answers where no events are asked for.
+      for (const one of Array.isArray(json) ? (json as unknown[]) : [json]) {
+        this.#tap.push(one);
+        this.#model ??= modelOf(one);
+        this.#tier = tierOf(one) ?? this.#tier;
+      }
     } catch {
       // Not JSON, so it reports nothing.
     }
