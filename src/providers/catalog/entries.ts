@@ -7,6 +7,7 @@ export { anyscale } from './anyscale.ts';
 export { azureOpenai } from './azure-openai.ts';
 export { bytez } from './bytez.ts';
 export { cerebras } from './cerebras.ts';
+export { cohere } from './cohere.ts';
 export { cometapi } from './cometapi.ts';
 export { cortex } from './cortex.ts';
 export { dashscope } from './dashscope.ts';

@@ -13,6 +13,7 @@ export function inOpenAiNames(counts: JsonObject, reasoning: Reasoning = 'inside
   if (isGiven(counts.input_tokens) || isGiven(counts.output_tokens) || Array.isArray(counts.iterations))
     return isAnthropic(counts) ? anthropic(counts) : responses(counts);
   if (isGiven(counts.promptTokenCount) || isGiven(counts.candidatesTokenCount)) return gemini(counts);
+  if (isObject(counts.billed_units) || isObject(counts.tokens)) return cohere(counts);
   // Some embedding services report the total alone.
   if (isGiven(counts.total_tokens)) return { ...counts, prompt_tokens: counts.total_tokens };
   return undefined;
@@ -123,6 +124,25 @@ function gemini(counts: JsonObject): JsonObject {
       ? { prompt_tokens_details: { cached_tokens: counts.cachedContentTokenCount } }
       : {}),
     ...(thought === undefined ? {} : { completion_tokens_details: { reasoning_tokens: json(thought) } }),
+  };
+}
+
+/**
+ * Cohere: `billed_units` is what is paid, `tokens` what the model saw, its own instructions among them. What was read
+ * from the cache is told of the tokens, so that it may be more than what is billed.
+ */
+function cohere(counts: JsonObject): JsonObject {
+  const [billed, seen] = [objectOf(counts.billed_units), objectOf(counts.tokens)];
+  const prompt = countOf(billed?.input_tokens) ?? countOf(seen?.input_tokens) ?? 0;
+  const completion = countOf(billed?.output_tokens) ?? countOf(seen?.output_tokens);
+  const cached = countOf(counts.cached_tokens);
+  return {
+    prompt_tokens: json(prompt),
+    ...part('completion_tokens', completion),
+    total_tokens: json(prompt + (completion ?? 0)),
+    ...(cached === undefined
+      ? {}
+      : { prompt_tokens_details: { cached_tokens: json(Math.min(cached, prompt)) } }),
   };
 }
 

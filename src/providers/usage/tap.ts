@@ -9,12 +9,14 @@ import { canBeTrue, type UsageReport } from './report.ts';
 
 /**
  * The object of token counts in an answer or an event: `usage`, Gemini's `usageMetadata`, Groq's `x_groq.usage`,
- * Moonshot's `choices[].usage`, that of the whole answer in an event of Responses (`response`) or of Anthropic's
+ * Moonshot's `choices[].usage`, Cohere's `delta.usage` and `meta.billed_units`, that of the whole answer in an event of Responses (`response`) or of Anthropic's
  * stream (`message`); undefined when it has none.
  */
 export function usageIn(json: JsonObject): JsonObject | undefined {
-  const own = objectOf(json.usage) ?? objectOf(json.usageMetadata);
+  const own = objectOf(json.usage) ?? objectOf(json.usageMetadata) ?? objectOf(objectOf(json.delta)?.usage);
   if (own !== undefined) return own;
+  const meta = objectOf(json.meta);
+  if (isObject(meta?.billed_units)) return meta;
   for (const holder of [json.x_groq, json.response, json.message]) {
     const nested = objectOf(objectOf(holder)?.usage);
     if (nested !== undefined) return nested;

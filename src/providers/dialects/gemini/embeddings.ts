@@ -10,6 +10,7 @@ import type { MessageJson, Operation } from '../../dialect.ts';
 import { arrayOf, given, isObject, objectOf } from '../../json-object.ts';
 import { modelPath } from '../../model-path.ts';
 import { readUsage } from '../../usage/tap.ts';
+import { floats } from '../../vector.ts';
 import { modelName, postCall } from './request.ts';
 import { readObjects } from './response.ts';
 
@@ -48,12 +49,7 @@ export function embeddings(json: MessageJson): Operation<CreateEmbeddingsRequest
         data: vectors.map((values, index) => ({
           object: 'embedding',
           index,
-          embedding: {
-            kind: vectorOf(
-              values.filter((value) => typeof value === 'number'),
-              request.encodingFormat,
-            ),
-          },
+          embedding: { kind: floats(values, request.encodingFormat) },
         })),
         ...(usage === undefined || usage === 'refused' ? {} : { usage }),
       });
@@ -67,16 +63,6 @@ function textsOf({ input }: CreateEmbeddingsRequest): readonly string[] {
   if (kind?.case === 'text') return [kind.value];
   if (kind?.case === 'texts') return kind.value.values;
   throw invalidField('input', 'must be text with this provider, not tokens');
-}
-
-/** base64 is of little-endian 32-bit floats, as OpenAI's clients read it. */
-function vectorOf(values: number[], format: string | undefined) {
-  if (format !== 'base64') return { case: 'floats' as const, value: { values } };
-  const floats = Float32Array.from(values);
-  return {
-    case: 'base64' as const,
-    value: Buffer.from(floats.buffer, floats.byteOffset, floats.byteLength).toString('base64'),
-  };
 }
 
 function camelCased(json: JsonObject): JsonObject {

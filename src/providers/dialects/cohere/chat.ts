@@ -1,0 +1,24 @@
+// Chat completions over POST /v2/chat.
+import type {
+  ChatCompletion,
+  ChatCompletionChunk,
+  CreateChatCompletionRequest,
+} from '../../../../gen/gateway/inference/v2/chat_pb.ts';
+import type { MessageJson, StreamingOperation } from '../../dialect.ts';
+import { chatAsChunks } from '../../whole-as-chunks.ts';
+import { chatCall } from './request.ts';
+import { readCompletion } from './response.ts';
+import { CohereStream } from './stream.ts';
+
+/** The operation over the given JSON. */
+export function chat(
+  json: MessageJson,
+): StreamingOperation<CreateChatCompletionRequest, ChatCompletion, ChatCompletionChunk> {
+  return {
+    request: (request) => chatCall(request, false),
+    response: (body, request, context) => readCompletion(json, body, context, request.model ?? ''),
+    streamRequest: (request) => chatCall(request, true),
+    stream: (request, context) => new CohereStream(json, context, request),
+    wholeAsChunks: (answer, request) => chatAsChunks(answer, request.streamOptions?.includeUsage === true),
+  };
+}
