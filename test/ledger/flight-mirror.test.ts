@@ -143,6 +143,8 @@ if (!mongo || !redis) {
         state: {
           settle: async () => ({ outcome: 'unknown', budgets: [] }) as const,
           release: async () => ({ outcome: 'unknown', budgets: [] }) as const,
+          readValue: async () => ({ version: 0, value: undefined }),
+          writeValue: async () => ({ version: 1, value: undefined, written: true }),
         },
         ...{ prices: openPriceList(), mark: () => undefined },
       };

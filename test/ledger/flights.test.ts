@@ -145,6 +145,8 @@ function keeper(outcome: 'settled' | 'repeated' | 'unknown' = 'settled'): Kept {
         released.push(id);
         return { outcome, budgets: [] };
       },
+      readValue: async () => ({ version: 0, value: undefined }),
+      writeValue: async () => ({ version: 1, value: undefined, written: true }),
     },
   };
 }

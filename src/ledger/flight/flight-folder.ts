@@ -1,9 +1,11 @@
 // Where processes write their calls in flight: a folder each, locked while its process lives.
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { lockFile } from '../../store/sqlite/file-lock.ts';
 
 const LOCK = 'lock.db';
+/** There while no line is missing. */
+const WHOLE = 'whole';
 const SEGMENT = /^(\d{1,12})\.lines$/;
 
 /** A folder that this process holds. */
@@ -13,6 +15,10 @@ export interface FlightFolder {
   /** Of its files, oldest first. */
   segments(): string[];
   segmentPath(number: number): string;
+  /** Whether every line of its process was written. */
+  isWhole(): boolean;
+  /** A line could not be written; this can be said on a full disk too. */
+  lostLines(): void;
   /** Lets go, and leaves what is in it. */
   release(): void;
   /** Removes it with all that is in it. */
@@ -35,6 +41,7 @@ export function makeFolder(flights: string, owner: string): FlightFolder {
   mkdirSync(path, { recursive: true, mode: 0o700 });
   const folder = take(path, owner);
   if (folder === undefined) throw new Error(`${path} is in use by another process`);
+  writeFileSync(join(path, WHOLE), '', { mode: 0o600 });
   return folder;
 }
 
@@ -65,6 +72,8 @@ function take(path: string, owner: string): FlightFolder | undefined {
         .sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10))
         .map((name) => join(path, name)),
     segmentPath: (number) => join(path, `${number}.lines`),
+    isWhole: () => existsSync(join(path, WHOLE)),
+    lostLines: () => rmSync(join(path, WHOLE), { force: true }),
     release,
     remove() {
       // The lock goes last, with its folder: who takes it between finds nothing to do.

@@ -92,6 +92,7 @@ export class Flights {
       this.#rotate();
       this.#rotate();
     } catch (error) {
+      this.#folder.lostLines();
       this.#tell(error);
     }
   }
@@ -245,6 +246,7 @@ export class Flights {
         this.#mirror?.append(current.number, lines);
         if (current.size >= this.#segmentBytes) this.#rotate();
       } catch (error) {
+        this.#folder.lostLines();
         this.#tell(error);
       }
     }

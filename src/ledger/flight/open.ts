@@ -6,6 +6,7 @@ import { takeLeft } from './flight-folder.ts';
 import { Flights } from './flights.ts';
 import { copiedFile, ownFile } from './line-file.ts';
 import { carryEntries, type ReplayFacts, replay } from './replay.ts';
+import { markReplayed } from './replayed.ts';
 
 export interface FlightsParts {
   readonly dataDir: string;
@@ -46,6 +47,7 @@ export function openFlights({ dataDir, onReplayed, beatMs = BEAT_MS, ...facts }:
       try {
         const found = await replay({ ...with_, slice }, left.segments().map(ownFile));
         slice = SLICE;
+        if (left.isWhole()) await markReplayed(with_.state, left.owner);
         left.remove();
         if (found.entries + found.interrupted > 0) onReplayed?.(found);
       } catch (error) {

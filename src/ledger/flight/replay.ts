@@ -11,7 +11,7 @@ import { type CallNote, type EndNote, type Line, readLine } from './lines.ts';
 
 export interface ReplayFacts {
   readonly store: Pick<RequestLogStore, 'append'>;
-  readonly state: Pick<SharedState, 'settle' | 'release'>;
+  readonly state: Pick<SharedState, 'settle' | 'release' | 'readValue' | 'writeValue'>;
   /** Is told where entries wait to be carried on. */
   readonly mark: (organisationId: string) => void;
   readonly prices: PriceList;

@@ -20,7 +20,7 @@ import { costOf, type PriceList } from '../prices/price-list.ts';
 import { costOfAttempt } from '../prices/priced.ts';
 import { Debts } from './debts.ts';
 import { assuming, type Estimate } from './estimate.ts';
-import { type CallFacts, noteOf } from './hold-note.ts';
+import { type CallFacts, linesNote, noteOf } from './hold-note.ts';
 import { isAway, type Later } from './later.ts';
 import { type Counted, limitOf, MOST_TOKENS, type WorstCase } from './limit-of.ts';
 import { LocalLimits, type LocalTake } from './local-limits.ts';
@@ -44,7 +44,7 @@ export interface AdmissionFacts {
   readonly now: () => number;
   readonly watch?: BudgetWatch | undefined;
   /** Where a release that waits outlives the process. */
-  readonly flights?: Pick<Flights, 'releasing'> | undefined;
+  readonly flights?: Pick<Flights, 'releasing' | 'owner'> | undefined;
   /** Told when calls are let through because the store does not answer, and of settlements that failed. */
   readonly onTrouble: (error: unknown, what: string) => void;
 }
@@ -253,7 +253,10 @@ export class Admission {
 
   #holdOf({ id, call, estimate }: AdmissionOrder, worst: Worst, counted: readonly Counted[]): HoldOrder {
     const { owner, leaseMs } = this.#facts;
-    const note = call && noteOf(call, estimate, worst.price(), chargedBudgetsOf(counted));
+    const lines = this.#facts.flights?.owner;
+    const note = call
+      ? noteOf(call, estimate, worst.price(), chargedBudgetsOf(counted), lines)
+      : linesNote(lines);
     return { id, owner, leaseMs, ...(note === undefined ? {} : { note }) };
   }
 

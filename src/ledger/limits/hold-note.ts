@@ -27,6 +27,8 @@ interface Note {
   readonly cost?: string;
   /** Keys of the money budgets that it is held in. */
   readonly budgets?: readonly string[];
+  /** Which process writes lines of the call before a provider sees it (see flights.ts); absent: none does. */
+  readonly lines?: string;
 }
 
 /** Longest note that a hold takes, in UTF-16 units. */
@@ -38,9 +40,11 @@ export function noteOf(
   estimate: Estimate,
   cost: bigint | undefined,
   budgets?: readonly string[],
+  lines?: string,
 ): string | undefined {
   const note: Note = {
     ...{ call, estimate },
+    ...(lines === undefined ? {} : { lines }),
     ...(cost === undefined ? {} : { cost: cost.toString() }),
     ...(budgets === undefined ? {} : { budgets }),
   };
@@ -48,6 +52,17 @@ export function noteOf(
   if (text.length <= LONGEST) return text;
   const short = JSON.stringify({ ...note, call: { ...call, metadata: {} } });
   return short.length <= LONGEST ? short : undefined;
+}
+
+/** The note of a hold whose call is told of elsewhere. @param lines as of `Note` */
+export function linesNote(lines: string | undefined): string | undefined {
+  return lines === undefined ? undefined : JSON.stringify({ lines });
+}
+
+/** Which process writes the lines of what is held; undefined: none, or an earlier version held it. */
+export function linesOf(text: string): string | undefined {
+  const { lines } = parsed(text);
+  return typeof lines === 'string' ? lines : undefined;
 }
 
 /**
@@ -81,10 +96,14 @@ export function interruptedEntry(
 
 /** Undefined for what no note is: another version of the program may have written it. */
 function readNote(text: string): Note | undefined {
+  const note = parsed(text);
+  return note.call && note.estimate ? (note as Note) : undefined;
+}
+
+function parsed(text: string): Partial<Note> {
   try {
-    const note = JSON.parse(text) as Partial<Note>;
-    return note.call && note.estimate ? (note as Note) : undefined;
+    return (JSON.parse(text) ?? {}) as Partial<Note>;
   } catch {
-    return undefined;
+    return {};
   }
 }

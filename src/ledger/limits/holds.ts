@@ -1,12 +1,15 @@
 // Holds while calls run, and holds whose owner is gone.
 import type { SharedState } from '../../store/shared-state.ts';
+import { readReplayed } from '../flight/replayed.ts';
 import { type Journal, journalEntry } from '../journal.ts';
-import { interruptedEntry } from './hold-note.ts';
+import { interruptedEntry, linesOf } from './hold-note.ts';
 
 /** What keeping holds takes. */
 export interface HoldFacts {
   readonly state: SharedState;
   readonly owner: string;
+  /** As whom it writes lines of calls in flight; undefined: it writes none. */
+  readonly lines?: string | undefined;
   readonly leaseMs: number;
   /** Is told where entries wait to be carried on. */
   readonly journal: Pick<Journal, 'mark'>;
@@ -27,11 +30,19 @@ export interface Holds {
 /** Ids of one renewal, holds of one sweep. */
 const BATCH = 500;
 
+/** How many leases the lines of a gone process are waited for before its calls are charged without. */
+const WAITS = 2;
+/** Holds whose waiting is counted. */
+const COUNTED = 100_000;
+
 /**
  * Renews what runs, and settles what nobody renews any more as it was held: the estimate of a call that was
- * killed in flight.
+ * killed in flight. What was held by a process whose lines are all in the books, and is not settled by them, never
+ * reached a provider: it is let go.
  */
-export function keepHolds({ state, owner, leaseMs, journal, organisations, onTrouble }: HoldFacts): Holds {
+export function keepHolds(facts: HoldFacts): Holds {
+  const { state, owner, lines: own, leaseMs, journal, organisations, onTrouble } = facts;
+  const waited = new Map<string, number>();
   const running = new Map<string, Set<string>>();
 
   const renew = async (): Promise<void> => {
@@ -44,7 +55,17 @@ export function keepHolds({ state, owner, leaseMs, journal, organisations, onTro
   const sweep = async (): Promise<void> => {
     for (const organisationId of organisations()) {
       const expired = await state.sweep(organisationId, { owner, leaseMs, max: BATCH });
+      if (expired.length === 0) continue;
+      const replayed = await readReplayed(state);
       for (const { id, note, expiredAt } of expired) {
+        const lines = linesOf(note);
+        if (lines !== undefined && replayed.has(lines)) {
+          await state.release(organisationId, { id, refund: true });
+          waited.delete(id);
+          continue;
+        }
+        // Its lines may be found yet: the sweep has prolonged the hold.
+        if (lines !== undefined && lines !== own && waitsOn(waited, id)) continue;
         const entry = interruptedEntry(organisationId, note, expiredAt);
         const written = entry && journalEntry(entry);
         await state.settle(organisationId, { id, ...(written ? { entry: written } : {}) });
@@ -84,4 +105,15 @@ export function keepHolds({ state, owner, leaseMs, journal, organisations, onTro
       for (const timer of timers) clearInterval(timer);
     },
   };
+}
+
+/** Counts one more lease; false: it was waited for long enough. */
+function waitsOn(waited: Map<string, number>, id: string): boolean {
+  const leases = waited.get(id) ?? 0;
+  if (leases >= WAITS || waited.size >= COUNTED) {
+    waited.delete(id);
+    return false;
+  }
+  waited.set(id, leases + 1);
+  return true;
 }

@@ -36,7 +36,7 @@ export interface LimitsParts {
   readonly now: () => number;
   /** Told what becomes of budgets. */
   readonly watch?: BudgetWatch | undefined;
-  readonly flights?: Pick<Flights, 'releasing'> | undefined;
+  readonly flights?: Pick<Flights, 'releasing' | 'owner'> | undefined;
   readonly onTrouble: (error: unknown, what: string) => void;
 }
 
@@ -77,7 +77,8 @@ export async function openLimits(parts: LimitsParts): Promise<OpenLimits> {
   const owner = randomUUID();
   const background = new Background();
   const journal = new Journal({ state, store: parts.store, owner, organisations, onTrouble });
-  const holds = keepHolds({ state, owner, leaseMs, journal, organisations, onTrouble });
+  const lines = parts.flights?.owner;
+  const holds = keepHolds({ state, owner, lines, leaseMs, journal, organisations, onTrouble });
   const later = new Later({ everyMs: LATER_MS, most: LATER_MOST, onTrouble });
   const admission = new Admission({
     ...{ state, prices, owner, leaseMs, later, journal, now, onTrouble },
