@@ -264,7 +264,7 @@ async function redisLeft(url: string): Promise<number> {
 function foldersOf(gateways: readonly Gateway[]): number {
   return gateways.reduce((sum, { dataDir }) => {
     const folder = join(dataDir, 'flights');
-    return sum + (existsSync(folder) ? readdirSync(folder).length : 0);
+    return sum + (existsSync(folder) ? readdirSync(folder).filter((name) => name !== 'store.id').length : 0);
   }, 0);
 }
 
