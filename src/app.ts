@@ -225,6 +225,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
       defaultsOf: guardrailDefaultsOf(directory),
     },
     keepsBodies: callBooks.keepsBodies,
+    keepsWords: callBooks.keepsWords,
     keepsLate: callBooks.keepsLate,
     flights,
     targets: { hold: (order) => limits.targets.hold(order) },

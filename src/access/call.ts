@@ -203,6 +203,8 @@ export class Call {
   };
   /** Notes what the guardrails of a stream came to, once it has ended. */
   streamHooks: (() => void) | undefined;
+  /** Of its errors only status, type and code are kept: their words may quote the request. */
+  wordless = false;
   /** Undefined: its bodies are not kept. */
   said: Said | undefined;
 

@@ -31,6 +31,8 @@ export interface CallBooks {
   readonly keepDays: (workspaceId: string | undefined) => number | undefined;
   /** Whether what is said in calls of a workspace is kept. */
   readonly keepsBodies: (workspaceId: string | undefined) => boolean;
+  /** Whether the words of a workspace's errors are kept. */
+  readonly keepsWords: (workspaceId: string | undefined) => boolean;
   /** Whether entries keep metadata. */
   readonly keepsMetadata: boolean;
   /** Keeps verdicts that came after their call's entry. */
@@ -87,6 +89,7 @@ export function openCallBooks(
   });
   return {
     ...{ books, requestLog, bodyLog, flights, prices, counter, keepDays, keepsMetadata },
+    keepsWords: (workspaceId) => keepsMetadata && directory.logRules(workspaceId)?.bodies !== false,
     keepsBodies: (workspaceId) => bodies !== undefined && directory.logRules(workspaceId)?.bodies !== false,
     keepsLate: (late) => bodyLog.keep(lateHookRecord(late, keepDays(late.entry.workspaceId))),
     async follow(facts) {

@@ -46,6 +46,7 @@ async function explain(
     targets: [...targets],
     maxAttempts: plan.maxAttempts,
     circuits: await circuitsOf(pipeline, plan, call),
+    passedOver: [...passedOver(plan.root)],
   });
 }
 
@@ -84,6 +85,12 @@ async function circuitsOf(pipeline: Pipeline, plan: WholePlan, call: Call): Prom
     if (!(thrown instanceof GatewayError)) throw thrown;
   }
   return circuits;
+}
+
+/** Paths of the targets that no call tries. */
+function passedOver(plan: Plan): readonly string[] {
+  const below = plan.kind === 'target' ? [] : plan.targets.flatMap(passedOver);
+  return [...(plan.passedOver ?? []), ...below];
 }
 
 /** Paths of the targets, those tried first in front. */

@@ -43,6 +43,7 @@ export function documentOf(services: readonly DescService[]): Json {
       version: '2.0.0',
       summary: 'An AI gateway and its control plane.',
       description: DESCRIPTION,
+      contact: { name: 'Sluice' },
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [

@@ -23,7 +23,7 @@ const REASONS: Readonly<Record<Reason, readonly [Where, string]>> = {
   unauthenticated: ['every', 'the API key or token is missing, unknown, invalid or expired'],
   forbidden: ['every', 'the key lacks the scope, or is of a kind that may not call this'],
   route_unknown: ['never', 'there is nothing at this path'],
-  not_found: ['named', 'what the path names does not exist'],
+  not_found: ['named', 'what the path or the body names does not exist'],
   method_not_allowed: ['never', 'the path has no such verb'],
   request_timeout: ['data', "the request's timeout passed before the answer began"],
   conflict: ['write', 'something of this name exists already'],
@@ -53,12 +53,16 @@ const PLANES = [
   { plane: Plane.CONTROL, name: 'Control' },
 ] as const;
 
+/** The listener's, before there is an operation: the request's head is over its limit. */
+const TOO_LONG = '431';
+
 /** The error responses of an operation, by status, as references. */
 export function errorResponsesOf(route: Route): { [status: string]: Json } {
   const statuses = new Set(reasons.filter((reason) => occurs(reason, route)).map(statusOf));
   const out = Object.fromEntries(
     [...statuses].sort().map((status): [string, Json] => [status, errorRef(route.plane, status)]),
   );
+  out[TOO_LONG] = { $ref: '#/components/responses/HeadersTooLarge' };
   return route.plane === Plane.DATA ? { ...out, default: errorRef(Plane.DATA, 'Provider') } : out;
 }
 
@@ -83,7 +87,11 @@ export function errorResponses(paths: Json): { [name: string]: Json } {
   });
   const provider =
     "The provider's own status, its error wrapped in the gateway's shape with the provider named.";
-  const named: [string, Json][] = [...all, ['DataErrorProvider', responseOf(Plane.DATA, provider)]];
+  const named: [string, Json][] = [
+    ...all,
+    ['DataErrorProvider', responseOf(Plane.DATA, provider)],
+    ['HeadersTooLarge', tooLong()],
+  ];
   return sorted(named.filter(([name]) => text.includes(`"#/components/responses/${name}"`)));
 }
 
@@ -113,6 +121,9 @@ export function errorSchemas(): { [name: string]: Schema } {
       },
     },
   };
+  const listed = {
+    anyOf: [common.error, { ...text, description: 'Of list prices: the message alone.' }],
+  };
   const codes = [...new Set(reasons.map((reason) => fail(reason, '').abCode))].sort();
   return {
     ControlPlaneError: {
@@ -126,6 +137,7 @@ export function errorSchemas(): { [name: string]: Schema } {
           required: ['message', 'errorCode'],
         },
         ...common,
+        error: listed,
       },
       required: ['success', 'data', 'error'],
     },
@@ -148,7 +160,8 @@ function occurs(reason: Reason, route: Route): boolean {
     case 'data':
       return data;
     case 'named':
-      return route.template.fields.length > 0;
+      // Bodies of the control plane name resources, too, and some paths a resource that may not be there.
+      return !data || route.template.fields.length > 0;
     case 'write':
       return !data && route.verb !== 'GET';
     case 'never':
@@ -163,6 +176,15 @@ function responseOf(plane: Plane, description: string): Json {
     headers: { 'x-gateway-request-id': { $ref: '#/components/headers/RequestId' } },
     content: { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } },
   };
+}
+
+/** It has no request id: there is no call. */
+function tooLong(): Json {
+  const { headers: _, ...response } = responseOf(
+    Plane.DATA,
+    'By `error.code`:\n\n- `headers_too_large`: the address and the headers are larger than the gateway accepts',
+  );
+  return response;
 }
 
 function statusOf(reason: Reason): string {

@@ -20,6 +20,11 @@ export function passThroughPath(forward: DescMethod): Json {
     description: "The provider's path below its base URL, with slashes as they are; the query goes on too.",
     schema: { type: 'string', minLength: 1 },
   };
+  const answer: Json = {
+    description: "The provider's answer, unchanged.",
+    headers: answerHeadersOf(Plane.DATA),
+    content: { '*/*': { schema: {} } },
+  };
   const operation = (verb: string): [string, Json] => [
     verb,
     {
@@ -32,11 +37,8 @@ export function passThroughPath(forward: DescMethod): Json {
       ...(verb === 'post' || verb === 'put' ? { requestBody: { content: { '*/*': { schema: {} } } } } : {}),
       responses: {
         ...Object.fromEntries(ERRORS.map((status) => [status, errorRef(Plane.DATA, status)])),
-        default: {
-          description: "The provider's answer, unchanged.",
-          headers: answerHeadersOf(Plane.DATA),
-          content: { '*/*': { schema: {} } },
-        },
+        200: answer,
+        default: answer,
       },
       security: securityOf(Plane.DATA),
       'x-sluice-access': accessOf(forward),

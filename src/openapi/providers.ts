@@ -37,7 +37,7 @@ function optionOf(spec: OptionSpec): Json {
     ...(comesFrom(spec, 'header') ? { header: `x-gateway-${headersOf(spec)[0]}` } : {}),
     ...(aliases === undefined ? {} : { aliases: [...aliases] }),
     ...(group === undefined ? {} : { group }),
-    ...(oneOf === undefined ? {} : { enum: [...oneOf] }),
+    ...(oneOf === undefined ? {} : { values: [...oneOf] }),
     ...(secret ? { secret } : {}),
     ...(required === undefined ? {} : { required: required.operations ? [...required.operations] : true }),
   };

@@ -45,8 +45,10 @@ export class Schemas {
     const shape = shapeOf(desc);
     const rules = messageSentencesOf(desc).map((text) => `Rule: ${text}.`);
     const description = paragraphs(commentOf(desc), ...rules);
-    if (shape.kind === 'union')
-      return described({ anyOf: shape.variants.map((variant) => this.#variant(desc, variant)) }, description);
+    if (shape.kind === 'union') {
+      const [first, ...others] = shape.variants.map((variant) => this.#variant(desc, variant));
+      return described(others.length === 0 ? first! : { anyOf: [first!, ...others] }, description);
+    }
     const properties: { [name: string]: Schema } = {};
     const required: string[] = [];
     for (const field of shape.fields) {

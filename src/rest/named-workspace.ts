@@ -1,7 +1,7 @@
 // Every operation of the control plane takes `workspace_id`: the workspace, by id or slug, that the caller means. Where the
 // operation's message has no such field, it is taken out of the query or the body here, before the message is read.
 import { type DescMethod, getOption, hasOption } from '@bufbuild/protobuf';
-import { access, KeyKind, Plane, plane } from '../../gen/gateway/options/v2/options_pb.ts';
+import { access, in_workspace, KeyKind, Plane, plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import { http } from '../../gen/google/api/annotations_pb.ts';
 import { invalidField } from '../lib/errors.ts';
 import { parsePathTemplate } from './path-template.ts';
@@ -17,12 +17,14 @@ const QUERY_NAMES = [WORKSPACE_FIELD, 'workspaceId'];
  * - `organisation`: nothing, but the workspace must be one that exists
  * - `field`: what the message's own field workspace_id says
  * - `slug`: the same as the message's field workspace_slug
+ * - `visit`: the same of the data plane, where an organisation key must name one
  * - `caller`: the operation is called as a key of that workspace would
  */
-export type WorkspaceUse = 'resource' | 'organisation' | 'field' | 'slug' | 'caller';
+export type WorkspaceUse = 'resource' | 'organisation' | 'field' | 'slug' | 'caller' | 'visit';
 
-/** Undefined for operations of the data plane. */
+/** Undefined for operations of the data plane, but those that organisation keys may call. */
 export function workspaceUseOf(method: DescMethod): WorkspaceUse | undefined {
+  if (getOption(method, in_workspace)) return 'visit';
   if (getOption(method.parent, plane) !== Plane.CONTROL) return undefined;
   const inPath = pathFieldsOf(method);
   if (inPath.includes(WORKSPACE_FIELD)) return 'resource';

@@ -2,6 +2,8 @@
 // it stands, and of errors only what a reader needs is written: libraries hang requests and headers on theirs.
 import { type DestinationStream, type Logger, pino } from 'pino';
 import { isSecretName, MASKED, maskText } from '../access/audit/secrets.ts';
+import { withoutWords } from '../lib/error-words.ts';
+import { GatewayError } from '../lib/errors.ts';
 
 /** How deep a value, or a chain of causes, is written. */
 const DEPTH = 6;
@@ -52,10 +54,14 @@ function errorOf(error: Error, depth: number): object {
   }
   const { cause } = error;
   const errors = error instanceof AggregateError ? error.errors : undefined;
+  // A provider's words may quote what it was asked.
+  const quotes = error instanceof GatewayError && error.facts.provider !== undefined;
+  const message = quotes ? withoutWords(error) : error.message;
+  const stack = quotes ? error.stack?.replace(error.message, () => message) : error.stack;
   return {
     type: error.name,
-    message: textOf(error.message),
-    stack: textOf(error.stack ?? ''),
+    message: textOf(message),
+    stack: textOf(stack ?? ''),
     ...facts,
     ...(errors === undefined ? {} : { errors: shown(errors, depth + 1) }),
     ...(cause === undefined ? {} : { cause: shown(cause, depth + 1) }),

@@ -29,7 +29,8 @@ export const PERMISSIONS: Readonly<Record<string, string>> = {
   ListModels: workspaceKeys,
   GetModel: workspaceKeys,
   Forward: workspaceKeys,
-  ExplainConfig: workspaceKeys,
+  // Nothing is called: whoever may read configs may ask what one does.
+  ExplainConfig: everybody,
   CreatePromptCompletion: workspaceKeys,
   StreamPromptCompletion: workspaceKeys,
 

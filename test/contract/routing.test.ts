@@ -1,16 +1,19 @@
 // Configs of several targets, retries, timeouts and parameters, over every protocol: what is called, and what the
 // answer says of it.
+import { randomUUID } from 'node:crypto';
 import { Code } from '@connectrpc/connect';
 import test from 'ava';
 import { ChatService } from '../../gen/gateway/inference/v2/chat_pb.ts';
 import { ConfigExplanationService } from '../../gen/gateway/inference/v2/config_pb.ts';
 import { EmbeddingsService } from '../../gen/gateway/inference/v2/embeddings_pb.ts';
 import { when } from '../inference/plan/facts.ts';
+import { ADMIN_KEY } from '../support/gateway.ts';
 import {
   type Answered,
   type Bench,
   bad,
   type Case,
+  invalid,
   type JsonObject,
   type Refusal,
   readEvents,
@@ -485,12 +488,99 @@ runCases(test, () => bench, [
     refused: bad('config_invalid', 'targets[0].provider', /targets\[0\]\.provider: .*targets\[1\]\.weight: /),
   },
   {
+    name: 'POST /configs/explain: the strategy single takes the first of its targets and says so',
+    method: explained,
+    body: {
+      config: {
+        ...strategyOf('single'),
+        targets: [
+          { provider: 'openai', api_key: 'a' },
+          { provider: 'groq', api_key: 'b', retry: { attempts: 5 } },
+        ],
+      },
+    },
+    check: (t, { json }) => {
+      t.deepEqual(json.targets, ['config.targets[0]']);
+      t.deepEqual(json.passed_over, ['config.targets[1]']);
+      t.is(json.max_attempts, 1);
+      t.like(json.plan, { kind: 'target', provider: 'openai', passed_over: ['config.targets[1]'] });
+    },
+  },
+  {
+    name: 'POST /configs/explain: an admin key names a workspace',
+    method: explained,
+    headers: { 'x-gateway-api-key': ADMIN_KEY, authorization: undefined },
+    body: { config: CONFIG, workspace_id: 'default' },
+    check: (t, { json }) => t.is(json.object, 'config.explanation'),
+  },
+  {
+    name: 'POST /configs/explain: an admin key names a workspace in the metadata',
+    method: explained,
+    headers: {
+      ...{ 'x-gateway-api-key': ADMIN_KEY, authorization: undefined },
+      'x-gateway-workspace-id': 'default',
+    },
+    body: { config: CONFIG },
+    check: (t, { json }) => t.is(json.object, 'config.explanation'),
+  },
+  ...([{}, { workspace_id: 'nowhere' }] as JsonObject[]).map(
+    (more, i): Case => ({
+      name: `POST /configs/explain: an admin key without a workspace ${i}`,
+      method: explained,
+      headers: { 'x-gateway-api-key': ADMIN_KEY, authorization: undefined },
+      body: { config: CONFIG, ...more },
+      refused: invalid('workspace_id'),
+    }),
+  ),
+  {
+    name: 'the strategy single calls the first of its targets',
+    method: ChatService.method.createChatCompletion,
+    body: { model: 'gpt-4o', messages: [{ role: 'user', content: 'Hi' }] },
+    config: (host) => ({
+      ...strategyOf('single'),
+      targets: [
+        { provider: 'openai', api_key: 'a', custom_host: `${host}/first` },
+        { provider: 'openai', api_key: 'b', custom_host: `${host}/second` },
+      ],
+    }),
+    check: (t, { sent }) => {
+      t.is(sent.length, 1);
+      t.regex(sent[0]!.url, /\/first\//);
+    },
+  },
+  {
     name: 'POST /configs/explain: nothing to explain',
     method: explained,
     body: {},
     refused: bad('validation_failed', 'config'),
   },
 ]);
+
+test('explanations leave no entry in the log', async (t) => {
+  const trace = randomUUID();
+  const { origin } = bench.gateway;
+  const headers = { 'x-gateway-trace-id': trace, 'content-type': 'application/json' };
+  const call = (path: string, body: object): Promise<Response> =>
+    fetch(`${origin}/v1${path}`, {
+      method: 'POST',
+      headers: { ...bench.headers('/unlogged'), ...headers },
+      body: JSON.stringify(body),
+    });
+  t.is((await call('/configs/explain', { config: CONFIG })).status, 200);
+  t.is((await call('/configs/explain', { config: { colour: 1 } })).status, 400);
+  t.is(
+    (await call('/chat/completions', { model: 'm', messages: [{ role: 'user', content: 'x' }] })).status,
+    200,
+  );
+  const answer = await fetch(`${origin}/v1/logs?trace_id=${trace}`, {
+    headers: { 'x-gateway-api-key': ADMIN_KEY },
+  });
+  const { data } = (await answer.json()) as { data: { operation: string }[] };
+  t.deepEqual(
+    data.map(({ operation }) => operation),
+    ['gateway.inference.v2.ChatService/CreateChatCompletion'],
+  );
+});
 
 const passThrough = (config: JsonObject, init: RequestInit = {}): Promise<Response> =>
   fetch(`${bench.gateway.origin}/v1/some/files?x=1`, {

@@ -286,9 +286,14 @@ const CASES: Case[] = [
     bad('config_invalid', 'strategy', 'required with more than one target'),
   ),
   unread(
-    'a config of two targets and the strategy single',
-    '{"strategy":{"mode":"single"},"targets":[{"provider":"openai"},{"provider":"groq"}]}',
-    bad('config_invalid', 'targets', 'exactly one'),
+    'a config that passes through beside its targets',
+    '{"strategy":{"mode":"fallback"},"passthrough":true,"targets":[{"provider":"openai","api_key":"k"}]}',
+    bad('config_invalid', 'passthrough', 'beside `targets`'),
+  ),
+  unread(
+    'a config that passes through beside targets of a target',
+    '{"strategy":{"mode":"fallback"},"targets":[{"strategy":{"mode":"single"},"passthrough":true,"targets":[{"provider":"openai","api_key":"k"}]}]}',
+    bad('config_invalid', 'targets[0].passthrough', 'beside `targets`'),
   ),
   unread('a config of no targets', '{"targets":[]}', bad('config_invalid', 'targets')),
   unread(

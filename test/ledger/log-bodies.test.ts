@@ -1,4 +1,7 @@
 // What is kept of what was said in calls, through the front door: by setting, by workspace, by header.
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { type FakeProvider, startFakeProvider } from '../support/fake-provider.ts';
 import { ADMIN_KEY, startGateway, type TestGateway, WORKSPACE_KEY } from '../support/gateway.ts';
@@ -164,6 +167,62 @@ test('GATEWAY_LOG_BODIES: metadata keeps entries alone, none not even what the c
   const none = await house(t, { GATEWAY_LOG_BODIES: 'none' });
   await (await none.call(ASK, metadata)).text();
   t.is((await none.last()).entry.metadata, undefined);
+});
+
+/** What the fake provider says of such a model. */
+const WORDS = 'no: status-400';
+const REFUSED = { ...ASK, model: 'status-400' };
+const KEPT = { reason: 'upstream_status', message: 'status 400, type fake_error, code fake_code' };
+
+/** Every file of a folder. */
+function filesIn(folder: string): Buffer[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((file) => file.isFile())
+    .map((file) => readFileSync(join(file.parentPath, file.name)));
+}
+
+test('none keeps of providers’ errors status, type and code, wherever an error is written', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-words-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const env = { GATEWAY_LOG_BODIES: 'none', GATEWAY_DATA_DIR: folder, LOG_LEVEL: 'trace' };
+  const { call, last, gateway } = await house(t, env);
+  const config = { strategy: { mode: 'fallback' }, targets: [{ weight: 1 }, { weight: 1 }] };
+  for (const [body, headers, attempts] of [
+    [REFUSED, {}, 1],
+    [{ ...REFUSED, stream: true }, {}, 1],
+    [REFUSED, { 'x-gateway-config': JSON.stringify(config) }, 2],
+  ] as const) {
+    const answer = await call(body, headers);
+    t.is(answer.status, 400);
+    // The caller reads the provider's own words.
+    t.regex(await answer.text(), /no: status-400/);
+    const { entry, text } = await last();
+    t.deepEqual((entry as { error?: unknown }).error, KEPT);
+    const tried = (entry as { attempts?: { error?: unknown }[] }).attempts ?? [];
+    t.deepEqual(
+      tried.map(({ error }) => error),
+      Array.from({ length: attempts }, () => KEPT),
+    );
+    t.false(text.includes(WORDS));
+  }
+  t.deepEqual(
+    filesIn(folder).filter((bytes) => bytes.includes(WORDS)),
+    [],
+  );
+  t.false(gateway.logLines.join('').includes(WORDS));
+});
+
+test('words of errors are kept where bodies or metadata are, but not of a call or a workspace that wants none', async (t) => {
+  const { call, last, admin } = await house(t, { GATEWAY_LOG_BODIES: 'metadata' });
+  const error = async (headers = {}): Promise<unknown> => {
+    await (await call(REFUSED, headers)).text();
+    return ((await last()).entry as { error?: { message?: string } }).error?.message;
+  };
+  t.is(await error(), `openai error: ${WORDS}`);
+  t.is(await error({ 'x-gateway-debug': 'false' }), KEPT.message);
+  const { data } = (await admin('GET', '/admin/workspaces')) as { data: { id: string }[] };
+  await admin('PUT', `/admin/workspaces/${data[0]?.id}`, { settings: { debug_log: 0 } });
+  t.is(await error(), KEPT.message);
 });
 
 test('an entry says what the cache did, and what that saved', async (t) => {

@@ -5,6 +5,7 @@ import { type Estimate, estimateOf } from '../../ledger/limits/estimate.ts';
 import type { AttemptHold } from '../../ledger/limits/target-limits.ts';
 import { usageRecord } from '../../ledger/usage-record.ts';
 import type { OutboundBody } from '../../lib/egress/outbound.ts';
+import { loggedError } from '../../lib/error-words.ts';
 import { type GatewayError, withProvider } from '../../lib/errors.ts';
 import type { Target } from '../../providers/dialect.ts';
 import type { OperationName } from '../../providers/operations.ts';
@@ -174,7 +175,7 @@ export class Attempt {
       const pricing = this.pricedBy(this.#model || (responseModel ?? ''));
       if (pricing !== undefined) entry.pricing = pricing;
     }
-    if (error) entry.error = { reason: error.reason, message: error.message };
+    if (error) entry.error = loggedError(error, this.#call.wordless);
     if (this.#hold?.budgets) entry.budgets = this.#hold.budgets;
     trail.attempts.push(entry);
     this.#hold?.ended(entry, exchange);

@@ -41,6 +41,7 @@ export interface PipelineParts {
   readonly onGuardrail?: ((verdict: LateVerdict) => void) | undefined;
   readonly keepsLate?: Pipeline['keepsLate'];
   readonly keepsBodies: Pipeline['keepsBodies'];
+  readonly keepsWords: Pipeline['keepsWords'];
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -116,6 +117,7 @@ export function createPipeline(parts: PipelineParts): OpenPipeline {
     flights: parts.flights,
     targets: parts.targets,
     keepsBodies: parts.keepsBodies,
+    keepsWords: parts.keepsWords,
     now,
   };
   return {

@@ -94,11 +94,12 @@ function verdictsOf(run: HookRun | undefined) {
 
 /** A plan as JSON, without its credentials. */
 export function planJson(plan: Plan): JsonObject {
-  const { path, name, hedge } = plan;
+  const { path, name, hedge, passedOver } = plan;
   const common = {
     kind: plan.kind,
     path,
     name,
+    passed_over: passedOver,
     hedge: hedge && { after_ms: hedge.afterMs, max: hedge.max },
   };
   if (plan.kind === 'target') return plain({ ...common, ...targetJson(plan) });

@@ -49,7 +49,7 @@ export async function forward(
   const head = await readHead(input, call.signal);
   const body = await readBody(input, call.signal);
   const state: BodyState = { error: undefined, bytes: 0 };
-  keepBodies(call, pipeline.keepsBodies);
+  keepBodies(call, pipeline);
   const watched = body && remember(heardRequest(call, head, body), state);
   const send = async (
     bound: BoundTarget,

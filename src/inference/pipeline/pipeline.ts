@@ -34,6 +34,8 @@ export interface Pipeline {
   readonly targets: Pick<TargetLimits, 'hold'> | undefined;
   /** Whether what is said in calls of the workspace is kept for the log. */
   readonly keepsBodies: (workspaceId: string | undefined) => boolean;
+  /** Whether the words of errors are kept, which may quote what was asked. */
+  readonly keepsWords: (workspaceId: string | undefined) => boolean;
   /** Unix milliseconds. */
   readonly now: () => number;
 }

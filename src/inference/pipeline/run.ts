@@ -99,7 +99,7 @@ async function run<Request extends object, Answer extends object, Whole extends 
   model: string | undefined,
   job: Job<Request, Answer, Whole>,
 ): Promise<Answer> {
-  keepBodies(call, pipeline.keepsBodies);
+  keepBodies(call, pipeline);
   noteRequest(call, job.name, job.request);
   const planned = planOf(call, pipeline.planner, model);
   const routing = planned instanceof Promise ? await planned : planned;

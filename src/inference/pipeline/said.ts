@@ -12,9 +12,14 @@ import { AssembledAnswer } from './assembled.ts';
 import type { Pipeline } from './pipeline.ts';
 import { secretsOf } from './without-credential.ts';
 
-/** Bodies are kept from here on, unless the caller wants none to be. */
-export function keepBodies(call: Call, keeps: Pipeline['keepsBodies']): void {
-  if (!keeps(call.principal?.workspaceId) || call.headers.get('debug') === 'false') return;
+type Keeps = Pick<Pipeline, 'keepsBodies' | 'keepsWords'>;
+
+/** Bodies, and words of errors, are kept from here on, unless the caller wants none to be. */
+export function keepBodies(call: Call, { keepsBodies, keepsWords }: Keeps): void {
+  const workspaceId = call.principal?.workspaceId;
+  const silent = call.headers.get('debug') === 'false';
+  call.wordless = silent || !keepsWords(workspaceId);
+  if (silent || !keepsBodies(workspaceId)) return;
   const { presentedKey, providerCredential } = call;
   const targets: Target[] = [];
   call.said = {

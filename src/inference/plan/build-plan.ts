@@ -53,6 +53,8 @@ export class PlanBuilder {
       if (config.strategy !== undefined) this.#fault(step(path, 'targets'), 'is required with a strategy');
       return this.#target(level, settings);
     }
+    if (config.passthrough)
+      this.#fault(step(path, 'passthrough'), 'must not stand beside `targets`: it is a target’s');
     const children = targets.map((target) => this.build(target, settings, within));
     this.#checkNames(level, targets);
     const plans = children.filter((plan) => plan !== undefined);
@@ -129,14 +131,10 @@ export class PlanBuilder {
       case RoutingMode.CONDITIONAL:
         return this.#conditional(level, strategy!, targets);
       default: {
-        if (targets.length > 1) {
-          const [name, why] =
-            mode === RoutingMode.SINGLE
-              ? ['targets', 'must be exactly one with the strategy "single"']
-              : ['strategy', 'is required with more than one target'];
-          this.#fault(step(level.path, name), why);
-        }
-        const [only] = targets;
+        if (targets.length > 1 && mode !== RoutingMode.SINGLE)
+          this.#fault(step(level.path, 'strategy'), 'is required with more than one target');
+        const [only, ...others] = targets;
+        const passedOver = [...(only?.passedOver ?? []), ...others.map(({ path }) => path)];
         return (
           only && {
             ...only,
@@ -144,6 +142,7 @@ export class PlanBuilder {
             weight: node.weight,
             statuses: node.statuses ?? only.statuses,
             hedge: node.hedge ?? only.hedge,
+            ...(passedOver.length === 0 ? {} : { passedOver }),
           }
         );
       }

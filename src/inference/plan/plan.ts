@@ -17,6 +17,8 @@ interface PlanNode {
   /** Statuses that move on from it in a fallback whose strategy names none. */
   readonly statuses: ReadonlySet<number> | undefined;
   readonly hedge: HedgePlan | undefined;
+  /** Paths of its siblings that are never tried: the strategy "single" takes the first. */
+  readonly passedOver?: readonly string[];
 }
 
 /** One target: to whom, how often, for how long. */

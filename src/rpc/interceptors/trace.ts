@@ -1,7 +1,9 @@
 // Gives the call its trace id, counts it while it runs, and writes its one entry
 // when it ends, however it ends.
-import { Plane } from '../../../gen/gateway/options/v2/options_pb.ts';
+import { getOption } from '@bufbuild/protobuf';
+import { Plane, unlogged } from '../../../gen/gateway/options/v2/options_pb.ts';
 import type { Call } from '../../access/call.ts';
+import { loggedError } from '../../lib/error-words.ts';
 import { fail, type GatewayError, invalidHeader, type Reason, toGatewayError } from '../../lib/errors.ts';
 import { randomId } from '../../lib/random-id.ts';
 import { readTimeout, timedOut } from '../../lib/request-timeout.ts';
@@ -33,7 +35,7 @@ export interface CallObserver {
 export function traceInterceptor(observer: CallObserver, spans?: CallSpans, tell?: CallLog): Interceptor {
   return (method) => {
     const operation = `${method.parent.typeName}/${method.name}`;
-    const logged = annotationsOf(method).plane === Plane.DATA;
+    const logged = annotationsOf(method).plane === Plane.DATA && !getOption(method, unlogged);
 
     const finish = (
       call: Call,
@@ -135,7 +137,7 @@ function entryOf(
   if (trail.timeToFirstTokenMs !== undefined) entry.timeToFirstTokenMs = round(trail.timeToFirstTokenMs);
   if (trail.usage) entry.usage = trail.usage;
   if (trail.usageEstimated) entry.usageEstimated = true;
-  if (error) entry.error = { reason: error.reason, message: error.message };
+  if (error) entry.error = loggedError(error, call.wordless);
   addRouting(entry, call);
   return entry;
 }

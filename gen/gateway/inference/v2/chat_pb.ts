@@ -108,7 +108,7 @@ export type CreateChatCompletionRequest = Message<"gateway.inference.v2.CreateCh
   seed?: number | undefined;
 
   /**
-   * Where to stop; sequences are not part of the answer.
+   * Where to stop: up to 4 sequences; they are not part of the answer.
    *
    * @generated from field: optional gateway.inference.v2.Stop stop = 13;
    */

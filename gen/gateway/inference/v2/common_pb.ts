@@ -6,6 +6,7 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import { file_buf_validate_validate } from "../../../buf/validate/validate_pb.ts";
 import { file_gateway_options_v2_options } from "../../options/v2/options_pb.ts";
 import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
@@ -14,7 +15,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file gateway/inference/v2/common.proto.
  */
 export const file_gateway_inference_v2_common: GenFile = /*@__PURE__*/
-  fileDesc("CiFnYXRld2F5L2luZmVyZW5jZS92Mi9jb21tb24ucHJvdG8SFGdhdGV3YXkuaW5mZXJlbmNlLnYyIvcCCgVVc2FnZRIVCg1wcm9tcHRfdG9rZW5zGAEgASgDEh4KEWNvbXBsZXRpb25fdG9rZW5zGAIgASgDSACIAQESFAoMdG90YWxfdG9rZW5zGAMgASgDEk0KFXByb21wdF90b2tlbnNfZGV0YWlscxgEIAEoCzIpLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlByb21wdFRva2Vuc0RldGFpbHNIAYgBARJVChljb21wbGV0aW9uX3Rva2Vuc19kZXRhaWxzGAUgASgLMi0uZ2F0ZXdheS5pbmZlcmVuY2UudjIuQ29tcGxldGlvblRva2Vuc0RldGFpbHNIAogBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQhQKEl9jb21wbGV0aW9uX3Rva2Vuc0IYChZfcHJvbXB0X3Rva2Vuc19kZXRhaWxzQhwKGl9jb21wbGV0aW9uX3Rva2Vuc19kZXRhaWxzItwBChNQcm9tcHRUb2tlbnNEZXRhaWxzEhoKDWNhY2hlZF90b2tlbnMYASABKANIAIgBARIiChVjYWNoZV9jcmVhdGlvbl90b2tlbnMYAiABKANIAYgBARIZCgxhdWRpb190b2tlbnMYAyABKANIAogBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQhAKDl9jYWNoZWRfdG9rZW5zQhgKFl9jYWNoZV9jcmVhdGlvbl90b2tlbnNCDwoNX2F1ZGlvX3Rva2VucyK4AgoXQ29tcGxldGlvblRva2Vuc0RldGFpbHMSHQoQcmVhc29uaW5nX3Rva2VucxgBIAEoA0gAiAEBEhkKDGF1ZGlvX3Rva2VucxgCIAEoA0gBiAEBEicKGmFjY2VwdGVkX3ByZWRpY3Rpb25fdG9rZW5zGAMgASgDSAKIAQESJwoacmVqZWN0ZWRfcHJlZGljdGlvbl90b2tlbnMYBCABKANIA4gBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQhMKEV9yZWFzb25pbmdfdG9rZW5zQg8KDV9hdWRpb190b2tlbnNCHQobX2FjY2VwdGVkX3ByZWRpY3Rpb25fdG9rZW5zQh0KG19yZWplY3RlZF9wcmVkaWN0aW9uX3Rva2VucyIcCgpTdHJpbmdMaXN0Eg4KBnZhbHVlcxgBIAMoCSIbCglUb2tlbkxpc3QSDgoGdmFsdWVzGAEgAygDIj0KClRva2VuTGlzdHMSLwoGdmFsdWVzGAEgAygLMh8uZ2F0ZXdheS5pbmZlcmVuY2UudjIuVG9rZW5MaXN0IlcKBFN0b3ASDgoEdGV4dBgBIAEoCUgAEjEKBXRleHRzGAIgASgLMiAuZ2F0ZXdheS5pbmZlcmVuY2UudjIuU3RyaW5nTGlzdEgAQgwKBGtpbmQSBJi9GAEiywEKDFRleHRPclRva2VucxIOCgR0ZXh0GAEgASgJSAASMQoFdGV4dHMYAiABKAsyIC5nYXRld2F5LmluZmVyZW5jZS52Mi5TdHJpbmdMaXN0SAASMQoGdG9rZW5zGAMgASgLMh8uZ2F0ZXdheS5pbmZlcmVuY2UudjIuVG9rZW5MaXN0SAASNwoLdG9rZW5fbGlzdHMYBCABKAsyIC5nYXRld2F5LmluZmVyZW5jZS52Mi5Ub2tlbkxpc3RzSABCDAoEa2luZBIEmL0YASJsCg1TdHJlYW1PcHRpb25zEhoKDWluY2x1ZGVfdXNhZ2UYASABKAhIAIgBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQhAKDl9pbmNsdWRlX3VzYWdlQuoBCh9kZXYuc2x1aWNlLmdhdGV3YXkuaW5mZXJlbmNlLnYyQgtDb21tb25Qcm90b1ABWkhnaXRodWIuY29tL3NsdWljZS1nYXRld2F5L3NsdWljZS9nZW4vZ28vZ2F0ZXdheS9pbmZlcmVuY2UvdjI7aW5mZXJlbmNldjKiAgNHSViqAhRHYXRld2F5LkluZmVyZW5jZS5WMsoCFEdhdGV3YXlcSW5mZXJlbmNlXFYy4gIgR2F0ZXdheVxJbmZlcmVuY2VcVjJcR1BCTWV0YWRhdGHqAhZHYXRld2F5OjpJbmZlcmVuY2U6OlYyYgZwcm90bzM", [file_gateway_options_v2_options, file_google_protobuf_struct]);
+  fileDesc("CiFnYXRld2F5L2luZmVyZW5jZS92Mi9jb21tb24ucHJvdG8SFGdhdGV3YXkuaW5mZXJlbmNlLnYyIvcCCgVVc2FnZRIVCg1wcm9tcHRfdG9rZW5zGAEgASgDEh4KEWNvbXBsZXRpb25fdG9rZW5zGAIgASgDSACIAQESFAoMdG90YWxfdG9rZW5zGAMgASgDEk0KFXByb21wdF90b2tlbnNfZGV0YWlscxgEIAEoCzIpLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlByb21wdFRva2Vuc0RldGFpbHNIAYgBARJVChljb21wbGV0aW9uX3Rva2Vuc19kZXRhaWxzGAUgASgLMi0uZ2F0ZXdheS5pbmZlcmVuY2UudjIuQ29tcGxldGlvblRva2Vuc0RldGFpbHNIAogBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQhQKEl9jb21wbGV0aW9uX3Rva2Vuc0IYChZfcHJvbXB0X3Rva2Vuc19kZXRhaWxzQhwKGl9jb21wbGV0aW9uX3Rva2Vuc19kZXRhaWxzItwBChNQcm9tcHRUb2tlbnNEZXRhaWxzEhoKDWNhY2hlZF90b2tlbnMYASABKANIAIgBARIiChVjYWNoZV9jcmVhdGlvbl90b2tlbnMYAiABKANIAYgBARIZCgxhdWRpb190b2tlbnMYAyABKANIAogBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQhAKDl9jYWNoZWRfdG9rZW5zQhgKFl9jYWNoZV9jcmVhdGlvbl90b2tlbnNCDwoNX2F1ZGlvX3Rva2VucyK4AgoXQ29tcGxldGlvblRva2Vuc0RldGFpbHMSHQoQcmVhc29uaW5nX3Rva2VucxgBIAEoA0gAiAEBEhkKDGF1ZGlvX3Rva2VucxgCIAEoA0gBiAEBEicKGmFjY2VwdGVkX3ByZWRpY3Rpb25fdG9rZW5zGAMgASgDSAKIAQESJwoacmVqZWN0ZWRfcHJlZGljdGlvbl90b2tlbnMYBCABKANIA4gBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQhMKEV9yZWFzb25pbmdfdG9rZW5zQg8KDV9hdWRpb190b2tlbnNCHQobX2FjY2VwdGVkX3ByZWRpY3Rpb25fdG9rZW5zQh0KG19yZWplY3RlZF9wcmVkaWN0aW9uX3Rva2VucyIcCgpTdHJpbmdMaXN0Eg4KBnZhbHVlcxgBIAMoCSIbCglUb2tlbkxpc3QSDgoGdmFsdWVzGAEgAygDIj0KClRva2VuTGlzdHMSLwoGdmFsdWVzGAEgAygLMh8uZ2F0ZXdheS5pbmZlcmVuY2UudjIuVG9rZW5MaXN0IiQKCFN0b3BMaXN0EhgKBnZhbHVlcxgBIAMoCUIIukgFkgECEAQiVQoEU3RvcBIOCgR0ZXh0GAEgASgJSAASLwoFdGV4dHMYAiABKAsyHi5nYXRld2F5LmluZmVyZW5jZS52Mi5TdG9wTGlzdEgAQgwKBGtpbmQSBJi9GAEiywEKDFRleHRPclRva2VucxIOCgR0ZXh0GAEgASgJSAASMQoFdGV4dHMYAiABKAsyIC5nYXRld2F5LmluZmVyZW5jZS52Mi5TdHJpbmdMaXN0SAASMQoGdG9rZW5zGAMgASgLMh8uZ2F0ZXdheS5pbmZlcmVuY2UudjIuVG9rZW5MaXN0SAASNwoLdG9rZW5fbGlzdHMYBCABKAsyIC5nYXRld2F5LmluZmVyZW5jZS52Mi5Ub2tlbkxpc3RzSABCDAoEa2luZBIEmL0YASJsCg1TdHJlYW1PcHRpb25zEhoKDWluY2x1ZGVfdXNhZ2UYASABKAhIAIgBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQhAKDl9pbmNsdWRlX3VzYWdlQuoBCh9kZXYuc2x1aWNlLmdhdGV3YXkuaW5mZXJlbmNlLnYyQgtDb21tb25Qcm90b1ABWkhnaXRodWIuY29tL3NsdWljZS1nYXRld2F5L3NsdWljZS9nZW4vZ28vZ2F0ZXdheS9pbmZlcmVuY2UvdjI7aW5mZXJlbmNldjKiAgNHSViqAhRHYXRld2F5LkluZmVyZW5jZS5WMsoCFEdhdGV3YXlcSW5mZXJlbmNlXFYy4gIgR2F0ZXdheVxJbmZlcmVuY2VcVjJcR1BCTWV0YWRhdGHqAhZHYXRld2F5OjpJbmZlcmVuY2U6OlYyYgZwcm90bzM", [file_buf_validate_validate, file_gateway_options_v2_options, file_google_protobuf_struct]);
 
 /**
  * Tokens of one call as the provider reported them.
@@ -205,6 +206,27 @@ export const TokenListsSchema: GenMessage<TokenLists> = /*@__PURE__*/
   messageDesc(file_gateway_inference_v2_common, 5);
 
 /**
+ * Stop sequences.
+ *
+ * @generated from message gateway.inference.v2.StopList
+ */
+export type StopList = Message<"gateway.inference.v2.StopList"> & {
+  /**
+   * At most 4.
+   *
+   * @generated from field: repeated string values = 1;
+   */
+  values: string[];
+};
+
+/**
+ * Describes the message gateway.inference.v2.StopList.
+ * Use `create(StopListSchema)` to create a new message.
+ */
+export const StopListSchema: GenMessage<StopList> = /*@__PURE__*/
+  messageDesc(file_gateway_inference_v2_common, 6);
+
+/**
  * One stop sequence or several. In JSON: a string or an array of strings.
  *
  * @generated from message gateway.inference.v2.Stop
@@ -221,9 +243,9 @@ export type Stop = Message<"gateway.inference.v2.Stop"> & {
     case: "text";
   } | {
     /**
-     * @generated from field: gateway.inference.v2.StringList texts = 2;
+     * @generated from field: gateway.inference.v2.StopList texts = 2;
      */
-    value: StringList;
+    value: StopList;
     case: "texts";
   } | { case: undefined; value?: undefined };
 };
@@ -233,7 +255,7 @@ export type Stop = Message<"gateway.inference.v2.Stop"> & {
  * Use `create(StopSchema)` to create a new message.
  */
 export const StopSchema: GenMessage<Stop> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_common, 6);
+  messageDesc(file_gateway_inference_v2_common, 7);
 
 /**
  * Text or tokens. In JSON: a string, an array of strings, an array of token
@@ -277,7 +299,7 @@ export type TextOrTokens = Message<"gateway.inference.v2.TextOrTokens"> & {
  * Use `create(TextOrTokensSchema)` to create a new message.
  */
 export const TextOrTokensSchema: GenMessage<TextOrTokens> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_common, 7);
+  messageDesc(file_gateway_inference_v2_common, 8);
 
 /**
  * Options of a stream.
@@ -303,5 +325,5 @@ export type StreamOptions = Message<"gateway.inference.v2.StreamOptions"> & {
  * Use `create(StreamOptionsSchema)` to create a new message.
  */
 export const StreamOptionsSchema: GenMessage<StreamOptions> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_common, 8);
+  messageDesc(file_gateway_inference_v2_common, 9);
 

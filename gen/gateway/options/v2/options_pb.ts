@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file gateway/options/v2/options.proto.
  */
 export const file_gateway_options_v2_options: GenFile = /*@__PURE__*/
-  fileDesc("CiBnYXRld2F5L29wdGlvbnMvdjIvb3B0aW9ucy5wcm90bxISZ2F0ZXdheS5vcHRpb25zLnYyIlIKBkFjY2VzcxIOCgZzY29wZXMYASADKAkSKgoFa2luZHMYAiADKA4yGy5nYXRld2F5Lm9wdGlvbnMudjIuS2V5S2luZBIMCgRvcGVuGAMgASgIIjUKBUF1ZGl0EgwKBHZlcmIYASABKAkSEAoIcmVzb3VyY2UYAiABKAkSDAoEbm9uZRgDIAEoCCpBCgVQbGFuZRIVChFQTEFORV9VTlNQRUNJRklFRBAAEg4KClBMQU5FX0RBVEEQARIRCg1QTEFORV9DT05UUk9MEAIqQQoFVW5zZXQSFQoRVU5TRVRfVU5TUEVDSUZJRUQQABIOCgpVTlNFVF9OVUxMEAESEQoNVU5TRVRfREVGQVVMVBACKoMBCgdLZXlLaW5kEhgKFEtFWV9LSU5EX1VOU1BFQ0lGSUVEEAASIQodS0VZX0tJTkRfT1JHQU5JU0FUSU9OX1NFUlZJQ0UQARIeChpLRVlfS0lORF9XT1JLU1BBQ0VfU0VSVklDRRACEhsKF0tFWV9LSU5EX1dPUktTUEFDRV9VU0VSEAM6UgoFcGxhbmUSHy5nb29nbGUucHJvdG9idWYuU2VydmljZU9wdGlvbnMYtYcDIAEoDjIZLmdhdGV3YXkub3B0aW9ucy52Mi5QbGFuZVIFcGxhbmU6VAoGYWNjZXNzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYv4cDIAEoCzIaLmdhdGV3YXkub3B0aW9ucy52Mi5BY2Nlc3NSBmFjY2VzczpRCgVhdWRpdBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMCHAyABKAsyGS5nYXRld2F5Lm9wdGlvbnMudjIuQXVkaXRSBWF1ZGl0OkUKDXN0cmVhbV9tZXRob2QSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjBhwMgASgJUgxzdHJlYW1NZXRob2Q6OgoHbWV0ZXJlZBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMKHAyABKAhSB21ldGVyZWQ6NQoFZXh0cmESHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGMmHAyABKAhSBWV4dHJhOlAKBXVuc2V0Eh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjKhwMgASgOMhkuZ2F0ZXdheS5vcHRpb25zLnYyLlVuc2V0UgV1bnNldDo5CgdjbGVhcmVkEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjLhwMgASgIUgdjbGVhcmVkOjUKBXVuaW9uEh0uZ29vZ2xlLnByb3RvYnVmLk9uZW9mT3B0aW9ucxjThwMgASgIUgV1bmlvbkLdAQodZGV2LnNsdWljZS5nYXRld2F5Lm9wdGlvbnMudjJCDE9wdGlvbnNQcm90b1ABWkRnaXRodWIuY29tL3NsdWljZS1nYXRld2F5L3NsdWljZS9nZW4vZ28vZ2F0ZXdheS9vcHRpb25zL3YyO29wdGlvbnN2MqICA0dPWKoCEkdhdGV3YXkuT3B0aW9ucy5WMsoCEkdhdGV3YXlcT3B0aW9uc1xWMuICHkdhdGV3YXlcT3B0aW9uc1xWMlxHUEJNZXRhZGF0YeoCFEdhdGV3YXk6Ok9wdGlvbnM6OlYyYgZwcm90bzM", [file_google_protobuf_descriptor]);
+  fileDesc("CiBnYXRld2F5L29wdGlvbnMvdjIvb3B0aW9ucy5wcm90bxISZ2F0ZXdheS5vcHRpb25zLnYyIlIKBkFjY2VzcxIOCgZzY29wZXMYASADKAkSKgoFa2luZHMYAiADKA4yGy5nYXRld2F5Lm9wdGlvbnMudjIuS2V5S2luZBIMCgRvcGVuGAMgASgIIjUKBUF1ZGl0EgwKBHZlcmIYASABKAkSEAoIcmVzb3VyY2UYAiABKAkSDAoEbm9uZRgDIAEoCCpBCgVQbGFuZRIVChFQTEFORV9VTlNQRUNJRklFRBAAEg4KClBMQU5FX0RBVEEQARIRCg1QTEFORV9DT05UUk9MEAIqQQoFVW5zZXQSFQoRVU5TRVRfVU5TUEVDSUZJRUQQABIOCgpVTlNFVF9OVUxMEAESEQoNVU5TRVRfREVGQVVMVBACKoMBCgdLZXlLaW5kEhgKFEtFWV9LSU5EX1VOU1BFQ0lGSUVEEAASIQodS0VZX0tJTkRfT1JHQU5JU0FUSU9OX1NFUlZJQ0UQARIeChpLRVlfS0lORF9XT1JLU1BBQ0VfU0VSVklDRRACEhsKF0tFWV9LSU5EX1dPUktTUEFDRV9VU0VSEAM6UgoFcGxhbmUSHy5nb29nbGUucHJvdG9idWYuU2VydmljZU9wdGlvbnMYtYcDIAEoDjIZLmdhdGV3YXkub3B0aW9ucy52Mi5QbGFuZVIFcGxhbmU6VAoGYWNjZXNzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYv4cDIAEoCzIaLmdhdGV3YXkub3B0aW9ucy52Mi5BY2Nlc3NSBmFjY2VzczpRCgVhdWRpdBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMCHAyABKAsyGS5nYXRld2F5Lm9wdGlvbnMudjIuQXVkaXRSBWF1ZGl0OkUKDXN0cmVhbV9tZXRob2QSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjBhwMgASgJUgxzdHJlYW1NZXRob2Q6OgoHbWV0ZXJlZBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMKHAyABKAhSB21ldGVyZWQ6PAoIdW5sb2dnZWQSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjDhwMgASgIUgh1bmxvZ2dlZDpDCgxpbl93b3Jrc3BhY2USHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjEhwMgASgIUgtpbldvcmtzcGFjZTo1CgVleHRyYRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYyYcDIAEoCFIFZXh0cmE6UAoFdW5zZXQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGMqHAyABKA4yGS5nYXRld2F5Lm9wdGlvbnMudjIuVW5zZXRSBXVuc2V0OjkKB2NsZWFyZWQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGMuHAyABKAhSB2NsZWFyZWQ6NQoFdW5pb24SHS5nb29nbGUucHJvdG9idWYuT25lb2ZPcHRpb25zGNOHAyABKAhSBXVuaW9uQt0BCh1kZXYuc2x1aWNlLmdhdGV3YXkub3B0aW9ucy52MkIMT3B0aW9uc1Byb3RvUAFaRGdpdGh1Yi5jb20vc2x1aWNlLWdhdGV3YXkvc2x1aWNlL2dlbi9nby9nYXRld2F5L29wdGlvbnMvdjI7b3B0aW9uc3YyogIDR09YqgISR2F0ZXdheS5PcHRpb25zLlYyygISR2F0ZXdheVxPcHRpb25zXFYy4gIeR2F0ZXdheVxPcHRpb25zXFYyXEdQQk1ldGFkYXRh6gIUR2F0ZXdheTo6T3B0aW9uczo6VjJiBnByb3RvMw", [file_google_protobuf_descriptor]);
 
 /**
  * Who may call a method.
@@ -255,13 +255,31 @@ export const metered: GenExtension<MethodOptions, boolean> = /*@__PURE__*/
   extDesc(file_gateway_options_v2_options, 4);
 
 /**
+ * On a method of the data plane: calls leave no entry in the request log, for nothing is called.
+ *
+ * @generated from extension: bool unlogged = 50115;
+ */
+export const unlogged: GenExtension<MethodOptions, boolean> = /*@__PURE__*/
+  extDesc(file_gateway_options_v2_options, 5);
+
+/**
+ * On a method of the data plane that organisation keys may call: they name the
+ * workspace that they mean, in the field workspace_id or the metadata
+ * x-gateway-workspace-id.
+ *
+ * @generated from extension: bool in_workspace = 50116;
+ */
+export const in_workspace: GenExtension<MethodOptions, boolean> = /*@__PURE__*/
+  extDesc(file_gateway_options_v2_options, 6);
+
+/**
  * The field (a google.protobuf.Struct) that keeps the JSON members which the
  * message does not name; they are given back beside the named ones.
  *
  * @generated from extension: bool extra = 50121;
  */
 export const extra: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
-  extDesc(file_gateway_options_v2_options, 5);
+  extDesc(file_gateway_options_v2_options, 7);
 
 /**
  * What JSON shows when the field is unset; without it the member is omitted.
@@ -269,7 +287,7 @@ export const extra: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
  * @generated from extension: gateway.options.v2.Unset unset = 50122;
  */
 export const unset: GenExtension<FieldOptions, Unset> = /*@__PURE__*/
-  extDesc(file_gateway_options_v2_options, 6);
+  extDesc(file_gateway_options_v2_options, 8);
 
 /**
  * On a `repeated string` of an update's request: the names of fields to clear.
@@ -280,7 +298,7 @@ export const unset: GenExtension<FieldOptions, Unset> = /*@__PURE__*/
  * @generated from extension: bool cleared = 50123;
  */
 export const cleared: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
-  extDesc(file_gateway_options_v2_options, 7);
+  extDesc(file_gateway_options_v2_options, 9);
 
 /**
  * The message that consists of this oneof is written in JSON as the bare
@@ -290,5 +308,5 @@ export const cleared: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
  * @generated from extension: bool union = 50131;
  */
 export const union: GenExtension<OneofOptions, boolean> = /*@__PURE__*/
-  extDesc(file_gateway_options_v2_options, 8);
+  extDesc(file_gateway_options_v2_options, 10);
 
