@@ -18,7 +18,8 @@ import { logReaderOf, logSight } from '../access/roles.ts';
 import type { PriceList } from '../ledger/prices/price-list.ts';
 import { fail, invalidField } from '../lib/errors.ts';
 import type { LogStore } from '../store/log-store.ts';
-import type { AttemptRecord, RequestRecord } from '../store/request-log.ts';
+import type { AttemptRecord, LogFilter, RequestRecord } from '../store/request-log.ts';
+import type { TenantScope } from '../store/scope.ts';
 import { asked } from './analytics/selection.ts';
 import { callerOf, found, scopeOf } from './caller.ts';
 import { type LogFilterFacts, logSelection } from './log-filter.ts';
@@ -73,10 +74,12 @@ export function logsService(facts: LogsFacts) {
       );
       const traces = [...new Set(page.entries.map(({ traceId }) => traceId))];
       const feedback = await store.feedbackOf(scope, traces, seenFeedback(directory, principal));
+      const exact = page.totalCapped && request.includeTotal === 'exact';
+      const total = exact ? await exactTotal(store, scope, filter) : page.total;
       return create(LogListSchema, {
         object: 'list',
-        total: BigInt(page.total),
-        totalCapped: page.totalCapped,
+        total: BigInt(total),
+        totalCapped: page.totalCapped && !exact,
         data: page.entries.map((entry) => logEntry(entry, feedback.get(entry.traceId))),
         ...(page.next === undefined ? {} : { next: page.next }),
       });
@@ -157,4 +160,10 @@ function sightOf({ directory }: LogsFacts, principal: Principal): { readonly pay
 function isOwn({ directory }: LogsFacts, principal: Principal, entry: RequestRecord): boolean {
   if (!principal.scopes.has('logs.view') && entry.apiKeyId !== principal.keyId) return false;
   return isSeen(directory, principal, entry);
+}
+
+/** How many entries a filter means, however many: read off the roll-ups where they allow it. @throws GatewayError validation_failed */
+async function exactTotal(store: LogStore, scope: TenantScope, filter: LogFilter): Promise<number> {
+  const { rows } = await asked(store.aggregate(scope, filter, { latencies: false }));
+  return rows.reduce((sum, { sums }) => sum + sums.requests, 0);
 }

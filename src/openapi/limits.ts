@@ -67,6 +67,14 @@ export function messageSentencesOf(desc: DescMessage): string[] {
   return getOption(desc, messageOption).cel.flatMap(textOf);
 }
 
+/** How many items the list of a union may have, where a rule over the message says so. */
+export function mostItemsOf(desc: DescMessage): number | undefined {
+  if (!hasOption(desc, messageOption)) return undefined;
+  const rule = getOption(desc, messageOption).cel.find(({ id }) => id?.endsWith('.max_items'));
+  const most = /<= (\d+)$/.exec(rule?.expression ?? '')?.[1];
+  return most === undefined ? undefined : Number(most);
+}
+
 function textOf({ message, expression }: Rule): string[] {
   return [message ?? expression ?? ''].filter((text) => text !== '');
 }

@@ -6,7 +6,7 @@ import { bareListOf, type FieldShape, shapeOf, type ValueShape, type Variant } f
 import { WORKSPACE_FIELD } from '../rest/named-workspace.ts';
 import { commentOf, paragraphs } from './comments.ts';
 import { described, orNull, type Schema, sorted } from './json.ts';
-import { limited, messageSentencesOf, rulesOf, sentencesOf } from './limits.ts';
+import { limited, messageSentencesOf, mostItemsOf, rulesOf, sentencesOf } from './limits.ts';
 import type { Roles } from './roles.ts';
 import { workspaceSchema } from './workspace.ts';
 
@@ -46,7 +46,11 @@ export class Schemas {
     const rules = messageSentencesOf(desc).map((text) => `Rule: ${text}.`);
     const description = paragraphs(commentOf(desc), ...rules);
     if (shape.kind === 'union') {
-      const [first, ...others] = shape.variants.map((variant) => this.#variant(desc, variant));
+      const most = mostItemsOf(desc);
+      const [first, ...others] = shape.variants.map((variant) => {
+        const schema = this.#variant(desc, variant);
+        return most !== undefined && schema.type === 'array' ? { ...schema, maxItems: most } : schema;
+      });
       return described(others.length === 0 ? first! : { anyOf: [first!, ...others] }, description);
     }
     const properties: { [name: string]: Schema } = {};

@@ -5,7 +5,6 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Validator } from '@bufbuild/protovalidate';
 import { createConnectRouter, createContextValues } from '@connectrpc/connect';
-import { compressionBrotli, compressionGzip } from '@connectrpc/connect-node';
 import type { Logger } from 'pino';
 import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import type { AuditEvents } from '../access/audit/events.ts';
@@ -20,6 +19,7 @@ import type { ReadingBudget } from '../lib/incoming/reading-budget.ts';
 import { timeOrderedId } from '../lib/time-ordered-id.ts';
 import type { CallSpans } from '../telemetry/call-spans.ts';
 import { callLog } from './call-log.ts';
+import { fastCompressions } from './compression.ts';
 import { gateOf, type Peer, peer, registerMethods } from './connect-routes.ts';
 import { registerHealth } from './health.ts';
 import type { InFlight } from './in-flight.ts';
@@ -88,7 +88,7 @@ export function createRpc(facts: RpcFacts): Rpc {
   const identified = (call: Call) => identify(call, facts);
   const router = createConnectRouter({
     readMaxBytes: facts.bodyLimit,
-    acceptCompression: [compressionGzip, compressionBrotli],
+    acceptCompression: fastCompressions,
     requestGate: gateOf(methods, facts.names, identified),
   });
   registerMethods(router, methods, facts.names);

@@ -16,7 +16,7 @@ import {
   runCases,
   startBench,
 } from './runner.ts';
-import { storiesOf } from './story.ts';
+import { Caller, storiesOf } from './story.ts';
 
 const { listLogs, getLog, createLogs } = LogsService.method;
 const ADMIN = { 'x-gateway-api-key': ADMIN_KEY, authorization: undefined };
@@ -415,6 +415,20 @@ story('many calls at once, in both spellings, keep their order', async (t, admin
     },
     usage: { prompt_tokens: 15, completion_tokens: 2, total_tokens: 17 },
   });
+});
+
+test('a total beyond 10,000 entries is exact when that is asked', async (t) => {
+  const metadata = { run: randomUUID() };
+  for (let i = 0; i < 10_007; i++) record({ metadata });
+  const filter = { metadata: JSON.stringify(metadata), page_size: 1 };
+  for (const protocol of ['rest', 'connect', 'grpc'] as const) {
+    const admin = new Caller(() => bench, protocol);
+    t.like(await admin.ok(listLogs, filter), { total: 10_000, total_capped: true });
+    t.like(await admin.ok(listLogs, { ...filter, include_total: 'exact' }), {
+      ...{ total: 10_007, total_capped: false },
+    });
+    t.is((await admin.refused(listLogs, { include_total: 'about' })).param, 'include_total');
+  }
 });
 
 story('members of a call from elsewhere that say nothing are as absent', async (t, admin) => {

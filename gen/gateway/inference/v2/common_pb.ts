@@ -15,7 +15,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file gateway/inference/v2/common.proto.
  */
 export const file_gateway_inference_v2_common: GenFile = /*@__PURE__*/
-  fileDesc("CiFnYXRld2F5L2luZmVyZW5jZS92Mi9jb21tb24ucHJvdG8SFGdhdGV3YXkuaW5mZXJlbmNlLnYyIvcCCgVVc2FnZRIVCg1wcm9tcHRfdG9rZW5zGAEgASgDEh4KEWNvbXBsZXRpb25fdG9rZW5zGAIgASgDSACIAQESFAoMdG90YWxfdG9rZW5zGAMgASgDEk0KFXByb21wdF90b2tlbnNfZGV0YWlscxgEIAEoCzIpLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlByb21wdFRva2Vuc0RldGFpbHNIAYgBARJVChljb21wbGV0aW9uX3Rva2Vuc19kZXRhaWxzGAUgASgLMi0uZ2F0ZXdheS5pbmZlcmVuY2UudjIuQ29tcGxldGlvblRva2Vuc0RldGFpbHNIAogBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQhQKEl9jb21wbGV0aW9uX3Rva2Vuc0IYChZfcHJvbXB0X3Rva2Vuc19kZXRhaWxzQhwKGl9jb21wbGV0aW9uX3Rva2Vuc19kZXRhaWxzItwBChNQcm9tcHRUb2tlbnNEZXRhaWxzEhoKDWNhY2hlZF90b2tlbnMYASABKANIAIgBARIiChVjYWNoZV9jcmVhdGlvbl90b2tlbnMYAiABKANIAYgBARIZCgxhdWRpb190b2tlbnMYAyABKANIAogBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQhAKDl9jYWNoZWRfdG9rZW5zQhgKFl9jYWNoZV9jcmVhdGlvbl90b2tlbnNCDwoNX2F1ZGlvX3Rva2VucyK4AgoXQ29tcGxldGlvblRva2Vuc0RldGFpbHMSHQoQcmVhc29uaW5nX3Rva2VucxgBIAEoA0gAiAEBEhkKDGF1ZGlvX3Rva2VucxgCIAEoA0gBiAEBEicKGmFjY2VwdGVkX3ByZWRpY3Rpb25fdG9rZW5zGAMgASgDSAKIAQESJwoacmVqZWN0ZWRfcHJlZGljdGlvbl90b2tlbnMYBCABKANIA4gBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQhMKEV9yZWFzb25pbmdfdG9rZW5zQg8KDV9hdWRpb190b2tlbnNCHQobX2FjY2VwdGVkX3ByZWRpY3Rpb25fdG9rZW5zQh0KG19yZWplY3RlZF9wcmVkaWN0aW9uX3Rva2VucyIcCgpTdHJpbmdMaXN0Eg4KBnZhbHVlcxgBIAMoCSIbCglUb2tlbkxpc3QSDgoGdmFsdWVzGAEgAygDIj0KClRva2VuTGlzdHMSLwoGdmFsdWVzGAEgAygLMh8uZ2F0ZXdheS5pbmZlcmVuY2UudjIuVG9rZW5MaXN0IiQKCFN0b3BMaXN0EhgKBnZhbHVlcxgBIAMoCUIIukgFkgECEAQiVQoEU3RvcBIOCgR0ZXh0GAEgASgJSAASLwoFdGV4dHMYAiABKAsyHi5nYXRld2F5LmluZmVyZW5jZS52Mi5TdG9wTGlzdEgAQgwKBGtpbmQSBJi9GAEiywEKDFRleHRPclRva2VucxIOCgR0ZXh0GAEgASgJSAASMQoFdGV4dHMYAiABKAsyIC5nYXRld2F5LmluZmVyZW5jZS52Mi5TdHJpbmdMaXN0SAASMQoGdG9rZW5zGAMgASgLMh8uZ2F0ZXdheS5pbmZlcmVuY2UudjIuVG9rZW5MaXN0SAASNwoLdG9rZW5fbGlzdHMYBCABKAsyIC5nYXRld2F5LmluZmVyZW5jZS52Mi5Ub2tlbkxpc3RzSABCDAoEa2luZBIEmL0YASJsCg1TdHJlYW1PcHRpb25zEhoKDWluY2x1ZGVfdXNhZ2UYASABKAhIAIgBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQhAKDl9pbmNsdWRlX3VzYWdlQuoBCh9kZXYuc2x1aWNlLmdhdGV3YXkuaW5mZXJlbmNlLnYyQgtDb21tb25Qcm90b1ABWkhnaXRodWIuY29tL3NsdWljZS1nYXRld2F5L3NsdWljZS9nZW4vZ28vZ2F0ZXdheS9pbmZlcmVuY2UvdjI7aW5mZXJlbmNldjKiAgNHSViqAhRHYXRld2F5LkluZmVyZW5jZS5WMsoCFEdhdGV3YXlcSW5mZXJlbmNlXFYy4gIgR2F0ZXdheVxJbmZlcmVuY2VcVjJcR1BCTWV0YWRhdGHqAhZHYXRld2F5OjpJbmZlcmVuY2U6OlYyYgZwcm90bzM", [file_buf_validate_validate, file_gateway_options_v2_options, file_google_protobuf_struct]);
+  fileDesc("CiFnYXRld2F5L2luZmVyZW5jZS92Mi9jb21tb24ucHJvdG8SFGdhdGV3YXkuaW5mZXJlbmNlLnYyIvcCCgVVc2FnZRIVCg1wcm9tcHRfdG9rZW5zGAEgASgDEh4KEWNvbXBsZXRpb25fdG9rZW5zGAIgASgDSACIAQESFAoMdG90YWxfdG9rZW5zGAMgASgDEk0KFXByb21wdF90b2tlbnNfZGV0YWlscxgEIAEoCzIpLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlByb21wdFRva2Vuc0RldGFpbHNIAYgBARJVChljb21wbGV0aW9uX3Rva2Vuc19kZXRhaWxzGAUgASgLMi0uZ2F0ZXdheS5pbmZlcmVuY2UudjIuQ29tcGxldGlvblRva2Vuc0RldGFpbHNIAogBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQhQKEl9jb21wbGV0aW9uX3Rva2Vuc0IYChZfcHJvbXB0X3Rva2Vuc19kZXRhaWxzQhwKGl9jb21wbGV0aW9uX3Rva2Vuc19kZXRhaWxzItwBChNQcm9tcHRUb2tlbnNEZXRhaWxzEhoKDWNhY2hlZF90b2tlbnMYASABKANIAIgBARIiChVjYWNoZV9jcmVhdGlvbl90b2tlbnMYAiABKANIAYgBARIZCgxhdWRpb190b2tlbnMYAyABKANIAogBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQhAKDl9jYWNoZWRfdG9rZW5zQhgKFl9jYWNoZV9jcmVhdGlvbl90b2tlbnNCDwoNX2F1ZGlvX3Rva2VucyK4AgoXQ29tcGxldGlvblRva2Vuc0RldGFpbHMSHQoQcmVhc29uaW5nX3Rva2VucxgBIAEoA0gAiAEBEhkKDGF1ZGlvX3Rva2VucxgCIAEoA0gBiAEBEicKGmFjY2VwdGVkX3ByZWRpY3Rpb25fdG9rZW5zGAMgASgDSAKIAQESJwoacmVqZWN0ZWRfcHJlZGljdGlvbl90b2tlbnMYBCABKANIA4gBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQhMKEV9yZWFzb25pbmdfdG9rZW5zQg8KDV9hdWRpb190b2tlbnNCHQobX2FjY2VwdGVkX3ByZWRpY3Rpb25fdG9rZW5zQh0KG19yZWplY3RlZF9wcmVkaWN0aW9uX3Rva2VucyIcCgpTdHJpbmdMaXN0Eg4KBnZhbHVlcxgBIAMoCSIbCglUb2tlbkxpc3QSDgoGdmFsdWVzGAEgAygDIj0KClRva2VuTGlzdHMSLwoGdmFsdWVzGAEgAygLMh8uZ2F0ZXdheS5pbmZlcmVuY2UudjIuVG9rZW5MaXN0IscBCgRTdG9wEg4KBHRleHQYASABKAlIABIxCgV0ZXh0cxgCIAEoCzIgLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlN0cmluZ0xpc3RIADpuukhrGmkKDnN0b3AubWF4X2l0ZW1zEiVtdXN0IGNvbnRhaW4gbm8gbW9yZSB0aGFuIDQgc2VxdWVuY2VzGjAhaGFzKHRoaXMudGV4dHMpIHx8IHNpemUodGhpcy50ZXh0cy52YWx1ZXMpIDw9IDRCDAoEa2luZBIEmL0YASLLAQoMVGV4dE9yVG9rZW5zEg4KBHRleHQYASABKAlIABIxCgV0ZXh0cxgCIAEoCzIgLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlN0cmluZ0xpc3RIABIxCgZ0b2tlbnMYAyABKAsyHy5nYXRld2F5LmluZmVyZW5jZS52Mi5Ub2tlbkxpc3RIABI3Cgt0b2tlbl9saXN0cxgEIAEoCzIgLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlRva2VuTGlzdHNIAEIMCgRraW5kEgSYvRgBImwKDVN0cmVhbU9wdGlvbnMSGgoNaW5jbHVkZV91c2FnZRgBIAEoCEgAiAEBEi0KBWV4dHJhGPQDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBMi8GAFCEAoOX2luY2x1ZGVfdXNhZ2VC6gEKH2Rldi5zbHVpY2UuZ2F0ZXdheS5pbmZlcmVuY2UudjJCC0NvbW1vblByb3RvUAFaSGdpdGh1Yi5jb20vc2x1aWNlLWdhdGV3YXkvc2x1aWNlL2dlbi9nby9nYXRld2F5L2luZmVyZW5jZS92MjtpbmZlcmVuY2V2MqICA0dJWKoCFEdhdGV3YXkuSW5mZXJlbmNlLlYyygIUR2F0ZXdheVxJbmZlcmVuY2VcVjLiAiBHYXRld2F5XEluZmVyZW5jZVxWMlxHUEJNZXRhZGF0YeoCFkdhdGV3YXk6OkluZmVyZW5jZTo6VjJiBnByb3RvMw", [file_buf_validate_validate, file_gateway_options_v2_options, file_google_protobuf_struct]);
 
 /**
  * Tokens of one call as the provider reported them.
@@ -206,27 +206,6 @@ export const TokenListsSchema: GenMessage<TokenLists> = /*@__PURE__*/
   messageDesc(file_gateway_inference_v2_common, 5);
 
 /**
- * Stop sequences.
- *
- * @generated from message gateway.inference.v2.StopList
- */
-export type StopList = Message<"gateway.inference.v2.StopList"> & {
-  /**
-   * At most 4.
-   *
-   * @generated from field: repeated string values = 1;
-   */
-  values: string[];
-};
-
-/**
- * Describes the message gateway.inference.v2.StopList.
- * Use `create(StopListSchema)` to create a new message.
- */
-export const StopListSchema: GenMessage<StopList> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_common, 6);
-
-/**
  * One stop sequence or several. In JSON: a string or an array of strings.
  *
  * @generated from message gateway.inference.v2.Stop
@@ -243,9 +222,9 @@ export type Stop = Message<"gateway.inference.v2.Stop"> & {
     case: "text";
   } | {
     /**
-     * @generated from field: gateway.inference.v2.StopList texts = 2;
+     * @generated from field: gateway.inference.v2.StringList texts = 2;
      */
-    value: StopList;
+    value: StringList;
     case: "texts";
   } | { case: undefined; value?: undefined };
 };
@@ -255,7 +234,7 @@ export type Stop = Message<"gateway.inference.v2.Stop"> & {
  * Use `create(StopSchema)` to create a new message.
  */
 export const StopSchema: GenMessage<Stop> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_common, 7);
+  messageDesc(file_gateway_inference_v2_common, 6);
 
 /**
  * Text or tokens. In JSON: a string, an array of strings, an array of token
@@ -299,7 +278,7 @@ export type TextOrTokens = Message<"gateway.inference.v2.TextOrTokens"> & {
  * Use `create(TextOrTokensSchema)` to create a new message.
  */
 export const TextOrTokensSchema: GenMessage<TextOrTokens> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_common, 8);
+  messageDesc(file_gateway_inference_v2_common, 7);
 
 /**
  * Options of a stream.
@@ -325,5 +304,5 @@ export type StreamOptions = Message<"gateway.inference.v2.StreamOptions"> & {
  * Use `create(StreamOptionsSchema)` to create a new message.
  */
 export const StreamOptionsSchema: GenMessage<StreamOptions> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_common, 9);
+  messageDesc(file_gateway_inference_v2_common, 8);
 

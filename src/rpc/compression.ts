@@ -1,0 +1,31 @@
+// Compression of Connect's and gRPC's messages at a fast level: the library's own brotli takes 0.2 s for 100 entries of the log.
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import type { Compression } from '@connectrpc/connect/protocol';
+import { compressionBrotli, compressionGzip } from '@connectrpc/connect-node';
+
+const GZIP_LEVEL = 1;
+const BROTLI_QUALITY = 3;
+
+const [gzipped, brotlied] = [promisify(gzip), promisify(brotliCompress)];
+
+/** What answers may be compressed with; the caller's order decides. */
+export const fastCompressions: Compression[] = [
+  { ...compressionGzip, compress: async (bytes) => shared(await gzipped(bytes, { level: GZIP_LEVEL })) },
+  {
+    ...compressionBrotli,
+    compress: async (bytes) =>
+      shared(
+        await brotlied(bytes, {
+          params: {
+            [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
+            [constants.BROTLI_PARAM_SIZE_HINT]: bytes.byteLength,
+          },
+        }),
+      ),
+  },
+];
+
+function shared(bytes: Buffer): Uint8Array<ArrayBuffer> {
+  return bytes as Uint8Array<ArrayBuffer>;
+}
