@@ -54,7 +54,7 @@ export interface OperationRow {
   readonly needsModel: boolean;
   /** Whether answers may be kept for other calls. */
   readonly cached: boolean;
-  /** Whether it may be sent twice, so that retries, fallbacks and hedges repeat nothing that lasts. */
+  /** Whether it may be sent twice at once: else no hedge is made. */
   readonly idempotent: boolean;
   readonly view: GuardrailView;
   /** As guardrails' `allowedRequestTypes` names it. */
