@@ -128,7 +128,7 @@ async function ensureWorkspace(
     id: randomUUID(),
     slug: HANDLE,
     createdAt: now,
-    body: { name: 'Default workspace', isDefault: true },
+    body: { name: 'Default workspace', uniqueName: 'Default workspace', isDefault: true },
   });
 }
 

@@ -26,6 +26,8 @@ export interface WorkspaceBody extends Bounded {
   readonly name: string;
   readonly description?: string;
   readonly icon?: string;
+  /** The name again, by which no two active ones of an organisation are called alike. Those of before have none. */
+  readonly uniqueName?: string;
   /** The one that its organisation begins with. */
   readonly isDefault?: boolean;
   readonly defaults?: JsonObject;
@@ -117,8 +119,14 @@ export const workspaces: Collection<WorkspaceBody> = defineCollection<WorkspaceB
   name: 'workspaces',
   schemaVersion: 1,
   noticed: true,
-  fields: [{ name: 'name', type: 'text' }],
-  unique: [{ fields: ['slug'], per: 'organisation' }],
+  fields: [
+    { name: 'name', type: 'text' },
+    { name: 'uniqueName', type: 'text', nullable: true },
+  ],
+  unique: [
+    { fields: ['uniqueName'], per: 'organisation' },
+    { fields: ['slug'], per: 'organisation' },
+  ],
   sortable: ['name'],
 });
 

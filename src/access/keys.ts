@@ -14,7 +14,7 @@ import { type ApiKeyBody, apiKeys, type KeySecret } from './collections.ts';
 import { type KeyHasher, keyHint, keyMask, newApiKey } from './key-hash.ts';
 import type { KeyRecord, KeySettings } from './key-ring.ts';
 import type { KeyKind } from './principal.ts';
-import { scopesOf } from './scopes.ts';
+import { heldScopes, scopesOf } from './scopes.ts';
 
 /** What a key is beside its secret: the parts that a new key is given. */
 export type KeyDetails = Omit<ApiKeyBody, keyof KeySecret | 'previous'>;
@@ -128,7 +128,7 @@ export function keyRecord(document: Document<ApiKeyBody>): KeyRecord {
       keyId: id,
       keyName: body.name,
       kind: body.kind,
-      scopes: sharedSet(body.scopes),
+      scopes: sharedSet(heldScopes(body.kind, body.scopes)),
     },
   };
 }

@@ -69,7 +69,7 @@ export async function createOrganisation(
       id: workspaceId,
       slug: 'default',
       createdAt,
-      body: { name: 'Default workspace', isDefault: true },
+      body: { name: 'Default workspace', uniqueName: 'Default workspace', isDefault: true },
     }),
     insertOperation(apiKeys, document),
   ];

@@ -58,6 +58,20 @@ const RULES: Readonly<Record<string, Rules>> = {
     manager: { view: true, write: false },
     member: { view: true, write: false },
   },
+  agents: EVERYBODY,
+  feedbacks: EVERYBODY,
+  generations: EVERYBODY,
+  agent_servers: managers(true),
+  agent_server_skills: managers(true),
+  agent_integration_skills: managers(true),
+  agent_server_user_access: managers(true),
+  workspace_agent_integrations: managers(true),
+  organisation_agent_integrations: {
+    manager: { view: true, write: false },
+    member: { view: true, write: false },
+  },
+  organisations: { manager: { view: true, write: false }, member: { view: true, write: false } },
+  provider: VIRTUAL_KEYS,
 };
 
 /** Calls that use things and change none. */

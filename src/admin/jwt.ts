@@ -94,6 +94,12 @@ function readSettings(request: ReplaceJwtSettingsRequest, checkUri: CheckJwksUri
     throw invalidField('jwks_uri', 'exactly one of jwks_uri and jwks is needed', 'one_of');
   if (jwksUri !== undefined) checkUri('jwks_uri', jwksUri);
   const keys = jwks === undefined ? undefined : readInlineSet('jwks', jwks).jwks;
+  if (issuers.length + audiences.length === 0 && request.anyIssuerAndAudience !== true)
+    throw invalidField(
+      'issuers',
+      'issuers or audiences are needed, or any_issuer_and_audience: true: the keys alone take every token that they sign',
+      'required',
+    );
   const { workspace, user, role, scopes } = claims ?? {};
   return defined<JwtSettingsBody>({
     jwksUri,
@@ -104,6 +110,7 @@ function readSettings(request: ReplaceJwtSettingsRequest, checkUri: CheckJwksUri
     clockSkewSeconds,
     claims: claims && defined({ workspace, user, role, scopes }),
     knownUsersOnly,
+    anyParty: request.anyIssuerAndAudience,
   });
 }
 
@@ -121,6 +128,7 @@ function settingsRecord({ body, createdAt, updatedAt }: Recorded): JwtSettings {
     clockSkewSeconds: clockSkewSeconds ?? DEFAULT_SKEW_SECONDS,
     ...(claims === undefined ? {} : { claims }),
     knownUsersOnly: body.knownUsersOnly ?? false,
+    ...(body.anyParty === undefined ? {} : { anyIssuerAndAudience: body.anyParty }),
     createdAt: timeText(createdAt),
     lastUpdatedAt: timeText(updatedAt),
   });

@@ -26,6 +26,7 @@ export function newBody(
 ): WorkspaceBody {
   return defined<WorkspaceBody>({
     name: request.name,
+    uniqueName: request.name,
     description: request.description,
     icon: request.icon || undefined,
     isDefault: undefined,
@@ -59,6 +60,7 @@ export function changedBody(
   const fields = patch(request.clear, CLEARABLE);
   return defined<WorkspaceBody>({
     name: fields.always('name', request.name, body.name),
+    uniqueName: request.name ?? body.uniqueName,
     description: fields.optional('description', request.description, body.description),
     icon: request.icon === '' ? undefined : fields.optional('icon', request.icon, body.icon),
     isDefault: body.isDefault,

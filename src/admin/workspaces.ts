@@ -41,6 +41,7 @@ import { newSlug } from './slug.ts';
 import { changedBody, newBody } from './workspace-body.ts';
 import { archiveContents } from './workspace-contents.ts';
 import { checkDefaults } from './workspace-defaults.ts';
+import { withOwnName } from './workspace-name.ts';
 import { workspaceRecord, workspaceUsage } from './workspace-record.ts';
 import { workspaceUsers } from './workspace-user.ts';
 
@@ -91,12 +92,10 @@ export function workspacesService({
         record({ ...asNew(document), organisationId: caller.organisationId }),
       ) as JsonObject;
       const operations = [insertOperation(workspaces, document), ...users];
-      const [made] = await changes.commit(call, scope, operations, {
-        id,
-        name: request.name,
-        workspaceId: id,
-        after: { ...after, users: request.users },
-      });
+      const target = { id, name: request.name, workspaceId: id, after: { ...after, users: request.users } };
+      const [made] = await withOwnName(directory, caller.organisationId, id, request.name, () =>
+        changes.commit(call, scope, operations, target),
+      );
       return read(made as Document<WorkspaceBody>);
     },
 
@@ -144,17 +143,14 @@ export function workspacesService({
       const body = bounded(bounds, caller, WORKSPACE_RULES, before.body, changed);
       const change = { body, updatedAt: now() };
       const after = { ...before, body, updatedAt: change.updatedAt };
-      await changes.commit(
-        call,
-        organisationOf(caller),
-        [updateOperation(workspaces, before.id, before.version, change)],
-        {
-          id: before.id,
-          name: body.name,
-          workspaceId: before.id,
-          before: shown(before),
-          after: shown(after),
-        },
+      const told = {
+        ...{ id: before.id, name: body.name, workspaceId: before.id },
+        ...{ before: shown(before), after: shown(after) },
+      };
+      const operation = updateOperation(workspaces, before.id, before.version, change);
+      const renamed = request.name === before.body.name ? undefined : request.name;
+      await withOwnName(directory, caller.organisationId, before.id, renamed, () =>
+        changes.commit(call, organisationOf(caller), [operation], told),
       );
       return create(UpdateWorkspaceResponseSchema);
     },

@@ -1,4 +1,6 @@
 // Bodies of calls, written behind them: taken by reference on the hot path, made into text and stored in batches.
+
+import { toolSecrets, withoutToolSecrets } from '../lib/tool-secrets.ts';
 import type { BodiesRecord, BodyRecord, LogStore } from '../store/log-store.ts';
 import type { RequestRecord } from '../store/request-log.ts';
 import { loggedBody, loggedHeaders, loggedUrl } from './logged-message.ts';
@@ -203,8 +205,14 @@ export class BodyLog {
 
 /** The record with secrets masked in every text of it: providers repeat what they were sent. */
 function recordOf(waiting: Waiting): BodiesRecord {
-  const record = plainRecord(waiting);
-  const secrets = (waiting.said.secrets?.() ?? []).filter(({ length }) => length >= SHORTEST_SECRET);
+  const plain = plainRecord(waiting);
+  const forTools = [plain.request.body, plain.transformedRequest?.body].flatMap((text = '') =>
+    toolSecrets(text),
+  );
+  const secrets = [...(waiting.said.secrets?.() ?? []), ...forTools, ...forTools.map(escaped)].filter(
+    ({ length }) => length >= SHORTEST_SECRET,
+  );
+  const record = withoutTools(plain);
   if (secrets.length === 0) return record;
   const clean = <T extends BodyRecord | undefined>(message: T): T => {
     if (message?.body === undefined) return message;
@@ -220,6 +228,26 @@ function recordOf(waiting: Waiting): BodiesRecord {
     ...(originalResponse === undefined ? {} : { originalResponse: clean(originalResponse) }),
     ...(hooks === undefined ? {} : { hooks: maskedText(hooks, secrets) }),
   };
+}
+
+/** The requests without what they hand to tool servers, also where it is shorter than a secret that is looked for. */
+function withoutTools(record: BodiesRecord): BodiesRecord {
+  const clean = <T extends BodyRecord>(message: T): T => {
+    if (message.body === undefined || message.base64) return message;
+    const body = withoutToolSecrets(message.body);
+    return body === message.body ? message : { ...message, body };
+  };
+  const { request, transformedRequest } = record;
+  return {
+    ...record,
+    request: clean(request),
+    ...(transformedRequest === undefined ? {} : { transformedRequest: clean(transformedRequest) }),
+  };
+}
+
+/** As it stands within a JSON text. */
+function escaped(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
 }
 
 function cleanBody({ base64, truncated }: BodyRecord, body: string, secrets: readonly string[]): string {

@@ -194,7 +194,10 @@ race('changes of different fields at once are all made', async (t, sites) => {
 
 race('settings for tokens that are made at once are made once, and replaced', async (t, sites) => {
   const answers = await together(sites, 4, (gateway, i) =>
-    send(gateway, 'PUT', '/admin/organisation/jwt', { jwks_uri: `https://issuer.example.com/${i}` }),
+    send(gateway, 'PUT', '/admin/organisation/jwt', {
+      jwks_uri: `https://issuer.example.com/${i}`,
+      issuers: ['https://issuer.example.com'],
+    }),
   );
   t.deepEqual(statuses(answers), [200, 200, 200, 200]);
   await ok(sites[0], 'DELETE', '/admin/organisation/jwt');

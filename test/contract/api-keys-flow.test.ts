@@ -78,8 +78,9 @@ const put = (t: ExecutionContext, id: string, body: JsonObject): Promise<JsonObj
 const LOGS = { scopes: ['logs.list'] };
 const works = async (key: string): Promise<boolean> => (await rest(key, 'GET', '/logs')).status === 200;
 
+let places = 0;
 async function workspace(t: ExecutionContext, settings: JsonObject = {}): Promise<string> {
-  const name = t.title.slice(0, 40);
+  const name = `${t.title.slice(0, 40)} ${++places}`;
   const json = await ok(t, rest(ADMIN_KEY, 'POST', '/admin/workspaces', { name, settings }));
   return String(json.id);
 }

@@ -123,7 +123,7 @@ async function join(
 story('a workspace is made, found by id and slug, changed in part, and archived', async (t, admin) => {
   const slug = fresh('team');
   const made = await admin.ok(createWorkspace, {
-    name: 'Team',
+    name: `Team ${slug}`,
     slug,
     description: 'd',
     icon: '🚀',
@@ -133,7 +133,7 @@ story('a workspace is made, found by id and slug, changed in part, and archived'
   });
   t.like(made, {
     slug,
-    name: 'Team',
+    name: `Team ${slug}`,
     description: 'd',
     status: 'active',
     object: 'workspace',
@@ -147,27 +147,27 @@ story('a workspace is made, found by id and slug, changed in part, and archived'
   const byId = await admin.ok(getWorkspace, { workspace_id: workspaceId });
   const bySlug = await admin.ok(getWorkspace, { workspace_id: slug, name_format: 'display' });
   t.is(byId.id, bySlug.id);
-  t.is(bySlug.name, '🚀 Team');
+  t.is(bySlug.name, `🚀 Team ${slug}`);
 
-  t.deepEqual(await admin.ok(updateWorkspace, { workspace_id: slug, name: 'Other' }), {});
+  t.deepEqual(await admin.ok(updateWorkspace, { workspace_id: slug, name: `Other ${slug}` }), {});
   const renamed = await admin.ok(getWorkspace, { workspace_id: slug });
-  t.like(renamed, { name: 'Other', description: 'd', icon: '🚀' });
+  t.like(renamed, { name: `Other ${slug}`, description: 'd', icon: '🚀' });
   t.deepEqual(renamed.usage_limits, made.usage_limits, 'what is not given stays');
 
   await admin.ok(updateWorkspace, clearing(admin, { workspace_id: slug }, ['description', 'usage_limits']));
   const cleared = await admin.ok(getWorkspace, { workspace_id: slug });
   t.like(cleared, { description: null, usage_limits: [], icon: '🚀' });
 
-  const listed = await admin.ok(listWorkspaces, { exact_name: 'Other', page_size: 1000 });
+  const listed = await admin.ok(listWorkspaces, { exact_name: `Other ${slug}`, page_size: 1000 });
   t.true(ids(listed).includes(workspaceId));
-  await admin.refused(t, deleteWorkspace, { workspace_id: slug, name: 'Team' }, 400, 'name');
-  await admin.ok(deleteWorkspace, { workspace_id: slug, name: 'Other' });
+  await admin.refused(t, deleteWorkspace, { workspace_id: slug, name: `Team ${slug}` }, 400, 'name');
+  await admin.ok(deleteWorkspace, { workspace_id: slug, name: `Other ${slug}` });
   await admin.refused(t, getWorkspace, { workspace_id: slug }, 404);
   const archived = await admin.ok(listWorkspaces, { status: 'archived', page_size: 1000 });
   t.true(ids(archived).includes(workspaceId));
   // The slug is free again.
-  await admin.ok(createWorkspace, { name: 'Third', slug });
-  await admin.refused(t, createWorkspace, { name: 'Fourth', slug }, 409);
+  await admin.ok(createWorkspace, { name: `Third ${slug}`, slug });
+  await admin.refused(t, createWorkspace, { name: `Fourth ${slug}`, slug }, 409);
 });
 
 /** Null in JSON; over Protobuf the field is named in `clear`. The codec reads JSON for all three. */
@@ -177,7 +177,7 @@ function clearing(_: Caller, body: JsonObject, names: string[]): JsonObject {
 
 story('people are invited, join, change roles and leave; their keys go with them', async (t, admin) => {
   const slug = fresh('crew');
-  await admin.ok(createWorkspace, { name: 'Crew', slug });
+  await admin.ok(createWorkspace, { name: `Crew ${slug}`, slug });
   const scopes = ['workspaces.read', 'workspaces.update', 'workspace_users.create', 'workspace_users.list'];
   const manager = await join(admin, slug, 'manager', [...scopes, 'workspace_users.update']);
   const member = await join(admin, slug, 'member', scopes);

@@ -303,7 +303,7 @@ story('rendering needs no provider', async (t, admin) => {
 
 story("another workspace's prompts are nobody's", async (t, admin) => {
   const workspace_id = String(
-    (await admin.ok(WorkspacesService.method.createWorkspace, { name: 'elsewhere' })).id,
+    (await admin.ok(WorkspacesService.method.createWorkspace, { name: `Elsewhere ${t.title}` })).id,
   );
   const theirs = await newPrompt(admin, { workspace_id });
   const part = await admin.ok(createPromptPartial, { name: 'theirs', string: 'secret', workspace_id });

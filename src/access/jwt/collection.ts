@@ -26,6 +26,8 @@ export interface JwtSettingsBody {
   readonly claims?: ClaimNames;
   /** Tokens of other users than the directory's are refused. */
   readonly knownUsersOnly?: boolean;
+  /** It was said that tokens of any issuer and for any audience are meant. */
+  readonly anyParty?: boolean;
 }
 
 /** The slug of an organisation's one document. */

@@ -63,6 +63,8 @@ export class Attempt {
   /** What its integration says of a model's prices. */
   pricedBy: ((model: string) => PricingRecord | undefined) | undefined;
   #tier: string | undefined;
+  /** Of its request: what stands in it as a secret is in no error. */
+  #body: string | Uint8Array | undefined;
 
   /**
    * @param id made before its request, which carries it
@@ -89,6 +91,7 @@ export class Attempt {
     request: object,
     makesTokens: boolean,
   ): Promise<void> | undefined {
+    this.#body = typeof body === 'string' || body instanceof Uint8Array ? body : undefined;
     if (flights === undefined) return undefined;
     this.#most = estimateOf(lengthOf(body), request, makesTokens);
     return flights.attempt(this.#call, {
@@ -217,7 +220,8 @@ export class Attempt {
     heard: Pick<AttemptEnd, 'usage' | 'usageEstimated' | 'usageRefused' | 'tier'> = {},
     responseModel?: string,
   ): GatewayError {
-    const error = withoutCredential(withProvider(thrown, this.#target.provider.id), this.#target);
+    const error = withoutCredential(withProvider(thrown, this.#target.provider.id), this.#target, this.#body);
+    this.#body = undefined;
     const outcome =
       error.reason === 'client_closed'
         ? 'cancelled'

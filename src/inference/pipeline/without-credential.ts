@@ -2,14 +2,25 @@
 // log keeps it.
 import { isSecretName, MASKED } from '../../access/audit/secrets.ts';
 import { GatewayError } from '../../lib/errors.ts';
+import { toolSecrets } from '../../lib/tool-secrets.ts';
 import type { Target } from '../../providers/dialect.ts';
 
 /** Shorter ones are words: nobody uses them but in tests. */
 const SHORTEST = 8;
 
-/** The error with the target's credentials masked wherever its words repeat them; the same one when they do not. */
-export function withoutCredential(error: GatewayError, target: Target): GatewayError {
-  const secrets = secretsOf(target);
+/**
+ * The error with the target's credentials masked wherever its words repeat them, and those that the request hands to
+ * tool servers; the same one when they do not.
+ * @param body of the request
+ */
+export function withoutCredential(
+  error: GatewayError,
+  target: Target,
+  body?: string | Uint8Array | undefined,
+): GatewayError {
+  const asked =
+    typeof body === 'string' ? body : body === undefined ? '' : Buffer.from(body).toString('utf8');
+  const secrets = [...secretsOf(target), ...toolSecrets(asked).filter(({ length }) => length >= SHORTEST)];
   const { message, facts } = error;
   const { type, code, param } = facts;
   const texts = [message, type, code, param];

@@ -53,6 +53,8 @@ runCases(test, () => bench, [
   wrong('no algorithm at all', { jwks: JWKS, algorithms: ['none'] }, 'algorithms[0]'),
   wrong('an issuer twice', { jwks: JWKS, issuers: ['a', 'a'] }, 'issuers'),
   wrong('an empty audience', { jwks: JWKS, audiences: [''] }, 'audiences[0]'),
+  wrong('neither issuers nor audiences', { jwks: JWKS }, 'issuers'),
+  wrong('neither of them, and no word of it', { jwks: JWKS, any_issuer_and_audience: false }, 'issuers'),
   wrong('a skew of an hour', { jwks: JWKS, clock_skew_seconds: 3600 }, 'clock_skew_seconds'),
   wrong('a claim without a name', { jwks: JWKS, claims: { role: '' } }, 'claims.role'),
   ...[get, replace, remove].map(
@@ -121,12 +123,12 @@ test('set, read, replaced, taken away: each counts at once, and each is in the a
     created_at: createdAt,
   });
   t.is(await logs(token), 401);
-  t.is((await call('PUT', { jwks: JWKS })).status, 200);
+  t.is((await call('PUT', { jwks: JWKS, any_issuer_and_audience: true })).status, 200);
   t.is(await logs(token), 200);
   t.deepEqual(await call('DELETE'), { status: 200, json: {} });
   t.is(await logs(token), 403);
   t.is((await call('GET')).status, 404);
-  t.is((await call('PUT', { jwks: JWKS })).status, 200, 'and set again');
+  t.is((await call('PUT', { jwks: JWKS, any_issuer_and_audience: true })).status, 200, 'and set again');
   t.is(await logs(token), 200);
 
   const audit = await bench.transports.grpc.unary(
@@ -155,7 +157,7 @@ test('settings outlive a restart, and tokens with them', async (t) => {
   const set = await fetch(`${first.origin}/v1/admin/organisation/jwt`, {
     method: 'PUT',
     headers: { 'x-gateway-api-key': ADMIN_KEY, 'content-type': 'application/json' },
-    body: JSON.stringify({ jwks: JWKS }),
+    body: JSON.stringify({ jwks: JWKS, any_issuer_and_audience: true }),
   });
   t.is(set.status, 200);
   const token = await sign(key, claimsWith({ organisation_id: first.app.tenancy.organisationId }));
@@ -176,7 +178,7 @@ test('a call’s own time counts while the keys are fetched, and a slow issuer i
   await ask('/admin/organisation/jwt', {
     method: 'PUT',
     headers: { 'x-gateway-api-key': ADMIN_KEY, 'content-type': 'application/json' },
-    body: JSON.stringify({ jwks_uri: server.url }),
+    body: JSON.stringify({ jwks_uri: server.url, any_issuer_and_audience: true }),
   });
   const token = await sign(key, claimsWith({ organisation_id: gateway.app.tenancy.organisationId }));
   const begun = performance.now();
