@@ -1,5 +1,6 @@
 // The composition root: it and the files of app/ are the only ones that see every room.
 import { readFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { createAuditLog } from './access/audit/audit-log.ts';
@@ -345,10 +346,11 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     },
     { documents, directory, flush: auditLog.flush, now: Date.now },
   );
+  const prove = (req: IncomingMessage): void => listener.prove(req);
   const pace = new Pace(settings.bodyStallMs);
   const budget = new ReadingBudget({ totalBytes: settings.readingBytes, keyBytes: settings.keyReadingBytes });
   const rpc = createRpc({
-    ...{ pace, budget },
+    ...{ pace, budget, prove },
     services,
     validator,
     keys,
@@ -379,7 +381,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
       names,
       bodyLimit: settings.bodyLimit,
       identify: (call) => identify(call, { keys, tokens }),
-      ...{ pace, budget },
+      ...{ pace, budget, prove },
       full: inFlight.full,
     },
     pages: {
@@ -394,6 +396,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     log,
   });
   const listener = createListener({
+    limits: { total: settings.maxConnections, perAddress: settings.maxConnectionsPerAddress },
     tls: settings.tls,
     dispatch,
   });

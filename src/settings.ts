@@ -29,6 +29,9 @@ export interface Settings {
   readonly keyReadingBytes: number;
   /** A body that brings less than 256 bytes a second over this time is given up, in milliseconds. */
   readonly bodyStallMs: number;
+  /** Connections at once, and of one address. */
+  readonly maxConnections: number;
+  readonly maxConnectionsPerAddress: number;
   readonly logBodies: 'full' | 'metadata' | 'none';
   /** Days that entries of the log, their bodies and the sums of analytics are kept. */
   readonly logDays: number;
@@ -124,6 +127,8 @@ export function readSettings(env: Environment): Settings {
     readingBytes: read('GATEWAY_READING_BYTES', bytes, 256 * 1024 * 1024),
     keyReadingBytes: read('GATEWAY_KEY_READING_BYTES', bytes, 128 * 1024 * 1024),
     bodyStallMs: read('GATEWAY_BODY_STALL_SECONDS', integer(1, 3600), 30) * 1000,
+    maxConnections: read('GATEWAY_MAX_CONNECTIONS', integer(1, 1_000_000), 10_000),
+    maxConnectionsPerAddress: read('GATEWAY_MAX_CONNECTIONS_PER_ADDRESS', integer(1, 1_000_000), 4096),
     logBodies: read('GATEWAY_LOG_BODIES', oneOf('full', 'metadata', 'none'), 'full'),
     logDays: read('GATEWAY_LOG_RETENTION_DAYS', integer(1, 3650), 90),
     bodyDays: read('GATEWAY_BODY_RETENTION_DAYS', integer(1, 3650), 90),

@@ -1,14 +1,20 @@
-// One port for everything: the first bytes of a connection tell HTTP/2 from HTTP/1;
-// with TLS, ALPN does.
+// One port for everything: the first bytes of a connection tell HTTP/2 from HTTP/1; with TLS, ALPN does.
 import http from 'node:http';
 import http2 from 'node:http2';
 import net from 'node:net';
+import tls from 'node:tls';
+import { inItsTurn } from '../lib/incoming/pause-for-turn.ts';
+import { onBadBytes } from './bad-bytes.ts';
+import { type Connection, type ConnectionLimits, Connections } from './connections.ts';
+import { readFirstBytes } from './first-bytes.ts';
+import { onHalfClosed } from './half-closed.ts';
 
 /** Answers one request of either version. */
 export type Dispatch = (req: http.IncomingMessage, res: http.ServerResponse) => void;
 
 export interface ListenerOptions {
   readonly dispatch: Dispatch;
+  readonly limits: ConnectionLimits;
   /** PEM texts; undefined: cleartext. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
 }
@@ -16,73 +22,113 @@ export interface ListenerOptions {
 /** The listening port. */
 export interface Listener {
   listen(host: string, port: number): Promise<net.AddressInfo>;
+  /** The request came with a valid key: its connection is a caller's. */
+  prove(req: http.IncomingMessage): void;
   /** Takes no new connections and ends idle ones; resolves when all are closed, or after `graceMs`, when the rest are cut. */
   drain(graceMs: number): Promise<void>;
 }
 
-const PREFACE = Buffer.from('PRI');
-/** How long a connection may stay silent before its first byte. */
-const FIRST_BYTE_MS = 30_000;
 /** An idle connection is held for so long. */
 const KEEP_ALIVE_MS = 65_000;
+/** Between the first byte of a request and the end of its head. */
+const HEAD_MS = 30_000;
+const HANDSHAKE_MS = 10_000;
 const MAX_HEADER_BYTES = 65_536;
-/** Answers to what is no request yet: nobody knows its path. */
-const BAD = 'HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n';
-const TOO_LONG = tooLong(`the address and the headers have more than ${MAX_HEADER_BYTES} bytes`);
+/** Streams of one HTTP/2 connection: of a stranger, and once a valid key has come. */
+const STRANGERS_STREAMS = 100;
 const MAX_CONCURRENT_STREAMS = 1000;
+const STRANGERS_AT_ONCE = 8;
+/** Bytes that are read of a body that is not wanted, and for how long, so that its answer is not lost with a reset. */
+const LINGER_BYTES = 1024 * 1024;
+const LINGER_MS = 1000;
 
-export function createListener({ dispatch, tls }: ListenerOptions): Listener {
-  const http1Options = {
-    maxHeaderSize: MAX_HEADER_BYTES,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    headersTimeout: 60_000,
-    requestTimeout: 0,
-    // Of a body in tiny pieces no more than this many wait in memory, and are read in one turn.
-    highWaterMark: 16_384,
-  };
-  const http2Options = {
-    settings: { maxConcurrentStreams: MAX_CONCURRENT_STREAMS, maxHeaderListSize: MAX_HEADER_BYTES },
-  };
-  const answering = new Set<http.ServerResponse>();
+export function createListener({ dispatch, limits, tls: pem }: ListenerOptions): Listener {
+  const connections = new Connections(limits);
+  const owners = new WeakMap<object, Connection>();
+  const byPeer = new Map<string, Connection>();
   let draining = false;
+  /** Whose session is being made. */
+  let opening: Connection | undefined;
+
   const handle: Dispatch = (req, res) => {
-    if (req.httpVersionMajor === 1) {
-      answering.add(res);
-      res.once('close', () => answering.delete(res));
-      if (draining) res.shouldKeepAlive = false;
-    }
-    dispatch(req, res);
+    const { stream } = req as unknown as http2.Http2ServerRequest;
+    const connection = owners.get(req.httpVersionMajor === 1 ? req.socket : (stream.session ?? stream));
+    if (connection !== undefined) begun(connection, req, res, draining);
+    if (connection !== undefined && !connection.proven) owners.set(req, connection);
+    // Of a stranger's many streams one is begun in each turn of the event loop.
+    if (connection === undefined || connection.proven || connection.running <= STRANGERS_AT_ONCE)
+      dispatch(req, res);
+    else inItsTurn(() => stream?.destroyed || dispatch(req, res));
   };
-  const http1 = http.createServer(http1Options, handle);
-  const handleH2 = handle as unknown as (
-    req: http2.Http2ServerRequest,
-    res: http2.Http2ServerResponse,
-  ) => void;
-  const h2 = tls
-    ? http2.createSecureServer({ ...http1Options, ...http2Options, ...tls, allowHTTP1: true }, handleH2)
-    : http2.createServer(http2Options, handleH2);
-  const silent = new Set<net.Socket>();
+  const http1 = http.createServer(
+    {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      headersTimeout: HEAD_MS,
+      connectionsCheckingInterval: 5000,
+      requestTimeout: 0,
+      // Of a body in tiny pieces no more than this many wait in memory, and are read in one turn.
+      highWaterMark: 16_384,
+    },
+    handle,
+  );
+  // Its types leave it out: a client that has ended its side is still answered.
+  Object.assign(http1, { httpAllowHalfOpen: true });
+  const h2 = http2.createServer(
+    { settings: { maxConcurrentStreams: STRANGERS_STREAMS, maxHeaderListSize: MAX_HEADER_BYTES } },
+    handle as unknown as (req: http2.Http2ServerRequest, res: http2.Http2ServerResponse) => void,
+  );
   // It never listens itself; this starts its watch over idle connections and slow headers.
   http1.emit('listening');
-  const front = tls
-    ? (h2 as http2.Http2SecureServer)
-    : net.createServer({ noDelay: true }, (socket) => route(socket, silent, http1, h2 as http2.Http2Server));
 
-  const sockets = new Set<net.Socket>();
-  const sessions = new Set<http2.ServerHttp2Session>();
-  front.on('connection', (socket: net.Socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
+  const speak = (connection: Connection, version: 1 | 2): void => {
+    const { stream } = connection;
+    owners.set(stream, connection);
+    if (version === 2) {
+      opening = connection;
+      h2.emit('connection', stream);
+      opening = undefined;
+      return;
+    }
+    lingers(connection);
+    stream.on('end', () => onHalfClosed(connection));
+    http1.emit('connection', stream);
+  };
+  const secure =
+    pem && tls.createServer({ ...pem, ALPNProtocols: ['h2', 'http/1.1'], handshakeTimeout: HANDSHAKE_MS });
+  secure?.on('secureConnection', (stream) => {
+    const connection = byPeer.get(peerOf(stream));
+    if (connection === undefined) {
+      stream.destroy();
+      return;
+    }
+    connection.stream = stream;
+    stream.setNoDelay(true);
+    if (stream.alpnProtocol === 'h2') speak(connection, 2);
+    else readFirstBytes(stream, MAX_HEADER_BYTES, () => speak(connection, 1));
+  });
+  secure?.on('tlsClientError', (_error, stream) => stream.destroy());
+  const front = net.createServer({ noDelay: true, allowHalfOpen: true }, (socket) => {
+    const connection = connections.add(socket);
+    if (connection === undefined) return;
+    if (secure === undefined) {
+      readFirstBytes(socket, MAX_HEADER_BYTES, (version) => speak(connection, version));
+      return;
+    }
+    const peer = peerOf(socket);
+    byPeer.set(peer, connection);
+    socket.once('close', () => byPeer.delete(peer));
+    secure.emit('connection', socket);
   });
   h2.on('session', (session) => {
-    sessions.add(session);
-    session.once('close', () => sessions.delete(session));
+    if (opening === undefined) return;
+    opening.session = session;
+    owners.set(session, opening);
   });
   // A peer's broken bytes are its own affair; the connection is closed and nothing else happens.
   h2.on('sessionError', () => {});
   http1.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (socket.writable) socket.end(error.code === 'HPE_HEADER_OVERFLOW' ? TOO_LONG : BAD);
-    else socket.destroy();
+    onBadBytes(error, socket as net.Socket, owners.get(socket)?.answers ?? new Set());
   });
 
   return {
@@ -94,61 +140,76 @@ export function createListener({ dispatch, tls }: ListenerOptions): Listener {
           resolve(front.address() as net.AddressInfo);
         });
       }),
+    prove(req) {
+      const connection = owners.get(req);
+      if (connection === undefined || connection.proven) return;
+      connection.proven = true;
+      const { session } = connection;
+      if (session && !session.closed && !session.destroyed)
+        session.settings({ maxConcurrentStreams: MAX_CONCURRENT_STREAMS });
+    },
     async drain(graceMs) {
       draining = true;
-      for (const res of answering) res.shouldKeepAlive = false;
       const closed = new Promise<void>((resolve) => front.close(() => resolve()));
-      const cut = setTimeout(() => sockets.forEach((socket) => void socket.destroy()), graceMs);
-      for (const session of sessions) session.close();
-      for (const socket of silent) socket.destroy();
-      const idle = setInterval(() => endIdle(http1, h2), 50);
-      endIdle(http1, h2);
+      const cut = setTimeout(() => {
+        for (const { socket } of connections.all) socket.destroy();
+      }, graceMs);
+      for (const { session, asked, socket, answers } of connections.all) {
+        for (const res of answers) res.shouldKeepAlive = false;
+        if (session !== undefined) session.close();
+        else if (!asked) socket.destroy();
+      }
+      const idle = setInterval(() => http1.closeIdleConnections(), 50);
+      http1.closeIdleConnections();
       await closed;
       clearInterval(idle);
       clearTimeout(cut);
+      connections.close();
       // Ends the watch that was started above.
       http1.close();
     },
   };
 }
 
-function tooLong(message: string): string {
-  const error = { message, type: 'invalid_request_error', param: null, code: 'headers_too_large' };
-  const body = JSON.stringify({ status: 'failure', message, error });
-  return (
-    'HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\n' +
-    `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
-  );
+function peerOf({ remoteAddress, remotePort }: Pick<net.Socket, 'remoteAddress' | 'remotePort'>): string {
+  return `${remoteAddress} ${remotePort}`;
 }
 
-function endIdle(http1: http.Server, h2: http2.Http2Server | http2.Http2SecureServer): void {
-  http1.closeIdleConnections();
-  // With TLS the HTTP/1 connections belong to the secure server.
-  if ('closeIdleConnections' in h2) (h2 as unknown as http.Server).closeIdleConnections();
+function begun(
+  connection: Connection,
+  req: http.IncomingMessage,
+  res: http.ServerResponse,
+  draining: boolean,
+): void {
+  connection.asked = true;
+  connection.running++;
+  connection.requestAt = connection.lastAt = Date.now();
+  const { answers } = connection;
+  if (req.httpVersionMajor === 1) {
+    answers.add(res);
+    if (draining) res.shouldKeepAlive = false;
+  }
+  res.once('close', () => {
+    connection.running--;
+    answers.delete(res);
+  });
 }
 
-/** Looks at the first bytes, puts them back, and hands the connection on. */
-function route(socket: net.Socket, silent: Set<net.Socket>, http1: http.Server, h2: http2.Http2Server): void {
-  const giveUp = setTimeout(() => socket.destroy(), FIRST_BYTE_MS);
-  let seen: Buffer = Buffer.alloc(0);
-  silent.add(socket);
-  const forget = (): void => {
-    clearTimeout(giveUp);
-    silent.delete(socket);
+/** An answer to a request whose body is not read would be lost with a reset: the body is read for a moment, and left. */
+function lingers({ stream, answers }: Connection): void {
+  const destroySoon = stream.destroySoon.bind(stream);
+  stream.destroySoon = () => {
+    if (![...answers].some(({ req }) => !req.complete)) {
+      destroySoon();
+      return;
+    }
+    const most = stream.bytesRead + LINGER_BYTES;
+    const timer = setTimeout(() => stream.destroy(), LINGER_MS);
+    stream.on('data', () => {
+      if (stream.bytesRead > most) stream.destroy();
+    });
+    stream.once('end', () => stream.destroy()).once('close', () => clearTimeout(timer));
+    stream.end();
+    stream.resume();
   };
-  const close = (): void => void socket.destroy();
-  const look = (): void => {
-    const bytes: Buffer | null = socket.read();
-    if (bytes === null) return;
-    seen = seen.length === 0 ? bytes : Buffer.concat([seen, bytes]);
-    const prefix = seen.subarray(0, PREFACE.length);
-    const maybe = prefix.equals(PREFACE.subarray(0, prefix.length));
-    if (maybe && seen.length < PREFACE.length) return;
-    forget();
-    socket.off('readable', look).off('error', close).off('end', close).off('close', forget);
-    // Put back once, when it is decided: bytes put back while this listens would be read again at once.
-    socket.unshift(seen);
-    (maybe ? h2 : http1).emit('connection', socket);
-  };
-  socket.on('readable', look).once('error', close).once('end', close).once('close', forget);
 }

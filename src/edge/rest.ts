@@ -38,6 +38,8 @@ export interface RestFacts {
   readonly bodyLimit: number;
   /** Finds out who calls, from the headers alone; false: a stranger. */
   readonly identify: (call: Call) => boolean | Promise<boolean>;
+  /** Told of requests with a valid key. */
+  readonly prove: (req: IncomingMessage) => void;
   readonly pace: Pace;
   readonly budget: ReadingBudget;
   /** Whether no more calls are taken now; asked before a body is read. */
@@ -99,6 +101,7 @@ async function operation(
   const call = callOf(facts, route.method, req, req.method ?? '', path);
   new Leave(req, res).tell((error) => call.abort(error));
   try {
+    if (!route.hasBody && !annotationsOf(route.method).access.open) await isKnown(facts, call, req);
     const body = route.hasBody ? await readBody(facts, bodies, call, req, route.plane) : undefined;
     const streamed = route.streamMethod !== undefined && wantsStream(body);
     if (streamed && route.streamMethod) call.method = route.streamMethod;
@@ -166,11 +169,23 @@ async function passThrough(
   const call = callOf(facts, ProxyService.method.forward, req, req.method ?? '', rawPath.split('?', 1)[0]!);
   new Leave(req, res).tell((error) => call.abort(error));
   try {
+    // A stranger is refused by the interceptors, before its body is read.
+    await isKnown(facts, call, req);
     const messages = await facts.transport.stream(call, forwardRequest(facts, call, req, rawPath));
     await writeForwarded(res, messages as AsyncIterable<ForwardResponse>, () => answerHeaders(call));
   } catch (thrown) {
     refuse(res, toGatewayError(thrown), Plane.DATA, call);
   }
+}
+
+function isKnown(facts: RestFacts, call: Call, req: IncomingMessage): boolean | Promise<boolean> {
+  const known = facts.identify(call);
+  if (known === true) facts.prove(req);
+  if (typeof known === 'boolean') return known;
+  return known.then((yes) => {
+    if (yes) facts.prove(req);
+    return yes;
+  });
 }
 
 /** The body, read within the caller's time. A stranger's is not read: the interceptors refuse the call without it. */
@@ -182,7 +197,7 @@ async function readBody(
   plane: Plane,
 ): Promise<Parsed> {
   if (!annotationsOf(call.method).access.open) {
-    const known = facts.identify(call);
+    const known = isKnown(facts, call, req);
     if (!(known === true || (await known))) return unread;
   }
   const timeoutMs = timeoutOf(call);

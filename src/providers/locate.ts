@@ -38,14 +38,46 @@ export function locate(
 /**
  * Where a pass-through call goes: the provider's base path and then the raw path with its
  * query, byte for byte.
- * @throws GatewayError `invalid_header` as `locate`, `validation_failed` for a path that is none.
+ * @throws GatewayError `invalid_header` as `locate`, `validation_failed` for a path that is none, or leads out of the base.
  */
 export function locateRaw(target: Target, rawPath: string): Address {
   if (!RAW_PATH.test(rawPath)) {
     throw fail('validation_failed', 'path: must begin with a slash and be visible ASCII', { param: 'path' });
   }
+  if (leavesBase(rawPath)) {
+    throw fail(
+      'validation_failed',
+      "path: its dot segments (`..`, also encoded) lead out of the provider's base path; write the path without them",
+      { param: 'path' },
+    );
+  }
   const { base } = placeOf(target, undefined);
   return { origin: base.origin, path: withQuery(base.path + rawPath, authQuery(target)) };
+}
+
+/** Encodings within encodings that are looked through: servers and the proxies before them may each decode once. */
+const DECODINGS = 3;
+
+/** Whether dot segments (RFC 3986, part 5.2.4), encoded ones and ones behind a backslash too, go above where the path begins. */
+function leavesBase(rawPath: string): boolean {
+  let path = rawPath.split('?', 1)[0]!;
+  if (!/\.|%/.test(path)) return false;
+  for (let i = 0; i <= DECODINGS; i++) {
+    let depth = 0;
+    for (const segment of path.split(/[/\\]+/)) {
+      // What follows a semicolon is a parameter to some servers.
+      const [name] = segment.split(';', 1);
+      if (name === '..') depth--;
+      else if (name !== '' && name !== '.') depth++;
+      if (depth < 0) return true;
+    }
+    const decoded = path.replace(/%(2e|2f|5c|25|3b)/gi, (_, hex: string) =>
+      String.fromCharCode(Number.parseInt(hex, 16)),
+    );
+    if (decoded === path) return false;
+    path = decoded;
+  }
+  return false;
 }
 
 /**

@@ -18,6 +18,8 @@ import { toConnectError } from './status.ts';
 export interface Peer {
   /** The call, made by the gate before its body is read. */
   call?: Call;
+  /** Called when the key is valid. */
+  readonly prove?: () => void;
   readonly remote: string;
   readonly requestId: string;
   readonly traceId: string;
@@ -94,7 +96,10 @@ export function gateOf(
     const call = callOf(method, names, context);
     context.values.get(peer).call = call;
     const known = identify(call);
-    if (known === true || (await known)) return;
+    if (known === true || (await known)) {
+      context.values.get(peer).prove?.();
+      return;
+    }
     await run(call, methods, methodTakesStream(method) ? nothing() : unread, context);
     throw toConnectError(fail('unauthenticated', 'an API key is needed'), Plane.DATA, call.id, []);
   };

@@ -13,6 +13,8 @@ type NodeServerResponse = Parameters<typeof universalResponseToNodeResponse>[1];
 /** How one request's body is read, and what its handlers are told. */
 export interface RequestOptions extends Pick<IncomingBodyOptions, 'pace' | 'reading' | 'toError'> {
   readonly values: ContextValues;
+  /** Whether the caller has a valid key. */
+  readonly known: () => boolean;
   /** Told what no handler answered. */
   readonly onTrouble: (error: unknown) => void;
 }
@@ -67,6 +69,6 @@ function bodyOf(req: IncomingMessage, { method }: UniversalHandler, options: Req
       given += bytes.length;
       return given;
     },
-    ...(manyMessages ? { mayIdle: () => meter.open === 0 } : {}),
+    ...(manyMessages ? { mayIdle: () => meter.open === 0 && options.known() } : {}),
   } as IncomingBodyOptions);
 }

@@ -59,6 +59,8 @@ export interface RpcFacts {
   /** Bounds of bodies that are being read. */
   readonly pace: Pace;
   readonly budget: ReadingBudget;
+  /** Told of requests with a valid key. */
+  readonly prove?: (req: IncomingMessage) => void;
   /** Longest message, in bytes. */
   readonly bodyLimit: number;
   /** Whether calls are taken; answers within a bound. */
@@ -96,9 +98,11 @@ export function createRpc(facts: RpcFacts): Rpc {
   registerReflection(router, methods.services);
   const { pace, budget } = facts;
   const handler = nodeHandler(router, (req, res) => {
-    const known = peerOf(facts.names, req, res);
+    const known: Peer = { ...peerOf(facts.names, req, res), prove: () => facts.prove?.(req) };
     return {
       pace,
+      // Strangers may not be silent in the middle of a stream.
+      known: () => known.call?.identity !== undefined,
       reading: () => budget.open(known.call?.identity?.principal.keyId),
       toError: (error) => toConnectError(error, Plane.DATA, known.requestId, []),
       values: createContextValues().set(peer, known),

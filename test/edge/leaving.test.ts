@@ -41,7 +41,6 @@ let count = 0;
 for (const [how, leave] of [
   ['at once', (wire: Wire) => wire.socket.destroy()],
   ['with a reset', (wire: Wire) => wire.socket.resetAndDestroy()],
-  ['by halves', (wire: Wire) => wire.socket.end()],
 ] as const)
   for (const behind of ['nothing', 'the next request', 'one in pieces'] as const)
     test.serial(
@@ -104,5 +103,53 @@ test.serial(
       t.is(await wire.ended(), '');
     }
     await stopped;
+  },
+);
+
+test.serial('a client that ends its side after its request gets its answer, whole or streamed', async (t) => {
+  for (const [body, wanted] of [
+    [chat('slow-400'), /slow-400/],
+    [{ ...chat('gpt-ok'), stream: true }, /\[DONE\]/],
+  ] as const) {
+    const wire = open(t, bench.gateway.port).write(post(bench.headers(bench.mark()), body));
+    wire.socket.end();
+    const { status, body: text } = await wire.answer();
+    t.is(status, 200);
+    t.regex(text, wanted);
+    t.is(await wire.ended(), '');
+  }
+});
+
+test.serial(
+  'a client that ends its side later is asked whether it is there, and gets its answer',
+  async (t) => {
+    const prefix = bench.mark();
+    const wire = open(t, bench.gateway.port).write(post(bench.headers(prefix), chat('slow-700')));
+    await until(() => bench.sentTo(prefix).length === 1);
+    await pause(150);
+    wire.socket.end();
+    let answer = await wire.answer();
+    t.is(answer.status, 100);
+    while (answer.status === 100) answer = await wire.answer();
+    t.is(answer.status, 200);
+    t.regex(answer.body, /slow-700/);
+  },
+);
+
+test.serial(
+  'bytes behind a request are never an answer in the middle or in the place of its own',
+  async (t) => {
+    const junk = '\x00\x01 this is no request\r\n\r\n';
+    for (const more of [{ connection: 'close' }, {}] as Record<string, string>[])
+      for (const body of [chat('slow-300'), { ...chat('stall-300'), stream: true }]) {
+        const prefix = bench.mark();
+        const wire = open(t, bench.gateway.port).write(post({ ...bench.headers(prefix), ...more }, body));
+        await until(() => bench.sentTo(prefix).length === 1);
+        wire.write(junk);
+        const { status, body: text } = await wire.answer();
+        t.is(status, 200, text);
+        t.notRegex(text, /400 Bad Request/);
+        t.is(await wire.ended(), '');
+      }
   },
 );

@@ -489,3 +489,29 @@ test('headers that a proxy in front obeys, and those that the provider names in 
   t.is(response.headers['x-request-id'], '/secret');
   t.is(response.headers['content-type'], 'text/plain');
 });
+
+for (const path of [
+  '/v1/proxy/../admin',
+  '/v1/proxy/a/../../admin',
+  '/v1/proxy/%2e%2e/admin',
+  '/v1/proxy/.%2E/admin',
+  '/v1/proxy/..%2fadmin',
+  '/v1/proxy/a%2f..%2f..%2fadmin',
+  '/v1/proxy/..%5cadmin',
+  '/v1/proxy/%252e%252e/admin',
+  '/v1/proxy/..;x=1/admin',
+])
+  test(`${path}: refused, it leads out of the base path`, async (t) => {
+    const { response, count } = await call({ path, body: '{}' });
+    t.is(response.status, 400, response.text);
+    t.regex(response.text, /dot segments/);
+    t.is(count, 0);
+  });
+
+test('dot segments that stay within the base path, and dots in names, are passed on as they are', async (t) => {
+  for (const path of ['/a/../b', '/a/..b/...', '/a/%2e/b', '/v1.0/x..y']) {
+    const { response, url } = await call({ path: `/v1/proxy${path}`, body: '{}', at: path });
+    t.is(response.status, 200, path);
+    t.is(url, path);
+  }
+});

@@ -3,13 +3,14 @@ import http2 from 'node:http2';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { atMost, isTrue, type Scenario } from '../scenario.ts';
 
+const CONNECTIONS = 4;
 const STREAMS = 200;
 const BYTES = 24 * 1024 * 1024;
 const SECONDS = 5;
 
 const scenario: Scenario = {
   name: 'grpc-strangers',
-  attack: `a stranger opens ${STREAMS} gRPC streams on one connection and sends a message of 24 MiB on each`,
+  attack: `a stranger opens ${STREAMS} gRPC streams on four connections and sends a message of 24 MiB on each`,
   bound: 'at most 64 MB; the streams are refused from their headers; callers are answered',
   test: 'test/edge/strangers.test.ts',
   async run(lab) {
@@ -19,14 +20,17 @@ const scenario: Scenario = {
     const watch = setInterval(() => {
       peak = Math.max(peak, gateway.residentMb());
     }, 100);
-    const session = http2.connect(gateway.origin);
-    session.on('error', () => {});
-    lab.onEnd(() => session.destroy());
+    const sessions = Array.from({ length: CONNECTIONS }, () => {
+      const session = http2.connect(gateway.origin);
+      session.on('error', () => {});
+      lab.onEnd(() => session.destroy());
+      return session;
+    });
     const prefix = Buffer.alloc(5);
     prefix.writeUInt32BE(BYTES, 1);
     let refused = 0;
     for (let i = 0; i < STREAMS; i++) {
-      const stream = session.request({
+      const stream = sessions[i % CONNECTIONS]!.request({
         ':method': 'POST',
         ':path': '/gateway.inference.v2.ChatService/CreateChatCompletion',
         'content-type': 'application/grpc',

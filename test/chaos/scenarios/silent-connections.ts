@@ -11,7 +11,7 @@ const scenario: Scenario = {
   bound: 'at most 64 MB and 5 % of a core; callers are answered',
   test: 'test/edge/odd-requests.test.ts',
   async run(lab) {
-    const gateway = await lab.startGateway();
+    const gateway = await lab.startGateway({ GATEWAY_MAX_CONNECTIONS_PER_ADDRESS: '256' });
     const memoryMb = gateway.residentMb();
     const cpu = gateway.cpuSeconds();
     const since = performance.now();
