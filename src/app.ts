@@ -20,10 +20,10 @@ import { jwksUriCheck } from './access/jwt/jwks-uri.ts';
 import { Tokens } from './access/jwt/tokens.ts';
 import { KeyRing } from './access/key-ring.ts';
 import { makeKey } from './access/keys.ts';
-import { ProviderShelf } from './access/providers/provider-shelf.ts';
+import { ProviderReplica } from './access/providers/provider-replica.ts';
 import { followSnapshot, organisationIds } from './access/snapshot.ts';
-import { guardrailFault } from './admin/guardrail-usage.ts';
-import type { PromptsFacts } from './admin/prompts-facts.ts';
+import { guardrailFault } from './admin/guardrails/usage.ts';
+import type { PromptsDeps } from './admin/prompts/deps.ts';
 import { ownUrl, readAllowList } from './app/addresses.ts';
 import { openBudgetAlerts } from './app/alerts.ts';
 import { openCallBooks } from './app/call-books.ts';
@@ -40,13 +40,14 @@ import { damageFamily, openStores, writtenFolders } from './app/stores.ts';
 import { openWatch } from './app/telemetry.ts';
 import { within } from './app/within.ts';
 import { linkToPrimary, type WorkerLink } from './app/workers/link.ts';
+import { ConfigReplica } from './configs/config-replica.ts';
 import { docs } from './edge/docs.ts';
 import { createEdge } from './edge/edge.ts';
 import { createListener } from './edge/listener.ts';
 import { mappedProvider } from './inference/mapped-provider.ts';
 import { createPipeline, type PipelineParts } from './inference/pipeline/create-pipeline.ts';
 import { promptRuns } from './inference/prompts.ts';
-import { openLimits } from './ledger/limits/open.ts';
+import { openLimits } from './ledger/limits/open-limits.ts';
 import { UsageReader } from './ledger/limits/usage.ts';
 import { OwnPrices } from './ledger/prices/own-prices.ts';
 import { createReRateJobs } from './ledger/re-rate/jobs.ts';
@@ -59,8 +60,8 @@ import { Pace } from './lib/incoming/pace.ts';
 import { ReadingBudget } from './lib/incoming/reading-budget.ts';
 import { leanThreads } from './lib/lean-threads.ts';
 import { createMailer } from './lib/mailer.ts';
-import { PromptBook } from './prompts/book.ts';
-import { PromptShelf } from './prompts/shelf.ts';
+import { PromptCatalogue } from './prompts/prompt-catalogue.ts';
+import { PromptReplica } from './prompts/prompt-replica.ts';
 import { openModelCatalogue } from './providers/catalog/models.ts';
 import { providerById } from './providers/catalog/registry.ts';
 import { createDialects } from './providers/dialects/registry.ts';
@@ -71,11 +72,10 @@ import { check } from './rpc/interceptors/validate.ts';
 import { createMetrics } from './rpc/metrics.ts';
 import { createRpc, type Rpc } from './rpc/rpc.ts';
 import { contractValidator } from './rpc/validator.ts';
-import { Saved } from './saved/snapshot.ts';
 import { SecretReferences } from './secrets/references.ts';
 import { createSecrets } from './secrets/secrets.ts';
 import type { Settings } from './settings.ts';
-import { openMemoryState } from './store/memory/open.ts';
+import { openMemoryState } from './store/memory/open-memory.ts';
 import { createLog } from './telemetry/log.ts';
 import { storeFamily } from './telemetry/process-families.ts';
 
@@ -142,12 +142,12 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     },
     onLost: (error, count) => log.error({ err: error, count }, 'audit log: entries could not be written'),
   });
-  const saved = new Saved();
+  const saved = new ConfigReplica();
   const secretReferenceShelf = new SecretReferences();
   const ownPrices = new OwnPrices();
-  const promptShelf = new PromptShelf();
+  const promptShelf = new PromptReplica();
   const validator = contractValidator();
-  const shelf = new ProviderShelf({ providerById, now: Date.now });
+  const shelf = new ProviderReplica({ providerById, now: Date.now });
   const followed = {
     feed,
     documents,
@@ -246,7 +246,11 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
   // Without Redis limits are counted here alone, and what must outlive a crash is in the data folder.
   const limitState = state ?? (await openMemoryState({ dataDir: settings.dataDir }));
   const { alerts, close: closeAlerts } = await openBudgetAlerts({
-    ...{ documents, directory, dialer, mailer, systemChanges: auditLog.systemChanges },
+    documents,
+    directory,
+    dialer,
+    mailer,
+    systemChanges: auditLog.systemChanges,
     flushGroups: () => limits.groups.flush(),
     state: limitState,
     follow: { ...followed, organisations: () => organisationIds(store.maintenance) },
@@ -274,17 +278,20 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     now: Date.now,
     onTrouble: (error, what) => log.error({ err: error }, what),
   });
-  const book = new PromptBook(promptShelf, documents);
-  const messageRules: PromptsFacts['messageRules'] = (desc, message) => check(validator, desc, message);
+  const book = new PromptCatalogue(promptShelf, documents);
+  const messageRules: PromptsDeps['messageRules'] = (desc, message) => check(validator, desc, message);
   const runs = promptRuns(pipeline, { book, messageRules });
   const flushBooks = async (): Promise<void> => {
     await limits.flush();
     await callBooks.flush();
   };
   const reRates = createReRateJobs({
-    facts: () =>
+    deps: () =>
       reRateFacts({
-        ...{ log: store.requestLog, state: limitState, documents, prices },
+        log: store.requestLog,
+        state: limitState,
+        documents,
+        prices,
         systemChanges: auditLog.systemChanges,
       }),
     flush: flushBooks,
@@ -292,7 +299,10 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
   });
   const exports = await openExports(
     {
-      ...{ stores, feed, documents, store: store.requestLog },
+      stores,
+      feed,
+      documents,
+      store: store.requestLog,
       organisations: () => organisationIds(store.maintenance),
       alone: settings.mongodbUri === undefined,
     },
@@ -301,8 +311,13 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
   const services = registrations(
     pipeline,
     {
-      ...{ store: store.requestLog, flush: flushBooks, directory, documents, prices },
-      ...{ blobs: stores.blobs, links: exports.links },
+      store: store.requestLog,
+      flush: flushBooks,
+      directory,
+      documents,
+      prices,
+      blobs: stores.blobs,
+      links: exports.links,
       keepsBodies: callBooks.keepsBodies,
       keepsMetadata: callBooks.keepsMetadata,
       keepDays: callBooks.keepDays,
@@ -316,7 +331,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
       storedProvider: plans.resolveProvider,
       savedConfigs: saved.configs,
       rules: {
-        plans: pipeline.planner.facts,
+        plans: pipeline.planner.deps,
         resolveProvider: plans.resolveProvider,
         guardrailFault: (tenant, id, event) => guardrailFault(documents, tenant, id, event),
       },
@@ -350,7 +365,9 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
   const pace = new Pace(settings.bodyStallMs);
   const budget = new ReadingBudget({ totalBytes: settings.readingBytes, keyBytes: settings.keyReadingBytes });
   const rpc = createRpc({
-    ...{ pace, budget, prove },
+    pace,
+    budget,
+    prove,
     services,
     validator,
     keys,
@@ -381,7 +398,9 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
       names,
       bodyLimit: settings.bodyLimit,
       identify: (call) => identify(call, { keys, tokens }),
-      ...{ pace, budget, prove },
+      pace,
+      budget,
+      prove,
       full: inFlight.full,
     },
     pages: {
@@ -406,7 +425,9 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
   // Keys are made when the port is had: whoever reads them can use them.
   const firstKeys = await ensureFirstKeys(keyFacts, tenancy, given);
   await forgetWhenUsed([firstKeys.admin, firstKeys.workspace], {
-    ...{ documents, keys, now: Date.now },
+    documents,
+    keys,
+    now: Date.now,
     onTrouble: (error) => log.warn({ err: error }, 'a first key was used and is still kept to be shown'),
   });
   const metricsPort = await openMetricsPort(settings.host, metricsDeps);
@@ -417,9 +438,15 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
           stores,
           log,
           ledgerCommands({
-            ...{ logMaintenance: store.logMaintenance, requestLog: store.requestLog },
-            ...{ maintenance: store.maintenance, documents, state: limitState, prices, flush: flushBooks },
-            ...{ logDays: settings.logDays, systemChanges: auditLog.systemChanges },
+            logMaintenance: store.logMaintenance,
+            requestLog: store.requestLog,
+            maintenance: store.maintenance,
+            documents,
+            state: limitState,
+            prices,
+            flush: flushBooks,
+            logDays: settings.logDays,
+            systemChanges: auditLog.systemChanges,
             organisations: () => directory.organisationIds(),
           }),
         )

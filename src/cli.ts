@@ -154,8 +154,11 @@ async function createOrganisationCommand(args: readonly string[]): Promise<void>
   const { values } = parseArgs({
     args: [...args],
     options: {
-      ...{ name: text, 'owner-email': text, handle: text },
-      ...{ 'owner-first-name': text, 'owner-last-name': text },
+      name: text,
+      'owner-email': text,
+      handle: text,
+      'owner-first-name': text,
+      'owner-last-name': text,
     },
   });
   const { name, 'owner-email': ownerEmail } = values;
@@ -166,7 +169,9 @@ async function createOrganisationCommand(args: readonly string[]): Promise<void>
   try {
     const facts = { chain: createChain({ documents }), hasher, now: Date.now };
     const made = await createOrganisation(facts, {
-      ...{ handle, name, ownerEmail },
+      handle,
+      name,
+      ownerEmail,
       ownerFirstName: values['owner-first-name'],
       ownerLastName: values['owner-last-name'],
     });

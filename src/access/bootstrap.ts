@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { toGatewayError } from '../lib/errors.ts';
 import type { Document, DocumentStore } from '../store/documents.ts';
+import { forgetKey, keepOperation, type UnusedKey, unusedKey } from './first-keys.ts';
 import {
   type ApiKeyBody,
   apiKeys,
@@ -9,9 +10,8 @@ import {
   organisations,
   type WorkspaceBody,
   workspaces,
-} from './collections.ts';
-import { forgetKey, keepOperation, type UnusedKey, unusedKey } from './first-keys.ts';
-import { createKey, type KeyFacts, type NewKey, secretParts, withSecret } from './keys.ts';
+} from './identity-collections.ts';
+import { createKey, type KeyDeps, type NewKey, secretParts, withSecret } from './keys.ts';
 import { INFERENCE_SCOPES, scopesOf } from './scopes.ts';
 
 /** What the deployment has to begin with. */
@@ -36,28 +36,24 @@ const HANDLE = 'default';
 const ATTEMPTS = 5;
 
 /** Makes the first organisation and workspace where there are none. */
-export async function ensureTenancy({ documents, now }: KeyFacts): Promise<Tenancy> {
+export async function ensureTenancy({ documents, now }: KeyDeps): Promise<Tenancy> {
   const { id: organisationId } = await settled(() => ensureOrganisation(documents, now()));
   const workspace = await settled(() => ensureWorkspace(documents, organisationId, now()));
   return { organisationId, workspaceId: workspace.id };
 }
 
 /** Stores the keys that settings give. Each replaces the one that an earlier start made or was given. */
-export async function storeGivenKeys(facts: KeyFacts, tenancy: Tenancy, given: GivenKeys): Promise<void> {
+export async function storeGivenKeys(deps: KeyDeps, tenancy: Tenancy, given: GivenKeys): Promise<void> {
   const { adminKey, workspaceKey } = given;
-  if (adminKey !== undefined) await settled(() => storeGiven(facts, adminKeyOf(tenancy), adminKey));
+  if (adminKey !== undefined) await settled(() => storeGiven(deps, adminKeyOf(tenancy), adminKey));
   if (workspaceKey !== undefined)
-    await settled(() => storeGiven(facts, workspaceKeyOf(tenancy), workspaceKey));
+    await settled(() => storeGiven(deps, workspaceKeyOf(tenancy), workspaceKey));
 }
 
 /** Makes the keys that neither settings give nor an earlier start made. Answers those that were never used. */
-export async function ensureFirstKeys(
-  facts: KeyFacts,
-  tenancy: Tenancy,
-  given: GivenKeys,
-): Promise<FirstKeys> {
+export async function ensureFirstKeys(deps: KeyDeps, tenancy: Tenancy, given: GivenKeys): Promise<FirstKeys> {
   const ensure = (key: NewKey, own: string | undefined): Promise<UnusedKey | undefined> | undefined =>
-    own === undefined ? settled(() => ensureKey(facts, key)) : undefined;
+    own === undefined ? settled(() => ensureKey(deps, key)) : undefined;
   return {
     admin: await ensure(adminKeyOf(tenancy), given.adminKey),
     workspace: await ensure(workspaceKeyOf(tenancy), given.workspaceKey),
@@ -132,13 +128,13 @@ async function ensureWorkspace(
   });
 }
 
-async function ensureKey(facts: KeyFacts, key: NewKey): Promise<UnusedKey | undefined> {
-  const { documents, now } = facts;
+async function ensureKey(deps: KeyDeps, key: NewKey): Promise<UnusedKey | undefined> {
+  const { documents, now } = deps;
   const { organisationId } = key;
   const existing = await bootstrapKey(documents, key);
   if (existing === undefined) {
     let keyId = '';
-    const secret = await createKey(facts, key, ({ document, secret }) => {
+    const secret = await createKey(deps, key, ({ document, secret }) => {
       keyId = document.id;
       return [keepOperation(keyId, secret, document.createdAt)];
     });
@@ -147,16 +143,16 @@ async function ensureKey(facts: KeyFacts, key: NewKey): Promise<UnusedKey | unde
   // Who deleted the key does not find another one printed after the next start.
   const unused = await unusedKey(documents, organisationId, existing.id);
   if (unused === undefined) return undefined;
-  if (existing.status === 'active' && facts.hasher.hash(unused.secret) === existing.body.hash) return unused;
+  if (existing.status === 'active' && deps.hasher.hash(unused.secret) === existing.body.hash) return unused;
   await forgetKey(documents, organisationId, existing.id, now());
   return undefined;
 }
 
-async function storeGiven(facts: KeyFacts, key: NewKey, given: string): Promise<void> {
-  const { documents, hasher, now } = facts;
+async function storeGiven(deps: KeyDeps, key: NewKey, given: string): Promise<void> {
+  const { documents, hasher, now } = deps;
   const existing = await bootstrapKey(documents, key);
   if (existing === undefined || existing.status === 'archived') {
-    await createKey(facts, { ...key, secret: given });
+    await createKey(deps, { ...key, secret: given });
     return;
   }
   const parts = secretParts(hasher, given);

@@ -43,11 +43,11 @@ export interface Unreported {
   readonly attemptId: string;
   readonly request: object;
   /** Undefined: it broke off before any of the answer was there. */
-  readonly said: string | undefined;
+  readonly answered: string | undefined;
 }
 
 /** What the stages note for the request's log entry. */
-export interface Trail {
+export interface CallRecord {
   provider: string;
   model: string;
   responseModel: string;
@@ -68,7 +68,7 @@ export interface Trail {
   /** What the cache did: HIT, SEMANTIC HIT, MISS, SEMANTIC MISS, REFRESH or DISABLED. */
   cacheStatus: string;
   /** Of the answer from the cache: nobody was paid for it. */
-  spared: UsageRecord | undefined;
+  saved: UsageRecord | undefined;
   /** Slugs of the saved config and of the stored provider. */
   config: string | undefined;
   virtualKey: string | undefined;
@@ -84,7 +84,7 @@ export interface Trail {
 }
 
 /** One message as it went over the wire, not read yet. */
-export interface SaidMessage {
+export interface WireMessage {
   readonly method?: string;
   readonly url?: string;
   readonly status?: number;
@@ -94,13 +94,13 @@ export interface SaidMessage {
 }
 
 /** What was said in a call whose bodies are kept: references, written out behind the call. */
-export interface Said {
+export interface CallBodies {
   /** The bodies as the caller and the gateway said them, made when they are written out. */
   request: (() => string | Uint8Array | undefined) | undefined;
   response: (() => string | Uint8Array | undefined) | undefined;
   /** Of the last attempt. */
-  sent: SaidMessage | undefined;
-  received: SaidMessage | undefined;
+  sent: WireMessage | undefined;
+  received: WireMessage | undefined;
   /** Targets that were called. */
   readonly targets: Target[];
   /** Texts that must not be kept, wherever somebody repeats them. */
@@ -176,7 +176,7 @@ export class Call {
   } = { taken: false, completing: undefined, claim: undefined, flight: undefined, held: undefined };
   /** Headers to add to the answer, by lower-case name. */
   readonly answerHeaders = new Map<string, string>();
-  readonly trail: Trail = {
+  readonly record: CallRecord = {
     provider: '',
     model: '',
     responseModel: '',
@@ -192,7 +192,7 @@ export class Call {
     targetPath: '',
     retries: 0,
     cacheStatus: 'DISABLED',
-    spared: undefined,
+    saved: undefined,
     config: undefined,
     virtualKey: undefined,
     mode: undefined,
@@ -206,7 +206,7 @@ export class Call {
   /** Of its errors only status, type and code are kept: their words may quote the request. */
   wordless = false;
   /** Undefined: its bodies are not kept. */
-  said: Said | undefined;
+  bodies: CallBodies | undefined;
 
   /** @param id made when absent */
   constructor(method: DescMethod, source: CallSource, id: string = timeOrderedId()) {

@@ -12,7 +12,7 @@ import {
   type WorkspaceBody,
   type WorkspaceRole,
   workspaces,
-} from './collections.ts';
+} from './identity-collections.ts';
 import {
   SECURITY_CATEGORIES,
   SECURITY_SETTINGS,

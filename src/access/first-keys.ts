@@ -2,7 +2,7 @@
 // output is lost loses no key.
 import { toGatewayError } from '../lib/errors.ts';
 import { type DocumentStore, insertOperation, type WriteOperation } from '../store/documents.ts';
-import { apiKeys, firstKeys } from './collections.ts';
+import { apiKeys, firstKeys } from './identity-collections.ts';
 import type { KeyRing } from './key-ring.ts';
 import { keyRecord } from './keys.ts';
 

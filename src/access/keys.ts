@@ -8,9 +8,9 @@ import {
   type NewDocument,
   type WriteOperation,
 } from '../store/documents.ts';
-import { systemFacts } from './audit/call-facts.ts';
+import { systemAction } from './audit/audited-call.ts';
 import { createChain } from './audit/chain.ts';
-import { type ApiKeyBody, apiKeys, type KeySecret } from './collections.ts';
+import { type ApiKeyBody, apiKeys, type KeySecret } from './identity-collections.ts';
 import { type KeyHasher, keyHint, keyMask, newApiKey } from './key-hash.ts';
 import type { KeyRecord, KeySettings } from './key-ring.ts';
 import type { KeyKind } from './principal.ts';
@@ -29,7 +29,7 @@ export interface NewKey extends KeyDetails {
 }
 
 /** What a key is made with. */
-export interface KeyFacts {
+export interface KeyDeps {
   readonly documents: DocumentStore;
   readonly hasher: KeyHasher;
   /** Unix milliseconds. */
@@ -63,14 +63,14 @@ export function makeKey(hasher: KeyHasher, key: NewKey, at: number): MadeKey {
  * @throws GatewayError validation_failed for scopes that the kind may not hold.
  */
 export async function createKey(
-  { documents, hasher, now }: KeyFacts,
+  { documents, hasher, now }: KeyDeps,
   key: NewKey,
   more: (made: MadeKey) => readonly WriteOperation[] = () => [],
 ): Promise<string> {
   const at = now();
   const made = makeKey(hasher, key, at);
   const { secret, document } = made;
-  const facts = systemFacts(at, 'create', 'api-key', { id: document.id, name: key.name });
+  const facts = systemAction(at, 'create', 'api-key', { id: document.id, name: key.name });
   const entry = { ...facts, workspaceId: key.workspaceId ?? '' };
   const operations = [insertOperation(apiKeys, document), ...more(made)];
   await createChain({ documents }).append(key.organisationId, entry, operations);

@@ -2,9 +2,9 @@
 // first entry of its audit log.
 import { randomUUID } from 'node:crypto';
 import { insertOperation, type WriteOperation } from '../store/documents.ts';
-import { systemFacts } from './audit/call-facts.ts';
+import { systemAction } from './audit/audited-call.ts';
 import type { Chain } from './audit/chain.ts';
-import { apiKeys, organisations, users, workspaces } from './collections.ts';
+import { apiKeys, organisations, users, workspaces } from './identity-collections.ts';
 import type { KeyHasher } from './key-hash.ts';
 import { makeKey } from './keys.ts';
 import { scopesOf } from './scopes.ts';
@@ -73,7 +73,7 @@ export async function createOrganisation(
     }),
     insertOperation(apiKeys, document),
   ];
-  const facts = systemFacts(createdAt, 'create', 'organisation', { id: organisationId, name: given.name });
+  const facts = systemAction(createdAt, 'create', 'organisation', { id: organisationId, name: given.name });
   await chain.append(organisationId, facts, operations);
   return { organisationId, workspaceId, ownerId, adminKey: secret };
 }

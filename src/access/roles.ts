@@ -1,7 +1,7 @@
 // What a person's role lets them do with the scopes of their key (admin-api facts, parts 3.5 and 3.6).
 import { fail } from '../lib/errors.ts';
-import type { OrganisationRole, WorkspaceRole } from './collections.ts';
 import type { Directory } from './directory.ts';
+import type { OrganisationRole, WorkspaceRole } from './identity-collections.ts';
 import type { Principal } from './principal.ts';
 import type { SecuritySetting } from './security-settings.ts';
 

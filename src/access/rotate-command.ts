@@ -6,7 +6,7 @@ import type { EncryptionKeys } from './encryption-keys.ts';
 import { masterKey } from './master-key.ts';
 import { rotateEncryption } from './rotate-encryption.ts';
 
-export interface RotateCommandFacts {
+export interface RotateCommandDeps {
   readonly keys: EncryptionKeys;
   readonly maintenance: DocumentMaintenance;
   readonly collections: readonly Collection<object>[];
@@ -21,8 +21,8 @@ export interface RotateCommandFacts {
 }
 
 /** A new data key, and every secret sealed anew. Resolves with false when there are secrets that cannot be opened. */
-export async function rotateDataKeys(facts: RotateCommandFacts, signal?: AbortSignal): Promise<boolean> {
-  const { keys, maintenance, collections, settleMs, say } = facts;
+export async function rotateDataKeys(deps: RotateCommandDeps, signal?: AbortSignal): Promise<boolean> {
+  const { keys, maintenance, collections, settleMs, say } = deps;
   let told = -1;
   const { keyId, resealed, unreadable } = await rotateEncryption({
     keys,
@@ -44,8 +44,8 @@ export async function rotateDataKeys(facts: RotateCommandFacts, signal?: AbortSi
 }
 
 /** Lets another master key open the store. @param given 32 bytes */
-export async function addMasterKey(facts: RotateCommandFacts, given: Uint8Array): Promise<void> {
-  const { keys, keyFolder, say } = facts;
+export async function addMasterKey(deps: RotateCommandDeps, given: Uint8Array): Promise<void> {
+  const { keys, keyFolder, say } = deps;
   const master = masterKey(given);
   await keys.addMaster(master);
   say(`The store opens with the new key ${master.id}, too.`);
@@ -57,12 +57,12 @@ export async function addMasterKey(facts: RotateCommandFacts, given: Uint8Array)
     return;
   }
   replaceEncryptionKey(keyFolder, given);
-  await (await facts.reopen(given)).dropOtherMasters();
+  await (await deps.reopen(given)).dropOtherMasters();
   say(`The key in ${keyFolder} was replaced; the old one opens nothing any more.`);
 }
 
 /** Only the own master key opens the store from now on. */
-export async function dropOldMasterKeys({ keys, say }: RotateCommandFacts): Promise<void> {
+export async function dropOldMasterKeys({ keys, say }: RotateCommandDeps): Promise<void> {
   const dropped = await keys.dropOtherMasters();
   say(
     dropped.length === 0

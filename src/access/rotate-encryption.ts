@@ -13,7 +13,7 @@ import { resealed } from '../store/reseal.ts';
 import type { UnreadableSecret } from '../store/sealed-body.ts';
 import type { EncryptionKeys } from './encryption-keys.ts';
 
-export interface RotationFacts {
+export interface RotationDeps {
   readonly keys: EncryptionKeys;
   readonly maintenance: DocumentMaintenance;
   /** Those without secrets are left out. */
@@ -61,9 +61,9 @@ interface Pass {
 }
 
 /** @throws GatewayError store_unavailable when the store fails; what was done stays done. */
-export async function rotateEncryption(facts: RotationFacts): Promise<RotationReport> {
-  const { keys, now, settleMs = SETTLE_MS } = facts;
-  const secretive = facts.collections.filter(({ secret }) => secret.length > 0);
+export async function rotateEncryption(deps: RotationDeps): Promise<RotationReport> {
+  const { keys, now, settleMs = SETTLE_MS } = deps;
+  const secretive = deps.collections.filter(({ secret }) => secret.length > 0);
   const settledAt = performance.now() + settleMs;
   await keys.advance();
   let written = 0;
@@ -71,11 +71,11 @@ export async function rotateEncryption(facts: RotationFacts): Promise<RotationRe
     // Somebody else's rotation may have gone on to another key.
     const { current } = await keys.inUse();
     const begunAt = performance.now();
-    const done = await onePass({ ...facts, collections: secretive }, current, pass, written);
+    const done = await onePass({ ...deps, collections: secretive }, current, pass, written);
     written += done.written;
     if (done.written + done.missed > 0) continue;
     if (begunAt < settledAt) {
-      await sleep(Math.max(0, settledAt - performance.now()), undefined, signalOf(facts));
+      await sleep(Math.max(0, settledAt - performance.now()), undefined, signalOf(deps));
       continue;
     }
     const used = new Set(done.unreadable.flatMap(({ keyId }) => keyId ?? []));
@@ -87,12 +87,12 @@ export async function rotateEncryption(facts: RotationFacts): Promise<RotationRe
 }
 
 async function onePass(
-  facts: RotationFacts,
+  deps: RotationDeps,
   target: string,
   pass: number,
   writtenBefore: number,
 ): Promise<Pass> {
-  const { keys, maintenance, collections, onProgress, signal } = facts;
+  const { keys, maintenance, collections, onProgress, signal } = deps;
   const key = await keys.find(target);
   if (key === undefined) throw fail('store_unavailable', `the store has no encryption key ${target}`);
   let [written, missed] = [0, 0];
@@ -122,6 +122,6 @@ async function onePass(
   return { written, missed, unreadable };
 }
 
-function signalOf({ signal }: RotationFacts): { signal: AbortSignal } | undefined {
+function signalOf({ signal }: RotationDeps): { signal: AbortSignal } | undefined {
   return signal && { signal };
 }

@@ -3,8 +3,8 @@ import type { ChangeFeed } from '../store/change-feed.ts';
 import type { Document, DocumentStore } from '../store/documents.ts';
 import { follow } from '../store/follow.ts';
 import type { DocumentMaintenance } from '../store/maintenance.ts';
-import { type ApiKeyBody, apiKeys, organisations } from './collections.ts';
 import { DIRECTORY_COLLECTIONS, type Directory } from './directory.ts';
+import { type ApiKeyBody, apiKeys, organisations } from './identity-collections.ts';
 import { type JwtSettingsBody, jwtSettings } from './jwt/collection.ts';
 import type { Tokens } from './jwt/tokens.ts';
 import type { KeyRing } from './key-ring.ts';
@@ -45,7 +45,7 @@ export async function organisationIds(maintenance: DocumentMaintenance): Promise
 }
 
 /** What following needs. */
-export interface SnapshotFacts {
+export interface SnapshotDeps {
   readonly feed: ChangeFeed;
   readonly documents: DocumentStore;
   /** Knows which organisations there are. */
@@ -56,8 +56,8 @@ export interface SnapshotFacts {
 }
 
 /** Reads everything that the organisations have and follows its changes; resolves with how to stop. */
-export function followSnapshot(facts: SnapshotFacts): Promise<() => void> {
-  const { feed, documents, maintenance, snapshot, onError } = facts;
+export function followSnapshot(deps: SnapshotDeps): Promise<() => void> {
+  const { feed, documents, maintenance, snapshot, onError } = deps;
   return follow({
     feed,
     documents,

@@ -1,8 +1,9 @@
 // Whom alerts about budgets are for (admin-api facts, 4.4): the organisation's owners and admins, a key's owner and
 // its alert_emails, a workspace's admins and managers.
-import { apiKeys, members, users, workspaces } from '../access/collections.ts';
+
 import type { Directory } from '../access/directory.ts';
-import { integrations, storedProviders } from '../access/providers/collections.ts';
+import { apiKeys, members, users, workspaces } from '../access/identity-collections.ts';
+import { integrations, storedProviders } from '../access/providers/provider-collections.ts';
 import type { Audience, FindAudience, WebhookAddress } from '../ledger/alerts/audience.ts';
 import { entityId } from '../ledger/limits/groups.ts';
 import { usageLimitEntities, usageLimitPolicies } from '../ledger/policies.ts';
@@ -11,7 +12,7 @@ import type { Condition, DocumentStore } from '../store/documents.ts';
 import type { TenantScope } from '../store/scope.ts';
 
 /** What is asked. */
-export interface AudienceFacts {
+export interface AudienceDeps {
   readonly documents: DocumentStore;
   readonly directory: Directory;
   /** Makes findable which groups of policies were counted so far. */
@@ -22,7 +23,7 @@ export interface AudienceFacts {
 const MOST_PEOPLE = 200;
 
 /** Reads who is told, when an alert is sent: not on the way of a call. */
-export function audienceFinder({ documents, directory, flushGroups }: AudienceFacts): FindAudience {
+export function audienceFinder({ documents, directory, flushGroups }: AudienceDeps): FindAudience {
   return async (organisationId, { budget }) => {
     const scope = { organisationId, workspaceId: undefined };
     if (budget.startsWith('p:')) await flushGroups();
@@ -97,7 +98,10 @@ async function policyOf(
   const policy = await documents.get(scope, usageLimitPolicies, id, { archived: true });
   const entity = await documents.get(scope, usageLimitEntities, entityId(id, group));
   return {
-    ...{ type: 'policy', id, name: policy?.body.name ?? '', workspaceId: policy?.workspaceId },
+    type: 'policy',
+    id,
+    name: policy?.body.name ?? '',
+    workspaceId: policy?.workspaceId,
     valueKey: entity?.body.valueKey,
   };
 }

@@ -5,15 +5,15 @@ import type { Directory } from '../access/directory.ts';
 import type { AlertBody } from '../ledger/alerts/alert.ts';
 import { type AlertParts, type Alerts, openAlerts } from '../ledger/alerts/alerts.ts';
 import type { FindAudience } from '../ledger/alerts/audience.ts';
+import { BudgetScanner } from '../ledger/alerts/budget-scanner.ts';
 import { eventOf } from '../ledger/alerts/message.ts';
-import { Patrol } from '../ledger/alerts/patrol.ts';
 import type { JsonObject } from '../store/collection.ts';
 import type { DocumentStore } from '../store/documents.ts';
 import { audienceFinder } from './alert-audience.ts';
 import { budgetsOf } from './limited-budgets.ts';
 
 /** What the composition knows. */
-export interface AlertsFacts extends Omit<AlertParts, 'audienceOf' | 'commit'> {
+export interface AlertsDeps extends Omit<AlertParts, 'audienceOf' | 'commit'> {
   readonly directory: Directory;
   readonly systemChanges: SystemChanges;
   /** Makes findable which groups of policies were counted so far. */
@@ -26,15 +26,18 @@ export async function openBudgetAlerts({
   systemChanges,
   flushGroups,
   ...parts
-}: AlertsFacts): Promise<{ readonly alerts: Alerts; close(): Promise<void> }> {
+}: AlertsDeps): Promise<{ readonly alerts: Alerts; close(): Promise<void> }> {
   const audienceOf = audienceFinder({ documents: parts.documents, directory, flushGroups });
   const { alerts, close } = await openAlerts({
     ...parts,
     audienceOf,
     commit: claimsWith(parts.documents, systemChanges, audienceOf),
   });
-  const patrol = new Patrol({
-    ...{ state: parts.state, watch: alerts, now: parts.now, onTrouble: parts.onTrouble },
+  const patrol = new BudgetScanner({
+    state: parts.state,
+    watch: alerts,
+    now: parts.now,
+    onTrouble: parts.onTrouble,
     owner: randomUUID(),
     organisations: () => directory.organisationIds(),
     budgetsOf: (organisationId) => budgetsOf(parts.documents, organisationId),
@@ -60,14 +63,17 @@ function claimsWith(
     const audience = await audienceOf(organisationId, alert);
     const { owner } = audience;
     const action = {
-      ...{ verb: 'alert', resource: 'usage-limit-policy' },
+      verb: 'alert',
+      resource: 'usage-limit-policy',
       detail: `${WORDS[alert.level]}${owner.valueKey === undefined ? '' : `: ${owner.valueKey}`}`.slice(
         0,
         500,
       ),
     };
     return systemChanges.commit(action, scope, [operation], {
-      ...{ id: owner.id, name: owner.name, workspaceId: owner.workspaceId },
+      id: owner.id,
+      name: owner.name,
+      workspaceId: owner.workspaceId,
       after: eventOf(organisationId, alert, audience).data as unknown as JsonObject,
     });
   };

@@ -1,14 +1,14 @@
 // Since when a budget counts what it stands at: read off what carries it, by the name of its counter.
-import { apiKeys, workspaces } from '../access/collections.ts';
-import { integrations, storedProviders } from '../access/providers/collections.ts';
+import { apiKeys, workspaces } from '../access/identity-collections.ts';
 import { integrationCounter, providerCounter } from '../access/providers/own-limits.ts';
+import { integrations, storedProviders } from '../access/providers/provider-collections.ts';
 import { accessOf } from '../access/providers/workspace-access.ts';
 import { entityId } from '../ledger/limits/groups.ts';
 import { groupRule } from '../ledger/limits/policy-set.ts';
 import { type BudgetRule, budgetRule } from '../ledger/limits/rule.ts';
 import { budgetKey } from '../ledger/limits/usage.ts';
 import { usageLimitEntities, usageLimitPolicies } from '../ledger/policies.ts';
-import type { ReRateFacts } from '../ledger/re-rate/re-rate.ts';
+import type { ReRateDeps } from '../ledger/re-rate/re-rate.ts';
 import type { JsonObject } from '../store/collection.ts';
 import type { DocumentStore } from '../store/documents.ts';
 import type { TenantScope } from '../store/scope.ts';
@@ -24,7 +24,7 @@ interface Carried {
 export function budgetStanding(
   documents: Pick<DocumentStore, 'get'>,
   now: () => number,
-): ReRateFacts['countsSince'] {
+): ReRateDeps['countsSince'] {
   return async (organisationId, key) => {
     const scope = { organisationId, workspaceId: undefined };
     const id = key.slice(0, key.lastIndexOf(':'));

@@ -3,9 +3,9 @@
 import type { Logger } from 'pino';
 import type { Directory } from '../access/directory.ts';
 import { BodyLog } from '../ledger/bodies.ts';
-import { Books, type BooksFacts } from '../ledger/books.ts';
-import type { Flights } from '../ledger/flight/flights.ts';
-import type { ReplayFacts } from '../ledger/flight/replay.ts';
+import { Books, type BooksDeps } from '../ledger/books.ts';
+import type { InFlightJournal } from '../ledger/flight/in-flight-journal.ts';
+import type { ReplayDeps } from '../ledger/flight/replay.ts';
 import { type LateHook, lateHookRecord } from '../ledger/late-hooks.ts';
 import type { OwnPrices } from '../ledger/prices/own-prices.ts';
 import { openPriceList, type PriceList } from '../ledger/prices/price-list.ts';
@@ -24,7 +24,7 @@ export interface CallBooks {
   readonly books: Books;
   readonly requestLog: RequestLog;
   readonly bodyLog: BodyLog;
-  readonly flights: Flights | undefined;
+  readonly flights: InFlightJournal | undefined;
   readonly prices: PriceList;
   readonly counter: TokenCounter;
   /** Days that entries of a workspace are kept, when fewer than the gateway's. */
@@ -38,7 +38,7 @@ export interface CallBooks {
   /** Keeps verdicts that came after their call's entry. */
   readonly keepsLate: (late: LateHook) => void;
   /** Brings what killed processes left into the books, and goes on doing so. */
-  follow(facts: Omit<ReplayFacts, 'store' | 'prices'>): Promise<void>;
+  follow(deps: Omit<ReplayDeps, 'store' | 'prices'>): Promise<void>;
   /** Makes all that was said so far durable. @throws GatewayError store_unavailable */
   flush(): Promise<void>;
   close(): Promise<void>;
@@ -51,7 +51,7 @@ export function openCallBooks(
     readonly store: LogStore;
     readonly directory: Directory;
     readonly ownPrices: OwnPrices;
-    readonly onEntry: BooksFacts['onEntry'];
+    readonly onEntry: BooksDeps['onEntry'];
   },
   log: Logger,
 ): CallBooks {
@@ -78,7 +78,14 @@ export function openCallBooks(
   const prices = openPriceList([], ownPrices);
   const counter = createTokenCounter();
   const books = new Books({
-    ...{ prices, counter, log: requestLog, flights, bodies, onEntry, keepDays, keepsMetadata },
+    prices,
+    counter,
+    log: requestLog,
+    flights,
+    bodies,
+    onEntry,
+    keepDays,
+    keepsMetadata,
   });
   const endRetention = keepRetention({
     store,
@@ -88,12 +95,19 @@ export function openCallBooks(
     onTrouble: (error) => log.error({ err: error }, 'the log of days that are over could not be dropped yet'),
   });
   return {
-    ...{ books, requestLog, bodyLog, flights, prices, counter, keepDays, keepsMetadata },
+    books,
+    requestLog,
+    bodyLog,
+    flights,
+    prices,
+    counter,
+    keepDays,
+    keepsMetadata,
     keepsWords: (workspaceId) => keepsMetadata && directory.logRules(workspaceId)?.bodies !== false,
     keepsBodies: (workspaceId) => bodies !== undefined && directory.logRules(workspaceId)?.bodies !== false,
     keepsLate: (late) => bodyLog.keep(lateHookRecord(late, keepDays(late.entry.workspaceId))),
-    async follow(facts) {
-      if (opened) await within(REPLAY_MS, opened.follow({ ...facts, store, prices }, requestLog));
+    async follow(deps) {
+      if (opened) await within(REPLAY_MS, opened.follow({ ...deps, store, prices }, requestLog));
     },
     async flush() {
       await books.flush();

@@ -1,6 +1,6 @@
 // Where this process writes its calls in flight: in the data folder.
 import type { Logger } from 'pino';
-import { type OpenFlights, openFlights } from '../ledger/flight/open.ts';
+import { type OpenInFlightJournal, openInFlightJournal } from '../ledger/flight/open-in-flight-journal.ts';
 import type { Settings } from '../settings.ts';
 import { redisFlights } from '../store/redis/flights.ts';
 
@@ -8,9 +8,9 @@ import { redisFlights } from '../store/redis/flights.ts';
 export function openOwnFlights(
   { dataDir, redisUrl, holdMs }: Settings,
   log: Logger,
-): OpenFlights | undefined {
+): OpenInFlightJournal | undefined {
   try {
-    return openFlights({
+    return openInFlightJournal({
       dataDir,
       // A process that is gone is found before what it held expires.
       beatMs: holdMs / 6,

@@ -1,6 +1,6 @@
 // What the gateway's metrics say of its rooms, beside what they say of calls.
 import type { CircuitCounts } from '../inference/route/watched-circuits.ts';
-import type { OpenLimits } from '../ledger/limits/open.ts';
+import type { OpenLimits } from '../ledger/limits/open-limits.ts';
 import { counter, type Family, gauge } from '../telemetry/family.ts';
 import type { CallBooks } from './call-books.ts';
 import { journalGauges } from './journal-gauges.ts';

@@ -1,5 +1,5 @@
 // What of the books is on its way to the log store, for the metrics.
-import type { Flights } from '../ledger/flight/flights.ts';
+import type { InFlightJournal } from '../ledger/flight/in-flight-journal.ts';
 import type { JournalStats } from '../ledger/journal.ts';
 import type { RequestLog } from '../ledger/request-log.ts';
 import { type Family, gauge } from '../telemetry/family.ts';
@@ -7,7 +7,7 @@ import { type Family, gauge } from '../telemetry/family.ts';
 /** @param waiting entries of calls under limits, in the shared state */
 export function journalGauges(
   log: Pick<RequestLog, 'stats' | 'lagMs'>,
-  flights: Pick<Flights, 'bytes' | 'spilled'> | undefined,
+  flights: Pick<InFlightJournal, 'bytes' | 'spilled'> | undefined,
   waiting: () => JournalStats,
 ): Family[] {
   return [

@@ -1,12 +1,12 @@
 // Every budget that there is, but for those of tokens (JWT), which nobody but their issuer knows.
-import { type ApiKeyBody, apiKeys, type WorkspaceBody, workspaces } from '../access/collections.ts';
+import { type ApiKeyBody, apiKeys, type WorkspaceBody, workspaces } from '../access/identity-collections.ts';
+import { integrationCounter, providerCounter } from '../access/providers/own-limits.ts';
 import {
   type IntegrationBody,
   integrations,
   type ProviderBody,
   storedProviders,
-} from '../access/providers/collections.ts';
-import { integrationCounter, providerCounter } from '../access/providers/own-limits.ts';
+} from '../access/providers/provider-collections.ts';
 import { groupRule } from '../ledger/limits/policy-set.ts';
 import { type BudgetRule, budgetRule } from '../ledger/limits/rule.ts';
 import { usageLimitEntities, usageLimitPolicies } from '../ledger/policies.ts';

@@ -5,7 +5,7 @@ import { OwnPrices } from '../ledger/prices/own-prices.ts';
 import { openPriceList } from '../ledger/prices/price-list.ts';
 import { callControl } from '../lib/control-socket.ts';
 import type { Settings } from '../settings.ts';
-import { openMemoryState } from '../store/memory/open.ts';
+import { openMemoryState } from '../store/memory/open-memory.ts';
 import { controlPath } from './control.ts';
 import { readReRateOrder, reRateAll } from './re-rate.ts';
 import { openStores } from './stores.ts';
@@ -28,14 +28,23 @@ export async function reRateCommand(
   const prices = new OwnPrices();
   const unfollow = await prices.follow({ feed, documents, organisations, onError: () => {} });
   const auditLog = createAuditLog({
-    ...{ documents, now: Date.now, homeOrganisationId: '', addressOf: () => '' },
-    ...{ ownerOf: () => undefined, onLost: () => {} },
+    documents,
+    now: Date.now,
+    homeOrganisationId: '',
+    addressOf: () => '',
+    ownerOf: () => undefined,
+    onLost: () => {},
   });
   try {
     await reRateAll(
       {
-        ...{ log: store.requestLog, state: state ?? (own as NonNullable<typeof own>), documents },
-        ...{ prices: openPriceList([], prices), systemChanges: auditLog.systemChanges, organisations, say },
+        log: store.requestLog,
+        state: state ?? (own as NonNullable<typeof own>),
+        documents,
+        prices: openPriceList([], prices),
+        systemChanges: auditLog.systemChanges,
+        organisations,
+        say,
         flush: async () => {},
       },
       order,

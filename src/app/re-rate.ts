@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { SystemChanges } from '../access/audit/system-changes.ts';
 import { inDollars } from '../ledger/prices/dollars.ts';
 import type { PriceList } from '../ledger/prices/price-list.ts';
-import { type ReRateFacts, reRate } from '../ledger/re-rate/re-rate.ts';
+import { type ReRateDeps, reRate } from '../ledger/re-rate/re-rate.ts';
 import type { ReRateBody, ReRateSpan } from '../ledger/re-rate/run.ts';
 import type { JsonObject } from '../store/collection.ts';
 import type { DocumentStore } from '../store/documents.ts';
@@ -35,9 +35,12 @@ export interface ReRateParts {
 /** What a run takes, but for its owner. */
 export function reRateFacts(
   parts: Pick<ReRateParts, 'log' | 'state' | 'documents' | 'prices' | 'systemChanges'>,
-): Omit<ReRateFacts, 'owner'> {
+): Omit<ReRateDeps, 'owner'> {
   return {
-    ...{ log: parts.log, state: parts.state, documents: parts.documents, prices: parts.prices },
+    log: parts.log,
+    state: parts.state,
+    documents: parts.documents,
+    prices: parts.prices,
     now: Date.now,
     countsSince: budgetStanding(parts.documents, Date.now),
     finish: finisher(parts.systemChanges),
@@ -73,7 +76,8 @@ function finisher(systemChanges: SystemChanges) {
   ) => {
     const { from, until, model, totals } = run;
     const span = {
-      ...{ from: new Date(from).toISOString(), until: new Date(until).toISOString() },
+      from: new Date(from).toISOString(),
+      until: new Date(until).toISOString(),
       ...(model === undefined ? {} : { model }),
     };
     return systemChanges.commit(
@@ -81,7 +85,8 @@ function finisher(systemChanges: SystemChanges) {
       { organisationId, workspaceId: undefined },
       [operation],
       {
-        ...{ id: organisationId, name: '' },
+        id: organisationId,
+        name: '',
         before: { ...span, cost: inDollars(BigInt(totals.before)) } as JsonObject,
         after: { ...span, cost: inDollars(BigInt(totals.after)), entries: totals.changed } as JsonObject,
       },
@@ -97,7 +102,9 @@ export function readReRateOrder(given: Readonly<Record<string, unknown>>, now: n
   if (until > now) throw new Error('--to: must not be in the future');
   const { organisation, model } = given;
   return {
-    ...{ from, until, dryRun: given['dry-run'] === true },
+    from,
+    until,
+    dryRun: given['dry-run'] === true,
     ...(typeof model === 'string' ? { model } : {}),
     ...(typeof organisation === 'string' ? { organisationId: organisation } : {}),
   };

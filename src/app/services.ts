@@ -41,35 +41,35 @@ import { ProxyService } from '../../gen/gateway/inference/v2/proxy_pb.ts';
 import { analyticsGraphsService } from '../admin/analytics/graphs.ts';
 import { analyticsGroupsService } from '../admin/analytics/groups.ts';
 import { analyticsSummariesService } from '../admin/analytics/summaries.ts';
-import { type ApiKeysFacts, apiKeysService } from '../admin/api-keys.ts';
-import { type AuditLogsFacts, auditLogsService } from '../admin/audit-logs.ts';
-import { collectionsService } from '../admin/collections.ts';
-import { type ConfigsFacts, configsService } from '../admin/configs.ts';
-import { deploymentsService } from '../admin/deployments.ts';
-import { feedbackService } from '../admin/feedback.ts';
-import { guardrailsService } from '../admin/guardrails.ts';
-import { integrationsService } from '../admin/integrations.ts';
-import { type JwtFacts, jwtSettingsService } from '../admin/jwt.ts';
-import { labelsService } from '../admin/labels.ts';
-import { type LogExportsFacts, logExportsService } from '../admin/log-exports.ts';
-import { logsService } from '../admin/logs.ts';
-import { type ModelPricingFacts, modelPricingService } from '../admin/model-pricing.ts';
-import { organisationsService } from '../admin/organisations.ts';
-import { promptPartialsService } from '../admin/prompt-partials.ts';
-import { promptsService } from '../admin/prompts.ts';
-import type { PromptsFacts } from '../admin/prompts-facts.ts';
-import type { ProviderFacts } from '../admin/provider-facts.ts';
-import { providersService } from '../admin/providers.ts';
-import { rateLimitPoliciesService } from '../admin/rate-limit-policies.ts';
-import { type SecretReferencesFacts, secretReferencesService } from '../admin/secret-references.ts';
-import { tracesService } from '../admin/traces.ts';
-import { type UsageLimitPoliciesFacts, usageLimitPoliciesService } from '../admin/usage-limit-policies.ts';
-import { type InvitesFacts, userInvitesService } from '../admin/user-invites.ts';
-import { usersService } from '../admin/users.ts';
-import { virtualKeysService } from '../admin/virtual-keys.ts';
-import { workspaceExclusionsService } from '../admin/workspace-exclusions.ts';
-import { workspaceMembersService } from '../admin/workspace-members.ts';
-import { workspacesService } from '../admin/workspaces.ts';
+import { type ApiKeysDeps, apiKeysService } from '../admin/api-keys/service.ts';
+import { type AuditLogsDeps, auditLogsService } from '../admin/audit-logs/service.ts';
+import { collectionsService } from '../admin/collections/service.ts';
+import { type ConfigsDeps, configsService } from '../admin/configs/service.ts';
+import { deploymentsService } from '../admin/deployments/service.ts';
+import { feedbackService } from '../admin/feedback/service.ts';
+import { guardrailsService } from '../admin/guardrails/service.ts';
+import { integrationsService } from '../admin/integrations/service.ts';
+import { type JwtDeps, jwtSettingsService } from '../admin/jwt/service.ts';
+import { labelsService } from '../admin/labels/service.ts';
+import { type LogExportsDeps, logExportsService } from '../admin/log-exports/service.ts';
+import { logsService } from '../admin/logs/service.ts';
+import { type ModelPricingDeps, modelPricingService } from '../admin/model-pricing/service.ts';
+import { organisationsService } from '../admin/organisations/service.ts';
+import { rateLimitPoliciesService } from '../admin/policies/rate-limits.ts';
+import { type UsageLimitPoliciesDeps, usageLimitPoliciesService } from '../admin/policies/usage-limits.ts';
+import { promptPartialsService } from '../admin/prompt-partials/service.ts';
+import type { PromptsDeps } from '../admin/prompts/deps.ts';
+import { promptsService } from '../admin/prompts/service.ts';
+import type { ProviderDeps } from '../admin/providers/deps.ts';
+import { providersService } from '../admin/providers/service.ts';
+import { type SecretReferencesDeps, secretReferencesService } from '../admin/secret-references/service.ts';
+import { tracesService } from '../admin/traces/service.ts';
+import { type InvitesDeps, userInvitesService } from '../admin/user-invites/service.ts';
+import { usersService } from '../admin/users/service.ts';
+import { virtualKeysService } from '../admin/virtual-keys/service.ts';
+import { workspaceMembersService } from '../admin/workspace-members/service.ts';
+import { workspaceExclusionsService } from '../admin/workspaces/exclusions.ts';
+import { workspacesService } from '../admin/workspaces/service.ts';
 import { chatService } from '../inference/chat.ts';
 import { completionsService } from '../inference/completions.ts';
 import { embeddingsService } from '../inference/embeddings.ts';
@@ -85,16 +85,16 @@ import type { Registration } from '../rpc/methods.ts';
 /** The list that the transports, the routes and the documents are made of. */
 export function registrations(
   pipeline: Pipeline,
-  logs: Parameters<typeof logsService>[0] & Pick<LogExportsFacts, 'blobs' | 'links'>,
-  identity: InvitesFacts &
-    PromptsFacts & { readonly runs: PromptRuns } & JwtFacts &
-    ApiKeysFacts &
-    UsageLimitPoliciesFacts &
-    ConfigsFacts &
-    ProviderFacts &
-    SecretReferencesFacts &
-    ModelPricingFacts,
-  audit: AuditLogsFacts,
+  logs: Parameters<typeof logsService>[0] & Pick<LogExportsDeps, 'blobs' | 'links'>,
+  identity: InvitesDeps &
+    PromptsDeps & { readonly runs: PromptRuns } & JwtDeps &
+    ApiKeysDeps &
+    UsageLimitPoliciesDeps &
+    ConfigsDeps &
+    ProviderDeps &
+    SecretReferencesDeps &
+    ModelPricingDeps,
+  audit: AuditLogsDeps,
 ): Registration[] {
   const { models } = pipeline;
   const ownModels = { models, providersOf: identity.shelf.providersOf.bind(identity.shelf) };

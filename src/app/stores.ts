@@ -3,20 +3,20 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { destination, type Logger } from 'pino';
-import { accessCollections } from '../access/collections.ts';
 import { encryptionKeyOf } from '../access/encryption-key.ts';
 import { openEncryptionKeys } from '../access/encryption-keys.ts';
+import { accessCollections } from '../access/identity-collections.ts';
 import { type KeyHasher, keyHasherOf } from '../access/key-hash.ts';
 import { masterKey } from '../access/master-key.ts';
-import type { RotateCommandFacts } from '../access/rotate-command.ts';
+import type { RotateCommandDeps } from '../access/rotate-command.ts';
+import { configCollections } from '../configs/config-collections.ts';
 import { alertCollections } from '../ledger/alerts/alert.ts';
 import { exportCollections } from '../ledger/exports/collection.ts';
 import { ledgerCollections } from '../ledger/policies.ts';
-import { priceCollections } from '../ledger/prices/collections.ts';
+import { priceCollections } from '../ledger/prices/price-collections.ts';
 import { reRateCollections } from '../ledger/re-rate/run.ts';
-import { promptRoomCollections } from '../prompts/collections.ts';
-import { savedCollections } from '../saved/collections.ts';
-import { secretCollections } from '../secrets/collections.ts';
+import { promptRoomCollections } from '../prompts/prompt-collections.ts';
+import { secretCollections } from '../secrets/secret-collections.ts';
 import type { Settings } from '../settings.ts';
 import type { BlobStore } from '../store/blobs.ts';
 import { type OpenFeed, openChangeFeed } from '../store/change-feed.ts';
@@ -25,11 +25,11 @@ import type { Part } from '../store/data-folder/parts.ts';
 import type { DocumentStore } from '../store/documents.ts';
 import { encryptedDocuments } from '../store/encrypted-documents.ts';
 import { folderBlobs } from '../store/folder-blobs.ts';
-import type { MongoStore } from '../store/mongo/open.ts';
+import type { MongoStore } from '../store/mongo/open-mongo.ts';
 import { noticedDocuments } from '../store/noticed-documents.ts';
-import { openRedisState } from '../store/redis/open.ts';
+import { openRedisState } from '../store/redis/open-redis.ts';
 import type { SharedState } from '../store/shared-state.ts';
-import { openSqliteStore, type SqliteStore } from '../store/sqlite/open.ts';
+import { openSqliteStore, type SqliteStore } from '../store/sqlite/open-sqlite.ts';
 import { type Family, gauge } from '../telemetry/family.ts';
 import { createLog } from '../telemetry/log.ts';
 import { within } from './within.ts';
@@ -42,7 +42,7 @@ export const COLLECTIONS: readonly Collection<object>[] = [
   ...accessCollections,
   ...ledgerCollections,
   ...alertCollections,
-  ...savedCollections,
+  ...configCollections,
   ...promptRoomCollections,
   ...secretCollections,
   ...priceCollections,
@@ -60,7 +60,7 @@ export interface Stores {
   /** What documents have changed, by whichever instance. */
   readonly feed: OpenFeed;
   /** What rotating its encryption takes. */
-  readonly rotation: Omit<RotateCommandFacts, 'say'>;
+  readonly rotation: Omit<RotateCommandDeps, 'say'>;
   /** What instances share; undefined when there is one. */
   readonly state: SharedState | undefined;
   readonly hasher: KeyHasher;
@@ -174,7 +174,7 @@ function openEmbedded(settings: Settings, log: Logger): Promise<SqliteStore> {
 
 /** Its driver is read when there is a MongoDB: it takes memory. */
 async function openMongo(uri: string, log: Logger): Promise<MongoStore> {
-  const { openMongoStore } = await import('../store/mongo/open.ts');
+  const { openMongoStore } = await import('../store/mongo/open-mongo.ts');
   return openMongoStore({
     uri,
     collections: COLLECTIONS,

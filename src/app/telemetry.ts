@@ -43,9 +43,12 @@ export async function openWatch(settings: Settings, catalogue: KnownModels, log:
   };
   let telemetry: Telemetry | undefined;
   if (settings.telemetry !== undefined) {
-    const { openTelemetry } = await import('../telemetry/open.ts');
+    const { openTelemetry } = await import('../telemetry/open-telemetry.ts');
     telemetry = openTelemetry({
-      ...{ settings: settings.telemetry, version, usage, models },
+      settings: settings.telemetry,
+      version,
+      usage,
+      models,
       routeOf: (operation) => paths.get(operation),
       extraCa: settings.extraCa,
       onTrouble: (error, what) => log.warn({ err: error }, what),

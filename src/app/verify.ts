@@ -2,13 +2,13 @@
 
 import { organisationIds } from '../access/snapshot.ts';
 import { type ComparedBudget, verifyBudgets } from '../ledger/verify/verify.ts';
-import { verifySums } from '../ledger/verify/verify-sums.ts';
+import { verifyRollups } from '../ledger/verify/verify-rollups.ts';
 import { callControl } from '../lib/control-socket.ts';
 import type { Settings } from '../settings.ts';
 import type { DocumentStore } from '../store/documents.ts';
 import type { LogStore } from '../store/log-store.ts';
 import type { DocumentMaintenance, LogMaintenance } from '../store/maintenance.ts';
-import { openMemoryState } from '../store/memory/open.ts';
+import { openMemoryState } from '../store/memory/open-memory.ts';
 import type { SharedState } from '../store/shared-state.ts';
 import { budgetStanding } from './budget-standing.ts';
 import { controlPath } from './control.ts';
@@ -38,7 +38,8 @@ export async function verifyLedger(parts: VerifyParts, order: VerifyOrder): Prom
   const { say, state, documents, flush, logDays } = parts;
   const { entries, budgets } = await verifyBudgets(
     {
-      ...{ state, flush },
+      state,
+      flush,
       scan: (request) => parts.logMaintenance.scan(request),
       countsSince: budgetStanding(documents, Date.now),
       keptSince: Date.now() - logDays * DAY_MS,
@@ -49,7 +50,7 @@ export async function verifyLedger(parts: VerifyParts, order: VerifyOrder): Prom
   for (const budget of budgets) if (budget.outcome !== 'equal') say(lineOf(budget));
   const count = (outcome: ComparedBudget['outcome']): number =>
     budgets.filter((budget) => budget.outcome === outcome).length;
-  const different = await verifiedSums(parts, order);
+  const different = await verifiedRollups(parts, order);
   say(
     `${entries} entries; ${budgets.length} budgets: ${count('equal')} equal, ${count('corrected')} corrected, ` +
       `${count('differs')} different, ${count('busy')} charged all the time, ${count('older')} older than the log`,
@@ -58,11 +59,11 @@ export async function verifyLedger(parts: VerifyParts, order: VerifyOrder): Prom
 }
 
 /** Compares the sums of analytics, and has those that differ made anew when that is the order; how many still differ. */
-async function verifiedSums(parts: VerifyParts, order: VerifyOrder): Promise<number> {
+async function verifiedRollups(parts: VerifyParts, order: VerifyOrder): Promise<number> {
   const { say, logDays, requestLog: store } = parts;
   const organisations =
     order.organisationId === undefined ? await organisationIds(parts.maintenance) : [order.organisationId];
-  const compare = () => verifySums({ store, organisations, logDays, now: Date.now() });
+  const compare = () => verifyRollups({ store, organisations, logDays, now: Date.now() });
   const { days, different } = await compare();
   for (const { organisationId, day, sums, entries } of different) {
     const date = new Date(day).toISOString().slice(0, 10);

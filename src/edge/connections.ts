@@ -83,17 +83,21 @@ export class Connections {
       return undefined;
     }
     const connection: Connection = {
-      ...{ socket, address, stream: socket, openedAt: now, session: undefined, asked: false, proven: false },
-      ...{
-        answers: new Set(),
-        running: 0,
-        requestAt: now,
-        lastAt: now,
-        read: 0,
-        written: 0,
-        writtenAt: now,
-        endedAt: 0,
-      },
+      socket,
+      address,
+      stream: socket,
+      openedAt: now,
+      session: undefined,
+      asked: false,
+      proven: false,
+      answers: new Set(),
+      running: 0,
+      requestAt: now,
+      lastAt: now,
+      read: 0,
+      written: 0,
+      writtenAt: now,
+      endedAt: 0,
     };
     this.#all.add(connection);
     own.add(connection);

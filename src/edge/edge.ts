@@ -7,15 +7,15 @@ import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import { fail, toGatewayError } from '../lib/errors.ts';
 import { cors } from './cors.ts';
 import type { Dispatch } from './listener.ts';
-import { type PageFacts, pages } from './pages.ts';
+import { type PageDeps, pages } from './pages.ts';
 import { respondError } from './respond.ts';
-import { createRest, isRest, type RestFacts } from './rest.ts';
+import { createRest, isRest, type RestDeps } from './rest.ts';
 import { strayHeaders } from './stray-headers.ts';
 
 /** What the edge is built of. */
-export interface EdgeFacts {
-  readonly rest: RestFacts;
-  readonly pages: PageFacts;
+export interface EdgeDeps {
+  readonly rest: RestDeps;
+  readonly pages: PageDeps;
   /** gRPC, gRPC-Web and Connect. */
   readonly rpc: Dispatch;
   readonly corsOrigins: readonly string[];
@@ -26,45 +26,45 @@ export interface EdgeFacts {
 const RPC_PATH = /^\/(?:gateway|grpc)\.[a-z0-9_.]+\.[A-Z]\w*\/\w+/;
 
 /** What answers the port's requests. */
-export function createEdge(facts: EdgeFacts): Dispatch {
-  const rest = createRest(facts.rest);
+export function createEdge(deps: EdgeDeps): Dispatch {
+  const rest = createRest(deps.rest);
   const koa = new Koa();
   // A client that leaves, or a socket that breaks, is told to the call; it is not an error of ours.
-  koa.on('error', (error: unknown) => facts.log.debug({ err: error }, 'edge'));
+  koa.on('error', (error: unknown) => deps.log.debug({ err: error }, 'edge'));
   koa.use(async (ctx, next) => {
     if (!isRest(ctx.req.url ?? '')) return next();
     await rest(ctx.req, ctx.res).catch((thrown: unknown) => {
-      facts.log.error({ err: thrown }, 'the edge failed');
+      deps.log.error({ err: thrown }, 'the edge failed');
       if (!ctx.res.headersSent)
-        respondError(ctx.res, toGatewayError(thrown), Plane.DATA, strayHeaders(facts.rest.names, ctx.req));
+        respondError(ctx.res, toGatewayError(thrown), Plane.DATA, strayHeaders(deps.rest.names, ctx.req));
       else ctx.res.destroy();
     });
   });
-  koa.use(pages(facts.pages));
+  koa.use(pages(deps.pages));
   koa.use((ctx) => {
     ctx.respond = false;
     respondError(
       ctx.res,
       fail('route_unknown', 'there is nothing at this path'),
       Plane.DATA,
-      strayHeaders(facts.rest.names, ctx.req),
+      strayHeaders(deps.rest.names, ctx.req),
     );
   });
   const http = koa.callback();
   // The REST surface answers by itself and watches its clients by itself: of Koa it needs the
   // context and the middleware, not the listeners that Koa's own callback puts on every answer.
   const lean = compose(koa.middleware);
-  const preflight = facts.corsOrigins.length > 0 ? cors(facts.corsOrigins, exposedHeaders(facts)) : undefined;
+  const preflight = deps.corsOrigins.length > 0 ? cors(deps.corsOrigins, exposedHeaders(deps)) : undefined;
   return (req: IncomingMessage, res: ServerResponse): void => {
     if (preflight?.(req, res)) return;
     const url = req.url ?? '';
-    if (RPC_PATH.test(url)) facts.rpc(req, res);
+    if (RPC_PATH.test(url)) deps.rpc(req, res);
     else if (isRest(url)) void lean(koa.createContext(req, res));
     else void http(req, res);
   };
 }
 
-function exposedHeaders({ rest }: EdgeFacts): string[] {
+function exposedHeaders({ rest }: EdgeDeps): string[] {
   const ours = rest.names.prefixes.flatMap((prefix) =>
     ['request-id', 'trace-id', 'provider'].map((name) => prefix + name),
   );

@@ -9,7 +9,7 @@ import type { GatewayError } from '../lib/errors.ts';
  *   `message`, which the control plane's shape does not have
  */
 export function errorBody(error: GatewayError, plane: Plane, aliased = false): Record<string, unknown> {
-  const { facts } = error;
+  const { details: facts } = error;
   const common = {
     error: {
       message: error.message,
@@ -23,7 +23,8 @@ export function errorBody(error: GatewayError, plane: Plane, aliased = false): R
   };
   return plane === Plane.CONTROL
     ? {
-        ...{ success: false, data: { message: error.message, errorCode: error.abCode } },
+        success: false,
+        data: { message: error.message, errorCode: error.abCode },
         ...(aliased ? { message: error.message } : {}),
         ...common,
       }

@@ -6,7 +6,7 @@ import { INVITE_PATHS, invitePage } from './invite-page.ts';
 import { type MetricsDeps, metricsPage } from './metrics-page.ts';
 
 /** What the pages show. */
-export interface PageFacts {
+export interface PageDeps {
   /** Undefined: ready. Else why not. Must answer within a bound. */
   readonly unready: () => Promise<string | undefined>;
   readonly metrics: MetricsDeps;
@@ -17,7 +17,7 @@ export interface PageFacts {
   readonly exportFile: (token: string) => Promise<HandedFile | undefined>;
 }
 
-export function pages({ unready, metrics, openapi, docs, exportFile }: PageFacts): Middleware {
+export function pages({ unready, metrics, openapi, docs, exportFile }: PageDeps): Middleware {
   const router = new Router();
   router.get('/healthz', (ctx) => {
     ctx.body = { status: 'ok' };

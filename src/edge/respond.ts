@@ -39,7 +39,7 @@ export function respondError(
   aliased = false,
 ): void {
   const all = [...headers];
-  const { retryAfterMs } = error.facts;
+  const { retryAfterMs } = error.details;
   if (retryAfterMs !== undefined) {
     all.push(
       ['retry-after', String(Math.ceil(retryAfterMs / 1000))],

@@ -30,7 +30,7 @@ import { writeEvents } from './write-events.ts';
 import { writeLines } from './write-lines.ts';
 
 /** What the REST surface is built of. */
-export interface RestFacts {
+export interface RestDeps {
   readonly routes: RouteTable;
   readonly transport: InProcess;
   readonly names: HeaderNames;
@@ -61,8 +61,8 @@ export function isRest(url: string): boolean {
   return BASE.test(url) || ROOT.test(url);
 }
 
-export function createRest(facts: RestFacts): RestHandler {
-  const bodies = new BodyReader(facts.bodyLimit, facts.pace, facts.budget);
+export function createRest(deps: RestDeps): RestHandler {
+  const bodies = new BodyReader(deps.bodyLimit, deps.pace, deps.budget);
   return async (req, res) => {
     const url = req.url ?? '/';
     const raw = ROOT.test(url) ? url : url.slice(3).replace(LEADING_SLASHES, '/') || '/';
@@ -70,27 +70,27 @@ export function createRest(facts: RestFacts): RestHandler {
     const path = mark === -1 ? raw : raw.slice(0, mark);
     const verb = req.method ?? 'GET';
     const isProxy = path.startsWith('/proxy/');
-    const match = isProxy ? undefined : facts.routes.match(verb, path);
+    const match = isProxy ? undefined : deps.routes.match(verb, path);
     const plane = match?.route.plane ?? Plane.DATA;
     // Asked before a body is read; the interceptor that counts has the last word.
-    if (facts.full(plane === Plane.CONTROL))
-      return respondError(res, overloaded(), plane, strayHeaders(facts.names, req));
-    if (isProxy) return passThrough(facts, req, res, raw.slice('/proxy'.length));
-    if (match) return operation(facts, bodies, req, res, match, path, mark === -1 ? '' : raw.slice(mark + 1));
-    const declared = facts.routes.declared(path);
+    if (deps.full(plane === Plane.CONTROL))
+      return respondError(res, overloaded(), plane, strayHeaders(deps.names, req));
+    if (isProxy) return passThrough(deps, req, res, raw.slice('/proxy'.length));
+    if (match) return operation(deps, bodies, req, res, match, path, mark === -1 ? '' : raw.slice(mark + 1));
+    const declared = deps.routes.declared(path);
     if (declared.control || !FORWARDED_VERBS.includes(verb)) {
       const allow = declared.control ? declared.verbs : [...new Set([...declared.verbs, ...FORWARDED_VERBS])];
       const error = fail('method_not_allowed', `${verb} is not an operation of this path`);
       const plane = declared.control ? Plane.CONTROL : Plane.DATA;
-      const headers: Pairs = [...strayHeaders(facts.names, req), ['allow', allow.join(', ')]];
-      return respondError(res, error, plane, headers, new GatewayHeaders(facts.names, req.headers).aliased);
+      const headers: Pairs = [...strayHeaders(deps.names, req), ['allow', allow.join(', ')]];
+      return respondError(res, error, plane, headers, new GatewayHeaders(deps.names, req.headers).aliased);
     }
-    return passThrough(facts, req, res, raw);
+    return passThrough(deps, req, res, raw);
   };
 }
 
 async function operation(
-  facts: RestFacts,
+  deps: RestDeps,
   bodies: BodyReader,
   req: IncomingMessage,
   res: ServerResponse,
@@ -98,11 +98,11 @@ async function operation(
   path: string,
   query: string,
 ): Promise<void> {
-  const call = callOf(facts, route.method, req, req.method ?? '', path);
+  const call = callOf(deps, route.method, req, req.method ?? '', path);
   new Leave(req, res).tell((error) => call.abort(error));
   try {
-    if (!route.hasBody && !annotationsOf(route.method).access.open) await isKnown(facts, call, req);
-    const body = route.hasBody ? await readBody(facts, bodies, call, req, route.plane) : undefined;
+    if (!route.hasBody && !annotationsOf(route.method).access.open) await isKnown(deps, call, req);
+    const body = route.hasBody ? await readBody(deps, bodies, call, req, route.plane) : undefined;
     const streamed = route.streamMethod !== undefined && wantsStream(body);
     if (streamed && route.streamMethod) call.method = route.streamMethod;
     const { method } = call;
@@ -117,18 +117,18 @@ async function operation(
       return body?.isFaithful() ? attachRawJson(message, body.bytes) : message;
     };
     if (streamed) {
-      const messages = await facts.transport.stream(call, input);
-      await writeEvents(res, call.trail.status ?? 200, method.output, messages, answerHeaders(call));
+      const messages = await deps.transport.stream(call, input);
+      await writeEvents(res, call.record.status ?? 200, method.output, messages, answerHeaders(call));
       return;
     }
     if (method.methodKind === 'server_streaming') {
-      const messages = await facts.transport.stream(call, input);
+      const messages = await deps.transport.stream(call, input);
       await writeLines(res, method.output, messages, answerHeaders(call));
       return;
     }
-    const answer = await facts.transport.unary(call, input);
+    const answer = await deps.transport.unary(call, input);
     const json = rawJsonOf(answer) ?? JSON.stringify(codec.encode(method.output, answer));
-    respondJson(res, call.trail.status ?? 200, json, answerHeaders(call));
+    respondJson(res, call.record.status ?? 200, json, answerHeaders(call));
   } catch (thrown) {
     refuse(res, toGatewayError(thrown), route.plane, call);
   }
@@ -154,7 +154,7 @@ function controlInput(
 }
 
 async function passThrough(
-  facts: RestFacts,
+  deps: RestDeps,
   req: IncomingMessage,
   res: ServerResponse,
   rawPath: string,
@@ -162,42 +162,42 @@ async function passThrough(
   if (!FORWARDED_VERBS.includes(req.method ?? '')) {
     const error = fail('method_not_allowed', `${req.method} is not passed through`);
     return respondError(res, error, Plane.DATA, [
-      ...strayHeaders(facts.names, req),
+      ...strayHeaders(deps.names, req),
       ['allow', FORWARDED_VERBS.join(', ')],
     ]);
   }
-  const call = callOf(facts, ProxyService.method.forward, req, req.method ?? '', rawPath.split('?', 1)[0]!);
+  const call = callOf(deps, ProxyService.method.forward, req, req.method ?? '', rawPath.split('?', 1)[0]!);
   new Leave(req, res).tell((error) => call.abort(error));
   try {
     // A stranger is refused by the interceptors, before its body is read.
-    await isKnown(facts, call, req);
-    const messages = await facts.transport.stream(call, forwardRequest(facts, call, req, rawPath));
+    await isKnown(deps, call, req);
+    const messages = await deps.transport.stream(call, forwardRequest(deps, call, req, rawPath));
     await writeForwarded(res, messages as AsyncIterable<ForwardResponse>, () => answerHeaders(call));
   } catch (thrown) {
     refuse(res, toGatewayError(thrown), Plane.DATA, call);
   }
 }
 
-function isKnown(facts: RestFacts, call: Call, req: IncomingMessage): boolean | Promise<boolean> {
-  const known = facts.identify(call);
-  if (known === true) facts.prove(req);
+function isKnown(deps: RestDeps, call: Call, req: IncomingMessage): boolean | Promise<boolean> {
+  const known = deps.identify(call);
+  if (known === true) deps.prove(req);
   if (typeof known === 'boolean') return known;
   return known.then((yes) => {
-    if (yes) facts.prove(req);
+    if (yes) deps.prove(req);
     return yes;
   });
 }
 
 /** The body, read within the caller's time. A stranger's is not read: the interceptors refuse the call without it. */
 async function readBody(
-  facts: RestFacts,
+  deps: RestDeps,
   bodies: BodyReader,
   call: Call,
   req: IncomingMessage,
   plane: Plane,
 ): Promise<Parsed> {
   if (!annotationsOf(call.method).access.open) {
-    const known = isKnown(facts, call, req);
+    const known = isKnown(deps, call, req);
     if (!(known === true || (await known))) return unread;
   }
   const timeoutMs = timeoutOf(call);
@@ -276,7 +276,7 @@ function wantsStream(body: Parsed | undefined): boolean {
 }
 
 function callOf(
-  { names }: RestFacts,
+  { names }: RestDeps,
   method: DescMethod,
   { headers, socket }: IncomingMessage,
   verb: string,

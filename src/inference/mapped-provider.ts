@@ -6,7 +6,7 @@ import { type MappingTenant, withSecrets } from '../secrets/mappings.ts';
 import { isAllowedHost } from '../secrets/references.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import type { JsonObject } from '../store/collection.ts';
-import type { StoredProvider } from './plan/plan-facts.ts';
+import type { StoredProvider } from './plan/plan-deps.ts';
 
 type Asked = Pick<Secrets, 'resolve' | 'hostsOf'>;
 type Mapped = UsableProvider & Pick<StoredProvider, 'hostFault'>;

@@ -6,12 +6,12 @@ import type {
 } from '../../gen/gateway/inference/v2/models_pb.ts';
 import type { Call } from '../access/call.ts';
 import { GatewayError } from '../lib/errors.ts';
-import { type OwnModelsFacts, ownModels } from './own-models.ts';
+import { type OwnModelsDeps, ownModels } from './own-models.ts';
 import type { Pipeline } from './pipeline/pipeline.ts';
 import { runWhole } from './pipeline/run.ts';
 
 /** The methods of ModelsService. */
-export function modelsService(pipeline: Pipeline, own: OwnModelsFacts) {
+export function modelsService(pipeline: Pipeline, own: OwnModelsDeps) {
   const listOwn = (request: ListModelsRequest, { principal, headers }: Call): ModelList => {
     const provider = headers.get('provider') ?? headers.get('virtual-key');
     const wanted = provider?.replace(/^@/, '');

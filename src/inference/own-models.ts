@@ -13,7 +13,7 @@ import { invalidField } from '../lib/errors.ts';
 import type { ModelCatalogue } from '../providers/catalog/models.ts';
 
 /** What listing needs. */
-export interface OwnModelsFacts {
+export interface OwnModelsDeps {
   readonly models: ModelCatalogue;
   /** Stored providers of a workspace. */
   readonly providersOf: (tenant: {

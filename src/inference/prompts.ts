@@ -17,7 +17,7 @@ import type { Call } from '../access/call.ts';
 import { fail } from '../lib/errors.ts';
 import { readNow } from '../lib/lazy-message.ts';
 import { attachRawJson, rawJsonOf } from '../lib/raw-json.ts';
-import type { PromptBook } from '../prompts/book.ts';
+import type { PromptCatalogue } from '../prompts/prompt-catalogue.ts';
 import {
   extraParameters,
   type MessageRules,
@@ -31,8 +31,8 @@ import type { Pipeline } from './pipeline/pipeline.ts';
 import { runStream, runWhole } from './pipeline/run.ts';
 
 /** What the service needs beside the pipeline. */
-export interface PromptsFacts {
-  readonly book: PromptBook;
+export interface PromptsDeps {
+  readonly book: PromptCatalogue;
   readonly messageRules: MessageRules;
 }
 
@@ -72,11 +72,11 @@ export interface PromptRuns {
 }
 
 /** Runs saved prompts. */
-export function promptRuns(pipeline: Pipeline, facts: PromptsFacts): PromptRuns {
+export function promptRuns(pipeline: Pipeline, deps: PromptsDeps): PromptRuns {
   const known = new WeakMap<Call, Promise<Prepared>>();
   /** A prompt is filled in once: what was admitted is what runs. */
   const prepared = (request: CreatePromptCompletionRequest, call: Call, stream: boolean) => {
-    const promise = known.get(call) ?? prepare(facts, request, call, stream);
+    const promise = known.get(call) ?? prepare(deps, request, call, stream);
     known.set(call, promise);
     return promise;
   };
@@ -87,8 +87,8 @@ export function promptRuns(pipeline: Pipeline, facts: PromptsFacts): PromptRuns 
   ): Promise<PromptCompletion> {
     const { operation, message, model, slug, version } = await prepared(request, call, false);
     call.defaultMetadata = { ...call.defaultMetadata, _prompt: slug };
-    call.trail.prompt = slug;
-    call.trail.promptVersion = version;
+    call.record.prompt = slug;
+    call.record.promptVersion = version;
     if (operation === 'chat')
       return answered(call, 'chat', await runWhole(pipeline, call, operation, message, model));
     return answered(call, 'text', await runWhole(pipeline, call, operation, message, model));
@@ -100,8 +100,8 @@ export function promptRuns(pipeline: Pipeline, facts: PromptsFacts): PromptRuns 
   ): Promise<AsyncIterable<PromptCompletionChunk>> {
     const { operation, message, model, slug, version } = await prepared(request, call, true);
     call.defaultMetadata = { ...call.defaultMetadata, _prompt: slug };
-    call.trail.prompt = slug;
-    call.trail.promptVersion = version;
+    call.record.prompt = slug;
+    call.record.promptVersion = version;
     if (operation === 'chat')
       return pieces('chat', await runStream(pipeline, call, operation, message, model));
     return pieces('text', await runStream(pipeline, call, operation, message, model));
@@ -114,7 +114,9 @@ export function promptRuns(pipeline: Pipeline, facts: PromptsFacts): PromptRuns 
       const stream = method.methodKind === 'server_streaming';
       return prepared(input as CreatePromptCompletionRequest, call, stream).then(
         ({ message, bytes, slug }) => ({
-          ...{ bytes, request: message, model: message.model },
+          bytes,
+          request: message,
+          model: message.model,
           metadata: { _prompt: slug },
         }),
       );
@@ -124,7 +126,7 @@ export function promptRuns(pipeline: Pipeline, facts: PromptsFacts): PromptRuns 
 
 /** @throws GatewayError not_found, validation_failed, model_missing */
 async function prepare(
-  { book, messageRules }: PromptsFacts,
+  { book, messageRules }: PromptsDeps,
   request: CreatePromptCompletionRequest,
   call: Call,
   stream: boolean,
@@ -185,15 +187,15 @@ function answered(call: Call, form: 'chat' | 'text', value: ChatCompletion | Com
 }
 
 /** The gateway's own headers of the answer. */
-function headersOf({ id, traceId, trail, answerHeaders, headers }: Call): StructJson {
+function headersOf({ id, traceId, record, answerHeaders, headers }: Call): StructJson {
   const prefix = headers.names.canonical;
   return {
     [`${prefix}request-id`]: id,
     [`${prefix}trace-id`]: traceId,
-    [`${prefix}provider`]: trail.provider,
-    [`${prefix}last-used-option-index`]: trail.targetPath,
-    [`${prefix}retry-attempt-count`]: String(trail.retries),
-    [`${prefix}cache-status`]: trail.cacheStatus,
+    [`${prefix}provider`]: record.provider,
+    [`${prefix}last-used-option-index`]: record.targetPath,
+    [`${prefix}retry-attempt-count`]: String(record.retries),
+    [`${prefix}cache-status`]: record.cacheStatus,
     ...Object.fromEntries(answerHeaders),
   };
 }

@@ -35,7 +35,7 @@ interface Passing {
 }
 
 /** Where they go. */
-export interface BodyLogFacts {
+export interface BodyLogDeps {
   readonly store: Pick<LogStore, 'appendBodies'>;
   readonly flushEveryMs?: number;
   /** Bytes that wait at the most; what comes beyond is left out. */
@@ -63,7 +63,7 @@ const CLOSE_MS = 5000;
 
 /** Takes bodies and stores them. Never waited for by a call. */
 export class BodyLog {
-  readonly #facts: Required<BodyLogFacts>;
+  readonly #deps: Required<BodyLogDeps>;
   readonly #timer: NodeJS.Timeout;
   /** What was said, not read yet: for the rest of a turn of the event loop, because it holds on to much. */
   #waiting: Waiting[] = [];
@@ -79,9 +79,9 @@ export class BodyLog {
   /** Who waits for the calls up to a number, rising. */
   readonly #flushes: { readonly upTo: number; readonly resolve: () => void }[] = [];
 
-  constructor(facts: BodyLogFacts) {
-    this.#facts = { flushEveryMs: 50, maxBuffered: 64 * 1024 * 1024, ...facts };
-    this.#timer = setInterval(() => this.#go(), this.#facts.flushEveryMs).unref();
+  constructor(deps: BodyLogDeps) {
+    this.#deps = { flushEveryMs: 50, maxBuffered: 64 * 1024 * 1024, ...deps };
+    this.#timer = setInterval(() => this.#go(), this.#deps.flushEveryMs).unref();
   }
 
   /** Calls whose bodies were left out, since the start. */
@@ -92,7 +92,7 @@ export class BodyLog {
     const { request, response } = said.passing ?? {};
     const passed = (request?.held ?? 0) + (response?.held ?? 0);
     const size = FIXED + lengthOf(said.sent?.body) + lengthOf(said.received?.body) + passed;
-    if (this.#buffered + size > this.#facts.maxBuffered) {
+    if (this.#buffered + size > this.#deps.maxBuffered) {
       this.#dropped++;
       return false;
     }
@@ -109,7 +109,7 @@ export class BodyLog {
   /** Takes a record as it is to be stored. False: there are too many waiting, and it is left out. */
   keep(record: BodiesRecord): boolean {
     const size = textLength(record);
-    if (this.#buffered + size > this.#facts.maxBuffered) {
+    if (this.#buffered + size > this.#deps.maxBuffered) {
       this.#dropped++;
       return false;
     }
@@ -179,10 +179,10 @@ export class BodyLog {
       }
       this.#read = taken === this.#read.length ? [] : this.#read.slice(taken);
       try {
-        if (batch.length > 0) await this.#facts.store.appendBodies(batch);
+        if (batch.length > 0) await this.#deps.store.appendBodies(batch);
       } catch (error) {
         this.#dropped += batch.length;
-        this.#facts.onTrouble(error, batch.length);
+        this.#deps.onTrouble(error, batch.length);
       }
       this.#buffered -= freed;
       this.#done += taken;
@@ -197,7 +197,7 @@ export class BodyLog {
       return recordOf(waiting);
     } catch (error) {
       this.#dropped++;
-      this.#facts.onTrouble(error, 1);
+      this.#deps.onTrouble(error, 1);
       return undefined;
     }
   }

@@ -4,7 +4,7 @@ import { encodeEntry } from '../store/log/entry-text.ts';
 import type { AttemptRecord, RequestRecord, UsageRecord } from '../store/request-log.ts';
 import type { BodyLog, UnreadBodies } from './bodies.ts';
 import { chargedBudgets } from './charged-budgets.ts';
-import type { Flights, FlyingCall } from './flight/flights.ts';
+import type { FlyingCall, InFlightJournal } from './flight/in-flight-journal.ts';
 import type { PriceList } from './prices/price-list.ts';
 import { noteSaved, pricedEntry } from './prices/priced.ts';
 import type { RequestLog } from './request-log.ts';
@@ -21,13 +21,13 @@ export interface Accounted extends FlyingCall {
   readonly patienceMs: number;
   readonly account: Account;
   /** What was said, where it is kept. */
-  readonly said: UnreadBodies | undefined;
+  readonly bodies: UnreadBodies | undefined;
   readonly headers: { readonly raw: Readonly<Record<string, string | readonly string[] | undefined>> };
-  readonly trail: FlyingCall['trail'] & {
+  readonly record: FlyingCall['record'] & {
     usage: UsageRecord | undefined;
     usageEstimated: boolean;
     /** Of an answer from the cache. */
-    readonly spared: UsageRecord | undefined;
+    readonly saved: UsageRecord | undefined;
     readonly attempts: AttemptRecord[];
     readonly unreported: (Exchange & { readonly attemptId: string })[];
   };
@@ -41,7 +41,7 @@ export type Account = FlyingCall['account'] & {
 };
 
 /** What the books are kept with. */
-export interface BooksFacts {
+export interface BooksDeps {
   readonly prices: PriceList;
   readonly counter: TokenCounter;
   readonly log: Pick<RequestLog, 'record' | 'flush'>;
@@ -54,7 +54,7 @@ export interface BooksFacts {
   /** Where bodies go; undefined: none are kept. */
   readonly bodies?: Pick<BodyLog, 'take' | 'flush'> | undefined;
   /** Where entries are safe before the log has stored them; undefined: a kill loses what is buffered. */
-  readonly flights?: Pick<Flights, 'ended' | 'turn' | 'over'> | undefined;
+  readonly flights?: Pick<InFlightJournal, 'ended' | 'turn' | 'over'> | undefined;
 }
 
 /** How long the end of attempts is waited for behind the answer. */
@@ -65,20 +65,20 @@ const COMPLETE_MS = 10_000;
 const CLAIM_MS = 10_000;
 
 export class Books {
-  readonly #facts: BooksFacts;
+  readonly #deps: BooksDeps;
   readonly #coming = new Set<Promise<void>>();
   /** Of calls whose clients have left while their attempts go on: readers do not wait for them. */
   readonly #draining = new Set<Promise<void>>();
 
-  constructor(facts: BooksFacts) {
-    this.#facts = facts;
+  constructor(deps: BooksDeps) {
+    this.#deps = deps;
   }
 
   /** Undefined when the call's attempts are complete; else resolves when they are: ended, with usage or an estimate. */
   readonly complete = (call: Accounted): Promise<void> | undefined => {
     if (call.account.completing !== undefined) return call.account.completing;
     const over = call.attemptsOver(ATTEMPTS_MS);
-    if (over === undefined && call.trail.unreported.length === 0) return undefined;
+    if (over === undefined && call.record.unreported.length === 0) return undefined;
     const completing = (over ?? Promise.resolve()).then(() => this.#estimate(call));
     call.account.completing = completing;
     return completing;
@@ -124,7 +124,7 @@ export class Books {
       },
       () => {
         waiting.delete(coming);
-        this.#facts.flights?.over(call);
+        this.#deps.flights?.over(call);
       },
     );
     waiting.add(coming);
@@ -139,32 +139,32 @@ export class Books {
   /** Resolves when every entry so far is durable or was reported lost. @throws GatewayError store_unavailable. */
   async flush(): Promise<void> {
     await within(COMPLETE_MS, this.#coming);
-    await this.#facts.log.flush();
-    await this.#facts.bodies?.flush();
+    await this.#deps.log.flush();
+    await this.#deps.bodies?.flush();
   }
 
   #take(entry: RequestRecord, call: Accounted): Promise<void> | undefined {
-    const priced = pricedEntry(this.#facts.prices, entry);
+    const priced = pricedEntry(this.#deps.prices, entry);
     const budgets = call.account.held && chargedBudgets(call.account.held);
     if (budgets !== undefined) (entry as { budgets?: readonly string[] }).budgets = budgets;
-    const keepDays = this.#facts.keepDays?.(entry.workspaceId);
+    const keepDays = this.#deps.keepDays?.(entry.workspaceId);
     if (keepDays !== undefined) (entry as { keepDays?: number }).keepDays = keepDays;
-    if (this.#facts.keepsMetadata === false) (entry as { metadata: object }).metadata = {};
-    if (call.trail.spared !== undefined) noteSaved(this.#facts.prices, entry, call.trail.spared);
-    if (call.said !== undefined && this.#facts.bodies?.take(entry, call.said, call.headers.raw))
+    if (this.#deps.keepsMetadata === false) (entry as { metadata: object }).metadata = {};
+    if (call.record.saved !== undefined) noteSaved(this.#deps.prices, entry, call.record.saved);
+    if (call.bodies !== undefined && this.#deps.bodies?.take(entry, call.bodies, call.headers.raw))
       (entry as { bodies?: true }).bodies = true;
-    this.#facts.onEntry?.(priced, call);
+    this.#deps.onEntry?.(priced, call);
     const { claim } = call.account;
     call.account.claim = undefined;
     call.account.taken = true;
     if (claim === undefined) return this.#log(priced, call);
     claim(priced);
     // Its settlement is noted before the turn ends.
-    return this.#facts.flights?.turn();
+    return this.#deps.flights?.turn();
   }
 
   #log(entry: RequestRecord, call: Accounted): Promise<void> | undefined {
-    const { log, flights } = this.#facts;
+    const { log, flights } = this.#deps;
     if (flights === undefined) {
       log.record(entry);
       return undefined;
@@ -174,18 +174,18 @@ export class Books {
     return flights.ended(call, text, log.record(entry, text));
   }
 
-  async #estimate({ trail }: Accounted): Promise<void> {
-    const { attempts } = trail;
-    for (const exchange of trail.unreported.splice(0)) {
-      const usage = await estimateUsage(this.#facts.counter, exchange);
+  async #estimate({ record: callRecord }: Accounted): Promise<void> {
+    const { attempts } = callRecord;
+    for (const exchange of callRecord.unreported.splice(0)) {
+      const usage = await estimateUsage(this.#deps.counter, exchange);
       const at = attempts.findIndex(({ id }) => id === exchange.attemptId);
       const attempt = attempts[at];
       if (attempt === undefined) continue;
       attempts[at] = { ...attempt, usage, usageEstimated: true };
       // The last attempt is the one that answered, or was to.
-      if (trail.usage !== undefined || at < attempts.length - 1) continue;
-      trail.usage = usage;
-      trail.usageEstimated = true;
+      if (callRecord.usage !== undefined || at < attempts.length - 1) continue;
+      callRecord.usage = usage;
+      callRecord.usageEstimated = true;
     }
   }
 }

@@ -8,7 +8,7 @@ import { isLate, type Own, OwnEntries } from './own-entries.ts';
 import { SlicedAppend } from './sliced-append.ts';
 
 /** What the journal is read with. */
-export interface JournalFacts {
+export interface JournalDeps {
   readonly state: SharedState;
   readonly store: Pick<RequestLogStore, 'append'>;
   /** This process, as the consumer of what it carries. */
@@ -63,7 +63,7 @@ export function journalEntry(record: RequestRecord, data = encodeEntry(record)):
 
 /** Carries entries on, at least once: the log keeps each once, by organisation, time and id. */
 export class Journal {
-  readonly #facts: JournalFacts;
+  readonly #deps: JournalDeps;
   readonly #slices: SlicedAppend;
   /** What this process has written, and nobody needs to read. */
   readonly own: OwnEntries;
@@ -81,10 +81,10 @@ export class Journal {
   #measuring = false;
   #turn: Promise<void> | undefined;
 
-  constructor(facts: JournalFacts) {
-    this.#facts = facts;
-    this.own = new OwnEntries(facts.owner);
-    this.#slices = new SlicedAppend(facts.store, BATCH);
+  constructor(deps: JournalDeps) {
+    this.#deps = deps;
+    this.own = new OwnEntries(deps.owner);
+    this.#slices = new SlicedAppend(deps.store, BATCH);
     this.#timers = [
       setInterval(() => {
         if (this.#hasWork() && performance.now() >= this.#restUntil) void this.turn();
@@ -135,7 +135,7 @@ export class Journal {
   }
 
   #markAll(): void {
-    for (const id of this.#facts.organisations()) this.#marked.add(id);
+    for (const id of this.#deps.organisations()) this.#marked.add(id);
   }
 
   async #run(): Promise<void> {
@@ -167,7 +167,7 @@ export class Journal {
 
   #rest(error: unknown): void {
     this.#restUntil = performance.now() + REST_MS;
-    this.#facts.onTrouble(error, 'entries of the journal could not be carried on yet');
+    this.#deps.onTrouble(error, 'entries of the journal could not be carried on yet');
   }
 
   /** What waits although nothing is there to claim was claimed by another process: its lease has to run out. */
@@ -193,7 +193,7 @@ export class Journal {
   async #measure(organisationId: string): Promise<void> {
     const before = this.#waiting.get(organisationId);
     if (before !== undefined && performance.now() - before.at < MEASURE_MS) return;
-    const { size, lagMs } = await this.#facts.state.readJournal(organisationId);
+    const { size, lagMs } = await this.#deps.state.readJournal(organisationId);
     this.#waiting.set(organisationId, { at: performance.now(), size, lagMs });
   }
 
@@ -249,7 +249,7 @@ export class Journal {
   }
 
   async #acknowledge({ seqs }: Carried): Promise<void> {
-    const { state, owner } = this.#facts;
+    const { state, owner } = this.#deps;
     for (const [organisationId, own] of seqs)
       await state.acknowledgeJournal(organisationId, { consumer: owner, seqs: own });
   }
@@ -273,7 +273,7 @@ export class Journal {
 
   /** One by one, up to and with the first that is refused. */
   async #appendEach(carried: Carried): Promise<void> {
-    const { store, onTrouble } = this.#facts;
+    const { store, onTrouble } = this.#deps;
     for (const entry of carried.entries.slice(carried.stored)) {
       let refused = false;
       try {
@@ -289,7 +289,7 @@ export class Journal {
   }
 
   async #claim(organisationId: string): Promise<Carried> {
-    const { state, owner } = this.#facts;
+    const { state, owner } = this.#deps;
     const claimed = await state.claimJournal(organisationId, {
       consumer: owner,
       leaseMs: LEASE_MS,

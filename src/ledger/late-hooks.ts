@@ -34,7 +34,8 @@ export function lateHookRecord(late: LateHook, keepDays: number | undefined): Bo
     ...entry,
     id: lateHookId(entry.id, place),
     ...(keepDays === undefined ? {} : { keepDays }),
-    ...{ request: {}, response: {} },
+    request: {},
+    response: {},
     hooks: maskedText(JSON.stringify({ side, verdict, latencyMs, result } satisfies KeptLateHook), secrets),
   };
 }

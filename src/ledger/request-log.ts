@@ -240,7 +240,10 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
     },
     flush,
     stats: () => ({
-      ...{ recorded, stored, spilled, failed },
+      recorded,
+      stored,
+      spilled,
+      failed,
       buffered: recorded - stored - spilled - failed,
     }),
     lagMs: () => ages.oldest(passed),

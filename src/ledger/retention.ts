@@ -2,7 +2,7 @@
 import type { LogRetention, LogStore } from '../store/log-store.ts';
 
 /** What is dropped, and when. */
-export interface RetentionFacts {
+export interface RetentionDeps {
   readonly store: Pick<LogStore, 'expire'>;
   readonly retention: LogRetention;
   /** Unix milliseconds. */
@@ -17,8 +17,8 @@ const EVERY_MS = 10 * 60 * 1000;
 const FIRST_MS = 5000;
 
 /** Drops from now on. Answers what ends it, which resolves when nothing is under way. */
-export function keepRetention(facts: RetentionFacts): () => Promise<void> {
-  const { store, retention, now, onDropped, onTrouble, everyMs = EVERY_MS } = facts;
+export function keepRetention(deps: RetentionDeps): () => Promise<void> {
+  const { store, retention, now, onDropped, onTrouble, everyMs = EVERY_MS } = deps;
   let running: Promise<void> = Promise.resolve();
   let closed = false;
   const turn = async (): Promise<void> => {

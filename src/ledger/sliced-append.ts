@@ -1,7 +1,7 @@
 // Appends to a log store that may be slow: in smaller slices when it does not answer in time, in larger ones again
 // when it does. One batch that takes longer than its deadline would else be tried for ever.
 import type { RequestLogStore, WrittenEntry } from '../store/request-log.ts';
-import { isAway } from './limits/later.ts';
+import { isAway } from './limits/retry-queue.ts';
 
 /** Entries of the smallest slice. */
 const LEAST = 25;

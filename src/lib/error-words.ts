@@ -5,7 +5,7 @@ import type { GatewayError } from './errors.ts';
 const IDENTIFIER = /^[\w.:-]{1,64}$/;
 
 /** An error's status, type and code, e.g. "status 400, type invalid_request_error, code context_length_exceeded". */
-export function withoutWords({ status, type, facts }: GatewayError): string {
+export function withoutWords({ status, type, details: facts }: GatewayError): string {
   const parts = [
     ['status', String(status)],
     ['type', type],

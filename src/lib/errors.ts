@@ -74,7 +74,7 @@ export interface RateState {
 }
 
 /** What an error may carry beside its reason and message. */
-export interface ErrorFacts {
+export interface ErrorDetails {
   /** The field or header at fault. */
   readonly param?: string;
   readonly violations?: readonly Violation[];
@@ -97,23 +97,23 @@ export interface ErrorFacts {
 /** An error that a caller may see. Its cause is for the log only. */
 export class GatewayError extends Error {
   readonly reason: Reason;
-  readonly facts: ErrorFacts;
+  readonly details: ErrorDetails;
 
-  constructor(reason: Reason, message: string, facts: ErrorFacts = {}) {
+  constructor(reason: Reason, message: string, facts: ErrorDetails = {}) {
     super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
     this.name = 'GatewayError';
     this.reason = reason;
-    this.facts = facts;
+    this.details = facts;
   }
 
   /** HTTP status over REST: the provider's own where it gave one. */
   get status(): number {
-    return this.facts.status ?? TABLE[this.reason].http;
+    return this.details.status ?? TABLE[this.reason].http;
   }
 
   /** Status over gRPC and Connect. */
   get code(): Code {
-    return this.facts.status === undefined ? TABLE[this.reason].grpc : codeOfStatus(this.facts.status);
+    return this.details.status === undefined ? TABLE[this.reason].grpc : codeOfStatus(this.details.status);
   }
 
   /** Code of the control plane's AB family. */
@@ -123,7 +123,7 @@ export class GatewayError extends Error {
 
   /** `error.type` of the OpenAI-style object. */
   get type(): string {
-    return this.facts.type ?? TABLE[this.reason].type;
+    return this.details.type ?? TABLE[this.reason].type;
   }
 }
 
@@ -181,15 +181,15 @@ export function invalidHeader(name: string, message: string): GatewayError {
 }
 
 /** Any reason of the table with its message. */
-export function fail(reason: Reason, message: string, facts?: ErrorFacts): GatewayError {
+export function fail(reason: Reason, message: string, facts?: ErrorDetails): GatewayError {
   return new GatewayError(reason, message, facts);
 }
 
 /** The same error with the provider named, where it named none. */
 export function withProvider(thrown: unknown, provider: string): GatewayError {
   const error = toGatewayError(thrown);
-  if (error.facts.provider !== undefined || error.reason === 'internal') return error;
-  return new GatewayError(error.reason, error.message, { ...error.facts, provider, cause: error.cause });
+  if (error.details.provider !== undefined || error.reason === 'internal') return error;
+  return new GatewayError(error.reason, error.message, { ...error.details, provider, cause: error.cause });
 }
 
 /** Whatever was thrown, as an error that a caller may see: what is not ours becomes `internal`, its text withheld. */

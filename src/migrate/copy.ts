@@ -11,11 +11,11 @@ import { type Comparison, type Conflict, isEqual } from '../store/copy/sides.ts'
 import { compareState, copyState, stateConflicts } from '../store/copy/state.ts';
 import { folderBlobs } from '../store/folder-blobs.ts';
 import { openStateExport, type StateExport } from '../store/memory/export.ts';
-import { type MongoStore, openMongoStore } from '../store/mongo/open.ts';
+import { type MongoStore, openMongoStore } from '../store/mongo/open-mongo.ts';
 import { openRedisTransfer, type RedisTransfer } from '../store/redis/transfer.ts';
-import { openSqliteStore, type SqliteStore } from '../store/sqlite/open.ts';
+import { openSqliteStore, type SqliteStore } from '../store/sqlite/open-sqlite.ts';
 import { compareExportFiles, copyExportFiles, type ExportFiles, FILES_NAME } from './export-files.ts';
-import { DEADLINE_MS, type MigrateFacts } from './facts.ts';
+import { DEADLINE_MS, type MigrateDeps } from './migrate-deps.ts';
 import { refuseOtherKey } from './same-key.ts';
 import { table } from './table.ts';
 
@@ -36,16 +36,16 @@ interface Ends {
  * written when the target has other data.
  * @throws Error with a message for people when the copy cannot begin
  */
-export async function migrateFrom(facts: MigrateFacts, dataDir: string): Promise<boolean> {
+export async function migrateFrom(deps: MigrateDeps, dataDir: string): Promise<boolean> {
   const closing: (() => unknown)[] = [];
   try {
-    const ends = await openEnds(facts, dataDir, closing);
-    if (!refuseConflicts(facts, await conflictsOf(facts, ends))) return false;
+    const ends = await openEnds(deps, dataDir, closing);
+    if (!refuseConflicts(deps, await conflictsOf(deps, ends))) return false;
     // One that was copied to its end before may be in use by now, and gets no mark.
     const { copyMark } = ends.target;
-    if (await isEmpty(facts, ends.target)) await copyMark.begin();
-    if (!refuseConflicts(facts, await copyAll(facts, ends))) return false;
-    const same = report(facts, await compareAll(facts, ends));
+    if (await isEmpty(deps, ends.target)) await copyMark.begin();
+    if (!refuseConflicts(deps, await copyAll(deps, ends))) return false;
+    const same = report(deps, await compareAll(deps, ends));
     if (same) await copyMark.end();
     return same;
   } finally {
@@ -54,7 +54,7 @@ export async function migrateFrom(facts: MigrateFacts, dataDir: string): Promise
 }
 
 async function openEnds(
-  { settings, collections }: MigrateFacts,
+  { settings, collections }: MigrateDeps,
   dataDir: string,
   closing: (() => unknown)[],
 ): Promise<Ends> {
@@ -91,14 +91,14 @@ async function hasRows(state: StateExport): Promise<boolean> {
   return false;
 }
 
-async function isEmpty({ collections }: MigrateFacts, { maintenance }: MongoStore): Promise<boolean> {
+async function isEmpty({ collections }: MigrateDeps, { maintenance }: MongoStore): Promise<boolean> {
   for (const collection of collections) {
     if ((await maintenance.scan(collection, { limit: 1 })).documents.length > 0) return false;
   }
   return true;
 }
 
-async function conflictsOf({ collections }: MigrateFacts, ends: Ends): Promise<readonly Conflict[]> {
+async function conflictsOf({ collections }: MigrateDeps, ends: Ends): Promise<readonly Conflict[]> {
   const { source, target, sourceState, targetState } = ends;
   for (const collection of collections) {
     const conflicts = await documentConflicts(source, target, collection);
@@ -108,7 +108,7 @@ async function conflictsOf({ collections }: MigrateFacts, ends: Ends): Promise<r
 }
 
 /** Answers what came in the way meanwhile. */
-async function copyAll({ collections, say }: MigrateFacts, ends: Ends): Promise<readonly Conflict[]> {
+async function copyAll({ collections, say }: MigrateDeps, ends: Ends): Promise<readonly Conflict[]> {
   const { source, target, sourceState, targetState, sourceFiles } = ends;
   for (const collection of collections) {
     const { name, written, present, conflicts } = await copyDocuments(source, target, collection);
@@ -127,7 +127,7 @@ async function copyAll({ collections, say }: MigrateFacts, ends: Ends): Promise<
   return conflicts;
 }
 
-async function compareAll({ collections }: MigrateFacts, ends: Ends): Promise<Comparison[]> {
+async function compareAll({ collections }: MigrateDeps, ends: Ends): Promise<Comparison[]> {
   const { source, target, sourceState, targetState, sourceFiles } = ends;
   const comparisons: Comparison[] = [];
   for (const collection of collections) {
@@ -140,7 +140,7 @@ async function compareAll({ collections }: MigrateFacts, ends: Ends): Promise<Co
 }
 
 /** False when there are some. */
-function refuseConflicts({ say }: MigrateFacts, conflicts: readonly Conflict[]): boolean {
+function refuseConflicts({ say }: MigrateDeps, conflicts: readonly Conflict[]): boolean {
   if (conflicts.length === 0) return true;
   say('The target has other data: empty it, or name another one. In the way:');
   for (const { name, organisationId, id, why } of conflicts)
@@ -148,7 +148,7 @@ function refuseConflicts({ say }: MigrateFacts, conflicts: readonly Conflict[]):
   return false;
 }
 
-function report({ say }: MigrateFacts, comparisons: readonly Comparison[]): boolean {
+function report({ say }: MigrateDeps, comparisons: readonly Comparison[]): boolean {
   const rows = comparisons.map((comparison) => {
     const { name, source, target } = comparison;
     const verdict = isEqual(comparison) ? 'same' : 'DIFFERS';

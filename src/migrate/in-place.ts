@@ -1,14 +1,14 @@
 // `sluice migrate`: brings the configured stores up.
-import { openMongoStore } from '../store/mongo/open.ts';
-import { openSqliteStore } from '../store/sqlite/open.ts';
-import { DEADLINE_MS, type MigrateFacts } from './facts.ts';
+import { openMongoStore } from '../store/mongo/open-mongo.ts';
+import { openSqliteStore } from '../store/sqlite/open-sqlite.ts';
+import { DEADLINE_MS, type MigrateDeps } from './migrate-deps.ts';
 import { table } from './table.ts';
 
 /**
  * Builds missing indexes and writes the documents of older schema versions in the current one. After it, programs of
  * older versions are refused at their start. Resolves with false when documents could not be upgraded.
  */
-export async function migrateInPlace({ settings, collections, say }: MigrateFacts): Promise<boolean> {
+export async function migrateInPlace({ settings, collections, say }: MigrateDeps): Promise<boolean> {
   const { mongodbUri: uri, dataDir } = settings;
   const store =
     uri === undefined

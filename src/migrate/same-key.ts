@@ -5,7 +5,7 @@ import { encryptionKeyFrom } from '../access/encryption-key.ts';
 import { BUNDLE_ID, encryptionKeys, openBundle, STORE_ORGANISATION } from '../access/key-bundle.ts';
 import { masterKey } from '../access/master-key.ts';
 import { SettingsError } from '../settings.ts';
-import type { SqliteStore } from '../store/sqlite/open.ts';
+import type { SqliteStore } from '../store/sqlite/open-sqlite.ts';
 
 /**
  * API keys and secrets are of use only to who has the key that they were hashed and sealed under.

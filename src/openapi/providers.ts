@@ -15,7 +15,9 @@ export function providerList(providers: readonly ProviderEntry[]): Json[] {
   return [...providers].sort(byId).map((entry): Json => {
     const { id, name, baseUrl, options = [] } = entry;
     return {
-      ...{ id, name, operations: offered(entry, dialects) },
+      id,
+      name,
+      operations: offered(entry, dialects),
       ...(baseUrl === undefined ? { custom_host: 'required' } : { base_url: baseUrl }),
       options: options.map(optionOf),
     };
@@ -33,7 +35,9 @@ export function idsInWords(providers: readonly ProviderEntry[]): string {
 function optionOf(spec: OptionSpec): Json {
   const { name, type, effect, group, oneOf, secret, required, aliases } = spec;
   return {
-    ...{ name, type, effect },
+    name,
+    type,
+    effect,
     ...(comesFrom(spec, 'header') ? { header: `x-gateway-${headersOf(spec)[0]}` } : {}),
     ...(aliases === undefined ? {} : { aliases: [...aliases] }),
     ...(group === undefined ? {} : { group }),

@@ -2,7 +2,7 @@
 import { CreateChatCompletionRequestSchema } from '../../gen/gateway/inference/v2/chat_pb.ts';
 import { CreateCompletionRequestSchema } from '../../gen/gateway/inference/v2/completions_pb.ts';
 import type { JsonObject } from '../store/collection.ts';
-import type { PromptContent } from './collections.ts';
+import type { PromptContent } from './prompt-collections.ts';
 import { rootsOf } from './template/components.ts';
 import type { Template } from './template/nodes.ts';
 import { parseTemplate } from './template/parse.ts';

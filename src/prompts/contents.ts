@@ -2,14 +2,14 @@
 import type { Collection } from '../store/collection.ts';
 import type { Document, DocumentStore } from '../store/documents.ts';
 import type { TenantScope } from '../store/scope.ts';
+import { type CompiledPrompt, compilePrompt } from './compiled-prompt.ts';
 import {
   type PartialVersionBody,
   type PromptVersionBody,
   partialVersions,
   promptVersions,
   versionSlug,
-} from './collections.ts';
-import { type CompiledPrompt, compilePrompt } from './compiled-prompt.ts';
+} from './prompt-collections.ts';
 import type { Template } from './template/nodes.ts';
 import { parseTemplate } from './template/parse.ts';
 

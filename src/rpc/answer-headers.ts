@@ -11,12 +11,12 @@ export function answerHeaders(call: Call): [string, string][] {
     [`${prefix}request-id`, call.id],
     [`${prefix}trace-id`, call.traceId],
   ];
-  if (call.trail.provider !== '') headers.push([`${prefix}provider`, call.trail.provider]);
-  if (call.trail.targetPath !== '') {
+  if (call.record.provider !== '') headers.push([`${prefix}provider`, call.record.provider]);
+  if (call.record.targetPath !== '') {
     headers.push(
-      [`${prefix}last-used-option-index`, call.trail.targetPath],
-      [`${prefix}retry-attempt-count`, String(call.trail.retries)],
-      [`${prefix}cache-status`, call.trail.cacheStatus],
+      [`${prefix}last-used-option-index`, call.record.targetPath],
+      [`${prefix}retry-attempt-count`, String(call.record.retries)],
+      [`${prefix}cache-status`, call.record.cacheStatus],
     );
   }
   for (const [name, value] of call.answerHeaders) headers.push([name, value]);

@@ -16,7 +16,7 @@ export type CallLog = (
 export function callLog(log: Logger): CallLog | undefined {
   if (!log.isLevelEnabled('debug')) return undefined;
   return (call, operation, status, ms, error) => {
-    const { trail, traceContext } = call;
+    const { record, traceContext } = call;
     log.debug(
       {
         requestId: call.id,
@@ -26,8 +26,8 @@ export function callLog(log: Logger): CallLog | undefined {
         protocol: call.source.protocol,
         status,
         ms: Math.round(ms * 1000) / 1000,
-        ...(trail.provider !== '' && { provider: trail.provider }),
-        ...(trail.model !== '' && { model: trail.model }),
+        ...(record.provider !== '' && { provider: record.provider }),
+        ...(record.model !== '' && { model: record.model }),
         ...(error && { reason: error.reason }),
       },
       'a call has ended',

@@ -29,7 +29,7 @@ import { auditInterceptor } from './interceptors/audit.ts';
 import { authInterceptor } from './interceptors/auth.ts';
 import { errorsInterceptor } from './interceptors/errors.ts';
 import { inFlightInterceptor } from './interceptors/in-flight.ts';
-import { type LimitsFacts, limitsInterceptor } from './interceptors/limits.ts';
+import { type LimitsDeps, limitsInterceptor } from './interceptors/limits.ts';
 import { type CallObserver, traceInterceptor, validTraceId } from './interceptors/trace.ts';
 import { validateInterceptor } from './interceptors/validate.ts';
 import { workspaceInterceptor } from './interceptors/workspace.ts';
@@ -39,13 +39,13 @@ import { registerReflection } from './reflection.ts';
 import { toConnectError } from './status.ts';
 import { contractValidator } from './validator.ts';
 
-export interface RpcFacts {
+export interface RpcDeps {
   readonly services: readonly Registration[];
   readonly keys: KeyRing;
   readonly tokens?: Tokens;
   readonly directory: Directory;
   /** Undefined: nothing is limited. */
-  readonly limits?: LimitsFacts | undefined;
+  readonly limits?: LimitsDeps | undefined;
   readonly observer: CallObserver;
   /** Undefined: calls in flight are not bounded. */
   readonly inFlight?: InFlight | undefined;
@@ -73,32 +73,32 @@ export interface Rpc {
   readonly handler: (req: IncomingMessage, res: ServerResponse) => void;
 }
 
-export function createRpc(facts: RpcFacts): Rpc {
-  const { validator = contractValidator() } = facts;
-  const methods = new Methods(facts.services, [
-    errorsInterceptor(facts.log),
-    traceInterceptor(facts.observer, facts.spans, callLog(facts.log)),
-    auditInterceptor(facts.audit),
-    authInterceptor(facts),
-    accessInterceptor(facts.directory),
-    ...(facts.inFlight === undefined ? [] : [inFlightInterceptor(facts.inFlight)]),
+export function createRpc(deps: RpcDeps): Rpc {
+  const { validator = contractValidator() } = deps;
+  const methods = new Methods(deps.services, [
+    errorsInterceptor(deps.log),
+    traceInterceptor(deps.observer, deps.spans, callLog(deps.log)),
+    auditInterceptor(deps.audit),
+    authInterceptor(deps),
+    accessInterceptor(deps.directory),
+    ...(deps.inFlight === undefined ? [] : [inFlightInterceptor(deps.inFlight)]),
     validateInterceptor(validator),
-    workspaceInterceptor(facts.directory),
-    ...(facts.limits === undefined ? [] : [limitsInterceptor(facts.limits)]),
+    workspaceInterceptor(deps.directory),
+    ...(deps.limits === undefined ? [] : [limitsInterceptor(deps.limits)]),
   ]);
   const names = new Set(methods.services.map((service) => service.typeName));
-  const identified = (call: Call) => identify(call, facts);
+  const identified = (call: Call) => identify(call, deps);
   const router = createConnectRouter({
-    readMaxBytes: facts.bodyLimit,
+    readMaxBytes: deps.bodyLimit,
     acceptCompression: fastCompressions,
-    requestGate: gateOf(methods, facts.names, identified),
+    requestGate: gateOf(methods, deps.names, identified),
   });
-  registerMethods(router, methods, facts.names);
-  registerHealth(router, names, facts.ready);
+  registerMethods(router, methods, deps.names);
+  registerHealth(router, names, deps.ready);
   registerReflection(router, methods.services);
-  const { pace, budget } = facts;
+  const { pace, budget } = deps;
   const handler = nodeHandler(router, (req, res) => {
-    const known: Peer = { ...peerOf(facts.names, req, res), prove: () => facts.prove?.(req) };
+    const known: Peer = { ...peerOf(deps.names, req, res), prove: () => deps.prove?.(req) };
     return {
       pace,
       // Strangers may not be silent in the middle of a stream.
@@ -106,7 +106,7 @@ export function createRpc(facts: RpcFacts): Rpc {
       reading: () => budget.open(known.call?.identity?.principal.keyId),
       toError: (error) => toConnectError(error, Plane.DATA, known.requestId, []),
       values: createContextValues().set(peer, known),
-      onTrouble: (error) => facts.log.error({ err: error }, 'an answer could not be written'),
+      onTrouble: (error) => deps.log.error({ err: error }, 'an answer could not be written'),
     };
   });
   return {

@@ -7,7 +7,7 @@ import type { GatewayError } from '../lib/errors.ts';
 
 /** The typed detail of an error. */
 export function errorDetail(error: GatewayError, plane: Plane, requestId: string): ErrorDetail {
-  const { facts } = error;
+  const { details: facts } = error;
   return create(ErrorDetailSchema, {
     reason: error.reason,
     httpStatus: error.status,
@@ -33,8 +33,8 @@ export function toConnectError(
   const detail = { desc: ErrorDetailSchema, value: errorDetail(error, plane, requestId) };
   const connectError = new ConnectError(error.message, error.code, undefined, [detail], error);
   for (const [name, value] of metadata) connectError.metadata.set(name, value);
-  if (error.facts.retryAfterMs !== undefined) {
-    connectError.metadata.set('retry-after', String(Math.ceil(error.facts.retryAfterMs / 1000)));
+  if (error.details.retryAfterMs !== undefined) {
+    connectError.metadata.set('retry-after', String(Math.ceil(error.details.retryAfterMs / 1000)));
   }
   return connectError;
 }

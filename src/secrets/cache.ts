@@ -4,7 +4,7 @@
 import type { GatewayError } from '../lib/errors.ts';
 import { isRefusal } from './failure.ts';
 
-export interface CacheFacts {
+export interface CacheDeps {
   readonly lifetimeMs: number;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -46,13 +46,13 @@ const MOST = 10_000;
 const MOST_PARTS = 100;
 
 export class SecretCache {
-  readonly #facts: CacheFacts;
+  readonly #deps: CacheDeps;
   /** In the order of their last use. */
   readonly #entries = new Map<string, Entry>();
   #refreshes = 0;
 
-  constructor(facts: CacheFacts) {
-    this.#facts = facts;
+  constructor(deps: CacheDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -84,7 +84,7 @@ export class SecretCache {
 
   /** Returns when the entry has a text that may be answered. */
   async #ready(entry: Entry, read: () => Promise<string>): Promise<void> {
-    const { lifetimeMs, now } = this.#facts;
+    const { lifetimeMs, now } = this.#deps;
     const at = now();
     const age = at - entry.readAt;
     if (entry.text === undefined || age >= LAST_GOOD_MS) {
@@ -123,7 +123,7 @@ export class SecretCache {
       parts.set(part, { value, readAt });
       return value;
     } catch (error) {
-      if (last === undefined || this.#facts.now() - last.readAt >= LAST_GOOD_MS) throw error;
+      if (last === undefined || this.#deps.now() - last.readAt >= LAST_GOOD_MS) throw error;
       return last.value;
     }
   }
@@ -145,7 +145,7 @@ export class SecretCache {
   }
 
   #begin(entry: Entry, read: () => Promise<string>): Promise<string> {
-    const { now, onTrouble } = this.#facts;
+    const { now, onTrouble } = this.#deps;
     const flight = read()
       .then(
         (text) => {

@@ -1,10 +1,10 @@
 // Variables of the process's environment, of an exact list that the operator wrote.
 import { secretFailure } from './failure.ts';
-import type { ManagerFacts, SecretManager } from './manager.ts';
+import type { ManagerDeps, SecretManager } from './manager.ts';
 
 /** The path is the variable's name. @param allowed exact names (GATEWAY_SECRET_ENV_ALLOW) */
 export function environmentSecrets(
-  { environment }: Pick<ManagerFacts, 'environment'>,
+  { environment }: Pick<ManagerDeps, 'environment'>,
   allowed: readonly string[],
 ): SecretManager {
   return {

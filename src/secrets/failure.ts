@@ -19,7 +19,7 @@ export function secretFailure(fault: SecretFault, message: string, cause?: unkno
 export function faultOf(error: unknown): SecretFault {
   if (!(error instanceof GatewayError)) return 'outage';
   if (error.reason === 'host_refused' || error.reason === 'validation_failed') return 'invalid';
-  const fault = error.facts.code?.slice(PREFIX.length);
+  const fault = error.details.code?.slice(PREFIX.length);
   return error.reason === 'secret_unavailable' && isFault(fault) ? fault : 'outage';
 }
 

@@ -4,7 +4,7 @@ import { importPKCS8, SignJWT } from 'jose';
 import type { AbortLike } from '../lib/abort.ts';
 import { secretFailure } from './failure.ts';
 import { type Lease, Leases } from './leases.ts';
-import type { ManagerFacts, SecretManager } from './manager.ts';
+import type { ManagerDeps, SecretManager } from './manager.ts';
 import { ask, form, isRefusedGrant, member, pathOf } from './request.ts';
 
 const API = 'https://secretmanager.googleapis.com';
@@ -21,8 +21,8 @@ interface ServiceAccount {
 }
 
 /** The path is `projects/P/secrets/S/versions/V`, without the version its latest, or the name of a secret in the account's project. */
-export function gcpSecretManager(facts: ManagerFacts): SecretManager {
-  const { environment, now } = facts;
+export function gcpSecretManager(deps: ManagerDeps): SecretManager {
+  const { environment, now } = deps;
   const leases = new Leases<string>(now);
 
   async function login(account: ServiceAccount, signal: AbortLike): Promise<Lease<string>> {
@@ -39,7 +39,7 @@ export function gcpSecretManager(facts: ManagerFacts): SecretManager {
       .setExpirationTime(at + 3600)
       .sign(key);
     const { headers, body } = form({ grant_type: GRANT, assertion });
-    const reply = await ask(facts.dialer, { method: 'POST', url, headers, body, signal });
+    const reply = await ask(deps.dialer, { method: 'POST', url, headers, body, signal });
     const token = member(reply.json, 'access_token');
     if (reply.status !== 200 || typeof token !== 'string')
       throw secretFailure(
@@ -60,7 +60,7 @@ export function gcpSecretManager(facts: ManagerFacts): SecretManager {
       const get = async () => {
         const token = await leases.get(who, () => login(account, signal));
         const headers = ['authorization', `Bearer ${token}`];
-        return ask(facts.dialer, { method: 'GET', url, headers, signal });
+        return ask(deps.dialer, { method: 'GET', url, headers, signal });
       };
       let reply = await get();
       if (reply.status === 401) {

@@ -3,22 +3,22 @@ import { readFile } from 'node:fs/promises';
 import type { AbortLike } from '../lib/abort.ts';
 import { secretFailure } from './failure.ts';
 import { type Lease, Leases } from './leases.ts';
-import type { AuthConfig, ManagerFacts, SecretManager } from './manager.ts';
+import type { AuthConfig, ManagerDeps, SecretManager } from './manager.ts';
 import { ask, member, pathOf, type Reply } from './request.ts';
 
 /** Where Kubernetes puts the token of a pod's service account. */
 export const KUBERNETES_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token';
 
-interface VaultFacts extends ManagerFacts {
+interface VaultDeps extends ManagerDeps {
   readonly kubernetesToken: string;
 }
 
 /** The path is as the API takes it, e.g. `secret/data/openai`; the secret is the JSON of its members. */
-export function hashicorpVault(facts: VaultFacts): SecretManager {
-  const leases = new Leases<string>(facts.now);
+export function hashicorpVault(deps: VaultDeps): SecretManager {
+  const leases = new Leases<string>(deps.now);
 
   const call = (auth: AuthConfig, path: string, signal: AbortLike, token?: string, body?: object) =>
-    ask(facts.dialer, {
+    ask(deps.dialer, {
       method: body === undefined ? 'GET' : 'POST',
       url: new URL(`/v1/${path}`, auth.vault_addr),
       headers: [
@@ -35,7 +35,7 @@ export function hashicorpVault(facts: VaultFacts): SecretManager {
   async function login(auth: AuthConfig, signal: AbortLike): Promise<Lease<string>> {
     const kubernetes = auth.vault_auth_type === 'kubernetes';
     const body = kubernetes
-      ? { role: auth.vault_role, jwt: await podToken(facts.kubernetesToken) }
+      ? { role: auth.vault_role, jwt: await podToken(deps.kubernetesToken) }
       : { role_id: auth.vault_role_id, secret_id: auth.vault_secret_id };
     const way = kubernetes ? 'kubernetes' : 'approle';
     const reply = await call(auth, `auth/${way}/login`, signal, undefined, body);
@@ -46,7 +46,7 @@ export function hashicorpVault(facts: VaultFacts): SecretManager {
         `Vault refuses the login by ${way} (${reply.status})`,
       );
     const seconds = Number(member(reply.json, 'auth', 'lease_duration')) || 300;
-    return { token, expiresAt: facts.now() + seconds * 1000 };
+    return { token, expiresAt: deps.now() + seconds * 1000 };
   }
 
   const tokenOf = async (auth: AuthConfig, signal: AbortLike): Promise<string> =>

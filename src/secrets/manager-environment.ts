@@ -1,6 +1,6 @@
 // What of the process's environment secret managers see: variables that the operator listed, and those that say
 // where managers are and who the gateway itself is.
-import type { ManagerFacts } from './manager.ts';
+import type { ManagerDeps } from './manager.ts';
 
 /** Names as the managers' own tools know them. */
 const KNOWN = [
@@ -26,9 +26,9 @@ const KNOWN = [
 
 /** @param listed GATEWAY_SECRET_ENV_ALLOW */
 export function managerEnvironment(
-  environment: ManagerFacts['environment'],
+  environment: ManagerDeps['environment'],
   listed: readonly string[],
-): ManagerFacts['environment'] {
+): ManagerDeps['environment'] {
   const names = [...KNOWN, ...listed].filter((name) => Object.hasOwn(environment, name));
   return Object.fromEntries(names.map((name) => [name, environment[name]]));
 }

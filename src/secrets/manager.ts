@@ -25,7 +25,7 @@ export interface SecretManager {
 }
 
 /** What managers are made with. */
-export interface ManagerFacts {
+export interface ManagerDeps {
   readonly dialer: Pick<Dialer, 'whole'>;
   /** The process's own environment: of it only what the operator opened is read. */
   readonly environment: Readonly<Record<string, string | undefined>>;

@@ -1,7 +1,7 @@
 // Secret references in memory: filled from the store, following its changes, asked within an organisation only.
 import type { Document } from '../store/documents.ts';
-import { type FollowFacts, follow } from '../store/follow.ts';
-import { type SecretReferenceBody, secretReferences } from './collections.ts';
+import { type FollowDeps, follow } from '../store/follow.ts';
+import { type SecretReferenceBody, secretReferences } from './secret-collections.ts';
 
 export type SecretReferenceDocument = Document<SecretReferenceBody>;
 
@@ -12,9 +12,9 @@ export class SecretReferences {
   #tellGone: (document: SecretReferenceDocument) => void = () => {};
 
   /** Reads everything and follows its changes; resolves with how to stop. @throws GatewayError store_unavailable */
-  follow(facts: Omit<FollowFacts, 'collections' | 'apply'>): Promise<() => void> {
+  follow(deps: Omit<FollowDeps, 'collections' | 'apply'>): Promise<() => void> {
     return follow({
-      ...facts,
+      ...deps,
       collections: [secretReferences],
       apply: (_collection, document) => this.apply(document as SecretReferenceDocument),
     });

@@ -6,17 +6,17 @@ import { ownIdentityField } from './auth-rules.ts';
 import { awsSecretsManager } from './aws/secrets-manager.ts';
 import { azureKeyVault, isAzureVault } from './azure/key-vault.ts';
 import { SecretCache } from './cache.ts';
-import type { SecretReferenceBody } from './collections.ts';
 import { environmentSecrets } from './environment.ts';
 import { secretFailure } from './failure.ts';
 import { fileSecrets } from './file.ts';
 import { gcpSecretManager } from './gcp-secret-manager.ts';
 import { hashicorpVault, KUBERNETES_TOKEN } from './hashicorp-vault.ts';
-import type { AuthConfig, ManagerFacts, ManagerType, SecretManager } from './manager.ts';
+import type { AuthConfig, ManagerDeps, ManagerType, SecretManager } from './manager.ts';
 import type { SecretReferenceDocument, SecretReferences } from './references.ts';
+import type { SecretReferenceBody } from './secret-collections.ts';
 import { memberOf } from './value.ts';
 
-export interface SecretsFacts extends ManagerFacts {
+export interface SecretsDeps extends ManagerDeps {
   readonly dialer: Dialer;
   readonly references: SecretReferences;
   /** Exact names of variables that references may read. */
@@ -71,26 +71,26 @@ export interface Secrets {
 const DEADLINE_MS = 10_000;
 
 /** Opens no connection and reads no variable before a secret is asked for. */
-export function createSecrets(facts: SecretsFacts): Secrets {
-  const { references, deadlineMs = DEADLINE_MS } = facts;
+export function createSecrets(deps: SecretsDeps): Secrets {
+  const { references, deadlineMs = DEADLINE_MS } = deps;
   const managers: Readonly<Record<ManagerType, SecretManager>> = {
-    aws_sm: awsSecretsManager(facts),
-    azure_kv: azureKeyVault(facts),
-    hashicorp_vault: hashicorpVault({ ...facts, kubernetesToken: facts.kubernetesToken ?? KUBERNETES_TOKEN }),
-    gcp_sm: gcpSecretManager(facts),
-    env: environmentSecrets(facts, facts.envAllow),
-    file: fileSecrets(facts.fileAllow),
+    aws_sm: awsSecretsManager(deps),
+    azure_kv: azureKeyVault(deps),
+    hashicorp_vault: hashicorpVault({ ...deps, kubernetesToken: deps.kubernetesToken ?? KUBERNETES_TOKEN }),
+    gcp_sm: gcpSecretManager(deps),
+    env: environmentSecrets(deps, deps.envAllow),
+    file: fileSecrets(deps.fileAllow),
   };
-  const cache = new SecretCache(facts);
+  const cache = new SecretCache(deps);
   // No value outlives its reference in memory.
   references.onGone((document) => cache.drop(keyOf(document)));
 
   function closedFault(manager: ManagerType, auth: AuthConfig, path: string): ClosedFault | undefined {
-    if (manager === 'env' && !facts.envAllow.includes(path))
+    if (manager === 'env' && !deps.envAllow.includes(path))
       return { field: 'secret_path', message: 'is no variable that the operator has listed' };
-    if (manager === 'file' && facts.fileAllow.length === 0)
+    if (manager === 'file' && deps.fileAllow.length === 0)
       return { field: 'manager_type', message: 'is closed: the operator has listed no folder' };
-    return identityFault(facts, manager, auth);
+    return identityFault(deps, manager, auth);
   }
 
   async function read({ managerType, auth, path }: SecretReferenceBody): Promise<string> {
@@ -138,19 +138,19 @@ export function createSecrets(facts: SecretsFacts): Secrets {
 }
 
 /** The gateway's own identity is shown to nobody whom a caller may choose. */
-function identityFault(facts: SecretsFacts, manager: ManagerType, auth: AuthConfig): ClosedFault | undefined {
+function identityFault(deps: SecretsDeps, manager: ManagerType, auth: AuthConfig): ClosedFault | undefined {
   const asked = ownIdentityField(manager, auth);
   if (asked === undefined) return undefined;
   const fault = (name: string, message: string) => ({ field: `auth_config.${name}`, message });
-  if (!facts.ownIdentity.includes(manager))
+  if (!deps.ownIdentity.includes(manager))
     return fault(
       asked,
       "uses the gateway's own identity, which the operator has not opened for this manager",
     );
   const { azure_vault_url: vault = '', vault_addr: address = '' } = auth;
-  if (manager === 'azure_kv' && !(facts.isAzureVault ?? isAzureVault)(vault))
+  if (manager === 'azure_kv' && !(deps.isAzureVault ?? isAzureVault)(vault))
     return fault('azure_vault_url', "must be a vault of Azure for the gateway's own identity");
-  const own = facts.environment.VAULT_ADDR;
+  const own = deps.environment.VAULT_ADDR;
   if (manager === 'hashicorp_vault' && (!own || URL.parse(own)?.origin !== new URL(address).origin))
     return fault('vault_addr', "must be the gateway's own Vault (VAULT_ADDR)");
   return undefined;

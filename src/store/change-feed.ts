@@ -34,7 +34,7 @@ export interface ChangeFeed {
 /** A store's own record of its writes, told until the answered function is called and settled. */
 export type ChangeWatch = (tell: ChangeListener) => () => Promise<void>;
 
-export interface FeedFacts {
+export interface FeedDeps {
   /** Between instances: the fast way. */
   readonly state?: Pick<SharedState, 'publish' | 'subscribe'> | undefined;
   /** The sure way; without it there is one instance. */
@@ -56,7 +56,7 @@ export interface OpenFeed extends ChangeFeed {
 const UNSURE_MS = 6000;
 const LISTENING_MS = 1000;
 
-export function openChangeFeed({ state, watch, onError }: FeedFacts): OpenFeed {
+export function openChangeFeed({ state, watch, onError }: FeedDeps): OpenFeed {
   const listeners = new Set<{ readonly names: ReadonlySet<string>; readonly listener: ChangeListener }>();
   const publishing = new Set<Promise<unknown>>();
   let unsure: 'no' | 'waiting' | 'again' = 'no';

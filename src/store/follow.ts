@@ -7,7 +7,7 @@ import type { Collection } from './collection.ts';
 import type { Document, DocumentStore } from './documents.ts';
 import { seenVersions } from './seen-versions.ts';
 
-export interface FollowFacts {
+export interface FollowDeps {
   readonly feed: ChangeFeed;
   readonly documents: Pick<DocumentStore, 'get' | 'page'>;
   /** In the order in which they are read. */
@@ -36,8 +36,8 @@ const RETRY_LAST_MS = 1000;
 const VAIN = 4;
 
 /** Resolves with how to stop, once everything was read. @throws GatewayError store_unavailable when it cannot be */
-export async function follow(facts: FollowFacts): Promise<() => void> {
-  const { feed, documents, collections, organisations, apply, onError } = facts;
+export async function follow(deps: FollowDeps): Promise<() => void> {
+  const { feed, documents, collections, organisations, apply, onError } = deps;
   for (const { name, noticed } of collections) {
     if (!noticed) throw new Error(`collection ${name} is followed and not declared noticed`);
   }

@@ -69,7 +69,7 @@ export type FeedbackGrouping =
   | { readonly metadata: string };
 
 /** Feedback that has something in common. */
-export interface FeedbackSums {
+export interface FeedbackTotals {
   /** Times (Unix milliseconds) and values are decimal digits. */
   readonly group: string;
   readonly count: number;
@@ -130,7 +130,11 @@ export interface LogStore extends RequestLogStore {
    * no entry; without an entry it is meant when nothing but time and trace is asked. More than a million pieces in the
    * time, and more than 100,000 groups, are `validation_failed` on `until`.
    */
-  sumFeedback(scope: TenantScope, filter: LogFilter, by: FeedbackGrouping): Promise<readonly FeedbackSums[]>;
+  sumFeedback(
+    scope: TenantScope,
+    filter: LogFilter,
+    by: FeedbackGrouping,
+  ): Promise<readonly FeedbackTotals[]>;
 
   /** Sets other costs on entries and corrects the sums; entries that are not there are left out. Answers how many were. */
   reprice(organisationId: string, corrections: readonly Repriced[]): Promise<number>;

@@ -18,7 +18,7 @@ import { attemptAttributes, serverAttributes, workAttributes } from './span-attr
 import type { KnownModels } from './usage-series.ts';
 
 /** What spans are made with. */
-export interface SpanFacts {
+export interface SpanDeps {
   readonly resource: Resource;
   readonly scope: { readonly name: string; readonly version: string };
   readonly models: KnownModels;
@@ -33,12 +33,12 @@ const ERROR: SpanStatus = Object.freeze({ code: SpanStatusCode.ERROR });
 const NONE: never[] = [];
 
 /** All spans of a call; the call's own is the first. */
-export function spansOf(facts: SpanFacts, entry: RequestRecord, context: TraceContext): ReadableSpan[] {
+export function spansOf(deps: SpanDeps, entry: RequestRecord, context: TraceContext): ReadableSpan[] {
   const { traceId, spanId, parentSpanId } = context;
   const own: SpanContext = { traceId, spanId, traceFlags: 1 };
-  const route = facts.routeOf(entry.operation);
+  const route = deps.routeOf(entry.operation);
   const spans = [
-    spanOf(facts, {
+    spanOf(deps, {
       name: entry.protocol === 'rest' && route !== undefined ? `${entry.method} ${route}` : entry.operation,
       kind: SpanKind.SERVER,
       context: own,
@@ -54,27 +54,27 @@ export function spansOf(facts: SpanFacts, entry: RequestRecord, context: TraceCo
     }),
   ];
   entry.attempts.forEach((attempt, i) => {
-    spans.push(attemptSpan(facts, entry, attempt, i, own));
+    spans.push(attemptSpan(deps, entry, attempt, i, own));
   });
-  for (const work of entry.spans ?? NONE) spans.push(workSpan(facts, work, own));
+  for (const work of entry.spans ?? NONE) spans.push(workSpan(deps, work, own));
   return spans;
 }
 
 function attemptSpan(
-  facts: SpanFacts,
+  deps: SpanDeps,
   { operation, attempts }: RequestRecord,
   attempt: AttemptRecord,
   index: number,
   parent: SpanContext,
 ): ReadableSpan {
   const { provider, host, model } = attempt;
-  const mode = facts.models.find(provider, model)?.mode;
+  const mode = deps.models.find(provider, model)?.mode;
   let before = 0;
   for (let i = 0; i < index; i++) {
     const earlier = attempts[i]!;
     if (earlier.provider === provider && earlier.host === host && earlier.model === model) before++;
   }
-  return spanOf(facts, {
+  return spanOf(deps, {
     name: `${operationNameOf(operation, mode)} ${model.slice(0, MOST_LETTERS)}`.trimEnd(),
     kind: SpanKind.CLIENT,
     context: { traceId: parent.traceId, spanId: spanIdOf(attempt.id), traceFlags: 1 },
@@ -86,9 +86,9 @@ function attemptSpan(
   });
 }
 
-function workSpan(facts: SpanFacts, work: SpanRecord, parent: SpanContext): ReadableSpan {
+function workSpan(deps: SpanDeps, work: SpanRecord, parent: SpanContext): ReadableSpan {
   const name = work.name.slice(0, MOST_LETTERS);
-  return spanOf(facts, {
+  return spanOf(deps, {
     name: work.kind === 'tool' ? `execute_tool ${name}` : `${work.kind} ${name}`.trimEnd(),
     kind: SpanKind.INTERNAL,
     context: { traceId: parent.traceId, spanId: spanIdOf(randomUUID()), traceFlags: 1 },
@@ -111,7 +111,7 @@ interface SpanParts {
   readonly status: SpanStatus;
 }
 
-function spanOf({ resource, scope }: SpanFacts, parts: SpanParts): ReadableSpan {
+function spanOf({ resource, scope }: SpanDeps, parts: SpanParts): ReadableSpan {
   const { name, kind, context, parent, startMs, ms, attributes, status } = parts;
   return {
     name,

@@ -179,8 +179,15 @@ function attemptSeries(labels: SeriesLabels, mode: string | undefined): AttemptS
     labels,
     mode,
     durations: new Distribution(DURATION_BOUNDS),
-    ...{ firstTokens: undefined, input: undefined, output: undefined },
-    ...{ cached: 0, cacheWritten: 0, reasoning: 0, cost: 0, unpriced: 0, refused: 0 },
+    firstTokens: undefined,
+    input: undefined,
+    output: undefined,
+    cached: 0,
+    cacheWritten: 0,
+    reasoning: 0,
+    cost: 0,
+    unpriced: 0,
+    refused: 0,
   };
 }
 

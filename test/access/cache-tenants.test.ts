@@ -35,7 +35,9 @@ async function serviceKey(workspace_id: string): Promise<string> {
 
 test('an answer is cached for the workspace that asked', async (t) => {
   const config = {
-    ...{ provider: 'openai', api_key: PROVIDER_KEY, custom_host: `${bench.provider.origin}/v1` },
+    provider: 'openai',
+    api_key: PROVIDER_KEY,
+    custom_host: `${bench.provider.origin}/v1`,
     cache: { mode: 'simple', max_age: 600 },
   };
   const body = { model: 'gpt-ok', messages: [{ role: 'user', content: 'the same question' }] };

@@ -57,7 +57,10 @@ async function keyOf(user_id: string, workspace_id: string): Promise<string> {
 /** A token of somebody whom only the issuer knows. */
 function token(role: string, workspace_slug: string): Promise<string> {
   return sign(issuer, {
-    ...{ organisation_id: organisationId, workspace_slug, gateway_role: role, sub: 'stranger' },
+    organisation_id: organisationId,
+    workspace_slug,
+    gateway_role: role,
+    sub: 'stranger',
     scope: scopesOf('workspace-user').join(' '),
     exp: Math.floor(Date.now() / 1000) + 600,
   });
@@ -149,7 +152,9 @@ test('no slug has the form of an id', async (t) => {
 test('what only people may do, no service does by way of a user key', async (t) => {
   const place = await workspace();
   const service = await ok('POST', '/api-keys/workspace/service', {
-    ...{ name: 's', workspace_id: place, scopes: scopesOf('workspace-service') },
+    name: 's',
+    workspace_id: place,
+    scopes: scopesOf('workspace-service'),
   });
   const key = String(service.key);
   const plain = await person('member');

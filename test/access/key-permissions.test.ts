@@ -1,8 +1,8 @@
 // Whose keys a caller may have and see, by the role of the person behind it: the roles table of the specification
 // ("a workspace manager cannot add users with higher privileges than their own") and admin-api facts, part 3.5.
 import test from 'ava';
-import { members, organisations, users, workspaces } from '../../src/access/collections.ts';
 import { Directory } from '../../src/access/directory.ts';
+import { members, organisations, users, workspaces } from '../../src/access/identity-collections.ts';
 import type { TokenGrant, TokenRole } from '../../src/access/jwt/token-grant.ts';
 import type { KeyKind, Principal } from '../../src/access/principal.ts';
 import { scopesOf } from '../../src/access/scopes.ts';
@@ -13,7 +13,7 @@ import {
   listedKinds,
   ownUser,
   requireVerb,
-} from '../../src/admin/api-keys-access.ts';
+} from '../../src/admin/api-keys/access.ts';
 import { GatewayError } from '../../src/lib/errors.ts';
 
 const O = {

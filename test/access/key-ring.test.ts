@@ -2,7 +2,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { authenticate } from '../../src/access/authenticate.ts';
-import type { ApiKeyBody } from '../../src/access/collections.ts';
+import type { ApiKeyBody } from '../../src/access/identity-collections.ts';
 import { createKeyHasher } from '../../src/access/key-hash.ts';
 import { type KeyRecord, KeyRing } from '../../src/access/key-ring.ts';
 import { keyRecord, makeKey, secretParts, withSecret } from '../../src/access/keys.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { createChain } from '../../src/access/audit/chain.ts';
-import { apiKeys, members, users, workspaces } from '../../src/access/collections.ts';
+import { apiKeys, members, users, workspaces } from '../../src/access/identity-collections.ts';
 import { makeKey } from '../../src/access/keys.ts';
 import { createOrganisation } from '../../src/access/new-organisation.ts';
 import { openStores } from '../../src/app/stores.ts';
@@ -31,13 +31,16 @@ test.before(async () => {
   const createdAt = Date.now();
   const operations: WriteOperation[] = [goes, leaves].map((id) =>
     insertOperation(users, {
-      ...{ id, createdAt },
+      id,
+      createdAt,
       body: { email: `${id}@many.test`, firstName: '', lastName: '', role: 'member' },
     }),
   );
   const place = (userId: string, at: string) =>
     insertOperation(members, {
-      ...{ id: randomUUID(), workspaceId: at, createdAt },
+      id: randomUUID(),
+      workspaceId: at,
+      createdAt,
       body: { userId, role: 'member', email: `${userId}@many.test` },
     });
   operations.push(place(leaves, workspaceId));

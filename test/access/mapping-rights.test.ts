@@ -36,7 +36,11 @@ test.after.always(async () => {
 
 const reference = (slug: string, more: object) =>
   people.ok('POST', '/secret-references', {
-    ...{ name: slug, slug, manager_type: 'env', secret_path: 'ORG_SECRET', auth_config: {} },
+    name: slug,
+    slug,
+    manager_type: 'env',
+    secret_path: 'ORG_SECRET',
+    auth_config: {},
     ...more,
   });
 const mapping = (slug = 'any') => [{ target_field: 'key', secret_reference_id: slug }];
@@ -58,8 +62,10 @@ async function chat(slug: string, headers: Record<string, string> = {}) {
   const response = await fetch(`${gateway.origin}/v1/chat/completions`, {
     method: 'POST',
     headers: {
-      ...{ 'content-type': 'application/json', 'x-gateway-api-key': member.key },
-      ...{ 'x-gateway-provider': `@${slug}`, ...headers },
+      'content-type': 'application/json',
+      'x-gateway-api-key': member.key,
+      'x-gateway-provider': `@${slug}`,
+      ...headers,
     },
     body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'Hi' }] }),
   });
@@ -164,7 +170,10 @@ test('integrations: hosts, hosts of models, proxies', async (t) => {
   const put = (path: string, change: object, key?: string) =>
     people.send('PUT', `/integrations/${path}`, { ...change }, key);
   await people.ok('POST', '/integrations', {
-    ...{ ...body, slug, secret_mappings: mapping(), configurations: { custom_host: host(own) } },
+    ...body,
+    slug,
+    secret_mappings: mapping(),
+    configurations: { custom_host: host(own) },
   });
   for (const key of [manager.key, ADMIN_KEY])
     t.is((await put(slug, { configurations: { custom_host: host(thief) } }, key)).status, 400);
@@ -192,7 +201,11 @@ test('integrations: hosts, hosts of models, proxies', async (t) => {
 test('a credential that somebody else gave goes to no new host of a model', async (t) => {
   const slug = slugOf();
   await people.ok('POST', '/integrations', {
-    ...{ name: slug, slug, ai_provider_id: 'openai', workspace_id: place, key: 'sk-of-the-admin-0123456789' },
+    name: slug,
+    slug,
+    ai_provider_id: 'openai',
+    workspace_id: place,
+    key: 'sk-of-the-admin-0123456789',
   });
   const models = { models: [{ slug: 'm', enabled: true, configurations: { custom_host: host(thief) } }] };
   t.is((await people.send('PUT', `/integrations/${slug}/models`, models, manager.key)).status, 403);

@@ -24,7 +24,10 @@ test.before(async () => {
   const facts = { chain: createChain({ documents }), hasher, now: Date.now };
   const person = { ownerFirstName: 'O', ownerLastName: 'W' };
   const made = await createOrganisation(facts, {
-    ...{ handle: 'tenant', name: 'Tenant', ownerEmail: 'owner@tenant.test', ...person },
+    handle: 'tenant',
+    name: 'Tenant',
+    ownerEmail: 'owner@tenant.test',
+    ...person,
   });
   await close();
   gateway = await startGateway({ GATEWAY_DATA_DIR: dataDir });
@@ -65,7 +68,9 @@ async function keysOf(admin: string, ownerId: string): Promise<Record<Caller, st
     return keyOf(id);
   };
   const service = await post(admin, '/api-keys/workspace/service', {
-    ...{ name: 's', workspace_id: 'default', scopes: scopesOf('workspace-service') },
+    name: 's',
+    workspace_id: 'default',
+    scopes: scopesOf('workspace-service'),
   });
   return {
     admin,
@@ -84,7 +89,11 @@ async function outcome(method: DescMethod, key: string | undefined): Promise<'al
     ...(key === undefined ? {} : { 'x-gateway-api-key': key }),
   });
   const call = new Call(method, {
-    ...{ protocol: 'in-process', headers, httpMethod: '', path: '', remote: '127.0.0.1' },
+    protocol: 'in-process',
+    headers,
+    httpMethod: '',
+    path: '',
+    remote: '127.0.0.1',
   });
   const { transport } = gateway.app.rpc;
   const empty = create(method.input);

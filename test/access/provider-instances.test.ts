@@ -32,7 +32,8 @@ async function statusOf({ origin }: Child, slug: string): Promise<number> {
   const response = await fetch(`${origin}/v1/chat/completions`, {
     method: 'POST',
     headers: {
-      ...{ 'x-gateway-api-key': WORKSPACE_KEY, 'x-gateway-provider': `@${slug}` },
+      'x-gateway-api-key': WORKSPACE_KEY,
+      'x-gateway-provider': `@${slug}`,
       'content-type': 'application/json',
     },
     body: JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: 'Hi' }] }),
@@ -79,7 +80,10 @@ if (!mongo || !redis) {
       const writer = children[i % INSTANCES]!;
       const slug = `p-${i}`;
       await admin(writer, 'POST', '/integrations', {
-        ...{ name: slug, slug, ai_provider_id: 'openai', key: 'some-credential-0123' },
+        name: slug,
+        slug,
+        ai_provider_id: 'openai',
+        key: 'some-credential-0123',
         configurations: { custom_host: `${provider.origin}/v1` },
       });
       const share = (enabled: boolean) =>

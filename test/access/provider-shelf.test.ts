@@ -5,8 +5,8 @@ import {
   integrations,
   type ProviderBody,
   storedProviders,
-} from '../../src/access/providers/collections.ts';
-import { ProviderShelf } from '../../src/access/providers/provider-shelf.ts';
+} from '../../src/access/providers/provider-collections.ts';
+import { ProviderReplica } from '../../src/access/providers/provider-replica.ts';
 import { providerById } from '../../src/providers/catalog/registry.ts';
 import type { Document } from '../../src/store/documents.ts';
 
@@ -14,8 +14,15 @@ const US = { organisationId: 'o', workspaceId: 'w' };
 
 function document<B extends object>(id: string, body: B, more: Partial<Document<B>> = {}): Document<B> {
   return {
-    ...{ id, organisationId: 'o', slug: id, version: 1, status: 'active', createdAt: 1, updatedAt: 1 },
-    ...{ schemaVersion: 1, body },
+    id,
+    organisationId: 'o',
+    slug: id,
+    version: 1,
+    status: 'active',
+    createdAt: 1,
+    updatedAt: 1,
+    schemaVersion: 1,
+    body,
     ...more,
   };
 }
@@ -24,8 +31,14 @@ const integration = (body: Partial<IntegrationBody> = {}, more: Partial<Document
   document<IntegrationBody>(
     'i',
     {
-      ...{ name: 'i', aiProviderId: 'openai', level: 'organisation', ownerId: 'k', allowAllModels: true },
-      ...{ key: 'secret', globalAccess: { enabled: true }, ...body },
+      name: 'i',
+      aiProviderId: 'openai',
+      level: 'organisation',
+      ownerId: 'k',
+      allowAllModels: true,
+      key: 'secret',
+      globalAccess: { enabled: true },
+      ...body,
     },
     more,
   );
@@ -36,8 +49,8 @@ const stored = (body: Partial<ProviderBody> = {}, more: Partial<Document<Provide
     { workspaceId: 'w', ...more },
   );
 
-function shelfWith(now = () => 1000): ProviderShelf {
-  const shelf = new ProviderShelf({ providerById, now });
+function shelfWith(now = () => 1000): ProviderReplica {
+  const shelf = new ProviderReplica({ providerById, now });
   shelf.apply(integrations.name, integration());
   shelf.apply(storedProviders.name, stored());
   return shelf;

@@ -9,7 +9,7 @@ import test, { type ExecutionContext } from 'ava';
 import {
   addMasterKey,
   dropOldMasterKeys,
-  type RotateCommandFacts,
+  type RotateCommandDeps,
   rotateDataKeys,
 } from '../../src/access/rotate-command.ts';
 import { openStores } from '../../src/app/stores.ts';
@@ -103,7 +103,7 @@ test("a setting's key is changed without a moment in which neither opens the sto
     GATEWAY_DATA_DIR: dataDir,
     GATEWAY_ENCRYPTION_KEY: key.toString('base64'),
   });
-  const rotation = async (key: Buffer, run: (facts: RotateCommandFacts) => Promise<unknown>) => {
+  const rotation = async (key: Buffer, run: (deps: RotateCommandDeps) => Promise<unknown>) => {
     const said: string[] = [];
     const stores = await openStores(readSettings(envOf(key)));
     try {
@@ -115,7 +115,7 @@ test("a setting's key is changed without a moment in which neither opens the sto
   };
   t.is(await calls(envOf(one), WORKSPACE_KEY), 400);
   await t.throwsAsync(rotation(two, dropOldMasterKeys), undefined, 'a strange key drops nothing');
-  t.regex(await rotation(one, (facts) => addMasterKey(facts, two)), /--drop-old-masters/);
+  t.regex(await rotation(one, (deps) => addMasterKey(deps, two)), /--drop-old-masters/);
   for (const key of [one, two]) t.is(await calls(envOf(key), WORKSPACE_KEY), 400);
   t.regex(await rotation(two, dropOldMasterKeys), /does not open with mk_\w+ any more/);
   await rotation(two, rotateDataKeys);

@@ -190,7 +190,9 @@ test('limits, expiry and defaults of keys: of the organisation, and of a manager
   });
   const later = new Date(Date.now() + 86_400_000 * 30).toISOString();
   const terms = {
-    ...{ usage_limits: { type: 'cost', credit_limit: 10 }, ...rates(10), expires_at: later },
+    usage_limits: { type: 'cost', credit_limit: 10 },
+    ...rates(10),
+    expires_at: later,
     defaults: { config_id: config.slug, allow_config_override: false, metadata: { team: 'a' } },
   };
   const make = (key?: string) =>
@@ -198,7 +200,11 @@ test('limits, expiry and defaults of keys: of the organisation, and of a manager
       'POST',
       '/api-keys/workspace/user',
       {
-        ...{ name: 'k', user_id: member.id, workspace_id: place, scopes: ['completions.write'], ...terms },
+        name: 'k',
+        user_id: member.id,
+        workspace_id: place,
+        scopes: ['completions.write'],
+        ...terms,
       },
       key,
     );
@@ -248,11 +254,9 @@ test('default guardrails, metadata and settings of a workspace', async (t) => {
           'POST',
           '/guardrails',
           {
-            ...{
-              name: 'g',
-              checks: [{ id: 'default.contains', parameters: { words: ['x'], operator: 'none' } }],
-            },
-            ...{ actions: { deny: true, async: false, on_success: {}, on_fail: {} } },
+            name: 'g',
+            checks: [{ id: 'default.contains', parameters: { words: ['x'], operator: 'none' } }],
+            actions: { deny: true, async: false, on_success: {}, on_fail: {} },
             ...(key === undefined ? { workspace_id: home } : {}),
           },
           key,

@@ -7,9 +7,9 @@ import { type Collection, defineCollection } from '../../src/store/collection.ts
 import type { DocumentStore } from '../../src/store/documents.ts';
 import { encryptedDocuments } from '../../src/store/encrypted-documents.ts';
 import type { DocumentMaintenance } from '../../src/store/maintenance.ts';
-import { openMongoStore } from '../../src/store/mongo/open.ts';
+import { openMongoStore } from '../../src/store/mongo/open-mongo.ts';
 import type { UnreadableSecret } from '../../src/store/sealed-body.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 
 export interface Vault {
   readonly name: string;

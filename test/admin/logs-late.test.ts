@@ -1,6 +1,6 @@
 // What asynchronous guardrails came to behind their call, as it is read with the call's entry.
 import test from 'ava';
-import { withLate } from '../../src/admin/logs-late.ts';
+import { withLate } from '../../src/admin/logs/late.ts';
 import { type LateHook, lateHookRecord } from '../../src/ledger/late-hooks.ts';
 import type { RequestRecord, SpanRecord } from '../../src/store/request-log.ts';
 import { logEntry } from '../store/log-entries.ts';
@@ -11,13 +11,21 @@ const HOUR_MS = 3_600_000;
 const scope = { organisationId: 'o', workspaceId: 'w' };
 
 const span = (name: string, verdict: string, kind: SpanRecord['kind'] = 'guardrail'): SpanRecord => ({
-  ...{ kind, name, verdict, startedAt: AT, latencyMs: 0 },
+  kind,
+  name,
+  verdict,
+  startedAt: AT,
+  latencyMs: 0,
 });
 const entryOf = (id: string, spans: readonly SpanRecord[]): RequestRecord =>
   logEntry({ id, organisationId: 'o', workspaceId: 'w', createdAt: AT, spans });
 const lateOf = (entry: RequestRecord, place: number, more: Partial<LateHook> = {}): LateHook => ({
   entry: { id: entry.id, organisationId: 'o', workspaceId: 'w', createdAt: entry.createdAt },
-  ...{ place, side: 'after', verdict: 'failed', latencyMs: 42, ...more },
+  place,
+  side: 'after',
+  verdict: 'failed',
+  latencyMs: 42,
+  ...more,
 });
 
 test('each verdict is put to its own span, of its own entry', async (t) => {

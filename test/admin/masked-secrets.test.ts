@@ -1,7 +1,7 @@
 // Credentials in what callers save: never shown, never lost, never sent elsewhere.
 import test from 'ava';
 import fc from 'fast-check';
-import { type MaskFault, masked, unmasked } from '../../src/admin/masked-secrets.ts';
+import { type MaskFault, masked, unmasked } from '../../src/admin/kit/masked-secrets.ts';
 import type { JsonObject } from '../../src/store/collection.ts';
 
 const LONG = 'sk-0123456789abcdefghij';

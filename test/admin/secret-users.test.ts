@@ -3,28 +3,37 @@ import { create } from '@bufbuild/protobuf';
 import test from 'ava';
 import { DeleteSecretReferenceRequestSchema } from '../../gen/gateway/admin/v2/secret_references_pb.ts';
 import type { Call } from '../../src/access/call.ts';
-import { type SecretReferencesFacts, secretReferencesService } from '../../src/admin/secret-references.ts';
-import type { SecretUsers } from '../../src/admin/secret-users.ts';
+import {
+  type SecretReferencesDeps,
+  secretReferencesService,
+} from '../../src/admin/secret-references/service.ts';
+import type { SecretUsers } from '../../src/admin/secret-references/users.ts';
 
 /** A service whose store has the one reference, and what it wrote. */
 function service(secretUsers: readonly SecretUsers[]) {
   const written: unknown[] = [];
   const reference = {
-    ...{ id: 'id-1', organisationId: 'org-1', slug: 'used', version: 3, status: 'active' },
-    ...{ createdAt: 0, updatedAt: 0, schemaVersion: 1 },
+    id: 'id-1',
+    organisationId: 'org-1',
+    slug: 'used',
+    version: 3,
+    status: 'active',
+    createdAt: 0,
+    updatedAt: 0,
+    schemaVersion: 1,
     body: { name: 'Used', managerType: 'env', auth: {}, path: 'A', searchText: 'used', createdBy: 'k' },
   };
-  const facts = {
+  const deps = {
     documents: { get: async () => reference },
     changes: {
       commit: async (_call: unknown, _scope: unknown, operations: unknown) => written.push(operations),
     },
     now: () => 1,
     secretUsers,
-  } as unknown as SecretReferencesFacts;
+  } as unknown as SecretReferencesDeps;
   const call = { principal: { organisationId: 'org-1', workspaceId: undefined } } as unknown as Call;
   const request = create(DeleteSecretReferenceRequestSchema, { secretReferenceId: 'used' });
-  return { written, remove: () => secretReferencesService(facts).deleteSecretReference(request, call) };
+  return { written, remove: () => secretReferencesService(deps).deleteSecretReference(request, call) };
 }
 
 test('a reference that is used stays, and the refusal says by what', async (t) => {

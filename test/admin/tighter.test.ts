@@ -1,6 +1,6 @@
 // What counts as tighter, one field at a time.
 import test from 'ava';
-import * as tighter from '../../src/admin/tighter.ts';
+import * as tighter from '../../src/admin/kit/tighter.ts';
 
 const DAY = 86_400_000;
 const at = Date.UTC(2030, 0, 10);

@@ -17,7 +17,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   'src/prompts': 2,
   'src/checks': 2,
   'src/secrets': 2,
-  'src/saved': 2,
+  'src/configs': 2,
   'src/admin': 3,
   // It reads what calls have left behind; nothing below knows that it is watched.
   'src/telemetry': 3,
@@ -146,11 +146,11 @@ test('no file imports itself, over however many others', (t) => {
   const graph = new Map(sources.map(({ path, imports }) => [path, imports]));
   const done = new Set<string>();
   const cycles: string[] = [];
-  const visit = (path: string, trail: readonly string[]): void => {
-    const at = trail.indexOf(path);
-    if (at !== -1) cycles.push([...trail.slice(at), path].join(' -> '));
+  const visit = (path: string, record: readonly string[]): void => {
+    const at = record.indexOf(path);
+    if (at !== -1) cycles.push([...record.slice(at), path].join(' -> '));
     if (at !== -1 || done.has(path)) return;
-    for (const next of graph.get(path) ?? []) visit(next, [...trail, path]);
+    for (const next of graph.get(path) ?? []) visit(next, [...record, path]);
     done.add(path);
   };
   for (const path of graph.keys()) visit(path, []);

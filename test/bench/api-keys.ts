@@ -8,20 +8,25 @@ import { create } from '@bufbuild/protobuf';
 import { ApiKeyListSchema, ListApiKeysRequestSchema } from '../../gen/gateway/admin/v2/api_keys_pb.ts';
 import { createAuditLog } from '../../src/access/audit/audit-log.ts';
 import { authenticate } from '../../src/access/authenticate.ts';
-import { type ApiKeyBody, accessCollections, apiKeys, workspaces } from '../../src/access/collections.ts';
 import { Directory } from '../../src/access/directory.ts';
+import {
+  type ApiKeyBody,
+  accessCollections,
+  apiKeys,
+  workspaces,
+} from '../../src/access/identity-collections.ts';
 import { createKeyHasher } from '../../src/access/key-hash.ts';
 import { KeyRing } from '../../src/access/key-ring.ts';
 import { keyRecord, makeKey } from '../../src/access/keys.ts';
 import type { KeyKind, Principal } from '../../src/access/principal.ts';
 import { scopesOf } from '../../src/access/scopes.ts';
-import { apiKeysService } from '../../src/admin/api-keys.ts';
+import { apiKeysService } from '../../src/admin/api-keys/service.ts';
 import { UsageReader } from '../../src/ledger/limits/usage.ts';
 import { GatewayHeaders, HeaderNames } from '../../src/lib/gateway-headers.ts';
 import { codec } from '../../src/rest/codec.ts';
 import { type Document, insertOperation, type NewDocument } from '../../src/store/documents.ts';
-import { openMemoryState } from '../../src/store/memory/open.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { openMemoryState } from '../../src/store/memory/open-memory.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 import { callBy } from '../access/audit/calls.ts';
 
 const KEYS = Number(process.argv[2] ?? 100_000);

@@ -26,7 +26,9 @@ export async function everythingOn(lab: Lab, options: Options): Promise<CaseRepo
     const other = await lab.anotherSluice({ REDIS_URL: redis.url });
     const key = await limitedKey(other.origin);
     const full: Target = {
-      ...{ name: 'everything on', origin: other.origin, pid: other.child.pid },
+      name: 'everything on',
+      origin: other.origin,
+      pid: other.child.pid,
       headers: { ...bare.headers, 'x-gateway-api-key': key },
     };
     const measured = await measure(lab, options, [bare, full], {
@@ -38,7 +40,9 @@ export async function everythingOn(lab: Lab, options: Options): Promise<CaseRepo
     const ratio = ratioOf(row('everything on'), row('sluice'));
     await other.child.stop();
     return {
-      ...{ name: 'everything-on', title, measured },
+      name: 'everything-on',
+      title,
+      measured,
       figures: { 'everything on, of the bare rate': ratio ?? 0 },
       verdicts: [],
       faults: measured
@@ -58,7 +62,9 @@ async function limitedKey(origin: string): Promise<string> {
   await post(origin, '/policies/rate-limits', { ...group, type: 'tokens', unit: 'rpm', value: CREDIT });
   await post(origin, '/policies/usage-limits', { ...group, type: 'tokens', credit_limit: CREDIT });
   const { key } = await post(origin, '/api-keys/workspace/service', {
-    ...{ name: 'bench', workspace_id: 'default', scopes: ['completions.write'] },
+    name: 'bench',
+    workspace_id: 'default',
+    scopes: ['completions.write'],
     rate_limits: [{ type: 'requests', unit: 'rpm', value: CREDIT }],
     usage_limits: { type: 'cost', credit_limit: CREDIT },
   });

@@ -11,7 +11,7 @@ import { runExports } from '../../src/ledger/exports/runner.ts';
 import { openChangeFeed } from '../../src/store/change-feed.ts';
 import { folderBlobs } from '../../src/store/folder-blobs.ts';
 import { noticedDocuments } from '../../src/store/noticed-documents.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 import { logEntry } from '../store/log-entries.ts';
 
 const { values } = parseArgs({ options: { entries: { type: 'string', default: '1000000' } } });
@@ -26,11 +26,23 @@ for (let at = 0; at < entries; at += 1000) {
   await store.requestLog.append(batch);
 }
 const run: ExportRun = {
-  ...{ filter: { until: Date.now() }, fields: EXPORT_FIELDS, skip: 0, take: entries },
-  ...{ passed: 0, rows: 0, bytes: 0, parts: [], startedAt: Date.now() },
+  filter: { until: Date.now() },
+  fields: EXPORT_FIELDS,
+  skip: 0,
+  take: entries,
+  passed: 0,
+  rows: 0,
+  bytes: 0,
+  parts: [],
+  startedAt: Date.now(),
 };
 const body: LogExportBody = {
-  ...{ filters: {}, requestedData: EXPORT_FIELDS, createdBy: 'k', status: 'in_progress', turns: 0, run },
+  filters: {},
+  requestedData: EXPORT_FIELDS,
+  createdBy: 'k',
+  status: 'in_progress',
+  turns: 0,
+  run,
 };
 const scope = { organisationId: 'o', workspaceId: undefined };
 await store.documents.insert(scope, logExports, { id: 'x', createdAt: 1, body });
@@ -50,12 +62,13 @@ const watch = setInterval(() => {
 const started = performance.now();
 const feed = openChangeFeed({ watch: store.watch, onError: () => {} });
 const runner = await runExports({
-  ...{
-    feed,
-    documents: noticedDocuments(store.documents, feed),
-    blobs: folderBlobs(join(folder, 'exports')),
-  },
-  ...{ store: store.requestLog, organisations: () => ['o'], alone: true, now: Date.now },
+  feed,
+  documents: noticedDocuments(store.documents, feed),
+  blobs: folderBlobs(join(folder, 'exports')),
+  store: store.requestLog,
+  organisations: () => ['o'],
+  alone: true,
+  now: Date.now,
   onTrouble: (error) => process.stderr.write(`${String(error)}\n`),
 });
 const marks: string[] = [];

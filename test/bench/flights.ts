@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Flights, type FlyingCall } from '../../src/ledger/flight/flights.ts';
+import { type FlyingCall, InFlightJournal } from '../../src/ledger/flight/in-flight-journal.ts';
 import { encodeEntry } from '../../src/store/log/entry-text.ts';
 import { logEntry } from '../store/log-entries.ts';
 
@@ -14,18 +14,20 @@ const USAGE = { promptTokens: 120, completionTokens: 48, totalTokens: 168 };
 
 function callOf(): FlyingCall {
   return {
-    ...{ id: randomUUID(), traceId: randomUUID(), arrivedAt: Date.now() },
+    id: randomUUID(),
+    traceId: randomUUID(),
+    arrivedAt: Date.now(),
     method: { name: 'CreateChatCompletion', parent: { typeName: 'gateway.inference.v2.ChatService' } },
     source: { protocol: 'rest', httpMethod: 'POST', path: '/v1/chat/completions' },
     principal: { organisationId: randomUUID(), workspaceId: randomUUID(), keyId: randomUUID() },
-    trail: { streamed: false, metadata: {}, attempts: [] },
+    record: { streamed: false, metadata: {}, attempts: [] },
     account: { flight: undefined, held: undefined },
   };
 }
 
 async function run(together: number, noted: boolean): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-flights-'));
-  const flights = new Flights({
+  const flights = new InFlightJournal({
     folder,
     onTrouble: (error) => console.error(error),
     onLost: () => undefined,
@@ -40,8 +42,13 @@ async function run(together: number, noted: boolean): Promise<number> {
     const call = calls[number % calls.length] as FlyingCall;
     if (noted)
       await flights.attempt(call, {
-        ...{ id: call.id, provider: 'openai', host: 'api.openai.com', model: 'gpt-4o-mini' },
-        ...{ startedAt: call.arrivedAt, input: 120, output: 1024 },
+        id: call.id,
+        provider: 'openai',
+        host: 'api.openai.com',
+        model: 'gpt-4o-mini',
+        startedAt: call.arrivedAt,
+        input: 120,
+        output: 1024,
       });
     else await turn();
     const entry = entries[number % entries.length] as (typeof entries)[number];

@@ -9,8 +9,8 @@ import {
   CreateChatCompletionRequestSchema,
 } from '../../gen/gateway/inference/v2/chat_pb.ts';
 import { Call } from '../../src/access/call.ts';
-import { workspaces } from '../../src/access/collections.ts';
 import { Directory } from '../../src/access/directory.ts';
+import { workspaces } from '../../src/access/identity-collections.ts';
 import { createKeyHasher, keyHint } from '../../src/access/key-hash.ts';
 import { KeyRing } from '../../src/access/key-ring.ts';
 import { INFERENCE_SCOPES } from '../../src/access/scopes.ts';
@@ -47,8 +47,15 @@ keys.put({
 });
 const directory = new Directory();
 directory.apply(workspaces.name, {
-  ...{ id: 'ws-1', organisationId: 'org-1', slug: 'bench', version: 1, status: 'active', schemaVersion: 1 },
-  ...{ createdAt: 0, updatedAt: 0, body: { name: 'Bench' } },
+  id: 'ws-1',
+  organisationId: 'org-1',
+  slug: 'bench',
+  version: 1,
+  status: 'active',
+  schemaVersion: 1,
+  createdAt: 0,
+  updatedAt: 0,
+  body: { name: 'Bench' },
 });
 const requestLog = createRequestLog({
   store: { append: async () => {}, page: async () => ({ total: 0, totalCapped: false, entries: [] }) },

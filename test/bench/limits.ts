@@ -10,14 +10,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { Journal } from '../../src/ledger/journal.ts';
 import { Admission } from '../../src/ledger/limits/admission.ts';
-import { Later } from '../../src/ledger/limits/later.ts';
 import { PolicySet } from '../../src/ledger/limits/policy-set.ts';
+import { RetryQueue } from '../../src/ledger/limits/retry-queue.ts';
 import { type Carrier, rulesOf } from '../../src/ledger/limits/rules-of.ts';
 import { rateLimitPolicies, usageLimitPolicies } from '../../src/ledger/policies.ts';
 import { openPriceList } from '../../src/ledger/prices/price-list.ts';
 import { timeOrderedId } from '../../src/lib/time-ordered-id.ts';
-import { openMemoryState } from '../../src/store/memory/open.ts';
-import { openRedisState } from '../../src/store/redis/open.ts';
+import { openMemoryState } from '../../src/store/memory/open-memory.ts';
+import { openRedisState } from '../../src/store/redis/open-redis.ts';
 import type { SharedState } from '../../src/store/shared-state.ts';
 import { logEntry } from '../store/log-entries.ts';
 import { startOwnRedis } from '../support/servers.ts';
@@ -44,7 +44,8 @@ const CASES: readonly Case[] = [
     name: 'one rate of requests',
     policies: 0,
     carrier: {
-      ...{ id: 'key:k', name: 'k' },
+      id: 'key:k',
+      name: 'k',
       carried: { rateLimits: [{ type: 'requests', unit: 'rpm', value: BOUND }] },
     },
   },
@@ -52,7 +53,8 @@ const CASES: readonly Case[] = [
     name: 'one budget of money',
     policies: 0,
     carrier: {
-      ...{ id: 'key:k', name: 'k' },
+      id: 'key:k',
+      name: 'k',
       carried: { usageLimits: { type: 'cost', credit_limit: BOUND } },
     },
   },
@@ -72,7 +74,10 @@ function policySet(count: number, organisationId: string): PolicySet {
       : { ...common, type: i === 20 ? 'tokens' : 'requests', unit: 'rpm', value: BOUND };
     const times = { createdAt: 1, updatedAt: 1, version: 1, schemaVersion: 1 };
     set.apply((budget ? usageLimitPolicies : rateLimitPolicies).name, {
-      ...{ id: randomUUID(), organisationId, status: 'active', body },
+      id: randomUUID(),
+      organisationId,
+      status: 'active',
+      body,
       ...times,
     });
   }
@@ -85,11 +90,18 @@ async function run(
 ): Promise<{ us: number; perSecond: number }> {
   const organisationId = randomUUID();
   const set = policySet(policies, organisationId);
-  const later = new Later({ everyMs: 1000, most: 0, onTrouble });
+  const later = new RetryQueue({ everyMs: 1000, most: 0, onTrouble });
   const store = { append: async () => {} };
   const journal = new Journal({ state, store, owner: 'bench', organisations: () => [], onTrouble });
   const admission = new Admission({
-    ...{ state, prices, owner: randomUUID(), leaseMs: 60_000, later, journal, now: Date.now, onTrouble },
+    state,
+    prices,
+    owner: randomUUID(),
+    leaseMs: 60_000,
+    later,
+    journal,
+    now: Date.now,
+    onTrouble,
   });
   const metadata = { team: 'a', user: 'b', environment: 'production' };
   const subject = () => ({ organisationId, workspaceId: 'w', workspaceSlug: 'ws', keyId: 'k', metadata });
@@ -99,7 +111,13 @@ async function run(
     const rules = rulesOf(subject, organisationId, set, [carrier]);
     const estimate = { input: 120, output: 1024 };
     const ticket = await admission.admit({
-      ...{ id, organisationId, rules, estimate, model: 'gpt-4o', provider: 'openai', call: { ...ENTRY, id } },
+      id,
+      organisationId,
+      rules,
+      estimate,
+      model: 'gpt-4o',
+      provider: 'openai',
+      call: { ...ENTRY, id },
     });
     const attempt = {
       provider: 'openai',

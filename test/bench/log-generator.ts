@@ -51,15 +51,24 @@ export function generator(total: number): () => RequestRecord {
     const outcome = failed ? ('error' as const) : ('success' as const);
     const name = `${provider}-model-${model}`;
     return {
-      ...{ id, traceId: uuid(), organisationId: ORGANISATION, workspaceId: `ws-${key % 25}` },
-      ...{ apiKeyId: `key-${key}`, createdAt, operation: 'CreateChatCompletion', protocol: 'rest' },
-      ...{ method: 'POST', path: n % 20 === 0 ? '/v1/embeddings' : '/v1/chat/completions' },
-      ...{ provider, model: name, responseModel: `${name}-2026-05-01`, statusCode, outcome },
-      ...{
-        streamed: n % 3 === 0,
-        latencyMs,
-        metadata: { _user: user, environment: n % 9 ? 'prod' : 'test' },
-      },
+      id,
+      traceId: uuid(),
+      organisationId: ORGANISATION,
+      workspaceId: `ws-${key % 25}`,
+      apiKeyId: `key-${key}`,
+      createdAt,
+      operation: 'CreateChatCompletion',
+      protocol: 'rest',
+      method: 'POST',
+      path: n % 20 === 0 ? '/v1/embeddings' : '/v1/chat/completions',
+      provider,
+      model: name,
+      responseModel: `${name}-2026-05-01`,
+      statusCode,
+      outcome,
+      streamed: n % 3 === 0,
+      latencyMs,
+      metadata: { _user: user, environment: n % 9 ? 'prod' : 'test' },
       ...(failed
         ? { error: { reason: 'upstream_status', message: `${ERRORS[whole(3)]} (request ${hex(8)})` } }
         : { usage, cost }),
@@ -73,19 +82,15 @@ export function generator(total: number): () => RequestRecord {
       userId: `person-${whole(500)}`,
       attempts: [
         {
-          ...{
-            id: `${id.slice(0, 8)}-1`,
-            provider,
-            host: `api.${provider}.example`,
-            model: name,
-            statusCode,
-          },
-          ...{
-            outcome,
-            startedAt: createdAt + 1,
-            latencyMs: latencyMs - 1,
-            ...(failed ? {} : { usage, cost }),
-          },
+          id: `${id.slice(0, 8)}-1`,
+          provider,
+          host: `api.${provider}.example`,
+          model: name,
+          statusCode,
+          outcome,
+          startedAt: createdAt + 1,
+          latencyMs: latencyMs - 1,
+          ...(failed ? {} : { usage, cost }),
         },
       ],
     };

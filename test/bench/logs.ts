@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 import type { LogAggregation } from '../../src/store/log/aggregation.ts';
 import type { LogStore } from '../../src/store/log-store.ts';
 import type { LogFilter, RequestRecord } from '../../src/store/request-log.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 import { BEGIN, DAY_MS, END, generator, ORGANISATION } from './log-generator.ts';
 
 const { values: options } = parseArgs({
@@ -213,13 +213,16 @@ try {
     await fill(store);
     await store.addFeedback(
       (await store.page(scope, {}, { page: 0, pageSize: 200, order: 'desc' })).entries.map((entry, i) => ({
-        ...{
-          id: `f-${i}`,
-          organisationId: ORGANISATION,
-          workspaceId: entry.workspaceId,
-          traceId: entry.traceId,
-        },
-        ...{ value: (i % 21) - 10, weight: 1, metadata: {}, createdAt: END, updatedAt: END, apiKeyId: 'k' },
+        id: `f-${i}`,
+        organisationId: ORGANISATION,
+        workspaceId: entry.workspaceId,
+        traceId: entry.traceId,
+        value: (i % 21) - 10,
+        weight: 1,
+        metadata: {},
+        createdAt: END,
+        updatedAt: END,
+        apiKeyId: 'k',
       })),
     );
     await sleep(3000);

@@ -2,14 +2,14 @@
 // targets that was seen before; and reading a config for the first time. node test/bench/plan.ts [CALLS]
 import { performance } from 'node:perf_hooks';
 import { Configs } from '../../src/inference/plan/configs.ts';
-import type { PlanFacts } from '../../src/inference/plan/plan-facts.ts';
+import type { PlanDeps } from '../../src/inference/plan/plan-deps.ts';
 import { planOf, type Routing } from '../../src/inference/plan/select.ts';
 import { GatewayHeaders, HeaderNames } from '../../src/lib/gateway-headers.ts';
 import { providerById } from '../../src/providers/catalog/registry.ts';
 
 const calls = Number(process.argv[2] ?? 200_000);
 const names = new HeaderNames(['x-gateway-']);
-const facts: PlanFacts = {
+const deps: PlanDeps = {
   providerById,
   checkHost: () => {},
   isOwnKey: () => false,
@@ -20,7 +20,7 @@ const facts: PlanFacts = {
   readGuardrails: () => undefined,
   joinGuardrails: (outer, inner) => inner ?? outer,
 };
-const planner = { facts, configs: new Configs(facts) };
+const planner = { deps: deps, configs: new Configs(deps) };
 const targets = ['openai', 'groq', 'anthropic'].map((provider) => ({
   provider,
   api_key: `sk-${provider}`,
@@ -36,7 +36,7 @@ function planned(headers: Record<string, string>): Routing {
       presentedKey: 'slk_x',
       providerCredential: 'sk-x',
       principal: { organisationId: 'o', workspaceId: 'w' },
-      trail: { provider: '', metadata: {} },
+      record: { provider: '', metadata: {} },
     },
     planner,
     'gpt-4',

@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 import { startGateway } from '../support/gateway.ts';
 import { freePort, isInstalled, startServer } from './child.ts';
 import { LOAD } from './generate-load.ts';
@@ -59,7 +59,8 @@ async function fill(dataDir: string): Promise<void> {
 /** Calls at a rate in a process of their own, until they are stopped. */
 async function calls(sluice: Sluice, upstream: number): Promise<() => Promise<PacedResult>> {
   const job: PacedJob = {
-    ...{ kind: 'paced', perSecond: RATE },
+    kind: 'paced',
+    perSecond: RATE,
     shot: {
       url: `${sluice.origin}/v1/chat/completions`,
       method: 'POST',
@@ -136,7 +137,8 @@ interface Read {
 
 const READS: readonly Read[] = [
   ...LISTS.map((query) => ({
-    ...{ title: `logs ${JSON.stringify(query)}`, path: pathOf('logs', { page_size: 100, ...query }) },
+    title: `logs ${JSON.stringify(query)}`,
+    path: pathOf('logs', { page_size: 100, ...query }),
     within: 100,
   })),
   ...[...GRAPHS, ...GROUPS].map((path) => ({ title: path, path: pathOf(path, month), within: 300 })),

@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { organisationIds } from '../../src/access/snapshot.ts';
 import { openStores } from '../../src/app/stores.ts';
-import { type ConfigBody, configs, guardrails } from '../../src/saved/collections.ts';
-import { Saved } from '../../src/saved/snapshot.ts';
+import { type ConfigBody, configs, guardrails } from '../../src/configs/config-collections.ts';
+import { ConfigReplica } from '../../src/configs/config-replica.ts';
 import { readSettings } from '../../src/settings.ts';
 import { insertOperation, type WriteOperation } from '../../src/store/documents.ts';
 import { startFakeProvider } from '../support/fake-provider.ts';
@@ -60,7 +60,7 @@ async function fill(organisationId: string, workspaceId: string): Promise<void> 
 /** The snapshot alone: how long it takes to read, and how long a look-up in it. */
 async function measureSnapshot(organisationId: string, workspaceId: string): Promise<void> {
   const { documents, feed, store, close } = await openStores(readSettings({ GATEWAY_DATA_DIR: dataDir }));
-  const saved = new Saved();
+  const saved = new ConfigReplica();
   const since = performance.now();
   const organisations = () => organisationIds(store.maintenance);
   const stop = await saved.follow({ documents, feed, organisations, onError: console.error });
@@ -112,7 +112,8 @@ const chat = (slug: string): Promise<number> =>
     '/chat/completions',
     { 'x-gateway-config': slug },
     {
-      ...{ model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'hi' }] },
+      model: 'gpt-4o-mini',
+      messages: [{ role: 'user', content: 'hi' }],
     },
   );
 const inline = JSON.stringify(body(0).config);

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { openMemoryState } from '../../src/store/memory/open.ts';
-import { openRedisState } from '../../src/store/redis/open.ts';
+import { openMemoryState } from '../../src/store/memory/open-memory.ts';
+import { openRedisState } from '../../src/store/redis/open-redis.ts';
 import type { Limit, SharedState } from '../../src/store/shared-state.ts';
 import { startOwnRedis } from '../support/servers.ts';
 

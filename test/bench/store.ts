@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createRequestLog } from '../../src/ledger/request-log.ts';
 import { defineCollection } from '../../src/store/collection.ts';
 import type { PageQuery } from '../../src/store/documents.ts';
-import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite/open.ts';
+import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 import { logEntry } from '../store/log-entries.ts';
 
 const LOG_ENTRIES = Number(process.argv[2] ?? 1_000_000);

@@ -4,9 +4,13 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { workspaces } from '../../src/access/collections.ts';
-import { integrations, type ProviderBody, storedProviders } from '../../src/access/providers/collections.ts';
-import { ProviderShelf } from '../../src/access/providers/provider-shelf.ts';
+import { workspaces } from '../../src/access/identity-collections.ts';
+import {
+  integrations,
+  type ProviderBody,
+  storedProviders,
+} from '../../src/access/providers/provider-collections.ts';
+import { ProviderReplica } from '../../src/access/providers/provider-replica.ts';
 import { tagText } from '../../src/access/providers/tags.ts';
 import { openStores, type Stores } from '../../src/app/stores.ts';
 import { providerById } from '../../src/providers/catalog/registry.ts';
@@ -71,10 +75,17 @@ async function fill(stores: Stores, organisationId: string): Promise<void> {
       const body: ProviderBody = { ...about, integrationId: id };
       return [
         insertOperation(integrations, {
-          ...{ id, createdAt, slug: `integration-${i}` },
+          id,
+          createdAt,
+          slug: `integration-${i}`,
           body: {
-            ...{ ...about, level: 'organisation', ownerId: 'bench', allowAllModels: true },
-            ...{ key: `sk-credential-of-${i}`, keyMask: 'sk*****', globalAccess: { enabled: true } },
+            ...about,
+            level: 'organisation',
+            ownerId: 'bench',
+            allowAllModels: true,
+            key: `sk-credential-of-${i}`,
+            keyMask: 'sk*****',
+            globalAccess: { enabled: true },
             configurations: { custom_host: `${provider.origin}/v1` },
           },
         }),
@@ -99,7 +110,7 @@ async function lookups(stores: Stores, organisationId: string): Promise<void> {
       return stores.documents.page(...args);
     },
   } as Stores['documents'];
-  const shelf = new ProviderShelf({ providerById, now: Date.now });
+  const shelf = new ProviderReplica({ providerById, now: Date.now });
   const { ms: took, value: stop } = await timed(() =>
     shelf.follow({
       feed: stores.feed,
@@ -158,7 +169,8 @@ async function calls({ origin }: TestGateway): Promise<void> {
     fetch(`${origin}/v1/chat/completions`, {
       method: 'POST',
       headers: {
-        ...{ 'x-gateway-api-key': WORKSPACE_KEY, 'x-gateway-provider': `@p-${i}` },
+        'x-gateway-api-key': WORKSPACE_KEY,
+        'x-gateway-provider': `@p-${i}`,
         'content-type': 'application/json',
       },
       body: JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: 'Hi' }] }),

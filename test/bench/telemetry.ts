@@ -13,8 +13,8 @@ import {
   CreateChatCompletionRequestSchema,
 } from '../../gen/gateway/inference/v2/chat_pb.ts';
 import { Call } from '../../src/access/call.ts';
-import { workspaces } from '../../src/access/collections.ts';
 import { Directory } from '../../src/access/directory.ts';
+import { workspaces } from '../../src/access/identity-collections.ts';
 import { createKeyHasher, keyHint } from '../../src/access/key-hash.ts';
 import { KeyRing } from '../../src/access/key-ring.ts';
 import { INFERENCE_SCOPES } from '../../src/access/scopes.ts';
@@ -44,20 +44,21 @@ const answer = codec.decode(ChatCompletionSchema, JSON.parse(CHAT_ANSWER));
 const request = codec.decodeRequest(CreateChatCompletionRequestSchema, JSON.parse(chatRequest(500)));
 
 async function answerAtOnce(_input: unknown, call: Call): Promise<typeof answer> {
-  const { trail } = call;
+  const { record: callRecord } = call;
   const usage = { promptTokens: 100, completionTokens: 20, totalTokens: 120 };
-  trail.provider = 'openai';
-  trail.model = 'gpt-4o-mini';
-  trail.usage = usage;
-  trail.attempts.push({
-    ...{
-      id: randomUUID(),
-      provider: 'openai',
-      host: 'api.openai.com',
-      model: 'gpt-4o-mini',
-      statusCode: 200,
-    },
-    ...{ outcome: 'success', startedAt: Date.now(), latencyMs: 0.4, usage },
+  callRecord.provider = 'openai';
+  callRecord.model = 'gpt-4o-mini';
+  callRecord.usage = usage;
+  callRecord.attempts.push({
+    id: randomUUID(),
+    provider: 'openai',
+    host: 'api.openai.com',
+    model: 'gpt-4o-mini',
+    statusCode: 200,
+    outcome: 'success',
+    startedAt: Date.now(),
+    latencyMs: 0.4,
+    usage,
   });
   return answer;
 }
@@ -65,16 +66,30 @@ async function answerAtOnce(_input: unknown, call: Call): Promise<typeof answer>
 function keyRing(): { keys: KeyRing; directory: Directory } {
   const keys = new KeyRing(hasher);
   keys.put({
-    ...{ hash: hasher.hash(KEY), hint: keyHint(KEY), version: 1, expiresAt: undefined },
+    hash: hasher.hash(KEY),
+    hint: keyHint(KEY),
+    version: 1,
+    expiresAt: undefined,
     principal: {
-      ...{ organisationId: 'org-1', workspaceId: 'ws-1', keyId: 'key-1', keyName: 'bench' },
-      ...{ kind: 'workspace-service', scopes: new Set(INFERENCE_SCOPES) },
+      organisationId: 'org-1',
+      workspaceId: 'ws-1',
+      keyId: 'key-1',
+      keyName: 'bench',
+      kind: 'workspace-service',
+      scopes: new Set(INFERENCE_SCOPES),
     },
   });
   const directory = new Directory();
   directory.apply(workspaces.name, {
-    ...{ id: 'ws-1', organisationId: 'org-1', slug: 'bench', version: 1, status: 'active', schemaVersion: 1 },
-    ...{ createdAt: 0, updatedAt: 0, body: { name: 'Bench' } },
+    id: 'ws-1',
+    organisationId: 'org-1',
+    slug: 'bench',
+    version: 1,
+    status: 'active',
+    schemaVersion: 1,
+    createdAt: 0,
+    updatedAt: 0,
+    body: { name: 'Bench' },
   });
   return { keys, directory };
 }
@@ -104,7 +119,10 @@ function rpcWith(watch: Watch | undefined): Rpc {
     ),
     spans: watch?.spans,
     audit: { done: async () => {}, failed: async () => {}, stranger: () => {}, dataStranger: () => {} },
-    ...{ log, names, bodyLimit: 1_000_000, ready: async () => true },
+    log,
+    names,
+    bodyLimit: 1_000_000,
+    ready: async () => true,
   });
 }
 
@@ -126,8 +144,11 @@ interface Way {
 /** Microseconds of the processor per call: in the calls, and behind them. */
 async function batch({ rpc, watch, headers }: Way, calls: number): Promise<readonly [number, number]> {
   const source = {
-    ...{ protocol: 'rest' as const, headers: new GatewayHeaders(names, headers) },
-    ...{ httpMethod: 'POST', path: '/v1/chat/completions', remote: '' },
+    protocol: 'rest' as const,
+    headers: new GatewayHeaders(names, headers),
+    httpMethod: 'POST',
+    path: '/v1/chat/completions',
+    remote: '',
   };
   const before = process.cpuUsage();
   for (let i = 0; i < calls; i++) await rpc.transport.unary(new Call(method, source), request);

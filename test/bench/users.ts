@@ -9,14 +9,14 @@ import {
   ListWorkspaceMembersRequestSchema,
   WorkspaceMemberListSchema,
 } from '../../gen/gateway/admin/v2/workspace_members_pb.ts';
-import { accessCollections, members, users, workspaces } from '../../src/access/collections.ts';
 import { Directory } from '../../src/access/directory.ts';
+import { accessCollections, members, users, workspaces } from '../../src/access/identity-collections.ts';
 import { scopesOf } from '../../src/access/scopes.ts';
-import { usersService } from '../../src/admin/users.ts';
-import { workspaceMembersService } from '../../src/admin/workspace-members.ts';
+import { usersService } from '../../src/admin/users/service.ts';
+import { workspaceMembersService } from '../../src/admin/workspace-members/service.ts';
 import { codec } from '../../src/rest/codec.ts';
 import { insertOperation } from '../../src/store/documents.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 import { callBy } from '../access/audit/calls.ts';
 
 const USERS = Number(process.argv[2] ?? 10_000);
@@ -48,10 +48,14 @@ async function fill(): Promise<void> {
       const createdAt = 1_700_000_000_000 + i;
       return [
         insertOperation(users, {
-          ...{ id: `user-${i}`, createdAt, body: { email, role, firstName: 'P', lastName: String(i) } },
+          id: `user-${i}`,
+          createdAt,
+          body: { email, role, firstName: 'P', lastName: String(i) },
         }),
         insertOperation(members, {
-          ...{ id: `member-${i}`, createdAt, workspaceId: 'ws-1' },
+          id: `member-${i}`,
+          createdAt,
+          workspaceId: 'ws-1',
           body: { userId: `user-${i}`, role: 'member' as const, email },
         }),
       ];
@@ -65,12 +69,17 @@ async function fill(): Promise<void> {
 async function pages(): Promise<void> {
   const call = callBy(ORGANISATION);
   call.principal = {
-    ...{ organisationId: ORGANISATION, workspaceId: undefined, keyId: 'k', keyName: 'bench' },
+    organisationId: ORGANISATION,
+    workspaceId: undefined,
+    keyId: 'k',
+    keyName: 'bench',
     kind: 'organisation-service',
     scopes: new Set(scopesOf('organisation-service')),
   };
   const facts = {
-    ...{ documents, directory, now: Date.now },
+    documents,
+    directory,
+    now: Date.now,
     changes: { commit: async () => [] },
   };
   const people = usersService(facts);

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 import { logEntry } from '../store/log-entries.ts';
 import { startFakeProvider } from '../support/fake-provider.ts';
 import { ADMIN_KEY, WORKSPACE_KEY } from '../support/gateway.ts';

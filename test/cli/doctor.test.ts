@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { diskProbe } from '../../src/lib/disk-probe.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 import { logEntry } from '../store/log-entries.ts';
 import { ADMIN_KEY, startGateway } from '../support/gateway.ts';
 

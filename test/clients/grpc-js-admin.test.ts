@@ -21,7 +21,12 @@ test.before(async () => {
   gateway = await startGateway({ GATEWAY_DRAIN_SECONDS: '1' });
   const files = readdirSync('proto/gateway/admin/v2').map((file) => `gateway/admin/v2/${file}`);
   const definition = protoLoader.loadSync(files, {
-    ...{ includeDirs: ['proto'], longs: Number, oneofs: true, defaults: false, arrays: true, keepCase: true },
+    includeDirs: ['proto'],
+    longs: Number,
+    oneofs: true,
+    defaults: false,
+    arrays: true,
+    keepCase: true,
   });
   const loaded = grpc.loadPackageDefinition(definition) as unknown as {
     gateway: { admin: { v2: Record<string, grpc.ServiceClientConstructor> } };
@@ -86,7 +91,8 @@ test('every list of the control plane answers', async (t) => {
 
 test('a config and a policy live and go', async (t) => {
   const config = await call('ConfigsService', 'CreateConfig', {
-    ...{ name: 'c', workspace_id: 'default' },
+    name: 'c',
+    workspace_id: 'default',
     config: { text: '{"retry":{"attempts":2}}' },
   });
   t.truthy(config.id);
@@ -97,7 +103,10 @@ test('a config and a policy live and go', async (t) => {
   t.is((gone as unknown as grpc.ServiceError).code, grpc.status.NOT_FOUND);
 
   const policy = await call('RateLimitPoliciesService', 'CreateRateLimitPolicy', {
-    ...{ type: 'requests', unit: 'rpm', value: 5, group_by: [{ key: 'api_key' }] },
+    type: 'requests',
+    unit: 'rpm',
+    value: 5,
+    group_by: [{ key: 'api_key' }],
     conditions: [{ key: 'metadata.a', value: { text: 'b' } }],
   });
   t.is(policy.object, 'policy_rate_limits');

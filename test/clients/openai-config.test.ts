@@ -146,7 +146,9 @@ test('a denied request is an error of status 446, and no provider is called', as
 
 test('a denied answer of the first provider moves on, whole and streamed; the last one’s is an error', async (t) => {
   const guarded = (word: string) => (host: string) => ({
-    ...{ provider: 'openai', api_key: 'k', custom_host: host },
+    provider: 'openai',
+    api_key: 'k',
+    custom_host: host,
     output_guardrails: [none(word, { deny: true })],
   });
   const [denying, passing] = [guarded('Hello'), guarded('nothing')];

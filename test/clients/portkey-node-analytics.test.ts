@@ -10,8 +10,12 @@ test.before(async () => {
   watched = new Watched(stage.exchanges);
   for (const model of ['gpt-4o', 'gpt-4o', 'status-500']) {
     const client = stage.client({
-      ...{ apiKey: stage.workspaceKey, provider: 'openai', customHost: stage.provider.origin },
-      ...{ Authorization: 'Bearer sk', traceID: 'seen', metadata: { _user: 'ann', team: 'blue' } },
+      apiKey: stage.workspaceKey,
+      provider: 'openai',
+      customHost: stage.provider.origin,
+      Authorization: 'Bearer sk',
+      traceID: 'seen',
+      metadata: { _user: 'ann', team: 'blue' },
     });
     await client.chat.completions
       .create({ model, messages: [{ role: 'user', content: 'hi' }] })
@@ -66,11 +70,24 @@ test.serial('every graph', async (t) => {
   t.deepEqual(watched.missed('graphs', graphs), []);
   const narrowed = await stage.admin.analytics.graphs.requests({
     ...range,
-    ...{ total_units_min: 1, total_units_max: 100, cost_min: 0, cost_max: 5, status_code: '200,500' },
-    ...{ prompt_token_min: 0, prompt_token_max: 50, completion_token_min: 0, completion_token_max: 50 },
-    ...{ weighted_feedback_min: -10, weighted_feedback_max: 10, ai_org_model: 'openai__gpt-4o' },
-    ...{ workspace_slug: 'default', metadata: '{"_user":"ann"}', cache_status: 'DISABLED' },
-    ...{ order_by: 'timestamp', order_by_type: 'desc', page_size: 10 },
+    total_units_min: 1,
+    total_units_max: 100,
+    cost_min: 0,
+    cost_max: 5,
+    status_code: '200,500',
+    prompt_token_min: 0,
+    prompt_token_max: 50,
+    completion_token_min: 0,
+    completion_token_max: 50,
+    weighted_feedback_min: -10,
+    weighted_feedback_max: 10,
+    ai_org_model: 'openai__gpt-4o',
+    workspace_slug: 'default',
+    metadata: '{"_user":"ann"}',
+    cache_status: 'DISABLED',
+    order_by: 'timestamp',
+    order_by_type: 'desc',
+    page_size: 10,
   });
   t.like(narrowed, { summary: { total: 2 } });
 });
@@ -83,16 +100,26 @@ test.serial('groups', async (t) => {
     return (data as Json[])[0] ?? {};
   };
   t.deepEqual(await list('users', () => groups.users({ ...range, page_size: 5, current_page: 0 })), {
-    ...{ object: 'analytics-group', user: 'ann', requests: '3', cost: '0.01875' },
+    object: 'analytics-group',
+    user: 'ann',
+    requests: '3',
+    cost: '0.01875',
   });
   const { requests, ai_model } = await list('aiModels', () => groups.aiModels(range));
   t.deepEqual([ai_model, requests], ['gpt-4o', 2]);
   t.like(await list('workspaces', () => groups.workspaces(range)), {
-    ...{ workspace: stage.workspaceId, workspace_slug: 'default', requests: 3 },
+    workspace: stage.workspaceId,
+    workspace_slug: 'default',
+    requests: 3,
   });
   t.like(await list('metadata', () => groups.metadata('team', range)), {
-    ...{ object: 'analytics-group', metadata_value: 'blue', requests: 3, cost: 0.01875, avg_tokens: 12 },
-    ...{ avg_weighted_feedback: 4, requests_with_feedback: 1 },
+    object: 'analytics-group',
+    metadata_value: 'blue',
+    requests: 3,
+    cost: 0.01875,
+    avg_tokens: 12,
+    avg_weighted_feedback: 4,
+    requests_with_feedback: 1,
   });
   const names = [
     'ai_service',

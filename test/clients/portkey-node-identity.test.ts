@@ -31,7 +31,9 @@ test.serial('admin.workspaces', async (t) => {
   // The members of a new workspace are of its record, which a get gives.
   promised(t, 'admin.WorkspacesAddResponse', made, ['users']);
   t.like(made, {
-    ...{ name: 'From the SDK', description: 'first', object: 'workspace' },
+    name: 'From the SDK',
+    description: 'first',
+    object: 'workspace',
     defaults: { metadata: { team: 'a' } },
   });
   const workspaceId = String(made.id);
@@ -66,7 +68,8 @@ test.serial('admin.users, their invites and memberships', async (t) => {
   const { workspaceId } = stage;
   const invited = await watched.call(t, 'invites.create', () =>
     users.invites.create({
-      ...{ email: 'ann@example.com', role: 'member' },
+      email: 'ann@example.com',
+      role: 'member',
       workspaces: [{ id: 'default', role: 'member' }],
       workspace_api_key_details: { scopes: ['completions.write'] },
     }),
@@ -129,8 +132,12 @@ test.serial('apiKeys', async (t) => {
   const { workspaceId } = stage;
   const made = await watched.call(t, 'apiKeys.create', () =>
     apiKeys.create({
-      ...{ type: 'workspace', 'sub-type': 'service', name: 'k', description: 'd' },
-      ...{ workspace_id: workspaceId, scopes: ['completions.write'] },
+      type: 'workspace',
+      'sub-type': 'service',
+      name: 'k',
+      description: 'd',
+      workspace_id: workspaceId,
+      scopes: ['completions.write'],
       rate_limits: [{ type: 'requests', unit: 'rpm', value: 100 }],
       usage_limits: { type: 'cost', credit_limit: 10, alert_threshold: 5, periodic_reset: 'monthly' },
       defaults: { metadata: { team: 'a' } },
@@ -143,8 +150,13 @@ test.serial('apiKeys', async (t) => {
   const key = await watched.call(t, 'apiKeys.retrieve', () => apiKeys.retrieve({ id }));
   promised(t, 'apiKeys.ApiKeysGetResponse', key);
   t.like(key, {
-    ...{ name: 'k', description: 'd', status: 'active', creation_mode: 'api', workspace_id: workspaceId },
-    ...{ scopes: ['completions.write'], defaults: { metadata: { team: 'a' } } },
+    name: 'k',
+    description: 'd',
+    status: 'active',
+    creation_mode: 'api',
+    workspace_id: workspaceId,
+    scopes: ['completions.write'],
+    defaults: { metadata: { team: 'a' } },
     usage_limits: { type: 'cost', credit_limit: 10, alert_threshold: 5, periodic_reset: 'monthly' },
   });
   t.regex(String(key.key), /^..\*{5}...$/);
@@ -158,7 +170,9 @@ test.serial('apiKeys', async (t) => {
   );
   t.like(await apiKeys.retrieve({ id }), { name: 'k2', rate_limits: [], description: 'd' });
   const caller = stage.client({
-    ...{ apiKey: String(made.key), provider: 'openai', Authorization: 'sk-1' },
+    apiKey: String(made.key),
+    provider: 'openai',
+    Authorization: 'sk-1',
     customHost: stage.provider.origin,
   });
   const messages = [{ role: 'user' as const, content: 'hi' }];
@@ -170,7 +184,10 @@ test.serial('apiKeys', async (t) => {
   t.is((refused as { status?: number }).status, 401);
 
   const organisation = await apiKeys.create({
-    ...{ type: 'organisation', 'sub-type': 'service', name: 'o', scopes: ['logs.list'] },
+    type: 'organisation',
+    'sub-type': 'service',
+    name: 'o',
+    scopes: ['logs.list'],
   });
   const record = await apiKeys.retrieve({ id: String(organisation.id) });
   t.like(record, { type: 'organisation-service', workspace_id: null, user_id: null, usage_limits: null });
@@ -181,7 +198,7 @@ test.serial('apiKeys', async (t) => {
     workspaces: [],
   });
   const userId = await accept(t, String(invite.id), String(invite.invite_link));
-  const users = { ...{ type: 'workspace', 'sub-type': 'user', name: 'u', user_id: userId } };
+  const users = { type: 'workspace', 'sub-type': 'user', name: 'u', user_id: userId };
   const stranger = await t.throwsAsync(async () =>
     apiKeys.create({ ...users, workspace_id: workspaceId, scopes: ['completions.write'] }),
   );

@@ -16,7 +16,8 @@ const statusOf = (error: Error | undefined): unknown => (error as { status?: num
 const called = (n: number) => ({
   request: { url: 'https://api.openai.com/v1/chat/completions', body: { model: 'gpt-4o', n } },
   response: {
-    ...{ status: 200, responseTime: 12 },
+    status: 200,
+    responseTime: 12,
     body: { usage: { prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100 } },
   },
   metadata: { traceId: 'sdk-trace', spanId: `s${n}`, spanName: 'step', user: 'ann' },
@@ -71,7 +72,9 @@ test.serial('exports', async (t) => {
   const { workspaceId } = stage;
   const made = await watched.call(t, 'exports.create', () =>
     exports.create({
-      ...{ workspaceId, description: 'd', requestedData: ['id', 'cost', 'metadata'] },
+      workspaceId,
+      description: 'd',
+      requestedData: ['id', 'cost', 'metadata'],
       filters: { trace_id: 'sdk-trace', time_of_generation_min: '2026-01-01T00:00:00.000Z' },
     }),
   );

@@ -22,11 +22,9 @@ function openai(more: Options = {}): {
   const prefix = `/options-${++count}`;
   return {
     options: {
-      ...{
-        provider: 'openai',
-        Authorization: 'sk-of-the-caller',
-        customHost: stage.provider.origin + prefix,
-      },
+      provider: 'openai',
+      Authorization: 'sk-of-the-caller',
+      customHost: stage.provider.origin + prefix,
       ...more,
     },
     sent: () => stage.provider.seen.filter(({ url }) => url.startsWith(`${prefix}/`)),
@@ -67,12 +65,18 @@ test('provider, Authorization and customHost', async (t) => {
 
 test('provider and virtualKey of what is stored', async (t) => {
   const { slug } = await stage.workspace.virtualKeys.create({
-    ...{ name: 'stored', provider: 'openai', key: 'sk-that-is-stored' },
+    name: 'stored',
+    provider: 'openai',
+    key: 'sk-that-is-stored',
   });
   const prefix = `/options-${++count}`;
   const integration = await stage.admin.integrations.create({
-    ...{ name: 'i', slug: 'options-integration', ai_provider_id: 'openai', key: 'sk-of-the-integration' },
-    ...{ workspace_id: stage.workspaceId, configurations: { custom_host: stage.provider.origin + prefix } },
+    name: 'i',
+    slug: 'options-integration',
+    ai_provider_id: 'openai',
+    key: 'sk-of-the-integration',
+    workspace_id: stage.workspaceId,
+    configurations: { custom_host: stage.provider.origin + prefix },
   });
   t.truthy(slug);
   for (const options of [{ provider: `@${integration.slug}` }, { virtualKey: integration.slug as string }]) {
@@ -147,7 +151,9 @@ test('requestTimeout', async (t) => {
 
 test('forwardHeaders', async (t) => {
   const { options, sent } = openai({
-    ...{ forwardHeaders: ['x-of-the-caller'], 'x-of-the-caller': 'kept', 'x-other': 'dropped' },
+    forwardHeaders: ['x-of-the-caller'],
+    'x-of-the-caller': 'kept',
+    'x-other': 'dropped',
   });
   await chat(options);
   t.is(sent()[0]?.headers['x-of-the-caller'], 'kept');
@@ -157,8 +163,11 @@ test('forwardHeaders', async (t) => {
 test('the first cloud’s own headers', async (t) => {
   const prefix = `/options-${++count}`;
   const azure = {
-    ...{ provider: 'azure-openai', Authorization: 'az-key', azureApiVersion: '2024-10-21' },
-    ...{ azureDeploymentId: 'my-deployment', azureModelName: 'gpt-4o' },
+    provider: 'azure-openai',
+    Authorization: 'az-key',
+    azureApiVersion: '2024-10-21',
+    azureDeploymentId: 'my-deployment',
+    azureModelName: 'gpt-4o',
   };
   t.is(contentOf(await chat({ ...azure, customHost: stage.provider.origin + prefix })), CONTENT);
   const sent = stage.provider.seen.find(({ url }) => url.startsWith(`${prefix}/`));
@@ -177,7 +186,10 @@ for (const [cloud, options] of [
   [
     'bedrock',
     {
-      ...{ awsAccessKeyId: 'AKIA', awsSecretAccessKey: 's', awsRegion: 'eu-west-1', awsSessionToken: 't' },
+      awsAccessKeyId: 'AKIA',
+      awsSecretAccessKey: 's',
+      awsRegion: 'eu-west-1',
+      awsSessionToken: 't',
     },
   ],
 ] as const) {
@@ -217,7 +229,8 @@ test('streams, and the transport of the openai library inside', async (t) => {
 test('the openai library inside sends the gateway’s key as a bearer, and it stays here', async (t) => {
   const prefix = `/options-${++count}`;
   const sdk = stage.client({
-    ...{ provider: 'openai-compatible', customHost: stage.provider.origin + prefix },
+    provider: 'openai-compatible',
+    customHost: stage.provider.origin + prefix,
   });
   const models = (await sdk.models.list()) as unknown as { data: { id: string }[] };
   t.is(models.data[0]?.id, 'gpt-ok');
@@ -239,7 +252,9 @@ test('its createHeaders beside the openai library of one’s own', async (t) => 
   const { options, sent } = openai();
   const { Authorization, ...more } = options;
   const own = new OpenAI({
-    ...{ baseURL: `${stage.gateway.origin}/v1`, apiKey: String(Authorization), maxRetries: 0 },
+    baseURL: `${stage.gateway.origin}/v1`,
+    apiKey: String(Authorization),
+    maxRetries: 0,
     defaultHeaders: createHeaders({ apiKey: stage.workspaceKey, ...more, traceID: 'trace-own' }),
   });
   const { data, response } = await own.chat.completions.create({ model: 'gpt-ok', messages }).withResponse();

@@ -22,7 +22,10 @@ test.serial('labels', async (t) => {
   t.deepEqual(Object.keys(plain(made)), ['id']);
   const record = { name: 'canary', description: 'd', color_code: '#ff0000', is_universal: false };
   t.like(await watched.call(t, 'labels.retrieve', () => labels.retrieve(made.id)), {
-    ...{ ...record, id: made.id, status: 'active', workspace_id: stage.workspaceId },
+    ...record,
+    id: made.id,
+    status: 'active',
+    workspace_id: stage.workspaceId,
   });
   const list = await watched.call(t, 'labels.list', () =>
     labels.list({ search: 'can', current_page: 0, page_size: 10 }),
@@ -45,7 +48,11 @@ test.serial('collections', async (t) => {
   const inner = await collections.create({ name: 'inner', parent_collection_id: made.slug });
   const one = await watched.call(t, 'collections.retrieve', () => collections.retrieve(made.id));
   t.like(one, {
-    ...{ id: made.id, slug: made.slug, name: 'outer', is_default: 0, status: 'active' },
+    id: made.id,
+    slug: made.slug,
+    name: 'outer',
+    is_default: 0,
+    status: 'active',
     collection_details: { child_collections_count: 1, prompts_count: 0 },
     child_collections: [{ id: inner.id, name: 'inner' }],
   });
@@ -65,8 +72,12 @@ test.serial('prompts: partials, versions, publishing, rendering and running', as
   const { prompts, collections } = stage.workspace;
   const { partials } = prompts;
   await stage.admin.integrations.create({
-    ...{ name: 'P', slug: 'prompt-provider', ai_provider_id: 'openai', key: 'sk-1234567890' },
-    ...{ workspace_id: stage.workspaceId, configurations: { custom_host: stage.provider.origin } },
+    name: 'P',
+    slug: 'prompt-provider',
+    ai_provider_id: 'openai',
+    key: 'sk-1234567890',
+    workspace_id: stage.workspaceId,
+    configurations: { custom_host: stage.provider.origin },
   });
   const partial = await watched.call(t, 'partials.create', () =>
     partials.create({ name: 'Greet', string: 'Hello', version_description: 'first' }),
@@ -75,13 +86,17 @@ test.serial('prompts: partials, versions, publishing, rendering and running', as
   const folder = await collections.create({ name: 'run' });
   const version = {
     parameters: { temperature: 0.5, name: 'nobody' },
-    ...{ virtual_key: 'prompt-provider', model: 'gpt-ok' },
+    virtual_key: 'prompt-provider',
+    model: 'gpt-ok',
   };
   const made = await watched.call(t, 'prompts.create', () =>
     prompts.create({
-      ...{ name: 'Prompt', collection_id: folder.id, ...version },
+      name: 'Prompt',
+      collection_id: folder.id,
+      ...version,
       string: chatText(`{{>${partial.slug}}} {{name}}`),
-      ...{ version_description: 'one', template_metadata: { kind: 'test' } },
+      version_description: 'one',
+      template_metadata: { kind: 'test' },
     }),
   );
   t.like(made, { object: 'prompt' });
@@ -89,10 +104,20 @@ test.serial('prompts: partials, versions, publishing, rendering and running', as
   const { slug } = made;
   const one = await watched.call(t, 'prompts.retrieve', () => prompts.retrieve(slug));
   t.like(one, {
-    ...{ id: made.id, slug, name: 'Prompt', collection_id: folder.id, status: 'active', object: 'prompt' },
-    ...{ prompt_version: 1, prompt_version_id: made.version_id, prompt_version_description: 'one' },
-    ...{ model: 'gpt-ok', virtual_key: 'prompt-provider', template_metadata: { kind: 'test' } },
-    ...{ is_raw_template: 0, access_level: 'workspace' },
+    id: made.id,
+    slug,
+    name: 'Prompt',
+    collection_id: folder.id,
+    status: 'active',
+    object: 'prompt',
+    prompt_version: 1,
+    prompt_version_id: made.version_id,
+    prompt_version_description: 'one',
+    model: 'gpt-ok',
+    virtual_key: 'prompt-provider',
+    template_metadata: { kind: 'test' },
+    is_raw_template: 0,
+    access_level: 'workspace',
     variable_components: { partials: [partial.slug], variables: ['name'] },
   });
   const list = await watched.call(t, 'prompts.list', () =>
@@ -115,7 +140,10 @@ test.serial('prompts: partials, versions, publishing, rendering and running', as
   const second = versions.data[0].id;
   t.is(second, changed.prompt_version_id);
   t.like(await watched.call(t, 'versions.retrieve', () => prompts.versions.retrieve(slug, second)), {
-    ...{ prompt_version: 2, prompt_version_id: second, name: 'Renamed', template_metadata: { kind: 'b' } },
+    prompt_version: 2,
+    prompt_version_id: second,
+    name: 'Renamed',
+    template_metadata: { kind: 'b' },
   });
   const label = await stage.workspace.labels.create({ name: 'blue' });
   await watched.done(t, 'versions.update', () =>
@@ -136,7 +164,9 @@ test.serial('prompts: partials, versions, publishing, rendering and running', as
   t.like(rendered, {
     success: true,
     data: {
-      ...{ model: 'gpt-ok', max_tokens: 5, temperature: 0.7 },
+      model: 'gpt-ok',
+      max_tokens: 5,
+      temperature: 0.7,
       messages: [{ role: 'user', content: 'Bye Ann' }],
     },
   });
@@ -151,7 +181,8 @@ test.serial('prompts: partials, versions, publishing, rendering and running', as
   t.false('variables' in sent);
   let text = '';
   for await (const chunk of await prompts.completions.create({
-    ...{ promptID: slug, variables: { name: 'Ann' } },
+    promptID: slug,
+    variables: { name: 'Ann' },
     stream: true,
   }))
     text += chunk.choices[0]?.delta?.content ?? '';
@@ -160,8 +191,14 @@ test.serial('prompts: partials, versions, publishing, rendering and running', as
   t.is(statusOf(unknown), 404);
 
   t.like(await watched.call(t, 'partials.retrieve', () => partials.retrieve(partial.slug)), {
-    ...{ id: partial.id, slug: partial.slug, name: 'Greet', string: 'Hello', version: 1 },
-    ...{ prompt_partial_version_id: partial.version_id, version_description: 'first', status: 'active' },
+    id: partial.id,
+    slug: partial.slug,
+    name: 'Greet',
+    string: 'Hello',
+    version: 1,
+    prompt_partial_version_id: partial.version_id,
+    version_description: 'first',
+    status: 'active',
   });
   const partialList = await watched.call(t, 'partials.list', () => partials.list());
   t.like(partialList, { object: 'list', total: 1, data: [{ id: partial.id, object: 'partial' }] });

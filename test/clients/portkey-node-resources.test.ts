@@ -65,16 +65,29 @@ test.serial('integrations, their models and workspaces; providers', async (t) =>
   const slug = 'sdk-integration';
   const made = await watched.call(t, 'integrations.create', () =>
     integrations.create({
-      ...{ name: 'I', description: 'd', key: 'sk-1234567890', ai_provider_id: 'openai', slug },
+      name: 'I',
+      description: 'd',
+      key: 'sk-1234567890',
+      ai_provider_id: 'openai',
+      slug,
       configurations: { custom_host: stage.provider.origin },
     }),
   );
   t.like(made, { slug });
   const one = await watched.call(t, 'integrations.retrieve', () => integrations.retrieve({ slug }));
   t.like(one, {
-    ...{ id: made.id, slug, name: 'I', description: 'd', ai_provider_id: 'openai', status: 'active' },
-    ...{ masked_key: 'sk*****890', object: 'integration', type: 'organisation', workspace_id: null },
-    ...{ allow_all_models: true, configurations: { custom_host: stage.provider.origin } },
+    id: made.id,
+    slug,
+    name: 'I',
+    description: 'd',
+    ai_provider_id: 'openai',
+    status: 'active',
+    masked_key: 'sk*****890',
+    object: 'integration',
+    type: 'organisation',
+    workspace_id: null,
+    allow_all_models: true,
+    configurations: { custom_host: stage.provider.origin },
   });
   t.false('key' in one);
   const list = await watched.call(t, 'integrations.list', () =>
@@ -89,7 +102,9 @@ test.serial('integrations, their models and workspaces; providers', async (t) =>
 
   await watched.done(t, 'integrations.workspaces.update', () =>
     integrations.workspaces.update({
-      ...{ slug, global_workspace_access: { enabled: true }, override_existing_workspaces_access: true },
+      slug,
+      global_workspace_access: { enabled: true },
+      override_existing_workspaces_access: true,
       workspaces: [{ id: workspaceId, enabled: true, usage_limits: [{ type: 'cost', credit_limit: 10 }] }],
     }),
   );
@@ -100,7 +115,8 @@ test.serial('integrations, their models and workspaces; providers', async (t) =>
   t.like(access.workspaces, [{ id: 'default', enabled: true, usage_limits: [{ credit_limit: 10 }] }]);
   await watched.done(t, 'integrations.models.update', () =>
     integrations.models.update({
-      ...{ slug, allow_all_models: true },
+      slug,
+      allow_all_models: true,
       models: [{ slug: 'own-model', enabled: true, is_custom: true, base_model_slug: 'gpt-4o' }],
     }),
   );
@@ -115,7 +131,11 @@ test.serial('integrations, their models and workspaces; providers', async (t) =>
 
   const provider = await watched.call(t, 'providers.create', () =>
     providers.create({
-      ...{ name: 'P', integration_id: slug, workspace_id: workspaceId, slug: 'sdk-provider', note: 'n' },
+      name: 'P',
+      integration_id: slug,
+      workspace_id: workspaceId,
+      slug: 'sdk-provider',
+      note: 'n',
       usage_limits: { type: 'cost', credit_limit: 5 },
       // The SDK types one limit, the product's other clients send a list.
       rate_limits: { type: 'requests', unit: 'rpm', value: 60 },
@@ -168,7 +188,10 @@ test.serial('virtualKeys', async (t) => {
   const { virtualKeys } = stage.workspace;
   const made = await watched.call(t, 'virtualKeys.create', () =>
     virtualKeys.create({
-      ...{ name: 'V', provider: 'openai', key: 'sk-abcdefghijk', note: null },
+      name: 'V',
+      provider: 'openai',
+      key: 'sk-abcdefghijk',
+      note: null,
       usage_limits: { type: 'cost', credit_limit: 5 },
     }),
   );
@@ -182,7 +205,10 @@ test.serial('virtualKeys', async (t) => {
   t.is((await stage.admin.virtualKeys.list({ workspace_id: stage.workspaceId })).total, list.total);
   const changed = await watched.call(t, 'virtualKeys.update', () =>
     virtualKeys.update({
-      ...{ slug, name: 'W', key: 'sk-222222222', note: 'x' },
+      slug,
+      name: 'W',
+      key: 'sk-222222222',
+      note: 'x',
       rate_limits: [{ type: 'requests', unit: 'rpm', value: 60 }],
     }),
   );
@@ -190,7 +216,10 @@ test.serial('virtualKeys', async (t) => {
   t.like(await virtualKeys.retrieve({ slug }), { name: 'W', note: 'x', masked_api_key: 'sk*****222' });
   // The SDK turns the first level of names into snake_case, and leaves what is inside.
   const azure = await virtualKeys.create({
-    ...{ name: 'A', provider: 'azure-openai', key: 'az-abcdefghijk', resourceName: 'my-resource' },
+    name: 'A',
+    provider: 'azure-openai',
+    key: 'az-abcdefghijk',
+    resourceName: 'my-resource',
     deploymentConfig: [{ apiVersion: '2024-10-21', deploymentName: 'd', alias: 'gpt', is_default: true }],
   });
   t.like((await virtualKeys.retrieve({ slug: String(azure.slug) })).model_config, {
@@ -210,7 +239,9 @@ test.serial('guardrails', async (t) => {
     name: 'g',
     checks: [
       {
-        ...{ id: 'default.contains', name: 'no x', is_enabled: true },
+        id: 'default.contains',
+        name: 'no x',
+        is_enabled: true,
         parameters: { words: ['x'], operator: 'none' },
       },
     ],
@@ -251,8 +282,12 @@ const RECORDS = [
     path: '/policies/rate-limits',
     object: 'policy_rate_limits',
     make: {
-      ...{ name: 'r', type: 'requests', unit: 'rpm', value: 5 },
-      ...{ conditions: [{ key: 'api_key', value: '*' }], group_by: [{ key: 'api_key' }] },
+      name: 'r',
+      type: 'requests',
+      unit: 'rpm',
+      value: 5,
+      conditions: [{ key: 'api_key', value: '*' }],
+      group_by: [{ key: 'api_key' }],
     },
     change: { value: 6 },
     ofWorkspace: true,
@@ -261,8 +296,13 @@ const RECORDS = [
     path: '/policies/usage-limits',
     object: 'policy_usage_limits',
     make: {
-      ...{ name: 'u', type: 'cost', credit_limit: 10, alert_threshold: 5, periodic_reset: 'monthly' },
-      ...{ conditions: [{ key: 'api_key', value: '*' }], group_by: [{ key: 'metadata._user' }] },
+      name: 'u',
+      type: 'cost',
+      credit_limit: 10,
+      alert_threshold: 5,
+      periodic_reset: 'monthly',
+      conditions: [{ key: 'api_key', value: '*' }],
+      group_by: [{ key: 'metadata._user' }],
     },
     change: { credit_limit: 20 },
     ofWorkspace: true,
@@ -271,7 +311,10 @@ const RECORDS = [
     path: '/secret-references',
     object: 'secret-reference',
     make: {
-      ...{ name: 's', slug: 'sdk-secret', manager_type: 'hashicorp_vault', secret_path: 'a/b' },
+      name: 's',
+      slug: 'sdk-secret',
+      manager_type: 'hashicorp_vault',
+      secret_path: 'a/b',
       auth_config: { vault_auth_type: 'token', vault_addr: 'https://vault.example.com', vault_token: 't' },
     },
     change: { description: 'changed' },

@@ -33,8 +33,12 @@ test('the Python SDK: every method of every resource, and every option', async (
   const stage = await startStage();
   t.teardown(() => stage.close());
   const given = {
-    ...{ origin: stage.gateway.origin, provider: stage.provider.origin, workspace_id: stage.workspaceId },
-    ...{ key: stage.workspaceKey, admin_key: ADMIN_KEY, workspace_key: WORKSPACE_KEY },
+    origin: stage.gateway.origin,
+    provider: stage.provider.origin,
+    workspace_id: stage.workspaceId,
+    key: stage.workspaceKey,
+    admin_key: ADMIN_KEY,
+    workspace_key: WORKSPACE_KEY,
   };
   const { stdout } = await run(python, [resolve('test/clients/portkey_client.py'), JSON.stringify(given)], {
     env: { PATH: process.env.PATH, PYTHONDONTWRITEBYTECODE: '1' },
@@ -111,7 +115,8 @@ const ANSWERS: Readonly<Record<string, Json>> = {
   'analytics.summary.cache': { object: 'analytics-summary' },
   'analytics.groups.users': { object: 'list' },
   'analytics.groups.metadata': {
-    ...{ object: 'list', total: 1 },
+    object: 'list',
+    total: 1,
     data: [{ object: 'analytics-group', metadata_value: 'blue', requests: 1 }],
   },
   'analytics.groups.group_by': { object: 'list' },
@@ -129,7 +134,10 @@ const ANSWERS: Readonly<Record<string, Json>> = {
   'admin.workspaces.users.list': { total: 1 },
   'api_keys.create': { object: 'api-key' },
   'api_keys.retrieve': {
-    ...{ object: 'api-key', type: 'workspace-user', name: 'k2', scopes: ['completions.write', 'logs.view'] },
+    object: 'api-key',
+    type: 'workspace-user',
+    name: 'k2',
+    scopes: ['completions.write', 'logs.view'],
     usage_limits: { type: 'cost', credit_limit: 10, alert_threshold: 5, periodic_reset: 'weekly' },
   },
   'configs.create': { object: 'config' },
@@ -143,7 +151,9 @@ const ANSWERS: Readonly<Record<string, Json>> = {
   'providers.list': { object: 'list', total: 1 },
   'providers.update': { slug: 'python-provider' },
   'providers.retrieve': {
-    ...{ name: 'Q', note: 'n', usage_limits: budget },
+    name: 'Q',
+    note: 'n',
+    usage_limits: budget,
     rate_limits: [{ type: 'requests', unit: 'rpm', value: 60 }],
   },
   'virtual_keys.create': { object: 'virtual-key' },

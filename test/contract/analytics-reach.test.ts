@@ -32,7 +32,12 @@ const RANGE = `time_of_generation_min=${new Date(FROM).toISOString()}&time_of_ge
 function record(more: Partial<RequestRecord>): RequestRecord {
   const usage = { promptTokens: 3, completionTokens: 4, totalTokens: 7 };
   const entry = bookEntry(gateway, {
-    ...{ createdAt: FROM + 1000, usage, cost: '10000000001', cacheStatus: 'HIT', saved: '7', retries: 1 },
+    createdAt: FROM + 1000,
+    usage,
+    cost: '10000000001',
+    cacheStatus: 'HIT',
+    saved: '7',
+    retries: 1,
     metadata: { _user: randomUUID(), team: randomUUID() },
     ...more,
   });

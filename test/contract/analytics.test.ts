@@ -40,7 +40,11 @@ test.before(async () => {
   for (const [i, more] of entries.entries())
     requestLog.record(
       logEntry({
-        ...{ id: `analytics-${i}`, traceId: `analytics-${i}`, ...tenancy, apiKeyId: `key-${i % 2}`, usage },
+        id: `analytics-${i}`,
+        traceId: `analytics-${i}`,
+        ...tenancy,
+        apiKeyId: `key-${i % 2}`,
+        usage,
         ...more,
       }),
     );
@@ -55,7 +59,9 @@ const timed = (summaryOf: JsonObject, points: readonly JsonObject[]): JsonObject
   bucket_seconds: 60,
 });
 const plain = (summaryOf: JsonObject, data_points: readonly JsonObject[]): JsonObject => ({
-  ...{ object: 'analytics-graph', summary: summaryOf, data_points: [...data_points] },
+  object: 'analytics-graph',
+  summary: summaryOf,
+  data_points: [...data_points],
 });
 const totals = (total: number, ...points: readonly number[]): JsonObject =>
   timed(
@@ -63,18 +69,22 @@ const totals = (total: number, ...points: readonly number[]): JsonObject =>
     points.map((of) => ({ total: of })),
   );
 const list = (...data: readonly JsonObject[]): JsonObject => ({
-  ...{ object: 'list', total: data.length },
+  object: 'list',
+  total: data.length,
   data: data.map((one) => ({ object: 'analytics-group', ...one })),
 });
 
 const noStats = { retry: [], fallback: 0 };
 const saving = {
-  ...{ cumulative_semantic_cache_savings: 0, cumulative_semantic_cache_savings_exact: '0' },
+  cumulative_semantic_cache_savings: 0,
+  cumulative_semantic_cache_savings_exact: '0',
   semantic_hits: 0,
 };
 const noSaving = {
   ...saving,
-  ...{ simple_hits: 0, rate: 0, cumulative_simple_cache_savings: 0 },
+  simple_hits: 0,
+  rate: 0,
+  cumulative_simple_cache_savings: 0,
   cumulative_simple_cache_savings_exact: '0',
 };
 const model = { requests: 3, cost: 1.2345678902, cost_exact: '12345678902' };
@@ -124,7 +134,10 @@ const ANSWERS: readonly (readonly [Case['method'], JsonObject, JsonObject?])[] =
       noSaving,
       noSaving,
       {
-        ...{ ...saving, simple_hits: 1, rate: 100, cumulative_simple_cache_savings: 2 },
+        ...saving,
+        simple_hits: 1,
+        rate: 100,
+        cumulative_simple_cache_savings: 2,
         cumulative_simple_cache_savings_exact: '20000000000',
       },
     ]),
@@ -137,7 +150,7 @@ const ANSWERS: readonly (readonly [Case['method'], JsonObject, JsonObject?])[] =
   [
     summary.getCacheSummary,
     {
-      ...{ object: 'analytics-summary' },
+      object: 'analytics-summary',
       summary: { hits: 1, avg_latency: 2, total_requests: 3, cache_speedup: 99 },
     },
   ],
@@ -146,8 +159,14 @@ const ANSWERS: readonly (readonly [Case['method'], JsonObject, JsonObject?])[] =
   [
     group.listMetadataGroups,
     list({
-      ...{ metadata_value: 'blue', requests: 1, cost: 1e-10, cost_exact: '1', avg_tokens: 15 },
-      ...{ avg_weighted_feedback: 0, requests_with_feedback: 0, last_seen: '2026-01-31T10:00:59.999Z' },
+      metadata_value: 'blue',
+      requests: 1,
+      cost: 1e-10,
+      cost_exact: '1',
+      avg_tokens: 15,
+      avg_weighted_feedback: 0,
+      requests_with_feedback: 0,
+      last_seen: '2026-01-31T10:00:59.999Z',
     }),
     { metadata_key: 'team' },
   ],
@@ -208,7 +227,9 @@ const cases: readonly Case[] = [
         json,
         list({
           workspace: bench.gateway.app.tenancy.workspaceId,
-          ...{ workspace_slug: 'default', workspace_name: 'Default workspace', ...model },
+          workspace_slug: 'default',
+          workspace_name: 'Default workspace',
+          ...model,
         }),
       ),
   },

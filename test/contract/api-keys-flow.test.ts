@@ -257,7 +257,8 @@ test('user keys are held to the workspace’s terms, services’ are not', async
 
 test('a user key may be nobody’s, as the specification has it', async (t) => {
   const maker = await make(t, 'workspace/service', {
-    ...{ workspace_id: 'default', scopes: ['workspace_user_api_keys.create', 'virtual_keys.create'] },
+    workspace_id: 'default',
+    scopes: ['workspace_user_api_keys.create', 'virtual_keys.create'],
   });
   const body = { name: 'n', workspace_id: 'default', scopes: ['virtual_keys.create'] };
   const { status, json } = await rest(maker.key, 'POST', '/api-keys/workspace/user', body);

@@ -2,7 +2,7 @@
 import { create } from '@bufbuild/protobuf';
 import test from 'ava';
 import { RotationPolicySchema, RotationScheduleSchema } from '../../gen/gateway/admin/v2/api_keys_pb.ts';
-import { afterRotation, rotationOf, rotationSchedule } from '../../src/admin/api-keys-rotation.ts';
+import { afterRotation, rotationOf, rotationSchedule } from '../../src/admin/api-keys/rotation.ts';
 import { GatewayError } from '../../src/lib/errors.ts';
 import { codec } from '../../src/rest/codec.ts';
 import type { JsonObject } from '../../src/store/collection.ts';
@@ -73,6 +73,6 @@ for (const [name, policy, field] of [
   test(`refused: ${name}`, (t) => {
     const error = t.throws(() => rotation(policy), { instanceOf: GatewayError });
     t.is(error?.reason, 'validation_failed');
-    t.is(error?.facts.param, `rotation_policy.${field}`);
+    t.is(error?.details.param, `rotation_policy.${field}`);
   });
 }

@@ -51,7 +51,10 @@ async function keyFor(
   defaults?: JsonObject,
 ): Promise<{ id: string; key: string }> {
   const made = await admin.ok(createApiKey, {
-    ...{ type: 'workspace', sub_type: 'service', name: fresh('key'), workspace_id: workspace },
+    type: 'workspace',
+    sub_type: 'service',
+    name: fresh('key'),
+    workspace_id: workspace,
     scopes: [
       'completions.write',
       'configs.create',
@@ -82,7 +85,9 @@ async function served(t: ExecutionContext, caller: Caller, prefix: string, heade
 story('a config is saved, shown, listed, changed and archived', async (t, admin) => {
   const own = String((await admin.ok(createWorkspace, { name: fresh('ws') })).id);
   const made = await admin.ok(createConfig, {
-    ...{ name: 'Chat config', workspace_id: own, config: target('/a', { retry: { attempts: 2 } }) },
+    name: 'Chat config',
+    workspace_id: own,
+    config: target('/a', { retry: { attempts: 2 } }),
   });
   t.deepEqual(Object.keys(made).sort(), ['id', 'object', 'slug', 'version_id']);
   t.regex(String(made.id), UUID);
@@ -92,14 +97,16 @@ story('a config is saved, shown, listed, changed and archived', async (t, admin)
   for (const slug of [made.slug!, made.id!]) {
     const shown = await admin.ok(getConfig, { slug });
     t.like(shown, {
-      ...{ id: made.id, slug: made.slug, name: 'Chat config', workspace_id: own, is_default: 0 },
-      ...{
-        status: 'active',
-        object: 'config',
-        format: 'json',
-        type: 'ORG_CONFIG',
-        version_id: made.version_id,
-      },
+      id: made.id,
+      slug: made.slug,
+      name: 'Chat config',
+      workspace_id: own,
+      is_default: 0,
+      status: 'active',
+      object: 'config',
+      format: 'json',
+      type: 'ORG_CONFIG',
+      version_id: made.version_id,
       organisation_id: bench.gateway.app.tenancy.organisationId,
     });
     t.regex(String(shown.created_at), /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
@@ -337,7 +344,8 @@ story("a key's own config counts where a call names none, and alone where it say
   await served(t, caller, two, { 'x-gateway-config': String(other.slug) });
   // A request's own provider goes before it, too.
   await served(t, caller, two, {
-    ...{ 'x-gateway-provider': 'openai', 'x-gateway-custom-host': bench.provider.origin + two },
+    'x-gateway-provider': 'openai',
+    'x-gateway-custom-host': bench.provider.origin + two,
     authorization: 'Bearer sk-mine',
   });
 
@@ -372,22 +380,29 @@ story('the config of a workspace counts for its user keys', async (t, admin) => 
   });
   const elsewhere = await admin.ok(createConfig, { name: 'elsewhere', config: target('/x') });
   const invite = await admin.ok(createUserInvite, {
-    ...{ email: `${fresh('ann')}.${admin.protocol}@home.test`, role: 'member' },
+    email: `${fresh('ann')}.${admin.protocol}@home.test`,
+    role: 'member',
     workspaces: [{ id: workspace!, role: 'member' }],
   });
   const given = new URLSearchParams(new URL(String(invite.invite_link)).hash.slice(1));
   const { user_id: user } = await admin.ok(acceptUserInvite, {
-    ...{ invite_id: String(given.get('id')), token: String(given.get('token')) },
+    invite_id: String(given.get('id')),
+    token: String(given.get('token')),
   });
   const { key } = await admin.ok(createApiKey, {
-    ...{ type: 'workspace', sub_type: 'user', name: 'k', workspace_id: workspace!, user_id: user! },
+    type: 'workspace',
+    sub_type: 'user',
+    name: 'k',
+    workspace_id: workspace!,
+    user_id: user!,
     scopes: ['completions.write'],
   });
   const person = admin.as(String(key));
   t.is(refusedOf(await chat(person)).status, 400);
   for (const unknown of ['pc-none', String(elsewhere.slug)]) {
     const refused = await admin.refused(updateWorkspace, {
-      ...{ workspace_id: workspace!, defaults: { user_api_key_config: unknown } },
+      workspace_id: workspace!,
+      defaults: { user_api_key_config: unknown },
     });
     t.deepEqual([refused.status, refused.param], [400, 'defaults.user_api_key_config']);
   }

@@ -40,7 +40,9 @@ for (const protocol of PROTOCOLS) {
               body: { model: 'gpt-ok', messages, ...(stream ? { stream } : {}) },
               ...(explain ? { headers: { 'x-gateway-explain': 'true' } } : {}),
               config: (host) => ({
-                ...{ provider: 'openai', api_key: 'k', custom_host: host },
+                provider: 'openai',
+                api_key: 'k',
+                custom_host: host,
                 [key]: [denying(word)],
               }),
             },

@@ -92,8 +92,11 @@ test('a list as an object with numbers for names, in camelCase', async (t) => {
 });
 
 const refused = (name: string, body: unknown, param: string, over?: Case['over']): Case => ({
-  ...{ name: `feedback is refused: ${name}`, method: createFeedback, body: body as JsonObject },
-  ...{ refused: invalid(param), ...(over ? { over } : {}) },
+  name: `feedback is refused: ${name}`,
+  method: createFeedback,
+  body: body as JsonObject,
+  refused: invalid(param),
+  ...(over ? { over } : {}),
 });
 runCases(
   test,
@@ -120,23 +123,21 @@ runCases(
     ]),
     refused('nothing', [], '', ['connect', 'grpc']),
     {
-      ...{
-        name: 'unknown feedback is not changed',
-        method: updateFeedback,
-        body: { id: randomUUID(), value: 1 },
-      },
+      name: 'unknown feedback is not changed',
+      method: updateFeedback,
+      body: { id: randomUUID(), value: 1 },
       refused: { status: 404, code: Code.NotFound, reason: 'not_found' } as const,
     },
     {
-      ...{ name: 'feedback is changed to a value', method: updateFeedback, body: { id: 'x' } },
+      name: 'feedback is changed to a value',
+      method: updateFeedback,
+      body: { id: 'x' },
       refused: invalid('value'),
     },
     {
-      ...{
-        name: 'an admin key gives no feedback',
-        method: createFeedback,
-        body: { trace_id: 't', value: 1 },
-      },
+      name: 'an admin key gives no feedback',
+      method: createFeedback,
+      body: { trace_id: 't', value: 1 },
       headers: { 'x-gateway-api-key': ADMIN_KEY, authorization: undefined },
       refused: { status: 403, code: Code.PermissionDenied, reason: 'forbidden' } as const,
     },

@@ -45,7 +45,10 @@ const without = (word: string): JsonObject => ({
 async function place(admin: Caller): Promise<{ id: string; caller: Caller }> {
   const { id } = await admin.ok(createWorkspace, { name: fresh('ws') });
   const { key } = await admin.ok(createApiKey, {
-    ...{ type: 'workspace', sub_type: 'service', name: fresh('key'), workspace_id: id! },
+    type: 'workspace',
+    sub_type: 'service',
+    name: fresh('key'),
+    workspace_id: id!,
     scopes: [
       ...[
         'completions.write',
@@ -61,7 +64,9 @@ async function place(admin: Caller): Promise<{ id: string; caller: Caller }> {
 }
 
 const target = (more: JsonObject = {}): JsonObject => ({
-  ...{ provider: 'openai', api_key: 'sk-x', custom_host: bench.provider.origin },
+  provider: 'openai',
+  api_key: 'sk-x',
+  custom_host: bench.provider.origin,
   ...more,
 });
 
@@ -70,7 +75,8 @@ function say(caller: Caller, text: string, config: JsonObject | string): Promise
     createChatCompletion,
     { model: 'gpt-4o-mini', messages: [{ role: 'user', content: text }] },
     {
-      ...{ 'x-gateway-provider': undefined, 'x-gateway-custom-host': undefined },
+      'x-gateway-provider': undefined,
+      'x-gateway-custom-host': undefined,
       'x-gateway-config': typeof config === 'string' ? config : JSON.stringify(config),
     },
   );
@@ -88,7 +94,8 @@ story('a guardrail is saved, shown, listed, changed and archived', async (t, adm
     checks: [
       { id: 'default.contains', parameters: { words: ['x'], operator: 'none' }, name: 'words' },
       {
-        ...{ id: 'default.webhook', is_enabled: false },
+        id: 'default.webhook',
+        is_enabled: false,
         parameters: {
           webhookURL: 'https://hooks.example/x',
           headers: { Authorization: 'Bearer hook-secret-0123456789' },
@@ -103,8 +110,13 @@ story('a guardrail is saved, shown, listed, changed and archived', async (t, adm
   for (const guardrail_id of [made.slug!, made.id!]) {
     const shown = await caller.ok(getGuardrail, { guardrail_id });
     t.like(shown, {
-      ...{ id: made.id, slug: made.slug, name: 'No secrets', workspace_id: workspace, status: 'active' },
-      ...{ object: 'guardrail', version_id: made.version_id },
+      id: made.id,
+      slug: made.slug,
+      name: 'No secrets',
+      workspace_id: workspace,
+      status: 'active',
+      object: 'guardrail',
+      version_id: made.version_id,
       actions: { deny: true, async: false, on_fail: { feedback: { value: -5 } } },
     });
     t.false(JSON.stringify(shown).includes('hook-secret'));
@@ -186,11 +198,13 @@ story('configs name guardrails by slug and id, and changes count at once', async
   t.deepEqual(theirs.fields, ['config.input_guardrails[0]', 'config.input_guardrails[1]']);
   // A check of requests cannot stand behind answers.
   const models = await caller.ok(createGuardrail, {
-    ...{ name: 'models', actions: { deny: true } },
+    name: 'models',
+    actions: { deny: true },
     checks: [{ id: 'default.allowedRequestTypes', parameters: { allowedTypes: ['chatComplete'] } }],
   });
   const behind = await caller.refused(createConfig, {
-    ...{ name: 'x', config: target({ output_guardrails: [models.slug!] }) },
+    name: 'x',
+    config: target({ output_guardrails: [models.slug!] }),
   });
   t.deepEqual(behind.fields, ['config.output_guardrails[0]']);
   await caller.ok(deleteGuardrail, { guardrail_id: models.id! });
@@ -309,7 +323,8 @@ test.serial("the organisation's guardrails stand around the calls of every works
   // Left out: for what the organisation says, and for requests alone.
   const kind = 'input-guardrails';
   const excluded = await admin.ok(updateWorkspaceExclusions, {
-    ...{ kind, workspaces: [{ workspace_id: id, excluded: true }] },
+    kind,
+    workspaces: [{ workspace_id: id, excluded: true }],
   });
   t.deepEqual(
     (excluded.workspaces as JsonObject[])

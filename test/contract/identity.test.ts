@@ -248,7 +248,9 @@ story('an invitation is sent again, cancelled, and its token works once', async 
   await admin.refused(t, createUserInvite, { email, role: 'member', workspaces: [] }, 409, 'email');
 
   const other = await admin.ok(createUserInvite, {
-    ...{ email: `${fresh('other')}@people.test`, role: 'admin', workspaces: [] },
+    email: `${fresh('other')}@people.test`,
+    role: 'admin',
+    workspaces: [],
   });
   await admin.ok(cancelUserInvite, { invite_id: String(other.id) });
   await admin.refused(
@@ -264,7 +266,10 @@ story('an invitation is sent again, cancelled, and its token works once', async 
 story('deployments are made, changed and archived', async (t, admin) => {
   const slug = fresh('eu');
   const made = await admin.ok(createDeployment, {
-    ...{ name: 'EU', slug, type: 'production', workspaces: ['default'] },
+    name: 'EU',
+    slug,
+    type: 'production',
+    workspaces: ['default'],
   });
   t.deepEqual(made.workspaces, [bench.gateway.app.tenancy.workspaceId]);
   await admin.refused(t, createDeployment, { name: 'EU', slug, type: 'production', workspaces: [] }, 409);
@@ -333,7 +338,10 @@ test('the organisation has a name, settings, defaults, and categories that works
 });
 
 const invalid = (param: string): Refusal => ({
-  ...{ status: 400, code: Code.InvalidArgument, reason: 'validation_failed', param },
+  status: 400,
+  code: Code.InvalidArgument,
+  reason: 'validation_failed',
+  param,
 });
 const gone: Refusal = { status: 404, code: Code.NotFound, reason: 'not_found' };
 const forbidden: Refusal = { status: 403, code: Code.PermissionDenied, reason: 'forbidden' };

@@ -95,7 +95,11 @@ const mutual = (): Json => ({
 
 const create = (slug: string, network?: Json, host = `https://127.0.0.1:${provider.port}`) =>
   rest('POST', '/integrations', {
-    ...{ name: slug, slug, ai_provider_id: 'openai', key: KEY, workspace_id: 'default' },
+    name: slug,
+    slug,
+    ai_provider_id: 'openai',
+    key: KEY,
+    workspace_id: 'default',
     configurations: { custom_host: `${host}/${slug.split('-')[0]}/v1` },
     ...(network === undefined ? {} : { network }),
   });

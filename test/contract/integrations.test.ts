@@ -235,14 +235,12 @@ for (const protocol of PROTOCOLS) {
     };
     const slug = `life-${protocol}`;
     await call('createIntegration', {
-      ...{
-        name: 'Life',
-        slug,
-        ai_provider_id: 'openai',
-        key: KEY,
-        description: 'd',
-        tags: { team: slug, tier: 'a' },
-      },
+      name: 'Life',
+      slug,
+      ai_provider_id: 'openai',
+      key: KEY,
+      description: 'd',
+      tags: { team: slug, tier: 'a' },
       configurations: { openai_project: 'p', custom_headers: { 'x-team': 'secret-header-value' } },
       pricing_adjustments: {
         multiplier: {
@@ -296,7 +294,10 @@ for (const protocol of PROTOCOLS) {
       models: [
         { slug: 'gpt-4.1', enabled: true },
         {
-          ...{ slug: 'own', enabled: true, is_custom: true, base_model_slug: 'gpt-4.1' },
+          slug: 'own',
+          enabled: true,
+          is_custom: true,
+          base_model_slug: 'gpt-4.1',
           configurations: {
             custom_host: 'https://models.example.com/v1',
             custom_headers: { 'x-own': 'own-header-value' },
@@ -415,7 +416,11 @@ test('a new address asks for the secrets again', async (t) => {
   t.is(await put({ configurations: { ...y, ...headers }, key: KEY }), 200);
   t.is(await put({ configurations: y }), 200, 'the same one');
   await ok(t, 'POST', '/virtual-keys', {
-    ...{ name: 'v', slug: 'moved', provider: 'openai', key: KEY, workspace_id: 'default' },
+    name: 'v',
+    slug: 'moved',
+    provider: 'openai',
+    key: KEY,
+    workspace_id: 'default',
   });
   const moved = await rest('PUT', '/virtual-keys/moved?workspace_id=default', y);
   t.is((moved.json.error as JsonObject).param, 'key');

@@ -44,7 +44,9 @@ async function asked(
   provider.next(path, answer);
   const slow = { webhookURL: provider.origin + path, timeout: 20_000 };
   const config = {
-    ...{ provider: 'openai', api_key: 'k1', custom_host: `${provider.origin}/v1` },
+    provider: 'openai',
+    api_key: 'k1',
+    custom_host: `${provider.origin}/v1`,
     [side]: [
       { async: true, 'default.webhook': slow },
       { 'default.contains': { words: ['x'], operator: 'none' } },
@@ -53,8 +55,11 @@ async function asked(
   const response = await fetch(`${gateway.origin}/v1/chat/completions`, {
     method: 'POST',
     headers: {
-      ...{ 'x-gateway-api-key': WORKSPACE_KEY, 'content-type': 'application/json' },
-      ...{ 'x-gateway-config': JSON.stringify(config), 'x-gateway-trace-id': trace, ...headers },
+      'x-gateway-api-key': WORKSPACE_KEY,
+      'content-type': 'application/json',
+      'x-gateway-config': JSON.stringify(config),
+      'x-gateway-trace-id': trace,
+      ...headers,
     },
     body: JSON.stringify({ model: 'gpt-ok', stream, messages: [{ role: 'user', content: 'hi' }] }),
   });
@@ -118,14 +123,18 @@ test('a verdict that is there before the end of the call is written with the ent
   const trace = randomUUID();
   const contains = { 'default.contains': { words: ['nothing'], operator: 'none' } };
   const config = {
-    ...{ provider: 'openai', api_key: 'k1', custom_host: `${provider.origin}/v1` },
+    provider: 'openai',
+    api_key: 'k1',
+    custom_host: `${provider.origin}/v1`,
     input_guardrails: [{ async: true, ...contains }],
   };
   const response = await fetch(`${gateway.origin}/v1/chat/completions`, {
     method: 'POST',
     headers: {
-      ...{ 'x-gateway-api-key': WORKSPACE_KEY, 'content-type': 'application/json' },
-      ...{ 'x-gateway-config': JSON.stringify(config), 'x-gateway-trace-id': trace },
+      'x-gateway-api-key': WORKSPACE_KEY,
+      'content-type': 'application/json',
+      'x-gateway-config': JSON.stringify(config),
+      'x-gateway-trace-id': trace,
     },
     body: JSON.stringify({ model: 'gpt-ok', messages: [{ role: 'user', content: 'hi' }] }),
   });

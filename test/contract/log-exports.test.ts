@@ -64,8 +64,11 @@ story('an export is made, run and fetched: the fields asked for, newest first', 
   const at = Date.now() - 1000;
   const entries = Array.from({ length: 1203 }, (_, i) =>
     record({
-      ...{ traceId: trace, createdAt: at + Math.floor(i / 3), cost: String(i * 10_000_000_000) },
-      ...{ metadata: { n: String(i) }, usage: { promptTokens: i, completionTokens: 1, totalTokens: i + 1 } },
+      traceId: trace,
+      createdAt: at + Math.floor(i / 3),
+      cost: String(i * 10_000_000_000),
+      metadata: { n: String(i) },
+      usage: { promptTokens: i, completionTokens: 1, totalTokens: i + 1 },
     }),
   );
   const made = await admin.ok(createLogExport, {
@@ -77,7 +80,11 @@ story('an export is made, run and fetched: the fields asked for, newest first', 
   const id = String(made.id);
   t.regex(id, UUID);
   t.like(await admin.ok(getLogExport, { export_id: id }), {
-    ...{ id, status: 'draft', description: 'all of it', workspace_id: null, object: 'export' },
+    id,
+    status: 'draft',
+    description: 'all of it',
+    workspace_id: null,
+    object: 'export',
     filters: { trace_id: trace, cost_min: 3 },
     requested_data: ['id', 'cost', 'metadata', 'total_units', 'is_success'],
   });
@@ -106,11 +113,9 @@ story('an export is made, run and fetched: the fields asked for, newest first', 
 
   // Changed, it is a draft again, and its page is another one.
   await admin.ok(updateLogExport, {
-    ...{
-      export_id: id,
-      filters: { trace_id: trace, page_size: 100, current_page: 2 },
-      requested_data: ['id'],
-    },
+    export_id: id,
+    filters: { trace_id: trace, page_size: 100, current_page: 2 },
+    requested_data: ['id'],
   });
   t.like(await admin.ok(getLogExport, { export_id: id }), { status: 'draft', requested_data: ['id'] });
   t.is((await admin.refused(downloadLogExport, { export_id: id })).status, 409);
@@ -140,10 +145,8 @@ test('what was said is in it where it is asked for', async (t) => {
   record({ traceId: trace, createdAt: Date.now() + 1 });
   await sleep(5);
   const { id } = await ok(bench.gateway, 'POST', '/logs/exports', {
-    ...{
-      key,
-      body: { filters: { trace_id: trace }, requested_data: ['request', 'response', 'cost_currency'] },
-    },
+    key,
+    body: { filters: { trace_id: trace }, requested_data: ['request', 'response', 'cost_currency'] },
   });
   await ok(bench.gateway, 'POST', `/logs/exports/${id}/start`, { key });
   for (let i = 0; i < 100; i++) {
@@ -158,11 +161,9 @@ test('what was said is in it where it is asked for', async (t) => {
     .map((line) => JSON.parse(line));
   t.is(lines.length, 21);
   t.deepEqual(lines[0], {
-    ...{
-      request: { method: 'POST', url: '/chat/completions' },
-      response: { status: 200 },
-      cost_currency: 'USD',
-    },
+    request: { method: 'POST', url: '/chat/completions' },
+    response: { status: 200 },
+    cost_currency: 'USD',
   });
   t.like(lines[1], {
     request: { method: 'POST', url: 'https://api.openai.com/v1/x', body: { i: 19, said: 'wörld' } },
@@ -334,8 +335,11 @@ test('an export is in the audit log: made, started, fetched', async (t) => {
 
 const ADMIN = { 'x-gateway-api-key': ADMIN_KEY, authorization: undefined };
 const wrong = (name: string, body: JsonObject, param: string): Case => ({
-  ...{ name: `an export is refused: ${name}`, method: createLogExport, headers: ADMIN },
-  ...{ body: { requested_data: ['id'], filters: {}, ...body }, refused: invalid(param) },
+  name: `an export is refused: ${name}`,
+  method: createLogExport,
+  headers: ADMIN,
+  body: { requested_data: ['id'], filters: {}, ...body },
+  refused: invalid(param),
 });
 const unknown = { status: 404, code: Code.NotFound, reason: 'not_found' } as const;
 runCases(test, () => bench, [
@@ -356,26 +360,34 @@ runCases(test, () => bench, [
     'filters.workspace_slug',
   ),
   {
-    ...{ name: 'an export is refused: no filters', method: createLogExport, headers: ADMIN },
-    ...{ body: { requested_data: ['id'] }, refused: invalid('filters') },
+    name: 'an export is refused: no filters',
+    method: createLogExport,
+    headers: ADMIN,
+    body: { requested_data: ['id'] },
+    refused: invalid('filters'),
   },
   {
-    ...{
-      name: 'an export is refused: an unknown filter',
-      method: createLogExport,
-      headers: ADMIN,
-      over: ['rest'],
-    },
-    ...{ body: { requested_data: ['id'], filters: { modell: 'x' } }, refused: invalid('filters.modell') },
+    name: 'an export is refused: an unknown filter',
+    method: createLogExport,
+    headers: ADMIN,
+    over: ['rest'],
+    body: { requested_data: ['id'], filters: { modell: 'x' } },
+    refused: invalid('filters.modell'),
   },
   ...[getLogExport, startLogExport, cancelLogExport, downloadLogExport, updateLogExport].map(
     (method): Case => ({
-      ...{ name: `${method.name} of an unknown export`, method, headers: ADMIN },
-      ...{ body: { export_id: randomUUID() }, refused: unknown },
+      name: `${method.name} of an unknown export`,
+      method,
+      headers: ADMIN,
+      body: { export_id: randomUUID() },
+      refused: unknown,
     }),
   ),
   {
-    ...{ name: 'restrictions of a foreign workspace', method: getLogExportFieldRestrictions, headers: ADMIN },
-    ...{ body: { workspace_id: randomUUID() }, refused: invalid('workspace_id') },
+    name: 'restrictions of a foreign workspace',
+    method: getLogExportFieldRestrictions,
+    headers: ADMIN,
+    body: { workspace_id: randomUUID() },
+    refused: invalid('workspace_id'),
   },
 ]);

@@ -9,12 +9,26 @@ import type { TestGateway } from '../support/gateway.ts';
 export function bookEntry({ app }: TestGateway, more: Partial<RequestRecord> = {}): RequestRecord {
   const { organisationId, workspaceId } = app.tenancy;
   return {
-    ...{ id: randomUUID(), traceId: randomUUID(), organisationId, workspaceId, apiKeyId: 'key-1' },
+    id: randomUUID(),
+    traceId: randomUUID(),
+    organisationId,
+    workspaceId,
+    apiKeyId: 'key-1',
     createdAt: Date.now(),
     operation: 'gateway.inference.v2.ChatService/CreateChatCompletion',
-    ...{ protocol: 'rest', method: 'POST', path: '/chat/completions', provider: 'openai', model: 'gpt-4o' },
-    ...{ responseModel: 'gpt-4o', statusCode: 200, outcome: 'success', streamed: false, latencyMs: 10 },
-    ...{ metadata: {}, attempts: [], cost: '0' },
+    protocol: 'rest',
+    method: 'POST',
+    path: '/chat/completions',
+    provider: 'openai',
+    model: 'gpt-4o',
+    responseModel: 'gpt-4o',
+    statusCode: 200,
+    outcome: 'success',
+    streamed: false,
+    latencyMs: 10,
+    metadata: {},
+    attempts: [],
+    cost: '0',
     ...more,
   };
 }

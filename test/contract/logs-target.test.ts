@@ -16,7 +16,9 @@ test.after.always(async () => {
 });
 
 const target = (more: Json = {}): Json => ({
-  ...{ provider: 'openai', api_key: 'k1', custom_host: `${provider.origin}/v1` },
+  provider: 'openai',
+  api_key: 'k1',
+  custom_host: `${provider.origin}/v1`,
   ...more,
 });
 const fails = (): Json => target({ override_params: { model: 'status-500' } });
@@ -29,7 +31,8 @@ async function asked(
   const answer = await fetch(`${gateway.origin}/v1${path}`, {
     method: 'POST',
     headers: {
-      ...{ 'x-gateway-api-key': WORKSPACE_KEY, 'content-type': 'application/json' },
+      'x-gateway-api-key': WORKSPACE_KEY,
+      'content-type': 'application/json',
       'x-gateway-config': JSON.stringify(config),
     },
     body: JSON.stringify({ model: 'gpt-ok', messages: [{ role: 'user', content: 'hi' }] }),

@@ -297,8 +297,16 @@ test('a call whole: what was said, with credentials masked, and its numbers by b
   t.is(typeof response!.responseTime, 'number');
   t.is((response!.body as JsonObject).object, 'chat.completion');
   t.like(metrics!, {
-    ...{ id, is_success: true, ai_org: 'openai', ai_model: 'gpt-4o', cost_currency: 'USD', mode: 'single' },
-    ...{ response_status_code: 200, stream_mode: 0, cache_status: 'DISABLED', is_proxy_call: false },
+    id,
+    is_success: true,
+    ai_org: 'openai',
+    ai_model: 'gpt-4o',
+    cost_currency: 'USD',
+    mode: 'single',
+    response_status_code: 200,
+    stream_mode: 0,
+    cache_status: 'DISABLED',
+    is_proxy_call: false,
   });
   t.deepEqual([...(metrics!['metadata.key'] as string[])].sort(), ['_user', 'a']);
   t.is(metrics!.total_units, (entry!.usage as JsonObject).total_tokens);
@@ -350,7 +358,8 @@ story('a call from elsewhere is in the log like all others', async (t, admin) =>
       status: 200,
       response_time: 321.5,
       body: {
-        ...{ object: 'chat.completion', model: 'gpt-4o-2024-08-06' },
+        object: 'chat.completion',
+        model: 'gpt-4o-2024-08-06',
         usage: { prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100 },
       },
     },
@@ -368,12 +377,24 @@ story('a call from elsewhere is in the log like all others', async (t, admin) =>
   t.is(made.id, id);
   const { data } = await admin.ok(listLogs, { trace_id: trace });
   t.like((data as JsonObject[])[0]!, {
-    ...{ id, inserted: true, provider: 'openai', model: 'gpt-4o', response_model: 'gpt-4o-2024-08-06' },
-    ...{ latency_ms: 321.5, status_code: 200, outcome: 'success', method: 'POST', has_bodies: true },
-    ...{ path: 'https://api.openai.com/v1/chat/completions', api_key_id: service.id },
-    ...{ span_id: 's1', span_name: 'step', parent_span_id: 's0' },
+    id,
+    inserted: true,
+    provider: 'openai',
+    model: 'gpt-4o',
+    response_model: 'gpt-4o-2024-08-06',
+    latency_ms: 321.5,
+    status_code: 200,
+    outcome: 'success',
+    method: 'POST',
+    has_bodies: true,
+    path: 'https://api.openai.com/v1/chat/completions',
+    api_key_id: service.id,
+    span_id: 's1',
+    span_name: 'step',
+    parent_span_id: 's0',
     // 1000 at 2.5 and 100 at 10 USD for a million.
-    ...{ cost: 0.0035, cost_exact: '3500000000' },
+    cost: 0.0035,
+    cost_exact: '3500000000',
     usage: { prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100 },
     metadata: { _user: 'ann', depth: '3' },
   });
@@ -405,14 +426,12 @@ story('many calls at once, in both spellings, keep their order', async (t, admin
   const { data } = await admin.ok(listLogs, { trace_id: trace, order: 'asc' });
   t.deepEqual(idsOf({ data: data! }), ids);
   t.like((data as JsonObject[])[1]!, {
-    ...{
-      latency_ms: 2,
-      streamed: true,
-      span_id: 's2',
-      provider: 'anthropic',
-      method: 'GET',
-      path: '/custom',
-    },
+    latency_ms: 2,
+    streamed: true,
+    span_id: 's2',
+    provider: 'anthropic',
+    method: 'GET',
+    path: '/custom',
     usage: { prompt_tokens: 15, completion_tokens: 2, total_tokens: 17 },
   });
 });
@@ -425,7 +444,8 @@ test('a total beyond 10,000 entries is exact when that is asked', async (t) => {
     const admin = new Caller(() => bench, protocol);
     t.like(await admin.ok(listLogs, filter), { total: 10_000, total_capped: true });
     t.like(await admin.ok(listLogs, { ...filter, include_total: 'exact' }), {
-      ...{ total: 10_007, total_capped: false },
+      total: 10_007,
+      total_capped: false,
     });
     t.is((await admin.refused(listLogs, { include_total: 'about' })).param, 'include_total');
   }
@@ -435,24 +455,40 @@ story('members of a call from elsewhere that say nothing are as absent', async (
   const trace = randomUUID();
   await admin.as(service.key).ok(createLogs, {
     request: {
-      ...{ url: 'https://api.openai.com/v1/chat/completions', body: { model: 'gpt-4o' } },
-      ...{ headers: {}, method: null, provider: null },
+      url: 'https://api.openai.com/v1/chat/completions',
+      body: { model: 'gpt-4o' },
+      headers: {},
+      method: null,
+      provider: null,
     },
     response: {
-      ...{ body: { usage: { prompt_tokens: 1, completion_tokens: 1 } }, headers: {}, status: null },
-      ...{ response_time: null, time: null, streaming_mode: null, responseTime: null, streamingMode: null },
+      body: { usage: { prompt_tokens: 1, completion_tokens: 1 } },
+      headers: {},
+      status: null,
+      response_time: null,
+      time: null,
+      streaming_mode: null,
+      responseTime: null,
+      streamingMode: null,
     },
     metadata: { trace_id: trace, span_id: null },
   });
   const { data } = await admin.ok(listLogs, { trace_id: trace });
   t.like((data as JsonObject[])[0]!, {
-    ...{ status_code: 200, method: 'POST', provider: 'openai', streamed: false, latency_ms: 0 },
+    status_code: 200,
+    method: 'POST',
+    provider: 'openai',
+    streamed: false,
+    latency_ms: 0,
   });
 });
 
 const right: JsonObject = { request: { url: 'https://x.test/', body: {} }, response: { body: {} } };
 const wrong = (name: string, body: JsonObject, param: string): Case => ({
-  ...{ name: `a call from elsewhere is refused: ${name}`, method: createLogs, body, refused: invalid(param) },
+  name: `a call from elsewhere is refused: ${name}`,
+  method: createLogs,
+  body,
+  refused: invalid(param),
 });
 runCases(
   test,
@@ -487,7 +523,10 @@ runCases(
       '[1].metadata.span_id',
     ),
     {
-      ...{ name: 'an admin key writes no logs', method: createLogs, headers: ADMIN, body: right },
+      name: 'an admin key writes no logs',
+      method: createLogs,
+      headers: ADMIN,
+      body: right,
       refused: { status: 403, code: Code.PermissionDenied, reason: 'forbidden' },
     } satisfies Case,
   ].map((one) => ({
@@ -499,7 +538,9 @@ runCases(
 test('writing logs takes the scope of model calls, too', async (t) => {
   const { key } = await serviceKey(bench.gateway, 'default', ['completions.write']);
   const answer = await raw(bench.gateway.origin, {
-    ...{ method: 'POST', path: '/v1/logs', body: JSON.stringify(right) },
+    method: 'POST',
+    path: '/v1/logs',
+    body: JSON.stringify(right),
     headers: { 'x-gateway-api-key': key, 'content-type': 'application/json' },
   });
   t.is(answer.status, 403);

@@ -83,7 +83,9 @@ story('an own price is made, listed, changed, archived', async (t, admin) => {
   const model = `model/${++count}`;
   const from = '2026-01-31T00:00:00Z';
   const made = await admin.ok(method.createModelPrice, {
-    ...{ provider: 'openai', model, effective_from: from },
+    provider: 'openai',
+    model,
+    effective_from: from,
     pay_as_you_go: { ...rates(0.0001, 0.5), cache_read_input_token: { price: 1e-10 } },
   });
   t.regex(String(made.id), UUID);
@@ -124,7 +126,9 @@ story('bad prices are refused, naming the field', async (t, admin) => {
   await refused({ pay_as_you_go: rates(1, 1e-11) }, 'pay_as_you_go.response_token.price');
   await refused({ currency: 'EUR' }, 'currency');
   const { id } = await admin.ok(method.createModelPrice, {
-    ...{ provider: 'openai', model: `bad-${++count}`, pay_as_you_go: rates(1) },
+    provider: 'openai',
+    model: `bad-${++count}`,
+    pay_as_you_go: rates(1),
   });
   t.is((await admin.refused(method.updateModelPrice, { price_id: id! })).status, 400);
   t.is((await admin.as(WORKSPACE_KEY).refused(method.getModelPrice, { price_id: id! })).status, 403);
@@ -199,21 +203,28 @@ test.serial("an integration's own prices count for the semantic cache's vectors"
     t.is(answer.status, 200, `${path}: ${await answer.text()}`);
   };
   await made('POST', '/integrations', {
-    ...{ name: 'vectors', slug: 'vectors', ai_provider_id: 'openai', key: PROVIDER_KEY },
+    name: 'vectors',
+    slug: 'vectors',
+    ai_provider_id: 'openai',
+    key: PROVIDER_KEY,
     configurations: { custom_host: bench.provider.origin },
   });
   await made('PUT', '/integrations/vectors/workspaces', { workspaces: [{ id: 'default', enabled: true }] });
   await made('PUT', '/integrations/vectors/models', {
     models: [
       {
-        ...{ slug: 'our-vectors', enabled: true, is_custom: true },
+        slug: 'our-vectors',
+        enabled: true,
+        is_custom: true,
         pricing_config: { type: 'static', pay_as_you_go: rates(3, 0) },
       },
     ],
   });
   const embeddings = { provider: '@vectors', override_params: { model: 'our-vectors' } };
   const config = {
-    ...{ provider: 'openai', api_key: PROVIDER_KEY, custom_host: bench.provider.origin },
+    provider: 'openai',
+    api_key: PROVIDER_KEY,
+    custom_host: bench.provider.origin,
     cache: { mode: 'semantic', threshold: 0.9, embeddings },
   };
   const cost = await costOfChat(t, 'unpriced', { 'x-gateway-config': JSON.stringify(config) });

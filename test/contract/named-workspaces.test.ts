@@ -63,7 +63,8 @@ async function call(
       method,
       body: rest && workspace !== undefined ? { ...body, workspace_id: workspace } : body,
       headers: {
-        ...{ 'x-gateway-api-key': apiKey, authorization: undefined },
+        'x-gateway-api-key': apiKey,
+        authorization: undefined,
         'x-gateway-workspace-id': rest ? undefined : workspace,
       },
     },
@@ -161,7 +162,11 @@ for (const protocol of PROTOCOLS) {
 }
 
 const FILLED: Readonly<Record<string, string>> = {
-  ...{ type: 'workspace', sub_type: 'service', group_by: 'model', provider: 'openai', model: 'gpt-4o' },
+  type: 'workspace',
+  sub_type: 'service',
+  group_by: 'model',
+  provider: 'openai',
+  model: 'gpt-4o',
 };
 
 async function resource(

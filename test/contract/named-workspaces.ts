@@ -21,7 +21,10 @@ export async function madeIn(gateway: TestGateway, workspace: string): Promise<M
     value: 5,
   };
   await one('/integrations', {
-    ...{ name: 'I', slug: `i-${tag}`, ai_provider_id: 'openai', key: 'sk-1234567890' },
+    name: 'I',
+    slug: `i-${tag}`,
+    ai_provider_id: 'openai',
+    key: 'sk-1234567890',
     create_default_provider: false,
   });
   for (const slug of [`v-${tag}`, `w-${tag}`])
@@ -35,7 +38,9 @@ export async function madeIn(gateway: TestGateway, workspace: string): Promise<M
     collection_id: await id('/collections', { name: `c-${tag}` }),
     'ConfigsService.slug': await id('/configs', { name: 'c', config: { cache: { mode: 'simple' } } }),
     guardrail_id: await id('/guardrails', {
-      ...{ name: 'g', checks: [{ id: 'default.notNull', parameters: {} }], actions: {} },
+      name: 'g',
+      checks: [{ id: 'default.notNull', parameters: {} }],
+      actions: {},
     }),
     'IntegrationsService.slug': `i-${tag}`,
     label_id: await id('/labels', { name: `l-${tag}` }),
@@ -49,11 +54,14 @@ export async function madeIn(gateway: TestGateway, workspace: string): Promise<M
     'VirtualKeysService.slug': `w-${tag}`,
     'RateLimitPoliciesService.policy_id': await id('/policies/rate-limits', {
       ...policy,
-      ...{ type: 'requests', unit: 'rpm' },
+      type: 'requests',
+      unit: 'rpm',
     }),
     'UsageLimitPoliciesService.policy_id': await id('/policies/usage-limits', {
-      ...{ type: 'cost', credit_limit: 5 },
-      ...{ conditions: policy.conditions, group_by: policy.group_by },
+      type: 'cost',
+      credit_limit: 5,
+      conditions: policy.conditions,
+      group_by: policy.group_by,
     }),
     workspace_id: workspace,
   };

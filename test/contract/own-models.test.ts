@@ -20,13 +20,19 @@ test.before(async () => {
   bench = await startBench();
   await made('POST', '/admin/workspaces', { name: 'Other', slug: 'other' });
   const key = await made('POST', '/api-keys/workspace/service', {
-    ...{ name: 'k', workspace_id: 'other', scopes: ['completions.write'] },
+    name: 'k',
+    workspace_id: 'other',
+    scopes: ['completions.write'],
   });
   otherKey = String(key.key);
   const configurations = { custom_host: `${bench.provider.origin}/v1` };
   for (const slug of ['wide', 'narrow', 'unshared']) {
     await made('POST', '/integrations', {
-      ...{ name: slug, slug, ai_provider_id: 'groq', key: KEY, configurations },
+      name: slug,
+      slug,
+      ai_provider_id: 'groq',
+      key: KEY,
+      configurations,
     });
     const workspaces = [{ id: 'default', enabled: slug !== 'unshared' }];
     await made('PUT', `/integrations/${slug}/workspaces`, { workspaces });

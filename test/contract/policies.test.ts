@@ -122,12 +122,10 @@ for (const protocol of PROTOCOLS) {
     });
     await call(usage.updateUsageLimitPolicy, { policy_id, periodic_reset_days: null, alert_threshold: null });
     t.like(await call(usage.getUsageLimitPolicy, { policy_id }), {
-      ...{
-        periodic_reset: null,
-        periodic_reset_days: null,
-        alert_threshold: null,
-        next_usage_reset_at: null,
-      },
+      periodic_reset: null,
+      periodic_reset_days: null,
+      alert_threshold: null,
+      next_usage_reset_at: null,
     });
     await call(usage.deleteUsageLimitPolicy, { policy_id });
     t.true(await gone(usage.getUsageLimitPolicy, { policy_id }));
@@ -135,7 +133,10 @@ for (const protocol of PROTOCOLS) {
 }
 
 const invalid = (param: string): Refusal => ({
-  ...{ status: 400, code: Code.InvalidArgument, reason: 'validation_failed', param },
+  status: 400,
+  code: Code.InvalidArgument,
+  reason: 'validation_failed',
+  param,
 });
 const OTHER = '00000000-0000-4000-8000-000000000000';
 const without = (body: JsonObject, name: string): JsonObject => {

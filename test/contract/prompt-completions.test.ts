@@ -46,8 +46,10 @@ const newPrompt = async (
   more: JsonObject = {},
 ): Promise<{ slug: string; version: string }> => {
   const { slug, version_id: version } = await admin.ok(createPrompt, {
-    ...{ name: 'Run me', string: MESSAGES, model: 'gpt-4o-mini' },
-    ...{ parameters: { temperature: 0.5, max_tokens: 50, tone: 'kind' } },
+    name: 'Run me',
+    string: MESSAGES,
+    model: 'gpt-4o-mini',
+    parameters: { temperature: 0.5, max_tokens: 50, tone: 'kind' },
     ...more,
   });
   return { slug: String(slug), version: String(version) };
@@ -78,7 +80,11 @@ story('a prompt is filled in and run, in the envelope of the specification', asy
   const user = admin.as(WORKSPACE_KEY);
   const { slug } = await newPrompt(admin, { tools: [TOOL], tool_choice: 'auto' });
   const { json, sent, error } = await run(user, {
-    ...{ prompt_id: slug, variables: VARIABLES, temperature: 0.9, seed: 7, reasoning_effort: 'low' },
+    prompt_id: slug,
+    variables: VARIABLES,
+    temperature: 0.9,
+    seed: 7,
+    reasoning_effort: 'low',
   });
   t.is(error, undefined, JSON.stringify(error));
   t.is(json.status, 'success');
@@ -101,14 +107,12 @@ story('a prompt is filled in and run, in the envelope of the specification', asy
         ],
       },
     ],
-    ...{
-      tools: [TOOL],
-      tool_choice: 'auto',
-      temperature: 0.9,
-      max_tokens: 50,
-      seed: 7,
-      reasoning_effort: 'low',
-    },
+    tools: [TOOL],
+    tool_choice: 'auto',
+    temperature: 0.9,
+    max_tokens: 50,
+    seed: 7,
+    reasoning_effort: 'low',
   });
 });
 
@@ -130,7 +134,9 @@ story('a prompt is streamed as a chat is', async (t, admin) => {
     parameters: { tone: 'kind', stream_options: { include_usage: true } },
   });
   const { events, complete, sent, error } = await run(admin.as(WORKSPACE_KEY), {
-    ...{ prompt_id: slug, variables: VARIABLES, stream: true },
+    prompt_id: slug,
+    variables: VARIABLES,
+    stream: true,
   });
   t.is(error, undefined, JSON.stringify(error));
   t.true(complete);
@@ -158,7 +164,9 @@ story('the suffix selects the version', async (t, admin) => {
   const words = ['two', 'three'];
   for (const word of words)
     await admin.ok(updatePrompt, {
-      ...{ prompt_id: slug, patch: true, string: `[{"role":"user","content":"${word}"}]` },
+      prompt_id: slug,
+      patch: true,
+      string: `[{"role":"user","content":"${word}"}]`,
     });
   const said = async (prompt_id: string): Promise<unknown> =>
     ((await sentBy(t, user, { prompt_id, variables: {} })).messages as JsonObject[])[0]?.content;
@@ -243,7 +251,7 @@ story('partials are filled in; publishing one changes the prompts that use it', 
     string: 'Say "{{word}}"\n',
   });
   const { slug } = await newPrompt(admin, {
-    ...{ string: `[{"role":"user","content":"{{>${part}}}!{{>${part}@latest}}"}]` },
+    string: `[{"role":"user","content":"{{>${part}}}!{{>${part}@latest}}"}]`,
     parameters: { word: 'hi' },
   });
   const said = async (): Promise<unknown> =>
@@ -277,7 +285,12 @@ story('rendering needs no provider', async (t, admin) => {
   t.deepEqual(rendered.json, {
     success: true,
     data: {
-      ...{ model: 'gpt-4o-mini', max_tokens: 50, top_p: 0.1, stream: true, tools: [TOOL], user: 'me' },
+      model: 'gpt-4o-mini',
+      max_tokens: 50,
+      top_p: 0.1,
+      stream: true,
+      tools: [TOOL],
+      user: 'me',
       messages: [
         { role: 'system', content: 'Be kind.' },
         {
@@ -312,7 +325,11 @@ story("another workspace's prompts are nobody's", async (t, admin) => {
   t.is((await user.refused(renderPrompt, { prompt_id: theirs.slug, variables: VARIABLES })).status, 404);
   t.is((await admin.refused(createPrompt, { name: 'n', string: `{{>${part.slug}}}` })).param, 'string');
   const made = await admin.ok(ApiKeysService.method.createApiKey, {
-    ...{ type: 'workspace', sub_type: 'service', name: 'k', workspace_id, scopes: ['prompts.read'] },
+    type: 'workspace',
+    sub_type: 'service',
+    name: 'k',
+    workspace_id,
+    scopes: ['prompts.read'],
   });
   t.is((await admin.as(String(made.key)).refused(renderPrompt, { prompt_id: theirs.slug })).status, 403);
 });
@@ -322,7 +339,11 @@ story('the stored provider runs it; the log knows the prompt', async (t, admin) 
   const name = `stored${prefix.slice(1)}`;
   const workspace_id = bench.gateway.app.tenancy.workspaceId;
   await admin.ok(VirtualKeysService.method.createVirtualKey, {
-    ...{ name, slug: name, provider: 'openai', key: 'sk-stored-0123456789', workspace_id },
+    name,
+    slug: name,
+    provider: 'openai',
+    key: 'sk-stored-0123456789',
+    workspace_id,
     custom_host: bench.provider.origin + prefix,
   });
   const { slug } = await newPrompt(admin, { virtual_key: name });
@@ -358,7 +379,9 @@ test('configs of the call apply', async (t) => {
   const { slug } = await newPrompt(admin);
   const prefix = bench.mark();
   const config = {
-    ...{ provider: 'openai', api_key: 'sk-config', custom_host: bench.provider.origin + prefix },
+    provider: 'openai',
+    api_key: 'sk-config',
+    custom_host: bench.provider.origin + prefix,
     override_params: { max_tokens: 3 },
   };
   const { error } = await admin.as(WORKSPACE_KEY).exchange(
@@ -412,8 +435,12 @@ test("a config's own settings apply around the prompt's provider", async (t) => 
   const prefix = bench.mark();
   const name = `open${prefix.slice(1)}`;
   await admin.ok(VirtualKeysService.method.createVirtualKey, {
-    ...{ name, slug: name, provider: 'openai', key: 'sk-stored-0123456789' },
-    ...{ workspace_id: bench.gateway.app.tenancy.workspaceId, custom_host: bench.provider.origin + prefix },
+    name,
+    slug: name,
+    provider: 'openai',
+    key: 'sk-stored-0123456789',
+    workspace_id: bench.gateway.app.tenancy.workspaceId,
+    custom_host: bench.provider.origin + prefix,
   });
   const model = `flaky-1-${name}`;
   const { slug } = await newPrompt(admin, { virtual_key: name, model });
@@ -436,7 +463,11 @@ test('limits count prompts by what they become', async (t) => {
   const { slug } = await newPrompt(admin, { parameters: { max_tokens: 500, tone: 'kind' } });
   const workspace_id = bench.gateway.app.tenancy.workspaceId;
   await admin.ok(RateLimitPoliciesService.method.createRateLimitPolicy, {
-    ...{ name: 'prompts', workspace_id, type: 'tokens', unit: 'rpm', value: 400 },
+    name: 'prompts',
+    workspace_id,
+    type: 'tokens',
+    unit: 'rpm',
+    value: 400,
     conditions: [{ key: 'metadata._prompt', value: slug }],
     group_by: [{ key: 'workspace_id' }],
   });

@@ -33,9 +33,15 @@ story('a prompt is made, shown, changed in versions, published and archived', as
   const own = await newWorkspace(admin);
   const tool = { type: 'function', function: { name: 'look', parameters: { type: 'object' } } };
   const made = await admin.ok(prompts.createPrompt, {
-    ...{ name: 'My first prompt', workspace_id: own, string: CHAT, model: 'gpt-4o-mini' },
-    ...{ parameters: { temperature: 0.2, tone: 'kind' }, tools: [tool], tool_choice: 'auto' },
-    ...{ version_description: 'one', template_metadata: { a: 1 } },
+    name: 'My first prompt',
+    workspace_id: own,
+    string: CHAT,
+    model: 'gpt-4o-mini',
+    parameters: { temperature: 0.2, tone: 'kind' },
+    tools: [tool],
+    tool_choice: 'auto',
+    version_description: 'one',
+    template_metadata: { a: 1 },
   });
   t.deepEqual(Object.keys(made).sort(), ['id', 'object', 'slug', 'version_id']);
   t.regex(String(made.id), UUID);
@@ -45,19 +51,34 @@ story('a prompt is made, shown, changed in versions, published and archived', as
   for (const prompt_id of [made.id!, made.slug!]) {
     const shown = await admin.ok(prompts.getPrompt, { prompt_id });
     t.like(shown, {
-      ...{ id: made.id, slug: made.slug, name: 'My first prompt', status: 'active', object: 'prompt' },
-      ...{ prompt_version_id: made.version_id, prompt_version: 1, prompt_version_description: 'one' },
-      ...{ prompt_version_status: 'active', string: CHAT, model: 'gpt-4o-mini', is_raw_template: 0 },
-      ...{ access_level: 'workspace', prompt_owning_workspace_id: own, allow_all_workspaces: 0 },
-      ...{ tool_choice: 'auto', forked_from_prompt_id: null },
+      id: made.id,
+      slug: made.slug,
+      name: 'My first prompt',
+      status: 'active',
+      object: 'prompt',
+      prompt_version_id: made.version_id,
+      prompt_version: 1,
+      prompt_version_description: 'one',
+      prompt_version_status: 'active',
+      string: CHAT,
+      model: 'gpt-4o-mini',
+      is_raw_template: 0,
+      access_level: 'workspace',
+      prompt_owning_workspace_id: own,
+      allow_all_workspaces: 0,
+      tool_choice: 'auto',
+      forked_from_prompt_id: null,
     });
     t.deepEqual(shown.parameters, { temperature: 0.2, tone: 'kind', model: 'gpt-4o-mini' });
     t.deepEqual(shown.tools, [tool]);
     t.deepEqual(shown.template_metadata, { a: 1 });
     t.deepEqual(shown.prompt_version_labels, []);
     t.deepEqual(shown.variable_components, {
-      ...{ partials: [], sections: ['q'], variables: ['tone'] },
-      ...{ sectionVariables: { q: ['q'] }, variablePartials: [] },
+      partials: [],
+      sections: ['q'],
+      variables: ['tone'],
+      sectionVariables: { q: ['q'] },
+      variablePartials: [],
     });
   }
 
@@ -71,7 +92,10 @@ story('a prompt is made, shown, changed in versions, published and archived', as
     {},
   );
   const second = await admin.ok(prompts.updatePrompt, {
-    ...{ prompt_id: made.slug!, patch: true, string: 'Plain {{x}}', version_description: 'two' },
+    prompt_id: made.slug!,
+    patch: true,
+    string: 'Plain {{x}}',
+    version_description: 'two',
   });
   t.deepEqual([second.id, second.slug], [made.id!, made.slug!]);
   t.not(second.prompt_version_id, made.version_id);
@@ -81,8 +105,11 @@ story('a prompt is made, shown, changed in versions, published and archived', as
     string: CHAT,
   });
   t.like(await admin.ok(prompts.getPrompt, { prompt_id: made.id!, version: 'latest' }), {
-    ...{ prompt_version: 2, string: 'Plain {{x}}', prompt_version_status: 'archived', model: 'gpt-4o-mini' },
-    ...{ prompt_version_description: 'two' },
+    prompt_version: 2,
+    string: 'Plain {{x}}',
+    prompt_version_status: 'archived',
+    model: 'gpt-4o-mini',
+    prompt_version_description: 'two',
   });
   const versions = await admin.ok(prompts.listPromptVersions, { prompt_id: made.id! });
   t.like(versions, { object: 'list', total: 2 });
@@ -99,7 +126,10 @@ story('a prompt is made, shown, changed in versions, published and archived', as
   t.like(compared.from as JsonObject, { prompt_version: 1, prompt_description: 'one' });
   t.like(compared.to as JsonObject, { prompt_version: 2, id: second.prompt_version_id });
   await admin.ok(prompts.updatePrompt, {
-    ...{ prompt_id: made.slug!, patch: true, string: CHAT.replace('Be', 'Stay'), tools: null },
+    prompt_id: made.slug!,
+    patch: true,
+    string: CHAT.replace('Be', 'Stay'),
+    tools: null,
     parameters: { temperature: 0.3, top_p: 1 },
   });
   const places = await admin.ok(prompts.comparePromptVersions, {
@@ -201,8 +231,14 @@ story('partials are shared, in versions; circles are refused', async (t, admin) 
   const partial_id = made.slug!;
   const shown = await admin.ok(partials.getPromptPartial, { partial_id });
   t.like(shown, {
-    ...{ id: made.id, string: 'Bye {{who}}', version: 1, prompt_partial_version_id: made.version_id },
-    ...{ object: 'partial', status: 'active', prompt_partial_version_status: 'active', name: 'Sign off' },
+    id: made.id,
+    string: 'Bye {{who}}',
+    version: 1,
+    prompt_partial_version_id: made.version_id,
+    object: 'partial',
+    status: 'active',
+    prompt_partial_version_status: 'active',
+    name: 'Sign off',
   });
   t.deepEqual(await admin.ok(partials.updatePromptPartial, { partial_id, name: 'Farewell' }), {});
   const second = await admin.ok(partials.updatePromptPartial, {
@@ -264,12 +300,20 @@ story('labels name versions', async (t, admin) => {
     t.is((await admin.refused(labels.createLabel, { name, workspace_id })).param, 'name', name);
   t.is((await admin.refused(labels.createLabel, { name: 'production', workspace_id })).status, 409);
   const { id: label_id = '' } = await admin.ok(labels.createLabel, {
-    ...{ name: 'beta.1', workspace_id, description: 'd', color_code: '#fff' },
+    name: 'beta.1',
+    workspace_id,
+    description: 'd',
+    color_code: '#fff',
   });
   t.is((await admin.refused(labels.createLabel, { name: 'beta.1', workspace_id })).status, 409);
   t.like(await admin.ok(labels.getLabel, { label_id }), {
-    ...{ name: 'beta.1', description: 'd', color_code: '#fff', is_universal: false, workspace_id },
-    ...{ status: 'active', object: 'label' },
+    name: 'beta.1',
+    description: 'd',
+    color_code: '#fff',
+    is_universal: false,
+    workspace_id,
+    status: 'active',
+    object: 'label',
   });
   const page = await admin.ok(labels.listLabels, { workspace_id, page_size: 2, current_page: 1 });
   t.is(page.total, 4);
@@ -288,7 +332,8 @@ story('labels name versions', async (t, admin) => {
   const [one, two] = [made.version_id!, second.prompt_version_id!];
   t.deepEqual(await admin.ok(prompts.updatePromptVersion, { prompt_id, version_id: one, label_id }), {});
   t.like(await admin.ok(prompts.getPrompt, { prompt_id }), {
-    ...{ prompt_version_label_id: label_id, prompt_version_label_name: 'beta.1' },
+    prompt_version_label_id: label_id,
+    prompt_version_label_name: 'beta.1',
     prompt_version_labels: [{ id: label_id, name: 'beta.1' }],
   });
   // A label is on one version of a prompt.
@@ -324,7 +369,9 @@ story('collections hold prompts and collections; each workspace has its default 
   const made = await admin.ok(collections.createCollection, { name: 'Team A', workspace_id });
   t.regex(String(made.slug), /^co-team-a-[0-9a-f]{6}$/);
   const child = await admin.ok(collections.createCollection, {
-    ...{ name: 'Inner', workspace_id, parent_collection_id: made.slug! },
+    name: 'Inner',
+    workspace_id,
+    parent_collection_id: made.slug!,
   });
   t.is(
     (

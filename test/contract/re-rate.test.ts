@@ -27,10 +27,17 @@ test.after.always(() => bench?.close());
 
 const headers = { 'x-gateway-api-key': ADMIN_KEY };
 const refused = (name: string, body: JsonObject, param: string, message: RegExp): Case => ({
-  ...{ name, method: startReRate, body, headers },
+  name,
+  method: startReRate,
+  body,
+  headers,
   refused: {
-    ...{ status: 400, code: Code.InvalidArgument, reason: 'validation_failed', upstream: false },
-    ...{ param, message },
+    status: 400,
+    code: Code.InvalidArgument,
+    reason: 'validation_failed',
+    upstream: false,
+    param,
+    message,
   },
 });
 
@@ -90,7 +97,9 @@ for (const protocol of PROTOCOLS) {
   test.serial(`a dry run tells, and a run corrects entries and budgets [${protocol}]`, async (t) => {
     const model = `rated-${protocol}`;
     const price = (cents: number) => ({
-      ...{ provider: 'openai', model, effective_from: '2020-01-01T00:00:00Z' },
+      provider: 'openai',
+      model,
+      effective_from: '2020-01-01T00:00:00Z',
       pay_as_you_go: { request_token: { price: cents }, response_token: { price: cents } },
     });
     const { id: priceId } = await client.admin('POST', '/model-configs/pricing', price(1));
@@ -101,7 +110,10 @@ for (const protocol of PROTOCOLS) {
       res.writeHead(200, { 'content-type': 'application/json' });
       res.end(
         JSON.stringify({
-          ...{ id: 'x', object: 'chat.completion', created: 1, model },
+          id: 'x',
+          object: 'chat.completion',
+          created: 1,
+          model,
           choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }],
           usage: { prompt_tokens: 60, completion_tokens: 40, total_tokens: 100 },
         }),

@@ -517,7 +517,8 @@ runCases(test, () => bench, [
     name: 'POST /configs/explain: an admin key names a workspace in the metadata',
     method: explained,
     headers: {
-      ...{ 'x-gateway-api-key': ADMIN_KEY, authorization: undefined },
+      'x-gateway-api-key': ADMIN_KEY,
+      authorization: undefined,
       'x-gateway-workspace-id': 'default',
     },
     body: { config: CONFIG },

@@ -31,7 +31,11 @@ test.before(async () => {
   await made('POST', '/admin/workspaces', { name: 'Other', slug: 'other' });
   const reference = (slug: string, file: string, more: JsonObject = {}) =>
     made('POST', '/secret-references', {
-      ...{ name: slug, slug, manager_type: 'file', secret_path: join(folder, file), auth_config: {} },
+      name: slug,
+      slug,
+      manager_type: 'file',
+      secret_path: join(folder, file),
+      auth_config: {},
       ...more,
     });
   await reference('plain', 'plain');
@@ -64,16 +68,22 @@ const configurations = (prefix: string): JsonObject => ({
 });
 const integration = (slug: string, mappings: JsonObject[], more: JsonObject = {}) =>
   made('POST', '/integrations', {
-    ...{ name: slug, slug, ai_provider_id: 'openai', workspace_id: 'default', secret_mappings: mappings },
+    name: slug,
+    slug,
+    ai_provider_id: 'openai',
+    workspace_id: 'default',
+    secret_mappings: mappings,
     configurations: { ...configurations(slug), ...more },
   });
 const call = (slug: string, protocol: (typeof PROTOCOLS)[number] = 'rest', config?: JsonObject) =>
   exchange(
     bench,
     {
-      ...{ method: chat, body },
+      method: chat,
+      body,
       headers: {
-        ...{ 'x-gateway-custom-host': undefined, authorization: undefined },
+        'x-gateway-custom-host': undefined,
+        authorization: undefined,
         'x-gateway-provider': config ? undefined : `@${slug}`,
         'x-gateway-config': config && JSON.stringify(config),
       },
@@ -90,7 +100,10 @@ const admin = { 'x-gateway-api-key': ADMIN_KEY, authorization: undefined };
 const refused = (param: string) =>
   ({ status: 400, code: Code.InvalidArgument, reason: 'validation_failed', param }) as const;
 const create = (mappings: JsonObject[]): JsonObject => ({
-  ...{ name: 'x', ai_provider_id: 'openai', workspace_id: 'default', secret_mappings: mappings },
+  name: 'x',
+  ai_provider_id: 'openai',
+  workspace_id: 'default',
+  secret_mappings: mappings,
 });
 const toKey = (secret_reference_id: string) => ({ target_field: 'key', secret_reference_id });
 
@@ -130,7 +143,9 @@ const cases: Case[] = [
     name: 'an option that the provider has not',
     method: VirtualKeysService.method.createVirtualKey,
     body: {
-      ...{ name: 'x', provider: 'openai', workspace_id: 'default' },
+      name: 'x',
+      provider: 'openai',
+      workspace_id: 'default',
       secret_mappings: [{ target_field: 'model_config.nothing', secret_reference_id: 'plain' }],
     },
     headers: admin,
@@ -161,13 +176,11 @@ for (const protocol of PROTOCOLS)
 
 test('a virtual key’s key may be mapped, changed and taken away', async (t) => {
   await made('POST', '/virtual-keys', {
-    ...{
-      name: 'v',
-      slug: 'vk',
-      provider: 'openai',
-      workspace_id: 'default',
-      secret_mappings: [toKey('plain')],
-    },
+    name: 'v',
+    slug: 'vk',
+    provider: 'openai',
+    workspace_id: 'default',
+    secret_mappings: [toKey('plain')],
     custom_host: `${bench.provider.origin}/vk/v1`,
   });
   t.is((await call('vk')).error, undefined);
@@ -200,13 +213,11 @@ test('a secret that cannot be had stops its provider alone', async (t) => {
 
 test('a reference in use stays', async (t) => {
   const { id } = await made('POST', '/secret-references', {
-    ...{
-      name: 'used',
-      slug: 'used',
-      manager_type: 'file',
-      secret_path: join(folder, 'plain'),
-      auth_config: {},
-    },
+    name: 'used',
+    slug: 'used',
+    manager_type: 'file',
+    secret_path: join(folder, 'plain'),
+    auth_config: {},
   });
   await integration('user', [toKey('used')]);
   const kept = await rest('DELETE', `/secret-references/${id}`);

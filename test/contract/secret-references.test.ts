@@ -100,7 +100,10 @@ story(
 story('what cannot work is refused, naming the member', async (t, admin) => {
   const refused = async (more: JsonObject, param: string) => {
     const body = {
-      ...{ name: 'x', manager_type: 'hashicorp_vault', auth_config: vault(), secret_path: 'p' },
+      name: 'x',
+      manager_type: 'hashicorp_vault',
+      auth_config: vault(),
+      secret_path: 'p',
       ...more,
     };
     const error = await admin.refused(method.createSecretReference, body);
@@ -163,7 +166,10 @@ story('visibility is all workspaces or those that are named', async (t, admin) =
   const workspace = await admin.ok(WorkspacesService.method.createWorkspace, { name: `Secrets ${++count}` });
   const own = slug();
   await admin.ok(method.createSecretReference, {
-    ...{ name: 'Some', slug: own, manager_type: 'env', secret_path: 'MODEL_KEY' },
+    name: 'Some',
+    slug: own,
+    manager_type: 'env',
+    secret_path: 'MODEL_KEY',
     allowed_workspaces: [workspace.slug!, workspace.id!],
   });
   const get = () => admin.ok(method.getSecretReference, { secret_reference_id: own });
@@ -182,13 +188,18 @@ story('lists are narrowed by manager, tags and words', async (t, admin) => {
   const mark = `mark${++count}`;
   const make = (name: string, more: JsonObject) =>
     admin.ok(method.createSecretReference, {
-      ...{ name, manager_type: 'env', auth_config: {}, secret_path: 'MODEL_KEY' },
+      name,
+      manager_type: 'env',
+      auth_config: {},
+      secret_path: 'MODEL_KEY',
       ...more,
     });
   await make(`First ${mark}`, { tags: { mark, tier: 'a' } });
   await make('Second', { slug: `${mark}-second`, tags: { mark } });
   await make('Third', {
-    ...{ manager_type: 'hashicorp_vault', auth_config: vault(), secret_path: 'p' },
+    manager_type: 'hashicorp_vault',
+    auth_config: vault(),
+    secret_path: 'p',
     tags: { mark, tier: 'a' },
   });
   const names = async (query: JsonObject): Promise<unknown> => {
@@ -222,7 +233,9 @@ story('a test says whether the secret can be read, and never the secret', async 
     return [answer.success, answer.reason ?? null];
   };
   const at = (path: string, more: JsonObject = {}): JsonObject => ({
-    ...{ manager_type: 'hashicorp_vault', secret_path: path, secret_key: 'key' },
+    manager_type: 'hashicorp_vault',
+    secret_path: path,
+    secret_key: 'key',
     auth_config: vault({ vault_addr: manager.url }),
     ...more,
   });

@@ -29,7 +29,8 @@ test.before(async () => {
   [workspaceKey, otherKey] = [await keyOf('default'), await keyOf('other')];
   await rest('POST', '/integrations', { name: 'Shared', slug: 'shared', ai_provider_id: 'openai', key: KEY });
   await rest('PUT', '/integrations/shared/workspaces', {
-    ...{ workspaces: [{ id: 'default', enabled: true }], create_default_provider: false },
+    workspaces: [{ id: 'default', enabled: true }],
+    create_default_provider: false,
   });
 });
 test.after.always(() => bench?.close());
@@ -121,7 +122,9 @@ const cases: Case[] = [
     name: 'units of rates are the common ones',
     method: providers.createProvider,
     body: {
-      ...{ name: 'x', integration_id: 'shared', workspace_id: 'default' },
+      name: 'x',
+      integration_id: 'shared',
+      workspace_id: 'default',
       rate_limits: [{ type: 'requests', unit: 'rps', value: 1 }],
     },
     headers: admin,
@@ -179,7 +182,11 @@ for (const protocol of PROTOCOLS) {
     const slug = `life-${protocol}`;
     const named = { slug, workspace_id: 'default' };
     const { id } = await call(providers.createProvider, {
-      ...{ name: 'Life', integration_id: 'shared', ...named, note: 'n', tags: { team: slug } },
+      name: 'Life',
+      integration_id: 'shared',
+      ...named,
+      note: 'n',
+      tags: { team: slug },
       usage_limits: { type: 'cost', credit_limit: 10, alert_threshold: 5 },
       rate_limits: [{ type: 'requests', unit: 'rpm', value: 100 }],
       expires_at: '2999-01-01T00:00:00Z',
@@ -282,22 +289,24 @@ for (const protocol of PROTOCOLS) {
 
 test('options come in snake and in camel case', async (t) => {
   const snake = await ok(t, 'POST', '/virtual-keys', {
-    ...{ name: 'snake', slug: 'snake', provider: 'azure-openai', key: KEY },
-    ...{
-      resource_name: 'res',
-      deployment_config: [
-        { apiVersion: '2024-10-21', deploymentName: 'dep', alias: 'gpt-4o', is_default: true },
-      ],
-    },
+    name: 'snake',
+    slug: 'snake',
+    provider: 'azure-openai',
+    key: KEY,
+    resource_name: 'res',
+    deployment_config: [
+      { apiVersion: '2024-10-21', deploymentName: 'dep', alias: 'gpt-4o', is_default: true },
+    ],
   });
   const camel = await ok(t, 'POST', '/virtual-keys', {
-    ...{ name: 'camel', slug: 'camel', provider: 'azure-openai', key: KEY },
-    ...{
-      resourceName: 'res',
-      deploymentConfig: [
-        { api_version: '2024-10-21', deployment_name: 'dep', alias: 'gpt-4o', is_default: true },
-      ],
-    },
+    name: 'camel',
+    slug: 'camel',
+    provider: 'azure-openai',
+    key: KEY,
+    resourceName: 'res',
+    deploymentConfig: [
+      { api_version: '2024-10-21', deployment_name: 'dep', alias: 'gpt-4o', is_default: true },
+    ],
   });
   const config = async (slug: unknown) => (await ok(t, 'GET', `/virtual-keys/${slug}`)).model_config;
   const expected = {
@@ -316,14 +325,12 @@ test('options come in snake and in camel case', async (t) => {
   t.deepEqual(await config(snake.slug), expected);
   t.deepEqual(await config(camel.slug), expected);
   const single = await ok(t, 'POST', '/virtual-keys', {
-    ...{
-      name: 'single',
-      provider: 'azure-openai',
-      key: KEY,
-      resourceName: 'res',
-      deploymentName: 'dep',
-      apiVersion: '2024-10-21',
-    },
+    name: 'single',
+    provider: 'azure-openai',
+    key: KEY,
+    resourceName: 'res',
+    deploymentName: 'dep',
+    apiVersion: '2024-10-21',
   });
   t.like(await config(single.slug), { azure_deployment_id: 'dep', azure_api_version: '2024-10-21' });
 });

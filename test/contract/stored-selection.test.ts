@@ -82,14 +82,12 @@ test.before(async () => {
     workspace_id: 'other',
   });
   await made('POST', '/virtual-keys', {
-    ...{
-      name: 'a',
-      slug: 'azure',
-      provider: 'azure-openai',
-      key: KEY,
-      workspace_id: 'default',
-      custom_host: `${origin}/azure/openai`,
-    },
+    name: 'a',
+    slug: 'azure',
+    provider: 'azure-openai',
+    key: KEY,
+    workspace_id: 'default',
+    custom_host: `${origin}/azure/openai`,
     deployment_config: [
       { apiVersion: '2024-10-21', deploymentName: 'dep-mini', alias: 'mini', is_default: true },
       { apiVersion: '2024-06-01', deploymentName: 'dep-big', alias: 'big' },
@@ -452,10 +450,15 @@ test('configs set options where the integration allows it, and never the host', 
 
 test('an option that names another host is refused although options may be set', async (t) => {
   await made('POST', '/integrations', {
-    ...{ name: 'az', slug: 'az', ai_provider_id: 'azure-openai', key: KEY, workspace_id: 'default' },
+    name: 'az',
+    slug: 'az',
+    ai_provider_id: 'azure-openai',
+    key: KEY,
+    workspace_id: 'default',
     allow_config_override: true,
     configurations: {
-      ...{ azure_auth_mode: 'default', azure_resource_name: 'ours' },
+      azure_auth_mode: 'default',
+      azure_resource_name: 'ours',
       azure_deployment_config: [
         { azure_api_version: '2024-10-21', azure_deployment_name: 'dep', azure_model_slug: 'gpt-4o' },
       ],
@@ -470,13 +473,13 @@ test('an option that names another host is refused although options may be set',
   await made('PUT', '/integrations/az', {
     key: KEY,
     configurations: {
-      ...{
-        azure_auth_mode: 'default',
-        azure_resource_name: 'ours',
-        custom_host: `${bench.provider.origin}/az`,
-      },
+      azure_auth_mode: 'default',
+      azure_resource_name: 'ours',
+      custom_host: `${bench.provider.origin}/az`,
       azure_deployment_config: ['one', 'two'].map((name) => ({
-        ...{ azure_api_version: '2024-10-21', azure_deployment_name: name, azure_model_slug: name },
+        azure_api_version: '2024-10-21',
+        azure_deployment_name: name,
+        azure_model_slug: name,
       })),
     },
   });

@@ -24,15 +24,15 @@ const record = (more: Partial<RequestRecord>): RequestRecord => {
   return entry;
 };
 const attempt = (startedAt: number, more: Partial<AttemptRecord> = {}): AttemptRecord => ({
-  ...{
-    id: randomUUID(),
-    provider: 'openai',
-    host: 'h',
-    model: 'gpt-4o',
-    statusCode: 200,
-    outcome: 'success',
-  },
-  ...{ startedAt, latencyMs: 5, ...more },
+  id: randomUUID(),
+  provider: 'openai',
+  host: 'h',
+  model: 'gpt-4o',
+  statusCode: 200,
+  outcome: 'success',
+  startedAt,
+  latencyMs: 5,
+  ...more,
 });
 /** Kind, outcome and parent of each span. */
 const shapeOf = ({ spans }: JsonObject): unknown[] =>
@@ -53,8 +53,14 @@ story('requests of a trace with all that happened in them, parents first', async
     usage: { promptTokens: 1, totalTokens: 3 },
   });
   const first = record({
-    ...{ traceId, createdAt: at, latencyMs: 90, attempts: [failed, answered], cost: '1500000000' },
-    ...{ spanId: 'root', spanName: 'agent', usage: { promptTokens: 1, totalTokens: 3 } },
+    traceId,
+    createdAt: at,
+    latencyMs: 90,
+    attempts: [failed, answered],
+    cost: '1500000000',
+    spanId: 'root',
+    spanName: 'agent',
+    usage: { promptTokens: 1, totalTokens: 3 },
     spans: [
       { kind: 'guardrail', name: 'pg-1', startedAt: at, latencyMs: 1, verdict: 'passed' },
       { kind: 'cache', name: 'simple', startedAt: at + 2, latencyMs: 0.5, verdict: 'MISS' },
@@ -71,15 +77,15 @@ story('requests of a trace with all that happened in them, parents first', async
   const other = record({ traceId, createdAt: at + 100, parentSpanId: 'elsewhere' });
   const trace = await admin.ok(getTrace, { trace_id: traceId });
   t.like(trace, {
-    ...{
-      object: 'trace',
-      trace_id: traceId,
-      requests: 3,
-      truncated: false,
-      duration_ms: 300,
-      total_tokens: 3,
-    },
-    ...{ started_at: new Date(at).toISOString(), cost: 0.002, cost_exact: '2000000000' },
+    object: 'trace',
+    trace_id: traceId,
+    requests: 3,
+    truncated: false,
+    duration_ms: 300,
+    total_tokens: 3,
+    started_at: new Date(at).toISOString(),
+    cost: 0.002,
+    cost_exact: '2000000000',
   });
   const operation = first.operation;
   t.deepEqual(shapeOf(trace), [
@@ -131,15 +137,18 @@ test('calls through the gateway and calls from elsewhere make one trace', async 
     'x-gateway-trace-id': traceId,
   };
   const called = await fetch(`${bench.gateway.origin}/v1/chat/completions`, {
-    ...{ method: 'POST', headers },
+    method: 'POST',
+    headers,
     body: JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: 'hi' }] }),
   });
   t.is(called.status, 200);
   const { key } = await serviceKey(bench.gateway);
   await fetch(`${bench.gateway.origin}/v1/logs`, {
-    ...{ method: 'POST', headers: { 'x-gateway-api-key': key, 'content-type': 'application/json' } },
+    method: 'POST',
+    headers: { 'x-gateway-api-key': key, 'content-type': 'application/json' },
     body: JSON.stringify({
-      ...{ request: { url: '/search', body: {} }, response: { body: {}, response_time: 5 } },
+      request: { url: '/search', body: {} },
+      response: { body: {}, response_time: 5 },
       metadata: { trace_id: traceId, span_id: 'search', span_name: 'Search' },
     }),
   });
@@ -154,7 +163,9 @@ test('a real call: its guardrail and its look-ups are spans, and what the guardr
   const traceId = randomUUID();
   const prefix = bench.mark();
   const config = {
-    ...{ provider: 'openai', custom_host: bench.provider.origin + prefix, api_key: 'sk-x' },
+    provider: 'openai',
+    custom_host: bench.provider.origin + prefix,
+    api_key: 'sk-x',
     cache: { mode: 'simple', max_age: 60 },
     input_guardrails: [
       { id: 'polite', 'default.contains': { operator: 'none', words: ['damn'] }, deny: false },
@@ -164,8 +175,10 @@ test('a real call: its guardrail and its look-ups are spans, and what the guardr
     const answer = await fetch(`${bench.gateway.origin}/v1/chat/completions`, {
       method: 'POST',
       headers: {
-        ...{ 'x-gateway-api-key': await key, 'content-type': 'application/json' },
-        ...{ 'x-gateway-config': JSON.stringify(config), 'x-gateway-trace-id': traceId },
+        'x-gateway-api-key': await key,
+        'content-type': 'application/json',
+        'x-gateway-config': JSON.stringify(config),
+        'x-gateway-trace-id': traceId,
       },
       body: JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: `hi ${traceId}` }] }),
     });
@@ -193,7 +206,9 @@ test('a real call: its guardrail and its look-ups are spans, and what the guardr
 
 runCases(test, () => bench, [
   {
-    ...{ name: 'a trace that nobody made', method: getTrace, body: { trace_id: randomUUID() } },
+    name: 'a trace that nobody made',
+    method: getTrace,
+    body: { trace_id: randomUUID() },
     headers: { 'x-gateway-api-key': ADMIN_KEY, authorization: undefined },
     refused: { status: 404, code: Code.NotFound, reason: 'not_found' },
   },

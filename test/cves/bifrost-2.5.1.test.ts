@@ -112,13 +112,17 @@ for (const fault of ['closes', 'breaks-off', 'garbage', 'null', 'error', 'odd-ve
       const { port } = hook.address() as AddressInfo;
       const trace = `hook-${fault}-${deny}`;
       const config: JsonObject = {
-        ...{ provider: 'openai', api_key: 'sk-1', custom_host: bench.provider.origin },
+        provider: 'openai',
+        api_key: 'sk-1',
+        custom_host: bench.provider.origin,
         output_guardrails: [{ 'default.webhook': { webhookURL: `http://127.0.0.1:${port}/${fault}` }, deny }],
       };
       const answer = await fetch(`${bench.gateway.origin}/v1/chat/completions`, {
         method: 'POST',
         headers: {
-          ...{ 'x-gateway-api-key': key, 'content-type': 'application/json', 'x-gateway-trace-id': trace },
+          'x-gateway-api-key': key,
+          'content-type': 'application/json',
+          'x-gateway-trace-id': trace,
           'x-gateway-config': JSON.stringify(config),
         },
         body: JSON.stringify({ model: 'gpt-ok', stream: true, messages: [{ role: 'user', content: 'hi' }] }),
@@ -148,9 +152,12 @@ test('a provider that breaks off in mid-stream under a hook: an error in the str
   const answer = await fetch(`${bench.gateway.origin}/v1/chat/completions`, {
     method: 'POST',
     headers: {
-      ...{ 'x-gateway-api-key': key, 'content-type': 'application/json' },
+      'x-gateway-api-key': key,
+      'content-type': 'application/json',
       'x-gateway-config': JSON.stringify({
-        ...{ provider: 'openai', api_key: 'sk-1', custom_host: bench.provider.origin + mark },
+        provider: 'openai',
+        api_key: 'sk-1',
+        custom_host: bench.provider.origin + mark,
         output_guardrails: [{ 'default.webhook': { webhookURL: `http://127.0.0.1:${port}/closes` } }],
       }),
     },

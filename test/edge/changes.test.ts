@@ -4,7 +4,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
-import { apiKeys } from '../../src/access/collections.ts';
+import { apiKeys } from '../../src/access/identity-collections.ts';
 import { makeKey } from '../../src/access/keys.ts';
 import { INFERENCE_SCOPES } from '../../src/access/scopes.ts';
 import { openStores, type Stores } from '../../src/app/stores.ts';

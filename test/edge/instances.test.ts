@@ -4,7 +4,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import test from 'ava';
 import { pino } from 'pino';
 import { createChain } from '../../src/access/audit/chain.ts';
-import { apiKeys } from '../../src/access/collections.ts';
+import { apiKeys } from '../../src/access/identity-collections.ts';
 import { createKey } from '../../src/access/keys.ts';
 import { createOrganisation } from '../../src/access/new-organisation.ts';
 import { INFERENCE_SCOPES } from '../../src/access/scopes.ts';

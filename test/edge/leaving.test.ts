@@ -33,7 +33,9 @@ async function entryOf(trace: string): Promise<JsonObject> {
 }
 
 const told = ({ status_code, outcome, error, attempts }: JsonObject): JsonObject => ({
-  ...{ status_code: status_code!, outcome: outcome!, error: error! },
+  status_code: status_code!,
+  outcome: outcome!,
+  error: error!,
   attempt: (attempts as JsonObject[])[0]!.outcome!,
 });
 

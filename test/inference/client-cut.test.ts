@@ -48,7 +48,10 @@ async function cut(origin: string, { model, key = WORKSPACE_KEY, path, headers =
   request.on('error', () => {});
   request.end(
     JSON.stringify({
-      ...{ model, stream: true, max_tokens: 500, stream_options: { include_usage: true } },
+      model,
+      stream: true,
+      max_tokens: 500,
+      stream_options: { include_usage: true },
       messages: [{ role: 'user', content: 'hi there' }],
     }),
   );
@@ -67,7 +70,9 @@ async function cut(origin: string, { model, key = WORKSPACE_KEY, path, headers =
 
 const config = (settings: Json): Record<string, string> => ({
   'x-gateway-config': JSON.stringify({
-    ...{ provider: 'openai', custom_host: provider.origin, api_key: 'sk-provider' },
+    provider: 'openai',
+    custom_host: provider.origin,
+    api_key: 'sk-provider',
     ...settings,
   }),
   authorization: '',
@@ -106,7 +111,9 @@ for (const [name, after, path] of [
     const before = provider.aborted;
     const headers = config({ on_client_cut: 'drain' });
     const trace = await cut(gateway.origin, {
-      ...{ model: after === 0 ? 'slow-150' : 'pace-30', key, after },
+      model: after === 0 ? 'slow-150' : 'pace-30',
+      key,
+      after,
       ...(path === undefined ? {} : { path }),
       headers: headers as Record<string, string>,
     });
@@ -136,8 +143,10 @@ for (const [name, transport] of [
       },
       {
         headers: only({
-          ...{ ...chatHeaders(provider, WORKSPACE_KEY), ...config({ on_client_cut: 'drain' }) },
-          ...{ 'content-type': '', 'x-gateway-trace-id': trace },
+          ...chatHeaders(provider, WORKSPACE_KEY),
+          ...config({ on_client_cut: 'drain' }),
+          'content-type': '',
+          'x-gateway-trace-id': trace,
         }),
         signal: leave.signal,
       },

@@ -48,7 +48,10 @@ export async function startCountingProvider(): Promise<CountingProvider> {
     const fails = asked.model === FAILING || (how === 'flaky' && number % 2 === 0);
     const tokens = fails ? [0, 0] : [1 + (number % 89), 1 + (number % 57)];
     const attempt: SeenAttempt = {
-      ...{ id, status: fails ? 500 : 200, promptTokens: tokens[0] ?? 0, completionTokens: tokens[1] ?? 0 },
+      id,
+      status: fails ? 500 : 200,
+      promptTokens: tokens[0] ?? 0,
+      completionTokens: tokens[1] ?? 0,
       sent: false,
     };
     seen.set(id, attempt);
@@ -75,7 +78,9 @@ export async function startCountingProvider(): Promise<CountingProvider> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    ...{ seen, twice, nameless: () => nameless },
+    seen,
+    twice,
+    nameless: () => nameless,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

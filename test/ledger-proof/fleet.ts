@@ -89,7 +89,11 @@ export async function startGateway(env: Readonly<Record<string, string>>): Promi
     throw error;
   }
   return {
-    ...{ origin: `http://127.0.0.1:${port}`, dataDir, output: () => output, up, stop: end },
+    origin: `http://127.0.0.1:${port}`,
+    dataDir,
+    output: () => output,
+    up,
+    stop: end,
     mayBeKilled: () => isUp() || !killedAtStart,
     kill() {
       killedAtStart = !isUp();

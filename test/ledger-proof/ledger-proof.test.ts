@@ -41,24 +41,49 @@ if (redisKind() === undefined || mongoKind() === undefined) {
 
 test('the comparison sees what is wrong', (t) => {
   const attempt = {
-    ...{ id: 'a', provider: 'openai', host: 'h', model: 'm', statusCode: 200, outcome: 'success' as const },
-    ...{
-      startedAt: 1,
-      latencyMs: 1,
-      usage: { promptTokens: 3, completionTokens: 4, totalTokens: 7 },
-      cost: '70',
-    },
+    id: 'a',
+    provider: 'openai',
+    host: 'h',
+    model: 'm',
+    statusCode: 200,
+    outcome: 'success' as const,
+    startedAt: 1,
+    latencyMs: 1,
+    usage: { promptTokens: 3, completionTokens: 4, totalTokens: 7 },
+    cost: '70',
   };
   const entry = {
-    ...{ id: 'e', traceId: 't', organisationId: 'o', workspaceId: 'w', apiKeyId: 'k', createdAt: 1 },
-    ...{ operation: 'x', protocol: 'rest', method: 'POST', path: '/', provider: 'openai', model: 'm' },
-    ...{ responseModel: 'm', statusCode: 200, outcome: 'success' as const, streamed: false, latencyMs: 1 },
-    ...{ metadata: {}, attempts: [attempt], cost: '70' },
+    id: 'e',
+    traceId: 't',
+    organisationId: 'o',
+    workspaceId: 'w',
+    apiKeyId: 'k',
+    createdAt: 1,
+    operation: 'x',
+    protocol: 'rest',
+    method: 'POST',
+    path: '/',
+    provider: 'openai',
+    model: 'm',
+    responseModel: 'm',
+    statusCode: 200,
+    outcome: 'success' as const,
+    streamed: false,
+    latencyMs: 1,
+    metadata: {},
+    attempts: [attempt],
+    cost: '70',
   };
   const seen = { id: 'a', status: 200, promptTokens: 3, completionTokens: 4, sent: true };
   const sides = {
-    ...{ seen: new Map([['a', seen]]), twice: [], nameless: 0, entries: [entry], whole: new Set(['t']) },
-    ...{ budgets: [{ keyId: 'k', type: 'cost' as const, spent: 70n, held: 0n }], holds: 0, left: 0 },
+    seen: new Map([['a', seen]]),
+    twice: [],
+    nameless: 0,
+    entries: [entry],
+    whole: new Set(['t']),
+    budgets: [{ keyId: 'k', type: 'cost' as const, spent: 70n, held: 0n }],
+    holds: 0,
+    left: 0,
   };
   const wrong = (rows: readonly Row[]): string[] =>
     rows.filter((row) => !holds([row])).map(({ name }) => name.trim());

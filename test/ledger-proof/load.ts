@@ -53,12 +53,15 @@ async function one(facts: LoadFacts, calls: Calls, agent: Agent, i: number): Pro
       method: 'POST',
       dispatcher: agent,
       headers: {
-        ...{ 'content-type': 'application/json', 'x-gateway-trace-id': trace },
+        'content-type': 'application/json',
+        'x-gateway-trace-id': trace,
         'x-gateway-api-key': keys[(pick >> 4) % keys.length] ?? '',
         ...routed(way, facts.provider),
       },
       body: JSON.stringify({
-        ...{ model: 'gpt-4o', max_tokens: 100, ...(streamed ? { stream: true } : {}) },
+        model: 'gpt-4o',
+        max_tokens: 100,
+        ...(streamed ? { stream: true } : {}),
         messages: [{ role: 'user', content: way }],
       }),
     });

@@ -18,7 +18,9 @@ const { values } = parseArgs({
 });
 const say = (line: string): void => console.log(line);
 const options = {
-  ...{ seconds: Number(values.seconds), killEvery: Number(values['kill-every']), say },
+  seconds: Number(values.seconds),
+  killEvery: Number(values['kill-every']),
+  say,
   lanes: Number(values.lanes),
 };
 

@@ -44,7 +44,11 @@ export function reconcile(sides: Sides): Row[] {
     }
   const traces = Map.groupBy(entries, ({ traceId }) => traceId);
   const wrong: Record<'missing' | 'repeated' | 'untrue' | 'unmarked' | 'refused', string[]> = {
-    ...{ missing: [], repeated: [], untrue: [], unmarked: [], refused: [] },
+    missing: [],
+    repeated: [],
+    untrue: [],
+    unmarked: [],
+    refused: [],
   };
   let finished = 0;
   let estimated = 0;

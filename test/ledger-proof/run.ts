@@ -4,16 +4,16 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { apiKeys } from '../../src/access/collections.ts';
+import { apiKeys } from '../../src/access/identity-collections.ts';
 import { COLLECTIONS } from '../../src/app/stores.ts';
 import { budgetRule } from '../../src/ledger/limits/rule.ts';
 import { budgetKey } from '../../src/ledger/limits/usage.ts';
-import { openMemoryState } from '../../src/store/memory/open.ts';
-import { openMongoStore } from '../../src/store/mongo/open.ts';
-import { openRedisState } from '../../src/store/redis/open.ts';
+import { openMemoryState } from '../../src/store/memory/open-memory.ts';
+import { openMongoStore } from '../../src/store/mongo/open-mongo.ts';
+import { openRedisState } from '../../src/store/redis/open-redis.ts';
 import type { RequestRecord } from '../../src/store/request-log.ts';
 import type { SharedState } from '../../src/store/shared-state.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 import { ADMIN_KEY, WORKSPACE_KEY } from '../support/gateway.ts';
 import { type Json, limitsClient, until } from '../support/limits-client.ts';
 import type { OwnMongo, OwnRedis } from '../support/servers.ts';
@@ -64,7 +64,9 @@ export async function prove(options: ProofOptions): Promise<Proof> {
 
     let over = false;
     const calling = load({
-      ...{ provider: provider.origin, lanes, over: () => over },
+      provider: provider.origin,
+      lanes,
+      over: () => over,
       gateways: gateways.map(({ origin }) => origin),
       keys: [plain.key, cost.key, tokens.key, rated.key],
     });
@@ -106,13 +108,14 @@ export async function prove(options: ProofOptions): Promise<Proof> {
       { keyId: tokens.id, type: 'tokens' },
     ]);
     const rows = reconcile({
-      ...{ seen: provider.seen, twice: provider.twice, nameless: provider.nameless(), whole: calls.whole },
-      ...{
-        entries: books.entries,
-        budgets: books.budgets,
-        holds: books.holds,
-        left: books.left + foldersOf(gateways),
-      },
+      seen: provider.seen,
+      twice: provider.twice,
+      nameless: provider.nameless(),
+      whole: calls.whole,
+      entries: books.entries,
+      budgets: books.budgets,
+      holds: books.holds,
+      left: books.left + foldersOf(gateways),
     });
     say(`${killEvery} s between kills`);
     return { rows, calls, kills, errors: gateways.flatMap(errorsOf) };
@@ -125,9 +128,13 @@ export async function prove(options: ProofOptions): Promise<Proof> {
 
 function environment(servers: ProofOptions['servers']): Record<string, string> {
   const common = {
-    ...{ GATEWAY_ADMIN_API_KEY: ADMIN_KEY, GATEWAY_API_KEY: WORKSPACE_KEY, LOG_LEVEL: 'info' },
-    ...{ GATEWAY_EGRESS_ALLOW: '127.0.0.1/32', GATEWAY_DRAIN_SECONDS: '5' },
-    ...{ GATEWAY_HOLD_SECONDS: String(HOLD_SECONDS), GATEWAY_LOG_BODIES: 'none' },
+    GATEWAY_ADMIN_API_KEY: ADMIN_KEY,
+    GATEWAY_API_KEY: WORKSPACE_KEY,
+    LOG_LEVEL: 'info',
+    GATEWAY_EGRESS_ALLOW: '127.0.0.1/32',
+    GATEWAY_DRAIN_SECONDS: '5',
+    GATEWAY_HOLD_SECONDS: String(HOLD_SECONDS),
+    GATEWAY_LOG_BODIES: 'none',
   };
   if (servers === undefined) return common;
   const uri = new URL(servers.mongo.uri);

@@ -24,7 +24,8 @@ if (redisKind() === undefined || mongoKind() === undefined) {
     ]);
     if (!redis || !mongo) throw new Error('the servers of this machine did not start');
     const gateway = await startGateway({
-      ...{ MONGODB_URI: mongo.uri, REDIS_URL: redis.url },
+      MONGODB_URI: mongo.uri,
+      REDIS_URL: redis.url,
       GATEWAY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
     });
     t.teardown(async () => {

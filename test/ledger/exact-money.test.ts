@@ -22,7 +22,11 @@ function answerWith(path: string, usage: Json, more: Json = {}): void {
     res.writeHead(200, { 'content-type': 'application/json' });
     res.end(
       JSON.stringify({
-        ...{ id: 'x', object: 'chat.completion', created: 1, model: 'odd', ...more },
+        id: 'x',
+        object: 'chat.completion',
+        created: 1,
+        model: 'odd',
+        ...more,
         choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }],
         usage,
       }),
@@ -38,7 +42,9 @@ test.serial(
     // 1e-12 USD a token: numbers that no binary fraction holds.
     const [input, output, cached] = [1_234_567, 7_654_321, 333_333];
     await client.admin('POST', '/model-configs/pricing', {
-      ...{ provider: 'openai', model: 'odd', effective_from: '2020-01-01T00:00:00Z' },
+      provider: 'openai',
+      model: 'odd',
+      effective_from: '2020-01-01T00:00:00Z',
       pay_as_you_go: {
         request_token: { price: input / 1e10 },
         response_token: { price: output / 1e10 },
@@ -47,7 +53,9 @@ test.serial(
     });
     const { id, key } = await client.key({ usage_limits: { type: 'cost', credit_limit: 1000 } });
     const policy = await client.admin('POST', '/policies/usage-limits', {
-      ...{ name: 'exact', type: 'cost', credit_limit: 1000 },
+      name: 'exact',
+      type: 'cost',
+      credit_limit: 1000,
       conditions: [{ key: 'metadata.run', value: 'exact' }],
       group_by: [{ key: 'metadata.run' }],
     });
@@ -59,7 +67,9 @@ test.serial(
         BigInt(read) * BigInt(cached) +
         BigInt(completion) * BigInt(output);
       answerWith('/chat/completions', {
-        ...{ prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion },
+        prompt_tokens: prompt,
+        completion_tokens: completion,
+        total_tokens: prompt + completion,
         prompt_tokens_details: { cached_tokens: read },
       });
     }
@@ -99,7 +109,10 @@ test.serial(
   'adjustments and rates of an integration count for its calls, tiers for those that name one',
   async (t) => {
     await client.admin('POST', '/integrations', {
-      ...{ name: 'Adjusted', slug: 'adjusted', ai_provider_id: 'openai', key: 'sk-of-the-integration' },
+      name: 'Adjusted',
+      slug: 'adjusted',
+      ai_provider_id: 'openai',
+      key: 'sk-of-the-integration',
       configurations: { custom_host: `${provider.origin}/adjusted` },
       pricing_adjustments: { multiplier: { default: 2, response_token: 0.5 } },
     });
@@ -109,7 +122,9 @@ test.serial(
     await client.admin('PUT', '/integrations/adjusted/models', {
       models: [
         {
-          ...{ slug: 'own-price', enabled: true, is_custom: true },
+          slug: 'own-price',
+          enabled: true,
+          is_custom: true,
           pricing_config: {
             type: 'static',
             pay_as_you_go: { request_token: { price: 0.000001 }, response_token: { price: 0.000003 } },
@@ -118,7 +133,10 @@ test.serial(
       ],
     });
     await client.admin('POST', '/providers', {
-      ...{ name: 'Adjusted', slug: 'adjusted-one', integration_id: 'adjusted', workspace_id: 'default' },
+      name: 'Adjusted',
+      slug: 'adjusted-one',
+      integration_id: 'adjusted',
+      workspace_id: 'default',
     });
     const tokens = { prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100 };
     let count = 0;
@@ -166,20 +184,21 @@ test.serial(
 test.serial('own prices: audio, images, a price of the call, tiers and long prompts', async (t) => {
   const cents = (units: number) => ({ price: units / 1e10 });
   const rates = {
-    ...{ request_token: cents(10_000), response_token: cents(20_000) },
-    ...{ request_audio_token: cents(30_000), response_audio_token: cents(40_000) },
-    ...{ request_image_token: cents(50_000), cache_read_audio_input_token: cents(5000) },
+    request_token: cents(10_000),
+    response_token: cents(20_000),
+    request_audio_token: cents(30_000),
+    response_audio_token: cents(40_000),
+    request_image_token: cents(50_000),
+    cache_read_audio_input_token: cents(5000),
     additional_units: { request: cents(1_000_000) },
     service_tiers: { flex: { request_token: cents(5000) } },
     long_prompt: { above: 2000, rates: { request_token: cents(90_000) } },
   };
   const made = await client.admin('POST', '/model-configs/pricing', {
-    ...{
-      provider: 'openai',
-      model: 'many-rates',
-      effective_from: '2020-01-01T00:00:00Z',
-      pay_as_you_go: rates,
-    },
+    provider: 'openai',
+    model: 'many-rates',
+    effective_from: '2020-01-01T00:00:00Z',
+    pay_as_you_go: rates,
   });
   t.deepEqual(made.pay_as_you_go, rates);
   t.deepEqual((await client.admin('GET', `/model-configs/pricing/${made.id}`)).pay_as_you_go, rates);
@@ -203,7 +222,9 @@ test.serial('own prices: audio, images, a price of the call, tiers and long prom
     await costOf({
       ...plain,
       prompt_tokens_details: {
-        ...{ audio_tokens: 50, image_tokens: 20, cached_tokens: 30 },
+        audio_tokens: 50,
+        image_tokens: 20,
+        cached_tokens: 30,
         cached_tokens_details: { audio_tokens: 30 },
       },
       completion_tokens_details: { audio_tokens: 40 },

@@ -7,7 +7,7 @@ import { runExports } from '../../src/ledger/exports/runner.ts';
 import { openChangeFeed } from '../../src/store/change-feed.ts';
 import { folderBlobs } from '../../src/store/folder-blobs.ts';
 import { noticedDocuments } from '../../src/store/noticed-documents.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 
 const [place = '', round = '0'] = process.argv.slice(2);
 const collections = [logExports];
@@ -20,7 +20,7 @@ async function openPlace() {
   }
   const [uri = '', database = ''] = place.split('#');
   // It takes long to read, and is seldom needed.
-  const { openMongoStore } = await import('../../src/store/mongo/open.ts');
+  const { openMongoStore } = await import('../../src/store/mongo/open-mongo.ts');
   const store = await openMongoStore({ uri, database, collections, deadlineMs: 20_000 });
   return { store, blobs: store.blobs, alone: false };
 }
@@ -30,7 +30,12 @@ const feed = openChangeFeed({ watch: store.watch, onError: () => {} });
 const documents = noticedDocuments(store.documents, feed);
 process.stdout.write('begun\n');
 const runner = await runExports({
-  ...{ feed, documents, blobs, alone, store: store.requestLog, organisations: () => ['o'] },
+  feed,
+  documents,
+  blobs,
+  alone,
+  store: store.requestLog,
+  organisations: () => ['o'],
   // Each round begins when the leases of the one before are over.
   now: () => Date.now() + Number(round) * 60_000,
   // Small steps, so that kills fall between them.

@@ -12,9 +12,9 @@ import { isThere } from '../../src/ledger/exports/file.ts';
 import type { BlobStore } from '../../src/store/blobs.ts';
 import type { DocumentStore } from '../../src/store/documents.ts';
 import { folderBlobs } from '../../src/store/folder-blobs.ts';
-import { openMongoStore } from '../../src/store/mongo/open.ts';
+import { openMongoStore } from '../../src/store/mongo/open-mongo.ts';
 import type { RequestLogStore } from '../../src/store/request-log.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 import { ROUNDS } from '../store/kill-rounds.ts';
 import { logEntry } from '../store/log-entries.ts';
 import { dropDatabase, freshDatabase } from '../store/mongo-database.ts';
@@ -44,11 +44,23 @@ async function fill({ documents, requestLog }: Opened, entries: number): Promise
     await requestLog.append(batch);
   }
   const run: ExportRun = {
-    ...{ filter: { until: Date.now() }, fields: FIELDS, skip: 5, take: entries - 10 },
-    ...{ passed: 0, rows: 0, bytes: 0, parts: [], startedAt: Date.now() },
+    filter: { until: Date.now() },
+    fields: FIELDS,
+    skip: 5,
+    take: entries - 10,
+    passed: 0,
+    rows: 0,
+    bytes: 0,
+    parts: [],
+    startedAt: Date.now(),
   };
   const body: LogExportBody = {
-    ...{ filters: {}, requestedData: FIELDS, createdBy: 'k', status: 'in_progress', turns: 0, run },
+    filters: {},
+    requestedData: FIELDS,
+    createdBy: 'k',
+    status: 'in_progress',
+    turns: 0,
+    run,
   };
   await documents.insert(scope, logExports, { id: 'x', createdAt: 1, body });
   // More than run at once: they give way to each other all the time.
@@ -111,7 +123,10 @@ async function idsOf(log: RequestLogStore, entries: number): Promise<string[]> {
       scope,
       {},
       {
-        ...{ page: 0, pageSize: 1000, order: 'desc', count: false },
+        page: 0,
+        pageSize: 1000,
+        order: 'desc',
+        count: false,
         ...(after === undefined ? {} : { after }),
       },
     );

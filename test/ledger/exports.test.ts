@@ -7,7 +7,7 @@ import test, { type ExecutionContext } from 'ava';
 import { type ExportRun, type LogExportBody, logExports } from '../../src/ledger/exports/collection.ts';
 import { exportFile } from '../../src/ledger/exports/file.ts';
 import { ExportLinks, LINK_MS } from '../../src/ledger/exports/link.ts';
-import { type ExportRunner, FILE_MS, type RunnerFacts, runExports } from '../../src/ledger/exports/runner.ts';
+import { type ExportRunner, FILE_MS, type RunnerDeps, runExports } from '../../src/ledger/exports/runner.ts';
 import { fail } from '../../src/lib/errors.ts';
 import type { BlobStore } from '../../src/store/blobs.ts';
 import { type OpenFeed, openChangeFeed } from '../../src/store/change-feed.ts';
@@ -15,7 +15,7 @@ import type { DocumentStore } from '../../src/store/documents.ts';
 import { folderBlobs } from '../../src/store/folder-blobs.ts';
 import { noticedDocuments } from '../../src/store/noticed-documents.ts';
 import type { TenantScope } from '../../src/store/scope.ts';
-import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite/open.ts';
+import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 import { logEntry } from '../store/log-entries.ts';
 
 const ENTRIES = 1500;
@@ -42,7 +42,7 @@ interface Bench {
   /** Added to the clock of every runner. */
   ahead: number;
   readonly trouble: unknown[];
-  start(more?: Partial<RunnerFacts>): Promise<ExportRunner>;
+  start(more?: Partial<RunnerDeps>): Promise<ExportRunner>;
   body(): Promise<LogExportBody>;
   until(holds: (body: LogExportBody) => boolean): Promise<LogExportBody>;
   ids(): Promise<string[]>;
@@ -68,30 +68,46 @@ async function bench(t: ExecutionContext, run: Partial<ExportRun> = {}): Promise
       ),
     );
   const whole: ExportRun = {
-    ...{ filter: { until: Date.now() + 1 }, fields: ['id'], skip: 0, take: 50_000 },
-    ...{ passed: 0, rows: 0, bytes: 0, parts: [], startedAt: Date.now(), ...run },
+    filter: { until: Date.now() + 1 },
+    fields: ['id'],
+    skip: 0,
+    take: 50_000,
+    passed: 0,
+    rows: 0,
+    bytes: 0,
+    parts: [],
+    startedAt: Date.now(),
+    ...run,
   };
   const first: LogExportBody = {
-    ...{ filters: {}, requestedData: ['id'], createdBy: 'k', status: 'in_progress', turns: 0, run: whole },
+    filters: {},
+    requestedData: ['id'],
+    createdBy: 'k',
+    status: 'in_progress',
+    turns: 0,
+    run: whole,
   };
   await documents.insert(scope, logExports, { id: 'x', createdAt: 1, body: first });
   const one: Bench = {
-    ...{ scope, folder, store, feed, documents, blobs, ahead: 0, trouble: [] },
+    scope,
+    folder,
+    store,
+    feed,
+    documents,
+    blobs,
+    ahead: 0,
+    trouble: [],
     async start(more = {}) {
       const runner = await runExports({
-        ...{
-          feed,
-          documents,
-          blobs,
-          store: store.requestLog,
-          organisations: () => [organisationId],
-          alone: false,
-        },
-        ...{
-          now: () => Date.now() + one.ahead,
-          onTrouble: (error) => one.trouble.push(error),
-          writeLength: 1000,
-        },
+        feed,
+        documents,
+        blobs,
+        store: store.requestLog,
+        organisations: () => [organisationId],
+        alone: false,
+        now: () => Date.now() + one.ahead,
+        onTrouble: (error) => one.trouble.push(error),
+        writeLength: 1000,
         ...more,
       });
       runners.push(runner);

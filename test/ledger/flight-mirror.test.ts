@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { Redis } from 'ioredis';
-import { openFlights } from '../../src/ledger/flight/open.ts';
+import { openInFlightJournal } from '../../src/ledger/flight/open-in-flight-journal.ts';
 import { openPriceList } from '../../src/ledger/prices/price-list.ts';
 import { createRequestLog } from '../../src/ledger/request-log.ts';
 import { redisFlights } from '../../src/store/redis/flights.ts';
@@ -41,8 +41,13 @@ async function startPair(t: ExecutionContext, uri: string, redisUrl: string): Pr
   const dirs = [folderOf(t), folderOf(t)];
   const start = (dataDir: string): Promise<Child> =>
     startChild(t, {
-      ...{ MONGODB_URI: url.href, REDIS_URL: redisUrl, GATEWAY_DATA_DIR: dataDir, GATEWAY_HOLD_SECONDS: '6' },
-      ...{ GATEWAY_ADMIN_API_KEY: ADMIN_KEY, GATEWAY_API_KEY: WORKSPACE_KEY, GATEWAY_ENCRYPTION_KEY: key },
+      MONGODB_URI: url.href,
+      REDIS_URL: redisUrl,
+      GATEWAY_DATA_DIR: dataDir,
+      GATEWAY_HOLD_SECONDS: '6',
+      GATEWAY_ADMIN_API_KEY: ADMIN_KEY,
+      GATEWAY_API_KEY: WORKSPACE_KEY,
+      GATEWAY_ENCRYPTION_KEY: key,
     });
   const first = await start(dirs[0] ?? '');
   return { gateways: [first, await start(dirs[1] ?? '')], dirs, provider };
@@ -128,13 +133,11 @@ if (!mongo || !redis) {
       const dataDir = folderOf(t);
       const troubles: string[] = [];
       const open = (lapseMs: number, dir: string) =>
-        openFlights({
-          ...{
-            dataDir: dir,
-            beatMs: 50,
-            onLost: () => t.fail(),
-            onTrouble: (_, what) => troubles.push(what),
-          },
+        openInFlightJournal({
+          dataDir: dir,
+          beatMs: 50,
+          onLost: () => t.fail(),
+          onTrouble: (_, what) => troubles.push(what),
           mirrorOf: (owner) => redisFlights({ url: own.url, owner, lapseMs }),
         });
       const entries: RequestRecord[] = [];
@@ -146,21 +149,31 @@ if (!mongo || !redis) {
           readValue: async () => ({ version: 0, value: undefined }),
           writeValue: async () => ({ version: 1, value: undefined, written: true }),
         },
-        ...{ prices: openPriceList(), mark: () => undefined },
+        prices: openPriceList(),
+        mark: () => undefined,
       };
       const log = createRequestLog({ store: ledger.store as never, onDrop: () => undefined });
       const first = open(400, dataDir);
       await first.follow(ledger, log);
       const call = (id: string) =>
         ({
-          ...{ id, traceId: id, arrivedAt: 1, source: { protocol: 'rest', httpMethod: 'POST', path: '/' } },
+          id,
+          traceId: id,
+          arrivedAt: 1,
+          source: { protocol: 'rest', httpMethod: 'POST', path: '/' },
           method: { name: 'M', parent: { typeName: 'T' } },
           principal: { organisationId: 'o', workspaceId: 'w', keyId: 'k' },
           trail: { streamed: false, metadata: {}, attempts: [] },
           account: { flight: undefined, held: undefined },
         }) as const;
       const note = (id: string) => ({
-        ...{ id, provider: 'openai', host: 'h', model: 'm', startedAt: 1, input: 1, output: 1 },
+        id,
+        provider: 'openai',
+        host: 'h',
+        model: 'm',
+        startedAt: 1,
+        input: 1,
+        output: 1,
       });
       const copied = async (): Promise<string> => {
         const client = new Redis(own.url);

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import fc from 'fast-check';
 import { takeLeft } from '../../src/ledger/flight/flight-folder.ts';
-import { Flights, type FlyingCall } from '../../src/ledger/flight/flights.ts';
+import { type FlyingCall, InFlightJournal } from '../../src/ledger/flight/in-flight-journal.ts';
 import { ownFile } from '../../src/ledger/flight/line-file.ts';
 import { attemptLine, endLine, type Line, readLine } from '../../src/ledger/flight/lines.ts';
-import { openFlights } from '../../src/ledger/flight/open.ts';
-import { type ReplayFacts, replay } from '../../src/ledger/flight/replay.ts';
+import { openInFlightJournal } from '../../src/ledger/flight/open-in-flight-journal.ts';
+import { type ReplayDeps, replay } from '../../src/ledger/flight/replay.ts';
 import { openPriceList } from '../../src/ledger/prices/price-list.ts';
 import { createRequestLog } from '../../src/ledger/request-log.ts';
 import { fail } from '../../src/lib/errors.ts';
@@ -37,26 +37,37 @@ type TestCall = FlyingCall & { readonly trail: { attempts: RequestRecord['attemp
 
 function callOf(id: string, given: Partial<FlyingCall> = {}, held?: FlyingCall['account']['held']): TestCall {
   return {
-    ...{ id, traceId: `trace-${id}`, arrivedAt: 1_700_000_000_000 },
+    id,
+    traceId: `trace-${id}`,
+    arrivedAt: 1_700_000_000_000,
     method: { name: 'CreateChatCompletion', parent: { typeName: 'gateway.inference.v2.ChatService' } },
     source: { protocol: 'rest', httpMethod: 'POST', path: '/v1/chat/completions' },
     principal: { organisationId: 'org-1', workspaceId: 'ws-1', keyId: 'key-1' },
-    trail: { streamed: false, metadata: {}, attempts: [] },
+    record: { streamed: false, metadata: {}, attempts: [] },
     account: { flight: undefined, held },
     ...given,
   } as TestCall;
 }
 
 const noteOf = (id: string) => ({
-  ...{ id, provider: 'openai', host: 'api.openai.com', model: 'gpt-4o-mini' },
-  ...{ startedAt: 1_700_000_000_001, input: 10, output: 20 },
+  id,
+  provider: 'openai',
+  host: 'api.openai.com',
+  model: 'gpt-4o-mini',
+  startedAt: 1_700_000_000_001,
+  input: 10,
+  output: 20,
 });
 
 /** The entry of a call that made these attempts. */
 function entryOf(call: FlyingCall, attempts: readonly string[]): RequestRecord {
   const { attempts: own, ...entry } = logEntry({
-    ...{ id: call.id, traceId: call.traceId, createdAt: call.arrivedAt, metadata: call.trail.metadata },
-    ...{ operation: 'gateway.inference.v2.ChatService/CreateChatCompletion', path: call.source.path },
+    id: call.id,
+    traceId: call.traceId,
+    createdAt: call.arrivedAt,
+    metadata: call.record.metadata,
+    operation: 'gateway.inference.v2.ChatService/CreateChatCompletion',
+    path: call.source.path,
   });
   const [first] = own;
   if (first === undefined) throw new Error('a log entry has an attempt');
@@ -84,7 +95,7 @@ test('what is written of a call is what is read, whatever callers and providers 
       (path, model, said, trace, metadata, extra) => {
         // A dictionary may have a member that is no text's.
         const given = { traceId: trace, source: { protocol: 'rest', httpMethod: 'POST', path } };
-        const call = callOf('c', { ...given, trail: { streamed: true, metadata, attempts: [] } });
+        const call = callOf('c', { ...given, record: { streamed: true, metadata, attempts: [] } });
         const notes = Array.from({ length: 1 + extra }, (_, i) => ({ ...noteOf(`a${i}`), model }));
         const base = entryOf(
           call,
@@ -92,7 +103,10 @@ test('what is written of a call is what is read, whatever callers and providers 
         );
         const entry: RequestRecord = {
           ...base,
-          ...{ model, responseModel: said, error: { reason: said, message: said }, streamed: true },
+          model,
+          responseModel: said,
+          error: { reason: said, message: said },
+          streamed: true,
           attempts: base.attempts.map((one, i) => ({
             ...one,
             model,
@@ -123,7 +137,7 @@ test('what is written of a call is what is read, whatever callers and providers 
   t.is(readLine(1, ''), undefined);
 });
 
-interface Kept extends ReplayFacts {
+interface Kept extends ReplayDeps {
   readonly entries: RequestRecord[];
   readonly orders: SettleRequest[];
   readonly released: string[];
@@ -134,7 +148,11 @@ function keeper(outcome: 'settled' | 'repeated' | 'unknown' = 'settled'): Kept {
   const orders: SettleRequest[] = [];
   const released: string[] = [];
   return {
-    ...{ entries, orders, released, prices, mark: () => undefined },
+    entries,
+    orders,
+    released,
+    prices,
+    mark: () => undefined,
     store: { append: async (batch) => void entries.push(...batch.map(readWritten)) },
     state: {
       settle: async (_, order) => {
@@ -178,7 +196,7 @@ test('killed at any moment, each call is in the books once: ended ones as they e
       fc.integer({ min: 500, max: 4000 }),
       async (steps, segmentBytes) => {
         const folder = folderOf(t);
-        const flights = new Flights({ ...quiet, folder, segmentBytes });
+        const flights = new InFlightJournal({ ...quiet, folder, segmentBytes });
         const open: { call: TestCall; attempts: string[] }[] = [];
         const settling: TestCall[] = [];
         const ended = new Map<string, number>();
@@ -261,7 +279,7 @@ test('killed at any moment, each call is in the books once: ended ones as they e
 
 test('what is not needed any more is written over, and a folder whose calls are all in the books goes', async (t) => {
   const folder = folderOf(t);
-  const flights = new Flights({ ...quiet, folder, segmentBytes: 4000 });
+  const flights = new InFlightJournal({ ...quiet, folder, segmentBytes: 4000 });
   for (let i = 1; i <= 500; i++) {
     const call = callOf(`c${i}`);
     await flights.attempt(call, noteOf(`a${i}`));
@@ -278,7 +296,7 @@ test('what is not needed any more is written over, and a folder whose calls are 
 
 test('a file that ends in the middle of a line loses that line alone; a live process’s folder is left alone', async (t) => {
   const folder = folderOf(t);
-  const flights = new Flights({ ...quiet, folder });
+  const flights = new InFlightJournal({ ...quiet, folder });
   await Promise.all(['1', '2'].map((id) => flights.attempt(callOf(id), noteOf(`a${id}`))));
   t.deepEqual(takeLeft(folder, 'none'), []);
   const path = join(folder, flights.owner, '1.lines');
@@ -296,7 +314,7 @@ test('a file that ends in the middle of a line loses that line alone; a live pro
 
 test('a hold that somebody settled keeps the entry that it was settled with; one that is not known is the log’s', async (t) => {
   const folder = folderOf(t);
-  const flights = new Flights({ ...quiet, folder });
+  const flights = new InFlightJournal({ ...quiet, folder });
   await flights.attempt(callOf('1', {}, []), noteOf('a1'));
   t.deepEqual((await killedNow(t, folder, keeper('repeated'))).entries, []);
   t.deepEqual(
@@ -308,7 +326,7 @@ test('a hold that somebody settled keeps the entry that it was settled with; one
 
 test('a hold without a call is let go by the next process, unless it was already', async (t) => {
   const folder = folderOf(t);
-  const flights = new Flights({ ...quiet, folder });
+  const flights = new InFlightJournal({ ...quiet, folder });
   const over = flights.releasing('org-1', 'h1');
   await flights.turn();
   t.deepEqual((await killedNow(t, folder)).released, ['h1']);
@@ -319,7 +337,7 @@ test('a hold without a call is let go by the next process, unless it was already
 
 test('entries that the log has no room for wait in their files, and none is lost', async (t) => {
   const dataDir = folderOf(t);
-  const { flights, follow, close } = openFlights({
+  const { flights, follow, close } = openInFlightJournal({
     ...quiet,
     onTrouble: () => undefined,
     dataDir,
@@ -334,8 +352,10 @@ test('entries that the log has no room for wait in their files, and none is lost
     },
   };
   const log = createRequestLog({
-    ...{ store: { ...store, page: () => Promise.reject(new Error('not read here')) }, maxBuffered: 50 },
-    ...{ onDrop: () => t.fail('nothing is dropped'), flushEveryMs: 5 },
+    store: { ...store, page: () => Promise.reject(new Error('not read here')) },
+    maxBuffered: 50,
+    onDrop: () => t.fail('nothing is dropped'),
+    flushEveryMs: 5,
     spill: (position) => flights.spill(position),
     onPassed: (position) => flights.passed(position),
   });
@@ -363,9 +383,12 @@ test('entries that the log has no room for wait in their files, and none is lost
 test('files grow to their bound; then the oldest entries are given up, and counted', async (t) => {
   const folder = folderOf(t);
   let lost = 0;
-  const flights = new Flights({
+  const flights = new InFlightJournal({
     ...quiet,
-    ...{ folder, segmentBytes: 5000, mostBytes: 30_000, onLost: (count) => (lost += count) },
+    folder,
+    segmentBytes: 5000,
+    mostBytes: 30_000,
+    onLost: (count) => (lost += count),
   });
   for (let i = 1; i <= 300; i++) {
     const call = callOf(`c${i}`);

@@ -21,7 +21,10 @@ interface Patient {
 
 const CHUNK = { id: 'x', object: 'chat.completion.chunk', created: 1, model: 'gpt-4o' };
 const WHOLE = {
-  ...{ id: 'x', object: 'chat.completion', created: 1, model: 'gpt-4o' },
+  id: 'x',
+  object: 'chat.completion',
+  created: 1,
+  model: 'gpt-4o',
   choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }],
   usage: { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 },
 };
@@ -89,7 +92,8 @@ interface Begun {
 }
 
 const DIRECT = (): Record<string, string> => ({
-  ...{ 'x-gateway-provider': 'openai', 'x-gateway-custom-host': patient.origin },
+  'x-gateway-provider': 'openai',
+  'x-gateway-custom-host': patient.origin,
   authorization: 'Bearer sk-provider',
 });
 
@@ -158,7 +162,9 @@ test.serial('of a workspace, over its keys', async (t) => {
   const keys = await Promise.all(
     ['a', 'b'].map((name) =>
       client.admin('POST', '/api-keys/workspace/service', {
-        ...{ name, workspace_id: 'busy', scopes: ['completions.write'] },
+        name,
+        workspace_id: 'busy',
+        scopes: ['completions.write'],
       }),
     ),
   );
@@ -174,8 +180,13 @@ test.serial(
   'of a stored provider: an attempt that a fallback left behind gives its place back',
   async (t) => {
     await client.admin('POST', '/virtual-keys', {
-      ...{ name: 'busy', slug: 'busy', provider: 'openai', key: 'sk-x', workspace_id: 'default' },
-      ...{ custom_host: `${patient.origin}/v1`, ...concurrent(2) },
+      name: 'busy',
+      slug: 'busy',
+      provider: 'openai',
+      key: 'sk-x',
+      workspace_id: 'default',
+      custom_host: `${patient.origin}/v1`,
+      ...concurrent(2),
     });
     const send = (): Promise<Begun> => begin({}, { way: { 'x-gateway-provider': '@busy' } });
     const begun = [await send(), await send(), await send()];
@@ -194,13 +205,11 @@ test.serial(
 test.serial('of a policy, each group by itself', async (t) => {
   const policy = {
     conditions: [{ key: 'metadata.team', value: 'busy' }],
-    ...{
-      name: 'two at once',
-      group_by: [{ key: 'metadata.user' }],
-      type: 'requests',
-      unit: 'concurrent',
-      value: 2,
-    },
+    name: 'two at once',
+    group_by: [{ key: 'metadata.user' }],
+    type: 'requests',
+    unit: 'concurrent',
+    value: 2,
   };
   const { id } = await client.admin('POST', '/policies/rate-limits', policy);
   t.like(await client.admin('GET', `/policies/rate-limits/${id}`), { unit: 'concurrent', value: 2 });

@@ -40,7 +40,10 @@ async function startMeter(t: ExecutionContext): Promise<Meter> {
         res.writeHead(200, { 'content-type': 'application/json' });
         res.end(
           JSON.stringify({
-            ...{ id: 'x', object: 'chat.completion', created: 1, model },
+            id: 'x',
+            object: 'chat.completion',
+            created: 1,
+            model,
             choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }],
             usage: { prompt_tokens: tokens - 1, completion_tokens: 1, total_tokens: tokens },
           }),
@@ -85,7 +88,9 @@ async function startFleet(t: ExecutionContext, own: OwnRedis, uri: string, size 
   const others = await Promise.all(Array.from({ length: size - 1 }, () => startChild(t, env())));
   const gateways = [first, ...others];
   return {
-    ...{ gateways, meter, client: limitsClient(first, meter as never) },
+    gateways,
+    meter,
+    client: limitsClient(first, meter as never),
     async call(gateway, key, model = 'use-18', more = {}) {
       const answer = await fetch(`${gateways[gateway % size]?.origin}/v1/chat/completions`, {
         method: 'POST',

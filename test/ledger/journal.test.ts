@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { Journal } from '../../src/ledger/journal.ts';
 import { interruptedEntry, noteOf } from '../../src/ledger/limits/hold-note.ts';
-import { Later } from '../../src/ledger/limits/later.ts';
+import { RetryQueue } from '../../src/ledger/limits/retry-queue.ts';
 import { fail, invalidField } from '../../src/lib/errors.ts';
 import { encodeEntry, readWritten } from '../../src/store/log/entry-text.ts';
-import { openMemoryState } from '../../src/store/memory/open.ts';
+import { openMemoryState } from '../../src/store/memory/open-memory.ts';
 import type { RequestLogStore } from '../../src/store/request-log.ts';
 import type { SharedState } from '../../src/store/shared-state.ts';
 import { logEntry } from '../store/log-entries.ts';
@@ -33,7 +33,10 @@ function journalOf(
 ): { readonly journal: Journal; readonly troubles: string[] } {
   const troubles: string[] = [];
   const journal = new Journal({
-    ...{ state, store: { append }, owner, organisations: () => [ORG] },
+    state,
+    store: { append },
+    owner,
+    organisations: () => [ORG],
     onTrouble: (_, what) => troubles.push(what),
   });
   t.teardown(() => journal.close());
@@ -186,15 +189,14 @@ test('a note tells the entry of a call that nobody ends, and is no longer than a
   const note = noteOf({ ...call, metadata }, { input: 10, output: 1024 }, 123n);
   const entry = interruptedEntry(ORG, note ?? '', call.createdAt + 5000);
   t.like(entry, {
-    ...{
-      id: 'x',
-      organisationId: ORG,
-      outcome: 'interrupted',
-      cost: '123',
-      usageEstimated: true,
-      latencyMs: 5000,
-    },
-    ...{ metadata, usage: { promptTokens: 10, completionTokens: 1024, totalTokens: 1034 } },
+    id: 'x',
+    organisationId: ORG,
+    outcome: 'interrupted',
+    cost: '123',
+    usageEstimated: true,
+    latencyMs: 5000,
+    metadata,
+    usage: { promptTokens: 10, completionTokens: 1024, totalTokens: 1034 },
   });
   t.is(entry?.attempts.length, 1);
   const long = { text: 'x'.repeat(5000) };
@@ -207,7 +209,7 @@ test('a note tells the entry of a call that nobody ends, and is no longer than a
 test('steps that wait are made in order; one that is refused for good holds up no other', async (t) => {
   const made: string[] = [];
   let away = true;
-  const later = new Later({ everyMs: 60_000, most: 3, onTrouble: () => {} });
+  const later = new RetryQueue({ everyMs: 60_000, most: 3, onTrouble: () => {} });
   const step = (name: string) => async (): Promise<void> => {
     if (away) throw fail('store_unavailable', 'away');
     if (name === 'bad') throw invalidField('x', 'is bad');

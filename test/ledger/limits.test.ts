@@ -81,7 +81,12 @@ function refusedByRate(t: ExecutionContext, { status, headers, json }: Answered)
 test('a rate of N lets N through at once and says when to come again', async (t) => {
   const { headers, conditions } = own();
   const { id } = await admin('POST', '/policies/rate-limits', {
-    ...{ name: 'three', conditions, group_by: [{ key: 'api_key' }], type: 'requests', unit: 'rpm', value: 3 },
+    name: 'three',
+    conditions,
+    group_by: [{ key: 'api_key' }],
+    type: 'requests',
+    unit: 'rpm',
+    value: 3,
   });
   const answers = await Promise.all(Array.from({ length: 20 }, () => chat(headers)));
   const passed = answers.filter(({ status }) => status === 200);
@@ -107,7 +112,11 @@ test('a rate of N lets N through at once and says when to come again', async (t)
 test('groups count apart', async (t) => {
   const { headers, conditions } = own();
   await admin('POST', '/policies/rate-limits', {
-    ...{ conditions, group_by: [{ key: 'metadata.user' }], type: 'requests', unit: 'rph', value: 1 },
+    conditions,
+    group_by: [{ key: 'metadata.user' }],
+    type: 'requests',
+    unit: 'rph',
+    value: 1,
   });
   const other = { 'x-gateway-metadata': headers['x-gateway-metadata']!.replace('"a"', '"b"') };
   t.is((await chat(headers)).status, 200);
@@ -131,7 +140,11 @@ test('a denied call takes nothing of the other limits', async (t) => {
 test('tokens are held in the worst case and settled on what was used', async (t) => {
   const { headers, conditions } = own();
   await admin('POST', '/policies/rate-limits', {
-    ...{ conditions, group_by: [{ key: 'api_key' }], type: 'tokens', unit: 'rpm', value: 2000 },
+    conditions,
+    group_by: [{ key: 'api_key' }],
+    type: 'tokens',
+    unit: 'rpm',
+    value: 2000,
   });
   const never = await chat(headers, { max_tokens: 2000 });
   t.is(never.status, 429);
@@ -149,7 +162,11 @@ test('tokens are held in the worst case and settled on what was used', async (t)
 test('a policy says what it assumes of calls that state no maximum', async (t) => {
   const { headers, conditions } = own();
   const policy = {
-    ...{ conditions, group_by: [{ key: 'api_key' }], type: 'tokens', unit: 'rpd', value: 500 },
+    conditions,
+    group_by: [{ key: 'api_key' }],
+    type: 'tokens',
+    unit: 'rpd',
+    value: 500,
   };
   const { id } = await admin('POST', '/policies/rate-limits', policy);
   t.is((await admin('GET', `/policies/rate-limits/${id}`)).assumed_output_tokens, 1024);
@@ -163,7 +180,9 @@ test('a policy says what it assumes of calls that state no maximum', async (t) =
   t.is((await chat(headers, { ...unstated, n: 6 })).status, 429, 'for each answer');
   const budget = { conditions, group_by: [{ key: 'api_key' }], credit_limit: 500 };
   const { id: second } = await admin('POST', '/policies/usage-limits', {
-    ...{ ...budget, type: 'tokens', assumed_output_tokens: 200 },
+    ...budget,
+    type: 'tokens',
+    assumed_output_tokens: 200,
   });
   t.is((await chat(headers, unstated)).status, 200);
   await admin('PUT', `/policies/usage-limits/${second}`, { assumed_output_tokens: null });
@@ -177,13 +196,11 @@ test('a policy says what it assumes of calls that state no maximum', async (t) =
 test('a budget that is spent answers 412 and names its policy', async (t) => {
   const { headers, conditions } = own();
   await admin('POST', '/policies/usage-limits', {
-    ...{
-      name: 'two calls',
-      conditions,
-      group_by: [{ key: 'workspace_id' }],
-      type: 'requests',
-      credit_limit: 2,
-    },
+    name: 'two calls',
+    conditions,
+    group_by: [{ key: 'workspace_id' }],
+    type: 'requests',
+    credit_limit: 2,
   });
   t.is((await chat(headers)).status, 200);
   t.is((await chat(headers, { stream: true })).status, 200);
@@ -195,12 +212,16 @@ test('a budget that is spent answers 412 and names its policy', async (t) => {
 
 test('limits of a key and of its workspace hold together', async (t) => {
   await admin('POST', '/admin/workspaces', {
-    ...{ name: 'Limited', slug: 'limited', rate_limits: [{ type: 'requests', unit: 'rpm', value: 3 }] },
+    name: 'Limited',
+    slug: 'limited',
+    rate_limits: [{ type: 'requests', unit: 'rpm', value: 3 }],
   });
   const keys = await Promise.all(
     [2, 5].map((value) =>
       admin('POST', '/api-keys/workspace/service', {
-        ...{ name: 'k', workspace_id: 'limited', scopes: ['completions.write'] },
+        name: 'k',
+        workspace_id: 'limited',
+        scopes: ['completions.write'],
         rate_limits: [{ type: 'requests', unit: 'rps', value }],
       }),
     ),
@@ -217,7 +238,9 @@ test('limits of a key and of its workspace hold together', async (t) => {
 test('money is exact and stops where the budget ends', async (t) => {
   // 10 tokens out at 10 millionths of a dollar each; the prompt costs 2.5 millionths a token.
   const { key } = await admin('POST', '/api-keys/workspace/service', {
-    ...{ name: 'm', workspace_id: 'default', scopes: ['completions.write'] },
+    name: 'm',
+    workspace_id: 'default',
+    scopes: ['completions.write'],
     usage_limits: { type: 'cost', credit_limit: 1 },
   });
   t.is((await chat({}, { max_tokens: 90_000 }, String(key))).status, 200);
@@ -230,13 +253,21 @@ test('metadata that a workspace gives wins, and policies see it', async (t) => {
   const { conditions, headers } = own();
   const { team } = JSON.parse(headers['x-gateway-metadata']!) as { team: string };
   await admin('POST', '/admin/workspaces', {
-    ...{ name: 'Tagged', slug: 'tagged', defaults: { metadata: { team } } },
+    name: 'Tagged',
+    slug: 'tagged',
+    defaults: { metadata: { team } },
   });
   const { key } = await admin('POST', '/api-keys/workspace/service', {
-    ...{ name: 'k', workspace_id: 'tagged', scopes: ['completions.write'] },
+    name: 'k',
+    workspace_id: 'tagged',
+    scopes: ['completions.write'],
   });
   await admin('POST', '/policies/rate-limits', {
-    ...{ conditions, group_by: [{ key: 'organisation_id' }], type: 'requests', unit: 'rpm', value: 1 },
+    conditions,
+    group_by: [{ key: 'organisation_id' }],
+    type: 'requests',
+    unit: 'rpm',
+    value: 1,
   });
   const forged = { 'x-gateway-metadata': JSON.stringify({ team: 'another' }) };
   t.is((await chat(forged, {}, String(key))).status, 200);

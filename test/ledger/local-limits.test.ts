@@ -2,12 +2,12 @@
 import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { Admission, type Ticket } from '../../src/ledger/limits/admission.ts';
-import { Later } from '../../src/ledger/limits/later.ts';
+import { RetryQueue } from '../../src/ledger/limits/retry-queue.ts';
 import { budgetRule, type Rule, rateRules } from '../../src/ledger/limits/rule.ts';
 import { OwnEntries } from '../../src/ledger/own-entries.ts';
 import { openPriceList } from '../../src/ledger/prices/price-list.ts';
 import { GatewayError } from '../../src/lib/errors.ts';
-import { openRedisState } from '../../src/store/redis/open.ts';
+import { openRedisState } from '../../src/store/redis/open-redis.ts';
 import type { SharedState } from '../../src/store/shared-state.ts';
 import { untilReady } from '../store/shared-stores.ts';
 import { until } from '../support/limits-client.ts';
@@ -27,16 +27,22 @@ const USED = { promptTokens: 5, completionTokens: 5, totalTokens: 10 };
 /** An instance: its own connection, its own admission. */
 class Instance {
   readonly state: SharedState;
-  readonly later: Later;
+  readonly later: RetryQueue;
   readonly #admission: Admission;
 
   constructor(url: string) {
     this.state = openRedisState({ url, deadlineMs: 400 });
     const onTrouble = (): void => {};
-    this.later = new Later({ everyMs: 100, most: 1000, onTrouble });
+    this.later = new RetryQueue({ everyMs: 100, most: 1000, onTrouble });
     this.#admission = new Admission({
-      ...{ state: this.state, prices, owner: randomUUID(), leaseMs: 60_000, later: this.later },
-      ...{ journal: { mark: () => {}, own: new OwnEntries('a') }, now: Date.now, onTrouble },
+      state: this.state,
+      prices,
+      owner: randomUUID(),
+      leaseMs: 60_000,
+      later: this.later,
+      journal: { mark: () => {}, own: new OwnEntries('a') },
+      now: Date.now,
+      onTrouble,
     });
   }
 
@@ -57,7 +63,10 @@ class Instance {
     const attempt = { provider: 'p', host: 'h', model: 'm', statusCode: 200, outcome: 'success' as const };
     await this.#admission.settle(ticket, {
       attempts: [{ ...attempt, id: ticket.id, startedAt, latencyMs: 1, usage: USED }],
-      ...{ failed: false, entry: undefined, done: () => {}, unwritten: () => {} },
+      failed: false,
+      entry: undefined,
+      done: () => {},
+      unwritten: () => {},
     });
   }
 

@@ -1,6 +1,6 @@
 // As many policies as an organisation may have, all of them on one call: it is held under each, in one step.
 import test from 'ava';
-import { MOST_POLICIES } from '../../src/admin/policy-parts.ts';
+import { MOST_POLICIES } from '../../src/admin/policies/parts.ts';
 import { type FakeProvider, startFakeProvider } from '../support/fake-provider.ts';
 import { ADMIN_KEY, startGateway, type TestGateway } from '../support/gateway.ts';
 import { type Json, type LimitsClient, limitsClient, until } from '../support/limits-client.ts';

@@ -5,13 +5,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import type { FlyingCall } from '../../src/ledger/flight/flights.ts';
-import { type OpenFlights, openFlights } from '../../src/ledger/flight/open.ts';
+import type { FlyingCall } from '../../src/ledger/flight/in-flight-journal.ts';
+import {
+  type OpenInFlightJournal,
+  openInFlightJournal,
+} from '../../src/ledger/flight/open-in-flight-journal.ts';
 import { linesNote, noteOf } from '../../src/ledger/limits/hold-note.ts';
 import { keepHolds } from '../../src/ledger/limits/holds.ts';
 import { openPriceList } from '../../src/ledger/prices/price-list.ts';
 import { readWritten } from '../../src/store/log/entry-text.ts';
-import { openMemoryState } from '../../src/store/memory/open.ts';
+import { openMemoryState } from '../../src/store/memory/open-memory.ts';
 import type { SharedState } from '../../src/store/shared-state.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'sluice-never-sent-'));
@@ -23,20 +26,31 @@ const LEASE_MS = 300;
 const HELD = 1000n;
 
 const call = (id: string): FlyingCall => ({
-  ...{ id, traceId: id, arrivedAt: Date.now() },
+  id,
+  traceId: id,
+  arrivedAt: Date.now(),
   method: { name: 'CreateChatCompletion', parent: { typeName: 'gateway.inference.v2.ChatService' } },
   source: { protocol: 'rest', httpMethod: 'POST', path: '/v1/chat/completions' },
   principal: { organisationId: ORG, workspaceId: 'w', keyId: '1' },
-  trail: { streamed: false, metadata: {}, attempts: [] },
+  record: { streamed: false, metadata: {}, attempts: [] },
   account: { flight: undefined, held: [{ key: KEY, type: 'requests' }] },
 });
 
 /** Holds as an admission does. @param owner of the hold @param lines whose lines tell of it */
 async function hold(state: SharedState, id: string, lines: string, ofCall: boolean): Promise<void> {
   const facts = {
-    ...{ id, traceId: id, workspaceId: 'w', apiKeyId: '1', createdAt: Date.now(), metadata: {} },
-    ...{ operation: 'CreateChatCompletion', protocol: 'rest' as const, method: 'POST', path: '/p' },
-    ...{ provider: 'openai', model: 'gpt-4o' },
+    id,
+    traceId: id,
+    workspaceId: 'w',
+    apiKeyId: '1',
+    createdAt: Date.now(),
+    metadata: {},
+    operation: 'CreateChatCompletion',
+    protocol: 'rest' as const,
+    method: 'POST',
+    path: '/p',
+    provider: 'openai',
+    model: 'gpt-4o',
   };
   const note = ofCall ? noteOf(facts, { input: 1, output: 1 }, 5n, undefined, lines) : linesNote(lines);
   await state.admit(ORG, {
@@ -49,7 +63,7 @@ async function hold(state: SharedState, id: string, lines: string, ofCall: boole
 /** The next process on what a killed one left, until nothing is held any more. Answers what was spent. */
 async function afterKill(
   t: ExecutionContext,
-  killed: OpenFlights,
+  killed: OpenInFlightJournal,
   dataDir: string,
   state: SharedState,
   prepare: (flights: string) => void = () => {},
@@ -60,7 +74,7 @@ async function afterKill(
     filter: (path) => !/lock\.db/.test(path),
   });
   prepare(join(next, 'flights', killed.flights.owner));
-  const flights = openFlights({
+  const flights = openInFlightJournal({
     dataDir: next,
     onTrouble: (error) => t.fail(String(error)),
     onLost: () => {},
@@ -69,13 +83,19 @@ async function afterKill(
   const appended: string[] = [];
   await flights.follow(
     {
-      ...{ state, prices, mark: () => {} },
+      state,
+      prices,
+      mark: () => {},
       store: { append: async (batch) => void appended.push(...batch.map((entry) => readWritten(entry).id)) },
     },
     { stats: () => ({ buffered: 0, failed: 0 }) } as never,
   );
   const holds = keepHolds({
-    ...{ state, owner: 'next', lines: flights.flights.owner, leaseMs: LEASE_MS, journal: { mark: () => {} } },
+    state,
+    owner: 'next',
+    lines: flights.flights.owner,
+    leaseMs: LEASE_MS,
+    journal: { mark: () => {} },
     organisations: () => [ORG],
     onTrouble: (error) => t.fail(String(error)),
   });
@@ -90,7 +110,7 @@ async function afterKill(
 interface Ran {
   readonly dataDir: string;
   readonly state: SharedState;
-  readonly flights: OpenFlights;
+  readonly flights: OpenInFlightJournal;
 }
 
 /** A process with a call that has its line, one that has none yet, and an attempt's hold without one. */
@@ -98,21 +118,23 @@ async function running(t: ExecutionContext): Promise<Ran> {
   const dataDir = mkdtempSync(join(root, 'ran-'));
   const state = await openMemoryState({ dataDir });
   t.teardown(() => state.close());
-  const flights = openFlights({ dataDir, onTrouble: (error) => t.fail(String(error)), onLost: () => {} });
+  const flights = openInFlightJournal({
+    dataDir,
+    onTrouble: (error) => t.fail(String(error)),
+    onLost: () => {},
+  });
   t.teardown(() => flights.close());
   const { owner } = flights.flights;
   for (const id of ['sent', 'not-sent']) await hold(state, id, owner, true);
   await hold(state, 'attempt', owner, false);
   await flights.flights.attempt(call('sent'), {
-    ...{
-      id: 'a1',
-      provider: 'openai',
-      host: '',
-      model: 'gpt-4o',
-      startedAt: Date.now(),
-      input: 1,
-      output: 1,
-    },
+    id: 'a1',
+    provider: 'openai',
+    host: '',
+    model: 'gpt-4o',
+    startedAt: Date.now(),
+    input: 1,
+    output: 1,
   });
   return { dataDir, state, flights };
 }

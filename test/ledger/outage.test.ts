@@ -260,8 +260,13 @@ if (server) {
     t.timeout(60_000);
     const virtualKey = async (slug: string, limits: Json): Promise<void> => {
       await client.admin('POST', '/virtual-keys', {
-        ...{ name: slug, slug, provider: 'openai', key: 'sk-x', workspace_id: 'default' },
-        ...{ custom_host: `${provider.origin}/${slug}/v1`, ...limits },
+        name: slug,
+        slug,
+        provider: 'openai',
+        key: 'sk-x',
+        workspace_id: 'default',
+        custom_host: `${provider.origin}/${slug}/v1`,
+        ...limits,
       });
     };
     await virtualKey('denies', budget(100_000));
@@ -278,7 +283,8 @@ if (server) {
       const answer = await fetch(`${gateway.origin}/v1/chat/completions`, {
         method: 'POST',
         headers: {
-          ...{ 'x-gateway-api-key': WORKSPACE_KEY, 'content-type': 'application/json' },
+          'x-gateway-api-key': WORKSPACE_KEY,
+          'content-type': 'application/json',
           ...config(...targets),
         },
         body: JSON.stringify({

@@ -8,14 +8,25 @@ import { openPriceList } from '../../src/ledger/prices/price-list.ts';
 import type { UsageRecord } from '../../src/store/request-log.ts';
 
 const usage = (own: Partial<UsageRecord>): UsageRecord => ({
-  ...{ promptTokens: 1000, completionTokens: 100, totalTokens: 1100 },
+  promptTokens: 1000,
+  completionTokens: 100,
+  totalTokens: 1100,
   ...own,
 });
 
 test('every kind of token has its rate, or the plain one of its side', (t) => {
   const price: Price = {
-    ...{ input: 2, output: 7, cacheRead: 1, cacheWrite: 3, reasoning: 11 },
-    ...{ inputAudio: 13, outputAudio: 17, cacheReadAudio: 5, inputImage: 19, outputImage: 23, perCall: 1009 },
+    input: 2,
+    output: 7,
+    cacheRead: 1,
+    cacheWrite: 3,
+    reasoning: 11,
+    inputAudio: 13,
+    outputAudio: 17,
+    cacheReadAudio: 5,
+    inputImage: 19,
+    outputImage: 23,
+    perCall: 1009,
   };
   const cases: readonly (readonly [Partial<UsageRecord>, number])[] = [
     [{}, 2000 + 700],
@@ -37,7 +48,9 @@ test('every kind of token has its rate, or the plain one of its side', (t) => {
 
 test('tiers and long prompts change what they name, and no more', (t) => {
   const price: Price = {
-    ...{ input: 10, output: 20, cacheRead: 5 },
+    input: 10,
+    output: 20,
+    cacheRead: 5,
     tiers: { flex: { input: 4, output: 8 }, batch: { input: 3, output: 6 } },
     long: { above: 1000, input: 100, tiers: { flex: { input: 40 } } },
   };
@@ -128,6 +141,8 @@ test('the short way and the long way come to the same, whatever the usage', (t) 
 
 test('an integration says rates in dollars', (t) => {
   t.deepEqual(priceOfRates({ request_token: 0.0000025, response_token: 1e-11, request: 0.01, other: 5 }), {
-    ...{ input: 2_500_000, output: 10, perCall: 10_000_000_000 },
+    input: 2_500_000,
+    output: 10,
+    perCall: 10_000_000_000,
   });
 });

@@ -72,7 +72,9 @@ test('a rate of a provider counts attempts, of each provider apart, and the call
   await client.admin('POST', '/policies/rate-limits', {
     conditions: [{ key: 'metadata.team', value: team }],
     group_by: [{ key: 'provider' }],
-    ...{ type: 'requests', unit: 'rpd', value: 2 },
+    type: 'requests',
+    unit: 'rpd',
+    value: 2,
   });
   const call = async (provider: string): Promise<number> =>
     (

@@ -113,7 +113,10 @@ for (const protocol of PROTOCOLS) {
 
 test("a target's limit tells its rates when it refuses", async (t) => {
   await client.admin('POST', '/integrations', {
-    ...{ name: 'Told', slug: 'told', ai_provider_id: 'openai', key: 'sk-of-the-integration' },
+    name: 'Told',
+    slug: 'told',
+    ai_provider_id: 'openai',
+    key: 'sk-of-the-integration',
     configurations: { custom_host: bench.provider.origin },
   });
   await client.admin('PUT', '/integrations/told/workspaces', {

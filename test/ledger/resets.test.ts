@@ -38,7 +38,10 @@ async function turn(t: ExecutionContext, env: Readonly<Record<string, string>>):
       res.writeHead(200, { 'content-type': 'application/json' });
       res.end(
         JSON.stringify({
-          ...{ id: 'x', object: 'chat.completion', created: 1, model: 'gpt-4o' },
+          id: 'x',
+          object: 'chat.completion',
+          created: 1,
+          model: 'gpt-4o',
           choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }],
           usage: { prompt_tokens: tokens - 1, completion_tokens: 1, total_tokens: tokens },
         }),
@@ -71,8 +74,11 @@ async function turn(t: ExecutionContext, env: Readonly<Record<string, string>>):
     const turned = await read();
     t.like(turned, { status: 'active', last_reset_at: new Date(first).toISOString() }, name);
     t.like(limitOf(turned), {
-      ...{ current_usage: 0, free_usage: 100, status: 'active' },
-      ...{ is_threshold_alerts_sent: false, is_exhausted_alerts_sent: false },
+      current_usage: 0,
+      free_usage: 100,
+      status: 'active',
+      is_threshold_alerts_sent: false,
+      is_exhausted_alerts_sent: false,
       next_usage_reset_at: new Date(nextAfter(first)).toISOString(),
     });
     t.is((await client.chat({}, {}, key)).status, 200, name);
@@ -90,7 +96,10 @@ async function turn(t: ExecutionContext, env: Readonly<Record<string, string>>):
   }
 
   const { id: policy } = await client.admin('POST', '/policies/usage-limits', {
-    ...{ name: 'turns', type: 'requests', credit_limit: 1, periodic_reset: 'monthly' },
+    name: 'turns',
+    type: 'requests',
+    credit_limit: 1,
+    periodic_reset: 'monthly',
     conditions: [{ key: 'metadata.team', value: 'turns' }],
     group_by: [{ key: 'metadata._user' }],
   });
@@ -123,7 +132,8 @@ else
     const url = new URL(mongo.uri);
     url.pathname = `/sluice_test_${randomUUID().slice(0, 8)}`;
     return turn(t, {
-      ...{ MONGODB_URI: url.href, REDIS_URL: redis.url },
+      MONGODB_URI: url.href,
+      REDIS_URL: redis.url,
       GATEWAY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
     });
   });

@@ -112,7 +112,10 @@ test.serial('an answer without a report of usage is counted, and marked', async 
     res.writeHead(200, { 'content-type': 'application/json' });
     res.end(
       JSON.stringify({
-        ...{ id: 'x', object: 'chat.completion', created: 1, model: 'gpt-4o' },
+        id: 'x',
+        object: 'chat.completion',
+        created: 1,
+        model: 'gpt-4o',
         choices: [{ index: 0, message, finish_reason: 'stop' }],
       }),
     );
@@ -153,7 +156,10 @@ function configured(
 ): Promise<Response> {
   const { 'x-gateway-provider': _, 'x-gateway-custom-host': __, ...rest } = headers;
   const targets = models.map((model) => ({
-    ...{ provider: 'openai', custom_host: provider.origin, api_key: 'sk', override_params: { model } },
+    provider: 'openai',
+    custom_host: provider.origin,
+    api_key: 'sk',
+    override_params: { model },
   }));
   const own = { ...rest, 'x-gateway-config': JSON.stringify({ ...config, targets }) };
   return post(own, { model: 'gpt-4o', max_tokens: 100 });
@@ -222,10 +228,15 @@ test.serial(
       res.writeHead(200, { 'content-type': 'application/json' });
       res.end(
         JSON.stringify({
-          ...{ id: 'x', object: 'chat.completion', created: 1, model },
+          id: 'x',
+          object: 'chat.completion',
+          created: 1,
+          model,
           choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }],
           usage: {
-            ...{ prompt_tokens: prompt, completion_tokens: out, total_tokens: prompt + out },
+            prompt_tokens: prompt,
+            completion_tokens: out,
+            total_tokens: prompt + out,
             prompt_tokens_details: { cached_tokens: cached },
           },
         }),
@@ -272,7 +283,10 @@ test('a price holds from its day on', (t) => {
 test('a request that is refused before any attempt is none of its budget', async (t) => {
   const { conditions, headers } = own();
   const { id } = await client.admin('POST', '/policies/usage-limits', {
-    ...{ conditions, group_by: [{ key: 'workspace_id' }], type: 'requests', credit_limit: 1 },
+    conditions,
+    group_by: [{ key: 'workspace_id' }],
+    type: 'requests',
+    credit_limit: 1,
   });
   const refused = await client.chat({ ...headers, 'x-gateway-custom-host': 'http://10.0.0.1' });
   t.true(refused.status >= 400 && refused.status < 500);

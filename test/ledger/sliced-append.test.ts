@@ -18,7 +18,9 @@ interface SlowStore {
 
 function slowStore(most: number): SlowStore {
   const store: SlowStore = {
-    ...{ stored: [], most, tried: [] },
+    stored: [],
+    most,
+    tried: [],
     async append(batch) {
       store.tried.push(batch.length);
       if (batch.length > store.most) throw fail('store_unavailable', 'the store did not answer in time');
@@ -88,7 +90,10 @@ test('the log and the journal come to their end on such a store', async (t) => {
   } as unknown as SharedState;
   const troubles: string[] = [];
   const journal = new Journal({
-    ...{ state, store: other, owner: 'a', organisations: () => ['org-1'] },
+    state,
+    store: other,
+    owner: 'a',
+    organisations: () => ['org-1'],
     onTrouble: (_, what) => troubles.push(what),
   });
   t.teardown(() => journal.close());

@@ -30,8 +30,13 @@ let count = 0;
 async function virtualKey(limits: Json): Promise<string> {
   const slug = `vk-${++count}`;
   await client.admin('POST', '/virtual-keys', {
-    ...{ name: slug, slug, provider: 'openai', key: 'sk-of-the-provider', workspace_id: 'default' },
-    ...{ custom_host: `${provider.origin}/${slug}/v1`, ...limits },
+    name: slug,
+    slug,
+    provider: 'openai',
+    key: 'sk-of-the-provider',
+    workspace_id: 'default',
+    custom_host: `${provider.origin}/${slug}/v1`,
+    ...limits,
   });
   return slug;
 }
@@ -57,7 +62,10 @@ async function chat(headers: Record<string, string>, body: Json = {}): Promise<A
     method: 'POST',
     headers: { 'x-gateway-api-key': WORKSPACE_KEY, 'content-type': 'application/json', ...headers },
     body: JSON.stringify({
-      ...{ model: 'gpt-4o', messages: [{ role: 'user', content: 'hi' }], max_tokens: 10, ...body },
+      model: 'gpt-4o',
+      messages: [{ role: 'user', content: 'hi' }],
+      max_tokens: 10,
+      ...body,
     }),
   });
   const text = await answer.text();
@@ -143,7 +151,10 @@ test('a budget counts what attempts used, streams too, ends with 412 and starts 
 test('a budget that is used up says exhausted in every view, and of its integration', async (t) => {
   const slug = 'int-exhausted';
   await client.admin('POST', '/integrations', {
-    ...{ name: slug, slug, ai_provider_id: 'openai', key: 'sk-x' },
+    name: slug,
+    slug,
+    ai_provider_id: 'openai',
+    key: 'sk-x',
     configurations: { custom_host: `${provider.origin}/${slug}/v1` },
   });
   const access = { id: 'default', enabled: true, usage_limits: [{ type: 'tokens', credit_limit: 100 }] };
@@ -153,7 +164,10 @@ test('a budget that is used up says exhausted in every view, and of its integrat
     res.setHeader('content-type', 'application/json');
     res.end(
       JSON.stringify({
-        ...{ id: 'x', object: 'chat.completion', created: 1, model: 'gpt-4o' },
+        id: 'x',
+        object: 'chat.completion',
+        created: 1,
+        model: 'gpt-4o',
         choices: [{ index: 0, message: { role: 'assistant', content: 'a' }, finish_reason: 'stop' }],
         usage: { prompt_tokens: 90, completion_tokens: 60, total_tokens: 150 },
       }),
@@ -214,7 +228,10 @@ test('a virtual key whose budget is used up is shown as exhausted, in lists too'
 test('limits of the provider and of its integration hold together, for all of the workspace', async (t) => {
   const slug = 'int-shared';
   await client.admin('POST', '/integrations', {
-    ...{ name: slug, slug, ai_provider_id: 'openai', key: 'sk-x' },
+    name: slug,
+    slug,
+    ai_provider_id: 'openai',
+    key: 'sk-x',
     configurations: { custom_host: `${provider.origin}/${slug}/v1` },
   });
   await client.admin('PUT', `/integrations/${slug}/workspaces`, {
@@ -225,7 +242,10 @@ test('limits of the provider and of its integration hold together, for all of th
   });
   const { id } = await client.admin('GET', `/integrations/${slug}`);
   await client.admin('POST', '/providers', {
-    ...{ name: 'second', slug: `${slug}-2`, integration_id: id, workspace_id: 'default' },
+    name: 'second',
+    slug: `${slug}-2`,
+    integration_id: id,
+    workspace_id: 'default',
     rate_limits: [{ type: 'requests', unit: 'rpm', value: 1 }],
   });
   await until(
@@ -240,10 +260,15 @@ test('limits of the provider and of its integration hold together, for all of th
   // Another workspace counts apart.
   await client.admin('POST', '/admin/workspaces', { name: 'Apart', slug: 'apart' });
   await client.admin('POST', '/providers', {
-    ...{ name: 'third', slug: `${slug}-3`, integration_id: id, workspace_id: 'apart' },
+    name: 'third',
+    slug: `${slug}-3`,
+    integration_id: id,
+    workspace_id: 'apart',
   });
   const { key } = await client.admin('POST', '/api-keys/workspace/service', {
-    ...{ name: 'k', workspace_id: 'apart', scopes: ['completions.write'] },
+    name: 'k',
+    workspace_id: 'apart',
+    scopes: ['completions.write'],
   });
   const apart = await until(
     () => by(`${slug}-3`, {}, { 'x-gateway-api-key': String(key) }),
@@ -389,7 +414,9 @@ test('a call that its target’s limit refused is no request of a budget, and it
   const { key, id } = await client.key({ usage_limits: { type: 'tokens', credit_limit: 1000 } });
   const policy = {
     conditions: [{ key: 'api_key', value: id }],
-    ...{ group_by: [{ key: 'api_key' }], type: 'requests', credit_limit: 2 },
+    group_by: [{ key: 'api_key' }],
+    type: 'requests',
+    credit_limit: 2,
   };
   const { id: policyId } = await client.admin('POST', '/policies/usage-limits', policy);
   for (let i = 0; i < 3; i++) {

@@ -6,7 +6,9 @@ import { ADMIN_KEY, startGateway, type TestGateway, WORKSPACE_KEY } from '../sup
 const SECRETS = ['mcp-token-secret-1', 'mcp-header-secret-2', 'mcp-nested-secret-3'];
 const tools = [
   {
-    ...{ type: 'mcp', server_label: 'x', server_url: 'https://mcp.example.com' },
+    type: 'mcp',
+    server_label: 'x',
+    server_url: 'https://mcp.example.com',
     authorization: `Bearer ${SECRETS[0]}`,
     headers: { 'X-Api-Key': SECRETS[1] },
     server: { headers: { Authorization: SECRETS[2] } },
@@ -28,8 +30,10 @@ async function post(path: string, body: object): Promise<{ id: string; status: n
   const answer = await fetch(`${gateway.origin}/v1${path}`, {
     method: 'POST',
     headers: {
-      ...{ 'content-type': 'application/json', 'x-gateway-api-key': WORKSPACE_KEY },
-      ...{ 'x-gateway-provider': 'openai', 'x-gateway-custom-host': `${provider.origin}/v1` },
+      'content-type': 'application/json',
+      'x-gateway-api-key': WORKSPACE_KEY,
+      'x-gateway-provider': 'openai',
+      'x-gateway-custom-host': `${provider.origin}/v1`,
       authorization: 'Bearer sk-provider-0123456789',
     },
     body: JSON.stringify(body),

@@ -25,7 +25,10 @@ function answerWith(tokens: number): void {
     res.writeHead(200, { 'content-type': 'application/json' });
     res.end(
       JSON.stringify({
-        ...{ id: 'x', object: 'chat.completion', created: 1, model: 'gpt-4o' },
+        id: 'x',
+        object: 'chat.completion',
+        created: 1,
+        model: 'gpt-4o',
         choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }],
         usage: { prompt_tokens: tokens - 1, completion_tokens: 1, total_tokens: tokens },
       }),
@@ -98,10 +101,14 @@ test.serial('money is told in dollars, and what is held while a call runs', asyn
 
 test.serial('a workspace tells what it used', async (t) => {
   const { id } = await client.admin('POST', '/admin/workspaces', {
-    ...{ name: 'Budgeted', slug: 'budgeted', usage_limits: [{ type: 'tokens', credit_limit: 1000 }] },
+    name: 'Budgeted',
+    slug: 'budgeted',
+    usage_limits: [{ type: 'tokens', credit_limit: 1000 }],
   });
   const { key } = await client.admin('POST', '/api-keys/workspace/service', {
-    ...{ name: 'k', workspace_id: 'budgeted', scopes: ['completions.write'] },
+    name: 'k',
+    workspace_id: 'budgeted',
+    scopes: ['completions.write'],
   });
   t.is((await client.chat({}, {}, String(key))).status, 200);
   const read = () => client.admin('GET', `/admin/workspaces/${id}`);
@@ -113,7 +120,10 @@ test.serial(
   'a policy tells what each of its groups used, and they are found, reset and exhausted apart',
   async (t) => {
     const { id } = await client.admin('POST', '/policies/usage-limits', {
-      ...{ name: 'per user', type: 'tokens', credit_limit: 100, alert_threshold: 20 },
+      name: 'per user',
+      type: 'tokens',
+      credit_limit: 100,
+      alert_threshold: 20,
       conditions: [{ key: 'metadata.team', value: 'usage' }],
       group_by: [{ key: 'metadata._user' }, { key: 'metadata.team' }],
     });
@@ -150,8 +160,10 @@ test.serial(
       Object.values(own).some(({ is_exhausted_alerts_sent: sent }) => sent === true),
     );
     t.deepEqual(map['metadata._user:alice,metadata.team:usage'], {
-      ...{ current_usage: 18, status: 'active' },
-      ...{ is_threshold_alerts_sent: false, is_exhausted_alerts_sent: false },
+      current_usage: 18,
+      status: 'active',
+      is_threshold_alerts_sent: false,
+      is_exhausted_alerts_sent: false,
     });
     t.like(map['metadata._user:bob,metadata.team:usage'], {
       status: 'exhausted',

@@ -72,8 +72,12 @@ test('ids of traces: hexadecimal digits, or a UUID', (t) => {
 
 test('headers: ours in the place of the caller’s, all others as they were', (t) => {
   const context: TraceContext = {
-    ...{ traceId: TRACE, spanId: SPAN, parentSpanId: undefined },
-    ...{ sampled: true, state: 'a=1', propagates: true },
+    traceId: TRACE,
+    spanId: SPAN,
+    parentSpanId: undefined,
+    sampled: true,
+    state: 'a=1',
+    propagates: true,
   };
   const id = spanIdOf('01234567-89ab-4cde-8f01-23456789abcd');
   t.is(id, '0123456789ab4cde');

@@ -1,6 +1,7 @@
 // Saved prompts in memory: found within their workspace, read once, kept within a bound.
 import test from 'ava';
-import { PromptBook } from '../../src/prompts/book.ts';
+import { Contents } from '../../src/prompts/contents.ts';
+import { PromptCatalogue } from '../../src/prompts/prompt-catalogue.ts';
 import {
   type PartialBody,
   type PromptBody,
@@ -10,9 +11,8 @@ import {
   prompts,
   promptVersions,
   versionSlug,
-} from '../../src/prompts/collections.ts';
-import { Contents } from '../../src/prompts/contents.ts';
-import { PromptShelf } from '../../src/prompts/shelf.ts';
+} from '../../src/prompts/prompt-collections.ts';
+import { PromptReplica } from '../../src/prompts/prompt-replica.ts';
 import type { Document, DocumentStore } from '../../src/store/documents.ts';
 
 const TENANT = { organisationId: 'o', workspaceId: 'w' };
@@ -41,7 +41,7 @@ class Reads {
 }
 
 function shelfWith(reads: Reads, contents: readonly PromptContent[], body: Partial<PromptBody> = {}) {
-  const shelf = new PromptShelf();
+  const shelf = new PromptReplica();
   const own = { name: 'n', collectionId: 'c', latest: contents.length, published: 1, ...body };
   shelf.apply(prompts, document<PromptBody>('id', 'pp-n', own));
   for (const [i, content] of contents.entries()) {
@@ -55,7 +55,7 @@ const input = { variables: { x: '1' }, parameters: {} };
 
 test('a version is read once, however many ask for it at once', async (t) => {
   const reads = new Reads();
-  const book = new PromptBook(shelfWith(reads, [{ string: 'a{{x}}' }]), reads.port);
+  const book = new PromptCatalogue(shelfWith(reads, [{ string: 'a{{x}}' }]), reads.port);
   const filled = await Promise.all(Array.from({ length: 20 }, () => book.fill(TENANT, 'pp-n', input)));
   t.true(filled.every(({ json }) => json.prompt === 'a1'));
   await book.fill(TENANT, 'id@1', input);
@@ -66,7 +66,7 @@ test('a failed read is not kept', async (t) => {
   const reads = new Reads();
   const shelf = shelfWith(reads, [{ string: 'a' }]);
   let broken = true;
-  const book = new PromptBook(shelf, {
+  const book = new PromptCatalogue(shelf, {
     get: (...args) => (broken ? Promise.reject(new Error('away')) : reads.port.get(...args)),
   });
   await t.throwsAsync(book.fill(TENANT, 'pp-n', input), { message: 'away' });
@@ -78,7 +78,7 @@ test('what was not used for long is read anew when there is too much', async (t)
   const reads = new Reads();
   const contents = Array.from({ length: 8 }, (_, i) => ({ string: `${i}${'x'.repeat(4000)}` }));
   const kept = new Contents(reads.port, 20_000);
-  const book = new PromptBook(shelfWith(reads, contents), reads.port, kept);
+  const book = new PromptCatalogue(shelfWith(reads, contents), reads.port, kept);
   for (let i = 1; i <= 8; i++) await book.fill(TENANT, `pp-n@${i}`, input);
   t.is(kept.size, 3);
   await book.fill(TENANT, 'pp-n@8', input);
@@ -93,7 +93,7 @@ test('a change of the prompt acts at once', async (t) => {
     { string: 'one', virtualKey: 'a' },
     { string: 'two', virtualKey: 'b' },
   ]);
-  const book = new PromptBook(shelf, reads.port);
+  const book = new PromptCatalogue(shelf, reads.port);
   t.like(await book.fill(TENANT, 'pp-n', input), { version: 1, virtualKey: 'a', slug: 'pp-n' });
   const body = { name: 'n', collectionId: 'c', latest: 2, published: 2 };
   shelf.apply(prompts, document<PromptBody>('id', 'pp-n', body, 2));
@@ -111,7 +111,7 @@ test('a change of the prompt acts at once', async (t) => {
 
 test("another tenant's prompts are none", async (t) => {
   const reads = new Reads();
-  const book = new PromptBook(shelfWith(reads, [{ string: 'a' }]), reads.port);
+  const book = new PromptCatalogue(shelfWith(reads, [{ string: 'a' }]), reads.port);
   for (const tenant of [
     { organisationId: 'o', workspaceId: 'other' },
     { organisationId: 'other', workspaceId: 'w' },
@@ -130,7 +130,7 @@ test('defaults of variables are no parameters, also of those that only a partial
   shelf.apply(partials, document<PartialBody>('pid', 'pp-p', part));
   const slug = versionSlug('pid', 1);
   reads.put(partialVersions, document(slug, slug, { partialId: 'pid', number: 1, string: '{{b.deep}}' }));
-  const { json } = await new PromptBook(shelf, reads.port).fill(TENANT, 'pp-n', {
+  const { json } = await new PromptCatalogue(shelf, reads.port).fill(TENANT, 'pp-n', {
     variables: {},
     parameters: {},
   });

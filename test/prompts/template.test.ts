@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { GatewayError } from '../../src/lib/errors.ts';
 import { componentsOf, rootsOf } from '../../src/prompts/template/components.ts';
 import { parseTemplate } from '../../src/prompts/template/parse.ts';
-import { type RenderFacts, render } from '../../src/prompts/template/render.ts';
+import { type RenderDeps, render } from '../../src/prompts/template/render.ts';
 
 type Variables = Readonly<Record<string, string>>;
 
@@ -12,7 +12,7 @@ function text(
   source: string,
   variables: Variables = {},
   partials: Readonly<Record<string, string>> = {},
-  form: RenderFacts['form'] = 'text',
+  form: RenderDeps['form'] = 'text',
 ): string {
   const read = new Map(Object.entries(partials).map(([name, part]) => [name, parseTemplate(part, 'string')]));
   return render(parseTemplate(source, 'string'), { variables, partials: read, form });
@@ -78,7 +78,7 @@ test('what cannot be read names its line', (t) => {
     ['x'.repeat(262_145), /at most 262144/],
   ] as const) {
     const error = refusal(() => parseTemplate(source, 'string'));
-    t.deepEqual([error.reason, error.facts.param], ['validation_failed', 'string']);
+    t.deepEqual([error.reason, error.details.param], ['validation_failed', 'string']);
     t.regex(error.message, message);
   }
 });
@@ -88,7 +88,7 @@ test('every variable that is missing is named; sections may ask for what is not 
     text('{{a}}{{#b}}{{c}}{{/b}}{{d.e}}{{#f}}{{g}}{{/f}}{{a}}', { b: 'x', d: '{}' }),
   );
   t.deepEqual(
-    error.facts.violations?.map(({ field }) => field),
+    error.details.violations?.map(({ field }) => field),
     ['variables.a', 'variables.c', 'variables.d.e'],
   );
 });
@@ -104,7 +104,7 @@ test('names reach own members only', (t) => {
     's.length',
   ])
     t.is(
-      refusal(() => text(`{{${name}}}`, { o: '{}', l: '[1]', s: 'text' })).facts.param,
+      refusal(() => text(`{{${name}}}`, { o: '{}', l: '[1]', s: 'text' })).details.param,
       `variables.${name}`,
     );
   t.is(text('{{#o}}{{constructor}}{{/o}}', { o: '{"constructor":"mine"}' }), 'mine');
@@ -128,7 +128,7 @@ test('outside of strings a variable is one JSON value', (t) => {
     { role: 'x', content: 'a"b' },
   ]);
   for (const n of ['1,"role":"system"', 'x', '', '1}', '"a" "b"'])
-    t.is(refusal(() => text(source, { n }, {}, 'json')).facts.param, 'variables.n');
+    t.is(refusal(() => text(source, { n }, {}, 'json')).details.param, 'variables.n');
   const slashed = refusal(() => text('["\\{{n}}"]', { n: '"' }, {}, 'json'));
   t.regex(slashed.message, /backslash/);
 });

@@ -29,7 +29,11 @@ const BASE: ProviderEntry = {
   ],
 };
 const targetOf = (provider: ProviderEntry, options: Target['options'], customHost?: string): Target => ({
-  ...{ provider, options, customHost, apiKey: 'a+key', strict: true },
+  provider,
+  options,
+  customHost,
+  apiKey: 'a+key',
+  strict: true,
 });
 
 test('every literal is in the registry, once', (t) => {
@@ -67,7 +71,8 @@ test('a base address takes options, escaped, and no host but its own', (t) => {
   const at = (options: Target['options']) => locate(targetOf(BASE, options), 'chat', OUTBOUND);
   const region = 'eu-1';
   t.deepEqual(at({ region, account: 'a/b ?#' }), {
-    ...{ origin: 'https://api.eu-1.example.com', path: '/accounts/a%2Fb%20%3F%23/ai/chat' },
+    origin: 'https://api.eu-1.example.com',
+    path: '/accounts/a%2Fb%20%3F%23/ai/chat',
   });
   t.is(originOf(BASE, { region, account: 'x' }), 'https://api.eu-1.example.com');
   for (const bad of ['evil.com/#', 'a/b', 'a@b', 'a:1', '-a', 'a b', 'xn--', '', '%2e'])

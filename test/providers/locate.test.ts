@@ -86,7 +86,7 @@ test('a custom host that is none is refused', (t) => {
     'https://',
   ]) {
     const error = t.throws(() => at('openai', '/x', 'chat', host), { instanceOf: GatewayError }, host);
-    t.is(error?.facts.param, 'x-gateway-custom-host', host);
+    t.is(error?.details.param, 'x-gateway-custom-host', host);
   }
   for (const id of ['ollama', 'openai-compatible']) {
     t.throws(() => at(id, '/x'), { message: /x-gateway-custom-host.*required/ });
@@ -122,7 +122,7 @@ test('azure: no option reaches another host or path', (t) => {
   for (const [name, values] of bad) {
     for (const value of values) {
       const error = t.throws(() => inAzure({ ...azure, [name]: value }), { instanceOf: GatewayError }, value);
-      t.is(error?.facts.param, header(name), value);
+      t.is(error?.details.param, header(name), value);
       t.is(error?.status, 400);
     }
   }
@@ -204,7 +204,7 @@ test('options become headers of the dialect', (t) => {
   const error = t.throws(() => headersOf('anthropic', { anthropic_beta: 'a\r\nb' }), {
     instanceOf: GatewayError,
   });
-  t.is(error?.facts.param, 'x-gateway-anthropic-beta');
+  t.is(error?.details.param, 'x-gateway-anthropic-beta');
 });
 
 test('a model in a path cannot leave it', (t) => {

@@ -328,7 +328,7 @@ test('every violation is told with its path', (t) => {
     { instanceOf: GatewayError },
   );
   t.deepEqual(
-    error?.facts.violations?.map(({ field, rule }) => [field, rule]),
+    error?.details.violations?.map(({ field, rule }) => [field, rule]),
     [
       ['model', 'type'],
       ['messages[0].content[0].text', 'type'],

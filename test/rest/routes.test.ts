@@ -253,7 +253,7 @@ test('queries are read by the fields’ types', (t) => {
     ['$typeName=x', '$typeName', 'unknown'],
   ] as const) {
     const error = t.throws(() => readQuery(ListLogsRequestSchema, query), { instanceOf: GatewayError });
-    t.like(error?.facts.violations?.[0], { field, rule }, query);
+    t.like(error?.details.violations?.[0], { field, rule }, query);
   }
 });
 

@@ -82,7 +82,9 @@ else
     };
     await Promise.all([lane(), lane(), lane(), lane()]);
     const { json: words } = await call(one, ADMIN_KEY, 'POST', '/guardrails', {
-      ...{ name: 'words', actions: { deny: true }, workspace_id: 'default' },
+      name: 'words',
+      actions: { deny: true },
+      workspace_id: 'default',
       checks: [{ id: 'default.contains', parameters: { words: ['x'], operator: 'none' } }],
     });
     for (const name of ['first', 'second']) {

@@ -1,16 +1,16 @@
 // The room with real sockets: references as they are kept, in memory.
 import { randomUUID } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
-import type { SecretReferenceBody } from '../../src/secrets/collections.ts';
 import { SecretReferences } from '../../src/secrets/references.ts';
-import { createSecrets, type SecretsFacts } from '../../src/secrets/secrets.ts';
+import type { SecretReferenceBody } from '../../src/secrets/secret-collections.ts';
+import { createSecrets, type SecretsDeps } from '../../src/secrets/secrets.ts';
 import { loopbackDialer } from './fake-manager.ts';
 
 export const ORGANISATION = 'org-1';
 
 type Reference = Pick<SecretReferenceBody, 'managerType' | 'path'> & Partial<SecretReferenceBody>;
 
-export function secretsBench(t: ExecutionContext, options: Partial<SecretsFacts> = {}) {
+export function secretsBench(t: ExecutionContext, options: Partial<SecretsDeps> = {}) {
   const references = new SecretReferences();
   const troubles: unknown[] = [];
   const secrets = createSecrets({

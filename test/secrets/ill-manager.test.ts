@@ -1,8 +1,8 @@
 // A manager that is ill: the last good value is answered at once, odd answers forget nothing, refusals do.
 import test, { type ExecutionContext } from 'ava';
 import { MOST_REFRESHES, SecretCache } from '../../src/secrets/cache.ts';
-import type { SecretReferenceBody } from '../../src/secrets/collections.ts';
 import { secretFailure } from '../../src/secrets/failure.ts';
+import type { SecretReferenceBody } from '../../src/secrets/secret-collections.ts';
 import { secretsBench } from './bench.ts';
 import { type Answered, type Asked, fakeManager } from './fake-manager.ts';
 
@@ -27,7 +27,9 @@ const KINDS: readonly Kind[] = [
     name: 'hashicorp_vault, version 2',
     body: (url) => ({
       ...common,
-      ...{ managerType: 'hashicorp_vault', path: 'secret/data/app', key: 'k' },
+      managerType: 'hashicorp_vault',
+      path: 'secret/data/app',
+      key: 'k',
       auth: { vault_auth_type: 'token', vault_addr: url, vault_token: 'hvs.t' },
     }),
     good: (k) => ({ body: { data: { data: { k }, metadata: { version: 1 } } } }),
@@ -41,7 +43,9 @@ const KINDS: readonly Kind[] = [
     name: 'hashicorp_vault by AppRole',
     body: (url) => ({
       ...common,
-      ...{ managerType: 'hashicorp_vault', path: 'kv/app', key: 'k' },
+      managerType: 'hashicorp_vault',
+      path: 'kv/app',
+      key: 'k',
       auth: { vault_auth_type: 'approle', vault_addr: url, vault_role_id: 'r', vault_secret_id: 's' },
     }),
     good: (k) => ({ body: { data: { k } } }),
@@ -56,10 +60,13 @@ const KINDS: readonly Kind[] = [
     name: 'aws_sm',
     body: () => ({
       ...common,
-      ...{ managerType: 'aws_sm', path: 'app' },
+      managerType: 'aws_sm',
+      path: 'app',
       auth: {
-        ...{ aws_auth_type: 'accessKey', aws_region: 'eu-west-1' },
-        ...{ aws_access_key_id: 'AK', aws_secret_access_key: 'SK' },
+        aws_auth_type: 'accessKey',
+        aws_region: 'eu-west-1',
+        aws_access_key_id: 'AK',
+        aws_secret_access_key: 'SK',
       },
     }),
     environment: (url) => ({ AWS_ENDPOINT_URL_SECRETS_MANAGER: url }),
@@ -74,10 +81,14 @@ const KINDS: readonly Kind[] = [
     name: 'azure_kv',
     body: (url) => ({
       ...common,
-      ...{ managerType: 'azure_kv', path: 'app' },
+      managerType: 'azure_kv',
+      path: 'app',
       auth: {
-        ...{ azure_auth_mode: 'entra', azure_entra_tenant_id: 't', azure_entra_client_id: 'c' },
-        ...{ azure_entra_client_secret: 's', azure_vault_url: url },
+        azure_auth_mode: 'entra',
+        azure_entra_tenant_id: 't',
+        azure_entra_client_id: 'c',
+        azure_entra_client_secret: 's',
+        azure_vault_url: url,
       },
     }),
     environment: (url) => ({ AZURE_AUTHORITY_HOST: url }),
@@ -117,7 +128,9 @@ async function ill(t: ExecutionContext, kind: Kind) {
     return answer === 'hang' ? new Promise(() => {}) : answer;
   });
   const bench = secretsBench(t, {
-    ...{ lifetimeMs: LIFETIME, deadlineMs: 600_000, now: () => clock.now },
+    lifetimeMs: LIFETIME,
+    deadlineMs: 600_000,
+    now: () => clock.now,
     environment: kind.environment?.(manager.url) ?? {},
   });
   bench.add('r', kind.body(manager.url));

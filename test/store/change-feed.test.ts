@@ -12,7 +12,7 @@ import { type DocumentStore, insertOperation, updateOperation } from '../../src/
 import { follow } from '../../src/store/follow.ts';
 import { noticedDocuments } from '../../src/store/noticed-documents.ts';
 import type { NoticeEvent } from '../../src/store/shared-state.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 
 interface Thing {
   readonly n: number;

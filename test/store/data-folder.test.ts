@@ -16,8 +16,8 @@ import test, { type ExecutionContext } from 'ava';
 import { acceptLoss } from '../../src/store/data-folder/accept-loss.ts';
 import { guardParts, PartsError } from '../../src/store/data-folder/guard.ts';
 import type { Part } from '../../src/store/data-folder/parts.ts';
-import { openMemoryState } from '../../src/store/memory/open.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { openMemoryState } from '../../src/store/memory/open-memory.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 import { traffic } from './random-log.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'sluice-parts-'));

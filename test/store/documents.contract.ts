@@ -71,7 +71,7 @@ async function refusal(promise: Promise<unknown>): Promise<GatewayError> {
 }
 
 function fieldsOf(error: GatewayError): readonly string[] {
-  return (error.facts.violations ?? []).map((violation) => violation.field);
+  return (error.details.violations ?? []).map((violation) => violation.field);
 }
 
 /** Registers the contract. `open` is called once per test and may answer the same store each time. */
@@ -385,7 +385,7 @@ export function documentsContract(test: TestFn, open: () => Promise<DocumentStor
     const refused = async (more: object): Promise<string> => {
       const error = await refusal(store.insert(scope, widgets, { ...widget('bad'), ...more }));
       t.true(error.status >= 400 && error.status < 500);
-      return error.facts.param ?? '';
+      return error.details.param ?? '';
     };
     const circular: { name: string; self?: object } = { name: 'c' };
     circular.self = circular;

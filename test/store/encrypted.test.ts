@@ -7,8 +7,8 @@ import test, { type Implementation, type TestFn } from 'ava';
 import mongoose from 'mongoose';
 import { defineCollection } from '../../src/store/collection.ts';
 import { encryptedDocuments } from '../../src/store/encrypted-documents.ts';
-import { openMongoStore } from '../../src/store/mongo/open.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { openMongoStore } from '../../src/store/mongo/open-mongo.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 import { mongoServer, reportMissing } from '../support/servers.ts';
 import { contractCollections, documentsContract } from './documents.contract.ts';
 import {

@@ -5,14 +5,39 @@ import type { RequestRecord } from '../../src/store/request-log.ts';
 
 const usage = { promptTokens: 10, completionTokens: 5, totalTokens: 15 };
 const attempt = {
-  ...{ id: 'a', provider: 'openai', host: 'h', model: 'm', statusCode: 200, outcome: 'success' as const },
-  ...{ startedAt: 1, latencyMs: 2, usage, cost: '7' },
+  id: 'a',
+  provider: 'openai',
+  host: 'h',
+  model: 'm',
+  statusCode: 200,
+  outcome: 'success' as const,
+  startedAt: 1,
+  latencyMs: 2,
+  usage,
+  cost: '7',
 };
 const entry: RequestRecord = {
-  ...{ id: 'e', traceId: 't', organisationId: 'o', workspaceId: 'w', apiKeyId: 'k', createdAt: 1 },
-  ...{ operation: 'op', protocol: 'rest', method: 'POST', path: '/', provider: 'openai', model: 'm' },
-  ...{ responseModel: 'm', statusCode: 200, outcome: 'success', streamed: false, latencyMs: 1, metadata: {} },
-  ...{ usage, cost: '7', attempts: [attempt] },
+  id: 'e',
+  traceId: 't',
+  organisationId: 'o',
+  workspaceId: 'w',
+  apiKeyId: 'k',
+  createdAt: 1,
+  operation: 'op',
+  protocol: 'rest',
+  method: 'POST',
+  path: '/',
+  provider: 'openai',
+  model: 'm',
+  responseModel: 'm',
+  statusCode: 200,
+  outcome: 'success',
+  streamed: false,
+  latencyMs: 1,
+  metadata: {},
+  usage,
+  cost: '7',
+  attempts: [attempt],
 };
 const kept = (record: RequestRecord): RequestRecord =>
   entryRecord(JSON.parse(JSON.stringify(entryTuple(record))) as EntryTuple);
@@ -25,15 +50,17 @@ test('tiers, pricing, budgets, audio and images of an attempt', (t) => {
     rejectedPredictionTokens: 4,
   };
   const rare: RequestRecord = {
-    ...{ ...entry, budgets: ['u:key:k:cost:0.0', 'p:x:y:0.0'] },
+    ...entry,
+    budgets: ['u:key:k:cost:0.0', 'p:x:y:0.0'],
     attempts: [
       attempt,
       {
-        ...{ ...attempt, id: 'b', usage: { ...usage, ...media }, serviceTier: 'flex' },
-        ...{
-          pricing: { factors: { default: 1.5 }, rates: { request_token: 0.1 } },
-          budgets: ['u:prov:p:cost:0.0'],
-        },
+        ...attempt,
+        id: 'b',
+        usage: { ...usage, ...media },
+        serviceTier: 'flex',
+        pricing: { factors: { default: 1.5 }, rates: { request_token: 0.1 } },
+        budgets: ['u:prov:p:cost:0.0'],
       },
     ],
   };

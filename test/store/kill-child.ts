@@ -1,8 +1,8 @@
 // Writes to a store until it is killed, and says on stdout what was acknowledged. The store is a directory's or,
 // where an address of MongoDB and the database's name are given as `address#name`, a server's.
 import { insertOperation, updateOperation } from '../../src/store/documents.ts';
-import { openMongoStore } from '../../src/store/mongo/open.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { openMongoStore } from '../../src/store/mongo/open-mongo.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 import { heads, widgets } from './documents.contract.ts';
 import { logEntry } from './log-entries.ts';
 

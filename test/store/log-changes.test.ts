@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import type { RequestRecord } from '../../src/store/request-log.ts';
-import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite/open.ts';
+import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 import { dice, traffic } from './random-log.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'sluice-log-changes-'));
@@ -77,7 +77,9 @@ async function correct(run: Run, entries: readonly RequestRecord[]): Promise<num
 
 test('answers hold while the log is put in shape', async (t) => {
   const store = await openSqliteStore({
-    ...{ dataDir: join(root, 'a'), collections: [], logBounds: { block: 8, groups: 6 } },
+    dataDir: join(root, 'a'),
+    collections: [],
+    logBounds: { block: 8, groups: 6 },
   });
   const entries = await filled(store);
   await store.makeSums();

@@ -19,7 +19,7 @@ import { decodeEntry, encodeEntry } from '../../src/store/log/entry-text.ts';
 import type { LogFilter, RequestRecord } from '../../src/store/request-log.ts';
 import type { LogDamage } from '../../src/store/sqlite/log/damage.ts';
 import { inspectLog } from '../../src/store/sqlite/log/inspect.ts';
-import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite/open.ts';
+import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 import { logEntry } from './log-entries.ts';
 import { logModel } from './log-model.ts';
 import { BEGIN, traffic } from './random-log.ts';
@@ -127,7 +127,9 @@ test('a search that takes too long answers what it has, and goes on from there',
       scope,
       { text: '/v1/odd' },
       {
-        ...{ page: 0, pageSize: 50, order: 'asc' as const },
+        page: 0,
+        pageSize: 50,
+        order: 'asc' as const,
         ...(after === undefined ? {} : { after }),
       },
     );
@@ -379,7 +381,8 @@ test('a damaged segment: the rest is served, sums still have it, it is told once
       t.true(inspectLog(dataDir).damages.length > 0, 'a whole look finds it');
       const found: LogDamage[] = [];
       const store = await openSqliteStore({
-        ...{ dataDir, collections: [] },
+        dataDir,
+        collections: [],
         onDamage: (damage) => void found.push(damage),
       });
       for (const one of [...(await allOf(store)), ...(await allOf(store))])
@@ -452,21 +455,25 @@ test('the log of an earlier version is taken over, also after being cut off', as
 test('bodies and feedback are copied whole, and once', async (t) => {
   const [from, to] = [await open(freshDir()), await open(freshDir())];
   const bodies = Array.from({ length: 40 }, (_, i) => ({
-    ...{ id: `b${i}`, organisationId: 'o', workspaceId: 'w', createdAt: BEGIN + (i % 3) * DAY_MS },
-    ...{ request: { body: `${'x'.repeat(i * 1000)}\n` }, response: { status: 200 } },
+    id: `b${i}`,
+    organisationId: 'o',
+    workspaceId: 'w',
+    createdAt: BEGIN + (i % 3) * DAY_MS,
+    request: { body: `${'x'.repeat(i * 1000)}\n` },
+    response: { status: 200 },
   }));
   for (let at = 0; at < 40; at += 7) await from.requestLog.appendBodies(bodies.slice(at, at + 7));
   const feedback = Array.from({ length: 25 }, (_, i) => ({
-    ...{
-      id: `f${i}`,
-      organisationId: 'o',
-      workspaceId: 'w',
-      traceId: 't',
-      value: 1,
-      weight: 1,
-      metadata: {},
-    },
-    ...{ createdAt: BEGIN + i, updatedAt: BEGIN, apiKeyId: 'k' },
+    id: `f${i}`,
+    organisationId: 'o',
+    workspaceId: 'w',
+    traceId: 't',
+    value: 1,
+    weight: 1,
+    metadata: {},
+    createdAt: BEGIN + i,
+    updatedAt: BEGIN,
+    apiKeyId: 'k',
   }));
   await from.requestLog.addFeedback(feedback);
   for (let time = 0; time < 2; time++) {

@@ -3,7 +3,7 @@ import { invalidField } from '../../src/lib/errors.ts';
 import type { LogAggregate, LogAggregateRow, LogAggregation } from '../../src/store/log/aggregation.ts';
 import { readWritten } from '../../src/store/log/entry-text.ts';
 import { dimensionOf, matchesLog } from '../../src/store/log/matches.ts';
-import { addEntry, emptySums } from '../../src/store/log/sums.ts';
+import { addEntry, emptyRollup } from '../../src/store/log/rollups.ts';
 import { boundsOf, isOwnFeedback, traceFeedback } from '../../src/store/log/trace-feedback.ts';
 import type {
   BodiesRecord,
@@ -113,7 +113,9 @@ export function logModel(): LogStore {
       const groups = Map.groupBy(found, (one) => groupOf(by, one));
       groups.delete(undefined);
       return [...groups].map(([group = '', of]) => ({
-        ...{ group, count: of.length, sum: traceFeedback(of).sum },
+        group,
+        count: of.length,
+        sum: traceFeedback(of).sum,
         traces: new Set(of.map(({ traceId }) => traceId)).size,
       }));
     },
@@ -183,7 +185,7 @@ export function aggregate(entries: readonly RequestRecord[], aggregation: LogAgg
     if (group.includes(undefined)) continue;
     const bucket = bucketMs === undefined ? 0 : Math.floor(entry.createdAt / bucketMs) * bucketMs;
     const key = JSON.stringify([bucket, group]);
-    const row = rows.get(key) ?? { bucket, group: group as string[], sums: emptySums(), values: new Set() };
+    const row = rows.get(key) ?? { bucket, group: group as string[], sums: emptyRollup(), values: new Set() };
     rows.set(key, row);
     addEntry(row.sums, entry);
     const value = unique === undefined ? undefined : dimensionOf(unique, entry);

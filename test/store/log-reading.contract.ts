@@ -53,7 +53,8 @@ export function logReadingContract(
       const scope = scopeOf(pair);
       const filter = pair.random.filter();
       const request = {
-        ...{ page: pair.random.pick([0, 0, 1, 3]), pageSize: pair.random.pick([1, 10, 50, 1000]) },
+        page: pair.random.pick([0, 0, 1, 3]),
+        pageSize: pair.random.pick([1, 10, 50, 1000]),
         order: pair.random.pick(['asc', 'desc'] as const),
       };
       const mine = await pair.store.page(scope, filter, request);
@@ -119,7 +120,9 @@ async function everyId(
   let after: string | undefined;
   for (let pages = 0; pages < 200; pages++) {
     const page = await store.page(scope, filter, {
-      ...{ page: 0, pageSize: 23, order },
+      page: 0,
+      pageSize: 23,
+      order,
       ...(after === undefined ? {} : { after }),
     });
     ids.push(...page.entries.map(({ id }) => id));

@@ -8,7 +8,7 @@ import {
   type BodiesRecord,
   type FeedbackGrouping,
   type FeedbackRecord,
-  type FeedbackSums,
+  type FeedbackTotals,
   type LogStore,
   SHOWN_FEEDBACK,
 } from '../../src/store/log-store.ts';
@@ -57,7 +57,9 @@ export function logContract(
       const entry = i % 4 ? all.filter(({ traceId }) => traceId === 'trace-1')[i % 3] : undefined;
       likes.push({
         ...feedbackFor(scope, 'trace-1', 1000 - i, entry),
-        ...{ workspaceId: `ws-${i % 2}`, apiKeyId: `key-${i % 3}`, createdAt: BEGIN + (i >> 1) },
+        workspaceId: `ws-${i % 2}`,
+        apiKeyId: `key-${i % 3}`,
+        createdAt: BEGIN + (i >> 1),
       });
     }
     await store.append(all.slice(0, late));
@@ -173,7 +175,10 @@ export function logContract(
     const store = await open();
     const scope = freshScope();
     const bodies = (id: string, text: string): BodiesRecord => ({
-      ...{ id, organisationId: scope.organisationId, workspaceId: 'ws-1', createdAt: BEGIN + 5 },
+      id,
+      organisationId: scope.organisationId,
+      workspaceId: 'ws-1',
+      createdAt: BEGIN + 5,
       request: { method: 'POST', url: '/v1/x', headers: { a: 'ü' }, body: text },
       response: { status: 200, body: 'AAEC', base64: true, truncated: 7 },
       hooks: '{}',
@@ -220,7 +225,7 @@ export function logContract(
         ),
         async (filter, workspaceId, by) => {
           const within = { ...scope, workspaceId };
-          const byGroup = (sums: readonly FeedbackSums[]) =>
+          const byGroup = (sums: readonly FeedbackTotals[]) =>
             Object.fromEntries(sums.map((one) => [one.group, one]));
           t.deepEqual(
             byGroup(await store.sumFeedback(within, filter, by)),
@@ -266,7 +271,8 @@ export function logContract(
     const { store, model, scope, all } = await filled(16);
     await settle();
     const corrections = all.slice(0, 40).map(({ id, createdAt }, i) => ({
-      ...{ id, createdAt: i === 3 ? createdAt + 1 : createdAt },
+      id,
+      createdAt: i === 3 ? createdAt + 1 : createdAt,
       cost: i % 5 ? String(i * 1_000_003) : undefined,
       attempts: [i % 5 ? String(i * 1_000_003) : undefined],
     }));
@@ -300,11 +306,9 @@ export function logContract(
     const day = Date.UTC(1999, 0, 1) / DAY_MS;
     const at = (age: number, keepDays?: number): RequestRecord =>
       logEntry({
-        ...{
-          id: `${age}-${keepDays}`,
-          organisationId: scope.organisationId,
-          createdAt: (day - age) * DAY_MS + 7,
-        },
+        id: `${age}-${keepDays}`,
+        organisationId: scope.organisationId,
+        createdAt: (day - age) * DAY_MS + 7,
         ...(keepDays === undefined ? {} : { keepDays }),
       });
     const all = [at(0), at(1), at(2), at(3), at(1, 1), at(2, 1), at(2, 2), at(1, 9)];
@@ -314,7 +318,12 @@ export function logContract(
       await one.append(all);
       await one.appendBodies(
         all.map(({ id, organisationId, workspaceId, createdAt, keepDays }) => ({
-          ...{ id, organisationId, workspaceId, createdAt, request: {}, response: {} },
+          id,
+          organisationId,
+          workspaceId,
+          createdAt,
+          request: {},
+          response: {},
           ...(keepDays === undefined ? {} : { keepDays }),
         })),
       );
@@ -340,7 +349,7 @@ export function logContract(
     const refused = async (call: Promise<unknown>): Promise<string | undefined> => {
       const error = await t.throwsAsync(call, { instanceOf: GatewayError });
       t.is(error?.reason, 'validation_failed');
-      return error?.facts.param;
+      return error?.details.param;
     };
     const page = (filter: object, request: object = {}) =>
       store.page(scope, filter, { page: 0, pageSize: 1, order: 'asc', ...request });
@@ -386,15 +395,16 @@ function feedbackFor(
   entry: RequestRecord | undefined,
 ): FeedbackRecord {
   return {
-    ...{
-      id: `f${i}`,
-      organisationId,
-      workspaceId: entry?.workspaceId ?? 'ws-1',
-      traceId,
-      value: (i % 5) * 2 - 4,
-    },
-    ...{ weight: i % 2 ? 1 : 0.5, metadata: { n: String(i) }, createdAt: BEGIN + i * 10_000_000 },
-    ...{ updatedAt: BEGIN + i, apiKeyId: 'key-1' },
+    id: `f${i}`,
+    organisationId,
+    workspaceId: entry?.workspaceId ?? 'ws-1',
+    traceId,
+    value: (i % 5) * 2 - 4,
+    weight: i % 2 ? 1 : 0.5,
+    metadata: { n: String(i) },
+    createdAt: BEGIN + i * 10_000_000,
+    updatedAt: BEGIN + i,
+    apiKeyId: 'key-1',
     ...(i % 2 ? { userId: 'p1' } : {}),
     ...(entry === undefined ? {} : { entry: { ...entry, attempts: [] } }),
   };

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import anyTest, { type Implementation, type TestFn } from 'ava';
-import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite/open.ts';
+import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 import { logContract } from './log.contract.ts';
 import { logReadingContract } from './log-reading.contract.ts';
 

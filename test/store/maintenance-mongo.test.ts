@@ -2,7 +2,7 @@
 import test from 'ava';
 import { GatewayError } from '../../src/lib/errors.ts';
 import { type Collection, defineCollection } from '../../src/store/collection.ts';
-import { openMongoStore } from '../../src/store/mongo/open.ts';
+import { openMongoStore } from '../../src/store/mongo/open-mongo.ts';
 import { isNewerSchema } from '../../src/store/upgrades.ts';
 import { mongoServer, reportMissing, type SharedMongo } from '../support/servers.ts';
 import {
@@ -22,7 +22,10 @@ else suite(server);
 function suite(server: SharedMongo): void {
   const database = freshDatabase();
   const shared = openMongoStore({
-    ...{ uri: server.uri, database, collections: maintenanceCollections, deadlineMs: 30_000 },
+    uri: server.uri,
+    database,
+    collections: maintenanceCollections,
+    deadlineMs: 30_000,
   });
   test.after.always(async () => {
     await (await shared).close();
@@ -64,7 +67,9 @@ function suite(server: SharedMongo): void {
         body: { ...old, name: 'l' },
       });
       t.deepEqual((await newer.documents.get(scope, gadgets, 'late'))?.body, {
-        ...{ label: 'l', inches: 12, tags: [] },
+        label: 'l',
+        inches: 12,
+        tags: [],
       });
       t.is((await newer.upgrade())[0]?.upgraded, 1);
       await older.close();

@@ -117,7 +117,11 @@ export function maintenanceContract(test: TestFn, open: () => Promise<Maintained
       await documents.insert(one, gadgets, { id: `a${i}`, createdAt: i, body: gadget(`l${i}`) });
     }
     const other = await documents.insert(two, gadgets, {
-      ...{ id: 'a0', createdAt: 1, slug: 's', workspaceId: 'w', body: gadget('l0') },
+      id: 'a0',
+      createdAt: 1,
+      slug: 's',
+      workspaceId: 'w',
+      body: gadget('l0'),
     });
     await documents.archive(one, gadgets, 'a3', { updatedAt: 9 });
     t.true((await maintenance.count(gadgets)) >= 8);
@@ -163,7 +167,11 @@ export function maintenanceContract(test: TestFn, open: () => Promise<Maintained
     const { documents, maintenance } = await open();
     const scope = freshScope();
     const made = await documents.insert(scope, gadgets, {
-      ...{ id: 'r', slug: 'slug', workspaceId: 'w', createdAt: 1, body: gadget('before') },
+      id: 'r',
+      slug: 'slug',
+      workspaceId: 'w',
+      createdAt: 1,
+      body: gadget('before'),
     });
     const [stored] = await scanned(maintenance, gadgets, scope);
     const body = { ...gadget('after', 9), 10: 'ten', $where: 1, sealed: { v: 'k2:…' } };
@@ -178,7 +186,8 @@ export function maintenanceContract(test: TestFn, open: () => Promise<Maintained
     });
     t.is(found.total, 1);
     const after = await documents.update(scope, gadgets, 'r', made.version, {
-      ...{ body: gadget('more'), updatedAt: 2 },
+      body: gadget('more'),
+      updatedAt: 2,
     });
     t.is(after.version, made.version + 1);
   });
@@ -238,14 +247,27 @@ export function maintenanceContract(test: TestFn, open: () => Promise<Maintained
     const scope = { organisationId, workspaceId: undefined };
     const base = { organisationId, createdAt: 5, updatedAt: 77, schemaVersion: 3 } as const;
     const full: Document<object> = {
-      ...{ ...base, id: 'i', workspaceId: 'w', slug: 's', version: 41, status: 'active' },
+      ...base,
+      id: 'i',
+      workspaceId: 'w',
+      slug: 's',
+      version: 41,
+      status: 'active',
       body: { ...gadget('imported', 3), ünï: '𝒳', 7: null },
     };
     const archived: Document<object> = {
-      ...{ ...base, id: 'j', version: 2, status: 'archived', body: gadget('imported', 3) },
+      ...base,
+      id: 'j',
+      version: 2,
+      status: 'archived',
+      body: gadget('imported', 3),
     };
     const old: Document<object> = {
-      ...{ ...base, id: 'k', version: 1, status: 'active', schemaVersion: 1 },
+      ...base,
+      id: 'k',
+      version: 1,
+      status: 'active',
+      schemaVersion: 1,
       body: { name: 'old one', size: '12 inches' },
     };
     t.deepEqual(await maintenance.importDocuments(gadgets, [full, archived, old]), [
@@ -280,7 +302,8 @@ export function maintenanceContract(test: TestFn, open: () => Promise<Maintained
 
   test('bad maintenance calls are refused by field', async (t) => {
     const { maintenance } = await open();
-    const field = async (promise: Promise<unknown>) => (await refusal(promise)).facts.violations?.[0]?.field;
+    const field = async (promise: Promise<unknown>) =>
+      (await refusal(promise)).details.violations?.[0]?.field;
     for (const limit of [0, 1001, 1.5, Number.NaN])
       t.is(await field(maintenance.scan(gadgets, { limit })), 'limit');
     for (const after of ['', '-1', '{"$gt":""}', '../x', 'é'])
@@ -316,7 +339,8 @@ export function maintenanceContract(test: TestFn, open: () => Promise<Maintained
     const page = await documents.page(scope, gadgets, { pageSize: 9 });
     t.deepEqual(page.documents.map(shape), [wanted('g'), wanted('h'), wanted('i')]);
     const byLabel = await documents.page(scope, gadgets, {
-      ...{ pageSize: 9, filter: [{ field: 'label', op: 'eq', value: 'n h' }] },
+      pageSize: 9,
+      filter: [{ field: 'label', op: 'eq', value: 'n h' }],
     });
     t.deepEqual(byLabel.documents.map(shape), [wanted('h')]);
     t.deepEqual(shape(await documents.archive(scope, gadgets, 'g', { updatedAt: 2 })), wanted('g'));
@@ -394,14 +418,22 @@ export function maintenanceContract(test: TestFn, open: () => Promise<Maintained
     const scope = freshScope();
     await documents.insert(scope, gadgets, { id: 'there', createdAt: 1, body: gadget('twice') });
     const old: Document<object> = {
-      ...{ id: 'old', organisationId: scope.organisationId, version: 1, status: 'archived' },
-      ...{ createdAt: 1, updatedAt: 1, schemaVersion: 1, body: { name: 'twice', size: '1' } },
+      id: 'old',
+      organisationId: scope.organisationId,
+      version: 1,
+      status: 'archived',
+      createdAt: 1,
+      updatedAt: 1,
+      schemaVersion: 1,
+      body: { name: 'twice', size: '1' },
     };
     await maintenance.importDocuments(gadgets, [old]);
     t.is((await upgradeDocuments(maintenance, gadgets)).left, 0);
     // An old program wrote its column; what it says now is taken.
     await documents.insert(scope, defineCollection({ ...oldGadgets, fields: gadgets.fields }), {
-      ...{ id: 'clash', createdAt: 1, body: { name: 'twice', size: '1' } },
+      id: 'clash',
+      createdAt: 1,
+      body: { name: 'twice', size: '1' },
     });
     const report = await upgradeDocuments(maintenance, gadgets);
     t.is(report.left, 1);
@@ -440,7 +472,9 @@ export function logMaintenanceContract(test: TestFn, open: () => Promise<Maintai
     const usage = { promptTokens: 1, totalTokens: 3, reasoningTokens: 2 };
     const entries = Array.from({ length: 25 }, (_, i) =>
       logEntry({
-        ...{ id: `e${String(i).padStart(2, '0')}`, organisationId: one.organisationId, createdAt: 1000 - i },
+        id: `e${String(i).padStart(2, '0')}`,
+        organisationId: one.organisationId,
+        createdAt: 1000 - i,
         ...(i % 2 ? { usage, timeToFirstTokenMs: 0 } : { error: { reason: 'r', message: 'ünï "' } }),
         metadata: { [`k${i}`]: '', a: 'b' },
       }),

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { GatewayError } from '../../src/lib/errors.ts';
 import { defineCollection } from '../../src/store/collection.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 import {
   gadgets,
   logMaintenanceContract,
@@ -40,7 +40,8 @@ test('a start upgrades what is there before anybody reads, and an older program 
   const stored = await scanned(second.maintenance, gadgets, scope, 1000);
   t.deepEqual([...new Set(stored.map(({ document }) => document.schemaVersion))], [3]);
   const found = await second.documents.page(scope, gadgets, {
-    ...{ pageSize: 9, filter: [{ field: 'inches', op: 'eq', value: 449 }] },
+    pageSize: 9,
+    filter: [{ field: 'inches', op: 'eq', value: 449 }],
   });
   t.is(found.documents[0]?.id, 'd449');
   await second.close();
@@ -67,7 +68,9 @@ test('a document that cannot be upgraded stops no start and is tried again at th
   await second.close();
   const third = await openSqliteStore({ dataDir, collections: [gadgets] });
   t.deepEqual((await scanned(third.maintenance, gadgets, scope))[0]?.document.body, {
-    ...{ label: 'n', inches: 1, tags: [] },
+    label: 'n',
+    inches: 1,
+    tags: [],
   });
   await third.close();
 });

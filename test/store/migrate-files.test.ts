@@ -7,7 +7,7 @@ import { type ExportRun, type LogExportBody, logExports } from '../../src/ledger
 import { compareExportFiles, copyExportFiles } from '../../src/migrate/export-files.ts';
 import { isEqual } from '../../src/store/copy/sides.ts';
 import { folderBlobs } from '../../src/store/folder-blobs.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'sluice-files-'));
 test.after.always(() => rmSync(root, { recursive: true, force: true }));
@@ -22,11 +22,24 @@ test('files of exports that are done are copied, others begin anew, and what is 
   const made = async (id: string, status: LogExportBody['status'], parts: ExportRun['parts']) => {
     const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
     const run: ExportRun = {
-      ...{ filter: {}, fields: ['id'], skip: 0, take: 9, passed: 0, rows: 1, bytes, parts, startedAt: 1 },
+      filter: {},
+      fields: ['id'],
+      skip: 0,
+      take: 9,
+      passed: 0,
+      rows: 1,
+      bytes,
+      parts,
+      startedAt: 1,
     };
     const scope = { organisationId: `o-${id}`, workspaceId: undefined };
     const body: LogExportBody = {
-      ...{ filters: {}, requestedData: ['id'], createdBy: 'k', status, turns: 1, run },
+      filters: {},
+      requestedData: ['id'],
+      createdBy: 'k',
+      status,
+      turns: 1,
+      run,
     };
     await store.documents.insert(scope, logExports, { id, createdAt: 1, body });
   };

@@ -10,9 +10,9 @@ import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { COLLECTIONS } from '../../src/app/stores.ts';
 import type { Document } from '../../src/store/documents.ts';
-import { openMemoryState } from '../../src/store/memory/open.ts';
-import { openMongoStore } from '../../src/store/mongo/open.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { openMemoryState } from '../../src/store/memory/open-memory.ts';
+import { openMongoStore } from '../../src/store/mongo/open-mongo.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 import { startGateway } from '../support/gateway.ts';
 import { mongoServer, redisServer, reportMissing, type SharedMongo } from '../support/servers.ts';
 import { ROUNDS } from './kill-rounds.ts';
@@ -34,8 +34,14 @@ async function fillOld({ maintenance }: MaintainedStore, count: number): Promise
     const documents = Array.from(
       { length: Math.min(500, count - at) },
       (_, i): Document<object> => ({
-        ...{ id: `g${at + i}`, organisationId: 'o', version: 1, status: 'active', createdAt: at + i },
-        ...{ updatedAt: 1, schemaVersion: 1, body: { name: `n${at + i}`, size: `${at + i} inches` } },
+        id: `g${at + i}`,
+        organisationId: 'o',
+        version: 1,
+        status: 'active',
+        createdAt: at + i,
+        updatedAt: 1,
+        schemaVersion: 1,
+        body: { name: `n${at + i}`, size: `${at + i} inches` },
       }),
     );
     await maintenance.importDocuments(gadgets, documents);
@@ -83,7 +89,8 @@ test.serial('an embedded upgrade that is killed goes on where it was', async (t)
     const store = await open(true);
     t.deepEqual([...(await versions(store))], [[3, count]]);
     const last = await store.documents.page(scope, gadgets, {
-      ...{ pageSize: 2, filter: [{ field: 'inches', op: 'gte', value: count - 1 }] },
+      pageSize: 2,
+      filter: [{ field: 'inches', op: 'gte', value: count - 1 }],
     });
     t.deepEqual(
       last.documents.map(({ id, version }) => [id, version]),
@@ -111,7 +118,10 @@ function suite(server: SharedMongo, redisUrl: string): void {
       t.teardown(() => dropDatabase(server, database));
       const count = 300;
       const store = await openMongoStore({
-        ...{ uri: server.uri, database, collections: maintenanceCollections, deadlineMs: 30_000 },
+        uri: server.uri,
+        database,
+        collections: maintenanceCollections,
+        deadlineMs: 30_000,
       });
       t.teardown(() => store.close());
       await fillOld(store, count);
@@ -149,7 +159,8 @@ function suite(server: SharedMongo, redisUrl: string): void {
         t.is(document.version > 1, written.has(document.id));
       }
       const byColumn = await store.documents.page(scope, gadgets, {
-        ...{ pageSize: 1, filter: [{ field: 'inches', op: 'gt', value: 1_000_000 }] },
+        pageSize: 1,
+        filter: [{ field: 'inches', op: 'gt', value: 1_000_000 }],
       });
       t.is(byColumn.total, written.size);
     },
@@ -163,7 +174,8 @@ function suite(server: SharedMongo, redisUrl: string): void {
     const url = new URL(server.uri);
     url.pathname = `/${database}`;
     const env = {
-      ...{ MONGODB_URI: url.href, REDIS_URL: redisUrl },
+      MONGODB_URI: url.href,
+      REDIS_URL: redisUrl,
       GATEWAY_ENCRYPTION_KEY: readFileSync(join(dataDir, 'encryption.key'), 'utf8').trim(),
     };
     const progress: string[] = [];
@@ -227,8 +239,13 @@ function suite(server: SharedMongo, redisUrl: string): void {
       const documents = Array.from(
         { length: 200 },
         (_, i): Document<object> => ({
-          ...{ id: `u${at + i}`, organisationId: org, version: 1 + (i % 7), createdAt: i, updatedAt: i },
-          ...{ status: i % 5 === 0 ? 'archived' : 'active', schemaVersion: users.schemaVersion },
+          id: `u${at + i}`,
+          organisationId: org,
+          version: 1 + (i % 7),
+          createdAt: i,
+          updatedAt: i,
+          status: i % 5 === 0 ? 'archived' : 'active',
+          schemaVersion: users.schemaVersion,
           body: { email: `u${at + i}@example.com`, text: 'x'.repeat(i) },
         }),
       );

@@ -8,9 +8,9 @@ import test, { type ExecutionContext } from 'ava';
 import { COLLECTIONS } from '../../src/app/stores.ts';
 import { migrateFrom } from '../../src/migrate/copy.ts';
 import { readSettings } from '../../src/settings.ts';
-import { openMemoryState } from '../../src/store/memory/open.ts';
-import { openMongoStore } from '../../src/store/mongo/open.ts';
-import { openRedisState } from '../../src/store/redis/open.ts';
+import { openMemoryState } from '../../src/store/memory/open-memory.ts';
+import { openMongoStore } from '../../src/store/mongo/open-mongo.ts';
+import { openRedisState } from '../../src/store/redis/open-redis.ts';
 import { startFakeProvider } from '../support/fake-provider.ts';
 import { ok } from '../support/front-door.ts';
 import { ADMIN_KEY, startGateway, type TestGateway, WORKSPACE_KEY } from '../support/gateway.ts';
@@ -31,8 +31,10 @@ async function chat(gateway: TestGateway, provider: string, traceId: string): Pr
   const answer = await fetch(`${gateway.origin}/v1/chat/completions`, {
     method: 'POST',
     headers: {
-      ...{ 'content-type': 'application/json', 'x-gateway-api-key': WORKSPACE_KEY },
-      ...{ 'x-gateway-provider': 'openai-compatible', 'x-gateway-custom-host': provider },
+      'content-type': 'application/json',
+      'x-gateway-api-key': WORKSPACE_KEY,
+      'x-gateway-provider': 'openai-compatible',
+      'x-gateway-custom-host': provider,
       'x-gateway-trace-id': traceId,
       'x-gateway-metadata': JSON.stringify({ z: 'ünï', a: traceId }),
     },

@@ -4,7 +4,7 @@ import test, { type ExecutionContext } from 'ava';
 import { GatewayError } from '../../src/lib/errors.ts';
 import { insertOperation, updateOperation } from '../../src/store/documents.ts';
 import { failureOf } from '../../src/store/mongo/failures.ts';
-import { type MongoStore, openMongoStore } from '../../src/store/mongo/open.ts';
+import { type MongoStore, openMongoStore } from '../../src/store/mongo/open-mongo.ts';
 import { checkTopology } from '../../src/store/mongo/topology.ts';
 import { freePort } from '../support/servers/process.ts';
 import { mongoServer, reportMissing, startOwnMongo, startStandaloneMongo } from '../support/servers.ts';

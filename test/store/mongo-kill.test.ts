@@ -2,7 +2,7 @@
 // SLUICE_KILL_ROUNDS sets how often (5 by default; a third of it for the server).
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
-import { openMongoStore } from '../../src/store/mongo/open.ts';
+import { openMongoStore } from '../../src/store/mongo/open-mongo.ts';
 import { mongoServer, type OwnMongo, reportMissing, startOwnMongo } from '../support/servers.ts';
 import { heads, widgets } from './documents.contract.ts';
 import { ROUNDS, startChild, verifyRound } from './kill-rounds.ts';

@@ -17,15 +17,15 @@ import { connect } from '../../src/store/mongo/connection.ts';
 import { bucketOf } from '../../src/store/mongo/log/bucket-name.ts';
 import { ENTRY_INDEXES } from '../../src/store/mongo/log/entry-indexes.ts';
 import { readEntries } from '../../src/store/mongo/log/entry-pages.ts';
-import { hourSums } from '../../src/store/mongo/log/hour-sums.ts';
-import type { SumsDocument } from '../../src/store/mongo/log/kept-sums.ts';
+import { hourRollups } from '../../src/store/mongo/log/hour-rollups.ts';
 import type { Position } from '../../src/store/mongo/log/page-cursor.ts';
 import type { LogPlace } from '../../src/store/mongo/log/place.ts';
-import { decodeRows } from '../../src/store/mongo/log/sums-bytes.ts';
-import { type MongoStore, type MongoStoreOptions, openMongoStore } from '../../src/store/mongo/open.ts';
+import { decodeRows } from '../../src/store/mongo/log/rollup-bytes.ts';
+import type { RollupDocument } from '../../src/store/mongo/log/stored-rollups.ts';
+import { type MongoStore, type MongoStoreOptions, openMongoStore } from '../../src/store/mongo/open-mongo.ts';
 import { type LogTuning, logPlace } from '../../src/store/mongo/request-log.ts';
 import type { LogFilter, LogPageRequest, RequestRecord, TenantScope } from '../../src/store/request-log.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 import { mongoServer, reportMissing, type SharedMongo } from '../support/servers.ts';
 import { freshScope } from './documents.contract.ts';
 import { logContract } from './log.contract.ts';
@@ -59,7 +59,8 @@ function suite(server: SharedMongo): void {
   const serial = test.serial as typeof test;
   logReadingContract(serial, async () => (await shared).requestLog, 20);
   logContract(serial, async () => (await shared).requestLog, {
-    ...{ entries: 100, runs: 20 },
+    entries: 100,
+    runs: 20,
     settle: async () => (await shared).makeSums(),
   });
 
@@ -84,8 +85,12 @@ function suite(server: SharedMongo): void {
   const day = (scope: TenantScope, count: number): RequestRecord[] =>
     Array.from({ length: count }, (_, i) =>
       logEntry({
-        ...{ id: `e${i}`, organisationId: scope.organisationId, createdAt: begin + (i % 3) * HOUR_MS + i },
-        ...{ model: `m${i % 2}`, cost: '9223372036854775807', metadata: { _user: `u${i % 4}` } },
+        id: `e${i}`,
+        organisationId: scope.organisationId,
+        createdAt: begin + (i % 3) * HOUR_MS + i,
+        model: `m${i % 2}`,
+        cost: '9223372036854775807',
+        metadata: { _user: `u${i % 4}` },
       }),
     );
 
@@ -231,7 +236,9 @@ function suite(server: SharedMongo): void {
     const { requestLog } = await shared;
     const scope = { organisationId: freshScope().organisationId, workspaceId: null };
     const entries = day(freshScope(), 30).map((entry, i) => ({
-      ...{ ...entry, organisationId: scope.organisationId, createdAt: entry.createdAt - (i % 4) * DAY_MS },
+      ...entry,
+      organisationId: scope.organisationId,
+      createdAt: entry.createdAt - (i % 4) * DAY_MS,
       ...(i % 3 ? {} : { keepDays: 11 }),
       path: i % 10 ? '/v1/x' : '/v1/needle',
     }));
@@ -313,14 +320,16 @@ function suite(server: SharedMongo): void {
     await requestLog.append(all.map((entry, i) => ({ ...entry, createdAt: begin + i, keepDays: 11 })));
     const { place, end } = await placeOf({});
     const hour = {
-      ...{ organisationId: scope.organisationId, hour: begin, generation: 0 },
+      organisationId: scope.organisationId,
+      hour: begin,
+      generation: 0,
       bucket: bucketOf('entries', begin, 11).name,
     };
     const [together, each] = await place.calls.run(async (deadline) => [
-      await hourSums(place, hour, 1, deadline),
-      await hourSums(place, hour, 1, deadline, 1),
+      await hourRollups(place, hour, 1, deadline),
+      await hourRollups(place, hour, 1, deadline, 1),
     ]);
-    const rowsOf = ({ cuboid, rows, data }: SumsDocument): object => ({
+    const rowsOf = ({ cuboid, rows, data }: RollupDocument): object => ({
       cuboid,
       rows,
       values: [...decodeRows(data?.buffer ?? new Uint8Array())]
@@ -466,21 +475,27 @@ function suite(server: SharedMongo): void {
       await source.requestLog.append(entries);
       await source.requestLog.appendBodies(
         entries.map(({ id, organisationId, workspaceId, createdAt }, i) => ({
-          ...{
-            id,
-            organisationId,
-            workspaceId,
-            createdAt,
-            request: { body: 'x'.repeat(i * 1000) },
-            response: {},
-          },
+          id,
+          organisationId,
+          workspaceId,
+          createdAt,
+          request: { body: 'x'.repeat(i * 1000) },
+          response: {},
           ...(i % 2 ? { keepDays: 4 } : {}),
         })),
       );
       await source.requestLog.addFeedback(
         entries.map((entry, i) => ({
-          ...{ id: `f${i}`, organisationId: scope.organisationId, workspaceId: 'ws-1', traceId: `t${i}` },
-          ...{ value: 5, weight: 1, metadata: { i: String(i) }, createdAt: i, updatedAt: i, apiKeyId: 'k' },
+          id: `f${i}`,
+          organisationId: scope.organisationId,
+          workspaceId: 'ws-1',
+          traceId: `t${i}`,
+          value: 5,
+          weight: 1,
+          metadata: { i: String(i) },
+          createdAt: i,
+          updatedAt: i,
+          apiKeyId: 'k',
           ...(i % 2 ? { entry: { ...entry, attempts: [] } } : {}),
         })),
       );
@@ -522,7 +537,10 @@ function suite(server: SharedMongo): void {
     const scope = freshScope();
     const entry: RequestRecord = {
       ...logEntry({ id: 'a', organisationId: scope.organisationId, createdAt: begin }),
-      ...{ cost: '123456789012345678901', userId: 'p', metadata: { _user: 'Ü', 'a=b': 'c' }, keepDays: 9 },
+      cost: '123456789012345678901',
+      userId: 'p',
+      metadata: { _user: 'Ü', 'a=b': 'c' },
+      keepDays: 9,
     };
     await requestLog.append([entry]);
     const { name } = bucketOf('entries', begin, 9);
@@ -532,24 +550,28 @@ function suite(server: SharedMongo): void {
     t.deepEqual(
       { ...row, cost: String(row?.cost) },
       {
-        ...{
-          organisationId: scope.organisationId,
-          workspaceId: 'ws-1',
-          createdAt: begin,
-          id: 'a',
-          statusCode: 200,
-        },
-        ...{
-          outcome: 'success',
-          traceId: 'trace-1',
-          apiKeyId: 'key-1',
-          provider: 'openai',
-          model: 'gpt-4o-mini',
-        },
-        ...{ metadata: ['_user=Ü', 'a%3Db=c'], cost: '123456789012345678901', promptTokens: 120 },
-        ...{ completionTokens: 48, totalTokens: 168, latencyMs: 412, latencyUs: 412_000, latencyBucket: 653 },
+        organisationId: scope.organisationId,
+        workspaceId: 'ws-1',
+        createdAt: begin,
+        id: 'a',
+        statusCode: 200,
+        outcome: 'success',
+        traceId: 'trace-1',
+        apiKeyId: 'key-1',
+        provider: 'openai',
+        model: 'gpt-4o-mini',
+        metadata: ['_user=Ü', 'a%3Db=c'],
+        cost: '123456789012345678901',
+        promptTokens: 120,
+        completionTokens: 48,
+        totalTokens: 168,
+        latencyMs: 412,
+        latencyUs: 412_000,
+        latencyBucket: 653,
         text: 'a\ntrace-1\n/v1/chat/completions\nopenai\ngpt-4o-mini\ngpt-4o-mini-2024-07-18\n\nü\nc',
-        ...{ userId: 'p', user: 'Ü', entry: encodeEntry(entry) },
+        userId: 'p',
+        user: 'Ü',
+        entry: encodeEntry(entry),
       },
     );
   });

@@ -5,9 +5,9 @@ import type { PageQuery } from '../../src/store/documents.ts';
 import { bucketOf } from '../../src/store/mongo/log/bucket-name.ts';
 import { entryMatch } from '../../src/store/mongo/log/entry-filter.ts';
 import { entriesWithin, entrySort } from '../../src/store/mongo/log/entry-pages.ts';
-import { sumsPipeline, uniquePipeline } from '../../src/store/mongo/log/group-pipeline.ts';
-import { sumsCollection } from '../../src/store/mongo/log/kept-sums.ts';
-import { openMongoStore } from '../../src/store/mongo/open.ts';
+import { rollupPipeline, uniquePipeline } from '../../src/store/mongo/log/group-pipeline.ts';
+import { rollupCollection } from '../../src/store/mongo/log/stored-rollups.ts';
+import { openMongoStore } from '../../src/store/mongo/open-mongo.ts';
 import {
   type Filter,
   matching,
@@ -202,7 +202,7 @@ function suite(server: SharedMongo): void {
     const grouping = { bucketMs: 3_600_000, by: ['model', 'statusCode'] } as const;
     // An hour's sums, and what is read of entries at the edges.
     await planned(name, 'by_organisation', (of) =>
-      of.aggregate(sumsPipeline(day, grouping, 10), { hint: 'by_organisation' }).explain('queryPlanner'),
+      of.aggregate(rollupPipeline(day, grouping, 10), { hint: 'by_organisation' }).explain('queryPlanner'),
     );
     await planned(name, 'by_organisation', (of) =>
       of
@@ -213,11 +213,13 @@ function suite(server: SharedMongo): void {
       const { filter: match, lead } = entryMatch({ organisationId: 'o', workspaceId: null }, filter);
       await planned(name, lead.index, (of) =>
         of
-          .aggregate(sumsPipeline({ ...match, createdAt: day.createdAt }, grouping, 10), { hint: lead.index })
+          .aggregate(rollupPipeline({ ...match, createdAt: day.createdAt }, grouping, 10), {
+            hint: lead.index,
+          })
           .explain('queryPlanner'),
       );
     }
-    const sums = sumsCollection(0);
+    const sums = rollupCollection(0);
     await planned(sums, 'by_hour', (of) =>
       of
         .find({ organisationId: 'o', cuboid: 'workspace', hour: { $gte: 0, $lt: 7_200_000 } })
@@ -283,7 +285,11 @@ async function seed(uri: string, database: string): Promise<{ real: boolean }> {
   await store.requestLog.append(
     documents.map(({ id, createdAt, workspaceId }, i) =>
       logEntry({
-        ...{ id, createdAt, workspaceId, organisationId: 'o', traceId: `t${i % 50}` },
+        id,
+        createdAt,
+        workspaceId,
+        organisationId: 'o',
+        traceId: `t${i % 50}`,
         statusCode: [200, 404, 429][i % 3] as number,
         ...(i % 4 ? {} : { spanId: `s${i}`, userId: `u${i % 3}`, virtualKey: `v${i % 5}` }),
         ...(i % 3 ? {} : { config: `c${i % 5}`, prompt: `p${i % 5}`, cacheStatus: i % 2 ? 'HIT' : 'MISS' }),

@@ -7,7 +7,7 @@ import { defineCollection } from '../../src/store/collection.ts';
 import { archiveOperation, insertOperation, updateOperation } from '../../src/store/documents.ts';
 import { connect } from '../../src/store/mongo/connection.ts';
 import { modelOf } from '../../src/store/mongo/document-schema.ts';
-import { type MongoStore, openMongoStore } from '../../src/store/mongo/open.ts';
+import { type MongoStore, openMongoStore } from '../../src/store/mongo/open-mongo.ts';
 import { lookQuery, pollChanges } from '../../src/store/mongo/poll.ts';
 import { mongoWatch } from '../../src/store/mongo/watch.ts';
 import { mongoServer, reportMissing, startOwnMongo, startStandaloneMongo } from '../support/servers.ts';

@@ -7,7 +7,7 @@ import {
   type MongoStore,
   type MongoStoreOptions,
   openMongoStore,
-} from '../../src/store/mongo/open.ts';
+} from '../../src/store/mongo/open-mongo.ts';
 import { mongoServer, reportMissing, type SharedMongo } from '../support/servers.ts';
 import { contractCollections, documentsContract, freshScope, heads, widgets } from './documents.contract.ts';
 import { logEntry } from './log-entries.ts';

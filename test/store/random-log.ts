@@ -62,7 +62,9 @@ export function traffic(seed: number, organisationId: string, users = 40): Traff
     const cacheStatus = pick(CACHE);
     const latencyMs = chance(0.1) ? random() * 3000 : whole(40_000) / 1000;
     const base = logEntry({
-      ...{ id: `id-${String(n).padStart(6, '0')}-${whole(1e6).toString(16)}`, organisationId, statusCode },
+      id: `id-${String(n).padStart(6, '0')}-${whole(1e6).toString(16)}`,
+      organisationId,
+      statusCode,
       createdAt: BEGIN + (chance(0.3) ? whole(50) : whole(SPAN)),
     });
     const { usage: _, ...rest } = base;
@@ -73,9 +75,15 @@ export function traffic(seed: number, organisationId: string, users = 40): Traff
         ...maybe(0.9, 'completionTokens', () => completionTokens),
         totalTokens: promptTokens + completionTokens,
       })),
-      ...{ traceId: `trace-${whole(60)}`, workspaceId: pick(WORKSPACES), apiKeyId: `key-${whole(8)}` },
-      ...{ provider: pick(PROVIDERS), model: pick(MODELS), responseModel: pick(MODELS), latencyMs },
-      ...{ path: pick(['/v1/chat/completions', '/v1/embeddings', '/V1/Odd']), outcome: pick(OUTCOMES) },
+      traceId: `trace-${whole(60)}`,
+      workspaceId: pick(WORKSPACES),
+      apiKeyId: `key-${whole(8)}`,
+      provider: pick(PROVIDERS),
+      model: pick(MODELS),
+      responseModel: pick(MODELS),
+      latencyMs,
+      path: pick(['/v1/chat/completions', '/v1/embeddings', '/V1/Odd']),
+      outcome: pick(OUTCOMES),
       metadata: metadata(),
       ...(cost === undefined ? {} : { cost }),
       ...(cacheStatus === undefined ? {} : { cacheStatus }),

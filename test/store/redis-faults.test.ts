@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { GatewayError } from '../../src/lib/errors.ts';
-import { openRedisState } from '../../src/store/redis/open.ts';
+import { openRedisState } from '../../src/store/redis/open-redis.ts';
 import type { SharedState } from '../../src/store/shared-state.ts';
 import { reportMissing, startOwnRedis } from '../support/servers.ts';
 import { freshOrg, untilReady } from './shared-stores.ts';

@@ -54,7 +54,11 @@ export function requestLogContract(test: TestFn, open: () => Promise<RequestLogS
     const cost = '123456789012345678901';
     const entries = [
       logEntry({
-        ...{ id: 'a', organisationId: scope.organisationId, cost, usageEstimated: true, unpriced: true },
+        id: 'a',
+        organisationId: scope.organisationId,
+        cost,
+        usageEstimated: true,
+        unpriced: true,
         attempts: [
           { ...attempt!, id: '1', cost, responseModel: 'gpt-4o-mini-2024-07-18' },
           { ...attempt!, id: '2', cost: '7', responseModel: 'another', usageEstimated: true },

@@ -1,5 +1,5 @@
 // Holds, settles and appends to the journal of a directory until it is killed; says on stdout what was acknowledged.
-import { openMemoryState } from '../../src/store/memory/open.ts';
+import { openMemoryState } from '../../src/store/memory/open-memory.ts';
 
 const [dataDir = '', org = ''] = process.argv.slice(2);
 const state = await openMemoryState({ dataDir });

@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
-import { openMemoryState } from '../../src/store/memory/open.ts';
+import { openMemoryState } from '../../src/store/memory/open-memory.ts';
 import type { SharedState } from '../../src/store/shared-state.ts';
 
 const ROUNDS = Number(process.env.SLUICE_KILL_ROUNDS ?? 5);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test from 'ava';
 import { GatewayError } from '../../src/lib/errors.ts';
-import { openMemoryState } from '../../src/store/memory/open.ts';
+import { openMemoryState } from '../../src/store/memory/open-memory.ts';
 import { sharedStateContract } from './shared-state.contract.ts';
 import { openEmbedded, START_MS } from './shared-stores.ts';
 

@@ -51,7 +51,12 @@ async function run(
     const { outcome, limits } = await state.admit(org, {
       limits: [
         {
-          ...{ kind: 'window', key, limit: LIMIT, windowMs: WINDOW_MS, slices: 10, cost },
+          kind: 'window',
+          key,
+          limit: LIMIT,
+          windowMs: WINDOW_MS,
+          slices: 10,
+          cost,
           pool: { key: 'p', most: MOST },
         },
       ],
@@ -110,7 +115,12 @@ for (const [name, open] of [
           await state.admit(org, {
             limits: [
               {
-                ...{ kind: 'window', key: `p:${group}`, limit: 2, windowMs: 1000, slices: 10, cost: 1 },
+                kind: 'window',
+                key: `p:${group}`,
+                limit: 2,
+                windowMs: 1000,
+                slices: 10,
+                cost: 1,
                 pool: { key: 'p', most: 3 },
               },
             ],

@@ -254,7 +254,8 @@ test.serial('admit, settle, release, renew, sweep, readBudget, correctBudget', a
 const ownEntry = fc
   .tuple(ids, fc.option(fc.tuple(owners, leaseMs), { nil: undefined }))
   .map(([id, claim]) => ({
-    ...{ id, data: `of ${id}` },
+    id,
+    data: `of ${id}`,
     ...(claim ? { claim: { consumer: claim[0], leaseMs: claim[1] } } : {}),
   }));
 

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { openMemoryState } from '../../src/store/memory/open.ts';
-import { openRedisState } from '../../src/store/redis/open.ts';
+import { openMemoryState } from '../../src/store/memory/open-memory.ts';
+import { openRedisState } from '../../src/store/redis/open-redis.ts';
 import type { SharedState } from '../../src/store/shared-state.ts';
 
 /** Organisations of one test file; those of others on the same Redis are not touched. */

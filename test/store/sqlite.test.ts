@@ -6,7 +6,11 @@ import { DatabaseSync } from 'node:sqlite';
 import test from 'ava';
 import { GatewayError } from '../../src/lib/errors.ts';
 import { defineCollection } from '../../src/store/collection.ts';
-import { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from '../../src/store/sqlite/open.ts';
+import {
+  openSqliteStore,
+  type SqliteStore,
+  type SqliteStoreOptions,
+} from '../../src/store/sqlite/open-sqlite.ts';
 import { contractCollections, documentsContract, freshScope, widgets } from './documents.contract.ts';
 import { logEntry } from './log-entries.ts';
 import { requestLogContract } from './request-log.contract.ts';

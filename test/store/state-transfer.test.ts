@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import test from 'ava';
 import { GatewayError } from '../../src/lib/errors.ts';
 import { openStateExport } from '../../src/store/memory/export.ts';
-import { openMemoryState } from '../../src/store/memory/open.ts';
-import { openRedisState } from '../../src/store/redis/open.ts';
+import { openMemoryState } from '../../src/store/memory/open-memory.ts';
+import { openRedisState } from '../../src/store/redis/open-redis.ts';
 import { openRedisTransfer } from '../../src/store/redis/transfer.ts';
 import type { Limit, SharedState } from '../../src/store/shared-state.ts';
 import { type StateRow, stateRowText } from '../../src/store/state-transfer.ts';
@@ -56,7 +56,8 @@ async function fill(state: SharedState, org: string, clock: { ms: number }): Pro
   });
   const claimed = await state.claimJournal(org, { consumer: 'c1', leaseMs: 10_000, max: 40 });
   await state.acknowledgeJournal(org, {
-    ...{ consumer: 'c1', seqs: claimed.slice(0, 25).map(({ seq }) => seq) },
+    consumer: 'c1',
+    seqs: claimed.slice(0, 25).map(({ seq }) => seq),
   });
   await state.claimJournal(org, { consumer: 'c2', leaseMs: 10, max: 20 });
   for (const [key, times] of [
@@ -85,7 +86,8 @@ async function reads(state: SharedState, org: string): Promise<unknown[]> {
   await say(
     state.admit(org, {
       limits: [{ kind: 'slots', key: 'slots 1', limit: 1000 }],
-      ...{ hold: { id: 'probe', owner: 'p', leaseMs: 1000 }, dryRun: true },
+      hold: { id: 'probe', owner: 'p', leaseMs: 1000 },
+      dryRun: true,
     }),
   );
   await say(state.claimJournal(org, { consumer: 'c3', leaseMs: 1000, max: 15 }));

@@ -1,7 +1,7 @@
 // Kept sums come back out of their bytes as they were.
 import test from 'ava';
 import fc from 'fast-check';
-import { decodeRows, encodeRows } from '../../src/store/mongo/log/sums-bytes.ts';
+import { decodeRows, encodeRows } from '../../src/store/mongo/log/rollup-bytes.ts';
 
 const count = fc.oneof(
   fc.nat(300),
@@ -12,16 +12,23 @@ const money = fc.bigInt({ min: 0n, max: 10n ** 33n });
 
 test('rows of sums come back as they were', (t) => {
   const sums = fc.record({
-    ...{ requests: count, successes: count, errors: count, cost: money, promptTokens: count },
-    ...{
-      completionTokens: count,
-      totalTokens: count,
-      latencyUs: count,
-      cacheHits: count,
-      semanticHits: count,
-    },
-    ...{ cacheLatencyUs: count, saved: money, semanticSaved: money, retried: count, rescued: count },
-    ...{ firstSeen: fc.maxSafeNat(), lastSeen: fc.maxSafeNat() },
+    requests: count,
+    successes: count,
+    errors: count,
+    cost: money,
+    promptTokens: count,
+    completionTokens: count,
+    totalTokens: count,
+    latencyUs: count,
+    cacheHits: count,
+    semanticHits: count,
+    cacheLatencyUs: count,
+    saved: money,
+    semanticSaved: money,
+    retried: count,
+    rescued: count,
+    firstSeen: fc.maxSafeNat(),
+    lastSeen: fc.maxSafeNat(),
     latencies: fc
       .uniqueArray(fc.tuple(fc.nat(1200), fc.nat(1_000_000)), { selector: ([bucket]) => bucket })
       .map((pairs) => new Map(pairs.toSorted(([a], [b]) => a - b))),

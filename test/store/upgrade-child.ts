@@ -1,7 +1,7 @@
 // Opens a store (a folder's, or a MongoDB's given as `address#name`), upgrades its documents and says so; it may be
 // killed at any point.
-import { openMongoStore } from '../../src/store/mongo/open.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { openMongoStore } from '../../src/store/mongo/open-mongo.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 import { maintenanceCollections } from './maintenance.contract.ts';
 
 const [place = ''] = process.argv.slice(2);

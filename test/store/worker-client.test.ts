@@ -79,7 +79,7 @@ for (const [kind, apart] of [
     const hanging = client.call({ hangMs: 800 }, 0, 5000);
     await Promise.all([reasonOf(client.call({ echo: 1 })), reasonOf(client.call({ echo: 2 }))]);
     const error = await t.throwsAsync(client.call({ echo: 3 }), { instanceOf: GatewayError });
-    t.is(error?.facts.retryAfterMs, 1000);
+    t.is(error?.details.retryAfterMs, 1000);
     await hanging;
     await sleep(50);
     t.is(await reasonOf(client.call({ echo: 1 }, 1001, 5000)), 'store_unavailable');

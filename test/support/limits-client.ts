@@ -52,7 +52,9 @@ export function limitsClient(gateway: { readonly origin: string }, provider: Fak
     },
     async key(limits) {
       const { id, key } = await admin('POST', '/api-keys/workspace/service', {
-        ...{ name: 'limited', workspace_id: 'default', scopes: ['completions.write'] },
+        name: 'limited',
+        workspace_id: 'default',
+        scopes: ['completions.write'],
         ...limits,
       });
       return { id: String(id), key: String(key) };

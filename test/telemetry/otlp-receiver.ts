@@ -91,7 +91,12 @@ export async function startReceiver(tls?: {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const receiver: Receiver = {
     origin: `${tls ? 'https' : 'http'}://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    ...{ texts: [], heads: [], spans: [], resources: [], metrics: [], mood: 'takes' },
+    texts: [],
+    heads: [],
+    spans: [],
+    resources: [],
+    metrics: [],
+    mood: 'takes',
     async until(holds) {
       for (let i = 0; i < 400 && !holds(); i++) await sleep(20);
       return holds();

@@ -204,7 +204,9 @@ test('each retry is a span of its own, with its number', async (t) => {
 
 test('a fallback shows both targets, and an upstream that fails is an error of the server’s', async (t) => {
   const target = (model: string) => ({
-    ...{ provider: 'openai', custom_host: provider.origin, api_key: CREDENTIAL },
+    provider: 'openai',
+    custom_host: provider.origin,
+    api_key: CREDENTIAL,
     override_params: { model },
   });
   const { server, below } = await ask({
@@ -220,7 +222,9 @@ test('a fallback shows both targets, and an upstream that fails is an error of t
 
 test('guardrails and look-ups in the cache are spans', async (t) => {
   const config = {
-    ...{ provider: 'openai', custom_host: provider.origin, api_key: CREDENTIAL },
+    provider: 'openai',
+    custom_host: provider.origin,
+    api_key: CREDENTIAL,
     cache: { mode: 'simple' },
     input_guardrails: [{ 'default.contains': { operator: 'none', words: ['forbidden'] } }],
   };
@@ -260,7 +264,8 @@ test('calls of the control plane, and refused ones, have a span', async (t) => {
 test('a call over Connect has the method’s name, and the same parent', async (t) => {
   const operation = 'gateway.inference.v2.ChatService/CreateChatCompletion';
   const { answer, server, below } = await ask({
-    ...{ path: `/${operation}`, headers: { traceparent } },
+    path: `/${operation}`,
+    headers: { traceparent },
     body: { messages: [{ role: 'user', content: { text: PROMPT } }] },
   });
   t.is(answer.status, 200);

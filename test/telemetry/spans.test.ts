@@ -17,8 +17,12 @@ const models = {
   find: (_: string, model: string) => ({ mode: model.startsWith('text-') ? 'embedding' : 'chat' }),
 };
 const context: TraceContext = {
-  ...{ traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7', parentSpanId: undefined },
-  ...{ sampled: true, state: undefined, propagates: true },
+  traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+  spanId: '00f067aa0ba902b7',
+  parentSpanId: undefined,
+  sampled: true,
+  state: undefined,
+  propagates: true,
 };
 const spans = (entry: RequestRecord) =>
   spansOf({ resource, scope, models, routeOf: () => '/v1/chat/completions' }, entry, context);

@@ -1,14 +1,14 @@
 // The audit log of a deployment, put together.
 import type { DocumentStore } from '../../store/documents.ts';
-import type { CallReaders } from './call-facts.ts';
+import { createAnonymousAudit } from './anonymous-audit.ts';
+import type { CallReaders } from './audited-call.ts';
 import { createChain } from './chain.ts';
 import { type Changes, createChanges } from './changes.ts';
 import { type AuditEvents, createEvents, type OwnerOf } from './events.ts';
-import { createStrangers } from './strangers.ts';
 import { createSystemChanges, type SystemChanges } from './system-changes.ts';
 
 /** What the audit log needs. */
-export interface AuditLogFacts extends CallReaders {
+export interface AuditLogDeps extends CallReaders {
   readonly documents: DocumentStore;
   /** Whose chain tells of callers of whom nothing is known. */
   readonly homeOrganisationId: string;
@@ -33,23 +33,23 @@ export interface AuditLog {
   close(): Promise<void>;
 }
 
-export function createAuditLog(facts: AuditLogFacts): AuditLog {
-  const { documents } = facts;
+export function createAuditLog(deps: AuditLogDeps): AuditLog {
+  const { documents } = deps;
   let lost = 0;
   const onLost = (error: unknown, count: number): void => {
     lost += count;
-    facts.onLost(error, count);
+    deps.onLost(error, count);
   };
   const chain = createChain({ documents });
-  const strangers = createStrangers({
+  const strangers = createAnonymousAudit({
     append: (organisationId, told) => chain.append(organisationId, told),
     monotonic: () => performance.now(),
     onLost,
   });
   return {
-    changes: createChanges(chain, facts),
-    systemChanges: createSystemChanges(chain, facts.now),
-    events: createEvents({ ...facts, chain, strangers, onLost }),
+    changes: createChanges(chain, deps),
+    systemChanges: createSystemChanges(chain, deps.now),
+    events: createEvents({ ...deps, chain, strangers, onLost }),
     flush: strangers.flush,
     lost: () => lost,
     async close() {

@@ -14,7 +14,7 @@ import {
 } from '../../store/documents.ts';
 import {
   type AuditEntryBody,
-  type AuditFacts,
+  type AuditRecord,
   auditEntries,
   auditHeads,
   cleanText,
@@ -32,7 +32,7 @@ export interface Chain {
    */
   append(
     organisationId: string,
-    facts: AuditFacts,
+    facts: AuditRecord,
     operations?: readonly WriteOperation[],
   ): Promise<readonly Document<object>[]>;
   /** Resolves when nothing waits. */
@@ -50,7 +50,7 @@ interface Position {
 }
 
 interface Waiting {
-  readonly facts: AuditFacts;
+  readonly facts: AuditRecord;
   readonly operations: readonly WriteOperation[];
   readonly since: number;
   readonly resolve: (documents: readonly Document<object>[]) => void;
@@ -71,13 +71,13 @@ const LONGEST_PAUSE_MS = 150;
 const MAX_POSITIONS = 10_000;
 
 /** What a chain is made with. */
-export interface ChainFacts {
+export interface ChainDeps {
   readonly documents: DocumentStore;
   /** How long an append waits for its turn, in milliseconds; 10,000 by default. */
   readonly maxWaitMs?: number;
 }
 
-export function createChain({ documents, maxWaitMs = MAX_WAIT_MS }: ChainFacts): Chain {
+export function createChain({ documents, maxWaitMs = MAX_WAIT_MS }: ChainDeps): Chain {
   const queues = new Map<string, Waiting[]>();
   const running = new Map<string, Promise<void>>();
   const positions = new Map<string, Position>();
@@ -233,7 +233,7 @@ function ownerOf(
 
 function ownError(error: GatewayError, operation: number): GatewayError {
   return new GatewayError(error.reason, error.message, {
-    ...error.facts,
+    ...error.details,
     cause: new FailedOperation(operation),
   });
 }
@@ -245,7 +245,7 @@ function busy(): GatewayError {
 }
 
 /** What callers send may be in an entry: no text of it stops the commit. */
-function cleaned(facts: AuditFacts): AuditFacts {
+function cleaned(facts: AuditRecord): AuditRecord {
   const { actor, target } = facts;
   return {
     ...facts,

@@ -4,10 +4,10 @@ import type { JsonObject } from '../../store/collection.ts';
 import type { Document, WriteOperation } from '../../store/documents.ts';
 import type { TenantScope } from '../../store/scope.ts';
 import type { Call } from '../call.ts';
-import { type CallReaders, callFacts } from './call-facts.ts';
+import { auditedCall, type CallReaders } from './audited-call.ts';
 import type { Chain } from './chain.ts';
 import { diff } from './diff.ts';
-import type { AuditFacts } from './entry.ts';
+import type { AuditRecord } from './entry.ts';
 import { maskText } from './secrets.ts';
 
 /** What a change is about. `before` and `after` are what callers are shown of it: no secret is in them. */
@@ -42,7 +42,7 @@ export interface Changes {
 export function createChanges(chain: Chain, readers: CallReaders): Changes {
   return {
     async commit(call, scope, operations, target) {
-      const facts = { ...callFacts(call, readers), ...targetFacts(scope, target), statusCode: 200 };
+      const facts = { ...auditedCall(call, readers), ...auditedTarget(scope, target), statusCode: 200 };
       const written = await chain.append(scope.organisationId, facts, narrowed(operations, scope));
       call.audited = true;
       return written;
@@ -51,7 +51,7 @@ export function createChanges(chain: Chain, readers: CallReaders): Changes {
 }
 
 /** What an entry tells of a change that was made. */
-export function targetFacts({ workspaceId }: TenantScope, target: AuditTarget): TargetFacts {
+export function auditedTarget({ workspaceId }: TenantScope, target: AuditTarget): AuditedTarget {
   const { changes, truncated } = diff(target.before, target.after);
   return {
     target: { id: target.id, name: maskText(target.name) },
@@ -64,8 +64,8 @@ export function targetFacts({ workspaceId }: TenantScope, target: AuditTarget): 
   };
 }
 
-export type TargetFacts = Pick<
-  AuditFacts,
+export type AuditedTarget = Pick<
+  AuditRecord,
   'target' | 'workspaceId' | 'outcome' | 'reason' | 'detail' | 'changes' | 'changesTruncated'
 >;
 

@@ -32,7 +32,7 @@ export interface AuditChange {
 }
 
 /** What an entry tells, before it has its place in the chain. Holds no secret. */
-export interface AuditFacts {
+export interface AuditRecord {
   /** Unix milliseconds. */
   readonly at: number;
   readonly actor: AuditActor;
@@ -63,7 +63,7 @@ export interface AuditFacts {
 }
 
 /** An entry as it is stored. */
-export interface AuditEntryBody extends AuditFacts {
+export interface AuditEntryBody extends AuditRecord {
   /** From 1, without gaps. */
   readonly sequence: number;
   /** The hash of the entry before; empty for the first. */
@@ -118,7 +118,7 @@ export function hashOf(body: Omit<AuditEntryBody, 'hash'> & { readonly hash?: st
 
 /** Facts with their place in the chain. */
 export function sealed(
-  facts: AuditFacts,
+  facts: AuditRecord,
   sequence: number,
   previousHash: string,
   recovered = false,

@@ -4,12 +4,12 @@ import type { GatewayError } from '../../lib/errors.ts';
 import type { Call } from '../call.ts';
 import { looksLikeToken } from '../jwt/read-token.ts';
 import type { Principal } from '../principal.ts';
-import { type CallReaders, callFacts } from './call-facts.ts';
+import type { AnonymousAudit } from './anonymous-audit.ts';
+import { auditedCall, type CallReaders } from './audited-call.ts';
 import type { Chain } from './chain.ts';
-import type { AuditFacts, AuditOutcome } from './entry.ts';
+import type { AuditOutcome, AuditRecord } from './entry.ts';
 import { presentedToken } from './presented-token.ts';
 import { maskText, maskToken } from './secrets.ts';
-import type { Strangers } from './strangers.ts';
 
 /** What a call was about, as far as its message tells. */
 export interface EventTarget {
@@ -37,9 +37,9 @@ export type OwnerOf = (
   token: string,
 ) => { readonly organisationId: string; readonly principal?: Principal | undefined } | undefined;
 
-export interface EventsFacts extends CallReaders {
+export interface EventsDeps extends CallReaders {
   readonly chain: Chain;
-  readonly strangers: Strangers;
+  readonly strangers: AnonymousAudit;
   /** Whose chain tells of callers of whom nothing is known. */
   readonly homeOrganisationId: string;
   readonly ownerOf: OwnerOf;
@@ -52,29 +52,29 @@ const WAIT_MS = 2000;
 const MAX_RULES = 10;
 const NOTHING: EventTarget = { id: '', name: '' };
 
-export function createEvents(facts: EventsFacts): AuditEvents {
-  const { chain, strangers, onLost } = facts;
+export function createEvents(deps: EventsDeps): AuditEvents {
+  const { chain, strangers, onLost } = deps;
 
   function stranger(call: Call, error: GatewayError): void {
     const token = call.presentedKey ?? presentedToken(call.headers);
-    const owner = token === undefined ? undefined : facts.ownerOf(token);
-    const told: AuditFacts = {
-      ...eventFacts(call, facts, owner?.principal, NOTHING, outcomeOf(error), error),
+    const owner = token === undefined ? undefined : deps.ownerOf(token);
+    const told: AuditRecord = {
+      ...auditedEvent(call, deps, owner?.principal, NOTHING, outcomeOf(error), error),
       ...(token === undefined ? {} : { token: maskToken(token) }),
     };
-    strangers.tell(owner?.organisationId ?? facts.homeOrganisationId, told);
+    strangers.tell(owner?.organisationId ?? deps.homeOrganisationId, told);
   }
 
   return {
     async done(call, target) {
       const { principal } = call;
-      const told = eventFacts(call, facts, principal, target, 'allowed', undefined);
-      await chain.append(principal?.organisationId ?? facts.homeOrganisationId, told);
+      const told = auditedEvent(call, deps, principal, target, 'allowed', undefined);
+      await chain.append(principal?.organisationId ?? deps.homeOrganisationId, told);
     },
     async failed(call, target, error) {
       const { principal } = call;
       if (principal === undefined) return stranger(call, error);
-      const told = eventFacts(call, facts, principal, target, outcomeOf(error), error);
+      const told = auditedEvent(call, deps, principal, target, outcomeOf(error), error);
       const written = chain.append(principal.organisationId, told).catch((lost) => onLost(lost, 1));
       await within(WAIT_MS, written);
     },
@@ -86,16 +86,16 @@ export function createEvents(facts: EventsFacts): AuditEvents {
   };
 }
 
-function eventFacts(
+function auditedEvent(
   call: Call,
   readers: CallReaders,
   principal: Principal | undefined,
   target: EventTarget,
   outcome: AuditOutcome,
   error: GatewayError | undefined,
-): AuditFacts {
+): AuditRecord {
   return {
-    ...callFacts(call, readers, principal),
+    ...auditedCall(call, readers, principal),
     target: { id: maskText(target.id), name: maskText(target.name) },
     workspaceId: principal?.workspaceId ?? '',
     outcome,
@@ -116,7 +116,7 @@ function outcomeOf({ reason }: GatewayError): AuditOutcome {
  * sent, and so do fields that are no field's name.
  */
 function detailOf(error: GatewayError): string {
-  const { message, facts } = error;
+  const { message, details: facts } = error;
   if (outcomeOf(error) === 'refused') return maskText(message);
   const rules = (facts.violations ?? [])
     .slice(0, MAX_RULES)

@@ -1,9 +1,9 @@
 // Changes that no call makes: the command line's, and what the gateway does on its own.
 import type { Document, WriteOperation } from '../../store/documents.ts';
 import type { TenantScope } from '../../store/scope.ts';
-import { systemFacts } from './call-facts.ts';
+import { systemAction } from './audited-call.ts';
 import type { Chain } from './chain.ts';
-import { type AuditTarget, narrowed, targetFacts } from './changes.ts';
+import { type AuditTarget, auditedTarget, narrowed } from './changes.ts';
 
 /** What is done, in the words of the audit annotations, e.g. "rotate" and "api-key". */
 export interface SystemAction {
@@ -29,8 +29,8 @@ export function createSystemChanges(chain: Chain, now: () => number): SystemChan
   return {
     commit({ verb, resource, detail = '' }, scope, operations, target) {
       const facts = {
-        ...systemFacts(now(), verb, resource, target),
-        ...targetFacts(scope, target),
+        ...systemAction(now(), verb, resource, target),
+        ...auditedTarget(scope, target),
         detail,
       };
       return chain.append(scope.organisationId, facts, narrowed(operations, scope));

@@ -5,7 +5,7 @@ import { readFetchedSet } from './key-set.ts';
 import { inlineKeys, type KeySource } from './key-source.ts';
 import type { UnverifiedToken } from './read-token.ts';
 import { refused } from './refused.ts';
-import { type RemoteFacts, RemoteKeys } from './remote-keys.ts';
+import { type RemoteDeps, RemoteKeys } from './remote-keys.ts';
 import { checkTimeAndParties, type TokenRules } from './time-and-parties.ts';
 
 export const DEFAULT_SKEW_SECONDS = 60;
@@ -26,7 +26,7 @@ export class Realm {
   constructor(
     organisationId: string,
     settings: JwtSettingsBody,
-    facts: RemoteFacts,
+    deps: RemoteDeps,
     before: Realm | undefined,
   ) {
     const { jwksUri, jwks, issuers, audiences, algorithms, clockSkewSeconds, claims } = settings;
@@ -38,7 +38,7 @@ export class Realm {
     this.#rules = { issuers, audiences, clockSkewSeconds: clockSkewSeconds ?? DEFAULT_SKEW_SECONDS };
     this.#algorithms = new Set(algorithms.length === 0 ? ALGORITHMS : algorithms.filter(isAlgorithm));
     if (jwksUri === undefined) this.keys = inlineKeys(readFetchedSet(jwks ?? { keys: [] }));
-    else this.keys = before?.jwksUri === jwksUri ? before.keys : new RemoteKeys(jwksUri, facts);
+    else this.keys = before?.jwksUri === jwksUri ? before.keys : new RemoteKeys(jwksUri, deps);
   }
 
   /**

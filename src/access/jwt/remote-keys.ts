@@ -9,7 +9,7 @@ import { type KeySet, readFetchedSet } from './key-set.ts';
 import { type KeySource, keyNotFound } from './key-source.ts';
 
 /** What fetching needs. */
-export interface RemoteFacts {
+export interface RemoteDeps {
   readonly dialer: Pick<Dialer, 'whole'>;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -28,16 +28,16 @@ const LARGEST_SET_BYTES = 256 * 1024;
 
 export class RemoteKeys implements KeySource {
   readonly #url: URL;
-  readonly #facts: RemoteFacts;
+  readonly #deps: RemoteDeps;
   #set: KeySet | undefined;
   #fetchedAt = 0;
   #attemptedAt = Number.NEGATIVE_INFINITY;
   #failed = false;
   #running: Promise<void> | undefined;
 
-  constructor(url: string, facts: RemoteFacts) {
+  constructor(url: string, deps: RemoteDeps) {
     this.#url = new URL(url);
-    this.#facts = facts;
+    this.#deps = deps;
   }
 
   async find(algorithm: Algorithm, kid: string | undefined): Promise<VerificationKey> {
@@ -47,7 +47,7 @@ export class RemoteKeys implements KeySource {
     const key = this.#current()?.find(algorithm, kid);
     if (key) return key;
     if (!this.#failed) throw keyNotFound();
-    const next = this.#attemptedAt + COOL_DOWN_MS - this.#facts.now();
+    const next = this.#attemptedAt + COOL_DOWN_MS - this.#deps.now();
     throw fail('key_set_unavailable', "the key set of the organisation's issuer cannot be fetched", {
       retryAfterMs: Math.max(1000, next),
     });
@@ -59,7 +59,7 @@ export class RemoteKeys implements KeySource {
 
   /** The set at hand, unless it is too old to count. */
   #current(): KeySet | undefined {
-    const age = this.#facts.now() - this.#fetchedAt;
+    const age = this.#deps.now() - this.#fetchedAt;
     if (this.#set !== undefined && age > REFRESH_MS) void this.#fetch();
     return age > STALE_MS ? undefined : this.#set;
   }
@@ -67,19 +67,19 @@ export class RemoteKeys implements KeySource {
   /** Never rejects. Does nothing in the cool-down; joins the fetch that is running. */
   #fetch(): Promise<void> {
     if (this.#running) return this.#running;
-    const now = this.#facts.now();
+    const now = this.#deps.now();
     if (now - this.#attemptedAt < COOL_DOWN_MS) return Promise.resolve();
     this.#attemptedAt = now;
     this.#running = this.#download()
       .then(
         (set) => {
           this.#set = set;
-          this.#fetchedAt = this.#facts.now();
+          this.#fetchedAt = this.#deps.now();
           this.#failed = false;
         },
         (error: unknown) => {
           this.#failed = true;
-          this.#facts.onTrouble(error);
+          this.#deps.onTrouble(error);
         },
       )
       .finally(() => {
@@ -94,7 +94,7 @@ export class RemoteKeys implements KeySource {
     const late = fail('upstream_timeout', `the key set did not arrive within ${FETCH_MS} ms`);
     const timer = setTimeout(() => aborter.abort(late), FETCH_MS);
     try {
-      const answer = await this.#facts.dialer.whole(
+      const answer = await this.#deps.dialer.whole(
         {
           origin,
           path: pathname + search,

@@ -18,7 +18,7 @@ const SCOPES: Readonly<Record<Exclude<KeyKind, 'organisation-service'>, Readonly
 };
 
 /** What is known of a token once its signature was verified. */
-export interface VerifiedFacts {
+export interface VerifiedClaims {
   readonly grant: TokenGrant;
   /** Unix milliseconds, skew included. */
   readonly expiresAt: number;
@@ -40,7 +40,7 @@ export class VerifiedToken {
   /** The records that the principal was made from: other ones make another. */
   #made: readonly unknown[] = [];
 
-  constructor(facts: VerifiedFacts) {
+  constructor(facts: VerifiedClaims) {
     this.grant = facts.grant;
     this.expiresAt = facts.expiresAt;
     this.thumbprint = facts.thumbprint;

@@ -1,21 +1,21 @@
 // Tells who presents a token (JWT). A token that was seen before costs one hash and a look-up.
 import { hash } from 'node:crypto';
 import { fail, GatewayError } from '../../lib/errors.ts';
+import { LruCache } from '../../lib/lru-cache.ts';
+import { Semaphore } from '../../lib/semaphore.ts';
 import type { Document } from '../../store/documents.ts';
 import type { Principal } from '../principal.ts';
 import type { JwtSettingsBody } from './collection.ts';
 import { organisationOf, readGrant } from './read-grant.ts';
 import { looksLikeToken, peekClaims, readToken, type UnverifiedToken } from './read-token.ts';
 import { Realm } from './realm.ts';
-import { Recent } from './recent.ts';
 import { notAllowed, refused } from './refused.ts';
-import type { RemoteFacts } from './remote-keys.ts';
+import type { RemoteDeps } from './remote-keys.ts';
 import { type TokenDirectory, VerifiedToken } from './token-principal.ts';
-import { Turnstile } from './turnstile.ts';
 import { verifySignature } from './verify-signature.ts';
 
 /** What telling tokens needs. */
-export interface TokensFacts extends Pick<RemoteFacts, 'dialer' | 'now'> {
+export interface TokensDeps extends Pick<RemoteDeps, 'dialer' | 'now'> {
   readonly directory: TokenDirectory;
   /** Told why an organisation's keys could not be fetched. */
   readonly onTrouble: (organisationId: string, error: unknown) => void;
@@ -43,19 +43,19 @@ interface Refused {
 }
 
 export class Tokens {
-  readonly #facts: TokensFacts;
+  readonly #deps: TokensDeps;
   readonly #realms = new Map<string, Realm>();
   /** Active settings by organisation and id, the latest last. */
   readonly #sources = new Map<string, Map<string, Document<JwtSettingsBody>>>();
   /** Also of documents that are gone. */
   readonly #versions = new Map<string, number>();
-  readonly #known = new Recent<Known>(MOST_KNOWN);
-  readonly #refused = new Recent<Refused>(MOST_REFUSED);
+  readonly #known = new LruCache<Known>(MOST_KNOWN);
+  readonly #refused = new LruCache<Refused>(MOST_REFUSED);
   readonly #running = new Map<string, Promise<Principal>>();
-  readonly #turnstile = new Turnstile(AT_ONCE);
+  readonly #turnstile = new Semaphore(AT_ONCE);
 
-  constructor(facts: TokensFacts) {
-    this.#facts = facts;
+  constructor(deps: TokensDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -81,7 +81,7 @@ export class Tokens {
       this.#realms.delete(organisationId);
       return;
     }
-    const { dialer, now, onTrouble } = this.#facts;
+    const { dialer, now, onTrouble } = this.#deps;
     const facts = { dialer, now, onTrouble: (error: unknown) => onTrouble(organisationId, error) };
     this.#realms.set(organisationId, new Realm(organisationId, source.body, facts, before));
   }
@@ -108,7 +108,7 @@ export class Tokens {
     const known = this.#known.get(digest);
     if (known !== undefined && this.#counts(known)) {
       try {
-        return known.token.principal(this.#facts.directory);
+        return known.token.principal(this.#deps.directory);
       } catch (error) {
         return Promise.reject(error);
       }
@@ -119,7 +119,7 @@ export class Tokens {
   #counts({ realm, token }: Known): boolean {
     return (
       this.#realms.get(realm.organisationId) === realm &&
-      this.#facts.now() < token.expiresAt &&
+      this.#deps.now() < token.expiresAt &&
       realm.keys.holds(token.thumbprint)
     );
   }
@@ -127,10 +127,9 @@ export class Tokens {
   async #unknown(text: string, digest: string): Promise<Principal> {
     const token = readToken(text);
     const realm = this.#realmOf(token);
-    const expiresAt = realm.check(token, this.#facts.now());
+    const expiresAt = realm.check(token, this.#deps.now());
     const before = this.#refused.get(digest);
-    if (before !== undefined && before.realm === realm && this.#facts.now() < before.until)
-      throw before.error;
+    if (before !== undefined && before.realm === realm && this.#deps.now() < before.until) throw before.error;
     if (realm.pending >= MOST_PENDING)
       throw fail('overloaded', 'too many tokens are waiting to be verified', { retryAfterMs: 1000 });
     realm.pending++;
@@ -143,7 +142,7 @@ export class Tokens {
   }
 
   async #verify(token: UnverifiedToken, realm: Realm, expiresAt: number, digest: string): Promise<Principal> {
-    const { directory, now } = this.#facts;
+    const { directory, now } = this.#deps;
     const { algorithm, kid } = token.header;
     const key = await realm.keys.find(algorithm, kid);
     try {
@@ -170,7 +169,7 @@ export class Tokens {
     if (id === undefined) throw refused('the token names no organisation');
     const realm = this.#realms.get(id);
     if (realm) return realm;
-    if (this.#facts.directory.organisation(id) === undefined)
+    if (this.#deps.directory.organisation(id) === undefined)
       throw refused('the organisation in the token is not known');
     throw notAllowed('the organisation in the token takes no tokens: its key set (JWKS) is not configured');
   }

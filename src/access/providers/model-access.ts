@@ -1,5 +1,5 @@
 // Which models an integration lets through, and how single ones of them are reached.
-import type { IntegrationBody, ModelEntry } from './collections.ts';
+import type { IntegrationBody, ModelEntry } from './provider-collections.ts';
 
 /** What the data plane asks of an integration's models. */
 export interface ModelAccess {

@@ -1,7 +1,7 @@
 // The limits that calls of a stored provider count in: its own, and those of its integration for the workspace.
 import type { JsonObject } from '../../store/collection.ts';
 import type { Document } from '../../store/documents.ts';
-import type { IntegrationBody, ProviderBody } from './collections.ts';
+import type { IntegrationBody, ProviderBody } from './provider-collections.ts';
 import { accessOf } from './workspace-access.ts';
 
 /** Limits of one owner, as callers write them. */

@@ -1,6 +1,6 @@
 // Tags as one indexed text, so that a list is filtered by its index: each pair stands between two line feeds.
 import type { Condition } from '../../store/documents.ts';
-import type { Tagged } from './collections.ts';
+import type { Tagged } from './provider-collections.ts';
 
 /** Control characters are in no tag. */
 const BETWEEN = '\u001f';

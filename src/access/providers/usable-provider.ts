@@ -6,10 +6,10 @@ import { COMMON_OPTIONS } from '../../providers/options/common.ts';
 import { optionsOf } from '../../providers/options/index-of.ts';
 import type { Json, JsonObject } from '../../store/collection.ts';
 import type { Document } from '../../store/documents.ts';
-import type { Credentials, IntegrationBody, ProviderBody, StoredMapping } from './collections.ts';
 import { type ModelAccess, modelAccess } from './model-access.ts';
 import { limitsOf, type OwnLimits } from './own-limits.ts';
 import { type PricingOf, pricingOf } from './pricing.ts';
+import type { Credentials, IntegrationBody, ProviderBody, StoredMapping } from './provider-collections.ts';
 import { accessOf } from './workspace-access.ts';
 
 /** A deployment of Azure that a stored provider has. */

@@ -1,6 +1,6 @@
 // Which workspaces may use an integration.
 import type { Document } from '../../store/documents.ts';
-import type { GlobalAccess, IntegrationBody } from './collections.ts';
+import type { GlobalAccess, IntegrationBody } from './provider-collections.ts';
 
 const NO_ACCESS: GlobalAccess = Object.freeze({ enabled: false });
 const OWN: GlobalAccess = Object.freeze({ enabled: true });

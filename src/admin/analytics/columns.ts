@@ -1,15 +1,15 @@
 // What can be told of a group.
 import { inCents } from '../../ledger/prices/cents.ts';
 import { invalidField } from '../../lib/errors.ts';
-import type { LogMeasure, LogSums } from '../../store/log/aggregation.ts';
-import { percentile } from '../../store/log/sums.ts';
-import { timeText } from '../time.ts';
+import type { LogMeasure, LogRollups } from '../../store/log/aggregation.ts';
+import { percentile } from '../../store/log/rollups.ts';
+import { timeText } from '../kit/time.ts';
 import { hitsOf, latencyPerRequest, mean, percent } from './ratios.ts';
 
 /** A column: its value to put groups in order by, and its members in the answer. */
 export interface Column {
-  readonly value: (sums: LogSums) => number | bigint;
-  readonly members: (sums: LogSums) => ColumnMembers;
+  readonly value: (sums: LogRollups) => number | bigint;
+  readonly members: (sums: LogRollups) => ColumnMembers;
   /** By which the store puts groups in order itself. */
   readonly measure?: LogMeasure;
   /** It is read off the histograms of latencies. */
@@ -84,15 +84,15 @@ export function columnsOf(text: string | undefined): readonly Column[] {
 }
 
 /** The members of several columns. */
-export function membersOf(columns: readonly Column[], sums: LogSums): ColumnMembers {
+export function membersOf(columns: readonly Column[], sums: LogRollups): ColumnMembers {
   return Object.assign({}, ...columns.map(({ members }) => members(sums))) as ColumnMembers;
 }
 
-function percentileOf({ latencies }: LogSums, share: number): number {
+function percentileOf({ latencies }: LogRollups, share: number): number {
   return percentile(latencies, share) / 1000;
 }
 
 /** A column of one number that the store cannot put groups in order by. */
-function column(member: keyof ColumnMembers, value: (sums: LogSums) => number): Column {
+function column(member: keyof ColumnMembers, value: (sums: LogRollups) => number): Column {
   return { value, members: (sums) => ({ [member]: value(sums) }) };
 }

@@ -8,9 +8,9 @@ import {
 import type { Call } from '../../access/call.ts';
 import { invalidField } from '../../lib/errors.ts';
 import type { LogDimension } from '../../store/log/aggregation.ts';
-import { emptySums } from '../../store/log/sums.ts';
+import { emptyRollup } from '../../store/log/rollups.ts';
 import { COLUMNS, type Column, columnsOf, membersOf } from './columns.ts';
-import type { AnalyticsFacts } from './facts.ts';
+import type { AnalyticsDeps } from './deps.ts';
 import { BY_GROUP, type GroupOrder, groupPage, groupPlace } from './group-page.ts';
 import { asked, type Selection, selectionOf } from './selection.ts';
 import { workspaceNames } from './workspace-names.ts';
@@ -29,7 +29,7 @@ const DIMENSIONS = {
 
 /** ListAnalyticsGroups. */
 export async function listAnalyticsGroups(
-  facts: AnalyticsFacts,
+  deps: AnalyticsDeps,
   request: AnalyticsGroupsRequest,
   call: Call,
 ): Promise<AnalyticsGroupList> {
@@ -39,18 +39,20 @@ export async function listAnalyticsGroups(
   const { dimension, member } = DIMENSIONS[groupBy];
   const columns = columnsOf(request.columns);
   const place = groupPlace(request, { ...COLUMN_ORDERS, [groupBy]: BY_GROUP });
-  const selection = await selectionOf(facts, request, call);
+  const selection = await selectionOf(deps, request, call);
   const [{ rows, total, source }, totals] = await Promise.all([
-    groupPage(facts, selection, dimension, place, readsLatencies(columns)),
-    request.includeTotal ? totalsOf(facts, selection, columns) : undefined,
+    groupPage(deps, selection, dimension, place, readsLatencies(columns)),
+    request.includeTotal ? totalsOf(deps, selection, columns) : undefined,
   ]);
   const groups = rows.map(({ group }) => group[0] ?? '');
   const namesOf =
     groupBy === 'workspace'
-      ? await workspaceNames(facts, selection.scope.organisationId, groups)
+      ? await workspaceNames(deps, selection.scope.organisationId, groups)
       : () => undefined;
   return create(AnalyticsGroupListSchema, {
-    ...{ object: 'list', total: BigInt(total), source },
+    object: 'list',
+    total: BigInt(total),
+    source,
     data: rows.map(({ sums }, i) => ({
       object: 'analytics-group',
       ...member(groups[i] ?? ''),
@@ -77,12 +79,12 @@ function readsLatencies(columns: readonly Column[]): boolean {
   return columns.some(({ latencies }) => latencies);
 }
 
-async function totalsOf(facts: AnalyticsFacts, { scope, filter }: Selection, columns: readonly Column[]) {
+async function totalsOf(deps: AnalyticsDeps, { scope, filter }: Selection, columns: readonly Column[]) {
   const { rows } = await asked(
-    facts.store.aggregate(scope, filter, {
+    deps.store.aggregate(scope, filter, {
       ...(readsLatencies(columns) ? {} : { latencies: false }),
     }),
   );
-  const sums = rows[0]?.sums ?? emptySums();
+  const sums = rows[0]?.sums ?? emptyRollup();
   return { requests: BigInt(sums.requests), ...membersOf(columns, sums) };
 }

@@ -13,23 +13,23 @@ import {
 import type { AnalyticsRequest } from '../../../gen/gateway/admin/v2/analytics_pb.ts';
 import type { Call } from '../../access/call.ts';
 import { arrangementOf } from './arrangement.ts';
-import { type AnalyticsFacts, sourceOf } from './facts.ts';
+import { type AnalyticsDeps, sourceOf } from './deps.ts';
 import { percent } from './ratios.ts';
 import { asked, selectionOf } from './selection.ts';
 import type { Slot } from './series.ts';
 import { timedGraph } from './timed-graph.ts';
 
 /** The methods of AnalyticsGraphsService that are about errors. */
-export function errorGraphs(facts: AnalyticsFacts) {
+export function errorGraphs(deps: AnalyticsDeps) {
   return {
     async getErrorRateGraph(request: AnalyticsRequest, call: Call): Promise<ErrorRateGraph> {
-      const { series, points, head } = await timedGraph(facts, request, call);
+      const { series, points, head } = await timedGraph(deps, request, call);
       const rate = ({ sums }: Pick<Slot, 'sums'>) => ({ rate: percent(sums.errors, sums.requests) });
       return create(ErrorRateGraphSchema, { ...head, summary: rate(series), dataPoints: points(rate) });
     },
 
     async getErrorStacksGraph(request: AnalyticsRequest, call: Call): Promise<ErrorStacksGraph> {
-      const { series, points, head } = await timedGraph(facts, request, call, { by: 'statusCode' });
+      const { series, points, head } = await timedGraph(deps, request, call, { by: 'statusCode' });
       const stats = new Map(series.slots.map((slot) => [slot, errorsIn(slot)]));
       return create(ErrorStacksGraphSchema, {
         ...head,
@@ -43,9 +43,9 @@ export function errorGraphs(facts: AnalyticsFacts) {
         status_code: ({ statusCode }) => statusCode,
         count: ({ count }) => Number(count),
       });
-      const { scope, filter } = await selectionOf(facts, request, call);
+      const { scope, filter } = await selectionOf(deps, request, call);
       const answer = await asked(
-        facts.store.aggregate(scope, filter, { by: ['statusCode'], latencies: false }),
+        deps.store.aggregate(scope, filter, { by: ['statusCode'], latencies: false }),
       );
       const points = answer.rows
         .filter(({ sums }) => sums.errors > 0)
@@ -62,7 +62,7 @@ export function errorGraphs(facts: AnalyticsFacts) {
     },
 
     async getRescuedRequestsGraph(request: AnalyticsRequest, call: Call): Promise<RescuedRequestsGraph> {
-      const { series, points, head } = await timedGraph(facts, request, call, {
+      const { series, points, head } = await timedGraph(deps, request, call, {
         by: 'retries',
         beside: 'statusCode',
       });

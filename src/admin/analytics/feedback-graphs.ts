@@ -12,11 +12,11 @@ import {
 } from '../../../gen/gateway/admin/v2/analytics_graphs_pb.ts';
 import { type AnalyticsRequest, AnalyticsSource } from '../../../gen/gateway/admin/v2/analytics_pb.ts';
 import type { Call } from '../../access/call.ts';
-import type { FeedbackSums } from '../../store/log-store.ts';
-import { timeText } from '../time.ts';
+import type { FeedbackTotals } from '../../store/log-store.ts';
+import { timeText } from '../kit/time.ts';
 import { arrangementOf } from './arrangement.ts';
 import { bucketLength, bucketsOf } from './buckets.ts';
-import type { AnalyticsFacts } from './facts.ts';
+import type { AnalyticsDeps } from './deps.ts';
 import { feedbackOf, together, weightedMean } from './feedback-of.ts';
 import { selectionOf } from './selection.ts';
 import { BY_TIME } from './timed-graph.ts';
@@ -24,16 +24,16 @@ import { BY_TIME } from './timed-graph.ts';
 const HEAD = { object: 'analytics-graph', source: AnalyticsSource.FEEDBACK };
 
 /** The methods of AnalyticsGraphsService that are about feedback. */
-export function feedbackGraphs(facts: AnalyticsFacts) {
+export function feedbackGraphs(deps: AnalyticsDeps) {
   return {
     async getFeedbackGraph(request: AnalyticsRequest, call: Call): Promise<CountGraph> {
-      const { feedback, points, head } = await overTime(facts, request, call);
+      const { feedback, points, head } = await overTime(deps, request, call);
       const total = ({ count }: Counted) => ({ total: BigInt(count) });
       return create(CountGraphSchema, { ...head, summary: total(feedback), dataPoints: points(total) });
     },
 
     async getWeightedFeedbackGraph(request: AnalyticsRequest, call: Call): Promise<WeightedFeedbackGraph> {
-      const { feedback, points, head } = await overTime(facts, request, call);
+      const { feedback, points, head } = await overTime(deps, request, call);
       const avg = (of: Counted) => ({ avg: weightedMean(of) });
       return create(WeightedFeedbackGraphSchema, {
         ...head,
@@ -47,7 +47,7 @@ export function feedbackGraphs(facts: AnalyticsFacts) {
         score: ({ score }) => score,
         total: ({ total }) => Number(total),
       });
-      const scores = await feedbackOf(facts, await selectionOf(facts, request, call), 'value');
+      const scores = await feedbackOf(deps, await selectionOf(deps, request, call), 'value');
       return create(FeedbackScoresGraphSchema, {
         ...HEAD,
         summary: { total: BigInt(together(scores).count) },
@@ -67,7 +67,7 @@ export function feedbackGraphs(facts: AnalyticsFacts) {
         total: ({ total }) => Number(total),
         avg_weighted_feedback: ({ avgWeightedFeedback }) => avgWeightedFeedback,
       });
-      const models = await feedbackOf(facts, await selectionOf(facts, request, call), 'model');
+      const models = await feedbackOf(deps, await selectionOf(deps, request, call), 'model');
       return create(FeedbackModelsGraphSchema, {
         ...HEAD,
         summary: {},
@@ -83,17 +83,17 @@ export function feedbackGraphs(facts: AnalyticsFacts) {
   };
 }
 
-type Counted = Pick<FeedbackSums, 'count' | 'sum'>;
+type Counted = Pick<FeedbackTotals, 'count' | 'sum'>;
 
 const NONE: Counted = { count: 0, sum: 0 };
 
 /** The feedback of a request, and what makes the points of its graph. */
-async function overTime(facts: AnalyticsFacts, request: AnalyticsRequest, call: Call) {
+async function overTime(deps: AnalyticsDeps, request: AnalyticsRequest, call: Call) {
   const arranged = arrangementOf(request, BY_TIME);
-  const selection = await selectionOf(facts, request, call);
+  const selection = await selectionOf(deps, request, call);
   const { from, until } = selection.filter;
   const bucketMs = bucketLength(from, until);
-  const found = await feedbackOf(facts, selection, { bucketMs });
+  const found = await feedbackOf(deps, selection, { bucketMs });
   const byTime = new Map(found.map((of) => [Number(of.group), of]));
   const slots = bucketsOf(from, until, bucketMs).map((at) => ({
     timestamp: timeText(at),

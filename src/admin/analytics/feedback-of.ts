@@ -1,20 +1,20 @@
 // Feedback that requests got, summed up.
-import type { FeedbackGrouping, FeedbackSums } from '../../store/log-store.ts';
-import type { AnalyticsFacts } from './facts.ts';
+import type { FeedbackGrouping, FeedbackTotals } from '../../store/log-store.ts';
+import type { AnalyticsDeps } from './deps.ts';
 import { mean } from './ratios.ts';
 import { asked, type Selection } from './selection.ts';
 
 /** The feedback of the entries that are meant, by group. @throws GatewayError validation_failed when it is too much. */
 export function feedbackOf(
-  { store }: AnalyticsFacts,
+  { store }: AnalyticsDeps,
   { scope, filter }: Selection,
   by: FeedbackGrouping,
-): Promise<readonly FeedbackSums[]> {
+): Promise<readonly FeedbackTotals[]> {
   return asked(store.sumFeedback(scope, filter, by));
 }
 
 /** Groups together; their traces are not added up. */
-export function together(groups: readonly FeedbackSums[]): Pick<FeedbackSums, 'count' | 'sum'> {
+export function together(groups: readonly FeedbackTotals[]): Pick<FeedbackTotals, 'count' | 'sum'> {
   return {
     count: groups.reduce((all, { count }) => all + count, 0),
     sum: groups.reduce((all, { sum }) => all + sum, 0),
@@ -22,6 +22,6 @@ export function together(groups: readonly FeedbackSums[]): Pick<FeedbackSums, 'c
 }
 
 /** The mean of value times weight; 0 for none. */
-export function weightedMean({ sum, count }: Pick<FeedbackSums, 'count' | 'sum'>): number {
+export function weightedMean({ sum, count }: Pick<FeedbackTotals, 'count' | 'sum'>): number {
   return mean(sum, count);
 }

@@ -19,9 +19,9 @@ import {
 import type { AnalyticsRequest } from '../../../gen/gateway/admin/v2/analytics_pb.ts';
 import type { Call } from '../../access/call.ts';
 import { inCents } from '../../ledger/prices/cents.ts';
-import type { LogSums } from '../../store/log/aggregation.ts';
+import type { LogRollups } from '../../store/log/aggregation.ts';
+import type { AnalyticsDeps } from './deps.ts';
 import { errorGraphs } from './error-graphs.ts';
-import type { AnalyticsFacts } from './facts.ts';
 import { feedbackGraphs } from './feedback-graphs.ts';
 import { percentilesOf } from './latencies.ts';
 import { costPerRequest, hitsOf, latencyPerRequest, mean, percent } from './ratios.ts';
@@ -32,14 +32,14 @@ import { timedGraph } from './timed-graph.ts';
 const SHARES = [0.5, 0.9, 0.99];
 
 /** The methods of AnalyticsGraphsService. */
-export function analyticsGraphsService(facts: AnalyticsFacts) {
+export function analyticsGraphsService(deps: AnalyticsDeps) {
   const counted = async (
     request: AnalyticsRequest,
     call: Call,
     total: (of: Slot | Series) => number,
     options?: SeriesOptions,
   ): Promise<CountGraph> => {
-    const { series, points, head } = await timedGraph(facts, request, call, options);
+    const { series, points, head } = await timedGraph(deps, request, call, options);
     return create(CountGraphSchema, {
       ...head,
       summary: { total: BigInt(total(series)) },
@@ -47,8 +47,8 @@ export function analyticsGraphsService(facts: AnalyticsFacts) {
     });
   };
   return {
-    ...errorGraphs(facts),
-    ...feedbackGraphs(facts),
+    ...errorGraphs(deps),
+    ...feedbackGraphs(deps),
 
     getRequestsGraph(request: AnalyticsRequest, call: Call): Promise<CountGraph> {
       return counted(request, call, ({ sums }) => sums.requests);
@@ -63,7 +63,7 @@ export function analyticsGraphsService(facts: AnalyticsFacts) {
     },
 
     async getUserRequestsGraph(request: AnalyticsRequest, call: Call): Promise<UserRequestsGraph> {
-      const { series, points, head } = await timedGraph(facts, request, call, { unique: 'user' });
+      const { series, points, head } = await timedGraph(deps, request, call, { unique: 'user' });
       const { sums, unique } = series;
       return create(UserRequestsGraphSchema, {
         ...head,
@@ -77,7 +77,7 @@ export function analyticsGraphsService(facts: AnalyticsFacts) {
     },
 
     async getCostGraph(request: AnalyticsRequest, call: Call): Promise<CostGraph> {
-      const { series, points, head } = await timedGraph(facts, request, call);
+      const { series, points, head } = await timedGraph(deps, request, call);
       const costs = ({ sums }: Slot | Series) => ({
         total: inCents(sums.cost),
         avg: costPerRequest(sums),
@@ -87,10 +87,13 @@ export function analyticsGraphsService(facts: AnalyticsFacts) {
     },
 
     async getLatencyGraph(request: AnalyticsRequest, call: Call): Promise<LatencyGraph> {
-      const { series, points: pointsBy, head } = await timedGraph(facts, request, call, { latencies: true });
+      const { series, points: pointsBy, head } = await timedGraph(deps, request, call, { latencies: true });
       const found = await percentilesOf(series.slots, ({ sums }) => sums.histogram ?? sums.latencies, SHARES);
       const told = ({ sums }: Slot | Series, [p50 = 0, p90 = 0, p99 = 0]: readonly number[]) => ({
-        ...{ avg: latencyPerRequest(sums), p50, p90, p99 },
+        avg: latencyPerRequest(sums),
+        p50,
+        p90,
+        p99,
       });
       const points = new Map(series.slots.map((slot, i) => [slot, told(slot, found.each[i] ?? [])]));
       return create(LatencyGraphSchema, {
@@ -101,7 +104,7 @@ export function analyticsGraphsService(facts: AnalyticsFacts) {
     },
 
     async getTokensGraph(request: AnalyticsRequest, call: Call): Promise<TokensGraph> {
-      const { series, points, head } = await timedGraph(facts, request, call);
+      const { series, points, head } = await timedGraph(deps, request, call);
       const tokens = ({ sums }: Slot | Series) => ({
         total: BigInt(sums.totalTokens),
         avg: mean(sums.totalTokens, sums.requests),
@@ -110,7 +113,7 @@ export function analyticsGraphsService(facts: AnalyticsFacts) {
     },
 
     async getCacheHitRateGraph(request: AnalyticsRequest, call: Call): Promise<CacheHitRateGraph> {
-      const { series, points, head } = await timedGraph(facts, request, call);
+      const { series, points, head } = await timedGraph(deps, request, call);
       const savings = cumulated(series.slots);
       return create(CacheHitRateGraphSchema, {
         ...head,
@@ -125,7 +128,7 @@ export function analyticsGraphsService(facts: AnalyticsFacts) {
     },
 
     async getCacheLatencyGraph(request: AnalyticsRequest, call: Call): Promise<CacheLatencyGraph> {
-      const { points, head } = await timedGraph(facts, request, call);
+      const { points, head } = await timedGraph(deps, request, call);
       return create(CacheLatencyGraphSchema, {
         ...head,
         summary: {},
@@ -154,6 +157,6 @@ function cumulated(slots: readonly Slot[]) {
   );
 }
 
-function hitRate(sums: LogSums): number {
+function hitRate(sums: LogRollups): number {
   return percent(hitsOf(sums), sums.requests);
 }

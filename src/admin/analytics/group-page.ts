@@ -9,7 +9,7 @@ import type {
   LogMeasure,
 } from '../../store/log/aggregation.ts';
 import { compare, orderMember } from './arrangement.ts';
-import { type AnalyticsFacts, sourceOf } from './facts.ts';
+import { type AnalyticsDeps, sourceOf } from './deps.ts';
 import { asked, type Selection } from './selection.ts';
 
 const DEFAULT_PAGE_SIZE = 100;
@@ -76,7 +76,7 @@ export const BY_COST: GroupOrder = { measure: 'cost', value: ({ sums }) => sums.
  * @throws GatewayError validation_failed when there are too many for the order that is asked for.
  */
 export async function groupPage(
-  { store }: AnalyticsFacts,
+  { store }: AnalyticsDeps,
   { scope, filter }: Selection,
   dimension: LogDimension,
   { by, direction, skip, take }: GroupPlace,

@@ -16,8 +16,8 @@ import type { AnalyticsRequest } from '../../../gen/gateway/admin/v2/analytics_p
 import type { Call } from '../../access/call.ts';
 import { inCents } from '../../ledger/prices/cents.ts';
 import type { LogAggregateRow, LogDimension } from '../../store/log/aggregation.ts';
+import type { AnalyticsDeps } from './deps.ts';
 import { listAnalyticsGroups } from './dimension-groups.ts';
-import type { AnalyticsFacts } from './facts.ts';
 import { BY_COST, BY_GROUP, BY_REQUESTS, groupPage, groupPlace } from './group-page.ts';
 import { listMetadataGroups } from './metadata-groups.ts';
 import { exactCents } from './ratios.ts';
@@ -25,12 +25,12 @@ import { selectionOf } from './selection.ts';
 import { workspaceNames } from './workspace-names.ts';
 
 /** The methods of AnalyticsGroupsService. */
-export function analyticsGroupsService(facts: AnalyticsFacts) {
+export function analyticsGroupsService(deps: AnalyticsDeps) {
   /** @param name by which a request asks for the order of the groups themselves */
   const read = async (request: AnalyticsRequest, call: Call, dimension: LogDimension, name: string) => {
     const place = groupPlace(request, { requests: BY_REQUESTS, cost: BY_COST, [name]: BY_GROUP });
-    const selection = await selectionOf(facts, request, call);
-    const { rows, total, source } = await groupPage(facts, selection, dimension, place);
+    const selection = await selectionOf(deps, request, call);
+    const { rows, total, source } = await groupPage(deps, selection, dimension, place);
     return { rows, scope: selection.scope, head: { object: 'list', total: BigInt(total), source } };
   };
   return {
@@ -39,7 +39,8 @@ export function analyticsGroupsService(facts: AnalyticsFacts) {
       return create(UserGroupListSchema, {
         ...head,
         data: rows.map(({ group, sums }) => ({
-          ...{ object: 'analytics-group', user: group[0] ?? '' },
+          object: 'analytics-group',
+          user: group[0] ?? '',
           requests: String(sums.requests),
           cost: exactCents(sums.cost),
         })),
@@ -57,7 +58,7 @@ export function analyticsGroupsService(facts: AnalyticsFacts) {
     async listWorkspaceGroups(request: AnalyticsRequest, call: Call): Promise<WorkspaceGroupList> {
       const { rows, scope, head } = await read(request, call, 'workspace', 'workspace');
       const ids = rows.map(({ group }) => group[0] ?? '');
-      const namesOf = await workspaceNames(facts, scope.organisationId, ids);
+      const namesOf = await workspaceNames(deps, scope.organisationId, ids);
       return create(WorkspaceGroupListSchema, {
         ...head,
         data: rows.map((row) => {
@@ -68,11 +69,11 @@ export function analyticsGroupsService(facts: AnalyticsFacts) {
     },
 
     listMetadataGroups(request: MetadataGroupsRequest, call: Call): Promise<MetadataGroupList> {
-      return listMetadataGroups(facts, request, call);
+      return listMetadataGroups(deps, request, call);
     },
 
     listAnalyticsGroups(request: AnalyticsGroupsRequest, call: Call): Promise<AnalyticsGroupList> {
-      return listAnalyticsGroups(facts, request, call);
+      return listAnalyticsGroups(deps, request, call);
     },
   };
 }

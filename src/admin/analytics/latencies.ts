@@ -1,7 +1,7 @@
 // Percentiles off many histograms at once: a graph has three for each of hundreds of stretches of time.
 import { setImmediate } from 'node:timers/promises';
 import type { Histogram } from '../../store/log/aggregation.ts';
-import { latencyBucket, latencyOfBucket } from '../../store/log/sums.ts';
+import { latencyBucket, latencyOfBucket } from '../../store/log/rollups.ts';
 
 /** As many as `latencyBucket` can answer. */
 const BUCKETS = latencyBucket(Number.MAX_SAFE_INTEGER) + 1;

@@ -8,9 +8,9 @@ import {
 import type { Call } from '../../access/call.ts';
 import { inCents } from '../../ledger/prices/cents.ts';
 import type { LogAggregateRow } from '../../store/log/aggregation.ts';
-import { searchable } from '../log-text.ts';
-import { timeText } from '../time.ts';
-import type { AnalyticsFacts } from './facts.ts';
+import { timeText } from '../kit/time.ts';
+import { searchable } from '../logs/text.ts';
+import type { AnalyticsDeps } from './deps.ts';
 import { feedbackOf, weightedMean } from './feedback-of.ts';
 import { BY_COST, BY_GROUP, BY_REQUESTS, groupPage, groupPlace } from './group-page.ts';
 import { mean } from './ratios.ts';
@@ -18,7 +18,7 @@ import { selectionOf } from './selection.ts';
 
 /** ListMetadataGroups. */
 export async function listMetadataGroups(
-  facts: AnalyticsFacts,
+  deps: AnalyticsDeps,
   request: MetadataGroupsRequest,
   call: Call,
 ): Promise<MetadataGroupList> {
@@ -33,18 +33,20 @@ export async function listMetadataGroups(
     avg_weighted_feedback: { value: (row) => likedBy(row).avgWeightedFeedback },
     requests_with_feedback: { value: (row) => Number(likedBy(row).requestsWithFeedback) },
   });
-  const selection = await selectionOf(facts, request, call);
+  const selection = await selectionOf(deps, request, call);
   const dimension = { metadata: searchable('metadata_key', request.metadataKey) };
-  const found = await feedbackOf(facts, selection, dimension);
+  const found = await feedbackOf(deps, selection, dimension);
   feedback = new Map(
     found.map((of) => [
       of.group,
       { avgWeightedFeedback: weightedMean(of), requestsWithFeedback: BigInt(of.traces) },
     ]),
   );
-  const { rows, total, source } = await groupPage(facts, selection, dimension, place);
+  const { rows, total, source } = await groupPage(deps, selection, dimension, place);
   return create(MetadataGroupListSchema, {
-    ...{ object: 'list', total: BigInt(total), source },
+    object: 'list',
+    total: BigInt(total),
+    source,
     data: rows.map((row) => ({
       object: 'analytics-group',
       metadataValue: row.group[0] ?? '',

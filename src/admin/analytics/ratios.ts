@@ -1,6 +1,6 @@
 // Means and shares of sums; where there is nothing to divide by they are 0.
 import { inCents } from '../../ledger/prices/cents.ts';
-import type { LogSums } from '../../store/log/aggregation.ts';
+import type { LogRollups } from '../../store/log/aggregation.ts';
 
 const CENT_DIGITS = 10;
 
@@ -15,17 +15,17 @@ export function percent(part: number, all: number): number {
 }
 
 /** US cents for a request. */
-export function costPerRequest({ cost, requests }: LogSums): number {
+export function costPerRequest({ cost, requests }: LogRollups): number {
   return mean(inCents(cost), requests);
 }
 
 /** Milliseconds for a request. */
-export function latencyPerRequest({ latencyUs, requests }: LogSums): number {
+export function latencyPerRequest({ latencyUs, requests }: LogRollups): number {
   return mean(latencyUs / 1000, requests);
 }
 
 /** Answers from the cache. */
-export function hitsOf({ cacheHits, semanticHits }: LogSums): number {
+export function hitsOf({ cacheHits, semanticHits }: LogRollups): number {
   return cacheHits + semanticHits;
 }
 

@@ -3,9 +3,9 @@ import type { Call } from '../../access/call.ts';
 import { GatewayError, invalidField } from '../../lib/errors.ts';
 import type { LogFilter } from '../../store/request-log.ts';
 import type { TenantScope } from '../../store/scope.ts';
-import { callerOf } from '../caller.ts';
-import { type LogQuery, logSelection } from '../log-filter.ts';
-import type { AnalyticsFacts } from './facts.ts';
+import { callerOf } from '../kit/caller.ts';
+import { type LogQuery, logSelection } from '../logs/filter.ts';
+import type { AnalyticsDeps } from './deps.ts';
 
 /** A range of time is always given. */
 export type TimedFilter = LogFilter & { readonly from: number; readonly until: number };
@@ -20,20 +20,20 @@ export interface Selection {
  * What a request means, with everything recorded so far readable.
  * @throws GatewayError validation_failed, naming the parameter.
  */
-export async function selectionOf(facts: AnalyticsFacts, query: LogQuery, call: Call): Promise<Selection> {
-  const { scope, filter } = await logSelection(facts, callerOf(call), query);
+export async function selectionOf(deps: AnalyticsDeps, query: LogQuery, call: Call): Promise<Selection> {
+  const { scope, filter } = await logSelection(deps, callerOf(call), query);
   const { from, until } = filter;
   if (from === undefined) throw invalidField('time_of_generation_min', 'is needed', 'required');
   if (until === undefined) throw invalidField('time_of_generation_max', 'is needed', 'required');
   // A caller who reads after a call expects to find it.
-  await facts.flush();
+  await deps.flush();
   return { scope, filter: { ...filter, from, until } };
 }
 
 /** Whether the store found a range to hold more than it can add up. */
 export function isTooMuch(error: unknown): boolean {
   return (
-    error instanceof GatewayError && error.reason === 'validation_failed' && error.facts.param === 'until'
+    error instanceof GatewayError && error.reason === 'validation_failed' && error.details.param === 'until'
   );
 }
 
@@ -56,7 +56,7 @@ export async function asked<T>(
     return await answer;
   } catch (error) {
     if (!(error instanceof GatewayError) || error.reason !== 'validation_failed') throw error;
-    const [violation] = error.facts.violations ?? [];
+    const [violation] = error.details.violations ?? [];
     const parameter = PARAMETERS[violation?.field ?? ''];
     if (violation === undefined || parameter === undefined) throw error;
     throw invalidField(nameOf(parameter), violation.message, violation.rule);

@@ -1,11 +1,11 @@
 // Sums over time, with a place for every stretch of it.
 import type { AnalyticsRequest, AnalyticsSource } from '../../../gen/gateway/admin/v2/analytics_pb.ts';
 import type { Call } from '../../access/call.ts';
-import type { LogAggregate, LogAggregateRow, LogDimension, LogSums } from '../../store/log/aggregation.ts';
-import { addSums, emptySums } from '../../store/log/sums.ts';
-import { timeText } from '../time.ts';
+import type { LogAggregate, LogAggregateRow, LogDimension, LogRollups } from '../../store/log/aggregation.ts';
+import { addRollup, emptyRollup } from '../../store/log/rollups.ts';
+import { timeText } from '../kit/time.ts';
 import { bucketLength, bucketsOf, HOUR_MS } from './buckets.ts';
-import { type AnalyticsFacts, sourceOf } from './facts.ts';
+import { type AnalyticsDeps, sourceOf } from './deps.ts';
 import { asked, isTooMuch, type Selection, selectionOf } from './selection.ts';
 
 /** One stretch of time. */
@@ -13,7 +13,7 @@ export interface Slot {
   /** ISO 8601. */
   readonly timestamp: string;
   /** Of all entries in it; zeros where it is told by group. */
-  readonly sums: LogSums;
+  readonly sums: LogRollups;
   /** Distinct values of what was to be counted. */
   readonly unique: number;
   /** Sums by group of what was asked for, and of what was asked for beside it. */
@@ -36,7 +36,7 @@ export interface SeriesOptions {
 export interface Series {
   readonly slots: readonly Slot[];
   /** Of all entries, without a histogram; zeros where it is told by group. */
-  readonly sums: LogSums;
+  readonly sums: LogRollups;
   /** Distinct values over all. */
   readonly unique: number;
   readonly source: AnalyticsSource;
@@ -45,16 +45,16 @@ export interface Series {
 
 /** Adds up what a request means. @throws GatewayError validation_failed, naming the parameter. */
 export async function readSeries(
-  facts: AnalyticsFacts,
+  deps: AnalyticsDeps,
   request: AnalyticsRequest,
   call: Call,
   options: SeriesOptions = {},
 ): Promise<Series> {
-  const selection = await selectionOf(facts, request, call);
+  const selection = await selectionOf(deps, request, call);
   const { from, until } = selection.filter;
-  const { main, beside, bucketMs } = await aggregated(facts, selection, options);
+  const { main, beside, bucketMs } = await aggregated(deps, selection, options);
   const slots = new Map(bucketsOf(from, until, bucketMs).map((at) => [at, emptySlot(at)]));
-  const sums = emptySums();
+  const sums = emptyRollup();
   for (const row of main.rows) {
     const slot = slots.get(row.bucket);
     if (slot === undefined) continue;
@@ -79,14 +79,14 @@ export async function readSeries(
 function emptySlot(at: number) {
   const groups: LogAggregateRow[] = [];
   const besides: LogAggregateRow[] = [];
-  return { timestamp: timeText(at), sums: emptySums(), unique: 0, groups, besides };
+  return { timestamp: timeText(at), sums: emptyRollup(), unique: 0, groups, besides };
 }
 
-const NO_LATENCIES: LogSums['latencies'] = new Map();
+const NO_LATENCIES: LogRollups['latencies'] = new Map();
 
 /** Adds other sums in, but for their histogram. */
-function addCounts(sums: LogSums, more: LogSums): void {
-  addSums(sums, { ...more, latencies: NO_LATENCIES });
+function addCounts(sums: LogRollups, more: LogRollups): void {
+  addRollup(sums, { ...more, latencies: NO_LATENCIES });
 }
 
 interface Aggregated {
@@ -97,7 +97,7 @@ interface Aggregated {
 
 /** The sums, by hours where minutes would be more than the store can add up. */
 async function aggregated(
-  { store }: AnalyticsFacts,
+  { store }: AnalyticsDeps,
   { scope, filter }: Selection,
   { by, beside, unique, latencies = false }: SeriesOptions,
 ): Promise<Aggregated> {

@@ -6,28 +6,28 @@ import {
   CacheSummarySchema,
 } from '../../../gen/gateway/admin/v2/analytics_summaries_pb.ts';
 import type { Call } from '../../access/call.ts';
-import type { LogSums } from '../../store/log/aggregation.ts';
-import { emptySums } from '../../store/log/sums.ts';
-import { type AnalyticsFacts, sourceOf } from './facts.ts';
+import type { LogRollups } from '../../store/log/aggregation.ts';
+import { emptyRollup } from '../../store/log/rollups.ts';
+import { type AnalyticsDeps, sourceOf } from './deps.ts';
 import { hitsOf, mean, percent } from './ratios.ts';
 import { asked, selectionOf } from './selection.ts';
 
 /** The methods of AnalyticsSummariesService. */
-export function analyticsSummariesService(facts: AnalyticsFacts) {
+export function analyticsSummariesService(deps: AnalyticsDeps) {
   return {
     async getCacheSummary(request: AnalyticsRequest, call: Call): Promise<CacheSummary> {
-      const { scope, filter } = await selectionOf(facts, request, call);
-      const answer = await asked(facts.store.aggregate(scope, filter, { latencies: false }));
+      const { scope, filter } = await selectionOf(deps, request, call);
+      const answer = await asked(deps.store.aggregate(scope, filter, { latencies: false }));
       return create(CacheSummarySchema, {
         object: 'analytics-summary',
-        summary: figures(answer.rows[0]?.sums ?? emptySums()),
+        summary: figures(answer.rows[0]?.sums ?? emptyRollup()),
         source: sourceOf(answer),
       });
     },
   };
 }
 
-function figures(sums: LogSums) {
+function figures(sums: LogRollups) {
   const hits = hitsOf(sums);
   const others = sums.requests - hits;
   const hitUs = mean(sums.cacheLatencyUs, hits);

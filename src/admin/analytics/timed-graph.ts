@@ -2,7 +2,7 @@
 import type { AnalyticsRequest } from '../../../gen/gateway/admin/v2/analytics_pb.ts';
 import type { Call } from '../../access/call.ts';
 import { arrangementOf, type Members } from './arrangement.ts';
-import type { AnalyticsFacts } from './facts.ts';
+import type { AnalyticsDeps } from './deps.ts';
 import { readSeries, type SeriesOptions, type Slot } from './series.ts';
 
 /** Points over time are put in order by their time alone. */
@@ -10,13 +10,13 @@ export const BY_TIME: Members<{ readonly timestamp: string }> = { timestamp: ({ 
 
 /** The sums of a request, and what makes the points of its graph. @throws GatewayError validation_failed. */
 export async function timedGraph(
-  facts: AnalyticsFacts,
+  deps: AnalyticsDeps,
   request: AnalyticsRequest,
   call: Call,
   options?: SeriesOptions,
 ) {
   const arranged = arrangementOf(request, BY_TIME);
-  const series = await readSeries(facts, request, call, options);
+  const series = await readSeries(deps, request, call, options);
   const { source, bucketSeconds } = series;
   return {
     series,

@@ -1,6 +1,6 @@
 // What workspaces are called, also those that are archived.
-import { workspaces } from '../../access/collections.ts';
-import type { AnalyticsFacts } from './facts.ts';
+import { workspaces } from '../../access/identity-collections.ts';
+import type { AnalyticsDeps } from './deps.ts';
 
 /** A workspace's names, as members of a group. */
 export interface WorkspaceNames {
@@ -10,7 +10,7 @@ export interface WorkspaceNames {
 
 /** The names of an organisation's workspaces, by id; at most 1,000 at once. */
 export async function workspaceNames(
-  { directory, documents }: AnalyticsFacts,
+  { directory, documents }: AnalyticsDeps,
   organisationId: string,
   ids: readonly string[],
 ): Promise<(id: string) => WorkspaceNames> {

@@ -20,7 +20,7 @@ interface Asked {
 }
 
 /** What the first process is told to do. */
-export interface PrimaryFacts {
+export interface PrimaryDeps {
   readonly workers: number;
   readonly log: Logger;
   /** All serve for the first time. */
@@ -28,7 +28,7 @@ export interface PrimaryFacts {
 }
 
 /** Runs the processes until a signal comes. Resolves with the exit code. */
-export function runWorkers({ workers, log, onReady }: PrimaryFacts): Promise<number> {
+export function runWorkers({ workers, log, onReady }: PrimaryDeps): Promise<number> {
   return new Promise((resolve) => {
     const ready = new Set<number>();
     const asked = new Map<number, Asked>();

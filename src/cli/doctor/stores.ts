@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { COLLECTIONS } from '../../app/stores.ts';
 import { quickCheck } from '../../store/data-folder/quick-check.ts';
-import { openRedisState } from '../../store/redis/open.ts';
+import { openRedisState } from '../../store/redis/open-redis.ts';
 import type { Check, Finding } from './check.ts';
 
 const WITHIN_MS = 5000;
@@ -54,7 +54,7 @@ async function answers(setting: string, ask: () => Promise<void>): Promise<Findi
 }
 
 async function mongoAnswers(uri: string): Promise<void> {
-  const { openMongoStore } = await import('../../store/mongo/open.ts');
+  const { openMongoStore } = await import('../../store/mongo/open-mongo.ts');
   const store = await openMongoStore({ uri, collections: COLLECTIONS });
   try {
     await store.ready();

@@ -1,11 +1,12 @@
 // What semantic mode adds to a call that found nothing of its own: an answer that means the same, or a vector to be
 // found by later; in shadow mode only the knowledge of it.
+
+import { type CacheRequest, type Found, tell } from './cache-request.ts';
 import type { Finder } from './finder.ts';
 import { type Meaning, meaningOf } from './meaning.ts';
 import type { CacheReport, CacheStatus } from './report.ts';
 import type { Embedder } from './semantic.ts';
 import type { VectorStore } from './vectors.ts';
-import { type Found, tell, type Visit } from './visit.ts';
 
 /** What comparing came to. */
 export type Comparison =
@@ -20,9 +21,9 @@ export type Comparison =
 
 export interface ByMeaning {
   /** Compares. In shadow mode beside the call: neither waits for the other. @throws the signal's reason. */
-  compare(visit: Visit): Promise<Comparison>;
+  compare(visit: CacheRequest): Promise<Comparison>;
   /** For a refresh: forgets what meant the same and keeps the new vector, once the answer is kept. */
-  replace(visit: Visit): ((ttlMs: number) => Promise<void>) | undefined;
+  replace(visit: CacheRequest): ((ttlMs: number) => Promise<void>) | undefined;
 }
 
 /** Vectors that a refresh looks at. */
@@ -33,18 +34,27 @@ export function createByMeaning(
   vectors: VectorStore,
   secret: Uint8Array | undefined,
 ): ByMeaning {
-  function textOf({ call, settings, subject }: Visit): { meaning: Meaning; embedder: Embedder } | string {
+  function textOf({
+    call,
+    settings,
+    subject,
+  }: CacheRequest): { meaning: Meaning; embedder: Embedder } | string {
     const { embedder } = call;
     if (embedder === undefined) return 'no embeddings target is set';
     const meaning = meaningOf(subject, settings.namespace, secret, embedder.id);
     return meaning === undefined ? 'the request has no text to compare' : { meaning, embedder };
   }
 
-  async function keep(visit: Visit, meaning: Meaning, vector: Float32Array, ttlMs: number): Promise<void> {
+  async function keep(
+    visit: CacheRequest,
+    meaning: Meaning,
+    vector: Float32Array,
+    ttlMs: number,
+  ): Promise<void> {
     await vectors.add(visit.org, meaning.scope, { id: visit.key, vector, ttlMs });
   }
 
-  function shadow(visit: Visit, meaning: Meaning, embedder: Embedder): Comparison {
+  function shadow(visit: CacheRequest, meaning: Meaning, embedder: Embedder): Comparison {
     const seen = finder.sight(visit, meaning, embedder).then(
       (sight) => {
         if (sight?.similarity !== undefined) tell(visit, { similarity: sight.similarity });

@@ -40,7 +40,7 @@ export interface CachedAttempt {
  */
 export function cacheCallOf(call: Call, attempt: CachedAttempt): CacheCall {
   const { bound, dialect, operation, outbound, model, signal, embedder, waitMs, onReport } = attempt;
-  const { principal, trail } = call;
+  const { principal, record } = call;
   const usable = principal !== undefined && operationRow(operation).cached;
   return {
     settings: usable ? withCacheHeaders(bound.plan.cache, call.headers) : undefined,
@@ -49,7 +49,7 @@ export function cacheCallOf(call: Call, attempt: CachedAttempt): CacheCall {
         {
           organisationId: principal!.organisationId,
           workspaceId: principal!.workspaceId,
-          metadata: trail.metadata,
+          metadata: record.metadata,
         },
         bound,
         dialect,
@@ -60,18 +60,18 @@ export function cacheCallOf(call: Call, attempt: CachedAttempt): CacheCall {
       ),
     signal,
     note(report) {
-      trail.cacheStatus = report.status;
+      record.cacheStatus = report.status;
       // An answer from the cache has no attempt that would say so.
-      if (trail.model === '') trail.model = model;
-      if (report.note?.model !== undefined) trail.responseModel = report.note.model;
-      trail.spared = report.note?.usage;
+      if (record.model === '') record.model = model;
+      if (report.note?.model !== undefined) record.responseModel = report.note.model;
+      record.saved = report.note?.usage;
       const shadow = shadowHeader(report);
       if (shadow !== undefined) call.answerHeaders.set(`${call.headers.callerPrefix}cache-shadow`, shadow);
       onReport?.(report);
     },
     answerNote: () => ({
-      ...(trail.responseModel === '' ? {} : { model: trail.responseModel }),
-      ...(trail.usage === undefined ? {} : { usage: trail.usage }),
+      ...(record.responseModel === '' ? {} : { model: record.responseModel }),
+      ...(record.usage === undefined ? {} : { usage: record.usage }),
     }),
     embedder,
     ...(waitMs === undefined ? {} : { waitMs }),

@@ -1,26 +1,26 @@
 // Kept answers, by their key and by meaning.
 import type { AnswerStore } from './answers.ts';
+import type { CacheRequest, Found } from './cache-request.ts';
 import { SUFFIXES } from './form.ts';
 import type { Meaning } from './meaning.ts';
 import { decodeRecord } from './record.ts';
 import { type Embedder, look, type Sight, usableVector } from './semantic.ts';
 import { MOST_MAX_AGE_SECONDS } from './settings.ts';
 import type { VectorStore } from './vectors.ts';
-import type { Found, Visit } from './visit.ts';
 import { within } from './within.ts';
 
 export interface Finder {
   /** The record of a key that serves the caller. @throws GatewayError store_unavailable. */
-  find(visit: Visit, key: string): Promise<Found | undefined>;
+  find(visit: CacheRequest, key: string): Promise<Found | undefined>;
   /** The text's vector; undefined when it does not come in time. @throws the signal's reason when the caller leaves. */
-  vector(visit: Visit, meaning: Meaning, embedder: Embedder): Promise<Float32Array | undefined>;
+  vector(visit: CacheRequest, meaning: Meaning, embedder: Embedder): Promise<Float32Array | undefined>;
   /** The kept answers near a text; undefined when there is no vector. @throws as `vector`. */
-  sight(visit: Visit, meaning: Meaning, embedder: Embedder): Promise<Sight<Found> | undefined>;
+  sight(visit: CacheRequest, meaning: Meaning, embedder: Embedder): Promise<Sight<Found> | undefined>;
 }
 
 /** @param embedMs what the embeddings may take of a call's time */
 export function createFinder(answers: AnswerStore, vectors: VectorStore, embedMs: number): Finder {
-  async function find(visit: Visit, key: string): Promise<Found | undefined> {
+  async function find(visit: CacheRequest, key: string): Promise<Found | undefined> {
     const maxAgeMs = visit.settings.maxAgeSeconds * 1000;
     for (const suffix of visit.suffixes) {
       const read = answers.read(visit.org, key + suffix, maxAgeMs);
@@ -34,7 +34,10 @@ export function createFinder(answers: AnswerStore, vectors: VectorStore, embedMs
   }
 
   /** The answer of a vector: another form of it may be there, which serves other callers. */
-  async function kept(visit: Visit, key: string): Promise<{ readonly found: Found } | 'gone' | 'unfit'> {
+  async function kept(
+    visit: CacheRequest,
+    key: string,
+  ): Promise<{ readonly found: Found } | 'gone' | 'unfit'> {
     try {
       const found = await find(visit, key);
       if (found !== undefined) return { found };
@@ -48,7 +51,7 @@ export function createFinder(answers: AnswerStore, vectors: VectorStore, embedMs
   }
 
   async function vector(
-    visit: Visit,
+    visit: CacheRequest,
     meaning: Meaning,
     embedder: Embedder,
   ): Promise<Float32Array | undefined> {

@@ -1,5 +1,5 @@
 // Vectors in this process's memory.
-import { createVectorShelf } from '../../store/memory/vector-shelf.ts';
+import { createVectorIndex } from '../../store/memory/vector-index.ts';
 import type { VectorStore } from './vectors.ts';
 
 export interface LocalVectorOptions {
@@ -16,7 +16,7 @@ export interface LocalVectors extends VectorStore {
 
 /** Opens an empty store. */
 export function createLocalVectors({ maxBytes, now = Date.now }: LocalVectorOptions): LocalVectors {
-  const shelf = createVectorShelf();
+  const shelf = createVectorIndex();
   return {
     near: (org, scope, vector, most) => shelf.near(nameOf(org, scope), vector, most, now()),
     add: (org, scope, kept) => {

@@ -1,9 +1,9 @@
 // The response cache: what a pipeline stage calls. It never fails a call: what goes wrong in here is a miss.
 import type { AbortLike } from '../../lib/abort.ts';
 import type { AnswerStore } from './answers.ts';
-import { createDesk, type Desk } from './desk.ts';
 import { type StreamForm, streamOf, suffixesOf, type WholeForm, wholeOf } from './form.ts';
 import { type CacheSubject, cacheKey } from './key.ts';
+import { type CacheLookup, createCacheLookup } from './lookup.ts';
 import type { AnswerNote } from './record.ts';
 import { record } from './recorder.ts';
 import type { CacheReport } from './report.ts';
@@ -91,7 +91,7 @@ export interface ResponseCache {
 /** Builds the cache over its stores. */
 export function createResponseCache(options: ResponseCacheOptions): ResponseCache {
   const { maxAnswerBytes = MAX_KEPT_BYTES, secret } = options;
-  const desk: Desk = createDesk({
+  const desk: CacheLookup = createCacheLookup({
     answers: options.answers,
     vectors: options.vectors,
     secret,

@@ -68,7 +68,11 @@ export class AssembledAnswer {
   #add({ index = 0, delta, text, finishReason }: PieceChoice): void {
     if (index < 0 || index > 127) return;
     this.#choices[index] ??= {
-      ...{ text: undefined, content: undefined, refusal: undefined, tools: [], finishReason: null },
+      text: undefined,
+      content: undefined,
+      refusal: undefined,
+      tools: [],
+      finishReason: null,
     };
     const own = this.#choices[index];
     if (finishReason && finishReason !== own.finishReason) own.finishReason = this.#counted(finishReason);
@@ -133,7 +137,9 @@ function messageOf({ content, refusal, tools }: Choice): object {
       ? {}
       : {
           tool_calls: called.map(({ id, type, name, arguments: given }) => ({
-            ...{ id, type, function: { name, arguments: given } },
+            id,
+            type,
+            function: { name, arguments: given },
           })),
         }),
   };

@@ -1,6 +1,6 @@
 // One call upstream, from its first byte to its entry in the log.
 import type { Call } from '../../access/call.ts';
-import type { Flights } from '../../ledger/flight/flights.ts';
+import type { InFlightJournal } from '../../ledger/flight/in-flight-journal.ts';
 import { type Estimate, estimateOf } from '../../ledger/limits/estimate.ts';
 import type { AttemptHold } from '../../ledger/limits/target-limits.ts';
 import { usageRecord } from '../../ledger/usage-record.ts';
@@ -77,7 +77,7 @@ export class Attempt {
     this.#target = target;
     this.#host = origin.slice(origin.indexOf('//') + 2);
     this.#model = model;
-    if (!aside) call.trail.model = model;
+    if (!aside) call.record.model = model;
     call.attemptBegan();
   }
 
@@ -86,7 +86,7 @@ export class Attempt {
    * @param body of its request, or how many bytes it has @param request what it asks for @param makesTokens whether the operation does
    */
   noted(
-    flights: Pick<Flights, 'attempt'> | undefined,
+    flights: Pick<InFlightJournal, 'attempt'> | undefined,
     body: OutboundBody | number,
     request: object,
     makesTokens: boolean,
@@ -129,7 +129,7 @@ export class Attempt {
   firstToken(): void {
     if (this.#firstTokenMs !== undefined) return;
     this.#firstTokenMs = performance.now() - this.#start;
-    this.#call.trail.timeToFirstTokenMs = this.#call.elapsedMs();
+    this.#call.record.timeToFirstTokenMs = this.#call.elapsedMs();
   }
 
   end(ended: AttemptEnd): void {
@@ -139,25 +139,28 @@ export class Attempt {
     const refused = ended.usageRefused === true || ended.usage === 'refused';
     const usage = ended.usage === 'refused' ? undefined : ended.usage;
     this.#served(tier);
-    const { trail } = this.#call;
+    const { record: callRecord } = this.#call;
     const assumed = usage === undefined ? this.#assumed(outcome) : undefined;
     const record = usage ? usageRecord(usage) : assumed;
     const estimated = usageEstimated || assumed !== undefined;
     // An attempt that was given up for another one says nothing of the call.
-    if (!this.#aside && (outcome !== 'cancelled' || trail.attempts.length === 0 || record !== undefined)) {
-      trail.provider = this.#target.provider.id;
-      trail.model = this.#model;
-      trail.responseModel = responseModel ?? '';
-      trail.usage = record;
-      trail.usageEstimated = estimated;
+    if (
+      !this.#aside &&
+      (outcome !== 'cancelled' || callRecord.attempts.length === 0 || record !== undefined)
+    ) {
+      callRecord.provider = this.#target.provider.id;
+      callRecord.model = this.#model;
+      callRecord.responseModel = responseModel ?? '';
+      callRecord.usage = record;
+      callRecord.usageEstimated = estimated;
     }
     const { id } = this;
     const reached = outcome !== 'error' || (status >= 200 && status <= 299);
     const exchange =
       record === undefined && this.#asked !== undefined && reached
-        ? { attemptId: id, request: this.#asked, said: this.#said }
+        ? { attemptId: id, request: this.#asked, answered: this.#said }
         : undefined;
-    if (exchange !== undefined) trail.unreported.push(exchange);
+    if (exchange !== undefined) callRecord.unreported.push(exchange);
     const entry: Writable<AttemptRecord> = {
       id,
       provider: this.#target.provider.id,
@@ -180,7 +183,7 @@ export class Attempt {
     }
     if (error) entry.error = loggedError(error, this.#call.wordless);
     if (this.#hold?.budgets) entry.budgets = this.#hold.budgets;
-    trail.attempts.push(entry);
+    callRecord.attempts.push(entry);
     this.#hold?.ended(entry, exchange);
     this.#call.attemptEnded();
   }
@@ -228,7 +231,7 @@ export class Attempt {
         : this.#firstTokenMs === undefined
           ? 'error'
           : 'interrupted';
-    this.end({ status: error.facts.status ?? 0, outcome, ...heard, responseModel, error });
+    this.end({ status: error.details.status ?? 0, outcome, ...heard, responseModel, error });
     return error;
   }
 }

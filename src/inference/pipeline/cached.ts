@@ -21,7 +21,7 @@ import { rewritten } from './rewrite.ts';
 import type { Served } from './served.ts';
 
 /** One call's way to the cache. */
-export interface CachedFacts<Request extends object> {
+export interface CachedCall<Request extends object> {
   readonly pipeline: Pipeline;
   readonly call: Call;
   readonly name: OperationName;
@@ -33,7 +33,7 @@ export interface CachedFacts<Request extends object> {
 
 /** Gives what is kept, or runs. @throws what the input guardrails, the binding or `run` throw */
 export async function throughCache<Request extends object, Answer extends object>(
-  facts: CachedFacts<Request>,
+  facts: CachedCall<Request>,
   plan: TargetPlan,
   signal: AbortLike,
   run: () => Promise<Served<Answer>>,
@@ -78,10 +78,10 @@ export async function throughCache<Request extends object, Answer extends object
         runIt as never,
       );
   if (served !== undefined) return { ...served, answer: answer as unknown as Answer };
-  call.trail.provider = bound.target.provider.id;
-  call.trail.model = model;
-  call.trail.streamed = streams;
-  call.trail.virtualKey = bound.stored?.slug;
+  call.record.provider = bound.target.provider.id;
+  call.record.model = model;
+  call.record.streamed = streams;
+  call.record.virtualKey = bound.stored?.slug;
   return {
     answer: answer as unknown as Answer,
     status: input.run?.decision === 'flag' ? 246 : 200,
@@ -94,14 +94,14 @@ export async function throughCache<Request extends object, Answer extends object
 
 /** The look-up as a span: it ends when what it came to is known. */
 function noteLookUp(call: Call, name: string, verdict: string, startedAt: number): void {
-  const { trail, arrivedAt } = call;
+  const { record, arrivedAt } = call;
   const latencyMs = Math.round((arrivedAt + call.elapsedMs() - startedAt) * 1000) / 1000;
-  trail.spans ??= [];
-  trail.spans.push({ kind: 'cache', name, startedAt: Math.round(startedAt), latencyMs, verdict });
+  record.spans ??= [];
+  record.spans.push({ kind: 'cache', name, startedAt: Math.round(startedAt), latencyMs, verdict });
 }
 
 function streamForm<Request extends object>(
-  { pipeline, name }: CachedFacts<Request>,
+  { pipeline, name }: CachedCall<Request>,
   { target }: BoundTarget,
   request: Request,
 ): StreamForm<never> {

@@ -9,15 +9,15 @@ import type { HeaderNames } from '../../lib/gateway-headers.ts';
 import type { ModelCatalogue } from '../../providers/catalog/models.ts';
 import type { Dialect } from '../../providers/dialect.ts';
 import type { SharedState } from '../../store/shared-state.ts';
-import { openResponseCache } from '../cache/open.ts';
+import { openResponseCache } from '../cache/open-cache.ts';
 import { Configs } from '../plan/configs.ts';
-import type { PlanFacts } from '../plan/plan-facts.ts';
+import type { PlanDeps } from '../plan/plan-deps.ts';
 import { localCircuits } from '../route/circuits.ts';
 import { Loads } from '../route/loads.ts';
 import { StickyStore } from '../route/sticky.ts';
 import { type CircuitCounts, watchedCircuits } from '../route/watched-circuits.ts';
 import { Drains } from './drains.ts';
-import type { Pipeline, RouteFacts } from './pipeline.ts';
+import type { Pipeline, RouteDeps } from './pipeline.ts';
 import { type GuardrailSource, PlanGuardrails } from './plan-guardrails.ts';
 
 /** What the composition knows. */
@@ -26,7 +26,7 @@ export interface PipelineParts {
   readonly dialects: ReadonlyMap<string, Dialect>;
   readonly models: ModelCatalogue;
   readonly names: HeaderNames;
-  readonly plans: Pick<PlanFacts, 'providerById' | 'checkHost' | 'isOwnKey'> & Partial<PlanFacts>;
+  readonly plans: Pick<PlanDeps, 'providerById' | 'checkHost' | 'isOwnKey'> & Partial<PlanDeps>;
   /** Guardrails that are saved. */
   readonly guardrails?: GuardrailSource;
   /** What instances share; undefined when there is one. */
@@ -86,7 +86,7 @@ export function createPipeline(parts: PipelineParts): OpenPipeline {
     onDropped: droppedHooks(now, onTrouble),
   });
   const saved = parts.guardrails && new PlanGuardrails(parts.guardrails);
-  const facts: PlanFacts = {
+  const deps: PlanDeps = {
     guarded: saved && ((plan, tenant) => saved.guarded(plan, tenant)),
     resolveConfig: () => undefined,
     resolveProvider: () => undefined,
@@ -103,7 +103,7 @@ export function createPipeline(parts: PipelineParts): OpenPipeline {
     dialer,
     dialects,
     models,
-    planner: { facts, configs: new Configs(facts) },
+    planner: { deps, configs: new Configs(deps) },
     routes: {
       loads: new Loads(),
       circuits,
@@ -157,7 +157,7 @@ const MOST_CONDITIONS_MS = 1000;
  * Users' patterns, each tried in a worker or, where its steps are known to be few and the event loop has them to spare,
  * at once.
  */
-function matching(sandbox: Sandbox): RouteFacts['matcher'] {
+function matching(sandbox: Sandbox): RouteDeps['matcher'] {
   return (line) => {
     const owner = { ...line, budget: new CallBudget(MOST_CONDITIONS_MS) };
     return async (pattern, text, steps) => {

@@ -53,14 +53,14 @@ export class Explanation {
     return errorWithMembers(error, { gateway_explain: this.#json(call) });
   }
 
-  #json({ trail }: Call): JsonObject {
+  #json({ record }: Call): JsonObject {
     return plain({
       plan: planJson(this.#plan.root),
       max_attempts: this.#plan.maxAttempts,
       steps: this.#steps,
-      target: trail.targetPath || null,
-      retries: trail.retries,
-      attempts: trail.attempts.map(({ provider, host, model, statusCode, outcome, latencyMs, error }) => ({
+      target: record.targetPath || null,
+      retries: record.retries,
+      attempts: record.attempts.map(({ provider, host, model, statusCode, outcome, latencyMs, error }) => ({
         provider,
         host,
         model,
@@ -70,7 +70,7 @@ export class Explanation {
         ...(error === undefined ? {} : { error: error.reason }),
       })),
       ...this.facts,
-      cache: { status: trail.cacheStatus, ...(this.facts.cache as object | undefined) },
+      cache: { status: record.cacheStatus, ...(this.facts.cache as object | undefined) },
     });
   }
 }
@@ -80,7 +80,10 @@ function verdictsOf(run: HookRun | undefined) {
   return run?.results.map((hook) =>
     'verdict' in hook
       ? {
-          ...{ id: hook.id, verdict: hook.verdict, deny: hook.deny, ms: hook.execution_time },
+          id: hook.id,
+          verdict: hook.verdict,
+          deny: hook.deny,
+          ms: hook.execution_time,
           checks: hook.checks.map(({ id, verdict, execution_time: ms, error }) => ({
             id,
             verdict,

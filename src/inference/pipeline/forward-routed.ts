@@ -75,8 +75,8 @@ export async function forwardRouted(
     given = thrown.forwarded;
     return given;
   } finally {
-    call.trail.targetPath = route.last?.path ?? '';
-    call.trail.retries = route.retries;
+    call.record.targetPath = route.last?.path ?? '';
+    call.record.retries = route.retries;
     for (const { forwarded } of refused) if (forwarded !== given) endUnread(forwarded);
   }
 }

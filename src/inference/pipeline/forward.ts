@@ -78,11 +78,11 @@ export async function forward(
   const { answer, attempt, bound, held } = routing.plan.once
     ? await send(await bindOnly(call, routing), watched, call.signal)
     : await forwardRouted(pipeline, call, routing, head.path, watched, send);
-  call.trail.status = answer.status;
+  call.record.status = answer.status;
   const tap = new UsageTap(dialectOf(pipeline, bound.target), bound.target.provider, answer, () =>
     Math.max(state.bytes, bodyLength(head)),
   );
-  call.trail.streamed = tap.streams;
+  call.record.streamed = tap.streams;
   const answered = answerMessages(heardAnswer(call, answer), attempt, tap, held);
   return held === undefined ? answered : drainedRest(answered, held);
 }
@@ -99,7 +99,7 @@ function passThrough(
 ): Opening {
   checkPassThrough(bound, hasBody);
   const { origin, path } = locateRaw(bound.target, bound.stranger ? withoutKeys(head.path) : head.path);
-  call.trail.provider = bound.target.provider.id;
+  call.record.provider = bound.target.provider.id;
   const id = timeOrderedId();
   const headers = requestHeaders(pipeline, head, bound, call, hasBody);
   if (!hasHeader(head, ATTEMPT_HEADER)) headers.push(ATTEMPT_HEADER, id);
@@ -109,7 +109,12 @@ function passThrough(
     id,
     bound,
     outbound: {
-      ...{ origin, path, method, body, signal, network },
+      origin,
+      path,
+      method,
+      body,
+      signal,
+      network,
       headers: tracedHeaders(call, headers, id),
     },
     model: '',
@@ -196,7 +201,7 @@ function requestHeaders(
   if (target.apiKey !== undefined) ours.add('authorization').add('x-api-key');
   const connection = connectionNames(head.headers);
   if (stranger) for (const name of CREDENTIALS) ours.add(name);
-  const { isOwnKey } = pipeline.planner.facts;
+  const { isOwnKey } = pipeline.planner.deps;
   const isOurs = secretCheck(call.presentedKey, isOwnKey, stranger ? call.providerCredential : undefined);
   const pairs: string[] = [];
   for (const { name, value } of head.headers) {

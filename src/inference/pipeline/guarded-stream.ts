@@ -9,7 +9,7 @@ import { codec } from '../../rest/codec.ts';
 import { incrementsOf, untilContent } from './first-content.ts';
 
 /** What a guarded stream is made from. */
-export interface GuardedStreamFacts extends Omit<StreamGuardOptions<object>, 'increments'> {
+export interface GuardedStreamDeps extends Omit<StreamGuardOptions<object>, 'increments'> {
   /** Of an event. */
   readonly chunk: DescMessage;
   /** The error of a denial. */
@@ -26,7 +26,7 @@ export interface GuardedStream {
 /** Resolves when the first event with content may go out. @throws GatewayError guardrail_denied (446) when none may */
 export async function guardedStream(
   events: AsyncIterable<object>,
-  { chunk, denied, ...options }: GuardedStreamFacts,
+  { chunk, denied, ...options }: GuardedStreamDeps,
 ): Promise<GuardedStream> {
   const guard = createStreamGuard<object>({ ...options, increments: incrementsOf });
   let last: object | undefined;

@@ -26,14 +26,14 @@ import type { Served } from './served.ts';
 import { SoftDenial } from './soft-denial.ts';
 
 /** What guardrails are run with. */
-interface GuardFacts {
+interface GuardDeps {
   readonly checks: Pick<Checks, 'runner' | 'deps'>;
   readonly keepsLate: KeepsLate | undefined;
 }
 
 /** The guardrails of one call. */
 export class Guards<Request extends object> {
-  readonly #checks: GuardFacts['checks'];
+  readonly #checks: GuardDeps['checks'];
   readonly #keepsLate: KeepsLate | undefined;
   readonly #call: Call;
   readonly #name: OperationName;
@@ -46,7 +46,7 @@ export class Guards<Request extends object> {
   readonly #inputs: { readonly hooks: readonly Hook[]; readonly input: Promise<Ran<Request>> }[] = [];
 
   constructor(
-    { checks, keepsLate }: GuardFacts,
+    { checks, keepsLate }: GuardDeps,
     call: Call,
     name: OperationName,
     request: Request,
@@ -158,13 +158,13 @@ export class Guards<Request extends object> {
 
   #traffic({ target }: BoundTarget, json: Json): Traffic {
     const { view: api, requestType } = operationRow(this.#name);
-    const { headers, principal, trail, traceId, id: requestId } = this.#call;
+    const { headers, principal, record, traceId, id: requestId } = this.#call;
     return {
       requestType,
       api,
       model: typeof json.model === 'string' ? json.model : undefined,
       provider: target.provider.id,
-      metadata: trail.metadata,
+      metadata: record.metadata,
       headers: flat(headers.raw),
       streaming: this.#streams,
       traceId,
@@ -187,7 +187,12 @@ export class Guards<Request extends object> {
     if (reply === undefined) return error;
     const tells = !this.#streams || !bound.target.strict;
     return new SoftDenial(error, bound, {
-      ...{ answer: answerOf<object>(this.#name, reply), status: 200, input, output, tells, keeps: never },
+      answer: answerOf<object>(this.#name, reply),
+      status: 200,
+      input,
+      output,
+      tells,
+      keeps: never,
     });
   }
 }

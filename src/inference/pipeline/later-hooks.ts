@@ -15,33 +15,40 @@ export function laterHooks(
 ): LaterHooks {
   return {
     started({ id }) {
-      const { trail, account } = call;
+      const { record, account } = call;
       // Behind the end of the call nobody would find it.
       if (account.taken) return () => {};
       const span: { -readonly [K in keyof SpanRecord]: SpanRecord[K] } = {
-        ...{ kind: 'guardrail', name: id, startedAt: Date.now(), latencyMs: 0, verdict: 'pending' },
+        kind: 'guardrail',
+        name: id,
+        startedAt: Date.now(),
+        latencyMs: 0,
+        verdict: 'pending',
       };
-      trail.spans ??= [];
-      const place = trail.spans.push(span) - 1;
+      record.spans ??= [];
+      const place = record.spans.push(span) - 1;
       return (result) => {
         const verdict = result === undefined ? 'unknown' : result.verdict ? 'passed' : 'failed';
         const came = { latencyMs: result?.execution_time ?? Date.now() - span.startedAt, verdict };
         if (!account.taken) {
           Object.assign(span, came);
-          if (result !== undefined && call.said) {
-            call.said.hooks ??= { before: [], after: [] };
-            call.said.hooks[side].push(result);
+          if (result !== undefined && call.bodies) {
+            call.bodies.hooks ??= { before: [], after: [] };
+            call.bodies.hooks[side].push(result);
           }
           return;
         }
-        const { principal, said } = call;
+        const { principal, bodies: said } = call;
         keepsLate?.({
           entry: {
-            ...{ id: call.id, createdAt: call.arrivedAt },
+            id: call.id,
+            createdAt: call.arrivedAt,
             organisationId: principal?.organisationId ?? '',
             workspaceId: principal?.workspaceId ?? '',
           },
-          ...{ place, side, ...came },
+          place,
+          side,
+          ...came,
           // What was found may repeat what was said.
           ...(said === undefined ? {} : { result, secrets: said.secrets() }),
         });

@@ -13,8 +13,8 @@ export function withMembers<Answer extends object>(answer: Answer, members: Json
 /** The error with further members of its body. */
 export function errorWithMembers(error: GatewayError, members: JsonObject): GatewayError {
   return new GatewayError(error.reason, error.message, {
-    ...error.facts,
-    members: { ...error.facts.members, ...members },
+    ...error.details,
+    members: { ...error.details.members, ...members },
     cause: error.cause,
   });
 }

@@ -5,11 +5,11 @@ import type { HookRun } from '../../checks/runner/hook-result.ts';
 /** A span for each hook that ran, and the results for the call's bodies. */
 export function noteHooks(call: Call, run: HookRun | undefined, side: 'before' | 'after'): void {
   if (run === undefined) return;
-  const { trail, said } = call;
-  trail.spans ??= [];
+  const { record, bodies: said } = call;
+  record.spans ??= [];
   for (const result of run.results) {
     if ('skipped' in result) continue;
-    trail.spans.push({
+    record.spans.push({
       kind: 'guardrail',
       name: result.id,
       startedAt: Date.parse(result.created_at),

@@ -1,6 +1,6 @@
 // What the stages of a model call are built of.
 import type { Checks } from '../../checks/create.ts';
-import type { Flights } from '../../ledger/flight/flights.ts';
+import type { InFlightJournal } from '../../ledger/flight/in-flight-journal.ts';
 import type { TargetLimits } from '../../ledger/limits/target-limits.ts';
 import type { Dialer } from '../../lib/egress/outbound.ts';
 import type { ModelCatalogue } from '../../providers/catalog/models.ts';
@@ -21,7 +21,7 @@ export interface Pipeline {
   /** What is known of providers' models. */
   readonly models: ModelCatalogue;
   readonly planner: Planner;
-  readonly routes: RouteFacts;
+  readonly routes: RouteDeps;
   readonly cache: ResponseCache;
   /** Streams that go on without their clients. */
   readonly drains: Drains;
@@ -29,7 +29,7 @@ export interface Pipeline {
   /** Keeps what asynchronous guardrails came to when their call's entry was closed; undefined: nobody does. */
   readonly keepsLate: KeepsLate | undefined;
   /** Where attempts are noted before their providers can see them; undefined: nowhere. */
-  readonly flights: Pick<Flights, 'attempt'> | undefined;
+  readonly flights: Pick<InFlightJournal, 'attempt'> | undefined;
   /** Limits of targets; undefined: nothing is limited. */
   readonly targets: Pick<TargetLimits, 'hold'> | undefined;
   /** Whether what is said in calls of the workspace is kept for the log. */
@@ -41,7 +41,7 @@ export interface Pipeline {
 }
 
 /** What routes remember from call to call. */
-export interface RouteFacts {
+export interface RouteDeps {
   readonly loads: Loads;
   readonly circuits: CircuitStore;
   readonly sticky: StickyStore;

@@ -10,7 +10,7 @@ import {
 import type { Guardrails, Hook } from '../../checks/hook.ts';
 import { fail } from '../../lib/errors.ts';
 import { type Plan, targetsOf, type WholePlan, wholePlan } from '../plan/plan.ts';
-import type { Tenant } from '../plan/plan-facts.ts';
+import type { Tenant } from '../plan/plan-deps.ts';
 
 type Event = SavedGuardrail['event'];
 

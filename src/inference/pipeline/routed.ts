@@ -53,7 +53,7 @@ export async function callRouted<Request extends object, Answer extends object, 
       (thrown: unknown) => softly(thrown, job),
     );
     note(call, plan, route);
-    if (served.status !== 200) call.trail.status = served.status;
+    if (served.status !== 200) call.record.status = served.status;
     const answer = withResults(served);
     explanation?.guardrails(served.input, served.output);
     return explanation === undefined ? answer : explanation.on(answer, call);
@@ -80,7 +80,7 @@ function portsOf<Request extends object, Answer extends object, Whole extends ob
     },
     async attempt(target, signal, answered) {
       const asked = await routing.bind(target);
-      call.trail.provider = asked.target.provider.id;
+      call.record.provider = asked.target.provider.id;
       const input = await guards.input(asked, signal);
       const { bound } = input;
       if (guards.mustHold(bound) && held !== undefined) {
@@ -168,9 +168,9 @@ function withResults<Answer extends object>({
 }
 
 function note<Answer>(call: Call, { root }: WholePlan, { last, retries, rescued }: Route<Answer>): void {
-  if (root.kind !== 'target') call.trail.mode = root.kind === 'balance' ? 'loadbalance' : root.kind;
+  if (root.kind !== 'target') call.record.mode = root.kind === 'balance' ? 'loadbalance' : root.kind;
   if (last === undefined) return;
-  call.trail.targetPath = last.path;
-  call.trail.retries = retries;
-  call.trail.rescued = rescued;
+  call.record.targetPath = last.path;
+  call.record.retries = retries;
+  call.record.rescued = rescued;
 }

@@ -118,10 +118,10 @@ function opened(call: Call, opening: Opening): Attempt {
   if (aside || !opening.written) noteTarget(call, target);
   else noteSent(call, outbound, target);
   if (aside) return attempt;
-  call.trail.virtualKey = stored?.slug;
+  call.record.virtualKey = stored?.slug;
   if (streams) {
     attempt.assembled = assembledIn(call);
-    call.trail.streamed = true;
+    call.record.streamed = true;
   }
   return attempt;
 }

@@ -63,7 +63,7 @@ export function runStream<N extends StreamingName>(
     held: {
       whole(bound, given, signal) {
         const { dialect, operation } = operationOf(pipeline, bound.target, name);
-        call.trail.streamed = true;
+        call.record.streamed = true;
         const asked = askedOf(name, bound, dialect, given, signal, undefined, undefined);
         return callWhole(pipeline, call, asked, operation);
       },
@@ -112,7 +112,7 @@ async function run<Request extends object, Answer extends object, Whole extends 
 
 /** The one target of a plan that needs no routing. */
 export function bindOnly(call: Call, { plan, bind }: Routing): BoundTarget | Promise<BoundTarget> {
-  call.trail.targetPath = plan.root.path;
+  call.record.targetPath = plan.root.path;
   return bind(plan.targets[0]!);
 }
 

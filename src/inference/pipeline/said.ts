@@ -22,8 +22,12 @@ export function keepBodies(call: Call, { keepsBodies, keepsWords }: Keeps): void
   if (silent || !keepsBodies(workspaceId)) return;
   const { presentedKey, providerCredential } = call;
   const targets: Target[] = [];
-  call.said = {
-    ...{ request: undefined, response: undefined, sent: undefined, received: undefined, hooks: undefined },
+  call.bodies = {
+    request: undefined,
+    response: undefined,
+    sent: undefined,
+    received: undefined,
+    hooks: undefined,
     targets,
     passing: {},
     secrets: () =>
@@ -32,7 +36,7 @@ export function keepBodies(call: Call, { keepsBodies, keepsWords }: Keeps): void
 }
 
 /** The caller's request. */
-export function noteRequest({ said }: Call, name: OperationName, request: object): void {
+export function noteRequest({ bodies: said }: Call, name: OperationName, request: object): void {
   if (said === undefined) return;
   const { request: schema, hasBody } = operationRow(name);
   if (!hasBody) return;
@@ -41,7 +45,7 @@ export function noteRequest({ said }: Call, name: OperationName, request: object
 
 /** The answer as it goes to the caller; of a stream that nobody puts together yet the pieces as they pass. */
 export function noteAnswer<Answer extends object>(call: Call, name: OperationName, answer: Answer): Answer {
-  const { said } = call;
+  const { bodies: said } = call;
   if (said === undefined) return answer;
   if (!(Symbol.asyncIterator in answer)) {
     noteWhole(call, name, answer);
@@ -51,14 +55,14 @@ export function noteAnswer<Answer extends object>(call: Call, name: OperationNam
   return assembling(answer as AsyncIterable<object>, assembledIn(call)!) as unknown as Answer;
 }
 
-export function noteWhole({ said }: Call, name: OperationName, answer: object): void {
+export function noteWhole({ bodies: said }: Call, name: OperationName, answer: object): void {
   if (said === undefined) return;
   const schema = operationRow(name).answer;
   said.response = () => rawJsonOf(answer) ?? JSON.stringify(codec.encode(schema, answer as Message));
 }
 
 /** Where the pieces of a streamed answer go; undefined when they are not kept. */
-export function assembledIn({ said }: Call): AssembledAnswer | undefined {
+export function assembledIn({ bodies: said }: Call): AssembledAnswer | undefined {
   if (said === undefined) return undefined;
   const assembled = new AssembledAnswer();
   said.response = () => assembled.json();
@@ -67,13 +71,13 @@ export function assembledIn({ said }: Call): AssembledAnswer | undefined {
 }
 
 /** A target that is called: an answer may repeat its credential. */
-export function noteTarget({ said }: Call, target: Target): void {
+export function noteTarget({ bodies: said }: Call, target: Target): void {
   said?.targets.push(target);
 }
 
 /** The request to the provider; nothing is known of its answer yet. */
 export function noteSent(
-  { said }: Call,
+  { bodies: said }: Call,
   { method, origin, path, headers, body }: OutboundRequest,
   target: Target,
 ): void {
@@ -85,7 +89,7 @@ export function noteSent(
 }
 
 /** The provider's answer. */
-export function noteReceived({ said }: Call, head: InboundHead, body?: Uint8Array): void {
+export function noteReceived({ bodies: said }: Call, head: InboundHead, body?: Uint8Array): void {
   if (said === undefined) return;
   said.received = { status: head.status, headers: () => head.rawHeaders, body };
 }
@@ -115,7 +119,7 @@ class Heard implements Passing {
 
 /** A pass-through request's body, its beginning kept as it passes. */
 export function heardRequest(
-  { said }: Call,
+  { bodies: said }: Call,
   { method, path, headers }: RequestHead,
   body: AsyncIterable<Uint8Array>,
 ): AsyncIterable<Uint8Array> {
@@ -128,7 +132,7 @@ export function heardRequest(
 }
 
 /** A pass-through answer, the beginning of its body kept as it passes where it is text. */
-export function heardAnswer({ said }: Call, answer: StreamedAnswer): StreamedAnswer {
+export function heardAnswer({ bodies: said }: Call, answer: StreamedAnswer): StreamedAnswer {
   if (said === undefined) return answer;
   said.received = { status: answer.status, headers: () => answer.rawHeaders };
   const type = answer.header('content-type') ?? '';

@@ -9,7 +9,7 @@ export class SoftDenial extends GatewayError {
   /** The reply, whole. */
   readonly served: Served<object>;
 
-  constructor({ reason, message, facts }: GatewayError, bound: BoundTarget, served: Served<object>) {
+  constructor({ reason, message, details: facts }: GatewayError, bound: BoundTarget, served: Served<object>) {
     super(reason, message, facts);
     this.bound = bound;
     this.served = served;

@@ -21,7 +21,7 @@ export function withoutCredential(
   const asked =
     typeof body === 'string' ? body : body === undefined ? '' : Buffer.from(body).toString('utf8');
   const secrets = [...secretsOf(target), ...toolSecrets(asked).filter(({ length }) => length >= SHORTEST)];
-  const { message, facts } = error;
+  const { message, details: facts } = error;
   const { type, code, param } = facts;
   const texts = [message, type, code, param];
   if (!texts.some((text) => text !== undefined && secrets.some((secret) => text.includes(secret))))

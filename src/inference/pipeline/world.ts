@@ -13,7 +13,7 @@ import type { Trace } from '../route/trace.ts';
 import type { Pipeline } from './pipeline.ts';
 
 /** What conditions and explanations see of a call. */
-export interface WorldFacts {
+export interface WorldInput {
   readonly params: () => unknown;
   readonly pathname: string;
   readonly trace: Trace | undefined;
@@ -24,7 +24,7 @@ export function worldOf(
   { routes }: Pipeline,
   call: Call,
   routing: Routing,
-  { params, pathname, trace }: WorldFacts,
+  { params, pathname, trace }: WorldInput,
 ): Omit<RoutePorts<never>, 'attempt' | 'cached' | 'statusOf' | 'discard' | 'idempotent'> {
   const organisationId = call.principal?.organisationId ?? '';
   const workspaceId = call.principal?.workspaceId ?? '';

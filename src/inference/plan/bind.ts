@@ -6,7 +6,7 @@ import { locate } from '../../providers/locate.ts';
 import { isHarmlessName } from './config-options.ts';
 import { headerOptions } from './header-options.ts';
 import type { TargetPlan } from './plan.ts';
-import type { StoredProvider } from './plan-facts.ts';
+import type { StoredProvider } from './plan-deps.ts';
 import { forwardedHeaders, secretCheck } from './request-settings.ts';
 import { deploymentOptions, type StoredReach, sameHost, storedReach } from './stored-target.ts';
 
@@ -34,7 +34,7 @@ export interface Selected {
 }
 
 /** What binding reads of a call. */
-export interface BindingFacts {
+export interface BindingInput {
   readonly headers: GatewayHeaders;
   readonly presentedKey: string | undefined;
   readonly isOwnKey: (text: string) => boolean;
@@ -55,7 +55,7 @@ export interface BindingFacts {
 export function bindTarget(
   plan: TargetPlan,
   selected: Selected | undefined,
-  facts: BindingFacts,
+  facts: BindingInput,
   model: string | undefined,
 ): BoundTarget {
   const { headers, names, credential, stranger } = facts;

@@ -7,7 +7,7 @@ import {
 import { conditionLimits, parseCondition } from './condition.ts';
 import { clip, type Fault, step } from './faults.ts';
 import { type Inherited, NOTHING } from './inherited.ts';
-import type { ParseFacts } from './parse-facts.ts';
+import type { ParseDeps } from './parse-deps.ts';
 import type { BalancePlan, ConditionalRule, Plan, TargetPlan } from './plan.ts';
 import { type ConfigLevel, readConfig } from './read-config.ts';
 import { hedgeOf, readSettings } from './read-settings.ts';
@@ -23,21 +23,21 @@ const ALGORITHMS: ReadonlyMap<RoutingAlgorithm | undefined, BalancePlan['algorit
 
 /** Builds plans; notes what is wrong on the way. */
 export class PlanBuilder {
-  readonly #facts: ParseFacts;
+  readonly #deps: ParseDeps;
   readonly #faults: Fault[];
   /** By path of the credential: the first provider that it goes to. */
   readonly #credentials = new Map<string, string>();
   #targets = 0;
   readonly #limits = conditionLimits();
 
-  constructor(facts: ParseFacts, faults: Fault[]) {
-    const limits = facts.guardrailLimits?.();
-    this.#facts =
+  constructor(deps: ParseDeps, faults: Fault[]) {
+    const limits = deps.guardrailLimits?.();
+    this.#deps =
       limits === undefined
-        ? facts
+        ? deps
         : {
-            ...facts,
-            readGuardrails: (level, path, wrong) => facts.readGuardrails(level, path, wrong, limits),
+            ...deps,
+            readGuardrails: (level, path, wrong) => deps.readGuardrails(level, path, wrong, limits),
           };
     this.#faults = faults;
   }
@@ -46,7 +46,7 @@ export class PlanBuilder {
   build(level: ConfigLevel, above: Inherited, within: readonly string[]): Plan | undefined {
     const { config, targets, path } = level;
     if (config.config !== undefined) return this.#saved(level, config.config, above, within);
-    const settings = readSettings(level, above, this.#facts, this.#faults, (json, at) =>
+    const settings = readSettings(level, above, this.#deps, this.#faults, (json, at) =>
       this.#embeddings(json, at, within),
     );
     if (targets === undefined) {
@@ -72,7 +72,7 @@ export class PlanBuilder {
       this.#fault(at, `leads back to itself: ${[...within, slug].map(clip).join(' -> ')}`);
       return undefined;
     }
-    const json = this.#facts.savedConfig(slug);
+    const json = this.#deps.savedConfig(slug);
     if (json === undefined) {
       this.#fault(at, `there is no saved config ${clip(slug)}`);
       return undefined;

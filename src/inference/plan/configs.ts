@@ -1,10 +1,10 @@
 // From the text of x-gateway-config to a plan, by way of the cache.
 import { fail, invalidHeader } from '../../lib/errors.ts';
 import { configInvalid, parseConfig } from './parse-config.ts';
-import type { ParseFacts } from './parse-facts.ts';
+import type { ParseDeps } from './parse-deps.ts';
 import type { WholePlan } from './plan.ts';
 import { PlanCache } from './plan-cache.ts';
-import type { PlanFacts, SavedConfig, Tenant } from './plan-facts.ts';
+import type { PlanDeps, SavedConfig, Tenant } from './plan-deps.ts';
 import { mayRefer, type References, readReferences } from './references.ts';
 import { parseHeaderJson } from './request-settings.ts';
 
@@ -12,12 +12,12 @@ const SLUG = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** Makes plans of configs, and keeps them. */
 export class Configs {
-  readonly #facts: PlanFacts;
+  readonly #deps: PlanDeps;
   readonly #cache = new PlanCache();
   readonly #refers = new WeakMap<SavedConfig, boolean>();
 
-  constructor(facts: PlanFacts) {
-    this.#facts = facts;
+  constructor(deps: PlanDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -43,7 +43,7 @@ export class Configs {
     if (inline)
       return this.#referring(parseHeaderJson(header, text), `inline\0${text}`, '', tenant, undefined);
     if (!SLUG.test(text)) throw invalidHeader(header, 'must be a JSON object or the id of a saved config');
-    const saved = this.#facts.resolveConfig(tenant, text);
+    const saved = this.#deps.resolveConfig(tenant, text);
     const plan = (found: SavedConfig | undefined): WholePlan | Promise<WholePlan> => {
       if (found === undefined)
         throw fail('config_invalid', `there is no saved config ${text}`, { param: header });
@@ -72,7 +72,7 @@ export class Configs {
 
   /** The plan of a config's JSON, with all that it refers to. @throws GatewayError config_invalid. */
   async readJson(json: unknown, tenant: Tenant): Promise<WholePlan> {
-    return this.parse(json, await readReferences(json, tenant, this.#facts));
+    return this.parse(json, await readReferences(json, tenant, this.#deps));
   }
 
   parse(json: unknown, references: References, slug?: string): WholePlan {
@@ -89,7 +89,7 @@ export class Configs {
     tenant: Tenant,
     slug: string | undefined,
   ): Promise<WholePlan> {
-    const references = await readReferences(json, tenant, this.#facts);
+    const references = await readReferences(json, tenant, this.#deps);
     const versions = [...references.configs].map(([at, config]) => `${at}=${config.id}:${config.version}`);
     const slugs = [...references.providers.keys()];
     const { organisationId, workspaceId } = tenant;
@@ -101,9 +101,9 @@ export class Configs {
     return plan;
   }
 
-  #parseFacts({ configs, providers }: References): ParseFacts {
+  #parseFacts({ configs, providers }: References): ParseDeps {
     return {
-      ...this.#facts,
+      ...this.#deps,
       hasProvider: (slug) => providers.has(slug),
       mayOverride: (slug) => providers.get(slug)?.mayOverride === true,
       savedConfig: (slug) => configs.get(slug)?.json,

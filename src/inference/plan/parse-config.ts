@@ -4,7 +4,7 @@ import { fail, type GatewayError } from '../../lib/errors.ts';
 import { PlanBuilder } from './build-plan.ts';
 import type { Fault } from './faults.ts';
 import { NOTHING } from './inherited.ts';
-import type { ParseFacts } from './parse-facts.ts';
+import type { ParseDeps } from './parse-deps.ts';
 import { maxAttemptsOf, type WholePlan, wholePlan } from './plan.ts';
 import { readConfig } from './read-config.ts';
 
@@ -19,9 +19,9 @@ export type ParsedConfig =
   | { readonly plan?: undefined; readonly faults: readonly Fault[] };
 
 /** Reads a config: its plan, or every fault with its path. @param slug the config's own, so that none refers to itself */
-export function parseConfig(json: unknown, facts: ParseFacts, slug?: string): ParsedConfig {
+export function parseConfig(json: unknown, deps: ParseDeps, slug?: string): ParsedConfig {
   const faults: Fault[] = [];
-  const root = new PlanBuilder(facts, faults).build(
+  const root = new PlanBuilder(deps, faults).build(
     readConfig(json, '', faults),
     NOTHING,
     slug === undefined ? [] : [slug],

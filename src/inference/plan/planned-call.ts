@@ -1,6 +1,6 @@
 // A call as planning sees it.
 import type { GatewayHeaders } from '../../lib/gateway-headers.ts';
-import type { Caller, Tenant } from './plan-facts.ts';
+import type { Caller, Tenant } from './plan-deps.ts';
 
 /** What planning reads of a call, and what it notes on it. */
 export interface PlannedCall {
@@ -8,7 +8,7 @@ export interface PlannedCall {
   readonly presentedKey: string | undefined;
   readonly providerCredential: string | undefined;
   readonly principal: Caller | undefined;
-  readonly trail: {
+  readonly record: {
     provider: string;
     metadata: Readonly<Record<string, string>>;
     /** The saved config's slug. */

@@ -11,7 +11,7 @@ import { configOptions, keepOptionsToStored } from './config-options.ts';
 import { clip, type Fault, step } from './faults.ts';
 import type { Inherited } from './inherited.ts';
 import { joinParams } from './params.ts';
-import type { ParseFacts } from './parse-facts.ts';
+import type { ParseDeps } from './parse-deps.ts';
 import type { BreakerPlan, HedgePlan, RetryPlan, TargetPlan } from './plan.ts';
 import type { ConfigLevel } from './read-config.ts';
 import { notForwardable } from './request-settings.ts';
@@ -25,20 +25,20 @@ const DEFAULT_COOLDOWN_MS = 30_000;
 export function readSettings(
   level: ConfigLevel,
   above: Inherited,
-  facts: ParseFacts,
+  deps: ParseDeps,
   faults: Fault[],
   readEmbeddings: (json: object, path: string) => TargetPlan | undefined,
 ): Inherited {
   const { config, json, path } = level;
   const at = (name: string): string => step(path, name);
   const fault = (name: string, message: string): void => void faults.push({ path: at(name), message });
-  const { provider, slug } = readProvider(level, above, facts, faults);
-  if (config.apiKey !== undefined && facts.isOwnKey(config.apiKey))
+  const { provider, slug } = readProvider(level, above, deps, faults);
+  if (config.apiKey !== undefined && deps.isOwnKey(config.apiKey))
     fault('api_key', "a key of this gateway is no provider's credential");
-  if (config.customHost !== undefined) checkHost(config.customHost, at('custom_host'), facts, faults);
-  checkForwarded(level, facts, faults);
-  if (slug !== undefined) keepToStored(level, above, facts.mayOverride?.(slug) ?? false, faults);
-  const guardrails = facts.readGuardrails(json, path, faults);
+  if (config.customHost !== undefined) checkHost(config.customHost, at('custom_host'), deps, faults);
+  checkForwarded(level, deps, faults);
+  if (slug !== undefined) keepToStored(level, above, deps.mayOverride?.(slug) ?? false, faults);
+  const guardrails = deps.readGuardrails(json, path, faults);
   if (path !== '') refuseDefaults(level, faults);
   return {
     provider,
@@ -59,7 +59,7 @@ export function readSettings(
     breaker:
       breakerOf(config.strategy?.cbConfig ?? config.cbConfig, at('cb_config'), faults) ?? above.breaker,
     cache: readCache(json, path, faults, readEmbeddings) ?? above.cache,
-    guardrails: facts.joinGuardrails(above.guardrails, guardrails),
+    guardrails: deps.joinGuardrails(above.guardrails, guardrails),
     deployments: has(json, 'deployments')
       ? config.deployments.map(({ deploymentId, alias, apiVersion, isDefault }) => ({
           id: deploymentId,
@@ -78,7 +78,7 @@ export function hedgeOf(hedge: RoutingHedge | undefined): HedgePlan | undefined 
 function readProvider(
   { config, path }: ConfigLevel,
   above: Inherited,
-  { providerById, hasProvider }: ParseFacts,
+  { providerById, hasProvider }: ParseDeps,
   faults: Fault[],
 ): { provider: ProviderEntry | undefined; slug: string | undefined } {
   const { provider: id, virtualKey } = config;
@@ -100,7 +100,7 @@ function readProvider(
   return { provider, slug: undefined };
 }
 
-function checkHost(url: string, path: string, { checkHost: check }: ParseFacts, faults: Fault[]): void {
+function checkHost(url: string, path: string, { checkHost: check }: ParseDeps, faults: Fault[]): void {
   try {
     check(url, path);
   } catch (thrown) {
@@ -169,7 +169,7 @@ function keepToStored(
   if (!mayOverride) keepOptionsToStored(options, faults);
 }
 
-function checkForwarded({ config, path }: ConfigLevel, { ownsHeader }: ParseFacts, faults: Fault[]): void {
+function checkForwarded({ config, path }: ConfigLevel, { ownsHeader }: ParseDeps, faults: Fault[]): void {
   for (const [i, name] of config.forwardHeaders.entries()) {
     const message = notForwardable(name, ownsHeader);
     if (message !== undefined) faults.push({ path: step(step(path, 'forward_headers'), i), message });

@@ -1,6 +1,6 @@
 // What a config refers to, read before it is parsed: parsing itself waits for nothing.
 import { isObject } from './faults.ts';
-import type { PlanFacts, SavedConfig, StoredProvider, Tenant } from './plan-facts.ts';
+import type { PlanDeps, SavedConfig, StoredProvider, Tenant } from './plan-deps.ts';
 
 /** Levels that are followed; a deeper config is refused by its parser. */
 const MAX_LEVELS = 64;
@@ -24,7 +24,7 @@ export function mayRefer(text: string): boolean {
 }
 
 /** Looks up everything that a config refers to; what is not there is absent. */
-export async function readReferences(json: unknown, tenant: Tenant, facts: PlanFacts): Promise<References> {
+export async function readReferences(json: unknown, tenant: Tenant, deps: PlanDeps): Promise<References> {
   const configs = new Map<string, SavedConfig>();
   const providers = new Map<string, StoredProvider>();
   const asked = new Set<string>();
@@ -36,13 +36,13 @@ export async function readReferences(json: unknown, tenant: Tenant, facts: PlanF
     for (const slug of slugs.providers) {
       if (providers.has(slug) || asked.size >= MOST_REFERENCES) continue;
       asked.add(`@${slug}`);
-      const found = await (facts.peekProvider ?? facts.resolveProvider)(tenant, slug);
+      const found = await (deps.peekProvider ?? deps.resolveProvider)(tenant, slug);
       if (found !== undefined) providers.set(slug, found);
     }
     for (const slug of slugs.configs) {
       if (asked.has(slug) || asked.size >= MOST_REFERENCES) continue;
       asked.add(slug);
-      const found = await facts.resolveConfig(tenant, slug);
+      const found = await deps.resolveConfig(tenant, slug);
       if (found === undefined) continue;
       configs.set(slug, found);
       waiting.push(found.json);

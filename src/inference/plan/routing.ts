@@ -5,7 +5,7 @@ import type { ProviderEntry } from '../../providers/dialect.ts';
 import { type BoundTarget, bindTarget, credentialMissing, type Selected } from './bind.ts';
 import { NOTHING } from './inherited.ts';
 import { type TargetPlan, type WholePlan, wholePlan } from './plan.ts';
-import type { PlanFacts, StoredProvider } from './plan-facts.ts';
+import type { PlanDeps, StoredProvider } from './plan-deps.ts';
 import { NOBODY, type PlannedCall } from './planned-call.ts';
 import { conflict, ofStored, providerMissing, type Selection, select, unknownSlug } from './selection.ts';
 
@@ -20,21 +20,21 @@ export interface Routing {
 export const direct = (
   call: PlannedCall,
   selected: Selected,
-  facts: PlanFacts,
+  deps: PlanDeps,
   names: readonly string[],
   model: string | undefined,
 ): Routing => {
-  const plan = guarded(planFor(selected.entry), call, facts);
-  call.trail.provider = selected.entry.id;
+  const plan = guarded(planFor(selected.entry), call, deps);
+  call.record.provider = selected.entry.id;
   const target = plan.root as TargetPlan;
-  const mine = { ...bindingOf(call, facts, names), stranger: false, only: true };
+  const mine = { ...bindingOf(call, deps, names), stranger: false, only: true };
   const bound = bindTarget(target, selected, mine, model);
   return { plan, bind: () => bound };
 };
 
 /** With what is saved in the place of its names. @throws GatewayError config_invalid */
-function guarded(plan: WholePlan, { principal = NOBODY }: PlannedCall, facts: PlanFacts): WholePlan {
-  return facts.guarded === undefined ? plan : facts.guarded(plan, principal);
+function guarded(plan: WholePlan, { principal = NOBODY }: PlannedCall, deps: PlanDeps): WholePlan {
+  return deps.guarded === undefined ? plan : deps.guarded(plan, principal);
 }
 
 const plans = new WeakMap<ProviderEntry, WholePlan>();
@@ -62,7 +62,7 @@ function planFor(entry: ProviderEntry): WholePlan {
   return plan;
 }
 
-function bindingOf(call: PlannedCall, { isOwnKey }: PlanFacts, names: readonly string[]) {
+function bindingOf(call: PlannedCall, { isOwnKey }: PlanDeps, names: readonly string[]) {
   return {
     headers: call.headers,
     presentedKey: call.presentedKey,
@@ -77,18 +77,18 @@ export function withConfig(
   call: PlannedCall,
   given: Selection,
   read: WholePlan,
-  facts: PlanFacts,
+  deps: PlanDeps,
   names: readonly string[],
   model: string | undefined,
 ): Routing | Promise<Routing> {
-  const plan = guarded(read, call, facts);
+  const plan = guarded(read, call, deps);
   checkHeaders(call.headers, given, plan);
-  if (!plan.open) return routing(call, plan, undefined, facts, names, model);
+  if (!plan.open) return routing(call, plan, undefined, deps, names, model);
   const passes = plan.targets.some((target) => target.passthrough);
-  const selected = select(call, given, facts, model, passes);
+  const selected = select(call, given, deps, model, passes);
   if (selected instanceof Promise)
-    return selected.then((found) => routing(call, plan, found, facts, names, model));
-  return routing(call, plan, selected, facts, names, model);
+    return selected.then((found) => routing(call, plan, found, deps, names, model));
+  return routing(call, plan, selected, deps, names, model);
 }
 
 /** A header beside a config must not say something else: least of all where another target's credential goes. */
@@ -107,27 +107,27 @@ function routing(
   call: PlannedCall,
   plan: WholePlan,
   selected: Selected | undefined,
-  facts: PlanFacts,
+  deps: PlanDeps,
   names: readonly string[],
   model: string | undefined,
 ): Routing {
   const { targets, needy } = plan;
   const only = targets.length === 1;
   const [first] = targets;
-  if (first !== undefined) call.trail.provider = (first.provider ?? selected?.entry)?.id ?? '';
+  if (first !== undefined) call.record.provider = (first.provider ?? selected?.entry)?.id ?? '';
   // The caller's credential was meant for one provider.
   const takers =
     plan.open && selected && !selected.stored ? [...new Set([selected.entry.id, ...needy])] : needy;
   if (takers.length > 1 || (needy.length > 0 && !only && call.providerCredential === undefined))
     throw severalCredentials(plan, takers);
-  const mine = bindingOf(call, facts, names);
+  const mine = bindingOf(call, deps, names);
   const stranger = (target: TargetPlan): boolean => !isMeant(target, plan, selected);
   return {
     plan,
     bind(target) {
       const { provider, slug } = target;
       if (slug !== undefined) {
-        const stored = facts.resolveProvider(call.principal ?? NOBODY, slug);
+        const stored = deps.resolveProvider(call.principal ?? NOBODY, slug);
         const bind = (found: StoredProvider | undefined): BoundTarget => {
           if (found === undefined) throw unknownSlug(slug, `${target.path}.provider`);
           return bindTarget(target, ofStored(found), { ...mine, stranger: stranger(target), only }, model);

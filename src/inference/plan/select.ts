@@ -3,7 +3,7 @@
 import { fail } from '../../lib/errors.ts';
 import type { Configs } from './configs.ts';
 import type { WholePlan } from './plan.ts';
-import type { PlanFacts, Preset, SavedConfig } from './plan-facts.ts';
+import type { PlanDeps, Preset, SavedConfig } from './plan-deps.ts';
 import { NOBODY, type PlannedCall } from './planned-call.ts';
 import { canonical, readForwardNames, readMetadata } from './request-settings.ts';
 import { direct, type Routing, withConfig } from './routing.ts';
@@ -13,7 +13,7 @@ export type { Routing } from './routing.ts';
 
 /** What planning is built of. */
 export interface Planner {
-  readonly facts: PlanFacts;
+  readonly deps: PlanDeps;
   readonly configs: Configs;
 }
 
@@ -24,12 +24,12 @@ export interface Planner {
  */
 export function planOf(
   call: PlannedCall,
-  { facts, configs }: Planner,
+  { deps: facts, configs }: Planner,
   model: string | undefined,
 ): Routing | Promise<Routing> {
   const { headers } = call;
   const own = readMetadata(headers);
-  call.trail.metadata = call.defaultMetadata === undefined ? own : { ...own, ...call.defaultMetadata };
+  call.record.metadata = call.defaultMetadata === undefined ? own : { ...own, ...call.defaultMetadata };
   const names = readForwardNames(headers);
   const given = readSelection(headers);
   const preset = call.principal && facts.presetOf?.(call.principal);
@@ -38,22 +38,23 @@ export function planOf(
       param: canonical(headers, 'config'),
     });
   if (given.config === undefined && preset?.config !== undefined)
-    return byPreset(call, given, { facts, configs }, preset, preset.config, names, model);
-  return bySelection(call, given, { facts, configs }, names, model);
+    return byPreset(call, given, { deps: facts, configs }, preset, preset.config, names, model);
+  return bySelection(call, given, { deps: facts, configs }, names, model);
 }
 
 /** As the request itself says. */
 function bySelection(
   call: PlannedCall,
   given: Selection,
-  { facts, configs }: Planner,
+  { deps: facts, configs }: Planner,
   names: readonly string[],
   model: string | undefined,
 ): Routing | Promise<Routing> {
   const { headers } = call;
   if (given.config === undefined) {
     const fallback = selectsNothing(given, model) ? facts.defaultConfig(call.principal ?? NOBODY) : undefined;
-    if (fallback !== undefined) return byDefault(call, given, fallback, { facts, configs }, names, model);
+    if (fallback !== undefined)
+      return byDefault(call, given, fallback, { deps: facts, configs }, names, model);
     const selected = select(call, given, facts, model, false);
     if (selected instanceof Promise)
       return selected.then((found) => direct(call, found!, facts, names, model));
@@ -87,7 +88,7 @@ function byPreset(
           param: canonical(call.headers, 'virtual-key'),
         });
     }
-    return withConfig(call, given, plan, planner.facts, names, model);
+    return withConfig(call, given, plan, planner.deps, names, model);
   };
   const plan = planner.configs.read(
     config,
@@ -102,20 +103,20 @@ function byDefault(
   call: PlannedCall,
   given: Selection,
   config: SavedConfig,
-  { facts, configs }: Planner,
+  { deps: facts, configs }: Planner,
   names: readonly string[],
   model: string | undefined,
 ): Routing | Promise<Routing> {
   const plan = configs.saved(config, call.principal ?? NOBODY);
-  call.trail.config = config.slug ?? config.id;
+  call.record.config = config.slug ?? config.id;
   if (plan instanceof Promise) return plan.then((read) => withConfig(call, given, read, facts, names, model));
   return withConfig(call, given, plan, facts, names, model);
 }
 
 /** An inline config has no name. */
-function noteConfig({ trail }: PlannedCall): (slug: string) => void {
+function noteConfig({ record }: PlannedCall): (slug: string) => void {
   return (slug) => {
-    trail.config = slug;
+    record.config = slug;
   };
 }
 
@@ -123,7 +124,7 @@ function noteConfig({ trail }: PlannedCall): (slug: string) => void {
 export function routingOf(
   call: PlannedCall,
   plan: WholePlan,
-  { facts }: Planner,
+  { deps: facts }: Planner,
 ): Routing | Promise<Routing> {
   return withConfig(call, readSelection(call.headers), plan, facts, [], undefined);
 }

@@ -3,7 +3,7 @@ import { fail, type GatewayError } from '../../lib/errors.ts';
 import type { GatewayHeaders } from '../../lib/gateway-headers.ts';
 import type { Selected } from './bind.ts';
 import { clip } from './faults.ts';
-import type { PlanFacts, StoredProvider } from './plan-facts.ts';
+import type { PlanDeps, StoredProvider } from './plan-deps.ts';
 import { NOBODY, type PlannedCall } from './planned-call.ts';
 import { canonical } from './request-settings.ts';
 
@@ -55,14 +55,14 @@ export function selectsNothing(
 export function select(
   call: PlannedCall,
   { provider, virtualKey, customHost }: Selection,
-  facts: PlanFacts,
+  deps: PlanDeps,
   model: string | undefined,
   mayBeMissing: boolean,
 ): Selected | undefined | Promise<Selected | undefined> {
   const { headers } = call;
   const name = (bare: string): string => canonical(headers, bare);
   if (virtualKey !== undefined)
-    return stored(call, virtualKey.replace(/^@/, ''), name('virtual-key'), facts, undefined);
+    return stored(call, virtualKey.replace(/^@/, ''), name('virtual-key'), deps, undefined);
   if (provider === undefined || provider === '') {
     const [, slug, rest] = /^@([^/]{1,255})\/(.+)$/s.exec(model ?? '') ?? [];
     const missing = (): Selected | undefined => {
@@ -72,18 +72,18 @@ export function select(
     // Names of models may begin so: Cloudflare's and Hugging Face's do.
     if (slug === undefined || slug === 'cf' || slug === 'hf') return missing();
     if (customHost !== undefined) throw conflict(headers, 'custom-host', 'provider');
-    return stored(call, slug, 'model', facts, rest);
+    return stored(call, slug, 'model', deps, rest);
   }
   if (provider.startsWith('@')) {
     if (customHost !== undefined) throw conflict(headers, 'provider', 'custom-host');
-    return stored(call, provider.slice(1), name('provider'), facts, undefined);
+    return stored(call, provider.slice(1), name('provider'), deps, undefined);
   }
-  const entry = facts.providerById(provider);
+  const entry = deps.providerById(provider);
   if (entry === undefined)
     throw fail('provider_unknown', `the provider is not known: ${clip(provider)}`, {
       param: name('provider'),
     });
-  if (customHost !== undefined) facts.checkHost(customHost, name('custom-host'));
+  if (customHost !== undefined) deps.checkHost(customHost, name('custom-host'));
   return { entry, stored: undefined, customHost, model: undefined };
 }
 
@@ -91,14 +91,14 @@ function stored(
   call: PlannedCall,
   slug: string,
   param: string,
-  facts: PlanFacts,
+  deps: PlanDeps,
   model: string | undefined,
 ): Selected | Promise<Selected> {
   const made = (found: StoredProvider | undefined): Selected => {
     if (found === undefined) throw unknownSlug(slug, param);
     return ofStored(found, model);
   };
-  const found = facts.resolveProvider(call.principal ?? NOBODY, slug);
+  const found = deps.resolveProvider(call.principal ?? NOBODY, slug);
   return found instanceof Promise ? found.then(made) : made(found);
 }
 

@@ -7,7 +7,7 @@ import type { ProviderEntry, ProviderOptions } from '../../providers/dialect.ts'
 import { originOf } from '../../providers/locate.ts';
 import { optionsOf } from '../../providers/options/index-of.ts';
 import type { TargetPlan } from './plan.ts';
-import type { StoredDeployment, StoredLimits, StoredModels, StoredProvider } from './plan-facts.ts';
+import type { StoredDeployment, StoredLimits, StoredModels, StoredProvider } from './plan-deps.ts';
 
 /** What is kept of a bound target's stored provider. */
 export interface StoredReach {

@@ -24,7 +24,7 @@ export function waitBefore(
 ): Wait {
   // A guardrail found fault with the answer: the provider is well.
   if (failure === undefined || failure.reason === 'guardrail_denied') return { ms: 0, why: 'at_once' };
-  const asked = retry.useRetryAfter ? failure.facts.retryAfterMs : undefined;
+  const asked = retry.useRetryAfter ? failure.details.retryAfterMs : undefined;
   if (asked !== undefined)
     return waitedMs + asked > MOST_RETRY_AFTER_MS ? undefined : { ms: asked, why: 'retry_after' };
   const full = Math.min(LAST_MS, FIRST_MS * 2 ** (tries - 1));

@@ -3,7 +3,7 @@ import type { BalancePlan, Plan } from '../plan/plan.ts';
 import type { Loads } from './loads.ts';
 
 /** What choosing looks at beside the plan. */
-export interface ChoiceFacts {
+export interface ChoiceDeps {
   readonly loads: Loads;
   now(): number;
   random(): number;
@@ -13,18 +13,18 @@ export interface ChoiceFacts {
 export function choose(
   { targets, algorithm }: BalancePlan,
   from: readonly number[],
-  facts: ChoiceFacts,
+  deps: ChoiceDeps,
 ): number {
   if (from.length === 1) return from[0]!;
-  if (algorithm === 'weighted') return byWeight(targets, from, facts.random());
-  const now = facts.now();
+  if (algorithm === 'weighted') return byWeight(targets, from, deps.random());
+  const now = deps.now();
   const score = (index: number): number =>
     algorithm === 'least_busy'
-      ? facts.loads.busy(targets[index]!)
-      : facts.loads.latencyMs(targets[index]!, now);
+      ? deps.loads.busy(targets[index]!)
+      : deps.loads.latencyMs(targets[index]!, now);
   const least = Math.min(...from.map(score));
   const best = from.filter((index) => score(index) === least);
-  return best.length === 1 ? best[0]! : byWeight(targets, best, facts.random());
+  return best.length === 1 ? best[0]! : byWeight(targets, best, deps.random());
 }
 
 function byWeight(targets: readonly Plan[], from: readonly number[], random: number): number {

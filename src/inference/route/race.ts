@@ -7,7 +7,7 @@ import { LinkedAborter, reasonOf } from './linked.ts';
 /** What can be started. */
 export type Start<Answer> = (signal: AbortLike) => Promise<Answer>;
 
-export interface RaceFacts<Answer> {
+export interface RaceDeps<Answer> {
   /** The next call to start; undefined when there is none. `early` says that none has failed: it is a hedge. */
   next(early: boolean): Start<Answer> | undefined;
   /** Whether a failure of the newest call, or of the only one, is followed by the next call. */
@@ -29,7 +29,7 @@ type Outcome<Answer> =
 /** Starts calls until one answers. Resolves when all others have ended. @throws what the last one threw */
 export async function race<Answer>(
   hedge: HedgePlan,
-  facts: RaceFacts<Answer>,
+  deps: RaceDeps<Answer>,
   signal: AbortLike,
 ): Promise<Answer> {
   const running = new Set<Run<Answer>>();
@@ -47,19 +47,19 @@ export async function race<Answer>(
     running.add(run);
     latest = run;
   };
-  const first = facts.next(false);
+  const first = deps.next(false);
   if (first === undefined) throw new Error('a race needs a runner');
   launch(first);
   try {
     for (;;) {
       const mayHedge = hedges < hedge.max;
-      const outcome = await nextOutcome(running, mayHedge ? hedge.afterMs : undefined, facts, signal);
+      const outcome = await nextOutcome(running, mayHedge ? hedge.afterMs : undefined, deps, signal);
       if (outcome === undefined) {
         hedges++;
-        const start = facts.next(true);
+        const start = deps.next(true);
         if (start === undefined) hedges = hedge.max;
         else {
-          facts.onHedge();
+          deps.onHedge();
           launch(start);
         }
         continue;
@@ -74,12 +74,12 @@ export async function race<Answer>(
       }
       // An older call that is still under way holds nothing up.
       const isLast = outcome.run === latest || running.size === 0;
-      const start = isLast && facts.moveOn(outcome.error) ? facts.next(false) : undefined;
+      const start = isLast && deps.moveOn(outcome.error) ? deps.next(false) : undefined;
       if (start !== undefined) launch(start);
       else if (running.size === 0) throw outcome.error;
     }
   } finally {
-    await endAll(running, facts);
+    await endAll(running, deps);
   }
 }
 
@@ -87,7 +87,7 @@ export async function race<Answer>(
 async function nextOutcome<Answer>(
   running: ReadonlySet<Run<Answer>>,
   afterMs: number | undefined,
-  { sleep }: RaceFacts<Answer>,
+  { sleep }: RaceDeps<Answer>,
   signal: AbortLike,
 ): Promise<Outcome<Answer> | undefined> {
   const settled = [...running].map((run) => run.settled);
@@ -106,12 +106,12 @@ async function nextOutcome<Answer>(
   }
 }
 
-async function endAll<Answer>(running: ReadonlySet<Run<Answer>>, facts: RaceFacts<Answer>): Promise<void> {
+async function endAll<Answer>(running: ReadonlySet<Run<Answer>>, deps: RaceDeps<Answer>): Promise<void> {
   if (running.size === 0) return;
   for (const { aborter } of running) aborter.abort(overtaken());
   for (const outcome of await Promise.all([...running].map((run) => run.settled))) {
     outcome.run.aborter.unlink();
-    if ('answer' in outcome) facts.discard(outcome.answer);
+    if ('answer' in outcome) deps.discard(outcome.answer);
   }
 }
 

@@ -63,7 +63,7 @@ export class StickyStore {
 }
 
 /** What tells one call's caller from others. */
-export interface StickyFacts {
+export interface StickyInput {
   readonly organisationId: string;
   readonly workspaceId: string;
   readonly plan: WholePlan;
@@ -73,7 +73,7 @@ export interface StickyFacts {
 }
 
 /** The sticky targets of one call. */
-export function stickyTargets(store: StickyStore, facts: StickyFacts): StickyTargets {
+export function stickyTargets(store: StickyStore, facts: StickyInput): StickyTargets {
   return {
     async claim(plan, chosen) {
       const key = keyOf(plan, facts);
@@ -85,7 +85,7 @@ export function stickyTargets(store: StickyStore, facts: StickyFacts): StickyTar
 }
 
 /** Undefined when the call has none of the fields. */
-function keyOf(plan: BalancePlan, facts: StickyFacts): string | undefined {
+function keyOf(plan: BalancePlan, facts: StickyInput): string | undefined {
   const values = plan.sticky!.fields.map((field) => fieldValue(field, facts));
   if (values.every((value) => value === undefined)) return undefined;
   const parts = [
@@ -97,7 +97,7 @@ function keyOf(plan: BalancePlan, facts: StickyFacts): string | undefined {
   return createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, 40);
 }
 
-function fieldValue({ root, path }: StickyField, { headers, metadata, params }: StickyFacts): unknown {
+function fieldValue({ root, path }: StickyField, { headers, metadata, params }: StickyInput): unknown {
   if (root === 'headers') return headers.plain(path[0]!);
   return memberAt(root === 'metadata' ? metadata() : params(), path);
 }

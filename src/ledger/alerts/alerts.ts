@@ -3,23 +3,23 @@ import { randomUUID } from 'node:crypto';
 import { Aborter } from '../../lib/abort.ts';
 import { fail, toGatewayError } from '../../lib/errors.ts';
 import type { DocumentStore } from '../../store/documents.ts';
-import { type FollowFacts, follow } from '../../store/follow.ts';
+import { type FollowDeps, follow } from '../../store/follow.ts';
 import type { SharedState } from '../../store/shared-state.ts';
 import { Background } from '../limits/background.ts';
 import type { BudgetRule } from '../limits/rule.ts';
 import { type AlertLevel, alertId, budgetAlerts } from './alert.ts';
-import { AlertBoard, type AlertDocument } from './board.ts';
-import { type ClaimFacts, claimCrossing, type Noticed } from './claims.ts';
-import { type DeliveryFacts, deliver } from './delivery.ts';
+import { type AlertDocument, AlertState } from './alert-state.ts';
+import { type ClaimDeps, claimCrossing, type Noticed } from './claims.ts';
+import { type DeliveryDeps, deliver } from './delivery.ts';
 import type { BudgetWatch, SentAlerts } from './watch.ts';
 
 /** What alerts are made with. */
 export interface AlertParts
-  extends Omit<DeliveryFacts, 'documents' | 'state' | 'owner' | 'signal' | 'written'>,
-    Pick<ClaimFacts, 'commit'> {
+  extends Omit<DeliveryDeps, 'documents' | 'state' | 'owner' | 'signal' | 'written'>,
+    Pick<ClaimDeps, 'commit'> {
   readonly documents: DocumentStore;
   readonly state: SharedState;
-  readonly follow: Omit<FollowFacts, 'collections' | 'apply'>;
+  readonly follow: Omit<FollowDeps, 'collections' | 'apply'>;
   /** Between two looks at what is due, in milliseconds; 5000 by default. */
   readonly everyMs?: number;
 }
@@ -40,9 +40,9 @@ const CLOSE_MS = 2000;
 
 /** Alerts of all organisations, as one instance sees to them. */
 export class Alerts implements BudgetWatch, SentAlerts {
-  readonly board: AlertBoard;
+  readonly board: AlertState;
   readonly #parts: AlertParts;
-  readonly #delivery: DeliveryFacts;
+  readonly #delivery: DeliveryDeps;
   readonly #stopping = new Aborter();
   readonly #background = new Background();
   /** By organisation, budget and level. */
@@ -53,7 +53,7 @@ export class Alerts implements BudgetWatch, SentAlerts {
   readonly #timer: NodeJS.Timeout;
   #claiming: Promise<void> | undefined;
 
-  constructor(parts: AlertParts, board: AlertBoard) {
+  constructor(parts: AlertParts, board: AlertState) {
     this.#parts = parts;
     this.board = board;
     this.#delivery = {
@@ -203,7 +203,7 @@ export class Alerts implements BudgetWatch, SentAlerts {
 export async function openAlerts(
   parts: AlertParts,
 ): Promise<{ readonly alerts: Alerts; close(): Promise<void> }> {
-  const board = new AlertBoard();
+  const board = new AlertState();
   const stop = await follow({
     ...parts.follow,
     collections: [budgetAlerts],

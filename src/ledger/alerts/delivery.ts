@@ -6,13 +6,13 @@ import type { Mailer } from '../../lib/mailer.ts';
 import type { DocumentStore } from '../../store/documents.ts';
 import type { SharedState } from '../../store/shared-state.ts';
 import { type AlertBody, budgetAlerts } from './alert.ts';
+import type { AlertDocument } from './alert-state.ts';
 import type { Audience, FindAudience } from './audience.ts';
-import type { AlertDocument } from './board.ts';
 import { eventOf, mailOf } from './message.ts';
 import { postWebhook } from './webhook.ts';
 
 /** What alerts are sent with. */
-export interface DeliveryFacts {
+export interface DeliveryDeps {
   readonly documents: Pick<DocumentStore, 'get' | 'update'>;
   readonly state: Pick<SharedState, 'acquireLease' | 'renewLease' | 'releaseLease'>;
   readonly dialer: Pick<Dialer, 'check' | 'whole'>;
@@ -48,35 +48,35 @@ const MOST_TRIES = 24;
  * Sends an alert that is due; nothing when another instance does. Resolves with whether it is done with, for now or for
  * good. @throws GatewayError store_unavailable.
  */
-export async function deliver(facts: DeliveryFacts, { organisationId, id }: AlertDocument): Promise<boolean> {
-  const { state, owner, documents } = facts;
+export async function deliver(deps: DeliveryDeps, { organisationId, id }: AlertDocument): Promise<boolean> {
+  const { state, owner, documents } = deps;
   const lease = { key: `alert:${id}`, owner, leaseMs: LEASE_MS };
   const { acquired } = await state.acquireLease(organisationId, lease);
   if (!acquired) return false;
   try {
     const found = await documents.get({ organisationId, workspaceId: undefined }, budgetAlerts, id);
     if (found === undefined) return false;
-    facts.written(found);
-    if (found.body.state !== 'due' || found.body.nextTryAt > facts.now()) return false;
-    return await sendTo(facts, found, () => state.renewLease(organisationId, lease));
+    deps.written(found);
+    if (found.body.state !== 'due' || found.body.nextTryAt > deps.now()) return false;
+    return await sendTo(deps, found, () => state.renewLease(organisationId, lease));
   } finally {
     await state.releaseLease(organisationId, { key: lease.key, owner }).catch(() => {});
   }
 }
 
 async function sendTo(
-  facts: DeliveryFacts,
+  deps: DeliveryDeps,
   found: AlertDocument,
   stillOurs: () => Promise<boolean>,
 ): Promise<boolean> {
-  const { audienceOf, signal, onTrouble } = facts;
+  const { audienceOf, signal, onTrouble } = deps;
   const audience = await audienceOf(found.organisationId, found.body);
   let alert: AlertDocument | undefined = found;
   let failures = 0;
   let writing = Promise.resolve();
   const reached = (name: string): Promise<void> => {
     writing = writing.then(async () => {
-      alert = alert && (await write(facts, alert, { done: [...alert.body.done, name] }));
+      alert = alert && (await write(deps, alert, { done: [...alert.body.done, name] }));
     });
     return writing;
   };
@@ -99,10 +99,10 @@ async function sendTo(
     }
   };
   // A slow webhook holds up no mail.
-  await Promise.all([lane(hooksOf(facts, found, audience)), lane(mailsOf(facts, found, audience))]);
+  await Promise.all([lane(hooksOf(deps, found, audience)), lane(mailsOf(deps, found, audience))]);
   if (alert === undefined) return false;
-  const change = failures === 0 ? sent(facts.now()) : later(alert.body, facts.now());
-  return (await write(facts, alert, change)) !== undefined;
+  const change = failures === 0 ? sent(deps.now()) : later(alert.body, deps.now());
+  return (await write(deps, alert, change)) !== undefined;
 }
 
 function sent(now: number): Partial<AlertBody> {
@@ -117,7 +117,7 @@ function later({ tries }: AlertBody, now: number): Partial<AlertBody> {
 
 /** Undefined: it was changed meanwhile; it is not this alert any more. */
 async function write(
-  { documents, now, written }: DeliveryFacts,
+  { documents, now, written }: DeliveryDeps,
   alert: AlertDocument,
   change: Partial<AlertBody>,
 ): Promise<AlertDocument | undefined> {
@@ -141,7 +141,7 @@ async function write(
   }
 }
 
-function mailsOf({ mailer }: DeliveryFacts, alert: AlertDocument, audience: Audience): Recipient[] {
+function mailsOf({ mailer }: DeliveryDeps, alert: AlertDocument, audience: Audience): Recipient[] {
   if (mailer === undefined) return [];
   const mail = mailOf(alert.body, audience);
   return audience.emails.map((to) => ({
@@ -151,7 +151,7 @@ function mailsOf({ mailer }: DeliveryFacts, alert: AlertDocument, audience: Audi
 }
 
 function hooksOf(
-  { dialer, now, signal }: DeliveryFacts,
+  { dialer, now, signal }: DeliveryDeps,
   alert: AlertDocument,
   audience: Audience,
 ): Recipient[] {

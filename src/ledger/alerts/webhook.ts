@@ -52,7 +52,11 @@ export async function postWebhook(
     try {
       const { status } = await dialer.whole(
         {
-          ...{ origin, path: pathname + search, method: 'POST', signal: over, body: message.body },
+          origin,
+          path: pathname + search,
+          method: 'POST',
+          signal: over,
+          body: message.body,
           headers: signedHeaders(address, message, now()),
         },
         MOST_BYTES,

@@ -12,7 +12,7 @@ export interface ExportFile {
 }
 
 /** What finding it takes. */
-export interface ExportFileFacts {
+export interface ExportFileDeps {
   readonly documents: Pick<DocumentStore, 'get'>;
   readonly blobs: BlobStore;
   readonly links: ExportLinks;
@@ -21,13 +21,13 @@ export interface ExportFileFacts {
 }
 
 /** The file that an address is for; undefined when it is none, not any more, or the file is gone. @throws GatewayError store_unavailable */
-export async function exportFile(facts: ExportFileFacts, token: string): Promise<ExportFile | undefined> {
-  const link = facts.links.read(token, facts.now());
+export async function exportFile(deps: ExportFileDeps, token: string): Promise<ExportFile | undefined> {
+  const link = deps.links.read(token, deps.now());
   if (link === undefined) return undefined;
-  const found = await facts.documents.get(link.scope, logExports, link.exportId);
+  const found = await deps.documents.get(link.scope, logExports, link.exportId);
   const run = found?.body.status === 'success' ? found.body.run : undefined;
-  if (run === undefined || !(await isThere(facts.blobs, run))) return undefined;
-  return { name: `logs-${link.exportId}.jsonl`, bytes: run.bytes, pieces: piecesOf(facts.blobs, run) };
+  if (run === undefined || !(await isThere(deps.blobs, run))) return undefined;
+  return { name: `logs-${link.exportId}.jsonl`, bytes: run.bytes, pieces: piecesOf(deps.blobs, run) };
 }
 
 /** Whether all bytes of a run are there: a copy of the documents has none of them. */

@@ -12,7 +12,7 @@ import { isThere } from './file.ts';
 import { writeExport } from './write.ts';
 
 /** What running takes. */
-export interface RunnerFacts {
+export interface RunnerDeps {
   readonly feed: ChangeFeed;
   readonly documents: DocumentStore;
   readonly store: LogStore;
@@ -52,8 +52,8 @@ export const FILE_MS = 7 * 86_400_000;
 const RACES = 5;
 
 /** Resolves when it follows. @throws GatewayError store_unavailable */
-export async function runExports(facts: RunnerFacts): Promise<ExportRunner> {
-  const { documents, blobs, now, onTrouble, alone, sliceMs = SLICE_MS } = facts;
+export async function runExports(deps: RunnerDeps): Promise<ExportRunner> {
+  const { documents, blobs, now, onTrouble, alone, sliceMs = SLICE_MS } = deps;
   const owner = randomUUID();
   /** Those with something to do, by id. */
   const open = new Map<string, Known>();
@@ -205,7 +205,7 @@ export async function runExports(facts: RunnerFacts): Promise<ExportRunner> {
       stopping.signal.aborted || (performance.now() >= until && next() !== undefined);
     try {
       const name = partName(id, turns);
-      const kept = await writeExport(facts, scope, run, { name, keep, yields });
+      const kept = await writeExport(deps, scope, run, { name, keep, yields });
       if (kept && !over) yielded.set(id, turns);
     } catch (error) {
       // What is only away comes back: then it goes on where it was kept last.
@@ -251,10 +251,10 @@ export async function runExports(facts: RunnerFacts): Promise<ExportRunner> {
   }
 
   const unfollow = await follow({
-    feed: facts.feed,
+    feed: deps.feed,
     documents,
     collections: [logExports],
-    organisations: facts.organisations,
+    organisations: deps.organisations,
     apply: (_collection, document) => take(document as Known),
     onError: (error) => onTrouble(error, 'exports of the request log could not be read yet'),
   });

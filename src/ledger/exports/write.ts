@@ -9,7 +9,7 @@ import { type ExportRun, filterOf } from './collection.ts';
 import { exportLine, needsBodies } from './fields.ts';
 
 /** What writing takes. */
-export interface WriteFacts {
+export interface WriteDeps {
   readonly store: Pick<LogStore, 'page' | 'bodies'>;
   readonly blobs: BlobStore;
   /** Unix milliseconds. */
@@ -42,42 +42,45 @@ export interface Turn {
  * @returns whether where it stands is kept: all is written, or it yielded; false: somebody else has it
  */
 export async function writeExport(
-  facts: WriteFacts,
+  deps: WriteDeps,
   scope: TenantScope,
   begin: ExportRun,
   { name, keep, yields }: Turn,
 ): Promise<boolean> {
   const filter = filterOf(begin.filter);
   const withBodies = needsBodies(begin.fields);
-  const { writeLength = WRITE_LENGTH } = facts;
+  const { writeLength = WRITE_LENGTH } = deps;
   const own = begin.parts.at(-1)?.name === name ? begin.parts.at(-1) : undefined;
   const before = own === undefined ? begin.parts : begin.parts.slice(0, -1);
   const bytesBefore = begin.bytes - (own?.bytes ?? 0);
-  const lines = new Lines(facts.blobs, name, writeLength, own?.bytes);
+  const lines = new Lines(deps.blobs, name, writeLength, own?.bytes);
   let run = begin;
   let keptBytes = lines.bytes;
-  let keptAt = facts.now();
+  let keptAt = deps.now();
 
   const stand = async (more: Partial<ExportRun> = {}): Promise<boolean> => {
     await lines.write();
     const parts = lines.bytes === 0 ? before : [...before, { name, bytes: lines.bytes }];
     run = { ...run, ...more, parts, bytes: bytesBefore + lines.bytes };
     keptBytes = lines.bytes;
-    keptAt = facts.now();
+    keptAt = deps.now();
     return keep(run);
   };
 
   for (;;) {
     if (yields()) return stand();
-    const { entries, next } = await facts.store.page(scope, filter, {
-      ...{ page: 0, pageSize: withBodies ? PAGE_WITH_BODIES : PAGE, order: 'desc', count: false },
+    const { entries, next } = await deps.store.page(scope, filter, {
+      page: 0,
+      pageSize: withBodies ? PAGE_WITH_BODIES : PAGE,
+      order: 'desc',
+      count: false,
       ...(run.next === undefined ? {} : { after: run.next }),
     });
     const passed = Math.min(entries.length, run.skip - run.passed);
     const wanted = entries.slice(passed, passed + run.take - run.rows);
     for (let at = 0; at < wanted.length; at += withBodies ? AT_ONCE : PAGE) {
       const some = wanted.slice(at, at + (withBodies ? AT_ONCE : PAGE));
-      const said = withBodies ? await bodiesOf(facts.store, scope, some) : [];
+      const said = withBodies ? await bodiesOf(deps.store, scope, some) : [];
       for (const [i, entry] of some.entries()) lines.add(exportLine(run.fields, entry, said[i]));
       if (lines.isFull) await lines.write();
       // Calls come first.
@@ -86,11 +89,12 @@ export async function writeExport(
     const { next: _, ...rest } = run;
     run = {
       ...rest,
-      ...{ passed: run.passed + passed, rows: run.rows + wanted.length },
+      passed: run.passed + passed,
+      rows: run.rows + wanted.length,
       ...(next === undefined ? {} : { next }),
     };
-    if (next === undefined || run.rows >= run.take) return stand({ endedAt: facts.now() });
-    const due = lines.bytes - keptBytes >= writeLength || facts.now() - keptAt >= KEPT_MS;
+    if (next === undefined || run.rows >= run.take) return stand({ endedAt: deps.now() });
+    const due = lines.bytes - keptBytes >= writeLength || deps.now() - keptAt >= KEPT_MS;
     if (due && !(await stand())) return false;
   }
 }

@@ -28,8 +28,14 @@ export function entryOfInterrupted(
   const { usage } = interruptedAttempt(last, diedAt);
   return pricedEntry(prices, {
     ...call,
-    ...{ responseModel: '', statusCode: 0, outcome: 'interrupted', streamed, error: ERROR },
-    ...{ latencyMs: Math.max(0, diedAt - call.createdAt), usage, usageEstimated: true },
+    responseModel: '',
+    statusCode: 0,
+    outcome: 'interrupted',
+    streamed,
+    error: ERROR,
+    latencyMs: Math.max(0, diedAt - call.createdAt),
+    usage,
+    usageEstimated: true,
     ...(money === undefined ? {} : { budgets: money }),
     attempts: [...ended.filter(({ id }) => !noted.has(id)), ...attempts],
   });
@@ -47,7 +53,9 @@ export function attemptOrders(entry: RequestRecord): SettleRequest[] {
   return entry.attempts.flatMap(({ id, budgets, cost, usage }) => {
     if (budgets === undefined) return [];
     const amounts = {
-      ...{ cost: BigInt(cost ?? 0), tokens: BigInt(usage?.totalTokens ?? 0), requests: 1n },
+      cost: BigInt(cost ?? 0),
+      tokens: BigInt(usage?.totalTokens ?? 0),
+      requests: 1n,
     } as const;
     const charges = budgets.map(budgetNamed).map(({ key, type }) => ({ key, amount: amounts[type] }));
     return [{ id, charges }];
@@ -57,7 +65,14 @@ export function attemptOrders(entry: RequestRecord): SettleRequest[] {
 function interruptedAttempt({ attempt }: CallNote, diedAt: number): AttemptRecord {
   const { id, provider, host, model, startedAt, input, output, budgets } = attempt;
   return {
-    ...{ id, provider, host, model, startedAt, statusCode: 0, outcome: 'interrupted', error: ERROR },
+    id,
+    provider,
+    host,
+    model,
+    startedAt,
+    statusCode: 0,
+    outcome: 'interrupted',
+    error: ERROR,
     latencyMs: Math.max(0, diedAt - startedAt),
     usage: { promptTokens: input, completionTokens: output, totalTokens: input + output },
     usageEstimated: true,

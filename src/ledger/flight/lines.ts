@@ -2,7 +2,7 @@
 import { type EntryTuple, entryRecord } from '../../store/log/entry-tuple.ts';
 import type { AttemptRecord, RequestRecord } from '../../store/request-log.ts';
 import type { SettleRequest } from '../../store/shared-state.ts';
-import type { CallFacts } from '../limits/hold-note.ts';
+import type { AdmittedCall } from '../limits/hold-note.ts';
 
 /** An attempt as it is known before its provider is. */
 export interface AttemptNote {
@@ -27,7 +27,7 @@ export interface ChargedTo {
 
 /** A call as the line of an attempt tells it. */
 export interface CallNote {
-  readonly call: CallFacts & { readonly organisationId: string };
+  readonly call: AdmittedCall & { readonly organisationId: string };
   readonly streamed: boolean;
   /** The call has a hold of its own id, which is charged to these. */
   readonly held: readonly ChargedTo[] | undefined;
@@ -58,7 +58,7 @@ export interface NotedCall {
   readonly principal:
     | { readonly organisationId: string; readonly workspaceId?: string | undefined; readonly keyId: string }
     | undefined;
-  readonly trail: {
+  readonly record: {
     readonly streamed: boolean;
     readonly metadata: Readonly<Record<string, string>>;
     readonly attempts: readonly AttemptRecord[];
@@ -76,15 +76,15 @@ export function attemptLine(
   attempt: AttemptNote,
   held: readonly ChargedTo[] | undefined,
 ): string {
-  const { source, principal, trail, method } = call;
-  const { metadata, attempts } = trail;
+  const { source, principal, record, method } = call;
+  const { metadata, attempts } = record;
   // Ids, and names that the gateway gives, are what JSON writes as it is.
   return `A${file}["${call.id}",${text(call.traceId)},"${principal?.organisationId ?? ''}","${
     principal?.workspaceId ?? ''
   }","${principal?.keyId ?? ''}",${call.arrivedAt},"${method.parent.typeName}/${method.name}","${
     source.protocol
   }","${source.httpMethod}",${text(source.path)},${isEmpty(metadata) ? '{}' : JSON.stringify(metadata)},${
-    trail.streamed ? 1 : 0
+    record.streamed ? 1 : 0
   },"${attempt.id}","${attempt.provider}","${attempt.host}",${text(attempt.model)},${
     attempt.startedAt
   },${attempt.input},${attempt.output},${held === undefined ? '0' : JSON.stringify(held)},${
@@ -140,20 +140,28 @@ function attemptOf(values: unknown[]): CallNote {
   const v = values as AttemptValues;
   return {
     call: {
-      ...{
-        id: v[0],
-        traceId: v[1],
-        organisationId: v[2],
-        workspaceId: v[3],
-        apiKeyId: v[4],
-        createdAt: v[5],
-      },
-      ...{ operation: v[6], protocol: v[7], method: v[8], path: v[9], metadata: v[10] },
-      ...{ provider: v[13], model: v[15] },
+      id: v[0],
+      traceId: v[1],
+      organisationId: v[2],
+      workspaceId: v[3],
+      apiKeyId: v[4],
+      createdAt: v[5],
+      operation: v[6],
+      protocol: v[7],
+      method: v[8],
+      path: v[9],
+      metadata: v[10],
+      provider: v[13],
+      model: v[15],
     },
     streamed: v[11] === 1,
     attempt: {
-      ...{ id: v[12], provider: v[13], host: v[14], model: v[15], startedAt: v[16], input: v[17] },
+      id: v[12],
+      provider: v[13],
+      host: v[14],
+      model: v[15],
+      startedAt: v[16],
+      input: v[17],
       output: v[18],
       ...(v[21] === undefined ? {} : { budgets: v[21] }),
     },

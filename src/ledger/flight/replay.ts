@@ -9,7 +9,7 @@ import { attemptOrders, chargesOf, entryOfInterrupted } from './interrupted.ts';
 import type { LineFile } from './line-file.ts';
 import { type CallNote, type EndNote, type Line, readLine } from './lines.ts';
 
-export interface ReplayFacts {
+export interface ReplayDeps {
   readonly store: Pick<RequestLogStore, 'append'>;
   readonly state: Pick<SharedState, 'settle' | 'release' | 'readValue' | 'writeValue'>;
   /** Is told where entries wait to be carried on. */
@@ -34,10 +34,10 @@ const SLICE = 500;
  * Brings what is in a process's files into the books, each call once: the log keeps one entry of an id, and a hold is
  * settled once. @param files oldest first @throws GatewayError store_unavailable; then it may be done again
  */
-export async function replay(facts: ReplayFacts, files: readonly LineFile[]): Promise<Replayed> {
+export async function replay(deps: ReplayDeps, files: readonly LineFile[]): Promise<Replayed> {
   const open = new Map<string, CallNote[]>();
   const waiting: RequestRecord[] = [];
-  const log = new SlicedAppend(facts.store, facts.slice ?? BATCH);
+  const log = new SlicedAppend(deps.store, deps.slice ?? BATCH);
   let entries = 0;
   let diedAt = 0;
   for (const file of files) {
@@ -48,34 +48,34 @@ export async function replay(facts: ReplayFacts, files: readonly LineFile[]): Pr
         continue;
       }
       if (line.kind === 'release') {
-        await facts.state.release(line.organisationId, { id: line.id, refund: true });
+        await deps.state.release(line.organisationId, { id: line.id, refund: true });
         continue;
       }
       const { entry, order } = line.note;
       entries++;
       open.delete(entry.id);
-      await settleAttempts(facts, entry);
-      if (order) await settle(facts, entry, order);
+      await settleAttempts(deps, entry);
+      if (order) await settle(deps, entry, order);
       else waiting.push(entry);
       if (waiting.length >= BATCH) await log.append(waiting.splice(0));
     }
   }
   let interrupted = 0;
   for (const notes of open.values()) {
-    const entry = entryOfInterrupted(notes, Math.round(diedAt), facts.prices);
+    const entry = entryOfInterrupted(notes, Math.round(diedAt), deps.prices);
     if (entry === undefined) continue;
     interrupted++;
-    await settleAttempts(facts, entry);
+    await settleAttempts(deps, entry);
     const held = notes.at(-1)?.held;
     if (held === undefined) waiting.push(entry);
-    else await settle(facts, entry, { id: entry.id, charges: chargesOf(entry, held) });
+    else await settle(deps, entry, { id: entry.id, charges: chargesOf(entry, held) });
   }
   if (waiting.length > 0) await log.append(waiting);
   return { entries, interrupted };
 }
 
 /** Stores the entries of one file that were the log's, each once. */
-export async function carryEntries(store: ReplayFacts['store'], file: LineFile): Promise<void> {
+export async function carryEntries(store: ReplayDeps['store'], file: LineFile): Promise<void> {
   const batch: RequestRecord[] = [];
   const log = new SlicedAppend(store, BATCH);
   for await (const line of linesOf(file)) {
@@ -93,13 +93,13 @@ function note(open: Map<string, CallNote[]>, found: CallNote): void {
 }
 
 /** Holds of attempts that are settled already stay as they are. */
-async function settleAttempts({ state }: ReplayFacts, entry: RequestRecord): Promise<void> {
+async function settleAttempts({ state }: ReplayDeps, entry: RequestRecord): Promise<void> {
   for (const order of attemptOrders(entry)) await state.settle(entry.organisationId, order);
 }
 
 /** The entry is written in one step with what it is charged; without a hold it is the log's alone. */
 async function settle(
-  { state, store, mark }: ReplayFacts,
+  { state, store, mark }: ReplayDeps,
   entry: RequestRecord,
   order: NonNullable<EndNote['order']> | SettleRequest,
 ): Promise<void> {

@@ -14,22 +14,22 @@ import type {
 } from '../../store/shared-state.ts';
 import type { BudgetWatch } from '../alerts/watch.ts';
 import { chargedBudgetsOf } from '../charged-budgets.ts';
-import type { Flights } from '../flight/flights.ts';
+import type { InFlightJournal } from '../flight/in-flight-journal.ts';
 import { type Journal, journalEntry } from '../journal.ts';
 import { costOf, type PriceList } from '../prices/price-list.ts';
 import { costOfAttempt } from '../prices/priced.ts';
-import { Debts } from './debts.ts';
+import { DeferredCharges } from './deferred-charges.ts';
 import { assuming, type Estimate } from './estimate.ts';
-import { type CallFacts, linesNote, noteOf } from './hold-note.ts';
-import { isAway, type Later } from './later.ts';
+import { type AdmittedCall, linesNote, noteOf } from './hold-note.ts';
 import { type Counted, limitOf, MOST_TOKENS, type WorstCase } from './limit-of.ts';
 import { LocalLimits, type LocalTake } from './local-limits.ts';
 import { Outage } from './outage.ts';
 import { refusalOf, unaskable } from './refusal.ts';
+import { isAway, type RetryQueue } from './retry-queue.ts';
 import { MOST, type Rule } from './rule.ts';
 
 /** What admission is made with. */
-export interface AdmissionFacts {
+export interface AdmissionDeps {
   readonly state: SharedState;
   readonly prices: PriceList;
   /** This process, as the owner of its holds. */
@@ -37,14 +37,14 @@ export interface AdmissionFacts {
   /** How long a hold lives without being renewed, in milliseconds. */
   readonly leaseMs: number;
   /** Takes steps that the store did not take. */
-  readonly later: Later;
+  readonly later: RetryQueue;
   /** Is told where entries wait to be carried on. */
   readonly journal: Pick<Journal, 'mark' | 'own'>;
   /** Unix milliseconds. */
   readonly now: () => number;
   readonly watch?: BudgetWatch | undefined;
   /** Where a release that waits outlives the process. */
-  readonly flights?: Pick<Flights, 'releasing' | 'owner'> | undefined;
+  readonly flights?: Pick<InFlightJournal, 'releasing' | 'owner'> | undefined;
   /** Told when calls are let through because the store does not answer, and of settlements that failed. */
   readonly onTrouble: (error: unknown, what: string) => void;
 }
@@ -59,7 +59,7 @@ export interface AdmissionOrder {
   readonly model: string | undefined;
   readonly provider: string | undefined;
   /** The call as it is known now, for its entry should the process end before it; undefined: another hold has it. */
-  readonly call: CallFacts | undefined;
+  readonly call: AdmittedCall | undefined;
 }
 
 /** An admitted call. */
@@ -96,15 +96,15 @@ export interface CallEnd {
 }
 
 export class Admission {
-  readonly #facts: AdmissionFacts;
+  readonly #deps: AdmissionDeps;
   readonly #outage = new Outage();
   readonly #local = new LocalLimits();
-  readonly #debts: Debts;
+  readonly #debts: DeferredCharges;
 
-  constructor(facts: AdmissionFacts) {
-    this.#facts = facts;
-    const { state, later } = facts;
-    this.#debts = new Debts({ state, later, charged: (...told) => this.#tell(...told) });
+  constructor(deps: AdmissionDeps) {
+    this.#deps = deps;
+    const { state, later } = deps;
+    this.#debts = new DeferredCharges({ state, later, charged: (...told) => this.#tell(...told) });
   }
 
   /**
@@ -113,7 +113,7 @@ export class Admission {
    * denies then cannot be asked.
    */
   async admit(order: AdmissionOrder): Promise<Ticket> {
-    const { state, now } = this.#facts;
+    const { state, now } = this.#deps;
     const { id, organisationId, rules } = order;
     const worst = this.#worstOf(order);
     const at = now();
@@ -152,12 +152,12 @@ export class Admission {
     ticket: Pick<Ticket, 'id' | 'organisationId' | 'held' | 'rules'>,
     cause: GatewayError | undefined,
   ): Ticket {
-    const { state, later, now, onTrouble } = this.#facts;
+    const { state, later, now, onTrouble } = this.#deps;
     const { id, organisationId, held, rules } = ticket;
     const refuse = (error: GatewayError): GatewayError => {
       // The step may have been made all the same: a hold without a call is to be let go, not to be charged.
       if (!cause || !held) return error;
-      const over = this.#facts.flights?.releasing(organisationId, id);
+      const over = this.#deps.flights?.releasing(organisationId, id);
       later.add(() => state.release(organisationId, { id, refund: true }).then(over));
       return error;
     };
@@ -180,7 +180,7 @@ export class Admission {
    * of a budget. One that broke off and has not even an estimate costs what was held.
    */
   async settle(ticket: Ticket, end: CallEnd): Promise<void> {
-    const { state, journal, later, now, onTrouble } = this.#facts;
+    const { state, journal, later, now, onTrouble } = this.#deps;
     const { organisationId, rules, loose, local } = ticket;
     const { done, unwritten } = end;
     const order = ticket.held || local ? this.#orderOf(ticket, end) : undefined;
@@ -235,7 +235,7 @@ export class Admission {
   }
 
   #tellRefused(organisationId: string, limits: readonly LimitState[], counted: readonly Counted[]): void {
-    const { watch } = this.#facts;
+    const { watch } = this.#deps;
     if (watch === undefined) return;
     counted.forEach(({ rule, limit }, i) => {
       if (limits[i]?.denied && rule.kind === 'budget') watch.refused(organisationId, rule, limit.key);
@@ -243,7 +243,7 @@ export class Admission {
   }
 
   #tell(organisationId: string, counted: Iterable<Counted>, budgets: readonly ChargedBudget[]): void {
-    const { watch } = this.#facts;
+    const { watch } = this.#deps;
     if (watch === undefined || budgets.length === 0) return;
     for (const { rule, limit } of counted) {
       const own = rule.kind === 'budget' ? budgets.find(({ key }) => key === limit.key) : undefined;
@@ -252,8 +252,8 @@ export class Admission {
   }
 
   #holdOf({ id, call, estimate }: AdmissionOrder, worst: Worst, counted: readonly Counted[]): HoldOrder {
-    const { owner, leaseMs } = this.#facts;
-    const lines = this.#facts.flights?.owner;
+    const { owner, leaseMs } = this.#deps;
+    const lines = this.#deps.flights?.owner;
     const note = call
       ? noteOf(call, estimate, worst.price(), chargedBudgetsOf(counted), lines)
       : linesNote(lines);
@@ -272,7 +272,7 @@ export class Admission {
       (sum, one) =>
         sum +
         (one.cost === undefined
-          ? (costOfAttempt(this.#facts.prices, one, organisationId) ?? 0n)
+          ? (costOfAttempt(this.#deps.prices, one, organisationId) ?? 0n)
           : BigInt(one.cost)),
       0n,
     );
@@ -308,7 +308,7 @@ export class Admission {
   /** What the estimate costs; undefined: nobody knows. */
   #priceOf({ organisationId, estimate, provider, model }: AdmissionOrder): bigint | undefined {
     if (model === undefined) return undefined;
-    const { prices, now } = this.#facts;
+    const { prices, now } = this.#deps;
     // A model may be written with the provider that it is to be had from: @provider/model.
     const own = model.startsWith('@') ? model.slice(model.indexOf('/') + 1) : model;
     const known = provider === undefined ? undefined : prices.find(provider, own, now(), organisationId);

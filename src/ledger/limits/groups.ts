@@ -15,7 +15,7 @@ export interface Group {
   readonly valueKey: string;
 }
 
-export interface GroupsFacts {
+export interface GroupsDeps {
   readonly documents: DocumentStore;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -34,15 +34,15 @@ const LONGEST = 1000;
 
 /** Keeps groups, behind the calls that are counted in them: once for each in a process's life. */
 export class Groups {
-  readonly #facts: GroupsFacts;
+  readonly #deps: GroupsDeps;
   readonly #known = new Set<string>();
   readonly #sizes = new Map<string, number>();
   #waiting: Group[] = [];
   #writing: Promise<void> | undefined;
   readonly #timer: NodeJS.Timeout;
 
-  constructor(facts: GroupsFacts) {
-    this.#facts = facts;
+  constructor(deps: GroupsDeps) {
+    this.#deps = deps;
     this.#timer = setInterval(() => void this.flush(), EVERY_MS).unref();
   }
 
@@ -82,14 +82,14 @@ export class Groups {
       const error = failures.find((failure) => failure !== undefined);
       if (error === undefined) continue;
       this.#waiting.unshift(...batch.slice(i));
-      this.#facts.onTrouble(error, 'groups of usage-limit policies could not be kept yet');
+      this.#deps.onTrouble(error, 'groups of usage-limit policies could not be kept yet');
       return;
     }
   }
 
   /** Resolves with what makes it worth another try. */
   async #keep({ organisationId, workspaceId, policyId, group, valueKey }: Group): Promise<unknown> {
-    const { documents, now } = this.#facts;
+    const { documents, now } = this.#deps;
     const body = { policyId, group, valueKey: shortened(valueKey) };
     const document = { id: entityId(policyId, group), createdAt: now(), body };
     try {

@@ -3,7 +3,7 @@ import type { AttemptRecord, RequestRecord } from '../../store/request-log.ts';
 import type { Estimate } from './estimate.ts';
 
 /** A call as it is known when it is admitted. */
-export type CallFacts = Pick<
+export type AdmittedCall = Pick<
   RequestRecord,
   | 'id'
   | 'traceId'
@@ -21,7 +21,7 @@ export type CallFacts = Pick<
 
 /** A note's members. */
 interface Note {
-  readonly call: CallFacts;
+  readonly call: AdmittedCall;
   readonly estimate: Estimate;
   /** Of the estimate, in 1e-12 USD; absent when the price is not known. */
   readonly cost?: string;
@@ -36,14 +36,15 @@ const LONGEST = 4096;
 
 /** The note of a call; without its metadata when those are too long, and undefined when all is. */
 export function noteOf(
-  call: CallFacts,
+  call: AdmittedCall,
   estimate: Estimate,
   cost: bigint | undefined,
   budgets?: readonly string[],
   lines?: string,
 ): string | undefined {
   const note: Note = {
-    ...{ call, estimate },
+    call,
+    estimate,
     ...(lines === undefined ? {} : { lines }),
     ...(cost === undefined ? {} : { cost: cost.toString() }),
     ...(budgets === undefined ? {} : { budgets }),
@@ -81,16 +82,26 @@ export function interruptedEntry(
   const usage = { promptTokens: input, completionTokens: output, totalTokens: input + output };
   const priced = cost === undefined ? { unpriced: true as const } : { cost };
   const common = {
-    ...{ provider: call.provider, model: call.model, statusCode: 0, outcome: 'interrupted' as const },
-    ...{ latencyMs: Math.max(0, expiredAt - call.createdAt), usage, usageEstimated: true as const },
+    provider: call.provider,
+    model: call.model,
+    statusCode: 0,
+    outcome: 'interrupted' as const,
+    latencyMs: Math.max(0, expiredAt - call.createdAt),
+    usage,
+    usageEstimated: true as const,
     error: { reason: 'interrupted', message: 'the process that made the call ended before the call did' },
     ...priced,
   };
   const attempt: AttemptRecord = { ...common, id: `${call.id}-held`, host: '', startedAt: call.createdAt };
   const charged = budgets === undefined ? {} : { budgets };
   return {
-    ...{ ...call, ...common, ...charged },
-    ...{ organisationId, responseModel: '', streamed: false, attempts: [attempt] },
+    ...call,
+    ...common,
+    ...charged,
+    organisationId,
+    responseModel: '',
+    streamed: false,
+    attempts: [attempt],
   };
 }
 

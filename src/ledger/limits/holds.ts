@@ -5,7 +5,7 @@ import { type Journal, journalEntry } from '../journal.ts';
 import { interruptedEntry, linesOf } from './hold-note.ts';
 
 /** What keeping holds takes. */
-export interface HoldFacts {
+export interface HoldDeps {
   readonly state: SharedState;
   readonly owner: string;
   /** As whom it writes lines of calls in flight; undefined: it writes none. */
@@ -40,8 +40,8 @@ const COUNTED = 100_000;
  * killed in flight. What was held by a process whose lines are all in the books, and is not settled by them, never
  * reached a provider: it is let go.
  */
-export function keepHolds(facts: HoldFacts): Holds {
-  const { state, owner, lines: own, leaseMs, journal, organisations, onTrouble } = facts;
+export function keepHolds(deps: HoldDeps): Holds {
+  const { state, owner, lines: own, leaseMs, journal, organisations, onTrouble } = deps;
   const waited = new Map<string, number>();
   const running = new Map<string, Set<string>>();
 

@@ -180,7 +180,10 @@ function nameOf(organisationId: string, { kind, key }: Limit): string {
 
 function windowName(org: string, limit: WindowLimit): WindowName {
   return {
-    ...{ org, key: limit.key, length: sliceLength(limit), slices: limit.slices ?? SLICES },
+    org,
+    key: limit.key,
+    length: sliceLength(limit),
+    slices: limit.slices ?? SLICES,
     pool: limit.pool?.key,
   };
 }

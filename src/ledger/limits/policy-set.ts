@@ -146,7 +146,11 @@ function rateRule({ id, body }: Document<RateLimitPolicyBody>): RateRule | SlotR
   const { type, unit, value, onStoreOutage: onOutage = 'allow' } = body;
   if (unit === 'concurrent') return slotRule(`p:${id}`, nameOf(id, body), Math.floor(value), onOutage);
   return {
-    ...{ kind: 'rate', id: `p:${id}`, name: nameOf(id, body), type, unit },
+    kind: 'rate',
+    id: `p:${id}`,
+    name: nameOf(id, body),
+    type,
+    unit,
     windowMs: WINDOWS[unit] ?? 60_000,
     limit: Math.floor(value),
     pool: body.groupBy.some((key) => key.startsWith('metadata.'))
@@ -166,7 +170,10 @@ export function groupRule(policy: Document<UsageLimitPolicyBody>, group: string)
 function usageRule({ id, body }: Document<UsageLimitPolicyBody>): BudgetRule {
   const { type, creditLimit, alertThreshold } = body;
   return {
-    ...{ kind: 'budget', id: `p:${id}`, name: nameOf(id, body), type },
+    kind: 'budget',
+    id: `p:${id}`,
+    name: nameOf(id, body),
+    type,
     cap: capOf(type, creditLimit),
     threshold: alertThreshold === undefined ? undefined : capOf(type, alertThreshold),
     schedule: scheduleOfPolicy(body),

@@ -13,7 +13,7 @@ import { type Carrier, countsReads, rulesOfAll } from './rules-of.ts';
 import type { Subject } from './subject.ts';
 
 /** What target limits are kept with. */
-export interface TargetLimitFacts {
+export interface TargetLimitDeps {
   readonly admission: Pick<Admission, 'admit' | 'settle'>;
   readonly holds: Pick<Holds, 'keep'>;
   readonly counter: TokenCounter;
@@ -49,10 +49,10 @@ export interface AttemptHold {
 }
 
 export class TargetLimits {
-  readonly #facts: TargetLimitFacts;
+  readonly #deps: TargetLimitDeps;
 
-  constructor(facts: TargetLimitFacts) {
-    this.#facts = facts;
+  constructor(deps: TargetLimitDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -60,10 +60,10 @@ export class TargetLimits {
    * @throws GatewayError rate_limited, budget_exhausted, store_unavailable
    */
   async hold(order: AttemptOrder): Promise<AttemptHold | undefined> {
-    const { admission, holds } = this.#facts;
+    const { admission, holds } = this.#deps;
     const { carriers, reads, subject, ...own } = order;
     const carried = rulesOfAll(carriers);
-    const matched = subject === undefined ? [] : this.#facts.policies.rulesFor(subject);
+    const matched = subject === undefined ? [] : this.#deps.policies.rulesFor(subject);
     const all = matched.length === 0 ? carried : [...carried, ...matched];
     const rules = reads ? all.filter(countsReads) : all;
     if (rules.length === 0) return undefined;
@@ -74,7 +74,7 @@ export class TargetLimits {
       rates: ticket.rates,
       budgets: chargedBudgetsOf(ticket.rules),
       ended: (attempt, exchange) => {
-        if (ticket.held || ticket.local) this.#facts.behind(this.#settle(ticket, attempt, exchange, done));
+        if (ticket.held || ticket.local) this.#deps.behind(this.#settle(ticket, attempt, exchange, done));
       },
     };
   }
@@ -85,7 +85,7 @@ export class TargetLimits {
     exchange: Exchange | undefined,
     done: () => void,
   ): Promise<void> {
-    const { admission, counter, onTrouble } = this.#facts;
+    const { admission, counter, onTrouble } = this.#deps;
     let usage = attempt.usage;
     if (usage === undefined && exchange !== undefined) {
       usage = await estimateUsage(counter, exchange).catch((error: unknown) => {

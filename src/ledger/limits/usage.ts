@@ -22,7 +22,7 @@ export interface Usage {
   readonly nextResetAt: number | undefined;
 }
 
-export interface UsageFacts {
+export interface UsageDeps {
   readonly state: SharedState;
   /** Knows which alerts were sent; undefined: none are. */
   readonly alerts?: SentAlerts | undefined;
@@ -38,15 +38,15 @@ export function budgetKey({ id, schedule }: BudgetRule, now: number): string {
 
 /** Reads budgets, and sets them to zero. */
 export class UsageReader {
-  readonly #facts: UsageFacts;
+  readonly #deps: UsageDeps;
 
-  constructor(facts: UsageFacts) {
-    this.#facts = facts;
+  constructor(deps: UsageDeps) {
+    this.#deps = deps;
   }
 
   /** Undefined when the shared store does not answer: then nobody knows. */
   async read(organisationId: string, rule: BudgetRule): Promise<Usage | undefined> {
-    const { state, alerts, now, onTrouble } = this.#facts;
+    const { state, alerts, now, onTrouble } = this.#deps;
     const sent = (key: string, level: AlertLevel): boolean =>
       alerts?.isSent(organisationId, rule, key, level) ?? false;
     const at = now();
@@ -89,7 +89,7 @@ export class UsageReader {
    * @throws GatewayError store_unavailable.
    */
   async reset(organisationId: string, rule: BudgetRule): Promise<void> {
-    const { state, alerts, now } = this.#facts;
+    const { state, alerts, now } = this.#deps;
     const key = budgetKey(rule, now());
     let { spent } = await state.readBudget(organisationId, { key });
     // Calls that are settled meanwhile are part of what is reset.

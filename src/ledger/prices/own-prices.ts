@@ -1,8 +1,8 @@
 // Organisations' own prices in memory: filled from the store, following its changes.
 import type { Document } from '../../store/documents.ts';
-import { type FollowFacts, follow } from '../../store/follow.ts';
-import { type ModelPriceBody, modelPrices } from './collections.ts';
+import { type FollowDeps, follow } from '../../store/follow.ts';
 import type { Price } from './price.ts';
+import { type ModelPriceBody, modelPrices } from './price-collections.ts';
 
 type PriceDocument = Document<ModelPriceBody>;
 
@@ -14,9 +14,9 @@ export class OwnPrices {
   readonly #providers = new Map<string, readonly string[]>();
 
   /** Reads everything and follows its changes; resolves with how to stop. @throws GatewayError store_unavailable */
-  follow(facts: Omit<FollowFacts, 'collections' | 'apply'>): Promise<() => void> {
+  follow(deps: Omit<FollowDeps, 'collections' | 'apply'>): Promise<() => void> {
     return follow({
-      ...facts,
+      ...deps,
       collections: [modelPrices],
       apply: (_collection, document) => this.apply(document as PriceDocument),
     });

@@ -20,7 +20,7 @@ export function costOfAttempt(
 }
 
 /** What an answer from the cache would have cost. */
-export function noteSaved(prices: PriceList, entry: Open<RequestRecord>, spared: UsageRecord): void {
+export function noteSaved(prices: PriceList, entry: Draft<RequestRecord>, spared: UsageRecord): void {
   const { provider, model, responseModel, createdAt, organisationId } = entry;
   const price =
     prices.find(provider, model, createdAt, organisationId) ??
@@ -28,12 +28,12 @@ export function noteSaved(prices: PriceList, entry: Open<RequestRecord>, spared:
   if (price !== undefined) entry.saved = costOf(price, spared).toString();
 }
 
-type Open<T> = { -readonly [K in keyof T]: T[K] };
+type Draft<T> = { -readonly [K in keyof T]: T[K] };
 
 /** Writes the costs of an entry's attempts, and their sum, into it: it was just made, and a copy of all of it costs more. */
-export function pricedEntry(prices: PriceList, entry: Open<RequestRecord>): RequestRecord {
+export function pricedEntry(prices: PriceList, entry: Draft<RequestRecord>): RequestRecord {
   let sum: bigint | undefined;
-  for (const attempt of entry.attempts as readonly Open<AttemptRecord>[]) {
+  for (const attempt of entry.attempts as readonly Draft<AttemptRecord>[]) {
     if (attempt.usage === undefined) continue;
     if (attempt.usageEstimated) entry.usageEstimated = true;
     const cost = costOfAttempt(prices, attempt, entry.organisationId);

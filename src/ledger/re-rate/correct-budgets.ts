@@ -32,7 +32,9 @@ async function correct(
     const sum = spent + amount;
     const to = sum < 0n ? 0n : sum > MOST ? MOST : sum;
     const { corrected } = await state.correctBudget(organisationId, {
-      ...{ key, from: spent, to },
+      key,
+      from: spent,
+      to,
       mark: { key: markKey, from: mark.spent, to: number },
     });
     if (corrected) return;

@@ -8,7 +8,7 @@ import {
   updateOperation,
   type WriteOperation,
 } from '../../store/documents.ts';
-import { LEASE_KEY, LEASE_MS, type ReRateFacts, type ReRateResult, reRate } from './re-rate.ts';
+import { LEASE_KEY, LEASE_MS, type ReRateDeps, type ReRateResult, reRate } from './re-rate.ts';
 import { type ReRateProgressBody, type ReRateSpan, RUN_ID, reRateProgress } from './run.ts';
 
 export type ReRateProgress = Document<ReRateProgressBody>;
@@ -31,9 +31,9 @@ export type Commit = (
   body: ReRateProgressBody,
 ) => Promise<readonly Document<object>[]>;
 
-export interface ReRateJobsFacts {
+export interface ReRateJobsDeps {
   /** What a run takes, but for its owner. */
-  readonly facts: () => Omit<ReRateFacts, 'owner'>;
+  readonly deps: () => Omit<ReRateDeps, 'owner'>;
   /** Makes durable what was recorded so far. */
   readonly flush: () => Promise<void>;
   readonly onTrouble: (error: unknown, what: string) => void;
@@ -47,15 +47,15 @@ export function isLost({ body, updatedAt }: ReRateProgress, now: number): boolea
   return body.state === 'running' && now - updatedAt > LEASE_MS;
 }
 
-export function createReRateJobs({ facts: factsOf, flush, onTrouble }: ReRateJobsFacts): ReRateJobs {
+export function createReRateJobs({ deps: depsOf, flush, onTrouble }: ReRateJobsDeps): ReRateJobs {
   const running = new Set<Promise<void>>();
   const stop = new AbortController();
 
   const read = (organisationId: string): Promise<ReRateProgress | undefined> =>
-    factsOf().documents.get({ organisationId, workspaceId: undefined }, reRateProgress, RUN_ID);
+    depsOf().documents.get({ organisationId, workspaceId: undefined }, reRateProgress, RUN_ID);
 
   async function begin(
-    { documents, now }: ReRateFacts,
+    { documents, now }: ReRateDeps,
     organisationId: string,
     body: ReRateProgressBody,
     commit: Commit,
@@ -69,8 +69,8 @@ export function createReRateJobs({ facts: factsOf, flush, onTrouble }: ReRateJob
     return written as ReRateProgress;
   }
 
-  async function run(facts: ReRateFacts, begun: ReRateProgress): Promise<void> {
-    const { documents, state, owner, now } = facts;
+  async function run(deps: ReRateDeps, begun: ReRateProgress): Promise<void> {
+    const { documents, state, owner, now } = deps;
     const { organisationId } = begun;
     const { dryRun, from, until, model } = begun.body;
     const lease = { key: LEASE_KEY, owner, leaseMs: LEASE_MS };
@@ -85,7 +85,7 @@ export function createReRateJobs({ facts: factsOf, flush, onTrouble }: ReRateJob
     try {
       await flush();
       const span = { from, until, ...(model === undefined ? {} : { model }) };
-      const result = await reRate(facts, organisationId, span, dryRun, stop.signal, async (soFar) => {
+      const result = await reRate(deps, organisationId, span, dryRun, stop.signal, async (soFar) => {
         if (now() - told < TELL_EVERY_MS) return;
         told = now();
         if (!(await state.renewLease(organisationId, lease)))
@@ -107,16 +107,16 @@ export function createReRateJobs({ facts: factsOf, flush, onTrouble }: ReRateJob
   return {
     read,
     async start(organisationId, span, dryRun, commit) {
-      const facts: ReRateFacts = { ...factsOf(), owner: randomUUID() };
-      const { state, owner, now } = facts;
+      const deps: ReRateDeps = { ...depsOf(), owner: randomUUID() };
+      const { state, owner, now } = deps;
       const lease = { key: LEASE_KEY, owner, leaseMs: LEASE_MS };
       const { acquired } = await state.acquireLease(organisationId, lease);
       if (!acquired) throw fail('conflict', 'the organisation is being re-rated already');
       try {
         const none = { entries: 0, budgets: 0, changed: 0, before: '0', after: '0' };
         const body: ReRateProgressBody = { ...span, ...none, dryRun, state: 'running', startedAt: now() };
-        const begun = await begin(facts, organisationId, body, commit);
-        const work: Promise<void> = run(facts, begun)
+        const begun = await begin(deps, organisationId, body, commit);
+        const work: Promise<void> = run(deps, begun)
           .catch((error: unknown) => onTrouble(error, 'how far a re-rating has come could not be written'))
           .finally(() => running.delete(work));
         running.add(work);

@@ -27,7 +27,7 @@ import {
 } from './run.ts';
 
 /** What a run takes. */
-export interface ReRateFacts {
+export interface ReRateDeps {
   readonly log: Pick<LogStore, 'page' | 'reprice'>;
   readonly state: Pick<
     SharedState,
@@ -75,30 +75,30 @@ export type OnPage = (soFar: ReRateResult) => Promise<void>;
  * @throws GatewayError conflict while another run of the organisation is under way, store_unavailable
  */
 export async function reRate(
-  facts: ReRateFacts,
+  deps: ReRateDeps,
   organisationId: string,
   span: ReRateSpan,
   dryRun: boolean,
   signal?: AbortSignal,
   onPage: OnPage = async () => {},
 ): Promise<ReRateResult> {
-  if (dryRun) return new Run(facts, organisationId, span, onPage).look(signal);
-  const lease = { key: LEASE_KEY, owner: facts.owner, leaseMs: LEASE_MS };
-  const { acquired } = await facts.state.acquireLease(organisationId, lease);
+  if (dryRun) return new Run(deps, organisationId, span, onPage).look(signal);
+  const lease = { key: LEASE_KEY, owner: deps.owner, leaseMs: LEASE_MS };
+  const { acquired } = await deps.state.acquireLease(organisationId, lease);
   if (!acquired) throw fail('conflict', 'the organisation is being re-rated already');
   try {
     const renew = async (): Promise<void> => {
-      if (!(await facts.state.renewLease(organisationId, lease)))
+      if (!(await deps.state.renewLease(organisationId, lease)))
         throw fail('conflict', 'another run has taken the organisation over');
     };
-    return await new Run(facts, organisationId, span, onPage).make(renew, signal);
+    return await new Run(deps, organisationId, span, onPage).make(renew, signal);
   } finally {
-    await facts.state.releaseLease(organisationId, { key: lease.key, owner: facts.owner }).catch(() => {});
+    await deps.state.releaseLease(organisationId, { key: lease.key, owner: deps.owner }).catch(() => {});
   }
 }
 
 class Run {
-  readonly #facts: ReRateFacts;
+  readonly #deps: ReRateDeps;
   readonly #organisationId: string;
   readonly #span: ReRateSpan;
   readonly #since = new Map<string, number | undefined>();
@@ -106,8 +106,8 @@ class Run {
   readonly #onPage: OnPage;
   #entries = 0;
 
-  constructor(facts: ReRateFacts, organisationId: string, span: ReRateSpan, onPage: OnPage) {
-    this.#facts = facts;
+  constructor(deps: ReRateDeps, organisationId: string, span: ReRateSpan, onPage: OnPage) {
+    this.#deps = deps;
     this.#organisationId = organisationId;
     this.#span = span;
     this.#onPage = onPage;
@@ -143,8 +143,8 @@ class Run {
     }
     const { pending: _, ...body } = run.body;
     const done: ReRateBody = { ...body, state: 'done' };
-    const change = { body: done, updatedAt: this.#facts.now() };
-    await this.#facts.finish(
+    const change = { body: done, updatedAt: this.#deps.now() };
+    await this.#deps.finish(
       this.#organisationId,
       done,
       updateOperation(reRates, RUN_ID, run.version, change),
@@ -154,11 +154,14 @@ class Run {
 
   /** The run's document; what a run before left half done is carried out first. */
   async #begin(): Promise<Document<ReRateBody>> {
-    const { documents, now } = this.#facts;
+    const { documents, now } = this.#deps;
     const known = await documents.get(this.#scope, reRates, RUN_ID);
     const fresh: ReRateBody = {
       ...this.#span,
-      ...{ state: 'running', startedAt: now(), number: known?.body.number ?? 0, totals: NO_TOTALS },
+      state: 'running',
+      startedAt: now(),
+      number: known?.body.number ?? 0,
+      totals: NO_TOTALS,
     };
     if (known === undefined) {
       const document = { id: RUN_ID, createdAt: now(), body: fresh };
@@ -177,7 +180,7 @@ class Run {
   async #carryOut(run: Document<ReRateBody>, totals: ReRateTotals): Promise<Document<ReRateBody>> {
     const { pending, ...body } = run.body;
     if (pending === undefined) return run;
-    const { state, log } = this.#facts;
+    const { state, log } = this.#deps;
     const there = await log.reprice(this.#organisationId, pending.corrections);
     // Budgets are never corrected for entries that stay as they are.
     if (there > 0) await correctBudgets(state, this.#organisationId, pending);
@@ -190,13 +193,13 @@ class Run {
   }
 
   #write(run: Document<ReRateBody>, body: ReRateBody): Promise<Document<ReRateBody>> {
-    const change = { body, updatedAt: this.#facts.now() };
-    return this.#facts.documents.update(this.#scope, reRates, RUN_ID, run.version, change);
+    const change = { body, updatedAt: this.#deps.now() };
+    return this.#deps.documents.update(this.#scope, reRates, RUN_ID, run.version, change);
   }
 
   /** Corrections, a page's together; none of a page whose costs are right. */
   async *#corrections(signal: AbortSignal | undefined): AsyncGenerator<readonly Correction[]> {
-    const { log, prices } = this.#facts;
+    const { log, prices } = this.#deps;
     const { from, until, model } = this.#span;
     let after: string | undefined;
     do {
@@ -227,13 +230,16 @@ class Run {
   }
 
   async #countsSince(key: string): Promise<number | undefined> {
-    if (!this.#since.has(key)) this.#since.set(key, await this.#facts.countsSince(this.#organisationId, key));
+    if (!this.#since.has(key)) this.#since.set(key, await this.#deps.countsSince(this.#organisationId, key));
     return this.#since.get(key);
   }
 
   #result({ changed, before, after }: ReRateTotals): ReRateResult {
     return {
-      ...{ entries: this.#entries, changed, before: BigInt(before), after: BigInt(after) },
+      entries: this.#entries,
+      changed,
+      before: BigInt(before),
+      after: BigInt(after),
       budgets: this.#budgets.size,
     };
   }

@@ -7,7 +7,7 @@ import { textsIn } from './texts.ts';
 /** What an attempt was asked and what it said; `said` is undefined when it broke off before any answer. */
 export interface Exchange {
   readonly request: object;
-  readonly said: string | undefined;
+  readonly answered: string | undefined;
 }
 
 const known = new WeakMap<Exchange, Promise<UsageRecord>>();
@@ -26,7 +26,10 @@ export function estimateUsage(counter: TokenCounter, exchange: Exchange): Promis
  * Counts what was asked and said. Of an attempt that was given up before it said anything nobody knows how much
  * its provider made: the most that it was asked for, or what is assumed without a maximum.
  */
-async function countUsage(counter: TokenCounter, { request, said }: Exchange): Promise<UsageRecord> {
+async function countUsage(
+  counter: TokenCounter,
+  { request, answered: said }: Exchange,
+): Promise<UsageRecord> {
   const [asked = 0, answered = 0] = await counter.count([textsIn(request), said ?? '']);
   const makes =
     said !== undefined ? answered : 'maxTokens' in request ? estimateOf(0, request, true).output : 0;

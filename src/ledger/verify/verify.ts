@@ -7,7 +7,7 @@ import { type BudgetType, budgetNamed } from '../charged-budgets.ts';
 import { MOST } from '../limits/rule.ts';
 
 /** What it takes. */
-export interface VerifyFacts {
+export interface VerifyDeps {
   /** All entries, in batches. */
   readonly scan: (request: {
     readonly after?: string | undefined;
@@ -59,24 +59,24 @@ const JOURNAL_MS = 15_000;
  * @param organisationId one alone; undefined: all @throws GatewayError store_unavailable
  */
 export async function verifyBudgets(
-  facts: VerifyFacts,
+  deps: VerifyDeps,
   organisationId: string | undefined,
   rebuild: boolean,
 ): Promise<Verified> {
-  await facts.flush();
+  await deps.flush();
   const sums: Sums = new Map();
-  const { entries, oldest } = await addUp(facts, organisationId, sums);
+  const { entries, oldest } = await addUp(deps, organisationId, sums);
   // Nothing was dropped of a log whose oldest entry is younger than what is dropped.
-  const keptSince = oldest > facts.keptSince ? 0 : facts.keptSince;
+  const keptSince = oldest > deps.keptSince ? 0 : deps.keptSince;
   const budgets: ComparedBudget[] = [];
   for (const [owner, own] of sums) {
     for (const [key, { type, amount, since }] of own) {
       if (since === undefined) continue;
-      const { spent } = await facts.state.readBudget(owner, { key });
+      const { spent } = await deps.state.readBudget(owner, { key });
       const budget = { organisationId: owner, key, type, spent, entries: least(amount) };
       if (spent === budget.entries) budgets.push({ ...budget, outcome: 'equal' });
       else if (beganAt(key) < keptSince) budgets.push({ ...budget, outcome: 'older' });
-      else budgets.push(await lookAgain(facts, budget, rebuild));
+      else budgets.push(await lookAgain(deps, budget, rebuild));
     }
   }
   return { entries, budgets };
@@ -84,33 +84,33 @@ export async function verifyBudgets(
 
 /** Reads a budget before its entries and after: what was charged between says nothing of either. */
 async function lookAgain(
-  facts: VerifyFacts,
+  deps: VerifyDeps,
   budget: Omit<ComparedBudget, 'outcome'>,
   rebuild: boolean,
 ): Promise<ComparedBudget> {
   const { organisationId, key } = budget;
   let now = budget;
   for (let turn = 0; turn < TURNS; turn++) {
-    const before = await facts.state.readBudget(organisationId, { key });
-    await facts.flush();
-    if (!(await journalEmpty(facts, organisationId))) continue;
+    const before = await deps.state.readBudget(organisationId, { key });
+    await deps.flush();
+    if (!(await journalEmpty(deps, organisationId))) continue;
     const sums: Sums = new Map();
-    await addUp(facts, organisationId, sums, key);
+    await addUp(deps, organisationId, sums, key);
     const entries = least(sums.get(organisationId)?.get(key)?.amount ?? 0n);
     now = { ...budget, spent: before.spent, entries };
-    const after = await facts.state.readBudget(organisationId, { key });
+    const after = await deps.state.readBudget(organisationId, { key });
     if (after.spent !== before.spent) continue;
     if (entries === before.spent) return { ...now, outcome: 'equal' };
     if (!rebuild) return { ...now, outcome: 'differs' };
     const change = { key, from: before.spent, to: entries };
-    const { corrected } = await facts.state.correctBudget(organisationId, change);
+    const { corrected } = await deps.state.correctBudget(organisationId, change);
     if (corrected) return { ...now, outcome: 'corrected' };
   }
   return { ...now, outcome: 'busy' };
 }
 
 /** Whether all entries that were written with their charges have reached the log. */
-async function journalEmpty({ state }: VerifyFacts, organisationId: string): Promise<boolean> {
+async function journalEmpty({ state }: VerifyDeps, organisationId: string): Promise<boolean> {
   const end = performance.now() + JOURNAL_MS;
   while ((await state.readJournal(organisationId)).size > 0) {
     if (performance.now() > end) return false;
@@ -120,7 +120,7 @@ async function journalEmpty({ state }: VerifyFacts, organisationId: string): Pro
 }
 
 async function addUp(
-  { scan, countsSince }: VerifyFacts,
+  { scan, countsSince }: VerifyDeps,
   organisationId: string | undefined,
   sums: Sums,
   only?: string,

@@ -11,7 +11,7 @@ import { Routes } from './route.ts';
 import type { Target } from './url-rules.ts';
 
 /** What all of them share. */
-export interface NetworksFacts {
+export interface NetworksDeps {
   readonly settings: ConnectSettings;
   readonly allow: AllowList;
   /** The gateway's own proxy, and what is called past it. */
@@ -41,12 +41,12 @@ export class Networks {
   /** By id and version; the one used last is last. */
   #held = new Map<string, Held>();
   #leaving = new Set<Routes>();
-  #facts: NetworksFacts;
+  #deps: NetworksDeps;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
-  constructor(facts: NetworksFacts) {
-    this.#facts = facts;
+  constructor(deps: NetworksDeps) {
+    this.#deps = deps;
   }
 
   /** @throws GatewayError overloaded, host_refused for the proxy, upstream_unreachable for certificates of no use */
@@ -70,13 +70,13 @@ export class Networks {
 
   #open(network: Network): Held {
     if (this.#closed) throw fail('overloaded', 'the gateway is shutting down');
-    const held = { network, routes: routesFor(network, this.#facts), usedAt: 0 };
+    const held = { network, routes: routesFor(network, this.#deps), usedAt: 0 };
     for (const [key, { network: other }] of this.#held) {
       if (other.id === network.id && other.version < network.version) this.#retire(key);
     }
     const [oldest] = this.#held.keys();
     if (oldest !== undefined && this.#held.size >= MOST_NETWORKS) this.#retire(oldest);
-    const idleMs = this.#facts.idleMs ?? IDLE_MS;
+    const idleMs = this.#deps.idleMs ?? IDLE_MS;
     this.#timer ??= setInterval(() => this.#sweep(idleMs), idleMs / 4).unref();
     return held;
   }
@@ -100,18 +100,18 @@ export class Networks {
   }
 }
 
-function routesFor(network: Network, facts: NetworksFacts): Routes {
-  const { allow, extraCa } = facts;
+function routesFor(network: Network, deps: NetworksDeps): Routes {
+  const { allow, extraCa } = deps;
   const { clientCertificate: cert, clientKey: key, caCertificates: own, proxyUrl } = network;
   const authorities = [extraCa, own].filter((pem) => pem !== undefined).join('\n') || undefined;
   const proof = cert === undefined || key === undefined ? undefined : { cert, key };
-  const settings = { ...facts.settings, secureContext: usable(authorities, proof) };
-  const toProxy = { ...facts.settings, secureContext: usable(authorities, undefined) };
+  const settings = { ...deps.settings, secureContext: usable(authorities, proof) };
+  const toProxy = { ...deps.settings, secureContext: usable(authorities, undefined) };
   const proxy =
     proxyUrl === undefined
-      ? facts.httpsProxy && createProxy(facts.httpsProxy, settings, { toProxy: facts.settings })
+      ? deps.httpsProxy && createProxy(deps.httpsProxy, settings, { toProxy: deps.settings })
       : createProxy(proxyUrl, settings, { toProxy, allow });
-  const direct = proxyUrl === undefined ? facts.noProxy : () => false;
+  const direct = proxyUrl === undefined ? deps.noProxy : () => false;
   return new Routes(settings, allow, proxy || undefined, direct, {
     mostRoutes: MOST_ORIGINS,
     proves: proof !== undefined,

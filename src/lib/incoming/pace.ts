@@ -32,7 +32,9 @@ export class Pace {
   watch(whole: boolean, onSlow: (error: GatewayError) => void): Watched {
     const now = Date.now();
     const watched: Watched = {
-      ...{ bytes: 0, paused: false, onSlow },
+      bytes: 0,
+      paused: false,
+      onSlow,
       until: whole ? now + Math.max(WHOLE_MS, this.#spanMs) : Number.POSITIVE_INFINITY,
       spanEnds: now + this.#spanMs,
     };

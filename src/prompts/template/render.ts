@@ -9,7 +9,7 @@ const MAX_STEPS = 250_000;
 /** Partials within partials. */
 export const MAX_PARTIAL_DEPTH = 16;
 
-export interface RenderFacts {
+export interface RenderDeps {
   readonly variables: Readonly<Record<string, string>>;
   /** The partials that the template and its partials name. */
   readonly partials: ReadonlyMap<string, Template>;
@@ -21,7 +21,7 @@ export interface RenderFacts {
  * The template's text. A variable that nothing gives is refused where it is written, not where a section asks for it.
  * @throws GatewayError validation_failed with every missing variable, or the bound that does not hold.
  */
-export function render({ nodes }: Template, { variables, partials, form }: RenderFacts): string {
+export function render({ nodes }: Template, { variables, partials, form }: RenderDeps): string {
   const most = longestText(variables);
   const writer = form === 'json' ? jsonWriter(most) : textWriter(most);
   const scopes = new Scopes(variables);

@@ -13,8 +13,10 @@ export const anthropic: ProviderEntry = {
     text('anthropic_version', { sends: { header: 'anthropic-version', default: '2023-06-01' } }),
     text('anthropic_beta', { sends: { header: 'anthropic-beta' } }),
     {
-      ...{ name: 'anthropic_inspect_stream_for_overloaded_error', type: 'flag' },
-      ...{ effect: 'none', from: ['stored'] },
+      name: 'anthropic_inspect_stream_for_overloaded_error',
+      type: 'flag',
+      effect: 'none',
+      from: ['stored'],
     },
   ],
   prices: ['anthropic'],

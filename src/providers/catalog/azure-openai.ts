@@ -22,13 +22,18 @@ export const azureOpenai: ProviderEntry = {
   options: [
     ...storedOnly(AZURE_IDENTITY),
     text('azure_resource_name', {
-      ...{ group, effect: 'address', aliases: ['resource_name'], required: {} },
+      group,
+      effect: 'address',
+      aliases: ['resource_name'],
+      required: {},
       // An unchecked name could become another host ("evil.com/#") that gets the caller's key.
       pattern: [/^[a-zA-Z0-9][a-zA-Z0-9-]{0,62}$/, 'must be letters, digits and hyphens, at most 63'],
       virtualKey: { member: 'resource_name' },
     }),
     text('azure_api_version', {
-      ...{ group, aliases: ['api_version'], required: { operations: OPERATIONS } },
+      group,
+      aliases: ['api_version'],
+      required: { operations: OPERATIONS },
       pattern: [
         /^(?:\d{4}-\d{2}-\d{2}(?:-preview)?|v1|preview)$/,
         'must be a date (2024-10-21), v1 or preview',
@@ -36,12 +41,10 @@ export const azureOpenai: ProviderEntry = {
       virtualKey: { member: 'api_version' },
     }),
     text('azure_deployment_id', {
-      ...{
-        group,
-        effect: 'model',
-        aliases: ['deployment_id'],
-        insteadOfModel: { named: 'azure_model_name' },
-      },
+      group,
+      effect: 'model',
+      aliases: ['deployment_id'],
+      insteadOfModel: { named: 'azure_model_name' },
       required: {
         operations: OF_DEPLOYMENT,
         unless: { option: 'azure_api_version', is: ['v1', 'preview'] },
@@ -54,7 +57,10 @@ export const azureOpenai: ProviderEntry = {
     }),
     text('azure_model_name', { group, effect: 'model' }),
     {
-      ...{ name: 'azure_deployment_config', type: 'deployments', effect: 'model', from: ['stored'] },
+      name: 'azure_deployment_config',
+      type: 'deployments',
+      effect: 'model',
+      from: ['stored'],
       required: { stored: true },
       deployment: { id: 'azure_deployment_id', version: 'azure_api_version', model: 'azure_model_name' },
       virtualKey: { member: 'deployment_config' },

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 
 /** A model, as far as it is known. */
-export interface ModelFacts {
+export interface ModelInfo {
   /** E.g. "chat", "completion", "embedding". */
   readonly mode?: string;
   /** Prompt and answer together, in tokens. */
@@ -17,13 +17,13 @@ export interface ModelFacts {
 /** Knows models. */
 export interface ModelCatalogue {
   /** Undefined: the catalogue does not know the model, and nothing may be concluded. */
-  find(provider: string, model: string): ModelFacts | undefined;
+  find(provider: string, model: string): ModelInfo | undefined;
   /** Names of a provider's models. */
   modelsOf(provider: string): readonly string[];
 }
 
 interface Data {
-  readonly providers: Readonly<Record<string, Readonly<Record<string, ModelFacts>>>>;
+  readonly providers: Readonly<Record<string, Readonly<Record<string, ModelInfo>>>>;
 }
 
 /** Reads the data, once, at start. */

@@ -7,12 +7,10 @@ const needsKey = { when: { option: 'aws_auth_type', is: ['accessKey'] } };
 /** Who calls, and in which region. */
 export const AWS_IDENTITY: readonly OptionSpec[] = [
   text('aws_auth_type', {
-    ...{
-      group,
-      effect: 'account',
-      required: { stored: true },
-      oneOf: ['accessKey', 'assumedRole', 'serviceRole', 'apiKey'],
-    },
+    group,
+    effect: 'account',
+    required: { stored: true },
+    oneOf: ['accessKey', 'assumedRole', 'serviceRole', 'apiKey'],
     keylessWith: ['accessKey', 'assumedRole', 'serviceRole'],
     virtualKey: { preset: 'accessKey' },
   }),
@@ -21,7 +19,9 @@ export const AWS_IDENTITY: readonly OptionSpec[] = [
   text('aws_secret_access_key', { group, effect: 'account', required: needsKey, secret: true }),
   text('aws_session_token', { group, effect: 'account', secret: true }),
   text('aws_role_arn', {
-    ...{ group, effect: 'account', required: { when: { option: 'aws_auth_type', is: ['assumedRole'] } } },
+    group,
+    effect: 'account',
+    required: { when: { option: 'aws_auth_type', is: ['assumedRole'] } },
   }),
   text('aws_external_id', { group, effect: 'account' }),
 ];
@@ -31,10 +31,13 @@ export const BEDROCK: readonly OptionSpec[] = [
   text('aws_bedrock_model', { group, effect: 'model' }),
   ...texts('aws_s3_bucket aws_s3_object_key', { group, effect: 'account' }),
   text('aws_server_side_encryption', {
-    ...{ group, effect: 'account', headers: ['aws-server-side-encryption', 'amz-server-side-encryption'] },
+    group,
+    effect: 'account',
+    headers: ['aws-server-side-encryption', 'amz-server-side-encryption'],
   }),
   text('aws_server_side_encryption_kms_key_id', {
-    ...{ group, effect: 'account' },
+    group,
+    effect: 'account',
     headers: ['aws-server-side-encryption-kms-key-id', 'amz-server-side-encryption-aws-kms-key-id'],
   }),
 ];

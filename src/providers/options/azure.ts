@@ -7,7 +7,10 @@ const MODES = ['default', 'entra', 'managed', 'workload', 'entraFederated'];
 /** Who calls: a key (`default`), an Entra application, a managed or a workload identity. */
 export const AZURE_IDENTITY: readonly OptionSpec[] = [
   text('azure_auth_mode', {
-    ...{ group, effect: 'account', required: { stored: true }, oneOf: MODES },
+    group,
+    effect: 'account',
+    required: { stored: true },
+    oneOf: MODES,
     keylessWith: MODES.slice(1),
     virtualKey: { preset: 'default' },
   }),
@@ -28,7 +31,8 @@ export const AZURE_AI: readonly OptionSpec[] = [
   { name: 'azure_foundry_url', type: 'host', effect: 'address', group, required: {} },
   text('azure_deployment_name', { group, effect: 'model', sends: { header: 'azureml-model-deployment' } }),
   text('azure_extra_parameters', {
-    ...{ group, headers: ['azure-extra-parameters', 'azure-extra-params'] },
+    group,
+    headers: ['azure-extra-parameters', 'azure-extra-params'],
     sends: { header: 'extra-parameters', default: 'drop' },
   }),
   ...texts('azure_endpoint_name azure_region', { group, effect: 'address' }),

@@ -5,12 +5,10 @@ const group = 'vertex';
 
 export const VERTEX: readonly OptionSpec[] = [
   text('vertex_auth_type', {
-    ...{
-      group,
-      effect: 'account',
-      required: { stored: true },
-      oneOf: ['basic', 'serviceAccount', 'workload'],
-    },
+    group,
+    effect: 'account',
+    required: { stored: true },
+    oneOf: ['basic', 'serviceAccount', 'workload'],
     keylessWith: ['serviceAccount', 'workload'],
     virtualKey: { preset: 'basic' },
   }),

@@ -9,7 +9,7 @@ import { type Interceptor, isStream, watched } from '../handler.ts';
 export function errorsInterceptor(log: Logger): Interceptor {
   const seen = (thrown: unknown, call: Call): GatewayError => {
     const error = toGatewayError(thrown);
-    if (error.facts.rates !== undefined) tellRates(call.answerHeaders, error.facts.rates);
+    if (error.details.rates !== undefined) tellRates(call.answerHeaders, error.details.rates);
     if (error.reason === 'internal') {
       log.error(
         {

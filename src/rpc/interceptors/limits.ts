@@ -8,10 +8,10 @@ import type { Principal } from '../../access/principal.ts';
 import { readMetadata } from '../../inference/plan/request-settings.ts';
 import type { Foreseen, PromptRuns } from '../../inference/prompts.ts';
 import type { Books } from '../../ledger/books.ts';
-import type { Flights } from '../../ledger/flight/flights.ts';
+import type { InFlightJournal } from '../../ledger/flight/in-flight-journal.ts';
 import type { Admission, Ticket } from '../../ledger/limits/admission.ts';
 import { estimateOf } from '../../ledger/limits/estimate.ts';
-import type { CallFacts } from '../../ledger/limits/hold-note.ts';
+import type { AdmittedCall } from '../../ledger/limits/hold-note.ts';
 import type { Holds } from '../../ledger/limits/holds.ts';
 import type { PolicySet } from '../../ledger/limits/policy-set.ts';
 import { tellRates } from '../../ledger/limits/rate-headers.ts';
@@ -22,22 +22,22 @@ import type { JsonObject } from '../../store/collection.ts';
 import { type Handler, type Input, type Interceptor, isStream, type Output, watched } from '../handler.ts';
 
 /** What the stage asks. */
-export interface LimitsFacts {
+export interface LimitsDeps {
   readonly admission: Admission;
   readonly holds: Holds;
   readonly policies: PolicySet;
   readonly keys: KeyRing;
   readonly directory: Directory;
   readonly books: Pick<Books, 'complete' | 'claim' | 'keep'>;
-  readonly flights?: Pick<Flights, 'settling' | 'over'> | undefined;
+  readonly flights?: Pick<InFlightJournal, 'settling' | 'over'> | undefined;
   /** What a call will ask for, where its message does not say it itself. */
   readonly foresee?: PromptRuns['foresee'] | undefined;
   /** Is told of work that goes on after the answer, so that a stop waits for it. */
   readonly behind: (work: Promise<unknown>, aside?: boolean) => void;
 }
 
-export function limitsInterceptor(facts: LimitsFacts): Interceptor {
-  const { admission, holds, books, flights, behind } = facts;
+export function limitsInterceptor(deps: LimitsDeps): Interceptor {
+  const { admission, holds, books, flights, behind } = deps;
   return (method) => {
     if (!hasOption(method, metered) || !getOption(method, metered)) return (next) => next;
     const operation = `${method.parent.typeName}/${method.name}`;
@@ -47,10 +47,12 @@ export function limitsInterceptor(facts: LimitsFacts): Interceptor {
       const work = async (): Promise<void> => {
         const claimed = books.claim(call);
         await books.complete(call);
-        const attempts = call.attemptsOver(0) === undefined ? call.trail.attempts : undefined;
+        const attempts = call.attemptsOver(0) === undefined ? call.record.attempts : undefined;
         const entry = await claimed;
         await admission.settle(ticket, {
-          ...{ attempts, failed, entry },
+          attempts,
+          failed,
+          entry,
           noted: flights && ((text, order) => flights.settling(call, text, order)),
           done() {
             done();
@@ -64,7 +66,7 @@ export function limitsInterceptor(facts: LimitsFacts): Interceptor {
     return (next) => (input, call) => {
       const { principal } = call;
       if (principal === undefined) return next(input, call);
-      const soon = isStream(input) ? undefined : facts.foresee?.(method, input, call);
+      const soon = isStream(input) ? undefined : deps.foresee?.(method, input, call);
       if (soon !== undefined) return soon.then((foreseen) => within(next, input, call, principal, foreseen));
       return within(next, input, call, principal, undefined);
     };
@@ -77,9 +79,9 @@ export function limitsInterceptor(facts: LimitsFacts): Interceptor {
       principal: Principal,
       foreseen: Foreseen | undefined,
     ): Promise<Output> {
-      const defaults = defaultMetadata(facts, principal);
+      const defaults = defaultMetadata(deps, principal);
       call.defaultMetadata = foreseen ? { ...defaults, ...foreseen.metadata } : defaults;
-      const rules = applying(facts, call, principal);
+      const rules = applying(deps, call, principal);
       return rules.length === 0 ? next(input, call) : admitted(next, input, call, principal, rules, foreseen);
     }
 
@@ -135,23 +137,35 @@ function chargedTo({ rules }: Ticket): NonNullable<Call['account']['held']> {
 }
 
 /** The call as it is known before it runs. */
-function factsOf(call: Call, { workspaceId, keyId }: Principal, operation: string, input: Input): CallFacts {
+function factsOf(
+  call: Call,
+  { workspaceId, keyId }: Principal,
+  operation: string,
+  input: Input,
+): AdmittedCall {
   const { source, id, traceId, arrivedAt, headers } = call;
   return {
-    ...{ id, traceId, workspaceId: workspaceId ?? '', apiKeyId: keyId, createdAt: arrivedAt, operation },
-    ...{ protocol: source.protocol, method: source.httpMethod, path: source.path },
+    id,
+    traceId,
+    workspaceId: workspaceId ?? '',
+    apiKeyId: keyId,
+    createdAt: arrivedAt,
+    operation,
+    protocol: source.protocol,
+    method: source.httpMethod,
+    path: source.path,
     provider: headers.get('provider') ?? '',
     model: textMember(input, 'model') ?? '',
     metadata: { ...readMetadata(headers), ...call.defaultMetadata },
   };
 }
 
-function applying(facts: LimitsFacts, call: Call, principal: Principal): readonly Rule[] {
+function applying(deps: LimitsDeps, call: Call, principal: Principal): readonly Rule[] {
   const { organisationId, workspaceId, keyId, token } = principal;
-  const settings = facts.keys.settings(keyId);
+  const settings = deps.keys.settings(keyId);
   const workspace =
-    workspaceId === undefined ? undefined : facts.directory.workspace(organisationId, workspaceId);
-  if (!(limits(settings) || limits(token) || limits(workspace?.body) || facts.policies.has(organisationId)))
+    workspaceId === undefined ? undefined : deps.directory.workspace(organisationId, workspaceId);
+  if (!(limits(settings) || limits(token) || limits(workspace?.body) || deps.policies.has(organisationId)))
     return NONE;
   const carriers: (Carrier | undefined)[] = [
     settings && { id: `key:${keyId}`, name: 'the API key', carried: settings },
@@ -159,11 +173,14 @@ function applying(facts: LimitsFacts, call: Call, principal: Principal): readonl
     workspace && { id: `ws:${workspace.id}`, name: 'the workspace', carried: workspace.body },
   ];
   const subject = (): Subject => ({
-    ...{ organisationId, workspaceId, workspaceSlug: workspace?.slug, keyId },
+    organisationId,
+    workspaceId,
+    workspaceSlug: workspace?.slug,
+    keyId,
     metadata: { ...readMetadata(call.headers), ...call.defaultMetadata },
   });
-  if (facts.policies.hasOfTargets(organisationId)) call.limitSubject = subject();
-  const rules = rulesOf(subject, organisationId, facts.policies, carriers);
+  if (deps.policies.hasOfTargets(organisationId)) call.limitSubject = subject();
+  const rules = rulesOf(subject, organisationId, deps.policies, carriers);
   return READS.has(call.source.httpMethod) ? rules.filter(countsReads) : rules;
 }
 
@@ -175,7 +192,7 @@ function limits(carried: Carried | undefined): boolean {
 
 /** Metadata that the caller's key, token, workspace and organisation give every request: a workspace's wins, then the key's. */
 function defaultMetadata(
-  { keys, directory }: LimitsFacts,
+  { keys, directory }: LimitsDeps,
   { organisationId, workspaceId, keyId, userId, token }: Principal,
 ): Readonly<Record<string, string>> | undefined {
   const workspace = workspaceId === undefined ? undefined : directory.workspace(organisationId, workspaceId);

@@ -45,7 +45,7 @@ export function traceInterceptor(observer: CallObserver, spans?: CallSpans, tell
       call.ended();
       call.streamHooks?.();
       const ms = call.elapsedMs();
-      const status = error?.status ?? call.trail.status ?? 200;
+      const status = error?.status ?? call.record.status ?? 200;
       observer.end(operation, left ? 499 : status, ms, error?.reason);
       tell?.(call, operation, left ? 499 : status, ms, error);
       if (!logged || !call.principal) {
@@ -111,7 +111,7 @@ function entryOf(
   left: boolean,
   ms: number,
 ): RequestRecord {
-  const { trail, principal } = call;
+  const { record: callRecord, principal } = call;
   const gone = left || error?.reason === 'client_closed';
   const entry: { -readonly [K in keyof RequestRecord]: RequestRecord[K] } = {
     id: call.id,
@@ -124,19 +124,20 @@ function entryOf(
     protocol: call.source.protocol,
     method: call.source.httpMethod,
     path: call.source.path,
-    provider: trail.provider,
-    model: trail.model,
-    responseModel: trail.responseModel,
-    statusCode: gone ? 499 : (error?.status ?? trail.status ?? 200),
+    provider: callRecord.provider,
+    model: callRecord.model,
+    responseModel: callRecord.responseModel,
+    statusCode: gone ? 499 : (error?.status ?? callRecord.status ?? 200),
     outcome: gone ? 'cancelled' : outcomeOf(call, error),
-    streamed: trail.streamed,
+    streamed: callRecord.streamed,
     latencyMs: round(ms),
-    metadata: trail.metadata,
-    attempts: trail.attempts,
+    metadata: callRecord.metadata,
+    attempts: callRecord.attempts,
   };
-  if (trail.timeToFirstTokenMs !== undefined) entry.timeToFirstTokenMs = round(trail.timeToFirstTokenMs);
-  if (trail.usage) entry.usage = trail.usage;
-  if (trail.usageEstimated) entry.usageEstimated = true;
+  if (callRecord.timeToFirstTokenMs !== undefined)
+    entry.timeToFirstTokenMs = round(callRecord.timeToFirstTokenMs);
+  if (callRecord.usage) entry.usage = callRecord.usage;
+  if (callRecord.usageEstimated) entry.usageEstimated = true;
   if (error) entry.error = loggedError(error, call.wordless);
   addRouting(entry, call);
   return entry;
@@ -144,20 +145,20 @@ function entryOf(
 
 /** Members that most entries do not have. */
 function addRouting(entry: { -readonly [K in keyof RequestRecord]: RequestRecord[K] }, call: Call): void {
-  const { trail, principal } = call;
+  const { record: callRecord, principal } = call;
   if (principal?.userId !== undefined) entry.userId = principal.userId;
-  if (trail.cacheStatus !== 'DISABLED') entry.cacheStatus = trail.cacheStatus;
-  if (trail.config !== undefined) entry.config = trail.config;
-  if (trail.virtualKey !== undefined) entry.virtualKey = trail.virtualKey;
-  if (trail.prompt !== undefined) entry.prompt = trail.prompt;
-  if (trail.promptVersion !== undefined) entry.promptVersion = trail.promptVersion;
-  if (trail.mode !== undefined) entry.mode = trail.mode;
-  const { targetPath, attempts } = trail;
+  if (callRecord.cacheStatus !== 'DISABLED') entry.cacheStatus = callRecord.cacheStatus;
+  if (callRecord.config !== undefined) entry.config = callRecord.config;
+  if (callRecord.virtualKey !== undefined) entry.virtualKey = callRecord.virtualKey;
+  if (callRecord.prompt !== undefined) entry.prompt = callRecord.prompt;
+  if (callRecord.promptVersion !== undefined) entry.promptVersion = callRecord.promptVersion;
+  if (callRecord.mode !== undefined) entry.mode = callRecord.mode;
+  const { targetPath, attempts } = callRecord;
   // Nearly all entries are of the config itself: who reads one with attempts knows.
   if (targetPath !== '' && (targetPath !== 'config' || attempts.length === 0)) entry.targetPath = targetPath;
-  if (trail.retries > 0) entry.retries = trail.retries;
-  if (trail.rescued) entry.rescued = true;
-  if (trail.spans !== undefined) entry.spans = trail.spans;
+  if (callRecord.retries > 0) entry.retries = callRecord.retries;
+  if (callRecord.rescued) entry.rescued = true;
+  if (callRecord.spans !== undefined) entry.spans = callRecord.spans;
   addSpan(entry, call);
 }
 
@@ -172,8 +173,8 @@ function addSpan(entry: { -readonly [K in keyof RequestRecord]: RequestRecord[K]
 }
 
 function outcomeOf(call: Call, error: GatewayError | undefined): OutcomeRecord {
-  if (error) return call.trail.timeToFirstTokenMs === undefined ? 'error' : 'interrupted';
-  return call.trail.outcome ?? ((call.trail.status ?? 200) >= 400 ? 'error' : 'success');
+  if (error) return call.record.timeToFirstTokenMs === undefined ? 'error' : 'interrupted';
+  return call.record.outcome ?? ((call.record.status ?? 200) >= 400 ? 'error' : 'success');
 }
 
 function round(ms: number): number {

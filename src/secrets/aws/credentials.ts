@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { AbortLike } from '../../lib/abort.ts';
 import { secretFailure } from '../failure.ts';
 import { type Lease, Leases } from '../leases.ts';
-import type { AuthConfig, ManagerFacts } from '../manager.ts';
+import type { AuthConfig, ManagerDeps } from '../manager.ts';
 import { ask, form } from '../request.ts';
 import { type AwsCredentials, signed } from './signature.ts';
 
@@ -23,8 +23,8 @@ const VERSION = '2011-06-15';
  * them; metadata services are never asked, because no call to their addresses leaves this process. `assumedRole`:
  * either of the two, exchanged by STS.
  */
-export function awsCredentials(facts: ManagerFacts): AwsCredentialsOf {
-  const { environment, now } = facts;
+export function awsCredentials(deps: ManagerDeps): AwsCredentialsOf {
+  const { environment, now } = deps;
   const leases = new Leases<AwsCredentials>(now);
 
   async function own(region: string, signal: AbortLike): Promise<AwsCredentials> {
@@ -61,7 +61,7 @@ export function awsCredentials(facts: ManagerFacts): AwsCredentialsOf {
       signer === undefined
         ? headers
         : signed({ ...order, headers: plain, region, service: 'sts', credentials: signer, at: now() });
-    const reply = await ask(facts.dialer, { ...order, headers: all, signal });
+    const reply = await ask(deps.dialer, { ...order, headers: all, signal });
     const element = (name: string) => new RegExp(`<${name}>([^<>&]+)</${name}>`).exec(reply.text)?.[1];
     const [accessKeyId, secretAccessKey] = [element('AccessKeyId'), element('SecretAccessKey')];
     if (reply.status !== 200 || accessKeyId === undefined || secretAccessKey === undefined)
@@ -96,7 +96,7 @@ const REGION = /^[a-z]{2}(?:-[a-z]+)+-\d{1,2}$/;
 
 /** Where a service is; AWS's own variables (AWS_ENDPOINT_URL_STS and the like) may say otherwise. */
 export function endpointOf(
-  environment: ManagerFacts['environment'],
+  environment: ManagerDeps['environment'],
   service: 'sts' | 'secretsmanager',
   region: string,
 ): URL {

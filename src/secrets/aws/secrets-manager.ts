@@ -1,6 +1,6 @@
 // AWS Secrets Manager: https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html
 import { secretFailure } from '../failure.ts';
-import type { ManagerFacts, SecretManager } from '../manager.ts';
+import type { ManagerDeps, SecretManager } from '../manager.ts';
 import { ask, member, type Reply } from '../request.ts';
 import { awsCredentials, endpointOf } from './credentials.ts';
 import { signed } from './signature.ts';
@@ -11,13 +11,13 @@ const REFUSALS =
 const OUTAGES = /^(?:Throttling|InternalService|InternalFailure|RequestLimitExceeded|ServiceUnavailable)/;
 
 /** The path is the secret's name or ARN. */
-export function awsSecretsManager(facts: ManagerFacts): SecretManager {
-  const credentialsOf = awsCredentials(facts);
+export function awsSecretsManager(deps: ManagerDeps): SecretManager {
+  const credentialsOf = awsCredentials(deps);
   return {
     async read({ auth, path }, signal) {
-      const { AWS_REGION, AWS_DEFAULT_REGION } = facts.environment;
+      const { AWS_REGION, AWS_DEFAULT_REGION } = deps.environment;
       const region = auth.aws_region || AWS_REGION || AWS_DEFAULT_REGION || '';
-      const url = endpointOf(facts.environment, 'secretsmanager', region);
+      const url = endpointOf(deps.environment, 'secretsmanager', region);
       const credentials = await credentialsOf(auth, region, signal);
       const body = JSON.stringify({ SecretId: path });
       const headers = signed({
@@ -31,9 +31,9 @@ export function awsSecretsManager(facts: ManagerFacts): SecretManager {
         region,
         service: 'secretsmanager',
         credentials,
-        at: facts.now(),
+        at: deps.now(),
       });
-      const reply = await ask(facts.dialer, { method: 'POST', url, headers, body, signal });
+      const reply = await ask(deps.dialer, { method: 'POST', url, headers, body, signal });
       if (reply.status !== 200) throw refusal(reply);
       const text = member(reply.json, 'SecretString');
       if (typeof text === 'string') return text;

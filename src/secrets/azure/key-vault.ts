@@ -1,6 +1,6 @@
 // Azure Key Vault: https://learn.microsoft.com/rest/api/keyvault/secrets/get-secret/get-secret
 import { secretFailure } from '../failure.ts';
-import type { ManagerFacts, SecretManager } from '../manager.ts';
+import type { ManagerDeps, SecretManager } from '../manager.ts';
 import { ask, member, pathOf } from '../request.ts';
 import { azureTokens } from './token.ts';
 
@@ -20,8 +20,8 @@ export function isAzureVault(url: string): boolean {
 }
 
 /** The path is the secret's name, or name and version with a slash between. */
-export function azureKeyVault(facts: ManagerFacts): SecretManager {
-  const tokens = azureTokens(facts);
+export function azureKeyVault(deps: ManagerDeps): SecretManager {
+  const tokens = azureTokens(deps);
   return {
     async read({ auth, path }, signal) {
       const url = new URL(`/secrets/${pathOf(path)}?api-version=${API_VERSION}`, auth.azure_vault_url);
@@ -30,7 +30,7 @@ export function azureKeyVault(facts: ManagerFacts): SecretManager {
       const get = async () => {
         const token = await tokens.get(auth, resource, signal);
         const headers = ['authorization', `Bearer ${token}`];
-        return ask(facts.dialer, { method: 'GET', url, headers, signal });
+        return ask(deps.dialer, { method: 'GET', url, headers, signal });
       };
       let reply = await get();
       if (reply.status === 401) {

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import type { AbortLike } from '../../lib/abort.ts';
 import { secretFailure } from '../failure.ts';
 import { type Lease, Leases } from '../leases.ts';
-import type { AuthConfig, ManagerFacts } from '../manager.ts';
+import type { AuthConfig, ManagerDeps } from '../manager.ts';
 import { ask, form, isRefusedGrant, member, type Reply } from '../request.ts';
 
 const AUTHORITY = 'https://login.microsoftonline.com';
@@ -17,8 +17,8 @@ const TENANT = /^[A-Za-z0-9.-]{1,255}$/;
  * (AZURE_FEDERATED_TOKEN_FILE, AZURE_TENANT_ID, AZURE_CLIENT_ID). `default`: AZURE_CLIENT_SECRET with tenant and
  * client, else as `managed`. The metadata service of virtual machines is never asked.
  */
-export function azureTokens(facts: ManagerFacts) {
-  const { environment, now } = facts;
+export function azureTokens(deps: ManagerDeps) {
+  const { environment, now } = deps;
   const leases = new Leases<string>(now);
 
   async function fromEntra(
@@ -29,7 +29,7 @@ export function azureTokens(facts: ManagerFacts) {
     if (!TENANT.test(tenant)) throw secretFailure('invalid', 'the tenant of Microsoft Entra is not one');
     const url = new URL(`/${tenant}/oauth2/v2.0/token`, environment.AZURE_AUTHORITY_HOST || AUTHORITY);
     const { headers, body } = form({ grant_type: 'client_credentials', ...fields });
-    return leaseOf(await ask(facts.dialer, { method: 'POST', url, headers, body, signal }), now());
+    return leaseOf(await ask(deps.dialer, { method: 'POST', url, headers, body, signal }), now());
   }
 
   async function fromPlatform(
@@ -44,7 +44,7 @@ export function azureTokens(facts: ManagerFacts) {
       url.searchParams.set('resource', resource);
       if (client) url.searchParams.set('client_id', client);
       const headers = ['x-identity-header', IDENTITY_HEADER];
-      return leaseOf(await ask(facts.dialer, { method: 'GET', url, headers, signal }), now());
+      return leaseOf(await ask(deps.dialer, { method: 'GET', url, headers, signal }), now());
     }
     const { AZURE_FEDERATED_TOKEN_FILE, AZURE_TENANT_ID, AZURE_CLIENT_ID } = environment;
     if (!AZURE_FEDERATED_TOKEN_FILE || !AZURE_TENANT_ID)

@@ -57,7 +57,9 @@ async function carry(
 function conflictOf(row: StateRow): Conflict {
   const id = 'key' in row ? row.key : 'id' in row ? row.id : '';
   return {
-    ...{ name: NAMES[row.kind], organisationId: row.org, id },
+    name: NAMES[row.kind],
+    organisationId: row.org,
+    id,
     why: 'is there already, and differs',
   };
 }

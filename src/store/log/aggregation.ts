@@ -45,7 +45,7 @@ export interface Histogram {
 }
 
 /** Sums over entries. Money is exact: whole numbers of 1e-12 USD. */
-export interface LogSums {
+export interface LogRollups {
   requests: number;
   /** Statuses 200 to 299. */
   successes: number;
@@ -81,7 +81,7 @@ export interface LogAggregateRow {
   readonly bucket: number;
   /** A value for each of `by`. */
   readonly group: readonly string[];
-  readonly sums: LogSums;
+  readonly sums: LogRollups;
   /** Distinct values of `unique`. */
   readonly unique?: number;
 }

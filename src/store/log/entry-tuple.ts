@@ -110,7 +110,12 @@ export function entryTuple(entry: RequestRecord): EntryTuple {
 /** The entry of a tuple. */
 export function entryRecord(t: EntryTuple): RequestRecord {
   const above = {
-    ...{ provider: t[11], model: t[12], responseModel: t[13], outcome: t[14], usage: t[18], cost: t[22] },
+    provider: t[11],
+    model: t[12],
+    responseModel: t[13],
+    outcome: t[14],
+    usage: t[18],
+    cost: t[22],
   };
   const attempts = t[21].map((attempt) => attemptRecord(attempt, above));
   // An attempt that shares its usage with the request says what few usages have.

@@ -1,11 +1,11 @@
 // Partial sums put together into the rows of an aggregation, wherever they come from.
-import type { LogAggregate, LogAggregateRow, LogAggregation, LogSums } from './aggregation.ts';
-import { addSums, emptySums } from './sums.ts';
+import type { LogAggregate, LogAggregateRow, LogAggregation, LogRollups } from './aggregation.ts';
+import { addRollup, emptyRollup } from './rollups.ts';
 
 interface Row {
   readonly bucket: number;
   readonly group: readonly string[];
-  readonly sums: LogSums;
+  readonly sums: LogRollups;
   readonly values: Set<string> | undefined;
 }
 
@@ -34,8 +34,8 @@ export class GroupTable {
   }
 
   /** Adds sums in; a time of creation says the bucket. */
-  add(createdAt: number, group: readonly string[], sums: LogSums): void {
-    addSums(this.#row(createdAt, group).sums, sums);
+  add(createdAt: number, group: readonly string[], sums: LogRollups): void {
+    addRollup(this.#row(createdAt, group).sums, sums);
   }
 
   /** Counts a value of `unique` in; '' is none. */
@@ -51,7 +51,7 @@ export class GroupTable {
     const key = rowKey(bucket, group);
     let row = this.#rows.get(key);
     if (row === undefined) {
-      row = { bucket, group, sums: emptySums(), values: unique === undefined ? undefined : new Set() };
+      row = { bucket, group, sums: emptyRollup(), values: unique === undefined ? undefined : new Set() };
       this.#rows.set(key, row);
     }
     return row;

@@ -117,7 +117,10 @@ export function admitBody(rows: StateRows, windows: Windows, journal: JournalRow
 
 export function windowName(org: string, limit: Extract<Limit, { kind: 'window' }>): WindowName {
   return {
-    ...{ org, key: limit.key, length: sliceLength(limit), slices: limit.slices ?? SLICES },
+    org,
+    key: limit.key,
+    length: sliceLength(limit),
+    slices: limit.slices ?? SLICES,
     pool: limit.pool?.key,
   };
 }

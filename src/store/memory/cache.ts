@@ -10,7 +10,7 @@ interface Entry {
 }
 
 /** Entries of one organisation, in the order of their last use. */
-interface Shelf {
+interface CacheSpace {
   readonly entries: Map<string, Entry>;
   bytes: number;
 }
@@ -20,9 +20,9 @@ export function cacheBodies(): {
   readonly write: Body<'writeCache'>;
   readonly remove: Body<'removeCache'>;
 } {
-  const shelves = new Map<string, Shelf>();
+  const shelves = new Map<string, CacheSpace>();
 
-  function drop(shelf: Shelf | undefined, key: string): boolean {
+  function drop(shelf: CacheSpace | undefined, key: string): boolean {
     const entry = shelf?.entries.get(key);
     if (shelf === undefined || entry === undefined) return false;
     shelf.bytes -= entry.size;

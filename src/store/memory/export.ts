@@ -55,7 +55,11 @@ const KINDS: readonly { readonly sql: string; readonly rowOf: (row: Row) => Stat
   {
     sql: 'SELECT org, key, spent, held, keep_until FROM budgets ORDER BY org, key',
     rowOf: ({ org, key, spent, held, keep_until }) => ({
-      ...{ kind: 'budget', org: text(org), key: text(key), spent: text(spent), held: text(held) },
+      kind: 'budget',
+      org: text(org),
+      key: text(key),
+      spent: text(spent),
+      held: text(held),
       ...(keep_until === null ? {} : { keepUntil: number(keep_until) }),
     }),
   },
@@ -64,21 +68,34 @@ const KINDS: readonly { readonly sql: string; readonly rowOf: (row: Row) => Stat
     rowOf: ({ org, id, owner, expires_at, forget_at, note, items }) =>
       forget_at === null
         ? {
-            ...{ kind: 'hold', org: text(org), id: text(id), owner: text(owner), note: text(note) },
-            ...{ expiresAt: number(expires_at), items: JSON.parse(text(items)) as TakenItem[] },
+            kind: 'hold',
+            org: text(org),
+            id: text(id),
+            owner: text(owner),
+            note: text(note),
+            expiresAt: number(expires_at),
+            items: JSON.parse(text(items)) as TakenItem[],
           }
         : { kind: 'settled', org: text(org), id: text(id), forgetAt: number(forget_at) },
   },
   {
     sql: 'SELECT org, key, id, expires_at FROM slots ORDER BY org, key, id',
     rowOf: ({ org, key, id, expires_at }) => ({
-      ...{ kind: 'slot', org: text(org), key: text(key), id: text(id), expiresAt: number(expires_at) },
+      kind: 'slot',
+      org: text(org),
+      key: text(key),
+      id: text(id),
+      expiresAt: number(expires_at),
     }),
   },
   {
     sql: 'SELECT org, seq, id, made_at, data, consumer, lease_until FROM journal ORDER BY org, seq',
     rowOf: ({ org, seq, id, made_at, data, consumer, lease_until }) => ({
-      ...{ kind: 'journal', org: text(org), seq: number(seq), id: text(id), madeAt: number(made_at) },
+      kind: 'journal',
+      org: text(org),
+      seq: number(seq),
+      id: text(id),
+      madeAt: number(made_at),
       data: text(data),
       ...(lease_until === null ? {} : { claim: { consumer: text(consumer), until: number(lease_until) } }),
     }),
@@ -86,19 +103,28 @@ const KINDS: readonly { readonly sql: string; readonly rowOf: (row: Row) => Stat
   {
     sql: 'SELECT org, tail, claimed_to FROM journal_heads ORDER BY org',
     rowOf: ({ org, tail, claimed_to }) => ({
-      ...{ kind: 'journal_head', org: text(org), tail: number(tail), claimedTo: number(claimed_to) },
+      kind: 'journal_head',
+      org: text(org),
+      tail: number(tail),
+      claimedTo: number(claimed_to),
     }),
   },
   {
     sql: 'SELECT org, id, forget_at FROM journal_ids ORDER BY org, id',
     rowOf: ({ org, id, forget_at }) => ({
-      ...{ kind: 'journal_id', org: text(org), id: text(id), forgetAt: number(forget_at) },
+      kind: 'journal_id',
+      org: text(org),
+      id: text(id),
+      forgetAt: number(forget_at),
     }),
   },
   {
     sql: 'SELECT org, key, version, value FROM vals ORDER BY org, key',
     rowOf: ({ org, key, version, value }) => ({
-      ...{ kind: 'value', org: text(org), key: text(key), version: number(version) },
+      kind: 'value',
+      org: text(org),
+      key: text(key),
+      version: number(version),
       ...(value === null ? {} : { value: text(value) }),
     }),
   },

@@ -139,6 +139,6 @@ async function placed<T>(index: number, made: Promise<T>): Promise<T> {
   } catch (error) {
     const failure: GatewayError = failureOf(error);
     if (!OF_OPERATION.has(failure.reason)) throw error;
-    throw fail(failure.reason, failure.message, { ...failure.facts, cause: new FailedOperation(index) });
+    throw fail(failure.reason, failure.message, { ...failure.details, cause: new FailedOperation(index) });
   }
 }

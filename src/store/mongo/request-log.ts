@@ -19,7 +19,6 @@ import { addEntries, spanOf } from './log/aggregate.ts';
 import { bodiesByBucket, findBodies } from './log/bodies.ts';
 import type { Bucket } from './log/bucket-name.ts';
 import { Buckets } from './log/buckets.ts';
-import { cuboidQuery } from './log/cuboids.ts';
 import { appendApart, appendRows, prepareEntries, rowsByBucket } from './log/entry-appends.ts';
 import { type CheckedScope, entryMatch } from './log/entry-filter.ts';
 import { findEntry } from './log/entry-look-ups.ts';
@@ -34,11 +33,12 @@ import {
   tracesLiked,
 } from './log/feedback.ts';
 import { sumFeedback } from './log/feedback-sums.ts';
-import { addKept } from './log/kept-reads.ts';
 import { decodePosition, encodePosition } from './log/page-cursor.ts';
 import type { LogPlace } from './log/place.ts';
 import { correctionsByBucket, repriceBucket } from './log/reprice.ts';
 import type { Roller } from './log/roller.ts';
+import { addKept } from './log/rollup-reads.ts';
+import { rollupQuery } from './log/rollups.ts';
 import { skipEntries } from './log/skip.ts';
 
 /** Entries parsed between two turns of the event loop: about a millisecond's work. */
@@ -221,7 +221,7 @@ async function sumUp(
 ): Promise<LogAggregate> {
   const { from = 0, until = Number.MAX_SAFE_INTEGER } = filter;
   const table = new GroupTable(aggregation);
-  const query = cuboidQuery(scope, filter, aggregation);
+  const query = rollupQuery(scope, filter, aggregation);
   const all = await place.buckets.list('entries', deadline, from, until);
   const kept = query && (await addKept(place, scope, filter, query, all, table, deadline));
   const spans = kept?.spans ?? all.map((bucket) => spanOf(bucket, from, until));

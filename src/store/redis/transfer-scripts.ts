@@ -180,20 +180,31 @@ export function decodeRows(org: string, kind: Exclude<Readable, 'j'>, reply: Rep
     case 'b':
       return [
         {
-          ...{ kind: 'budget', org, key: name, spent: first, held: second },
+          kind: 'budget',
+          org,
+          key: name,
+          spent: first,
+          held: second,
           ...(third === '' ? {} : { keepUntil: Number(third) }),
         },
       ];
     case 'v':
       return [
         {
-          ...{ kind: 'value', org, key: name, version: Number(first) },
+          kind: 'value',
+          org,
+          key: name,
+          version: Number(first),
           ...(second === '1' ? { value: rest[2] ?? '' } : {}),
         },
       ];
     case 's':
       return pairs(rest).map(([id, score]) => ({
-        ...{ kind: 'slot', org, key: name, id, expiresAt: Number(score) },
+        kind: 'slot',
+        org,
+        key: name,
+        id,
+        expiresAt: Number(score),
       }));
     case 'j:e':
       return [{ kind: 'journal_id', org, id: name, forgetAt: Number(first) }];

@@ -124,7 +124,12 @@ async function* journalOf(client: Client, within: Within, org: string): AsyncGen
     const rows = listOf(entries).map((entry): StateRow => {
       const [seq, id = '', madeAt, data = '', consumer = '', until = ''] = listOf(entry).map(textOf);
       return {
-        ...{ kind: 'journal', org, seq: Number(seq), id, madeAt: Number(madeAt), data },
+        kind: 'journal',
+        org,
+        seq: Number(seq),
+        id,
+        madeAt: Number(madeAt),
+        data,
         ...(until === '' ? {} : { claim: { consumer, until: Number(until) } }),
       };
     });

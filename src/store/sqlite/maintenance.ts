@@ -48,8 +48,14 @@ export function sqliteMaintenance(
         const { stored, body, schemaVersion, fields } = checkRewrite(collection, rewrite);
         const { organisationId: org, id, version } = stored.document;
         return {
-          ...{ org, id, version, schemaVersion: stored.document.schemaVersion, body: stored.stamp },
-          ...{ newSchemaVersion: schemaVersion, newBody: body, fields },
+          org,
+          id,
+          version,
+          schemaVersion: stored.document.schemaVersion,
+          body: stored.stamp,
+          newSchemaVersion: schemaVersion,
+          newBody: body,
+          fields,
         };
       });
       const length = rows.reduce((sum, { body, newBody }) => sum + body.length + newBody.length, 0);

@@ -2,16 +2,16 @@
 // workers of its own, so that neither a page of documents nor a call waits for it.
 import type { LogStore } from '../log-store.ts';
 import type { LogMaintenance } from '../maintenance.ts';
+import { type CompactionStore, compactionStore } from './log/compaction-store.ts';
+import { LogCompactor } from './log/compactor.ts';
 import type { LogDamage } from './log/damage.ts';
 import { entryStore } from './log/entries.ts';
 import { feedbackStore } from './log/feedback.ts';
 import { hedgedWorker } from './log/hedged-worker.ts';
-import { type KeepingStore, keepingStore } from './log/keeping.ts';
 import { lazyWorker } from './log/lazy-worker.ts';
 import { logMaintenance } from './log/log-maintenance.ts';
-import { LogKeeper } from './log/maintain.ts';
-import type { LogKeeperCall, LogReaderCall, LogSetup } from './log/protocol.ts';
-import { sumsStore } from './log/sums-store.ts';
+import type { LogCompactorCall, LogReaderCall, LogSetup } from './log/protocol.ts';
+import { rollupStore } from './log/rollup-store.ts';
 import type { LogBegin, ReaderCall, WriterCall } from './protocol.ts';
 import type { WorkerBounds, WorkerClient } from './worker-client.ts';
 
@@ -20,7 +20,7 @@ export interface OpenLog {
   readonly maintenance: LogMaintenance;
   /** Takes over what an earlier version left, and goes on where the last process ended. */
   begin(): Promise<void>;
-  readonly makeSums: KeepingStore['makeSums'];
+  readonly makeSums: CompactionStore['makeSums'];
   close(): Promise<void>;
 }
 
@@ -33,15 +33,19 @@ export function openLog(
 ): OpenLog {
   const reading = { ...bounds, onNotice: (notice: unknown) => onDamage(notice as LogDamage) };
   const pages = reader(setup, reading);
-  const keeping = lazyWorker<LogKeeperCall>(new URL('./log/keeper.ts', import.meta.url), setup, bounds);
-  const keeper = new LogKeeper(writer, keeping, setup.block);
+  const keeping = lazyWorker<LogCompactorCall>(
+    new URL('./log/compactor-process.ts', import.meta.url),
+    setup,
+    bounds,
+  );
+  const keeper = new LogCompactor(writer, keeping, setup.block);
   const entries = entryStore(writer, pages, keeper);
   const sums = reader(setup, reading);
   const feedback = feedbackStore(writer, documents, sums);
-  const { makeSums, remakeSums, ...kept } = keepingStore(pages, keeping, keeper);
+  const { makeSums, remakeSums, ...kept } = compactionStore(pages, keeping, keeper);
   return {
     makeSums,
-    store: { ...kept, ...entries, ...sumsStore(sums), ...feedback },
+    store: { ...kept, ...entries, ...rollupStore(sums), ...feedback },
     maintenance: logMaintenance(writer, documents, pages, { ...entries, ...kept, remakeSums }),
     begin: async () => {
       const { entries: waiting, legacy } = await writer.call<LogBegin>({ kind: 'tail' });

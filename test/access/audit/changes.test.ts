@@ -19,8 +19,8 @@ import {
   insertOperation,
   updateOperation,
 } from '../../../src/store/documents.ts';
-import { openMongoStore } from '../../../src/store/mongo/open.ts';
-import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { openMongoStore } from '../../../src/store/mongo/open-mongo.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/open-sqlite.ts';
 import { dropDatabase, freshDatabase } from '../../store/mongo-database.ts';
 import { mongoServer, reportMissing } from '../../support/servers.ts';
 import { callBy, freshOrganisation } from './calls.ts';
@@ -205,7 +205,7 @@ test("a workspace's scope narrows what is written and what is found", async (t) 
       { id: 'thing mine', name: 'x' },
     );
   t.is((await refusal(update('w2'))).reason, 'not_found');
-  t.is((await refusal(update('w2', 'w1'))).facts.param, 'workspaceId');
+  t.is((await refusal(update('w2', 'w1'))).details.param, 'workspaceId');
   t.is((await entriesOf(documents, organisationId)).length, 1);
 });
 

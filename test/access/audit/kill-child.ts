@@ -2,7 +2,7 @@
 import { createChain } from '../../../src/access/audit/chain.ts';
 import { createChanges } from '../../../src/access/audit/changes.ts';
 import { insertOperation } from '../../../src/store/documents.ts';
-import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/open-sqlite.ts';
 import { callBy } from './calls.ts';
 import { killCollections, things } from './kill-things.ts';
 

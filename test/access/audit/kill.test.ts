@@ -8,7 +8,7 @@ import test from 'ava';
 import { auditEntries } from '../../../src/access/audit/entry.ts';
 import { verifyChain } from '../../../src/access/audit/verify.ts';
 import type { Collection } from '../../../src/store/collection.ts';
-import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/open-sqlite.ts';
 import { killCollections, things } from './kill-things.ts';
 
 const CHILD = fileURLToPath(new URL('./kill-child.ts', import.meta.url));

@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createChain } from '../../../src/access/audit/chain.ts';
-import { type AuditFacts, auditEntries, auditHeads } from '../../../src/access/audit/entry.ts';
+import { type AuditRecord, auditEntries, auditHeads } from '../../../src/access/audit/entry.ts';
 import { verifyChain } from '../../../src/access/audit/verify.ts';
 import type { Condition } from '../../../src/store/documents.ts';
-import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/open-sqlite.ts';
 
 const COUNT = Number(process.argv[2] ?? 100_000);
 const ORGANISATION = 'org';
@@ -20,7 +20,7 @@ const store = await openSqliteStore({ dataDir, collections: [auditEntries, audit
 const { documents } = store;
 const chain = createChain({ documents });
 
-function facts(i: number): AuditFacts {
+function facts(i: number): AuditRecord {
   const outcome = i % 10 === 0 ? 'failed' : 'allowed';
   return {
     at: 1_700_000_000_000 + i * 1000,

@@ -1,14 +1,14 @@
 // A flood of bad keys becomes no flood of entries.
 import test from 'ava';
-import type { AuditFacts } from '../../../src/access/audit/entry.ts';
-import { createStrangers } from '../../../src/access/audit/strangers.ts';
+import { createAnonymousAudit } from '../../../src/access/audit/anonymous-audit.ts';
+import type { AuditRecord } from '../../../src/access/audit/entry.ts';
 
-const refusal = (detail: string): AuditFacts => ({ detail }) as AuditFacts;
+const refusal = (detail: string): AuditRecord => ({ detail }) as AuditRecord;
 
 test('what comes too fast is counted', async (t) => {
   const written: [string, string][] = [];
   let now = 0;
-  const strangers = createStrangers({
+  const strangers = createAnonymousAudit({
     append: async (organisationId, { detail }) => void written.push([organisationId, detail]),
     monotonic: () => now,
     onLost: () => t.fail(),
@@ -36,7 +36,7 @@ test('what cannot be written is told, and the next is written', async (t) => {
   let broken = true;
   const lost: number[] = [];
   const written: string[] = [];
-  const strangers = createStrangers({
+  const strangers = createAnonymousAudit({
     append: async (_, { detail }) => {
       if (broken) throw new Error('gone');
       written.push(detail);

@@ -9,7 +9,7 @@ import { createChanges } from '../../../src/access/audit/changes.ts';
 import { type AuditEntryBody, auditEntries, auditHeads, hashOf } from '../../../src/access/audit/entry.ts';
 import { type ChainBreak, verifyChain } from '../../../src/access/audit/verify.ts';
 import { Aborter } from '../../../src/lib/abort.ts';
-import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/open-sqlite.ts';
 import { callBy, freshOrganisation } from './calls.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'sluice-verify-'));

@@ -97,7 +97,7 @@ async function inProcess(
       ...(told[0] ? { answer: told[0] } : {}),
     };
   } catch (thrown) {
-    const { reason, message, facts } = toGatewayError(thrown);
+    const { reason, message, details: facts } = toGatewayError(thrown);
     const { cause: _, ...shown } = facts;
     const text = JSON.stringify([message, shown, told, [...call.answerHeaders]]);
     return { reason, ...idOf(call), text, thrown };

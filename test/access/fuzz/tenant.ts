@@ -321,7 +321,10 @@ class Planter {
         name: this.#name('Policy'),
         conditions: [{ key: 'metadata.team', value: this.#canary }],
         group_by: [{ key: 'api_key' }],
-        ...{ type: 'requests', unit: 'rpm', value: 100_000, workspace_id: place },
+        type: 'requests',
+        unit: 'rpm',
+        value: 100_000,
+        workspace_id: place,
       });
       this.#keep('policy', id, true);
     }
@@ -368,11 +371,14 @@ class Planter {
         name: this.#name('Budget'),
         conditions: [{ key: 'metadata.team', value: this.#canary }],
         group_by: [{ key: 'api_key' }],
-        ...{ type: 'cost', credit_limit: 1e9, workspace_id: place },
+        type: 'cost',
+        credit_limit: 1e9,
+        workspace_id: place,
       });
       this.#keep('policy', limit.id, true);
       const secret = await this.#send('POST', '/secret-references', {
-        ...{ name: this.#name('Secret'), manager_type: 'hashicorp_vault' },
+        name: this.#name('Secret'),
+        manager_type: 'hashicorp_vault',
         auth_config: {
           vault_auth_type: 'token',
           vault_addr: this.#ground.provider,
@@ -387,7 +393,9 @@ class Planter {
   async storedProviders(place: string): Promise<void> {
     // Slugs are spoken of by strangers, too: no canary is in them.
     const about = () => ({
-      ...{ name: this.#name('Reach'), slug: `reach-${this.#count}`, ai_provider_id: 'openai' },
+      name: this.#name('Reach'),
+      slug: `reach-${this.#count}`,
+      ai_provider_id: 'openai',
       tags: { team: this.#canary },
     });
     const configurations = {
@@ -414,14 +422,12 @@ class Planter {
         this.#keep('provider', slug, true);
       }
       const { id } = await this.#send('POST', '/virtual-keys', {
-        ...{
-          name: this.#name('Virtual'),
-          slug: `virtual-${this.#count}`,
-          provider: 'openai',
-          key,
-          note: this.#name('Note'),
-          workspace_id: place,
-        },
+        name: this.#name('Virtual'),
+        slug: `virtual-${this.#count}`,
+        provider: 'openai',
+        key,
+        note: this.#name('Note'),
+        workspace_id: place,
       });
       this.#keep('provider', id, true);
     }

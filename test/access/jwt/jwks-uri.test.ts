@@ -37,6 +37,6 @@ for (const [url, reason] of [
     const error = t.throws(() => check('jwks_uri', url), { instanceOf: GatewayError });
     t.is(error?.reason, reason);
     t.is(error?.status, 400);
-    t.is(error?.facts.param, 'jwks_uri');
+    t.is(error?.details.param, 'jwks_uri');
   });
 }

@@ -73,7 +73,7 @@ for (const [name, keys, field] of [
   test(`refused: ${name}`, (t) => {
     const error = t.throws(() => readInlineSet('jwks', { keys }), { instanceOf: GatewayError });
     t.is(error?.reason, 'validation_failed');
-    t.is(error?.facts.param, field);
+    t.is(error?.details.param, field);
     t.false(String(error?.message).includes(String(rsa.privateJwk.d)));
   });
 }

@@ -87,7 +87,9 @@ test('an outage: the last set counts for a day, and no longer', async (t) => {
   const unknown = await refusal(t, tokens.principalOf(await sign(second)));
   t.is(unknown.reason, 'key_set_unavailable', 'it may well be a good one');
   t.is(unknown.status, 503);
-  t.true(Number(unknown.facts.retryAfterMs) >= 1000 && Number(unknown.facts.retryAfterMs) <= COOL_DOWN_MS);
+  t.true(
+    Number(unknown.details.retryAfterMs) >= 1000 && Number(unknown.details.retryAfterMs) <= COOL_DOWN_MS,
+  );
   pass(STALE_MS);
   t.is((await refusal(t, tokens.principalOf(fresh))).reason, 'key_set_unavailable');
   server.behaviour = undefined;

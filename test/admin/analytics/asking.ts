@@ -88,7 +88,8 @@ export function asking(dice: Dice, ground: Ground): Asked {
   const ofWorkspace = conditions.some(({ query }) => 'workspace_slug' in query);
   if (dice.chance(0.25)) conditions.push(feedbackMean(dice, ofWorkspace));
   return {
-    ...{ from, until },
+    from,
+    until,
     query: Object.assign(
       {
         time_of_generation_min: new Date(from).toISOString(),

@@ -36,7 +36,10 @@ export async function openDoor(
   // Feedback to nobody's trace is yet to come.
   const until = Date.now() + 60_000;
   const ground: Ground = {
-    ...{ organisationId, workspaceIds, from: until - DAYS * DAY_MS, until },
+    organisationId,
+    workspaceIds,
+    from: until - DAYS * DAY_MS,
+    until,
     apiKeyIds: ['key-one', 'key-two', 'key-three'],
   };
   const made = traffic(ground, given.seed, given.entries);
@@ -64,7 +67,9 @@ async function calls(gateway: TestGateway, keys: readonly string[]): Promise<voi
     const answer = await fetch(`${gateway.origin}/v1/chat/completions`, {
       method: 'POST',
       headers: {
-        ...{ 'content-type': 'application/json', 'x-gateway-api-key': key, 'x-gateway-trace-id': trace },
+        'content-type': 'application/json',
+        'x-gateway-api-key': key,
+        'x-gateway-trace-id': trace,
         'x-gateway-config': JSON.stringify(config),
         'x-gateway-metadata': JSON.stringify({ _user: 'ann', 'team name': 'blue' }),
       },

@@ -5,7 +5,7 @@ import { AnalyticsGraphsService } from '../../../gen/gateway/admin/v2/analytics_
 import { AnalyticsGroupsService } from '../../../gen/gateway/admin/v2/analytics_groups_pb.ts';
 import { AnalyticsSummariesService } from '../../../gen/gateway/admin/v2/analytics_summaries_pb.ts';
 import { COLUMNS } from '../../../src/admin/analytics/columns.ts';
-import type { AnalyticsFacts } from '../../../src/admin/analytics/facts.ts';
+import type { AnalyticsDeps } from '../../../src/admin/analytics/deps.ts';
 import { analyticsGraphsService } from '../../../src/admin/analytics/graphs.ts';
 import { analyticsGroupsService } from '../../../src/admin/analytics/groups.ts';
 import { analyticsSummariesService } from '../../../src/admin/analytics/summaries.ts';
@@ -44,12 +44,12 @@ function thrifty(store: LogStore, left: { count: number }): LogStore {
   };
 }
 
-async function answers(facts: AnalyticsFacts): Promise<Record<string, unknown>> {
+async function answers(deps: AnalyticsDeps): Promise<Record<string, unknown>> {
   const found: Record<string, unknown> = {};
   const services = [
-    [AnalyticsGraphsService, analyticsGraphsService(facts)],
-    [AnalyticsSummariesService, analyticsSummariesService(facts)],
-    [AnalyticsGroupsService, analyticsGroupsService(facts)],
+    [AnalyticsGraphsService, analyticsGraphsService(deps)],
+    [AnalyticsSummariesService, analyticsSummariesService(deps)],
+    [AnalyticsGroupsService, analyticsGroupsService(deps)],
   ] as const;
   for (const [service, methods] of services)
     for (const { localName, name, input, output } of service.methods) {

@@ -2,7 +2,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { percentilesOf } from '../../../src/admin/analytics/latencies.ts';
-import { latencyBucket, percentile } from '../../../src/store/log/sums.ts';
+import { latencyBucket, percentile } from '../../../src/store/log/rollups.ts';
 
 const SHARES = [0, 0.5, 0.9, 0.95, 0.99, 1];
 

@@ -35,7 +35,8 @@ test(`${CALLS} calls at odd prices: entries, analytics and the key's usage are o
   for (const [i, [request, response]] of PRICES.entries())
     await ok(gateway, 'POST', '/model-configs/pricing', {
       body: {
-        ...{ provider: 'openai', model: `odd-${i}` },
+        provider: 'openai',
+        model: `odd-${i}`,
         pay_as_you_go: { request_token: { price: request }, response_token: { price: response } },
       },
     });
@@ -54,7 +55,8 @@ test(`${CALLS} calls at odd prices: entries, analytics and the key's usage are o
   t.not(sum % 1000n, 0n, 'to the last digit');
 
   const query = new URLSearchParams({
-    ...{ time_of_generation_min: from, time_of_generation_max: new Date(Date.now() + 60_000).toISOString() },
+    time_of_generation_min: from,
+    time_of_generation_max: new Date(Date.now() + 60_000).toISOString(),
     api_key_ids: id,
   });
   const { summary, data_points } = await ok(gateway, 'GET', `/analytics/graphs/cost?${query}`);
@@ -85,7 +87,9 @@ async function call(key: string, i: number): Promise<void> {
       'x-gateway-metadata': JSON.stringify({ _user: `user-${i % 7}` }),
     },
     body: JSON.stringify({
-      ...{ model, stream: i % 3 === 0, max_tokens: 10 },
+      model,
+      stream: i % 3 === 0,
+      max_tokens: 10,
       messages: [{ role: 'user', content: 'hi' }],
     }),
   });

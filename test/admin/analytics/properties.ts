@@ -255,7 +255,8 @@ const PROPERTIES: Readonly<Record<string, (stage: Stage) => Promise<string[]>>> 
     const query = { include_total: 'true', ...(names.length > 0 && { columns: names.join(',') }) };
     const told = await answer(stage, `groups/${group_by}`, query);
     const expected = groups.map(([value, some]) => ({
-      ...{ object: 'analytics-group', [group_by]: value },
+      object: 'analytics-group',
+      [group_by]: value,
       ...columns(some),
     }));
     const data = (told.data as Json[]).map(({ workspace_slug: _, workspace_name: __, ...group }) => group);

@@ -3,7 +3,7 @@ import { create } from '@bufbuild/protobuf';
 import test from 'ava';
 import { AnalyticsGroupsRequestSchema } from '../../../gen/gateway/admin/v2/analytics_groups_pb.ts';
 import { AnalyticsRequestSchema } from '../../../gen/gateway/admin/v2/analytics_pb.ts';
-import type { AnalyticsFacts } from '../../../src/admin/analytics/facts.ts';
+import type { AnalyticsDeps } from '../../../src/admin/analytics/deps.ts';
 import { analyticsGraphsService } from '../../../src/admin/analytics/graphs.ts';
 import { analyticsGroupsService } from '../../../src/admin/analytics/groups.ts';
 import { fail, GatewayError, invalidField } from '../../../src/lib/errors.ts';
@@ -20,7 +20,7 @@ const request = create(AnalyticsRequestSchema, {
 });
 
 /** A store that refuses some questions. */
-function factsOf(refuse: (aggregation: LogAggregation) => void): AnalyticsFacts {
+function factsOf(refuse: (aggregation: LogAggregation) => void): AnalyticsDeps {
   const model = logModel();
   return overStore({
     ...model,
@@ -55,14 +55,14 @@ test('where minutes are too many, hours are told', async (t) => {
 });
 
 test('what is too much for hours, too, is refused by the name of the parameter', async (t) => {
-  const refusing = (field: string): AnalyticsFacts =>
+  const refusing = (field: string): AnalyticsDeps =>
     factsOf(() => {
       throw invalidField(field, 'means too much', 'too_many');
     });
   const asked = [
-    (facts: AnalyticsFacts) => analyticsGraphsService(facts).getRequestsGraph(request, anyCall()),
-    (facts: AnalyticsFacts) => analyticsGraphsService(facts).getErrorCodesGraph(request, anyCall()),
-    (facts: AnalyticsFacts) => analyticsGroupsService(facts).listUserGroups(request, anyCall()),
+    (deps: AnalyticsDeps) => analyticsGraphsService(deps).getRequestsGraph(request, anyCall()),
+    (deps: AnalyticsDeps) => analyticsGraphsService(deps).getErrorCodesGraph(request, anyCall()),
+    (deps: AnalyticsDeps) => analyticsGroupsService(deps).listUserGroups(request, anyCall()),
   ];
   for (const ask of asked)
     for (const [field, param] of [
@@ -70,7 +70,7 @@ test('what is too much for hours, too, is refused by the name of the parameter',
       ['feedback', 'weighted_feedback_min'],
     ] as const) {
       const error = await t.throwsAsync(async () => ask(refusing(field)), { instanceOf: GatewayError });
-      t.like(error?.facts, {
+      t.like(error?.details, {
         param,
         violations: [{ field: param, rule: 'too_many', message: 'means too much' }],
       });
@@ -78,35 +78,37 @@ test('what is too much for hours, too, is refused by the name of the parameter',
   const feedback = await t.throwsAsync(async () =>
     analyticsGraphsService(factsOf(() => {})).getFeedbackGraph(request, anyCall()),
   );
-  t.is((feedback as GatewayError).facts.param, 'time_of_generation_max');
+  t.is((feedback as GatewayError).details.param, 'time_of_generation_max');
 });
 
 test('trouble of the store stays what it is', async (t) => {
-  const facts = factsOf(() => {
+  const deps = factsOf(() => {
     throw fail('store_unavailable', 'the store is away');
   });
   const error = await t.throwsAsync(async () =>
-    analyticsGraphsService(facts).getCostGraph(request, anyCall()),
+    analyticsGraphsService(deps).getCostGraph(request, anyCall()),
   );
   t.is((error as GatewayError).reason, 'store_unavailable');
 });
 
 test('more groups than are put in order here are refused', async (t) => {
-  const facts = factsOf(() => {});
-  const many: AnalyticsFacts = {
-    ...facts,
-    store: { ...facts.store, aggregate: async () => ({ rows: [], groups: 4001, source: 'rollups' }) },
+  const deps = factsOf(() => {});
+  const many: AnalyticsDeps = {
+    ...deps,
+    store: { ...deps.store, aggregate: async () => ({ rows: [], groups: 4001, source: 'rollups' }) },
   };
   const groups = analyticsGroupsService(many);
   const by = (orderBy: string) =>
     groups.listAnalyticsGroups(
       create(AnalyticsGroupsRequestSchema, {
-        ...{ timeOfGenerationMin: request.timeOfGenerationMin, groupBy: 'api_key', orderBy },
+        timeOfGenerationMin: request.timeOfGenerationMin,
+        groupBy: 'api_key',
+        orderBy,
         timeOfGenerationMax: request.timeOfGenerationMax,
       }),
       anyCall(),
     );
   const error = await t.throwsAsync(async () => by('avg_latency'));
-  t.is((error as GatewayError).facts.param, 'order_by');
+  t.is((error as GatewayError).details.param, 'order_by');
   t.is((await by('cost')).total, 4001n);
 });

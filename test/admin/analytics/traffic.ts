@@ -40,7 +40,8 @@ function entry(ground: Ground, dice: Dice, id: string): RequestRecord {
   const span = dice.chance(0.5) ? (until - from) / 50 : until - from;
   const usage = { promptTokens: dice.below(5000), completionTokens: dice.below(900) };
   const given: Partial<RequestRecord> = {
-    ...{ organisationId, statusCode: dice.pick(SHARED.statuses) },
+    organisationId,
+    statusCode: dice.pick(SHARED.statuses),
     workspaceId: dice.pick(ground.workspaceIds),
     apiKeyId: dice.pick(ground.apiKeyIds),
     createdAt: from + Math.floor(dice.next() * span),

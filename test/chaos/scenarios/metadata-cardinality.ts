@@ -23,7 +23,9 @@ const scenario: Scenario = {
       body: {
         conditions: [{ key: 'metadata.user', value: '*' }],
         group_by: [{ key: 'metadata.user' }],
-        ...{ type: 'requests', unit: 'rpd', value: 1 },
+        type: 'requests',
+        unit: 'rpd',
+        value: 1,
       },
     });
     // The first call of a value is passed, and the second one refused.

@@ -54,11 +54,19 @@ const scenario: Scenario = {
       if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
     };
     await admin('/secret-references', {
-      ...{ name: 'r', slug: 'r', manager_type: 'hashicorp_vault', secret_path: 'kv/app', secret_key: 'key' },
+      name: 'r',
+      slug: 'r',
+      manager_type: 'hashicorp_vault',
+      secret_path: 'kv/app',
+      secret_key: 'key',
       auth_config: { vault_auth_type: 'token', vault_addr: url, vault_token: 'hvs.chaos' },
     });
     await admin('/virtual-keys', {
-      ...{ name: 'v', slug: 'v', provider: 'openai', workspace_id: 'default', custom_host: `${url}/v1` },
+      name: 'v',
+      slug: 'v',
+      provider: 'openai',
+      workspace_id: 'default',
+      custom_host: `${url}/v1`,
       secret_mappings: [{ target_field: 'key', secret_reference_id: 'r' }],
     });
     let failed = 0;

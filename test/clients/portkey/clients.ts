@@ -64,12 +64,21 @@ export async function startStage(env: Readonly<Record<string, string>> = {}): Pr
   const admin = client({ apiKey: ADMIN_KEY });
   const workspaceId = String((await admin.admin.workspaces.list({})).data?.[0]?.id);
   const { key } = await admin.apiKeys.create({
-    ...{ type: 'workspace', 'sub-type': 'service', name: 'everything', workspace_id: workspaceId },
+    type: 'workspace',
+    'sub-type': 'service',
+    name: 'everything',
+    workspace_id: workspaceId,
     scopes: [...scopesOf('workspace-service')],
   });
   const workspaceKey = String(key);
   return {
-    ...{ gateway, provider, admin, workspaceId, workspaceKey, exchanges, client },
+    gateway,
+    provider,
+    admin,
+    workspaceId,
+    workspaceKey,
+    exchanges,
+    client,
     workspace: client({ apiKey: workspaceKey }),
     async close() {
       await provider.close();

@@ -36,7 +36,7 @@ function attempt(
     remote: '',
   });
   call.principal = principal;
-  call.trail.metadata = { a: '1' };
+  call.record.metadata = { a: '1' };
   const bound = {
     plan: { cache },
     target,
@@ -90,8 +90,8 @@ test('the key is made of the caller, the target and what is sent', (t) => {
 test('reports go into the trail and the headers', (t) => {
   const { call, at } = attempt(SIMPLE);
   at.note({ status: 'HIT', note: { model: 'm-1' } });
-  t.is(call.trail.cacheStatus, 'HIT');
-  t.is(call.trail.responseModel, 'm-1');
+  t.is(call.record.cacheStatus, 'HIT');
+  t.is(call.record.responseModel, 'm-1');
   t.deepEqual(at.answerNote?.(), { model: 'm-1' });
   t.is(call.answerHeaders.size, 0);
   const record = { form: 'whole', note: {}, body: Buffer.from('{"a":1}') } as const;

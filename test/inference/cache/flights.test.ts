@@ -1,10 +1,10 @@
 // One flight for identical calls.
 import test from 'ava';
-import { Flights, type Lead, type Turn } from '../../../src/inference/cache/flights.ts';
+import { type FlightEntry, type Lead, SingleFlight } from '../../../src/inference/cache/single-flight.ts';
 import { Aborter } from '../../../src/lib/abort.ts';
 import { soon } from './subject.ts';
 
-function leadOf<T>(turn: Turn<T> | Promise<Turn<T>>): Lead<T> {
+function leadOf<T>(turn: FlightEntry<T> | Promise<FlightEntry<T>>): Lead<T> {
   if (turn instanceof Promise || turn.role !== 'lead') throw new Error('does not lead');
   return turn.lead;
 }
@@ -12,7 +12,7 @@ function leadOf<T>(turn: Turn<T> | Promise<Turn<T>>): Lead<T> {
 const FREE = new Aborter();
 
 test('one leads, the others get what it brings', async (t) => {
-  const flights = new Flights<number>(1000);
+  const flights = new SingleFlight<number>(1000);
   const lead = leadOf(flights.enter('k', FREE));
   const others = Array.from({ length: 199 }, () => flights.enter('k', FREE));
   leadOf(flights.enter('other', FREE)).fail();
@@ -23,7 +23,7 @@ test('one leads, the others get what it brings', async (t) => {
 });
 
 test('after a failure one leads, then two, then four; success ends it', async (t) => {
-  const flights = new Flights<number>(1000);
+  const flights = new SingleFlight<number>(1000);
   const leads: Lead<number>[] = [];
   const values: number[] = [];
   leads.push(leadOf(flights.enter('k', FREE)));
@@ -52,11 +52,11 @@ test('after a failure one leads, then two, then four; success ends it', async (t
 });
 
 test('a leader that leaves hands on at once; a waiter that leaves is free at once, with its own reason', async (t) => {
-  const flights = new Flights<number>(1000);
+  const flights = new SingleFlight<number>(1000);
   const [first, second] = [new Aborter(), new Aborter()];
   leadOf(flights.enter('k', first));
-  const waiting = flights.enter('k', second) as Promise<Turn<number>>;
-  const third = flights.enter('k', FREE) as Promise<Turn<number>>;
+  const waiting = flights.enter('k', second) as Promise<FlightEntry<number>>;
+  const third = flights.enter('k', FREE) as Promise<FlightEntry<number>>;
   second.abort(new Error('mine'));
   await t.throwsAsync(waiting, { message: 'mine' });
   first.abort(new Error('its own'));
@@ -67,7 +67,7 @@ test('a leader that leaves hands on at once; a waiter that leaves is free at onc
 });
 
 test('waits are bounded, old flights are not joined, a refresh supersedes', async (t) => {
-  const flights = new Flights<number>(40);
+  const flights = new SingleFlight<number>(40);
   const lead = leadOf(flights.enter('k', FREE));
   t.is((await flights.enter('k', FREE, 10)).role, 'alone');
   await soon(45);

@@ -58,7 +58,10 @@ test('an answer of another dialect is kept in our words, and told in pieces', as
   const anthropic = createDialects(codec).get('anthropic')!.chat!;
   const target = { ...context.target, provider: providerById('anthropic')! };
   const text = JSON.stringify({
-    ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'm-1' },
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'm-1',
     content: [{ type: 'text', text: 'Hello' }],
     stop_reason: 'end_turn',
     usage: { input_tokens: 1, output_tokens: 2 },

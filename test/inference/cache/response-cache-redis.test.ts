@@ -4,7 +4,7 @@ import test from 'ava';
 import { createLocalVectors } from '../../../src/inference/cache/local-vectors.ts';
 import { createResponseCache } from '../../../src/inference/cache/response-cache.ts';
 import { createSharedAnswers, PAUSE_MS, READ_MS } from '../../../src/inference/cache/shared-answers.ts';
-import { openRedisState } from '../../../src/store/redis/open.ts';
+import { openRedisState } from '../../../src/store/redis/open-redis.ts';
 import { clearRedis, freshOrg, openRedis } from '../../store/shared-stores.ts';
 import { redisServer, reportMissing, startOwnRedis } from '../../support/servers.ts';
 import { responseCacheContract } from './response-cache.contract.ts';

@@ -8,7 +8,7 @@ import { shadowHeader } from '../../../src/inference/cache/report.ts';
 import { createResponseCache } from '../../../src/inference/cache/response-cache.ts';
 import type { Embedder } from '../../../src/inference/cache/semantic.ts';
 import type { CacheSettings } from '../../../src/inference/cache/settings.ts';
-import { SCOPE_VECTORS } from '../../../src/store/memory/vector-shelf.ts';
+import { SCOPE_VECTORS } from '../../../src/store/memory/vector-index.ts';
 import { unitVector } from '../../../src/store/shared/vectors.ts';
 import { ask, PIECES, pieces, read, SIMPLE, soon, subject, TEXT } from './subject.ts';
 

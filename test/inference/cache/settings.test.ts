@@ -103,6 +103,6 @@ test('headers refresh when they say true, name a namespace, and make an answer y
   const error = t.throws(() => from({ 'x-gateway-cache-namespace': 'x'.repeat(300) }), {
     instanceOf: GatewayError,
   });
-  t.is(error?.facts.param, 'x-gateway-cache-namespace');
+  t.is(error?.details.param, 'x-gateway-cache-namespace');
   t.is(error?.status, 400);
 });

@@ -27,24 +27,27 @@ const events = (...all: readonly object[]): string =>
   all.map((event) => `event: x\ndata: ${JSON.stringify(event)}\n\n`).join('');
 
 const RESPONSES = {
-  ...{ input_tokens: 100, output_tokens: 50, total_tokens: 150 },
-  ...{ input_tokens_details: { cached_tokens: 40 }, output_tokens_details: { reasoning_tokens: 30 } },
+  input_tokens: 100,
+  output_tokens: 50,
+  total_tokens: 150,
+  input_tokens_details: { cached_tokens: 40 },
+  output_tokens_details: { reasoning_tokens: 30 },
 };
 const COMPACTED = {
-  ...{ input_tokens: 29, output_tokens: 5 },
+  input_tokens: 29,
+  output_tokens: 5,
   iterations: [
     { type: 'compaction', input_tokens: 71, output_tokens: 126, cache_creation_input_tokens: 55_096 },
     { type: 'message', input_tokens: 29, output_tokens: 5, cache_creation_input_tokens: 0 },
   ],
 };
 const GEMINI = {
-  ...{
-    promptTokenCount: 10,
-    toolUsePromptTokenCount: 5,
-    candidatesTokenCount: 118,
-    thoughtsTokenCount: 1961,
-  },
-  ...{ totalTokenCount: 2094, cachedContentTokenCount: 4 },
+  promptTokenCount: 10,
+  toolUsePromptTokenCount: 5,
+  candidatesTokenCount: 118,
+  thoughtsTokenCount: 1961,
+  totalTokenCount: 2094,
+  cachedContentTokenCount: 4,
 };
 
 interface Case {
@@ -59,12 +62,18 @@ interface Case {
 
 const CASES: Readonly<Record<string, Case>> = {
   'Responses, whole': {
-    ...{ provider: 'openai', type: 'application/json', model: 'gpt-5', tier: 'flex' },
+    provider: 'openai',
+    type: 'application/json',
+    model: 'gpt-5',
+    tier: 'flex',
     text: JSON.stringify({ object: 'response', model: 'gpt-5', service_tier: 'flex', usage: RESPONSES }),
     counts: [100, 40, undefined, 50, 30],
   },
   'Responses, streamed': {
-    ...{ provider: 'openai', type: 'text/event-stream', model: 'gpt-5', tier: 'priority' },
+    provider: 'openai',
+    type: 'text/event-stream',
+    model: 'gpt-5',
+    tier: 'priority',
     text: events(
       { type: 'response.created', response: { model: 'gpt-5', usage: null, service_tier: 'auto' } },
       { type: 'response.output_text.delta', delta: 'Hi' },
@@ -76,7 +85,9 @@ const CASES: Readonly<Record<string, Case>> = {
     counts: [100, 40, undefined, 50, 30],
   },
   "Anthropic's wire at a provider that speaks OpenAI's, streamed": {
-    ...{ provider: 'deepseek', type: 'text/event-stream', model: 'm' },
+    provider: 'deepseek',
+    type: 'text/event-stream',
+    model: 'm',
     text: events(
       {
         type: 'message_start',
@@ -87,12 +98,16 @@ const CASES: Readonly<Record<string, Case>> = {
     counts: [12, 7, undefined, 9, undefined],
   },
   'compaction: all iterations are paid, whole': {
-    ...{ provider: 'anthropic', type: 'application/json', model: 'm' },
+    provider: 'anthropic',
+    type: 'application/json',
+    model: 'm',
     text: JSON.stringify({ type: 'message', model: 'm', usage: COMPACTED }),
     counts: [55_196, undefined, 55_096, 131, undefined],
   },
   'compaction, streamed': {
-    ...{ provider: 'anthropic', type: 'text/event-stream', model: 'm' },
+    provider: 'anthropic',
+    type: 'text/event-stream',
+    model: 'm',
     text: events(
       { type: 'message_start', message: { model: 'm', usage: { input_tokens: 29, output_tokens: 1 } } },
       { type: 'message_delta', usage: COMPACTED },
@@ -100,17 +115,23 @@ const CASES: Readonly<Record<string, Case>> = {
     counts: [55_196, undefined, 55_096, 131, undefined],
   },
   "OpenAI's wire at Anthropic": {
-    ...{ provider: 'anthropic', type: 'application/json', model: 'm' },
+    provider: 'anthropic',
+    type: 'application/json',
+    model: 'm',
     text: JSON.stringify({ model: 'm', usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 } }),
     counts: [3, undefined, undefined, 4, undefined],
   },
   'Gemini, whole': {
-    ...{ provider: 'openai', type: 'application/json', model: 'gemini-3' },
+    provider: 'openai',
+    type: 'application/json',
+    model: 'gemini-3',
     text: JSON.stringify({ modelVersion: 'gemini-3', usageMetadata: GEMINI }),
     counts: [15, 4, undefined, 2079, 1961],
   },
   'Gemini, streamed as one list': {
-    ...{ provider: 'openai', type: 'application/json', model: 'gemini-3' },
+    provider: 'openai',
+    type: 'application/json',
+    model: 'gemini-3',
     text: JSON.stringify([
       { modelVersion: 'gemini-3', usageMetadata: { promptTokenCount: 10 } },
       { usageMetadata: GEMINI },
@@ -118,18 +139,24 @@ const CASES: Readonly<Record<string, Case>> = {
     counts: [15, 4, undefined, 2079, 1961],
   },
   "x-ai's reasoning beside the completion": {
-    ...{ provider: 'x-ai', type: 'application/json', model: 'grok' },
+    provider: 'x-ai',
+    type: 'application/json',
+    model: 'grok',
     text: JSON.stringify({
       model: 'grok',
       usage: {
-        ...{ prompt_tokens: 291, completion_tokens: 26, total_tokens: 506 },
+        prompt_tokens: 291,
+        completion_tokens: 26,
+        total_tokens: 506,
         completion_tokens_details: { reasoning_tokens: 189 },
       },
     }),
     counts: [291, undefined, undefined, 215, 189],
   },
   'the same without a total': {
-    ...{ provider: 'x-ai', type: 'application/json', model: 'grok' },
+    provider: 'x-ai',
+    type: 'application/json',
+    model: 'grok',
     text: JSON.stringify({
       model: 'grok',
       usage: {

@@ -1,14 +1,14 @@
 // What configs are judged by in tests.
-import type { ParseFacts } from '../../../src/inference/plan/parse-facts.ts';
+import type { ParseDeps } from '../../../src/inference/plan/parse-deps.ts';
 import { providerById } from '../../../src/providers/catalog/registry.ts';
 
 export interface TestFacts {
   readonly saved?: Readonly<Record<string, unknown>>;
   readonly stored?: readonly string[];
-  readonly checkHost?: ParseFacts['checkHost'];
+  readonly checkHost?: ParseDeps['checkHost'];
 }
 
-export function factsWith({ saved = {}, stored = [], checkHost = () => {} }: TestFacts = {}): ParseFacts {
+export function factsWith({ saved = {}, stored = [], checkHost = () => {} }: TestFacts = {}): ParseDeps {
   return {
     providerById,
     checkHost,

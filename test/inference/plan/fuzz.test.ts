@@ -69,7 +69,7 @@ const { value } = fc.letrec((tie) => ({
 }));
 
 test('any JSON is a plan or has faults', (t) => {
-  const facts = factsWith({
+  const deps = factsWith({
     stored: ['mine'],
     saved: { saved: { strategy: { mode: 'fallback' }, targets: [{ config: 'saved' }] } },
   });
@@ -77,7 +77,7 @@ test('any JSON is a plan or has faults', (t) => {
   fc.assert(
     fc.property(value, (json) => {
       const began = performance.now();
-      const { plan, faults } = parseConfig(json, facts);
+      const { plan, faults } = parseConfig(json, deps);
       if (performance.now() - began > 500) throw new Error('it took too long');
       if (plan === undefined)
         return (
@@ -92,7 +92,7 @@ test('any JSON is a plan or has faults', (t) => {
 });
 
 test('what is very deep, very long or very wide is refused, and not for long', (t) => {
-  const facts = factsWith();
+  const deps = factsWith();
   let deep: unknown = { provider: 'openai', api_key: 'k' };
   for (let i = 0; i < 20_000; i++) deep = { strategy: { mode: 'single' }, targets: [deep] };
   let query: unknown = { 'metadata.a': 1 };
@@ -115,7 +115,7 @@ test('what is very deep, very long or very wide is refused, and not for long', (
     { provider: 'openai', api_key: 'k', name: 'x'.repeat(5_000_000) },
   ]) {
     const began = performance.now();
-    const { faults } = parseConfig(config, facts);
+    const { faults } = parseConfig(config, deps);
     t.true((faults?.length ?? 0) > 0);
     t.true(performance.now() - began < 2000);
   }

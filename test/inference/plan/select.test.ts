@@ -1,12 +1,7 @@
 // What calls select by slugs: stored providers and saved configs, found at once or after a look.
 import test from 'ava';
 import { Configs } from '../../../src/inference/plan/configs.ts';
-import type {
-  PlanFacts,
-  SavedConfig,
-  StoredProvider,
-  Tenant,
-} from '../../../src/inference/plan/plan-facts.ts';
+import type { PlanDeps, SavedConfig, StoredProvider, Tenant } from '../../../src/inference/plan/plan-deps.ts';
 import { type Planner, planOf, type Routing } from '../../../src/inference/plan/select.ts';
 import { GatewayError } from '../../../src/lib/errors.ts';
 import { GatewayHeaders, HeaderNames } from '../../../src/lib/gateway-headers.ts';
@@ -36,13 +31,13 @@ function plannerWith(
 ): Planner {
   const give = <T>(value: T): T | Promise<T> => (later ? Promise.resolve(value) : value);
   const ours = (tenant: Tenant): boolean => tenant.workspaceId === 'ws';
-  const facts: PlanFacts = {
+  const deps: PlanDeps = {
     ...factsWith(),
     resolveProvider: (tenant, slug) => give(ours(tenant) ? providers[slug] : undefined),
     resolveConfig: (tenant, slug) => give(ours(tenant) ? configs[slug] : undefined),
     defaultConfig: (tenant) => (ours(tenant) ? fallback : undefined),
   };
-  return { facts, configs: new Configs(facts) };
+  return { deps, configs: new Configs(deps) };
 }
 
 async function plan(
@@ -57,7 +52,7 @@ async function plan(
       presentedKey: 'slk_mine',
       providerCredential: 'callers-key',
       principal: { organisationId: 'org', workspaceId },
-      trail: { provider: '', metadata: {} },
+      record: { provider: '', metadata: {} },
     },
     planner,
     model,

@@ -2,7 +2,7 @@
 
 import { Configs } from '../../../src/inference/plan/configs.ts';
 import type { TargetPlan, WholePlan } from '../../../src/inference/plan/plan.ts';
-import type { PlanFacts } from '../../../src/inference/plan/plan-facts.ts';
+import type { PlanDeps } from '../../../src/inference/plan/plan-deps.ts';
 import { planOf, type Routing } from '../../../src/inference/plan/select.ts';
 import { circuitsOf, localCircuits } from '../../../src/inference/route/circuits.ts';
 import { reasonOf } from '../../../src/inference/route/linked.ts';
@@ -85,9 +85,9 @@ export class World {
       presentedKey: 'slk_mine',
       providerCredential: CALLERS_CREDENTIAL,
       principal: { organisationId: 'org', workspaceId: 'ws' },
-      trail: { provider: '', metadata: {} },
+      record: { provider: '', metadata: {} },
     };
-    const routing = planOf(call, { facts: planFacts, configs: new Configs(planFacts) }, undefined);
+    const routing = planOf(call, { deps: planFacts, configs: new Configs(planFacts) }, undefined);
     if (routing instanceof Promise) throw new Error('nothing is to be looked up');
     this.routing = routing;
     this.route = new Route(this.ports(headers), facts.withinMs);
@@ -220,7 +220,7 @@ export class World {
 }
 
 const names = new HeaderNames(['x-gateway-']);
-const planFacts: PlanFacts = {
+const planFacts: PlanDeps = {
   providerById,
   checkHost: () => {},
   isOwnKey: (text) => text.startsWith('slk_'),

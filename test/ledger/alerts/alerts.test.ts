@@ -37,7 +37,10 @@ function answerWith(tokens: number): void {
     res.writeHead(200, { 'content-type': 'application/json' });
     res.end(
       JSON.stringify({
-        ...{ id: 'x', object: 'chat.completion', created: 1, model: 'gpt-4o' },
+        id: 'x',
+        object: 'chat.completion',
+        created: 1,
+        model: 'gpt-4o',
         choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }],
         usage: { prompt_tokens: tokens - 1, completion_tokens: 1, total_tokens: tokens },
       }),
@@ -128,7 +131,9 @@ test.serial('a key tells its owner, its addresses and the webhook, once for each
   await client.admin('PUT', `/api-keys/${id}`, { usage_limits: { ...tokens, credit_limit: 1000 } });
   await client.admin('PUT', `/api-keys/${id}`, { reset_usage: true });
   t.like(limitOf(await client.admin('GET', `/api-keys/${id}`)), {
-    ...{ current_usage: 0, is_threshold_alerts_sent: false, is_exhausted_alerts_sent: false },
+    current_usage: 0,
+    is_threshold_alerts_sent: false,
+    is_exhausted_alerts_sent: false,
   });
 });
 
@@ -152,14 +157,20 @@ test.serial(
 
 test.serial('a stored provider tells its own', async (t) => {
   await client.admin('POST', '/integrations', {
-    ...{ name: 'Watched', slug: 'watched-all', ai_provider_id: 'openai', key: 'sk-of-the-integration' },
+    name: 'Watched',
+    slug: 'watched-all',
+    ai_provider_id: 'openai',
+    key: 'sk-of-the-integration',
     configurations: { custom_host: provider.origin },
   });
   await client.admin('PUT', '/integrations/watched-all/workspaces', {
     workspaces: [{ id: 'default', enabled: true }],
   });
   await client.admin('POST', '/providers', {
-    ...{ name: 'Watched', slug: 'watched', integration_id: 'watched-all', workspace_id: 'default' },
+    name: 'Watched',
+    slug: 'watched',
+    integration_id: 'watched-all',
+    workspace_id: 'default',
     usage_limits: { type: 'tokens', credit_limit: 1000, alert_threshold: 15 },
   });
   const before = hook.received.length;
@@ -183,19 +194,22 @@ test.serial('a stored provider tells its own', async (t) => {
 
 test.serial('a workspace and a policy tell theirs; the policy stands in the audit log', async (t) => {
   const { id: policy } = await client.admin('POST', '/policies/usage-limits', {
-    ...{ name: 'per user', type: 'tokens', credit_limit: 1000, alert_threshold: 15 },
+    name: 'per user',
+    type: 'tokens',
+    credit_limit: 1000,
+    alert_threshold: 15,
     conditions: [{ key: 'metadata.team', value: 'alerts' }],
     group_by: [{ key: 'metadata._user' }],
   });
   await client.admin('POST', '/admin/workspaces', {
-    ...{
-      name: 'Told',
-      slug: 'told',
-      usage_limits: [{ type: 'tokens', credit_limit: 100, alert_threshold: 15 }],
-    },
+    name: 'Told',
+    slug: 'told',
+    usage_limits: [{ type: 'tokens', credit_limit: 100, alert_threshold: 15 }],
   });
   const { key } = await client.admin('POST', '/api-keys/workspace/service', {
-    ...{ name: 'k', workspace_id: 'told', scopes: ['completions.write'] },
+    name: 'k',
+    workspace_id: 'told',
+    scopes: ['completions.write'],
   });
   const before = hook.received.length;
   const metadata = JSON.stringify({ team: 'alerts', _user: 'alice' });
@@ -215,7 +229,8 @@ test.serial('a workspace and a policy tell theirs; the policy stands in the audi
       (await client.admin('GET', `${path}?include_usage=true`)).value_key_usage_map as Json,
     )[0] as Json;
   t.like(await until(flag, ({ is_threshold_alerts_sent: sent }) => sent === true), {
-    ...{ is_threshold_alerts_sent: true, is_exhausted_alerts_sent: false },
+    is_threshold_alerts_sent: true,
+    is_exhausted_alerts_sent: false,
   });
   const now = new Date(Date.now() + 60_000).toISOString();
   const { records } = (await client.admin(

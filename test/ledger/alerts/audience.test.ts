@@ -3,14 +3,20 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { accessCollections, apiKeys, members, users, workspaces } from '../../../src/access/collections.ts';
 import { Directory } from '../../../src/access/directory.ts';
+import {
+  accessCollections,
+  apiKeys,
+  members,
+  users,
+  workspaces,
+} from '../../../src/access/identity-collections.ts';
 import { audienceFinder } from '../../../src/app/alert-audience.ts';
 import type { AlertBody } from '../../../src/ledger/alerts/alert.ts';
 import { mailOf } from '../../../src/ledger/alerts/message.ts';
 import { ledgerCollections, usageLimitPolicies } from '../../../src/ledger/policies.ts';
 import type { Collection } from '../../../src/store/collection.ts';
-import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/open-sqlite.ts';
 
 const ORG = 'o1';
 
@@ -26,7 +32,9 @@ test('owners and admins, the key’s owner and addresses, the workspace’s admi
   });
   const put = <B extends object>(collection: Collection<B>, id: string, body: object, workspaceId?: string) =>
     store.documents.insert({ organisationId: ORG, workspaceId }, collection, {
-      ...{ id, createdAt: 1, body: body as B },
+      id,
+      createdAt: 1,
+      body: body as B,
       ...(workspaceId === undefined ? {} : { workspaceId }),
     });
   for (const [id, role] of [
@@ -38,7 +46,8 @@ test('owners and admins, the key’s owner and addresses, the workspace’s admi
   ] as const)
     await put(users, id, { email: `${id}@example.com`, firstName: '', lastName: '', role });
   await store.documents.insert({ organisationId: 'o2', workspaceId: undefined }, users, {
-    ...{ id: 'stranger', createdAt: 1 },
+    id: 'stranger',
+    createdAt: 1,
     body: { email: 'stranger@example.com', firstName: '', lastName: '', role: 'owner' },
   });
   await put(workspaces, 'w1', { name: 'Blue' });
@@ -52,12 +61,25 @@ test('owners and admins, the key’s owner and addresses, the workspace’s admi
   const policy = { name: 'P', conditions: [], groupBy: ['api_key'], type: 'cost', creditLimit: 5 };
   await put(usageLimitPolicies, 'p1', policy, 'w1');
   const find = audienceFinder({
-    ...{ documents: store.documents, directory: new Directory(), flushGroups: async () => {} },
+    documents: store.documents,
+    directory: new Directory(),
+    flushGroups: async () => {},
   });
   const alert = (budget: string): AlertBody => ({
-    ...{ budget, level: 'threshold', key: `${budget}:0.0`, type: 'cost', name: 'x', cap: '10000000000000' },
-    ...{ threshold: '2500000000000', spent: '3000000000000', noticedAt: 0, claim: 1, state: 'due' },
-    ...{ done: [], tries: 0, nextTryAt: 0 },
+    budget,
+    level: 'threshold',
+    key: `${budget}:0.0`,
+    type: 'cost',
+    name: 'x',
+    cap: '10000000000000',
+    threshold: '2500000000000',
+    spent: '3000000000000',
+    noticedAt: 0,
+    claim: 1,
+    state: 'due',
+    done: [],
+    tries: 0,
+    nextTryAt: 0,
   });
   const emails = async (budget: string) =>
     (await find(ORG, alert(budget))).emails.map((email) => email.replace('@example.com', '')).toSorted();

@@ -12,9 +12,9 @@ import { parseAllowList } from '../../../src/lib/egress/allow-list.ts';
 import { createDialer } from '../../../src/lib/egress/dialer.ts';
 import { createMailer } from '../../../src/lib/mailer.ts';
 import { openChangeFeed } from '../../../src/store/change-feed.ts';
-import { openMemoryState } from '../../../src/store/memory/open.ts';
+import { openMemoryState } from '../../../src/store/memory/open-memory.ts';
 import { noticedDocuments } from '../../../src/store/noticed-documents.ts';
-import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/open-sqlite.ts';
 import { startFakeProvider } from '../../support/fake-provider.ts';
 import { startGateway, type TestGateway } from '../../support/gateway.ts';
 import { type Json, limitsClient, until } from '../../support/limits-client.ts';
@@ -24,8 +24,13 @@ import { startWebhookReceiver } from '../../support/webhook-receiver.ts';
 
 const ORG = 'org-1';
 const RULE: BudgetRule = {
-  ...{ kind: 'budget', id: 'u:key:k1:tokens', name: 'the usage limit of the API key', type: 'tokens' },
-  ...{ cap: 100n, threshold: 30n, onOutage: 'deny' },
+  kind: 'budget',
+  id: 'u:key:k1:tokens',
+  name: 'the usage limit of the API key',
+  type: 'tokens',
+  cap: 100n,
+  threshold: 30n,
+  onOutage: 'deny',
   schedule: { reset: undefined, days: undefined, next: undefined, began: undefined, since: undefined },
 };
 const KEY = budgetKey(RULE, Date.now());
@@ -43,7 +48,11 @@ async function world(t: ExecutionContext, { refuse = false } = {}) {
   const now = (): number => Date.now() + offset;
   const opened: { close(): Promise<void> }[] = [];
   const parts = (server: string): AlertParts => ({
-    ...{ documents, state, dialer, now, everyMs: 20 },
+    documents,
+    state,
+    dialer,
+    now,
+    everyMs: 20,
     follow: { feed, documents, organisations: () => [ORG], onError: (error) => t.log(error) },
     mailer: createMailer(server, 'gateway@example.com'),
     audienceOf: async () => ({
@@ -64,7 +73,8 @@ async function world(t: ExecutionContext, { refuse = false } = {}) {
     rmSync(folder, { recursive: true, force: true });
   });
   return {
-    ...{ mail, hook },
+    mail,
+    hook,
     later: (ms: number) => {
       offset += ms;
     },
@@ -150,7 +160,9 @@ else
       startWebhookReceiver(),
     ]);
     const env = {
-      ...{ MONGODB_URI: url.href, REDIS_URL: redis.url, GATEWAY_SMTP_URL: mail.url },
+      MONGODB_URI: url.href,
+      REDIS_URL: redis.url,
+      GATEWAY_SMTP_URL: mail.url,
       GATEWAY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
     };
     const gateways: TestGateway[] = [];

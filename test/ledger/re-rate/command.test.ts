@@ -25,7 +25,11 @@ test('the command says what it cannot read', (t) => {
   t.deepEqual(
     readReRateOrder({ from: '2027-01-01T00:00:00Z', model: 'm', organisation: 'o', 'dry-run': true }, now),
     {
-      ...{ from: Date.UTC(2027, 0, 1), until: now - 60_000, dryRun: true, model: 'm', organisationId: 'o' },
+      from: Date.UTC(2027, 0, 1),
+      until: now - 60_000,
+      dryRun: true,
+      model: 'm',
+      organisationId: 'o',
     },
   );
 });
@@ -43,7 +47,9 @@ async function corrected(t: ExecutionContext, env: Record<string, string>): Prom
     response_token: { price: 0.0003 },
   });
   const { id: priceId } = await client.admin('POST', '/model-configs/pricing', {
-    ...{ provider: 'openai', model: 'odd', effective_from: '2020-01-01T00:00:00Z' },
+    provider: 'openai',
+    model: 'odd',
+    effective_from: '2020-01-01T00:00:00Z',
     pay_as_you_go: price(0.0001),
   });
   const { id, key } = await client.key({ usage_limits: { type: 'cost', credit_limit: 10 } });
@@ -94,7 +100,8 @@ else
     const url = new URL(mongo.uri);
     url.pathname = `/sluice_test_${randomUUID().slice(0, 8)}`;
     return corrected(t, {
-      ...{ MONGODB_URI: url.href, REDIS_URL: redis.url },
+      MONGODB_URI: url.href,
+      REDIS_URL: redis.url,
       GATEWAY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
     });
   });

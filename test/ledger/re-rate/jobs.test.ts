@@ -7,8 +7,8 @@ import { openPriceList } from '../../../src/ledger/prices/price-list.ts';
 import { type Commit, createReRateJobs, isLost } from '../../../src/ledger/re-rate/jobs.ts';
 import { LEASE_MS } from '../../../src/ledger/re-rate/re-rate.ts';
 import { reRateCollections } from '../../../src/ledger/re-rate/run.ts';
-import { openMemoryState } from '../../../src/store/memory/open.ts';
-import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { openMemoryState } from '../../../src/store/memory/open-memory.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/open-sqlite.ts';
 import { logModel } from '../../store/log-model.ts';
 import { until } from '../../support/limits-client.ts';
 
@@ -31,12 +31,16 @@ async function world(t: ExecutionContext, flush: () => Promise<void>) {
   const commit: Commit = (operation) =>
     documents.commit({ organisationId: ORG, workspaceId: undefined }, [operation]);
   const facts = () => ({
-    ...{ log: logModel(), state, documents, prices: openPriceList(), now: Date.now },
+    log: logModel(),
+    state,
+    documents,
+    prices: openPriceList(),
+    now: Date.now,
     countsSince: async () => 0,
     finish: (_: string, __: unknown, operation: Parameters<Commit>[0]) =>
       commit(operation, {} as Parameters<Commit>[1]),
   });
-  const jobs = createReRateJobs({ facts, flush, onTrouble: (error) => void troubles.push(error) });
+  const jobs = createReRateJobs({ deps: facts, flush, onTrouble: (error) => void troubles.push(error) });
   const ended = () =>
     until(
       async () => (await jobs.read(ORG))?.body as unknown as Record<string, unknown>,

@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { openPriceList, type PriceList, type PriceRow } from '../../../src/ledger/prices/price-list.ts';
 import { pricedEntry } from '../../../src/ledger/prices/priced.ts';
-import { type ReRateFacts, reRate } from '../../../src/ledger/re-rate/re-rate.ts';
+import { type ReRateDeps, reRate } from '../../../src/ledger/re-rate/re-rate.ts';
 import { type ReRateBody, reRateCollections } from '../../../src/ledger/re-rate/run.ts';
 import type { LogStore } from '../../../src/store/log-store.ts';
-import { openMemoryState } from '../../../src/store/memory/open.ts';
-import { openRedisState } from '../../../src/store/redis/open.ts';
+import { openMemoryState } from '../../../src/store/memory/open-memory.ts';
+import { openRedisState } from '../../../src/store/redis/open-redis.ts';
 import type { RequestRecord } from '../../../src/store/request-log.ts';
 import type { SharedState } from '../../../src/store/shared-state.ts';
-import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/open-sqlite.ts';
 import { logModel } from '../../store/log-model.ts';
 import { redisServer, reportMissing } from '../../support/servers.ts';
 
@@ -33,35 +33,35 @@ const right = openPriceList([row(1_111_111, 9_999_999)]);
 function entriesOf(prices: PriceList, count: number): RequestRecord[] {
   return Array.from({ length: count }, (_, i) => {
     const attempt = (model: string, n: number) => ({
-      ...{
-        id: `a${i}.${n}`,
-        provider: 'openai',
-        host: 'h',
-        model,
-        statusCode: 200,
-        outcome: 'success' as const,
-      },
-      ...{ startedAt: FROM + i, latencyMs: 1 },
+      id: `a${i}.${n}`,
+      provider: 'openai',
+      host: 'h',
+      model,
+      statusCode: 200,
+      outcome: 'success' as const,
+      startedAt: FROM + i,
+      latencyMs: 1,
       usage: { promptTokens: 101 + i, completionTokens: 7 + i, totalTokens: 108 + 2 * i },
     });
     return pricedEntry(prices, {
-      ...{
-        id: `e${i}`,
-        traceId: 't',
-        organisationId: ORG,
-        workspaceId: 'w',
-        apiKeyId: 'k1',
-        createdAt: FROM + i,
-      },
-      ...{ operation: 'o', protocol: 'rest', method: 'POST', path: '/', provider: 'openai', model: 'odd' },
-      ...{
-        responseModel: 'odd',
-        statusCode: 200,
-        outcome: 'success',
-        streamed: false,
-        latencyMs: 1,
-        metadata: {},
-      },
+      id: `e${i}`,
+      traceId: 't',
+      organisationId: ORG,
+      workspaceId: 'w',
+      apiKeyId: 'k1',
+      createdAt: FROM + i,
+      operation: 'o',
+      protocol: 'rest',
+      method: 'POST',
+      path: '/',
+      provider: 'openai',
+      model: 'odd',
+      responseModel: 'odd',
+      statusCode: 200,
+      outcome: 'success',
+      streamed: false,
+      latencyMs: 1,
+      metadata: {},
       budgets: [KEY, POLICY, OVER],
       attempts: [
         attempt('gpt-4o', 0),
@@ -72,7 +72,7 @@ function entriesOf(prices: PriceList, count: number): RequestRecord[] {
 }
 
 interface World {
-  readonly facts: ReRateFacts;
+  readonly deps: ReRateDeps;
   readonly state: SharedState;
   readonly log: LogStore;
   readonly finished: ReRateBody[];
@@ -111,8 +111,13 @@ async function world(t: ExecutionContext, opened?: SharedState, org = ORG): Prom
     PROVIDER,
     costs(({ attempts }) => attempts[1]?.cost),
   );
-  const facts: ReRateFacts = {
-    ...{ log, state, documents: store.documents, prices: right, owner: 'me', now: Date.now },
+  const deps: ReRateDeps = {
+    log,
+    state,
+    documents: store.documents,
+    prices: right,
+    owner: 'me',
+    now: Date.now,
     countsSince: async (_, key) => (key === OVER ? undefined : key === POLICY ? FROM + 10 : 0),
     finish: async (organisationId, run, operation) => {
       await store.documents.commit({ organisationId, workspaceId: undefined }, [operation]);
@@ -120,7 +125,10 @@ async function world(t: ExecutionContext, opened?: SharedState, org = ORG): Prom
     },
   };
   return {
-    ...{ facts, state, log, finished },
+    deps,
+    state,
+    log,
+    finished,
     spentOf: async (key) => (await state.readBudget(org, { key })).spent,
     entries: async () =>
       (
@@ -163,14 +171,14 @@ const span = { from: FROM, until: UNTIL };
 test('a dry run tells and changes nothing; a run corrects, a second one has nothing to do', async (t) => {
   const own = await world(t);
   const before = await own.spentOf(KEY);
-  const told = await reRate(own.facts, ORG, span, true);
+  const told = await reRate(own.deps, ORG, span, true);
   t.is(told.changed, COUNT);
   t.is(told.budgets, 3);
   t.is(await own.spentOf(KEY), before);
-  const made = await reRate(own.facts, ORG, span, false);
+  const made = await reRate(own.deps, ORG, span, false);
   t.deepEqual(made, told);
   await isRight(t, own, 'once');
-  const again = await reRate(own.facts, ORG, span, false);
+  const again = await reRate(own.deps, ORG, span, false);
   t.like(again, { entries: COUNT, changed: 0, before: 0n, after: 0n });
   await isRight(t, own, 'twice');
   t.is(own.finished.length, 2);
@@ -179,13 +187,13 @@ test('a dry run tells and changes nothing; a run corrects, a second one has noth
 
 test('another span and another model are left alone', async (t) => {
   const own = await world(t);
-  t.like(await reRate(own.facts, ORG, { from: UNTIL, until: UNTIL + 1000 }, false), {
+  t.like(await reRate(own.deps, ORG, { from: UNTIL, until: UNTIL + 1000 }, false), {
     entries: 0,
     changed: 0,
   });
-  t.like(await reRate(own.facts, ORG, { ...span, model: 'other' }, false), { entries: 0, changed: 0 });
-  t.like(await reRate(own.facts, 'org-2', span, false), { entries: 0, changed: 0 });
-  t.like(await reRate(own.facts, ORG, { ...span, model: 'odd' }, false), { entries: COUNT, changed: COUNT });
+  t.like(await reRate(own.deps, ORG, { ...span, model: 'other' }, false), { entries: 0, changed: 0 });
+  t.like(await reRate(own.deps, 'org-2', span, false), { entries: 0, changed: 0 });
+  t.like(await reRate(own.deps, ORG, { ...span, model: 'odd' }, false), { entries: COUNT, changed: COUNT });
   await isRight(t, own, 'the model');
 });
 
@@ -212,23 +220,23 @@ test('killed at any step and run again, it comes to the same', async (t) => {
           };
         },
       });
-    const facts: ReRateFacts = {
-      ...own.facts,
-      documents: fragile(own.facts.documents, ['commit', 'update', 'insert']),
-      state: fragile(own.facts.state, ['correctBudget']),
-      log: fragile(own.facts.log, ['reprice']),
+    const deps: ReRateDeps = {
+      ...own.deps,
+      documents: fragile(own.deps.documents, ['commit', 'update', 'insert']),
+      state: fragile(own.deps.state, ['correctBudget']),
+      log: fragile(own.deps.log, ['reprice']),
       finish: async (...args) => {
         if (dead || steps++ === kill) throw new Error('killed');
-        return own.facts.finish(...args);
+        return own.deps.finish(...args);
       },
     };
-    const died = await reRate(facts, ORG, span, false).then(
+    const died = await reRate(deps, ORG, span, false).then(
       () => false,
       () => true,
     );
     // The lease of the one that was killed has run out.
     await own.state.releaseLease(ORG, { key: 're-rate', owner: 'me' });
-    await reRate(own.facts, ORG, span, false);
+    await reRate(own.deps, ORG, span, false);
     await isRight(t, own, `killed at step ${kill}`);
     if (!died) {
       t.true(kill >= 6, `${kill} steps`);
@@ -240,22 +248,24 @@ test('killed at any step and run again, it comes to the same', async (t) => {
 test('calls that are charged meanwhile count in full, and two runs do not meet', async (t) => {
   const own = await world(t);
   let extra = 0n;
-  const busy: ReRateFacts['state'] = Object.assign(Object.create(own.state), {
+  const busy: ReRateDeps['state'] = Object.assign(Object.create(own.state), {
     readBudget: async (...args: Parameters<SharedState['readBudget']>) => {
       const read = await own.state.readBudget(...args);
       if (args[1].key !== KEY || extra >= 5n) return read;
       // A call is settled between the reading and the correction.
       const { corrected } = await own.state.correctBudget(ORG, {
-        ...{ key: KEY, from: read.spent, to: read.spent + 1n },
+        key: KEY,
+        from: read.spent,
+        to: read.spent + 1n,
       });
       if (corrected) extra++;
       return read;
     },
   });
   await own.state.acquireLease(ORG, { key: 're-rate', owner: 'other', leaseMs: 60_000 });
-  await t.throwsAsync(reRate(own.facts, ORG, span, false), { message: /already/ });
+  await t.throwsAsync(reRate(own.deps, ORG, span, false), { message: /already/ });
   await own.state.releaseLease(ORG, { key: 're-rate', owner: 'other' });
-  await reRate({ ...own.facts, state: busy }, ORG, span, false);
+  await reRate({ ...own.deps, state: busy }, ORG, span, false);
   t.is(extra, 5n);
   const spent = await own.spentOf(KEY);
   await own.state.correctBudget(ORG, { key: KEY, from: spent, to: spent - 5n });
@@ -267,9 +277,9 @@ test('a log that takes no correction leaves budgets as they are', async (t) => {
   const before = await own.spentOf(KEY);
   const log = { ...own.log, reprice: async () => 0 };
   for (let i = 0; i < 2; i++)
-    await t.throwsAsync(reRate({ ...own.facts, log }, ORG, span, false), { message: /none of the entries/ });
+    await t.throwsAsync(reRate({ ...own.deps, log }, ORG, span, false), { message: /none of the entries/ });
   t.is(await own.spentOf(KEY), before);
-  await reRate(own.facts, ORG, span, false);
+  await reRate(own.deps, ORG, span, false);
   await isRight(t, own, 'later');
 });
 
@@ -281,8 +291,8 @@ else
     t.teardown(() => state.close());
     const org = `org-${Math.random().toString(36).slice(2)}`;
     const own = await world(t, state, org);
-    await reRate(own.facts, org, span, false);
-    await reRate(own.facts, org, span, false);
+    await reRate(own.deps, org, span, false);
+    await reRate(own.deps, org, span, false);
     await isRight(t, own, 'Redis');
     const order = { key: KEY, from: await own.spentOf(KEY), to: 1n };
     const stale = await state.correctBudget(org, {

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test from 'ava';
 import { verifyLedger } from '../../../src/app/verify.ts';
-import { verifySums } from '../../../src/ledger/verify/verify-sums.ts';
-import { openMemoryState } from '../../../src/store/memory/open.ts';
-import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { verifyRollups } from '../../../src/ledger/verify/verify-rollups.ts';
+import { openMemoryState } from '../../../src/store/memory/open-memory.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/open-sqlite.ts';
 import { logEntry } from '../../store/log-entries.ts';
 
 const DAY_MS = 86_400_000;
@@ -22,19 +22,21 @@ test('sums of days that are over are those of their entries, and a wrong one is 
   const now = Date.now();
   const entries = Array.from({ length: 40 }, (_, i) =>
     logEntry({
-      ...{ id: `e${i}`, organisationId: 'org', cost: String(1000 + i) },
+      id: `e${i}`,
+      organisationId: 'org',
+      cost: String(1000 + i),
       createdAt: now - (2 + (i % 3)) * DAY_MS,
     }),
   );
   await store.requestLog.append(entries);
   await store.makeSums(now);
   const facts = { store: store.requestLog, organisations: ['org'], logDays: 10, now };
-  const right = await verifySums(facts);
+  const right = await verifyRollups(facts);
   t.is(right.days, 3);
   t.deepEqual(right.different, []);
 
   // A store whose kept sums have lost an entry.
-  const wrong = await verifySums({
+  const wrong = await verifyRollups({
     ...facts,
     store: {
       async aggregate(scope, filter, aggregation) {
@@ -81,9 +83,14 @@ test('sums that are not those of their entries are made anew when they are told 
   store = await open();
   const said: string[] = [];
   const parts = {
-    ...{ logMaintenance: store.logMaintenance, requestLog: store.requestLog, maintenance: store.maintenance },
-    ...{ state: await openMemoryState({ dataDir }), documents: store.documents, logDays: 10 },
-    ...{ flush: async () => {}, say: (line: string) => void said.push(line) },
+    logMaintenance: store.logMaintenance,
+    requestLog: store.requestLog,
+    maintenance: store.maintenance,
+    state: await openMemoryState({ dataDir }),
+    documents: store.documents,
+    logDays: 10,
+    flush: async () => {},
+    say: (line: string) => void said.push(line),
   };
   t.teardown(() => parts.state.close());
   t.false(await verifyLedger(parts, { organisationId: 'org', rebuild: false }));

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { verifyCommand } from '../../../src/app/verify.ts';
-import { type VerifyFacts, verifyBudgets } from '../../../src/ledger/verify/verify.ts';
+import { type VerifyDeps, verifyBudgets } from '../../../src/ledger/verify/verify.ts';
 import { readSettings } from '../../../src/settings.ts';
-import { openMemoryState } from '../../../src/store/memory/open.ts';
+import { openMemoryState } from '../../../src/store/memory/open-memory.ts';
 import type { RequestRecord } from '../../../src/store/request-log.ts';
 import type { SharedState } from '../../../src/store/shared-state.ts';
 import { logEntry } from '../../store/log-entries.ts';
@@ -36,10 +36,13 @@ function charged(id: string, given: Partial<RequestRecord>): RequestRecord {
 function factsOf(
   state: SharedState,
   entries: readonly RequestRecord[],
-  more: Partial<VerifyFacts> = {},
-): VerifyFacts {
+  more: Partial<VerifyDeps> = {},
+): VerifyDeps {
   return {
-    ...{ state, flush: async () => undefined, keptSince: 0, countsSince: async () => 0 },
+    state,
+    flush: async () => undefined,
+    keptSince: 0,
+    countsSince: async () => 0,
     scan: async ({ after = '0', limit }) => {
       const end = Number(after) + Math.min(limit, 2);
       return {
@@ -69,8 +72,8 @@ test('each budget is the sum of what names it: of calls and of attempts, in what
   await spend(state, 't:0.5', 168n);
   await spend(state, 'r:0.5', 1n);
   await spend(state, 'p:0.5', 60n);
-  const facts = factsOf(state, entries);
-  const { budgets, entries: read } = await verifyBudgets(facts, undefined, false);
+  const deps = factsOf(state, entries);
+  const { budgets, entries: read } = await verifyBudgets(deps, undefined, false);
   t.is(read, 4);
   t.deepEqual(Object.fromEntries(budgets.map(({ key, outcome }) => [key, outcome])), {
     'c:0.5': 'equal',
@@ -79,14 +82,14 @@ test('each budget is the sum of what names it: of calls and of attempts, in what
     'p:0.5': 'differs',
   });
   t.is((await state.readBudget(ORG, { key: 'p:0.5' })).spent, 60n, 'nothing is written');
-  const rebuilt = await verifyBudgets(facts, ORG, true);
+  const rebuilt = await verifyBudgets(deps, ORG, true);
   t.like(
     rebuilt.budgets.find(({ key }) => key === 'p:0.5'),
     { outcome: 'corrected', spent: 60n, entries: 70n },
   );
   t.is((await state.readBudget(ORG, { key: 'p:0.5' })).spent, 70n);
-  t.true((await verifyBudgets(facts, ORG, true)).budgets.every(({ outcome }) => outcome === 'equal'));
-  t.is((await verifyBudgets(facts, 'another', true)).budgets.length, 0);
+  t.true((await verifyBudgets(deps, ORG, true)).budgets.every(({ outcome }) => outcome === 'equal'));
+  t.is((await verifyBudgets(deps, 'another', true)).budgets.length, 0);
 });
 
 test('periods that are over, and those that began before the log, are left alone', async (t) => {
@@ -119,17 +122,17 @@ test('calls that are charged meanwhile make no difference, and are not lost by a
   const entries = [charged('1', { budgets: ['c:0.5'] })];
   await spend(state, 'c:0.5', 5n);
   let scans = 0;
-  const facts = factsOf(state, entries);
-  const scan: VerifyFacts['scan'] = async (request) => {
+  const deps = factsOf(state, entries);
+  const scan: VerifyDeps['scan'] = async (request) => {
     // A call is settled between what is read of the budget and of the log, three times.
     if (scans++ > 0 && scans < 5) {
       const { spent } = await state.readBudget(ORG, { key: 'c:0.5' });
       await state.correctBudget(ORG, { key: 'c:0.5', from: spent, to: spent + 70n });
       entries.push(charged(`c${scans}`, { budgets: ['c:0.5'] }));
     }
-    return facts.scan(request);
+    return deps.scan(request);
   };
-  const { budgets } = await verifyBudgets({ ...facts, scan }, ORG, true);
+  const { budgets } = await verifyBudgets({ ...deps, scan }, ORG, true);
   const { spent } = await state.readBudget(ORG, { key: 'c:0.5' });
   t.is(budgets[0]?.outcome, 'corrected');
   t.is(spent, BigInt(entries.length) * 70n);

@@ -33,7 +33,7 @@ test('a name that resolves to a private address is refused, and the message does
     const error = await refusedWith(t, 'host_refused', out.whole(call('http://api.example.com'), 10));
     t.is(error.status, 400);
     t.false(error.message.includes(address));
-    t.regex(String(error.facts.cause), /resolved to/);
+    t.regex(String(error.details.cause), /resolved to/);
   }
 });
 

@@ -15,7 +15,7 @@ function refuses(url: string, of = strict): boolean {
     if (
       error instanceof GatewayError &&
       error.reason === 'host_refused' &&
-      error.facts.param === 'custom_host'
+      error.details.param === 'custom_host'
     )
       return true;
     throw error;
@@ -244,7 +244,7 @@ test('a call takes an origin and nothing more, and a path that begins with a sla
     'http://127.0.0.1#',
   ]) {
     const error = await refusedWith(t, 'host_refused', out.whole(call(origin), 10));
-    t.is(error.facts.param, 'origin');
+    t.is(error.details.param, 'origin');
   }
   for (const path of ['', 'x', 'http://example.com/', '*']) {
     await refusedWith(t, 'validation_failed', out.whole(call('http://127.0.0.1:1', { path }), 10));

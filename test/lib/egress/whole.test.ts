@@ -208,7 +208,7 @@ test('a closed port and a connection closed without an answer are unreachable', 
     out.whole(call(silent.origin, { method: 'POST' }), 10),
   );
   t.is(silent.connections(), 1);
-  t.true(error.facts.cause instanceof Error);
+  t.true(error.details.cause instanceof Error);
   const free = http.createServer().listen(0, '127.0.0.1');
   await pause(5);
   const address = free.address();

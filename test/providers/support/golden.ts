@@ -216,7 +216,7 @@ function outcome(run: () => unknown): unknown {
     return plain(run());
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    const { param, provider, type, code } = error.facts;
+    const { param, provider, type, code } = error.details;
     return plain({
       error: {
         reason: error.reason,

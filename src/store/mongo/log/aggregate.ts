@@ -9,7 +9,7 @@ import { isOutOfTime } from '../failures.ts';
 import type { Filter } from '../page-filter.ts';
 import { type Bucket, beginOf, endOf } from './bucket-name.ts';
 import { type EntryMatch, timesOf } from './entry-filter.ts';
-import { groupOf, type SumsRow, sumsOf, sumsPipeline, uniquePipeline } from './group-pipeline.ts';
+import { groupOf, type RollupRow, rollupPipeline, sumsOf, uniquePipeline } from './group-pipeline.ts';
 import { textOfKept } from './kept-text.ts';
 import type { LogPlace } from './place.ts';
 
@@ -39,7 +39,7 @@ const SHORTEST_MS = 60_000;
 /** Adds the entries of spans up into a table. @throws validation_failed on `until` when they are too many. */
 export async function addEntries(
   place: LogPlace,
-  { match, aggregation, table }: EntrySums,
+  { match, aggregation, table }: EntryTotals,
   spans: readonly EntrySpan[],
   deadline: Deadline,
 ): Promise<void> {
@@ -66,18 +66,18 @@ export async function addEntries(
 }
 
 /** What is added up, and where to. */
-export interface EntrySums {
+export interface EntryTotals {
   readonly match: EntryMatch;
   readonly aggregation: LogAggregation;
   readonly table: GroupTable;
 }
 
 interface Found {
-  readonly sums: readonly SumsRow[];
+  readonly sums: readonly RollupRow[];
   readonly values: readonly UniqueRow[];
 }
 
-type UniqueRow = Pick<SumsRow, '_id'> & { readonly _id: { readonly u?: unknown } };
+type UniqueRow = Pick<RollupRow, '_id'> & { readonly _id: { readonly u?: unknown } };
 
 /** All of a span before any of it is added: what is cut off is not added twice. */
 async function readSpan(
@@ -91,11 +91,13 @@ async function readSpan(
   const match = matchIn(filter, span);
   const options = (): mongoose.mongo.AggregateOptions => ({
     ...(exact ? { hint: lead.index } : {}),
-    ...{ allowDiskUse: true, maxTimeMS: Math.min(commandMs, deadline.remaining()), batchSize: SLICE },
+    allowDiskUse: true,
+    maxTimeMS: Math.min(commandMs, deadline.remaining()),
+    batchSize: SLICE,
   });
   const grouping = { bucketMs, by };
   const sums = await collection
-    .aggregate<SumsRow>(sumsPipeline(match, grouping, ROWS + 1, latencies !== false), options())
+    .aggregate<RollupRow>(rollupPipeline(match, grouping, ROWS + 1, latencies !== false), options())
     .toArray();
   const values =
     unique === undefined

@@ -161,7 +161,10 @@ class EntryReader {
     const ends = await Promise.all(
       day.map(async ({ name }) => {
         const [end] = await this.#cursor(name, this.#within(lead.filter, { after, until: undefined }), {
-          ...{ skip: this.#piece - 1, take: 1, hint: lead.index, ms: this.#deadline.remaining() },
+          skip: this.#piece - 1,
+          take: 1,
+          hint: lead.index,
+          ms: this.#deadline.remaining(),
         })
           .project<Position>({ _id: 0, createdAt: 1, id: 1 })
           .toArray();
@@ -291,7 +294,8 @@ export async function countEntries(
       }
       try {
         const own = await database.collection(bucket.name).countDocuments(within, {
-          ...{ limit: limit + 1 - count, maxTimeMS: exact ? deadline.remaining() : ms },
+          limit: limit + 1 - count,
+          maxTimeMS: exact ? deadline.remaining() : ms,
           ...(exact ? { hint: lead.index } : {}),
         });
         // Others count meanwhile.

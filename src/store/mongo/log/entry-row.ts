@@ -3,7 +3,7 @@ import mongoose from 'mongoose';
 import { fail, type GatewayError } from '../../../lib/errors.ts';
 import { encodeEntry } from '../../log/entry-text.ts';
 import { textOf } from '../../log/matches.ts';
-import { latencyBucket } from '../../log/sums.ts';
+import { latencyBucket } from '../../log/rollups.ts';
 import type { RequestRecord } from '../../request-log.ts';
 import { LAST_MS } from './bucket-name.ts';
 import { keptText } from './kept-text.ts';

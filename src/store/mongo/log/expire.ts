@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { LogRetention } from '../../log-store.ts';
 import type { Deadline } from '../calls.ts';
 import { type Bucket, bucketNamed, isOver } from './bucket-name.ts';
-import { monthOf, sumsCollections } from './kept-sums.ts';
 import type { LogPlace } from './place.ts';
 import { forgetRolled, markDropped, markDropping, rolledBuckets } from './rolled-buckets.ts';
 import type { Roller } from './roller.ts';
+import { monthOf, rollupCollections } from './stored-rollups.ts';
 
 const DAY_MS = 86_400_000;
 /** Another instance may make sums now: then the buckets go the next time, if it does not end soon. */
@@ -40,7 +40,7 @@ export async function dropBuckets(
     await sleep(PAUSE_MS);
   }
   await calls.run((deadline) => endDrops(place, deadline));
-  dropped.push(...(await dropSums(place, now - metricDays * DAY_MS)));
+  dropped.push(...(await dropRollups(place, now - metricDays * DAY_MS)));
   return dropped;
 }
 
@@ -61,9 +61,9 @@ async function endDrops(place: LogPlace, deadline: Deadline): Promise<void> {
 }
 
 /** Months that were over by a time. */
-async function dropSums(place: LogPlace, before: number): Promise<string[]> {
+async function dropRollups(place: LogPlace, before: number): Promise<string[]> {
   const { calls, buckets } = place;
-  const months = await calls.run((deadline) => sumsCollections(place, 0, Math.max(0, before), deadline));
+  const months = await calls.run((deadline) => rollupCollections(place, 0, Math.max(0, before), deadline));
   const over = months.filter((name) => monthOf(name).until <= before);
   const last = over.at(-1);
   for (const name of over) await calls.run(() => buckets.drop(name));

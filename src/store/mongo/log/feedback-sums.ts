@@ -2,7 +2,7 @@
 import type mongoose from 'mongoose';
 import { invalidField } from '../../../lib/errors.ts';
 import { TOO_MUCH } from '../../log/trace-feedback.ts';
-import type { FeedbackGrouping, FeedbackSums } from '../../log-store.ts';
+import type { FeedbackGrouping, FeedbackTotals } from '../../log-store.ts';
 import type { LogFilter } from '../../request-log.ts';
 import type { Deadline } from '../calls.ts';
 import type { CheckedScope } from './entry-filter.ts';
@@ -29,7 +29,7 @@ export async function sumFeedback(
   filter: LogFilter,
   by: FeedbackGrouping,
   deadline: Deadline,
-): Promise<FeedbackSums[]> {
+): Promise<FeedbackTotals[]> {
   const { match, hint } = await feedbackMatch(place, scope, filter, deadline);
   const { stages, group } = groupingOf(by);
   const rows = await rowsIn(place)
@@ -50,7 +50,9 @@ export async function sumFeedback(
   if (all > MOST || rows.length > GROUPS) throw invalidField('until', TOO_MUCH, 'too_many');
   return rows.map(({ _id, count, sum, traces }) => ({
     group: textOfKept(String(_id)),
-    ...{ count: Number(count), sum: Number(sum), traces: Number(traces) },
+    count: Number(count),
+    sum: Number(sum),
+    traces: Number(traces),
   }));
 }
 

@@ -170,7 +170,9 @@ function lastOf(
   // Of one trace they are in the index's order.
   const sort = { createdAt: -1, id: -1 } as const;
   const reading: Reading = {
-    ...{ hint: 'by_trace', limit, without: { entry: 0 } },
+    hint: 'by_trace',
+    limit,
+    without: { entry: 0 },
     ...(kept.length === 1 ? { sort } : {}),
   };
   return find(place, wanted, reading, deadline);

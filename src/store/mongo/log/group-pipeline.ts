@@ -1,6 +1,6 @@
 // Sums of entries as the server adds them up, and its rows as sums.
 import type mongoose from 'mongoose';
-import type { LogDimension, LogSums } from '../../log/aggregation.ts';
+import type { LogDimension, LogRollups } from '../../log/aggregation.ts';
 import type { Filter } from '../page-filter.ts';
 import { pairKey } from './entry-row.ts';
 
@@ -15,7 +15,7 @@ export interface Grouping {
 }
 
 /** A row of `sumsPipeline`. */
-export interface SumsRow {
+export interface RollupRow {
   readonly _id: { readonly b: number } & Readonly<Record<`g${number}`, unknown>>;
   readonly n: number;
   readonly ok: number;
@@ -42,7 +42,7 @@ export interface SumsRow {
  * Sums of the matching entries by bucket and group; at most `limit` rows.
  * @param latencies whether their histograms are asked for, which take a group for each latency
  */
-export function sumsPipeline(match: Filter, grouping: Grouping, limit: number, latencies = true): Stage[] {
+export function rollupPipeline(match: Filter, grouping: Grouping, limit: number, latencies = true): Stage[] {
   const { by } = grouping;
   if (!latencies) {
     const group = { $group: { _id: keyOf(grouping), ...sums() } };
@@ -182,11 +182,11 @@ function sums(): Record<string, unknown> {
 }
 
 /** The values of a row's group, as texts. */
-export function groupOf(id: SumsRow['_id'], count: number): string[] {
+export function groupOf(id: RollupRow['_id'], count: number): string[] {
   return Array.from({ length: count }, (_, index) => String(id[`g${index}`]));
 }
 
-export function sumsOf(row: SumsRow): LogSums {
+export function sumsOf(row: RollupRow): LogRollups {
   return {
     requests: Number(row.n),
     successes: Number(row.ok),

@@ -76,7 +76,9 @@ export async function repriceBucket(
     const changes = writes.filter((write) => write !== undefined);
     if (changes.length === 0) continue;
     await collection.bulkWrite(changes, {
-      ...{ ordered: false, maxTimeMS: deadline.remaining(), writeConcern: MAJORITY },
+      ordered: false,
+      maxTimeMS: deadline.remaining(),
+      writeConcern: MAJORITY,
     });
   }
   return count;

@@ -28,8 +28,10 @@ export async function takeLease(
       { _id: 'sums', $or: [{ until: { $lt: now } }, { owner }] },
       { $set: { owner, until: now + LEASE_MS }, $inc: { term: 1 } },
       {
-        ...{ upsert: true, returnDocument: mongoose.mongo.ReturnDocument.AFTER },
-        ...{ maxTimeMS: deadline.remaining(), writeConcern: MAJORITY },
+        upsert: true,
+        returnDocument: mongoose.mongo.ReturnDocument.AFTER,
+        maxTimeMS: deadline.remaining(),
+        writeConcern: MAJORITY,
       },
     );
     return lease?.term;

@@ -3,12 +3,12 @@ import { randomUUID } from 'node:crypto';
 import type { Deadline } from '../calls.ts';
 import { type Bucket, beginOf, bucketNamed, endOf } from './bucket-name.ts';
 import { KEY_INDEX } from './entry-indexes.ts';
-import { hourSums } from './hour-sums.ts';
-import { replaceSums, type SumsKey } from './kept-sums.ts';
+import { hourRollups } from './hour-rollups.ts';
 import type { LogPlace } from './place.ts';
 import { giveLeaseBack, LEASE_MS, takeLease } from './roll-lease.ts';
 import { markRolled, type RolledBucket, rolledBuckets, rolledOf } from './rolled-buckets.ts';
 import { HOUR_MS, hourOf, STALE, type StaleHour } from './stale-hours.ts';
+import { type RollupKey, replaceRollup } from './stored-rollups.ts';
 
 /** One step: an hour of an organisation, with the time that it may take. */
 const STEP_MS = 60_000;
@@ -116,11 +116,11 @@ export class Roller {
     return true;
   }
 
-  async #rollHour(hour: Omit<SumsKey, 'cuboid'>): Promise<void> {
+  async #rollHour(hour: Omit<RollupKey, 'cuboid'>): Promise<void> {
     const term = this.#term;
     await this.#step(async (deadline) => {
-      const documents = await hourSums(this.#place, hour, term, deadline);
-      await replaceSums(this.#place, hour.hour, documents, deadline);
+      const documents = await hourRollups(this.#place, hour, term, deadline);
+      await replaceRollup(this.#place, hour.hour, documents, deadline);
     });
   }
 

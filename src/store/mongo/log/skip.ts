@@ -63,7 +63,8 @@ class Skipper {
     const counts = await Promise.all(
       day.map(({ name }) =>
         database.collection(name).countDocuments(this.#filter, {
-          ...{ limit, maxTimeMS: this.#deadline.remaining() },
+          limit,
+          maxTimeMS: this.#deadline.remaining(),
           ...(this.#hint === undefined ? {} : { hint: this.#hint }),
         }),
       ),

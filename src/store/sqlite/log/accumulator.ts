@@ -17,9 +17,23 @@ import { SumColumn } from './sum-column.ts';
 
 /** Places of a group's sums. */
 export const AT = {
-  ...{ requests: 0, successes: 1, errors: 2, cost: 3, promptTokens: 4, completionTokens: 5, totalTokens: 6 },
-  ...{ latencyUs: 7, cacheHits: 8, semanticHits: 9, cacheLatencyUs: 10, saved: 11, semanticSaved: 12 },
-  ...{ retried: 13, rescued: 14, firstSeen: 15, lastSeen: 16 },
+  requests: 0,
+  successes: 1,
+  errors: 2,
+  cost: 3,
+  promptTokens: 4,
+  completionTokens: 5,
+  totalTokens: 6,
+  latencyUs: 7,
+  cacheHits: 8,
+  semanticHits: 9,
+  cacheLatencyUs: 10,
+  saved: 11,
+  semanticSaved: 12,
+  retried: 13,
+  rescued: 14,
+  firstSeen: 15,
+  lastSeen: 16,
 } as const;
 export const STRIDE = 17;
 export const MONEY = ['cost', 'saved', 'semanticSaved'] as const;

@@ -3,11 +3,11 @@ import type { LogAggregation } from '../../log/aggregation.ts';
 import type { LogFilter } from '../../request-log.ts';
 import { FailureError } from '../worker-loop.ts';
 import { HOUR_MS } from './buckets.ts';
-import { cubesFor } from './cubes.ts';
 import type { SegmentRow } from './manifest.ts';
+import { type Round, roundsOf } from './rollup-rounds.ts';
+import { rollupsFor } from './rollups.ts';
 import type { Segment } from './segment.ts';
 import type { LogScope, Selection } from './selection.ts';
-import { type Round, roundsOf } from './sum-rounds.ts';
 import type { Part, View } from './view.ts';
 
 /** What is read: a segment's rows from one time to another. */
@@ -40,7 +40,7 @@ export function planAggregate(
   open: (row: SegmentRow) => Segment,
 ): AggregatePlan {
   const { unique, ...sums } = aggregation;
-  const cubes = cubesFor(filter, aggregation, workspace !== null);
+  const cubes = rollupsFor(filter, aggregation, workspace !== null);
   const pieces = new Pieces(filter, selection, open);
   if (cubes.length > 0 || unique === undefined) {
     pieces.addSums(view, cubes, false);
@@ -50,7 +50,7 @@ export function planAggregate(
   const entries = new Pieces(filter, selection, open);
   entries.addEntries(view);
   // Of sums whose entries are gone nobody knows the distinct values: they are left out of both.
-  pieces.addSums(view, cubesFor(filter, sums, workspace !== null), true);
+  pieces.addSums(view, rollupsFor(filter, sums, workspace !== null), true);
   if (pieces.list.length === 0) return { pieces: entries.list, source: 'entries' };
   pieces.addEntries(view);
   return { pieces: pieces.list, unique: entries.list, source: 'rollups' };

@@ -8,13 +8,13 @@ import { groupsOfPage } from './group-order.ts';
 import type { GroupedRows } from './grouped-rows.ts';
 import { Grouping } from './grouping.ts';
 import { Ranking } from './ranking.ts';
+import { type RollupRows, sumRows } from './rollup-rows.ts';
 import type { Segment } from './segment.ts';
 import type { SelectedRows, Selection } from './selection.ts';
-import { type LogSumRows, sumRows } from './sum-rows.ts';
 import { type DistinctValues, UniqueCounts } from './unique-counts.ts';
 import { ValueRanking } from './value-ranking.ts';
 
-export interface LogSumsCall extends AggregateQuestion {
+export interface LogRollupsCall extends AggregateQuestion {
   readonly kind: 'sums';
 }
 
@@ -22,12 +22,12 @@ export interface LogSumsCall extends AggregateQuestion {
 const ROWS = 200_000;
 
 /** @param atOnce groups that are added up in one go; of more of them, those that are asked for are found first. */
-export function readSums(
+export function readRollups(
   plan: AggregatePlan,
   aggregation: LogAggregation,
   selection: Selection,
   atOnce: number,
-): LogSumRows {
+): RollupRows {
   const ranked = aggregation.bucketMs === undefined && aggregation.take !== undefined;
   const grouping = new Grouping(aggregation, selection);
   const found = addUp(plan, aggregation, selection, grouping, ranked ? atOnce : ROWS);
@@ -101,7 +101,7 @@ function countEntries(
 const MOST_RANKED = 2_000_000;
 
 /** Of many values of one dimension: puts them in order by one measure, then adds up those that are asked for. */
-function readValues(plan: AggregatePlan, aggregation: LogAggregation, selection: Selection): LogSumRows {
+function readValues(plan: AggregatePlan, aggregation: LogAggregation, selection: Selection): RollupRows {
   const [dimension] = aggregation.by as [NonNullable<LogAggregation['by']>[number]];
   const { measure } = aggregation.order ?? { measure: 'requests' };
   const ranking = new ValueRanking(dimension, measure, selection);
@@ -123,7 +123,7 @@ function readValues(plan: AggregatePlan, aggregation: LogAggregation, selection:
 }
 
 /** The same of pairs of values. */
-function readPairs(plan: AggregatePlan, aggregation: LogAggregation, selection: Selection): LogSumRows {
+function readPairs(plan: AggregatePlan, aggregation: LogAggregation, selection: Selection): RollupRows {
   const { measure } = aggregation.order ?? { measure: 'requests' };
   const grouping = new Grouping(aggregation, selection);
   const ranking = measure === 'group' ? undefined : new Ranking(measure);
@@ -150,7 +150,7 @@ function readChosen(
   selection: Selection,
   texts: readonly (readonly string[])[],
   all: { readonly groups: number; readonly unique: number },
-): LogSumRows {
+): RollupRows {
   const conditions = (aggregation.by ?? []).map((dimension, i) =>
     dimensionCondition(dimension, new Set(texts.map((group) => group[i] ?? ''))),
   );

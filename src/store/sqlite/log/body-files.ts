@@ -25,7 +25,7 @@ const FILE = /^bodies-.*\.db$/;
 /** The places' hashes need no seed of their own: the text decides. */
 const hash = new TextHash(0x51);
 
-interface Shelf {
+interface BodyDatabase {
   readonly database: DatabaseSync;
   has(time: number, key: number): boolean;
   write(lines: readonly (readonly [key: BodyKey, line: string])[]): void;
@@ -34,7 +34,7 @@ interface Shelf {
 /** Writes bodies. */
 export class BodyFiles {
   readonly #folder: string;
-  readonly #open = new Map<string, Shelf>();
+  readonly #open = new Map<string, BodyDatabase>();
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -72,7 +72,7 @@ export class BodyFiles {
     this.#open.clear();
   }
 
-  #shelf(name: string): Shelf {
+  #shelf(name: string): BodyDatabase {
     const found = this.#open.get(name);
     if (found) return found;
     const [oldest] = this.#open;
@@ -80,13 +80,13 @@ export class BodyFiles {
       oldest[1].database.close();
       this.#open.delete(oldest[0]);
     }
-    const shelf = openShelf(join(this.#folder, name));
+    const shelf = openBodyDatabase(join(this.#folder, name));
     this.#open.set(name, shelf);
     return shelf;
   }
 }
 
-function openShelf(path: string): Shelf {
+function openBodyDatabase(path: string): BodyDatabase {
   closeSync(openSync(path, 'a', 0o600));
   const database = new DatabaseSync(path, { timeout: 5000 });
   database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -2048;
@@ -154,7 +154,7 @@ export function readBody(
   const date = bodyFile({ day: dayOf(time), keep: UNLIMITED }).slice(0, -'.db'.length);
   for (const name of bodyFiles(folder).filter((file) => file.startsWith(`${date}.`))) {
     try {
-      const line = onShelf(folder, name, (database) => lineOf(database, org, id, time));
+      const line = withBodyDatabase(folder, name, (database) => lineOf(database, org, id, time));
       if (line !== null && line !== undefined) return line;
     } catch (error) {
       if (!isDamage(error)) throw error;
@@ -191,7 +191,7 @@ export function scanBodies(
   for (const name of bodyFiles(folder).sort()) {
     if (after !== null && name < after[0]) continue;
     const above = after !== null && name === after[0] ? after[1] : 0;
-    const found = onShelf(folder, name, (database) =>
+    const found = withBodyDatabase(folder, name, (database) =>
       database.prepare('SELECT id, lines FROM frames WHERE id > ? ORDER BY id LIMIT 1').get(above),
     );
     if (found) return { lines: unpacked(found.lines as Uint8Array), file: name, frame: Number(found.id) };
@@ -200,7 +200,11 @@ export function scanBodies(
 }
 
 /** Runs on a file's database; undefined: it was dropped. */
-function onShelf<T>(folder: string, name: string, run: (database: DatabaseSync) => T): T | undefined {
+function withBodyDatabase<T>(
+  folder: string,
+  name: string,
+  run: (database: DatabaseSync) => T,
+): T | undefined {
   const path = join(folder, name);
   if (!existsSync(path)) return undefined;
   const database = new DatabaseSync(path, { readOnly: true, timeout: 5000 });

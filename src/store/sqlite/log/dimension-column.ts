@@ -24,9 +24,18 @@ export function numberAt({ numbers, look }: DimensionColumn, place: number): num
 }
 
 const COLUMNS: Readonly<Record<LogDimension & string, TextName | undefined>> = {
-  ...{ workspace: 'workspace', apiKey: 'apiKey', userId: 'userId', provider: 'provider', model: 'model' },
-  ...{ virtualKey: 'virtualKey', config: 'config', prompt: 'prompt', statusCode: 'statusCode' },
-  ...{ cacheStatus: 'cacheStatus', retries: 'retries', user: undefined },
+  workspace: 'workspace',
+  apiKey: 'apiKey',
+  userId: 'userId',
+  provider: 'provider',
+  model: 'model',
+  virtualKey: 'virtualKey',
+  config: 'config',
+  prompt: 'prompt',
+  statusCode: 'statusCode',
+  cacheStatus: 'cacheStatus',
+  retries: 'retries',
+  user: undefined,
 };
 
 /** The key of metadata that a dimension is, if it is one. */

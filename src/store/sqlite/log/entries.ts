@@ -9,7 +9,7 @@ import { checkPageSize, checkSkip } from '../../page-query.ts';
 import type { LogFilter, LogPageRequest, RequestRecord, TenantScope } from '../../request-log.ts';
 import type { WriterCall } from '../protocol.ts';
 import type { WorkerClient } from '../worker-client.ts';
-import type { LogKeeper } from './maintain.ts';
+import type { LogCompactor } from './compactor.ts';
 import type { LogPageCall, LogRowPage, Position } from './page-reads.ts';
 import type { LogReaderCall } from './protocol.ts';
 import type { LogScope } from './selection.ts';
@@ -17,7 +17,7 @@ import type { LogScope } from './selection.ts';
 export function entryStore(
   writer: WorkerClient<WriterCall>,
   reader: WorkerClient<LogReaderCall>,
-  keeper: LogKeeper,
+  keeper: LogCompactor,
 ): Pick<LogStore, 'append' | 'page' | 'get'> {
   return {
     append: async (batch, texts) => {
@@ -59,7 +59,11 @@ function pageCall(scope: TenantScope, filter: LogFilter, request: LogPageRequest
   if (order !== 'asc' && order !== 'desc') throw invalidField('order', 'must be asc or desc', 'in');
   const take = checkPageSize(pageSize);
   return {
-    ...{ kind: 'page', ...scopeOf(scope), filter: checkLogFilter(filter), order, take },
+    kind: 'page',
+    ...scopeOf(scope),
+    filter: checkLogFilter(filter),
+    order,
+    take,
     skip: after === undefined ? checkSkip(page, take) : 0,
     after: after === undefined ? null : positionOf(after),
     count: count !== false,

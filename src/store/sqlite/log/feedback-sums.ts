@@ -1,7 +1,7 @@
 // Feedback summed up by the log's reading worker.
 import { dimensionOf, matchesLog } from '../../log/matches.ts';
 import { TOO_MUCH } from '../../log/trace-feedback.ts';
-import type { FeedbackGrouping, FeedbackRecord, FeedbackSums } from '../../log-store.ts';
+import type { FeedbackGrouping, FeedbackRecord, FeedbackTotals } from '../../log-store.ts';
 import type { LogFilter } from '../../request-log.ts';
 import type { StatementCache } from '../statement-cache.ts';
 import { FailureError } from '../worker-loop.ts';
@@ -26,7 +26,7 @@ export function sumFeedback(
   scope: LogScope,
   filter: LogFilter,
   by: FeedbackGrouping,
-): FeedbackSums[] {
+): FeedbackTotals[] {
   const { feedback: range, ...rest } = filter;
   const { from = 0, until = Number.MAX_SAFE_INTEGER, ...others } = rest;
   const traces = range && liked(scope, range);

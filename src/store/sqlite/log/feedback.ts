@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { checkScope } from '../../document-checks.ts';
 import { checkGrouping, checkOwn, checkTraces } from '../../log/trace-feedback.ts';
 import { checkLogFilter } from '../../log-filter.ts';
-import type { FeedbackRecord, FeedbackSums, LogStore, TraceFeedback } from '../../log-store.ts';
+import type { FeedbackRecord, FeedbackTotals, LogStore, TraceFeedback } from '../../log-store.ts';
 import type { ReaderCall, WriterCall } from '../protocol.ts';
 import type { WorkerClient } from '../worker-client.ts';
 import type { TraceFeedbackRow } from './feedback-reads.ts';
@@ -55,7 +55,7 @@ export function feedbackStore(
     sumFeedback: async (scope, filter, by) => {
       const { organisationId: org, workspaceId: workspace } = checkScope(scope);
       const call = { kind: 'feedback', org, workspace, filter: checkLogFilter(filter) } as const;
-      return sums.call<FeedbackSums[]>({ ...call, by: checkGrouping(by) });
+      return sums.call<FeedbackTotals[]>({ ...call, by: checkGrouping(by) });
     },
   };
 }

@@ -5,8 +5,8 @@ import { type LogMaintenance, SCAN_LIMITS } from '../../maintenance.ts';
 import { checkScan } from '../../maintenance-checks.ts';
 import type { ReaderCall, WriterCall } from '../protocol.ts';
 import type { WorkerClient } from '../worker-client.ts';
+import type { CompactionStore } from './compaction-store.ts';
 import { addCall } from './feedback.ts';
-import type { KeepingStore } from './keeping.ts';
 import type { LogReaderCall } from './protocol.ts';
 
 /** A place of arrival, or of a row. */
@@ -18,7 +18,7 @@ export function logMaintenance(
   writer: WorkerClient<WriterCall>,
   documents: WorkerClient<ReaderCall>,
   reader: WorkerClient<LogReaderCall>,
-  store: Pick<LogStore, 'append' | 'appendBodies'> & Pick<KeepingStore, 'remakeSums'>,
+  store: Pick<LogStore, 'append' | 'appendBodies'> & Pick<CompactionStore, 'remakeSums'>,
 ): LogMaintenance {
   const { characters } = SCAN_LIMITS;
   return {
@@ -29,7 +29,10 @@ export function logMaintenance(
     scan: async (request) => {
       const { limit, after } = checkScan(request, POSITION);
       const rows = await reader.call<[number, string][]>({
-        ...{ kind: 'scan', after: Number(after ?? 0), limit, characters },
+        kind: 'scan',
+        after: Number(after ?? 0),
+        limit,
+        characters,
       });
       const last = rows.at(-1);
       const entries = await decodeEntries(rows.map(([, entry]) => entry));
@@ -41,7 +44,8 @@ export function logMaintenance(
         const { after } = checkScan(request, FRAME);
         const [file = '', frame] = after?.split(':') ?? [];
         const found = await reader.call<{ lines: string[]; file: string; frame: number } | null>({
-          ...{ kind: 'scanBodies', after: after === undefined ? null : [file, Number(frame)] },
+          kind: 'scanBodies',
+          after: after === undefined ? null : [file, Number(frame)],
         });
         if (found === null) return { records: [] };
         const records = found.lines.map((line) => JSON.parse(line) as BodiesRecord);
@@ -54,7 +58,10 @@ export function logMaintenance(
       scan: async (request) => {
         const { limit, after } = checkScan(request, POSITION);
         const rows = await documents.call<[number, string][]>({
-          ...{ kind: 'scanFeedback', after: Number(after ?? 0), limit, characters },
+          kind: 'scanFeedback',
+          after: Number(after ?? 0),
+          limit,
+          characters,
         });
         const last = rows.at(-1);
         const records = rows.map(([, record]) => JSON.parse(record) as FeedbackRecord);

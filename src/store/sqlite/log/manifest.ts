@@ -128,8 +128,21 @@ export function readSegments(cached: StatementCache, above: number): SegmentRow[
     const [id, kind, cube, day, keep, file, offset, length, head, count, ...bounds] = row;
     const [minTime, maxTime, firstSeq, lastSeq, covers] = bounds;
     return {
-      ...{ id, kind, cube, day, keep, file, offset, length, head, count },
-      ...{ minTime, maxTime, firstSeq, lastSeq, covers: JSON.parse(covers) as number[] },
+      id,
+      kind,
+      cube,
+      day,
+      keep,
+      file,
+      offset,
+      length,
+      head,
+      count,
+      minTime,
+      maxTime,
+      firstSeq,
+      lastSeq,
+      covers: JSON.parse(covers) as number[],
     };
   });
 }

@@ -140,7 +140,9 @@ class Pager {
     const rows = found.rows.slice(0, found.count);
     if (this.#sign < 0) rows.reverse();
     const run: Run = {
-      ...{ part, rows, at: 0 },
+      part,
+      rows,
+      at: 0,
       times: Float64Array.from(rows, (row) => times[row] as number),
       seqs: Float64Array.from(rows, (row) => seqs[row] as number),
     };

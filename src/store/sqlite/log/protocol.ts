@@ -1,7 +1,7 @@
 // What crosses between the main thread and the log's workers.
 import type { FeedbackGrouping, LogRetention, Repriced } from '../../log-store.ts';
 import type { LogFilter } from '../../request-log.ts';
-import type { LogSumsCall } from './aggregate-reads.ts';
+import type { LogRollupsCall } from './aggregate-reads.ts';
 import type { BodyKey } from './body-files.ts';
 import type { Bucket } from './buckets.ts';
 import type { LogPageCall } from './page-reads.ts';
@@ -23,7 +23,7 @@ export interface LogSetup {
 
 export type LogReaderCall =
   | LogPageCall
-  | LogSumsCall
+  | LogRollupsCall
   | (LogScope & { readonly kind: 'get'; readonly filter: LogFilter })
   | {
       readonly kind: 'scan';
@@ -40,7 +40,7 @@ export type LogReaderCall =
   | { readonly kind: 'scanBodies'; readonly after: readonly [file: string, frame: number] | null }
   | { readonly kind: 'close' };
 
-export type LogKeeperCall =
+export type LogCompactorCall =
   /** Makes segments of the tail's first block; `all`: also when it is not full. Answers a change or null. */
   | { readonly kind: 'seal'; readonly all: boolean }
   /** Makes segments of the next block of an earlier version's log. Answers a change or null. */

@@ -5,7 +5,7 @@ import { NOTICE, type Reply } from '../protocol.ts';
 import { statementCache } from '../statement-cache.ts';
 import { FailureError, failureOf, type RunGroup, serve } from '../worker-loop.ts';
 import { planAggregate } from './aggregate-plan.ts';
-import { readSums } from './aggregate-reads.ts';
+import { readRollups } from './aggregate-reads.ts';
 import { readBody, scanBodies } from './body-files.ts';
 import { DamagedSegment } from './damage.ts';
 import { DamageFound } from './damage-found.ts';
@@ -75,7 +75,7 @@ function openLogReader(setup: LogSetup): RunGroup<LogReaderCall> {
         const selection = selectionOf(view, call, call.filter);
         const open = (row: SegmentRow): Segment => files.segment(row);
         const plan = planAggregate(view, selection, call, open);
-        return readSums(plan, call.aggregation, selection, setup.groups);
+        return readRollups(plan, call.aggregation, selection, setup.groups);
       }
       case 'get': {
         const view = current();

@@ -4,7 +4,6 @@ import type { LogRetention } from '../../log-store.ts';
 import type { StatementCache } from '../statement-cache.ts';
 import { memorySource } from './blobs.ts';
 import { type Bucket, bucketName, dayOf, HOUR_MS, isOver, UNLIMITED } from './buckets.ts';
-import { CUBES, type Cube, MADE } from './cubes.ts';
 import { TextHash } from './hash.ts';
 import {
   fileOf,
@@ -14,10 +13,11 @@ import {
   type SegmentChange,
   type SegmentRow,
 } from './manifest.ts';
+import { RollupBuilder } from './rollup-builder.ts';
+import { MADE, ROLLUPS, type Rollup } from './rollups.ts';
 import { Segment } from './segment.ts';
 import type { BuiltSegment } from './segment-build.ts';
 import { appendSegment, type SegmentFiles } from './segment-files.ts';
-import { SumsBuilder } from './sums-build.ts';
 
 /** What there is to do, bucket by bucket. */
 export interface Due {
@@ -72,7 +72,7 @@ function bucketsOf(rows: readonly SegmentRow[]): Bucket[] {
 }
 
 /** Writes sums of what has none yet. */
-export function sumBucket(
+export function rollUpBucket(
   cached: StatementCache,
   files: SegmentFiles,
   folder: string,
@@ -81,7 +81,7 @@ export function sumBucket(
   const { entries, valid, stale } = partsOf(cached, bucket);
   const covered = new Set(valid.flatMap(({ covers }) => covers));
   const open = entries.filter(({ id }) => !covered.has(id));
-  const add = writeSums(cached, files, folder, bucket, open);
+  const add = writeRollups(cached, files, folder, bucket, open);
   return { add, remove: stale.map(({ id }) => id), alone: [] };
 }
 
@@ -96,7 +96,7 @@ export function retireBucket(
   const { entries, valid, stale } = partsOf(cached, bucket);
   const covered = new Set(valid.flatMap(({ covers }) => covers));
   const open = withSums ? entries.filter(({ id }) => !covered.has(id)) : [];
-  const add = writeSums(cached, files, folder, bucket, open);
+  const add = writeRollups(cached, files, folder, bucket, open);
   const gone = [...entries, ...stale];
   const change = {
     add: add.map((row) => ({ ...row, covers: [] })),
@@ -107,7 +107,7 @@ export function retireBucket(
 }
 
 /** Takes a bucket's sums out. */
-export function forgetSums(cached: StatementCache, { day, keep }: Bucket): Dropping {
+export function forgetRollups(cached: StatementCache, { day, keep }: Bucket): Dropping {
   const rows = readSegments(cached, 0).filter(
     (row) => row.kind === 'sums' && row.day === day && row.keep === keep,
   );
@@ -120,7 +120,7 @@ export interface Unsummed extends Dropping {
 }
 
 /** Takes a day's sums out that stand beside their entries. @param day as of `Bucket` */
-export function unsumDay(cached: StatementCache, day: number): Unsummed {
+export function dropRollupsOfDay(cached: StatementCache, day: number): Unsummed {
   const rows = readSegments(cached, 0).filter(
     (row) => row.kind === 'sums' && row.day === day && row.covers.length > 0,
   );
@@ -147,7 +147,7 @@ function partsOf(
   return { entries, valid: sums.filter(isValid), stale: sums.filter((row) => !isValid(row)) };
 }
 
-function writeSums(
+function writeRollups(
   cached: StatementCache,
   files: SegmentFiles,
   folder: string,
@@ -161,17 +161,25 @@ function writeSums(
   const file = fileOf(cached, 'sums', bucket);
   const made = new Map<number, readonly BuiltSegment[]>();
   return MADE.flatMap((cube) => {
-    const { by, of } = CUBES[cube] as Cube;
-    const builder = new SumsBuilder(hash, by);
+    const { by, of } = ROLLUPS[cube] as Rollup;
+    const builder = new RollupBuilder(hash, by);
     if (of === undefined) for (const row of whole) builder.add(files.segment(row));
     else
       for (const { head, bytes } of made.get(of) ?? []) builder.add(new Segment(head, memorySource(bytes)));
     const built = builder.finish();
-    if (CUBES.some((other) => other.of === cube)) made.set(cube, built);
+    if (ROLLUPS.some((other) => other.of === cube)) made.set(cube, built);
     return built.map((segment) => ({
-      ...{ kind: 'sums' as const, cube, ...bucket, file, ...appendSegment(folder, file, segment) },
-      ...{ count: segment.head.count, minTime: segment.minTime, maxTime: segment.maxTime },
-      ...{ firstSeq: segment.firstSeq, lastSeq: segment.lastSeq, covers: open.map(({ id }) => id) },
+      kind: 'sums' as const,
+      cube,
+      ...bucket,
+      file,
+      ...appendSegment(folder, file, segment),
+      count: segment.head.count,
+      minTime: segment.minTime,
+      maxTime: segment.maxTime,
+      firstSeq: segment.firstSeq,
+      lastSeq: segment.lastSeq,
+      covers: open.map(({ id }) => id),
     }));
   });
 }

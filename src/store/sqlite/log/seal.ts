@@ -65,8 +65,17 @@ export function writeSegments(
     const file = fileOf(cached, 'entries', bucket);
     const place = appendSegment(folder, file, built);
     return {
-      ...{ kind: 'entries', cube: 0, ...bucket, file, ...place, count: entries.length },
-      ...{ minTime, maxTime, firstSeq, lastSeq, covers: [] },
+      kind: 'entries',
+      cube: 0,
+      ...bucket,
+      file,
+      ...place,
+      count: entries.length,
+      minTime,
+      maxTime,
+      firstSeq,
+      lastSeq,
+      covers: [],
     };
   });
 }

@@ -1,7 +1,7 @@
 // Entries as a segment.
 import { zstdCompressSync } from 'node:zlib';
 import { type EntryTuple, isRescued } from '../../log/entry-tuple.ts';
-import { latencyBucket } from '../../log/sums.ts';
+import { latencyBucket } from '../../log/rollups.ts';
 import { Blobs } from './blobs.ts';
 import type { TextHash } from './hash.ts';
 import { MoneyColumn } from './money-column.ts';
@@ -161,14 +161,19 @@ export class SegmentBuilder {
     const largeCost = this.#cost.large(placeOf);
     const largeSaved = this.#saved.large(placeOf);
     const head: SegmentHead = {
-      ...{ count, texts, metadata, numbers },
+      count,
+      texts,
+      metadata,
+      numbers,
       ...(pairs.length > 0 ? { pairs: blobs.add(Buffer.from(JSON.stringify(pairs))) } : {}),
       ...(largeCost.length > 0 ? { largeCost } : {}),
       ...(largeSaved.length > 0 ? { largeSaved } : {}),
       ...(withChunks ? { chunks: chunksOf(entries, blobs) } : {}),
     };
     return {
-      ...{ head: withChunks ? { ...head, checksums: blobs.checksums } : head, entries, bytes: blobs.join() },
+      head: withChunks ? { ...head, checksums: blobs.checksums } : head,
+      entries,
+      bytes: blobs.join(),
       minTime: numbers.time?.least ?? 0,
       maxTime: numbers.time?.greatest ?? 0,
       firstSeq: numbers.seq?.least ?? 0,

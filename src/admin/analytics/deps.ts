@@ -1,0 +1,17 @@
+// What analytics are read with.
+import { AnalyticsSource } from '../../../gen/gateway/admin/v2/analytics_pb.ts';
+import type { LogAggregate } from '../../store/log/aggregation.ts';
+import type { LogStore } from '../../store/log-store.ts';
+import type { LogFilterDeps } from '../logs/filter.ts';
+
+/** What the services need. */
+export interface AnalyticsDeps extends LogFilterDeps {
+  readonly store: Pick<LogStore, 'aggregate' | 'sumFeedback'>;
+  /** Makes everything recorded so far readable. */
+  readonly flush: () => Promise<void>;
+}
+
+/** What sums were added up from, as it is answered. */
+export function sourceOf(...sums: readonly Pick<LogAggregate, 'source'>[]): AnalyticsSource {
+  return sums.every(({ source }) => source === 'rollups') ? AnalyticsSource.ROLLUPS : AnalyticsSource.ENTRIES;
+}

@@ -1,0 +1,20 @@
+// The config that calls with a key start with must be there when the key is told of it.
+
+import { configs } from '../../configs/config-collections.ts';
+import { invalidField } from '../../lib/errors.ts';
+import type { DocumentStore } from '../../store/documents.ts';
+import type { TenantScope } from '../../store/scope.ts';
+
+/**
+ * @param scope the key's workspace; its organisation for keys of the organisation
+ * @param named what the request says; undefined: nothing
+ * @throws GatewayError validation_failed when it names no config of the key's.
+ */
+export async function checkKeyConfig(
+  documents: DocumentStore,
+  scope: TenantScope,
+  named: string | undefined,
+): Promise<void> {
+  if (named !== undefined && (await documents.get(scope, configs, named)) === undefined)
+    throw invalidField('defaults.config_id', "names no config of the key's workspace");
+}

@@ -1,0 +1,54 @@
+// Nobody locks an organisation out of its own keys: one that may make organisation keys always stays.
+import { type ApiKeyBody, apiKeys } from '../../access/identity-collections.ts';
+import { fail } from '../../lib/errors.ts';
+import {
+  type Document,
+  type DocumentStore,
+  updateOperation,
+  type WriteOperation,
+} from '../../store/documents.ts';
+import { keyScope } from './access.ts';
+import { isExpired } from './record.ts';
+
+const SCOPE = keyScope('organisation-service', 'create');
+const PAGE = 200;
+
+/**
+ * Operations that belong into the commit which changes a key (`after` undefined: deletes it). When the key is one
+ * that may make organisation keys and will be so no longer, or no longer for ever, another one is written as it is:
+ * whoever takes that one away at the same time loses the race, so that two cannot be taken for each other's reserve.
+ * @throws GatewayError conflict when there is no other.
+ */
+export async function keepOne(
+  documents: DocumentStore,
+  before: Document<ApiKeyBody>,
+  after: ApiKeyBody | undefined,
+  now: number,
+): Promise<readonly WriteOperation[]> {
+  if (!isKeeper(before.body, now)) return [];
+  const forEver = before.body.expiresAt === undefined;
+  const stays = after !== undefined && isKeeper(after, now) && (!forEver || after.expiresAt === undefined);
+  if (stays) return [];
+  const scope = { organisationId: before.organisationId, workspaceId: undefined };
+  let cursor: string | undefined;
+  do {
+    const page = await documents.page(scope, apiKeys, {
+      filter: [{ field: 'kind', op: 'eq', value: 'organisation-service' }],
+      pageSize: PAGE,
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    const other = page.documents.find(
+      ({ id, body }) => id !== before.id && isKeeper(body, now) && (!forEver || body.expiresAt === undefined),
+    );
+    if (other !== undefined) {
+      const { id, version, body, updatedAt } = other;
+      return [updateOperation(apiKeys, id, version, { body, updatedAt })];
+    }
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+  throw fail('conflict', `this is the last organisation key with ${SCOPE}: make another one first`);
+}
+
+function isKeeper(body: ApiKeyBody, now: number): boolean {
+  return body.kind === 'organisation-service' && body.scopes.includes(SCOPE) && !isExpired(body, now);
+}

@@ -1,0 +1,57 @@
+// A config as callers are shown it.
+import { create } from '@bufbuild/protobuf';
+import { type Config, ConfigSchema } from '../../../gen/gateway/admin/v2/configs_pb.ts';
+import type { ConfigBody, ConfigVersionBody } from '../../configs/config-collections.ts';
+import { codec } from '../../rest/codec.ts';
+import type { JsonObject } from '../../store/collection.ts';
+import type { Document } from '../../store/documents.ts';
+import { masked } from '../kit/masked-secrets.ts';
+import { timeText } from '../kit/time.ts';
+
+/** What lists show of a config. */
+export function configSummary(document: Document<ConfigBody>): Config {
+  const { id, organisationId, workspaceId, slug, status, createdAt, updatedAt, body } = document;
+  return create(ConfigSchema, {
+    id,
+    name: body.name,
+    workspaceId: workspaceId ?? '',
+    slug: slug ?? '',
+    organisationId,
+    isDefault: body.isDefault ? 1 : 0,
+    status,
+    ownerId: body.ownerId,
+    updatedBy: body.updatedBy,
+    createdAt: timeText(createdAt),
+    lastUpdatedAt: timeText(updatedAt),
+    object: 'config',
+  });
+}
+
+/** A config with its content. */
+export function configRecord(document: Document<ConfigBody>): Config {
+  const { config, versionId } = document.body;
+  return Object.assign(configSummary(document), contentMembers(config, versionId));
+}
+
+/** A version of a config. */
+export function configVersionRecord(
+  document: Document<ConfigBody>,
+  { id, createdAt, body }: Document<ConfigVersionBody>,
+): Config {
+  return Object.assign(configSummary(document), contentMembers(body.config, id), {
+    name: body.name,
+    updatedBy: body.updatedBy,
+    createdAt: timeText(createdAt),
+    lastUpdatedAt: timeText(createdAt),
+  });
+}
+
+/** What the audit log is told: the content member by member. */
+export function configShown(document: Document<ConfigBody>): JsonObject {
+  const record = codec.encode(ConfigSchema, configRecord(document)) as JsonObject;
+  return { ...record, config: masked(document.body.config) };
+}
+
+function contentMembers(config: JsonObject, versionId: string) {
+  return { config: JSON.stringify(masked(config)), format: 'json', type: 'ORG_CONFIG', versionId };
+}

@@ -1,0 +1,56 @@
+// Things go with what they belong to: a person's keys with the person, a workspace's contents with the workspace.
+import type { Collection } from '../../store/collection.ts';
+import {
+  archiveOperation,
+  type Condition,
+  type DocumentStore,
+  type WriteOperation,
+} from '../../store/documents.ts';
+import type { TenantScope } from '../../store/scope.ts';
+
+/** What is looked for. */
+export interface Wanted {
+  readonly collection: Collection<object>;
+  readonly filter?: readonly Condition[];
+}
+
+/** Who archives, where and when (Unix milliseconds). */
+export interface ArchiveDeps {
+  readonly documents: DocumentStore;
+  readonly scope: TenantScope;
+  readonly updatedAt: number;
+  /** Writes what does not fit into the caller's own commit. */
+  readonly commit: (operations: readonly WriteOperation[]) => Promise<unknown>;
+}
+
+/** Operations of one commit, so that the caller's own and the audit log's fit too. */
+const BATCH = 500;
+
+/**
+ * Operations that archive everything that is found. Beyond 500 of them, all but the last are written before: who is
+ * interrupted finds what they belong to still there and may ask again.
+ */
+export async function archiveFound(
+  { documents, scope, updatedAt, commit }: ArchiveDeps,
+  wanted: readonly Wanted[],
+): Promise<readonly WriteOperation[]> {
+  let batch: WriteOperation[] = [];
+  for (const { collection, filter } of wanted) {
+    let cursor: string | undefined;
+    do {
+      const page = await documents.page(scope, collection, {
+        pageSize: BATCH,
+        ...(filter === undefined ? {} : { filter }),
+        ...(cursor === undefined ? {} : { cursor }),
+      });
+      for (const { id } of page.documents) {
+        batch.push(archiveOperation(collection, id, { updatedAt }));
+        if (batch.length < BATCH) continue;
+        await commit(batch);
+        batch = [];
+      }
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+  }
+  return batch;
+}

@@ -1,0 +1,20 @@
+// Changes are read, worked out and written: who finds that another was faster starts again, and nobody hears of it.
+import type { Call } from '../../access/call.ts';
+import type { Reason } from '../../lib/errors.ts';
+import { LOST_RACE, retryOnConflict } from './retry-on-conflict.ts';
+
+type Methods = Readonly<Record<string, (request: never, call: Call) => Promise<unknown>>>;
+
+/**
+ * The methods of a service, each begun again when what it read was written by another before it wrote. For methods
+ * that answer nothing before they have written, and may be begun again.
+ * @param lost what a lost commit says
+ */
+export function withConflictRetries<M extends Methods>(methods: M, lost: ReadonlySet<Reason> = LOST_RACE): M {
+  return Object.fromEntries(
+    Object.entries(methods).map(([name, method]) => [
+      name,
+      (request: never, call: Call) => retryOnConflict(() => method(request, call), lost),
+    ]),
+  ) as M;
+}

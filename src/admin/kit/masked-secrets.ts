@@ -1,0 +1,101 @@
+// Credentials within JSON that callers wrote: never shown again as a whole. What is shown of one may be sent back
+// and stands for it, so that who reads, changes a little and writes needs to know none.
+import type { Json, JsonObject } from '../../store/collection.ts';
+
+/** Names, in snake case, whose texts are credentials. */
+const SECRET =
+  /(?:^|_)(?:api_key|secret|secret_access_key|password|passphrase|private_key|authorization|token|credentials|service_account_json)$|_client_secret|_private_key|_passphrase/;
+/** What is the caller's own request, not a way in. */
+const OPEN = new Set(['override_params', 'default_params', 'conditions', 'metadata', 'schema']);
+/** Headers that say nothing secret. */
+const OPEN_HEADERS = new Set(['content-type', 'accept', 'user-agent', 'accept-encoding', 'accept-language']);
+const MASK = '******';
+/** Names, in snake case, that say where calls go. */
+const ADDRESS = /(?:host|url|uri|endpoint|resource_name)$/;
+
+/** What is wrong with a masked credential that came back. */
+export interface MaskFault {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** The JSON as it is shown. */
+export function masked(json: JsonObject): JsonObject {
+  return walk(json, (text) => maskOf(text)) as JsonObject;
+}
+
+/**
+ * The JSON with the credentials that masks in it stand for. Who may change a config may not know its credentials:
+ * with an address that was not there before they must be given anew, or they could be had by sending them there.
+ * @param before what the masks were made of; undefined: nothing yet
+ * @param faults masks that stand for nothing are added, each with its path
+ */
+export function unmasked(json: JsonObject, before: JsonObject | undefined, faults: MaskFault[]): JsonObject {
+  const byPath = new Map<string, string>();
+  const byMask = new Map<string, Set<string>>();
+  if (before !== undefined)
+    walk(before, (text, path) => {
+      byPath.set(path, text);
+      byMask.set(maskOf(text), (byMask.get(maskOf(text)) ?? new Set()).add(text));
+      return text;
+    });
+  const known = addressesIn(before ?? {});
+  const isElsewhere = [...addressesIn(json)].some((address) => !known.has(address));
+  return walk(json, (text, path) => {
+    if (!text.includes(MASK)) return text;
+    if (isElsewhere) {
+      faults.push({ path, message: 'is masked: give the whole credential, for there is a new address' });
+      return text;
+    }
+    const here = byPath.get(path);
+    if (here !== undefined && maskOf(here) === text) return here;
+    const meant = [...(byMask.get(text) ?? [])];
+    if (meant.length === 1) return meant[0]!;
+    faults.push({ path, message: 'is masked: give the whole credential' });
+    return text;
+  }) as JsonObject;
+}
+
+/** The first and last characters of what is long enough. */
+function maskOf(text: string): string {
+  return text.length < 16 ? MASK : `${text.slice(0, 3)}${MASK}${text.slice(-4)}`;
+}
+
+/** Everything that says where calls go. */
+function addressesIn(json: Json, name = ''): Set<string> {
+  if (typeof json === 'string')
+    return new Set(ADDRESS.test(snakeOf(name)) || /^https?:/i.test(json) ? [json] : []);
+  if (typeof json !== 'object' || json === null) return new Set();
+  const parts = Array.isArray(json)
+    ? json.map((item: Json) => addressesIn(item, name))
+    : Object.entries(json as JsonObject).map(([key, item]) => addressesIn(item, key));
+  return new Set(parts.flatMap((part) => [...part]));
+}
+
+function snakeOf(name: string): string {
+  return name
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replaceAll('-', '_')
+    .toLowerCase();
+}
+
+type Change = (text: string, path: string) => string;
+
+function walk(json: JsonObject, change: Change): Json {
+  const visit = (value: Json, path: string, name: string, secret: boolean, headers: boolean): Json => {
+    if (typeof value === 'string') return secret && value !== '' ? change(value, path) : value;
+    if (typeof value !== 'object' || value === null) return value;
+    if (Array.isArray(value))
+      return value.map((item: Json, i) => visit(item, `${path}[${i}]`, name, secret, false));
+    return Object.fromEntries(
+      Object.entries(value as JsonObject).map(([key, item]) => {
+        const at = path === '' ? key : `${path}.${key}`;
+        const snake = snakeOf(key);
+        if (OPEN.has(snake)) return [key, item];
+        const inside = secret || SECRET.test(snake) || (headers && !OPEN_HEADERS.has(key.toLowerCase()));
+        return [key, visit(item, at, key, inside, snake === 'headers')];
+      }),
+    );
+  };
+  return visit(json, '', '', false, false);
+}

@@ -1,0 +1,116 @@
+// One entry of the request log with what was said in it.
+import { create, type JsonObject, type JsonValue } from '@bufbuild/protobuf';
+import { type LogDetail, LogDetailSchema } from '../../../gen/gateway/admin/v2/logs_pb.ts';
+import type { Directory } from '../../access/directory.ts';
+import type { KeptLateHook } from '../../ledger/late-hooks.ts';
+import { loggedJson } from '../../ledger/logged-json.ts';
+import type { BodiesRecord, BodyRecord, TraceFeedback } from '../../store/log-store.ts';
+import type { RequestRecord } from '../../store/request-log.ts';
+import { defined } from '../kit/patch.ts';
+import { timeText } from '../kit/time.ts';
+import { logEntry } from './entry.ts';
+import { bodyJson, count, isObject, wireMessage } from './json.ts';
+import { logMetrics } from './metrics.ts';
+
+/** What a detail is made of. */
+export interface DetailParts {
+  readonly directory: Directory;
+  readonly entry: RequestRecord;
+  /** Undefined: not kept, or not for the caller. */
+  readonly bodies: BodiesRecord | undefined;
+  /** What asynchronous guardrails said behind the call; empty where it is not for the caller. */
+  readonly late: readonly KeptLateHook[];
+  readonly feedback: TraceFeedback | undefined;
+  /** Only what guardrails found. */
+  readonly hooksOnly: boolean;
+}
+
+const OURS = /^x-(?:gateway|portkey)-/;
+
+export function logDetail({ directory, entry, bodies, late, feedback, hooksOnly }: DetailParts): LogDetail {
+  const { id, organisationId, workspaceId } = entry;
+  const head = {
+    object: 'log',
+    id,
+    sameId: id,
+    organisationId,
+    workspaceId,
+    logFormat: 'v2',
+    createdAt: timeText(entry.createdAt),
+    ...defined({ hookResults: hooksOf(bodies?.hooks, late) }),
+  };
+  if (hooksOnly) return create(LogDetailSchema, head);
+  return create(LogDetailSchema, {
+    ...head,
+    request: requestOf(entry, bodies?.request),
+    response: responseOf(entry, bodies?.response),
+    metrics: logMetrics(directory, entry),
+    ...defined({
+      providerRequest: wireMessage(whole(bodies?.transformedRequest, bodies?.request)),
+      providerResponse: wireMessage(whole(bodies?.originalResponse, bodies?.response)),
+    }),
+    entry: logEntry(entry, feedback),
+  });
+}
+
+function requestOf(entry: RequestRecord, said: BodyRecord | undefined) {
+  const headers = { ...said?.headers };
+  const ours = Object.entries(headers)
+    .filter(([name]) => OURS.test(name))
+    .map(([name, value]): [string, string] => [name.replace(OURS, ''), value]);
+  return {
+    url: said?.url ?? entry.path,
+    method: said?.method ?? entry.method,
+    gatewayHeaders: Object.fromEntries(ours),
+    headers,
+    ...defined({ body: said && bodyJson(said), truncated: count(said?.truncated) }),
+  };
+}
+
+function responseOf(entry: RequestRecord, said: BodyRecord | undefined) {
+  return {
+    status: entry.statusCode,
+    elapsed: entry.latencyMs,
+    targetPath: targetPathOf(entry),
+    headers: { ...said?.headers },
+    ...defined({ body: said && bodyJson(said), truncated: count(said?.truncated) }),
+  };
+}
+
+/** Of one target it is the config itself; where there were several, entries from before it was kept say nothing. */
+function targetPathOf({ targetPath, attempts, mode, inserted }: RequestRecord): string {
+  return targetPath ?? (attempts.length > 0 && mode === undefined && !inserted ? 'config' : '');
+}
+
+/** A body that went on as it came is kept once. */
+function whole(message: BodyRecord | undefined, first: BodyRecord | undefined): BodyRecord | undefined {
+  if (message === undefined || message.body !== undefined || first?.body === undefined) return message;
+  const { body, base64, truncated } = first;
+  return { ...message, ...defined({ body, base64, truncated }) };
+}
+
+/** Results by side. That of an asynchronous guardrail takes the place of what says that it was not waited for. */
+function hooksOf(text: string | undefined, late: readonly KeptLateHook[]): JsonObject | undefined {
+  const json = text === undefined ? undefined : loggedJson(text);
+  const came = late.filter(({ result }) => isObject(result));
+  if (!isObject(json) && came.length === 0) return undefined;
+  const sides: Record<string, JsonValue[]> = {};
+  for (const side of ['before', 'after'] as const) {
+    const own = isObject(json) ? json[side] : undefined;
+    const all = Array.isArray(own) ? own.filter(isObject) : [];
+    all.push(...came.filter((one) => one.side === side).map(({ result }) => result as JsonObject));
+    sides[side] = joined(all);
+  }
+  return { ...(isObject(json) ? json : {}), ...sides };
+}
+
+function joined(results: readonly JsonObject[]): JsonObject[] {
+  const left = results.filter((one) => one.async === true && one.skipped !== true);
+  const shown = results.flatMap((one): JsonObject[] => {
+    if (one.async !== true) return [one];
+    if (one.skipped !== true) return [];
+    const at = left.findIndex(({ id }) => id === one.id);
+    return at === -1 ? [one] : left.splice(at, 1);
+  });
+  return [...shown, ...left];
+}

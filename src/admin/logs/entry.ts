@@ -1,0 +1,99 @@
+// Entries of the request log as messages.
+import { create } from '@bufbuild/protobuf';
+import {
+  type LogEntry,
+  LogEntrySchema,
+  type LogFeedback,
+  LogFeedbackSchema,
+  LogSpanSchema,
+  Outcome,
+} from '../../../gen/gateway/admin/v2/logs_pb.ts';
+import { type Usage, UsageSchema } from '../../../gen/gateway/inference/v2/common_pb.ts';
+import { inDollars } from '../../ledger/prices/price-list.ts';
+import type { TraceFeedback } from '../../store/log-store.ts';
+import type { AttemptRecord, OutcomeRecord, RequestRecord, UsageRecord } from '../../store/request-log.ts';
+import { timeText } from '../kit/time.ts';
+
+const OUTCOMES: Readonly<Record<OutcomeRecord, Outcome>> = {
+  success: Outcome.SUCCESS,
+  error: Outcome.ERROR,
+  cancelled: Outcome.CANCELLED,
+  interrupted: Outcome.INTERRUPTED,
+};
+/** @param feedback of the entry's trace, where there is some */
+export function logEntry(record: RequestRecord, feedback?: TraceFeedback): LogEntry {
+  const { createdAt, outcome, usage, cost, saved, attempts, spans, ...same } = record;
+  return create(LogEntrySchema, {
+    ...same,
+    object: 'log',
+    createdAt: timeText(createdAt),
+    outcome: OUTCOMES[outcome],
+    ...(usage ? { usage: usageMessage(usage) } : {}),
+    ...moneyOf(cost),
+    ...(saved === undefined ? {} : { saved: inDollars(BigInt(saved)), savedExact: saved }),
+    attempts: attempts.map(attempt),
+    cacheStatus: record.cacheStatus ?? 'DISABLED',
+    mode: record.mode ?? 'single',
+    hasBodies: record.bodies ?? false,
+    spans: (spans ?? []).map((span) =>
+      create(LogSpanSchema, { ...span, startedAt: timeText(span.startedAt) }),
+    ),
+    ...feedbackMembers(feedback),
+  });
+}
+
+/** What of a trace's feedback is shown with it. */
+export function feedbackMembers(feedback: TraceFeedback | undefined): {
+  readonly feedback: LogFeedback[];
+  readonly weightedFeedback?: number;
+} {
+  if (feedback === undefined) return { feedback: [] };
+  const { count, sum, last } = feedback;
+  const shown = last.map(({ id, value, weight, createdAt, metadata }) =>
+    create(LogFeedbackSchema, {
+      id,
+      value,
+      weight,
+      metadata: { ...metadata },
+      createdAt: timeText(createdAt),
+    }),
+  );
+  return { feedback: shown, weightedFeedback: sum / count };
+}
+
+function attempt({ startedAt, outcome, usage, cost, ...same }: AttemptRecord) {
+  return {
+    ...same,
+    startedAt: timeText(startedAt),
+    outcome: OUTCOMES[outcome],
+    ...(usage ? { usage: usageMessage(usage) } : {}),
+    ...moneyOf(cost),
+  };
+}
+
+/** A sum in 1e-12 USD as messages have it. */
+export function moneyOf(cost: string | undefined): { readonly cost?: number; readonly costExact?: string } {
+  return cost === undefined ? {} : { cost: inDollars(BigInt(cost)), costExact: cost };
+}
+
+function usageMessage(usage: UsageRecord): Usage {
+  const { cachedTokens, cacheCreationTokens, reasoningTokens } = usage;
+  return create(UsageSchema, {
+    promptTokens: BigInt(usage.promptTokens),
+    totalTokens: BigInt(usage.totalTokens),
+    ...(usage.completionTokens === undefined ? {} : { completionTokens: BigInt(usage.completionTokens) }),
+    ...(cachedTokens === undefined && cacheCreationTokens === undefined
+      ? {}
+      : {
+          promptTokensDetails: {
+            ...(cachedTokens === undefined ? {} : { cachedTokens: BigInt(cachedTokens) }),
+            ...(cacheCreationTokens === undefined
+              ? {}
+              : { cacheCreationTokens: BigInt(cacheCreationTokens) }),
+          },
+        }),
+    ...(reasoningTokens === undefined
+      ? {}
+      : { completionTokensDetails: { reasoningTokens: BigInt(reasoningTokens) } }),
+  });
+}

@@ -1,0 +1,38 @@
+// Token counts in what was said elsewhere, by the rules of every wire that the gateway reads (providers/usage).
+import type { JsonObject } from '@bufbuild/protobuf';
+import { measured } from '../../ledger/tokens/counter.ts';
+import { textsIn } from '../../ledger/tokens/texts.ts';
+import { usageRecord } from '../../ledger/usage-record.ts';
+import type { ProviderEntry } from '../../providers/dialect.ts';
+import { mergeUsage } from '../../providers/merge-usage.ts';
+import { readUsage, usageIn } from '../../providers/usage/tap.ts';
+import { codec } from '../../rest/codec.ts';
+import type { UsageRecord } from '../../store/request-log.ts';
+
+/** A body: an object, the events of a stream, or a text. */
+type Said = JsonObject | readonly JsonObject[] | string | undefined;
+
+/** What was told of a call's usage; `refused`: it cannot be true, and the usage is an estimate from the texts. */
+export interface ToldUsage {
+  readonly usage: UsageRecord | undefined;
+  readonly refused: boolean;
+}
+
+/** The counts of an answer, or of all of a stream's events together. */
+export function usageOf(asked: Said, said: Said, provider: ProviderEntry | undefined): ToldUsage {
+  const events: readonly JsonObject[] =
+    said === undefined || typeof said === 'string' ? [] : Array.isArray(said) ? said : [said as JsonObject];
+  let counts: JsonObject | undefined;
+  for (const event of events) {
+    const found = usageIn(event);
+    if (found !== undefined) counts = mergeUsage(counts, found);
+  }
+  const report = counts && readUsage(codec, counts, provider?.reasoning);
+  if (report === 'refused') return { usage: estimate(asked, said), refused: true };
+  return { usage: report && usageRecord(report), refused: false };
+}
+
+function estimate(asked: Said, said: Said): UsageRecord {
+  const [prompt, completion] = [measured(textsIn(asked)), measured(textsIn(said))];
+  return { promptTokens: prompt, completionTokens: completion, totalTokens: prompt + completion };
+}

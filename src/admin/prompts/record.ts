@@ -1,0 +1,157 @@
+// A prompt as callers are shown it.
+import { create, type JsonObject as StructJson } from '@bufbuild/protobuf';
+import {
+  type Prompt,
+  PromptSchema,
+  type PromptVersion,
+  PromptVersionSchema,
+  VariableComponentsSchema,
+} from '../../../gen/gateway/admin/v2/prompts_pb.ts';
+import { ToolChoiceSchema } from '../../../gen/gateway/inference/v2/chat_pb.ts';
+import { providerOf } from '../../prompts/prompt-catalogue.ts';
+import type { PromptBody, PromptContent, PromptVersionBody } from '../../prompts/prompt-collections.ts';
+import type { PromptReplica } from '../../prompts/prompt-replica.ts';
+import { componentsOf } from '../../prompts/template/components.ts';
+import { parseTemplate } from '../../prompts/template/parse.ts';
+import { codec } from '../../rest/codec.ts';
+import type { JsonObject } from '../../store/collection.ts';
+import type { Document } from '../../store/documents.ts';
+import { defined } from '../kit/patch.ts';
+import { timeText } from '../kit/time.ts';
+
+/** What lists show of a prompt. */
+export function promptSummary(document: Document<PromptBody>): Prompt {
+  const { model } = document.body;
+  return create(PromptSchema, { ...summaryOf(document), ...(model === undefined ? {} : { model }) });
+}
+
+function summaryOf(document: Document<PromptBody>) {
+  const { id, slug = '', workspaceId = '', status, createdAt, updatedAt, body } = document;
+  return {
+    id,
+    slug,
+    name: body.name,
+    collectionId: body.collectionId,
+    status,
+    object: 'prompt',
+    createdAt: timeText(createdAt),
+    lastUpdatedAt: timeText(updatedAt),
+    accessLevel: 'workspace',
+    promptOwningWorkspaceId: workspaceId,
+  };
+}
+
+/** A prompt with the content of a version. */
+export function promptRecord(
+  document: Document<PromptBody>,
+  { id, body }: Document<PromptVersionBody>,
+  shelf: PromptReplica,
+): Prompt {
+  const { content, number, description } = body;
+  const label = labelOf(document, number, shelf);
+  const provider = providerOf(document.body, number, content.virtualKey);
+  return create(PromptSchema, {
+    ...summaryOf(document),
+    ...(content.model === undefined ? {} : { model: content.model }),
+    promptVersionId: id,
+    promptVersion: number,
+    promptVersionDescription: description ?? '',
+    promptVersionStatus: statusOf(document, number),
+    string: content.string,
+    variableComponents: componentsRecord(content.string),
+    parameters: structOf(parametersOf(content)),
+    functions: (content.functions ?? []).map(structOf),
+    tools: (content.tools ?? []).map(structOf),
+    ...(content.toolChoice === undefined
+      ? {}
+      : { toolChoice: codec.decodeRequest(ToolChoiceSchema, content.toolChoice) }),
+    ...(document.body.metadata === undefined ? {} : { templateMetadata: structOf(document.body.metadata) }),
+    ...(label === undefined
+      ? {}
+      : {
+          promptVersionLabelId: label.id,
+          promptVersionLabelName: label.name,
+          promptVersionLabels: [label],
+        }),
+    isRawTemplate: content.isRawTemplate ? 1 : 0,
+    ...(provider === undefined ? {} : { virtualKey: provider }),
+  });
+}
+
+/** A version of a prompt. */
+export function promptVersionRecord(
+  prompt: Document<PromptBody>,
+  { id, createdAt, body }: Document<PromptVersionBody>,
+  shelf: PromptReplica,
+): PromptVersion {
+  const { content, number, description } = body;
+  const label = labelOf(prompt, number, shelf);
+  return create(PromptVersionSchema, {
+    id,
+    promptId: prompt.id,
+    promptTemplate: structOf(
+      defined<JsonObject>({
+        string: content.string,
+        parameters: parametersOf(content),
+        model: content.model,
+        functions: content.functions,
+        tools: content.tools,
+        tool_choice: content.toolChoice,
+        virtual_key: providerOf(prompt.body, number, content.virtualKey),
+        is_raw_template: content.isRawTemplate ? 1 : 0,
+      }),
+    ),
+    promptVersion: number,
+    ...(description === undefined ? {} : { promptDescription: description }),
+    ...(label === undefined ? {} : { labelId: label.id }),
+    createdAt: timeText(createdAt),
+    status: statusOf(prompt, number),
+    object: 'prompt',
+  });
+}
+
+/** What the audit log is told. */
+export function promptShown(
+  document: Document<PromptBody>,
+  version: Document<PromptVersionBody>,
+  shelf: PromptReplica,
+): JsonObject {
+  return codec.encode(PromptSchema, promptRecord(document, version, shelf)) as JsonObject;
+}
+
+function parametersOf({ parameters, model }: PromptContent): JsonObject {
+  return { ...parameters, ...(model === undefined ? {} : { model }) };
+}
+
+function componentsRecord(string: string) {
+  const { sectionVariables, ...lists } = componentsOf(parseTemplate(string, 'string'));
+  return create(VariableComponentsSchema, {
+    partials: [...lists.partials],
+    sections: [...lists.sections],
+    variables: [...lists.variables],
+    variablesBySection: Object.fromEntries([...sectionVariables].map(([name, own]) => [name, [...own]])),
+  });
+}
+
+/** A label that is gone is none. */
+function labelOf(
+  { organisationId, workspaceId, body }: Document<PromptBody>,
+  number: number,
+  shelf: PromptReplica,
+) {
+  for (const [id, version] of Object.entries(body.labels ?? {})) {
+    if (version !== number) continue;
+    const name = shelf.labelName({ organisationId, workspaceId }, id);
+    if (name !== undefined) return { id, name };
+  }
+  return undefined;
+}
+
+function statusOf({ body }: Document<PromptBody>, number: number): string {
+  return body.published === number ? 'active' : 'archived';
+}
+
+/** What was read is nobody's to change; the messages' types know no such thing. */
+function structOf(json: JsonObject): StructJson {
+  return json as StructJson;
+}

@@ -1,0 +1,74 @@
+// What calls used of budgets that were let through while the store did not answer: summed up, and charged when it
+// does. A sum has an id of its own, so that one that was charged unknown to us is not charged again.
+import { randomUUID } from 'node:crypto';
+import type { Charge, ChargedBudget, SharedState } from '../../store/shared-state.ts';
+import type { Counted } from './limit-of.ts';
+import type { RetryQueue } from './retry-queue.ts';
+
+/** Sums of one organisation that go in one step. */
+interface Batch {
+  readonly id: string;
+  readonly charges: Map<string, Charge>;
+  readonly counted: Map<string, Counted>;
+  sent: boolean;
+}
+
+export interface DeferredChargesDeps {
+  readonly state: Pick<SharedState, 'settle'>;
+  /** Makes the steps when the store answers. */
+  readonly later: Pick<RetryQueue, 'add'>;
+  /** Told what budgets stand at that were charged. */
+  readonly charged: (
+    organisationId: string,
+    counted: Iterable<Counted>,
+    budgets: readonly ChargedBudget[],
+  ) => void;
+}
+
+/** Budgets of one step. */
+const MOST = 64;
+
+export class DeferredCharges {
+  readonly #deps: DeferredChargesDeps;
+  readonly #open = new Map<string, Batch>();
+
+  constructor(deps: DeferredChargesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Takes what a call owes. False: too much waits already, and it is never charged. */
+  owe(organisationId: string, counted: readonly Counted[], charges: readonly Charge[]): boolean {
+    let taken = true;
+    for (const charge of charges) {
+      if (charge.amount === 0n) continue;
+      const batch = this.#batchFor(organisationId, charge.key);
+      if (batch === undefined) {
+        taken = false;
+        continue;
+      }
+      const before = batch.charges.get(charge.key)?.amount ?? 0n;
+      batch.charges.set(charge.key, { ...charge, amount: before + charge.amount });
+      const own = counted.find(({ limit }) => limit.kind === 'budget' && limit.key === charge.key);
+      if (own !== undefined) batch.counted.set(charge.key, own);
+    }
+    return taken;
+  }
+
+  #batchFor(organisationId: string, key: string): Batch | undefined {
+    const open = this.#open.get(organisationId);
+    if (open !== undefined && !open.sent && (open.charges.size < MOST || open.charges.has(key))) return open;
+    const batch: Batch = { id: randomUUID(), charges: new Map(), counted: new Map(), sent: false };
+    if (!this.#deps.later.add(() => this.#pay(organisationId, batch))) return undefined;
+    this.#open.set(organisationId, batch);
+    return batch;
+  }
+
+  async #pay(organisationId: string, batch: Batch): Promise<void> {
+    // From here on its sums stay as they are: the step may have been made without our knowing.
+    batch.sent = true;
+    if (this.#open.get(organisationId) === batch) this.#open.delete(organisationId);
+    const order = { id: batch.id, charges: [...batch.charges.values()], orphan: 'charge' as const };
+    const { budgets } = await this.#deps.state.settle(organisationId, order);
+    this.#deps.charged(organisationId, batch.counted.values(), budgets);
+  }
+}

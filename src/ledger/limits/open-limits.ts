@@ -1,0 +1,119 @@
+// Limits, put together: policies followed, holds kept, calls admitted and settled.
+import { randomUUID } from 'node:crypto';
+import type { DocumentStore } from '../../store/documents.ts';
+import { type FollowDeps, follow } from '../../store/follow.ts';
+import type { RequestLogStore } from '../../store/request-log.ts';
+import type { SharedState } from '../../store/shared-state.ts';
+import type { BudgetWatch } from '../alerts/watch.ts';
+import type { InFlightJournal } from '../flight/in-flight-journal.ts';
+import { Journal, type JournalStats } from '../journal.ts';
+import { policyCollections } from '../policies.ts';
+import type { PriceList } from '../prices/price-list.ts';
+import type { TokenCounter } from '../tokens/counter.ts';
+import { Admission } from './admission.ts';
+import { Background } from './background.ts';
+import { Groups } from './groups.ts';
+import { type Holds, keepHolds } from './holds.ts';
+import { PolicySet } from './policy-set.ts';
+import { RetryQueue } from './retry-queue.ts';
+import { TargetLimits } from './target-limits.ts';
+
+/** What limits are made with. */
+export interface LimitsParts {
+  /** Where they are counted: of all instances with Redis, of this one without. */
+  readonly state: SharedState;
+  readonly follow: Omit<FollowDeps, 'collections' | 'apply'>;
+  /** Where the groups of policies are kept. */
+  readonly documents: DocumentStore;
+  /** Where entries are carried on to. */
+  readonly store: Pick<RequestLogStore, 'append'>;
+  readonly prices: PriceList;
+  readonly counter: TokenCounter;
+  /** How long a hold outlives its process, in milliseconds. */
+  readonly leaseMs: number;
+  /** Ids of all organisations, as this process knows them. */
+  readonly organisations: () => Iterable<string>;
+  readonly now: () => number;
+  /** Told what becomes of budgets. */
+  readonly watch?: BudgetWatch | undefined;
+  readonly flights?: Pick<InFlightJournal, 'releasing' | 'owner'> | undefined;
+  readonly onTrouble: (error: unknown, what: string) => void;
+}
+
+/** Limits of all calls. */
+export interface OpenLimits {
+  readonly admission: Admission;
+  /** Of what calls are sent to. */
+  readonly targets: TargetLimits;
+  readonly holds: Holds;
+  readonly policies: PolicySet;
+  readonly groups: Groups;
+  readonly behind: (work: Promise<unknown>, aside?: boolean) => void;
+  /** There is something in the journal of an organisation to carry on. */
+  readonly mark: (organisationId: string) => void;
+  /** What waits in the journals. */
+  readonly waiting: () => JournalStats;
+  /** Resolves when calls that ended before are settled and their entries carried on, or could not be. */
+  flush(): Promise<void>;
+  /** Waits for settlements on their way, and stops. */
+  close(): Promise<void>;
+}
+
+/** Between two turns of steps that the store did not take. */
+const LATER_MS = 2000;
+const LATER_MOST = 20_000;
+/** How long a reader waits for settlements. */
+const FLUSH_MS = 10_000;
+
+export async function openLimits(parts: LimitsParts): Promise<OpenLimits> {
+  const { state, prices, leaseMs, organisations, now, onTrouble } = parts;
+  const groups = new Groups({ documents: parts.documents, now, onTrouble });
+  const policies = new PolicySet(groups);
+  const stop = await follow({
+    ...parts.follow,
+    collections: policyCollections,
+    apply: (collection, document) => policies.apply(collection.name, document),
+  });
+  const owner = randomUUID();
+  const background = new Background();
+  const journal = new Journal({ state, store: parts.store, owner, organisations, onTrouble });
+  const lines = parts.flights?.owner;
+  const holds = keepHolds({ state, owner, lines, leaseMs, journal, organisations, onTrouble });
+  const later = new RetryQueue({ everyMs: LATER_MS, most: LATER_MOST, onTrouble });
+  const admission = new Admission({
+    state,
+    prices,
+    owner,
+    leaseMs,
+    later,
+    journal,
+    now,
+    onTrouble,
+    watch: parts.watch,
+    flights: parts.flights,
+  });
+  const { counter } = parts;
+  return {
+    admission,
+    targets: new TargetLimits({ admission, holds, counter, policies, behind: background.add, onTrouble }),
+    holds,
+    policies,
+    groups,
+    behind: background.add,
+    mark: (organisationId) => journal.mark(organisationId),
+    waiting: () => journal.stats(),
+    async flush() {
+      await background.soFar(FLUSH_MS);
+      await journal.flush();
+    },
+    async close() {
+      await background.idle();
+      await later.turn();
+      await groups.close();
+      later.stop();
+      await journal.close();
+      holds.stop();
+      stop();
+    },
+  };
+}

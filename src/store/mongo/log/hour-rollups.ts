@@ -1,0 +1,120 @@
+// The sums of one hour of an organisation in a bucket, by each cuboid.
+import { setImmediate } from 'node:timers/promises';
+import mongoose from 'mongoose';
+import { addRollup, emptyRollup } from '../../log/rollups.ts';
+import type { Deadline } from '../calls.ts';
+import { isOutOfTime } from '../failures.ts';
+import { KEY_INDEX } from './entry-indexes.ts';
+import { groupOf, type RollupRow, rollupPipeline, sumsOf } from './group-pipeline.ts';
+import type { LogPlace } from './place.ts';
+import { encodeRows, type KeptRow } from './rollup-bytes.ts';
+import { KEPT, type KeptDimension, ROLLUPS, type Rollup } from './rollups.ts';
+import { HOUR_MS } from './stale-hours.ts';
+import { type RollupDocument, type RollupKey, rollupId } from './stored-rollups.ts';
+
+/** Rows of all dimensions together: with more each cuboid is asked for by itself. */
+const ALL_ROWS = 20_000;
+/** Of one cuboid; with more it is not kept, and its entries are read. */
+const ROWS = 100_000;
+const BYTES = 12 * 1024 * 1024;
+/** Rows put together between two turns of the event loop. */
+const SLICE = 500;
+/** The shortest span that is added up with one command, in milliseconds. */
+const SHORTEST_MS = 60_000;
+
+type Hour = Omit<RollupKey, 'cuboid'>;
+type Rows = Map<string, KeptRow>;
+
+/**
+ * The documents to be kept; cuboids without a row have none.
+ * @param allRows of all dimensions together that are put together here.
+ */
+export async function hourRollups(
+  place: LogPlace,
+  hour: Hour,
+  term: number,
+  deadline: Deadline,
+  allRows: number = ALL_ROWS,
+): Promise<RollupDocument[]> {
+  const all = await rowsBy(place, hour, KEPT, allRows, deadline);
+  const documents: RollupDocument[] = [];
+  for (const cuboid of ROLLUPS) {
+    const rows = all ? await folded(all, cuboid) : await rowsBy(place, hour, cuboid.by, ROWS, deadline);
+    if (rows?.size === 0) continue;
+    documents.push(documentOf(hour, cuboid, term, rows && [...rows.values()]));
+  }
+  return documents;
+}
+
+function documentOf(
+  hour: Hour,
+  { name }: Rollup,
+  term: number,
+  rows: readonly KeptRow[] | undefined,
+): RollupDocument {
+  const { organisationId, hour: begin, bucket, generation } = hour;
+  const key = { organisationId, cuboid: name, hour: begin, bucket, generation };
+  const bare = { _id: rollupId(key), ...key, term };
+  const bytes = rows && encodeRows(rows);
+  if (rows === undefined || bytes === undefined || bytes.length > BYTES) return { ...bare, rows: ROWS };
+  return { ...bare, rows: rows.length, data: new mongoose.mongo.Binary(bytes) };
+}
+
+/** Rows by fewer dimensions. */
+async function folded(all: Rows, { by }: Rollup): Promise<Rows> {
+  const places = by.map((dimension) => KEPT.indexOf(dimension));
+  const rows: Rows = new Map();
+  let count = 0;
+  for (const { values, sums } of all.values()) {
+    if (++count % SLICE === 0) await setImmediate();
+    addRow(rows, { values: places.map((place) => values[place] as string), sums });
+  }
+  return rows;
+}
+
+function addRow(rows: Rows, { values, sums }: KeptRow): void {
+  const key = JSON.stringify(values);
+  let row = rows.get(key);
+  if (row === undefined) {
+    row = { values, sums: emptyRollup() };
+    rows.set(key, row);
+  }
+  addRollup(row.sums, sums);
+}
+
+/** Undefined when there are more than a number of them. */
+async function rowsBy(
+  place: LogPlace,
+  { organisationId, hour, bucket }: Hour,
+  by: readonly KeptDimension[],
+  most: number,
+  deadline: Deadline,
+): Promise<Rows | undefined> {
+  const rows: Rows = new Map();
+  // What takes too long is added up in halves.
+  const spans: [number, number][] = [[hour, hour + HOUR_MS]];
+  for (let span = spans.pop(); span; span = spans.pop()) {
+    const [from, until] = span;
+    const match = { organisationId, createdAt: { $gte: from, $lt: until } };
+    const pipeline = rollupPipeline(match, { bucketMs: undefined, by, userless: true }, most + 1);
+    const bound = { maxTimeMS: Math.min(place.commandMs, deadline.remaining()), allowDiskUse: true };
+    let found: RollupRow[];
+    try {
+      found = await place.database
+        .collection(bucket)
+        .aggregate<RollupRow>(pipeline, { ...bound, hint: KEY_INDEX, batchSize: SLICE })
+        .toArray();
+    } catch (error) {
+      if (!isOutOfTime(error) || until - from <= SHORTEST_MS) throw error;
+      const middle = Math.floor((from + until) / 2);
+      spans.push([from, middle], [middle, until]);
+      continue;
+    }
+    for (const [index, row] of found.entries()) {
+      if (index % SLICE === SLICE - 1) await setImmediate();
+      addRow(rows, { values: groupOf(row._id, by.length), sums: sumsOf(row) });
+    }
+    if (rows.size > most) return undefined;
+  }
+  return rows;
+}

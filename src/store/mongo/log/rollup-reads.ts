@@ -1,0 +1,154 @@
+// Sums of a span of time out of what is kept beside entries, and which entries are left to be read.
+import { setImmediate } from 'node:timers/promises';
+import type mongoose from 'mongoose';
+import { type GatewayError, invalidField } from '../../../lib/errors.ts';
+import type { GroupTable } from '../../log/group-table.ts';
+import type { LogFilter } from '../../request-log.ts';
+import type { Deadline } from '../calls.ts';
+import { type EntrySpan, tooMany } from './aggregate.ts';
+import { type Bucket, beginOf, bucketNamed, endOf } from './bucket-name.ts';
+import type { CheckedScope } from './entry-filter.ts';
+import type { LogPlace } from './place.ts';
+import { type RolledBucket, rolledBuckets, rolledOf } from './rolled-buckets.ts';
+import { decodeRows } from './rollup-bytes.ts';
+import type { RollupQuery } from './rollups.ts';
+import { HOUR_MS, hourOf, staleHours, staleKey } from './stale-hours.ts';
+import { type RollupDocument, rollupCollections } from './stored-rollups.ts';
+
+/** Kept rows read for one answer. */
+const ROWS = 3_000_000;
+/** Rows put together between two turns of the event loop. */
+const SLICE = 500;
+
+type Kept = Pick<RollupDocument, 'hour' | 'bucket' | 'generation' | 'data'>;
+
+/**
+ * Adds kept sums into a table. Answers the spans of entries that they are not made of, and whether any were read.
+ * Marks are read before sums: who takes a mark away has put the new sums there before.
+ */
+export async function addKept(
+  place: LogPlace,
+  { organisationId }: CheckedScope,
+  { from = 0, until = Number.MAX_SAFE_INTEGER }: LogFilter,
+  query: RollupQuery,
+  buckets: readonly Bucket[],
+  table: GroupTable,
+  deadline: Deadline,
+): Promise<{ readonly spans: readonly EntrySpan[]; readonly used: boolean }> {
+  const known = await rolledBuckets(place, deadline);
+  const stale = await staleHours(place, organisationId, from, until, deadline);
+  const cover = new Cover(known, stale, from, until);
+  let count = 0;
+  let used = false;
+  for (const name of await rollupCollections(place, from, until, deadline)) {
+    const cursor = keptIn(place, name, organisationId, query, { from, until }, deadline);
+    for await (const kept of cursor) {
+      if (!cover.takes(kept)) continue;
+      used = true;
+      for (const { values, sums } of decodeRows(kept.data?.buffer ?? new Uint8Array(), table.latencies)) {
+        if (++count % SLICE === 0) await setImmediate();
+        if (count > ROWS) throw tooMany();
+        const group = query.meant(values) ? query.groupOf(values) : undefined;
+        if (group === undefined) continue;
+        table.add(kept.hour, group, sums);
+        table.addUnique(kept.hour, group, query.uniqueOf(values));
+      }
+    }
+  }
+  return { spans: buckets.flatMap((bucket) => cover.left(bucket)), used: used || cover.rolled(buckets) };
+}
+
+function keptIn(
+  { database, commandMs }: LogPlace,
+  name: string,
+  organisationId: string,
+  { cuboid }: RollupQuery,
+  { from, until }: { readonly from: number; readonly until: number },
+  deadline: Deadline,
+): mongoose.mongo.FindCursor<Kept> {
+  return database
+    .collection<RollupDocument>(name)
+    .find({ organisationId, cuboid: cuboid.name, hour: { $gte: hourOf(from), $lt: until } })
+    .project<Kept>({ _id: 0, hour: 1, bucket: 1, generation: 1, data: 1 })
+    .hint('by_hour')
+    .batchSize(100)
+    .maxTimeMS(Math.min(commandMs, deadline.remaining()));
+}
+
+/** Which hours of which buckets kept sums answer for. */
+class Cover {
+  readonly #known: ReadonlyMap<string, RolledBucket>;
+  readonly #stale: ReadonlySet<string>;
+  readonly #from: number;
+  readonly #until: number;
+  /** Hours whose sums are too many rows to be kept. */
+  readonly #tooLarge = new Set<string>();
+
+  constructor(
+    known: ReadonlyMap<string, RolledBucket>,
+    stale: ReadonlySet<string>,
+    from: number,
+    until: number,
+  ) {
+    this.#known = known;
+    this.#stale = stale;
+    this.#from = from;
+    this.#until = until;
+  }
+
+  /** Whether the sums are to be taken. */
+  takes({ hour, bucket, generation, data }: Kept): boolean {
+    const named = bucketNamed('entries', bucket);
+    if (named === undefined) return false;
+    const rolled = rolledOf(this.#known, named);
+    const gone = generation < rolled.generation || (generation === rolled.generation && rolled.dropping);
+    // Without its entries an hour is not to be divided.
+    const meant = gone ? hour >= this.#from : generation === rolled.generation && this.#covers(rolled, hour);
+    if (meant && data === undefined) {
+      if (gone) throw notKept();
+      this.#tooLarge.add(staleKey(bucket, hour));
+    }
+    return meant && data !== undefined;
+  }
+
+  /** The times in a bucket whose entries are to be read. */
+  left(bucket: Bucket): EntrySpan[] {
+    const rolled = rolledOf(this.#known, bucket);
+    if (rolled.dropping) return [];
+    const spans: { name: string; from: number; until: number }[] = [];
+    for (let hour = beginOf(bucket); hour < endOf(bucket); hour += HOUR_MS) {
+      const from = Math.max(hour, this.#from);
+      const until = Math.min(hour + HOUR_MS, this.#until);
+      if (from >= until) continue;
+      if (this.#covers(rolled, hour) && !this.#tooLarge.has(staleKey(bucket.name, hour))) continue;
+      const last = spans.at(-1);
+      if (last?.until === from) last.until = until;
+      else spans.push({ name: bucket.name, from, until });
+    }
+    return spans;
+  }
+
+  /** Whether sums answer for an hour of any of the buckets, be it that it has no entry. */
+  rolled(buckets: readonly Bucket[]): boolean {
+    return buckets.some((bucket) => {
+      const rolled = rolledOf(this.#known, bucket);
+      for (let hour = beginOf(bucket); hour < rolled.until; hour += HOUR_MS) {
+        if (this.#covers(rolled, hour)) return true;
+      }
+      return false;
+    });
+  }
+
+  #covers({ _id, until }: RolledBucket, hour: number): boolean {
+    const whole = hour >= this.#from && hour + HOUR_MS <= this.#until;
+    return whole && hour < until && !this.#stale.has(staleKey(_id, hour));
+  }
+}
+
+function notKept(): GatewayError {
+  return invalidField(
+    'until',
+    'means a time whose entries are gone, with too many values to be kept',
+    'range',
+  );
+}

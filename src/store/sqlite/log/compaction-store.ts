@@ -1,0 +1,121 @@
+// The port's parts that change what is kept: corrections, retention, bodies.
+import { setImmediate } from 'node:timers/promises';
+import type { BodiesRecord, LogStore } from '../../log-store.ts';
+import type { WorkerClient } from '../worker-client.ts';
+import type { BodyKey } from './body-files.ts';
+import { type Bucket, bucketName, dayOf } from './buckets.ts';
+import type { LogCompactor } from './compactor.ts';
+import { scopeOf } from './entries.ts';
+import type { SegmentChange } from './manifest.ts';
+import type { LogCompactorCall, LogReaderCall } from './protocol.ts';
+import type { RepricedSegments } from './reprice.ts';
+import type { Dropping, Due, Unsummed } from './retire.ts';
+
+/** Corrections over many segments, or a large day. */
+const LONG_MS = 600_000;
+/** Characters of bodies written as JSON between two turns of the event loop. */
+const SLICE = 512 * 1024;
+
+export interface CompactionStore extends Pick<LogStore, 'reprice' | 'expire' | 'appendBodies' | 'bodies'> {
+  /** Makes the sums of the days that are over, as `expire` does by the way. */
+  makeSums(now: number): Promise<void>;
+  /** Makes the sums of a day anew, of entries that are there. @param at a time of it, in Unix milliseconds */
+  remakeSums(at: number): Promise<void>;
+}
+
+export function compactionStore(
+  reader: WorkerClient<LogReaderCall>,
+  keeping: WorkerClient<LogCompactorCall>,
+  keeper: LogCompactor,
+): CompactionStore {
+  const ask = <T>(call: LogCompactorCall): Promise<T> => keeping.call<T>(call, 0, LONG_MS);
+
+  async function changeAndDrop<T extends Dropping>(call: LogCompactorCall): Promise<T> {
+    const found = await ask<T>(call);
+    await keeper.change(found.change);
+    for (const file of found.files) await ask({ kind: 'drop', file });
+    return found;
+  }
+
+  return {
+    makeSums: (now) =>
+      keeper.alone(async () => {
+        while (await keeper.seal(true));
+        for (const bucket of await ask<Bucket[]>({ kind: 'unsummed', now })) {
+          await keeper.change(await ask<SegmentChange>({ kind: 'sum', bucket }));
+        }
+      }),
+
+    remakeSums: (at) =>
+      keeper.alone(async () => {
+        const { buckets } = await changeAndDrop<Unsummed>({ kind: 'unsum', day: dayOf(at) });
+        for (const bucket of buckets) await keeper.change(await ask<SegmentChange>({ kind: 'sum', bucket }));
+      }),
+
+    reprice: (org, corrections) =>
+      keeper.alone(async () => {
+        if (corrections.length === 0) return 0;
+        while (await keeper.seal(true));
+        const { count, change } = await ask<RepricedSegments>({ kind: 'reprice', org, corrections });
+        if (change.add.length > 0) await keeper.change(change);
+        return count;
+      }),
+
+    expire: (retention, now) =>
+      keeper.alone(async () => {
+        let due = await ask<Due>({ kind: 'due', retention, now });
+        if (due.tail) {
+          while (await keeper.seal(true));
+          due = await ask<Due>({ kind: 'due', retention, now });
+        }
+        const dropped: string[] = [];
+        for (const bucket of due.retire) {
+          const withSums = retention.metricDays > 0;
+          await changeAndDrop({ kind: 'retire', bucket, withSums });
+          dropped.push(`entries-${bucketName(bucket)}`);
+        }
+        for (const bucket of due.sum) await keeper.change(await ask<SegmentChange>({ kind: 'sum', bucket }));
+        for (const bucket of due.forget) {
+          await changeAndDrop({ kind: 'forget', bucket });
+          dropped.push(`sums-${bucketName(bucket)}`);
+        }
+        const bodies = await ask<string[]>({ kind: 'expireBodies', days: retention.bodyDays, now });
+        return [...dropped, ...bodies];
+      }),
+
+    appendBodies: async (batch) => {
+      if (batch.length === 0) return;
+      const { keys, lines, length } = await encoded(batch);
+      await keeping.call({ kind: 'bodies', keys, lines }, length);
+    },
+
+    bodies: async (scope, id, time) => {
+      const { org, workspace } = scopeOf(scope);
+      const line = await reader.call<string | null>({ kind: 'body', org, id, time });
+      if (line === null) return undefined;
+      const found = JSON.parse(line) as BodiesRecord;
+      return workspace === null || found.workspaceId === workspace ? found : undefined;
+    },
+  };
+}
+
+async function encoded(
+  batch: readonly BodiesRecord[],
+): Promise<{ readonly keys: BodyKey[]; readonly lines: string[]; readonly length: number }> {
+  const lines: string[] = [];
+  let length = 0;
+  let slice = 0;
+  for (const record of batch) {
+    const line = JSON.stringify(record);
+    lines.push(line);
+    length += line.length;
+    slice += line.length;
+    if (slice < SLICE) continue;
+    slice = 0;
+    await setImmediate();
+  }
+  const keys = batch.map(({ organisationId, id, createdAt, keepDays }): BodyKey => {
+    return [organisationId, id, createdAt, keepDays];
+  });
+  return { keys, lines, length };
+}

@@ -1,0 +1,79 @@
+// Sums as they cross between threads: typed arrays, and texts once.
+import { type Accumulator, AT, MONEY, STRIDE } from './accumulator.ts';
+import type { AggregatePlan } from './aggregate-plan.ts';
+import type { PackedHistograms } from './histograms.ts';
+
+export interface RollupRows {
+  readonly buckets: Float64Array;
+  /** The groups that there are, and which of them each row is of. */
+  readonly groups: readonly (readonly string[])[];
+  readonly groupOf: Uint32Array;
+  /** Row by row, each `STRIDE` numbers. */
+  readonly sums: Float64Array;
+  /** Money that numbers do not hold, by its place in `sums`: to be added there. */
+  readonly large: ReadonlyMap<number, bigint>;
+  /** Null: nobody asked for them. */
+  readonly latencies: PackedHistograms | null;
+  readonly unique: Int32Array | null;
+  readonly allGroups: number;
+  readonly allUnique: number;
+  readonly source: AggregatePlan['source'];
+}
+
+/** What of a list of groups rows need. */
+interface Groups {
+  bucketOf(group: number): number;
+  pairOf(group: number): number;
+  textsOf(pair: number): string[];
+}
+
+/** The rows of the groups of a page. */
+export function sumRows(
+  page: readonly number[],
+  groups: Groups,
+  accumulator: Accumulator,
+  unique: Int32Array | undefined,
+  all: { readonly groups: number; readonly unique: number },
+  source: AggregatePlan['source'],
+): RollupRows {
+  const pairs = new Map<number, number>();
+  const texts: string[][] = [];
+  const groupOf = new Uint32Array(page.length);
+  for (const [row, group] of page.entries()) {
+    const pair = groups.pairOf(group);
+    let number = pairs.get(pair);
+    if (number === undefined) {
+      number = texts.push(groups.textsOf(pair)) - 1;
+      pairs.set(pair, number);
+    }
+    groupOf[row] = number;
+  }
+  return {
+    groups: texts,
+    groupOf,
+    ...sumsOf(page, accumulator),
+    buckets: Float64Array.from(page, (group) => groups.bucketOf(group)),
+    latencies: accumulator.latencies?.of(page) ?? null,
+    unique: unique ? Int32Array.from(page, (group) => unique[group] as number) : null,
+    allGroups: all.groups,
+    allUnique: all.unique,
+    source,
+  };
+}
+
+function sumsOf(page: readonly number[], accumulator: Accumulator): Pick<RollupRows, 'sums' | 'large'> {
+  const sums = new Float64Array(page.length * STRIDE);
+  const large = new Map<number, bigint>();
+  for (let place = 0; place < STRIDE; place++) {
+    for (let row = 0; row < page.length; row++) {
+      sums[row * STRIDE + place] = accumulator.sum(page[row] as number, place);
+    }
+  }
+  for (const name of MONEY) {
+    for (const [row, group] of page.entries()) {
+      const amount = accumulator.largeOf(group, AT[name]);
+      if (amount !== undefined) large.set(row * STRIDE + AT[name], amount);
+    }
+  }
+  return { sums, large };
+}

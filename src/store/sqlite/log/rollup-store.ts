@@ -1,0 +1,122 @@
+// The port's part that is about sums, over its worker.
+import { setImmediate } from 'node:timers/promises';
+import type { Histogram, LogAggregate, LogAggregateRow, LogRollups } from '../../log/aggregation.ts';
+import { checkAggregation } from '../../log/aggregation-checks.ts';
+import { checkLogFilter } from '../../log-filter.ts';
+import type { LogStore } from '../../log-store.ts';
+import type { WorkerClient } from '../worker-client.ts';
+import { AT, STRIDE } from './accumulator.ts';
+import { scopeOf } from './entries.ts';
+import type { LogReaderCall } from './protocol.ts';
+import type { RollupRows } from './rollup-rows.ts';
+
+/** Rows made between two turns of the event loop. */
+const SLICE = 1000;
+
+export function rollupStore(reader: WorkerClient<LogReaderCall>): Pick<LogStore, 'aggregate'> {
+  return {
+    aggregate: async (scope, filter, asked): Promise<LogAggregate> => {
+      const aggregation = checkAggregation(asked);
+      const checked = checkLogFilter(filter);
+      const found = await reader.call<RollupRows>({
+        kind: 'sums',
+        ...scopeOf(scope),
+        filter: checked,
+        aggregation,
+      });
+      const rows: LogAggregateRow[] = [];
+      for (let row = 0; row < found.buckets.length; row++) {
+        if (row > 0 && row % SLICE === 0) await setImmediate();
+        const bucket = found.buckets[row] as number;
+        const group = found.groups[found.groupOf[row] as number] as readonly string[];
+        const sums = new RowTotals(found, row);
+        rows.push(
+          found.unique
+            ? { bucket, group, sums, unique: found.unique[row] as number }
+            : { bucket, group, sums },
+        );
+      }
+      return {
+        rows,
+        groups: found.allGroups,
+        ...(found.unique ? { unique: found.allUnique } : {}),
+        source: found.source,
+      };
+    },
+  };
+}
+
+/** Of thousands of rows few are asked for their histogram: it is made then. */
+class RowTotals implements LogRollups {
+  readonly #found: RollupRows;
+  readonly #row: number;
+  requests: number;
+  successes: number;
+  errors: number;
+  cost: bigint;
+  promptTokens: number;
+  completionTokens: number;
+  totalTokens: number;
+  latencyUs: number;
+  cacheHits: number;
+  semanticHits: number;
+  cacheLatencyUs: number;
+  saved: bigint;
+  semanticSaved: bigint;
+  retried: number;
+  rescued: number;
+  firstSeen: number;
+  lastSeen: number;
+
+  constructor(found: RollupRows, row: number) {
+    const { sums } = found;
+    const at = row * STRIDE;
+    this.#found = found;
+    this.#row = row;
+    this.requests = sums[at + AT.requests] as number;
+    this.successes = sums[at + AT.successes] as number;
+    this.errors = sums[at + AT.errors] as number;
+    this.cost = moneyAt(found, at + AT.cost);
+    this.promptTokens = sums[at + AT.promptTokens] as number;
+    this.completionTokens = sums[at + AT.completionTokens] as number;
+    this.totalTokens = sums[at + AT.totalTokens] as number;
+    this.latencyUs = sums[at + AT.latencyUs] as number;
+    this.cacheHits = sums[at + AT.cacheHits] as number;
+    this.semanticHits = sums[at + AT.semanticHits] as number;
+    this.cacheLatencyUs = sums[at + AT.cacheLatencyUs] as number;
+    this.saved = moneyAt(found, at + AT.saved);
+    this.semanticSaved = moneyAt(found, at + AT.semanticSaved);
+    this.retried = sums[at + AT.retried] as number;
+    this.rescued = sums[at + AT.rescued] as number;
+    this.firstSeen = sums[at + AT.firstSeen] as number;
+    this.lastSeen = sums[at + AT.lastSeen] as number;
+  }
+
+  get latencies(): Map<number, number> {
+    // Made anew for who asks: hundreds of them kept to the end of an answer would be long work for the garbage collector.
+    const latencies = new Map<number, number>();
+    this.histogram.forEach((count, bucket) => void latencies.set(bucket, count));
+    return latencies;
+  }
+
+  get histogram(): Histogram {
+    const { latencies } = this.#found;
+    const row = this.#row;
+    return {
+      forEach(each) {
+        if (latencies === null) return;
+        const { starts, buckets, counts } = latencies;
+        const until = starts[row + 1] as number;
+        for (let at = starts[row] as number; at < until; at++)
+          each(counts[at] as number, buckets[at] as number);
+      },
+    };
+  }
+}
+
+function moneyAt({ sums, large }: RollupRows, place: number): bigint {
+  const amount = sums[place] as number;
+  const more = large.size === 0 ? undefined : large.get(place);
+  if (more !== undefined) return more + BigInt(amount);
+  return amount === 0 ? 0n : BigInt(amount);
+}
