@@ -8,13 +8,13 @@ import { ensureFirstKeys, ensureTenancy, type FirstKeys, storeGivenKeys } from '
 import { encryptionKeyFrom } from './access/encryption-key.ts';
 import { createKey } from './access/keys.ts';
 import { createOrganisation } from './access/new-organisation.ts';
-import type { KeyKind } from './access/principal.ts';
 import { addMasterKey, dropOldMasterKeys, rotateDataKeys } from './access/rotate-command.ts';
 import { INFERENCE_SCOPES, scopesOf } from './access/scopes.ts';
 import { controlPath } from './app/control.ts';
 import { COLLECTIONS, openStores } from './app/stores.ts';
 import { runWorkers } from './app/workers/primary.ts';
 import { startApp } from './app.ts';
+import type { KeyKind } from './call/principal.ts';
 import { doctor } from './cli/doctor/doctor.ts';
 import { answerTo, USAGE } from './cli/usage.ts';
 import { callControl } from './lib/control-socket.ts';

@@ -1,11 +1,12 @@
 // Reads the caller's key or token and the provider's credential out of the headers.
 // The rules are those of operating.md, part "Keys"; a token (JWT) is presented as a key is.
+
+import type { Principal } from '../call/principal.ts';
 import { fail } from '../lib/errors.ts';
 import type { GatewayHeaders } from '../lib/gateway-headers.ts';
 import { looksLikeToken } from './jwt/read-token.ts';
 import type { Tokens } from './jwt/tokens.ts';
 import type { KeyRecord, KeyRing } from './key-ring.ts';
-import type { Principal } from './principal.ts';
 
 /** Who calls, and what they brought for the provider. */
 export interface Authentication {

@@ -1,8 +1,8 @@
 // Whether a principal may call a method: scopes and kinds of the access annotation.
 import type { Access } from '../../gen/gateway/options/v2/options_pb.ts';
 import { KeyKind as KeyKindProto } from '../../gen/gateway/options/v2/options_pb.ts';
+import type { KeyKind, Principal } from '../call/principal.ts';
 import { fail } from '../lib/errors.ts';
-import type { KeyKind, Principal } from './principal.ts';
 import { isPerson } from './roles.ts';
 
 const kinds: Readonly<Record<KeyKind, KeyKindProto>> = {

@@ -1,8 +1,9 @@
 // The config that a caller's calls start with: the key's own, a token's, or the workspace's for user keys
 // (admin-api facts, part 7.1).
+
+import type { Principal } from '../call/principal.ts';
 import type { Directory } from './directory.ts';
 import type { KeyRing } from './key-ring.ts';
-import type { Principal } from './principal.ts';
 
 /** A config's id or slug, whose setting it is, and whether a request may name another. */
 export interface ConfigPreset {

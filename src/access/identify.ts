@@ -1,6 +1,7 @@
 // Who calls, asked before the body is read: a stranger's is never read.
+
+import type { Call } from '../call/call.ts';
 import { authenticate, type Callers } from './authenticate.ts';
-import type { Call } from './call.ts';
 
 /**
  * Whether the headers carry a valid key or token; then the call's `identity` is set. Why not is for the auth interceptor to

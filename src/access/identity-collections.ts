@@ -1,10 +1,11 @@
 // What identity keeps in the document store.
+
+import type { KeyKind } from '../call/principal.ts';
 import { type Collection, defineCollection, type JsonObject } from '../store/collection.ts';
 import type { Bounded } from '../store/set-above.ts';
 import { auditEntries, auditHeads } from './audit/entry.ts';
 import { jwtSettings } from './jwt/collection.ts';
 import { encryptionKeys } from './key-bundle.ts';
-import type { KeyKind } from './principal.ts';
 import { PROVIDER_COLLECTIONS } from './providers/provider-collections.ts';
 import type { SecurityCategory, SecuritySettings } from './security-settings.ts';
 

@@ -1,7 +1,8 @@
 // The keys that may call, in memory: authentication makes no round trip.
+
+import type { Principal } from '../call/principal.ts';
 import type { JsonObject } from '../store/collection.ts';
 import { type KeyHasher, keyHint, sameHash } from './key-hash.ts';
-import type { Principal } from './principal.ts';
 
 /** What a key brings to the calls that are made with it, as callers wrote it. */
 export interface KeySettings {

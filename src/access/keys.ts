@@ -1,5 +1,6 @@
 // API keys in the document store, and as the ring keeps them.
 import { randomUUID } from 'node:crypto';
+import type { KeyKind } from '../call/principal.ts';
 import { type Violation, validationFailed } from '../lib/errors.ts';
 import {
   type Document,
@@ -13,7 +14,6 @@ import { createChain } from './audit/chain.ts';
 import { type ApiKeyBody, apiKeys, type KeySecret } from './identity-collections.ts';
 import { type KeyHasher, keyHint, keyMask, newApiKey } from './key-hash.ts';
 import type { KeyRecord, KeySettings } from './key-ring.ts';
-import type { KeyKind } from './principal.ts';
 import { heldScopes, scopesOf } from './scopes.ts';
 
 /** What a key is beside its secret: the parts that a new key is given. */

@@ -1,8 +1,9 @@
 // What a person's role lets them do with the scopes of their key (admin-api facts, parts 3.5 and 3.6).
+
+import type { Principal } from '../call/principal.ts';
 import { fail } from '../lib/errors.ts';
 import type { Directory } from './directory.ts';
 import type { OrganisationRole, WorkspaceRole } from './identity-collections.ts';
-import type { Principal } from './principal.ts';
 import type { SecuritySetting } from './security-settings.ts';
 
 /** What decides: `true` for everybody, a setting's name, or `false`. */

@@ -1,5 +1,5 @@
 // Every scope, and which kinds of keys may hold it (admin-api facts, part 3.3).
-import type { KeyKind } from './principal.ts';
+import type { KeyKind } from '../call/principal.ts';
 
 /** A: organisation-service, S: workspace-service, U: workspace-user. */
 type Holders = 'A' | 'AS' | 'ASU' | 'SU';

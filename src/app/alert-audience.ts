@@ -4,12 +4,12 @@
 import type { Directory } from '../access/directory.ts';
 import { apiKeys, members, users, workspaces } from '../access/identity-collections.ts';
 import { integrations, storedProviders } from '../access/providers/provider-collections.ts';
+import type { TenantScope } from '../call/scope.ts';
 import type { Audience, FindAudience, WebhookAddress } from '../ledger/alerts/audience.ts';
 import { entityId } from '../ledger/limits/groups.ts';
 import { usageLimitEntities, usageLimitPolicies } from '../ledger/policies.ts';
 import type { Collection } from '../store/collection.ts';
 import type { Condition, DocumentStore } from '../store/documents.ts';
-import type { TenantScope } from '../store/scope.ts';
 
 /** What is asked. */
 export interface AudienceDeps {

@@ -3,6 +3,7 @@ import { apiKeys, workspaces } from '../access/identity-collections.ts';
 import { integrationCounter, providerCounter } from '../access/providers/own-limits.ts';
 import { integrations, storedProviders } from '../access/providers/provider-collections.ts';
 import { accessOf } from '../access/providers/workspace-access.ts';
+import type { TenantScope } from '../call/scope.ts';
 import { entityId } from '../ledger/limits/groups.ts';
 import { groupRule } from '../ledger/limits/policy-set.ts';
 import { type BudgetRule, budgetRule } from '../ledger/limits/rule.ts';
@@ -11,7 +12,6 @@ import { usageLimitEntities, usageLimitPolicies } from '../ledger/policies.ts';
 import type { ReRateDeps } from '../ledger/re-rate/re-rate.ts';
 import type { JsonObject } from '../store/collection.ts';
 import type { DocumentStore } from '../store/documents.ts';
-import type { TenantScope } from '../store/scope.ts';
 
 /** Limits of one owner, and when their usage was last reset by hand. */
 interface Carried {

@@ -1,6 +1,6 @@
 // The person behind a call.
 import type { Directory } from '../access/directory.ts';
-import type { Principal } from '../access/principal.ts';
+import type { Principal } from '../call/principal.ts';
 
 /** The person behind a principal, as the audit log names them. */
 export function userOf(directory: Directory, { organisationId, workspaceId, userId }: Principal) {

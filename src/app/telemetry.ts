@@ -1,10 +1,10 @@
 // What is watched of the gateway's calls: series for Prometheus always, and OTLP where it is configured.
 import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
+import type { AttemptRecord, RequestRecord } from '../call/record.ts';
 import type { TraceContext } from '../lib/trace-context.ts';
 import type { RouteTable } from '../rest/routes.ts';
 import type { Settings } from '../settings.ts';
-import type { AttemptRecord, RequestRecord } from '../store/request-log.ts';
 import type { CallSpans, Telemetry } from '../telemetry/call-spans.ts';
 import { counter, type Family, gauge } from '../telemetry/family.ts';
 import { knownModels } from '../telemetry/known-models.ts';

@@ -1,6 +1,7 @@
 // Saved configs in memory: a call that names one makes no round trip.
+
+import type { TenantScope } from '../call/scope.ts';
 import type { Document } from '../store/documents.ts';
-import type { TenantScope } from '../store/scope.ts';
 import type { ConfigBody } from './config-collections.ts';
 
 /** A config as calls use it. The object is the same one until the config changes. */

@@ -1,7 +1,8 @@
 // Saved guardrails in memory: a call that passes one makes no round trip.
+
+import type { TenantScope } from '../call/scope.ts';
 import type { JsonObject } from '../store/collection.ts';
 import type { Document } from '../store/documents.ts';
-import type { TenantScope } from '../store/scope.ts';
 import type { GuardrailBody } from './config-collections.ts';
 
 /** A guardrail as calls use it. The object is the same one until the guardrail changes. */

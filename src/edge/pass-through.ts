@@ -9,7 +9,7 @@ import {
   HeaderSchema,
   type ResponseHead,
 } from '../../gen/gateway/inference/v2/proxy_pb.ts';
-import type { Call } from '../access/call.ts';
+import type { Call } from '../call/call.ts';
 import { IncomingBody } from '../lib/incoming/incoming-body.ts';
 import type { Pace } from '../lib/incoming/pace.ts';
 import type { ReadingBudget } from '../lib/incoming/reading-budget.ts';

@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DescMethod, Message } from '@bufbuild/protobuf';
 import { type ForwardResponse, ProxyService } from '../../gen/gateway/inference/v2/proxy_pb.ts';
 import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
-import { Call } from '../access/call.ts';
+import { Call } from '../call/call.ts';
 import { fail, type GatewayError, toGatewayError } from '../lib/errors.ts';
 import { GatewayHeaders, type HeaderNames } from '../lib/gateway-headers.ts';
 import type { Pace } from '../lib/incoming/pace.ts';

@@ -1,6 +1,6 @@
 // Chat completions.
 import type { CreateChatCompletionRequest } from '../../gen/gateway/inference/v2/chat_pb.ts';
-import type { Call } from '../access/call.ts';
+import type { Call } from '../call/call.ts';
 import type { Pipeline } from './pipeline/pipeline.ts';
 import { runStream, runWhole } from './pipeline/run.ts';
 

@@ -1,6 +1,6 @@
 // Text completions.
 import type { CreateCompletionRequest } from '../../gen/gateway/inference/v2/completions_pb.ts';
-import type { Call } from '../access/call.ts';
+import type { Call } from '../call/call.ts';
 import type { Pipeline } from './pipeline/pipeline.ts';
 import { runStream, runWhole } from './pipeline/run.ts';
 

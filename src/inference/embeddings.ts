@@ -1,6 +1,6 @@
 // Embeddings.
 import type { CreateEmbeddingsRequest } from '../../gen/gateway/inference/v2/embeddings_pb.ts';
-import type { Call } from '../access/call.ts';
+import type { Call } from '../call/call.ts';
 import type { Pipeline } from './pipeline/pipeline.ts';
 import { runWhole } from './pipeline/run.ts';
 

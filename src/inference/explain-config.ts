@@ -5,7 +5,7 @@ import {
   ConfigExplanationSchema,
   type ExplainConfigRequest,
 } from '../../gen/gateway/inference/v2/config_pb.ts';
-import type { Call } from '../access/call.ts';
+import type { Call } from '../call/call.ts';
 import { GatewayError, invalidField } from '../lib/errors.ts';
 import { planJson } from './pipeline/explain.ts';
 import type { Pipeline } from './pipeline/pipeline.ts';

@@ -4,7 +4,7 @@ import type {
   ListModelsRequest,
   ModelList,
 } from '../../gen/gateway/inference/v2/models_pb.ts';
-import type { Call } from '../access/call.ts';
+import type { Call } from '../call/call.ts';
 import { GatewayError } from '../lib/errors.ts';
 import { type OwnModelsDeps, ownModels } from './own-models.ts';
 import type { Pipeline } from './pipeline/pipeline.ts';

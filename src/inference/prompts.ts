@@ -13,7 +13,7 @@ import {
   PromptCompletionSchema,
   PromptCompletionsService,
 } from '../../gen/gateway/inference/v2/prompts_pb.ts';
-import type { Call } from '../access/call.ts';
+import type { Call } from '../call/call.ts';
 import { fail } from '../lib/errors.ts';
 import { readNow } from '../lib/lazy-message.ts';
 import { attachRawJson, rawJsonOf } from '../lib/raw-json.ts';

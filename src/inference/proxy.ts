@@ -1,6 +1,6 @@
 // Pass-through.
 import type { ForwardRequest } from '../../gen/gateway/inference/v2/proxy_pb.ts';
-import type { Call } from '../access/call.ts';
+import type { Call } from '../call/call.ts';
 import { forward } from './pipeline/forward.ts';
 import type { Pipeline } from './pipeline/pipeline.ts';
 

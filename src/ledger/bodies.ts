@@ -1,8 +1,8 @@
 // Bodies of calls, written behind them: taken by reference on the hot path, made into text and stored in batches.
 
+import type { RequestRecord } from '../call/record.ts';
 import { toolSecrets, withoutToolSecrets } from '../lib/tool-secrets.ts';
 import type { BodiesRecord, BodyRecord, LogStore } from '../store/log-store.ts';
-import type { RequestRecord } from '../store/request-log.ts';
 import { loggedBody, loggedHeaders, loggedUrl } from './logged-message.ts';
 import { maskedText, SHORTEST_SECRET } from './masked-text.ts';
 

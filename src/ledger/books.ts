@@ -1,7 +1,8 @@
 // The books of a call: its attempts completed when all have ended, its entry priced and taken.
+
+import type { AttemptRecord, RequestRecord, UsageRecord } from '../call/record.ts';
 import type { TraceContext } from '../lib/trace-context.ts';
 import { encodeEntry } from '../store/log/entry-text.ts';
-import type { AttemptRecord, RequestRecord, UsageRecord } from '../store/request-log.ts';
 import type { BodyLog, UnreadBodies } from './bodies.ts';
 import { chargedBudgets } from './charged-budgets.ts';
 import type { FlyingCall, InFlightJournal } from './flight/in-flight-journal.ts';

@@ -1,8 +1,9 @@
 // The journal's reading side: entries that were written with their charges are carried on to the request log.
 import { setImmediate } from 'node:timers/promises';
+import type { RequestRecord } from '../call/record.ts';
 import { toGatewayError } from '../lib/errors.ts';
 import { decodeEntry, encodeEntry } from '../store/log/entry-text.ts';
-import type { RequestLogStore, RequestRecord } from '../store/request-log.ts';
+import type { RequestLogStore } from '../store/request-log.ts';
 import type { JournalEntry, SharedState } from '../store/shared-state.ts';
 import { isLate, type Own, OwnEntries } from './own-entries.ts';
 import { SlicedAppend } from './sliced-append.ts';

@@ -1,6 +1,6 @@
 // Entries that this process has written into the journal and carries on itself: they are not read back. The journal has
 // them as claimed by this process from the beginning; of those that it does not carry in time another claims them.
-import type { RequestRecord } from '../store/request-log.ts';
+import type { RequestRecord } from '../call/record.ts';
 import type { OwnEntry } from '../store/shared-state.ts';
 
 /** An entry with its place in its organisation's journal. */

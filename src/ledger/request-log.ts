@@ -1,7 +1,8 @@
 // The request log's writing side: entries are taken on the hot path by a push, and stored in batches behind it.
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { RequestRecord } from '../call/record.ts';
 import { fail, GatewayError } from '../lib/errors.ts';
-import type { RequestLogStore, RequestRecord, WrittenEntry } from '../store/request-log.ts';
+import type { RequestLogStore, WrittenEntry } from '../store/request-log.ts';
 import { SlicedAppend } from './sliced-append.ts';
 
 /** Entries that were lost, and why. */

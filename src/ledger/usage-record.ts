@@ -4,7 +4,7 @@ import type {
   PromptTokensDetails,
   Usage,
 } from '../../gen/gateway/inference/v2/common_pb.ts';
-import type { UsageRecord } from '../store/request-log.ts';
+import type { UsageRecord } from '../call/record.ts';
 
 /** A record while it is filled: members that were not reported stay absent. */
 type Writable<T> = { -readonly [K in keyof T]: T[K] };

@@ -1,7 +1,8 @@
 // Contents of versions, which never change: read from the store once, then kept in memory within a bound.
+
+import type { TenantScope } from '../call/scope.ts';
 import type { Collection } from '../store/collection.ts';
 import type { Document, DocumentStore } from '../store/documents.ts';
-import type { TenantScope } from '../store/scope.ts';
 import { type CompiledPrompt, compilePrompt } from './compiled-prompt.ts';
 import {
   type PartialVersionBody,

@@ -1,7 +1,8 @@
 // Saved prompts as calls name them: "pp-name-0a1b2c", with "@latest", "@7" or "@label" behind it.
+
+import type { TenantScope } from '../call/scope.ts';
 import { fail, type GatewayError } from '../lib/errors.ts';
 import type { Document, DocumentStore } from '../store/documents.ts';
-import type { TenantScope } from '../store/scope.ts';
 import { type BuiltRequest, buildRequest, type PromptInput } from './build-request.ts';
 import { Contents } from './contents.ts';
 import type { PromptBody } from './prompt-collections.ts';

@@ -1,9 +1,10 @@
 // Prompts, partials, labels and collections in memory, without contents: it follows the stores' change notices (see
 // follow.ts) and is asked within a tenant only.
+
+import type { TenantScope } from '../call/scope.ts';
 import type { Collection } from '../store/collection.ts';
 import type { Document } from '../store/documents.ts';
 import { type FollowDeps, follow } from '../store/follow.ts';
-import type { TenantScope } from '../store/scope.ts';
 import {
   type CollectionBody,
   type LabelBody,

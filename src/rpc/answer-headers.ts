@@ -1,5 +1,5 @@
 // The headers that every answer carries, over every protocol.
-import type { Call } from '../access/call.ts';
+import type { Call } from '../call/call.ts';
 import { randomId } from '../lib/random-id.ts';
 
 /** Name and value of each, under the prefix that the caller used. */

@@ -1,6 +1,6 @@
 // One line of the log for each call, where the level asks for it.
 import type { Logger } from 'pino';
-import type { Call } from '../access/call.ts';
+import type { Call } from '../call/call.ts';
 import type { GatewayError } from '../lib/errors.ts';
 
 /** Tells of a call that has ended. */

@@ -4,7 +4,7 @@ import type { DescMethod, DescService, Message } from '@bufbuild/protobuf';
 import type { ConnectRouter, HandlerContext, ServiceImpl } from '@connectrpc/connect';
 import { createContextKey } from '@connectrpc/connect';
 import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
-import { Call, type CallSource, type Protocol } from '../access/call.ts';
+import { Call, type CallSource, type Protocol } from '../call/call.ts';
 import { fail, toGatewayError } from '../lib/errors.ts';
 import { GatewayHeaders, type HeaderNames, type IncomingHeaders } from '../lib/gateway-headers.ts';
 import { readNow } from '../lib/lazy-message.ts';

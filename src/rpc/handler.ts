@@ -1,6 +1,6 @@
 // What a method is to the gateway: one function, however it is called.
 import type { DescMethod, Message } from '@bufbuild/protobuf';
-import type { Call } from '../access/call.ts';
+import type { Call } from '../call/call.ts';
 
 /**
  * A message, or on client-streaming methods the messages as they come. A function is a

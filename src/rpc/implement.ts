@@ -8,7 +8,7 @@ import type {
   DescService,
   MessageShape,
 } from '@bufbuild/protobuf';
-import type { Call } from '../access/call.ts';
+import type { Call } from '../call/call.ts';
 import type { Implementation } from './handler.ts';
 import type { Registration } from './methods.ts';
 

@@ -1,7 +1,7 @@
 // Calls from within the process: the composed methods without serialisation. The
 // edge and every internal caller go through here, so that nothing is REST-only.
 import type { DescMethod, Message } from '@bufbuild/protobuf';
-import type { Call } from '../access/call.ts';
+import type { Call } from '../call/call.ts';
 import type { Input } from './handler.ts';
 import type { Methods } from './methods.ts';
 

@@ -1,8 +1,9 @@
 // What both adapters check before a driver sees a value: scope, names, bodies, indexed values.
+
+import type { TenantScope } from '../call/scope.ts';
 import { fail, invalidField } from '../lib/errors.ts';
 import type { Collection, FieldType, IndexedField } from './collection.ts';
 import { LIMITS } from './documents.ts';
-import type { TenantScope } from './scope.ts';
 
 /** What a column holds. */
 export type ColumnValue = string | number | null;

@@ -1,7 +1,8 @@
 // The document port: what the services need of a document store, and no more. Ids, times and defaults are
 // made by the caller; the store writes what it is given and keeps the version.
+
+import type { TenantScope } from '../call/scope.ts';
 import type { Collection, JsonObject } from './collection.ts';
-import type { TenantScope } from './scope.ts';
 
 /** Bounds that both adapters hold. */
 export const LIMITS = {

@@ -5,10 +5,10 @@
 // its document is read and listed as ever, looking at the secret itself throws an error that names the key, and
 // `onUnreadable` hears of each. An update that brings a new value repairs it.
 import { setImmediate } from 'node:timers/promises';
+import type { TenantScope } from '../call/scope.ts';
 import type { Collection } from './collection.ts';
 import { bodyText } from './document-checks.ts';
 import type { Document, DocumentStore, WriteOperation } from './documents.ts';
-import type { TenantScope } from './scope.ts';
 import { type DataKeys, openedBody, sealedBody, type UnreadableSecret } from './sealed-body.ts';
 
 export interface Encryption {

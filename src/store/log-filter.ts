@@ -1,7 +1,9 @@
 // What a filter and a page of the request log may ask, for every adapter.
+
+import type { OutcomeRecord } from '../call/record.ts';
 import { invalidField } from '../lib/errors.ts';
 import { checkInteger } from './document-checks.ts';
-import type { FeedbackOwner, FeedbackRange, LogFilter, LogRange, OutcomeRecord } from './request-log.ts';
+import type { FeedbackOwner, FeedbackRange, LogFilter, LogRange } from './request-log.ts';
 
 /** Values of one condition. */
 const VALUES = 100;

@@ -1,6 +1,9 @@
 // The books of requests as a store: entries with what is kept beside them, read by filter, page and sum.
+
+import type { RequestRecord } from '../call/record.ts';
+import type { TenantScope } from '../call/scope.ts';
 import type { LogAggregate, LogAggregation } from './log/aggregation.ts';
-import type { FeedbackOwner, LogFilter, RequestLogStore, RequestRecord, TenantScope } from './request-log.ts';
+import type { FeedbackOwner, LogFilter, RequestLogStore } from './request-log.ts';
 
 /** A message as it went over the wire: text, or base64 of what is no text. */
 export interface BodyRecord {

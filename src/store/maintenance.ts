@@ -1,9 +1,10 @@
 // The maintenance port: what upgrades, key rotation and copies need of a document store and services must not
 // have. It knows no tenant, applies no upgrade and opens no secret: bodies come and go as they are stored.
+
+import type { RequestRecord } from '../call/record.ts';
 import type { Collection } from './collection.ts';
 import type { Document } from './documents.ts';
 import type { BodiesRecord, FeedbackRecord } from './log-store.ts';
-import type { RequestRecord } from './request-log.ts';
 
 /** Bounds that both adapters hold. */
 export const SCAN_LIMITS = {

@@ -1,9 +1,10 @@
 // The document port that tells of its writes: the one place where changes are told, after the store has them.
+
+import type { TenantScope } from '../call/scope.ts';
 import { GatewayError } from '../lib/errors.ts';
 import type { OpenFeed } from './change-feed.ts';
 import type { Collection } from './collection.ts';
 import type { Document, DocumentStore, WriteOperation } from './documents.ts';
-import type { TenantScope } from './scope.ts';
 
 /** Collections that are not declared `noticed` pass through; reads do anyway. */
 export function noticedDocuments(

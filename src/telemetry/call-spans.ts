@@ -1,7 +1,8 @@
 // What the way of a call knows of telemetry: how a call gets its place in a trace, and where its end is told. No
 // library is named here: it is loaded when telemetry is configured.
+
+import type { RequestRecord } from '../call/record.ts';
 import type { TraceContext } from '../lib/trace-context.ts';
-import type { RequestRecord } from '../store/request-log.ts';
 
 /** A call as it begins. */
 export interface BeginningCall {

@@ -1,5 +1,5 @@
 // Attributes of spans. Never a prompt, an answer, an error's words, metadata, a header or a credential.
-import type { AttemptRecord, RequestRecord, SpanRecord } from '../store/request-log.ts';
+import type { AttemptRecord, RequestRecord, SpanRecord } from '../call/record.ts';
 import { operationNameOf, providerNameOf } from './gen-ai-names.ts';
 import { errorOf } from './usage-series.ts';
 

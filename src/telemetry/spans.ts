@@ -11,8 +11,8 @@ import {
 } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
+import type { AttemptRecord, RequestRecord, SpanRecord } from '../call/record.ts';
 import { spanIdOf, type TraceContext } from '../lib/trace-context.ts';
-import type { AttemptRecord, RequestRecord, SpanRecord } from '../store/request-log.ts';
 import { operationNameOf } from './gen-ai-names.ts';
 import { attemptAttributes, serverAttributes, workAttributes } from './span-attributes.ts';
 import type { KnownModels } from './usage-series.ts';

@@ -1,5 +1,5 @@
 // What calls of models came to, counted once for Prometheus and for OTLP alike.
-import type { AttemptRecord, RequestRecord } from '../store/request-log.ts';
+import type { AttemptRecord, RequestRecord } from '../call/record.ts';
 import { Distribution, DURATION_BOUNDS, FIRST_TOKEN_BOUNDS, TOKEN_BOUNDS } from './distribution.ts';
 import { OTHER, type SeriesLabels, SeriesTable } from './series-table.ts';
 

@@ -3,8 +3,6 @@
 import test from 'ava';
 import { Directory } from '../../src/access/directory.ts';
 import { members, organisations, users, workspaces } from '../../src/access/identity-collections.ts';
-import type { TokenGrant, TokenRole } from '../../src/access/jwt/token-grant.ts';
-import type { KeyKind, Principal } from '../../src/access/principal.ts';
 import { scopesOf } from '../../src/access/scopes.ts';
 import {
   checkMaker,
@@ -14,6 +12,8 @@ import {
   ownUser,
   requireVerb,
 } from '../../src/admin/api-keys/access.ts';
+import type { TokenGrant, TokenRole } from '../../src/call/grant.ts';
+import type { KeyKind, Principal } from '../../src/call/principal.ts';
 import { GatewayError } from '../../src/lib/errors.ts';
 
 const O = {

@@ -6,7 +6,7 @@ import type { ApiKeyBody } from '../../src/access/identity-collections.ts';
 import { createKeyHasher } from '../../src/access/key-hash.ts';
 import { type KeyRecord, KeyRing } from '../../src/access/key-ring.ts';
 import { keyRecord, makeKey, secretParts, withSecret } from '../../src/access/keys.ts';
-import type { Principal } from '../../src/access/principal.ts';
+import type { Principal } from '../../src/call/principal.ts';
 import type { GatewayError } from '../../src/lib/errors.ts';
 import { GatewayHeaders, HeaderNames } from '../../src/lib/gateway-headers.ts';
 import type { Document } from '../../src/store/documents.ts';

@@ -1,8 +1,8 @@
 // What asynchronous guardrails came to behind their call, as it is read with the call's entry.
 import test from 'ava';
 import { withLate } from '../../src/admin/logs/late.ts';
+import type { RequestRecord, SpanRecord } from '../../src/call/record.ts';
 import { type LateHook, lateHookRecord } from '../../src/ledger/late-hooks.ts';
-import type { RequestRecord, SpanRecord } from '../../src/store/request-log.ts';
 import { logEntry } from '../store/log-entries.ts';
 import { logModel } from '../store/log-model.ts';
 

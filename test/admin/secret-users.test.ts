@@ -2,12 +2,12 @@
 import { create } from '@bufbuild/protobuf';
 import test from 'ava';
 import { DeleteSecretReferenceRequestSchema } from '../../gen/gateway/admin/v2/secret_references_pb.ts';
-import type { Call } from '../../src/access/call.ts';
 import {
   type SecretReferencesDeps,
   secretReferencesService,
 } from '../../src/admin/secret-references/service.ts';
 import type { SecretUsers } from '../../src/admin/secret-references/users.ts';
+import type { Call } from '../../src/call/call.ts';
 
 /** A service whose store has the one reference, and what it wrote. */
 function service(secretUsers: readonly SecretUsers[]) {

@@ -6,6 +6,7 @@ import { type Source, sourcesOf } from './sources.ts';
 const FLOORS: Readonly<Record<string, number>> = {
   gen: 0,
   'src/lib': 0,
+  'src/call': 1,
   'src/rest': 1,
   'src/store': 1,
   'src/providers': 1,
@@ -34,13 +35,16 @@ const FLOORS: Readonly<Record<string, number>> = {
   'src/main.ts': 5,
 };
 
-/** Imports on one floor that the design names. */
+/** Imports on one floor that the design names: rooms, or single files of them. */
 const BESIDE: Readonly<Record<string, readonly string[]>> = {
   'src/edge': ['src/rpc'],
   'src/app.ts': ['src/app'],
   'src/cli': ['src/app.ts', 'src/app', 'src/migrate'],
   'src/cli.ts': ['src/app.ts', 'src/app', 'src/cli', 'src/migrate'],
   'src/main.ts': ['src/cli.ts'],
+  // The log stores a call's record within its scope, and providers report parts of it.
+  'src/store': ['src/call/record.ts', 'src/call/scope.ts'],
+  'src/providers': ['src/call/record.ts'],
   // The generated types are the vocabulary of every room.
   'src/lib': ['gen'],
 };
@@ -101,7 +105,7 @@ test('imports go down the floors, never up or sideways', (t) => {
       const [own, other] = [roomOf(from), roomOf(to)];
       if (own === undefined || other === undefined || own === other) return undefined;
       if (NEVER[own]?.includes(other)) return `${own} never imports ${other}`;
-      if (BESIDE[own]?.includes(other)) return undefined;
+      if (BESIDE[own]?.some((name) => name === other || name === to)) return undefined;
       const [here, there] = [FLOORS[own] ?? 0, FLOORS[other] ?? 0];
       return there < here ? undefined : `floor ${here} imports floor ${there}`;
     }),

@@ -18,9 +18,9 @@ import {
 import { createKeyHasher } from '../../src/access/key-hash.ts';
 import { KeyRing } from '../../src/access/key-ring.ts';
 import { keyRecord, makeKey } from '../../src/access/keys.ts';
-import type { KeyKind, Principal } from '../../src/access/principal.ts';
 import { scopesOf } from '../../src/access/scopes.ts';
 import { apiKeysService } from '../../src/admin/api-keys/service.ts';
+import type { KeyKind, Principal } from '../../src/call/principal.ts';
 import { UsageReader } from '../../src/ledger/limits/usage.ts';
 import { GatewayHeaders, HeaderNames } from '../../src/lib/gateway-headers.ts';
 import { codec } from '../../src/rest/codec.ts';

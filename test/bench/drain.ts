@@ -5,12 +5,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { COLLECTIONS } from '../../src/app/stores.ts';
+import type { RequestRecord } from '../../src/call/record.ts';
 import { Journal } from '../../src/ledger/journal.ts';
 import type { Own } from '../../src/ledger/own-entries.ts';
 import { encodeEntry } from '../../src/store/log/entry-text.ts';
 import { openMongoStore } from '../../src/store/mongo/open-mongo.ts';
 import { openRedisState } from '../../src/store/redis/open-redis.ts';
-import type { RequestRecord } from '../../src/store/request-log.ts';
 import { logEntry } from '../store/log-entries.ts';
 import { startOwnMongo, startOwnRedis } from '../support/servers.ts';
 import { median } from './median.ts';

@@ -1,5 +1,5 @@
 // Traffic of a month as a busy gateway has it, entry by entry and the same for the same number.
-import type { RequestRecord } from '../../src/store/request-log.ts';
+import type { RequestRecord } from '../../src/call/record.ts';
 import { dice } from '../store/random-log.ts';
 
 export const DAY_MS = 86_400_000;

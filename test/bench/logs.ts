@@ -6,9 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import type { RequestRecord } from '../../src/call/record.ts';
 import type { LogAggregation } from '../../src/store/log/aggregation.ts';
 import type { LogStore } from '../../src/store/log-store.ts';
-import type { LogFilter, RequestRecord } from '../../src/store/request-log.ts';
+import type { LogFilter } from '../../src/store/request-log.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 import { BEGIN, DAY_MS, END, generator, ORGANISATION } from './log-generator.ts';
 

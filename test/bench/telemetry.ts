@@ -12,13 +12,13 @@ import {
   ChatService,
   CreateChatCompletionRequestSchema,
 } from '../../gen/gateway/inference/v2/chat_pb.ts';
-import { Call } from '../../src/access/call.ts';
 import { Directory } from '../../src/access/directory.ts';
 import { workspaces } from '../../src/access/identity-collections.ts';
 import { createKeyHasher, keyHint } from '../../src/access/key-hash.ts';
 import { KeyRing } from '../../src/access/key-ring.ts';
 import { INFERENCE_SCOPES } from '../../src/access/scopes.ts';
 import { openWatch, type Watch } from '../../src/app/telemetry.ts';
+import { Call } from '../../src/call/call.ts';
 import { Books } from '../../src/ledger/books.ts';
 import { openPriceList } from '../../src/ledger/prices/price-list.ts';
 import { createTokenCounter } from '../../src/ledger/tokens/counter.ts';

@@ -2,7 +2,7 @@
 // workspace's by its id. Every path is asked, and answers what an organisation key is told of these requests alone.
 import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
-import type { RequestRecord } from '../../src/store/request-log.ts';
+import type { RequestRecord } from '../../src/call/record.ts';
 import { type Json, ok, send } from '../support/front-door.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { bookEntry, personKey, serviceKey } from './logs-books.ts';

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Code } from '@connectrpc/connect';
 import test, { type ExecutionContext } from 'ava';
 import { LogExportsService } from '../../gen/gateway/admin/v2/log_exports_pb.ts';
-import type { RequestRecord } from '../../src/store/request-log.ts';
+import type { RequestRecord } from '../../src/call/record.ts';
 import { ok, send } from '../support/front-door.ts';
 import { ADMIN_KEY } from '../support/gateway.ts';
 import { bookEntry, personKey, serviceKey } from './logs-books.ts';

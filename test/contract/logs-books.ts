@@ -1,7 +1,7 @@
 // Entries of the request log for tests through the front door.
 import { randomUUID } from 'node:crypto';
 import { scopesOf } from '../../src/access/scopes.ts';
-import type { RequestRecord } from '../../src/store/request-log.ts';
+import type { RequestRecord } from '../../src/call/record.ts';
 import { invitation, ok } from '../support/front-door.ts';
 import type { TestGateway } from '../support/gateway.ts';
 

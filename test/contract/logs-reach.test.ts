@@ -1,7 +1,7 @@
 // Whose entries a caller sees: its workspace's, its own where the settings say so, and an archived workspace's by its id.
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
-import type { RequestRecord } from '../../src/store/request-log.ts';
+import type { RequestRecord } from '../../src/call/record.ts';
 import { type Json, ok, send } from '../support/front-door.ts';
 import { ADMIN_KEY, startGateway, type TestGateway } from '../support/gateway.ts';
 import { bookEntry, personKey, serviceKey } from './logs-books.ts';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { Code } from '@connectrpc/connect';
 import test, { type ExecutionContext } from 'ava';
 import { LogsService } from '../../gen/gateway/admin/v2/logs_pb.ts';
-import type { RequestRecord } from '../../src/store/request-log.ts';
+import type { RequestRecord } from '../../src/call/record.ts';
 import { ADMIN_KEY, WORKSPACE_KEY } from '../support/gateway.ts';
 import { bookEntry, serviceKey } from './logs-books.ts';
 import {

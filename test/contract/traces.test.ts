@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { Code } from '@connectrpc/connect';
 import test from 'ava';
 import { TracesService } from '../../gen/gateway/admin/v2/traces_pb.ts';
-import type { AttemptRecord, RequestRecord } from '../../src/store/request-log.ts';
+import type { AttemptRecord, RequestRecord } from '../../src/call/record.ts';
 import { ADMIN_KEY } from '../support/gateway.ts';
 import { bookEntry, serviceKey } from './logs-books.ts';
 import { type Bench, type JsonObject, runCases, startBench } from './runner.ts';

@@ -7,7 +7,7 @@ import { createClient } from '@connectrpc/connect';
 import { createConnectTransport, createGrpcTransport } from '@connectrpc/connect-node';
 import test from 'ava';
 import { ChatService } from '../../gen/gateway/inference/v2/chat_pb.ts';
-import { Call } from '../../src/access/call.ts';
+import { Call } from '../../src/call/call.ts';
 import { drained } from '../../src/inference/pipeline/drain.ts';
 import { Drains, type HeldSignal } from '../../src/inference/pipeline/drains.ts';
 import { fail } from '../../src/lib/errors.ts';

@@ -1,5 +1,5 @@
 // The books against what the provider counted, what callers got, and what budgets say.
-import type { AttemptRecord, RequestRecord } from '../../src/store/request-log.ts';
+import type { AttemptRecord, RequestRecord } from '../../src/call/record.ts';
 import type { SeenAttempt } from './counting-provider.ts';
 
 export interface Sides {

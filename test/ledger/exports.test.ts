@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
+import type { TenantScope } from '../../src/call/scope.ts';
 import { type ExportRun, type LogExportBody, logExports } from '../../src/ledger/exports/collection.ts';
 import { exportFile } from '../../src/ledger/exports/file.ts';
 import { ExportLinks, LINK_MS } from '../../src/ledger/exports/link.ts';
@@ -14,7 +15,6 @@ import { type OpenFeed, openChangeFeed } from '../../src/store/change-feed.ts';
 import type { DocumentStore } from '../../src/store/documents.ts';
 import { folderBlobs } from '../../src/store/folder-blobs.ts';
 import { noticedDocuments } from '../../src/store/noticed-documents.ts';
-import type { TenantScope } from '../../src/store/scope.ts';
 import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 import { logEntry } from '../store/log-entries.ts';
 

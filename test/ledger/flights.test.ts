@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import fc from 'fast-check';
+import type { RequestRecord } from '../../src/call/record.ts';
 import { takeLeft } from '../../src/ledger/flight/flight-folder.ts';
 import { type FlyingCall, InFlightJournal } from '../../src/ledger/flight/in-flight-journal.ts';
 import { ownFile } from '../../src/ledger/flight/line-file.ts';
@@ -14,7 +15,6 @@ import { openPriceList } from '../../src/ledger/prices/price-list.ts';
 import { createRequestLog } from '../../src/ledger/request-log.ts';
 import { fail } from '../../src/lib/errors.ts';
 import { decodeEntry, encodeEntry, readWritten } from '../../src/store/log/entry-text.ts';
-import type { RequestRecord } from '../../src/store/request-log.ts';
 import type { SettleRequest } from '../../src/store/shared-state.ts';
 import { logEntry } from '../store/log-entries.ts';
 

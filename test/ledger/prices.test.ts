@@ -1,11 +1,11 @@
 // What calls cost, to the last digit: by kinds of tokens, tiers, long prompts, an integration's adjustments.
 import test from 'ava';
 import fc from 'fast-check';
+import type { UsageRecord } from '../../src/call/record.ts';
 import { costOf } from '../../src/ledger/prices/cost.ts';
 import { priceOfRates } from '../../src/ledger/prices/own-rates.ts';
 import { type Price, ratesFor } from '../../src/ledger/prices/price.ts';
 import { openPriceList } from '../../src/ledger/prices/price-list.ts';
-import type { UsageRecord } from '../../src/store/request-log.ts';
 
 const usage = (own: Partial<UsageRecord>): UsageRecord => ({
   promptTokens: 1000,

@@ -1,10 +1,11 @@
 // The log's writing side against a store that can fail.
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
+import type { RequestRecord } from '../../src/call/record.ts';
 import { createRequestLog, type LogDrop, type RequestLogOptions } from '../../src/ledger/request-log.ts';
 import { fail, GatewayError, invalidField } from '../../src/lib/errors.ts';
 import { encodeEntry, readWritten } from '../../src/store/log/entry-text.ts';
-import type { RequestLogStore, RequestRecord } from '../../src/store/request-log.ts';
+import type { RequestLogStore } from '../../src/store/request-log.ts';
 import { logEntry } from '../store/log-entries.ts';
 
 interface FakeStore extends RequestLogStore {

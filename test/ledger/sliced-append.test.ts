@@ -1,10 +1,10 @@
 // A log store that takes few entries in its time: batches become smaller until it does, and larger again.
 import test from 'ava';
+import type { RequestRecord } from '../../src/call/record.ts';
 import { Journal } from '../../src/ledger/journal.ts';
 import { createRequestLog } from '../../src/ledger/request-log.ts';
 import { SlicedAppend } from '../../src/ledger/sliced-append.ts';
 import { fail, invalidField } from '../../src/lib/errors.ts';
-import type { RequestRecord } from '../../src/store/request-log.ts';
 import type { SharedState } from '../../src/store/shared-state.ts';
 import { logEntry } from '../store/log-entries.ts';
 

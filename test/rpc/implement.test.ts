@@ -6,7 +6,7 @@ import test from 'ava';
 import { ROOT, run } from '../architecture/tools.ts';
 
 const HEAD = `
-import type { Call } from '${ROOT}src/access/call.ts';
+import type { Call } from '${ROOT}src/call/call.ts';
 import { implement } from '${ROOT}src/rpc/implement.ts';
 import { ChatService, type ChatCompletion, type ChatCompletionChunk, type CreateChatCompletionRequest } from '${ROOT}gen/gateway/inference/v2/chat_pb.ts';
 import { ProxyService, type ForwardRequest, type ForwardResponse } from '${ROOT}gen/gateway/inference/v2/proxy_pb.ts';

@@ -1,5 +1,6 @@
 // The document port's contract: every adapter runs it.
 import type { TestFn } from 'ava';
+import type { TenantScope } from '../../src/call/scope.ts';
 import { GatewayError } from '../../src/lib/errors.ts';
 import { type Collection, defineCollection } from '../../src/store/collection.ts';
 import {
@@ -11,7 +12,6 @@ import {
   type PageQuery,
   updateOperation,
 } from '../../src/store/documents.ts';
-import type { TenantScope } from '../../src/store/scope.ts';
 
 export interface Widget {
   readonly name: string;

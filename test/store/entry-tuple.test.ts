@@ -1,7 +1,7 @@
 // What few entries have is kept as well, and what all have is kept as before.
 import test from 'ava';
+import type { RequestRecord } from '../../src/call/record.ts';
 import { type EntryTuple, entryRecord, entryTuple } from '../../src/store/log/entry-tuple.ts';
-import type { RequestRecord } from '../../src/store/request-log.ts';
 
 const usage = { promptTokens: 10, completionTokens: 5, totalTokens: 15 };
 const attempt = {

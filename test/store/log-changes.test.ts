@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import type { RequestRecord } from '../../src/store/request-log.ts';
+import type { RequestRecord } from '../../src/call/record.ts';
 import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 import { dice, traffic } from './random-log.ts';
 

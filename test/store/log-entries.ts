@@ -1,5 +1,5 @@
 // Request log entries for tests and measurements.
-import type { RequestRecord } from '../../src/store/request-log.ts';
+import type { RequestRecord } from '../../src/call/record.ts';
 
 /** An entry as a chat completion leaves it, about 900 bytes as JSON. */
 export function logEntry(given: Partial<RequestRecord> & { readonly id: string }): RequestRecord {

@@ -1,4 +1,7 @@
 // The books of requests in plain arrays: slow and plainly right, what stores are compared with.
+
+import type { RequestRecord } from '../../src/call/record.ts';
+import type { TenantScope } from '../../src/call/scope.ts';
 import { invalidField } from '../../src/lib/errors.ts';
 import type { LogAggregate, LogAggregateRow, LogAggregation } from '../../src/store/log/aggregation.ts';
 import { readWritten } from '../../src/store/log/entry-text.ts';
@@ -12,13 +15,7 @@ import type {
   LogStore,
   TraceFeedback,
 } from '../../src/store/log-store.ts';
-import type {
-  FeedbackOwner,
-  FeedbackRange,
-  LogFilter,
-  RequestRecord,
-  TenantScope,
-} from '../../src/store/request-log.ts';
+import type { FeedbackOwner, FeedbackRange, LogFilter } from '../../src/store/request-log.ts';
 
 interface Owned {
   readonly organisationId: string;

@@ -1,7 +1,8 @@
 // Reading the books: every adapter answers what plain arrays answer, over random traffic.
 import type { ExecutionContext, TestFn } from 'ava';
+import type { TenantScope } from '../../src/call/scope.ts';
 import type { LogStore } from '../../src/store/log-store.ts';
-import type { LogFilter, LogPage, TenantScope } from '../../src/store/request-log.ts';
+import type { LogFilter, LogPage } from '../../src/store/request-log.ts';
 import { freshScope } from './documents.contract.ts';
 import { logModel } from './log-model.ts';
 import { type Traffic, traffic } from './random-log.ts';

@@ -1,7 +1,8 @@
 // Random traffic, and what may be asked of it: for properties of log stores.
 import fc from 'fast-check';
+import type { OutcomeRecord, RequestRecord } from '../../src/call/record.ts';
 import type { LogAggregation, LogDimension, LogMeasure } from '../../src/store/log/aggregation.ts';
-import type { LogFilter, OutcomeRecord, RequestRecord } from '../../src/store/request-log.ts';
+import type { LogFilter } from '../../src/store/request-log.ts';
 import { logEntry } from './log-entries.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,6 +1,8 @@
 // The books' port as a whole, against the plain model of it: pages, sums, bodies, feedback, corrections, retention.
 import type { TestFn } from 'ava';
 import fc from 'fast-check';
+import type { AttemptRecord, RequestRecord } from '../../src/call/record.ts';
+import type { TenantScope } from '../../src/call/scope.ts';
 import { GatewayError } from '../../src/lib/errors.ts';
 import type { LogAggregate } from '../../src/store/log/aggregation.ts';
 import { encodeEntry } from '../../src/store/log/entry-text.ts';
@@ -12,7 +14,7 @@ import {
   type LogStore,
   SHOWN_FEEDBACK,
 } from '../../src/store/log-store.ts';
-import type { AttemptRecord, LogFilter, RequestRecord, TenantScope } from '../../src/store/request-log.ts';
+import type { LogFilter } from '../../src/store/request-log.ts';
 import { freshScope } from './documents.contract.ts';
 import { logEntry } from './log-entries.ts';
 import { logModel } from './log-model.ts';

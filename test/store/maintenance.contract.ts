@@ -1,5 +1,7 @@
 // The maintenance port's contract, and what upgrades promise: every adapter runs it.
 import type { TestFn } from 'ava';
+import type { RequestRecord } from '../../src/call/record.ts';
+import type { TenantScope } from '../../src/call/scope.ts';
 import { GatewayError } from '../../src/lib/errors.ts';
 import { type Collection, defineCollection } from '../../src/store/collection.ts';
 import {
@@ -14,8 +16,7 @@ import type {
   Rewrite,
   StoredDocument,
 } from '../../src/store/maintenance.ts';
-import type { RequestLogStore, RequestRecord } from '../../src/store/request-log.ts';
-import type { TenantScope } from '../../src/store/scope.ts';
+import type { RequestLogStore } from '../../src/store/request-log.ts';
 import { upgradeDocuments } from '../../src/store/upgrade-documents.ts';
 import { isNewerSchema } from '../../src/store/upgrades.ts';
 import { freshScope } from './documents.contract.ts';

@@ -1,5 +1,7 @@
 // Random entries of the request log, odd ones among them, and random questions about them.
-import type { LogFilter, RequestRecord } from '../../src/store/request-log.ts';
+
+import type { RequestRecord } from '../../src/call/record.ts';
+import type { LogFilter } from '../../src/store/request-log.ts';
 import { logEntry } from './log-entries.ts';
 
 /** Numbers from 0 to 1 that a seed decides (mulberry32). */

@@ -1,12 +1,8 @@
 // The request log port's contract: every adapter runs it.
 import type { TestFn } from 'ava';
+import type { RequestRecord } from '../../src/call/record.ts';
 import { GatewayError } from '../../src/lib/errors.ts';
-import type {
-  LogFilter,
-  LogPageRequest,
-  RequestLogStore,
-  RequestRecord,
-} from '../../src/store/request-log.ts';
+import type { LogFilter, LogPageRequest, RequestLogStore } from '../../src/store/request-log.ts';
 import { freshScope } from './documents.contract.ts';
 import { logEntry } from './log-entries.ts';
 

@@ -1,5 +1,5 @@
 // Entries of calls, for tests of what is made of them.
-import type { AttemptRecord, RequestRecord } from '../../src/store/request-log.ts';
+import type { AttemptRecord, RequestRecord } from '../../src/call/record.ts';
 
 /** A call with one attempt. */
 export function entryOf(

@@ -2,8 +2,8 @@
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import type { HistogramMetricData } from '@opentelemetry/sdk-metrics';
 import test from 'ava';
+import type { RequestRecord } from '../../src/call/record.ts';
 import type { TraceContext } from '../../src/lib/trace-context.ts';
-import type { RequestRecord } from '../../src/store/request-log.ts';
 import { spansOf } from '../../src/telemetry/spans.ts';
 import { usageProducer } from '../../src/telemetry/usage-metrics.ts';
 import { UsageSeries } from '../../src/telemetry/usage-series.ts';

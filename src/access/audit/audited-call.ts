@@ -1,7 +1,8 @@
 // What a call tells of itself for its entry: who, where from, which action.
+
+import type { Call } from '../../call/call.ts';
+import type { Principal } from '../../call/principal.ts';
 import { annotationsOf } from '../../rest/routes.ts';
-import type { Call } from '../call.ts';
-import type { Principal } from '../principal.ts';
 import type { ActorType, AuditActor, AuditRecord } from './entry.ts';
 import { maskText } from './secrets.ts';
 

@@ -1,9 +1,10 @@
 // How the control plane changes things: the change and its audit entry are one unit of work.
+
+import type { Call } from '../../call/call.ts';
+import type { TenantScope } from '../../call/scope.ts';
 import { invalidField } from '../../lib/errors.ts';
 import type { JsonObject } from '../../store/collection.ts';
 import type { Document, WriteOperation } from '../../store/documents.ts';
-import type { TenantScope } from '../../store/scope.ts';
-import type { Call } from '../call.ts';
 import { auditedCall, type CallReaders } from './audited-call.ts';
 import type { Chain } from './chain.ts';
 import { diff } from './diff.ts';

@@ -1,9 +1,10 @@
 // Calls that changed nothing through Changes: refused, failed, or done without a document. Each has an entry
 // of its own.
+
+import type { Call } from '../../call/call.ts';
+import type { Principal } from '../../call/principal.ts';
 import type { GatewayError } from '../../lib/errors.ts';
-import type { Call } from '../call.ts';
 import { looksLikeToken } from '../jwt/read-token.ts';
-import type { Principal } from '../principal.ts';
 import type { AnonymousAudit } from './anonymous-audit.ts';
 import { auditedCall, type CallReaders } from './audited-call.ts';
 import type { Chain } from './chain.ts';

@@ -1,6 +1,7 @@
 // Changes that no call makes: the command line's, and what the gateway does on its own.
+
+import type { TenantScope } from '../../call/scope.ts';
 import type { Document, WriteOperation } from '../../store/documents.ts';
-import type { TenantScope } from '../../store/scope.ts';
 import { systemAction } from './audited-call.ts';
 import type { Chain } from './chain.ts';
 import { type AuditTarget, auditedTarget, narrowed } from './changes.ts';

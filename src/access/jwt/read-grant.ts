@@ -1,9 +1,10 @@
 // Reads what a verified token says, in the gateway's words (admin-api facts, part 3.7). Of names that mean the same the
 // first one wins; names under other products' prefixes are those that callers of this family of gateways carry.
+
+import type { TokenDefaults, TokenGrant, TokenRole } from '../../call/grant.ts';
 import type { ClaimNames } from './collection.ts';
 import { type Claims, claim } from './read-token.ts';
 import { notAllowed, refused } from './refused.ts';
-import type { TokenDefaults, TokenGrant, TokenRole } from './token-grant.ts';
 import { readRateLimits, readUsageLimits } from './token-limits.ts';
 
 const ORGANISATION = ['gateway_oid', 'portkey_oid', 'organisation_id'];

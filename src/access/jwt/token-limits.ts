@@ -1,6 +1,6 @@
 // Budgets and rates that a token brings along (admin-api facts, parts 3.7, 4.1 and 4.2). A token whose limits cannot
 // be read is refused: without them it would be worth more than its issuer meant.
-import type { JsonObject } from '../../store/collection.ts';
+import type { TokenLimit } from '../../call/grant.ts';
 import { refused } from './refused.ts';
 
 const MOST_LIMITS = 10;
@@ -12,7 +12,7 @@ const RESETS = ['weekly', 'monthly'];
 type Members = Readonly<Record<string, unknown>>;
 
 /** Budgets as they are stored elsewhere: {id?, type, credit_limit, alert_threshold?, periodic_reset?, …}. @throws GatewayError unauthenticated. */
-export function readUsageLimits(value: unknown): readonly JsonObject[] | undefined {
+export function readUsageLimits(value: unknown): readonly TokenLimit[] | undefined {
   return readEach('usage_limits', value, (limit, at) => {
     const { id, type, credit_limit: credit, alert_threshold: alert } = limit;
     const { periodic_reset: reset, periodic_reset_days: days, next_usage_reset_at: next } = limit;
@@ -37,7 +37,7 @@ export function readUsageLimits(value: unknown): readonly JsonObject[] | undefin
 }
 
 /** Rates: {type, unit, value, on_store_outage?}. @throws GatewayError unauthenticated. */
-export function readRateLimits(value: unknown): readonly JsonObject[] | undefined {
+export function readRateLimits(value: unknown): readonly TokenLimit[] | undefined {
   const seen = new Set<string>();
   return readEach('rate_limits', value, (limit, at) => {
     const { type, unit, value: rate } = limit;
@@ -63,8 +63,8 @@ function readOutage({ on_store_outage: outage }: Members, at: string): unknown {
 function readEach(
   claim: string,
   value: unknown,
-  read: (limit: Members, at: string) => JsonObject,
-): readonly JsonObject[] | undefined {
+  read: (limit: Members, at: string) => TokenLimit,
+): readonly TokenLimit[] | undefined {
   if (!isGiven(value)) return undefined;
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
   if (list.length > MOST_LIMITS) throw wrong(claim, `must hold at most ${MOST_LIMITS} limits`);
@@ -84,8 +84,8 @@ function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
-function given(members: Members): JsonObject {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => isGiven(value))) as JsonObject;
+function given(members: Members): TokenLimit {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => isGiven(value))) as TokenLimit;
 }
 
 function wrong(at: string, message: string) {

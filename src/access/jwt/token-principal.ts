@@ -1,10 +1,11 @@
 // A verified token as the caller that it makes: as much as a key of the workspace, never more.
+
+import type { TokenGrant } from '../../call/grant.ts';
+import type { KeyKind, Principal } from '../../call/principal.ts';
 import type { Directory } from '../directory.ts';
-import type { KeyKind, Principal } from '../principal.ts';
 import { roleAllows } from '../roles.ts';
 import { scopesOf } from '../scopes.ts';
 import { notAllowed } from './refused.ts';
-import type { TokenGrant } from './token-grant.ts';
 
 /** What is read of the directory. */
 export type TokenDirectory = Pick<

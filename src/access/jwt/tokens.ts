@@ -1,10 +1,10 @@
 // Tells who presents a token (JWT). A token that was seen before costs one hash and a look-up.
 import { hash } from 'node:crypto';
+import type { Principal } from '../../call/principal.ts';
 import { fail, GatewayError } from '../../lib/errors.ts';
 import { LruCache } from '../../lib/lru-cache.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
 import type { Document } from '../../store/documents.ts';
-import type { Principal } from '../principal.ts';
 import type { JwtSettingsBody } from './collection.ts';
 import { organisationOf, readGrant } from './read-grant.ts';
 import { looksLikeToken, peekClaims, readToken, type UnverifiedToken } from './read-token.ts';

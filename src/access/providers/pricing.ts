@@ -1,6 +1,7 @@
 // What an integration says of prices: factors on all of them, and rates of single models.
+
+import type { PricingRecord } from '../../call/record.ts';
 import type { JsonObject } from '../../store/collection.ts';
-import type { PricingRecord } from '../../store/request-log.ts';
 import type { IntegrationBody } from './provider-collections.ts';
 
 /** What holds for a model. The same object until the integration changes; undefined: the usual prices. */

@@ -5,7 +5,7 @@ import {
   AnalyticsGroupListSchema,
   type AnalyticsGroupsRequest,
 } from '../../../gen/gateway/admin/v2/analytics_groups_pb.ts';
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import { invalidField } from '../../lib/errors.ts';
 import type { LogDimension } from '../../store/log/aggregation.ts';
 import { emptyRollup } from '../../store/log/rollups.ts';

@@ -11,7 +11,7 @@ import {
   RescuedRequestsGraphSchema,
 } from '../../../gen/gateway/admin/v2/analytics_graphs_pb.ts';
 import type { AnalyticsRequest } from '../../../gen/gateway/admin/v2/analytics_pb.ts';
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import { arrangementOf } from './arrangement.ts';
 import { type AnalyticsDeps, sourceOf } from './deps.ts';
 import { percent } from './ratios.ts';

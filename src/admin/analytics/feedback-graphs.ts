@@ -11,7 +11,7 @@ import {
   WeightedFeedbackGraphSchema,
 } from '../../../gen/gateway/admin/v2/analytics_graphs_pb.ts';
 import { type AnalyticsRequest, AnalyticsSource } from '../../../gen/gateway/admin/v2/analytics_pb.ts';
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import type { FeedbackTotals } from '../../store/log-store.ts';
 import { timeText } from '../kit/time.ts';
 import { arrangementOf } from './arrangement.ts';

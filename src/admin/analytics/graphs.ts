@@ -17,7 +17,7 @@ import {
   UserRequestsGraphSchema,
 } from '../../../gen/gateway/admin/v2/analytics_graphs_pb.ts';
 import type { AnalyticsRequest } from '../../../gen/gateway/admin/v2/analytics_pb.ts';
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import { inCents } from '../../ledger/prices/cents.ts';
 import type { LogRollups } from '../../store/log/aggregation.ts';
 import type { AnalyticsDeps } from './deps.ts';

@@ -13,7 +13,7 @@ import {
   WorkspaceGroupListSchema,
 } from '../../../gen/gateway/admin/v2/analytics_groups_pb.ts';
 import type { AnalyticsRequest } from '../../../gen/gateway/admin/v2/analytics_pb.ts';
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import { inCents } from '../../ledger/prices/cents.ts';
 import type { LogAggregateRow, LogDimension } from '../../store/log/aggregation.ts';
 import type { AnalyticsDeps } from './deps.ts';

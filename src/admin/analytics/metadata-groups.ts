@@ -5,7 +5,7 @@ import {
   MetadataGroupListSchema,
   type MetadataGroupsRequest,
 } from '../../../gen/gateway/admin/v2/analytics_groups_pb.ts';
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import { inCents } from '../../ledger/prices/cents.ts';
 import type { LogAggregateRow } from '../../store/log/aggregation.ts';
 import { timeText } from '../kit/time.ts';

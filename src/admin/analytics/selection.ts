@@ -1,8 +1,8 @@
 // Which entries analytics are of, and what the store says to that in the words of the request.
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
+import type { TenantScope } from '../../call/scope.ts';
 import { GatewayError, invalidField } from '../../lib/errors.ts';
 import type { LogFilter } from '../../store/request-log.ts';
-import type { TenantScope } from '../../store/scope.ts';
 import { callerOf } from '../kit/caller.ts';
 import { type LogQuery, logSelection } from '../logs/filter.ts';
 import type { AnalyticsDeps } from './deps.ts';

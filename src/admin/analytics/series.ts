@@ -1,6 +1,6 @@
 // Sums over time, with a place for every stretch of it.
 import type { AnalyticsRequest, AnalyticsSource } from '../../../gen/gateway/admin/v2/analytics_pb.ts';
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import type { LogAggregate, LogAggregateRow, LogDimension, LogRollups } from '../../store/log/aggregation.ts';
 import { addRollup, emptyRollup } from '../../store/log/rollups.ts';
 import { timeText } from '../kit/time.ts';

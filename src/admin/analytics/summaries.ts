@@ -5,7 +5,7 @@ import {
   type CacheSummary,
   CacheSummarySchema,
 } from '../../../gen/gateway/admin/v2/analytics_summaries_pb.ts';
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import type { LogRollups } from '../../store/log/aggregation.ts';
 import { emptyRollup } from '../../store/log/rollups.ts';
 import { type AnalyticsDeps, sourceOf } from './deps.ts';

@@ -1,6 +1,6 @@
 // What all graphs over time have in common.
 import type { AnalyticsRequest } from '../../../gen/gateway/admin/v2/analytics_pb.ts';
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import { arrangementOf, type Members } from './arrangement.ts';
 import type { AnalyticsDeps } from './deps.ts';
 import { readSeries, type SeriesOptions, type Slot } from './series.ts';

@@ -2,10 +2,10 @@
 // of the person behind the caller, and no key that can do more than its maker.
 import type { Directory } from '../../access/directory.ts';
 import { kindHolds } from '../../access/keys.ts';
-import type { KeyKind, Principal } from '../../access/principal.ts';
 import { checkRole, outranks, roleAllows, roleOf } from '../../access/roles.ts';
 import { PEOPLE_SCOPES } from '../../access/scopes.ts';
 import type { SecuritySetting } from '../../access/security-settings.ts';
+import type { KeyKind, Principal } from '../../call/principal.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
 
 export type KeyVerb = 'create' | 'list' | 'read' | 'update' | 'delete' | 'rotate';

@@ -8,7 +8,7 @@ import type {
 import { RateLimitUnit } from '../../../gen/gateway/common/v2/limits_pb.ts';
 import type { ApiKeyBody } from '../../access/identity-collections.ts';
 import { checkScopes, type KeyDetails } from '../../access/keys.ts';
-import type { KeyKind } from '../../access/principal.ts';
+import type { KeyKind } from '../../call/principal.ts';
 import { invalidField } from '../../lib/errors.ts';
 import type { JsonObject } from '../../store/collection.ts';
 import { COMMON_UNITS, rateLimitsJson, usageLimitJson } from '../kit/limits.ts';

@@ -1,9 +1,9 @@
 // The config that calls with a key start with must be there when the key is told of it.
 
+import type { TenantScope } from '../../call/scope.ts';
 import { configs } from '../../configs/config-collections.ts';
 import { invalidField } from '../../lib/errors.ts';
 import type { DocumentStore } from '../../store/documents.ts';
-import type { TenantScope } from '../../store/scope.ts';
 
 /**
  * @param scope the key's workspace; its organisation for keys of the organisation

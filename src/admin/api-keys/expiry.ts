@@ -1,6 +1,6 @@
 // When keys end, and how many a user may hold: the settings of the workspace, bounded by the organisation's.
 import type { Directory } from '../../access/directory.ts';
-import type { KeyKind } from '../../access/principal.ts';
+import type { KeyKind } from '../../call/principal.ts';
 import { invalidField } from '../../lib/errors.ts';
 import type { JsonObject } from '../../store/collection.ts';
 import { optionalTime } from '../kit/time.ts';

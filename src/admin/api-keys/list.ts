@@ -1,10 +1,10 @@
 // Which keys a list shows: those that the caller may list, narrowed by its filters.
 import type { ListApiKeysRequest } from '../../../gen/gateway/admin/v2/api_keys_pb.ts';
 import type { Directory } from '../../access/directory.ts';
-import type { KeyKind, Principal } from '../../access/principal.ts';
+import type { KeyKind, Principal } from '../../call/principal.ts';
+import type { TenantScope } from '../../call/scope.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
 import type { Condition, PageQuery } from '../../store/documents.ts';
-import type { TenantScope } from '../../store/scope.ts';
 import { targetWorkspace } from '../kit/caller.ts';
 import { newestFirst } from '../kit/lists.ts';
 import { KEY_KINDS, listedKinds, ownUser } from './access.ts';

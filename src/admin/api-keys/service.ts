@@ -20,12 +20,12 @@ import {
   type UpdateApiKeyResponse,
   UpdateApiKeyResponseSchema,
 } from '../../../gen/gateway/admin/v2/api_keys_pb.ts';
-import type { Call } from '../../access/call.ts';
 import type { Directory } from '../../access/directory.ts';
 import { type ApiKeyBody, apiKeys } from '../../access/identity-collections.ts';
 import { type KeyHasher, newApiKey } from '../../access/key-hash.ts';
 import { type KeyDetails, makeKey, secretParts, withSecret } from '../../access/keys.ts';
-import type { KeyKind, Principal } from '../../access/principal.ts';
+import type { Call } from '../../call/call.ts';
+import type { KeyKind, Principal } from '../../call/principal.ts';
 import type { UsageReader } from '../../ledger/limits/usage.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
 import { codec } from '../../rest/codec.ts';

@@ -13,12 +13,12 @@ import {
 } from '../../../gen/gateway/admin/v2/audit_logs_pb.ts';
 import { type AuditEntryBody, auditEntries } from '../../access/audit/entry.ts';
 import { verifyChain } from '../../access/audit/verify.ts';
-import type { Call } from '../../access/call.ts';
 import type { Directory } from '../../access/directory.ts';
-import type { Principal } from '../../access/principal.ts';
+import type { Call } from '../../call/call.ts';
+import type { Principal } from '../../call/principal.ts';
+import type { TenantScope } from '../../call/scope.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
 import type { Condition, Document, DocumentPage, DocumentStore } from '../../store/documents.ts';
-import type { TenantScope } from '../../store/scope.ts';
 import { callerOf } from '../kit/caller.ts';
 import { optionalTime, timeText } from '../kit/time.ts';
 import { type LogReachDeps, workspaceOfLogs } from '../logs/reach.ts';

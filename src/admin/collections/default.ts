@@ -1,5 +1,6 @@
 // The collection that every workspace has. It is kept once something is put beside it; until then it is as it would be.
 import type { Directory } from '../../access/directory.ts';
+import type { TenantScope } from '../../call/scope.ts';
 import { fail, invalidField, type Reason } from '../../lib/errors.ts';
 import { type CollectionBody, promptCollections } from '../../prompts/prompt-collections.ts';
 import { derivedId } from '../../prompts/universal-labels.ts';
@@ -9,7 +10,6 @@ import {
   insertOperation,
   type WriteOperation,
 } from '../../store/documents.ts';
-import type { TenantScope } from '../../store/scope.ts';
 import { LOST_RACE } from '../kit/retry-on-conflict.ts';
 
 /** What a commit says that another one was faster than, also in keeping the default collection. */

@@ -21,7 +21,7 @@ import {
   type UpdateCollectionResponse,
   UpdateCollectionResponseSchema,
 } from '../../../gen/gateway/admin/v2/collections_pb.ts';
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import { fail } from '../../lib/errors.ts';
 import {
   type CollectionBody,

@@ -21,7 +21,8 @@ import {
   type UpdateConfigResponse,
   UpdateConfigResponseSchema,
 } from '../../../gen/gateway/admin/v2/configs_pb.ts';
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
+import type { TenantScope } from '../../call/scope.ts';
 import type { ConfigCatalogue } from '../../configs/config-catalogue.ts';
 import { type ConfigBody, configs, configVersions } from '../../configs/config-collections.ts';
 import { invalidField } from '../../lib/errors.ts';
@@ -33,7 +34,6 @@ import {
   updateOperation,
   type WriteOperation,
 } from '../../store/documents.ts';
-import type { TenantScope } from '../../store/scope.ts';
 import { authorOf, callerOf, found, organisationOf, ownWorkspace, targetScope } from '../kit/caller.ts';
 import type { IdentityDeps } from '../kit/deps.ts';
 import { listHead, newestFirst, statusOf } from '../kit/lists.ts';

@@ -16,8 +16,9 @@ import {
   type UpdateDeploymentResponse,
   UpdateDeploymentResponseSchema,
 } from '../../../gen/gateway/admin/v2/deployments_pb.ts';
-import type { Call } from '../../access/call.ts';
 import { type DeploymentBody, deployments, organisations } from '../../access/identity-collections.ts';
+import type { Call } from '../../call/call.ts';
+import type { TenantScope } from '../../call/scope.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
 import { codec } from '../../rest/codec.ts';
 import type { JsonObject } from '../../store/collection.ts';
@@ -29,7 +30,6 @@ import {
   updateOperation,
   type WriteOperation,
 } from '../../store/documents.ts';
-import type { TenantScope } from '../../store/scope.ts';
 import { callerOf, organisationOf } from '../kit/caller.ts';
 import { withConflictRetries } from '../kit/conflict-retries.ts';
 import type { IdentityDeps } from '../kit/deps.ts';

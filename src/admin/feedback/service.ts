@@ -7,12 +7,12 @@ import {
   FeedbackReceiptSchema,
   type UpdateFeedbackRequest,
 } from '../../../gen/gateway/admin/v2/feedback_pb.ts';
-import type { Call } from '../../access/call.ts';
 import type { Directory } from '../../access/directory.ts';
+import type { Call } from '../../call/call.ts';
+import type { RequestRecord } from '../../call/record.ts';
+import type { TenantScope } from '../../call/scope.ts';
 import { invalidField } from '../../lib/errors.ts';
 import type { FeedbackRecord, LogStore } from '../../store/log-store.ts';
-import type { RequestRecord } from '../../store/request-log.ts';
-import type { TenantScope } from '../../store/scope.ts';
 import { callerOf, found, scopeOf } from '../kit/caller.ts';
 import { defined } from '../kit/patch.ts';
 import { isSeen } from '../logs/reach.ts';

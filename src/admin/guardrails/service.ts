@@ -16,9 +16,9 @@ import {
   SavedGuardrailVersionSchema,
   type UpdateGuardrailRequest,
 } from '../../../gen/gateway/admin/v2/guardrails_pb.ts';
-import type { Call } from '../../access/call.ts';
 import type { Directory } from '../../access/directory.ts';
-import type { Principal } from '../../access/principal.ts';
+import type { Call } from '../../call/call.ts';
+import type { Principal } from '../../call/principal.ts';
 import type { ConfigCatalogue } from '../../configs/config-catalogue.ts';
 import { type GuardrailBody, guardrails, guardrailVersions } from '../../configs/config-collections.ts';
 import { fail, invalidField } from '../../lib/errors.ts';

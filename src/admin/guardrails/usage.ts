@@ -1,12 +1,12 @@
 // What names a guardrail, and whether one may be named.
 import type { Directory } from '../../access/directory.ts';
+import type { TenantScope } from '../../call/scope.ts';
 import { type PathFault, parseSavedGuardrail, type SavedGuardrail } from '../../checks/guardrails.ts';
 import type { ConfigCatalogue } from '../../configs/config-catalogue.ts';
 import { type GuardrailBody, guardrails } from '../../configs/config-collections.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
 import type { JsonObject } from '../../store/collection.ts';
 import type { Document, DocumentStore } from '../../store/documents.ts';
-import type { TenantScope } from '../../store/scope.ts';
 
 type Event = SavedGuardrail['event'];
 

@@ -1,10 +1,10 @@
 // Which integrations a caller sees, and what it may do with them: each level has scopes of its own.
 
 import type { Directory } from '../../access/directory.ts';
-import type { Principal } from '../../access/principal.ts';
 import { type IntegrationBody, integrations } from '../../access/providers/provider-collections.ts';
 import { accessOf } from '../../access/providers/workspace-access.ts';
 import { checkRole } from '../../access/roles.ts';
+import type { Principal } from '../../call/principal.ts';
 import { fail, GatewayError } from '../../lib/errors.ts';
 import type { Document } from '../../store/documents.ts';
 import { isVisitor, organisationOf } from '../kit/caller.ts';

@@ -1,9 +1,9 @@
 // Pages of integrations: of a whole organisation from the store, of what one workspace sees from memory, for that
 // is its own and the shared ones, which no one condition finds.
 import type { ListIntegrationsRequest } from '../../../gen/gateway/admin/v2/integrations_pb.ts';
-import type { Principal } from '../../access/principal.ts';
 import { integrations } from '../../access/providers/provider-collections.ts';
 import { carries, tagConditions } from '../../access/providers/tags.ts';
+import type { Principal } from '../../call/principal.ts';
 import { fail } from '../../lib/errors.ts';
 import type { Condition } from '../../store/documents.ts';
 import { organisationOf, targetWorkspace } from '../kit/caller.ts';

@@ -33,13 +33,13 @@ import {
   type UpdateIntegrationWorkspacesResponse,
   UpdateIntegrationWorkspacesResponseSchema,
 } from '../../../gen/gateway/admin/v2/integrations_pb.ts';
-import type { Call } from '../../access/call.ts';
 import {
   type IntegrationBody,
   integrations,
   storedProviders,
 } from '../../access/providers/provider-collections.ts';
 import { governs } from '../../access/roles.ts';
+import type { Call } from '../../call/call.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
 import { codec } from '../../rest/codec.ts';
 import type { JsonObject } from '../../store/collection.ts';

@@ -10,11 +10,11 @@ import {
   JwtSettingsSchema,
   type ReplaceJwtSettingsRequest,
 } from '../../../gen/gateway/admin/v2/jwt_pb.ts';
-import type { Call } from '../../access/call.ts';
 import { JWT_SETTINGS, type JwtSettingsBody, jwtSettings } from '../../access/jwt/collection.ts';
 import type { CheckJwksUri } from '../../access/jwt/jwks-uri.ts';
 import { readInlineSet } from '../../access/jwt/key-set.ts';
 import { DEFAULT_SKEW_SECONDS } from '../../access/jwt/realm.ts';
+import type { Call } from '../../call/call.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
 import { codec } from '../../rest/codec.ts';
 import type { JsonObject } from '../../store/collection.ts';

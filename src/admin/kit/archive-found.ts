@@ -1,4 +1,6 @@
 // Things go with what they belong to: a person's keys with the person, a workspace's contents with the workspace.
+
+import type { TenantScope } from '../../call/scope.ts';
 import type { Collection } from '../../store/collection.ts';
 import {
   archiveOperation,
@@ -6,7 +8,6 @@ import {
   type DocumentStore,
   type WriteOperation,
 } from '../../store/documents.ts';
-import type { TenantScope } from '../../store/scope.ts';
 
 /** What is looked for. */
 export interface Wanted {

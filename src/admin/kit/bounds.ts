@@ -1,8 +1,8 @@
 // What a higher level set, a lower one may tighten, and neither loosen nor remove. Three levels: the organisation (its
 // owners, admins and keys), a workspace (its admins, managers and service keys), members.
 import type { Directory } from '../../access/directory.ts';
-import type { Principal } from '../../access/principal.ts';
 import { governs, roleOf } from '../../access/roles.ts';
+import type { Principal } from '../../call/principal.ts';
 import { fail, type GatewayError } from '../../lib/errors.ts';
 import type { Json } from '../../store/collection.ts';
 import type { AllSetAbove, Bounded, HigherLevel, SetAbove } from '../../store/set-above.ts';

@@ -1,11 +1,12 @@
 // Who calls an operation of the control plane, and over which part of the organisation.
-import type { Call } from '../../access/call.ts';
+
 import type { Directory } from '../../access/directory.ts';
 import type { WorkspaceBody } from '../../access/identity-collections.ts';
-import type { Principal } from '../../access/principal.ts';
+import type { Call } from '../../call/call.ts';
+import type { Principal } from '../../call/principal.ts';
+import type { TenantScope } from '../../call/scope.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
 import type { Document } from '../../store/documents.ts';
-import type { TenantScope } from '../../store/scope.ts';
 
 /** The call's principal, as one of the workspace that the call names. @throws GatewayError unauthenticated when there is none. */
 export function callerOf(call: Call): Principal {

@@ -1,5 +1,5 @@
 // Changes are read, worked out and written: who finds that another was faster starts again, and nobody hears of it.
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import type { Reason } from '../../lib/errors.ts';
 import { LOST_RACE, retryOnConflict } from './retry-on-conflict.ts';
 

@@ -18,9 +18,9 @@ import {
   type UpdateLabelResponse,
   UpdateLabelResponseSchema,
 } from '../../../gen/gateway/admin/v2/labels_pb.ts';
-import type { Call } from '../../access/call.ts';
 import type { Directory } from '../../access/directory.ts';
-import type { Principal } from '../../access/principal.ts';
+import type { Call } from '../../call/call.ts';
+import type { Principal } from '../../call/principal.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
 import { type LabelBody, labels } from '../../prompts/prompt-collections.ts';
 import { type UniversalLabel, universalLabels } from '../../prompts/universal-labels.ts';

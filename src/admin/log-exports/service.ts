@@ -26,10 +26,11 @@ import {
   type UpdateLogExportRequest,
 } from '../../../gen/gateway/admin/v2/log_exports_pb.ts';
 import type { Changes } from '../../access/audit/changes.ts';
-import type { Call } from '../../access/call.ts';
 import type { Directory } from '../../access/directory.ts';
-import type { Principal } from '../../access/principal.ts';
 import { isPerson } from '../../access/roles.ts';
+import type { Call } from '../../call/call.ts';
+import type { Principal } from '../../call/principal.ts';
+import type { TenantScope } from '../../call/scope.ts';
 import {
   type ExportRun,
   keptFilter,
@@ -50,7 +51,6 @@ import {
 } from '../../store/documents.ts';
 import type { LogStore } from '../../store/log-store.ts';
 import type { LogFilter } from '../../store/request-log.ts';
-import type { TenantScope } from '../../store/scope.ts';
 import { asked } from '../analytics/selection.ts';
 import { authorOf, callerOf, found, scopeOf } from '../kit/caller.ts';
 import { withConflictRetries } from '../kit/conflict-retries.ts';

@@ -2,10 +2,10 @@
 import { create, type JsonObject, type JsonValue } from '@bufbuild/protobuf';
 import { type LogDetail, LogDetailSchema } from '../../../gen/gateway/admin/v2/logs_pb.ts';
 import type { Directory } from '../../access/directory.ts';
+import type { RequestRecord } from '../../call/record.ts';
 import type { KeptLateHook } from '../../ledger/late-hooks.ts';
 import { loggedJson } from '../../ledger/logged-json.ts';
 import type { BodiesRecord, BodyRecord, TraceFeedback } from '../../store/log-store.ts';
-import type { RequestRecord } from '../../store/request-log.ts';
 import { defined } from '../kit/patch.ts';
 import { timeText } from '../kit/time.ts';
 import { logEntry } from './entry.ts';

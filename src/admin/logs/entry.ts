@@ -9,9 +9,9 @@ import {
   Outcome,
 } from '../../../gen/gateway/admin/v2/logs_pb.ts';
 import { type Usage, UsageSchema } from '../../../gen/gateway/inference/v2/common_pb.ts';
+import type { AttemptRecord, OutcomeRecord, RequestRecord, UsageRecord } from '../../call/record.ts';
 import { inDollars } from '../../ledger/prices/price-list.ts';
 import type { TraceFeedback } from '../../store/log-store.ts';
-import type { AttemptRecord, OutcomeRecord, RequestRecord, UsageRecord } from '../../store/request-log.ts';
 import { timeText } from '../kit/time.ts';
 
 const OUTCOMES: Readonly<Record<OutcomeRecord, Outcome>> = {

@@ -1,9 +1,9 @@
 // Which entries of the books a request means: the query parameters that logs, exports and analytics have in common.
-import type { Principal } from '../../access/principal.ts';
+import type { Principal } from '../../call/principal.ts';
+import type { TenantScope } from '../../call/scope.ts';
 import { amountOfCents } from '../../ledger/prices/cents.ts';
 import { invalidField } from '../../lib/errors.ts';
 import type { LogFilter, LogRange } from '../../store/request-log.ts';
-import type { TenantScope } from '../../store/scope.ts';
 import { defined } from '../kit/patch.ts';
 import { optionalTime } from '../kit/time.ts';
 import { type LogReachDeps, narrowed, ownCalls, workspaceOfLogs } from './reach.ts';

@@ -7,8 +7,9 @@ import {
   type CustomLogResponse,
   CustomLogResponseSchema,
 } from '../../../gen/gateway/admin/v2/logs_pb.ts';
-import type { Call } from '../../access/call.ts';
-import type { Principal } from '../../access/principal.ts';
+import type { Call } from '../../call/call.ts';
+import type { Principal } from '../../call/principal.ts';
+import type { AttemptRecord, RequestRecord } from '../../call/record.ts';
 import { loggedBody, loggedHeaders, loggedUrl } from '../../ledger/logged-message.ts';
 import type { PriceList } from '../../ledger/prices/price-list.ts';
 import { pricedEntry } from '../../ledger/prices/priced.ts';
@@ -16,7 +17,6 @@ import { invalidField } from '../../lib/errors.ts';
 import { providerById, providers } from '../../providers/catalog/registry.ts';
 import { shapeOf } from '../../rest/json-shape.ts';
 import type { BodiesRecord, BodyRecord } from '../../store/log-store.ts';
-import type { AttemptRecord, RequestRecord } from '../../store/request-log.ts';
 import { textPairs } from '../kit/metadata-pairs.ts';
 import { defined } from '../kit/patch.ts';
 import { isObject, jsonOf } from './json.ts';

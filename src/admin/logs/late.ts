@@ -1,8 +1,9 @@
 // What asynchronous guardrails came to behind their calls, put where they belong: into the entry's spans and its results.
+
+import type { RequestRecord, SpanRecord } from '../../call/record.ts';
+import type { TenantScope } from '../../call/scope.ts';
 import { type KeptLateHook, keptLateHook, lateHookId } from '../../ledger/late-hooks.ts';
 import type { LogStore } from '../../store/log-store.ts';
-import type { RequestRecord, SpanRecord } from '../../store/request-log.ts';
-import type { TenantScope } from '../../store/scope.ts';
 
 /** An entry as it stands now, and results that came behind it. */
 export interface LateEntry {

@@ -2,8 +2,8 @@
 import { create } from '@bufbuild/protobuf';
 import { type LogMetrics, LogMetricsSchema } from '../../../gen/gateway/admin/v2/logs_pb.ts';
 import type { Directory } from '../../access/directory.ts';
+import type { RequestRecord } from '../../call/record.ts';
 import { inCents } from '../../ledger/prices/cents.ts';
-import type { RequestRecord } from '../../store/request-log.ts';
 import { timeText } from '../kit/time.ts';
 
 const FORWARD = 'gateway.inference.v2.ProxyService/Forward';

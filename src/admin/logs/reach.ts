@@ -2,8 +2,8 @@
 
 import type { Directory } from '../../access/directory.ts';
 import { workspaces } from '../../access/identity-collections.ts';
-import type { Principal } from '../../access/principal.ts';
 import { roleOf } from '../../access/roles.ts';
+import type { Principal } from '../../call/principal.ts';
 import { invalidField } from '../../lib/errors.ts';
 import type { DocumentStore } from '../../store/documents.ts';
 import type { FeedbackOwner, LogFilter } from '../../store/request-log.ts';

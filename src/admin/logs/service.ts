@@ -12,14 +12,15 @@ import {
   LogListSchema,
   Order,
 } from '../../../gen/gateway/admin/v2/logs_pb.ts';
-import type { Call } from '../../access/call.ts';
-import type { Principal } from '../../access/principal.ts';
 import { logReaderOf, logSight } from '../../access/roles.ts';
+import type { Call } from '../../call/call.ts';
+import type { Principal } from '../../call/principal.ts';
+import type { AttemptRecord, RequestRecord } from '../../call/record.ts';
+import type { TenantScope } from '../../call/scope.ts';
 import type { PriceList } from '../../ledger/prices/price-list.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
 import type { LogStore } from '../../store/log-store.ts';
-import type { AttemptRecord, LogFilter, RequestRecord } from '../../store/request-log.ts';
-import type { TenantScope } from '../../store/scope.ts';
+import type { LogFilter } from '../../store/request-log.ts';
 import { asked } from '../analytics/selection.ts';
 import { callerOf, found, scopeOf } from '../kit/caller.ts';
 import { optionalTime } from '../kit/time.ts';

@@ -1,5 +1,6 @@
 // Token counts in what was said elsewhere, by the rules of every wire that the gateway reads (providers/usage).
 import type { JsonObject } from '@bufbuild/protobuf';
+import type { UsageRecord } from '../../call/record.ts';
 import { measured } from '../../ledger/tokens/counter.ts';
 import { textsIn } from '../../ledger/tokens/texts.ts';
 import { usageRecord } from '../../ledger/usage-record.ts';
@@ -7,7 +8,6 @@ import type { ProviderEntry } from '../../providers/dialect.ts';
 import { mergeUsage } from '../../providers/merge-usage.ts';
 import { readUsage, usageIn } from '../../providers/usage/tap.ts';
 import { codec } from '../../rest/codec.ts';
-import type { UsageRecord } from '../../store/request-log.ts';
 
 /** A body: an object, the events of a stream, or a text. */
 type Said = JsonObject | readonly JsonObject[] | string | undefined;

@@ -6,7 +6,7 @@ import {
   ReRateSchema,
   type StartReRateRequest,
 } from '../../../gen/gateway/admin/v2/model_pricing_pb.ts';
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import { inDollars } from '../../ledger/prices/dollars.ts';
 import { isLost, type ReRateJobs, type ReRateProgress } from '../../ledger/re-rate/jobs.ts';
 import type { ReRateProgressBody } from '../../ledger/re-rate/run.ts';

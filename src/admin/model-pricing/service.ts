@@ -16,7 +16,7 @@ import {
   type ModelPricing,
   type UpdateModelPriceRequest,
 } from '../../../gen/gateway/admin/v2/model_pricing_pb.ts';
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import { type ModelPriceBody, modelPrices } from '../../ledger/prices/price-collections.ts';
 import type { PriceList } from '../../ledger/prices/price-list.ts';
 import { fail, invalidField } from '../../lib/errors.ts';

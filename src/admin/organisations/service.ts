@@ -13,10 +13,10 @@ import {
   type UpdateOrganisationResponse,
   UpdateOrganisationResponseSchema,
 } from '../../../gen/gateway/admin/v2/organisations_pb.ts';
-import type { Call } from '../../access/call.ts';
 import type { Directory } from '../../access/directory.ts';
 import { type OrganisationBody, organisations } from '../../access/identity-collections.ts';
 import { SECURITY_CATEGORIES, type SecurityCategory } from '../../access/security-settings.ts';
+import type { Call } from '../../call/call.ts';
 import { guardrails } from '../../configs/config-collections.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
 import { codec } from '../../rest/codec.ts';

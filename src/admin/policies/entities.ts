@@ -6,6 +6,7 @@ import {
   type UsageLimitGroup,
   UsageLimitGroupSchema,
 } from '../../../gen/gateway/admin/v2/usage_limit_policies_pb.ts';
+import type { TenantScope } from '../../call/scope.ts';
 import { type Groups, MOST_GROUPS } from '../../ledger/limits/groups.ts';
 import { groupRule } from '../../ledger/limits/policy-set.ts';
 import type { Usage, UsageReader } from '../../ledger/limits/usage.ts';
@@ -24,7 +25,6 @@ import {
   updateOperation,
   type WriteOperation,
 } from '../../store/documents.ts';
-import type { TenantScope } from '../../store/scope.ts';
 import { timeText } from '../kit/time.ts';
 
 type Policy = Document<UsageLimitPolicyBody>;

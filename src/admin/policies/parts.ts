@@ -10,7 +10,7 @@ import {
   PolicyValueSchema,
 } from '../../../gen/gateway/admin/v2/policies_pb.ts';
 import type { Directory } from '../../access/directory.ts';
-import type { Principal } from '../../access/principal.ts';
+import type { Principal } from '../../call/principal.ts';
 import { ASSUMED_OUTPUT_TOKENS } from '../../ledger/limits/estimate.ts';
 import { type PolicyBody, type PolicyCondition, policyCollections } from '../../ledger/policies.ts';
 import { fail, invalidField, validationFailed } from '../../lib/errors.ts';

@@ -18,7 +18,7 @@ import {
   type UpdateRateLimitPolicyResponse,
   UpdateRateLimitPolicyResponseSchema,
 } from '../../../gen/gateway/admin/v2/rate_limit_policies_pb.ts';
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import { type RateLimitPolicyBody, rateLimitPolicies } from '../../ledger/policies.ts';
 import { invalidField } from '../../lib/errors.ts';
 import { codec } from '../../rest/codec.ts';

@@ -24,7 +24,7 @@ import {
   UsageLimitPolicyListSchema,
   UsageLimitPolicySchema,
 } from '../../../gen/gateway/admin/v2/usage_limit_policies_pb.ts';
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import { MOST_GROUPS } from '../../ledger/limits/groups.ts';
 import { lastReset, resetAfter } from '../../ledger/limits/period.ts';
 import { scheduleOfPolicy, type UsageLimitPolicyBody, usageLimitPolicies } from '../../ledger/policies.ts';

@@ -23,7 +23,8 @@ import {
   type UpdatePromptPartialResponse,
   UpdatePromptPartialResponseSchema,
 } from '../../../gen/gateway/admin/v2/prompt_partials_pb.ts';
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
+import type { TenantScope } from '../../call/scope.ts';
 import { invalidField } from '../../lib/errors.ts';
 import {
   type PartialBody,
@@ -41,7 +42,6 @@ import {
   updateOperation,
   type WriteOperation,
 } from '../../store/documents.ts';
-import type { TenantScope } from '../../store/scope.ts';
 import { CREATED_MEANWHILE, collectionNamed, firstCollection, keepDefault } from '../collections/default.ts';
 import { callerOf, found, ownWorkspace, targetScope } from '../kit/caller.ts';
 import { listHead, newestFirst } from '../kit/lists.ts';

@@ -1,6 +1,7 @@
 // An update of a prompt, worked out: what is written, and whether it makes a version.
 import { randomUUID } from 'node:crypto';
 import type { CreatePromptRequest, UpdatePromptRequest } from '../../../gen/gateway/admin/v2/prompts_pb.ts';
+import type { TenantScope } from '../../call/scope.ts';
 import { invalidField, validationFailed } from '../../lib/errors.ts';
 import { providerOf } from '../../prompts/prompt-catalogue.ts';
 import {
@@ -18,7 +19,6 @@ import {
   updateOperation,
   type WriteOperation,
 } from '../../store/documents.ts';
-import type { TenantScope } from '../../store/scope.ts';
 import { collectionNamed } from '../collections/default.ts';
 import { defined, type Patch, patch } from '../kit/patch.ts';
 import { checkContent, checkMetadata, checkProvider, contentOf, providerSlug } from './content.ts';

@@ -1,6 +1,7 @@
 // A prompt's content as it comes with a request, and everything that it is judged by.
 import type { ToolChoice } from '../../../gen/gateway/inference/v2/chat_pb.ts';
 import { ToolChoiceSchema } from '../../../gen/gateway/inference/v2/chat_pb.ts';
+import type { TenantScope } from '../../call/scope.ts';
 import { GatewayError, invalidField, validationFailed } from '../../lib/errors.ts';
 import {
   arrayOf,
@@ -13,7 +14,6 @@ import { requestMessage } from '../../prompts/request-message.ts';
 import type { Template } from '../../prompts/template/nodes.ts';
 import { codec } from '../../rest/codec.ts';
 import type { JsonObject } from '../../store/collection.ts';
-import type { TenantScope } from '../../store/scope.ts';
 import { defined } from '../kit/patch.ts';
 import type { PromptsDeps } from './deps.ts';
 

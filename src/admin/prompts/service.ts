@@ -34,7 +34,7 @@ import {
   type UpdatePromptVersionResponse,
   UpdatePromptVersionResponseSchema,
 } from '../../../gen/gateway/admin/v2/prompts_pb.ts';
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
 import {
   type PromptBody,

@@ -17,9 +17,9 @@ import {
   type UpdateProviderResponse,
   UpdateProviderResponseSchema,
 } from '../../../gen/gateway/admin/v2/providers_pb.ts';
-import type { Call } from '../../access/call.ts';
 import { integrations, type ProviderBody } from '../../access/providers/provider-collections.ts';
 import { accessOf } from '../../access/providers/workspace-access.ts';
+import type { Call } from '../../call/call.ts';
 import { invalidField } from '../../lib/errors.ts';
 import { codec } from '../../rest/codec.ts';
 import type { JsonObject } from '../../store/collection.ts';

@@ -1,9 +1,9 @@
 // What /providers and /virtual-keys do alike with the one collection behind them.
 import { randomUUID } from 'node:crypto';
-import type { Call } from '../../access/call.ts';
-import type { Principal } from '../../access/principal.ts';
 import { type ProviderBody, storedProviders } from '../../access/providers/provider-collections.ts';
 import { tagConditions } from '../../access/providers/tags.ts';
+import type { Call } from '../../call/call.ts';
+import type { Principal } from '../../call/principal.ts';
 import { fail } from '../../lib/errors.ts';
 import type { JsonObject } from '../../store/collection.ts';
 import {

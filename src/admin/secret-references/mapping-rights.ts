@@ -1,13 +1,13 @@
 // Who may have the value of a secret reference sent to a provider, and where it may go. The value leaves the gateway
 // with every call, so whoever decides over the address could read it.
 import type { Directory } from '../../access/directory.ts';
-import type { Principal } from '../../access/principal.ts';
 import type {
   Credentials,
   IntegrationBody,
   StoredMapping,
 } from '../../access/providers/provider-collections.ts';
 import { checkRole, governs } from '../../access/roles.ts';
+import type { Principal } from '../../call/principal.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
 import type { ProviderEntry } from '../../providers/dialect.ts';
 import { optionsOf } from '../../providers/options/index-of.ts';

@@ -21,8 +21,8 @@ import {
   type UpdateSecretReferenceResponse,
   UpdateSecretReferenceResponseSchema,
 } from '../../../gen/gateway/admin/v2/secret_references_pb.ts';
-import type { Call } from '../../access/call.ts';
 import { tagConditions } from '../../access/providers/tags.ts';
+import type { Call } from '../../call/call.ts';
 import { fail, GatewayError, invalidField } from '../../lib/errors.ts';
 import { codec } from '../../rest/codec.ts';
 import { faultOf } from '../../secrets/failure.ts';

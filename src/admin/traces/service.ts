@@ -1,7 +1,7 @@
 // Requests that belong together, as a tree of spans.
 import { create } from '@bufbuild/protobuf';
 import { type GetTraceRequest, type Trace, TraceSchema } from '../../../gen/gateway/admin/v2/traces_pb.ts';
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import { inDollars } from '../../ledger/prices/price-list.ts';
 import { fail } from '../../lib/errors.ts';
 import type { LogStore } from '../../store/log-store.ts';

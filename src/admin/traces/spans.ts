@@ -1,8 +1,8 @@
 // The spans of a trace's requests, parents before their children.
 import { create } from '@bufbuild/protobuf';
 import { type TraceSpan, TraceSpanSchema } from '../../../gen/gateway/admin/v2/traces_pb.ts';
+import type { AttemptRecord, RequestRecord, SpanRecord } from '../../call/record.ts';
 import { inDollars } from '../../ledger/prices/price-list.ts';
-import type { AttemptRecord, RequestRecord, SpanRecord } from '../../store/request-log.ts';
 import { defined } from '../kit/patch.ts';
 import { timeText } from '../kit/time.ts';
 

@@ -21,7 +21,6 @@ import {
   UserInviteListSchema,
   UserInviteSchema,
 } from '../../../gen/gateway/admin/v2/user_invites_pb.ts';
-import type { Call } from '../../access/call.ts';
 import type { Directory } from '../../access/directory.ts';
 import {
   apiKeys,
@@ -34,8 +33,9 @@ import {
   type WorkspaceRole,
 } from '../../access/identity-collections.ts';
 import type { MadeKey, NewKey } from '../../access/keys.ts';
-import type { Principal } from '../../access/principal.ts';
 import { scopesOf } from '../../access/scopes.ts';
+import type { Call } from '../../call/call.ts';
+import type { Principal } from '../../call/principal.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
 import type { Mail } from '../../lib/mailer.ts';
 import { codec } from '../../rest/codec.ts';

@@ -14,9 +14,9 @@ import {
   UserListSchema,
   UserSchema,
 } from '../../../gen/gateway/admin/v2/users_pb.ts';
-import type { Call } from '../../access/call.ts';
 import type { Directory } from '../../access/directory.ts';
 import { organisations, type UserBody, users } from '../../access/identity-collections.ts';
+import type { Call } from '../../call/call.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
 import { codec } from '../../rest/codec.ts';
 import type { JsonObject } from '../../store/collection.ts';

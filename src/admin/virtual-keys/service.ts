@@ -17,8 +17,8 @@ import {
   VirtualKeyListSchema,
   VirtualKeySchema,
 } from '../../../gen/gateway/admin/v2/virtual_keys_pb.ts';
-import type { Call } from '../../access/call.ts';
 import type { ProviderBody } from '../../access/providers/provider-collections.ts';
+import type { Call } from '../../call/call.ts';
 import type { Usage } from '../../ledger/limits/usage.ts';
 import { invalidField } from '../../lib/errors.ts';
 import { codec } from '../../rest/codec.ts';

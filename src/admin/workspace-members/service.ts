@@ -17,7 +17,6 @@ import {
   WorkspaceMemberListSchema,
 } from '../../../gen/gateway/admin/v2/workspace_members_pb.ts';
 import { type WorkspaceUser, WorkspaceUserSchema } from '../../../gen/gateway/admin/v2/workspaces_pb.ts';
-import type { Call } from '../../access/call.ts';
 import {
   type MemberBody,
   members,
@@ -25,6 +24,8 @@ import {
   type WorkspaceRole,
 } from '../../access/identity-collections.ts';
 import { outranks, roleOf } from '../../access/roles.ts';
+import type { Call } from '../../call/call.ts';
+import type { TenantScope } from '../../call/scope.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
 import { codec } from '../../rest/codec.ts';
 import type { JsonObject } from '../../store/collection.ts';
@@ -36,7 +37,6 @@ import {
   updateOperation,
   type WriteOperation,
 } from '../../store/documents.ts';
-import type { TenantScope } from '../../store/scope.ts';
 import { archiveFound } from '../kit/archive-found.ts';
 import { callerOf, workspaceNamed } from '../kit/caller.ts';
 import { withConflictRetries } from '../kit/conflict-retries.ts';

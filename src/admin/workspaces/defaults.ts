@@ -1,9 +1,9 @@
 // What a workspace's calls start with must be there.
 import type { WorkspaceDefaults } from '../../../gen/gateway/admin/v2/workspaces_pb.ts';
+import type { TenantScope } from '../../call/scope.ts';
 import { configs } from '../../configs/config-collections.ts';
 import { invalidField } from '../../lib/errors.ts';
 import type { DocumentStore } from '../../store/documents.ts';
-import type { TenantScope } from '../../store/scope.ts';
 import { guardrailIds } from '../guardrails/usage.ts';
 
 /** @throws GatewayError validation_failed naming what the workspace has not. */

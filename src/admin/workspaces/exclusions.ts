@@ -6,8 +6,8 @@ import {
   type WorkspaceExclusions,
   WorkspaceExclusionsSchema,
 } from '../../../gen/gateway/admin/v2/workspace_exclusions_pb.ts';
-import type { Call } from '../../access/call.ts';
 import { type OrganisationBody, organisations } from '../../access/identity-collections.ts';
+import type { Call } from '../../call/call.ts';
 import { invalidField } from '../../lib/errors.ts';
 import { type Document, updateOperation } from '../../store/documents.ts';
 import { callerOf, found, organisationOf } from '../kit/caller.ts';

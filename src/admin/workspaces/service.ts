@@ -16,9 +16,9 @@ import {
   WorkspaceListSchema,
   WorkspaceSchema,
 } from '../../../gen/gateway/admin/v2/workspaces_pb.ts';
-import type { Call } from '../../access/call.ts';
 import { members, type WorkspaceBody, workspaces } from '../../access/identity-collections.ts';
 import { governs } from '../../access/roles.ts';
+import type { Call } from '../../call/call.ts';
 import type { UsageReader } from '../../ledger/limits/usage.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
 import { codec } from '../../rest/codec.ts';

@@ -1,5 +1,5 @@
 // A pipeline's call at the cache: where its settings, its key and its report come from and go to.
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import type { Dialect, Outbound } from '../../providers/dialect.ts';
 import { type OperationName, operationRow } from '../../providers/operations.ts';

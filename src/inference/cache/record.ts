@@ -1,6 +1,6 @@
 // What is kept of an answer, as bytes: a short head and then the answer's own text, whole or in pieces, untouched.
 
-import type { UsageRecord } from '../../store/request-log.ts';
+import type { UsageRecord } from '../../call/record.ts';
 
 /** A kept answer. Its texts are views of the record's bytes: not to be changed. */
 export type AnswerRecord =

@@ -1,5 +1,6 @@
 // One call upstream, from its first byte to its entry in the log.
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
+import type { AttemptRecord, OutcomeRecord, PricingRecord, UsageRecord } from '../../call/record.ts';
 import type { InFlightJournal } from '../../ledger/flight/in-flight-journal.ts';
 import { type Estimate, estimateOf } from '../../ledger/limits/estimate.ts';
 import type { AttemptHold } from '../../ledger/limits/target-limits.ts';
@@ -10,7 +11,6 @@ import { type GatewayError, withProvider } from '../../lib/errors.ts';
 import type { Target } from '../../providers/dialect.ts';
 import type { OperationName } from '../../providers/operations.ts';
 import type { UsageReport } from '../../providers/usage/report.ts';
-import type { AttemptRecord, OutcomeRecord, PricingRecord, UsageRecord } from '../../store/request-log.ts';
 import type { AssembledAnswer } from './assembled.ts';
 import { noteWhole } from './said.ts';
 import { saidIn } from './said-in.ts';

@@ -1,5 +1,5 @@
 // The cache before a target: what is kept for the same request, or the call and what becomes of it.
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import type { Guardrails } from '../../checks/hook.ts';
 import { marksOf } from '../../checks/hook-mark.ts';
 import type { AbortLike } from '../../lib/abort.ts';

@@ -1,6 +1,6 @@
 // A stream that is read to its end when its client leaves, so that its provider's own usage is in the books: for
 // providers that go on, and are paid, when the connection is closed.
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import { clientLeft, type Drains, HeldSignal } from './drains.ts';
 

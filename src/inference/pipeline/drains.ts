@@ -1,5 +1,5 @@
 // Streams that go on without their clients: how many, for how long, and their end when the gateway stops.
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import { Aborter, type AbortLike, type AbortListener } from '../../lib/abort.ts';
 import { fail, GatewayError } from '../../lib/errors.ts';
 import type { BoundTarget } from '../plan/bind.ts';

@@ -1,7 +1,7 @@
 // Vectors for the semantic cache, by the gateway's own embeddings operation over the config's target.
 import { create } from '@bufbuild/protobuf';
 import { CreateEmbeddingsRequestSchema } from '../../../gen/gateway/inference/v2/embeddings_pb.ts';
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import { vectorOf } from '../cache/embedding-vector.ts';
 import type { Embedder } from '../cache/semantic.ts';
 import type { TargetPlan } from '../plan/plan.ts';

@@ -2,7 +2,7 @@
 // the member `gateway_explain`, streams as the same member of their first event, errors beside their message:
 // a member that no client looks for disturbs none, and no header would be long enough.
 import type { JsonObject } from '@bufbuild/protobuf';
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import type { HookRun } from '../../checks/runner/hook-result.ts';
 import type { GatewayError } from '../../lib/errors.ts';
 import type { ConditionalPlan, Plan, TargetPlan, WholePlan } from '../plan/plan.ts';

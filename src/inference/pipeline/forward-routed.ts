@@ -1,6 +1,6 @@
 // Pass-through by a plan of several targets, or of one that is called again: the request is read whole, so that it
 // can be sent more than once. What the last provider answers is given as it is, whatever its status.
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import type { StreamedAnswer } from '../../lib/egress/outbound.ts';
 import { fail, GatewayError } from '../../lib/errors.ts';

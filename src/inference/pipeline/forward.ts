@@ -8,7 +8,7 @@ import {
   type Header,
   type RequestHead,
 } from '../../../gen/gateway/inference/v2/proxy_pb.ts';
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import type { StreamedAnswer } from '../../lib/egress/outbound.ts';
 import { fail, type GatewayError, invalidField } from '../../lib/errors.ts';

@@ -1,6 +1,6 @@
 // Guardrails around a call: those of the request once for all attempts, those of the answer behind each of them.
 
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import type { Checks } from '../../checks/create.ts';
 import type { Guardrails, Hook } from '../../checks/hook.ts';
 import { denied, hookResults, softDenial, statusAfter } from '../../checks/runner/answer.ts';

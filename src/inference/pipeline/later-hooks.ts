@@ -1,8 +1,8 @@
 // Asynchronous guardrails of a call, noted for its entry: in it as long as it is open, beside it from then on.
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
+import type { SpanRecord } from '../../call/record.ts';
 import type { LaterHooks } from '../../checks/runner/guardrail-runner.ts';
 import type { LateHook } from '../../ledger/late-hooks.ts';
-import type { SpanRecord } from '../../store/request-log.ts';
 
 /** Keeps what a guardrail came to beside an entry that is closed. Must not throw. */
 export type KeepsLate = (late: LateHook) => void;

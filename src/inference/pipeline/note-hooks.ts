@@ -1,5 +1,5 @@
 // What guardrails said, noted for the call's entry.
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import type { HookRun } from '../../checks/runner/hook-result.ts';
 
 /** A span for each hook that ran, and the results for the call's bodies. */

@@ -1,5 +1,5 @@
 // A call whose plan is more than one plain target: the plan's route, with this call's ports.
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import { hookResults } from '../../checks/runner/answer.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import { toGatewayError } from '../../lib/errors.ts';

@@ -1,6 +1,6 @@
 // The one place where an attempt is opened: it is noted for the log, its target's limits are held, the in-flight
 // journal has it, its provider is called, and it ends with whatever goes wrong.
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import type { OutboundBody, OutboundRequest } from '../../lib/egress/outbound.ts';
 import { timeOrderedId } from '../../lib/time-ordered-id.ts';

@@ -1,5 +1,5 @@
 // The way of a model call through the stages: plan, then the plan's route of attempts, whole or in pieces.
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import type { Dialect } from '../../providers/dialect.ts';
 import type {

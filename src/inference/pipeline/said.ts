@@ -1,7 +1,8 @@
 // What is said in a call whose bodies are kept: references, read when they are written behind the call.
 import type { Message } from '@bufbuild/protobuf';
 import type { RequestHead } from '../../../gen/gateway/inference/v2/proxy_pb.ts';
-import type { Call, Passing } from '../../access/call.ts';
+import type { Passing } from '../../call/bodies.ts';
+import type { Call } from '../../call/call.ts';
 import type { InboundHead, OutboundRequest, StreamedAnswer } from '../../lib/egress/outbound.ts';
 import { Pieces } from '../../lib/incoming/pieces.ts';
 import { rawJsonOf } from '../../lib/raw-json.ts';

@@ -1,5 +1,5 @@
 // One attempt whose answer comes in pieces: request -> first piece -> the rest.
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import type { OutboundRequest, StreamedAnswer } from '../../lib/egress/outbound.ts';
 import { fail, type GatewayError } from '../../lib/errors.ts';
 import { SseParser } from '../../lib/sse.ts';

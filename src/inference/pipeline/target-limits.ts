@@ -1,5 +1,5 @@
 // The limits of a target, held for an attempt before its provider is called.
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import { estimateOf } from '../../ledger/limits/estimate.ts';
 import { tellRates } from '../../ledger/limits/rate-headers.ts';
 import { READS } from '../../ledger/limits/rules-of.ts';

@@ -1,5 +1,5 @@
 // The trace that a call is in, told to the provider that an attempt calls (W3C Trace Context).
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import type { OutboundRequest } from '../../lib/egress/outbound.ts';
 import { spanIdOf, withTraceContext } from '../../lib/trace-context.ts';
 

@@ -1,5 +1,5 @@
 // One attempt whose answer comes whole: request -> answer -> translate.
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import type { OutboundRequest } from '../../lib/egress/outbound.ts';
 import { fail } from '../../lib/errors.ts';
 import type { Operation } from '../../providers/dialect.ts';

@@ -1,6 +1,6 @@
 // The ports of a call's route that are the same whatever is called: clock, chance, breakers, conditions.
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import { readTimeout } from '../../lib/request-timeout.ts';
 import { readMetadataJson } from '../plan/request-settings.ts';

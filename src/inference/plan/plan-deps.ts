@@ -1,9 +1,10 @@
 // What planning a call needs to know of the gateway.
+
+import type { PricingRecord } from '../../call/record.ts';
 import type { Network } from '../../lib/egress/network.ts';
 import type { GatewayError } from '../../lib/errors.ts';
 import type { ProviderEntry, ProviderOptions } from '../../providers/dialect.ts';
 import type { JsonObject } from '../../store/collection.ts';
-import type { PricingRecord } from '../../store/request-log.ts';
 import type { ParseDeps } from './parse-deps.ts';
 import type { WholePlan } from './plan.ts';
 

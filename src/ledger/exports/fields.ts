@@ -1,6 +1,7 @@
 // What a line of an export holds, by the names that clients of this ecosystem ask for (admin-api facts, part 10.3).
+
+import type { RequestRecord } from '../../call/record.ts';
 import type { BodiesRecord, BodyRecord } from '../../store/log-store.ts';
-import type { RequestRecord } from '../../store/request-log.ts';
 import { loggedJson } from '../logged-json.ts';
 import { inCents } from '../prices/cents.ts';
 

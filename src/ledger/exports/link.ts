@@ -1,6 +1,6 @@
 // Addresses that hold for a while: which export of which tenant, until when, and a seal that nobody else can make.
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { TenantScope } from '../../store/scope.ts';
+import type { TenantScope } from '../../call/scope.ts';
 
 /** What an address is for. */
 export interface ExportLink {

@@ -1,10 +1,10 @@
 // Writes an export: pages of the log become lines, lines become bytes, and where it stands is kept behind them. Who
 // goes on, or takes over, begins at what was kept last, so that no line is there twice and none is missing.
 import { setImmediate } from 'node:timers/promises';
+import type { RequestRecord } from '../../call/record.ts';
+import type { TenantScope } from '../../call/scope.ts';
 import type { BlobStore } from '../../store/blobs.ts';
 import type { BodiesRecord, LogStore } from '../../store/log-store.ts';
-import type { RequestRecord } from '../../store/request-log.ts';
-import type { TenantScope } from '../../store/scope.ts';
 import { type ExportRun, filterOf } from './collection.ts';
 import { exportLine, needsBodies } from './fields.ts';
 

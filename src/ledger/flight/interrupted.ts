@@ -1,5 +1,5 @@
 // The entry of a call whose process ended before the call did.
-import type { AttemptRecord, RequestRecord } from '../../store/request-log.ts';
+import type { AttemptRecord, RequestRecord } from '../../call/record.ts';
 import type { Charge, SettleRequest } from '../../store/shared-state.ts';
 import { budgetNamed, chargedBudgets } from '../charged-budgets.ts';
 import type { PriceList } from '../prices/price-list.ts';

@@ -1,6 +1,7 @@
 // What is written of calls in flight: a line before each attempt, a line with the entry when the call has ended.
+
+import type { AttemptRecord, RequestRecord } from '../../call/record.ts';
 import { type EntryTuple, entryRecord } from '../../store/log/entry-tuple.ts';
-import type { AttemptRecord, RequestRecord } from '../../store/request-log.ts';
 import type { SettleRequest } from '../../store/shared-state.ts';
 import type { AdmittedCall } from '../limits/hold-note.ts';
 

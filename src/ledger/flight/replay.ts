@@ -1,6 +1,7 @@
 // What a process left behind that was killed: its entries reach the books, and so do the calls that it did not end.
 import { setImmediate } from 'node:timers/promises';
-import type { RequestLogStore, RequestRecord } from '../../store/request-log.ts';
+import type { RequestRecord } from '../../call/record.ts';
+import type { RequestLogStore } from '../../store/request-log.ts';
 import type { SettleRequest, SharedState } from '../../store/shared-state.ts';
 import { journalEntry } from '../journal.ts';
 import type { PriceList } from '../prices/price-list.ts';

@@ -1,8 +1,9 @@
 // Admission: every limit that applies to a call is checked and held in one step over all of them, or none; and
 // settled once on what the call really used.
+
+import type { AttemptRecord, RequestRecord } from '../../call/record.ts';
 import { fail, type GatewayError, type RateState, toGatewayError } from '../../lib/errors.ts';
 import { encodeEntry } from '../../store/log/entry-text.ts';
-import type { AttemptRecord, RequestRecord } from '../../store/request-log.ts';
 import type {
   Charge,
   ChargedBudget,

@@ -1,5 +1,5 @@
 // What is written on a hold: enough of its call for an entry in the books when nobody ends the call any more.
-import type { AttemptRecord, RequestRecord } from '../../store/request-log.ts';
+import type { AttemptRecord, RequestRecord } from '../../call/record.ts';
 import type { Estimate } from './estimate.ts';
 
 /** A call as it is known when it is admitted. */

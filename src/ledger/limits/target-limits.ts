@@ -1,7 +1,8 @@
 // Limits of what a call is sent to: a stored provider's, and those of its integration for the workspace. They are held
 // for each attempt by itself, in one step over all of them, and settled on what the attempt used.
+
+import type { AttemptRecord } from '../../call/record.ts';
 import { type RateState, toGatewayError } from '../../lib/errors.ts';
-import type { AttemptRecord } from '../../store/request-log.ts';
 import { chargedBudgetsOf } from '../charged-budgets.ts';
 import type { TokenCounter } from '../tokens/counter.ts';
 import { type Exchange, estimateUsage } from '../tokens/estimate-usage.ts';

@@ -1,5 +1,5 @@
 // What usage costs, exactly: whole numbers of 1e-12 US dollars, rounded once and only where a factor makes more digits.
-import type { UsageRecord } from '../../store/request-log.ts';
+import type { UsageRecord } from '../../call/record.ts';
 import { dollarsOf, PER_DOLLAR } from './dollars.ts';
 import { type Price, type RateName, type Rates, ratesFor } from './price.ts';
 

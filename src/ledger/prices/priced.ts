@@ -1,5 +1,5 @@
 // What attempts cost, by the prices that held when they began.
-import type { AttemptRecord, RequestRecord, UsageRecord } from '../../store/request-log.ts';
+import type { AttemptRecord, RequestRecord, UsageRecord } from '../../call/record.ts';
 import { costOf } from './cost.ts';
 import { priceOfRates } from './own-rates.ts';
 import type { PriceList } from './price-list.ts';

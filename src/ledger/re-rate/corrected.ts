@@ -1,6 +1,7 @@
 // What an entry costs by the prices as they are known now.
+
+import type { AttemptRecord, RequestRecord } from '../../call/record.ts';
 import type { Repriced } from '../../store/log-store.ts';
-import type { AttemptRecord, RequestRecord } from '../../store/request-log.ts';
 import { budgetNamed } from '../charged-budgets.ts';
 import type { PriceList } from '../prices/price-list.ts';
 import { costOfAttempt } from '../prices/priced.ts';

@@ -1,6 +1,8 @@
 // Re-rating: the costs of entries worked out again after prices were corrected, with the budgets that counted them.
 // Each batch is written down, its entries are corrected, then its budgets; killed anywhere and run again, it comes to
 // the same.
+
+import type { RequestRecord } from '../../call/record.ts';
 import { fail } from '../../lib/errors.ts';
 import {
   type Document,
@@ -10,7 +12,6 @@ import {
   type WriteOperation,
 } from '../../store/documents.ts';
 import type { LogStore } from '../../store/log-store.ts';
-import type { RequestRecord } from '../../store/request-log.ts';
 import type { SharedState } from '../../store/shared-state.ts';
 import type { PriceList } from '../prices/price-list.ts';
 import { correctBudgets } from './correct-budgets.ts';

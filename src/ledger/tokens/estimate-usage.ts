@@ -1,5 +1,5 @@
 // The usage of attempts whose provider did not report it.
-import type { UsageRecord } from '../../store/request-log.ts';
+import type { UsageRecord } from '../../call/record.ts';
 import { estimateOf } from '../limits/estimate.ts';
 import type { TokenCounter } from './counter.ts';
 import { textsIn } from './texts.ts';

@@ -1,7 +1,7 @@
 // Whether budgets stand at what the entries of the request log come to; and puts them right where they do not.
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { RequestRecord } from '../../call/record.ts';
 import type { LogBatch } from '../../store/maintenance.ts';
-import type { RequestRecord } from '../../store/request-log.ts';
 import type { SharedState } from '../../store/shared-state.ts';
 import { type BudgetType, budgetNamed } from '../charged-budgets.ts';
 import { MOST } from '../limits/rule.ts';

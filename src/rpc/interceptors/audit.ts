@@ -6,7 +6,7 @@ import { getOption, hasOption } from '@bufbuild/protobuf';
 import { Plane } from '../../../gen/gateway/options/v2/options_pb.ts';
 import { http } from '../../../gen/google/api/annotations_pb.ts';
 import type { AuditEvents, EventTarget } from '../../access/audit/events.ts';
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import { type GatewayError, toGatewayError } from '../../lib/errors.ts';
 import { decodeSegment, type PathTemplate, parsePathTemplate } from '../../rest/path-template.ts';
 import { annotationsOf } from '../../rest/routes.ts';

@@ -1,6 +1,6 @@
 // Who calls: the key or token in the headers becomes the call's principal.
 import { authenticate, type Callers } from '../../access/authenticate.ts';
-import type { Principal } from '../../access/principal.ts';
+import type { Principal } from '../../call/principal.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import { annotationsOf } from '../../rest/routes.ts';
 import type { Interceptor } from '../handler.ts';

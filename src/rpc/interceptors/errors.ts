@@ -1,7 +1,7 @@
 // Outermost: whatever is thrown leaves as a GatewayError, and what is not the
 // caller's to know stays in the log.
 import type { Logger } from 'pino';
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
 import { tellRates } from '../../ledger/limits/rate-headers.ts';
 import { type GatewayError, toGatewayError } from '../../lib/errors.ts';
 import { type Interceptor, isStream, watched } from '../handler.ts';

@@ -1,10 +1,10 @@
 // Limits on model calls: admitted before the handler runs, settled when the answer has ended.
 import { type DescMethod, getOption, hasOption, type Message, toBinary } from '@bufbuild/protobuf';
 import { metered } from '../../../gen/gateway/options/v2/options_pb.ts';
-import type { Call } from '../../access/call.ts';
 import type { Directory } from '../../access/directory.ts';
 import type { KeyRing } from '../../access/key-ring.ts';
-import type { Principal } from '../../access/principal.ts';
+import type { Call } from '../../call/call.ts';
+import type { Principal } from '../../call/principal.ts';
 import { readMetadata } from '../../inference/plan/request-settings.ts';
 import type { Foreseen, PromptRuns } from '../../inference/prompts.ts';
 import type { Books } from '../../ledger/books.ts';

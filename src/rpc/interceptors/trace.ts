@@ -2,14 +2,14 @@
 // when it ends, however it ends.
 import { getOption } from '@bufbuild/protobuf';
 import { Plane, unlogged } from '../../../gen/gateway/options/v2/options_pb.ts';
-import type { Call } from '../../access/call.ts';
+import type { Call } from '../../call/call.ts';
+import type { OutcomeRecord, RequestRecord } from '../../call/record.ts';
 import { loggedError } from '../../lib/error-words.ts';
 import { fail, type GatewayError, invalidHeader, type Reason, toGatewayError } from '../../lib/errors.ts';
 import { randomId } from '../../lib/random-id.ts';
 import { readTimeout, timedOut } from '../../lib/request-timeout.ts';
 import { parseTraceparent } from '../../lib/trace-context.ts';
 import { annotationsOf } from '../../rest/routes.ts';
-import type { OutcomeRecord, RequestRecord } from '../../store/request-log.ts';
 import type { CallSpans } from '../../telemetry/call-spans.ts';
 import type { CallLog } from '../call-log.ts';
 import { type Interceptor, isStream, watched } from '../handler.ts';

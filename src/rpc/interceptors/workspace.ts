@@ -1,9 +1,9 @@
 // The workspace that the caller of an operation of the control plane names: in the query or the body over REST, in a field
 // of the message or the metadata x-gateway-workspace-id over every protocol.
 import type { Message } from '@bufbuild/protobuf';
-import type { Call } from '../../access/call.ts';
 import type { Directory } from '../../access/directory.ts';
-import type { Principal } from '../../access/principal.ts';
+import type { Call } from '../../call/call.ts';
+import type { Principal } from '../../call/principal.ts';
 import { invalidField } from '../../lib/errors.ts';
 import {
   checked,

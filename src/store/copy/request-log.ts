@@ -1,6 +1,7 @@
 // Entries of the request log from one store into another. An entry that is there is skipped by the store itself.
+
+import type { RequestRecord } from '../../call/record.ts';
 import type { LogBatch } from '../maintenance.ts';
-import type { RequestRecord } from '../request-log.ts';
 import { canonicalJson, rowDigest } from '../row-digest.ts';
 import type { Comparison, CopySide } from './sides.ts';
 

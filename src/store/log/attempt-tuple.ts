@@ -1,6 +1,6 @@
 // An attempt of a log entry as a JSON array by position. What it shares with its request, as nearly all do, is
 // written once: null stands for "as above".
-import type { AttemptRecord, OutcomeRecord, RequestRecord, UsageRecord } from '../request-log.ts';
+import type { AttemptRecord, OutcomeRecord, RequestRecord, UsageRecord } from '../../call/record.ts';
 
 export type UsageTuple = [
   promptTokens: number,

@@ -1,6 +1,7 @@
 // Entries as texts, and batches of them as lines.
 import { setImmediate } from 'node:timers/promises';
-import type { RequestRecord, WrittenEntry } from '../request-log.ts';
+import type { RequestRecord } from '../../call/record.ts';
+import type { WrittenEntry } from '../request-log.ts';
 import { type EntryTuple, entryRecord, entryTuple } from './entry-tuple.ts';
 
 /** Entries written between two turns of the event loop: about a millisecond's work. */

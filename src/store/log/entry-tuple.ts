@@ -1,6 +1,6 @@
 // A log entry as a JSON array by position: member names would double what is written, sent and stored for
 // every request.
-import type { OutcomeRecord, RequestRecord, SpanRecord } from '../request-log.ts';
+import type { OutcomeRecord, RequestRecord, SpanRecord } from '../../call/record.ts';
 import {
   type AttemptTuple,
   attemptRecord,

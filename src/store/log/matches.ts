@@ -1,5 +1,7 @@
 // Whether an entry is one that a filter means: the definition that every adapter is held against.
-import type { LogFilter, LogRange, RequestRecord } from '../request-log.ts';
+
+import type { RequestRecord } from '../../call/record.ts';
+import type { LogFilter, LogRange } from '../request-log.ts';
 import type { LogDimension } from './aggregation.ts';
 
 /** All conditions but `feedback`, which is about other records. */

@@ -1,6 +1,7 @@
 // An entry with other costs, as all adapters write it.
+
+import type { AttemptRecord, RequestRecord } from '../../call/record.ts';
 import type { Repriced } from '../log-store.ts';
-import type { AttemptRecord, RequestRecord } from '../request-log.ts';
 
 /** The entry with the costs of a correction. What has a cost now is no longer without a price. */
 export function repricedEntry(entry: RequestRecord, { cost, attempts }: Repriced): RequestRecord {

@@ -1,5 +1,5 @@
 // Sums of entries, added up one by one and together.
-import type { RequestRecord } from '../request-log.ts';
+import type { RequestRecord } from '../../call/record.ts';
 import type { LogRollups } from './aggregation.ts';
 
 /** Each bucket is 2 % wide: a percentile read off it is within 1 % of the entry's. */

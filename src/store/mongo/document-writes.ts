@@ -1,5 +1,6 @@
 // One write of a document: checked first, then made, inside a transaction or as one atomic command.
 import type mongoose from 'mongoose';
+import type { TenantScope } from '../../call/scope.ts';
 import { fail } from '../../lib/errors.ts';
 import type { Collection } from '../collection.ts';
 import {
@@ -12,7 +13,6 @@ import {
   narrowed,
 } from '../document-checks.ts';
 import type { WriteOperation } from '../documents.ts';
-import type { TenantScope } from '../scope.ts';
 import type { Deadline } from './calls.ts';
 import { columnOf } from './columns.ts';
 import type { DocumentModel, DocumentRow } from './document-schema.ts';

@@ -1,5 +1,6 @@
 // The document port over MongoDB: checks first, then one command or one transaction.
 import type mongoose from 'mongoose';
+import type { TenantScope } from '../../call/scope.ts';
 import { fail, type GatewayError } from '../../lib/errors.ts';
 import type { Collection } from '../collection.ts';
 import { checkName, checkScope, columnValue, globalField } from '../document-checks.ts';
@@ -12,7 +13,6 @@ import {
   type WriteOperation,
 } from '../documents.ts';
 import { checkPageQuery, encodeCursor } from '../page-query.ts';
-import type { TenantScope } from '../scope.ts';
 import { upgraded } from '../upgrades.ts';
 import type { Calls, Deadline } from './calls.ts';
 import { readOne, readPage, readUnique } from './document-reads.ts';

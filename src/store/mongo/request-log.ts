@@ -1,6 +1,7 @@
 // The books of requests over MongoDB: checks first, then what log/ does.
 import { setImmediate } from 'node:timers/promises';
 import type mongoose from 'mongoose';
+import type { TenantScope } from '../../call/scope.ts';
 import { invalidField } from '../../lib/errors.ts';
 import { checkInteger, checkName, checkScope } from '../document-checks.ts';
 import { LIMITS } from '../documents.ts';
@@ -12,7 +13,7 @@ import { checkGrouping, checkOwn, checkTraces } from '../log/trace-feedback.ts';
 import { checkLogFilter } from '../log-filter.ts';
 import type { LogStore } from '../log-store.ts';
 import { checkPageSize, checkSkip } from '../page-query.ts';
-import type { LogFilter, LogPage, LogPageRequest, TenantScope } from '../request-log.ts';
+import type { LogFilter, LogPage, LogPageRequest } from '../request-log.ts';
 import type { Calls, Deadline } from './calls.ts';
 import { isIndexMissing } from './failures.ts';
 import { addEntries, spanOf } from './log/aggregate.ts';

@@ -1,4 +1,6 @@
 // The document port over the two workers: checks on this side, SQL on theirs.
+
+import type { TenantScope } from '../../call/scope.ts';
 import { fail } from '../../lib/errors.ts';
 import type { Collection } from '../collection.ts';
 import {
@@ -19,7 +21,6 @@ import {
   type WriteOperation,
 } from '../documents.ts';
 import { checkPageQuery, encodeCursor } from '../page-query.ts';
-import type { TenantScope } from '../scope.ts';
 import { upgraded } from '../upgrades.ts';
 import { afterUpdate, documentOf, documentsOf } from './document-rows.ts';
 import type {

@@ -1,7 +1,7 @@
 // Calls of the control plane as services get them, without a gateway around them.
 import { LogsService } from '../../../gen/gateway/admin/v2/logs_pb.ts';
-import { Call } from '../../../src/access/call.ts';
-import type { Principal } from '../../../src/access/principal.ts';
+import { Call } from '../../../src/call/call.ts';
+import type { Principal } from '../../../src/call/principal.ts';
 import { GatewayHeaders, HeaderNames } from '../../../src/lib/gateway-headers.ts';
 
 let lastOrganisation = 0;

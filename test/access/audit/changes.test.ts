@@ -8,8 +8,8 @@ import { type Changes, createChanges } from '../../../src/access/audit/changes.t
 import { type AuditEntryBody, auditEntries, auditHeads, hashOf } from '../../../src/access/audit/entry.ts';
 import { createSystemChanges } from '../../../src/access/audit/system-changes.ts';
 import { verifyChain } from '../../../src/access/audit/verify.ts';
-import type { TokenGrant } from '../../../src/access/jwt/token-grant.ts';
-import type { Principal } from '../../../src/access/principal.ts';
+import type { TokenGrant } from '../../../src/call/grant.ts';
+import type { Principal } from '../../../src/call/principal.ts';
 import { fail, GatewayError } from '../../../src/lib/errors.ts';
 import { defineCollection } from '../../../src/store/collection.ts';
 import {

@@ -3,7 +3,7 @@ import { type DescMethod, getOption, type Message, toBinary } from '@bufbuild/pr
 import { Code, ConnectError } from '@connectrpc/connect';
 import { ErrorDetailSchema } from '../../../gen/gateway/common/v2/error_pb.ts';
 import { http } from '../../../gen/google/api/annotations_pb.ts';
-import { Call } from '../../../src/access/call.ts';
+import { Call } from '../../../src/call/call.ts';
 import { toGatewayError } from '../../../src/lib/errors.ts';
 import { GatewayHeaders, HeaderNames } from '../../../src/lib/gateway-headers.ts';
 import { codec } from '../../../src/rest/codec.ts';

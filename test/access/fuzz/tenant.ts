@@ -1,7 +1,7 @@
 // A tenant with something of everything, in each of which its canary stands, and with callers of every kind.
 import type { MadeOrganisation } from '../../../src/access/new-organisation.ts';
-import type { KeyKind } from '../../../src/access/principal.ts';
 import { scopesOf } from '../../../src/access/scopes.ts';
+import type { KeyKind } from '../../../src/call/principal.ts';
 import { PROVIDER_KEY } from '../../contract/runner.ts';
 import { type SigningKey, sign, signingKey } from '../jwt/issuer.ts';
 import type { Dice } from './dice.ts';

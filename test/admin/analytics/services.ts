@@ -1,8 +1,8 @@
 // The services of analytics over a store alone, called by an organisation's key.
 import { AnalyticsGraphsService } from '../../../gen/gateway/admin/v2/analytics_graphs_pb.ts';
-import { Call } from '../../../src/access/call.ts';
 import { Directory } from '../../../src/access/directory.ts';
 import type { AnalyticsDeps } from '../../../src/admin/analytics/deps.ts';
+import { Call } from '../../../src/call/call.ts';
 import { GatewayHeaders, HeaderNames } from '../../../src/lib/gateway-headers.ts';
 
 /** What the services need, of a store. No workspace is looked up. */

@@ -1,5 +1,5 @@
 // Traffic as it might have been, for tests: entries of every kind, made from a seed.
-import type { RequestRecord } from '../../../src/store/request-log.ts';
+import type { RequestRecord } from '../../../src/call/record.ts';
 import { createDice, type Dice } from '../../access/fuzz/dice.ts';
 import { logEntry } from '../../store/log-entries.ts';
 

@@ -1,8 +1,8 @@
 // A pipeline's call at the cache: settings from plan and headers, key from the caller, report into the trail.
 import test from 'ava';
 import { ChatService } from '../../../gen/gateway/inference/v2/chat_pb.ts';
-import { Call } from '../../../src/access/call.ts';
-import type { Principal } from '../../../src/access/principal.ts';
+import { Call } from '../../../src/call/call.ts';
+import type { Principal } from '../../../src/call/principal.ts';
 import { type CachedAttempt, cacheCallOf } from '../../../src/inference/cache/call-of.ts';
 import { explainedReport } from '../../../src/inference/cache/report.ts';
 import type { CacheSettings } from '../../../src/inference/cache/settings.ts';

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import type { RequestRecord } from '../../../src/call/record.ts';
 import { openPriceList, type PriceList, type PriceRow } from '../../../src/ledger/prices/price-list.ts';
 import { pricedEntry } from '../../../src/ledger/prices/priced.ts';
 import { type ReRateDeps, reRate } from '../../../src/ledger/re-rate/re-rate.ts';
@@ -10,7 +11,6 @@ import { type ReRateBody, reRateCollections } from '../../../src/ledger/re-rate/
 import type { LogStore } from '../../../src/store/log-store.ts';
 import { openMemoryState } from '../../../src/store/memory/open-memory.ts';
 import { openRedisState } from '../../../src/store/redis/open-redis.ts';
-import type { RequestRecord } from '../../../src/store/request-log.ts';
 import type { SharedState } from '../../../src/store/shared-state.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open-sqlite.ts';
 import { logModel } from '../../store/log-model.ts';

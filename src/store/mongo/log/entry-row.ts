@@ -1,10 +1,10 @@
 // An entry as it is stored: what it is found and summed by as members, and the whole as text.
 import mongoose from 'mongoose';
+import type { RequestRecord } from '../../../call/record.ts';
 import { fail, type GatewayError } from '../../../lib/errors.ts';
 import { encodeEntry } from '../../log/entry-text.ts';
 import { textOf } from '../../log/matches.ts';
 import { latencyBucket } from '../../log/rollups.ts';
-import type { RequestRecord } from '../../request-log.ts';
 import { LAST_MS } from './bucket-name.ts';
 import { keptText } from './kept-text.ts';
 

@@ -1,9 +1,10 @@
 // Feedback beside entries: one collection, each with the members of its trace's entry, so that it is found by them.
 import type mongoose from 'mongoose';
+import type { RequestRecord } from '../../../call/record.ts';
 import { invalidField } from '../../../lib/errors.ts';
 import { boundsOf } from '../../log/trace-feedback.ts';
 import { type FeedbackRecord, SHOWN_FEEDBACK, type TraceFeedback } from '../../log-store.ts';
-import type { FeedbackOwner, FeedbackRange, LogFilter, RequestRecord } from '../../request-log.ts';
+import type { FeedbackOwner, FeedbackRange, LogFilter } from '../../request-log.ts';
 import type { Deadline } from '../calls.ts';
 import type { Filter } from '../page-filter.ts';
 import { inTransaction, MAJORITY } from '../transaction.ts';

@@ -1,8 +1,8 @@
 // Entries of the version before, in one collection: moved into buckets at the start.
 import { randomUUID } from 'node:crypto';
 import type mongoose from 'mongoose';
+import type { RequestRecord } from '../../../call/record.ts';
 import { decodeEntry } from '../../log/entry-text.ts';
-import type { RequestRecord } from '../../request-log.ts';
 import type { Deadline } from '../calls.ts';
 import { areDuplicateKeys } from '../failures.ts';
 import { type Placed, readRows } from '../scan.ts';

@@ -1,6 +1,8 @@
 // Which sums are kept beside entries: for each hour, by a few dimensions together, always by the workspace.
+
+import type { RequestRecord } from '../../../call/record.ts';
 import type { LogAggregation, LogDimension } from '../../log/aggregation.ts';
-import type { LogFilter, RequestRecord } from '../../request-log.ts';
+import type { LogFilter } from '../../request-log.ts';
 import type { CheckedScope } from './entry-filter.ts';
 import { keptText, textOfKept } from './kept-text.ts';
 

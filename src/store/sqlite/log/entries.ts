@@ -1,4 +1,7 @@
 // The port's part that is about entries, over the workers.
+
+import type { RequestRecord } from '../../../call/record.ts';
+import type { TenantScope } from '../../../call/scope.ts';
 import { invalidField } from '../../../lib/errors.ts';
 import { checkScope } from '../../document-checks.ts';
 import { decodeEntries, decodeEntry, encodeBatch } from '../../log/entry-text.ts';
@@ -6,7 +9,7 @@ import { matchesLog } from '../../log/matches.ts';
 import { checkLogFilter } from '../../log-filter.ts';
 import type { LogStore } from '../../log-store.ts';
 import { checkPageSize, checkSkip } from '../../page-query.ts';
-import type { LogFilter, LogPageRequest, RequestRecord, TenantScope } from '../../request-log.ts';
+import type { LogFilter, LogPageRequest } from '../../request-log.ts';
 import type { WriterCall } from '../protocol.ts';
 import type { WorkerClient } from '../worker-client.ts';
 import type { LogCompactor } from './compactor.ts';

@@ -1,5 +1,5 @@
 // Who a call is made by.
-import type { TokenGrant } from './jwt/token-grant.ts';
+import type { TokenGrant } from './grant.ts';
 
 /** The kinds of API keys, as they are named in responses. */
 export type KeyKind = 'organisation-service' | 'workspace-service' | 'workspace-user';

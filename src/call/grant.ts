@@ -1,8 +1,10 @@
 // What a verified token grants its bearer.
-import type { JsonObject } from '../../store/collection.ts';
 
 /** Roles in a workspace. */
 export type TokenRole = 'admin' | 'manager' | 'member';
+
+/** A limit that a token carries, with the members that the admin API has for it. */
+export type TokenLimit = { readonly [name: string]: string | number };
 
 /** What calls of a token start with. */
 export interface TokenDefaults {
@@ -23,6 +25,6 @@ export interface TokenGrant {
   readonly scopes: readonly string[];
   readonly defaults: TokenDefaults;
   /** As workspaces and keys keep theirs; counted for this token alone. */
-  readonly usageLimits: readonly JsonObject[] | undefined;
-  readonly rateLimits: readonly JsonObject[] | undefined;
+  readonly usageLimits: readonly TokenLimit[] | undefined;
+  readonly rateLimits: readonly TokenLimit[] | undefined;
 }

@@ -4,15 +4,10 @@ import { Aborter, type AbortLike } from '../lib/abort.ts';
 import type { GatewayHeaders } from '../lib/gateway-headers.ts';
 import { timeOrderedId } from '../lib/time-ordered-id.ts';
 import type { TraceContext } from '../lib/trace-context.ts';
-import type { Target } from '../providers/dialect.ts';
-import type {
-  AttemptRecord,
-  OutcomeRecord,
-  RequestRecord,
-  SpanRecord,
-  UsageRecord,
-} from '../store/request-log.ts';
+import type { CallBodies } from './bodies.ts';
+import { type CallRecord, newCallRecord } from './call-record.ts';
 import type { Principal } from './principal.ts';
+import type { RequestRecord } from './record.ts';
 
 export type Protocol = 'rest' | 'connect' | 'grpc' | 'grpc-web' | 'in-process';
 
@@ -36,85 +31,6 @@ export interface Identity {
   readonly key: string;
   /** The provider's credential, without its scheme; undefined when none was sent. */
   readonly providerCredential: string | undefined;
-}
-
-/** An attempt whose provider did not tell its usage: what it was asked and what it said, for an estimate. */
-export interface Unreported {
-  readonly attemptId: string;
-  readonly request: object;
-  /** Undefined: it broke off before any of the answer was there. */
-  readonly answered: string | undefined;
-}
-
-/** What the stages note for the request's log entry. */
-export interface CallRecord {
-  provider: string;
-  model: string;
-  responseModel: string;
-  streamed: boolean;
-  /** The HTTP status to note when it is not the usual one, e.g. a pass-through answer's. */
-  status: number | undefined;
-  outcome: OutcomeRecord | undefined;
-  timeToFirstTokenMs: number | undefined;
-  usage: UsageRecord | undefined;
-  usageEstimated: boolean;
-  metadata: Readonly<Record<string, string>>;
-  readonly attempts: AttemptRecord[];
-  readonly unreported: Unreported[];
-  /** Path of the target that was called last, e.g. "config.targets[1]"; empty while there is none. */
-  targetPath: string;
-  /** Calls of that target before the last one; -1 when it was given up. */
-  retries: number;
-  /** What the cache did: HIT, SEMANTIC HIT, MISS, SEMANTIC MISS, REFRESH or DISABLED. */
-  cacheStatus: string;
-  /** Of the answer from the cache: nobody was paid for it. */
-  saved: UsageRecord | undefined;
-  /** Slugs of the saved config and of the stored provider. */
-  config: string | undefined;
-  virtualKey: string | undefined;
-  /** The strategy of the config's root; undefined when it is one target. */
-  mode: RequestRecord['mode'];
-  /** Another target failed before the one that answered. */
-  rescued: boolean;
-  /** The saved prompt's slug, and its version. */
-  prompt: string | undefined;
-  promptVersion: number | undefined;
-  /** Guardrails and cache look-ups; undefined while there is none. */
-  spans: SpanRecord[] | undefined;
-}
-
-/** One message as it went over the wire, not read yet. */
-export interface WireMessage {
-  readonly method?: string;
-  readonly url?: string;
-  readonly status?: number;
-  /** Flat pairs. */
-  readonly headers?: readonly string[] | (() => readonly string[]);
-  readonly body?: string | Uint8Array | undefined;
-}
-
-/** What was said in a call whose bodies are kept: references, written out behind the call. */
-export interface CallBodies {
-  /** The bodies as the caller and the gateway said them, made when they are written out. */
-  request: (() => string | Uint8Array | undefined) | undefined;
-  response: (() => string | Uint8Array | undefined) | undefined;
-  /** Of the last attempt. */
-  sent: WireMessage | undefined;
-  received: WireMessage | undefined;
-  /** Targets that were called. */
-  readonly targets: Target[];
-  /** Texts that must not be kept, wherever somebody repeats them. */
-  readonly secrets: () => readonly string[];
-  /** Results of guardrails before and behind the call. */
-  hooks: { before: object[]; after: object[] } | undefined;
-  /** Bodies that are kept as they pass. */
-  readonly passing: { request?: Passing; response?: Passing };
-}
-
-/** How much of a body is held, in bytes or UTF-16 units, and how much passed behind that. */
-export interface Passing {
-  readonly held: number;
-  readonly left: number;
 }
 
 /** One call in progress. */
@@ -176,31 +92,7 @@ export class Call {
   } = { taken: false, completing: undefined, claim: undefined, flight: undefined, held: undefined };
   /** Headers to add to the answer, by lower-case name. */
   readonly answerHeaders = new Map<string, string>();
-  readonly record: CallRecord = {
-    provider: '',
-    model: '',
-    responseModel: '',
-    streamed: false,
-    status: undefined,
-    outcome: undefined,
-    timeToFirstTokenMs: undefined,
-    usage: undefined,
-    usageEstimated: false,
-    metadata: {},
-    attempts: [],
-    unreported: [],
-    targetPath: '',
-    retries: 0,
-    cacheStatus: 'DISABLED',
-    saved: undefined,
-    config: undefined,
-    virtualKey: undefined,
-    mode: undefined,
-    rescued: false,
-    prompt: undefined,
-    promptVersion: undefined,
-    spans: undefined,
-  };
+  readonly record: CallRecord = newCallRecord();
   /** Notes what the guardrails of a stream came to, once it has ended. */
   streamHooks: (() => void) | undefined;
   /** Of its errors only status, type and code are kept: their words may quote the request. */
