@@ -19,6 +19,7 @@ import { ModelPricingService } from '../../gen/gateway/admin/v2/model_pricing_pb
 import { OrganisationsService } from '../../gen/gateway/admin/v2/organisations_pb.ts';
 import { PromptPartialsService } from '../../gen/gateway/admin/v2/prompt_partials_pb.ts';
 import { PromptsService } from '../../gen/gateway/admin/v2/prompts_pb.ts';
+import { ProviderCatalogueService } from '../../gen/gateway/admin/v2/provider_catalogue_pb.ts';
 import { ProvidersService } from '../../gen/gateway/admin/v2/providers_pb.ts';
 import { RateLimitPoliciesService } from '../../gen/gateway/admin/v2/rate_limit_policies_pb.ts';
 import { SecretReferencesService } from '../../gen/gateway/admin/v2/secret_references_pb.ts';
@@ -60,6 +61,7 @@ import { type UsageLimitPoliciesDeps, usageLimitPoliciesService } from '../admin
 import { promptPartialsService } from '../admin/prompt-partials/service.ts';
 import type { PromptsDeps } from '../admin/prompts/deps.ts';
 import { promptsService } from '../admin/prompts/service.ts';
+import { providerCatalogueService } from '../admin/provider-catalogue/service.ts';
 import type { ProviderDeps } from '../admin/providers/deps.ts';
 import { providersService } from '../admin/providers/service.ts';
 import { type SecretReferencesDeps, secretReferencesService } from '../admin/secret-references/service.ts';
@@ -79,6 +81,7 @@ import { moderationsService } from '../inference/moderations.ts';
 import type { Pipeline } from '../inference/pipeline/pipeline.ts';
 import type { PromptRuns } from '../inference/prompts.ts';
 import { proxyService } from '../inference/proxy.ts';
+import { providers } from '../providers/catalog/registry.ts';
 import { implement } from '../rpc/implement.ts';
 import type { Registration } from '../rpc/methods.ts';
 
@@ -123,6 +126,7 @@ export function registrations(
     implement(GuardrailsService, guardrailsService(identity)),
     implement(IntegrationsService, integrationsService(identity)),
     implement(ProvidersService, providersService(identity)),
+    implement(ProviderCatalogueService, providerCatalogueService(providers)),
     implement(VirtualKeysService, virtualKeysService(identity)),
     implement(AuditLogsService, auditLogsService(audit)),
     implement(OrganisationsService, organisationsService(identity)),

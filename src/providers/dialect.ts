@@ -80,6 +80,8 @@ export interface ProviderEntry {
   readonly locate?: (options: ProviderOptions, operation: OperationName | undefined) => Location;
   /** Its names in the list that prices and models' facts are taken from (ledger/prices/take.ts). */
   readonly prices?: readonly string[];
+  /** What a user should know before choosing it, e.g. that the service has ended; calls that fail say it too. */
+  readonly note?: string;
   /** `gen_ai.provider.name` where the GenAI conventions have another name than the id. */
   readonly genAiName?: string;
 }

@@ -130,6 +130,7 @@ export const PERMISSIONS: Readonly<Record<string, string>> = {
   UpdateIntegrationWorkspaces: keyManagers,
   CreateProvider: everybody,
   ListProviders: everybody,
+  ListProviderCatalogue: everybody,
   GetProvider: everybody,
   UpdateProvider: everybody,
   DeleteProvider: everybody,

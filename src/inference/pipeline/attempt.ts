@@ -7,8 +7,8 @@ import type { AttemptHold } from '../../ledger/limits/target-limits.ts';
 import { usageRecord } from '../../ledger/usage-record.ts';
 import type { OutboundBody } from '../../lib/egress/outbound.ts';
 import { loggedError } from '../../lib/error-words.ts';
-import { type GatewayError, withProvider } from '../../lib/errors.ts';
-import type { Target } from '../../providers/dialect.ts';
+import { GatewayError, withProvider } from '../../lib/errors.ts';
+import type { ProviderEntry, Target } from '../../providers/dialect.ts';
 import type { OperationName } from '../../providers/operations.ts';
 import type { UsageReport } from '../../providers/usage/report.ts';
 import type { AssembledAnswer } from './assembled.ts';
@@ -223,7 +223,9 @@ export class Attempt {
     heard: Pick<AttemptEnd, 'usage' | 'usageEstimated' | 'usageRefused' | 'tier'> = {},
     responseModel?: string,
   ): GatewayError {
-    const error = withoutCredential(withProvider(thrown, this.#target.provider.id), this.#target, this.#body);
+    const { provider } = this.#target;
+    const safe = withoutCredential(withProvider(thrown, provider.id), this.#target, this.#body);
+    const error = withNote(safe, provider);
     this.#body = undefined;
     const outcome =
       error.reason === 'client_closed'
@@ -240,6 +242,15 @@ export class Attempt {
 export function lengthOf(body: OutboundBody | number): number {
   if (typeof body === 'number') return body;
   return typeof body === 'string' || body instanceof Uint8Array ? body.length : 0;
+}
+
+/** What users should know of a provider (that it has ended, for one) stands beside its failures. */
+function withNote(error: GatewayError, { note }: ProviderEntry): GatewayError {
+  if (note === undefined || !error.reason.startsWith('upstream_')) return error;
+  return new GatewayError(error.reason, `${error.message} (${note})`, {
+    ...error.details,
+    cause: error.cause,
+  });
 }
 
 function round(ms: number): number {

@@ -54,7 +54,9 @@ function checkOffered(dialect: Dialect, target: Target, name: OperationName): vo
 }
 
 function unsupported({ provider }: Target, name: OperationName): GatewayError {
-  return fail('operation_unsupported', `${provider.id} does not offer ${name}`, { provider: provider.id });
+  const { id, note } = provider;
+  const more = note === undefined ? '' : ` (${note})`;
+  return fail('operation_unsupported', `${id} does not offer ${name}${more}`, { provider: id });
 }
 
 /** The model that is asked for. Where a deployment in the path says it, the body need not. @throws GatewayError model_missing */

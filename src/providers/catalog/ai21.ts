@@ -11,4 +11,5 @@ export const ai21: ProviderEntry = {
   operations: ['chat'],
   renames: { max_completion_tokens: 'max_tokens' },
   prices: ['ai21'],
+  note: 'AI21 announced that the Jamba API ends on 2026-08-09',
 };

@@ -51,6 +51,7 @@ export { openai } from './openai.ts';
 export { openaiCompatible } from './openai-compatible.ts';
 export { openrouter } from './openrouter.ts';
 export { ovhcloud } from './ovhcloud.ts';
+export { palm } from './palm.ts';
 export { perplexityAi } from './perplexity-ai.ts';
 export { pinecone } from './pinecone.ts';
 export { predibase } from './predibase.ts';

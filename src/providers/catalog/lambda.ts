@@ -12,4 +12,5 @@ export const lambda: ProviderEntry = {
   onClientCut: 'drain',
   operations: ['chat', 'completions', 'models', 'model'],
   prices: ['lambda_ai'],
+  note: 'Lambda is winding its inference API down',
 };

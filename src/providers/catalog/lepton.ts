@@ -10,4 +10,5 @@ export const lepton: ProviderEntry = {
   auth: 'bearer',
   streamUsage: 'stream_options',
   operations: ['chat', 'completions', 'models', 'model'],
+  note: 'Lepton AI is winding down',
 };
