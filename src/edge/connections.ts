@@ -39,8 +39,6 @@ export interface Connection {
   /** Answers over HTTP/1 that are not complete. */
   readonly answers: Set<ServerResponse>;
   running: number;
-  /** When the last request came. */
-  requestAt: number;
   /** When something happened last, in Unix milliseconds: a request for a stranger, any bytes for a caller. */
   lastAt: number;
   read: number;
@@ -92,7 +90,6 @@ export class Connections {
       proven: false,
       answers: new Set(),
       running: 0,
-      requestAt: now,
       lastAt: now,
       read: 0,
       written: 0,

@@ -183,7 +183,7 @@ function begun(
 ): void {
   connection.asked = true;
   connection.running++;
-  connection.requestAt = connection.lastAt = Date.now();
+  connection.lastAt = Date.now();
   const { answers } = connection;
   if (req.httpVersionMajor === 1) {
     answers.add(res);

@@ -55,6 +55,8 @@ export const PERMISSIONS: Readonly<Record<string, string>> = {
   GetModelPrice: adminKeys,
   UpdateModelPrice: adminKeys,
   DeleteModelPrice: adminKeys,
+  StartReRate: adminKeys,
+  GetReRate: adminKeys,
   CreateSecretReference: adminKeys,
   ListSecretReferences: adminKeys,
   GetSecretReference: adminKeys,

@@ -122,19 +122,35 @@ test.serial('a client that ends its side after its request gets its answer, whol
   }
 });
 
+test.serial('a client that ends its side later gets its answer, and nothing but it', async (t) => {
+  for (const version of ['1.1', '1.0'])
+    for (const stream of [false, true]) {
+      const prefix = bench.mark();
+      const text = post(bench.headers(prefix), { ...chat('slow-700'), stream }).toString('latin1');
+      const wire = open(t, bench.gateway.port).write(text.replace('HTTP/1.1', `HTTP/${version}`));
+      await until(() => bench.sentTo(prefix).length === 1);
+      await pause(150);
+      wire.socket.end();
+      const whole = await wire.ended();
+      t.regex(whole, /^HTTP\/1\.1 200 OK\r\n/, version);
+      t.is(whole.match(/HTTP\/1/g)?.length, 1, whole);
+      t.regex(whole, stream ? /\[DONE\]/ : /slow-700/);
+    }
+});
+
 test.serial(
-  'a client that ends its side later is asked whether it is there, and gets its answer',
+  'a client that leaves by closing is noticed before anything of its answer is there',
   async (t) => {
-    const prefix = bench.mark();
-    const wire = open(t, bench.gateway.port).write(post(bench.headers(prefix), chat('slow-700')));
-    await until(() => bench.sentTo(prefix).length === 1);
-    await pause(150);
-    wire.socket.end();
-    let answer = await wire.answer();
-    t.is(answer.status, 100);
-    while (answer.status === 100) answer = await wire.answer();
-    t.is(answer.status, 200);
-    t.regex(answer.body, /slow-700/);
+    for (const stream of [false, true]) {
+      const trace = `closed-${stream}`;
+      const prefix = bench.mark();
+      const headers = { ...bench.headers(prefix), 'x-gateway-trace-id': trace };
+      // The answer comes half a second later: a client that is noticed by it alone is not cancelled.
+      const wire = open(t, bench.gateway.port).write(post(headers, { ...chat('slow-500'), stream }));
+      await until(() => bench.sentTo(prefix).length === 1);
+      wire.socket.destroy();
+      t.like(told(await entryOf(trace)), { status_code: 499, outcome: 'cancelled' });
+    }
   },
 );
 
