@@ -34,7 +34,7 @@ import { gauges } from './app/gauges.ts';
 import { ledgerCommands } from './app/ledger-commands.ts';
 import { listenError } from './app/listen-error.ts';
 import { openMetricsPort } from './app/metrics-port.ts';
-import { reRateFacts } from './app/re-rate.ts';
+import { reRateDeps } from './app/re-rate.ts';
 import { registrations } from './app/services.ts';
 import { damageFamily, openStores, writtenFolders } from './app/stores.ts';
 import { openWatch } from './app/telemetry.ts';
@@ -110,9 +110,9 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
   const stores = await openStores(settings, log);
   const { store, documents, feed, state, hasher } = stores;
   const given = { adminKey: settings.adminApiKey, workspaceKey: settings.apiKey };
-  const keyFacts = { documents, hasher, now: Date.now };
-  const tenancy = await ensureTenancy(keyFacts);
-  await storeGivenKeys(keyFacts, tenancy, given);
+  const keyDeps = { documents, hasher, now: Date.now };
+  const tenancy = await ensureTenancy(keyDeps);
+  await storeGivenKeys(keyDeps, tenancy, given);
   const keys = new KeyRing(hasher);
   const directory = new Directory();
   const dialer = createDialer({
@@ -143,11 +143,11 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     onLost: (error, count) => log.error({ err: error, count }, 'audit log: entries could not be written'),
   });
   const saved = new ConfigReplica();
-  const secretReferenceShelf = new SecretReferences();
+  const secretReferences = new SecretReferences();
   const ownPrices = new OwnPrices();
-  const promptShelf = new PromptReplica();
+  const promptReplica = new PromptReplica();
   const validator = contractValidator();
-  const shelf = new ProviderReplica({ providerById, now: Date.now });
+  const replica = new ProviderReplica({ providerById, now: Date.now });
   const followed = {
     feed,
     documents,
@@ -156,9 +156,9 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
   const unfollow = await Promise.all([
     followSnapshot({ ...followed, maintenance: store.maintenance, snapshot: { keys, directory, tokens } }),
     saved.follow({ ...followed, organisations: () => organisationIds(store.maintenance) }),
-    shelf.follow({ ...followed, organisations: () => organisationIds(store.maintenance) }),
-    promptShelf.follow({ ...followed, organisations: () => organisationIds(store.maintenance) }),
-    secretReferenceShelf.follow({ ...followed, organisations: () => organisationIds(store.maintenance) }),
+    replica.follow({ ...followed, organisations: () => organisationIds(store.maintenance) }),
+    promptReplica.follow({ ...followed, organisations: () => organisationIds(store.maintenance) }),
+    secretReferences.follow({ ...followed, organisations: () => organisationIds(store.maintenance) }),
     ownPrices.follow({ ...followed, organisations: () => organisationIds(store.maintenance) }),
   ]);
   const { changes } = auditLog;
@@ -166,7 +166,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     dialer,
     environment: settings.secretEnvironment,
     now: Date.now,
-    references: secretReferenceShelf,
+    references: secretReferences,
     envAllow: settings.secretEnvAllow,
     fileAllow: settings.secretFileAllow,
     ownIdentity: settings.secretOwnIdentity,
@@ -201,8 +201,8 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     checkHost: (url, param) => dialer.check(url, param),
     isOwnKey: (text) => keys.find(text) !== undefined || tokens.isOurs(text),
     resolveConfig: (tenant, slug) => saved.configs.find(tenant, slug),
-    resolveProvider: (tenant, slug) => mappedProvider(shelf.resolve(tenant, slug), tenant, secrets),
-    peekProvider: (tenant, slug) => shelf.resolve(tenant, slug),
+    resolveProvider: (tenant, slug) => mappedProvider(replica.resolve(tenant, slug), tenant, secrets),
+    peekProvider: (tenant, slug) => replica.resolve(tenant, slug),
     defaultConfig: (tenant) => saved.configs.defaultOf(tenant),
     presetOf: (caller) => configPreset({ keys, directory }, caller),
   };
@@ -278,7 +278,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     now: Date.now,
     onTrouble: (error, what) => log.error({ err: error }, what),
   });
-  const book = new PromptCatalogue(promptShelf, documents);
+  const book = new PromptCatalogue(promptReplica, documents);
   const messageRules: PromptsDeps['messageRules'] = (desc, message) => check(validator, desc, message);
   const runs = promptRuns(pipeline, { book, messageRules });
   const flushBooks = async (): Promise<void> => {
@@ -287,7 +287,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
   };
   const reRates = createReRateJobs({
     deps: () =>
-      reRateFacts({
+      reRateDeps({
         log: store.requestLog,
         state: limitState,
         documents,
@@ -342,12 +342,12 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
       groups: limits.groups,
       reRates,
       now: Date.now,
-      shelf,
+      replica,
       providerById,
       checkHost: (url, param) => dialer.check(url, param),
       secrets,
-      secretUsers: [{ firstUserOf: (organisationId, { id }) => shelf.userOfSecret(organisationId, id) }],
-      secretReferences: secretReferenceShelf,
+      secretUsers: [{ firstUserOf: (organisationId, { id }) => replica.userOfSecret(organisationId, id) }],
+      secretReferences: secretReferences,
       prices,
       hasher,
       makeKey: (key) => makeKey(hasher, key, Date.now()),
@@ -423,7 +423,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     .listen(settings.host, settings.port)
     .catch((error: unknown) => Promise.reject(listenError(error, settings)));
   // Keys are made when the port is had: whoever reads them can use them.
-  const firstKeys = await ensureFirstKeys(keyFacts, tenancy, given);
+  const firstKeys = await ensureFirstKeys(keyDeps, tenancy, given);
   await forgetWhenUsed([firstKeys.admin, firstKeys.workspace], {
     documents,
     keys,

@@ -33,7 +33,7 @@ export async function openBudgetAlerts({
     audienceOf,
     commit: claimsWith(parts.documents, systemChanges, audienceOf),
   });
-  const patrol = new BudgetScanner({
+  const scanner = new BudgetScanner({
     state: parts.state,
     watch: alerts,
     now: parts.now,
@@ -45,7 +45,7 @@ export async function openBudgetAlerts({
   return {
     alerts,
     async close() {
-      await patrol.stop();
+      await scanner.stop();
       await close();
     },
   };

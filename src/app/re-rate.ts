@@ -33,7 +33,7 @@ export interface ReRateParts {
 }
 
 /** What a run takes, but for its owner. */
-export function reRateFacts(
+export function reRateDeps(
   parts: Pick<ReRateParts, 'log' | 'state' | 'documents' | 'prices' | 'systemChanges'>,
 ): Omit<ReRateDeps, 'owner'> {
   return {
@@ -59,7 +59,7 @@ export async function reRateAll(
   const meant = organisationId === undefined ? all : all.filter((id) => id === organisationId);
   if (meant.length === 0) throw new Error(`there is no organisation ${organisationId ?? ''}`);
   for (const id of meant) {
-    const facts = { ...reRateFacts(parts), owner: randomUUID() };
+    const facts = { ...reRateDeps(parts), owner: randomUUID() };
     const { entries, changed, before, after, budgets } = await reRate(facts, id, span, dryRun, signal);
     const verb = dryRun ? 'would change' : 'changed';
     const [was, is] = [inDollars(before), inDollars(after)];

@@ -100,7 +100,7 @@ export function registrations(
   audit: AuditLogsDeps,
 ): Registration[] {
   const { models } = pipeline;
-  const ownModels = { models, providersOf: identity.shelf.providersOf.bind(identity.shelf) };
+  const ownModels = { models, providersOf: identity.replica.providersOf.bind(identity.replica) };
   return [
     implement(ChatService, chatService(pipeline)),
     implement(CompletionsService, completionsService(pipeline)),

@@ -22,15 +22,15 @@ export interface FilledPrompt extends BuiltRequest {
 const MOST_PARTIALS = 256;
 
 export class PromptCatalogue {
-  readonly shelf: PromptReplica;
+  readonly replica: PromptReplica;
   readonly contents: Contents;
 
   constructor(
-    shelf: PromptReplica,
+    replica: PromptReplica,
     documents: Pick<DocumentStore, 'get'>,
     contents = new Contents(documents),
   ) {
-    this.shelf = shelf;
+    this.replica = replica;
     this.contents = contents;
   }
 
@@ -41,7 +41,7 @@ export class PromptCatalogue {
   async fill(tenant: TenantScope, name: string, input: PromptInput): Promise<FilledPrompt> {
     const at = name.indexOf('@');
     const idOrSlug = at === -1 ? name : name.slice(0, at);
-    const prompt = this.shelf.prompt(tenant, idOrSlug);
+    const prompt = this.replica.prompt(tenant, idOrSlug);
     if (prompt === undefined) throw missing(`there is no prompt ${clip(idOrSlug)}`);
     const version = this.#number(tenant, prompt, at === -1 ? undefined : name.slice(at + 1));
     const compiled = await this.contents.prompt(tenant, prompt.id, version);
@@ -97,20 +97,20 @@ export class PromptCatalogue {
       const number = Number(selector);
       return number >= 1 && number <= body.latest ? number : undefined;
     }
-    const id = this.shelf.labelId(tenant, selector);
+    const id = this.replica.labelId(tenant, selector);
     return id !== undefined && Object.hasOwn(body.labels ?? {}, id) ? body.labels?.[id] : undefined;
   }
 
   #partialId(tenant: TenantScope, name: string): string {
     const [slug = ''] = name.split('@');
-    const found = this.shelf.partial(tenant, slug);
+    const found = this.replica.partial(tenant, slug);
     if (found === undefined) throw absent(name);
     return found.id;
   }
 
   async #partial(tenant: TenantScope, name: string): Promise<Template> {
     const [slug = '', selector] = name.split('@');
-    const found = this.shelf.partial(tenant, slug);
+    const found = this.replica.partial(tenant, slug);
     if (found === undefined) throw absent(name);
     const { latest, published } = found.body;
     const number = selector === undefined ? published : selector === 'latest' ? latest : Number(selector);
@@ -120,7 +120,7 @@ export class PromptCatalogue {
   }
 
   #slug(tenant: TenantScope, id: string): string {
-    return this.shelf.partial(tenant, id)?.slug ?? id;
+    return this.replica.partial(tenant, id)?.slug ?? id;
   }
 }
 

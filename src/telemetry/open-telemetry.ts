@@ -55,12 +55,12 @@ export function openTelemetry(deps: TelemetryDeps): Telemetry {
   const queue =
     settings.traces && new SpanQueue(spanExporter(settings.traces, settings, deps.extraCa), settings, failed);
   const meters = settings.metrics && meterProvider(deps, resource, failed);
-  const spanFacts: SpanDeps = { resource, scope, models, routeOf };
+  const spanDeps: SpanDeps = { resource, scope, models, routeOf };
   const sampler = samplerOf(settings);
   return {
     begin: (call) => (queue === undefined ? undefined : beginning(call, sampler, settings.propagates)),
     ended(entry, context) {
-      if (context.sampled) queue?.add(spansOf(spanFacts, entry, context));
+      if (context.sampled) queue?.add(spansOf(spanDeps, entry, context));
     },
     stats: () => ({
       spansExported: queue?.exported ?? 0,

@@ -6,7 +6,7 @@ import { ROOT } from './tools.ts';
 /** One file: its path below the project, its code without comments and texts, and what it imports. */
 export interface Source {
   readonly path: string;
-  /** Comments and the contents of texts taken out. */
+  /** Comments and the contents of texts taken out; its lines are those of the file. */
   readonly code: string;
   /** Paths below the project for the tree's own files, names for packages. */
   readonly imports: readonly string[];
@@ -29,7 +29,10 @@ function sourceOf(file: string): Source {
   const imports = [...text.matchAll(IMPORT)].map((match) => match[1] ?? match[2] ?? '');
   return {
     path: below(file),
-    code: text.replace(NOT_CODE, (found) => (/^['"`]/.test(found) ? "''" : ' ')),
+    code: text.replace(
+      NOT_CODE,
+      (found) => (/^['"`]/.test(found) ? "''" : ' ') + found.replace(/[^\n]/g, ''),
+    ),
     imports: imports.map((name) => (name.startsWith('.') ? below(resolve(dirname(file), name)) : name)),
   };
 }

@@ -110,9 +110,9 @@ async function lookups(stores: Stores, organisationId: string): Promise<void> {
       return stores.documents.page(...args);
     },
   } as Stores['documents'];
-  const shelf = new ProviderReplica({ providerById, now: Date.now });
+  const replica = new ProviderReplica({ providerById, now: Date.now });
   const { ms: took, value: stop } = await timed(() =>
-    shelf.follow({
+    replica.follow({
       feed: stores.feed,
       documents,
       organisations: () => [organisationId],
@@ -123,12 +123,12 @@ async function lookups(stores: Stores, organisationId: string): Promise<void> {
   trips = 0;
   const tenant = { organisationId, workspaceId };
   const cold = await timed(async () => {
-    for (let i = 0; i < PROVIDERS; i++) if (!shelf.resolve(tenant, `p-${i}`)) throw new Error('not there');
+    for (let i = 0; i < PROVIDERS; i++) if (!replica.resolve(tenant, `p-${i}`)) throw new Error('not there');
   });
   print('first look-up of each', `${((cold.ms * 1000) / PROVIDERS).toFixed(2)} us`);
   const warm = await timed(async () => {
     for (let i = 0; i < LOOKUPS; i++)
-      if (shelf.resolve(tenant, `p-${(i * 7919) % PROVIDERS}`)?.refused() !== undefined)
+      if (replica.resolve(tenant, `p-${(i * 7919) % PROVIDERS}`)?.refused() !== undefined)
         throw new Error('refused');
   });
   print('look-up when warm', `${((warm.ms * 1000) / LOOKUPS).toFixed(3)} us, ${trips} round trips`);

@@ -40,22 +40,22 @@ class Reads {
   } as unknown as Pick<DocumentStore, 'get'>;
 }
 
-function shelfWith(reads: Reads, contents: readonly PromptContent[], body: Partial<PromptBody> = {}) {
-  const shelf = new PromptReplica();
+function replicaWith(reads: Reads, contents: readonly PromptContent[], body: Partial<PromptBody> = {}) {
+  const replica = new PromptReplica();
   const own = { name: 'n', collectionId: 'c', latest: contents.length, published: 1, ...body };
-  shelf.apply(prompts, document<PromptBody>('id', 'pp-n', own));
+  replica.apply(prompts, document<PromptBody>('id', 'pp-n', own));
   for (const [i, content] of contents.entries()) {
     const slug = versionSlug('id', i + 1);
     reads.put(promptVersions, document(slug, slug, { promptId: 'id', number: i + 1, content }));
   }
-  return shelf;
+  return replica;
 }
 
 const input = { variables: { x: '1' }, parameters: {} };
 
 test('a version is read once, however many ask for it at once', async (t) => {
   const reads = new Reads();
-  const book = new PromptCatalogue(shelfWith(reads, [{ string: 'a{{x}}' }]), reads.port);
+  const book = new PromptCatalogue(replicaWith(reads, [{ string: 'a{{x}}' }]), reads.port);
   const filled = await Promise.all(Array.from({ length: 20 }, () => book.fill(TENANT, 'pp-n', input)));
   t.true(filled.every(({ json }) => json.prompt === 'a1'));
   await book.fill(TENANT, 'id@1', input);
@@ -64,9 +64,9 @@ test('a version is read once, however many ask for it at once', async (t) => {
 
 test('a failed read is not kept', async (t) => {
   const reads = new Reads();
-  const shelf = shelfWith(reads, [{ string: 'a' }]);
+  const replica = replicaWith(reads, [{ string: 'a' }]);
   let broken = true;
-  const book = new PromptCatalogue(shelf, {
+  const book = new PromptCatalogue(replica, {
     get: (...args) => (broken ? Promise.reject(new Error('away')) : reads.port.get(...args)),
   });
   await t.throwsAsync(book.fill(TENANT, 'pp-n', input), { message: 'away' });
@@ -78,7 +78,7 @@ test('what was not used for long is read anew when there is too much', async (t)
   const reads = new Reads();
   const contents = Array.from({ length: 8 }, (_, i) => ({ string: `${i}${'x'.repeat(4000)}` }));
   const kept = new Contents(reads.port, 20_000);
-  const book = new PromptCatalogue(shelfWith(reads, contents), reads.port, kept);
+  const book = new PromptCatalogue(replicaWith(reads, contents), reads.port, kept);
   for (let i = 1; i <= 8; i++) await book.fill(TENANT, `pp-n@${i}`, input);
   t.is(kept.size, 3);
   await book.fill(TENANT, 'pp-n@8', input);
@@ -89,29 +89,29 @@ test('what was not used for long is read anew when there is too much', async (t)
 
 test('a change of the prompt acts at once', async (t) => {
   const reads = new Reads();
-  const shelf = shelfWith(reads, [
+  const replica = replicaWith(reads, [
     { string: 'one', virtualKey: 'a' },
     { string: 'two', virtualKey: 'b' },
   ]);
-  const book = new PromptCatalogue(shelf, reads.port);
+  const book = new PromptCatalogue(replica, reads.port);
   t.like(await book.fill(TENANT, 'pp-n', input), { version: 1, virtualKey: 'a', slug: 'pp-n' });
   const body = { name: 'n', collectionId: 'c', latest: 2, published: 2 };
-  shelf.apply(prompts, document<PromptBody>('id', 'pp-n', body, 2));
+  replica.apply(prompts, document<PromptBody>('id', 'pp-n', body, 2));
   t.like(await book.fill(TENANT, 'pp-n', input), { version: 2, virtualKey: 'b' });
   // A provider that was given without a version is that of all versions there were.
-  shelf.apply(
+  replica.apply(
     prompts,
     document<PromptBody>('id', 'pp-n', { ...body, provider: { slug: 'c', through: 1 } }, 3),
   );
   t.is((await book.fill(TENANT, 'pp-n@1', input)).virtualKey, 'c');
   t.is((await book.fill(TENANT, 'pp-n@2', input)).virtualKey, 'b');
-  shelf.apply(prompts, { ...document<PromptBody>('id', 'pp-n', body, 4), status: 'archived' });
+  replica.apply(prompts, { ...document<PromptBody>('id', 'pp-n', body, 4), status: 'archived' });
   await t.throwsAsync(book.fill(TENANT, 'pp-n', input), { message: /no prompt/ });
 });
 
 test("another tenant's prompts are none", async (t) => {
   const reads = new Reads();
-  const book = new PromptCatalogue(shelfWith(reads, [{ string: 'a' }]), reads.port);
+  const book = new PromptCatalogue(replicaWith(reads, [{ string: 'a' }]), reads.port);
   for (const tenant of [
     { organisationId: 'o', workspaceId: 'other' },
     { organisationId: 'other', workspaceId: 'w' },
@@ -125,12 +125,12 @@ test("another tenant's prompts are none", async (t) => {
 test('defaults of variables are no parameters, also of those that only a partial has', async (t) => {
   const reads = new Reads();
   const parameters = { a: 'A', b: { deep: 1 }, user: 'me', top_k: 3, n: null };
-  const shelf = shelfWith(reads, [{ string: '{{a}} {{user}} {{>pp-p}}', parameters }]);
+  const replica = replicaWith(reads, [{ string: '{{a}} {{user}} {{>pp-p}}', parameters }]);
   const part: PartialBody = { name: 'p', collectionId: 'c', latest: 1, published: 1 };
-  shelf.apply(partials, document<PartialBody>('pid', 'pp-p', part));
+  replica.apply(partials, document<PartialBody>('pid', 'pp-p', part));
   const slug = versionSlug('pid', 1);
   reads.put(partialVersions, document(slug, slug, { partialId: 'pid', number: 1, string: '{{b.deep}}' }));
-  const { json } = await new PromptCatalogue(shelf, reads.port).fill(TENANT, 'pp-n', {
+  const { json } = await new PromptCatalogue(replica, reads.port).fill(TENANT, 'pp-n', {
     variables: {},
     parameters: {},
   });

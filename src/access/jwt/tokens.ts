@@ -52,7 +52,7 @@ export class Tokens {
   readonly #known = new LruCache<Known>(MOST_KNOWN);
   readonly #refused = new LruCache<Refused>(MOST_REFUSED);
   readonly #running = new Map<string, Promise<Principal>>();
-  readonly #turnstile = new Semaphore(AT_ONCE);
+  readonly #semaphore = new Semaphore(AT_ONCE);
 
   constructor(deps: TokensDeps) {
     this.#deps = deps;
@@ -146,7 +146,7 @@ export class Tokens {
     const { algorithm, kid } = token.header;
     const key = await realm.keys.find(algorithm, kid);
     try {
-      await this.#turnstile.pass(() => verifySignature(token, key));
+      await this.#semaphore.pass(() => verifySignature(token, key));
       // Settings that changed in the meantime have the last word.
       if (this.#realms.get(realm.organisationId) !== realm) return await this.#unknown(token.text, digest);
       const grant = readGrant(realm.organisationId, token.claims, realm.claimNames);

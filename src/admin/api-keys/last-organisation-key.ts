@@ -25,9 +25,10 @@ export async function keepOne(
   after: ApiKeyBody | undefined,
   now: number,
 ): Promise<readonly WriteOperation[]> {
-  if (!isKeeper(before.body, now)) return [];
+  if (!canKeepReach(before.body, now)) return [];
   const forEver = before.body.expiresAt === undefined;
-  const stays = after !== undefined && isKeeper(after, now) && (!forEver || after.expiresAt === undefined);
+  const stays =
+    after !== undefined && canKeepReach(after, now) && (!forEver || after.expiresAt === undefined);
   if (stays) return [];
   const scope = { organisationId: before.organisationId, workspaceId: undefined };
   let cursor: string | undefined;
@@ -38,7 +39,8 @@ export async function keepOne(
       ...(cursor === undefined ? {} : { cursor }),
     });
     const other = page.documents.find(
-      ({ id, body }) => id !== before.id && isKeeper(body, now) && (!forEver || body.expiresAt === undefined),
+      ({ id, body }) =>
+        id !== before.id && canKeepReach(body, now) && (!forEver || body.expiresAt === undefined),
     );
     if (other !== undefined) {
       const { id, version, body, updatedAt } = other;
@@ -49,6 +51,6 @@ export async function keepOne(
   throw fail('conflict', `this is the last organisation key with ${SCOPE}: make another one first`);
 }
 
-function isKeeper(body: ApiKeyBody, now: number): boolean {
+function canKeepReach(body: ApiKeyBody, now: number): boolean {
   return body.kind === 'organisation-service' && body.scopes.includes(SCOPE) && !isExpired(body, now);
 }

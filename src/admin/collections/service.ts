@@ -58,7 +58,7 @@ import {
 /** The methods of CollectionsService. */
 export function collectionsService(deps: PromptsDeps) {
   const { documents, changes, directory, now, book } = deps;
-  const { shelf } = book;
+  const { replica } = book;
 
   const find = async (
     call: Call,
@@ -119,21 +119,21 @@ export function collectionsService(deps: PromptsDeps) {
         first.body.name.includes(search ?? '') &&
         (await documents.get(scope, promptCollections, first.id)) === undefined;
       const some = alone && (request.currentPage ?? 0) === 0 ? [first] : page.documents;
-      const data = some.map((one) => detailed(one, shelf));
+      const data = some.map((one) => detailed(one, replica));
       return create(CollectionListSchema, { ...listHead(page), ...(alone ? { total: 1n } : {}), data });
     },
 
     async getCollection(request: GetCollectionRequest, call: Call): Promise<Collection> {
       const document = await find(call, request);
-      const childCollections = shelf.children(document.id).map(({ id, body, updatedAt }) =>
+      const childCollections = replica.children(document.id).map(({ id, body, updatedAt }) =>
         create(ChildCollectionSchema, {
           id,
           name: body.name,
           lastUpdatedAt: timeText(updatedAt),
-          collectionDetails: detailsOf(id, shelf),
+          collectionDetails: detailsOf(id, replica),
         }),
       );
-      return Object.assign(detailed(document, shelf), { childCollections });
+      return Object.assign(detailed(document, replica), { childCollections });
     },
 
     async updateCollection(request: UpdateCollectionRequest, call: Call): Promise<UpdateCollectionResponse> {
@@ -195,12 +195,12 @@ function collectionRecord(document: Document<CollectionBody>): Collection {
   });
 }
 
-function detailed(document: Document<CollectionBody>, shelf: PromptReplica): Collection {
-  return Object.assign(collectionRecord(document), { collectionDetails: detailsOf(document.id, shelf) });
+function detailed(document: Document<CollectionBody>, replica: PromptReplica): Collection {
+  return Object.assign(collectionRecord(document), { collectionDetails: detailsOf(document.id, replica) });
 }
 
-function detailsOf(id: string, shelf: PromptReplica): CollectionDetails {
-  const [children, own] = [shelf.collectionsIn(id), shelf.promptsIn(id)];
+function detailsOf(id: string, replica: PromptReplica): CollectionDetails {
+  const [children, own] = [replica.collectionsIn(id), replica.promptsIn(id)];
   return create(CollectionDetailsSchema, {
     childCollectionsCount: BigInt(children.count),
     promptsCount: BigInt(own.count),

@@ -19,13 +19,13 @@ export async function listIntegrations(
   caller: Principal,
   request: ListIntegrationsRequest,
 ) {
-  const { documents, directory, shelf } = deps;
+  const { documents, directory, replica } = deps;
   const wanted = wantedTags(request.tags);
   const levels = levelsOf(deps, caller, request.type);
   const workspaceId = targetWorkspace(directory, caller, request.workspaceId);
   const { page = 0, pageSize, sort } = newestFirst(request);
   if (workspaceId !== undefined) {
-    const all = shelf
+    const all = replica
       .integrationsOf(caller.organisationId, workspaceId)
       .filter(({ body }) => levels.includes(body.level) && carries(body, wanted));
     return {

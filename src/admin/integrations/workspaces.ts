@@ -77,7 +77,7 @@ export interface Shared {
 
 interface SharingDeps {
   readonly directory: Directory;
-  readonly shelf: ProviderReplica;
+  readonly replica: ProviderReplica;
 }
 
 /** @param at Unix milliseconds. @throws GatewayError validation_failed, conflict. */
@@ -164,7 +164,7 @@ function usageJson(
 
 /** Of the workspaces that had no access and have it now. */
 function newProviders(
-  { directory, shelf }: SharingDeps,
+  { directory, replica }: SharingDeps,
   before: Document<IntegrationBody>,
   body: IntegrationBody,
   named: ReadonlyMap<string, IntegrationWorkspaceChange>,
@@ -173,7 +173,7 @@ function newProviders(
 ): WriteOperation[] {
   const { id, organisationId, slug = '' } = before;
   const after = { ...before, body };
-  const has = shelf.workspacesWith(organisationId, id);
+  const has = replica.workspacesWith(organisationId, id);
   const operations: WriteOperation[] = [];
   for (const workspaceId of directory.workspaceIds(organisationId)) {
     if (
@@ -185,7 +185,7 @@ function newProviders(
     const change = named.get(workspaceId);
     if (!(change?.createDefaultProvider ?? request.createDefaultProvider ?? true)) continue;
     const asked = change?.defaultProviderSlug ?? request.defaultProviderSlug;
-    const isTaken = (one: string): boolean => shelf.hasSlug(organisationId, workspaceId, one);
+    const isTaken = (one: string): boolean => replica.hasSlug(organisationId, workspaceId, one);
     if (asked !== undefined && isTaken(asked))
       throw fail('conflict', `default_provider_slug: ${asked} is taken in the workspace ${workspaceId}`, {
         param: 'default_provider_slug',

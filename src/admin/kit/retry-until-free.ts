@@ -6,7 +6,7 @@ import { retryOnConflict } from './retry-on-conflict.ts';
 const ATTEMPTS = 5;
 
 /**
- * As `untilWon`; also starts again when one of `fields` is taken.
+ * As `retryOnConflict`; also starts again when one of `fields` is taken.
  * @throws GatewayError what `change` throws; conflict after five attempts.
  */
 export async function retryUntilFree<T>(fields: readonly string[], change: () => Promise<T>): Promise<T> {

@@ -45,10 +45,10 @@ function summaryOf(document: Document<PromptBody>) {
 export function promptRecord(
   document: Document<PromptBody>,
   { id, body }: Document<PromptVersionBody>,
-  shelf: PromptReplica,
+  replica: PromptReplica,
 ): Prompt {
   const { content, number, description } = body;
-  const label = labelOf(document, number, shelf);
+  const label = labelOf(document, number, replica);
   const provider = providerOf(document.body, number, content.virtualKey);
   return create(PromptSchema, {
     ...summaryOf(document),
@@ -82,10 +82,10 @@ export function promptRecord(
 export function promptVersionRecord(
   prompt: Document<PromptBody>,
   { id, createdAt, body }: Document<PromptVersionBody>,
-  shelf: PromptReplica,
+  replica: PromptReplica,
 ): PromptVersion {
   const { content, number, description } = body;
-  const label = labelOf(prompt, number, shelf);
+  const label = labelOf(prompt, number, replica);
   return create(PromptVersionSchema, {
     id,
     promptId: prompt.id,
@@ -114,9 +114,9 @@ export function promptVersionRecord(
 export function promptShown(
   document: Document<PromptBody>,
   version: Document<PromptVersionBody>,
-  shelf: PromptReplica,
+  replica: PromptReplica,
 ): JsonObject {
-  return codec.encode(PromptSchema, promptRecord(document, version, shelf)) as JsonObject;
+  return codec.encode(PromptSchema, promptRecord(document, version, replica)) as JsonObject;
 }
 
 function parametersOf({ parameters, model }: PromptContent): JsonObject {
@@ -137,11 +137,11 @@ function componentsRecord(string: string) {
 function labelOf(
   { organisationId, workspaceId, body }: Document<PromptBody>,
   number: number,
-  shelf: PromptReplica,
+  replica: PromptReplica,
 ) {
   for (const [id, version] of Object.entries(body.labels ?? {})) {
     if (version !== number) continue;
-    const name = shelf.labelName({ organisationId, workspaceId }, id);
+    const name = replica.labelName({ organisationId, workspaceId }, id);
     if (name !== undefined) return { id, name };
   }
   return undefined;

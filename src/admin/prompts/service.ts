@@ -72,7 +72,7 @@ interface Named {
 /** The methods of PromptsService. */
 export function promptsService(deps: PromptsDeps) {
   const { documents, changes, directory, now, book, messageRules } = deps;
-  const { shelf } = book;
+  const { replica } = book;
 
   const find = async (call: Call, request: Named): Promise<Document<PromptBody>> => {
     const scope = targetScope(directory, callerOf(call), request.workspaceId);
@@ -111,7 +111,11 @@ export function promptsService(deps: PromptsDeps) {
       call,
       tenantOf(before),
       [updateOperation(prompts, before.id, before.version, { body, updatedAt })],
-      { ...targetOf(after), before: promptShown(before, was, shelf), after: promptShown(after, is, shelf) },
+      {
+        ...targetOf(after),
+        before: promptShown(before, was, replica),
+        after: promptShown(after, is, replica),
+      },
     );
   };
 
@@ -161,7 +165,7 @@ export function promptsService(deps: PromptsDeps) {
               insertOperation(prompts, { id, slug, createdAt, body }),
               insertVersion(version),
             ],
-            { ...targetOf(made), after: promptShown(made, version, shelf) },
+            { ...targetOf(made), after: promptShown(made, version, replica) },
           ),
         CREATED_MEANWHILE,
       );
@@ -182,7 +186,7 @@ export function promptsService(deps: PromptsDeps) {
 
     async getPrompt(request: GetPromptRequest, call: Call): Promise<Prompt> {
       const prompt = await find(call, request);
-      return promptRecord(prompt, await versionOf(prompt, request.version), shelf);
+      return promptRecord(prompt, await versionOf(prompt, request.version), replica);
     },
 
     async updatePrompt(request: UpdatePromptRequest, call: Call): Promise<UpdatePromptResponse> {
@@ -193,8 +197,8 @@ export function promptsService(deps: PromptsDeps) {
         const { after, version, operations, isNew } = change;
         await changes.commit(call, tenantOf(before), operations, {
           ...targetOf(after),
-          before: promptShown(before, latest, shelf),
-          after: promptShown(after, version, shelf),
+          before: promptShown(before, latest, replica),
+          after: promptShown(after, version, replica),
         });
         const { id, slug = '' } = before;
         return create(UpdatePromptResponseSchema, isNew ? { id, slug, promptVersionId: version.id } : {});
@@ -204,7 +208,7 @@ export function promptsService(deps: PromptsDeps) {
     async deletePrompt(request: DeletePromptRequest, call: Call): Promise<DeletePromptResponse> {
       return retryOnConflict(async () => {
         const before = await find(call, request);
-        const shown = promptShown(before, await versionOf(before, 'default'), shelf);
+        const shown = promptShown(before, await versionOf(before, 'default'), replica);
         const order = { version: before.version, updatedAt: now() };
         await changes.commit(call, tenantOf(before), [archiveOperation(prompts, before.id, order)], {
           ...targetOf(before),
@@ -220,7 +224,7 @@ export function promptsService(deps: PromptsDeps) {
         ...newestFirst(request),
         filter: [{ field: 'promptId', op: 'eq', value: prompt.id }],
       });
-      const data = page.documents.map((version) => promptVersionRecord(prompt, version, shelf));
+      const data = page.documents.map((version) => promptVersionRecord(prompt, version, replica));
       return create(PromptVersionListSchema, { ...listHead(page), data });
     },
 
@@ -235,15 +239,15 @@ export function promptsService(deps: PromptsDeps) {
       ]);
       return create(PromptComparisonSchema, {
         object: 'prompt-comparison',
-        from: promptVersionRecord(prompt, from, shelf),
-        to: promptVersionRecord(prompt, to, shelf),
+        from: promptVersionRecord(prompt, from, replica),
+        to: promptVersionRecord(prompt, to, replica),
         changed: [...changedPlaces(from.body.content, to.body.content)],
       });
     },
 
     async getPromptVersion(request: GetPromptVersionRequest, call: Call): Promise<Prompt> {
       const prompt = await find(call, request);
-      return promptRecord(prompt, await versionNamed(prompt, request.versionId), shelf);
+      return promptRecord(prompt, await versionNamed(prompt, request.versionId), replica);
     },
 
     async updatePromptVersion(
@@ -256,7 +260,7 @@ export function promptsService(deps: PromptsDeps) {
         const { labelId } = request;
         if (labelId === undefined && !patch(request.clear, ['label_id']).cleared('label_id'))
           throw invalidField('label_id', 'is needed: a label, or null for none', 'required');
-        if (labelId !== undefined && shelf.labelName(tenantOf(before), labelId) === undefined)
+        if (labelId !== undefined && replica.labelName(tenantOf(before), labelId) === undefined)
           throw invalidField('label_id', 'names no label of the workspace');
         const { number } = version.body;
         const others = Object.entries(before.body.labels ?? {}).filter(([, other]) => other !== number);

@@ -8,7 +8,7 @@ import type { IdentityDeps } from '../kit/deps.ts';
 import type { MappingDeps } from '../secret-references/mappings.ts';
 
 export interface ProviderDeps extends IdentityDeps, CredentialDeps, MappingDeps {
-  readonly shelf: ProviderReplica;
+  readonly replica: ProviderReplica;
   /** Reads what budgets stand at. */
   readonly usage: UsageReader;
   /** The catalogue. */

@@ -16,17 +16,17 @@ export interface LocalVectors extends VectorStore {
 
 /** Opens an empty store. */
 export function createLocalVectors({ maxBytes, now = Date.now }: LocalVectorOptions): LocalVectors {
-  const shelf = createVectorIndex();
+  const replica = createVectorIndex();
   return {
-    near: (org, scope, vector, most) => shelf.near(nameOf(org, scope), vector, most, now()),
+    near: (org, scope, vector, most) => replica.near(nameOf(org, scope), vector, most, now()),
     add: (org, scope, kept) => {
-      shelf.add({ ...kept, scope: nameOf(org, scope), maxBytes }, now());
+      replica.add({ ...kept, scope: nameOf(org, scope), maxBytes }, now());
     },
     remove: (org, scope, id) => {
-      shelf.remove(nameOf(org, scope), id);
+      replica.remove(nameOf(org, scope), id);
     },
     get bytes() {
-      return shelf.bytes;
+      return replica.bytes;
     },
   };
 }

@@ -76,9 +76,9 @@ export function createCacheLookup({
 
   /** The first of its kind: waits for the turn over all instances and looks once more. */
   async function lead(visit: CacheRequest, own: Lead<CacheResult>): Promise<CacheResult | FillLease> {
-    const bring = (brought: CacheResult): CacheResult => {
-      own.bring(brought);
-      return brought;
+    const bring = (result: CacheResult): CacheResult => {
+      own.bring(result);
+      return result;
     };
     const { call, settings, org, key } = visit;
     const turn = await acquireFillLock(answers.turns, org, key + visit.suffixes[0], call.signal, {

@@ -91,7 +91,7 @@ export interface ResponseCache {
 /** Builds the cache over its stores. */
 export function createResponseCache(options: ResponseCacheOptions): ResponseCache {
   const { maxAnswerBytes = MAX_KEPT_BYTES, secret } = options;
-  const desk: CacheLookup = createCacheLookup({
+  const lookup: CacheLookup = createCacheLookup({
     answers: options.answers,
     vectors: options.vectors,
     secret,
@@ -102,7 +102,7 @@ export function createResponseCache(options: ResponseCacheOptions): ResponseCach
   return {
     async whole(call, form, run) {
       if (call.settings === undefined) return unused(call, run);
-      const turn = await desk.turn(call, call.settings, suffixesOf(form), (kept) => wholeOf(form, kept));
+      const turn = await lookup.turn(call, call.settings, suffixesOf(form), (kept) => wholeOf(form, kept));
       if ('answer' in turn) return turn.answer;
       try {
         const answer = await run();
@@ -120,7 +120,7 @@ export function createResponseCache(options: ResponseCacheOptions): ResponseCach
 
     async stream(call, form, run) {
       if (call.settings === undefined) return unused(call, run);
-      const turn = await desk.turn(call, call.settings, suffixesOf(form), (kept) => streamOf(form, kept));
+      const turn = await lookup.turn(call, call.settings, suffixesOf(form), (kept) => streamOf(form, kept));
       if ('answer' in turn) return turn.answer;
       try {
         return record(await run(), form, maxAnswerBytes, {

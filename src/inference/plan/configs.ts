@@ -76,7 +76,7 @@ export class Configs {
   }
 
   parse(json: unknown, references: References, slug?: string): WholePlan {
-    const { plan, faults } = parseConfig(json, this.#parseFacts(references), slug);
+    const { plan, faults } = parseConfig(json, this.#parseDeps(references), slug);
     if (faults !== undefined) throw configInvalid(faults);
     return plan;
   }
@@ -101,7 +101,7 @@ export class Configs {
     return plan;
   }
 
-  #parseFacts({ configs, providers }: References): ParseDeps {
+  #parseDeps({ configs, providers }: References): ParseDeps {
     return {
       ...this.#deps,
       hasProvider: (slug) => providers.has(slug),

@@ -45,7 +45,7 @@ export interface TargetPlan extends PlanNode {
   readonly retry: RetryPlan | undefined;
   readonly breaker: BreakerPlan | undefined;
   readonly cache: CacheSettings<TargetPlan> | undefined;
-  /** As `PlanFacts.readGuardrails` made it. */
+  /** As `PlanDeps.readGuardrails` made it. */
   readonly guardrails: object | undefined;
   readonly deployments: readonly DeploymentPlan[];
 }

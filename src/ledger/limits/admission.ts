@@ -100,12 +100,12 @@ export class Admission {
   readonly #deps: AdmissionDeps;
   readonly #outage = new Outage();
   readonly #local = new LocalLimits();
-  readonly #debts: DeferredCharges;
+  readonly #deferred: DeferredCharges;
 
   constructor(deps: AdmissionDeps) {
     this.#deps = deps;
     const { state, later } = deps;
-    this.#debts = new DeferredCharges({ state, later, charged: (...told) => this.#tell(...told) });
+    this.#deferred = new DeferredCharges({ state, later, charged: (...told) => this.#tell(...told) });
   }
 
   /**
@@ -196,7 +196,7 @@ export class Admission {
     if (!ticket.held || order === undefined) return giveUp();
     if (loose === 'unasked') {
       done();
-      if (!this.#debts.owe(organisationId, rules, order.charges ?? []))
+      if (!this.#deferred.owe(organisationId, rules, order.charges ?? []))
         onTrouble(undefined, 'what a call used of its budgets is lost: too much waits for the shared store');
       return;
     }

@@ -20,49 +20,49 @@ export function cacheBodies(): {
   readonly write: Body<'writeCache'>;
   readonly remove: Body<'removeCache'>;
 } {
-  const shelves = new Map<string, CacheSpace>();
+  const spaces = new Map<string, CacheSpace>();
 
-  function drop(shelf: CacheSpace | undefined, key: string): boolean {
-    const entry = shelf?.entries.get(key);
-    if (shelf === undefined || entry === undefined) return false;
-    shelf.bytes -= entry.size;
-    return shelf.entries.delete(key);
+  function drop(space: CacheSpace | undefined, key: string): boolean {
+    const entry = space?.entries.get(key);
+    if (space === undefined || entry === undefined) return false;
+    space.bytes -= entry.size;
+    return space.entries.delete(key);
   }
 
   return {
     read: (org, { key, maxAgeMs }, { ms }) => {
-      const shelf = shelves.get(org);
-      const entry = shelf?.entries.get(key);
-      if (shelf === undefined || entry === undefined) return undefined;
+      const space = spaces.get(org);
+      const entry = space?.entries.get(key);
+      if (space === undefined || entry === undefined) return undefined;
       if (entry.endsAt <= ms) {
-        drop(shelf, key);
+        drop(space, key);
         return undefined;
       }
       const ageMs = Math.max(0, ms - entry.madeAt);
       if (maxAgeMs !== undefined && ageMs > maxAgeMs) return undefined;
-      shelf.entries.delete(key);
-      shelf.entries.set(key, entry);
+      space.entries.delete(key);
+      space.entries.set(key, entry);
       return { value: entry.value, ageMs };
     },
 
     write: (org, { key, value, ttlMs, maxBytes }, { ms }) => {
-      const shelf = shelves.get(org) ?? { entries: new Map<string, Entry>(), bytes: 0 };
-      shelves.set(org, shelf);
-      drop(shelf, key);
+      const space = spaces.get(org) ?? { entries: new Map<string, Entry>(), bytes: 0 };
+      spaces.set(org, space);
+      drop(space, key);
       const size = cachedSize(key, value);
-      if (size > maxBytes) return { kept: false, bytes: shelf.bytes, evicted: 0 };
+      if (size > maxBytes) return { kept: false, bytes: space.bytes, evicted: 0 };
       let evicted = 0;
-      for (const oldest of shelf.entries.keys()) {
-        if (shelf.bytes + size <= maxBytes) break;
-        drop(shelf, oldest);
+      for (const oldest of space.entries.keys()) {
+        if (space.bytes + size <= maxBytes) break;
+        drop(space, oldest);
         evicted++;
       }
       // A copy: the caller's bytes may be a small part of a large buffer, or change.
-      shelf.entries.set(key, { value: Buffer.from(value), madeAt: ms, endsAt: ms + ttlMs, size });
-      shelf.bytes += size;
-      return { kept: true, bytes: shelf.bytes, evicted };
+      space.entries.set(key, { value: Buffer.from(value), madeAt: ms, endsAt: ms + ttlMs, size });
+      space.bytes += size;
+      return { kept: true, bytes: space.bytes, evicted };
     },
 
-    remove: (org, { key }) => drop(shelves.get(org), key),
+    remove: (org, { key }) => drop(spaces.get(org), key),
   };
 }

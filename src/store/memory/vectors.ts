@@ -1,4 +1,4 @@
-// Vectors in memory, on the main thread: a shelf for each organisation.
+// Vectors in memory, on the main thread: an index for each organisation.
 import type { Body } from './call.ts';
 import { createVectorIndex, type VectorIndex } from './vector-index.ts';
 
@@ -7,17 +7,17 @@ export function vectorBodies(): {
   readonly near: Body<'nearVectors'>;
   readonly remove: Body<'removeVector'>;
 } {
-  const shelves = new Map<string, VectorIndex>();
+  const indexes = new Map<string, VectorIndex>();
   return {
     add: (org, request, { ms }) => {
-      const shelf = shelves.get(org) ?? createVectorIndex();
-      shelves.set(org, shelf);
-      return { supported: true, kept: shelf.add(request, ms) };
+      const index = indexes.get(org) ?? createVectorIndex();
+      indexes.set(org, index);
+      return { supported: true, kept: index.add(request, ms) };
     },
     near: (org, { scope, vector, most }, { ms }) => ({
       supported: true,
-      found: shelves.get(org)?.near(scope, vector, most, ms) ?? [],
+      found: indexes.get(org)?.near(scope, vector, most, ms) ?? [],
     }),
-    remove: (org, { scope, id }) => shelves.get(org)?.remove(scope, id) ?? false,
+    remove: (org, { scope, id }) => indexes.get(org)?.remove(scope, id) ?? false,
   };
 }

@@ -49,32 +49,32 @@ export function othersOf(pool: string): string {
 }
 
 /** Rings by their names. Those of a pool are apart, the one that was used longest ago first. */
-type Shelf = Map<string, Ring>;
+type Rings = Map<string, Ring>;
 
 export function createWindows(): Windows {
-  const rings: Shelf = new Map();
-  const pools = new Map<string, Shelf>();
+  const rings: Rings = new Map();
+  const pools = new Map<string, Rings>();
   let undos: (() => void)[] = [];
 
-  function shelfOf({ org, pool, key }: WindowName): Shelf | undefined {
+  function ringsOf({ org, pool, key }: WindowName): Rings | undefined {
     return pool === undefined || key === othersOf(pool) ? rings : pools.get(poolText(org, pool));
   }
 
   function find(name: WindowName): Ring | undefined {
-    return shelfOf(name)?.get(textOf(name));
+    return ringsOf(name)?.get(textOf(name));
   }
 
   function make(name: WindowName, us: number): Ring {
-    let shelf = shelfOf(name);
-    if (shelf === undefined) {
-      shelf = new Map();
-      pools.set(poolText(name.org, name.pool ?? ''), shelf);
+    let own = ringsOf(name);
+    if (own === undefined) {
+      own = new Map();
+      pools.set(poolText(name.org, name.pool ?? ''), own);
     }
     const text = textOf(name);
-    const ring = shelf.get(text) ?? createRing(name.length, name.slices, us);
+    const ring = own.get(text) ?? createRing(name.length, name.slices, us);
     // Used last: behind all others of its pool.
-    if (shelf !== rings) shelf.delete(text);
-    shelf.set(text, ring);
+    if (own !== rings) own.delete(text);
+    own.set(text, ring);
     return ring;
   }
 
@@ -82,13 +82,13 @@ export function createWindows(): Windows {
     place(name, most, us) {
       const { org, pool } = name;
       if (pool === undefined) return { name, base: 0 };
-      const shelf = shelfOf(name);
-      const ring = shelf?.get(textOf(name));
+      const own = ringsOf(name);
+      const ring = own?.get(textOf(name));
       if (ring !== undefined && us < endOf(ring)) return { name, base: 0 };
       const others: WindowName = { org, key: othersOf(pool), length: name.length, slices: name.slices };
-      if (shelf !== undefined && shelf.size >= most) {
-        dropFirst(shelf, us);
-        if (shelf.size >= most) return { name: others, base: 0 };
+      if (own !== undefined && own.size >= most) {
+        dropFirst(own, us);
+        if (own.size >= most) return { name: others, base: 0 };
       }
       const counted = find(others);
       return { name, base: counted === undefined ? 0 : view(counted, us).total };
@@ -142,9 +142,9 @@ export function createWindows(): Windows {
     },
     tidy: (us) => {
       dropEnded(rings, us - KEPT_US);
-      for (const [pool, shelf] of pools) {
-        dropEnded(shelf, us - KEPT_US);
-        if (shelf.size === 0) pools.delete(pool);
+      for (const [pool, own] of pools) {
+        dropEnded(own, us - KEPT_US);
+        if (own.size === 0) pools.delete(pool);
       }
     },
   };
@@ -166,15 +166,15 @@ function endOf({ newest, size, length }: Ring): number {
 }
 
 /** Of a pool: those that were used longest ago end first. */
-function dropFirst(shelf: Shelf, us: number): void {
-  for (const [name, ring] of shelf) {
+function dropFirst(own: Rings, us: number): void {
+  for (const [name, ring] of own) {
     if (us < endOf(ring)) return;
-    shelf.delete(name);
+    own.delete(name);
   }
 }
 
-function dropEnded(shelf: Shelf, us: number): void {
-  for (const [name, ring] of shelf) if (us >= endOf(ring)) shelf.delete(name);
+function dropEnded(own: Rings, us: number): void {
+  for (const [name, ring] of own) if (us >= endOf(ring)) own.delete(name);
 }
 
 /** The window as it stands now; looking changes nothing, as in the Lua. */

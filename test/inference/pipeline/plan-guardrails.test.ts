@@ -58,15 +58,15 @@ test('a plan that names nothing saved stays the very same', (t) => {
     ...openai,
     input_guardrails: [{ 'default.contains': { words: ['x'], operator: 'any' } }],
   });
-  const shelf = new Shelf();
-  t.is(new PlanGuardrails(shelf).guarded(plan, tenant), plan);
-  t.is(shelf.looked, 0);
+  const replica = new Shelf();
+  t.is(new PlanGuardrails(replica).guarded(plan, tenant), plan);
+  t.is(replica.looked, 0);
 });
 
 test('names are replaced, once until something changes', (t) => {
-  const shelf = new Shelf();
-  shelf.put('pg-a', denies('a'));
-  const guards = new PlanGuardrails(shelf);
+  const replica = new Shelf();
+  replica.put('pg-a', denies('a'));
+  const guards = new PlanGuardrails(replica);
   const plan = planOf({
     strategy: { mode: 'fallback' },
     input_guardrails: ['pg-a'],
@@ -75,47 +75,47 @@ test('names are replaced, once until something changes', (t) => {
   const made = guards.guarded(plan, tenant);
   t.deepEqual(hooksOf(made), ['input pg-a']);
   t.deepEqual(hooksOf(made, 1).sort(), ['input pg-a', 'output pg-a']);
-  const { looked } = shelf;
+  const { looked } = replica;
   t.is(guards.guarded(plan, tenant), made);
-  t.is(shelf.looked, looked);
-  shelf.put('pg-a', { ...denies('b'), actions: { deny: false } });
+  t.is(replica.looked, looked);
+  replica.put('pg-a', { ...denies('b'), actions: { deny: false } });
   const next = guards.guarded(plan, tenant);
   t.not(next, made);
   t.false(((next.targets[0] as TargetPlan).guardrails as Guardrails).input[0]!.deny);
-  shelf.put('pg-a', undefined);
+  replica.put('pg-a', undefined);
   t.throws(() => guards.guarded(plan, tenant), {
     message: /input_guardrails\[0\]: there is no saved guardrail pg-a/,
   });
 });
 
 test('what every call passes stands in front, and is gone when it is no default any more', (t) => {
-  const shelf = new Shelf();
-  shelf.put('pg-a', denies('a'));
-  shelf.put('pg-b', denies('b'));
-  const guards = new PlanGuardrails(shelf);
+  const replica = new Shelf();
+  replica.put('pg-a', denies('a'));
+  replica.put('pg-b', denies('b'));
+  const guards = new PlanGuardrails(replica);
   const plan = planOf({ ...openai, input_guardrails: ['pg-b'] });
   const plain = planOf(openai);
   t.true(plain.straight);
-  shelf.defaults = { input: ['pg-a'], output: ['pg-a'] };
+  replica.defaults = { input: ['pg-a'], output: ['pg-a'] };
   t.deepEqual(hooksOf(guards.guarded(plan, tenant)), ['input pg-a', 'input pg-b', 'output pg-a']);
   const guarded = guards.guarded(plain, tenant);
   t.false(guarded.straight);
   // Pass-through needs not keep its request for that.
   t.true(guarded.once);
-  shelf.defaults = undefined;
+  replica.defaults = undefined;
   t.is(guards.guarded(plain, tenant), plain);
   t.deepEqual(hooksOf(guards.guarded(plan, tenant)), ['input pg-b']);
-  shelf.defaults = { input: ['pg-gone'], output: [] };
+  replica.defaults = { input: ['pg-gone'], output: [] };
   t.throws(() => guards.guarded(plain, tenant), { message: /defaults\.input_guardrails\[0\]/ });
 });
 
 test('what cannot run on its side is refused', (t) => {
-  const shelf = new Shelf();
-  shelf.put('pg-t', {
+  const replica = new Shelf();
+  replica.put('pg-t', {
     checks: [{ id: 'default.allowedRequestTypes', parameters: { allowedTypes: ['chatComplete'] } }],
     actions: {},
   });
-  const guards = new PlanGuardrails(shelf);
+  const guards = new PlanGuardrails(replica);
   t.notThrows(() => guards.guarded(planOf({ ...openai, input_guardrails: ['pg-t'] }), tenant));
   const error = t.throws(() => guards.guarded(planOf({ ...openai, output_guardrails: ['pg-t'] }), tenant));
   t.regex(error!.message, /output_guardrails\[0\]: the saved guardrail pg-t: .*cannot run on the output/);

@@ -15,26 +15,26 @@ export interface Rollup {
   readonly by: readonly KeptDimension[];
 }
 
-function cuboid(...by: KeptDimension[]): Rollup {
+function rollup(...by: KeptDimension[]): Rollup {
   const all: KeptDimension[] = ['workspace', ...by];
   return { name: all.join('+'), by: all };
 }
 
 /** The smallest first. A new one answers for the hours that are added up after it. */
 export const ROLLUPS: readonly Rollup[] = [
-  cuboid(),
-  cuboid('statusCode'),
-  cuboid('cacheStatus'),
-  cuboid('retries'),
-  cuboid('provider', 'model'),
-  cuboid('apiKey'),
-  cuboid('virtualKey'),
-  cuboid('config'),
-  cuboid('prompt'),
-  cuboid('provider', 'model', 'statusCode'),
-  cuboid('apiKey', 'provider', 'model'),
-  cuboid('userId'),
-  cuboid('user'),
+  rollup(),
+  rollup('statusCode'),
+  rollup('cacheStatus'),
+  rollup('retries'),
+  rollup('provider', 'model'),
+  rollup('apiKey'),
+  rollup('virtualKey'),
+  rollup('config'),
+  rollup('prompt'),
+  rollup('provider', 'model', 'statusCode'),
+  rollup('apiKey', 'provider', 'model'),
+  rollup('userId'),
+  rollup('user'),
 ];
 
 /** All dimensions of theirs. */

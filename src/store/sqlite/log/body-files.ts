@@ -49,7 +49,7 @@ export class BodyFiles {
       found.push([key, lines[at] ?? '']);
       buckets.set(name, found);
     }
-    for (const [name, entries] of buckets) this.#shelf(name).write(entries);
+    for (const [name, entries] of buckets) this.#database(name).write(entries);
     return null;
   }
 
@@ -72,7 +72,7 @@ export class BodyFiles {
     this.#open.clear();
   }
 
-  #shelf(name: string): BodyDatabase {
+  #database(name: string): BodyDatabase {
     const found = this.#open.get(name);
     if (found) return found;
     const [oldest] = this.#open;
@@ -80,9 +80,9 @@ export class BodyFiles {
       oldest[1].database.close();
       this.#open.delete(oldest[0]);
     }
-    const shelf = openBodyDatabase(join(this.#folder, name));
-    this.#open.set(name, shelf);
-    return shelf;
+    const database = openBodyDatabase(join(this.#folder, name));
+    this.#open.set(name, database);
+    return database;
   }
 }
 
