@@ -4,10 +4,10 @@ import { Aborter, type AbortLike } from '../lib/abort.ts';
 import type { GatewayHeaders } from '../lib/gateway-headers.ts';
 import { timeOrderedId } from '../lib/time-ordered-id.ts';
 import type { TraceContext } from '../lib/trace-context.ts';
+import type { CallAccount, LimitSubject } from './account.ts';
 import type { CallBodies } from './bodies.ts';
 import { type CallRecord, newCallRecord } from './call-record.ts';
 import type { Principal } from './principal.ts';
-import type { RequestRecord } from './record.ts';
 
 export type Protocol = 'rest' | 'connect' | 'grpc' | 'grpc-web' | 'in-process';
 
@@ -71,25 +71,15 @@ export class Call {
   /** Metadata that the caller's key, workspace and organisation give every request; it wins over the request's own. */
   defaultMetadata: Readonly<Record<string, string>> | undefined;
   /** Whose call it is, where limits are asked for each of its attempts; undefined: they are not. */
-  limitSubject:
-    | {
-        readonly organisationId: string;
-        readonly workspaceId: string | undefined;
-        readonly workspaceSlug: string | undefined;
-        readonly keyId: string;
-        readonly metadata: Readonly<Record<string, string>>;
-      }
-    | undefined;
-  /** Where it stands with its books. */
-  readonly account: {
-    taken: boolean;
-    completing: Promise<void> | undefined;
-    claim: ((entry: RequestRecord) => void) | undefined;
-    /** What is written of it while it is in flight: the ledger's. */
-    flight: object | undefined;
-    /** The budgets that the hold of its own id is charged to; undefined: it has none. */
-    held: readonly { readonly key: string; readonly type: 'cost' | 'tokens' | 'requests' }[] | undefined;
-  } = { taken: false, completing: undefined, claim: undefined, flight: undefined, held: undefined };
+  limitSubject: LimitSubject | undefined;
+  /** How far its settlement has come. */
+  readonly account: CallAccount = {
+    taken: false,
+    completing: undefined,
+    claim: undefined,
+    flight: undefined,
+    held: undefined,
+  };
   /** Headers to add to the answer, by lower-case name. */
   readonly answerHeaders = new Map<string, string>();
   readonly record: CallRecord = newCallRecord();

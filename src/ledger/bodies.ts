@@ -1,38 +1,11 @@
 // Bodies of calls, written behind them: taken by reference on the hot path, made into text and stored in batches.
 
+import type { CallBodies, WireMessage } from '../call/bodies.ts';
 import type { RequestRecord } from '../call/record.ts';
 import { toolSecrets, withoutToolSecrets } from '../lib/tool-secrets.ts';
 import type { BodiesRecord, BodyRecord, LogStore } from '../store/log-store.ts';
 import { loggedBody, loggedHeaders, loggedUrl } from './logged-message.ts';
 import { maskedText, SHORTEST_SECRET } from './masked-text.ts';
-
-/** A message as it went over the wire, not read yet. */
-export interface UnreadMessage {
-  readonly method?: string;
-  readonly url?: string;
-  readonly status?: number;
-  /** Flat pairs. */
-  readonly headers?: readonly string[] | (() => readonly string[]);
-  readonly body?: string | Uint8Array | undefined;
-}
-
-/** What was said in a call. */
-export interface UnreadBodies {
-  readonly request: (() => string | Uint8Array | undefined) | undefined;
-  readonly response: (() => string | Uint8Array | undefined) | undefined;
-  readonly sent: UnreadMessage | undefined;
-  readonly received: UnreadMessage | undefined;
-  readonly hooks: object | undefined;
-  /** Bodies that were kept as they passed: how much of each is held, and how many bytes passed behind that. */
-  readonly passing?: { readonly request?: Passing; readonly response?: Passing };
-  /** Texts that must not be kept, wherever somebody repeats them. */
-  readonly secrets?: () => readonly string[];
-}
-
-interface Passing {
-  readonly held: number;
-  readonly left: number;
-}
 
 /** Where they go. */
 export interface BodyLogDeps {
@@ -45,7 +18,7 @@ export interface BodyLogDeps {
 
 interface Waiting {
   readonly entry: RequestRecord;
-  readonly said: UnreadBodies;
+  readonly said: CallBodies;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly size: number;
 }
@@ -88,8 +61,8 @@ export class BodyLog {
   readonly dropped = (): number => this.#dropped;
 
   /** Takes a call's bodies. False: there are too many waiting, and these are left out. */
-  take(entry: RequestRecord, said: UnreadBodies, headers: Waiting['headers']): boolean {
-    const { request, response } = said.passing ?? {};
+  take(entry: RequestRecord, said: CallBodies, headers: Waiting['headers']): boolean {
+    const { request, response } = said.passing;
     const passed = (request?.held ?? 0) + (response?.held ?? 0);
     const size = FIXED + lengthOf(said.sent?.body) + lengthOf(said.received?.body) + passed;
     if (this.#buffered + size > this.#deps.maxBuffered) {
@@ -268,9 +241,9 @@ function withoutBegun(text: string, secrets: readonly string[]): string {
 
 function plainRecord({ entry, said, headers }: Waiting): BodiesRecord {
   const { id, organisationId, workspaceId, createdAt, keepDays, method, path, statusCode, error } = entry;
-  const request = loggedBody(said.request?.(), said.passing?.request?.left);
+  const request = loggedBody(said.request?.(), said.passing.request?.left);
   const answered = said.response?.() ?? (error && errorText(error));
-  const response = loggedBody(answered, said.passing?.response?.left);
+  const response = loggedBody(answered, said.passing.response?.left);
   const sent = said.sent && messageOf(said.sent, request.body);
   const received = said.received && messageOf(said.received, response.body);
   return {
@@ -288,7 +261,7 @@ function plainRecord({ entry, said, headers }: Waiting): BodiesRecord {
 }
 
 /** What went on as it came is written once, and without its headers. @param first the body that the caller knows */
-function messageOf(message: UnreadMessage, first: string | undefined): BodyRecord {
+function messageOf(message: WireMessage, first: string | undefined): BodyRecord {
   const { method, url, status, headers } = message;
   const body = loggedBody(message.body);
   const head = {

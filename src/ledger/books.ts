@@ -1,45 +1,16 @@
 // The books of a call: its attempts completed when all have ended, its entry priced and taken.
 
-import type { AttemptRecord, RequestRecord, UsageRecord } from '../call/record.ts';
-import type { TraceContext } from '../lib/trace-context.ts';
+import type { Call } from '../call/call.ts';
+import type { RequestRecord } from '../call/record.ts';
 import { encodeEntry } from '../store/log/entry-text.ts';
-import type { BodyLog, UnreadBodies } from './bodies.ts';
+import type { BodyLog } from './bodies.ts';
 import { chargedBudgets } from './charged-budgets.ts';
-import type { FlyingCall, InFlightJournal } from './flight/in-flight-journal.ts';
+import type { InFlightJournal } from './flight/in-flight-journal.ts';
 import type { PriceList } from './prices/price-list.ts';
 import { noteSaved, pricedEntry } from './prices/priced.ts';
 import type { RequestLog } from './request-log.ts';
 import type { TokenCounter } from './tokens/counter.ts';
-import { type Exchange, estimateUsage } from './tokens/estimate-usage.ts';
-
-/** A call as the books see it. */
-export interface Accounted extends FlyingCall {
-  /** Undefined when telemetry is off. */
-  readonly traceContext?: TraceContext | undefined;
-  /** Undefined when no attempt is under way; else resolves when none is, or after `ms`. */
-  attemptsOver(ms: number): Promise<void> | undefined;
-  /** How long attempts may be under way behind the answer, beyond what is usual, in milliseconds. */
-  readonly patienceMs: number;
-  readonly account: Account;
-  /** What was said, where it is kept. */
-  readonly bodies: UnreadBodies | undefined;
-  readonly headers: { readonly raw: Readonly<Record<string, string | readonly string[] | undefined>> };
-  readonly record: FlyingCall['record'] & {
-    usage: UsageRecord | undefined;
-    usageEstimated: boolean;
-    /** Of an answer from the cache. */
-    readonly saved: UsageRecord | undefined;
-    readonly attempts: AttemptRecord[];
-    readonly unreported: (Exchange & { readonly attemptId: string })[];
-  };
-}
-
-/** Where a call stands with its books. On the call itself: a map of calls would be work for every collection of garbage. */
-export type Account = FlyingCall['account'] & {
-  taken: boolean;
-  completing: Promise<void> | undefined;
-  claim: ((entry: RequestRecord) => void) | undefined;
-};
+import { estimateUsage } from './tokens/estimate-usage.ts';
 
 /** What the books are kept with. */
 export interface BooksDeps {
@@ -47,7 +18,7 @@ export interface BooksDeps {
   readonly counter: TokenCounter;
   readonly log: Pick<RequestLog, 'record' | 'flush'>;
   /** Told of each entry once, priced, before it is written. Must not throw. */
-  readonly onEntry?: ((entry: RequestRecord, call: Accounted) => void) | undefined;
+  readonly onEntry?: ((entry: RequestRecord, call: Call) => void) | undefined;
   /** Days that a workspace's entries are kept when they are fewer than others'. */
   readonly keepDays?: (workspaceId: string) => number | undefined;
   /** False: entries carry none of their requests' metadata. */
@@ -76,7 +47,7 @@ export class Books {
   }
 
   /** Undefined when the call's attempts are complete; else resolves when they are: ended, with usage or an estimate. */
-  readonly complete = (call: Accounted): Promise<void> | undefined => {
+  readonly complete = (call: Call): Promise<void> | undefined => {
     if (call.account.completing !== undefined) return call.account.completing;
     const over = call.attemptsOver(ATTEMPTS_MS);
     if (over === undefined && call.record.unreported.length === 0) return undefined;
@@ -89,7 +60,7 @@ export class Books {
    * The call's entry, priced, for who writes it together with the call's charges; instead of being taken by the log.
    * Undefined: it did not come in time, and the log takes it.
    */
-  claim(call: Accounted): Promise<RequestRecord | undefined> {
+  claim(call: Call): Promise<RequestRecord | undefined> {
     if (call.account.taken) return Promise.resolve(undefined);
     return new Promise((resolve) => {
       const late = setTimeout(() => {
@@ -104,7 +75,7 @@ export class Books {
   }
 
   /** An entry that was claimed and is not written: the log takes it. */
-  readonly keep = (entry: RequestRecord, call: Accounted): void => {
+  readonly keep = (entry: RequestRecord, call: Call): void => {
     void this.#log(entry, call);
   };
 
@@ -114,7 +85,7 @@ export class Books {
    */
   readonly record = (
     entry: RequestRecord | Promise<RequestRecord>,
-    call: Accounted,
+    call: Call,
   ): Promise<void> | undefined => {
     if (!(entry instanceof Promise)) return this.#take(entry, call);
     const waiting = call.patienceMs > 0 ? this.#draining : this.#coming;
@@ -144,7 +115,7 @@ export class Books {
     await this.#deps.bodies?.flush();
   }
 
-  #take(entry: RequestRecord, call: Accounted): Promise<void> | undefined {
+  #take(entry: RequestRecord, call: Call): Promise<void> | undefined {
     const priced = pricedEntry(this.#deps.prices, entry);
     const budgets = call.account.held && chargedBudgets(call.account.held);
     if (budgets !== undefined) (entry as { budgets?: readonly string[] }).budgets = budgets;
@@ -164,7 +135,7 @@ export class Books {
     return this.#deps.flights?.turn();
   }
 
-  #log(entry: RequestRecord, call: Accounted): Promise<void> | undefined {
+  #log(entry: RequestRecord, call: Call): Promise<void> | undefined {
     const { log, flights } = this.#deps;
     if (flights === undefined) {
       log.record(entry);
@@ -175,7 +146,7 @@ export class Books {
     return flights.ended(call, text, log.record(entry, text));
   }
 
-  async #estimate({ record: callRecord }: Accounted): Promise<void> {
+  async #estimate({ record: callRecord }: Call): Promise<void> {
     const { attempts } = callRecord;
     for (const exchange of callRecord.unreported.splice(0)) {
       const usage = await estimateUsage(this.#deps.counter, exchange);

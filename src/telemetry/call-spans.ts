@@ -1,14 +1,12 @@
-// What the way of a call knows of telemetry: how a call gets its place in a trace, and where its end is told. No
-// library is named here: it is loaded when telemetry is configured.
+// Telemetry as calls see it: how a call gets its place in a trace, and where its end is reported. The library is not
+// imported here, because it is loaded only when telemetry is configured.
 
+import type { Call } from '../call/call.ts';
 import type { RequestRecord } from '../call/record.ts';
 import type { TraceContext } from '../lib/trace-context.ts';
 
-/** A call as it begins. */
-export interface BeginningCall {
-  readonly traceId: string;
-  readonly headers: { plain(name: string): string | undefined };
-}
+/** What a call's place in a trace is read from. */
+export type BeginningCall = Pick<Call, 'traceId' | 'headers'>;
 
 export interface CallSpans {
   /** Where the call stands in its trace: below the caller's `traceparent`, or a root. Undefined: no spans are made. */

@@ -1,28 +1,27 @@
 // What noting calls in flight costs: a line before the attempt, a line with the entry, for so many calls of one turn of the
 // event loop. node test/bench/flights.ts [CALLS] prints microseconds of CPU a call, the waits on both included.
+
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type FlyingCall, InFlightJournal } from '../../src/ledger/flight/in-flight-journal.ts';
+import type { Call } from '../../src/call/call.ts';
+import { InFlightJournal } from '../../src/ledger/flight/in-flight-journal.ts';
 import { encodeEntry } from '../../src/store/log/entry-text.ts';
 import { logEntry } from '../store/log-entries.ts';
+import { callWith } from '../support/calls.ts';
 
 const CALLS = Number(process.argv[2] ?? 200_000);
 const ROUNDS = 60;
 const USAGE = { promptTokens: 120, completionTokens: 48, totalTokens: 168 };
 
-function callOf(): FlyingCall {
-  return {
+function callOf(): Call {
+  const [organisationId, workspaceId, keyId] = [randomUUID(), randomUUID(), randomUUID()];
+  return callWith({
     id: randomUUID(),
-    traceId: randomUUID(),
-    arrivedAt: Date.now(),
-    method: { name: 'CreateChatCompletion', parent: { typeName: 'gateway.inference.v2.ChatService' } },
-    source: { protocol: 'rest', httpMethod: 'POST', path: '/v1/chat/completions' },
-    principal: { organisationId: randomUUID(), workspaceId: randomUUID(), keyId: randomUUID() },
-    record: { streamed: false, metadata: {}, attempts: [] },
-    account: { flight: undefined, held: undefined },
-  };
+    principal: { organisationId, workspaceId, keyId },
+    members: { traceId: randomUUID() },
+  });
 }
 
 async function run(together: number, noted: boolean): Promise<number> {
@@ -39,7 +38,7 @@ async function run(together: number, noted: boolean): Promise<number> {
   });
   let position = 0;
   const one = async (number: number): Promise<void> => {
-    const call = calls[number % calls.length] as FlyingCall;
+    const call = calls[number % calls.length] as Call;
     if (noted)
       await flights.attempt(call, {
         id: call.id,

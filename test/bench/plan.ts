@@ -1,14 +1,14 @@
 // What planning costs, in microseconds: a call by headers, by an inline config of one target, and by one of three
 // targets that was seen before; and reading a config for the first time. node test/bench/plan.ts [CALLS]
+
 import { performance } from 'node:perf_hooks';
 import { Configs } from '../../src/inference/plan/configs.ts';
 import type { PlanDeps } from '../../src/inference/plan/plan-deps.ts';
 import { planOf, type Routing } from '../../src/inference/plan/select.ts';
-import { GatewayHeaders, HeaderNames } from '../../src/lib/gateway-headers.ts';
 import { providerById } from '../../src/providers/catalog/registry.ts';
+import { callWith } from '../support/calls.ts';
 
 const calls = Number(process.argv[2] ?? 200_000);
-const names = new HeaderNames(['x-gateway-']);
 const deps: PlanDeps = {
   providerById,
   checkHost: () => {},
@@ -31,13 +31,7 @@ const three = JSON.stringify({ strategy: { mode: 'fallback', on_status_codes: [4
 
 function planned(headers: Record<string, string>): Routing {
   const routing = planOf(
-    {
-      headers: new GatewayHeaders(names, headers),
-      presentedKey: 'slk_x',
-      providerCredential: 'sk-x',
-      principal: { organisationId: 'o', workspaceId: 'w' },
-      record: { provider: '', metadata: {} },
-    },
+    callWith({ headers, members: { presentedKey: 'slk_x', providerCredential: 'sk-x' } }),
     planner,
     'gpt-4',
   );

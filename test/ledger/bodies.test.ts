@@ -13,6 +13,9 @@ const NOTHING = {
   sent: undefined,
   received: undefined,
   hooks: undefined,
+  targets: [],
+  secrets: () => [],
+  passing: {},
 };
 
 test('headers that may hold a secret are named and masked, ours and well-known ones are kept', (t) => {

@@ -1,12 +1,14 @@
 // Calls in flight on disk: whatever a process had noted when it was killed, the books have each call once.
+
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import fc from 'fast-check';
+import type { Call } from '../../src/call/call.ts';
 import type { RequestRecord } from '../../src/call/record.ts';
 import { takeLeft } from '../../src/ledger/flight/flight-folder.ts';
-import { type FlyingCall, InFlightJournal } from '../../src/ledger/flight/in-flight-journal.ts';
+import { InFlightJournal } from '../../src/ledger/flight/in-flight-journal.ts';
 import { ownFile } from '../../src/ledger/flight/line-file.ts';
 import { attemptLine, endLine, type Line, readLine } from '../../src/ledger/flight/lines.ts';
 import { openInFlightJournal } from '../../src/ledger/flight/open-in-flight-journal.ts';
@@ -17,6 +19,7 @@ import { fail } from '../../src/lib/errors.ts';
 import { decodeEntry, encodeEntry, readWritten } from '../../src/store/log/entry-text.ts';
 import type { SettleRequest } from '../../src/store/shared-state.ts';
 import { logEntry } from '../store/log-entries.ts';
+import { callWith, type GivenCall } from '../support/calls.ts';
 
 const prices = openPriceList();
 
@@ -33,20 +36,14 @@ const quiet = {
   onLost: () => undefined,
 };
 
-type TestCall = FlyingCall & { readonly trail: { attempts: RequestRecord['attempts'][number][] } };
-
-function callOf(id: string, given: Partial<FlyingCall> = {}, held?: FlyingCall['account']['held']): TestCall {
-  return {
+function callOf(id: string, held?: Call['account']['held'], given: GivenCall = {}): Call {
+  return callWith({
     id,
-    traceId: `trace-${id}`,
-    arrivedAt: 1_700_000_000_000,
-    method: { name: 'CreateChatCompletion', parent: { typeName: 'gateway.inference.v2.ChatService' } },
-    source: { protocol: 'rest', httpMethod: 'POST', path: '/v1/chat/completions' },
     principal: { organisationId: 'org-1', workspaceId: 'ws-1', keyId: 'key-1' },
-    record: { streamed: false, metadata: {}, attempts: [] },
-    account: { flight: undefined, held },
+    held,
     ...given,
-  } as TestCall;
+    members: { traceId: `trace-${id}`, arrivedAt: 1_700_000_000_000, ...given.members },
+  });
 }
 
 const noteOf = (id: string) => ({
@@ -60,7 +57,7 @@ const noteOf = (id: string) => ({
 });
 
 /** The entry of a call that made these attempts. */
-function entryOf(call: FlyingCall, attempts: readonly string[]): RequestRecord {
+function entryOf(call: Call, attempts: readonly string[]): RequestRecord {
   const { attempts: own, ...entry } = logEntry({
     id: call.id,
     traceId: call.traceId,
@@ -94,8 +91,11 @@ test('what is written of a call is what is read, whatever callers and providers 
       fc.nat(3),
       (path, model, said, trace, metadata, extra) => {
         // A dictionary may have a member that is no text's.
-        const given = { traceId: trace, source: { protocol: 'rest', httpMethod: 'POST', path } };
-        const call = callOf('c', { ...given, record: { streamed: true, metadata, attempts: [] } });
+        const call = callOf('c', undefined, {
+          path,
+          record: { streamed: true, metadata },
+          members: { traceId: trace },
+        });
         const notes = Array.from({ length: 1 + extra }, (_, i) => ({ ...noteOf(`a${i}`), model }));
         const base = entryOf(
           call,
@@ -197,8 +197,8 @@ test('killed at any moment, each call is in the books once: ended ones as they e
       async (steps, segmentBytes) => {
         const folder = folderOf(t);
         const flights = new InFlightJournal({ ...quiet, folder, segmentBytes });
-        const open: { call: TestCall; attempts: string[] }[] = [];
-        const settling: TestCall[] = [];
+        const open: { call: Call; attempts: string[] }[] = [];
+        const settling: Call[] = [];
         const ended = new Map<string, number>();
         const settled = new Set<string>();
         let position = 0;
@@ -209,7 +209,7 @@ test('killed at any moment, each call is in the books once: ended ones as they e
           const one = open[at];
           if (what === 'begin') {
             const held = which % 3 === 0 ? [{ key: 'b', type: 'tokens' } as const] : undefined;
-            const begun = { call: callOf(`c${made++}`, {}, held), attempts: [`a${made}-0`] };
+            const begun = { call: callOf(`c${made++}`, held), attempts: [`a${made}-0`] };
             open.push(begun);
             await flights.attempt(begun.call, noteOf(begun.attempts[0] ?? ''));
           } else if (what === 'again' && one) {
@@ -315,7 +315,7 @@ test('a file that ends in the middle of a line loses that line alone; a live pro
 test('a hold that somebody settled keeps the entry that it was settled with; one that is not known is the log’s', async (t) => {
   const folder = folderOf(t);
   const flights = new InFlightJournal({ ...quiet, folder });
-  await flights.attempt(callOf('1', {}, []), noteOf('a1'));
+  await flights.attempt(callOf('1', []), noteOf('a1'));
   t.deepEqual((await killedNow(t, folder, keeper('repeated'))).entries, []);
   t.deepEqual(
     (await killedNow(t, folder, keeper('unknown'))).entries.map(({ id }) => id),

@@ -1,11 +1,12 @@
 // Calls that are killed between their admission and their first line never reached a provider: what was held for them is
 // let go when their lease ends. Those with a line are charged, and so is everything when a line may be missing.
+
 import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import type { FlyingCall } from '../../src/ledger/flight/in-flight-journal.ts';
+import type { Call } from '../../src/call/call.ts';
 import {
   type OpenInFlightJournal,
   openInFlightJournal,
@@ -16,6 +17,7 @@ import { openPriceList } from '../../src/ledger/prices/price-list.ts';
 import { readWritten } from '../../src/store/log/entry-text.ts';
 import { openMemoryState } from '../../src/store/memory/open-memory.ts';
 import type { SharedState } from '../../src/store/shared-state.ts';
+import { callWith } from '../support/calls.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'sluice-never-sent-'));
 test.after.always(() => rmSync(root, { recursive: true, force: true }));
@@ -25,16 +27,13 @@ const KEY = 'u:key:1';
 const LEASE_MS = 300;
 const HELD = 1000n;
 
-const call = (id: string): FlyingCall => ({
-  id,
-  traceId: id,
-  arrivedAt: Date.now(),
-  method: { name: 'CreateChatCompletion', parent: { typeName: 'gateway.inference.v2.ChatService' } },
-  source: { protocol: 'rest', httpMethod: 'POST', path: '/v1/chat/completions' },
-  principal: { organisationId: ORG, workspaceId: 'w', keyId: '1' },
-  record: { streamed: false, metadata: {}, attempts: [] },
-  account: { flight: undefined, held: [{ key: KEY, type: 'requests' }] },
-});
+const call = (id: string): Call =>
+  callWith({
+    id,
+    principal: { organisationId: ORG, workspaceId: 'w', keyId: '1' },
+    held: [{ key: KEY, type: 'requests' }],
+    members: { traceId: id },
+  });
 
 /** Holds as an admission does. @param owner of the hold @param lines whose lines tell of it */
 async function hold(state: SharedState, id: string, lines: string, ofCall: boolean): Promise<void> {

@@ -1,5 +1,6 @@
 // Integrations and stored providers in memory: every model call that names one looks here, and makes no round
 // trip. It follows the stores' change notices (see follow.ts) and is asked within a tenant only.
+import type { TenantScope } from '../../call/scope.ts';
 import type { ProviderEntry } from '../../providers/dialect.ts';
 import type { Document } from '../../store/documents.ts';
 import { type FollowDeps, follow } from '../../store/follow.ts';
@@ -25,12 +26,6 @@ interface Made {
   readonly document: Document<ProviderBody>;
   readonly integration: Document<IntegrationBody> | undefined;
   readonly usable: UsableProvider | undefined;
-}
-
-/** Whose call it is. */
-interface Tenant {
-  readonly organisationId: string;
-  readonly workspaceId: string | undefined;
 }
 
 export class ProviderReplica {
@@ -70,7 +65,7 @@ export class ProviderReplica {
   }
 
   /** A stored provider of the tenant's own workspace; whether it may be called is its to say. Undefined: there is none. */
-  resolve({ organisationId, workspaceId }: Tenant, slug: string): UsableProvider | undefined {
+  resolve({ organisationId, workspaceId }: TenantScope, slug: string): UsableProvider | undefined {
     const document = this.#providers.get(this.#slugs.get(`${organisationId} ${workspaceId} ${slug}`) ?? '');
     if (document === undefined || workspaceId === undefined) return undefined;
     const { id, body } = document;
@@ -85,7 +80,7 @@ export class ProviderReplica {
   }
 
   /** The stored providers of the tenant's own workspace; whether one may be called is its to say. */
-  providersOf(tenant: Tenant): UsableProvider[] {
+  providersOf(tenant: TenantScope): UsableProvider[] {
     const { organisationId, workspaceId } = tenant;
     const own: UsableProvider[] = [];
     for (const document of this.#providers.values()) {

@@ -1,9 +1,11 @@
 // A config's content as it comes with a request, and everything that it is judged by.
+
 import type { ConfigContent } from '../../../gen/gateway/admin/v2/configs_pb.ts';
+import type { TenantScope } from '../../call/scope.ts';
 import { configs } from '../../configs/config-collections.ts';
 import type { Fault } from '../../inference/plan/faults.ts';
 import { parseConfig } from '../../inference/plan/parse-config.ts';
-import type { PlanDeps, Tenant } from '../../inference/plan/plan-deps.ts';
+import type { PlanDeps } from '../../inference/plan/plan-deps.ts';
 import { readReferences } from '../../inference/plan/references.ts';
 import { fail, type GatewayError, invalidField } from '../../lib/errors.ts';
 import type { Json, JsonObject } from '../../store/collection.ts';
@@ -23,7 +25,7 @@ export interface ConfigRules {
   readonly resolveProvider: PlanDeps['resolveProvider'] | undefined;
   /** Why a workspace may not name a saved guardrail; undefined when it may. */
   readonly guardrailFault: (
-    tenant: Tenant,
+    tenant: TenantScope,
     idOrSlug: string,
     event: 'input' | 'output',
   ) => Promise<string | undefined>;
@@ -38,7 +40,7 @@ interface NamedGuardrail {
 
 /** Whose content it is. */
 export interface ContentOwner {
-  readonly tenant: Tenant;
+  readonly tenant: TenantScope;
   readonly id: string;
   readonly slug: string;
   /** The content before. */
@@ -94,7 +96,7 @@ export async function checkedContent(
 /** Each guardrail is looked up once, however often it is named. */
 async function guardrailFaults(
   rules: ConfigRules,
-  tenant: Tenant,
+  tenant: TenantScope,
   named: readonly NamedGuardrail[],
 ): Promise<readonly Fault[]> {
   const known = new Map<string, string | undefined>();

@@ -1,5 +1,6 @@
 // Saved guardrails in plans: the names that a config's targets carry, and those that every call of a workspace
 // passes, replaced by hooks that can run. A plan without any stays as it is.
+import type { TenantScope } from '../../call/scope.ts';
 import {
   joinGuardrails,
   type PathFault,
@@ -10,7 +11,6 @@ import {
 import type { Guardrails, Hook } from '../../checks/hook.ts';
 import { fail } from '../../lib/errors.ts';
 import { type Plan, targetsOf, type WholePlan, wholePlan } from '../plan/plan.ts';
-import type { Tenant } from '../plan/plan-deps.ts';
 
 type Event = SavedGuardrail['event'];
 
@@ -22,9 +22,9 @@ export interface GuardrailSource {
   /** Another number with every change of any guardrail. */
   revision(): number;
   /** A guardrail that a tenant may name; `json` is the same object until it changes. */
-  find(tenant: Tenant, idOrSlug: string): { readonly id: string; readonly json: object } | undefined;
+  find(tenant: TenantScope, idOrSlug: string): { readonly id: string; readonly json: object } | undefined;
   /** What every call of a tenant passes; the same object until it changes. */
-  defaultsOf(tenant: Tenant): Readonly<Record<Event, readonly string[]>> | undefined;
+  defaultsOf(tenant: TenantScope): Readonly<Record<Event, readonly string[]>> | undefined;
 }
 
 interface Made {
@@ -47,7 +47,7 @@ export class PlanGuardrails {
   }
 
   /** The plan with its hooks. @throws GatewayError config_invalid for a name that is none. */
-  guarded(plan: WholePlan, tenant: Tenant): WholePlan {
+  guarded(plan: WholePlan, tenant: TenantScope): WholePlan {
     const defaults = this.#source.defaultsOf(tenant);
     if (defaults === undefined && !this.#names(plan)) return plan;
     const revision = this.#source.revision();
@@ -72,7 +72,7 @@ export class PlanGuardrails {
     return names;
   }
 
-  #put<P extends Plan>(plan: P, defaults: Guardrails | undefined, tenant: Tenant): P {
+  #put<P extends Plan>(plan: P, defaults: Guardrails | undefined, tenant: TenantScope): P {
     if (plan.kind !== 'target')
       return { ...plan, targets: plan.targets.map((target) => this.#put(target, defaults, tenant)) };
     const own = plan.guardrails as Guardrails | undefined;
@@ -83,7 +83,7 @@ export class PlanGuardrails {
 
   #defaults(
     defaults: Readonly<Record<Event, readonly string[]>> | undefined,
-    tenant: Tenant,
+    tenant: TenantScope,
   ): Guardrails | undefined {
     if (defaults === undefined) return undefined;
     const hooks = (event: Event): Hook[] =>
@@ -93,7 +93,7 @@ export class PlanGuardrails {
     return { input: hooks('input'), output: hooks('output'), saved: [] };
   }
 
-  #hook({ id, event, path }: SavedGuardrail, tenant: Tenant, mandatory: boolean): Hook {
+  #hook({ id, event, path }: SavedGuardrail, tenant: TenantScope, mandatory: boolean): Hook {
     const found = this.#source.find(tenant, id);
     if (found === undefined) throw invalid(path, `there is no saved guardrail ${id}`);
     const hooks = this.#hooks.get(found.json) ?? new Map<string, Hook>();

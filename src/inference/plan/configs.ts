@@ -1,10 +1,11 @@
 // From the text of x-gateway-config to a plan, by way of the cache.
+import type { TenantScope } from '../../call/scope.ts';
 import { fail, invalidHeader } from '../../lib/errors.ts';
 import { configInvalid, parseConfig } from './parse-config.ts';
 import type { ParseDeps } from './parse-deps.ts';
 import type { WholePlan } from './plan.ts';
 import { PlanCache } from './plan-cache.ts';
-import type { PlanDeps, SavedConfig, Tenant } from './plan-deps.ts';
+import type { PlanDeps, SavedConfig } from './plan-deps.ts';
 import { mayRefer, type References, readReferences } from './references.ts';
 import { parseHeaderJson } from './request-settings.ts';
 
@@ -29,7 +30,7 @@ export class Configs {
   read(
     text: string,
     header: string,
-    tenant: Tenant,
+    tenant: TenantScope,
     named?: (slug: string) => void,
   ): WholePlan | Promise<WholePlan> {
     const inline = text.trimStart().startsWith('{');
@@ -54,7 +55,7 @@ export class Configs {
   }
 
   /** The plan of a saved config. At once when it refers to nothing. @throws GatewayError config_invalid */
-  saved(config: SavedConfig, tenant: Tenant): WholePlan | Promise<WholePlan> {
+  saved(config: SavedConfig, tenant: TenantScope): WholePlan | Promise<WholePlan> {
     const { id, version, json } = config;
     let refers = this.#refers.get(config);
     if (refers === undefined) {
@@ -71,7 +72,7 @@ export class Configs {
   }
 
   /** The plan of a config's JSON, with all that it refers to. @throws GatewayError config_invalid. */
-  async readJson(json: unknown, tenant: Tenant): Promise<WholePlan> {
+  async readJson(json: unknown, tenant: TenantScope): Promise<WholePlan> {
     return this.parse(json, await readReferences(json, tenant, this.#deps));
   }
 
@@ -86,7 +87,7 @@ export class Configs {
     json: unknown,
     name: string,
     version: string,
-    tenant: Tenant,
+    tenant: TenantScope,
     slug: string | undefined,
   ): Promise<WholePlan> {
     const references = await readReferences(json, tenant, this.#deps);

@@ -1,27 +1,14 @@
 // What planning a call needs to know of the gateway.
 
+import type { Principal } from '../../call/principal.ts';
 import type { PricingRecord } from '../../call/record.ts';
+import type { TenantScope } from '../../call/scope.ts';
 import type { Network } from '../../lib/egress/network.ts';
 import type { GatewayError } from '../../lib/errors.ts';
 import type { ProviderEntry, ProviderOptions } from '../../providers/dialect.ts';
 import type { JsonObject } from '../../store/collection.ts';
 import type { ParseDeps } from './parse-deps.ts';
 import type { WholePlan } from './plan.ts';
-
-/** Whose call it is. */
-export interface Tenant {
-  readonly organisationId: string;
-  /** Undefined: of the organisation as a whole. */
-  readonly workspaceId: string | undefined;
-}
-
-/** Who calls, as far as defaults depend on it. */
-export interface Caller extends Tenant {
-  readonly keyId?: string;
-  readonly kind?: string;
-  /** What came with a token. */
-  readonly token?: { readonly defaults: { readonly configId: string | undefined } } | undefined;
-}
 
 /** The config of calls that name none, and whether they may name one. */
 export interface Preset {
@@ -115,15 +102,15 @@ type Soon<T> = T | Promise<T>;
 /** What planning needs to know. What a slug stands for may be known at once, or be read first. */
 export interface PlanDeps extends Omit<ParseDeps, 'hasProvider' | 'mayOverride' | 'savedConfig'> {
   /** A saved config of the tenant by its id or slug. */
-  readonly resolveConfig: (tenant: Tenant, slug: string) => Soon<SavedConfig | undefined>;
+  readonly resolveConfig: (tenant: TenantScope, slug: string) => Soon<SavedConfig | undefined>;
   /** The saved config that calls of the tenant take when they select nothing. */
-  readonly defaultConfig: (tenant: Tenant) => SavedConfig | undefined;
+  readonly defaultConfig: (tenant: TenantScope) => SavedConfig | undefined;
   /** A stored provider of the tenant by its slug. */
-  readonly resolveProvider: (tenant: Tenant, slug: string) => Soon<StoredProvider | undefined>;
+  readonly resolveProvider: (tenant: TenantScope, slug: string) => Soon<StoredProvider | undefined>;
   /** The same without values that must be fetched first: enough to know that it is there. */
-  readonly peekProvider?: ((tenant: Tenant, slug: string) => StoredProvider | undefined) | undefined;
+  readonly peekProvider?: ((tenant: TenantScope, slug: string) => StoredProvider | undefined) | undefined;
   /** A plan with the saved guardrails that it names, and with those that every call of the tenant passes. */
-  readonly guarded?: ((plan: WholePlan, tenant: Tenant) => WholePlan) | undefined;
+  readonly guarded?: ((plan: WholePlan, tenant: TenantScope) => WholePlan) | undefined;
   /** The config that a caller's calls start with. */
-  readonly presetOf?: ((caller: Caller) => Preset | undefined) | undefined;
+  readonly presetOf?: ((principal: Principal) => Preset | undefined) | undefined;
 }

@@ -1,22 +1,12 @@
 // A call as planning sees it.
-import type { GatewayHeaders } from '../../lib/gateway-headers.ts';
-import type { Caller, Tenant } from './plan-deps.ts';
+import type { Call } from '../../call/call.ts';
+import type { TenantScope } from '../../call/scope.ts';
 
-/** What planning reads of a call, and what it notes on it. */
-export interface PlannedCall {
-  readonly headers: GatewayHeaders;
-  readonly presentedKey: string | undefined;
-  readonly providerCredential: string | undefined;
-  readonly principal: Caller | undefined;
-  readonly record: {
-    provider: string;
-    metadata: Readonly<Record<string, string>>;
-    /** The saved config's slug. */
-    config?: string | undefined;
-  };
-  /** Wins over the request's own. */
-  readonly defaultMetadata?: Readonly<Record<string, string>> | undefined;
-}
+/** What planning reads of a call, and the record that it fills. */
+export type PlannedCall = Pick<
+  Call,
+  'headers' | 'presentedKey' | 'providerCredential' | 'principal' | 'record' | 'defaultMetadata'
+>;
 
-/** Whose slugs a call without a principal knows: nobody's. */
-export const NOBODY: Tenant = Object.freeze({ organisationId: '', workspaceId: undefined });
+/** The scope of a call without a principal: no slug is in it. */
+export const NO_TENANT: TenantScope = Object.freeze({ organisationId: '', workspaceId: undefined });

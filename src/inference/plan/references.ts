@@ -1,6 +1,7 @@
 // What a config refers to, read before it is parsed: parsing itself waits for nothing.
+import type { TenantScope } from '../../call/scope.ts';
 import { isObject } from './faults.ts';
-import type { PlanDeps, SavedConfig, StoredProvider, Tenant } from './plan-deps.ts';
+import type { PlanDeps, SavedConfig, StoredProvider } from './plan-deps.ts';
 
 /** Levels that are followed; a deeper config is refused by its parser. */
 const MAX_LEVELS = 64;
@@ -24,7 +25,11 @@ export function mayRefer(text: string): boolean {
 }
 
 /** Looks up everything that a config refers to; what is not there is absent. */
-export async function readReferences(json: unknown, tenant: Tenant, deps: PlanDeps): Promise<References> {
+export async function readReferences(
+  json: unknown,
+  tenant: TenantScope,
+  deps: PlanDeps,
+): Promise<References> {
   const configs = new Map<string, SavedConfig>();
   const providers = new Map<string, StoredProvider>();
   const asked = new Set<string>();

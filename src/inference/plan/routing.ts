@@ -6,7 +6,7 @@ import { type BoundTarget, bindTarget, credentialMissing, type Selected } from '
 import { NOTHING } from './inherited.ts';
 import { type TargetPlan, type WholePlan, wholePlan } from './plan.ts';
 import type { PlanDeps, StoredProvider } from './plan-deps.ts';
-import { NOBODY, type PlannedCall } from './planned-call.ts';
+import { NO_TENANT, type PlannedCall } from './planned-call.ts';
 import { conflict, ofStored, providerMissing, type Selection, select, unknownSlug } from './selection.ts';
 
 /** A call's way. */
@@ -33,8 +33,8 @@ export const direct = (
 };
 
 /** With what is saved in the place of its names. @throws GatewayError config_invalid */
-function guarded(plan: WholePlan, { principal = NOBODY }: PlannedCall, deps: PlanDeps): WholePlan {
-  return deps.guarded === undefined ? plan : deps.guarded(plan, principal);
+function guarded(plan: WholePlan, { principal }: PlannedCall, deps: PlanDeps): WholePlan {
+  return deps.guarded === undefined ? plan : deps.guarded(plan, principal ?? NO_TENANT);
 }
 
 const plans = new WeakMap<ProviderEntry, WholePlan>();
@@ -127,7 +127,7 @@ function routing(
     bind(target) {
       const { provider, slug } = target;
       if (slug !== undefined) {
-        const stored = deps.resolveProvider(call.principal ?? NOBODY, slug);
+        const stored = deps.resolveProvider(call.principal ?? NO_TENANT, slug);
         const bind = (found: StoredProvider | undefined): BoundTarget => {
           if (found === undefined) throw unknownSlug(slug, `${target.path}.provider`);
           return bindTarget(target, ofStored(found), { ...mine, stranger: stranger(target), only }, model);

@@ -4,7 +4,7 @@ import { fail } from '../../lib/errors.ts';
 import type { Configs } from './configs.ts';
 import type { WholePlan } from './plan.ts';
 import type { PlanDeps, Preset, SavedConfig } from './plan-deps.ts';
-import { NOBODY, type PlannedCall } from './planned-call.ts';
+import { NO_TENANT, type PlannedCall } from './planned-call.ts';
 import { canonical, readForwardNames, readMetadata } from './request-settings.ts';
 import { direct, type Routing, withConfig } from './routing.ts';
 import { readSelection, type Selection, select, selectsNothing } from './selection.ts';
@@ -52,7 +52,9 @@ function bySelection(
 ): Routing | Promise<Routing> {
   const { headers } = call;
   if (given.config === undefined) {
-    const fallback = selectsNothing(given, model) ? facts.defaultConfig(call.principal ?? NOBODY) : undefined;
+    const fallback = selectsNothing(given, model)
+      ? facts.defaultConfig(call.principal ?? NO_TENANT)
+      : undefined;
     if (fallback !== undefined)
       return byDefault(call, given, fallback, { deps: facts, configs }, names, model);
     const selected = select(call, given, facts, model, false);
@@ -63,7 +65,7 @@ function bySelection(
   const plan = configs.read(
     given.config,
     canonical(headers, 'config'),
-    call.principal ?? NOBODY,
+    call.principal ?? NO_TENANT,
     noteConfig(call),
   );
   if (plan instanceof Promise) return plan.then((read) => withConfig(call, given, read, facts, names, model));
@@ -93,7 +95,7 @@ function byPreset(
   const plan = planner.configs.read(
     config,
     `the config of ${owner}`,
-    call.principal ?? NOBODY,
+    call.principal ?? NO_TENANT,
     noteConfig(call),
   );
   return plan instanceof Promise ? plan.then(go) : go(plan);
@@ -107,7 +109,7 @@ function byDefault(
   names: readonly string[],
   model: string | undefined,
 ): Routing | Promise<Routing> {
-  const plan = configs.saved(config, call.principal ?? NOBODY);
+  const plan = configs.saved(config, call.principal ?? NO_TENANT);
   call.record.config = config.slug ?? config.id;
   if (plan instanceof Promise) return plan.then((read) => withConfig(call, given, read, facts, names, model));
   return withConfig(call, given, plan, facts, names, model);

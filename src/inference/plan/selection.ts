@@ -4,7 +4,7 @@ import type { GatewayHeaders } from '../../lib/gateway-headers.ts';
 import type { Selected } from './bind.ts';
 import { clip } from './faults.ts';
 import type { PlanDeps, StoredProvider } from './plan-deps.ts';
-import { NOBODY, type PlannedCall } from './planned-call.ts';
+import { NO_TENANT, type PlannedCall } from './planned-call.ts';
 import { canonical } from './request-settings.ts';
 
 /** The headers that select. */
@@ -98,7 +98,7 @@ function stored(
     if (found === undefined) throw unknownSlug(slug, param);
     return ofStored(found, model);
   };
-  const found = deps.resolveProvider(call.principal ?? NOBODY, slug);
+  const found = deps.resolveProvider(call.principal ?? NO_TENANT, slug);
   return found instanceof Promise ? found.then(made) : made(found);
 }
 

@@ -1,30 +1,12 @@
 // Calls in flight, written so that kill -9 loses none: each attempt before its provider can see it, each entry
 // before its answer ends. What is noted in one turn of the event loop is one write.
 import { randomUUID } from 'node:crypto';
+import type { Call } from '../../call/call.ts';
 import type { FlightMirror } from '../../store/flight-mirror.ts';
 import type { SettleRequest } from '../../store/shared-state.ts';
 import { type FlightFolder, makeFolder } from './flight-folder.ts';
-import {
-  type AttemptNote,
-  attemptLine,
-  type ChargedTo,
-  endLine,
-  movedLines,
-  type NotedCall,
-  releaseLine,
-} from './lines.ts';
+import { type AttemptNote, attemptLine, endLine, movedLines, releaseLine } from './lines.ts';
 import { type Flight, Segment } from './segment.ts';
-
-/** A call with the place where its flight is kept. */
-export interface FlyingCall extends NotedCall {
-  readonly account: {
-    flight: object | undefined;
-    /** Its entry is the books'. */
-    readonly taken?: boolean;
-    /** Set when the call has a hold of its own id. */
-    readonly held: readonly ChargedTo[] | undefined;
-  };
-}
 
 export interface InFlightJournalDeps {
   /** The folder of all processes' flights on this machine. */
@@ -113,7 +95,7 @@ export class InFlightJournal {
   }
 
   /** Notes an attempt. Its provider may be called when the promise resolves. */
-  attempt(call: FlyingCall, attempt: AttemptNote): Promise<void> {
+  attempt(call: Call, attempt: AttemptNote): Promise<void> {
     const { account } = call;
     // Its entry is written: nobody would end the flight.
     if (account.taken) return this.turn();
@@ -136,7 +118,7 @@ export class InFlightJournal {
    * Notes a call's entry, which is the request log's from here on. The answer may end when the promise resolves.
    * @param entry as `encodeEntry` writes it @param position how many entries the log had taken with this one
    */
-  ended(call: FlyingCall, entry: string, position: number): Promise<void> {
+  ended(call: Call, entry: string, position: number): Promise<void> {
     const current = this.#current;
     this.#lines += endLine(current.number, entry, undefined);
     current.lastPosition = position;
@@ -145,7 +127,7 @@ export class InFlightJournal {
   }
 
   /** Notes a call's entry and the settlement that writes it; `over` follows when that is made. @param entry as above */
-  settling(call: FlyingCall, entry: string, order: Omit<SettleRequest, 'entry'>): void {
+  settling(call: Call, entry: string, order: Omit<SettleRequest, 'entry'>): void {
     const segment = this.#current;
     const line = endLine(segment.number, entry, order);
     this.over(call);
@@ -168,7 +150,7 @@ export class InFlightJournal {
   }
 
   /** Nothing that was noted of the call is needed any more. */
-  over(call: FlyingCall): void {
+  over(call: Call): void {
     const flight = call.account.flight as Flight | undefined;
     if (flight === undefined) return;
     flight.segment.flights.delete(flight);

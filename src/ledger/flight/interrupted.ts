@@ -1,10 +1,12 @@
 // The entry of a call whose process ended before the call did.
+
+import type { ChargedTo } from '../../call/account.ts';
 import type { AttemptRecord, RequestRecord } from '../../call/record.ts';
 import type { Charge, SettleRequest } from '../../store/shared-state.ts';
 import { budgetNamed, chargedBudgets } from '../charged-budgets.ts';
 import type { PriceList } from '../prices/price-list.ts';
 import { pricedEntry } from '../prices/priced.ts';
-import type { CallNote, ChargedTo } from './lines.ts';
+import type { CallNote } from './lines.ts';
 
 const ERROR = { reason: 'interrupted', message: 'the process that made the call ended before the call did' };
 

@@ -1,5 +1,7 @@
 // What is written of calls in flight: a line before each attempt, a line with the entry when the call has ended.
 
+import type { ChargedTo } from '../../call/account.ts';
+import type { Call } from '../../call/call.ts';
 import type { AttemptRecord, RequestRecord } from '../../call/record.ts';
 import { type EntryTuple, entryRecord } from '../../store/log/entry-tuple.ts';
 import type { SettleRequest } from '../../store/shared-state.ts';
@@ -18,12 +20,6 @@ export interface AttemptNote {
   readonly output: number;
   /** Names of the budgets that the hold of the attempt's own id is charged to; undefined: it has none. */
   readonly budgets?: readonly string[] | undefined;
-}
-
-/** A budget that a call is charged to, and by what. */
-export interface ChargedTo {
-  readonly key: string;
-  readonly type: 'cost' | 'tokens' | 'requests';
 }
 
 /** A call as the line of an attempt tells it. */
@@ -49,23 +45,6 @@ export type Line =
   | { readonly kind: 'end'; readonly note: EndNote }
   | { readonly kind: 'release'; readonly organisationId: string; readonly id: string };
 
-/** The call that an attempt belongs to. */
-export interface NotedCall {
-  readonly id: string;
-  readonly traceId: string;
-  readonly arrivedAt: number;
-  readonly method: { readonly name: string; readonly parent: { readonly typeName: string } };
-  readonly source: { readonly protocol: string; readonly httpMethod: string; readonly path: string };
-  readonly principal:
-    | { readonly organisationId: string; readonly workspaceId?: string | undefined; readonly keyId: string }
-    | undefined;
-  readonly record: {
-    readonly streamed: boolean;
-    readonly metadata: Readonly<Record<string, string>>;
-    readonly attempts: readonly AttemptRecord[];
-  };
-}
-
 /**
  * The line of an attempt, put together by hand: one is written for every call, and JSON.stringify of the objects costs
  * five times as much.
@@ -73,7 +52,7 @@ export interface NotedCall {
  */
 export function attemptLine(
   file: number,
-  call: NotedCall,
+  call: Call,
   attempt: AttemptNote,
   held: readonly ChargedTo[] | undefined,
 ): string {

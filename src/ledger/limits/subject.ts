@@ -1,12 +1,8 @@
 // Whose call it is, as limits see it.
+import type { LimitSubject } from '../../call/account.ts';
 
 /** What limits are matched on and counted by. */
-export interface Subject {
-  readonly organisationId: string;
-  readonly workspaceId: string | undefined;
-  readonly workspaceSlug: string | undefined;
-  readonly keyId: string;
-  readonly metadata: Readonly<Record<string, string>>;
+export interface Subject extends LimitSubject {
   /** What an attempt is sent to: the provider's identifier, and the slug of a stored one. Absent: the call itself. */
   readonly provider?: readonly string[] | undefined;
 }

@@ -1,14 +1,12 @@
 // The usage of attempts whose provider did not report it.
+import type { Unreported } from '../../call/call-record.ts';
 import type { UsageRecord } from '../../call/record.ts';
 import { estimateOf } from '../limits/estimate.ts';
 import type { TokenCounter } from './counter.ts';
 import { textsIn } from './texts.ts';
 
-/** What an attempt was asked and what it said; `said` is undefined when it broke off before any answer. */
-export interface Exchange {
-  readonly request: object;
-  readonly answered: string | undefined;
-}
+/** What an attempt was asked and what it answered. */
+export type Exchange = Pick<Unreported, 'request' | 'answered'>;
 
 const known = new WeakMap<Exchange, Promise<UsageRecord>>();
 

@@ -1,14 +1,15 @@
 // What calls select by slugs: stored providers and saved configs, found at once or after a look.
+
 import test from 'ava';
+import type { TenantScope } from '../../../src/call/scope.ts';
 import { Configs } from '../../../src/inference/plan/configs.ts';
-import type { PlanDeps, SavedConfig, StoredProvider, Tenant } from '../../../src/inference/plan/plan-deps.ts';
+import type { PlanDeps, SavedConfig, StoredProvider } from '../../../src/inference/plan/plan-deps.ts';
 import { type Planner, planOf, type Routing } from '../../../src/inference/plan/select.ts';
 import { GatewayError } from '../../../src/lib/errors.ts';
-import { GatewayHeaders, HeaderNames } from '../../../src/lib/gateway-headers.ts';
 import { providerById } from '../../../src/providers/catalog/registry.ts';
+import { callWith } from '../../support/calls.ts';
 import { factsWith } from './facts.ts';
 
-const names = new HeaderNames(['x-gateway-']);
 const MINE: StoredProvider = {
   entry: providerById('groq')!,
   apiKey: 'stored-key',
@@ -30,7 +31,7 @@ function plannerWith(
   later: boolean,
 ): Planner {
   const give = <T>(value: T): T | Promise<T> => (later ? Promise.resolve(value) : value);
-  const ours = (tenant: Tenant): boolean => tenant.workspaceId === 'ws';
+  const ours = (tenant: TenantScope): boolean => tenant.workspaceId === 'ws';
   const deps: PlanDeps = {
     ...factsWith(),
     resolveProvider: (tenant, slug) => give(ours(tenant) ? providers[slug] : undefined),
@@ -47,13 +48,11 @@ async function plan(
   workspaceId = 'ws',
 ): Promise<Routing> {
   return planOf(
-    {
-      headers: new GatewayHeaders(names, headers),
-      presentedKey: 'slk_mine',
-      providerCredential: 'callers-key',
-      principal: { organisationId: 'org', workspaceId },
-      record: { provider: '', metadata: {} },
-    },
+    callWith({
+      headers,
+      principal: { workspaceId },
+      members: { presentedKey: 'slk_mine', providerCredential: 'callers-key' },
+    }),
     planner,
     model,
   );

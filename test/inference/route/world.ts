@@ -17,6 +17,7 @@ import { GatewayHeaders, HeaderNames } from '../../../src/lib/gateway-headers.ts
 import { authHeaders } from '../../../src/providers/auth/index.ts';
 import { providerById } from '../../../src/providers/catalog/registry.ts';
 import { locate } from '../../../src/providers/locate.ts';
+import { callWith } from '../../support/calls.ts';
 
 /** What a target does with one call, after so many milliseconds. */
 export type Behaviour =
@@ -76,21 +77,17 @@ export class World {
 
   constructor(facts: WorldFacts) {
     this.#facts = facts;
-    const headers = new GatewayHeaders(names, {
-      'x-gateway-config': JSON.stringify(facts.config),
-      ...facts.headers,
+    const call = callWith({
+      headers: {
+        'x-gateway-config': JSON.stringify(facts.config),
+        ...facts.headers,
+      },
+      members: { presentedKey: 'slk_mine', providerCredential: CALLERS_CREDENTIAL },
     });
-    const call = {
-      headers,
-      presentedKey: 'slk_mine',
-      providerCredential: CALLERS_CREDENTIAL,
-      principal: { organisationId: 'org', workspaceId: 'ws' },
-      record: { provider: '', metadata: {} },
-    };
     const routing = planOf(call, { deps: planFacts, configs: new Configs(planFacts) }, undefined);
     if (routing instanceof Promise) throw new Error('nothing is to be looked up');
     this.routing = routing;
-    this.route = new Route(this.ports(headers), facts.withinMs);
+    this.route = new Route(this.ports(call.headers), facts.withinMs);
   }
 
   get plan(): WholePlan {
