@@ -1,4 +1,4 @@
-// The place of a worker behind the thread that serves calls.
+// The priority of workers, below that of the thread that serves calls.
 import { execFile } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { isMainThread } from 'node:worker_threads';
@@ -7,8 +7,8 @@ import { isMainThread } from 'node:worker_threads';
 const NICENESS = 10;
 
 /**
- * Puts the worker thread that calls it behind all others of the machine that have work: what it does can wait for calls
- * that are being served. Where threads have no priority of their own (all but Linux) nothing is changed.
+ * Gives the calling worker thread the lowest priority on the machine: its work can wait for calls that are being
+ * served. Where threads have no priority of their own (all but Linux) nothing is changed.
  */
 export function backgroundThread(): void {
   // Elsewhere the number 0 means the whole process.
@@ -17,9 +17,9 @@ export function backgroundThread(): void {
 }
 
 /**
- * Lets a process of ours run only when no other wants its core: whoever wakes has the core at once, where another
- * priority alone lets the one that runs go on for some milliseconds. While all cores are busy it gets next to nothing:
- * whoever waits for it has to have another way. On systems without it the process is put behind others.
+ * Lets a process of ours run only while no other process wants its core. Any process that wakes gets the core at once;
+ * a lower priority alone would let the running one go on for some milliseconds. While all cores are busy it gets next
+ * to nothing: a caller that waits for it needs another way. On systems without it the process gets a lower priority.
  */
 export function idleProcess(pid: number): void {
   behindOthers(pid);

@@ -1,5 +1,5 @@
-// Commands for a running process, from whoever may read its data folder: one line of JSON asks, lines of JSON
-// answer. For what only the process that holds the folder can do.
+// Commands for a running process, from users that may read its data folder: the request is one line of JSON, the
+// answer is lines of JSON. For what only the process that holds the folder can do.
 import { chmodSync, rmSync } from 'node:fs';
 import { createConnection, createServer, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 export type ControlCommand = (
   say: (line: string) => void,
   signal: AbortSignal,
-  /** What stands behind the command's name: JSON text, or nothing. */
+  /** The text after the command's name: JSON, or empty. */
   argument: string,
 ) => Promise<boolean>;
 
@@ -94,7 +94,7 @@ function serve(socket: Socket, commands: Readonly<Record<string, ControlCommand>
 }
 
 /**
- * Has a command run by the process that listens. Resolves with whether all went well, or with undefined when nobody
+ * Has the listening process run a command. Resolves with whether all went well, or with undefined when no process
  * listens. @throws Error with the command's message, or when the process falls silent
  */
 export async function callControl(
@@ -117,8 +117,8 @@ export async function callControl(
   socket.write(`${command}${argument === undefined ? '' : ` ${JSON.stringify(argument)}`}\n`);
   try {
     for await (const line of createInterface({ input: socket })) {
-      const { say: said, done, error } = JSON.parse(line) as Answer;
-      if (said !== undefined) say(said);
+      const { say: text, done, error } = JSON.parse(line) as Answer;
+      if (text !== undefined) say(text);
       if (error !== undefined) throw new Error(error);
       if (done !== undefined) return done;
     }

@@ -73,7 +73,7 @@ export interface RateState {
   readonly remaining: number;
 }
 
-/** What an error may carry beside its reason and message. */
+/** What an error may carry in addition to its reason and message. */
 export interface ErrorDetails {
   /** The field or header at fault. */
   readonly param?: string;

@@ -1,6 +1,6 @@
-// JSON text that a message was read from, kept beside it so that what is given back or
-// sent on unchanged is not written again. Whoever changes a message makes a new one:
-// the text belongs to the object, not to its contents, so it does not go along with a copy.
+// The JSON text that a message was read from, kept with the message so that an unchanged
+// message is not serialised again. A change makes a new message: the text belongs to the
+// object, not to its contents, so a copy does not have it.
 
 /** Hands back the object that it is given, for a class that adds to it what only that class sees. */
 class Given {

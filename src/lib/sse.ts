@@ -15,7 +15,7 @@ const SPACE = 32;
 const COLON = 58;
 const D = 100;
 const E = 101;
-/** Lines of data of one event: each costs an object beside its bytes. */
+/** Most lines of data in one event: each line costs an object in addition to its bytes. */
 const MAX_DATA_LINES = 65_536;
 const DEFAULT_MAX_EVENT_BYTES = 16 * 1024 * 1024;
 

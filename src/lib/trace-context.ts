@@ -40,7 +40,7 @@ export function parseTraceparent(text: string | undefined): RemoteParent | undef
   const match = TRACEPARENT.exec(text);
   if (match === null) return undefined;
   const [, version, traceId = '', spanId = '', flags = ''] = match;
-  // Version 00 has nothing behind its flags, and ff is forbidden.
+  // Version 00 ends after its flags, and ff is forbidden.
   if (version === 'ff' || (version === '00' && text.length !== 55)) return undefined;
   if (traceId === NO_TRACE || spanId === NO_SPAN) return undefined;
   return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 };

@@ -8,7 +8,7 @@ export class Turns {
   #bytes = 0;
   #steps = 0;
 
-  /** One step, on so many bytes. A promise when the event loop is to be given back first. */
+  /** Counts one step over so many bytes. Returns a promise when the caller must yield to the event loop first. */
   step(bytes: number): Promise<void> | undefined {
     this.#bytes += bytes;
     this.#steps++;

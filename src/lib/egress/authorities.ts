@@ -1,4 +1,5 @@
-// Whom TLS trusts: the default roots, those of GATEWAY_EXTRA_CA, and those of one integration; and as whom it speaks.
+// The authorities that TLS trusts (the default roots, those of GATEWAY_EXTRA_CA, those of one integration) and the
+// client certificate that it presents.
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 
@@ -6,7 +7,7 @@ const BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /**
  * One TLS context for every connection, made at the first call: reading some 150 roots takes milliseconds.
- * @param extraCa certificates in PEM beside the default roots
+ * @param extraCa certificates in PEM, trusted in addition to the default roots
  * @param proof a certificate and its key in PEM, for targets that ask for one
  * @throws Error when the text holds no certificate or one that cannot be read
  */

@@ -21,7 +21,7 @@ export interface DialerOptions {
   readonly httpsProxy?: string;
   /** Targets that go directly, under all rules; see `parseNoProxy`. */
   readonly noProxy?: string;
-  /** Certificate authorities in PEM, beside the default roots; for targets and for an https proxy. */
+  /** Certificate authorities in PEM, in addition to the default roots; for targets and for an https proxy. */
   readonly extraCa?: string;
   /** Longest wait for a connection in milliseconds; default 10,000. */
   readonly connectTimeoutMs?: number;

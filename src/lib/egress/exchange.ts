@@ -13,7 +13,7 @@ import { isClosedEarly, upstreamError } from './upstream-errors.ts';
 import { wireHeaders } from './wire-headers.ts';
 
 const DEFAULT_SILENCE_MS = 300_000;
-/** A reader that takes nothing for this long holds a socket for nobody. */
+/** A reader that takes nothing for this long has stopped reading: its socket is closed. */
 const LONGEST_PAUSE_MS = 300_000;
 
 const WAITING = 0;
@@ -202,7 +202,7 @@ export abstract class Exchange implements Dispatcher.DispatchHandler {
     this.abort(fail('upstream_timeout', text));
   }
 
-  /** Of thousands of tiny pieces one turn of the event loop takes so many; others run in between. */
+  /** Bounds the tiny pieces that one turn of the event loop reads, so that other work runs in between. */
   #pauseForTurn(): void {
     if (this.#pausedAt > 0) return;
     this.controller?.pause();

@@ -1,5 +1,5 @@
-// Connections of networks: each has pools of its own, which are closed when its document changes, when nobody has
-// used them for a while, and when there are too many of them.
+// Connections of networks: each has its own pools. They are closed when its document changes, when they were unused
+// for a while, and when there are too many of them.
 import type { SecureContext } from 'node:tls';
 import { fail } from '../errors.ts';
 import type { AllowList } from './allow-list.ts';
@@ -17,7 +17,7 @@ export interface NetworksDeps {
   /** The gateway's own proxy, and what is called past it. */
   readonly httpsProxy: string | undefined;
   readonly noProxy: (target: Target) => boolean;
-  /** Authorities in PEM that the gateway trusts beside the default ones. */
+  /** Authorities in PEM that the gateway trusts in addition to the default roots. */
   readonly extraCa: string | undefined;
   /** How long unused connections are held, in milliseconds; default 300,000. */
   readonly idleMs?: number | undefined;
@@ -89,7 +89,7 @@ export class Networks {
     this.#timer = undefined;
   }
 
-  /** Nobody finds it any more; running exchanges finish. */
+  /** Takes it out of the map; running exchanges finish. */
   #retire(key: string): void {
     const routes = this.#held.get(key)?.routes;
     this.#held.delete(key);

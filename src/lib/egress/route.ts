@@ -118,7 +118,7 @@ export class Routes {
     };
   }
 
-  /** Second chance: the oldest route that nobody used since the last search. Its running exchanges finish. */
+  /** Second chance: gives up the oldest route that was unused since the last search. Its running exchanges finish. */
   #giveUpOne(): void {
     for (const [origin, route] of this.#routes) {
       this.#routes.delete(origin);

@@ -58,7 +58,7 @@ export function codeOf(error: unknown): string {
   return error instanceof Error ? error.name : '';
 }
 
-/** Undici's word for bytes that nobody asked for, an unasked 100 Continue or an unasked upgrade. */
+/** Undici's message for unsolicited bytes, an unsolicited 100 Continue or an unsolicited upgrade. */
 function isNonsense(message: string): boolean {
   return message === 'bad response' || message === 'bad upgrade';
 }

@@ -1,7 +1,7 @@
-// Bodies in thousands of tiny pieces do not hold the event loop: in each turn one of them is read on.
+// Bodies in thousands of tiny pieces do not hold the event loop: each turn reads on from one of them.
 import type { Readable } from 'node:stream';
 
-/** Pieces of one body that are read before the others have their turn. */
+/** Pieces of one body that are read before other bodies are served. */
 export const PIECES_OF_A_TURN = 2048;
 
 const waiting: (() => void)[] = [];

@@ -1,6 +1,6 @@
 // Pieces of a body as they come off a socket, collected without keeping an object for each of them.
 
-/** What an object for a piece costs beside its bytes. */
+/** Bytes that a piece's object takes in addition to its content. */
 export const PIECE_OVERHEAD = 128;
 /** Shorter pieces are copied into blocks; longer ones are kept as they are. */
 const SHORT = 4096;
