@@ -99,7 +99,7 @@ export interface Location {
   readonly query?: string;
 }
 
-/** To whom a call goes, with which credential. */
+/** Where a call goes, and with which credential. */
 export interface Target {
   readonly provider: ProviderEntry;
   /** The provider's credential as the caller or the store gave it; undefined when there is none. */
@@ -107,7 +107,7 @@ export interface Target {
   readonly options: ProviderOptions;
   /** Replaces the provider's base address; already checked by the egress firewall's rules. */
   readonly customHost: string | undefined;
-  /** OpenAI's members and words only (true), or the provider's own beside them. */
+  /** OpenAI's members and words only (true), or the provider's own too. */
   readonly strict: boolean;
 }
 
@@ -122,7 +122,7 @@ export interface Outbound {
   readonly body: string | Uint8Array | undefined;
 }
 
-/** What the gateway must know of an answer beside the message. */
+/** What the gateway must know of an answer in addition to the message. */
 export interface Translated<Answer> {
   readonly answer: Answer;
   /** As the provider reported it. */
@@ -170,7 +170,7 @@ export interface StreamTranslator<Chunk> {
    */
   push(event: SseEvent): readonly Chunk[];
   /**
-   * The upstream's bytes have ended: what remains to be said.
+   * Ends the stream: the chunks that remain once the upstream's bytes have ended.
    * @throws GatewayError `upstream_interrupted` when the answer had not come to its end.
    */
   end(): readonly Chunk[];

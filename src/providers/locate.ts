@@ -58,7 +58,7 @@ export function locateRaw(target: Target, rawPath: string): Address {
 /** Encodings within encodings that are looked through: servers and the proxies before them may each decode once. */
 const DECODINGS = 3;
 
-/** Whether dot segments (RFC 3986, part 5.2.4), encoded ones and ones behind a backslash too, go above where the path begins. */
+/** Whether dot segments (RFC 3986, part 5.2.4), encoded ones and ones after a backslash too, leave the base path. */
 function leavesBase(rawPath: string): boolean {
   let path = rawPath.split('?', 1)[0]!;
   if (!/\.|%/.test(path)) return false;

@@ -1,4 +1,4 @@
-// The operations of model providers, one row each: what every stage must know of one, beside how a dialect speaks it.
+// The operations of model providers, one row each: what every stage must know of one. Dialects know how it is encoded.
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
 import {
   ChatCompletionChunkSchema,

@@ -8,7 +8,7 @@ export const xAi: ProviderEntry = {
   baseUrl: 'https://api.x.ai/v1',
   auth: 'bearer',
   streamUsage: 'stream_options',
-  reasoning: 'beside',
+  reasoning: 'apart',
   operations: ['chat', 'completions', 'embeddings', 'models', 'model'],
   prices: ['xai'],
   genAiName: 'x_ai',

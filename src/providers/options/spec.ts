@@ -8,8 +8,8 @@ import type { OperationName } from '../operations.ts';
 export type OptionType = 'text' | 'flag' | 'object' | 'host' | 'headers' | 'deployments';
 
 /**
- * What an option decides: to which address a call goes, on whose account, by which model, or none of these. A config
- * may set options beside a stored provider only when they change neither its address nor its account.
+ * What an option decides: the address of a call, its account, its model, or none of these. A config may add options to
+ * a stored provider only when they change neither its address nor its account.
  */
 export type OptionEffect = 'address' | 'account' | 'model' | 'none';
 

@@ -4,8 +4,8 @@ import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
 import { arrayOf, isObject, objectOf } from '../json-object.ts';
 import { countOf, sumOf } from './report.ts';
 
-/** How a provider reports reasoning: among the completion's tokens, or beside them (x-ai). */
-export type Reasoning = 'inside' | 'beside';
+/** How a provider reports reasoning: among the completion's tokens, or apart from them (x-ai). */
+export type Reasoning = 'inside' | 'apart';
 
 /** The counts under OpenAI's names; undefined when the object has no count of any wire. */
 export function inOpenAiNames(counts: JsonObject, reasoning: Reasoning = 'inside'): JsonObject | undefined {
@@ -21,7 +21,7 @@ export function inOpenAiNames(counts: JsonObject, reasoning: Reasoning = 'inside
 
 /**
  * Chat completions. DeepSeek tells what was read from its cache as `prompt_cache_hit_tokens`, Moonshot as
- * `cached_tokens`, both as parts of the prompt's tokens. x-ai counts reasoning beside the completion's tokens
+ * `cached_tokens`, both as parts of the prompt's tokens. x-ai counts reasoning apart from the completion's tokens
  * (291 prompt + 26 completion + 189 reasoning = 506 total), and it is paid as output: the total tells which way a
  * report counts, so that other names of the same service are read right too.
  */
@@ -35,7 +35,7 @@ function chat(counts: JsonObject, reasoning: Reasoning): JsonObject {
   const thought = countOf(objectOf(counts.completion_tokens_details)?.reasoning_tokens) ?? 0;
   const total = countOf(counts.total_tokens);
   const isBeside =
-    thought > 0 && (total === undefined ? reasoning === 'beside' : total === prompt + completion + thought);
+    thought > 0 && (total === undefined ? reasoning === 'apart' : total === prompt + completion + thought);
   const paid = isBeside ? completion + thought : completion;
   if (isBeside) source = { ...source, completion_tokens: paid };
   return total === undefined ? { ...source, total_tokens: json(prompt + paid) } : source;

@@ -1,4 +1,4 @@
-// Anthropic's dialect: the Messages API behind OpenAI's shape.
+// Anthropic's dialect: the Messages API in OpenAI's shape.
 import type { Dialect, MessageJson, ProviderEntry } from '../../dialect.ts';
 import { sentHeaders } from '../../options/sent.ts';
 import { tapUsage } from '../../usage/tap.ts';

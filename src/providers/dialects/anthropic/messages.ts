@@ -48,7 +48,7 @@ export function conversation(messages: readonly ChatMessage[]): Conversation {
   return { system: systemText(system), messages: turns.map(turnJson) };
 }
 
-/** Turns alternate: what follows in the same role joins the turn, tool results before all else. */
+/** Turns alternate: a message in the same role joins the turn before it, tool results first. */
 function append(turns: Turn[], role: Turn['role'], blocks: JsonObject[]): void {
   if (blocks.length === 0) return;
   const last = turns.at(-1);
@@ -105,7 +105,7 @@ function assistantBlocks(message: ChatMessage, path: string): JsonObject[] {
   return cached([...own, ...text, ...calls], message);
 }
 
-/** Blocks that only Anthropic knows; text and tool calls are said by the message's own members. */
+/** Blocks that only Anthropic knows; the message's own members carry text and tool calls. */
 function isOwn(value: JsonValue): value is JsonObject {
   return isObject(value) && value.type !== 'text' && value.type !== 'tool_use';
 }
@@ -132,7 +132,7 @@ function parsedArguments(text: string, path: string): JsonObject {
     const value: unknown = JSON.parse(text);
     if (isObject(value)) return value;
   } catch {
-    // Said below: it is the caller's text, and its parser's words would only repeat it.
+    // Reported below: it is the caller's text, and the parser's message would only repeat it.
   }
   throw invalidField(path, 'must be the JSON text of an object');
 }

@@ -99,7 +99,7 @@ const OPENAI_MEMBERS: ReadonlySet<string> = new Set(
   CreateChatCompletionRequestSchema.fields.map((field) => field.name),
 );
 
-/** The caller's own members beside ours; of both kinds only `output_config` may be given twice. */
+/** Adds the caller's own members to ours; only `output_config` may be in both. */
 function withExtra(body: JsonObject, extra: JsonObject): JsonObject {
   for (const [name, value] of Object.entries(extra)) {
     if (name === '__proto__' || OPENAI_MEMBERS.has(name)) continue;

@@ -37,7 +37,7 @@ interface Block {
   /** The input that its start gave. */
   readonly input: unknown;
   /** Whether a piece of it was passed on. */
-  said: boolean;
+  hasText: boolean;
 }
 
 /** Translates the events of one answer. */
@@ -132,7 +132,7 @@ export class AnthropicStream implements StreamTranslator<ChatCompletionChunk> {
   #blockStart(index: number, block: JsonObject): readonly ChatCompletionChunk[] {
     const type = textOf(block.type) ?? '';
     const isCall = type === 'tool_use';
-    const begun: Block = { type, call: isCall ? this.#calls++ : -1, input: block.input, said: false };
+    const begun: Block = { type, call: isCall ? this.#calls++ : -1, input: block.input, hasText: false };
     this.#blocks.set(index, begun);
     if (isCall) {
       const named = { name: textOf(block.name) ?? '', arguments: '' };
@@ -142,7 +142,7 @@ export class AnthropicStream implements StreamTranslator<ChatCompletionChunk> {
     }
     const text = type === 'text' ? textOf(block.text) : undefined;
     const thinking = type === 'thinking' ? textOf(block.thinking) : undefined;
-    begun.said = text !== undefined;
+    begun.hasText = text !== undefined;
     return this.#delta({
       ...(text === undefined ? {} : { content: text }),
       ...this.#own(index, block),
@@ -155,12 +155,12 @@ export class AnthropicStream implements StreamTranslator<ChatCompletionChunk> {
     if (block !== undefined && block.call !== -1) {
       const piece = type === 'input_json_delta' ? textOf(delta.partial_json) : undefined;
       if (piece === undefined) return NONE;
-      block.said = true;
+      block.hasText = true;
       return this.#delta({ toolCalls: [{ index: block.call, function: { arguments: piece } }] });
     }
     const text = type === 'text_delta' ? textOf(delta.text) : undefined;
     const thinking = type === 'thinking_delta' && !this.#strict ? textOf(delta.thinking) : undefined;
-    if (text !== undefined && block !== undefined) block.said = true;
+    if (text !== undefined && block !== undefined) block.hasText = true;
     return this.#delta({
       ...(text === undefined ? {} : { content: text }),
       ...this.#own(index, { ...delta, type: block?.type ?? 'text' }),
@@ -172,7 +172,7 @@ export class AnthropicStream implements StreamTranslator<ChatCompletionChunk> {
   #blockStop(index: number): readonly ChatCompletionChunk[] {
     const block = this.#blocks.get(index);
     this.#blocks.delete(index);
-    if (block === undefined || block.said) return NONE;
+    if (block === undefined || block.hasText) return NONE;
     if (block.call !== -1) {
       return this.#delta({
         toolCalls: [{ index: block.call, function: { arguments: argumentsText(block.input) } }],

@@ -8,7 +8,7 @@ import type { CreateChatCompletionRequest } from '../../../../gen/gateway/infere
 import { invalidField } from '../../../lib/errors.ts';
 import { given } from '../../json-object.ts';
 
-/** Anthropic requires max_tokens; this is sent when the caller sets none (beside a budget to think with). */
+/** Anthropic requires max_tokens; this is sent when the caller sets none (in addition to a budget for thinking). */
 export const DEFAULT_MAX_TOKENS = 4096;
 /** The least budget that Anthropic accepts. */
 const MIN_BUDGET = 1024;

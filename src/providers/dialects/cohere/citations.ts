@@ -1,4 +1,4 @@
-// Citations (Cohere, "RAG citations"): spans of the answer's text and the documents or tool results behind them.
+// Citations (Cohere, "RAG citations"): spans of the answer's text and the documents or tool results that they cite.
 import type { JsonObject } from '@bufbuild/protobuf';
 import { arrayOf, isObject, objectOf, textOf } from '../../json-object.ts';
 

@@ -1,4 +1,4 @@
-// Cohere's dialect: version 2 of its API behind OpenAI's shape.
+// Cohere's dialect: version 2 of its API in OpenAI's shape.
 import type { Dialect, MessageJson, ProviderEntry } from '../../dialect.ts';
 import { tapUsage } from '../../usage/tap.ts';
 import { chat } from './chat.ts';

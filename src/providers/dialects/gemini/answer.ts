@@ -27,7 +27,7 @@ export interface Finish {
   readonly refusal: string | undefined;
   /** OpenAI's url_citation annotations. */
   readonly annotations: JsonObject[];
-  /** What Gemini says of the choice besides: grounding, safety ratings, citations. */
+  /** Gemini's own members of the choice: grounding, safety ratings, citations. */
   readonly own: JsonObject;
 }
 

@@ -19,8 +19,8 @@ interface Turn {
 }
 
 /**
- * Gemini 3 refuses calls of the current turn without the signature of the thought behind them. Calls that another
- * model made have none; this text stands for it (Gemini API, "Thought signatures", for histories of other models).
+ * Gemini 3 refuses calls of the current turn without the signature of the thought that led to them. Calls that another
+ * model made have none; this text replaces it (Gemini API, "Thought signatures", for histories of other models).
  */
 const NO_SIGNATURE = 'skip_thought_signature_validator';
 
@@ -59,7 +59,7 @@ export function conversation(messages: readonly ChatMessage[], model: string): C
   };
 }
 
-/** Turns alternate: what follows in the same role joins the turn. */
+/** Turns alternate: a message in the same role joins the turn before it. */
 function append(turns: Turn[], role: Turn['role'], parts: JsonObject[]): void {
   if (parts.length === 0) return;
   const last = turns.at(-1);
@@ -120,7 +120,7 @@ function parsedArguments(text: string, path: string): JsonObject {
     const value: unknown = JSON.parse(text);
     if (isObject(value)) return value;
   } catch {
-    // Said below: it is the caller's text, and its parser's words would only repeat it.
+    // Reported below: it is the caller's text, and the parser's message would only repeat it.
   }
   throw invalidField(path, 'must be the JSON text of an object');
 }

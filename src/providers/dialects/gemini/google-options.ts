@@ -3,7 +3,7 @@ import type { JsonObject } from '@bufbuild/protobuf';
 import type { CreateChatCompletionRequest } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import { objectOf, textOf } from '../../json-object.ts';
 
-/** Gemini's options beside OpenAI's members. */
+/** Gemini's options in addition to OpenAI's members. */
 export interface GoogleOptions {
   /** In Gemini's own names. */
   readonly thinkingConfig: JsonObject | undefined;

@@ -1,4 +1,4 @@
-// Google's dialect: generateContent behind OpenAI's shape.
+// Google's dialect: generateContent in OpenAI's shape.
 import type { Dialect, MessageJson, ProviderEntry } from '../../dialect.ts';
 import { tapUsage } from '../../usage/tap.ts';
 import { chat } from './chat.ts';

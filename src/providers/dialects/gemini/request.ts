@@ -79,7 +79,7 @@ function generateBody(request: CreateChatCompletionRequest): JsonObject {
   return withExtra(body, given(request.extra) ?? {});
 }
 
-/** The caller's own members beside ours; generationConfig and toolConfig may be given in both words. */
+/** Adds the caller's own members to ours; generationConfig and toolConfig may be in both, in either spelling. */
 function withExtra(body: JsonObject, extra: JsonObject): JsonObject {
   for (const [given, value] of Object.entries(extra)) {
     if (given === '__proto__' || OPENAI_MEMBERS.has(given) || CONFIG_MEMBERS.has(given)) continue;

@@ -39,7 +39,7 @@ export class GeminiStream implements StreamTranslator<ChatCompletionChunk> {
     this.#answer = new GeminiAnswer(context);
   }
 
-  /** Gemini has no terminal event: what comes behind the finish may still count tokens. */
+  /** Gemini has no terminal event: a chunk after the finish may still count tokens. */
   get done(): boolean {
     return this.#done;
   }

@@ -27,7 +27,7 @@ export class StreamedChoices {
     return this.#choices.size > 0 && this.unfinished().length === 0;
   }
 
-  /** Choices that have begun and not finished, with the reason that fits what they said. */
+  /** Choices that have begun and not finished, with the finish reason that fits their content. */
   unfinished(): { readonly index: number; readonly reason: string }[] {
     return [...this.#choices].flatMap(([index, { finished, calls }]) =>
       finished ? [] : [{ index, reason: calls === undefined ? 'stop' : 'tool_calls' }],
@@ -55,7 +55,7 @@ export class StreamedChoices {
     if (delta !== undefined && this.#placeCalls(choice, delta)) changed = true;
     const { finish_reason: reason } = json;
     if (typeof reason !== 'string') return changed;
-    // Said before, or nothing said.
+    // Already reported, or no reason given.
     if (reason === '' || choice.finished) {
       json.finish_reason = null;
       return true;

@@ -48,7 +48,7 @@ export function removedMember(text: string, name: string): string | undefined {
     const closing = char === CLOSE_BRACE || char === CLOSE_BRACKET;
     if (depth === 1 && (closing || char === COMMA)) {
       if (matched) {
-        // A member goes with the comma before it; the first, with the one behind it.
+        // A member goes with the comma before it; the first goes with the comma after it.
         found = true;
         result += text.slice(kept, preceded ? start - 1 : start);
         kept = preceded || closing ? i : i + 1;

@@ -1,4 +1,4 @@
-// What comes back whole: read once, and kept beside the message as the bytes it was.
+// Whole responses: read once, and the original bytes are kept with the message.
 import type { DescMessage, JsonObject, MessageShape } from '@bufbuild/protobuf';
 import { fail } from '../../../lib/errors.ts';
 import { lazyMessage } from '../../../lib/lazy-message.ts';

@@ -114,8 +114,8 @@ export class OpenAiStream<D extends DescMessage> implements StreamTranslator<Mes
     const { usage: _, choices: __, ...head } = this.#last ?? {};
     const { schema } = this.#settings;
     return unfinished.map(({ index, reason }) => {
-      const said: JsonObject = schema.typeName.endsWith('Chunk') ? { delta: {} } : { text: '' };
-      const json = { ...head, choices: [{ index, ...said, finish_reason: reason }] };
+      const empty: JsonObject = schema.typeName.endsWith('Chunk') ? { delta: {} } : { text: '' };
+      const json = { ...head, choices: [{ index, ...empty, finish_reason: reason }] };
       return this.#chunk(json, JSON.stringify(json));
     });
   }
