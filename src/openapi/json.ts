@@ -11,7 +11,7 @@ export function sorted<T>(entries: Iterable<readonly [string, T]>): { [name: str
   return Object.fromEntries([...entries].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
 }
 
-/** The schema with a description beside it; unchanged when there is nothing to say. */
+/** The schema with its description; unchanged when the description is empty. */
 export function described(schema: Schema, description: string): Schema {
   return description === '' ? schema : { ...schema, description };
 }

@@ -116,7 +116,7 @@ const header = (component: string, description: string): Json => ({
 });
 
 /**
- * How callers prove who they are and to whom the call goes. OpenAPI has tools ignore a
+ * How callers authenticate to the gateway and to the provider. OpenAPI has tools ignore a
  * header parameter named Authorization, so both of its uses are schemes.
  */
 export function securitySchemes(): { [name: string]: Json } {

@@ -77,7 +77,7 @@ function operationOf(route: Route, operationId: string, schemas: Schemas): Json 
   };
 }
 
-/** The control plane takes no body as an empty one: it does where the path says all that must be said. */
+/** The control plane reads a missing body as an empty one where the path carries everything required. */
 function needsBody({ method, template, plane }: Route): boolean {
   const others = method.input.fields.filter(({ name }) => !template.fields.includes(name));
   return plane === Plane.DATA || others.some(mustBeGiven);

@@ -38,7 +38,7 @@ export class Roles {
     return this.#inputs.has(desc);
   }
 
-  /** Whether callers name a workspace beside the message's own members. */
+  /** Whether callers may name a workspace in addition to the message's own members. */
   takesWorkspace(desc: DescMessage): boolean {
     return this.#ofWorkspace.has(desc);
   }

@@ -30,7 +30,7 @@ export class Schemas {
     return this.#component(desc, () => this.#messageSchema(desc));
   }
 
-  /** A field's schema with its limits, and what is to be said of it. */
+  /** A field's schema with its limits, and its description. */
   member(field: DescField, shape: FieldShape): { readonly schema: Schema; readonly description: string } {
     const rules = rulesOf(field);
     const words = shape.value.kind === 'enum' ? shape.value.names : undefined;
@@ -143,9 +143,9 @@ function enumSchema(desc: DescEnum, words: ReadonlyMap<number, string>): Schema 
   const values = desc.values.filter((value) => value.number !== 0);
   const wordOf = (number: number): string => words.get(number) ?? '';
   const list = values.map((value) => `- \`${wordOf(value.number)}\`: ${commentOf(value)}`).join('\n');
-  const said = values.some((value) => commentOf(value) !== '') ? list : '';
+  const wordList = values.some((value) => commentOf(value) !== '') ? list : '';
   const schema = { type: 'string', enum: values.map((value) => wordOf(value.number)) };
-  return described(schema, paragraphs(commentOf(desc), said));
+  return described(schema, paragraphs(commentOf(desc), wordList));
 }
 
 function scalarSchema(type: ScalarType): Schema {

@@ -15,7 +15,7 @@ const MEANINGS: Readonly<Record<WorkspaceUse, string>> = {
     'A workspace of the organisation, by id or slug; what is asked for is the organisation’s in any.',
   field: 'The workspace, by id or slug.',
   slug: 'The workspace, by id or slug: the same as `workspace_slug`.',
-  visit: 'The workspace, by id or slug; an organisation key must name one.',
+  inference: 'The workspace, by id or slug; an organisation key must name one.',
   caller: 'The workspace, by id or slug, that an organisation key means.',
 };
 

@@ -9,7 +9,7 @@ import { type FieldShape, type MessageShape, shapeOf, type ValueShape, type Vari
 /** Values nested deeper than this inside free-form members are refused: they would exhaust the stack elsewhere. */
 export const MAX_DEPTH = 64;
 
-/** Violations that are told of one request: a list of half a million faults helps nobody. */
+/** Most violations that are reported of one request: a list of half a million faults is of no use. */
 const MOST_VIOLATIONS = 100;
 const MORE = 'more is wrong than is told here';
 

@@ -1,5 +1,5 @@
 // Message -> JSON value: snake_case members, numbers as numbers, enum words in lower
-// case, unions as bare values, and the unknown members beside the named ones.
+// case, unions as bare values, and the unknown members next to the named ones.
 import { type DescMessage, type JsonObject, type Message, ScalarType } from '@bufbuild/protobuf';
 import { Unset } from '../../gen/gateway/options/v2/options_pb.ts';
 import { bareListOf, type FieldShape, type MessageShape, shapeOf, type ValueShape } from './json-shape.ts';
@@ -150,7 +150,7 @@ function isVerbatim(type: ScalarType): boolean {
   ].includes(type);
 }
 
-/** Lists and maps without elements, and enums that are not said. */
+/** Lists and maps without elements, and enums that are not set. */
 function isEmpty(field: FieldShape, value: unknown): boolean {
   if (field.many === 'one') return field.value.kind === 'enum' && value === 0;
   return field.many === 'list' ? (value as unknown[]).length === 0 : Object.keys(value as Bag).length === 0;

@@ -56,7 +56,7 @@ export function isFaithful(text: string): boolean {
   return true;
 }
 
-/** Characters behind an escaped quote that are looked at one by one: where one is, there are more. */
+/** Characters after an escaped quote that are checked one by one: escaped quotes come in groups. */
 const NEAR = 256;
 
 /** Where the string that opens at `from` closes. Linear, however many quotes and backslashes are escaped. */

@@ -45,12 +45,12 @@ export async function isTooHeavy(json: Uint8Array): Promise<boolean> {
   return weight > MOST_WEIGHT;
 }
 
-/** Bytes behind an escaped quote that are looked at one by one: where one is, there are more. */
+/** Bytes after an escaped quote that are checked one by one: escaped quotes come in groups. */
 const NEAR_BYTES = 65_536;
 
 /**
- * Where the string goes on behind `from`, which is no escaped sign: one past its closing quote or, as a negative
- * number, where it is still open.
+ * The position after the string that goes on at `from`, which is not inside an escape: one past its closing quote or,
+ * as a negative number, where it is still open.
  */
 function skipped(json: Uint8Array, from: number): number {
   const quote = json.indexOf(QUOTE, from);

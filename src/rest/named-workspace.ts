@@ -17,14 +17,14 @@ const QUERY_NAMES = [WORKSPACE_FIELD, 'workspaceId'];
  * - `organisation`: nothing, but the workspace must be one that exists
  * - `field`: what the message's own field workspace_id says
  * - `slug`: the same as the message's field workspace_slug
- * - `visit`: the same of the data plane, where an organisation key must name one
+ * - `inference`: the same on the data plane, where an organisation key must name one
  * - `caller`: the operation is called as a key of that workspace would
  */
-export type WorkspaceUse = 'resource' | 'organisation' | 'field' | 'slug' | 'caller' | 'visit';
+export type WorkspaceUse = 'resource' | 'organisation' | 'field' | 'slug' | 'caller' | 'inference';
 
 /** Undefined for operations of the data plane, but those that organisation keys may call. */
 export function workspaceUseOf(method: DescMethod): WorkspaceUse | undefined {
-  if (getOption(method, in_workspace)) return 'visit';
+  if (getOption(method, in_workspace)) return 'inference';
   if (getOption(method.parent, plane) !== Plane.CONTROL) return undefined;
   const inPath = pathFieldsOf(method);
   if (inPath.includes(WORKSPACE_FIELD)) return 'resource';
@@ -41,7 +41,7 @@ export function isWorkspaceAside(method: DescMethod): boolean {
   return !has(method, WORKSPACE_FIELD) || pathFieldsOf(method).includes(WORKSPACE_FIELD);
 }
 
-/** Whether an operation takes `workspace_id` beside its message and its path: what the OpenAPI document shows of it. */
+/** Whether an operation takes `workspace_id` in addition to its message and path; the OpenAPI document shows it then. */
 export function takesWorkspace(method: DescMethod): boolean {
   return (
     workspaceUseOf(method) !== undefined && !has(method, WORKSPACE_FIELD) && !getOption(method, access).open
@@ -60,10 +60,10 @@ export interface TakenWorkspace {
 export function takeWorkspace(method: DescMethod, query: string, json: unknown): TakenWorkspace {
   if (!isWorkspaceAside(method)) return { query, json, workspace: undefined };
   const asked = takenFromQuery(query);
-  const said = takenFromBody(json);
-  if (asked.workspace !== undefined && said.workspace !== undefined && asked.workspace !== said.workspace)
+  const taken = takenFromBody(json);
+  if (asked.workspace !== undefined && taken.workspace !== undefined && asked.workspace !== taken.workspace)
     throw invalidField(WORKSPACE_FIELD, 'must be the same in the query and in the body');
-  return { query: asked.query, json: said.json, workspace: said.workspace ?? asked.workspace };
+  return { query: asked.query, json: taken.json, workspace: taken.workspace ?? asked.workspace };
 }
 
 function takenFromQuery(query: string): { readonly query: string; readonly workspace: string | undefined } {

@@ -24,7 +24,7 @@ export function workspaceInterceptor(directory: Directory): Interceptor {
     const use = workspaceUseOf(method);
     if (use === undefined) return (next) => next;
     // A field in the path names the resource itself.
-    const absorbs = (use === 'resource' || use === 'visit') && !isWorkspaceAside(method);
+    const absorbs = (use === 'resource' || use === 'inference') && !isWorkspaceAside(method);
     return (next) => (input, call) => {
       if (call.principal === undefined || isStream(input) || typeof input === 'function')
         return next(input, call);
@@ -33,7 +33,7 @@ export function workspaceInterceptor(directory: Directory): Interceptor {
       if (given !== undefined) {
         if (absorbs) fields.workspaceId = undefined;
         apply(directory, use, call, call.principal, fields, given);
-      } else if (use === 'visit' && call.principal.workspaceId === undefined) {
+      } else if (use === 'inference' && call.principal.workspaceId === undefined) {
         throw invalidField(WORKSPACE_FIELD, 'is needed with an organisation key', 'required');
       }
       return next(input, call);
@@ -63,11 +63,11 @@ function apply(
       fields.workspaceSlug = same(directory, organisationId, fields.workspaceSlug, given);
       return;
     case 'organisation':
-    case 'visit':
+    case 'inference':
     case 'caller':
       if (!own) throw invalidField(WORKSPACE_FIELD, 'names no workspace of the caller');
       // The data plane asks the principal itself.
-      if (use === 'visit') call.principal = { ...principal, workspaceId: found, visiting: true };
+      if (use === 'inference') call.principal = { ...principal, workspaceId: found, visiting: true };
       if (use === 'caller') call.place = { ...principal, workspaceId: found, visiting: true };
   }
 }
