@@ -265,7 +265,7 @@ async function commandOf(args: readonly string[]): Promise<void> {
   throw new Error(USAGE);
 }
 
-/** Runs a command line. What it cannot do is said, and the exit code 1. */
+/** Runs a command line. A failure prints its reason, and the exit code is 1. */
 export async function runCommand(args: readonly string[]): Promise<void> {
   try {
     await commandOf(args);

@@ -1,6 +1,6 @@
-// The files of log exports that are done from a folder into the target. Written again they are the same, so that a copy
-// that was cut off is simply made again. What the others have written so far stays behind: the page where they stand is the
-// source's own, and without their bytes they begin anew.
+// Copies the files of finished log exports from a folder into the target. Copying twice gives the same files, so an
+// interrupted copy is simply repeated. Partial files of unfinished exports are not copied: their page cursor belongs to
+// the source, and without their bytes these exports start again.
 import { createHash } from 'node:crypto';
 import { type ExportPart, type LogExportBody, logExports } from '../ledger/exports/collection.ts';
 import { isThere } from '../ledger/exports/file.ts';

@@ -59,7 +59,7 @@ export function arrayOf(text: string): readonly unknown[] | undefined {
   }
 }
 
-/** Text such as "[INST] …" begins with a bracket, too: messages are an array of objects, or are said to be. */
+/** Text such as "[INST] …" begins with a bracket, too: messages are an array of objects, or are declared as one. */
 function makesMessages({ string, isRawTemplate }: PromptContent): boolean {
   if (isRawTemplate) return /^\s*[[{]/.test(string);
   const array = arrayOf(string);

@@ -16,7 +16,7 @@ import { parseTemplate } from './template/parse.ts';
 
 /** Characters of contents that are kept. */
 const MOST_CHARACTERS = 64 * 1024 * 1024;
-/** What a kept content costs beside its text. */
+/** What a kept content costs in addition to its text. */
 const OVERHEAD = 1024;
 
 interface Kept {

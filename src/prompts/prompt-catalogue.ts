@@ -1,4 +1,4 @@
-// Saved prompts as calls name them: "pp-name-0a1b2c", with "@latest", "@7" or "@label" behind it.
+// Saved prompts as calls name them: "pp-name-0a1b2c", optionally followed by "@latest", "@7" or "@label".
 
 import type { TenantScope } from '../call/scope.ts';
 import { fail, type GatewayError } from '../lib/errors.ts';

@@ -34,7 +34,7 @@ export function requestMessage(
   return { operation, message };
 }
 
-/** What a request gives beside its own members. Those it has itself are not to be found there a second time. */
+/** What a request gives in addition to its own members; members of its own are not repeated there. */
 export function extraParameters(extra: JsonObject | undefined): JsonObject {
   const { variables: _, stream: __, prompt_id: ___, ...parameters } = extra ?? {};
   return parameters;

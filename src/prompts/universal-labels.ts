@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 
 const NAMES = ['production', 'staging', 'development'] as const;
 
-/** A label that nobody made. */
+/** A built-in label. */
 export interface UniversalLabel {
   /** UUID, the same one whenever it is asked for. */
   readonly id: string;

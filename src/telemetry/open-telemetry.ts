@@ -33,7 +33,7 @@ export interface TelemetryDeps {
   readonly models: KnownModels;
   /** The path's template of an operation, with its base. */
   readonly routeOf: SpanDeps['routeOf'];
-  /** PEM text of authorities that the collector's certificate may be from, beside the usual ones. */
+  /** PEM text of authorities that may issue the collector's certificate, in addition to the default roots. */
   readonly extraCa: string | undefined;
   /** Told that exports fail, once in a while. */
   readonly onTrouble: (error: Error | undefined, what: string) => void;

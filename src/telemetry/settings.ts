@@ -78,7 +78,7 @@ export function readTelemetrySettings(read: ReadVariable): TelemetrySettings | u
     },
     metricIntervalMs: read('OTEL_METRIC_EXPORT_INTERVAL', count(1, 3_600_000), 60_000),
   };
-  // Delta would need what each series was at the last export; collectors turn the one into the other.
+  // Delta would need each series' value at the last export; collectors can convert cumulative to delta.
   read('OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE', oneOf('cumulative'), 'cumulative');
   const { traces, metrics, resource } = settings;
   if (disabled || (traces ?? metrics) === undefined) return undefined;

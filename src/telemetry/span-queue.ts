@@ -1,5 +1,5 @@
-// Spans on their way out: a bounded queue before the library's batches. What is one too many is dropped and counted;
-// nobody ever waits for the collector.
+// The export queue of spans: a bounded queue before the library's batches. Spans over the bound are dropped and
+// counted; no call ever waits for the collector.
 import { BatchSpanProcessor, type ReadableSpan, type SpanExporter } from '@opentelemetry/sdk-trace';
 import type { TelemetrySettings } from './settings.ts';
 

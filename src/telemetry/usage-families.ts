@@ -127,21 +127,21 @@ function tokensOf({ input, output, cached, cacheWritten, reasoning }: AttemptSer
   ];
 }
 
-/** Sums over the errors of attempts; a word is the label `type`. */
+/** Totals by error of attempts; a word is the label `type`. */
 function grouped(
   usage: UsageSeries,
   read: (series: AttemptSeries) => readonly (readonly [string, number])[],
 ) {
-  const sums = new Map<string, { labels: Record<string, string>; value: number }>();
+  const totals = new Map<string, { labels: Record<string, string>; value: number }>();
   for (const series of usage.attempts()) {
     const { operation, provider, model } = series.labels;
     for (const [type, value] of read(series)) {
       const key = [operation, provider, model, type].join('\0');
-      const sum = sums.get(key);
+      const sum = totals.get(key);
       if (sum !== undefined) sum.value += value;
       else if (value !== 0)
-        sums.set(key, { labels: { operation, provider, model, ...(type === '' ? {} : { type }) }, value });
+        totals.set(key, { labels: { operation, provider, model, ...(type === '' ? {} : { type }) }, value });
     }
   }
-  return [...sums.values()];
+  return [...totals.values()];
 }

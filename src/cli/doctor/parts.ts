@@ -17,11 +17,14 @@ export const parts: Check = {
 };
 
 function troubles(dataDir: string, looked: ReturnType<typeof partsOf>): { why: string; todo: string }[] {
-  const said = ({ part, why, todo }: PartsError['troubles'][number]) => ({ why: `${part}: ${why}`, todo });
+  const described = ({ part, why, todo }: PartsError['troubles'][number]) => ({
+    why: `${part}: ${why}`,
+    todo,
+  });
   try {
-    return findTroubles(dataDir, looked).map(said);
+    return findTroubles(dataDir, looked).map(described);
   } catch (error) {
-    if (error instanceof PartsError) return error.troubles.map(said);
+    if (error instanceof PartsError) return error.troubles.map(described);
     throw error;
   }
 }

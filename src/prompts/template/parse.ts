@@ -1,6 +1,6 @@
 // Mustache without logic: {{name}}, {{{name}}}, {{&name}}, {{#section}}…{{/section}}, {{^inverted}}…{{/inverted}},
-// {{! comment }} and {{>partial}}. Source: mustache(5). Other delimiters are refused: templates are stored, and what
-// is a tag must be plain to whoever reads one. Tags of sections and comments that are alone on a line leave none.
+// {{! comment }} and {{>partial}}. Source: mustache(5). Other delimiters are refused: templates are stored, and
+// readers must recognise a tag without context. Tags of sections and comments that are alone on a line leave none.
 import { type GatewayError, invalidField } from '../../lib/errors.ts';
 import type { Node, Path, Template } from './nodes.ts';
 
@@ -117,7 +117,7 @@ function readTag(source: string, at: number, wrong: (at: number, message: string
   };
 }
 
-/** The line of a tag when nothing but blanks is beside it. */
+/** The whole line of a tag when only blanks surround the tag. */
 function wholeLine(
   source: string,
   from: number,

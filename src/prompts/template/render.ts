@@ -13,7 +13,7 @@ export interface RenderDeps {
   readonly variables: Readonly<Record<string, string>>;
   /** The partials that the template and its partials name. */
   readonly partials: ReadonlyMap<string, Template>;
-  /** What the rendered text is to be. */
+  /** The form of the rendered text. */
   readonly form: 'text' | 'json';
 }
 

@@ -1,5 +1,5 @@
 // Where a rendered template's pieces go. Nothing is escaped for HTML: prompts are read by models. In JSON, what comes
-// from a variable can neither leave the string that it lands in nor add a member beside it.
+// from a variable can neither leave the string that it lands in nor add a member next to it.
 import { invalidField, validationFailed } from '../../lib/errors.ts';
 
 /** What a template may become longer than twice its variables, in UTF-16 units: images are variables, too. */
