@@ -1,6 +1,7 @@
 // Compression of Connect's and gRPC's messages at a fast level: the library's own brotli takes 0.2 s for 100 entries of the log.
 import { promisify } from 'node:util';
-import { brotliCompress, constants, gzip } from 'node:zlib';
+import { brotliCompress, constants, deflate, gzip, inflate } from 'node:zlib';
+import { Code, ConnectError } from '@connectrpc/connect';
 import type { Compression } from '@connectrpc/connect/protocol';
 import { compressionBrotli, compressionGzip } from '@connectrpc/connect-node';
 
@@ -8,6 +9,7 @@ const GZIP_LEVEL = 1;
 const BROTLI_QUALITY = 3;
 
 const [gzipped, brotlied] = [promisify(gzip), promisify(brotliCompress)];
+const [deflated, inflated] = [promisify(deflate), promisify(inflate)];
 
 /** What answers may be compressed with; the caller's order decides. */
 export const fastCompressions: Compression[] = [
@@ -23,6 +25,21 @@ export const fastCompressions: Compression[] = [
           },
         }),
       ),
+  },
+  {
+    name: 'deflate',
+    compress: async (bytes) => shared(await deflated(bytes, { level: GZIP_LEVEL })),
+    async decompress(bytes, maxOutputLength) {
+      if (bytes.length === 0) return new Uint8Array(0);
+      try {
+        return shared(await inflated(bytes, { maxOutputLength }));
+      } catch (cause) {
+        const tooLong = (cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
+        throw tooLong
+          ? new ConnectError(`message is larger than ${maxOutputLength} bytes`, Code.ResourceExhausted)
+          : new ConnectError('decompression failed', Code.InvalidArgument, undefined, undefined, cause);
+      }
+    },
   },
 ];
 

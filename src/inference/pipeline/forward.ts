@@ -80,7 +80,7 @@ export async function forward(
     : await forwardRouted(pipeline, call, routing, head.path, watched, send);
   call.record.status = answer.status;
   const tap = new UsageTap(dialectOf(pipeline, bound.target), bound.target.provider, answer, () =>
-    Math.max(state.bytes, bodyLength(head)),
+    Math.max(state.bytes, bodyLength(head), call.bodyBytes ?? 0),
   );
   call.record.streamed = tap.streams;
   const answered = answerMessages(heardAnswer(call, answer), attempt, tap, held);
@@ -118,7 +118,7 @@ function passThrough(
       headers: tracedHeaders(call, headers, id),
     },
     model: '',
-    body: bodyLength(head),
+    body: Math.max(bodyLength(head), call.bodyBytes ?? 0),
     request: NOTHING_SAID,
     makesTokens: hasBody,
     limited: true,

@@ -18,8 +18,10 @@ import { tellRates } from '../../ledger/limits/rate-headers.ts';
 import type { Rule } from '../../ledger/limits/rule.ts';
 import { type Carried, type Carrier, countsReads, READS, rulesOf } from '../../ledger/limits/rules-of.ts';
 import type { Subject } from '../../ledger/limits/subject.ts';
+import { codingsOf } from '../../lib/incoming/decoded-length.ts';
 import type { JsonObject } from '../../store/collection.ts';
 import { type Handler, type Input, type Interceptor, isStream, type Output, watched } from '../handler.ts';
+import { measuredBody } from './measured-body.ts';
 
 /** What the stage asks. */
 export interface LimitsDeps {
@@ -82,7 +84,34 @@ export function limitsInterceptor(deps: LimitsDeps): Interceptor {
       const defaults = defaultMetadata(deps, principal);
       call.defaultMetadata = foreseen ? { ...defaults, ...foreseen.metadata } : defaults;
       const rules = applying(deps, call, principal);
+      const isLimited = rules.length > 0 || call.limitSubject !== undefined;
+      if (isStream(input) && (isLimited || isEncoded(call)))
+        return measured(next, input, call, principal, rules);
       return rules.length === 0 ? next(input, call) : admitted(next, input, call, principal, rules, foreseen);
+    }
+
+    /** Of what is passed through, the decoded length counts. */
+    async function measured(
+      next: Handler,
+      input: AsyncIterable<Message>,
+      call: Call,
+      principal: Principal,
+      rules: readonly Rule[],
+    ): Promise<Output> {
+      const { messages, bytes, leave } = await measuredBody(input, call);
+      call.bodyBytes = bytes;
+      if (rules.length === 0) return next(messages, call);
+      let isBegun = false;
+      const begin: Handler = (...args) => {
+        isBegun = true;
+        return next(...args);
+      };
+      try {
+        return await admitted(begin, messages, call, principal, rules, undefined);
+      } catch (thrown) {
+        if (!isBegun) await leave();
+        throw thrown;
+      }
     }
 
     async function admitted(
@@ -209,12 +238,12 @@ function defaultMetadata(
 function bytesOf(method: DescMethod, input: Input, call: Call): number {
   // Of an encoded body the decoded length counts, not what the headers tell.
   if (call.bodyBytes !== undefined) return call.bodyBytes;
-  if (isStream(input)) {
-    const told = Number(call.headers.plain('content-length') ?? Number.NaN);
-    return Number.isSafeInteger(told) && told > 0 ? told : 0;
-  }
-  if (typeof input === 'function') return 0;
+  if (isStream(input) || typeof input === 'function') return 0;
   return toBinary(method.input, input as Message).byteLength;
+}
+
+function isEncoded({ headers, source }: Call): boolean {
+  return source.protocol === 'rest' && codingsOf(headers.plain('content-encoding')).length > 0;
 }
 
 function textMember(input: Input, name: string): string | undefined {
