@@ -213,6 +213,10 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
   } = createPipeline({
     dialer,
     dialects: createDialects(codec),
+    own: {
+      environment: settings.secretEnvironment,
+      identity: settings.secretOwnIdentity.includes('bedrock'),
+    },
     models,
     names,
     state,

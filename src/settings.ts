@@ -55,7 +55,7 @@ export interface Settings {
   readonly secretEnvAllow: readonly string[];
   /** Folders whose files secret references may read. */
   readonly secretFileAllow: readonly string[];
-  /** Secret managers that may be asked with the gateway's own identity. */
+  /** Secret managers, and providers, that may be asked with the gateway's own identity. */
   readonly secretOwnIdentity: readonly (typeof OWN_IDENTITIES)[number][];
   /** Of the environment what secret managers see; it holds secrets. */
   readonly secretEnvironment: Environment;
@@ -82,8 +82,8 @@ export interface Settings {
   readonly telemetry: TelemetrySettings | undefined;
 }
 
-/** Managers that know identities of machines. */
-const OWN_IDENTITIES = ['aws_sm', 'azure_kv', 'hashicorp_vault'] as const;
+/** Secret managers, and providers, that know identities of machines. */
+const OWN_IDENTITIES = ['aws_sm', 'azure_kv', 'hashicorp_vault', 'bedrock'] as const;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -22,8 +22,14 @@ export interface MessageJson {
   encode(schema: DescMessage, message: Message): unknown;
 }
 
-/** How a credential is written into the request: by a usual name, in a header of its own, or in the query. */
+/**
+ * How a credential is written into the request: by a usual name, in a header of its own, or in the query. `aws` and
+ * `google`: a bearer token, or options from which each request's credential is made before it is sent (SigV4, the token
+ * of a service account).
+ */
 export type AuthScheme =
+  | 'aws'
+  | 'google'
   | 'bearer'
   | 'x-api-key'
   | 'api-key'

@@ -27,3 +27,13 @@ export function arrayOf(value: JsonValue | undefined): readonly JsonValue[] {
 export function textOf(value: JsonValue | undefined): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
+
+/** The object that a JSON text says; undefined when it is no JSON, or no object. */
+export function parsedObject(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,5 +1,6 @@
 // Which operations a provider offers: those of its dialect, or those of them that its literal names.
 import type { Dialect, ProviderEntry } from './dialect.ts';
+import type { Dialects } from './dialects/registry.ts';
 import { OPERATION_NAMES, type OperationName } from './operations.ts';
 
 /** Whether it offers the operation. */
@@ -8,7 +9,7 @@ export function offers({ operations }: ProviderEntry, dialect: Dialect, name: Op
 }
 
 /** All that it offers. */
-export function offered(entry: ProviderEntry, dialects: ReadonlyMap<string, Dialect>): OperationName[] {
+export function offered(entry: ProviderEntry, dialects: Dialects): OperationName[] {
   const dialect = dialects.get(entry.dialect);
   return dialect === undefined ? [] : OPERATION_NAMES.filter((name) => offers(entry, dialect, name));
 }

@@ -24,7 +24,7 @@ export interface SecretsDeps extends ManagerDeps {
   /** Folders whose files references may read. */
   readonly fileAllow: readonly string[];
   /** Managers that may be asked with the gateway's own identity. */
-  readonly ownIdentity: readonly ManagerType[];
+  readonly ownIdentity: readonly string[];
   readonly lifetimeMs: number;
   /** Told of readings that failed; the value is kept where there is one. */
   readonly onTrouble: (error: unknown) => void;

@@ -16,6 +16,7 @@ interface Fixture {
   readonly name: string;
   readonly provider: string;
   readonly strict: boolean;
+  readonly options: Readonly<Record<string, string>>;
   readonly request: JsonObject;
   readonly stream: Buffer | undefined;
   readonly whole: Buffer | undefined;
@@ -55,6 +56,7 @@ for (const [index, fixture] of fixtures.entries())
           method: ChatService.method.createChatCompletion,
           body: bodyOf(fixture),
           headers: {
+            ...optionHeaders(fixture.options),
             'x-gateway-provider': fixture.provider,
             'x-gateway-custom-host': `http://127.0.0.1:${port}/fixture-${index}`,
             'x-gateway-strict-open-ai-compliance': String(fixture.strict),
@@ -78,6 +80,12 @@ for (const [index, fixture] of fixtures.entries())
       t.true(complete);
       t.deepEqual(events.map(timeless), (fixture.expected.chunks as JsonObject[]).map(timeless));
     });
+
+function optionHeaders(options: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(options).map(([name, value]) => [`x-gateway-${name.replaceAll('_', '-')}`, value]),
+  );
+}
 
 /** The fixture's request, asked for in the form of its answer. */
 function bodyOf({ request: { stream_options, ...request }, stream }: Fixture): JsonObject {
@@ -123,10 +131,14 @@ function fixturesIn(folder: string, name: string): Fixture[] {
     return existsSync(full) ? readFileSync(full) : undefined;
   };
   const json = (file: string): JsonObject => JSON.parse(String(read(file) ?? '{}')) as JsonObject;
-  const { provider = folder, strict = true, operation = 'chat', options } = json('case.json');
-  if (operation !== 'chat' || options !== undefined || providerById(String(provider)) === undefined)
-    return [];
-  const common = { provider: String(provider), strict: strict === true, request: json('request.json') };
+  const { provider = folder, strict = true, operation = 'chat', options = {} } = json('case.json');
+  if (operation !== 'chat' || providerById(String(provider)) === undefined) return [];
+  const common = {
+    provider: String(provider),
+    strict: strict === true,
+    options: options as Record<string, string>,
+    request: json('request.json'),
+  };
   if (!Array.isArray(common.request.messages)) return [];
   const [stream, whole] = [read('stream.sse'), read('provider-response.json')];
   const all: Fixture[] = [];

@@ -65,6 +65,21 @@ const ADDRESSES: readonly (readonly [string, string, string, ProviderOptions?])[
   ['reka-ai', CHAT, 'https://api.reka.ai/v1/chat/completions'],
   ['siliconflow', CHAT, 'https://api.siliconflow.cn/v1/chat/completions'],
   ['upstage', CHAT, 'https://api.upstage.ai/v1/solar/chat/completions'],
+  ...(
+    [
+      ['us-central1', 'us-central1-aiplatform.googleapis.com'],
+      ['global', 'aiplatform.googleapis.com'],
+      ['eu', 'aiplatform.eu.rep.googleapis.com'],
+    ] as const
+  ).map(
+    ([region, host]) =>
+      [
+        'vertex-ai',
+        '/publishers/google/models/m:generateContent',
+        `https://${host}/v1/projects/p1/locations/${region}/publishers/google/models/m:generateContent`,
+        { vertex_region: region, vertex_project_id: 'p1' },
+      ] as const,
+  ),
   ['voyage', '/embeddings', 'https://api.voyageai.com/v1/embeddings'],
   [
     'workers-ai',

@@ -7,9 +7,11 @@ import type { Sandbox } from '../../checks/sandbox/sandbox.ts';
 import type { Dialer } from '../../lib/egress/outbound.ts';
 import type { HeaderNames } from '../../lib/gateway-headers.ts';
 import type { ModelCatalogue } from '../../providers/catalog/models.ts';
-import type { Dialect } from '../../providers/dialect.ts';
+import type { Dialects } from '../../providers/dialects/registry.ts';
 import type { SharedState } from '../../store/shared-state.ts';
 import { openResponseCache } from '../cache/open-cache.ts';
+import { createCredentials } from '../credentials/credentials.ts';
+import type { CredentialDeps } from '../credentials/identity.ts';
 import { Configs } from '../plan/configs.ts';
 import type { PlanDeps } from '../plan/plan-deps.ts';
 import { localCircuits } from '../route/circuits.ts';
@@ -23,7 +25,9 @@ import { type GuardrailSource, PlanGuardrails } from './plan-guardrails.ts';
 /** What the composition knows. */
 export interface PipelineParts {
   readonly dialer: Dialer;
-  readonly dialects: ReadonlyMap<string, Dialect>;
+  readonly dialects: Dialects;
+  /** The process's own environment, and whether stored providers may be called with the identity that it has. */
+  readonly own: { readonly environment: CredentialDeps['environment']; readonly identity: boolean };
   readonly models: ModelCatalogue;
   readonly names: HeaderNames;
   readonly plans: Pick<PlanDeps, 'providerById' | 'checkHost' | 'isOwnKey'> & Partial<PlanDeps>;
@@ -67,7 +71,7 @@ export interface OpenPipeline {
 
 /** Makes the pipeline. */
 export function createPipeline(parts: PipelineParts): OpenPipeline {
-  const { dialer, dialects, models, names, plans, state, cache, now, onTrouble } = parts;
+  const { dialer, dialects, models, names, own, plans, state, cache, now, onTrouble } = parts;
   const checks = createChecks({
     dialer,
     ownsHeader: (name) => names.owns(name),
@@ -102,6 +106,7 @@ export function createPipeline(parts: PipelineParts): OpenPipeline {
   const pipeline: Pipeline = {
     dialer,
     dialects,
+    credentials: createCredentials({ dialer, now, environment: own.environment, ownIdentity: own.identity }),
     models,
     planner: { deps, configs: new Configs(deps) },
     routes: {

@@ -4,8 +4,9 @@ import type { InFlightJournal } from '../../ledger/flight/in-flight-journal.ts';
 import type { TargetLimits } from '../../ledger/limits/target-limits.ts';
 import type { Dialer } from '../../lib/egress/outbound.ts';
 import type { ModelCatalogue } from '../../providers/catalog/models.ts';
-import type { Dialect } from '../../providers/dialect.ts';
+import type { Dialects } from '../../providers/dialects/registry.ts';
 import type { ResponseCache } from '../cache/response-cache.ts';
+import type { Credentials } from '../credentials/credentials.ts';
 import type { ConditionContext } from '../plan/condition.ts';
 import type { Planner } from '../plan/select.ts';
 import type { CircuitStore } from '../route/circuits.ts';
@@ -17,7 +18,9 @@ import type { KeepsLate } from './later-hooks.ts';
 /** What the pipeline is built of. */
 export interface Pipeline {
   readonly dialer: Dialer;
-  readonly dialects: ReadonlyMap<string, Dialect>;
+  readonly dialects: Dialects;
+  /** What proves who calls, where a provider wants more than a key. */
+  readonly credentials: Credentials;
   /** What is known of providers' models. */
   readonly models: ModelCatalogue;
   readonly planner: Planner;

@@ -103,7 +103,8 @@ export async function runAttempt<Head, Result>(
     if (opening.limited && isLimited(bound, call)) await holdTarget(pipeline, call, bound, attempt, opening);
     const noted = attempt.noted(pipeline.flights, body, request, makesTokens);
     if (noted !== undefined) await noted;
-    return await read(await dial(outbound), attempt);
+    const authorised = pipeline.credentials.authorised(bound, outbound);
+    return await read(await dial(authorised === undefined ? outbound : await authorised), attempt);
   } catch (thrown) {
     throw attempt.fail(thrown);
   }

@@ -1,6 +1,7 @@
 // A plan's target for one call: its provider, its credential and its headers, all of them known.
 import { fail, type GatewayError, invalidHeader } from '../../lib/errors.ts';
 import type { GatewayHeaders } from '../../lib/gateway-headers.ts';
+import { bringsCredential } from '../../providers/auth/index.ts';
 import type { ProviderEntry, ProviderOptions, Target } from '../../providers/dialect.ts';
 import { locate } from '../../providers/locate.ts';
 import { isHarmlessName } from './config-options.ts';
@@ -66,7 +67,13 @@ export function bindTarget(
   if (stored && plan.customHost !== undefined) throw hostOfStored(plan);
   const reach = stored && storedReach(entry, stored, plan, selected?.model ?? model);
   const customHost = reach ? reach.customHost : (plan.customHost ?? selected?.customHost);
-  if (apiKey === undefined && !entry.keyless && customHost === undefined) {
+  const options = optionsFor(plan, entry, reach, headers, model);
+  if (
+    apiKey === undefined &&
+    !entry.keyless &&
+    customHost === undefined &&
+    !bringsCredential(entry, options)
+  ) {
     if (stored)
       throw fail(
         'forbidden',
@@ -80,7 +87,7 @@ export function bindTarget(
   const target: Target = {
     provider: entry,
     apiKey,
-    options: optionsFor(plan, entry, reach, headers, model),
+    options,
     customHost,
     strict: plan.strict ?? headers.get('strict-open-ai-compliance') !== 'false',
   };

@@ -1,4 +1,5 @@
 // A plan: a config parsed once, everything inherited folded in. Interpreted by inference/route.
+import { bringsCredential } from '../../providers/auth/index.ts';
 import type { ClientCut, ProviderEntry, ProviderOptions } from '../../providers/dialect.ts';
 import type { CacheSettings } from '../cache/settings.ts';
 import type { Condition } from './condition.ts';
@@ -161,7 +162,11 @@ export function wholePlan(root: Plan, id: string): WholePlan {
       ...new Set(
         targets
           .filter(({ apiKey, customHost }) => apiKey === undefined && customHost === undefined)
-          .flatMap(({ provider }) => (provider === undefined || provider.keyless ? [] : [provider.id])),
+          .flatMap(({ provider, options }) =>
+            provider === undefined || provider.keyless || bringsCredential(provider, options)
+              ? []
+              : [provider.id],
+          ),
       ),
     ],
   };

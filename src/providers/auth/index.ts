@@ -1,12 +1,19 @@
 // Who we are, in the words of a provider's scheme.
 import { invalidHeader } from '../../lib/errors.ts';
-import type { Target } from '../dialect.ts';
+import type { ProviderEntry, ProviderOptions, Target } from '../dialect.ts';
 import { credential as apiKey } from './api-key.ts';
 import { credential as bearer } from './bearer.ts';
 import { credential as none } from './none.ts';
 import { credential as xApiKey } from './x-api-key.ts';
 
-const SCHEMES = Object.freeze({ bearer, 'x-api-key': xApiKey, 'api-key': apiKey, none });
+const SCHEMES = Object.freeze({
+  aws: bearer,
+  google: bearer,
+  bearer,
+  'x-api-key': xApiKey,
+  'api-key': apiKey,
+  none,
+});
 
 const NONE: readonly string[] = Object.freeze([]);
 // Visible ASCII; no line breaks, so that a key cannot become another header.
@@ -21,6 +28,19 @@ export function authHeaders({ apiKey: key, provider: { auth } }: Target): readon
   if (!KEY.test(key)) throw invalidHeader('authorization', "the provider's key must be printable ASCII");
   if (typeof auth === 'string') return SCHEMES[auth](key);
   return auth.header === undefined ? NONE : [auth.header, (auth.prefix ?? '') + key];
+}
+
+/** Whether options of the target bring its credential, so that no key is needed. */
+export function bringsCredential(
+  { auth, options: specs = [] }: ProviderEntry,
+  options: ProviderOptions,
+): boolean {
+  if (auth !== 'aws' && auth !== 'google') return false;
+  return specs.some(
+    ({ name, secret, effect, keylessWith }) =>
+      (secret === true && effect === 'account' && options[name] !== undefined) ||
+      keylessWith?.includes(options[name] ?? ''),
+  );
 }
 
 /** The query that carries the target's credential, without the question mark; undefined where headers do. */

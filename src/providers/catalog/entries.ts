@@ -66,6 +66,7 @@ export { stabilityAi } from './stability-ai.ts';
 export { togetherAi } from './together-ai.ts';
 export { tripo3d } from './tripo3d.ts';
 export { upstage } from './upstage.ts';
+export { vertexAi } from './vertex-ai.ts';
 export { vllm } from './vllm.ts';
 export { voyage } from './voyage.ts';
 export { workersAi } from './workers-ai.ts';

@@ -1,17 +1,38 @@
-// The dialects that providers name.
+// The dialects that providers name. Those of clouds are loaded when they are first used.
+import { createRequire } from 'node:module';
 import type { Dialect, MessageJson } from '../dialect.ts';
 import { createAnthropicDialect } from './anthropic/index.ts';
 import { createCohereDialect } from './cohere/index.ts';
 import { createGeminiDialect } from './gemini/index.ts';
 import { createOpenAiDialect } from './openai/index.ts';
 
-/** Every dialect by name, over the given JSON. */
-export function createDialects(json: MessageJson): ReadonlyMap<string, Dialect> {
-  const dialects = [
-    createOpenAiDialect(json),
-    createAnthropicDialect(json),
-    createCohereDialect(json),
-    createGeminiDialect(json),
-  ];
-  return new Map(dialects.map((dialect) => [dialect.name, dialect]));
+/** Dialects by name. */
+export interface Dialects {
+  /** Undefined: there is none of this name. */
+  get(name: string): Dialect | undefined;
+}
+
+const load = createRequire(import.meta.url);
+
+const MAKERS: Readonly<Record<string, (json: MessageJson) => Dialect>> = Object.freeze({
+  openai: createOpenAiDialect,
+  anthropic: createAnthropicDialect,
+  cohere: createCohereDialect,
+  gemini: createGeminiDialect,
+  vertex: (json) =>
+    (load('./vertex/index.ts') as typeof import('./vertex/index.ts')).createVertexDialect(json),
+});
+
+/** Every dialect over the given JSON, made when it is first asked for. */
+export function createDialects(json: MessageJson): Dialects {
+  const made = new Map<string, Dialect>();
+  return {
+    get(name) {
+      const known = made.get(name);
+      if (known !== undefined || !Object.hasOwn(MAKERS, name)) return known;
+      const dialect = MAKERS[name]!(json);
+      made.set(name, dialect);
+      return dialect;
+    },
+  };
 }

@@ -78,7 +78,8 @@ export function awsCredentials(deps: ManagerDeps): AwsCredentialsOf {
 
   return async (auth, region, signal) => {
     const { aws_access_key_id: accessKeyId, aws_secret_access_key: secretAccessKey } = auth;
-    const keys = accessKeyId && secretAccessKey ? { accessKeyId, secretAccessKey } : undefined;
+    const sessionToken = auth.aws_session_token;
+    const keys = accessKeyId && secretAccessKey ? { accessKeyId, secretAccessKey, sessionToken } : undefined;
     if (auth.aws_auth_type !== 'assumedRole') return keys ?? own(region, signal);
     const fields = {
       Action: 'AssumeRole',

@@ -14,7 +14,7 @@ export interface SignOrder {
   readonly url: URL;
   /** To be signed, by lower-case name, beside host and date. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  readonly body: string | Uint8Array;
   readonly region: string;
   readonly service: string;
   readonly credentials: AwsCredentials;
@@ -38,7 +38,8 @@ export function signed(order: SignOrder): string[] {
   const names = all.map(([name]) => name).join(';');
   const canonical = [
     method,
-    url.pathname,
+    // Every service but S3 wants the path's segments escaped once more.
+    url.pathname.split('/').map(encoded).join('/'),
     queryOf(url),
     ...all.map(([name, value]) => `${name}:${value.trim().replaceAll(/ +/g, ' ')}`),
     '',
@@ -72,7 +73,7 @@ function encoded(text: string): string {
   );
 }
 
-function sha256(text: string): string {
+function sha256(text: string | Uint8Array): string {
   return hash('sha256', text, 'hex');
 }
 

@@ -1,5 +1,5 @@
 // The request of POST /messages (Anthropic API reference, "Create a Message").
-import type { JsonObject } from '@bufbuild/protobuf';
+import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
 import {
   type CreateChatCompletionRequest,
   CreateChatCompletionRequestSchema,
@@ -28,17 +28,34 @@ export function messagesCall(
   { options }: Target,
   stream: boolean,
 ): Outbound {
+  const { body, betas } = messagesBody(request, stream);
+  const headers = messagesHeaders(betas, options, stream);
+  return { method: 'POST', path: '/messages', headers, body: JSON.stringify(body) };
+}
+
+/**
+ * The call's body, and the request's `betas` where it has some, for providers that have the API at another path.
+ * @throws GatewayError `validation_failed` where the Messages API cannot express the request.
+ */
+export function messagesBody(
+  request: CreateChatCompletionRequest,
+  stream: boolean,
+): { readonly body: JsonObject; readonly betas: JsonValue | undefined } {
   refuseInexpressible(request);
   const { betas, ...extra } = given(request.extra) ?? {};
   const body = withExtra(ownMembers(request), extra);
   if (stream) body.stream = true;
+  return { body, betas };
+}
+
+/** The call's headers. @throws GatewayError `validation_failed` for betas that are no names. */
+export function messagesHeaders(
+  betas: JsonValue | undefined,
+  options: Target['options'],
+  stream: boolean,
+): readonly string[] {
   const headers = stream ? SSE_HEADERS : JSON_HEADERS;
-  return {
-    method: 'POST',
-    path: '/messages',
-    headers: betas === undefined ? headers : [...headers, 'anthropic-beta', betaHeader(betas, options)],
-    body: JSON.stringify(body),
-  };
+  return betas === undefined ? headers : [...headers, 'anthropic-beta', betaHeader(betas, options)];
 }
 
 /** A call without a body. */

@@ -36,14 +36,19 @@ const OPENAI_MEMBERS: ReadonlySet<string> = new Set(
 /**
  * The call. Members that OpenAI does not have (safety_settings, cached_content, labels, ...) are carried, those that
  * Gemini has under another spelling by its own.
+ * @param collection that the model is in
  * @throws GatewayError `validation_failed` where the API cannot express the request.
  */
-export function generateCall(request: CreateChatCompletionRequest, stream: boolean): Outbound {
+export function generateCall(
+  request: CreateChatCompletionRequest,
+  stream: boolean,
+  collection = '/models',
+): Outbound {
   refuseInexpressible(request);
   const model = modelPath(modelName(request.model ?? ''));
   return {
     method: 'POST',
-    path: `/models/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+    path: `${collection}/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
     headers: stream ? SSE_HEADERS : JSON_HEADERS,
     body: JSON.stringify(generateBody(request)),
   };

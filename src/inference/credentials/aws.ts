@@ -1,0 +1,145 @@
+// Signature Version 4 of a request, with static keys, an assumed role's or the gateway's own.
+import { Aborter } from '../../lib/abort.ts';
+import { headerIn } from '../../lib/egress/header-pairs.ts';
+import type { OutboundBody, OutboundRequest } from '../../lib/egress/outbound.ts';
+import { fail, invalidHeader } from '../../lib/errors.ts';
+import { Pieces } from '../../lib/incoming/pieces.ts';
+import type { ProviderOptions } from '../../providers/dialect.ts';
+import { type AwsCredentialsOf, awsCredentials } from '../../secrets/aws/credentials.ts';
+import { type AwsCredentials, signed } from '../../secrets/aws/signature.ts';
+import { faultOf } from '../../secrets/failure.ts';
+import { arriving } from '../pipeline/arriving.ts';
+import type { BoundTarget } from '../plan/bind.ts';
+import type { CredentialDeps, Identity, Proof } from './identity.ts';
+
+const SERVICE = 'bedrock';
+const REGION = /^[a-z]{2}(?:-[a-z]+)+-\d{1,2}$/;
+/** Longest body that comes in pieces and is kept to be signed, in bytes. */
+const MOST_BYTES = 25 * 1024 * 1024;
+/** How long a role's keys may be waited for. */
+const DEADLINE_MS = 10_000;
+
+/**
+ * By `aws_auth_type`: `accessKey` signs with the given keys, `assumedRole` with those of a role, `serviceRole` with the
+ * gateway's own, `apiKey` sends the key as it is. Without it keys sign where there are some, and a key alone is sent.
+ */
+export function awsSigner(deps: CredentialDeps): Identity {
+  const rolesOf = awsCredentials(deps);
+  return (bound, request) => {
+    const { options } = bound.target;
+    const { aws_auth_type: type, aws_access_key_id: id, aws_secret_access_key: secret } = options;
+    if (type === 'apiKey' || (type === undefined && !id && !secret)) return undefined;
+    const region = regionOf(options);
+    const credentials =
+      type === 'assumedRole' || type === 'serviceRole'
+        ? arriving(roleOf(deps, rolesOf, bound, region), request.signal)
+        : Promise.resolve(staticKeys(options));
+    return credentials.then((given) => proofOf(request, region, given, deps.now()));
+  };
+}
+
+function staticKeys({
+  aws_access_key_id: accessKeyId,
+  aws_secret_access_key: secretAccessKey,
+  aws_session_token: sessionToken,
+}: ProviderOptions): AwsCredentials {
+  if (!accessKeyId)
+    throw invalidHeader('x-gateway-aws-access-key-id', 'is required with aws-secret-access-key');
+  if (!secretAccessKey)
+    throw invalidHeader('x-gateway-aws-secret-access-key', 'is required with aws-access-key-id');
+  if (!/^[A-Za-z0-9]{1,128}$/.test(accessKeyId))
+    throw invalidHeader('x-gateway-aws-access-key-id', 'must be letters and digits');
+  return { accessKeyId, secretAccessKey, sessionToken };
+}
+
+/** The region is part of what is signed, also where a custom host makes it unnecessary for the address. */
+function regionOf({ aws_region: region = '' }: ProviderOptions): string {
+  if (!REGION.test(region))
+    throw invalidHeader('x-gateway-aws-region', 'must be a region of AWS, e.g. us-east-1');
+  return region;
+}
+
+/** Keys that end. The wait for them belongs to all calls that need them, so that none of them ends it by leaving. */
+async function roleOf(
+  deps: CredentialDeps,
+  rolesOf: AwsCredentialsOf,
+  { target, stored }: BoundTarget,
+  region: string,
+): Promise<AwsCredentials> {
+  const { options, customHost } = target;
+  const keyless = !options.aws_access_key_id && !options.aws_secret_access_key;
+  if (options.aws_auth_type === 'assumedRole' && !options.aws_role_arn)
+    throw invalidHeader('x-gateway-aws-role-arn', 'is required with assumedRole');
+  if (options.aws_auth_type === 'serviceRole' || keyless) checkOwnIdentity(deps, stored, customHost);
+  if (!keyless) staticKeys(options);
+  const aborter = new Aborter();
+  const late = fail('upstream_timeout', `AWS STS gave no keys within ${DEADLINE_MS / 1000} seconds`);
+  const timer = setTimeout(() => aborter.abort(late), DEADLINE_MS);
+  const auth = Object.fromEntries(
+    Object.entries(options).filter(([name]) => !(options.aws_auth_type === 'serviceRole' && isKey(name))),
+  );
+  try {
+    return await rolesOf(auth, region, aborter);
+  } catch (error) {
+    if (aborter.aborted) throw late;
+    const fault = faultOf(error);
+    if (fault === 'outage') throw fail('upstream_unreachable', 'AWS STS does not answer', { cause: error });
+    throw fail('upstream_status', 'AWS STS does not let the role be assumed', {
+      status: 403,
+      code: 'role_refused',
+      cause: error,
+    });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The gateway's own identity is shown to none whom a caller may choose: to stored providers only, at AWS's addresses. */
+function checkOwnIdentity(
+  { ownIdentity }: CredentialDeps,
+  stored: BoundTarget['stored'],
+  customHost: string | undefined,
+): void {
+  const refuse = (why: string) =>
+    invalidHeader('x-gateway-aws-auth-type', `needs the gateway's own identity, ${why}`);
+  if (!ownIdentity) throw refuse('which the operator has not opened (GATEWAY_SECRET_OWN_IDENTITY=bedrock)');
+  if (stored === undefined) throw refuse('which is for stored providers only');
+  if (customHost !== undefined) throw refuse('which goes to no custom host');
+}
+
+function isKey(name: string): boolean {
+  return name === 'aws_access_key_id' || name === 'aws_secret_access_key' || name === 'aws_session_token';
+}
+
+async function proofOf(
+  request: OutboundRequest,
+  region: string,
+  credentials: AwsCredentials,
+  at: number,
+): Promise<Proof> {
+  const body = await wholeBody(request.body);
+  const type = headerIn(request.headers, 'content-type');
+  const headers = signed({
+    method: request.method,
+    body,
+    region,
+    service: SERVICE,
+    credentials,
+    at,
+    url: new URL(request.origin + request.path),
+    headers: type === undefined ? {} : { 'content-type': type },
+  });
+  return { headers, body };
+}
+
+async function wholeBody(body: OutboundBody): Promise<string | Uint8Array> {
+  if (body === undefined) return '';
+  if (typeof body === 'string' || body instanceof Uint8Array) return body;
+  const pieces = new Pieces();
+  for await (const piece of body) {
+    pieces.push(piece);
+    if (pieces.bytes > MOST_BYTES)
+      throw fail('body_too_large', `a request that is signed may have at most ${MOST_BYTES} bytes`);
+  }
+  return pieces.take();
+}

@@ -1,0 +1,25 @@
+// One kind of identity: what it is made with, and what it puts on a request.
+import type { Dialer, OutboundRequest } from '../../lib/egress/outbound.ts';
+import type { BoundTarget } from '../plan/bind.ts';
+
+/** What credentials are made with. */
+export interface CredentialDeps {
+  readonly dialer: Pick<Dialer, 'whole'>;
+  /** The process's own environment, for its own identity. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Whether stored providers may be called with the process's own identity. */
+  readonly ownIdentity: boolean;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+/** What an identity puts on a request, in place of what the caller sent there. */
+export interface Proof {
+  /** Flat pairs. */
+  readonly headers: readonly string[];
+  /** The request's body, where it had to be read. */
+  readonly body?: string | Uint8Array;
+}
+
+/** One kind of identity. */
+export type Identity = (bound: BoundTarget, request: OutboundRequest) => Promise<Proof> | undefined;
