@@ -94,7 +94,7 @@ test('a guardrail that every call passes and that finds no worker is a 503, neve
   const thrown = await t.throwsAsync(checks.runner.run([hook(true)], saying('a'), never), {
     instanceOf: GatewayError,
   });
-  t.like(thrown, { reason: 'overloaded', status: 503, facts: { retryAfterMs: 1000 } });
+  t.like(thrown, { reason: 'overloaded', status: 503, details: { retryAfterMs: 1000 } });
   t.regex(String(thrown?.message), /pg-all/);
   t.is((await checks.runner.run([hook(false)], saying('a'), never)).decision, 'pass');
 });

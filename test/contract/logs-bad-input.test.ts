@@ -13,7 +13,7 @@ import { ADMIN_KEY, startGateway, type TestGateway, WORKSPACE_KEY } from '../sup
 import { serviceKey } from './logs-books.ts';
 
 /** More than anything refused may take on a busy machine. */
-const BOUND_MS = 5000;
+const BOUND_MS = 20_000;
 
 let gateway: TestGateway;
 let own: string;

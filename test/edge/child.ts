@@ -44,7 +44,7 @@ export function launch(
 /** Starts the command and waits until it listens. */
 export async function startChild(t: ExecutionContext, env: Readonly<Record<string, string>>): Promise<Child> {
   const child = launch(t, env);
-  const deadline = Date.now() + 15_000;
+  const deadline = Date.now() + 45_000;
   for (;;) {
     const match = /listens on (https?):\/\/127\.0\.0\.1:(\d+)/.exec(child.output());
     if (match) {

@@ -163,7 +163,7 @@ if (!mongo || !redis) {
           source: { protocol: 'rest', httpMethod: 'POST', path: '/' },
           method: { name: 'M', parent: { typeName: 'T' } },
           principal: { organisationId: 'o', workspaceId: 'w', keyId: 'k' },
-          trail: { streamed: false, metadata: {}, attempts: [] },
+          record: { streamed: false, metadata: {}, attempts: [] },
           account: { flight: undefined, held: undefined },
         }) as const;
       const note = (id: string) => ({

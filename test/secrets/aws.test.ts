@@ -80,7 +80,7 @@ test('a secret is read with the keys of the reference, its members by their name
   t.is(await resolve('whole'), '{"key":"sk-aws","n":7}');
   t.is(manager.asked.length, 1);
   const missing = await t.throwsAsync(resolve('gone'), { message: /no such secret/ });
-  t.is((missing as { facts?: { code?: string } })?.facts?.code, 'secret_missing');
+  t.is((missing as { details?: { code?: string } })?.details?.code, 'secret_missing');
   await t.throwsAsync(resolve('wrong'), { message: /InvalidSignatureException/ });
   await t.throwsAsync(resolve('region'), { message: /aws_region/ });
   await t.throwsAsync(resolve('whole', 'toString'), { message: /no such member/ });

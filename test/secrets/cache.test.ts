@@ -97,9 +97,9 @@ test('a manager that hangs is given up, one that is down or garbled is an outage
   const code = async (slug: string, vault_addr: string) => {
     const auth = { vault_auth_type: 'token', vault_addr, vault_token: 'hvs.secret' };
     add(slug, { managerType: 'hashicorp_vault', path: 'kv/a', auth });
-    const error = await t.throwsAsync<Error & { facts: { code?: string } }>(resolve(slug));
+    const error = await t.throwsAsync<Error & { details: { code?: string } }>(resolve(slug));
     t.notRegex(`${error?.stack} ${String(error?.cause)}`, /hvs\.secret|sk-leak/);
-    return error?.facts.code;
+    return error?.details.code;
   };
   const from = performance.now();
   t.is(await code('hanging', hanging.url), 'secret_outage');
