@@ -33,7 +33,7 @@ export interface Settings {
   readonly maxConnections: number;
   readonly maxConnectionsPerAddress: number;
   readonly logBodies: 'full' | 'metadata' | 'none';
-  /** Days that entries of the log, their bodies and the sums of analytics are kept. */
+  /** Days that entries of the log, their bodies and the roll-ups are kept. */
   readonly logDays: number;
   readonly bodyDays: number;
   readonly metricDays: number;
@@ -49,7 +49,7 @@ export interface Settings {
   readonly workers: number;
   /** Calls at once; undefined: no bound. */
   readonly maxInFlight: number | undefined;
-  /** Bytes of cached answers: of this process, or of an organisation in Redis; vectors may take a quarter beside them. */
+  /** Bytes of cached answers: per process, or per organisation in Redis; vectors may take another quarter of it. */
   readonly cacheBytes: number;
   /** Exact names of the variables that secret references may read. */
   readonly secretEnvAllow: readonly string[];

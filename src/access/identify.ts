@@ -1,4 +1,4 @@
-// Who calls, asked before the body is read: a stranger's is never read.
+// Identifies the caller before the body is read: the body of an unauthenticated call is never read.
 
 import type { Call } from '../call/call.ts';
 import { authenticate, type Callers } from './authenticate.ts';

@@ -27,7 +27,7 @@ export interface WorkspaceBody extends Bounded {
   readonly name: string;
   readonly description?: string;
   readonly icon?: string;
-  /** The name again, by which no two active ones of an organisation are called alike. Those of before have none. */
+  /** The name in the form that is unique among an organisation's active ones. Older documents have none. */
   readonly uniqueName?: string;
   /** The one that its organisation begins with. */
   readonly isDefault?: boolean;

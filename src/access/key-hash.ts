@@ -1,4 +1,4 @@
-// API keys are kept only as keyed hashes: whoever reads the store cannot use what is there.
+// API keys are kept only as keyed hashes: a reader of the store cannot use them.
 import { hash, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 
 /** Hashes keys with a secret derived from the encryption key. */
@@ -48,7 +48,7 @@ function pad(secret: Uint8Array, block: number, byte: number): Buffer {
   return padded;
 }
 
-/** A new key: 256 bits of randomness behind a recognisable prefix. */
+/** A new key: a recognisable prefix and 256 bits of randomness. */
 export function newApiKey(): string {
   return `slk_${randomBytes(32).toString('base64url')}`;
 }

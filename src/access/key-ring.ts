@@ -58,7 +58,7 @@ export class KeyRing {
     this.#forget(keyId, record.version);
     this.#byId.set(keyId, record);
     const { previous } = record;
-    // The secret before is the same key with an end of its own: whoever reads `expiresAt` sees to it.
+    // The previous secret is the same key with its own expiry, which readers of `expiresAt` check.
     if (previous) this.#add({ ...record, ...previous, expiresAt: earlier(record.expiresAt, previous.until) });
     this.#add(record);
   }

@@ -16,10 +16,10 @@ import { type KeyHasher, keyHint, keyMask, newApiKey } from './key-hash.ts';
 import type { KeyRecord, KeySettings } from './key-ring.ts';
 import { heldScopes, scopesOf } from './scopes.ts';
 
-/** What a key is beside its secret: the parts that a new key is given. */
+/** The parts of a new key apart from its secret. */
 export type KeyDetails = Omit<ApiKeyBody, keyof KeySecret | 'previous'>;
 
-/** What a new key is to be. */
+/** The description of a new key. */
 export interface NewKey extends KeyDetails {
   readonly organisationId: string;
   /** Needed for workspace kinds, absent for the others. */

@@ -9,7 +9,7 @@ import type { KeyHasher } from './key-hash.ts';
 import { makeKey } from './keys.ts';
 import { scopesOf } from './scopes.ts';
 
-/** What a new organisation is to be. */
+/** The description of a new organisation. */
 export interface NewOrganisation {
   /** Unique in the deployment. */
   readonly handle: string;

@@ -81,7 +81,7 @@ const USES: ReadonlySet<string> = new Set(['analytics.view', 'guardrails.invoke'
 /** Whose view of the request log settings narrow. */
 type LogReader = 'members' | 'managers' | 'organisationAdmins';
 
-/** What settings let people see of calls: what was said in them, and everything else that is known of them. */
+/** What settings let people see of calls: the bodies, and everything else that is recorded. */
 export function logSight(
   who: LogReader,
   setting: (name: SecuritySetting) => boolean,
@@ -115,8 +115,8 @@ export function roleAllows(
 }
 
 /**
- * The role of the person behind a key or token, over the scopes that it holds: a user who is gone, or has no
- * place in the workspace any more, may do nothing.
+ * The role of the person that a key or token belongs to, over the scopes that it holds: a user who was removed, or
+ * has no place in the workspace any more, may do nothing.
  * @throws GatewayError forbidden.
  */
 export function checkRole(directory: Directory, principal: Principal, scopes: readonly string[]): void {
@@ -147,20 +147,20 @@ function adminAllows(scope: string, setting: (name: SecuritySetting) => boolean)
   return resource !== 'logs' || logsAllow('organisationAdmins', action, setting);
 }
 
-/** Whether there is a person behind a key or token, of the directory or known to the issuer of the token alone. */
+/** Whether a key or token belongs to a person, of the directory or known to the issuer of the token alone. */
 export function isPerson({ userId, token }: Principal): boolean {
   return userId !== undefined || token?.role !== undefined;
 }
 
 /**
- * The role of the person behind a key or token in its workspace: as the directory has it, for people whom it does not
- * know as the token says. Undefined for services and for keys that are nobody's.
+ * The role in its workspace of the person that a key or token belongs to: as the directory has it, or as the token says
+ * for people who are not in the directory. Undefined for services and for keys without an owner.
  */
 export function roleOf(directory: Directory, principal: Principal): WorkspaceRole | undefined {
   const { organisationId, workspaceId, userId, token } = principal;
   if (userId === undefined) return token?.role;
   const place = workspaceId === undefined ? undefined : directory.roleIn(organisationId, workspaceId, userId);
-  // Who has no place there is refused before; if not, nobody has less than a member.
+  // A person without a place was refused before; everybody else is at least a member.
   return place ?? 'member';
 }
 

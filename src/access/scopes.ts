@@ -110,8 +110,8 @@ const ALL = scopesOf('organisation-service');
 const FIRST = ALL.filter((scope) => !LATER.has(scope));
 
 /**
- * The scopes that a key has by those that are kept of it. An organisation's key that holds every scope of its time
- * holds those that came later too: else nobody could give them to anybody.
+ * The scopes of a key, from the stored ones. An organisation's key that holds every scope of its time holds later
+ * scopes too: otherwise no key could grant them.
  */
 export function heldScopes(kind: KeyKind, kept: readonly string[]): readonly string[] {
   if (kind !== 'organisation-service' || kept.length < FIRST.length || kept.length >= ALL.length) return kept;

@@ -1,4 +1,4 @@
-// Whom alerts about budgets are for (admin-api facts, 4.4): the organisation's owners and admins, a key's owner and
+// The recipients of budget alerts (admin-api facts, 4.4): the organisation's owners and admins, a key's owner and
 // its alert_emails, a workspace's admins and managers.
 
 import type { Directory } from '../access/directory.ts';

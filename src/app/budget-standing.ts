@@ -30,7 +30,7 @@ export function budgetStanding(
     const id = key.slice(0, key.lastIndexOf(':'));
     const [kind, ...parts] = id.split(':');
     if (kind === 'p') return policySince(documents, scope, parts, key, now());
-    // Nobody but its issuer knows what a token carries: what it was charged counts.
+    // Only its issuer knows the limits in a token: its charges count.
     if (parts[0] === 'token') return 0;
     const carried = await carriedBy(documents, scope, parts);
     const rule = rulesOf(carried).find((one) => one.id === id);

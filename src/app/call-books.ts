@@ -17,7 +17,7 @@ import type { LogStore } from '../store/log-store.ts';
 import { openOwnFlights } from './flights.ts';
 import { within } from './within.ts';
 
-/** How long a start waits for what killed processes left; then it goes on behind it. */
+/** How long a start waits for the replay of killed processes' journals; then the replay goes on in the background. */
 const REPLAY_MS = 5000;
 
 export interface CallBooks {
@@ -29,7 +29,7 @@ export interface CallBooks {
   readonly counter: TokenCounter;
   /** Days that entries of a workspace are kept, when fewer than the gateway's. */
   readonly keepDays: (workspaceId: string | undefined) => number | undefined;
-  /** Whether what is said in calls of a workspace is kept. */
+  /** Whether the bodies of a workspace's calls are kept. */
   readonly keepsBodies: (workspaceId: string | undefined) => boolean;
   /** Whether the words of a workspace's errors are kept. */
   readonly keepsWords: (workspaceId: string | undefined) => boolean;
@@ -39,7 +39,7 @@ export interface CallBooks {
   readonly keepsLate: (late: LateHook) => void;
   /** Brings what killed processes left into the books, and goes on doing so. */
   follow(deps: Omit<ReplayDeps, 'store' | 'prices'>): Promise<void>;
-  /** Makes all that was said so far durable. @throws GatewayError store_unavailable */
+  /** Makes all bodies taken so far durable. @throws GatewayError store_unavailable */
   flush(): Promise<void>;
   close(): Promise<void>;
 }

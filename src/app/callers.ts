@@ -1,8 +1,8 @@
-// The person behind a call.
+// The person that a call is made for.
 import type { Directory } from '../access/directory.ts';
 import type { Principal } from '../call/principal.ts';
 
-/** The person behind a principal, as the audit log names them. */
+/** The person a principal acts for, as the audit log names them. */
 export function userOf(directory: Directory, { organisationId, workspaceId, userId }: Principal) {
   const user = userId === undefined ? undefined : directory.user(organisationId, userId);
   if (user === undefined) return undefined;

@@ -1,4 +1,4 @@
-// Commands that a running embedded gateway takes: nobody else has its data open.
+// Commands that a running embedded gateway executes: no other process has its data open.
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { rotateDataKeys } from '../access/rotate-command.ts';

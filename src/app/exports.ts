@@ -1,4 +1,4 @@
-// Exports of the request log: run behind calls, and their files handed out.
+// Exports of the request log: run in the background, and their files served.
 import type { Logger } from 'pino';
 import { type ExportFile, exportFile } from '../ledger/exports/file.ts';
 import { ExportLinks } from '../ledger/exports/link.ts';

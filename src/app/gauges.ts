@@ -1,4 +1,4 @@
-// What the gateway's metrics say of its rooms, beside what they say of calls.
+// The gauges of the gateway's rooms, in addition to the metrics of calls.
 import type { CircuitCounts } from '../inference/route/watched-circuits.ts';
 import type { OpenLimits } from '../ledger/limits/open-limits.ts';
 import { counter, type Family, gauge } from '../telemetry/family.ts';

@@ -1,4 +1,4 @@
-// Every budget that there is, but for those of tokens (JWT), which nobody but their issuer knows.
+// Every budget, except for those of tokens (JWT), which only their issuer knows.
 import { type ApiKeyBody, apiKeys, type WorkspaceBody, workspaces } from '../access/identity-collections.ts';
 import { integrationCounter, providerCounter } from '../access/providers/own-limits.ts';
 import {

@@ -91,7 +91,7 @@ export async function openStores(
     await store.close();
   };
   try {
-    // Made behind the look at the folder's parts: a lost key is never replaced by a new one.
+    // Made after the folder's parts are checked: a lost key is never replaced by a new one.
     const encryptionKey = settings.encryptionKey ?? encryptionKeyOf(dataDir);
     const source = settings.encryptionKey === undefined ? join(dataDir, 'encryption.key') : undefined;
     const open = (key: Uint8Array) =>
@@ -104,7 +104,7 @@ export async function openStores(
       maintenance: store.maintenance,
       collections: COLLECTIONS,
       keyFolder: settings.encryptionKey === undefined ? dataDir : undefined,
-      // Nobody else has an embedded store open.
+      // No other process has an embedded store open.
       settleMs: mongodbUri === undefined ? 0 : undefined,
       reopen: open,
     };

@@ -88,7 +88,7 @@ export async function openWatch(settings: Settings, catalogue: KnownModels, log:
   };
 }
 
-/** Whoever watches a call does not fail it. The first fault is told; the others would be the same. */
+/** A failing observer does not fail the call. Only the first error is logged; the others would be the same. */
 function faultsTo(log: Logger): (error: unknown) => void {
   let told = false;
   return (error) => {

@@ -58,7 +58,7 @@ export async function verifyLedger(parts: VerifyParts, order: VerifyOrder): Prom
   return count('differs') + count('busy') + different === 0;
 }
 
-/** Compares the sums of analytics, and has those that differ made anew when that is the order; how many still differ. */
+/** Compares the roll-ups, and rebuilds those that differ when told to; returns how many still differ. */
 async function verifiedRollups(parts: VerifyParts, order: VerifyOrder): Promise<number> {
   const { say, logDays, requestLog: store } = parts;
   const organisations =

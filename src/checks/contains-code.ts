@@ -4,7 +4,7 @@ import { flag, required, text } from './contract/fields.ts';
 import { judge } from './contract/judge.ts';
 import { examinedTexts } from './view/examined.ts';
 
-/** Languages, and the words behind a fence that mean them, beside their own names. */
+/** Languages, and the words that mean them after a fence, in addition to their own names. */
 const LANGUAGES: Readonly<Record<string, readonly string[]>> = {
   SQL: ['mysql', 'postgresql', 'postgres', 'psql', 'plsql', 'tsql', 'sqlite'],
   Python: ['py', 'python3', 'py3'],

@@ -35,7 +35,7 @@ const MOST_HOOKS = 20;
 /** What all levels of one config may have together, inline and by name. */
 export interface GuardrailLimits {
   hooks: number;
-  /** Inline ones: those of a saved guardrail are bounded where it is saved. */
+  /** Inline hooks; a stored guardrail's hooks are bounded when it is stored. */
   checks: number;
 }
 

@@ -8,7 +8,7 @@ export interface PathFault {
   message: string;
 }
 
-/** Told to whoever listens when a hook passed or failed. */
+/** The feedback of a hook that passed or failed. */
 export interface Feedback {
   readonly value: number;
   readonly weight: number;
@@ -19,8 +19,8 @@ export interface Feedback {
 export type OnError = 'pass' | 'fail';
 
 /**
- * What an error of a check counts as: what was said, else the check's own default; `closed` where nothing was said and
- * the hook denies or the check writes by itself: then what a caller can cause fails, and the call is denied.
+ * What an error of a check counts as: the configured value, else the check's own default; `closed` where none is set
+ * and the hook denies or the check rewrites by itself: then an error that a caller can cause denies the call.
  */
 export interface ErrorRule {
   readonly default: OnError;
@@ -53,7 +53,7 @@ export interface Hook {
   readonly deny: boolean;
   /** A denial is answered with 200 and a reply that says so, for clients that show any other status as a fault. */
   readonly softDeny: boolean;
-  /** Runs beside the call, which does not wait for it and which it cannot stop. */
+  /** Runs in parallel with the call, which does not wait for it and which it cannot stop. */
   readonly async: boolean;
   /** Checks one after another, in their order, each on what the one before left. */
   readonly sequential: boolean;
@@ -85,7 +85,7 @@ export interface Place {
   readonly event: Event;
   readonly type: 'guardrail' | 'mutator';
   readonly short: boolean;
-  /** Names a hook that has no id, with its place in the list behind it. */
+  /** Names a hook that has no id by its place in the list. */
   readonly name: string;
   /** Every call passes it: it looks at the whole conversation unless it says otherwise. */
   readonly mandatory?: boolean;

@@ -1,5 +1,5 @@
 // default.jwt: a header holds a token that a key set verifies, or that an authorisation server calls active, with the
-// claims wanted. It fails closed: when nobody can be asked, nobody is let in unless `failOnError` or `on_error` says so.
+// claims wanted. It fails closed: without an answer the call is denied unless `failOnError` or `on_error` allows it.
 import type { CheckDeps, CheckOutcome } from './contract/check.ts';
 import { claimHeaders, unlikeHeader, wrongClaim } from './contract/claims.ts';
 import { defineCheck } from './contract/define.ts';

@@ -17,7 +17,7 @@ export interface CheckDefaults {
 
 const LONGEST_TIMEOUT_MS = 60_000;
 
-/** What every check takes beside its own parameters. */
+/** What every check takes in addition to its own parameters. */
 const SHARED = {
   id: anything(),
   name: anything(),

@@ -61,7 +61,7 @@ const SETTINGS = {
   onFail: outcome(-5),
   /** What an error of a check counts as; unsaid, each check's own default. */
   onError: oneOf(['pass', 'fail']),
-  /** What the checks examine: `last` unless said otherwise, `all` where every call passes the hook. */
+  /** What the checks examine: `last` by default, `all` where every call passes the hook. */
   scope: oneOf(['last', 'user', 'all']),
   guardrailVersionId: text(200),
 };

@@ -1,4 +1,4 @@
-// Saved configs in memory: a call that names one makes no round trip.
+// Stored configs in memory: a call that names one makes no round trip.
 
 import type { TenantScope } from '../call/scope.ts';
 import type { Document } from '../store/documents.ts';
@@ -76,7 +76,7 @@ export class ConfigCatalogue {
 
 const NAMES = { config: namesConfig, guardrail: namesGuardrail } as const;
 
-/** Whether a config, or a target in it, is said to be one of the named ones. */
+/** Whether a config, or a target in it, names one of the given ones. */
 function namesConfig(json: object, names: readonly string[]): boolean {
   return Object.entries(json).some(([member, value]: [string, unknown]) => {
     if (member === 'config' && typeof value === 'string') return names.includes(value);

@@ -1,4 +1,4 @@
-// Bodies of calls, written behind them: taken by reference on the hot path, made into text and stored in batches.
+// Bodies of calls, stored after the answer: taken by reference on the hot path, made into text and stored in batches.
 
 import type { CallBodies, WireMessage } from '../call/bodies.ts';
 import type { RequestRecord } from '../call/record.ts';
@@ -30,7 +30,7 @@ const BATCH_SIZE = 4 * 1024 * 1024;
 const FEW = 64;
 /** Texts made between two turns of the event loop, in UTF-16 units. */
 const SLICE = 512 * 1024;
-/** A call's bodies beside their text. */
+/** Overhead of a call's bodies in addition to their text. */
 const FIXED = 1024;
 const CLOSE_MS = 5000;
 
@@ -38,7 +38,7 @@ const CLOSE_MS = 5000;
 export class BodyLog {
   readonly #deps: Required<BodyLogDeps>;
   readonly #timer: NodeJS.Timeout;
-  /** What was said, not read yet: for the rest of a turn of the event loop, because it holds on to much. */
+  /** Bodies not read yet: kept only for the rest of the event loop's turn, because they retain a lot of memory. */
   #waiting: Waiting[] = [];
   #reading = false;
   /** Read, and not stored yet; undefined where nothing could be read. */
@@ -46,7 +46,7 @@ export class BodyLog {
   #buffered = 0;
   #dropped = 0;
   #pumping: Promise<void> | undefined;
-  /** Calls taken, and those of them that are stored or given up, since the start. */
+  /** Calls taken, and how many of them were stored or dropped, since the start. */
   #taken = 0;
   #done = 0;
   /** Who waits for the calls up to a number, rising. */
@@ -79,7 +79,7 @@ export class BodyLog {
     return true;
   }
 
-  /** Takes a record as it is to be stored. False: there are too many waiting, and it is left out. */
+  /** Takes a record to store. False: too many are waiting, and the record is dropped. */
   keep(record: BodiesRecord): boolean {
     const size = textLength(record);
     if (this.#buffered + size > this.#deps.maxBuffered) {

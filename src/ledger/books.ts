@@ -29,11 +29,11 @@ export interface BooksDeps {
   readonly flights?: Pick<InFlightJournal, 'ended' | 'turn' | 'over'> | undefined;
 }
 
-/** How long the end of attempts is waited for behind the answer. */
+/** How long the end of attempts is awaited after the answer. */
 const ATTEMPTS_MS = 5000;
 /** How long a reader waits for entries whose attempts are still ending. */
 const COMPLETE_MS = 10_000;
-/** How long a claimed entry is waited for behind the end of its call. */
+/** How long a claimed entry is awaited after the end of its call. */
 const CLAIM_MS = 10_000;
 
 export class Books {

@@ -1,5 +1,5 @@
-// Which budgets a request was charged to, for its entry: whoever corrects its cost later, or adds up what budgets should
-// stand at, reads them there.
+// Which budgets a request was charged to, for its entry: later corrections of its cost and checks of budgets' totals
+// read them there.
 
 /** What a budget counts. */
 export type BudgetType = 'cost' | 'tokens' | 'requests';

@@ -46,7 +46,7 @@ interface HeldOwn extends Carried {
 }
 
 const EVERY_MS = 50;
-/** What processes left behind that are gone is looked for so often. */
+/** The interval at which the journals of gone processes are looked for. */
 const ALL_MS = 5_000;
 /** After the store refused a batch, until it is tried again. */
 const REST_MS = 1000;
@@ -66,7 +66,7 @@ export function journalEntry(record: RequestRecord, data = encodeEntry(record)):
 export class Journal {
   readonly #deps: JournalDeps;
   readonly #slices: SlicedAppend;
-  /** What this process has written, and nobody needs to read. */
+  /** What this process has written and no reader needs. */
   readonly own: OwnEntries;
   /** Of those, on the way. */
   #ownHeld: HeldOwn | undefined;
@@ -185,7 +185,7 @@ export class Journal {
       for (const organisationId of new Set([...this.#held.keys(), ...this.#marked, ...own]))
         await this.#measure(organisationId);
     } catch {
-      // The shared store is away as well: nobody knows.
+      // The shared store is away as well: the state is unknown.
     } finally {
       this.#measuring = false;
     }
@@ -232,7 +232,7 @@ export class Journal {
     return { oldest, entries, texts, seqs, stored: 0 };
   }
 
-  /** Whoever claims them next carries them: they lie in the journal, as what a gone process leaves there. */
+  /** They stay in the journal, like those of a gone process: the next claim carries them on. */
   #leave(organisationIds: Iterable<string>): void {
     for (const organisationId of organisationIds) this.#marked.add(organisationId);
   }

@@ -14,7 +14,7 @@ export interface LateHook {
   readonly side: HookSide;
   readonly verdict: string;
   readonly latencyMs: number;
-  /** As answers tell it; absent where what was said is not kept, or it came to no end. */
+  /** As answers show it; absent when bodies are not kept, or when the hook did not finish. */
   readonly result?: object | undefined;
   /** Texts that must not be kept. */
   readonly secrets?: readonly string[];

@@ -74,7 +74,7 @@ export function loggedUrl(url: string): string {
   );
 }
 
-/** A member of a query or of what is behind "#". */
+/** A member of a query or of the fragment after "#". */
 const PAIR = /([?&#])([^=&#]*)=[^&#]*/g;
 
 /** Names may be written with percent signs. */
@@ -94,7 +94,7 @@ function withoutUser(url: string): string {
 
 /**
  * A body as text where it is one; else in base64.
- * @param left bytes that came behind it
+ * @param left bytes that followed it
  */
 export function loggedBody(
   body: string | Uint8Array | undefined,

@@ -14,11 +14,11 @@ export interface Own {
   readonly at: number;
 }
 
-/** How long nobody else claims them, in milliseconds. */
+/** How long the claim excludes other processes, in milliseconds. */
 const LEASE_MS = 6000;
 /** For so much of it they are this process's. */
 const CARRIED_MS = 4000;
-/** That wait at once; further ones are in the journal for whoever comes. */
+/** Entries that wait in memory at once; further ones stay in the journal for the next claim. */
 const MOST = 5_000;
 /** Of their texts, in UTF-16 units. */
 const MOST_UNITS = 16 * 1024 * 1024;
@@ -38,7 +38,7 @@ export class OwnEntries {
     return this.#waiting.length;
   }
 
-  /** With what the next entry is to be written; undefined: there is no room for it here. */
+  /** What the next entry is written with; undefined: there is no room for it here. */
   claim(): OwnEntry['claim'] {
     return this.#waiting.length < MOST && this.#units < MOST_UNITS ? this.#claim : undefined;
   }

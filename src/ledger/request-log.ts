@@ -1,4 +1,4 @@
-// The request log's writing side: entries are taken on the hot path by a push, and stored in batches behind it.
+// The request log's writing side: the hot path pushes entries, and they are stored in batches after the answer.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RequestRecord } from '../call/record.ts';
 import { fail, GatewayError } from '../lib/errors.ts';
@@ -26,7 +26,7 @@ export interface RequestLogOptions {
    * to the store by another way. Without it such an entry is lost.
    */
   readonly spill?: (position: number) => boolean;
-  /** Told when the entries up to a position need nobody's care any more: stored, refused for good, or spilled. */
+  /** Called when the entries up to a position are done: stored, refused for good, or spilled. */
   readonly onPassed?: (position: number) => void;
   /** Told of every loss, once per flush at the most; never silent, so it is no option to leave out. */
   readonly onDrop: (drop: LogDrop) => void;
@@ -141,7 +141,7 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
     try {
       onDrop({ count, reason, ...(cause === undefined ? {} : { cause }) });
     } catch {
-      // The log never fails its caller, and there is nobody left to tell.
+      // The log never fails its caller, and there is no listener left.
     }
   }
 

@@ -94,7 +94,7 @@ export interface AuthFault {
 /**
  * A config with the fields of its way alone, or what is wrong with it.
  * @param given names of the fields that the caller just wrote: of them none may be foreign to the way, while older
- * ones are left behind when the way changes
+ * ones are dropped when the way changes
  */
 export function checkedAuth(
   manager: ManagerType,

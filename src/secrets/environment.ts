@@ -9,7 +9,7 @@ export function environmentSecrets(
 ): SecretManager {
   return {
     async read({ path }) {
-      // Whether a variable that is not listed exists is nobody's business.
+      // The answer does not reveal whether a variable that is not listed exists.
       if (!allowed.includes(path))
         throw secretFailure('closed', 'secret_path: the operator has not listed this variable');
       const value = Object.hasOwn(environment, path) ? environment[path] : undefined;

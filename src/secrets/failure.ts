@@ -1,4 +1,4 @@
-// Why a secret cannot be read. Nothing that a manager said is repeated: it may hold what was sent to it.
+// Why a secret cannot be read. A manager's answer is never repeated: it may hold what was sent to it.
 import { fail, GatewayError } from '../lib/errors.ts';
 
 /**

@@ -1,4 +1,4 @@
-// The port that every secret manager is behind.
+// The port that every secret manager implements.
 import type { AbortLike } from '../lib/abort.ts';
 import type { Dialer } from '../lib/egress/outbound.ts';
 

@@ -26,7 +26,7 @@ const FIELD = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 /**
  * The fields with the secrets in their places; what was there before is replaced. The secrets are asked for at once.
  * @param fields e.g. `{key, configurations: {…}}`
- * @throws GatewayError as `resolve` does; secret_unavailable for a value that is to be JSON and is none
+ * @throws GatewayError as `resolve` does; secret_unavailable for a value that must be JSON and is not
  */
 export async function withSecrets(
   fields: JsonObject,

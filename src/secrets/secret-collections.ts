@@ -13,7 +13,7 @@ export interface SecretReferenceBody {
   readonly key?: string;
   /** Ids of the workspaces that see it; undefined: all do. */
   readonly workspaces?: readonly string[];
-  /** Where calls may take it, as `isAllowedHost` reads them; undefined: nothing is said. */
+  /** Hosts that calls may send it to, as `isAllowedHost` reads them; undefined: not stated. */
   readonly hosts?: readonly string[];
   readonly tags?: Readonly<Record<string, string>>;
   /** The tags as one text, by which lists are filtered. */

@@ -137,7 +137,7 @@ export function createSecrets(deps: SecretsDeps): Secrets {
   };
 }
 
-/** The gateway's own identity is shown to nobody whom a caller may choose. */
+/** The gateway's own identity is never sent to an address that a caller may choose. */
 function identityFault(deps: SecretsDeps, manager: ManagerType, auth: AuthConfig): ClosedFault | undefined {
   const asked = ownIdentityField(manager, auth);
   if (asked === undefined) return undefined;

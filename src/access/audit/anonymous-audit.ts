@@ -1,5 +1,5 @@
-// Entries of calls that nobody vouches for. Anyone can make thousands of them a second, so they are not
-// waited for, written together, and counted where they come too fast to be written one by one.
+// Audit entries of unauthenticated calls. Anyone can cause thousands of them a second, so callers do not wait for
+// them; they are written in batches, and counted when they come too fast to be written one by one.
 import type { AuditRecord } from './entry.ts';
 
 /** Told at once, and regained with time. */

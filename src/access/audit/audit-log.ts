@@ -10,7 +10,7 @@ import { createSystemChanges, type SystemChanges } from './system-changes.ts';
 /** What the audit log needs. */
 export interface AuditLogDeps extends CallReaders {
   readonly documents: DocumentStore;
-  /** Whose chain tells of callers of whom nothing is known. */
+  /** The organisation whose chain records unauthenticated callers. */
   readonly homeOrganisationId: string;
   readonly ownerOf: OwnerOf;
   /** Told of entries of refused and failed calls that could not be written. */
@@ -25,7 +25,7 @@ export interface AuditLog {
   readonly systemChanges: SystemChanges;
   /** For the interceptor. */
   readonly events: AuditEvents;
-  /** Makes everything told so far readable: what nobody waits for is written, or given up. */
+  /** Makes all recorded entries readable: those still queued are written, or given up. */
   flush(): Promise<void>;
   /** Entries of refused and failed calls that could not be written, since the start. */
   lost(): number;

@@ -12,7 +12,7 @@ export interface CallReaders {
   readonly now: () => number;
   /** The caller's address: the peer's, or what a trusted proxy says. */
   readonly addressOf: (call: Call) => string;
-  /** The person behind a principal as people know them, and their role; undefined when nothing is known. */
+  /** The person a principal acts for as people know them, and their role; undefined when nothing is known. */
   readonly userOf?: ((principal: Principal) => { name: string; role: string } | undefined) | undefined;
 }
 
@@ -90,7 +90,7 @@ export function systemAction(
   };
 }
 
-/** A person of the directory, a person whom only the issuer of their token knows, or a service's key. */
+/** A person of the directory, a person known only to the issuer of their token, or a service's key. */
 function actorOf(principal: Principal, user: { name: string; role: string } | undefined): AuditActor {
   const { userId, keyId, keyName, kind, token } = principal;
   const person = userId ?? token?.user;

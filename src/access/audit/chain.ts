@@ -45,7 +45,7 @@ interface Position {
   readonly hash: string;
   /** The head's document version; 0: there is none. */
   readonly version: number;
-  /** The head was behind the entries. */
+  /** The stored head was older than the entries. */
   readonly recovered: boolean;
 }
 
@@ -114,7 +114,7 @@ export function createChain({ documents, maxWaitMs = MAX_WAIT_MS }: ChainDeps): 
           continue;
         }
         if (at === undefined && error.reason !== 'store_unavailable' && group.length > 1) {
-          // Something in one of them cannot be stored: each for itself, so that nobody hears of another's.
+          // One of them cannot be stored: each is written alone, so that an error reaches only its own caller.
           for (const one of group) await write(organisationId, [one]);
           return;
         }

@@ -45,7 +45,7 @@ export interface AuditRecord {
   readonly outcome: AuditOutcome;
   /** Why it was refused or failed: a name of the error table; empty when it was done. */
   readonly reason: string;
-  /** The reason in words, or what is to be known beside it. */
+  /** The reason in words, or additional information. */
   readonly detail: string;
   /** HTTP status of the answer (that of the error table over gRPC). */
   readonly statusCode: number;

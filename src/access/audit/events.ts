@@ -24,15 +24,15 @@ export interface AuditEvents {
   done(call: Call, target: EventTarget): Promise<void>;
   /** A call of a known caller that was refused or failed. Resolves within a bound, written or not. */
   failed(call: Call, target: EventTarget, error: GatewayError): Promise<void>;
-  /** A call of nobody known. Never waits. */
+  /** Records an unauthenticated call. Never waits. */
   stranger(call: Call, error: GatewayError): void;
   /** The same on the data plane, where only tokens (JWT) are told of. */
   dataStranger(call: Call, error: GatewayError): void;
 }
 
 /**
- * Whose a refused key or token is: an expired key's caller, or the organisation that a token names and that
- * takes tokens. Undefined when nobody can tell.
+ * The owner of a refused key or token: an expired key's caller, or the organisation that a token names and that
+ * takes tokens. Undefined when the owner is unknown.
  */
 export type OwnerOf = (
   token: string,
@@ -41,7 +41,7 @@ export type OwnerOf = (
 export interface EventsDeps extends CallReaders {
   readonly chain: Chain;
   readonly strangers: AnonymousAudit;
-  /** Whose chain tells of callers of whom nothing is known. */
+  /** The organisation whose chain records unauthenticated callers. */
   readonly homeOrganisationId: string;
   readonly ownerOf: OwnerOf;
   readonly onLost: (error: unknown, count: number) => void;

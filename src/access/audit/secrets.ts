@@ -30,7 +30,7 @@ export function maskText(text: string): string {
   return text.replaceAll(SECRET_TEXT, (found) => (found.startsWith('://') ? `://${MASKED}@` : MASKED));
 }
 
-/** A value without secrets: those of secret-looking names whole, those in texts where they stand. */
+/** A value without secrets: members with secret-looking names are masked whole, secrets within texts in place. */
 export function maskSecrets(value: Json, name = ''): Json {
   if (value === null || typeof value === 'boolean' || typeof value === 'number') return value;
   if (isSecretName(name) && !isHarmless(name, value)) return MASKED;

@@ -155,7 +155,7 @@ class Walk {
   }
 }
 
-/** The body has its hash, and what is stored beside the body says the same. */
+/** The body matches its hash, and the columns stored next to the body match it. */
 function isIntact({ id, version, createdAt, workspaceId, body }: Document<AuditEntryBody>): boolean {
   return (
     body.hash === hashOf(body) &&

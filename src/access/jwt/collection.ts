@@ -26,7 +26,7 @@ export interface JwtSettingsBody {
   readonly claims?: ClaimNames;
   /** Tokens of other users than the directory's are refused. */
   readonly knownUsersOnly?: boolean;
-  /** It was said that tokens of any issuer and for any audience are meant. */
+  /** The owner confirmed that tokens of any issuer and for any audience are accepted. */
   readonly anyParty?: boolean;
 }
 

@@ -36,10 +36,10 @@ const PRIVATE = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'];
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
 const LONGEST_KID = 256;
 const RSA_BITS = { least: 2048, most: 8192 };
-/** Verifying costs more with every bit of the exponent; nobody uses more than 65537. */
+/** Verification costs more with every bit of the exponent; 65537 is the largest in use. */
 const LONGEST_EXPONENT_BYTES = 4;
 
-/** Whether a key says that it is for something else than signatures; key sets list those beside the others. */
+/** Whether a key's use is something other than signatures; key sets list such keys too. */
 export function isForOtherUse(jwk: unknown): boolean {
   if (!isObject(jwk)) return false;
   const { use, key_ops: operations } = jwk;
@@ -63,7 +63,7 @@ export function readJwk(jwk: unknown): VerificationKey | JwkFault {
   }
 }
 
-/** The member that is nobody else's to know. */
+/** The private member, which only the key's owner may know. */
 export function privateFault(jwk: unknown): JwkFault | undefined {
   const member = isObject(jwk) ? PRIVATE.find((name) => Object.hasOwn(jwk, name)) : undefined;
   return member === undefined

@@ -64,8 +64,8 @@ export function readInlineSet(field: string, json: unknown): KeySet {
 }
 
 /**
- * Reads a set that was fetched: what cannot be used is left out, for providers publish keys of many kinds; a key
- * that was published with its private part is nobody's secret any more and is left out too.
+ * Reads a fetched set. Keys that cannot be used are left out, because providers publish keys of many kinds; a key
+ * that was published with its private part is not secret any more and is left out too.
  * @throws Error with a text for the log when it is no set at all.
  */
 export function readFetchedSet(json: unknown): KeySet {

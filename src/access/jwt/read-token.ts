@@ -24,7 +24,7 @@ export interface UnverifiedToken {
 
 /** Three parts of base64url; the first is a JSON object, which always begins so. The last may be missing: alg none. */
 const SHAPE = /^ey[\w-]*\.[\w-]+\.[\w-]*$/;
-/** Access and identity tokens; others (logout, DPoP and security events) are signed by the same keys and admit nobody. */
+/** Access and identity tokens; others (logout, DPoP, security events) have the same signers and admit no caller. */
 const TYPES: ReadonlySet<string> = new Set(['jwt', 'at+jwt']);
 const LONGEST_KID = 256;
 

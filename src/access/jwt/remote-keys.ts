@@ -1,5 +1,5 @@
-// Keys that an issuer publishes. One fetch at a time, and no two within the cool-down: strangers choose the key
-// names (kid) of their tokens, and must not be able to make this gateway storm an issuer.
+// Keys that an issuer publishes. One fetch at a time, and no two within the cool-down: unauthenticated callers choose
+// the key ids (kid) of their tokens, and must not be able to make this gateway flood an issuer.
 import { Aborter } from '../../lib/abort.ts';
 import type { Dialer } from '../../lib/egress/outbound.ts';
 import { fail } from '../../lib/errors.ts';
@@ -19,7 +19,7 @@ export interface RemoteDeps {
 
 /** Between the beginnings of two fetches. */
 export const COOL_DOWN_MS = 30_000;
-/** An older set is fetched anew behind the callers' backs: keys that were withdrawn stop counting. */
+/** An older set is fetched anew in the background: keys that were withdrawn stop counting. */
 export const REFRESH_MS = 600_000;
 /** So long the last set counts while its issuer does not answer. */
 export const STALE_MS = 24 * 3_600_000;

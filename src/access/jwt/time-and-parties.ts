@@ -1,4 +1,4 @@
-// When a token counts, who made it and for whom (RFC 7519, part 4.1).
+// A token's validity in time, its issuer and its audience (RFC 7519, part 4.1).
 
 import { type Claims, claim } from './read-token.ts';
 import { refused } from './refused.ts';

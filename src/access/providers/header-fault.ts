@@ -1,6 +1,6 @@
 // Headers that an operator has sent with every request to a provider.
 
-/** Those of one hop (RFC 9110, part 7.6.1), and those that the gateway writes itself. */
+/** Hop-by-hop headers (RFC 9110, part 7.6.1), and headers that the gateway writes itself. */
 const NEVER = new Set([
   'connection',
   'keep-alive',

@@ -1,4 +1,4 @@
-// The limits that calls of a stored provider count in: its own, and those of its integration for the workspace.
+// The limits that a stored provider's calls count in: the provider's and those of its integration for the workspace.
 import type { JsonObject } from '../../store/collection.ts';
 import type { Document } from '../../store/documents.ts';
 import type { IntegrationBody, ProviderBody } from './provider-collections.ts';

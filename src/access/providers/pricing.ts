@@ -20,7 +20,7 @@ export function pricingOf({ pricingAdjustments, models = [] }: IntegrationBody):
   return (model) => byModel.get(model) ?? others;
 }
 
-/** Factors by name, those of groups as `group.name`; undefined when there is none. */
+/** Factors by name, those of groups as `group.name`; undefined when there are none. */
 function factorsOf(multiplier: JsonObject | undefined): Readonly<Record<string, number>> | undefined {
   const found: Record<string, number> = {};
   for (const [name, value] of Object.entries(multiplier ?? {})) {

@@ -9,7 +9,7 @@ export interface StoredMapping {
   readonly secretReferenceId: string;
   readonly secretKey?: string;
   readonly valueFormat?: 'string' | 'json';
-  /** Origins beside the provider's own that an owner or admin of the organisation lets the value go to. */
+  /** Origins, in addition to the provider's own, that an owner or admin of the organisation lets the value go to. */
   readonly origins?: readonly string[];
 }
 

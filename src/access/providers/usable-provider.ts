@@ -44,7 +44,7 @@ export interface UsableProvider {
   readonly network: Network | undefined;
   /** Whether configs of callers may set options over these. */
   readonly mayOverride: boolean;
-  /** Values that are to be had from secret references, as `key` and `options.<name>`. */
+  /** Values that come from secret references, as `key` and `options.<name>`. */
   readonly mappings: readonly StoredMapping[];
   /** Why it may not be called now; undefined: it may. */
   refused(): GatewayError | undefined;

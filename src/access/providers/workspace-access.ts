@@ -5,7 +5,7 @@ import type { GlobalAccess, IntegrationBody } from './provider-collections.ts';
 const NO_ACCESS: GlobalAccess = Object.freeze({ enabled: false });
 const OWN: GlobalAccess = Object.freeze({ enabled: true });
 
-/** What holds for a workspace: what is said of it, or else what is said of all others. */
+/** The access of a workspace: its own setting, or else the setting for all others. */
 export function accessOf(
   { workspaceId: own, body }: Pick<Document<IntegrationBody>, 'workspaceId' | 'body'>,
   workspaceId: string,

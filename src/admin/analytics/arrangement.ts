@@ -9,7 +9,7 @@ const DEFAULT_PAGE_SIZE = 100;
 export type Members<P> = Readonly<Record<string, (point: P) => number | string>>;
 
 /**
- * How points are to be arranged: rising by the first member unless the request says otherwise, all of them unless it
+ * How points are arranged: rising by the first member unless the request has an order, all of them unless it
  * asks for a page.
  * @throws GatewayError validation_failed for a member that there is not.
  */

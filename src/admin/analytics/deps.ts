@@ -11,7 +11,7 @@ export interface AnalyticsDeps extends LogFilterDeps {
   readonly flush: () => Promise<void>;
 }
 
-/** What sums were added up from, as it is answered. */
+/** The sources of the totals, as the answer shows them. */
 export function sourceOf(...sums: readonly Pick<LogAggregate, 'source'>[]): AnalyticsSource {
   return sums.every(({ source }) => source === 'rollups') ? AnalyticsSource.ROLLUPS : AnalyticsSource.ENTRIES;
 }

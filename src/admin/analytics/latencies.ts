@@ -9,7 +9,7 @@ const BUCKETS = latencyBucket(Number.MAX_SAFE_INTEGER) + 1;
 /** Histograms that are read between two turns of the event loop: a millisecond's work. */
 const SLICE = 48;
 
-/** What is said of all histograms together, and of each. */
+/** The statistics of all histograms together, and of each. */
 export interface Percentiles {
   readonly all: readonly number[];
   readonly each: readonly (readonly number[])[];

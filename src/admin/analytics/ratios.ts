@@ -1,4 +1,4 @@
-// Means and shares of sums; where there is nothing to divide by they are 0.
+// Means and shares of totals; 0 where the divisor is 0.
 import { inCents } from '../../ledger/prices/cents.ts';
 import type { LogRollups } from '../../store/log/aggregation.ts';
 

@@ -1,4 +1,4 @@
-// Sums over time, with a place for every stretch of it.
+// Totals over time, with a point for every interval.
 import type { AnalyticsRequest, AnalyticsSource } from '../../../gen/gateway/admin/v2/analytics_pb.ts';
 import type { Call } from '../../call/call.ts';
 import type { LogAggregate, LogAggregateRow, LogDimension, LogRollups } from '../../store/log/aggregation.ts';
@@ -16,7 +16,7 @@ export interface Slot {
   readonly sums: LogRollups;
   /** Distinct values of what was to be counted. */
   readonly unique: number;
-  /** Sums by group of what was asked for, and of what was asked for beside it. */
+  /** Totals by group: of the requested dimension, and of the additional one. */
   readonly groups: readonly LogAggregateRow[];
   readonly besides: readonly LogAggregateRow[];
 }
@@ -24,7 +24,7 @@ export interface Slot {
 /** What a series is to tell of each slot. */
 export interface SeriesOptions {
   readonly by?: LogDimension;
-  /** Groups by another dimension: stores keep more sums of one dimension than of several together. */
+  /** Groups by another dimension: stores keep more groups of one dimension than of several together. */
   readonly beside?: LogDimension;
   /** Counts the distinct values. */
   readonly unique?: LogDimension;
@@ -84,7 +84,7 @@ function emptySlot(at: number) {
 
 const NO_LATENCIES: LogRollups['latencies'] = new Map();
 
-/** Adds other sums in, but for their histogram. */
+/** Adds other totals, except for their histogram. */
 function addCounts(sums: LogRollups, more: LogRollups): void {
   addRollup(sums, { ...more, latencies: NO_LATENCIES });
 }
@@ -95,7 +95,7 @@ interface Aggregated {
   readonly bucketMs: number;
 }
 
-/** The sums, by hours where minutes would be more than the store can add up. */
+/** The totals, by hour where minutes would be more than the store can add up. */
 async function aggregated(
   { store }: AnalyticsDeps,
   { scope, filter }: Selection,

@@ -8,7 +8,7 @@ import { readSeries, type SeriesOptions, type Slot } from './series.ts';
 /** Points over time are put in order by their time alone. */
 export const BY_TIME: Members<{ readonly timestamp: string }> = { timestamp: ({ timestamp }) => timestamp };
 
-/** The sums of a request, and what makes the points of its graph. @throws GatewayError validation_failed. */
+/** A request's totals, and the function that makes the points of its graph. @throws GatewayError validation_failed. */
 export async function timedGraph(
   deps: AnalyticsDeps,
   request: AnalyticsRequest,

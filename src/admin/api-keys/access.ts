@@ -1,5 +1,5 @@
 // Who may do what with which API keys (admin-api facts, parts 3.2 to 3.5): the scope of the key's kind, the role
-// of the person behind the caller, and no key that can do more than its maker.
+// of the caller's person, and no key that can do more than its maker.
 import type { Directory } from '../../access/directory.ts';
 import { kindHolds } from '../../access/keys.ts';
 import { checkRole, outranks, roleAllows, roleOf } from '../../access/roles.ts';
@@ -41,15 +41,15 @@ export function listedKinds(directory: Directory, caller: Principal): readonly K
 }
 
 /**
- * The user whose keys are all that the caller sees and writes: a member's own. Of a person whom only a token
- * knows it is nobody: no user's id is empty.
+ * The user whose keys are all that the caller sees and writes: a member's own. For a person known only to a token
+ * it matches no user: no user's id is empty.
  */
 export function ownUser(directory: Directory, caller: Principal): string | undefined {
   return roleOf(directory, caller) === 'member' ? (caller.userId ?? '') : undefined;
 }
 
 /**
- * Whose user key it is to be: the user that is named, or the caller's own; nobody's when there is neither.
+ * The owner of a new user key: the user that is named, or the caller's own; undefined when there is neither.
  * @throws GatewayError validation_failed for users without a place in the workspace, forbidden for those above
  * the caller's role, and for all others when the caller is a member.
  */
@@ -113,7 +113,7 @@ export function checkMaker(
   throw fail('forbidden', message, { param: 'scopes' });
 }
 
-/** Whether the role of the person behind the caller has the scope; a token's role is in its scopes already. */
+/** Whether the role of the caller's person has the scope; a token's role is in its scopes already. */
 function roleHolds(directory: Directory, caller: Principal, scope: string): boolean {
   const { organisationId, workspaceId, userId } = caller;
   const role = roleOf(directory, caller);

@@ -1,4 +1,4 @@
-// What a key is beside its secret, made of what callers ask for.
+// The parts of a key apart from its secret, made of what callers ask for.
 import type {
   ApiKeyDefaults,
   ApiKeyDefaultsChange,
@@ -110,7 +110,7 @@ function changedDefaults(
   return Object.keys(defaults).length > 0 ? defaults : undefined;
 }
 
-/** Only what is said. */
+/** Only the members that the caller gave. */
 function defaultsJson(given: ApiKeyDefaults | ApiKeyDefaultsChange): JsonObject | undefined {
   const { metadata, configId, allowConfigOverride } = given;
   const json = defined<JsonObject>({

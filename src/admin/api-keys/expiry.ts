@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000;
 
 /** What user keys of a workspace are held to. */
 export interface KeyTerms {
-  /** Days until a key expires when nothing is said; undefined: never. */
+  /** Days until a key expires by default; undefined: never. */
   readonly ttl: number | undefined;
   /** Most days until a key expires; undefined: no such limit. */
   readonly maxTtl: number | undefined;

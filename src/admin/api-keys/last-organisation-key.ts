@@ -1,4 +1,4 @@
-// Nobody locks an organisation out of its own keys: one that may make organisation keys always stays.
+// An organisation always keeps a key that may make organisation keys: it cannot be locked out.
 import { type ApiKeyBody, apiKeys } from '../../access/identity-collections.ts';
 import { fail } from '../../lib/errors.ts';
 import {
@@ -15,8 +15,8 @@ const PAGE = 200;
 
 /**
  * Operations that belong into the commit which changes a key (`after` undefined: deletes it). When the key is one
- * that may make organisation keys and will be so no longer, or no longer for ever, another one is written as it is:
- * whoever takes that one away at the same time loses the race, so that two cannot be taken for each other's reserve.
+ * that may make organisation keys loses that right, or gets an end, another such key is written unchanged in the same
+ * commit: a concurrent removal of that one loses the race, so that two keys cannot count as each other's reserve.
  * @throws GatewayError conflict when there is no other.
  */
 export async function keepOne(

@@ -13,7 +13,7 @@ import { rateLimitOf, usageLimitOf } from '../kit/limits.ts';
 import { timeText } from '../kit/time.ts';
 import { rotationSchedule } from './rotation.ts';
 
-/** What a key's budget stands at; undefined: it has none, or nobody knows. */
+/** The usage of a key's budget; undefined: it has none, or the usage is unknown. */
 export async function keyUsage(
   reader: UsageReader,
   { id, organisationId, body }: Document<ApiKeyBody>,

@@ -14,7 +14,7 @@ import { readTime, timeText } from '../kit/time.ts';
 
 const DAY_MS = 86_400_000;
 
-/** How long the secret before a rotation works at least, and when nothing is said: half an hour. */
+/** How long the previous secret works after a rotation, at least and by default: half an hour. */
 export const LEAST_TRANSITION_MS = 1_800_000;
 
 /** The shortest month. */

@@ -1,4 +1,4 @@
-// The collection that every workspace has. It is kept once something is put beside it; until then it is as it would be.
+// The default collection of every workspace. It is stored once another one joins it; until then it is computed.
 import type { Directory } from '../../access/directory.ts';
 import type { TenantScope } from '../../call/scope.ts';
 import { fail, invalidField, type Reason } from '../../lib/errors.ts';

@@ -18,7 +18,7 @@ const MOST_TEXT = 4000;
 /** Saved guardrails that a config names at the most. */
 const MOST_GUARDRAILS = 100;
 
-/** What configs are judged by, beside what the store has. */
+/** What configs are validated with, in addition to the store's data. */
 export interface ConfigRules {
   readonly plans: Omit<PlanDeps, 'resolveConfig' | 'resolveProvider'>;
   /** Stored providers; undefined: it is not known which there are. */

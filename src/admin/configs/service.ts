@@ -1,4 +1,4 @@
-// Saved configs: made, listed, changed, archived, with their versions.
+// Stored configs: made, listed, changed, archived, with their versions.
 import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import {
@@ -45,7 +45,7 @@ import { type ConfigRules, checkedContent } from './content.ts';
 import { configRecord, configShown, configSummary, configVersionRecord } from './record.ts';
 import { configUsage, refuseUsed } from './usage.ts';
 
-/** What a config may find taken although nobody asked for it. */
+/** Generated values of a config that may collide. */
 const CHOSEN = ['slug', 'isDefault'];
 
 /** What the service needs. */

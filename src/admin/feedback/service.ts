@@ -1,4 +1,4 @@
-// What people think of answers, kept beside the request log.
+// Ratings of answers, stored next to the request log.
 import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import {
@@ -37,7 +37,7 @@ export function feedbackService({ store, directory, flush, now }: FeedbackDeps) 
     async createFeedback(request: CreateFeedbackRequest, call: Call): Promise<FeedbackReceipt> {
       const principal = callerOf(call);
       const given = givenFeedback(request);
-      // Feedback is often given right behind the answer.
+      // Feedback often follows the answer at once.
       await flush();
       const scope = scopeOf(principal);
       const entries = await lastEntries(store, scope, given);

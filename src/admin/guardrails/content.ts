@@ -10,7 +10,7 @@ import { unmasked } from '../kit/masked-secrets.ts';
 const MOST_CHARACTERS = 262_144;
 
 /**
- * What is to be kept: what is given, else what was there before; masks replaced. It must be able to run on requests
+ * The content to store: the given values, else the previous ones; masks replaced. It must be able to run on requests
  * or on answers, or on both.
  * @throws GatewayError validation_failed with every fault and its path.
  */
@@ -48,7 +48,7 @@ function leastFaults(content: GuardrailContent): readonly PathFault[] {
   return output!.length < input!.length ? output! : input!;
 }
 
-/** Actions are read beside the checks: their paths lack the member that holds them. */
+/** Actions are read next to the checks: their paths lack the member that holds them. */
 function pathOf(path: string): string {
   if (path === '' || path === 'checks' || path === 'actions') return path;
   return /^(checks\[|actions\.)/.test(path) ? path : `actions.${path}`;

@@ -1,5 +1,5 @@
-// A provider's credential and options as callers give them, made ready to be kept: checked against what the
-// provider has, secrets apart from the rest, and beside each secret what may be shown of it.
+// A provider's credential and options as callers give them, made ready for storage: checked against the provider's
+// options, secrets apart from the rest, and with each secret the masked form that may be shown.
 
 import { keyMask } from '../../access/key-hash.ts';
 import type { Credentials, StoredMapping } from '../../access/providers/provider-collections.ts';

@@ -5,7 +5,7 @@ import type { IntegrationBody, WorkspaceAccess } from '../../access/providers/pr
 import type { Usage, UsageReader } from '../../ledger/limits/usage.ts';
 import type { Document } from '../../store/documents.ts';
 
-/** Of one workspace, in the order of its budgets; undefined where nobody knows. */
+/** Of one workspace, in the order of its budgets; undefined where it is unknown. */
 type Standing = readonly (Usage | undefined)[];
 
 /** Of the workspaces that are named and have budgets, by their ids. */

@@ -69,7 +69,7 @@ export const KEY_RULES: readonly BoundRule<KeyDetails>[] = [
   member<KeyDetails>('defaults', 'allow_config_override', (given, set) => set === true || given === false),
 ];
 
-/** The rules of a key whose expiry nobody asked for: its workspace's settings did. */
+/** The rules of a key whose expiry comes from its workspace's settings and not from the caller. */
 export const KEY_RULES_WITHOUT_EXPIRY = KEY_RULES.filter(({ field }) => field !== EXPIRY.field);
 
 export const PROVIDER_RULES: readonly BoundRule<ProviderBody>[] = [...LIMITS, EXPIRY];

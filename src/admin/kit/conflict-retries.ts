@@ -1,4 +1,4 @@
-// Changes are read, worked out and written: who finds that another was faster starts again, and nobody hears of it.
+// Optimistic concurrency: a change is read, computed and written; after a lost race it starts again, unseen by callers.
 import type { Call } from '../../call/call.ts';
 import type { Reason } from '../../lib/errors.ts';
 import { LOST_RACE, retryOnConflict } from './retry-on-conflict.ts';

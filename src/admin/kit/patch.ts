@@ -5,7 +5,7 @@ import { invalidField } from '../../lib/errors.ts';
 export interface Patch {
   /** The new value of an optional field. */
   optional<T>(name: string, given: T | undefined, current: T | undefined): T | undefined;
-  /** The new value of a field that is always there. @throws GatewayError when it is to be cleared. */
+  /** The new value of a required field. @throws GatewayError when the patch clears it. */
   always<T>(name: string, given: T | undefined, current: T): T;
   /** The new list: a given one that is not empty replaces. */
   list<T>(name: string, given: readonly T[], current: readonly T[] | undefined): readonly T[] | undefined;

@@ -1,4 +1,4 @@
-// Labels of prompts' versions: made, listed, changed, archived. Those of every workspace are made by nobody.
+// Labels of prompt versions: made, listed, changed, archived. The universal labels, of every workspace, are built in.
 import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import {
@@ -109,7 +109,7 @@ export function labelsService({ documents, changes, directory, now }: PromptsDep
       const everywhere = universalLabels(caller.organisationId).filter(({ name }) =>
         name.includes(search ?? ''),
       );
-      // They come behind the workspace's own.
+      // They follow the workspace's own.
       const size = place.pageSize ?? page.documents.length;
       const from = Math.max(0, (place.page ?? 0) * size - page.total);
       const rest = head.totalCapped ? [] : everywhere.slice(from, from + size - page.documents.length);

@@ -309,7 +309,7 @@ function discardOf({ turns, cleared = 0 }: LogExportBody): number | undefined {
   return turns > cleared ? turns : undefined;
 }
 
-/** Goes on where it stands: nobody has it, and nothing went wrong yet. */
+/** Resumes it: it has no owner, and nothing has failed yet. */
 function again({ lease: _, error: __, ...run }: ExportRun): ExportRun {
   return run;
 }

@@ -1,4 +1,4 @@
-// One entry of the request log with what was said in it.
+// One entry of the request log with its bodies.
 import { create, type JsonObject, type JsonValue } from '@bufbuild/protobuf';
 import { type LogDetail, LogDetailSchema } from '../../../gen/gateway/admin/v2/logs_pb.ts';
 import type { Directory } from '../../access/directory.ts';
@@ -18,7 +18,7 @@ export interface DetailParts {
   readonly entry: RequestRecord;
   /** Undefined: not kept, or not for the caller. */
   readonly bodies: BodiesRecord | undefined;
-  /** What asynchronous guardrails said behind the call; empty where it is not for the caller. */
+  /** The results of asynchronous guardrails; empty where the caller may not see them. */
   readonly late: readonly KeptLateHook[];
   readonly feedback: TraceFeedback | undefined;
   /** Only what guardrails found. */

@@ -60,7 +60,7 @@ const MAX_VALUES = 100;
 const MAX_VALUE_LENGTH = 512;
 const MAX_PAIRS = 10;
 const DAY_MS = 86_400_000;
-/** More than the sums beside entries are kept. */
+/** Requires more than the roll-ups hold. */
 export const MAX_RANGE_DAYS = 400;
 export const CACHE_STATUSES: readonly string[] = [
   'HIT',

@@ -211,7 +211,7 @@ function urlOf(text: string): URL | undefined {
   return URL.canParse(text) ? new URL(text) : undefined;
 }
 
-/** The provider whose host it is; empty when nobody's. */
+/** The provider whose host it is; empty for an unknown host. */
 function providerAt(url: URL | undefined): string {
   if (url === undefined) return '';
   const found = providers.find(

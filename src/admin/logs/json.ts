@@ -1,4 +1,4 @@
-// What was said, as JSON where it is some.
+// Bodies as JSON, where they are JSON.
 import { create, type JsonObject } from '@bufbuild/protobuf';
 import { type LogJson, LogJsonSchema } from '../../../gen/gateway/admin/v2/logs_pb.ts';
 import { loggedJson } from '../../ledger/logged-json.ts';

@@ -1,11 +1,11 @@
-// What asynchronous guardrails came to behind their calls, put where they belong: into the entry's spans and its results.
+// The results of asynchronous guardrails, which end after their calls, merged into the entry's spans and results.
 
 import type { RequestRecord, SpanRecord } from '../../call/record.ts';
 import type { TenantScope } from '../../call/scope.ts';
 import { type KeptLateHook, keptLateHook, lateHookId } from '../../ledger/late-hooks.ts';
 import type { LogStore } from '../../store/log-store.ts';
 
-/** An entry as it stands now, and results that came behind it. */
+/** An entry as it stands now, and the results that followed it. */
 export interface LateEntry {
   readonly entry: RequestRecord;
   readonly late: readonly KeptLateHook[];
@@ -15,7 +15,7 @@ export interface LateEntry {
 const MOST = 1000;
 /** Read at once. */
 const LANES = 8;
-/** No guardrail goes on for longer than this: one that has not said anything by then never will. */
+/** No guardrail runs for longer than this: one without a result by then never has one. */
 const PATIENCE_MS = 10 * 60_000;
 
 /** @param now Unix milliseconds @throws GatewayError store_unavailable */

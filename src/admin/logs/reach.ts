@@ -42,8 +42,8 @@ export async function workspaceOfLogs(
 }
 
 /**
- * What narrows a filter to the caller's own calls: nothing, unless the security settings show its role no others.
- * Who is behind a token and not in the directory has the calls of that token.
+ * Narrows a filter to the caller's own calls; no change when the security settings show its role the calls of others.
+ * A person with a token who is not in the directory has the calls of that token.
  */
 export function ownCalls(directory: Directory, principal: Principal, filter: LogFilter): LogFilter {
   if (seesAllData(directory, principal)) return {};

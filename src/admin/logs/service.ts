@@ -41,7 +41,7 @@ export interface LogsDeps extends LogFilterDeps {
   /** Makes everything recorded so far readable. */
   readonly flush: () => Promise<void>;
   readonly prices: PriceList;
-  /** Whether what is said in calls of a workspace is kept. */
+  /** Whether the bodies of a workspace's calls are kept. */
   readonly keepsBodies: (workspaceId: string | undefined) => boolean;
   /** Whether entries keep metadata. */
   readonly keepsMetadata: boolean;
@@ -129,7 +129,7 @@ export function logsService(deps: LogsDeps) {
         );
         return { entry: keeps ? { ...entry, bodies: true as const } : entry, bodies };
       });
-      // An entry that says that there are bodies is behind them.
+      // Bodies are stored before the entry that refers to them.
       if (keeps) await store.appendBodies(logs.map(({ bodies }) => bodies));
       await store.append(logs.map(({ entry }) => entry));
       for (const { entry } of logs)

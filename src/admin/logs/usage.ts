@@ -1,4 +1,4 @@
-// Token counts in what was said elsewhere, by the rules of every wire that the gateway reads (providers/usage).
+// Token counts in bodies from elsewhere, by the rules of every wire that the gateway reads (providers/usage).
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { UsageRecord } from '../../call/record.ts';
 import { measured } from '../../ledger/tokens/counter.ts';

@@ -2,7 +2,7 @@
 import { keyMask } from '../../access/key-hash.ts';
 import type { JsonObject } from '../../store/collection.ts';
 
-/** Judges an address that is to be called. @throws GatewayError host_refused naming the parameter */
+/** Judges a webhook's address. @throws GatewayError host_refused naming the parameter */
 export type CheckHost = (url: string, param: string) => void;
 
 /**

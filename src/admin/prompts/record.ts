@@ -151,7 +151,7 @@ function statusOf({ body }: Document<PromptBody>, number: number): string {
   return body.published === number ? 'active' : 'archived';
 }
 
-/** What was read is nobody's to change; the messages' types know no such thing. */
+/** What was read is never changed; the messages' types cannot express that. */
 function structOf(json: JsonObject): StructJson {
   return json as StructJson;
 }

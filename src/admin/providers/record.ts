@@ -12,7 +12,7 @@ import { rateLimitOf, usageLimitOf } from '../kit/limits.ts';
 import { timeText } from '../kit/time.ts';
 import { shownMappings } from '../secret-references/mappings.ts';
 
-/** What a stored provider's budget stands at; undefined: it has none, or nobody knows. */
+/** The usage of a stored provider's budget; undefined: it has none, or the usage is unknown. */
 export async function providerUsage(
   reader: UsageReader,
   { id, organisationId, body }: Document<ProviderBody>,

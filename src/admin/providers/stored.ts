@@ -1,4 +1,4 @@
-// What /providers and /virtual-keys do alike with the one collection behind them.
+// What /providers and /virtual-keys share: both read and write one collection.
 import { randomUUID } from 'node:crypto';
 import { type ProviderBody, storedProviders } from '../../access/providers/provider-collections.ts';
 import { tagConditions } from '../../access/providers/tags.ts';
@@ -24,7 +24,7 @@ import type { ProviderDeps } from './deps.ts';
 
 type Stored = Document<ProviderBody>;
 
-/** Elements of a page when nothing is said. */
+/** Elements of a page by default. */
 const PAGE_SIZE = 50;
 const PREFIX = 40;
 

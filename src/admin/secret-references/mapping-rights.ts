@@ -1,5 +1,5 @@
-// Who may have the value of a secret reference sent to a provider, and where it may go. The value leaves the gateway
-// with every call, so whoever decides over the address could read it.
+// The right to have a secret reference's value sent to a provider, and to which hosts. The value leaves the gateway
+// with every call, so that a caller who controls the address could read it.
 import type { Directory } from '../../access/directory.ts';
 import type {
   Credentials,
@@ -39,9 +39,9 @@ interface MappedReach {
 type Reaching = Credentials & Pick<IntegrationBody, 'models' | 'network'>;
 
 /**
- * The body with its mappings as they are kept: with the custom hosts that an owner or admin of the organisation put
- * beside them. What did not change stays as it is, whoever writes.
- * @param before undefined: it is a new one
+ * The body with its mappings as they are stored: with the custom hosts that an owner or admin of the organisation
+ * allowed. A mapping that did not change stays as it is for every caller.
+ * @param before undefined: it is new
  * @param fieldOf the field of an option, for refusals
  * @throws GatewayError forbidden without the scope, and for a custom host below the organisation's admins;
  * validation_failed for a reference that is bound to other hosts

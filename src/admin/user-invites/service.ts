@@ -57,7 +57,7 @@ import { tellingTaken } from '../kit/taken.ts';
 import { timeText } from '../kit/time.ts';
 import { inviteFilter } from './filter.ts';
 
-/** What the service needs beside what identity shares. */
+/** What the service needs in addition to what identity shares. */
 export interface InvitesDeps extends IdentityDeps {
   /** Makes a key to be. */
   readonly makeKey: (key: NewKey) => MadeKey;
@@ -356,7 +356,7 @@ function sameToken(hash: string, token: string): boolean {
   return timingSafeEqual(Buffer.from(hash, 'hex'), Buffer.from(hashOf(token), 'hex'));
 }
 
-/** The token stands behind the `#`: it reaches no server's log by being opened. */
+/** The token is in the fragment, after `#`: opening the link sends it to no server's log. */
 function linkOf(publicUrl: string, id: string, token: string): string {
   return `${publicUrl}/invite#id=${id}&token=${token}`;
 }

@@ -47,7 +47,7 @@ export function usersService({ documents, changes, directory, now }: IdentityDep
 
   /**
    * Operations that an owner's going needs: the organisation is written too, so that of two owners who go at
-   * once only one does. @throws GatewayError conflict when nobody else owns the organisation.
+   * once only one does. @throws GatewayError conflict when the organisation would have no owner left.
    */
   const ownerLeaves = async (call: Call, user: Document<UserBody>): Promise<readonly WriteOperation[]> => {
     if (user.body.role !== 'owner') return [];

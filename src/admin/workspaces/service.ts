@@ -188,7 +188,7 @@ function touchesSecurity({ securitySettings, clear }: UpdateWorkspaceRequest): b
   return Object.keys(securitySettings).length > 0 || clear.includes('security_settings');
 }
 
-/** The stored document: the directory may be a moment behind. @throws GatewayError not_found. */
+/** The stored document: the directory may lag a moment. @throws GatewayError not_found. */
 async function current(
   documents: DocumentStore,
   known: Document<WorkspaceBody>,

@@ -37,7 +37,7 @@ export function linkToPrimary(metrics: () => Promise<FamilyValues[]>): WorkerLin
     else if (message.kind === 'all-metrics') waiting.get(message.id)?.(message.processes);
     else void metrics().then((families) => send({ kind: 'metrics', id: message.id, families }));
   });
-  // Nobody would start it anew, and nobody could stop it.
+  // Without its primary it would neither be restarted nor stopped.
   process.on('disconnect', () => stopFor('the first process is gone'));
   return {
     onStop(listener) {

@@ -9,7 +9,7 @@ import type { Fault, Fields, Parameters } from './parameters.ts';
 
 export { CheckFailure, type CheckFailureName, isOfCaller } from './failure.ts';
 
-/** What a check is given beside its parameters: it reaches for nothing else. */
+/** What a check is given in addition to its parameters: it uses nothing else. */
 export interface CheckDeps {
   /** The way out, with the egress rules. */
   readonly dialer: Dialer;
@@ -55,7 +55,7 @@ export interface Introspection {
   ): Promise<JsonObject | undefined>;
 }
 
-/** How much of a conversation is examined: the last message, what was said by the user, or all of it. */
+/** How much of a conversation is examined: the last message, the user's messages, or all of it. */
 export type Scope = 'last' | 'user' | 'all';
 
 /** One run of a check. */

@@ -4,7 +4,7 @@ import type { JSONWebKeySet } from 'jose';
 /** Where checks get key sets from. */
 export interface KeySets {
   /**
-   * The set behind a URL, at most `maxAgeMs` old.
+   * The set at a URL, at most `maxAgeMs` old.
    * @param fresh asks again when the one kept is older than 30 seconds: keys rotate
    * @throws CheckFailure when it cannot be had
    */

@@ -11,7 +11,7 @@ export interface Field<T> {
   readonly fallback: T;
   /** Holds a credential: never shown, logged or stored in clear. */
   readonly secret: boolean;
-  /** Other spellings, beside snake case. */
+  /** Other spellings, in addition to snake case. */
   readonly aliases: readonly string[];
   /** The value, or undefined after its faults were noted. */
   read(value: unknown, path: string, fault: Fault): T | undefined;

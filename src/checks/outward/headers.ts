@@ -1,4 +1,4 @@
-// Headers of the calls that checks make: those that a parameter gives, and those of the caller that one names.
+// Headers of the calls that checks make: those in a parameter, and those of the caller that a parameter names.
 
 import type { CheckDeps } from '../contract/check.ts';
 import { text } from '../contract/fields.ts';

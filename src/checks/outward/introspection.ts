@@ -1,4 +1,4 @@
-// Asks an authorisation server about a token (RFC 7662). What it said may be kept for a while, never past the token's end.
+// Asks an authorisation server about a token (RFC 7662). The answer may be cached, never past the token's end.
 import { createHash } from 'node:crypto';
 import { type CheckDeps, CheckFailure, type Clock, type Introspection } from '../contract/check.ts';
 import { isObject } from '../contract/parameters.ts';

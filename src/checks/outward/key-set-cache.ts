@@ -1,4 +1,4 @@
-// Key sets behind URLs: fetched by the dialer, one flight for all who wait, kept for as long as each caller allows.
+// Key sets by URL: fetched by the dialer in a single flight, kept for as long as each caller allows.
 import type { JSONWebKeySet } from 'jose';
 import { Aborter } from '../../lib/abort.ts';
 import type { Dialer } from '../../lib/egress/outbound.ts';
@@ -52,7 +52,7 @@ export function createKeySets(dialer: Dialer, clock: Clock): KeySets {
 }
 
 async function read(dialer: Dialer, url: string): Promise<JSONWebKeySet> {
-  // Whoever asked first may leave: the others still wait.
+  // The first caller may abort: the others still wait.
   const { signal, release } = deadline(
     new Aborter(),
     FETCH_MS,

@@ -10,7 +10,7 @@ export type Judged =
   | { readonly claims: JsonObject; readonly header: JsonObject }
   | { readonly refused: string };
 
-/** Judges a token as its parameters ask. @throws CheckFailure when nobody can be asked */
+/** Judges a token as its parameters ask. @throws CheckFailure when neither keys nor server can be reached */
 export async function judgeToken(token: string, wanted: Wanted, deps: CheckDeps): Promise<Judged> {
   if (wanted.introspectEndpoint !== undefined) return introspect(token, wanted, deps);
   try {

@@ -23,7 +23,7 @@ export function statusAfter(status: number, ...runs: readonly (HookRun | undefin
 const DENIED =
   'The guardrail checks defined in the config failed. You can find more information in the `hook_results` object.';
 
-/** The error of a call that a hook with deny stopped: 446, type hooks_failed. `hook_results` goes beside it in the body. */
+/** The error of a call that a hook with deny stopped: 446, type hooks_failed. The body also has `hook_results`. */
 export function denied(): GatewayError {
   return fail('guardrail_denied', DENIED);
 }

@@ -63,9 +63,9 @@ export const DENIED_STATUS = 446;
 /** What the hooks of one side came to. */
 export interface HookRun {
   readonly results: readonly (HookResult | SkippedHook)[];
-  /** `deny`: answer 446 and call nobody. `flag`: go on, and answer 246 if the answer is a 200. */
+  /** `deny`: answer 446 and call no provider. `flag`: go on, and answer 246 if the answer is a 200. */
   readonly decision: 'pass' | 'flag' | 'deny';
-  /** A denial that is to be answered with 200 and a reply: every hook that denied asks for it. */
+  /** A denial that is answered with 200 and a reply: every hook that denied asks for it. */
   readonly soft: boolean;
   /**
    * Headers that checks add to the caller's (claims of a token), in place of what the caller sent under these names; an

@@ -1,7 +1,7 @@
 // Checks of several hooks at once. What is promised:
 //
-// 1. Checks that only judge, and those that ask an address (webhooks), run side by side, whether they stand in one hook
-//    or in several. The checks of a hook with `sequential` run one after another; the hook runs beside the others.
+// 1. Checks that only judge, and checks that ask an address (webhooks), run in parallel, whether they stand in one hook
+//    or in several. The checks of a hook with `sequential` run one after another; the hook runs parallel to others.
 // 2. Checks that write by themselves (regexReplace, addPrefix) run in the listed order, each on what the ones before
 //    left. A check that asks is told what those listed before it left: what they took out, no address is told.
 // 3. When all have answered, what was written is applied in the listed order. Changes of different texts are put
@@ -61,7 +61,7 @@ export async function runSideBySide(
     const notes = new Notes();
     noted.set(hook, notes);
     const judges = hook.sequential ? [] : hook.checks.filter(({ rewrites }) => !rewrites);
-    // What a hook tells an address stands behind what was taken out before; a hook that only judges sees all.
+    // A hook that calls an address sees the text after earlier redactions; a hook that only judges sees all.
     const seen = hook.checks.some(({ rewrites }) => rewrites) ? state : first;
     for (const check of judges) judging.push(handled(runUnit(unitOf(notes, check), seen, deps, signal)));
     for (const unit of unitsOf(hook, notes)) {
@@ -139,7 +139,7 @@ function unitOf(notes: Notes, check: HookCheck): Unit {
   return { notes, checks: [check], asks: check.asks };
 }
 
-/** A promise that is looked at later: its failure is nobody's surprise until then. */
+/** A promise that is awaited later: until then its rejection counts as handled. */
 function handled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;

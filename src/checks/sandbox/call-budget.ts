@@ -1,7 +1,7 @@
 // The workers' time that the checks and conditions of one call may take together.
 import { CheckFailure } from '../contract/failure.ts';
 
-/** Milliseconds of a worker's processor time for one call, unless said otherwise. */
+/** Default processor time of a worker for one call, in milliseconds. */
 const MOST_MS = 5000;
 
 export class CallBudget {

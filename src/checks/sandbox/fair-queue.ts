@@ -1,7 +1,7 @@
 // A queue of jobs in which organisations share the workers' time equally, and the workspaces of one organisation its
 // share. Whose turn it is depends on time used, not on jobs given: a job of 500 ms counts as 500 of 1 ms.
 
-/** For whom an item waits. */
+/** The tenant that an item belongs to. */
 export interface Line {
   readonly organisationId: string;
   readonly workspaceId?: string | undefined;

@@ -188,7 +188,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     slots.delete(slot);
     taken(slot, usedMs)?.reject(failure);
     slot.worker.terminate();
-    // One that cannot even start is not started for ever: whoever waits gives up at the end of the wait.
+    // A worker that cannot start is not restarted without end: waiting jobs fail when their wait ends.
     if (slot.ready && !closed) serve();
   }
 

@@ -44,7 +44,7 @@ export interface FoundJson {
   readonly value: unknown;
 }
 
-/** For whom a job runs: workers' time is shared by organisation, then by workspace. */
+/** The tenant that a job runs for: workers' time is shared by organisation, then by workspace. */
 export interface JobOwner extends Line {
   /** What is left to the call; absent: no bound but each job's own. */
   readonly budget?: CallBudget | undefined;

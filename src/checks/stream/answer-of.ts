@@ -2,7 +2,7 @@
 import type { JsonObject } from '../view/traffic.ts';
 import type { Channel } from './channel.ts';
 
-/** The answer that the texts of so many choices make. What the stream said beside them (ids, usage) is not in it. */
+/** The answer made of the texts of a number of choices. It holds nothing else of the stream (ids, usage). */
 export function answerOf(channels: readonly Channel[], units: readonly number[]): JsonObject {
   return {
     object: 'chat.completion',

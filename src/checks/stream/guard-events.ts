@@ -3,7 +3,7 @@ import { denied } from '../runner/answer.ts';
 import type { StreamGuard } from './stream-guard.ts';
 
 /**
- * The events that the guard lets out. Leaving the loop early, a denial and an error end the stream behind it.
+ * The events that the guard releases. Leaving the loop early, a denial and an error end the upstream.
  * When it is over, `guard.outcome` holds the results for the last event.
  * @throws GatewayError guardrail_denied (446) when a hook with deny failed; what the stream or the signal throws
  */

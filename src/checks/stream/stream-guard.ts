@@ -282,7 +282,7 @@ class Guard<E> implements StreamGuard<E> {
   }
 }
 
-/** Tool calls have no limit but the end, also those of which only the name has come. */
+/** Tool calls are limited only by their end, including those of which only the name has come. */
 function isBound([{ kind, limit }, at]: readonly [Channel, number]): boolean {
   return kind === 'tool_call' || at > limit;
 }

@@ -32,7 +32,7 @@ function readMessage(slots: Slots, message: JsonObject, path: JsonPath, role: st
   });
   slots.text([...path, 'refusal'], message.refusal, draft);
   slots.text([...path, 'audio', 'transcript'], objectAt(message, 'audio').transcript, draft);
-  // What providers of reasoning models add beside the content.
+  // What providers of reasoning models add in addition to the content.
   slots.text([...path, 'reasoning_content'], message.reasoning_content, { ...draft, kind: 'reasoning' });
   slots.text([...path, 'reasoning'], message.reasoning, { ...draft, kind: 'reasoning' });
   for (const [call, at] of slots.objects([...path, 'tool_calls'], message.tool_calls)) {

@@ -13,7 +13,7 @@ export function bodyOf({ event, traffic }: CheckContext): Body {
   return traffic.response;
 }
 
-/** The slots that a check looks at. @param beside whether tool calls and reasoning count, unless a parameter says */
+/** The slots that a check examines. @param beside whether tool calls and reasoning count, unless a parameter decides */
 export function examinedSlots(context: CheckContext, beside: boolean): readonly TextSlot[] {
   const body = bodyOf(context);
   const counts = context.beside ?? beside;

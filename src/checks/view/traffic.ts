@@ -16,7 +16,7 @@ export type JsonPath = readonly (string | number)[];
 /** One text of a body. */
 export interface TextSlot {
   readonly path: JsonPath;
-  /** `content` is what is said; a tool call's arguments and a model's reasoning stand beside it. */
+  /** `content` is the text; a tool call's arguments and a model's reasoning are separate kinds. */
   readonly kind: 'content' | 'tool_call' | 'reasoning';
   /** system, developer, user, assistant or tool. */
   readonly role: string;
@@ -36,7 +36,7 @@ export interface Body {
   readonly slots: readonly TextSlot[];
   /** Messages of a request, choices of an answer; one at least. */
   readonly units: number;
-  /** The body holds token numbers in place of text, or text nested without end: nobody can say what it says. */
+  /** The body holds token numbers in place of text, or text nested without end: its content cannot be read. */
   readonly opaque: boolean;
 }
 

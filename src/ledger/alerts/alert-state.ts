@@ -45,7 +45,7 @@ export class AlertState {
     return found !== undefined && found.body.state === 'sent' && covers(found.body, { level, key, rule });
   }
 
-  /** Those that are to be sent by now. @param now Unix milliseconds */
+  /** Alerts that are due. @param now Unix milliseconds */
   due(now: number): readonly AlertDocument[] {
     return [...this.#due.values()].filter(({ body }) => body.nextTryAt <= now);
   }

@@ -21,11 +21,11 @@ export interface AlertBody {
   readonly threshold?: string;
   readonly spent: string;
   readonly noticedAt: number;
-  /** The document's version that claimed the crossing: it names this alert among those of the budget. */
+  /** The document's version that claimed the crossing: it identifies this alert among the budget's alerts. */
   readonly claim: number;
   /** `failed`: given up. `cleared`: usage was reset by hand. */
   readonly state: 'due' | 'sent' | 'failed' | 'cleared';
-  /** Whom it reached already. */
+  /** Recipients that have received it already. */
   readonly done: readonly string[];
   readonly tries: number;
   readonly nextTryAt: number;

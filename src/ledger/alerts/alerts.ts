@@ -1,4 +1,4 @@
-// Alerts about budgets: noticed when a call is settled or refused, claimed and sent behind it.
+// Budget alerts: a crossing is noticed when a call is settled or refused, then claimed and sent after the answer.
 import { randomUUID } from 'node:crypto';
 import { Aborter } from '../../lib/abort.ts';
 import { fail, toGatewayError } from '../../lib/errors.ts';
@@ -24,11 +24,11 @@ export interface AlertParts
   readonly everyMs?: number;
 }
 
-/** Of one organisation, in its life: whoever may write metadata may make any number of a policy's groups. */
+/** Of one organisation, per process: callers that may write metadata can create any number of a policy's groups. */
 const MOST_ALERTS = 20_000;
 /** Crossings that wait for the store. */
 const MOST_WAITING = 10_000;
-/** Alerts that are sent at once; those of one organisation, whose webhook may be slow, hold up no other's. */
+/** Alerts sent at once, in total and per organisation: a slow webhook of one organisation delays no other's alerts. */
 const AT_ONCE = 8;
 const OF_ONE = 2;
 const EVERY_MS = 5000;

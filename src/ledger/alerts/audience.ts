@@ -1,4 +1,4 @@
-// Whom an alert is for.
+// The recipients of an alert.
 import type { AlertBody } from './alert.ts';
 
 /** Where an organisation takes alerts as HTTP requests. */

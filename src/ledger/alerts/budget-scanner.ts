@@ -1,5 +1,5 @@
-// Looks at all budgets now and then: a process may have been killed between charging one and noticing what it crossed,
-// and what a killed call held is charged by whoever sweeps it.
+// Scans all budgets periodically: a process may be killed between charging a budget and noticing the crossing, and the
+// sweep of expired holds charges what a killed call held.
 import type { SharedState } from '../../store/shared-state.ts';
 import type { BudgetRule } from '../limits/rule.ts';
 import { budgetKey } from '../limits/usage.ts';
@@ -40,7 +40,7 @@ export class BudgetScanner {
     ];
   }
 
-  /** Looks at all budgets that nobody looks at now. Never rejects. */
+  /** Scans all budgets unless another instance is scanning them. Never rejects. */
   look(): Promise<void> {
     this.#looking ??= this.#all().finally(() => {
       this.#looking = undefined;
@@ -56,7 +56,7 @@ export class BudgetScanner {
 
   async #all(): Promise<void> {
     const { state, organisations, owner, onTrouble, everyMs = EVERY_MS } = this.#deps;
-    // A little shorter than the pause: the lease is nobody's when the next look is due.
+    // A little shorter than the interval: the lease has expired when the next scan is due.
     const lease = { key: 'alerts-patrol', owner, leaseMs: Math.ceil(everyMs * 0.9) };
     try {
       for (const organisationId of organisations()) {

@@ -1,4 +1,4 @@
-// Sends one alert to all who are told, each once: whoever sends has a lease, and each that was reached is written down.
+// Sends one alert to all recipients, each once: the sender holds a lease and records each recipient that was reached.
 import type { AbortLike } from '../../lib/abort.ts';
 import type { Dialer } from '../../lib/egress/outbound.ts';
 import { toGatewayError } from '../../lib/errors.ts';

@@ -1,4 +1,4 @@
-// Who is told what becomes of budgets, behind the calls that are counted in them.
+// Watches budgets for alerts, after the calls that are counted in them.
 import type { BudgetRule } from '../limits/rule.ts';
 import type { AlertLevel } from './alert.ts';
 

@@ -81,7 +81,7 @@ function signedHeaders({ secret }: WebhookAddress, { id, body }: WebhookMessage,
   return pairs;
 }
 
-/** `v1,` and the HMAC-SHA256 in base64. A secret that begins with `whsec_` is base64 behind it. */
+/** `v1,` and the HMAC-SHA256 in base64. The part of a secret after the prefix `whsec_` is base64. */
 export function signatureOf(secret: string, signed: string): string {
   const key = secret.startsWith('whsec_') ? Buffer.from(secret.slice(6), 'base64') : Buffer.from(secret);
   return `v1,${createHmac('sha256', key).update(signed).digest('base64')}`;

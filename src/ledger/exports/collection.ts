@@ -12,7 +12,7 @@ export interface KeptFilter extends Omit<LogFilter, 'cost'> {
 /** Bytes under one name: who takes a run over writes under another one. */
 export interface ExportPart {
   readonly name: string;
-  /** Those that count; what is behind them was written by one that was killed, and is not read. */
+  /** Parts that count; parts after them were written by a process that was killed, and are not read. */
   readonly bytes: number;
 }
 
@@ -32,7 +32,7 @@ export interface ExportRun {
   readonly rows: number;
   readonly bytes: number;
   readonly parts: readonly ExportPart[];
-  /** Who runs it, and until when nobody else does. */
+  /** The lease: the instance that runs the export, and the time the lease expires. */
   readonly lease?: { readonly owner: string; readonly until: number };
   readonly startedAt: number;
   /** Of one that is done. */

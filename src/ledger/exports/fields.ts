@@ -41,7 +41,7 @@ const FIELDS: Readonly<Record<string, Read>> = {
 /** Everything that may be asked for. */
 export const EXPORT_FIELDS: readonly string[] = Object.keys(FIELDS);
 
-/** Whether lines of these fields hold what was said. */
+/** Whether lines of these fields hold bodies. */
 export function needsBodies(fields: readonly string[]): boolean {
   return fields.includes('request') || fields.includes('response');
 }

@@ -1,4 +1,4 @@
-// The file of an export that is done: what its turns wrote, one behind the other.
+// The file of a finished export: the parts that its turns wrote, in order.
 import type { BlobStore } from '../../store/blobs.ts';
 import type { DocumentStore } from '../../store/documents.ts';
 import { type ExportRun, logExports } from './collection.ts';

@@ -1,4 +1,4 @@
-// Addresses that hold for a while: which export of which tenant, until when, and a seal that nobody else can make.
+// Signed addresses with an expiry: which export of which tenant, until when, and a seal that only the gateway can make.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { TenantScope } from '../../call/scope.ts';
 

@@ -1,5 +1,5 @@
-// Runs exports behind the calls that start them: one instance each, taken over when it is gone. Where there are more than
-// run at once they go on by turns, so that nobody waits for the end of another's.
+// Runs exports in the background: one instance runs each, and another takes over when it is gone. When there are more
+// exports than run at once they take turns, so that no export waits for the end of another.
 import { randomUUID } from 'node:crypto';
 import { GatewayError } from '../../lib/errors.ts';
 import type { BlobStore } from '../../store/blobs.ts';
@@ -18,7 +18,7 @@ export interface RunnerDeps {
   readonly store: LogStore;
   readonly blobs: BlobStore;
   readonly organisations: () => Iterable<string> | Promise<Iterable<string>>;
-  /** Nobody else has the store: what another one runs by its lease, nobody runs. */
+  /** This process is the only one with the store: a running export with another owner's lease has no owner any more. */
   readonly alone: boolean;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -62,10 +62,10 @@ export async function runExports(deps: RunnerDeps): Promise<ExportRunner> {
   const resting = new Map<string, number>();
   /** The last slice that each organisation had: who waits longest is next, however many exports others have. */
   const served = new Map<string, number>();
-  /** The last that each export had, for those of one organisation. */
+  /** When the exports of one organisation last had a turn. */
   const had = new Map<string, number>();
   let slices = 0;
-  /** Those that gave way to others, and their turns: what they wrote is kept, and they go on behind it. */
+  /** Exports that yielded to others, with their turns: what they wrote is kept, and they continue after it. */
   const yielded = new Map<string, number>();
   const stopping = new AbortController();
 
@@ -122,7 +122,7 @@ export async function runExports(deps: RunnerDeps): Promise<ExportRunner> {
     if (discard !== undefined) return true;
     if (status !== 'in_progress') return isKept(run) && updatedAt + FILE_MS <= now();
     const lease = run?.lease;
-    // Ours, and nobody at it: it had trouble, and goes on where it was kept last.
+    // Owned by this instance and not running: it failed, and resumes from the last checkpoint.
     return lease === undefined || lease.until <= now() || lease.owner === owner || alone;
   }
 

@@ -1,5 +1,5 @@
-// Writes an export: pages of the log become lines, lines become bytes, and where it stands is kept behind them. Who
-// goes on, or takes over, begins at what was kept last, so that no line is there twice and none is missing.
+// Writes an export: pages of the log become lines, lines become bytes, and each write is followed by a checkpoint. The
+// next turn or owner resumes from the last checkpoint, so that no line is written twice and none is missing.
 import { setImmediate } from 'node:timers/promises';
 import type { RequestRecord } from '../../call/record.ts';
 import type { TenantScope } from '../../call/scope.ts';
@@ -18,7 +18,7 @@ export interface WriteDeps {
   readonly writeLength?: number;
 }
 
-/** Entries of one read; fewer where what was said in them is read, too. */
+/** Entries of one read; fewer when their bodies are read, too. */
 const PAGE = 250;
 const PAGE_WITH_BODIES = 50;
 /** Entries whose bodies are in memory at once. */
@@ -29,7 +29,7 @@ const KEPT_MS = 5000;
 
 /** How one turn of an export goes. */
 export interface Turn {
-  /** Of the bytes that it writes: behind those of the run's last part, when that has the same. */
+  /** Of the bytes that it writes: appended to the run's last part when that has the same term. */
   readonly name: string;
   /** Keeps where it stands; false: somebody else has it, and it ends here. */
   readonly keep: (run: ExportRun) => Promise<boolean>;
@@ -135,7 +135,7 @@ class Lines {
   }
 }
 
-/** What was said, in the order of the entries. */
+/** Bodies, in the order of the entries. */
 function bodiesOf(
   store: Pick<LogStore, 'bodies'>,
   scope: TenantScope,

@@ -17,7 +17,7 @@ export interface FlightFolder {
   segmentPath(number: number): string;
   /** Whether every line of its process was written. */
   isWhole(): boolean;
-  /** A line could not be written; this can be said on a full disk too. */
+  /** A line could not be written; the report works on a full disk too. */
   lostLines(): void;
   /** Lets go, and leaves what is in it. */
   release(): void;

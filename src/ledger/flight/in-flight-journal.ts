@@ -97,7 +97,7 @@ export class InFlightJournal {
   /** Notes an attempt. Its provider may be called when the promise resolves. */
   attempt(call: Call, attempt: AttemptNote): Promise<void> {
     const { account } = call;
-    // Its entry is written: nobody would end the flight.
+    // Its entry is written: no other code ends the flight.
     if (account.taken) return this.turn();
     const known = account.flight as Flight | undefined;
     const segment = this.#current;
@@ -138,7 +138,7 @@ export class InFlightJournal {
     void this.turn();
   }
 
-  /** Notes a hold without a call, which is to be let go. Answers what to call when it is. */
+  /** Notes a hold without a call, for release. Returns the function to call when the hold is released. */
   releasing(organisationId: string, id: string): () => void {
     const segment = this.#current;
     const lines = releaseLine(segment.number, organisationId, id);

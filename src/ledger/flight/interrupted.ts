@@ -11,8 +11,8 @@ import type { CallNote } from './lines.ts';
 const ERROR = { reason: 'interrupted', message: 'the process that made the call ended before the call did' };
 
 /**
- * Attempts that had ended are as they were; of the others nobody knows what they used: the most that they might, marked
- * as an estimate.
+ * Attempts that had ended stay as they were. The usage of the others is unknown: they count the most that they could
+ * have used, marked as an estimate.
  * @param notes of one call, oldest first @param diedAt when its process ended, in Unix milliseconds
  */
 export function entryOfInterrupted(

@@ -77,7 +77,7 @@ export function endLine(file: number, entry: string, order: EndNote['order']): s
   return `E${file}[${orderText(order)},${entry}]\n`;
 }
 
-/** The line of a hold that is to be let go. */
+/** The line of a hold to release. */
 export function releaseLine(file: number, organisationId: string, id: string): string {
   return `L${file}["${organisationId}","${id}"]\n`;
 }

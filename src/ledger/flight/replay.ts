@@ -1,4 +1,4 @@
-// What a process left behind that was killed: its entries reach the books, and so do the calls that it did not end.
+// Replays the journal of a killed process: its entries reach the books, and so do the calls that it did not end.
 import { setImmediate } from 'node:timers/promises';
 import type { RequestRecord } from '../../call/record.ts';
 import type { RequestLogStore } from '../../store/request-log.ts';

@@ -15,7 +15,7 @@ let shared: Buffer | undefined;
 /**
  * A file that is written from its beginning to its end. Its bytes are the system's when a write returns: kill -9 loses
  * none of them. A file that is not needed any more is used again, because writing over what the system has in memory
- * costs a third of making it: what its earlier use left behind its end has another number in every line.
+ * costs a third of making it: lines of its earlier use that remain after its end have another number.
  */
 export class Segment {
   readonly number: number;

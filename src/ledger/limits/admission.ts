@@ -82,7 +82,7 @@ export interface Ticket {
 
 /** What a call came to. */
 export interface CallEnd {
-  /** All that it called; undefined: some are still under way, and nobody knows what they use. */
+  /** All that it called; undefined: some attempts are still under way, and their usage is unknown. */
   readonly attempts: readonly AttemptRecord[] | undefined;
   /** It was refused or failed. */
   readonly failed: boolean;
@@ -156,7 +156,7 @@ export class Admission {
     const { state, later, now, onTrouble } = this.#deps;
     const { id, organisationId, held, rules } = ticket;
     const refuse = (error: GatewayError): GatewayError => {
-      // The step may have been made all the same: a hold without a call is to be let go, not to be charged.
+      // The step may have been made all the same: a hold without a call is released, not charged.
       if (!cause || !held) return error;
       const over = this.#deps.flights?.releasing(organisationId, id);
       later.add(() => state.release(organisationId, { id, refund: true }).then(over));
@@ -221,7 +221,7 @@ export class Admission {
       // Settled before, by a step whose answer was lost or by a sweeper: with the entry that says what was charged.
       else if (entry && !(written && outcome === 'repeated')) unwritten(entry);
     };
-    // Without a place to wait the hold expires: whoever sweeps it charges what was held.
+    // Without room in the queue the hold expires, and the sweep charges what was held.
     const makeLater = (): void => {
       if (!later.add(step, giveUp)) giveUp();
     };
@@ -306,11 +306,11 @@ export class Admission {
     };
   }
 
-  /** What the estimate costs; undefined: nobody knows. */
+  /** What the estimate costs; undefined: unknown. */
   #priceOf({ organisationId, estimate, provider, model }: AdmissionOrder): bigint | undefined {
     if (model === undefined) return undefined;
     const { prices, now } = this.#deps;
-    // A model may be written with the provider that it is to be had from: @provider/model.
+    // A model may be written with its provider: @provider/model.
     const own = model.startsWith('@') ? model.slice(model.indexOf('/') + 1) : model;
     const known = provider === undefined ? undefined : prices.find(provider, own, now(), organisationId);
     const price = known ?? prices.findAnywhere(own, now(), organisationId);
@@ -322,7 +322,7 @@ export class Admission {
 }
 
 interface Worst extends WorstCase {
-  /** Undefined: nobody knows. */
+  /** Undefined: unknown. */
   readonly price: () => bigint | undefined;
 }
 
@@ -348,7 +348,7 @@ function ratesOf(counted: readonly Counted[], limits: readonly LimitState[]): re
   });
 }
 
-/** What a call without a hold is charged of which nobody knows what it used. */
+/** What a call without a hold is charged when its usage is unknown. */
 function asHeld(id: string, rules: readonly Counted[]): SettleRequest {
   const charges = rules.flatMap(({ limit }) =>
     limit.kind === 'budget' ? [{ key: limit.key, amount: limit.amount, ...kept(limit) }] : [],
@@ -360,7 +360,7 @@ function kept({ keepUntil }: { readonly keepUntil?: number }): { readonly keepUn
   return keepUntil === undefined ? {} : { keepUntil };
 }
 
-/** Whether an attempt may have used what nobody told, and nobody estimated. */
+/** Whether an attempt may have used something that was neither reported nor estimated. */
 function isUnknown({ usage, outcome }: AttemptRecord): boolean {
   return usage === undefined && (outcome === 'cancelled' || outcome === 'interrupted');
 }

@@ -5,7 +5,7 @@ import type { Charge, ChargedBudget, SharedState } from '../../store/shared-stat
 import type { Counted } from './limit-of.ts';
 import type { RetryQueue } from './retry-queue.ts';
 
-/** Sums of one organisation that go in one step. */
+/** Totals of one organisation that go in one step. */
 interface Batch {
   readonly id: string;
   readonly charges: Map<string, Charge>;
@@ -64,7 +64,7 @@ export class DeferredCharges {
   }
 
   async #pay(organisationId: string, batch: Batch): Promise<void> {
-    // From here on its sums stay as they are: the step may have been made without our knowing.
+    // Its totals are fixed from here on: the step may have succeeded although its answer was lost.
     batch.sent = true;
     if (this.#open.get(organisationId) === batch) this.#open.delete(organisationId);
     const order = { id: batch.id, charges: [...batch.charges.values()], orphan: 'charge' as const };

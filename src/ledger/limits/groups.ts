@@ -22,7 +22,7 @@ export interface GroupsDeps {
   readonly onTrouble: (error: unknown, what: string) => void;
 }
 
-/** Groups of one policy that are kept: whoever may write metadata may make any number of them. */
+/** Groups of one policy that are kept: callers that may write metadata can create any number of them. */
 export const MOST_GROUPS = 10_000;
 /** Counters that are known to be kept already. */
 const MOST_KNOWN = 200_000;
@@ -32,7 +32,7 @@ const AT_ONCE = 16;
 /** Of a value key, as an index takes it. */
 const LONGEST = 1000;
 
-/** Keeps groups, behind the calls that are counted in them: once for each in a process's life. */
+/** Stores groups after the calls that are counted in them: each once per process. */
 export class Groups {
   readonly #deps: GroupsDeps;
   readonly #known = new Set<string>();

@@ -1,4 +1,4 @@
-// What is written on a hold: enough of its call for an entry in the books when nobody ends the call any more.
+// The note on a hold: enough of its call to write an entry when the call's process is gone before the call ends.
 import type { AttemptRecord, RequestRecord } from '../../call/record.ts';
 import type { Estimate } from './estimate.ts';
 

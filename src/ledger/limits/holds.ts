@@ -8,7 +8,7 @@ import { interruptedEntry, linesOf } from './hold-note.ts';
 export interface HoldDeps {
   readonly state: SharedState;
   readonly owner: string;
-  /** As whom it writes lines of calls in flight; undefined: it writes none. */
+  /** The owner of the lines it writes for calls in flight; undefined: it writes none. */
   readonly lines?: string | undefined;
   readonly leaseMs: number;
   /** Is told where entries wait to be carried on. */
@@ -36,9 +36,9 @@ const WAITS = 2;
 const COUNTED = 100_000;
 
 /**
- * Renews what runs, and settles what nobody renews any more as it was held: the estimate of a call that was
- * killed in flight. What was held by a process whose lines are all in the books, and is not settled by them, never
- * reached a provider: it is let go.
+ * Renews the holds of running calls, and settles expired ones as they were held: the estimate of a call that was
+ * killed in flight. A hold of a process whose lines are all in the books, and that they do not settle, never
+ * reached a provider: it is released.
  */
 export function keepHolds(deps: HoldDeps): Holds {
   const { state, owner, lines: own, leaseMs, journal, organisations, onTrouble } = deps;

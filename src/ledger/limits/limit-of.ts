@@ -20,7 +20,7 @@ export interface WorstCase {
 /** More tokens than any call uses. */
 export const MOST_TOKENS = 1_000_000_000;
 
-/** How long a budget is kept behind the end of its period, in milliseconds: for calls that are settled late. */
+/** How long a budget is kept after the end of its period, in milliseconds: for calls that are settled late. */
 const KEPT_MS = 7 * 86_400_000;
 
 /** The limit of a rule for one call. @param now Unix milliseconds */

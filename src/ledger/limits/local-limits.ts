@@ -13,7 +13,7 @@ export interface LocalTake {
   open: boolean;
 }
 
-/** What the store last said is used of a limit. */
+/** The usage of a limit as the store last reported it. */
 interface Seen {
   readonly used: bigint;
   /** Unix milliseconds. */
@@ -138,7 +138,7 @@ export class LocalLimits {
     return this.#windows.place(windowName(organisationId, limit), limit.pool?.most ?? 0, now * 1000);
   }
 
-  /** What was used when the store last answered counts as used now: nobody knows when it was. */
+  /** What was used when the store last answered counts as used now: the time of that usage is unknown. */
   #seed(name: string, window: WindowName, { windowMs }: WindowLimit, now: number): void {
     if (this.#seeded.has(name)) return;
     // Seeded twice, a window counts more than it has to, never less.

@@ -15,7 +15,7 @@ const SPANS: Readonly<Record<string, string>> = {
   rpw: 'per week',
 };
 
-/** When calls in flight are worth another try, in milliseconds: nobody knows when one of them ends. */
+/** Milliseconds until a retry while too many calls are in flight: the time when one of them ends is unknown. */
 const SLOT_WAIT_MS = 1000;
 
 /**

@@ -1,5 +1,5 @@
-// Limits of what a call is sent to: a stored provider's, and those of its integration for the workspace. They are held
-// for each attempt by itself, in one step over all of them, and settled on what the attempt used.
+// Limits of a call's target: a stored provider's limits, and the limits of its integration for the workspace. They are
+// held for each attempt by itself, in one step over all of them, and settled on what the attempt used.
 
 import type { AttemptRecord } from '../../call/record.ts';
 import { type RateState, toGatewayError } from '../../lib/errors.ts';
@@ -24,7 +24,7 @@ export interface TargetLimitDeps {
   readonly onTrouble: (error: unknown, what: string) => void;
 }
 
-/** An attempt that is to be made. */
+/** An attempt about to be made. */
 export interface AttemptOrder {
   /** The attempt's. */
   readonly id: string;
@@ -45,7 +45,7 @@ export interface AttemptHold {
   readonly rates: readonly RateState[];
   /** Keys of the money budgets that it is charged to; undefined: none. */
   readonly budgets: readonly string[] | undefined;
-  /** Settles it, behind the attempt. @param exchange from which the usage is estimated that nobody reported */
+  /** Settles it, after the attempt. @param exchange the source of an estimate when the provider reported no usage */
   ended(attempt: AttemptRecord, exchange: Exchange | undefined): void;
 }
 

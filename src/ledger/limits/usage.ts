@@ -44,7 +44,7 @@ export class UsageReader {
     this.#deps = deps;
   }
 
-  /** Undefined when the shared store does not answer: then nobody knows. */
+  /** Undefined when the shared store does not answer: the usage is unknown then. */
   async read(organisationId: string, rule: BudgetRule): Promise<Usage | undefined> {
     const { state, alerts, now, onTrouble } = this.#deps;
     const sent = (key: string, level: AlertLevel): boolean =>

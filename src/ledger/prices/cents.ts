@@ -1,4 +1,4 @@
-// Money as callers write and read it: US cents, of a token's rate and of whole sums.
+// Money as callers write and read it: US cents, for token rates and for totals.
 import { dollarsOf, inDollars } from './dollars.ts';
 
 /** The finest rate in cents: 1e-12 US dollars. */

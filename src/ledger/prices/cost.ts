@@ -13,7 +13,7 @@ interface Part {
 /** Factors on what is counted, by the names that callers give them; `default` is of all that are not named. */
 export type Factors = Readonly<Record<string, number>>;
 
-/** A factor of one: twelve digits behind the point count. */
+/** A factor of one: twelve digits after the decimal point. */
 const ONE = PER_DOLLAR;
 
 /**

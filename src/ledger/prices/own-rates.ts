@@ -2,7 +2,7 @@
 import { dollarsOf } from './dollars.ts';
 import type { Price, RateName } from './price.ts';
 
-/** Our names of rates, by those of `pay_as_you_go`; of two for the same the first counts. */
+/** Our names of rates, by the names in `pay_as_you_go`; of two names for one rate the first counts. */
 const NAMES: readonly (readonly [string, RateName])[] = [
   ['request_token', 'input'],
   ['request_text_token', 'input'],

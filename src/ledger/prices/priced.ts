@@ -45,7 +45,7 @@ export function pricedEntry(prices: PriceList, entry: Draft<RequestRecord>): Req
     sum = (sum ?? 0n) + cost;
     attempt.cost = cost.toString();
   }
-  // What came from the cache cost nothing; a price that nobody knows is not nothing.
+  // A cached answer costs nothing; an unknown price is not zero.
   if (sum !== undefined || !entry.unpriced) entry.cost = (sum ?? 0n).toString();
   return entry;
 }

@@ -26,7 +26,7 @@ const RATES = {
   perCall: 'input_cost_per_request',
 } as const;
 
-/** What the package puts behind a rate's name for a tier of service. */
+/** The suffix that the package adds to a rate's name for a service tier. */
 const TIERS = { batch: '_batches', flex: '_flex', priority: '_priority' } as const;
 /** For prompts above so many thousand tokens. */
 const LONG = [32, 100, 128, 200, 256, 272, 512];

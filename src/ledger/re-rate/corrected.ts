@@ -16,7 +16,7 @@ export interface Correction {
 }
 
 /**
- * Undefined: its costs are right, or not the gateway's to know. Attempts whose usage nobody knows, and those without a
+ * Undefined: its costs are right, or not the gateway's to know. Attempts with unknown usage and attempts without a
  * price, stay as they are.
  */
 export function correctionOf(prices: PriceList, entry: RequestRecord): Correction | undefined {

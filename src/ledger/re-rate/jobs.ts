@@ -1,5 +1,5 @@
-// Re-rating that was asked for over the API: it runs behind the answer, one run at a time for an organisation, and
-// writes down how far it has come.
+// Re-rating that was requested over the API: it runs after the answer, one run at a time per organisation, and
+// records its progress.
 import { randomUUID } from 'node:crypto';
 import { fail, toGatewayError } from '../../lib/errors.ts';
 import {
@@ -42,7 +42,7 @@ export interface ReRateJobsDeps {
 /** Between two writes of how far a run has come, in milliseconds. */
 const TELL_EVERY_MS = 1000;
 
-/** Whether a run that is said to be running has not been heard of for so long that it does not run any more. */
+/** Whether a run whose state is `running` has reported nothing for so long that it counts as gone. */
 export function isLost({ body, updatedAt }: ReRateProgress, now: number): boolean {
   return body.state === 'running' && now - updatedAt > LEASE_MS;
 }

@@ -37,8 +37,8 @@ export interface ReRateDeps {
   readonly documents: DocumentStore;
   readonly prices: PriceList;
   /**
-   * Since when a budget counts what it stands at now (Unix milliseconds); undefined: its period is over, and nobody
-   * asks for it any more.
+   * Since when a budget counts its present total (Unix milliseconds); undefined: its period is over, and the total
+   * is not used any more.
    */
   readonly countsSince: (organisationId: string, key: string) => Promise<number | undefined>;
   /** Writes the end of a run together with its audit entry. */

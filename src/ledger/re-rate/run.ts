@@ -10,7 +10,7 @@ export interface ReRateSpan {
   readonly model?: string;
 }
 
-/** What a budget is to be charged beside what it was; a negative amount takes away. In 1e-12 USD as decimal digits. */
+/** The correction of a budget's charge; a negative amount takes away. In 1e-12 USD as decimal digits. */
 export interface BudgetDelta {
   readonly key: string;
   readonly amount: string;

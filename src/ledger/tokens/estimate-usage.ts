@@ -5,12 +5,12 @@ import { estimateOf } from '../limits/estimate.ts';
 import type { TokenCounter } from './counter.ts';
 import { textsIn } from './texts.ts';
 
-/** What an attempt was asked and what it answered. */
+/** The request and the answer of an attempt; `answered` is undefined when it broke off before any answer. */
 export type Exchange = Pick<Unreported, 'request' | 'answered'>;
 
 const known = new WeakMap<Exchange, Promise<UsageRecord>>();
 
-/** The usage of an exchange, counted once: whoever asks is told the same. */
+/** The usage of an exchange, counted once: all callers get the same result. */
 export function estimateUsage(counter: TokenCounter, exchange: Exchange): Promise<UsageRecord> {
   let usage = known.get(exchange);
   if (usage === undefined) {
@@ -21,15 +21,15 @@ export function estimateUsage(counter: TokenCounter, exchange: Exchange): Promis
 }
 
 /**
- * Counts what was asked and said. Of an attempt that was given up before it said anything nobody knows how much
- * its provider made: the most that it was asked for, or what is assumed without a maximum.
+ * Counts the request and the answer. When an attempt was given up before any answer, the tokens that its provider
+ * made are unknown: it counts the most that it was asked for, or what is assumed without a maximum.
  */
 async function countUsage(
   counter: TokenCounter,
-  { request, answered: said }: Exchange,
+  { request, answered: answer }: Exchange,
 ): Promise<UsageRecord> {
-  const [asked = 0, answered = 0] = await counter.count([textsIn(request), said ?? '']);
+  const [asked = 0, answered = 0] = await counter.count([textsIn(request), answer ?? '']);
   const makes =
-    said !== undefined ? answered : 'maxTokens' in request ? estimateOf(0, request, true).output : 0;
+    answer !== undefined ? answered : 'maxTokens' in request ? estimateOf(0, request, true).output : 0;
   return { promptTokens: asked, completionTokens: makes, totalTokens: asked + makes };
 }

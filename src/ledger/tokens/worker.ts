@@ -1,4 +1,4 @@
-// Counts tokens beside the event loop, in OpenAI's newest encoding: near enough for other providers' texts.
+// Counts tokens off the event loop, in OpenAI's newest encoding: near enough for other providers' texts.
 import { parentPort } from 'node:worker_threads';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 

@@ -1,4 +1,4 @@
-// Whether the sums kept beside entries are what the entries come to, day by day.
+// Verifies day by day that the roll-ups match the entries.
 import type { LogRollups } from '../../store/log/aggregation.ts';
 import type { LogStore } from '../../store/log-store.ts';
 import type { LogFilter } from '../../store/request-log.ts';
@@ -13,7 +13,7 @@ export interface VerifyRollupsDeps {
   readonly now: number;
 }
 
-/** A day whose sums are not those of its entries. */
+/** A day whose roll-ups differ from its entries. */
 export interface DifferentDay {
   readonly organisationId: string;
   /** Unix milliseconds of its begin. */
@@ -23,10 +23,10 @@ export interface DifferentDay {
 }
 
 const DAY_MS = 86_400_000;
-/** No sums are kept by it, and every entry matches: it is answered from entries. */
+/** No roll-ups are kept by it, and every entry matches: it is answered from entries. */
 const FROM_ENTRIES: LogFilter = { latencyMs: { min: 0 } };
 
-/** Compares all days that are over; answers how many have sums, and which differ. @throws GatewayError store_unavailable */
+/** Compares all past days; returns how many have roll-ups, and which differ. @throws GatewayError store_unavailable */
 export async function verifyRollups({ store, organisations, logDays, now }: VerifyRollupsDeps): Promise<{
   readonly days: number;
   readonly different: readonly DifferentDay[];

@@ -175,7 +175,7 @@ function usedBy(attempts: RequestRecord['attempts']): Omit<Amounts, 'requests'> 
   return { cost, tokens };
 }
 
-/** When a budget's present period began, as its key says; 0: nobody knows. */
+/** When a budget's present period began, as its key says; 0: unknown. */
 function beganAt(key: string): number {
   const [since, start] = key.slice(key.lastIndexOf(':') + 1).split('.');
   return Math.max(Number(since) || 0, Number(start) || 0);

@@ -12,7 +12,7 @@ export interface AwsCredentials {
 export interface SignOrder {
   readonly method: string;
   readonly url: URL;
-  /** To be signed, by lower-case name, beside host and date. */
+  /** Headers to sign, by lower-case name, in addition to host and date. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array;
   readonly region: string;

@@ -1,6 +1,6 @@
 // Fenced blocks of a text (CommonMark 0.31, part 4.5).
 
-/** The words behind the opening fences of a text; a block that is not closed goes to the end. At most 100. */
+/** The words after the opening fences of a text; a block that is not closed goes to the end. At most 100. */
 export function fencedLanguages(text: string): string[] {
   const found: string[] = [];
   let closing: string | undefined;
