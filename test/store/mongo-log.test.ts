@@ -335,7 +335,7 @@ function suite(server: SharedMongo): void {
       cuboid,
       rows,
       values: [...decodeRows(data?.buffer ?? new Uint8Array())]
-        .map(({ values, sums }) => ({ values, sums: { ...sums, latencies: [...sums.latencies] } }))
+        .map(({ values, rollup }) => ({ values, rollup: { ...rollup, latencies: [...rollup.latencies] } }))
         .toSorted((a, b) => (JSON.stringify(a.values) < JSON.stringify(b.values) ? -1 : 1)),
     });
     t.true(together.length > 10);

@@ -1,4 +1,4 @@
-// Kept sums come back out of their bytes as they were.
+// Stored roll-ups come back from their bytes unchanged.
 import test from 'ava';
 import fc from 'fast-check';
 import { decodeRows, encodeRows } from '../../src/store/mongo/log/rollup-bytes.ts';
@@ -10,8 +10,8 @@ const count = fc.oneof(
 );
 const money = fc.bigInt({ min: 0n, max: 10n ** 33n });
 
-test('rows of sums come back as they were', (t) => {
-  const sums = fc.record({
+test('rows of roll-ups come back as they were', (t) => {
+  const rollup = fc.record({
     requests: count,
     successes: count,
     errors: count,
@@ -35,13 +35,13 @@ test('rows of sums come back as they were', (t) => {
   });
   const values = fc.array(fc.string({ unit: 'binary' }), { minLength: 2, maxLength: 2 });
   fc.assert(
-    fc.property(fc.array(fc.record({ values, sums }), { maxLength: 20 }), (rows) => {
+    fc.property(fc.array(fc.record({ values, rollup }), { maxLength: 20 }), (rows) => {
       t.deepEqual([...decodeRows(encodeRows(rows))], rows);
     }),
   );
 });
 
-test('bytes that are cut off are no sums', (t) => {
+test('bytes that are cut off are no roll-ups', (t) => {
   const bytes = encodeRows([]);
   t.throws(() => [...decodeRows(bytes.subarray(0, bytes.length - 1))], { message: /cut off/ });
 });

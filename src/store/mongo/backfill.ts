@@ -1,4 +1,4 @@
-// A declaration that grew: documents stored before have no value of the new field beside their body yet.
+// Backfills a declaration's new fields: documents stored before have no value of the field next to their body yet.
 import type mongoose from 'mongoose';
 import type { Collection, IndexedField } from '../collection.ts';
 import type { ColumnValue } from '../document-checks.ts';

@@ -19,7 +19,7 @@ export function mongoBlobs(connection: mongoose.Connection, calls: Calls): BlobS
   const collection = () => connection.collection<Chunk>(COLLECTION);
   const after = (name: string, id: string) => ({ _id: { $gt: id, $lt: `${checkBlobName(name)};` } });
 
-  /** The chunk behind one; undefined behind the last. */
+  /** The chunk after one; undefined after the last. */
   const next = (name: string, id: string): Promise<Chunk | null> =>
     calls.run((deadline) =>
       collection().findOne(after(name, id), { sort: { _id: 1 }, maxTimeMS: deadline.remaining() }),

@@ -1,5 +1,5 @@
 // Every call of the store goes through here: it has a deadline, a place among a bounded number, and errors of
-// the port's kinds. The driver's own time limits end what is left of a call that nobody waits for any more.
+// the port's kinds. The driver's own time limits end what remains of a call whose caller has left.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fail } from '../../lib/errors.ts';
 import { failureOf, isWriteConflict } from './failures.ts';

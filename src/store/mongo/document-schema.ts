@@ -4,7 +4,8 @@ import { type Collection, type FieldType, searchedIn } from '../collection.ts';
 import type { ColumnValue } from '../document-checks.ts';
 import { columnNamed, columnOf } from './columns.ts';
 
-/** A document as it is stored. The values of the declared fields stand beside it, under the names of columns.ts. */
+/** A document as it is stored. The values of the declared fields are members next to the body, named as in
+ * columns.ts. */
 export interface DocumentRow {
   organisationId: string;
   workspaceId: string | null;
@@ -17,7 +18,7 @@ export interface DocumentRow {
   schemaVersion: number;
   /**
    * JSON text: a body keeps its members' names and order whatever they are (BSON reads meaning into `$` and
-   * `_bsontype`, ends at 100 levels and swells long arrays over the server's 16 MiB), and nobody queries into it.
+   * `_bsontype`, ends at 100 levels and swells long arrays over the server's 16 MiB), and no query reads into it.
    */
   body: string;
   [column: `f_${string}`]: ColumnValue;

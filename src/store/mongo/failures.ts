@@ -59,7 +59,7 @@ export function isOutOfTime(error: unknown): boolean {
   return error instanceof MongoServerError && error.code === TIME_EXCEEDED;
 }
 
-/** Nobody knows whether the transaction was committed: only asking again tells. */
+/** Whether it is unknown that the transaction was committed: only asking again tells. */
 export function isCommitUnknown(error: unknown): boolean {
   return (
     error instanceof MongoError &&

@@ -40,7 +40,7 @@ export interface MongoStoreOptions {
   readonly forCopy?: boolean;
   /** Told when the server refuses change streams, so that changes are polled for. */
   readonly onPolling?: (error: unknown) => void;
-  /** When the sums beside the request log's entries are made, and in what pieces entries are looked through. */
+  /** When the request log's roll-ups are made, and in which pieces entries are scanned. */
   readonly log?: LogTuning;
   /** Told when they could not be made: they are tried again. */
   readonly onSumsTrouble?: (error: unknown) => void;
@@ -53,14 +53,14 @@ export interface MongoStore {
   readonly requestLog: LogStore;
   readonly copyMark: CopyMark;
   readonly blobs: BlobStore;
-  /** Tells of every write to the collections that are declared `noticed`, whoever makes it. */
+  /** Reports every write, by any instance, to the collections that are declared `noticed`. */
   readonly watch: ChangeWatch;
   /**
    * Writes the documents of older schema versions in the current one. After it programs of older versions are refused
    * at their start: it is for when none of them runs any more.
    */
   upgrade(): Promise<readonly UpgradeReport[]>;
-  /** Makes the sums beside entries that are due by now; the store does it by itself every minute. */
+  /** Makes the roll-ups that are due by now; the store does it by itself every minute. */
   makeSums(): Promise<void>;
   /** Resolves when the primary answers within a second; rejects with `store_unavailable` otherwise. */
   ready(): Promise<void>;

@@ -1,5 +1,5 @@
 // A checked page query as MongoDB's filter and sort. Its members are declared names, its operators are written
-// here, and every value of a caller stands behind an operator, where nothing but data can be.
+// here, and every value of a caller is an operator's operand, so that it can only be data.
 import type mongoose from 'mongoose';
 import type { Collection } from '../collection.ts';
 import type { CheckedCondition, CheckedQuery, Position } from '../page-query.ts';

@@ -1,6 +1,6 @@
 // Changes by asking for them: for servers without change streams. Documents are found by `updatedAt`, which the
-// writers' clocks made: each look reaches back over what one clock may be behind another, and once in a while all
-// is read anew, for clocks that are further apart.
+// writers' clocks made: each poll reaches back over the clock skew that is allowed for, and once in a while all is
+// read again, for clocks that are further apart.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type mongoose from 'mongoose';
 import type { ChangeListener } from '../change-feed.ts';
@@ -11,7 +11,7 @@ import { queryOf } from './page-filter.ts';
 type Seen = Pick<DocumentRow, 'organisationId' | 'id' | 'version'>;
 
 const EVERY_MS = 250;
-/** How far one instance's clock may be behind another's, and a write behind its `updatedAt`, in milliseconds. */
+/** The most that one instance's clock lags another's, and a write lags its `updatedAt`, in milliseconds. */
 const REACH_MS = 60_000;
 const RESYNC_MS = 5 * 60_000;
 const ANSWER_MS = 5000;

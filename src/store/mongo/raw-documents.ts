@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 
 /** The driver's class, in its own words. */
 interface DocumentSequence {
-  /** @param bytes of the document; here of several, one behind another: the driver looks at neither */
+  /** @param bytes of the document; here of several, one after another: the driver looks at neither */
   push(document: object, bytes: Uint8Array): number;
 }
 

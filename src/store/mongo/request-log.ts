@@ -212,7 +212,7 @@ async function readFrom(
   return readEntries(place, { ...query, after }, all, deadline);
 }
 
-/** Sums out of what is kept beside entries where it answers, and of entries where it does not. */
+/** Aggregates from roll-ups where they answer, and from entries where they do not. */
 async function sumUp(
   place: LogPlace,
   scope: CheckedScope,

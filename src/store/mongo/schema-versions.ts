@@ -9,7 +9,7 @@ const RECORDS = 'sluice.columns';
 
 export interface CollectionRecord {
   readonly _id: string;
-  /** Declared fields of which every document is known to have the value beside its body. */
+  /** Declared fields whose value every document is known to have next to its body. */
   readonly fields?: readonly string[];
   /** All documents were of this schema version, or newer, when `sluice migrate` was through. */
   readonly schemaVersion?: number;

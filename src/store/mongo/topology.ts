@@ -8,7 +8,7 @@ export interface HelloAnswer {
   readonly isWritablePrimary?: unknown;
   /** `isdbgrid`: a router of a sharded cluster. */
   readonly msg?: unknown;
-  /** Behind a load balancer. */
+  /** Present when the server is behind a load balancer. */
   readonly serviceId?: unknown;
 }
 

@@ -1,5 +1,5 @@
 // Changes of documents as MongoDB records them itself: a change stream, picked up where it broke off, and a poll
-// where the server refuses change streams. Either tells every write that the server has, whoever made it.
+// where the server refuses change streams. Either reports every write on the server, by any instance.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type mongoose from 'mongoose';
 import type { ChangeListener, ChangeWatch } from '../change-feed.ts';

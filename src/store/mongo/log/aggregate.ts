@@ -1,4 +1,4 @@
-// Sums of entries over buckets: each bucket's on the server, put together here.
+// Aggregation of entries over buckets: the server adds up each bucket, and the results are merged here.
 import { setImmediate } from 'node:timers/promises';
 import type mongoose from 'mongoose';
 import { type GatewayError, invalidField } from '../../../lib/errors.ts';
@@ -9,11 +9,11 @@ import { isOutOfTime } from '../failures.ts';
 import type { Filter } from '../page-filter.ts';
 import { type Bucket, beginOf, endOf } from './bucket-name.ts';
 import { type EntryMatch, timesOf } from './entry-filter.ts';
-import { groupOf, type RollupRow, rollupPipeline, sumsOf, uniquePipeline } from './group-pipeline.ts';
+import { groupOf, type RollupRow, rollupOf, rollupPipeline, uniquePipeline } from './group-pipeline.ts';
 import { textOfKept } from './kept-text.ts';
 import type { LogPlace } from './place.ts';
 
-/** A bucket's name, and the times in it that are to be read. */
+/** A bucket's name, and the span of time to read in it. */
 export interface EntrySpan {
   readonly name: string;
   readonly from: number;
@@ -73,7 +73,7 @@ export interface EntryTotals {
 }
 
 interface Found {
-  readonly sums: readonly RollupRow[];
+  readonly rollups: readonly RollupRow[];
   readonly values: readonly UniqueRow[];
 }
 
@@ -96,7 +96,7 @@ async function readSpan(
     batchSize: SLICE,
   });
   const grouping = { bucketMs, by };
-  const sums = await collection
+  const rollups = await collection
     .aggregate<RollupRow>(rollupPipeline(match, grouping, ROWS + 1, latencies !== false), options())
     .toArray();
   const values =
@@ -105,17 +105,17 @@ async function readSpan(
       : await collection
           .aggregate<UniqueRow>(uniquePipeline(match, grouping, unique, ROWS + 1), options())
           .toArray();
-  if (sums.length > ROWS || values.length > ROWS) throw tooMany();
-  return { sums, values };
+  if (rollups.length > ROWS || values.length > ROWS) throw tooMany();
+  return { rollups, values };
 }
 
 async function addFound(
-  { sums, values }: Found,
+  { rollups, values }: Found,
   { by = [] }: LogAggregation,
   table: GroupTable,
 ): Promise<void> {
-  for (const [index, row] of sums.entries()) {
-    table.add(Number(row._id.b), groupOf(row._id, by.length).map(textOfKept), sumsOf(row));
+  for (const [index, row] of rollups.entries()) {
+    table.add(Number(row._id.b), groupOf(row._id, by.length).map(textOfKept), rollupOf(row));
     if (index % SLICE === SLICE - 1) await setImmediate();
   }
   for (const [index, { _id }] of values.entries()) {

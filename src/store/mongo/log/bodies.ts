@@ -1,4 +1,4 @@
-// Bodies beside entries: compressed, in buckets of their own.
+// Bodies of entries: compressed, in their own buckets.
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdDecompress } from 'node:zlib';
 import mongoose from 'mongoose';
@@ -78,7 +78,7 @@ function withoutBody({ body, base64: _, truncated = 0, ...rest }: BodyRecord): B
   return length + truncated === 0 ? rest : { ...rest, truncated: truncated + length };
 }
 
-/** What was said in the request of an entry. */
+/** The bodies of an entry's request and response. */
 export async function findBodies(
   { database, buckets }: LogPlace,
   { organisationId, workspaceId }: CheckedScope,

@@ -60,7 +60,7 @@ export class Buckets {
     await this.ensureCollection(name, indexes, near ? KNOWN_MS : OLD_KNOWN_MS);
   }
 
-  /** As `ensure`, for what is kept beside buckets. */
+  /** As `ensure`, for collections other than buckets. */
   async ensureCollection(
     name: string,
     indexes: readonly mongoose.mongo.IndexDescription[],

@@ -17,10 +17,10 @@ import { type Changed, hourOf, markStale } from './stale-hours.ts';
 /** Rows made between two turns of the event loop: about a millisecond's work. */
 const SLICE = 100;
 
-/** Of one command: UTF-16 units of text, three bytes each at the most, and as much beside it; the server takes 48 MB. */
+/** UTF-16 units of text in one command: three bytes each at most, and as much again; the server takes 48 MB. */
 const PART = 6 * 1024 * 1024;
 const PART_ROWS = 10_000;
-/** Members beside the text. */
+/** Bytes for the members other than the text. */
 const FIXED = 1024;
 
 /** What rows were written into last: appends mostly come one after another. */

@@ -26,7 +26,7 @@ export interface FoundEntry extends Position {
 
 export interface FoundPage {
   readonly entries: readonly FoundEntry[];
-  /** Where to go on; undefined when nothing is behind it. */
+  /** The position of the next page; undefined on the last page. */
   readonly next: Position | undefined;
 }
 
@@ -36,10 +36,10 @@ const TOGETHER = 16;
 const TRY_SHARE = 0.3;
 /** Of the time that a call has, for reading piece by piece. */
 const READ_SHARE = 0.6;
-/** And for counting what no index answers: nobody waits long for a number. */
+/** The share for counting where no index answers: a caller should not wait long for a number. */
 const COUNT_SHARE = 0.2;
 
-/** Entries behind a position (or from the first), and where the next page begins. */
+/** Entries after a position (or from the first), and where the next page begins. */
 export async function readEntries(
   place: LogPlace,
   query: PageQuery,
@@ -75,12 +75,12 @@ export async function readEntries(
 /** No id comes after it. */
 const LAST_ID = '\u{10ffff}';
 
-/** Behind all entries of a day. */
+/** The position after all entries of a day. */
 function lastOf(day: Bucket, order: 'asc' | 'desc'): Position {
   return order === 'desc' ? { createdAt: beginOf(day), id: '' } : { createdAt: endOf(day) - 1, id: LAST_ID };
 }
 
-/** The buckets that may have entries behind a query's position. */
+/** The buckets that may have entries after a query's position. */
 function behind(buckets: readonly Bucket[], { order, after }: PageQuery): readonly Bucket[] {
   if (after === undefined) return buckets;
   return buckets.filter((bucket) => {
@@ -230,7 +230,7 @@ class EntryReader {
   }
 }
 
-/** Behind one entry, and up to another one and with it. */
+/** After one entry, up to and including another. */
 interface Span {
   readonly after: Position | undefined;
   readonly until: Position | undefined;

@@ -13,7 +13,7 @@ const { Decimal128 } = mongoose.mongo;
 /** A whole number of 1e-12 USD. */
 export type Money = bigint | mongoose.mongo.Decimal128;
 
-/** The members that filters and sums are about. */
+/** The members that filters and roll-ups read. */
 export interface EntryColumns {
   organisationId: string;
   workspaceId: string;

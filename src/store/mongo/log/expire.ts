@@ -1,4 +1,4 @@
-// Dropping buckets that are over. The sums of entries stay: they are made to the end before their entries go.
+// Drops expired buckets. Their roll-ups stay: these are completed before the entries are dropped.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LogRetention } from '../../log-store.ts';
 import type { Deadline } from '../calls.ts';
@@ -9,11 +9,11 @@ import type { Roller } from './roller.ts';
 import { monthOf, rollupCollections } from './stored-rollups.ts';
 
 const DAY_MS = 86_400_000;
-/** Another instance may make sums now: then the buckets go the next time, if it does not end soon. */
+/** Another instance may be making roll-ups: unless it ends soon, the buckets are dropped in the next round. */
 const TRIES = 5;
 const PAUSE_MS = 500;
 
-/** Drops entries, bodies and sums whose time is over; answers the names of what went. */
+/** Drops expired entries, bodies and roll-ups; returns the names of what was dropped. */
 export async function dropBuckets(
   place: LogPlace,
   roller: Roller,
@@ -44,14 +44,14 @@ export async function dropBuckets(
   return dropped;
 }
 
-/** Its sums first say that they are whole: whoever reads meanwhile takes them and not the entries. */
+/** Marks the roll-ups as complete first, so that concurrent readers take them and not the entries. */
 async function dropEntries(place: LogPlace, bucket: Bucket, deadline: Deadline): Promise<void> {
   await markDropping(place, bucket.name, deadline);
   await place.buckets.drop(bucket.name);
   await markDropped(place, bucket, deadline);
 }
 
-/** Ends what was cut off between a bucket's drop and the note of it. */
+/** Completes drops that were interrupted between dropping the bucket and recording it. */
 async function endDrops(place: LogPlace, deadline: Deadline): Promise<void> {
   const there = new Set((await place.buckets.list('entries', deadline)).map(({ name }) => name));
   for (const [name, { dropping }] of await rolledBuckets(place, deadline)) {

@@ -1,4 +1,4 @@
-// Feedback beside entries: one collection, each with the members of its trace's entry, so that it is found by them.
+// Feedback: one collection; each document has the members of its trace's entry, so that filters find it.
 import type mongoose from 'mongoose';
 import type { RequestRecord } from '../../../call/record.ts';
 import { invalidField } from '../../../lib/errors.ts';
@@ -133,7 +133,7 @@ export async function feedbackOfTraces(
   deadline: Deadline,
 ): Promise<ReadonlyMap<string, TraceFeedback>> {
   const mine = { ...inScope(scope), ...ownMatch(own) };
-  const sums = await rowsIn(place)
+  const totals = await rowsIn(place)
     .aggregate<{ _id: string; count: number; sum: number }>(
       [
         { $match: { ...mine, traceId: { $in: traceIds.map(keptText) } } },
@@ -142,17 +142,17 @@ export async function feedbackOfTraces(
       { hint: 'by_trace', maxTimeMS: deadline.remaining() },
     )
     .toArray();
-  const few = sums.filter(({ count }) => count <= SHOWN_FEEDBACK).map(({ _id }) => _id);
+  const few = totals.filter(({ count }) => count <= SHOWN_FEEDBACK).map(({ _id }) => _id);
   const whole = few.length === 0 ? [] : await lastOf(place, mine, few, few.length * SHOWN_FEEDBACK, deadline);
   const last = Map.groupBy(whole, ({ traceId }) => traceId);
-  const queue = sums.filter(({ count }) => count > SHOWN_FEEDBACK).values();
+  const queue = totals.filter(({ count }) => count > SHOWN_FEEDBACK).values();
   const lane = async (): Promise<void> => {
     for (const { _id } of queue) last.set(_id, await lastOf(place, mine, [_id], SHOWN_FEEDBACK, deadline));
   };
   await Promise.all(Array.from({ length: LANES }, lane));
   return new Map(
-    sums.map(({ _id, count, sum }) => {
-      // What came behind the sums may be among what is read.
+    totals.map(({ _id, count, sum }) => {
+      // Feedback that arrived after the totals were read may be among them.
       const newest = inOrder(last.get(_id) ?? []).slice(-SHOWN_FEEDBACK);
       return [textOfKept(_id), { count, sum, last: newest.map(feedbackOfRow) }];
     }),

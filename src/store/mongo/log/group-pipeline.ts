@@ -1,4 +1,4 @@
-// Sums of entries as the server adds them up, and its rows as sums.
+// Roll-ups of entries: the pipeline with which the server makes them, and its rows as roll-ups.
 import type mongoose from 'mongoose';
 import type { LogDimension, LogRollups } from '../../log/aggregation.ts';
 import type { Filter } from '../page-filter.ts';
@@ -39,13 +39,13 @@ export interface RollupRow {
 }
 
 /**
- * Sums of the matching entries by bucket and group; at most `limit` rows.
+ * Roll-ups of the matching entries by bucket and group; at most `limit` rows.
  * @param latencies whether their histograms are asked for, which take a group for each latency
  */
 export function rollupPipeline(match: Filter, grouping: Grouping, limit: number, latencies = true): Stage[] {
   const { by } = grouping;
   if (!latencies) {
-    const group = { $group: { _id: keyOf(grouping), ...sums() } };
+    const group = { $group: { _id: keyOf(grouping), ...totalFields() } };
     return [...grouped(match, grouping), group, { $limit: limit }];
   }
   const totals = [
@@ -68,7 +68,7 @@ export function rollupPipeline(match: Filter, grouping: Grouping, limit: number,
   );
   return [
     ...grouped(match, grouping),
-    { $group: { _id: { ...keyOf(grouping), l: '$latencyBucket' }, ...sums() } },
+    { $group: { _id: { ...keyOf(grouping), l: '$latencyBucket' }, ...totalFields() } },
     {
       $group: {
         _id: Object.fromEntries(['b', ...by.map((_, i) => `g${i}`)].map((name) => [name, `$_id.${name}`])),
@@ -155,7 +155,7 @@ function dimensionValue(dimension: LogDimension, index: number): unknown {
 }
 
 /** The members of `addEntry`. Money is added up as decimals of 34 digits: a sum of whole numbers would overflow. */
-function sums(): Record<string, unknown> {
+function totalFields(): Record<string, unknown> {
   const when = (condition: unknown, value: unknown): unknown => ({ $sum: { $cond: [condition, value, 0] } });
   const hit = { $eq: ['$cacheStatus', 'HIT'] };
   const near = { $eq: ['$cacheStatus', 'SEMANTIC HIT'] };
@@ -186,7 +186,7 @@ export function groupOf(id: RollupRow['_id'], count: number): string[] {
   return Array.from({ length: count }, (_, index) => String(id[`g${index}`]));
 }
 
-export function sumsOf(row: RollupRow): LogRollups {
+export function rollupOf(row: RollupRow): LogRollups {
   return {
     requests: Number(row.n),
     successes: Number(row.ok),

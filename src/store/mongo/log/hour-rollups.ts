@@ -1,20 +1,20 @@
-// The sums of one hour of an organisation in a bucket, by each cuboid.
+// The roll-ups of one hour of an organisation in a bucket, one for each set of dimensions.
 import { setImmediate } from 'node:timers/promises';
 import mongoose from 'mongoose';
 import { addRollup, emptyRollup } from '../../log/rollups.ts';
 import type { Deadline } from '../calls.ts';
 import { isOutOfTime } from '../failures.ts';
 import { KEY_INDEX } from './entry-indexes.ts';
-import { groupOf, type RollupRow, rollupPipeline, sumsOf } from './group-pipeline.ts';
+import { groupOf, type RollupRow, rollupOf, rollupPipeline } from './group-pipeline.ts';
 import type { LogPlace } from './place.ts';
 import { encodeRows, type KeptRow } from './rollup-bytes.ts';
 import { KEPT, type KeptDimension, ROLLUPS, type Rollup } from './rollups.ts';
 import { HOUR_MS } from './stale-hours.ts';
 import { type RollupDocument, type RollupKey, rollupId } from './stored-rollups.ts';
 
-/** Rows of all dimensions together: with more each cuboid is asked for by itself. */
+/** Most rows of all dimensions together: with more, each roll-up is asked for by itself. */
 const ALL_ROWS = 20_000;
-/** Of one cuboid; with more it is not kept, and its entries are read. */
+/** Most rows of one roll-up; with more it is not kept, and its entries are read. */
 const ROWS = 100_000;
 const BYTES = 12 * 1024 * 1024;
 /** Rows put together between two turns of the event loop. */
@@ -26,7 +26,7 @@ type Hour = Omit<RollupKey, 'cuboid'>;
 type Rows = Map<string, KeptRow>;
 
 /**
- * The documents to be kept; cuboids without a row have none.
+ * The documents to store; a roll-up without rows has none.
  * @param allRows of all dimensions together that are put together here.
  */
 export async function hourRollups(
@@ -38,10 +38,10 @@ export async function hourRollups(
 ): Promise<RollupDocument[]> {
   const all = await rowsBy(place, hour, KEPT, allRows, deadline);
   const documents: RollupDocument[] = [];
-  for (const cuboid of ROLLUPS) {
-    const rows = all ? await folded(all, cuboid) : await rowsBy(place, hour, cuboid.by, ROWS, deadline);
+  for (const rollup of ROLLUPS) {
+    const rows = all ? await folded(all, rollup) : await rowsBy(place, hour, rollup.by, ROWS, deadline);
     if (rows?.size === 0) continue;
-    documents.push(documentOf(hour, cuboid, term, rows && [...rows.values()]));
+    documents.push(documentOf(hour, rollup, term, rows && [...rows.values()]));
   }
   return documents;
 }
@@ -65,21 +65,21 @@ async function folded(all: Rows, { by }: Rollup): Promise<Rows> {
   const places = by.map((dimension) => KEPT.indexOf(dimension));
   const rows: Rows = new Map();
   let count = 0;
-  for (const { values, sums } of all.values()) {
+  for (const { values, rollup } of all.values()) {
     if (++count % SLICE === 0) await setImmediate();
-    addRow(rows, { values: places.map((place) => values[place] as string), sums });
+    addRow(rows, { values: places.map((place) => values[place] as string), rollup });
   }
   return rows;
 }
 
-function addRow(rows: Rows, { values, sums }: KeptRow): void {
+function addRow(rows: Rows, { values, rollup }: KeptRow): void {
   const key = JSON.stringify(values);
   let row = rows.get(key);
   if (row === undefined) {
-    row = { values, sums: emptyRollup() };
+    row = { values, rollup: emptyRollup() };
     rows.set(key, row);
   }
-  addRollup(row.sums, sums);
+  addRollup(row.rollup, rollup);
 }
 
 /** Undefined when there are more than a number of them. */
@@ -112,7 +112,7 @@ async function rowsBy(
     }
     for (const [index, row] of found.entries()) {
       if (index % SLICE === SLICE - 1) await setImmediate();
-      addRow(rows, { values: groupOf(row._id, by.length), sums: sumsOf(row) });
+      addRow(rows, { values: groupOf(row._id, by.length), rollup: rollupOf(row) });
     }
     if (rows.size > most) return undefined;
   }

@@ -13,8 +13,8 @@ import type { LogPlace } from './place.ts';
 
 const OLD = 'log.entries';
 /**
- * What their collection is called while they are moved, with a number of its own: an instance of the version before may
- * write to a new one of the old name, and whoever has copied one drops that one and no other.
+ * Prefix of the collection's name while its entries are moved; a number follows. An instance of the version before may
+ * create a new collection under the old name, and the number makes sure that only the copied collection is dropped.
  */
 const MOVING = 'log.entries.moving.';
 const BATCH = 500;

@@ -12,7 +12,7 @@ export interface LogPlace {
   readonly commandMs: number;
   /**
    * Milliseconds after its hour from which an entry counts as late, and for how long an append may be under way
-   * unseen: an hour's sums are made when both are over. Clocks may differ by less than the second.
+   * unseen: an hour's roll-ups are made when both are over. Clocks may differ by less than the latter.
    */
   readonly lateMs: number;
   readonly settleMs: number;

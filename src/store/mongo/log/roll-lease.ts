@@ -1,4 +1,4 @@
-// Who makes sums: one instance at a time, whichever comes first.
+// The lease of making roll-ups: one instance at a time has it, the first to ask.
 import mongoose from 'mongoose';
 import type { Deadline } from '../calls.ts';
 import { isDuplicateKey } from '../failures.ts';

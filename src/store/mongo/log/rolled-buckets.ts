@@ -1,4 +1,4 @@
-// How far the sums of each bucket of entries are made.
+// How far the roll-ups of each bucket of entries are made.
 import type mongoose from 'mongoose';
 import type { Deadline } from '../calls.ts';
 import { MAJORITY } from '../transaction.ts';
@@ -9,11 +9,11 @@ import type { LogPlace } from './place.ts';
 export interface RolledBucket {
   /** The bucket's name. */
   readonly _id: string;
-  /** The sums of all hours before it are made, but for marked ones. Unix milliseconds. */
+  /** The roll-ups of all hours before it are made, except of marked hours. Unix milliseconds. */
   readonly until: number;
-  /** How often it was dropped: sums of an earlier one stay as they are, whatever comes later. */
+  /** How often the bucket was dropped: roll-ups of an earlier generation never change. */
   readonly generation: number;
-  /** It is about to be dropped: its sums are whole, its entries are not to be read any more. */
+  /** The bucket is about to be dropped: its roll-ups are complete, and its entries are no longer read. */
   readonly dropping?: boolean;
 }
 
@@ -33,7 +33,7 @@ export function rolledOf(known: ReadonlyMap<string, RolledBucket>, bucket: Bucke
   return known.get(bucket.name) ?? { _id: bucket.name, until: beginOf(bucket), generation: 0 };
 }
 
-/** Sums of a bucket are made to a time; never backwards. */
+/** Records up to which time a bucket's roll-ups are made; never moves back. */
 export async function markRolled(
   place: LogPlace,
   { _id, generation }: RolledBucket,

@@ -1,4 +1,4 @@
-// Makes the sums beside entries: of each hour that is over, and anew of hours that were marked since.
+// Makes the roll-ups: of each hour that is over, and again of hours that were marked since.
 import { randomUUID } from 'node:crypto';
 import type { Deadline } from '../calls.ts';
 import { type Bucket, beginOf, bucketNamed, endOf } from './bucket-name.ts';
@@ -12,7 +12,7 @@ import { type RollupKey, replaceRollup } from './stored-rollups.ts';
 
 /** One step: an hour of an organisation, with the time that it may take. */
 const STEP_MS = 60_000;
-/** Marks of one turn. */
+/** Most marks that one run reads. */
 const MARKS = 1000;
 const EVERY_MS = 60_000;
 
@@ -26,7 +26,7 @@ export class Roller {
   readonly #onTrouble: (error: unknown) => void;
   readonly #owner = randomUUID();
   #timer: NodeJS.Timeout | undefined;
-  #turn: Promise<void> | undefined;
+  #running: Promise<void> | undefined;
   #closed = false;
   #term = 0;
   #leaseUntil = 0;
@@ -48,27 +48,27 @@ export class Roller {
     wait();
   }
 
-  /** Ends the turn that is under way after its step. */
+  /** Ends the current run after its step. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
-    await this.#turn?.catch(() => undefined);
+    await this.#running?.catch(() => undefined);
   }
 
   /** Makes what is due by now, where no other instance does it. */
   roll(): Promise<void> {
-    this.#turn ??= this.#run().finally(() => {
-      this.#turn = undefined;
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
     });
-    return this.#turn;
+    return this.#running;
   }
 
   /**
-   * Makes all sums of buckets that are about to be dropped, and calls back for each; false when another instance makes
-   * sums now.
+   * Makes all roll-ups of buckets that are about to be dropped, and calls back for each; false when another instance is
+   * making roll-ups.
    */
   async rollWhole(buckets: readonly Bucket[], then: (bucket: Bucket) => Promise<void>): Promise<boolean> {
-    await this.#turn?.catch(() => undefined);
+    await this.#running?.catch(() => undefined);
     if (!(await this.#leads())) return false;
     const known = await this.#step((deadline) => rolledBuckets(this.#place, deadline));
     for (const bucket of buckets) {
@@ -148,7 +148,7 @@ export class Roller {
     deadline: Deadline,
   ): Promise<OwnHour[]> {
     const found: OwnHour[] = [];
-    // From entry to entry: the next one behind an hour is a single look into the index.
+    // From entry to entry: finding the first one after an hour is a single index lookup.
     for (let at = from; at < until; ) {
       const [next] = await this.#place.database
         .collection<{ createdAt: number }>(name)
@@ -180,8 +180,8 @@ export class Roller {
         if (!(await this.#leads())) return;
         const named = bucketNamed('entries', bucket);
         const rolled = named && rolledOf(known, named);
-        // Of a bucket that is gone, or about to be, the sums stay as they were. Of an hour whose turn is still to come
-        // the mark is of no use: what was under way when it was made has ended.
+        // A bucket that is dropped, or about to be, keeps its roll-ups. An hour that is not rolled up yet needs no mark:
+        // the appends that were under way when it was marked have ended by then.
         if (rolled && !rolled.dropping && hour < rolled.until) {
           await this.#rollHour({ organisationId, hour, bucket, generation: rolled.generation });
         }

@@ -1,16 +1,16 @@
-// Rows of sums as bytes: a table of values, then row after row in numbers of variable length.
+// Rows of roll-ups as bytes: a table of values, then the rows as variable-length numbers.
 import type { LogRollups } from '../../log/aggregation.ts';
 
 export interface KeptRow {
   readonly values: readonly string[];
-  readonly sums: LogRollups;
+  readonly rollup: LogRollups;
 }
 
 const FORMAT = 1;
 /** A larger number, one with a fraction or a negative one is kept as a double. */
 const LARGEST = 2 ** 51;
 
-/** The counts of sums, in the order in which they are kept. */
+/** The counts of a roll-up, in the order in which they are stored. */
 const COUNTS = [
   ...(['requests', 'successes', 'errors', 'promptTokens', 'completionTokens', 'totalTokens'] as const),
   ...(['latencyUs', 'cacheHits', 'semanticHits', 'cacheLatencyUs', 'retried', 'rescued'] as const),
@@ -28,15 +28,15 @@ export function encodeRows(rows: readonly KeptRow[]): Buffer {
   for (const value of table.keys()) bytes.text(value);
   bytes.number(rows.length);
   bytes.number(rows[0]?.values.length ?? 0);
-  for (const { values, sums } of rows) {
+  for (const { values, rollup } of rows) {
     for (const value of values) bytes.number(table.get(value) as number);
-    for (const count of COUNTS) bytes.number(sums[count]);
-    for (const amount of MONEY) bytes.text(sums[amount] === 0n ? '' : sums[amount].toString(36));
-    bytes.number(sums.latencies.size);
+    for (const count of COUNTS) bytes.number(rollup[count]);
+    for (const amount of MONEY) bytes.text(rollup[amount] === 0n ? '' : rollup[amount].toString(36));
+    bytes.number(rollup.latencies.size);
     let last = 0;
-    for (const bucket of [...sums.latencies.keys()].sort((a, b) => a - b)) {
+    for (const bucket of [...rollup.latencies.keys()].sort((a, b) => a - b)) {
       bytes.number(bucket - last);
-      bytes.number(sums.latencies.get(bucket) as number);
+      bytes.number(rollup.latencies.get(bucket) as number);
       last = bucket;
     }
   }
@@ -44,19 +44,19 @@ export function encodeRows(rows: readonly KeptRow[]): Buffer {
 }
 
 /**
- * Row after row: whoever reads many may give way in between.
+ * Yields row after row, so that a reader of many can yield to the event loop in between.
  * @param latencies whether histograms are wanted
  */
 export function* decodeRows(data: Uint8Array, latencies = true): Generator<KeptRow> {
   const reader = new Reader(data);
-  if (reader.number() !== FORMAT) throw new Error('kept sums are of a newer program');
+  if (reader.number() !== FORMAT) throw new Error('stored roll-ups are of a newer program');
   const table = Array.from({ length: reader.number() }, () => reader.text());
   const count = reader.number();
   const width = reader.number();
   for (let i = 0; i < count; i++) {
     const values: string[] = [];
     for (let at = 0; at < width; at++) values.push(table[reader.number()] as string);
-    yield { values, sums: readRollups(reader, latencies) };
+    yield { values, rollup: readRollups(reader, latencies) };
   }
 }
 
@@ -153,7 +153,7 @@ class Reader {
 
   #next(): number {
     const byte = this.#data[this.#at++];
-    if (byte === undefined) throw new Error('kept sums are cut off');
+    if (byte === undefined) throw new Error('stored roll-ups are cut off');
     return byte;
   }
 }

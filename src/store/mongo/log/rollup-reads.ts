@@ -1,4 +1,4 @@
-// Sums of a span of time out of what is kept beside entries, and which entries are left to be read.
+// Reads a span of time from stored roll-ups, and finds the entries that still have to be read.
 import { setImmediate } from 'node:timers/promises';
 import type mongoose from 'mongoose';
 import { type GatewayError, invalidField } from '../../../lib/errors.ts';
@@ -23,8 +23,8 @@ const SLICE = 500;
 type Kept = Pick<RollupDocument, 'hour' | 'bucket' | 'generation' | 'data'>;
 
 /**
- * Adds kept sums into a table. Answers the spans of entries that they are not made of, and whether any were read.
- * Marks are read before sums: who takes a mark away has put the new sums there before.
+ * Adds stored roll-ups into a table. Returns the spans of entries that they do not cover, and whether any were read.
+ * Marks are read before roll-ups: a mark is removed only after the new roll-ups are stored.
  */
 export async function addKept(
   place: LogPlace,
@@ -45,12 +45,12 @@ export async function addKept(
     for await (const kept of cursor) {
       if (!cover.takes(kept)) continue;
       used = true;
-      for (const { values, sums } of decodeRows(kept.data?.buffer ?? new Uint8Array(), table.latencies)) {
+      for (const { values, rollup } of decodeRows(kept.data?.buffer ?? new Uint8Array(), table.latencies)) {
         if (++count % SLICE === 0) await setImmediate();
         if (count > ROWS) throw tooMany();
         const group = query.meant(values) ? query.groupOf(values) : undefined;
         if (group === undefined) continue;
-        table.add(kept.hour, group, sums);
+        table.add(kept.hour, group, rollup);
         table.addUnique(kept.hour, group, query.uniqueOf(values));
       }
     }
@@ -62,26 +62,26 @@ function keptIn(
   { database, commandMs }: LogPlace,
   name: string,
   organisationId: string,
-  { cuboid }: RollupQuery,
+  { rollup }: RollupQuery,
   { from, until }: { readonly from: number; readonly until: number },
   deadline: Deadline,
 ): mongoose.mongo.FindCursor<Kept> {
   return database
     .collection<RollupDocument>(name)
-    .find({ organisationId, cuboid: cuboid.name, hour: { $gte: hourOf(from), $lt: until } })
+    .find({ organisationId, cuboid: rollup.name, hour: { $gte: hourOf(from), $lt: until } })
     .project<Kept>({ _id: 0, hour: 1, bucket: 1, generation: 1, data: 1 })
     .hint('by_hour')
     .batchSize(100)
     .maxTimeMS(Math.min(commandMs, deadline.remaining()));
 }
 
-/** Which hours of which buckets kept sums answer for. */
+/** The hours and buckets that stored roll-ups cover. */
 class Cover {
   readonly #known: ReadonlyMap<string, RolledBucket>;
   readonly #stale: ReadonlySet<string>;
   readonly #from: number;
   readonly #until: number;
-  /** Hours whose sums are too many rows to be kept. */
+  /** Hours whose roll-ups have too many rows to be stored. */
   readonly #tooLarge = new Set<string>();
 
   constructor(
@@ -96,7 +96,7 @@ class Cover {
     this.#until = until;
   }
 
-  /** Whether the sums are to be taken. */
+  /** Whether the stored roll-up counts. */
   takes({ hour, bucket, generation, data }: Kept): boolean {
     const named = bucketNamed('entries', bucket);
     if (named === undefined) return false;
@@ -111,7 +111,7 @@ class Cover {
     return meant && data !== undefined;
   }
 
-  /** The times in a bucket whose entries are to be read. */
+  /** The spans of time in a bucket whose entries have to be read. */
   left(bucket: Bucket): EntrySpan[] {
     const rolled = rolledOf(this.#known, bucket);
     if (rolled.dropping) return [];
@@ -128,7 +128,7 @@ class Cover {
     return spans;
   }
 
-  /** Whether sums answer for an hour of any of the buckets, be it that it has no entry. */
+  /** Whether roll-ups cover an hour of any of the buckets, also when it has no entry. */
   rolled(buckets: readonly Bucket[]): boolean {
     return buckets.some((bucket) => {
       const rolled = rolledOf(this.#known, bucket);

@@ -1,4 +1,4 @@
-// Which sums are kept beside entries: for each hour, by a few dimensions together, always by the workspace.
+// The roll-ups that are kept: for each hour, by a few dimensions together, always by the workspace.
 
 import type { RequestRecord } from '../../../call/record.ts';
 import type { LogAggregation, LogDimension } from '../../log/aggregation.ts';
@@ -6,7 +6,7 @@ import type { LogFilter } from '../../request-log.ts';
 import type { CheckedScope } from './entry-filter.ts';
 import { keptText, textOfKept } from './kept-text.ts';
 
-/** A dimension that sums are kept by. A user is `=` and its name; '' is an entry without one. */
+/** A dimension of roll-ups. A user is `=` and its name; '' is an entry without one. */
 export type KeptDimension = Exclude<LogDimension, object>;
 
 export interface Rollup {
@@ -40,9 +40,9 @@ export const ROLLUPS: readonly Rollup[] = [
 /** All dimensions of theirs. */
 export const KEPT: readonly KeptDimension[] = [...new Set(ROLLUPS.flatMap(({ by }) => by))];
 
-/** What an aggregation reads of kept sums. */
+/** What an aggregation reads of stored roll-ups. */
 export interface RollupQuery {
-  readonly cuboid: Rollup;
+  readonly rollup: Rollup;
   /** Whether a row is meant, by its values. */
   readonly meant: (values: readonly string[]) => boolean;
   /** The group of a row; undefined when it is in none. */
@@ -75,7 +75,7 @@ const MAY_LACK: ReadonlySet<string> = new Set([
 ]);
 const HOUR_MS = 3_600_000;
 
-/** The cuboid that answers, and how; undefined when entries must be read. */
+/** The roll-up that answers, and how; undefined when entries must be read. */
 export function rollupQuery(
   { workspaceId }: CheckedScope,
   filter: LogFilter,
@@ -107,12 +107,12 @@ export function rollupQuery(
 }
 
 function queryOf(
-  cuboid: Rollup,
+  rollup: Rollup,
   { providerModels }: LogFilter,
   allowed: readonly (readonly [KeptDimension, ReadonlySet<string>])[],
   { by = [], unique }: LogAggregation,
 ): RollupQuery {
-  const at = (dimension: LogDimension): number => cuboid.by.indexOf(dimension as KeptDimension);
+  const at = (dimension: LogDimension): number => rollup.by.indexOf(dimension as KeptDimension);
   const checks = allowed.map(([dimension, values]) => ({ at: at(dimension), values }));
   const [provider, model] = [at('provider'), at('model')];
   const pairs = (providerModels ?? []).map((pair) => ({
@@ -122,7 +122,7 @@ function queryOf(
   const groups = by.map((dimension) => ({ at: at(dimension), isUser: dimension === 'user' }));
   const distinct = unique === undefined ? -1 : at(unique);
   return {
-    cuboid,
+    rollup,
     meant: (values) =>
       checks.every((check) => check.values.has(values[check.at] as string)) &&
       (providerModels === undefined ||

@@ -1,5 +1,5 @@
-// Hours whose kept sums are no longer those of their entries: marked before an entry comes late or is changed, so that
-// whoever reads afterwards adds its entries up, until the sums are made anew.
+// Hours whose stored roll-ups no longer match their entries. An hour is marked before a late entry is added or an entry
+// changes, so that later readers add up its entries until the roll-ups are remade.
 import type mongoose from 'mongoose';
 import type { Deadline } from '../calls.ts';
 import { areDuplicateKeys } from '../failures.ts';
@@ -17,7 +17,7 @@ export interface StaleHour {
   readonly hour: number;
   /** Unix milliseconds of the last mark. */
   readonly at: number;
-  /** How often it was marked: who makes the sums takes away the mark that it saw, and no later one. */
+  /** How often it was marked: remaking the roll-ups removes the mark that was read, and no later one. */
   readonly times: number;
 }
 
@@ -36,7 +36,7 @@ export function hourOf(createdAt: number): number {
   return createdAt - (createdAt % HOUR_MS);
 }
 
-/** An entry's place as far as sums are concerned. */
+/** The members of an entry that place it in roll-ups. */
 export interface Changed {
   readonly bucket: string;
   readonly organisationId: string;

@@ -1,5 +1,5 @@
-// Sums beside entries, as they are stored: a document for each organisation, hour, bucket of entries and cuboid, in a
-// collection for each month.
+// Roll-ups as they are stored: a document for each organisation, hour, bucket of entries and set of dimensions (the
+// member `cuboid`), in a collection for each month.
 import type mongoose from 'mongoose';
 import type { Deadline } from '../calls.ts';
 import { areDuplicateKeys } from '../failures.ts';
@@ -23,7 +23,7 @@ export interface RollupDocument extends RollupKey {
   /** Of the lease under which it was made: an earlier one does not write over it. */
   readonly term: number;
   readonly rows: number;
-  /** See sums-bytes.ts; absent when there are too many rows to be kept. */
+  /** See rollup-bytes.ts; absent when there are too many rows to store. */
   readonly data?: mongoose.mongo.Binary;
 }
 
@@ -48,7 +48,7 @@ export function monthOf(name: string): { readonly from: number; readonly until: 
   return { from: Date.UTC(year, month - 1), until: Date.UTC(year, month) };
 }
 
-/** The collections with sums of a span of time. */
+/** The collections with roll-ups of a span of time. */
 export async function rollupCollections(
   { database }: LogPlace,
   from: number,
@@ -72,8 +72,8 @@ export function rollupId({ organisationId, cuboid, hour, bucket, generation }: R
 }
 
 /**
- * Puts the sums of an hour in the place of those that were there, unless those are of a later lease. A cuboid that had
- * rows has some for ever: entries go with their bucket alone.
+ * Replaces the roll-ups of an hour, unless the stored ones are of a later lease. A roll-up that had rows never becomes
+ * empty, because entries are removed only with their bucket.
  */
 export async function replaceRollup(
   { database, buckets }: LogPlace,
