@@ -180,7 +180,7 @@ export class Roller {
         if (!(await this.#leads())) return;
         const named = bucketNamed('entries', bucket);
         const rolled = named && rolledOf(known, named);
-        // A bucket that is dropped, or about to be, keeps its roll-ups. An hour that is not rolled up yet needs no mark:
+        // A bucket that is dropped, or about to be, keeps its roll-ups. An hour not yet rolled up needs no mark:
         // the appends that were under way when it was marked have ended by then.
         if (rolled && !rolled.dropping && hour < rolled.until) {
           await this.#rollHour({ organisationId, hour, bucket, generation: rolled.generation });

@@ -1,5 +1,5 @@
-// Rows as BSON, one after another (bsonspec.org, version 1.1). The driver's own writer takes four times as long, because
-// it checks for every kind of value.
+// Rows as BSON, one after another (bsonspec.org, version 1.1). The driver's own writer takes four times as long,
+// because it checks for every kind of value.
 import mongoose from 'mongoose';
 
 const { Binary, Decimal128 } = mongoose.mongo;
