@@ -13,11 +13,11 @@ export interface DataDirLock {
 
 /**
  * Makes the directory (0700) and holds it for this process: an exclusive transaction
- * on a database of its own, which the system lets go even after kill -9. Throws `store_unavailable`, naming
+ * on a database of its own, which the system releases even after kill -9. Throws `store_unavailable`, naming
  * the directory, when another process (or another store of this one) holds it.
  *
- * The lock is an advisory lock of the file system: whoever opens and closes lock.db by other means in this
- * process lets go of it, and file systems without such locks (some network ones) are not for data.
+ * The lock is an advisory lock of the file system: opening and closing lock.db by other means in this process
+ * releases it, and file systems without such locks (some network ones) must not hold data.
  */
 export function lockDataDir(dataDir: string): DataDirLock {
   const lockPath = join(dataDir, 'lock.db');
@@ -62,7 +62,7 @@ function usable(dataDir: string, make: () => void): void {
   }
 }
 
-/** A connection that nobody refers to is collected, and its lock with it: a held one is referred to here. */
+/** An unreferenced connection is garbage-collected, and its lock released: this set refers to the held ones. */
 const held = new Set<DatabaseSync>();
 
 /** Makes the file or sets its mode. An existing one is not opened: closing it would drop the process's locks. */

@@ -2,12 +2,13 @@
 import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
-/** A connection that nobody refers to is collected, and its lock with it: a held one is referred to here. */
+/** An unreferenced connection is garbage-collected, and its lock released: this set refers to the held ones. */
 const held = new Set<DatabaseSync>();
 
 /**
- * Locks the file, which is made (0600) when it is not there; undefined: another process, or another holder of this
- * one, has it. The returned function lets go. Nobody may open the file by other means: closing it would let go as well.
+ * Locks the file and creates it (0600) when it does not exist; undefined: another process, or another holder in this
+ * one, has the lock. The returned function releases it. The file must not be opened by other means: closing it would
+ * release the lock as well.
  * @throws Error of the system when the file cannot be made
  */
 export function lockFile(path: string): (() => void) | undefined {

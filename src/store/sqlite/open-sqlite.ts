@@ -46,7 +46,7 @@ export interface SqliteStore {
   readonly requestLog: LogStore;
   /** Files and segments of the log that were found damaged since the start. */
   readonly damaged?: () => number;
-  /** Makes the log's sums of days that are over; `expire` does it by the way. */
+  /** Makes the log's roll-ups of days that are over; `expire` does this too. */
   makeSums(now?: number): Promise<void>;
   /** Absent: one process writes, and tells itself. */
   readonly watch?: ChangeWatch;
@@ -107,7 +107,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
       damages.add,
     );
     const store = storeOver(collections, writer, reader, log, damages, lock.release);
-    // One process has the file, so that nobody of an older version is in the way. A document that cannot be
+    // One process has the file, so that no instance of an older version interferes. A document that cannot be
     // upgraded stays as it is, is upgraded when it is read, and is tried again at the next start.
     await log.begin().catch(async (error: unknown) => {
       await store.close();
@@ -144,7 +144,7 @@ function storeOver(
   let closed: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     await log.close();
-    // The reader first: the last connection's checkpoint then finds nobody in its way.
+    // The reader first: the last connection's checkpoint then meets no other connection.
     await reader.close({ kind: 'close' });
     await writer.close({ kind: 'close' });
     release();

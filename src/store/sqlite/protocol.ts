@@ -93,7 +93,7 @@ export interface PlacedRow {
   readonly row: DocumentRow;
 }
 
-/** A row as it is to be. */
+/** A row as it is written. */
 export interface RowImport extends PlacedRow {
   readonly fields: readonly ColumnValue[];
 }

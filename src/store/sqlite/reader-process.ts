@@ -1,6 +1,6 @@
-// A worker as a process of its own. What it has to collect as garbage it collects by itself, behind all others: the
-// threads that help collecting are one group for all threads of a process, and those of readers would take the core
-// from the thread that serves calls.
+// A worker as a process of its own, so that its garbage is collected there, with the lowest priority: the threads that
+// help collecting are one group for all threads of a process, and those of readers would take the core from the thread
+// that serves calls.
 import { type ChildProcess, fork } from 'node:child_process';
 import { EventEmitter } from 'node:events';
 import { fileURLToPath } from 'node:url';

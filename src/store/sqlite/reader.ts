@@ -8,7 +8,7 @@ import { placesBehind } from './schema-versions.ts';
 import { statementCache } from './statement-cache.ts';
 import { failureOf, type RunGroup, serve } from './worker-loop.ts';
 
-/** Calls answered together: few, so that none waits long for a slower one behind it. */
+/** Calls answered together: few, so that none waits long for a slower one in its group. */
 const GROUP = 8;
 
 serve<ReaderCall>(GROUP, openReader);

@@ -38,23 +38,23 @@ export function openLog(
     setup,
     bounds,
   );
-  const keeper = new LogCompactor(writer, keeping, setup.block);
-  const entries = entryStore(writer, pages, keeper);
-  const sums = reader(setup, reading);
-  const feedback = feedbackStore(writer, documents, sums);
-  const { makeSums, remakeSums, ...kept } = compactionStore(pages, keeping, keeper);
+  const compactor = new LogCompactor(writer, keeping, setup.block);
+  const entries = entryStore(writer, pages, compactor);
+  const aggregates = reader(setup, reading);
+  const feedback = feedbackStore(writer, documents, aggregates);
+  const { makeSums, remakeSums, ...kept } = compactionStore(pages, keeping, compactor);
   return {
     makeSums,
-    store: { ...kept, ...entries, ...rollupStore(sums), ...feedback },
+    store: { ...kept, ...entries, ...rollupStore(aggregates), ...feedback },
     maintenance: logMaintenance(writer, documents, pages, { ...entries, ...kept, remakeSums }),
     begin: async () => {
       const { entries: waiting, legacy } = await writer.call<LogBegin>({ kind: 'tail' });
-      if (legacy) await keeper.takeOver();
-      keeper.noted(waiting);
+      if (legacy) await compactor.takeOver();
+      compactor.noted(waiting);
     },
     close: async () => {
-      await keeper.close();
-      await sums.close({ kind: 'close' });
+      await compactor.close();
+      await aggregates.close({ kind: 'close' });
       await pages.close({ kind: 'close' });
     },
   };

@@ -17,7 +17,7 @@ import { FailureError, failureOf, type RunGroup, serve } from './worker-loop.ts'
 /** Of the file's own layout; collections bring theirs along. */
 const LAYOUT = 1;
 
-/** Calls of one transaction: more would save little of the sync, and make the main thread's turn long. */
+/** Calls of one transaction: more would save little of the sync, and hold the main thread's event loop for long. */
 const GROUP = 256;
 
 serve<WriterCall>(GROUP, openWriter);

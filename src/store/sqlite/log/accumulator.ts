@@ -1,4 +1,4 @@
-// Sums of groups: a column for each of them, added up a segment's column at a time.
+// Totals of groups: a column for each of them, added up one column of a segment at a time.
 import type { LogMeasure } from '../../log/aggregation.ts';
 import {
   type Addend,
@@ -15,7 +15,7 @@ import { CACHE_CLASSES, HIT, RESCUED, RETRIED, rowFlags, SEMANTIC, STATUS_CLASSE
 import type { Scratch, Segment } from './segment.ts';
 import { SumColumn } from './sum-column.ts';
 
-/** Places of a group's sums. */
+/** Positions of a group's totals. */
 export const AT = {
   requests: 0,
   successes: 1,
@@ -38,7 +38,7 @@ export const AT = {
 export const STRIDE = 17;
 export const MONEY = ['cost', 'saved', 'semanticSaved'] as const;
 
-/** What of sums is added to sums as it is, money apart. */
+/** The columns of roll-ups that are added as they are, without money. */
 const ADDED = [
   ...(['requests', 'successes', 'errors', 'promptTokens', 'completionTokens', 'totalTokens'] as const),
   ...(['latencyUs', 'cacheHits', 'semanticHits', 'cacheLatencyUs', 'retried', 'rescued'] as const),
@@ -133,7 +133,7 @@ export class Accumulator {
     const cost = this.#column(AT.cost);
     if (grouped.runs === undefined && cost.hasRoom(segment, 'cost', grouped.count, scratch)) {
       this.#addTogether(segment, grouped, scratch);
-      cost.addBeside(segment.head.largeCost, grouped);
+      cost.addLargeAmounts(segment.head.largeCost, grouped);
     } else {
       addCounts(this.#values(AT.requests), grouped, 1);
       for (const name of OF_ENTRIES) this.#column(AT[name]).add(segment, name, grouped, scratch);
@@ -151,7 +151,7 @@ export class Accumulator {
 
   #addTogether(segment: Segment, grouped: GroupedRows, scratch: Scratch): void {
     const addend = (name: (typeof OF_ENTRIES)[number] | 'cost'): Addend => {
-      return { sums: this.#values(AT[name]), numbers: segment.packed(name, scratch) };
+      return { totals: this.#values(AT[name]), numbers: segment.packed(name, scratch) };
     };
     const [prompt, completion, total, latency] = OF_ENTRIES;
     const addends = [
@@ -181,7 +181,7 @@ export class Accumulator {
     }
   }
 
-  /** What entries spared that were answered from the cache. */
+  /** Adds what the entries that were answered from the cache saved. */
   #addHits(segment: Segment, grouped: GroupedRows, scratch: Scratch): void {
     const flagged = rowFlags(segment, 'cacheStatus', CACHE_CLASSES, HIT | SEMANTIC, scratch);
     if (flagged === 'none') return;

@@ -1,4 +1,4 @@
-// Which segments a question about sums reads: sums kept beside entries for whole hours, entries for the rest.
+// Which segments an aggregation reads: roll-ups for whole hours, entries for the rest.
 import type { LogAggregation } from '../../log/aggregation.ts';
 import type { LogFilter } from '../../request-log.ts';
 import { FailureError } from '../worker-loop.ts';
@@ -19,7 +19,7 @@ export interface Piece {
 
 export interface AggregatePlan {
   readonly pieces: readonly Piece[];
-  /** What distinct values are counted in, where sums know nothing of these: the entries of the same sums. */
+  /** The entries that distinct values are counted in, where the roll-ups of these entries do not have them. */
   readonly unique?: readonly Piece[];
   readonly source: 'rollups' | 'entries';
 }
@@ -30,7 +30,7 @@ export interface AggregateQuestion extends LogScope {
   readonly aggregation: LogAggregation;
 }
 
-/** Rows that are read for one question: entries and rows of sums. */
+/** Most rows that one aggregation reads: entries and rows of roll-ups. */
 const MOST_ROWS = 20_000_000;
 
 export function planAggregate(
@@ -39,18 +39,18 @@ export function planAggregate(
   { workspace, filter, aggregation }: AggregateQuestion,
   open: (row: SegmentRow) => Segment,
 ): AggregatePlan {
-  const { unique, ...sums } = aggregation;
-  const cubes = rollupsFor(filter, aggregation, workspace !== null);
+  const { unique, ...countless } = aggregation;
+  const candidates = rollupsFor(filter, aggregation, workspace !== null);
   const pieces = new Pieces(filter, selection, open);
-  if (cubes.length > 0 || unique === undefined) {
-    pieces.addSums(view, cubes, false);
+  if (candidates.length > 0 || unique === undefined) {
+    pieces.addRollups(view, candidates, false);
     pieces.addEntries(view);
     return { pieces: pieces.list, source: pieces.source };
   }
   const entries = new Pieces(filter, selection, open);
   entries.addEntries(view);
-  // Of sums whose entries are gone nobody knows the distinct values: they are left out of both.
-  pieces.addSums(view, rollupsFor(filter, sums, workspace !== null), true);
+  // The distinct values of roll-ups without entries are unknown: such roll-ups are left out of both.
+  pieces.addRollups(view, rollupsFor(filter, countless, workspace !== null), true);
   if (pieces.list.length === 0) return { pieces: entries.list, source: 'entries' };
   pieces.addEntries(view);
   return { pieces: pieces.list, unique: entries.list, source: 'rollups' };
@@ -61,7 +61,7 @@ class Pieces {
   readonly #filter: LogFilter;
   readonly #selection: Selection;
   readonly #open: (row: SegmentRow) => Segment;
-  /** Segments of entries that sums stand for. */
+  /** Segments of entries that roll-ups replace. */
   readonly #covered = new Set<number>();
   #rows = 0;
   source: AggregatePlan['source'] = 'entries';
@@ -72,19 +72,19 @@ class Pieces {
     this.#open = open;
   }
 
-  /** @param withEntries only sums whose entries are there. */
-  addSums(view: View, cubes: readonly number[], withEntries: boolean): void {
-    if (cubes.length === 0) return;
+  /** @param withEntries takes only roll-ups whose entries still exist. */
+  addRollups(view: View, candidates: readonly number[], withEntries: boolean): void {
+    if (candidates.length === 0) return;
     const { from = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = this.#filter;
     const first = Math.ceil(from / HOUR_MS) * HOUR_MS;
     const end = Math.floor(until / HOUR_MS) * HOUR_MS;
-    // What sums were made of stands in them, also when it is damaged by now.
+    // Roll-ups still hold what they were made of, also when the entries are damaged by now.
     const there = new Set([...view.damaged, ...view.parts.flatMap(({ row }) => (row ? [row.id] : []))]);
-    for (const round of roundsOf(view.sums)) {
-      // Segments that were corrected are others now; sums over the old ones are of no use.
+    for (const round of roundsOf(view.rollups)) {
+      // Corrected segments have new ids; roll-ups over the old ones are stale.
       if (!round.covers.every((id) => there.has(id))) continue;
       if (withEntries && round.covers.length === 0) continue;
-      for (const row of smallestOf(round, cubes)) {
+      for (const row of smallestOf(round, candidates)) {
         if (row.maxTime < first || row.minTime >= end) continue;
         for (const id of round.covers) this.#covered.add(id);
         this.#read(row.count, () => this.#open(row), first, end);
@@ -98,7 +98,7 @@ class Pieces {
     }
   }
 
-  /** All that no sums stand for. */
+  /** Adds all entries that no roll-up replaces. */
   addEntries(view: View): void {
     const { from = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = this.#filter;
     for (const part of this.#meant(view))
@@ -117,10 +117,10 @@ class Pieces {
   }
 }
 
-/** The segments of the first cube that a round has. */
-function smallestOf({ cubes }: Round, wanted: readonly number[]): readonly SegmentRow[] {
-  for (const cube of wanted) {
-    const rows = cubes.get(cube);
+/** The segments of the first wanted roll-up that a round has. */
+function smallestOf({ rollups }: Round, wanted: readonly number[]): readonly SegmentRow[] {
+  for (const index of wanted) {
+    const rows = rollups.get(index);
     if (rows) return rows;
   }
   return [];

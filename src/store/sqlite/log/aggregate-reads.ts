@@ -1,4 +1,4 @@
-// Sums of the log: the rows that a filter means are put into groups and added up, column by column.
+// Aggregations of the log: the rows that match a filter are grouped and added up, column by column.
 import type { LogAggregation } from '../../log/aggregation.ts';
 import { Accumulator } from './accumulator.ts';
 import { type AggregatePlan, type AggregateQuestion, tooMuch } from './aggregate-plan.ts';
@@ -86,7 +86,7 @@ function addUp(
   return { accumulator, unique: counts?.counts(groups.size) };
 }
 
-/** Counts distinct values where the sums know nothing of them. */
+/** Counts distinct values where the roll-ups do not have them. */
 function countEntries(
   { unique = [] }: AggregatePlan,
   selection: Selection,
@@ -143,7 +143,7 @@ function readPairs(plan: AggregatePlan, aggregation: LogAggregation, selection: 
   return readChosen(plan, aggregation, selection, texts, all);
 }
 
-/** The sums of some groups, in the order given. */
+/** The totals of some groups, in the order given. */
 function readChosen(
   plan: AggregatePlan,
   aggregation: LogAggregation,

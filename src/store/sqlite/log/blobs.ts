@@ -1,4 +1,4 @@
-// The parts of a segment one behind the other, each at a multiple of eight.
+// The parts of a segment one after another, each at a multiple of eight.
 import { crc32 } from 'node:zlib';
 
 /** Where a part is: its first byte within the segment, and its length. */
@@ -7,12 +7,12 @@ export type Place = readonly [offset: number, length: number];
 /** Collects parts. */
 export class Blobs {
   readonly #parts: Uint8Array[] = [];
-  readonly #sums: number[] = [];
+  readonly #checksums: number[] = [];
   #length = 0;
 
   /** Of each part in turn: its first byte, its length and its CRC-32. */
   get checksums(): readonly number[] {
-    return this.#sums;
+    return this.#checksums;
   }
 
   get length(): number {
@@ -21,7 +21,7 @@ export class Blobs {
 
   add(bytes: Uint8Array): Place {
     const place: Place = [this.#length, bytes.length];
-    this.#sums.push(...place, crc32(bytes));
+    this.#checksums.push(...place, crc32(bytes));
     this.#push(bytes);
     const rest = this.#length % 8;
     if (rest > 0) this.#push(new Uint8Array(8 - rest));

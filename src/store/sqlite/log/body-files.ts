@@ -18,7 +18,7 @@ export type BodyKey = readonly [
 
 /** Databases held open by who writes. */
 const OPEN = 4;
-/** Characters that are compressed together: whoever reads one body unpacks all of them. */
+/** Characters that are compressed together: reading one body decompresses all of them. */
 const FRAME = 512 * 1024;
 const FILE = /^bodies-.*\.db$/;
 
@@ -183,7 +183,7 @@ function lineOf(database: DatabaseSync, org: string, id: string, time: number): 
   return null;
 }
 
-/** Lines behind a place, oldest bucket first: those of one frame. Undefined: there are none. */
+/** The lines of one frame after a place, oldest bucket first. Undefined: there are none. */
 export function scanBodies(
   folder: string,
   after: readonly [file: string, frame: number] | null,

@@ -4,7 +4,7 @@ import type { Scratch, Segment } from './segment.ts';
 import type { TextName } from './segment-head.ts';
 import type { TextHead } from './text-column.ts';
 
-/** The parts of an entry that are searched, in their order; metadata is behind them. */
+/** The parts of an entry that are searched, in order; metadata follows. */
 export const SEARCHED_PARTS: readonly TextName[] = [
   ...(['id', 'traceId', 'path', 'provider', 'model', 'responseModel', 'error'] as const),
 ];

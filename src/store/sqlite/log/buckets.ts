@@ -17,7 +17,7 @@ export function dayOf(time: number): number {
   return Math.floor(time / DAY_MS);
 }
 
-/** `2026-11-21`, and behind it the days that its entries are kept: `2026-11-21.7d`. */
+/** `2026-11-21`, followed by the days that its entries are kept, if any: `2026-11-21.7d`. */
 export function bucketName({ day, keep }: Bucket): string {
   const time = day * DAY_MS;
   const date =

@@ -17,55 +17,56 @@ const LONG_MS = 600_000;
 const SLICE = 512 * 1024;
 
 export interface CompactionStore extends Pick<LogStore, 'reprice' | 'expire' | 'appendBodies' | 'bodies'> {
-  /** Makes the sums of the days that are over, as `expire` does by the way. */
+  /** Makes the roll-ups of the days that are over; `expire` does this too. */
   makeSums(now: number): Promise<void>;
-  /** Makes the sums of a day anew, of entries that are there. @param at a time of it, in Unix milliseconds */
+  /** Remakes the roll-ups of a day whose entries still exist. @param at a time of the day, in Unix milliseconds */
   remakeSums(at: number): Promise<void>;
 }
 
 export function compactionStore(
   reader: WorkerClient<LogReaderCall>,
   keeping: WorkerClient<LogCompactorCall>,
-  keeper: LogCompactor,
+  compactor: LogCompactor,
 ): CompactionStore {
   const ask = <T>(call: LogCompactorCall): Promise<T> => keeping.call<T>(call, 0, LONG_MS);
 
   async function changeAndDrop<T extends Dropping>(call: LogCompactorCall): Promise<T> {
     const found = await ask<T>(call);
-    await keeper.change(found.change);
+    await compactor.change(found.change);
     for (const file of found.files) await ask({ kind: 'drop', file });
     return found;
   }
 
   return {
     makeSums: (now) =>
-      keeper.alone(async () => {
-        while (await keeper.seal(true));
+      compactor.alone(async () => {
+        while (await compactor.seal(true));
         for (const bucket of await ask<Bucket[]>({ kind: 'unsummed', now })) {
-          await keeper.change(await ask<SegmentChange>({ kind: 'sum', bucket }));
+          await compactor.change(await ask<SegmentChange>({ kind: 'sum', bucket }));
         }
       }),
 
     remakeSums: (at) =>
-      keeper.alone(async () => {
+      compactor.alone(async () => {
         const { buckets } = await changeAndDrop<Unsummed>({ kind: 'unsum', day: dayOf(at) });
-        for (const bucket of buckets) await keeper.change(await ask<SegmentChange>({ kind: 'sum', bucket }));
+        for (const bucket of buckets)
+          await compactor.change(await ask<SegmentChange>({ kind: 'sum', bucket }));
       }),
 
     reprice: (org, corrections) =>
-      keeper.alone(async () => {
+      compactor.alone(async () => {
         if (corrections.length === 0) return 0;
-        while (await keeper.seal(true));
+        while (await compactor.seal(true));
         const { count, change } = await ask<RepricedSegments>({ kind: 'reprice', org, corrections });
-        if (change.add.length > 0) await keeper.change(change);
+        if (change.add.length > 0) await compactor.change(change);
         return count;
       }),
 
     expire: (retention, now) =>
-      keeper.alone(async () => {
+      compactor.alone(async () => {
         let due = await ask<Due>({ kind: 'due', retention, now });
         if (due.tail) {
-          while (await keeper.seal(true));
+          while (await compactor.seal(true));
           due = await ask<Due>({ kind: 'due', retention, now });
         }
         const dropped: string[] = [];
@@ -74,7 +75,8 @@ export function compactionStore(
           await changeAndDrop({ kind: 'retire', bucket, withSums });
           dropped.push(`entries-${bucketName(bucket)}`);
         }
-        for (const bucket of due.sum) await keeper.change(await ask<SegmentChange>({ kind: 'sum', bucket }));
+        for (const bucket of due.sum)
+          await compactor.change(await ask<SegmentChange>({ kind: 'sum', bucket }));
         for (const bucket of due.forget) {
           await changeAndDrop({ kind: 'forget', bucket });
           dropped.push(`sums-${bucketName(bucket)}`);

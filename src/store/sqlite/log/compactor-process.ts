@@ -1,4 +1,4 @@
-// The log's keeping worker: whatever takes long and nobody waits for. It writes files; the list of them is the writer's.
+// The log's compactor: long work that no caller waits for. It writes files; the writer keeps the list of them.
 import { existsSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';

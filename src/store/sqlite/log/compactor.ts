@@ -12,20 +12,20 @@ const PAUSE_MS = 5000;
 
 export class LogCompactor {
   readonly #writer: WorkerClient<WriterCall>;
-  readonly #keeper: WorkerClient<LogCompactorCall>;
+  readonly #worker: WorkerClient<LogCompactorCall>;
   readonly #block: number;
   #queue: Promise<unknown> = Promise.resolve();
   #sealing = false;
   #notBefore = 0;
   #closed = false;
 
-  constructor(writer: WorkerClient<WriterCall>, keeper: WorkerClient<LogCompactorCall>, block: number) {
+  constructor(writer: WorkerClient<WriterCall>, worker: WorkerClient<LogCompactorCall>, block: number) {
     this.#block = block;
     this.#writer = writer;
-    this.#keeper = keeper;
+    this.#worker = worker;
   }
 
-  /** To be told how many entries the tail has: seals what is too much of it, behind the caller. */
+  /** Takes the number of entries in the tail; seals the excess in the background. */
   noted(entries: number): void {
     if (entries < this.#block || this.#sealing || this.#closed || performance.now() < this.#notBefore) return;
     this.#sealing = true;
@@ -47,7 +47,7 @@ export class LogCompactor {
 
   /** Seals a block; false: there is none. */
   async seal(all: boolean): Promise<boolean> {
-    const change = await this.#keeper.call<SegmentChange | null>({ kind: 'seal', all }, 0, SEAL_MS);
+    const change = await this.#worker.call<SegmentChange | null>({ kind: 'seal', all }, 0, SEAL_MS);
     if (change === null) return false;
     await this.change(change);
     return true;
@@ -57,14 +57,14 @@ export class LogCompactor {
   takeOver(): Promise<void> {
     return this.alone(async () => {
       for (;;) {
-        const change = await this.#keeper.call<SegmentChange | null>({ kind: 'takeOver' }, 0, SEAL_MS);
+        const change = await this.#worker.call<SegmentChange | null>({ kind: 'takeOver' }, 0, SEAL_MS);
         if (change === null) return;
         await this.change(change);
       }
     });
   }
 
-  /** Throws `store_unavailable` when the store is being closed: what is under way ends behind its next step. */
+  /** Throws `store_unavailable` when the store is being closed: running work ends after its next step. */
   async change(change: SegmentChange): Promise<void> {
     if (this.#closed) throw fail('store_unavailable', 'the store is closed');
     await this.#writer.call({ kind: 'segments', change }, 0, SEAL_MS);
@@ -78,6 +78,6 @@ export class LogCompactor {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#queue;
-    await this.#keeper.close({ kind: 'close' });
+    await this.#worker.close({ kind: 'close' });
   }
 }

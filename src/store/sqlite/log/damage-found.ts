@@ -59,7 +59,7 @@ export class DamageFound {
     this.#ids.clear();
   }
 
-  /** To be called now and then: what was found long ago may be mended. */
+  /** Forgets old findings, which may be repaired by now. Called periodically. */
   forgetOld(): void {
     if (this.#until.size === 0) return;
     const now = performance.now();

@@ -6,7 +6,7 @@ export interface LogDamage {
   /** Where in it the damaged segment begins, in bytes; undefined: the whole file, or a file of bodies. */
   readonly offset?: number;
   readonly why: string;
-  /** Whether entries, bodies or sums cannot be read because of it. */
+  /** Whether entries, bodies or roll-ups cannot be read because of it. */
   readonly lost: boolean;
 }
 

@@ -20,14 +20,14 @@ import type { LogScope } from './selection.ts';
 export function entryStore(
   writer: WorkerClient<WriterCall>,
   reader: WorkerClient<LogReaderCall>,
-  keeper: LogCompactor,
+  compactor: LogCompactor,
 ): Pick<LogStore, 'append' | 'page' | 'get'> {
   return {
     append: async (batch, texts) => {
       if (batch.length === 0) return;
       const lines = await encodeBatch(batch, texts);
       const length = lines.reduce((sum, line) => sum + line.length + 1, 0);
-      keeper.noted(await writer.call<number>({ kind: 'append', lines }, length));
+      compactor.noted(await writer.call<number>({ kind: 'append', lines }, length));
     },
 
     page: async (scope, filter, request) => {

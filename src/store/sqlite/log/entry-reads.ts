@@ -14,7 +14,7 @@ export function readEntry(parts: readonly Part[], selection: Selection): string 
   return null;
 }
 
-/** Entries behind a place of arrival, until there are so many of them or so many characters. */
+/** Entries after a place of arrival, up to a number of entries or of characters. */
 export function scanEntries(
   parts: readonly Part[],
   { scratch }: Selection,
@@ -25,7 +25,7 @@ export function scanEntries(
   const left = parts.filter(({ lastSeq }) => lastSeq > after).sort((a, b) => a.firstSeq - b.firstSeq);
   let found: { readonly seq: number; readonly part: Part; readonly row: number }[] = [];
   for (const part of left) {
-    // Segments of one block share its places: those behind it begin behind all of them.
+    // Segments of one block share its places of arrival: later blocks begin after all of them.
     const last = found[limit - 1];
     if (last !== undefined && part.firstSeq > last.seq) break;
     const seqs = part.open().numbers('seq', scratch);

@@ -44,13 +44,13 @@ export function feedbackReader(cached: StatementCache): FeedbackReader {
     of: ({ org, workspace }, traceIds, own) => {
       const { sql, values } = ownSql(own);
       const theirs = `log_feedback INDEXED BY log_feedback_of_trace WHERE ${MINE} AND trace_id = ?${sql}`;
-      const sums = cached(`SELECT count(*), total(mark) FROM ${theirs}`);
+      const totals = cached(`SELECT count(*), total(mark) FROM ${theirs}`);
       const last = cached(`SELECT json_remove(record, '$.entry') FROM ${theirs}
         ORDER BY created_at DESC, id DESC LIMIT ${SHOWN_FEEDBACK}`);
       const rows: TraceFeedbackRow[] = [];
       for (const traceId of traceIds) {
         const given = [org, workspace, traceId, ...values];
-        const [count, sum] = sums.get(...given) as unknown as [number, number];
+        const [count, sum] = totals.get(...given) as unknown as [number, number];
         if (count === 0) continue;
         const records = last.all(...given) as unknown as [string][];
         rows.push([traceId, count, sum, records.map(([record]) => record)]);

@@ -9,7 +9,7 @@ export interface FeedbackWriter {
   update(update: FeedbackUpdate): boolean;
 }
 
-/** The indexes: by id, by trace with all that its sums take, by time of what it is about. */
+/** The indexes: by id, by trace with all columns that its totals read, by time of the entry. */
 export function createFeedbackTable(database: DatabaseSync): void {
   database.exec(`
     CREATE TABLE IF NOT EXISTS log_feedback (

@@ -21,7 +21,7 @@ const SLICE = 500;
 export function feedbackStore(
   writer: WorkerClient<WriterCall>,
   reader: WorkerClient<ReaderCall>,
-  sums: Pick<WorkerClient<LogReaderCall>, 'call'>,
+  aggregates: Pick<WorkerClient<LogReaderCall>, 'call'>,
 ): FeedbackStore {
   return {
     addFeedback: async (batch) => {
@@ -55,7 +55,7 @@ export function feedbackStore(
     sumFeedback: async (scope, filter, by) => {
       const { organisationId: org, workspaceId: workspace } = checkScope(scope);
       const call = { kind: 'feedback', org, workspace, filter: checkLogFilter(filter) } as const;
-      return sums.call<FeedbackTotals[]>({ ...call, by: checkGrouping(by) });
+      return aggregates.call<FeedbackTotals[]>({ ...call, by: checkGrouping(by) });
     },
   };
 }

@@ -3,7 +3,7 @@ import type { PackedNumbers, PackedValues } from './number-column.ts';
 import type { RowFlags } from './row-classes.ts';
 import type { Scratch } from './segment.ts';
 
-/** Rows behind one another that are in one group: from one place in the list of rows to another. */
+/** Consecutive rows of one group: from one position in the list of rows to another. */
 export interface Run {
   readonly from: number;
   readonly to: number;
@@ -19,36 +19,40 @@ export interface GroupedRows {
   readonly runs: readonly Run[] | undefined;
 }
 
-/** Adds a column's numbers to the sums of their groups. */
-export function addNumbers(sums: Float64Array, grouped: GroupedRows, { values, least }: PackedNumbers): void {
+/** Adds a column's numbers to the totals of their groups. */
+export function addNumbers(
+  totals: Float64Array,
+  grouped: GroupedRows,
+  { values, least }: PackedNumbers,
+): void {
   const { rows, count, groups, runs } = grouped;
   if (values === undefined) {
-    if (least !== 0) addCounts(sums, grouped, least);
+    if (least !== 0) addCounts(totals, grouped, least);
     return;
   }
   if (runs === undefined) {
     for (let i = 0; i < count; i++) {
       const group = groups[i] as number;
-      sums[group] = (sums[group] as number) + (values[rows[i] as number] as number) + least;
+      totals[group] = (totals[group] as number) + (values[rows[i] as number] as number) + least;
     }
     return;
   }
   for (const { from, to, group } of runs) {
     const sum = sumOf(values, rows, from, to) + least * (to - from);
-    sums[group] = (sums[group] as number) + sum;
+    totals[group] = (totals[group] as number) + sum;
   }
 }
 
-/** Adds a number to the sums of their groups for each row. */
-export function addCounts(sums: Float64Array, { count, groups, runs }: GroupedRows, each: number): void {
+/** Adds a number to the total of its group for each row. */
+export function addCounts(totals: Float64Array, { count, groups, runs }: GroupedRows, each: number): void {
   if (runs === undefined) {
     for (let i = 0; i < count; i++) {
       const group = groups[i] as number;
-      sums[group] = (sums[group] as number) + each;
+      totals[group] = (totals[group] as number) + each;
     }
     return;
   }
-  for (const { from, to, group } of runs) sums[group] = (sums[group] as number) + (to - from) * each;
+  for (const { from, to, group } of runs) totals[group] = (totals[group] as number) + (to - from) * each;
 }
 
 function sumOf(values: PackedValues, rows: Uint16Array, from: number, to: number): number {
@@ -59,7 +63,7 @@ function sumOf(values: PackedValues, rows: Uint16Array, from: number, to: number
   return sum;
 }
 
-/** Four sums at once do not wait for one another. */
+/** Four accumulators: additions do not wait for one another. */
 function sumBetween(values: PackedValues, from: number, to: number): number {
   let a = 0;
   let b = 0;
@@ -81,9 +85,9 @@ export function totalOf({ values, least }: PackedNumbers, count: number): number
   return least * count + (values === undefined ? 0 : sumBetween(values, 0, count));
 }
 
-/** A column of a segment, and the sums that it is added to. */
+/** A column of a segment, and the totals that it is added to. */
 export interface Addend {
-  readonly sums: Float64Array;
+  readonly totals: Float64Array;
   readonly numbers: PackedNumbers;
 }
 
@@ -97,7 +101,7 @@ export function addTogether(
   [a, b, c, d, e]: readonly [Addend, Addend, Addend, Addend, Addend],
   zeros: Uint8Array,
 ): void {
-  const [as, bs, cs, ds, es] = [a.sums, b.sums, c.sums, d.sums, e.sums];
+  const [as, bs, cs, ds, es] = [a.totals, b.totals, c.totals, d.totals, e.totals];
   const [an, bn, cn, dn, en] = [a.numbers, b.numbers, c.numbers, d.numbers, e.numbers];
   const av = an.values ?? zeros;
   const bv = bn.values ?? zeros;
@@ -119,7 +123,7 @@ export function addTogether(
 
 /** Counts the rows whose number in a column is flagged. */
 export function addFlagged(
-  sums: Float64Array,
+  totals: Float64Array,
   { rows, count, groups, runs }: GroupedRows,
   { ids, flags }: RowFlags,
 ): void {
@@ -127,14 +131,14 @@ export function addFlagged(
     for (let i = 0; i < count; i++) {
       if (flags[ids[rows[i] as number] as number] === 0) continue;
       const group = groups[i] as number;
-      sums[group] = (sums[group] as number) + 1;
+      totals[group] = (totals[group] as number) + 1;
     }
     return;
   }
   for (const { from, to, group } of runs) {
     let sum = 0;
     for (let i = from; i < to; i++) sum += flags[ids[rows[i] as number] as number] as number;
-    sums[group] = (sums[group] as number) + sum;
+    totals[group] = (totals[group] as number) + sum;
   }
 }
 

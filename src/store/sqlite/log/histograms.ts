@@ -10,7 +10,7 @@ const FEW = 8192;
 /** Notes from which on they are put together meanwhile: 40 MB of them. */
 const MANY = 4_000_000;
 
-/** Histograms of groups, one behind the other: where each begins and the last one ends, then buckets and counts. */
+/** Histograms of groups, one after another: where each begins and the last one ends, then buckets and counts. */
 export interface PackedHistograms {
   readonly starts: Uint32Array;
   readonly buckets: Uint16Array;
@@ -176,20 +176,20 @@ export class Histograms {
       buckets: new Uint16Array(order.length),
       counts: new Uint32Array(order.length),
     };
-    const sums = new Float64Array(BUCKETS);
+    const totals = new Float64Array(BUCKETS);
     let to = 0;
     for (let group = 0; group <= most; group++) {
       const begin = to;
       for (let i = starts[group] as number; i < (starts[group + 1] as number); i++) {
         const at = order[i] as number;
         const bucket = buckets[at] as number;
-        if (sums[bucket] === 0) merged.buckets[to++] = bucket;
-        sums[bucket] = (sums[bucket] as number) + (counts[at] as number);
+        if (totals[bucket] === 0) merged.buckets[to++] = bucket;
+        totals[bucket] = (totals[bucket] as number) + (counts[at] as number);
       }
       for (let at = begin; at < to; at++) {
         const bucket = merged.buckets[at] as number;
-        merged.counts[at] = sums[bucket] as number;
-        sums[bucket] = 0;
+        merged.counts[at] = totals[bucket] as number;
+        totals[bucket] = 0;
         this.#groups[at] = group;
       }
       merged.starts[group + 1] = to;

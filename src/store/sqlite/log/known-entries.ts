@@ -41,7 +41,7 @@ export class KnownEntries {
     this.#hash = hash;
   }
 
-  /** Reads what is there. To be called at the begin, and when what was added did not come to be. */
+  /** Reads the stored keys. Called at the start, and when a batch of additions was rolled back. */
   load(): void {
     this.#newest.clear();
     this.#older.clear();
@@ -58,7 +58,7 @@ export class KnownEntries {
       .sort((a, b) => a.maxTime - b.maxTime);
   }
 
-  /** To be called before the keys of a batch are added. */
+  /** Called before the keys of a batch are added. */
   begin(): void {
     this.#batch = [];
     this.#tail = undefined;

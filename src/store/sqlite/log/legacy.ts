@@ -9,7 +9,7 @@ import type { LogSetup } from './protocol.ts';
 import { type Arrived, writeSegments } from './seal.ts';
 
 /**
- * To be called when the tables of the log are made. Arrival goes on behind the last row of the old table; that table is
+ * Called when the tables of the log are made. Arrival continues after the last row of the old table; that table is
  * dropped when all of it was taken over.
  */
 export function prepareLegacy(database: DatabaseSync): void {

@@ -23,7 +23,7 @@ export function logMaintenance(
   const { characters } = SCAN_LIMITS;
   return {
     importEntries: store.append,
-    // Sums are of all organisations together.
+    // One set of roll-ups covers all organisations.
     remakeSums: (_, at) => store.remakeSums(at),
 
     scan: async (request) => {

@@ -6,12 +6,12 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { StatementCache } from '../statement-cache.ts';
 import { type Bucket, bucketName } from './buckets.ts';
 
-/** A segment of entries, or of sums over them. */
+/** A segment of entries, or of roll-ups over them. */
 export interface SegmentRow {
   /** Never given twice. */
   readonly id: number;
   readonly kind: 'entries' | 'sums';
-  /** Of sums: which of `CUBES` they are; 0 of entries. */
+  /** For roll-ups: the index in `ROLLUPS`; 0 for entries. */
   readonly cube: number;
   readonly day: number;
   /** As of a bucket. */
@@ -26,7 +26,7 @@ export interface SegmentRow {
   readonly maxTime: number;
   readonly firstSeq: number;
   readonly lastSeq: number;
-  /** Of sums: the segments whose entries are in them. None when these were dropped: then the sums stand alone. */
+  /** For roll-ups: the segments of the covered entries. Empty once these are dropped: the roll-ups then stand alone. */
   readonly covers: readonly number[];
 }
 
@@ -50,7 +50,7 @@ export interface SegmentChange {
   readonly remove: readonly number[];
   /** Up to where the log of an earlier version is in segments. */
   readonly takenOver?: number;
-  /** Sums that stand alone from now on. */
+  /** Roll-ups that stand alone from now on. */
   readonly alone: readonly number[];
 }
 
@@ -107,8 +107,8 @@ export function readState(cached: StatementCache): LogState {
 }
 
 /**
- * The file that segments of a bucket are written at the end of. A name that was given to a file which is dropped by now
- * is not given again: dropping raises the epoch, and whoever read the list before must not find another file there.
+ * The file that segments of a bucket are appended to. The name of a dropped file is not used again: dropping raises the
+ * epoch, and a reader with the list from before must not find another file under that name.
  */
 export function fileOf(cached: StatementCache, kind: SegmentRow['kind'], bucket: Bucket): string {
   const { day, keep } = bucket;
@@ -199,7 +199,7 @@ export function changeSegments(cached: StatementCache, change: SegmentChange): v
 /** A row of the tail. */
 export type TailRow = [lastSeq: number, count: number, entries: string];
 
-/** Batches of the tail behind a place of arrival, in order. */
+/** Batches of the tail after a place of arrival, in order. */
 export function readTail(cached: StatementCache, above: number): Iterable<TailRow> {
   const sql = 'SELECT seq, count, entries FROM log_tail WHERE seq > ? ORDER BY seq';
   return cached(sql).iterate(above) as unknown as Iterable<TailRow>;

@@ -1,4 +1,4 @@
-// Money as a column: numbers where these are exact, the rest beside them.
+// Money as a column: numbers where these are exact, the rest in a list of its own.
 import type { LargeMoney } from './segment-head.ts';
 
 /** Up to here a column's number is exact, and the sum of two of them is. */

@@ -9,7 +9,7 @@ export interface NumberHead {
   readonly at?: Place;
 }
 
-/** A column as it is kept: `least` is to be added to each of the values; undefined: all are `least`. */
+/** A column as it is stored: each value is `least` plus the stored one; undefined values: all are `least`. */
 export interface PackedNumbers {
   readonly values: PackedValues | undefined;
   readonly least: number;

@@ -15,7 +15,7 @@ export interface LogPageCall extends LogScope {
   readonly count: boolean;
 }
 
-/** Behind which entry a page begins. */
+/** The entry after which a page begins. */
 export type Position = readonly [time: number, seq: number];
 
 export interface LogRowPage {
@@ -176,7 +176,7 @@ class Pager {
     return this.#selection.rowsWithin(segment, from, until);
   }
 
-  /** The page is whole, and something is behind it. */
+  /** Whether the page is full, and more entries follow. */
   isFull(): boolean {
     return this.#more;
   }

@@ -1,4 +1,4 @@
-// The log's reading worker: pages, entries and sums off segments and the tail.
+// The log's reading worker: pages, entries and aggregations from segments and the tail.
 import { DatabaseSync } from 'node:sqlite';
 import { backgroundThread } from '../../../lib/background-thread.ts';
 import { NOTICE, type Reply } from '../protocol.ts';

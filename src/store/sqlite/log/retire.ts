@@ -1,4 +1,4 @@
-// What becomes of time buckets that are over: sums of their entries stay, their files go.
+// Retires expired time buckets: the roll-ups of their entries stay, their files are deleted.
 
 import type { LogRetention } from '../../log-store.ts';
 import type { StatementCache } from '../statement-cache.ts';
@@ -21,22 +21,22 @@ import { appendSegment, type SegmentFiles } from './segment-files.ts';
 
 /** What there is to do, bucket by bucket. */
 export interface Due {
-  /** The tail has entries that are over: it is to be sealed, and this to be asked again. */
+  /** The tail has expired entries: the caller seals it and asks again. */
   readonly tail: boolean;
   readonly retire: readonly Bucket[];
-  /** Over for long enough that few entries come any more: their sums can be made. */
+  /** Buckets that ended long enough ago that few entries arrive any more: their roll-ups can be made. */
   readonly sum: readonly Bucket[];
-  /** Sums that are over themselves. */
+  /** Expired roll-ups. */
   readonly forget: readonly Bucket[];
 }
 
-/** A change of the list, and the files in which there may be nothing listed behind it. */
+/** A change of the list, and the files that may have no listed segment after it. */
 export interface Dropping {
   readonly change: SegmentChange;
   readonly files: readonly string[];
 }
 
-/** How long after a day's end its sums are made; entries that come later still are read beside them. */
+/** How long after a day's end its roll-ups are made; entries that arrive later are read in addition to them. */
 const SETTLED_MS = HOUR_MS;
 
 export function dueBuckets(cached: StatementCache, retention: LogRetention, now: number): Due {
@@ -48,9 +48,9 @@ export function dueBuckets(cached: StatementCache, retention: LogRetention, now:
   const entries = bucketsOf(rows.filter(({ kind }) => kind === 'entries'));
   const retire = entries.filter((bucket) => isOver(bucket, logDays, now));
   const sum = unsummedBuckets(cached, now).filter((bucket) => !isOver(bucket, logDays, now));
-  const sums = bucketsOf(rows.filter(({ kind }) => kind === 'sums'));
-  // What sums cover goes first: sums stand for their entries as long as these can be asked for.
-  const forget = sums.filter(
+  const rolledUp = bucketsOf(rows.filter(({ kind }) => kind === 'sums'));
+  // Covered entries are dropped first: roll-ups replace their entries as long as these can be asked for.
+  const forget = rolledUp.filter(
     (bucket) =>
       isOver({ ...bucket, keep: UNLIMITED }, metricDays, now) &&
       (isOver(bucket, logDays, now) || !entries.some((other) => bucketName(other) === bucketName(bucket))),
@@ -58,7 +58,7 @@ export function dueBuckets(cached: StatementCache, retention: LogRetention, now:
   return { tail, retire, sum, forget };
 }
 
-/** Buckets that have entries without sums, and are over for long enough that few more come. */
+/** Buckets with entries that have no roll-ups, and that ended long enough ago that few entries arrive any more. */
 export function unsummedBuckets(cached: StatementCache, now: number): Bucket[] {
   const rows = readSegments(cached, 0);
   const covered = new Set(rows.flatMap(({ covers }) => covers));
@@ -71,7 +71,7 @@ function bucketsOf(rows: readonly SegmentRow[]): Bucket[] {
   return [...buckets.values()].sort((a, b) => a.day - b.day || a.keep - b.keep);
 }
 
-/** Writes sums of what has none yet. */
+/** Writes roll-ups of the entries that have none yet. */
 export function rollUpBucket(
   cached: StatementCache,
   files: SegmentFiles,
@@ -85,7 +85,7 @@ export function rollUpBucket(
   return { add, remove: stale.map(({ id }) => id), alone: [] };
 }
 
-/** Takes a bucket's entries out, with sums in their place when these are to be kept. */
+/** Removes a bucket's entries, and puts roll-ups in their place when these are kept. */
 export function retireBucket(
   cached: StatementCache,
   files: SegmentFiles,
@@ -106,7 +106,7 @@ export function retireBucket(
   return { change, files: filesOf(gone) };
 }
 
-/** Takes a bucket's sums out. */
+/** Removes a bucket's roll-ups. */
 export function forgetRollups(cached: StatementCache, { day, keep }: Bucket): Dropping {
   const rows = readSegments(cached, 0).filter(
     (row) => row.kind === 'sums' && row.day === day && row.keep === keep,
@@ -114,12 +114,12 @@ export function forgetRollups(cached: StatementCache, { day, keep }: Bucket): Dr
   return { change: { add: [], remove: rows.map(({ id }) => id), alone: [] }, files: filesOf(rows) };
 }
 
-/** What is to be done so that a day's sums are made anew: of those alone whose entries are there to make them of. */
+/** What to drop so that a day's roll-ups are remade: only roll-ups whose entries still exist. */
 export interface Unsummed extends Dropping {
   readonly buckets: readonly Bucket[];
 }
 
-/** Takes a day's sums out that stand beside their entries. @param day as of `Bucket` */
+/** Removes a day's roll-ups whose entries still exist. @param day as of `Bucket` */
 export function dropRollupsOfDay(cached: StatementCache, day: number): Unsummed {
   const rows = readSegments(cached, 0).filter(
     (row) => row.kind === 'sums' && row.day === day && row.covers.length > 0,
@@ -142,9 +142,9 @@ function partsOf(
   const rows = readSegments(cached, 0).filter((row) => row.day === day && row.keep === keep);
   const entries = rows.filter(({ kind }) => kind === 'entries');
   const there = new Set(entries.map(({ id }) => id));
-  const sums = rows.filter(({ kind }) => kind === 'sums');
+  const rollups = rows.filter(({ kind }) => kind === 'sums');
   const isValid = ({ covers }: SegmentRow): boolean => covers.every((id) => there.has(id));
-  return { entries, valid: sums.filter(isValid), stale: sums.filter((row) => !isValid(row)) };
+  return { entries, valid: rollups.filter(isValid), stale: rollups.filter((row) => !isValid(row)) };
 }
 
 function writeRollups(
@@ -154,23 +154,23 @@ function writeRollups(
   bucket: Bucket,
   open: readonly SegmentRow[],
 ): NewSegment[] {
-  // What is damaged has no sums, until it is mended.
+  // Damaged segments get no roll-ups until they are repaired.
   const whole = open.filter((row) => files.isWhole(row));
   if (whole.length === 0) return [];
   const hash = new TextHash(readState(cached).seed);
   const file = fileOf(cached, 'sums', bucket);
   const made = new Map<number, readonly BuiltSegment[]>();
-  return MADE.flatMap((cube) => {
-    const { by, of } = ROLLUPS[cube] as Rollup;
+  return MADE.flatMap((index) => {
+    const { by, of } = ROLLUPS[index] as Rollup;
     const builder = new RollupBuilder(hash, by);
     if (of === undefined) for (const row of whole) builder.add(files.segment(row));
     else
       for (const { head, bytes } of made.get(of) ?? []) builder.add(new Segment(head, memorySource(bytes)));
     const built = builder.finish();
-    if (ROLLUPS.some((other) => other.of === cube)) made.set(cube, built);
+    if (ROLLUPS.some((other) => other.of === index)) made.set(index, built);
     return built.map((segment) => ({
       kind: 'sums' as const,
-      cube,
+      cube: index,
       ...bucket,
       file,
       ...appendSegment(folder, file, segment),

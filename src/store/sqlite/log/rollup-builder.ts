@@ -1,4 +1,4 @@
-// Sums kept beside entries: those of some segments by hour and by some dimensions, as a segment.
+// Builds roll-ups: those of some segments by hour and by some dimensions, as a segment.
 import { Accumulator, AT, MONEY } from './accumulator.ts';
 import { Blobs } from './blobs.ts';
 import { HOUR_MS } from './buckets.ts';
@@ -31,7 +31,7 @@ interface Column {
 export class RollupBuilder {
   readonly #hash: TextHash;
   readonly #scratch = new Scratch();
-  readonly #sums = new Accumulator();
+  readonly #totals = new Accumulator();
   readonly #keys: readonly TextName[];
   readonly #values: readonly ValueTable[];
   /** For each column: what came before it and its value make a number. */
@@ -42,10 +42,10 @@ export class RollupBuilder {
   #valueOf: Int32Array[];
   #count = 0;
 
-  /** @param cube what the sums are kept by. */
-  constructor(hash: TextHash, cube: readonly TextName[]) {
+  /** @param by the dimensions of the roll-up. */
+  constructor(hash: TextHash, by: readonly TextName[]) {
     this.#hash = hash;
-    this.#keys = ['organisation', ...cube];
+    this.#keys = ['organisation', ...by];
     this.#values = this.#keys.map(() => new ValueTable());
     this.#folds = this.#keys.map(() => new NumberTable());
     this.#valueOf = this.#keys.map(() => new Int32Array(1024));
@@ -67,10 +67,10 @@ export class RollupBuilder {
     for (let row = 0; row < count; row++) {
       if (groups[row] === this.#count) this.#addRow(hours[row] as number, row, columns);
     }
-    this.#sums.grow(this.#count);
+    this.#totals.grow(this.#count);
     const rows = new Uint16Array(count);
     for (let row = 0; row < count; row++) rows[row] = row;
-    this.#sums.add(segment, { rows, count, groups, runs: undefined }, this.#scratch);
+    this.#totals.add(segment, { rows, count, groups, runs: undefined }, this.#scratch);
   }
 
   #addRow(hour: number, row: number, columns: readonly Column[]): void {
@@ -107,7 +107,7 @@ export class RollupBuilder {
     return { ids: segment.packedIds(column, this.#scratch, name), constant: 0, numbers };
   }
 
-  /** The sums, in as many segments as their rows need. */
+  /** The roll-ups, in as many segments as their rows need. */
   finish(): BuiltSegment[] {
     const order = this.#order();
     const built: BuiltSegment[] = [];
@@ -156,7 +156,7 @@ export class RollupBuilder {
       ...(largeCost?.length ? { largeCost } : {}),
       ...(largeSaved?.length ? { largeSaved } : {}),
       ...(largeSemanticSaved?.length ? { largeSemanticSaved } : {}),
-      histograms: blobs.add(histogramBytes((this.#sums.latencies as Histograms).of(order))),
+      histograms: blobs.add(histogramBytes((this.#totals.latencies as Histograms).of(order))),
     };
     return {
       head: { ...head, checksums: blobs.checksums },
@@ -171,7 +171,7 @@ export class RollupBuilder {
 
   #money(name: (typeof MONEY)[number], order: Int32Array): MoneyColumn {
     const column = new MoneyColumn(order.length);
-    for (const [place, row] of order.entries()) column.setExact(place, this.#sums.money(row, AT[name]));
+    for (const [place, row] of order.entries()) column.setExact(place, this.#totals.money(row, AT[name]));
     return column;
   }
 
@@ -184,9 +184,9 @@ export class RollupBuilder {
       time: encodeNumbers(values, order.length, blobs),
     };
     for (const name of PLAIN) {
-      const sums = this.#sums.sumsOf(AT[name]);
+      const totals = this.#totals.sumsOf(AT[name]);
       for (let place = 0; place < values.length; place++)
-        values[place] = sums[order[place] as number] as number;
+        values[place] = totals[order[place] as number] as number;
       heads[name] = encodeNumbers(values, order.length, blobs);
     }
     return heads;

@@ -1,4 +1,4 @@
-// Sums as they cross between threads: typed arrays, and texts once.
+// Roll-ups as they cross between threads: typed arrays, and each text once.
 import { type Accumulator, AT, MONEY, STRIDE } from './accumulator.ts';
 import type { AggregatePlan } from './aggregate-plan.ts';
 import type { PackedHistograms } from './histograms.ts';
@@ -9,10 +9,10 @@ export interface RollupRows {
   readonly groups: readonly (readonly string[])[];
   readonly groupOf: Uint32Array;
   /** Row by row, each `STRIDE` numbers. */
-  readonly sums: Float64Array;
-  /** Money that numbers do not hold, by its place in `sums`: to be added there. */
+  readonly totals: Float64Array;
+  /** Money that exceeds what numbers hold exactly, by its position in `totals`; added to the value there. */
   readonly large: ReadonlyMap<number, bigint>;
-  /** Null: nobody asked for them. */
+  /** Null: not requested. */
   readonly latencies: PackedHistograms | null;
   readonly unique: Int32Array | null;
   readonly allGroups: number;
@@ -51,7 +51,7 @@ export function sumRows(
   return {
     groups: texts,
     groupOf,
-    ...sumsOf(page, accumulator),
+    ...totalsOf(page, accumulator),
     buckets: Float64Array.from(page, (group) => groups.bucketOf(group)),
     latencies: accumulator.latencies?.of(page) ?? null,
     unique: unique ? Int32Array.from(page, (group) => unique[group] as number) : null,
@@ -61,12 +61,12 @@ export function sumRows(
   };
 }
 
-function sumsOf(page: readonly number[], accumulator: Accumulator): Pick<RollupRows, 'sums' | 'large'> {
-  const sums = new Float64Array(page.length * STRIDE);
+function totalsOf(page: readonly number[], accumulator: Accumulator): Pick<RollupRows, 'totals' | 'large'> {
+  const totals = new Float64Array(page.length * STRIDE);
   const large = new Map<number, bigint>();
   for (let place = 0; place < STRIDE; place++) {
     for (let row = 0; row < page.length; row++) {
-      sums[row * STRIDE + place] = accumulator.sum(page[row] as number, place);
+      totals[row * STRIDE + place] = accumulator.sum(page[row] as number, place);
     }
   }
   for (const name of MONEY) {
@@ -75,5 +75,5 @@ function sumsOf(page: readonly number[], accumulator: Accumulator): Pick<RollupR
       if (amount !== undefined) large.set(row * STRIDE + AT[name], amount);
     }
   }
-  return { sums, large };
+  return { totals, large };
 }

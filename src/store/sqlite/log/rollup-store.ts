@@ -1,4 +1,4 @@
-// The port's part that is about sums, over its worker.
+// The port's aggregations, over the reading worker.
 import { setImmediate } from 'node:timers/promises';
 import type { Histogram, LogAggregate, LogAggregateRow, LogRollups } from '../../log/aggregation.ts';
 import { checkAggregation } from '../../log/aggregation-checks.ts';
@@ -69,27 +69,27 @@ class RowTotals implements LogRollups {
   lastSeen: number;
 
   constructor(found: RollupRows, row: number) {
-    const { sums } = found;
+    const { totals } = found;
     const at = row * STRIDE;
     this.#found = found;
     this.#row = row;
-    this.requests = sums[at + AT.requests] as number;
-    this.successes = sums[at + AT.successes] as number;
-    this.errors = sums[at + AT.errors] as number;
+    this.requests = totals[at + AT.requests] as number;
+    this.successes = totals[at + AT.successes] as number;
+    this.errors = totals[at + AT.errors] as number;
     this.cost = moneyAt(found, at + AT.cost);
-    this.promptTokens = sums[at + AT.promptTokens] as number;
-    this.completionTokens = sums[at + AT.completionTokens] as number;
-    this.totalTokens = sums[at + AT.totalTokens] as number;
-    this.latencyUs = sums[at + AT.latencyUs] as number;
-    this.cacheHits = sums[at + AT.cacheHits] as number;
-    this.semanticHits = sums[at + AT.semanticHits] as number;
-    this.cacheLatencyUs = sums[at + AT.cacheLatencyUs] as number;
+    this.promptTokens = totals[at + AT.promptTokens] as number;
+    this.completionTokens = totals[at + AT.completionTokens] as number;
+    this.totalTokens = totals[at + AT.totalTokens] as number;
+    this.latencyUs = totals[at + AT.latencyUs] as number;
+    this.cacheHits = totals[at + AT.cacheHits] as number;
+    this.semanticHits = totals[at + AT.semanticHits] as number;
+    this.cacheLatencyUs = totals[at + AT.cacheLatencyUs] as number;
     this.saved = moneyAt(found, at + AT.saved);
     this.semanticSaved = moneyAt(found, at + AT.semanticSaved);
-    this.retried = sums[at + AT.retried] as number;
-    this.rescued = sums[at + AT.rescued] as number;
-    this.firstSeen = sums[at + AT.firstSeen] as number;
-    this.lastSeen = sums[at + AT.lastSeen] as number;
+    this.retried = totals[at + AT.retried] as number;
+    this.rescued = totals[at + AT.rescued] as number;
+    this.firstSeen = totals[at + AT.firstSeen] as number;
+    this.lastSeen = totals[at + AT.lastSeen] as number;
   }
 
   get latencies(): Map<number, number> {
@@ -114,8 +114,8 @@ class RowTotals implements LogRollups {
   }
 }
 
-function moneyAt({ sums, large }: RollupRows, place: number): bigint {
-  const amount = sums[place] as number;
+function moneyAt({ totals, large }: RollupRows, place: number): bigint {
+  const amount = totals[place] as number;
   const more = large.size === 0 ? undefined : large.get(place);
   if (more !== undefined) return more + BigInt(amount);
   return amount === 0 ? 0n : BigInt(amount);

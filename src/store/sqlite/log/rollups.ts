@@ -1,5 +1,5 @@
-// By what sums are kept beside entries. Each cube has all entries; a question reads the smallest that has what it asks
-// by.
+// The roll-ups that are kept, by their dimensions. Each one covers all entries; an aggregation reads the smallest one
+// that has its dimensions.
 import type { LogAggregation } from '../../log/aggregation.ts';
 import type { LogFilter } from '../../request-log.ts';
 import { HOUR_MS } from './buckets.ts';
@@ -7,13 +7,13 @@ import type { TextName } from './segment-head.ts';
 
 export interface Rollup {
   readonly by: readonly TextName[];
-  /** The cube that it is added up from, an earlier one in `MADE`; absent: from entries. */
+  /** The roll-up that it is added up from, an earlier one in `MADE`; absent: from entries. */
   readonly of?: number;
 }
 
 /**
- * By their numbers, which the list of segments names them by: new ones come at the end. Sums that were made before a
- * cube was thought of are without it.
+ * By index, which the list of segments refers to: new ones are appended. Rounds that were made before a roll-up was
+ * added do not have it.
  */
 export const ROLLUPS: readonly Rollup[] = [
   { by: ['workspace'], of: 2 },
@@ -38,7 +38,7 @@ export const MADE: readonly number[] = [1, 3, 4, 8, 2, 0, 5, 6, 7];
 /** The smallest first. */
 const READ: readonly number[] = [5, 6, 7, 0, 2, 8, 1, 3, 4];
 
-/** The columns that hold conditions; of others sums know nothing. */
+/** The columns that conditions are checked on; roll-ups have no others. */
 const HELD: Readonly<Partial<Record<keyof LogFilter, readonly TextName[]>>> = {
   from: [],
   until: [],
@@ -55,8 +55,8 @@ const HELD: Readonly<Partial<Record<keyof LogFilter, readonly TextName[]>>> = {
 };
 
 /**
- * The cubes that can answer, the smallest first; none: entries are to be read.
- * @param workspace whether the question is of one workspace
+ * The roll-ups that can answer, the smallest first; none: entries must be read.
+ * @param workspace whether the aggregation is of one workspace
  */
 export function rollupsFor(
   filter: LogFilter,
@@ -69,5 +69,5 @@ export function rollupsFor(
   for (const condition of Object.keys(filter)) {
     asked.push(...(HELD[condition as keyof LogFilter] ?? [undefined]));
   }
-  return READ.filter((cube) => asked.every((name) => ROLLUPS[cube]?.by.some((column) => column === name)));
+  return READ.filter((index) => asked.every((name) => ROLLUPS[index]?.by.some((column) => column === name)));
 }

@@ -1,11 +1,11 @@
-// Checksums of segments: one of each part in the head, and one behind the head. Segments of earlier versions have none.
+// Checksums of segments: one of each part in the head, and one after the head. Segments of earlier versions have none.
 import { crc32 } from 'node:zlib';
 import type { ByteSource } from './blobs.ts';
 import { DamagedSegment } from './damage.ts';
 import type { SegmentRow } from './manifest.ts';
 import type { SegmentHead } from './segment-head.ts';
 
-/** Behind the JSON of a head: a line with its CRC-32. */
+/** After the JSON of a head: a line with its CRC-32. */
 const SEAL = /\n([0-9a-f]{8})$/;
 const SEAL_BYTES = 9;
 
@@ -67,10 +67,13 @@ interface Sum {
 }
 
 function sumsOf(checksums: readonly number[]): Map<number, Sum> {
-  const sums = new Map<number, Sum>();
+  const byPlace = new Map<number, Sum>();
   for (let i = 0; i < checksums.length; i += 3)
-    sums.set(checksums[i] as number, { length: checksums[i + 1] as number, crc: checksums[i + 2] as number });
-  return sums;
+    byPlace.set(checksums[i] as number, {
+      length: checksums[i + 1] as number,
+      crc: checksums[i + 2] as number,
+    });
+  return byPlace;
 }
 
 function hex(crc: number): string {

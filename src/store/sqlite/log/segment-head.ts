@@ -21,7 +21,7 @@ export const NUMBER_COLUMNS = [
   ...(['completionTokens', 'totalTokens', 'cost', 'saved'] as const),
 ];
 
-/** Columns that sums have beside those, by the names of what they hold. */
+/** Columns that roll-ups have in addition to those, named after what they hold. */
 export const SUM_COLUMNS = [
   ...(['requests', 'successes', 'errors', 'cacheHits', 'semanticHits', 'cacheLatencyUs'] as const),
   ...(['semanticSaved', 'retried', 'rescued', 'firstSeen', 'lastSeen'] as const),
@@ -49,6 +49,6 @@ export interface SegmentHead {
   readonly chunks?: readonly Place[];
   /** Of each part in turn: its first byte, its length and its CRC-32. Segments of earlier versions have none. */
   readonly checksums?: readonly number[];
-  /** Of sums: where each row's histogram begins (and the last one ends), then bucket and count of each place in it. */
+  /** For roll-ups: where each row's histogram begins (and the last one ends), then pairs of bucket and count. */
   readonly histograms?: Place;
 }

@@ -265,7 +265,7 @@ export class Segment {
     }
   }
 
-  /** Of sums: where each row's histogram begins, and pairs of bucket and count. */
+  /** For roll-ups: where each row's histogram begins, and pairs of bucket and count. */
   histograms(scratch: Scratch): { readonly starts: Uint32Array; readonly pairs: Uint32Array } {
     const [offset, length] = this.head.histograms as Place;
     const buffer = scratch.bytes('histograms', length);

@@ -1,10 +1,10 @@
-// One sum of each group. Money is exact: what a number does not hold is beside it.
+// One total of each group. Money is exact: what a number cannot hold exactly is kept separately.
 import { addNumbers, eachRow, type GroupedRows, totalOf } from './grouped-rows.ts';
 import { amountOf, MONEY_EXACT } from './money-column.ts';
 import type { Scratch, Segment } from './segment.ts';
 import type { LargeMoney, NumberName } from './segment-head.ts';
 
-/** Below it sums of money stay within what a number holds exactly, whatever one segment adds. */
+/** Below this, totals of money stay within what a number holds exactly, whatever one segment adds. */
 const ROOM = MONEY_EXACT / 2;
 
 export class SumColumn {
@@ -34,7 +34,7 @@ export class SumColumn {
     addNumbers(this.values, grouped, segment.packed(name, scratch));
   }
 
-  /** Adds a segment's column of money, and what is beside it. */
+  /** Adds a segment's column of money, and the amounts that are kept apart from it. */
   addMoney(
     segment: Segment,
     name: NumberName,
@@ -48,11 +48,11 @@ export class SumColumn {
       const amounts = segment.numbers(name, scratch);
       eachRow(grouped, (row, group) => this.addExact(group, amounts[row] as number));
     }
-    this.addBeside(large, grouped);
+    this.addLargeAmounts(large, grouped);
   }
 
-  /** Adds money that is beside a column. */
-  addBeside(large: LargeMoney | undefined, grouped: GroupedRows): void {
+  /** Adds the amounts that are kept apart from a column. */
+  addLargeAmounts(large: LargeMoney | undefined, grouped: GroupedRows): void {
     if (!large) return;
     const amounts = new Map(large);
     eachRow(grouped, (row, group) => {
@@ -89,7 +89,7 @@ export class SumColumn {
     return large === undefined ? value : large + BigInt(value);
   }
 
-  /** Whether all sums stay exact when some of a segment's rows are added; moves what they have where that helps. */
+  /** Whether all totals stay exact when some of a segment's rows are added; moves their values where that helps. */
   hasRoom(segment: Segment, name: NumberName, count: number, scratch: Scratch): boolean {
     const { greatest = 0 } = segment.head.numbers[name] ?? {};
     let more = greatest * count;
@@ -101,7 +101,7 @@ export class SumColumn {
     return true;
   }
 
-  /** Moves large sums to where they cannot overflow. */
+  /** Moves large totals to where they cannot overflow. */
   #settle(): void {
     let greatest = 0;
     for (let group = 0; group < this.values.length; group++) {

@@ -16,7 +16,7 @@ export interface Swept {
   readonly damaged: readonly { readonly file: string; readonly why: string }[];
 }
 
-/** To be called while nobody else has the database or the folder. */
+/** Called while nothing else has the database or the folder open. */
 export function sweepFolder(database: DatabaseSync, dataDir: string, folder: string): Swept {
   const listed = listedFiles(database);
   const dropped = droppedFiles(database);

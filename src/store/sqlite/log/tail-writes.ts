@@ -22,7 +22,7 @@ export interface TailWriter {
   change(change: SegmentChange): null;
   /** Entries of the tail. */
   size(): number;
-  /** To be called when what was appended is rolled back. */
+  /** Called when an append is rolled back. */
   forget(): void;
 }
 
@@ -44,7 +44,7 @@ export function tailWriter(cached: StatementCache, folder: string): TailWriter {
   return {
     append: (batch) => {
       let last = seq ?? load();
-      // What fails from here on leaves keys behind that are of no entry.
+      // A failure from here on leaves keys without an entry.
       seq = undefined;
       known.begin();
       let row = new TailRowText();
@@ -85,7 +85,7 @@ export function tailWriter(cached: StatementCache, folder: string): TailWriter {
   };
 }
 
-/** Lines of a batch that make a row: those behind one another are taken as one piece. */
+/** Lines of a batch that make a row: consecutive ones are taken as one piece. */
 class TailRowText {
   count = 0;
   minTime = Number.MAX_SAFE_INTEGER;

@@ -96,7 +96,7 @@ export class TextColumn {
   }
 }
 
-/** Where each text begins and where the last one ends, counted behind these numbers; then the texts, well-formed ones. */
+/** Where each text begins and the last one ends, counted from the end of these numbers; then the texts, well-formed. */
 export function encodeTexts(texts: readonly string[]): Uint8Array {
   const joined = Buffer.from(texts.join(''), 'utf8');
   const starts = new Uint32Array(texts.length + 1);
@@ -126,7 +126,7 @@ export function decodeIds(head: TextHead, count: number, source: ByteSource, int
     source.read(offset, new Uint8Array(into.buffer, into.byteOffset, length));
     return;
   }
-  // Bytes are read behind their place and spread: each is moved before it is written over.
+  // The bytes are read into the second half and widened in place: each is read before its position is overwritten.
   const bytes = new Uint8Array(into.buffer, into.byteOffset + count, count);
   source.read(offset, bytes);
   for (let i = 0; i < count; i++) into[i] = bytes[i] as number;

@@ -25,7 +25,7 @@ export class UniqueCounts {
   #groups = new Int32Array(0);
   #members = new Int32Array(0);
   #size = 0;
-  /** Where groups are runs of rows: the values of each, in stretches of memory one behind the other. */
+  /** Where groups are runs of rows: the values of each, in consecutive stretches of memory. */
   readonly #runs = new Map<number, Int32Array[]>();
   #stretch = new Int32Array(0);
   #used = 0;

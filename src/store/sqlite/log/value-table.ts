@@ -47,7 +47,7 @@ export class ValueTable {
     return this.#add(low, high, segment.isPassing ? segment.textOf(column, id) : { segment, column, id });
   }
 
-  /** What is known of the numbers of a column's places, at 0 that of having none; UNKNOWN is to be filled in. */
+  /** What is known of a column's values by place, at 0 that of having none; the caller fills in UNKNOWN. */
   known(column: TextHead, none: number): Int32Array {
     let numbers = this.#known.get(column);
     if (numbers === undefined) {

@@ -24,7 +24,7 @@ export interface Part {
 /** What is there at one moment. */
 export interface View {
   readonly parts: readonly Part[];
-  readonly sums: readonly SegmentRow[];
+  readonly rollups: readonly SegmentRow[];
   readonly hash: TextHash;
   /** Rises when segments go. */
   readonly epoch: number;
@@ -52,7 +52,7 @@ export class LogView {
   #lastId = 0;
   #sealed = -1;
   #entries: Part[] = [];
-  #sums: SegmentRow[] = [];
+  #rollups: SegmentRow[] = [];
   #tail: TailPart[] = [];
   #tailEnd = 0;
   #block = 0;
@@ -72,20 +72,20 @@ export class LogView {
     this.#files = files;
   }
 
-  /** Takes in what came since the last time. To be called in a transaction. */
+  /** Reads what was added since the last call. Called in a transaction. */
   refresh(): View {
     const { sealed, epoch, seed } = readState(this.#cached);
     this.#hash ??= new TextHash(seed);
     if (epoch !== this.#epoch) {
       this.#files.forget();
       this.#entries = [];
-      this.#sums = [];
+      this.#rollups = [];
       this.#lastId = 0;
       this.#epoch = epoch;
     }
     for (const row of readSegments(this.#cached, this.#lastId)) {
       this.#lastId = row.id;
-      if (row.kind === 'sums') this.#sums.push(row);
+      if (row.kind === 'sums') this.#rollups.push(row);
       else this.#entries.push({ ...row, row, open: () => this.#files.segment(row) });
     }
     if (sealed !== this.#sealed) this.#dropSealed(sealed);
@@ -93,8 +93,9 @@ export class LogView {
     const damaged = this.#damaged;
     const entries =
       damaged.size === 0 ? this.#entries : this.#entries.filter(({ row }) => !isAmong(damaged, row));
-    const sums = damaged.size === 0 ? this.#sums : this.#sums.filter((row) => !isAmong(damaged, row));
-    return { parts: [...entries, ...this.#tail], sums, hash: this.#hash, epoch, damaged };
+    const rollups =
+      damaged.size === 0 ? this.#rollups : this.#rollups.filter((row) => !isAmong(damaged, row));
+    return { parts: [...entries, ...this.#tail], rollups, hash: this.#hash, epoch, damaged };
   }
 
   #dropSealed(sealed: number): void {
