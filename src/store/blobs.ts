@@ -3,9 +3,9 @@
 /** Names are up to 100 letters, digits, "-" and "."; they begin with a letter or a digit. */
 export interface BlobStore {
   /**
-   * Writes bytes behind the ones before; resolves when they would survive kill -9. Again at the same place it replaces
-   * what it wrote there.
-   * @param at how many bytes are there before them
+   * Appends bytes; resolves when they would survive kill -9. A second write at the same offset replaces what the first
+   * one wrote there.
+   * @param at the offset: how many bytes are stored before them
    * @throws GatewayError store_unavailable when they could not be written.
    */
   write(name: string, at: number, bytes: Uint8Array): Promise<void>;

@@ -44,7 +44,7 @@ export interface FeedDeps {
 }
 
 export interface OpenFeed extends ChangeFeed {
-  /** Tells of what this instance wrote: its own followers before it returns, other instances behind. */
+  /** Reports what this instance wrote: to its own followers before it returns, to other instances in the background. */
   wrote(documents: readonly { collection: Collection<object>; document: Document<object> }[]): void;
   /** A write's outcome is not known: where nothing else tells, followers read again when it can no longer be made. */
   unsure(): void;
@@ -52,7 +52,7 @@ export interface OpenFeed extends ChangeFeed {
   close(): Promise<void>;
 }
 
-/** After a call's deadline, in milliseconds, a write that nobody waits for any more is made or never will be. */
+/** Milliseconds after a call's deadline at which an abandoned write is either made or never will be. */
 const UNSURE_MS = 6000;
 const LISTENING_MS = 1000;
 

@@ -55,7 +55,7 @@ export interface CollectionDeclaration {
   readonly upgrades?: Upgrades;
   readonly fields?: readonly IndexedField[];
   readonly unique?: readonly UniqueConstraint[];
-  /** By which lists may be sorted, beside `createdAt`: fields of the declaration, `updatedAt`, `slug`. */
+  /** By what lists may be sorted, in addition to `createdAt`: fields of the declaration, `updatedAt`, `slug`. */
   readonly sortable?: readonly string[];
   /** Encrypted at rest (see encrypted-documents.ts): no field, and so neither filtered nor sorted by. */
   readonly secret?: readonly (string | SecretField)[];
@@ -143,7 +143,7 @@ export function defineCollection<B extends object = JsonObject>(
   };
 }
 
-/** Secrets lie beside everything else: what is inside of one, or around it, can be neither indexed nor sealed twice. */
+/** No secret is inside or around another secret or an indexed field: it can be neither indexed nor sealed twice. */
 function secretFields(
   { secret = [], fields = [] }: CollectionDeclaration,
   wrong: (what: string) => Error,

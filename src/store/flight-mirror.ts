@@ -15,9 +15,9 @@ export interface FlightMirror {
   append(file: number, lines: string): void;
   /** The file is not needed any more. */
   remove(file: number): void;
-  /** Says that this process lives. False: its copies have a gap, or were taken from it, and are to be made anew. */
+  /** Reports that this process is alive. False: its copies have a gap, or were taken, and must be made again. */
   beat(): Promise<boolean>;
-  /** Takes the copies of those that have not said so for too long. */
+  /** Takes the copies of processes that have not reported for too long. */
   takeLapsed(): Promise<readonly LeftFlights[]>;
   /** @param empty whether nothing of the copies is needed any more */
   close(empty: boolean): Promise<void>;

@@ -12,7 +12,7 @@ export interface FollowDeps {
   readonly documents: Pick<DocumentStore, 'get' | 'page'>;
   /** In the order in which they are read. */
   readonly collections: readonly Collection<object>[];
-  /** Whose documents there are to be read. */
+  /** The organisations whose documents are read. */
   readonly organisations: () => Iterable<string> | Promise<Iterable<string>>;
   /** Takes a document as it is now. */
   readonly apply: (collection: Collection<object>, document: Document<object>) => void;
@@ -20,7 +20,7 @@ export interface FollowDeps {
   readonly onError: (error: unknown) => void;
 }
 
-/** A change that is to be read, and how often it was looked for in vain. */
+/** A change to read, and how often it was not found. */
 interface Wanted {
   readonly change: Change;
   readonly vain: number;
@@ -32,7 +32,7 @@ const PARALLEL = 16;
 const LANES = 4;
 const RETRY_FIRST_MS = 50;
 const RETRY_LAST_MS = 1000;
-/** What is not there although it was told of is looked for again, for a store whose answers lag behind. */
+/** How often a reported change that is not found is looked for again: a store's reads may lag behind its writes. */
 const VAIN = 4;
 
 /** Resolves with how to stop, once everything was read. @throws GatewayError store_unavailable when it cannot be */

@@ -1,4 +1,4 @@
-// The books of requests as a store: entries with what is kept beside them, read by filter, page and sum.
+// The request log as a store: entries with their bodies and feedback, read by filter, page and aggregation.
 
 import type { RequestRecord } from '../call/record.ts';
 import type { TenantScope } from '../call/scope.ts';
@@ -17,7 +17,7 @@ export interface BodyRecord {
   readonly truncated?: number;
 }
 
-/** What was said in a request: apart from its entry, with its own time to live. Secrets are masked by who writes it. */
+/** A request's bodies: apart from its entry, with their own time to live. The writer masks secrets. */
 export interface BodiesRecord {
   readonly id: string;
   readonly organisationId: string;
@@ -48,7 +48,7 @@ export interface FeedbackRecord {
   readonly updatedAt: number;
   readonly apiKeyId: string;
   readonly userId?: string;
-  /** The trace's last entry when it was given, without its attempts and spans: what filters of sums are held against. */
+  /** The trace's last entry when it was given, without its attempts and spans: filters of aggregations match it. */
   readonly entry?: RequestRecord;
 }
 
@@ -95,7 +95,7 @@ export interface Repriced {
 
 /** How long what is kept. */
 export interface LogRetention {
-  /** Days of entries without a `keepDays` of their own, of bodies, and of the sums beside entries. */
+  /** Days of entries without a `keepDays` of their own, of bodies, and of roll-ups. */
   readonly logDays: number;
   readonly bodyDays: number;
   readonly metricDays: number;
@@ -107,9 +107,9 @@ export interface LogStore extends RequestLogStore {
   get(scope: TenantScope, id: string, createdAt?: number): Promise<RequestRecord | undefined>;
 
   /**
-   * Sums of the entries that a filter means, equal to adding them up one by one (`addEntry`). Answers from the sums kept
-   * beside entries where filter, dimensions and buckets allow; otherwise reads entries, and refuses (`validation_failed`
-   * on `until`) what would be too many of them. Beyond `logDays` only the kept sums answer.
+   * Aggregates the entries that match a filter, equal to adding them up one by one (`addEntry`). Answers from roll-ups
+   * where filter, dimensions and buckets allow; otherwise reads entries, and refuses (`validation_failed` on `until`)
+   * to read too many of them. Beyond `logDays` only roll-ups answer.
    */
   aggregate(scope: TenantScope, filter: LogFilter, aggregation: LogAggregation): Promise<LogAggregate>;
 
@@ -129,9 +129,9 @@ export interface LogStore extends RequestLogStore {
     own?: FeedbackOwner,
   ): Promise<ReadonlyMap<string, TraceFeedback>>;
   /**
-   * Sums of the feedback whose entry a filter means, by group in no order. Its time is the entry's, its own where there is
-   * no entry; without an entry it is meant when nothing but time and trace is asked. More than a million pieces in the
-   * time, and more than 100,000 groups, are `validation_failed` on `until`.
+   * Totals of the feedback whose entry matches a filter, by group in no order. Its time is the entry's, its own where
+   * there is no entry; without an entry it matches only filters of nothing but time and trace. More than a million
+   * pieces in the time, and more than 100,000 groups, are `validation_failed` on `until`.
    */
   sumFeedback(
     scope: TenantScope,
@@ -139,7 +139,7 @@ export interface LogStore extends RequestLogStore {
     by: FeedbackGrouping,
   ): Promise<readonly FeedbackTotals[]>;
 
-  /** Sets other costs on entries and corrects the sums; entries that are not there are left out. Answers how many were. */
+  /** Sets other costs on entries and corrects the roll-ups; unknown entries are skipped. Returns how many were found. */
   reprice(organisationId: string, corrections: readonly Repriced[]): Promise<number>;
 
   /** Drops the time buckets that are over by `now` (Unix milliseconds); answers their names. */

@@ -16,7 +16,7 @@ export const SCAN_LIMITS = {
 /** A document as it is stored: the body in the shape of its own `schemaVersion`, secrets sealed. */
 export interface StoredDocument {
   readonly document: Document<object>;
-  /** Says which stored body was read; to be given back to `rewrite`, and to nobody else. */
+  /** Identifies the stored body that was read; callers pass it only to `rewrite`. */
   readonly stamp: string;
 }
 
@@ -31,7 +31,7 @@ export interface ScanRequest {
 
 export interface ScanBatch {
   readonly documents: readonly StoredDocument[];
-  /** Where to go on, also after a restart of the process. Absent: there is nothing behind this batch. */
+  /** Where to continue, also after a restart of the process. Absent: this batch is the last. */
   readonly next?: string;
 }
 
@@ -65,8 +65,8 @@ export interface DocumentMaintenance {
   count(collection: Collection<object>): Promise<number>;
 
   /**
-   * Documents of all tenants, archived ones too, each that was there at the begin once. One that is inserted
-   * meanwhile may be in it or not: whoever needs all of them lets writers write the new form first.
+   * Documents of all tenants, archived ones too: each that existed at the start, once. One that is inserted
+   * meanwhile may be included or not: callers that need all of them first switch writers to the new form.
    */
   scan(collection: Collection<object>, request: ScanRequest): Promise<ScanBatch>;
 
@@ -97,7 +97,7 @@ export interface LogBatch {
   readonly next?: string;
 }
 
-/** What is kept beside entries, as a whole. */
+/** One part of the log other than entries (bodies, feedback), as a whole. */
 export interface LogPartMaintenance<T> {
   /** Records of all tenants, each that was there at the begin once. */
   scan(
@@ -122,8 +122,8 @@ export interface LogMaintenance {
   importEntries(entries: readonly RequestRecord[]): Promise<void>;
 
   /**
-   * Has the sums that are kept beside an organisation's entries of a UTC day made anew, where the entries are there. Until
-   * they are made, questions read the entries. @param at a time of the day, in Unix milliseconds
+   * Remakes the roll-ups of an organisation's entries of a UTC day, where the entries still exist. Until they are made,
+   * aggregations read the entries. @param at a time of the day, in Unix milliseconds
    */
   remakeSums(organisationId: string, at: number): Promise<void>;
 }

@@ -85,7 +85,7 @@ export interface LogPage {
   /** There may be more: it was counted to the most, or there was no time to count on. */
   readonly totalCapped: boolean;
   readonly entries: readonly RequestRecord[];
-  /** Where the next page begins; absent when nothing can be behind this one. */
+  /** Where the next page begins; absent when this page is the last. */
   readonly next?: string;
 }
 

@@ -70,8 +70,8 @@ export interface OpenedBody {
 }
 
 /**
- * A copy of the body with every secret open. One that cannot be opened throws when it is looked at, so that it
- * neither passes for a value nor is written back, and everything beside it stays readable.
+ * A copy of the body with every secret open. A secret that cannot be opened throws when it is read, so that it
+ * neither passes for a value nor is written back; all other members stay readable.
  */
 export async function openedBody(keys: DataKeys, owner: BodyOwner, body: object): Promise<OpenedBody> {
   const opened = structuredClone(body);

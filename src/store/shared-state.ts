@@ -55,7 +55,7 @@ export interface SharedState {
   settle(organisationId: string, request: SettleRequest, options?: CallOptions): Promise<Settlement>;
   /** Settles at no cost: the call was never made. */
   release(organisationId: string, request: ReleaseRequest, options?: CallOptions): Promise<Settlement>;
-  /** Prolongs holds, also expired ones that nobody swept yet. Outcomes in the order of the ids. */
+  /** Prolongs holds, also expired ones that were not swept yet. Outcomes in the order of the ids. */
   renew(
     organisationId: string,
     request: RenewRequest,

@@ -112,7 +112,7 @@ export function stateRowText(row: StateRow): string {
   }
 }
 
-/** Reads the state of a store that nobody writes. */
+/** Reads the state of a store that has no writers. */
 export interface StateSource {
   /** Rows in batches: kind by kind, an organisation's journal by its numbers. */
   rows(): AsyncIterable<readonly StateRow[]>;

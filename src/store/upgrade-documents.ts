@@ -1,5 +1,5 @@
-// Writes the documents of an older schema version in the collection's. What is done is seen by the documents
-// themselves: whoever is killed in the middle, or runs beside another, goes on with what is left.
+// Writes the documents of an older schema version in the collection's own. The documents themselves show what is
+// done: an instance that was killed, or that runs at the same time as another, continues with what is left.
 import type { Collection } from './collection.ts';
 import type { Document } from './documents.ts';
 import type { DocumentMaintenance, Rewrite, ScanBatch, StoredDocument } from './maintenance.ts';
@@ -59,7 +59,7 @@ export async function upgradeDocuments(
 }
 
 /**
- * Brings all collections to their schema versions; `done` is called for each of which nothing is left behind.
+ * Brings all collections to their schema versions; `done` is called for each that is complete.
  */
 export async function upgradeCollections(
   maintenance: DocumentMaintenance,

@@ -1,4 +1,4 @@
-// What is kept beside the request log's entries from one store into another: bodies and feedback.
+// Copies bodies and feedback of the request log from one store into another.
 import type { LogPartMaintenance } from '../maintenance.ts';
 import { canonicalJson, rowDigest } from '../row-digest.ts';
 import type { Comparison, CopySide } from './sides.ts';

@@ -36,7 +36,7 @@ export class PartsError extends Error {
 
 /**
  * Checks the parts that this start uses, makes those of a new store, and adopts those of a version before there were
- * ids. To be called by the holder of the folder's lock, before anything has its files open.
+ * ids. Called by the holder of the folder's lock, before its files are opened.
  * @throws PartsError
  */
 export function guardParts(dataDir: string, parts: readonly Part[]): void {

@@ -16,7 +16,7 @@ import { DatabaseSync } from 'node:sqlite';
 /** The part that lists the others. */
 export const MAIN = 'sluice.db';
 
-/** Parts beside it, and what is in each, for people. */
+/** Parts other than sluice.db, each with a description for operators. */
 export const PARTS = {
   logs: { kind: 'folder', what: 'the request log' },
   'state.db': { kind: 'database', what: 'what budgets have spent, and holds' },
@@ -26,7 +26,7 @@ export const PARTS = {
 } as const;
 export type Part = keyof typeof PARTS;
 
-/** Whether a word names a part beside sluice.db. */
+/** Whether a word names a part other than sluice.db. */
 export function isPart(word: string): word is Part {
   return Object.hasOwn(PARTS, word);
 }
@@ -93,7 +93,7 @@ export function makePrivate(path: string): void {
   }
 }
 
-/** To be called while no other connection of this process has the file: closing one drops the locks of all. */
+/** Called while no other connection of this process has the file: closing one drops the locks of all. */
 export function onDatabase<T>(path: string, run: (database: DatabaseSync) => T): T {
   const database = new DatabaseSync(path, { timeout: 5000 });
   try {

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 
 const WAIT_MS = 5000;
 
-/** What is wrong with a file, in a few lines at most; none: nothing. Writes nothing, and may run beside a gateway. */
+/** What is wrong with a file, in a few lines at most; empty when it is sound. Only reads; a gateway may be running. */
 export function quickCheck(path: string): readonly string[] {
   try {
     const database = new DatabaseSync(path, { readOnly: true, timeout: WAIT_MS });

@@ -1,4 +1,4 @@
-// What may be asked of sums, for every adapter.
+// What an aggregation may ask for, for every adapter.
 import { invalidField } from '../../lib/errors.ts';
 import { checkInteger } from '../document-checks.ts';
 import type { LogAggregation, LogDimension, LogMeasure } from './aggregation.ts';

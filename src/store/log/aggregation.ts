@@ -1,6 +1,6 @@
-// What sums of the request log are asked with and what they hold, for every adapter.
+// The request log's aggregations: what they ask for and what they return, for every adapter.
 
-/** By what entries are grouped. `user` is metadata `_user`, `userId` the person behind the key. */
+/** By what entries are grouped. `user` is metadata `_user`, `userId` the person that the key belongs to. */
 export type LogDimension =
   | 'workspace'
   | 'apiKey'
@@ -44,7 +44,7 @@ export interface Histogram {
   forEach(each: (count: number, bucket: number) => void): void;
 }
 
-/** Sums over entries. Money is exact: whole numbers of 1e-12 USD. */
+/** A roll-up of entries. Money is exact: whole numbers of 1e-12 USD. */
 export interface LogRollups {
   requests: number;
   /** Statuses 200 to 299. */
@@ -93,6 +93,6 @@ export interface LogAggregate {
   readonly groups: number;
   /** Distinct values of `unique` over all buckets and groups. */
   readonly unique?: number;
-  /** From sums kept beside the entries (and entries at the edges), or by reading entries alone. */
+  /** From roll-ups (and entries at the edges), or by reading entries alone. */
   readonly source: 'rollups' | 'entries';
 }

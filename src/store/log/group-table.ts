@@ -1,4 +1,4 @@
-// Partial sums put together into the rows of an aggregation, wherever they come from.
+// Merges partial roll-ups, from any source, into the rows of an aggregation.
 import type { LogAggregate, LogAggregateRow, LogAggregation, LogRollups } from './aggregation.ts';
 import { addRollup, emptyRollup } from './rollups.ts';
 
@@ -9,7 +9,7 @@ interface Row {
   readonly values: Set<string> | undefined;
 }
 
-/** Sums by bucket and group. */
+/** Roll-ups by bucket and group. */
 export class GroupTable {
   readonly #aggregation: LogAggregation;
   readonly #rows = new Map<string, Row>();
@@ -33,9 +33,9 @@ export class GroupTable {
     return this.#distinct.size;
   }
 
-  /** Adds sums in; a time of creation says the bucket. */
-  add(createdAt: number, group: readonly string[], sums: LogRollups): void {
-    addRollup(this.#row(createdAt, group).sums, sums);
+  /** Adds a roll-up; the time of creation selects the bucket. */
+  add(createdAt: number, group: readonly string[], rollup: LogRollups): void {
+    addRollup(this.#row(createdAt, group).sums, rollup);
   }
 
   /** Counts a value of `unique` in; '' is none. */

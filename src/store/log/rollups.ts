@@ -1,4 +1,4 @@
-// Sums of entries, added up one by one and together.
+// Roll-ups of entries, added up one by one and together.
 import type { RequestRecord } from '../../call/record.ts';
 import type { LogRollups } from './aggregation.ts';
 
@@ -53,57 +53,57 @@ export function emptyRollup(): LogRollups {
 }
 
 /** Counts an entry in. */
-export function addEntry(sums: LogRollups, entry: RequestRecord): void {
+export function addEntry(rollup: LogRollups, entry: RequestRecord): void {
   const { statusCode, usage, cacheStatus, createdAt } = entry;
   const us = Math.round(entry.latencyMs * 1000);
   const bucket = latencyBucket(us);
-  sums.requests++;
-  if (statusCode >= 200 && statusCode < 300) sums.successes++;
-  if (statusCode >= 400) sums.errors++;
-  if (entry.cost !== undefined) sums.cost += BigInt(entry.cost);
+  rollup.requests++;
+  if (statusCode >= 200 && statusCode < 300) rollup.successes++;
+  if (statusCode >= 400) rollup.errors++;
+  if (entry.cost !== undefined) rollup.cost += BigInt(entry.cost);
   if (usage) {
-    sums.promptTokens += usage.promptTokens;
-    sums.completionTokens += usage.completionTokens ?? 0;
-    sums.totalTokens += usage.totalTokens;
+    rollup.promptTokens += usage.promptTokens;
+    rollup.completionTokens += usage.completionTokens ?? 0;
+    rollup.totalTokens += usage.totalTokens;
   }
-  sums.latencyUs += us;
-  sums.latencies.set(bucket, (sums.latencies.get(bucket) ?? 0) + 1);
+  rollup.latencyUs += us;
+  rollup.latencies.set(bucket, (rollup.latencies.get(bucket) ?? 0) + 1);
   if (cacheStatus === 'HIT' || cacheStatus === 'SEMANTIC HIT') {
     const saved = entry.saved === undefined ? 0n : BigInt(entry.saved);
-    sums.cacheLatencyUs += us;
+    rollup.cacheLatencyUs += us;
     if (cacheStatus === 'HIT') {
-      sums.cacheHits++;
-      sums.saved += saved;
+      rollup.cacheHits++;
+      rollup.saved += saved;
     } else {
-      sums.semanticHits++;
-      sums.semanticSaved += saved;
+      rollup.semanticHits++;
+      rollup.semanticSaved += saved;
     }
   }
-  if (entry.retries !== undefined && entry.retries > 0) sums.retried++;
-  if (entry.rescued) sums.rescued++;
-  sums.firstSeen = Math.min(sums.firstSeen, createdAt);
-  sums.lastSeen = Math.max(sums.lastSeen, createdAt);
+  if (entry.retries !== undefined && entry.retries > 0) rollup.retried++;
+  if (entry.rescued) rollup.rescued++;
+  rollup.firstSeen = Math.min(rollup.firstSeen, createdAt);
+  rollup.lastSeen = Math.max(rollup.lastSeen, createdAt);
 }
 
-/** Adds other sums in. */
-export function addRollup(sums: LogRollups, more: LogRollups): void {
-  sums.requests += more.requests;
-  sums.successes += more.successes;
-  sums.errors += more.errors;
-  sums.cost += more.cost;
-  sums.promptTokens += more.promptTokens;
-  sums.completionTokens += more.completionTokens;
-  sums.totalTokens += more.totalTokens;
-  sums.latencyUs += more.latencyUs;
+/** Adds another roll-up. */
+export function addRollup(rollup: LogRollups, more: LogRollups): void {
+  rollup.requests += more.requests;
+  rollup.successes += more.successes;
+  rollup.errors += more.errors;
+  rollup.cost += more.cost;
+  rollup.promptTokens += more.promptTokens;
+  rollup.completionTokens += more.completionTokens;
+  rollup.totalTokens += more.totalTokens;
+  rollup.latencyUs += more.latencyUs;
   for (const [bucket, count] of more.latencies)
-    sums.latencies.set(bucket, (sums.latencies.get(bucket) ?? 0) + count);
-  sums.cacheHits += more.cacheHits;
-  sums.semanticHits += more.semanticHits;
-  sums.cacheLatencyUs += more.cacheLatencyUs;
-  sums.saved += more.saved;
-  sums.semanticSaved += more.semanticSaved;
-  sums.retried += more.retried;
-  sums.rescued += more.rescued;
-  sums.firstSeen = Math.min(sums.firstSeen, more.firstSeen);
-  sums.lastSeen = Math.max(sums.lastSeen, more.lastSeen);
+    rollup.latencies.set(bucket, (rollup.latencies.get(bucket) ?? 0) + count);
+  rollup.cacheHits += more.cacheHits;
+  rollup.semanticHits += more.semanticHits;
+  rollup.cacheLatencyUs += more.cacheLatencyUs;
+  rollup.saved += more.saved;
+  rollup.semanticSaved += more.semanticSaved;
+  rollup.retried += more.retried;
+  rollup.rescued += more.rescued;
+  rollup.firstSeen = Math.min(rollup.firstSeen, more.firstSeen);
+  rollup.lastSeen = Math.max(rollup.lastSeen, more.lastSeen);
 }

@@ -12,7 +12,7 @@ import type { FeedbackOwner, FeedbackRange } from '../request-log.ts';
 
 /** Traces that are asked for at once. */
 const TRACES = 1000;
-/** Sums of parts do not depend on their order beyond it. */
+/** Precision: totals of parts do not depend on their order beyond it. */
 const EPSILON = 1e-9;
 
 /** Each trace once. @throws GatewayError validation_failed */

@@ -32,7 +32,7 @@ export function circuitBodies(): {
     const name = nameOf(org, key);
     const found = circuits.get(name) ?? fresh();
     circuits.set(name, found);
-    // Whoever asks names the circuits: those that came first go first.
+    // Callers choose the names, so the number is bounded: the oldest circuits are evicted first.
     if (circuits.size > MOST_CIRCUITS) circuits.delete(circuits.keys().next().value ?? '');
     return found;
   }

@@ -23,7 +23,7 @@ export function openStateExport(dataDir: string): StateExport | undefined {
   if (!existsSync(path)) return undefined;
   const database = new DatabaseSync(path, { timeout: 0 });
   try {
-    // As the gateway opens it: whoever comes second is refused.
+    // Opened as the gateway does: a second process is refused.
     database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL;');
     createStateTables(database);
   } catch (cause) {

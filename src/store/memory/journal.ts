@@ -47,7 +47,7 @@ export function journalBodies(database: DatabaseSync): Bodies {
   const lease = database.prepare(
     'UPDATE journal SET consumer = ?, lease_until = ? WHERE org = ? AND seq = ?',
   );
-  // Those that were never claimed lie behind one another.
+  // Entries that were never claimed are consecutive.
   const leaseFresh = database.prepare(
     `UPDATE journal SET consumer = ?1, lease_until = ?2
      WHERE org = ?3 AND seq > (SELECT claimed_to FROM journal_heads WHERE org = ?3) AND seq <= ?4

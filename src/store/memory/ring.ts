@@ -8,7 +8,7 @@ export interface Ring {
   readonly length: number;
   /** Slices that are remembered: one more than the window has. */
   readonly size: number;
-  /** Places and counts in turn, or counts at the slice's number modulo `size`. */
+  /** Alternating positions and counts, or counts at the slice's number modulo `size`. */
   counts: number[] | Float64Array;
 }
 

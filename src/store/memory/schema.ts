@@ -4,7 +4,7 @@ import type { DatabaseSync } from 'node:sqlite';
 const LAYOUT = 2;
 
 /**
- * - `budgets` with a `keep_until` go some time behind it.
+ * - `budgets` with a `keep_until` are removed some time after it.
  * - `holds` has the settled ones too, until they are forgotten; `items` is what was taken (see admit.ts).
  * - `slots` has a row for each hold in a slot, with its expiry; it goes when the hold is settled.
  * - `journal_heads` counts, so that no call counts rows.
@@ -54,10 +54,10 @@ export function createStateTables(database: DatabaseSync): void {
     COMMIT;`);
 }
 
-/** Rows of each table that one turn of forgetting removes. */
+/** Rows of each table that one round of forgetting removes. */
 const FORGET = 1000;
 
-/** Removes what nobody asks for any more, a bounded number of rows at a time. */
+/** Removes expired rows, a bounded number at a time. */
 export function forgetter(database: DatabaseSync): (ms: number) => void {
   const statements = [
     ['holds', 'rowid', 'forget_at IS NOT NULL AND forget_at <= ?'],

@@ -88,7 +88,7 @@ export function createVectorIndex(): VectorIndex {
   };
 }
 
-/** Of two vectors of one length. Four sums at a time: additions then need not wait for each other. */
+/** The dot product of two vectors of one length. Four accumulators, so that additions do not wait for each other. */
 function dot(a: Float32Array, b: Float32Array): number {
   let s0 = 0;
   let s1 = 0;

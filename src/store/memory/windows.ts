@@ -72,7 +72,7 @@ export function createWindows(): Windows {
     }
     const text = textOf(name);
     const ring = own.get(text) ?? createRing(name.length, name.slices, us);
-    // Used last: behind all others of its pool.
+    // Used last: it moves to the end of its pool.
     if (own !== rings) own.delete(text);
     own.set(text, ring);
     return ring;

@@ -1,6 +1,6 @@
-// The state's worker: rows of its own file and the windows beside them. What waits goes into one transaction, and
-// each caller is answered after COMMIT. A file apart from the documents': an admission does not stand behind a
-// batch of log entries.
+// The state's worker: rows of its own file, and the windows in memory. Waiting calls go into one transaction, and
+// each caller is answered after COMMIT. The file is not the documents' one: an admission does not wait for a batch
+// of log entries.
 import { DatabaseSync } from 'node:sqlite';
 import type { ArgsOf } from '../shared/scripts.ts';
 import type { Envelope, Reply, WorkerSetup } from '../sqlite/protocol.ts';
@@ -64,7 +64,7 @@ function openState(setup: WorkerSetup): RunGroup<StateCall> {
     return [id, body(call.org, call.args, call.at)];
   }
 
-  /** One call; one that fails leaves nothing behind. */
+  /** Runs one call; a failed one leaves no trace. */
   function performApart(envelope: Envelope<StateCall>): Reply {
     const mark = windows.mark();
     savepoint.run();

@@ -6,7 +6,7 @@ export interface RedisFlightsOptions {
   readonly url: string;
   /** This process. */
   readonly owner: string;
-  /** A process that has not said for so long that it lives is gone, in milliseconds. */
+  /** A process that has not reported for so long counts as gone, in milliseconds. */
   readonly lapseMs: number;
   /** Files of one process that are copied, the newest ones. */
   readonly mostFiles?: number;

@@ -31,7 +31,7 @@ return { '1', int(repeated), int(size + #fresh) }`,
   };
 }
 
-/** Entries that one claim looks at beyond those that it hands out, so that it holds nobody up. */
+/** Entries that one claim looks at beyond those that it hands out, so that it does not block other calls. */
 const MOST_LOOKED = 2000;
 
 export const claimJournal: RedisScript<'claimJournal'> = {
@@ -49,7 +49,7 @@ for _, member in ipairs(redis.call('ZRANGEBYSCORE', P .. 'j:p', '-inf', int(nowM
   local found = redis.call('XRANGE', P .. 'j', id, id)
   if found[1] then hand(found[1]) end
 end
--- those of consumers that have had them from the beginning lie among those that nobody has
+-- entries that were claimed when they were appended are among those that are unclaimed
 local from, looked = redis.call('HGET', P .. 'j:m', 'claimed') or '0', 0
 local last = from
 while #reply / 3 < max and looked < ${MOST_LOOKED} do

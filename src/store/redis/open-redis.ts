@@ -31,7 +31,7 @@ export interface RedisStateOptions {
 
 export const REMEMBER_MS = 15 * 60_000;
 
-/** Answers at once and connects behind: a gateway starts while its Redis is away, and `ready` tells. */
+/** Returns at once and connects in the background: a gateway starts while its Redis is down, and `ready` reports it. */
 export function openRedisState(options: RedisStateOptions): SharedState {
   const { url, deadlineMs = 1000, maxQueued = 10_000, rememberMs = REMEMBER_MS, testClock } = options;
   const client = connect(url, 'sluice', deadlineMs);

@@ -1,4 +1,4 @@
-// Rows of shared state written into Redis as they are, and read back: Lua beside the scripts that use them.
+// Rows of shared state written into Redis as they are, and read back: Lua next to the scripts that use it.
 import type { StateRow } from '../state-transfer.ts';
 import { BUDGETS, listOf, type Reply, textOf } from './script.ts';
 
@@ -160,7 +160,7 @@ for i = 2, #ARGV - 1 do
 end
 return reply`;
 
-/** After the clock: the number behind which to read, and how many. Answers entries and, at the end, the head. */
+/** Arguments after the clock: the number after which to read, and how many. Returns entries and, last, the head. */
 export const READ_JOURNAL = `${COMMON}
 local reply = {}
 for _, entry in ipairs(redis.call('XRANGE', P .. 'j', '(0-' .. A(1), '+', 'COUNT', A(2))) do

@@ -1,10 +1,10 @@
-// What is sent to Redis in one turn of the event loop is one write: a write of its own for each command is a call into the
-// system that costs more than the command.
+// The commands to Redis of one turn of the event loop are one write: a write for each command would be a system call
+// that costs more than the command.
 import { Cluster } from 'ioredis';
 import type { Client } from './connections.ts';
 
 /**
- * To be called before each command. The commands of a turn leave together at its end, in order; on a cluster each by
+ * Called before each command. The commands of a turn are sent together at its end, in order; on a cluster each by
  * itself.
  */
 export function writesTogether(client: Client): () => void {

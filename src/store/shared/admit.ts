@@ -47,7 +47,7 @@ export interface BudgetLimit {
   readonly key: string;
   readonly cap?: bigint;
   readonly amount: bigint;
-  /** When nobody asks for it any more, in Unix milliseconds of the store; undefined: never. The newest word counts. */
+  /** When the budget expires, in Unix milliseconds of the store; undefined: never. The newest value counts. */
   readonly keepUntil?: number;
 }
 
@@ -66,7 +66,7 @@ export interface HoldOrder {
   readonly id: string;
   readonly owner: string;
   readonly leaseMs: number;
-  /** For whoever sweeps it. */
+  /** For the sweeper. */
   readonly note?: string;
 }
 

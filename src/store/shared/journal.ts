@@ -28,7 +28,7 @@ export interface Appended {
   readonly size: number;
 }
 
-/** Takes the oldest entries that nobody has: first those whose lease ran out, then new ones. */
+/** Takes the oldest unclaimed entries: first those whose lease expired, then new ones. */
 export interface ClaimRequest {
   readonly consumer: string;
   readonly leaseMs: number;

@@ -15,7 +15,7 @@ export interface LeaseRelease {
 /** An owner that acquires its own live lease again keeps its token and gets the new expiry. */
 export interface Lease {
   readonly acquired: boolean;
-  /** Of whoever has it. */
+  /** The id of the holder. */
   readonly owner: string;
   /** Greater than every token given before in the organisation. */
   readonly token: number;

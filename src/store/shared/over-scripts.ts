@@ -12,7 +12,7 @@ import { checkSettle } from './settle.ts';
 import { checkValue, checkValueWrite } from './value.ts';
 import { checkVectorAdd, checkVectorNear, checkVectorRemoval } from './vectors.ts';
 
-/** What differs between adapters beside the scripts. */
+/** What differs between adapters in addition to the scripts. */
 export type StoreEnds = Pick<SharedState, 'publish' | 'subscribe' | 'ready' | 'close'>;
 
 export function sharedStateOver(run: RunScript, ends: StoreEnds): SharedState {

@@ -46,7 +46,7 @@ export interface VectorRemoval {
 
 /** Longest vector, in dimensions. */
 export const MAX_DIMENSIONS = 8192;
-/** What a vector costs beside its numbers and its names. */
+/** Bytes that a vector takes in addition to its numbers and its names. */
 const VECTOR_BYTES = 512;
 const SCOPE = /^[A-Za-z0-9_-]{1,128}$/;
 const MOST_NEAR = 100;
