@@ -378,6 +378,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     limits: { ...limits, books, flights, keys, directory, foresee: runs.foresee },
     tokens,
     directory,
+    capacity: metrics,
     observer: metrics,
     inFlight,
     spans: watch.spans,

@@ -2,6 +2,7 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 import { Aborter, type AbortLike } from '../lib/abort.ts';
 import type { GatewayHeaders } from '../lib/gateway-headers.ts';
+import { randomId } from '../lib/random-id.ts';
 import { timeOrderedId } from '../lib/time-ordered-id.ts';
 import type { TraceContext } from '../lib/trace-context.ts';
 import type { CallAccount, LimitSubject } from './account.ts';
@@ -37,8 +38,6 @@ export interface Identity {
 export class Call {
   /** Unique; answered as x-gateway-request-id. */
   readonly id: string;
-  /** The caller's x-gateway-trace-id, or one made; set by the trace interceptor. */
-  traceId = '';
   /** Undefined when telemetry is off. */
   traceContext: TraceContext | undefined;
   /** Over REST it is known for good once the body's `stream` is read. */
@@ -48,6 +47,8 @@ export class Call {
   readonly arrivedAt: number = Date.now();
   readonly #startedAt: number = performance.now();
   readonly #aborter = new Aborter();
+  #traceId: string | undefined;
+  #atEnd: (() => void)[] = [];
   #timer: NodeJS.Timeout | undefined;
   #underWay = 0;
   #whenEnded: (() => void)[] = [];
@@ -97,6 +98,16 @@ export class Call {
     this.source = source;
   }
 
+  /** The caller's x-gateway-trace-id or `traceparent`; one is made when it is read before or without them. */
+  get traceId(): string {
+    this.#traceId ??= randomId();
+    return this.#traceId;
+  }
+
+  set traceId(id: string) {
+    this.#traceId = id;
+  }
+
   get headers(): GatewayHeaders {
     return this.source.headers;
   }
@@ -116,9 +127,19 @@ export class Call {
     this.#timer = setTimeout(() => this.abort(error()), Math.max(0, ms - this.elapsedMs()));
   }
 
-  /** Nothing of the call runs any more. */
-  ended(): void {
+  stopTimer(): void {
     clearTimeout(this.#timer);
+  }
+
+  /** Runs an action when the call has ended, e.g. to give back its place among the calls in flight. */
+  atEnd(action: () => void): void {
+    this.#atEnd.push(action);
+  }
+
+  /** The call is over: its timer stops, and the actions of `atEnd` run, once. */
+  ended(): void {
+    this.stopTimer();
+    for (const action of this.#atEnd.splice(0)) action();
   }
 
   /** An attempt is under way; `attemptEnded` follows. */

@@ -213,12 +213,12 @@ async function readBody(
     if (plane !== Plane.CONTROL || error.reason === 'client_closed') throw error;
     return { ...unread, error };
   } finally {
-    // From here on the trace interceptor keeps the time.
-    call.ended();
+    // From here on the deadline interceptor keeps the time.
+    call.stopTimer();
   }
 }
 
-/** A header that cannot be read bounds nothing here; the trace interceptor refuses it. */
+/** A header that cannot be read bounds nothing here; the deadline interceptor refuses it. */
 function timeoutOf(call: Call): number | undefined {
   try {
     return readTimeout(call.headers);

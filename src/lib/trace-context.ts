@@ -104,3 +104,11 @@ function isTraceHeader(name: string): boolean {
   const lower = name.toLowerCase();
   return lower === 'traceparent' || lower === 'tracestate';
 }
+
+/** Printable ASCII, so that an id can be written into headers and logs as it is. */
+const TRACE_ID = /^[\x21-\x7e]{1,255}$/;
+
+/** The text when it can be a trace id. */
+export function validTraceId(text: string | undefined): string | undefined {
+  return text !== undefined && TRACE_ID.test(text) ? text : undefined;
+}

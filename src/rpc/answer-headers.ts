@@ -1,12 +1,10 @@
 // The headers that every answer carries, over every protocol.
 import type { Call } from '../call/call.ts';
-import { randomId } from '../lib/random-id.ts';
 
 /** Name and value of each, under the prefix that the caller used. */
 export function answerHeaders(call: Call): [string, string][] {
   const prefix = call.headers.callerPrefix;
   // A request that is refused before the interceptors saw it has an id too.
-  if (call.traceId === '') call.traceId = randomId();
   const headers: [string, string][] = [
     [`${prefix}request-id`, call.id],
     [`${prefix}trace-id`, call.traceId],

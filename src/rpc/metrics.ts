@@ -4,10 +4,11 @@ import { byLabel, type Family, gauge } from '../telemetry/family.ts';
 import { type FamilyValues, readFamilies } from '../telemetry/metrics-page.ts';
 import { CallDurations } from './call-durations.ts';
 import type { InFlight } from './in-flight.ts';
-import type { CallObserver } from './interceptors/trace.ts';
+import type { CallCapacity } from './interceptors/capacity.ts';
+import type { CallObserver } from './interceptors/log-entry.ts';
 
 /** The observer of all calls, and what it saw. */
-export interface Metrics extends CallObserver {
+export interface Metrics extends CallCapacity, CallObserver {
   readonly inFlight: number;
   /** All families with their samples of now. */
   readonly read: () => Promise<FamilyValues[]>;
@@ -48,8 +49,8 @@ export function createMetrics(
       refused('overloaded');
       return false;
     },
+    leave: () => inFlight.leave(),
     end(operation, status, ms, reason) {
-      inFlight.leave();
       durations.observe(operation, status, ms / 1000);
       if (reason !== undefined) refused(reason);
     },

@@ -17,6 +17,7 @@ import { GatewayHeaders, type HeaderNames } from '../lib/gateway-headers.ts';
 import type { Pace } from '../lib/incoming/pace.ts';
 import type { ReadingBudget } from '../lib/incoming/reading-budget.ts';
 import { timeOrderedId } from '../lib/time-ordered-id.ts';
+import { validTraceId } from '../lib/trace-context.ts';
 import type { CallSpans } from '../telemetry/call-spans.ts';
 import { callLog } from './call-log.ts';
 import { fastCompressions } from './compression.ts';
@@ -27,10 +28,13 @@ import { createInProcess, type InProcess } from './in-process.ts';
 import { accessInterceptor } from './interceptors/access.ts';
 import { auditInterceptor } from './interceptors/audit.ts';
 import { authInterceptor } from './interceptors/auth.ts';
+import { type CallCapacity, capacityInterceptor } from './interceptors/capacity.ts';
+import { deadlineInterceptor } from './interceptors/deadline.ts';
 import { errorsInterceptor } from './interceptors/errors.ts';
 import { inFlightInterceptor } from './interceptors/in-flight.ts';
 import { type LimitsDeps, limitsInterceptor } from './interceptors/limits.ts';
-import { type CallObserver, traceInterceptor, validTraceId } from './interceptors/trace.ts';
+import { type CallObserver, logEntryInterceptor } from './interceptors/log-entry.ts';
+import { traceInterceptor } from './interceptors/trace.ts';
 import { validateInterceptor } from './interceptors/validate.ts';
 import { workspaceInterceptor } from './interceptors/workspace.ts';
 import { Methods, type Registration } from './methods.ts';
@@ -46,6 +50,7 @@ export interface RpcDeps {
   readonly directory: Directory;
   /** Undefined: nothing is limited. */
   readonly limits?: LimitsDeps | undefined;
+  readonly capacity: CallCapacity;
   readonly observer: CallObserver;
   /** Undefined: calls in flight are not bounded. */
   readonly inFlight?: InFlight | undefined;
@@ -77,7 +82,10 @@ export function createRpc(deps: RpcDeps): Rpc {
   const { validator = contractValidator() } = deps;
   const methods = new Methods(deps.services, [
     errorsInterceptor(deps.log),
-    traceInterceptor(deps.observer, deps.spans, callLog(deps.log)),
+    capacityInterceptor(deps.capacity),
+    logEntryInterceptor(deps.observer, deps.spans, callLog(deps.log)),
+    traceInterceptor(deps.spans),
+    deadlineInterceptor(),
     auditInterceptor(deps.audit),
     authInterceptor(deps),
     accessInterceptor(deps.directory),

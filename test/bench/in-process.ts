@@ -62,6 +62,10 @@ const requestLog = createRequestLog({
   onDrop: () => {},
 });
 const answer = codec.decode(ChatCompletionSchema, JSON.parse(CHAT_ANSWER));
+const metrics = createMetrics(
+  createInFlight(undefined, () => false),
+  new Books({ prices: openPriceList(), counter: createTokenCounter(), log: requestLog }),
+);
 const { transport } = createRpc({
   pace: new Pace(),
   budget: new ReadingBudget({ totalBytes: 2 ** 28, keyBytes: 2 ** 27 }),
@@ -76,10 +80,8 @@ const { transport } = createRpc({
   ],
   keys,
   directory,
-  observer: createMetrics(
-    createInFlight(undefined, () => false),
-    new Books({ prices: openPriceList(), counter: createTokenCounter(), log: requestLog }),
-  ),
+  capacity: metrics,
+  observer: metrics,
   audit: {
     done: async () => {},
     failed: async () => {},

@@ -102,6 +102,11 @@ function rpcWith(watch: Watch | undefined): Rpc {
     log: { record: () => 0, flush: async () => {} },
     onEntry: watch?.onEntry,
   });
+  const metrics = createMetrics(
+    createInFlight(undefined, () => false),
+    books,
+    watch?.families,
+  );
   return createRpc({
     pace: new Pace(),
     budget: new ReadingBudget({ totalBytes: 2 ** 28, keyBytes: 2 ** 27 }),
@@ -112,11 +117,8 @@ function rpcWith(watch: Watch | undefined): Rpc {
       },
     ],
     ...keyRing(),
-    observer: createMetrics(
-      createInFlight(undefined, () => false),
-      books,
-      watch?.families,
-    ),
+    capacity: metrics,
+    observer: metrics,
     spans: watch?.spans,
     audit: { done: async () => {}, failed: async () => {}, stranger: () => {}, dataStranger: () => {} },
     log,
