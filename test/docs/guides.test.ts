@@ -24,3 +24,10 @@ for (const file of files) {
     t.pass();
   });
 }
+
+test('each test that is named after a vulnerability has a row in the security guide', (t) => {
+  const text = readFileSync(join(folder, 'security.md'), 'utf8');
+  const tests = readdirSync(join(ROOT, 'test', 'cves')).filter((name) => name.endsWith('.test.ts'));
+  t.true(tests.length > 10);
+  for (const name of tests) t.true(text.includes(name), name);
+});
