@@ -59,7 +59,7 @@ export interface LogFilter {
   readonly feedback?: FeedbackRange;
   /**
    * Part of the entry's id, trace id, path, provider, models, error message or a metadata value, in any case; 3 to 200
-   * characters.
+   * characters. Pages look for it in bodies, too, where they are asked to.
    */
   readonly text?: string;
 }
@@ -77,16 +77,34 @@ export interface LogPageRequest {
   readonly after?: string;
   /** False: `total` is not counted (0). */
   readonly count?: false;
+  /** With a `text` in the filter: it is looked for in what was said, too. */
+  readonly bodies?: BodySearch;
+}
+
+/** A search in bodies. It reads them one after the other, so that it has bounds. */
+export interface BodySearch {
+  /** Only of calls that were made with this key; absent: of all. */
+  readonly apiKeyId?: string;
+  /** Milliseconds, and bytes of bodies as they were before they were compressed. */
+  readonly ms?: number;
+  readonly bytes?: number;
+  /** The total is counted as far as the bounds let it, also beyond 10,000 and when the page is full. */
+  readonly countAll?: true;
 }
 
 export interface LogPage {
-  /** Counted to 10,000 at the most. */
+  /** Counted to 10,000 at the most. Of a search in bodies: as many as were found behind `after` while it lasted. */
   readonly total: number;
   /** There may be more: it was counted to the most, or there was no time to count on. */
   readonly totalCapped: boolean;
   readonly entries: readonly RequestRecord[];
   /** Where the next page begins; absent when this page is the last. */
   readonly next?: string;
+  /**
+   * Unix milliseconds. A search ended for want of time before the page was full: it looked at all entries before this one's
+   * time in the page's order, and goes on from `next`.
+   */
+  readonly searchedTo?: number;
 }
 
 /** An entry, or its text as `encodeEntry` writes it. */

@@ -39,7 +39,7 @@ test.serial('logs and feedback', async (t) => {
     (await list()).map(({ inserted, provider, cost, metadata, span_id, latency_ms }) => [
       ...[inserted, provider, cost, metadata, span_id, latency_ms],
     ]),
-    [1, 2].map((n) => [true, 'openai', 0.0035, { _user: 'ann' }, `s${n}`, 12]),
+    [1, 2].map((n) => [true, 'openai', 0.35, { _user: 'ann' }, `s${n}`, 12]),
   );
 
   const one = await watched.call(t, 'feedback.create', () =>

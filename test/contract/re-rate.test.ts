@@ -121,7 +121,7 @@ for (const protocol of PROTOCOLS) {
     });
     const from = new Date(Date.now() - 60_000).toISOString();
     t.is((await client.chat({ 'x-gateway-trace-id': model }, { model }, key)).status, 200);
-    t.is((await client.logs(model))[0]?.cost, 1);
+    t.is((await client.logs(model))[0]?.cost, 100);
     t.is(used(await client.keyUntil(id, (record) => used(record) === 1)), 1);
     await client.admin('PUT', `/model-configs/pricing/${priceId}`, { pay_as_you_go: price(2).pay_as_you_go });
 
@@ -130,15 +130,15 @@ for (const protocol of PROTOCOLS) {
     t.like(dry, { object: 're-rate', dry_run: true, from, model });
     const told = await done(t, protocol);
     t.is(told.status, 'done');
-    t.deepEqual(numbers(told), [1, 1, 1, 1, 2]);
-    t.is((await client.logs(model))[0]?.cost, 1, 'a dry run changes nothing');
+    t.deepEqual(numbers(told), [1, 1, 1, 100, 200]);
+    t.is((await client.logs(model))[0]?.cost, 100, 'a dry run changes nothing');
 
     t.is((await call(t, protocol, startReRate, span)).status, 'running');
     const made = await done(t, protocol);
     t.is(made.status, 'done');
-    t.deepEqual(numbers(made), [1, 1, 1, 1, 2]);
+    t.deepEqual(numbers(made), [1, 1, 1, 100, 200]);
     t.regex(String(made.ended_at), /^\d{4}-/);
-    t.is((await client.logs(model))[0]?.cost, 2);
+    t.is((await client.logs(model))[0]?.cost, 200);
     t.is(used(await client.keyUntil(id, (record) => used(record) === 2)), 2);
 
     const audited = JSON.stringify(await client.admin('GET', '/audit-logs?page_size=20'));

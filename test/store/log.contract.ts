@@ -14,7 +14,7 @@ import {
   type LogStore,
   SHOWN_FEEDBACK,
 } from '../../src/store/log-store.ts';
-import type { LogFilter } from '../../src/store/request-log.ts';
+import type { LogFilter, LogPageRequest } from '../../src/store/request-log.ts';
 import { freshScope } from './documents.contract.ts';
 import { logEntry } from './log-entries.ts';
 import { logModel } from './log-model.ts';
@@ -194,6 +194,113 @@ export function logContract(
     t.is(await store.bodies({ ...scope, workspaceId: 'ws-2' }, 'c', BEGIN + 5), undefined);
     t.is(await store.bodies(freshScope(), 'c', BEGIN + 5), undefined);
     t.is(await store.bodies(scope, 'c', BEGIN + 6), undefined);
+  });
+
+  test('a search finds what was said, in order, whatever its bounds', async (t) => {
+    const store = await open();
+    const scope = freshScope();
+    const { organisationId } = scope;
+    const all: RequestRecord[] = [];
+    const bodies: BodiesRecord[] = [];
+    const wanted: string[] = [];
+    // Of two days, some of one millisecond; bodies that say it, that say something else, and none.
+    for (let i = 0; i < 90; i++) {
+      const id = `s${String(i).padStart(3, '0')}`;
+      const createdAt = BEGIN + Math.floor(i / 3) * 3_000_000;
+      const apiKeyId = `key-${i % 2}`;
+      const workspaceId = `ws-${i % 5 === 0}`;
+      const says = i % 4 === 0;
+      const metadata: Record<string, string> = i % 9 === 1 ? { note: 'the Ünicorn "ran"' } : {};
+      const entry = logEntry({ id, organisationId, createdAt, apiKeyId, workspaceId, metadata });
+      all.push(i % 3 === 2 ? entry : { ...entry, bodies: true });
+      if (i % 3 === 2) {
+        if (i % 9 === 1) wanted.push(id);
+        continue;
+      }
+      if (says || i % 9 === 1) wanted.push(id);
+      const text = says ? 'Once a ÜNICORN "ran" away' : 'Once a horse';
+      const body = JSON.stringify({ arguments: JSON.stringify({ text }) }).replace('Ü', '\\u00dc');
+      const messages = [{ response: { body } }, { originalResponse: { body }, response: {} }] as const;
+      bodies.push({
+        ...{ id, organisationId, workspaceId, createdAt, request: { body: '{}' } },
+        ...messages[i % 2],
+        ...(i % 7 === 0 ? { keepDays: 400 } : {}),
+      } as BodiesRecord);
+    }
+    await store.append(all.slice(0, 40));
+    await store.appendBodies(bodies.slice(0, 30));
+    await settle();
+    await store.append(all.slice(40));
+    await store.appendBodies(bodies.slice(30));
+    const found = async (
+      filter: LogFilter,
+      request: Partial<LogPageRequest>,
+      within: TenantScope = scope,
+    ): Promise<{ ids: string[]; short: number }> => {
+      const ids: string[] = [];
+      let short = 0;
+      for (let after: string | undefined, pages = 0; ; pages++) {
+        const page = await store.page(within, filter, {
+          ...{ page: 0, pageSize: 7, order: 'asc', bodies: {} },
+          ...request,
+          ...(after === undefined ? {} : { after }),
+        });
+        ids.push(...page.entries.map(({ id }) => id));
+        if (page.searchedTo !== undefined) {
+          short++;
+          t.true(
+            page.entries.length < (request.pageSize ?? 7) && page.totalCapped && page.next !== undefined,
+          );
+        }
+        after = page.next;
+        if (after === undefined || pages > 200) return { ids, short };
+      }
+    };
+    const sorted = async (...given: Parameters<typeof found>): Promise<string[]> =>
+      (await found(...given)).ids.sort();
+    const filter = { text: 'üNicorn "RAN"' };
+    for (const order of ['asc', 'desc'] as const) {
+      const { ids } = await found(filter, { order });
+      t.deepEqual(ids.toSorted(), wanted);
+      const times = ids.map((id) => all.find((entry) => entry.id === id)?.createdAt ?? 0);
+      t.deepEqual(times, order === 'asc' ? times.toSorted((a, b) => a - b) : times.toSorted((a, b) => b - a));
+      // What stops after each body answers as much, page after page.
+      for (const bounds of [{ bytes: 1 }, { ms: 0 }]) {
+        const bounded = await found(filter, { order, bodies: bounds });
+        t.deepEqual(bounded.ids, ids);
+        t.true(bounded.short > 0);
+      }
+      const numbered = await store.page(scope, filter, { page: 2, pageSize: 5, order, bodies: {} });
+      t.deepEqual(
+        numbered.entries.map(({ id }) => id),
+        ids.slice(10, 15),
+      );
+    }
+    const whole = await store.page(scope, filter, { page: 0, pageSize: 3, order: 'desc', bodies: {} });
+    t.deepEqual([whole.total, whole.totalCapped, whole.searchedTo], [wanted.length, false, undefined]);
+    // Bodies that are not asked for are not found, nor those of other keys, workspaces, organisations and times.
+    const marked = all.filter(({ metadata }) => metadata.note !== undefined).map(({ id }) => id);
+    const plain = await store.page(scope, filter, { page: 0, pageSize: 100, order: 'asc' });
+    t.deepEqual(plain.entries.map(({ id }) => id).sort(), marked);
+    const ofKey = (key: string) =>
+      wanted.filter((id) => all.some((one) => one.id === id && one.apiKeyId === key));
+    t.deepEqual(
+      await sorted(filter, { bodies: { apiKeyId: 'key-0' } }),
+      [...new Set([...ofKey('key-0'), ...marked])].sort(),
+    );
+    t.deepEqual(await sorted(filter, { bodies: { apiKeyId: 'none' } }), marked);
+    t.deepEqual(await sorted({ ...filter, apiKeyIds: ['key-1'] }, {}), ofKey('key-1'));
+    t.deepEqual(
+      await sorted(filter, {}, { ...scope, workspaceId: 'ws-true' }),
+      wanted.filter((id) => all.some((one) => one.id === id && one.workspaceId === 'ws-true')),
+    );
+    t.deepEqual(await sorted(filter, {}, freshScope()), []);
+    const from = BEGIN + 12 * 3_000_000;
+    t.deepEqual(
+      await sorted({ ...filter, from }, {}),
+      wanted.filter((id) => all.some((one) => one.id === id && one.createdAt >= from)),
+    );
+    t.deepEqual(await sorted({ text: 'unicorns' }, {}), []);
   });
 
   test('feedback is stored, changed and found by its entry', async (t) => {

@@ -10,7 +10,7 @@ import {
 } from '../../../gen/gateway/admin/v2/logs_pb.ts';
 import { type Usage, UsageSchema } from '../../../gen/gateway/inference/v2/common_pb.ts';
 import type { AttemptRecord, OutcomeRecord, RequestRecord, UsageRecord } from '../../call/record.ts';
-import { inDollars } from '../../ledger/prices/price-list.ts';
+import { inCents } from '../../ledger/prices/cents.ts';
 import type { TraceFeedback } from '../../store/log-store.ts';
 import { timeText } from '../kit/time.ts';
 
@@ -30,7 +30,7 @@ export function logEntry(record: RequestRecord, feedback?: TraceFeedback): LogEn
     outcome: OUTCOMES[outcome],
     ...(usage ? { usage: usageMessage(usage) } : {}),
     ...moneyOf(cost),
-    ...(saved === undefined ? {} : { saved: inDollars(BigInt(saved)), savedExact: saved }),
+    ...(saved === undefined ? {} : { saved: inCents(BigInt(saved)), savedExact: saved }),
     attempts: attempts.map(attempt),
     cacheStatus: record.cacheStatus ?? 'DISABLED',
     mode: record.mode ?? 'single',
@@ -71,9 +71,9 @@ function attempt({ startedAt, outcome, usage, cost, ...same }: AttemptRecord) {
   };
 }
 
-/** A sum in 1e-12 USD as messages have it. */
+/** A sum in 1e-12 USD as messages have it: in US cents, and exact. */
 export function moneyOf(cost: string | undefined): { readonly cost?: number; readonly costExact?: string } {
-  return cost === undefined ? {} : { cost: inDollars(BigInt(cost)), costExact: cost };
+  return cost === undefined ? {} : { cost: inCents(BigInt(cost)), costExact: cost };
 }
 
 function usageMessage(usage: UsageRecord): Usage {

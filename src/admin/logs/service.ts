@@ -13,6 +13,7 @@ import {
   Order,
 } from '../../../gen/gateway/admin/v2/logs_pb.ts';
 import { logReaderOf, logSight } from '../../access/roles.ts';
+import type { SecuritySetting } from '../../access/security-settings.ts';
 import type { Call } from '../../call/call.ts';
 import type { Principal } from '../../call/principal.ts';
 import type { AttemptRecord, RequestRecord } from '../../call/record.ts';
@@ -20,10 +21,10 @@ import type { TenantScope } from '../../call/scope.ts';
 import type { PriceList } from '../../ledger/prices/price-list.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
 import type { LogStore } from '../../store/log-store.ts';
-import type { LogFilter } from '../../store/request-log.ts';
+import type { BodySearch, LogFilter } from '../../store/request-log.ts';
 import { asked } from '../analytics/selection.ts';
 import { callerOf, found, scopeOf } from '../kit/caller.ts';
-import { optionalTime } from '../kit/time.ts';
+import { optionalTime, timeText } from '../kit/time.ts';
 import { logDetail } from './detail.ts';
 import { logEntry } from './entry.ts';
 import { type LogFilterDeps, logSelection } from './filter.ts';
@@ -65,17 +66,21 @@ export function logsService(deps: LogsDeps) {
         throw invalidField('current_page', `must not be behind ${MAX_SKIP} entries: those are had by after`);
       // A caller who reads after a call expects to find it.
       await flush();
+      const countAll = request.includeTotal === 'exact';
+      const bodies = filter.text === undefined ? undefined : bodySearch(deps, principal);
       const page = await asked(
         store.page(scope, filter, {
           page: currentPage,
           pageSize,
           order: order === Order.ASC ? 'asc' : 'desc',
           ...(after === undefined ? {} : { after }),
+          ...(bodies === undefined ? {} : { bodies: { ...bodies, ...(countAll ? { countAll } : {}) } }),
         }),
       );
       const traces = [...new Set(page.entries.map(({ traceId }) => traceId))];
       const feedback = await store.feedbackOf(scope, traces, seenFeedback(directory, principal));
-      const exact = page.totalCapped && request.includeTotal === 'exact';
+      // Sums know nothing of bodies: their search has counted as far as it could.
+      const exact = page.totalCapped && countAll && bodies === undefined;
       const total = exact ? await exactTotal(store, scope, filter) : page.total;
       return create(LogListSchema, {
         object: 'list',
@@ -83,6 +88,9 @@ export function logsService(deps: LogsDeps) {
         totalCapped: page.totalCapped && !exact,
         data: page.entries.map((entry) => logEntry(entry, feedback.get(entry.traceId))),
         ...(page.next === undefined ? {} : { next: page.next }),
+        ...(page.searchedTo === undefined
+          ? {}
+          : { searchIncomplete: true, searchedTo: timeText(page.searchedTo) }),
       });
     },
 
@@ -157,6 +165,16 @@ function sightOf({ directory }: LogsDeps, principal: Principal): { readonly payl
   const sight = logSight(who, (name) => directory.setting(name, organisationId, workspaceId));
   if (!sight.payloads && !sight.metadata) throw fail('forbidden', 'the role of the caller may not see logs');
   return sight;
+}
+
+/** Whose bodies a list's search may read: those that the caller could read one by one. Undefined: none. */
+function bodySearch({ directory }: LogsDeps, principal: Principal): BodySearch | undefined {
+  const { organisationId, workspaceId, scopes, keyId } = principal;
+  const who = logReaderOf(directory, principal);
+  const setting = (name: SecuritySetting): boolean => directory.setting(name, organisationId, workspaceId);
+  if (who !== undefined && !logSight(who, setting).payloads) return undefined;
+  if (scopes.has('logs.view')) return {};
+  return scopes.has('logs.write') || scopes.has('completions.write') ? { apiKeyId: keyId } : undefined;
 }
 
 /** A key that may not look at logs sees the calls that were made with it. */

@@ -7,7 +7,7 @@ import {
   type StartReRateRequest,
 } from '../../../gen/gateway/admin/v2/model_pricing_pb.ts';
 import type { Call } from '../../call/call.ts';
-import { inDollars } from '../../ledger/prices/dollars.ts';
+import { inCents } from '../../ledger/prices/cents.ts';
 import { isLost, type ReRateJobs, type ReRateProgress } from '../../ledger/re-rate/jobs.ts';
 import type { ReRateProgressBody } from '../../ledger/re-rate/run.ts';
 import { invalidField } from '../../lib/errors.ts';
@@ -67,8 +67,8 @@ function record(progress: ReRateProgress, now: number): ReRate {
     entries: BigInt(entries),
     changed: BigInt(changed),
     budgets: BigInt(budgets),
-    costBefore: inDollars(BigInt(before)),
-    costAfter: inDollars(BigInt(after)),
+    costBefore: inCents(BigInt(before)),
+    costAfter: inCents(BigInt(after)),
     startedAt: timeText(startedAt),
     ...(endedAt === undefined ? {} : { endedAt: timeText(endedAt) }),
     ...(error === undefined ? {} : { error }),

@@ -2,7 +2,7 @@
 import { create } from '@bufbuild/protobuf';
 import { type GetTraceRequest, type Trace, TraceSchema } from '../../../gen/gateway/admin/v2/traces_pb.ts';
 import type { Call } from '../../call/call.ts';
-import { inDollars } from '../../ledger/prices/price-list.ts';
+import { inCents } from '../../ledger/prices/cents.ts';
 import { fail } from '../../lib/errors.ts';
 import type { LogStore } from '../../store/log-store.ts';
 import { callerOf } from '../kit/caller.ts';
@@ -53,7 +53,7 @@ export function tracesService(deps: TracesDeps) {
         requests: entries.length,
         startedAt: timeText(first.createdAt),
         durationMs: Math.round((ends - first.createdAt) * 1000) / 1000,
-        cost: inDollars(cost),
+        cost: inCents(cost),
         costExact: cost.toString(),
         totalTokens: BigInt(tokens),
         spans: spans.slice(0, MAX_SPANS),

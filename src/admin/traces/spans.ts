@@ -2,7 +2,7 @@
 import { create } from '@bufbuild/protobuf';
 import { type TraceSpan, TraceSpanSchema } from '../../../gen/gateway/admin/v2/traces_pb.ts';
 import type { AttemptRecord, RequestRecord, SpanRecord } from '../../call/record.ts';
-import { inDollars } from '../../ledger/prices/price-list.ts';
+import { inCents } from '../../ledger/prices/cents.ts';
 import { defined } from '../kit/patch.ts';
 import { timeText } from '../kit/time.ts';
 
@@ -110,6 +110,6 @@ function ownSpan(span: SpanRecord, logId: string, parentSpanId: string, i: numbe
 function measures(tokens: number | undefined, cost: string | undefined) {
   return defined({
     totalTokens: tokens === undefined ? undefined : BigInt(tokens),
-    cost: cost === undefined ? undefined : inDollars(BigInt(cost)),
+    cost: cost === undefined ? undefined : inCents(BigInt(cost)),
   });
 }

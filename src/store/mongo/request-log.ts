@@ -13,11 +13,12 @@ import { checkGrouping, checkOwn, checkTraces } from '../log/trace-feedback.ts';
 import { checkLogFilter } from '../log-filter.ts';
 import type { LogStore } from '../log-store.ts';
 import { checkPageSize, checkSkip } from '../page-query.ts';
-import type { LogFilter, LogPage, LogPageRequest } from '../request-log.ts';
+import type { BodySearch, LogFilter, LogPage, LogPageRequest } from '../request-log.ts';
 import type { Calls, Deadline } from './calls.ts';
 import { isIndexMissing } from './failures.ts';
 import { addEntries, spanOf } from './log/aggregate.ts';
 import { bodiesByBucket, findBodies } from './log/bodies.ts';
+import { searchPage } from './log/body-search.ts';
 import type { Bucket } from './log/bucket-name.ts';
 import { Buckets } from './log/buckets.ts';
 import { appendApart, appendRows, prepareEntries, rowsByBucket } from './log/entry-appends.ts';
@@ -76,7 +77,8 @@ export function mongoRequestLog(place: LogPlace, roller: Roller): LogStore {
 
     page: async (scope, filter, request) => {
       const query = checkPage(scope, filter, request);
-      return reading(place, (deadline) => readPage(place, query, deadline));
+      const { bodies } = request;
+      return reading(place, (deadline) => readPage(place, query, bodies, deadline));
     },
 
     get: async (scope, id, createdAt) => {
@@ -180,10 +182,17 @@ function checkPage(scope: TenantScope, filter: LogFilter, request: LogPageReques
   };
 }
 
-async function readPage(place: LogPlace, asked: PageQuery, deadline: Deadline): Promise<LogPage> {
+async function readPage(
+  place: LogPlace,
+  asked: PageQuery,
+  bodies: BodySearch | undefined,
+  deadline: Deadline,
+): Promise<LogPage> {
   const filter = await withLiked(place, asked, asked.filter, deadline);
   const query: PageQuery = { ...asked, filter };
   const { order } = query;
+  const searched = bodies && (await searchPage(place, query, bodies, deadline));
+  if (searched) return searched;
   const all = await place.buckets.list('entries', deadline, filter.from, filter.until);
   const counted = query.count
     ? countEntries(place, query, all, LIMITS.total, deadline)
@@ -196,6 +205,10 @@ async function readPage(place: LogPlace, asked: PageQuery, deadline: Deadline): 
     totalCapped: query.count && (count > LIMITS.total || !whole),
     entries,
     ...(found.next === undefined ? {} : { next: encodePosition(found.next, order) }),
+    // Only a search that was given up has more behind a page that is not full.
+    ...(found.next === undefined || filter.text === undefined || entries.length === query.take
+      ? {}
+      : { searchedTo: found.next.createdAt }),
   };
 }
 

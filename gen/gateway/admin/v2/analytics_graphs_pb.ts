@@ -160,12 +160,14 @@ export const CostGraphSchema: GenMessage<CostGraph> = /*@__PURE__*/
  */
 export type CostSummary = Message<"gateway.admin.v2.CostSummary"> & {
   /**
+   * US cents.
+   *
    * @generated from field: double total = 1;
    */
   total: number;
 
   /**
-   * For a request.
+   * US cents for a request.
    *
    * @generated from field: double avg = 2;
    */
@@ -200,16 +202,22 @@ export type CostPoint = Message<"gateway.admin.v2.CostPoint"> & {
   timestamp: string;
 
   /**
+   * US cents.
+   *
    * @generated from field: double total = 2;
    */
   total: number;
 
   /**
+   * US cents for a request.
+   *
    * @generated from field: double avg = 3;
    */
   avg: number;
 
   /**
+   * The total, exact: a whole number of 1e-12 US dollars in decimal digits.
+   *
    * @generated from field: string total_exact = 4;
    */
   totalExact: string;
@@ -1072,24 +1080,29 @@ export type CacheHitRatePoint = Message<"gateway.admin.v2.CacheHitRatePoint"> & 
   rate: number;
 
   /**
-   * What the answers would have cost from the first stretch of time to the end of this one, in US cents; and exact, in
-   * whole numbers of 1e-12 US dollars.
+   * What the answers would have cost from the first stretch of time to the end of this one, in US cents.
    *
    * @generated from field: double cumulative_simple_cache_savings = 5;
    */
   cumulativeSimpleCacheSavings: number;
 
   /**
+   * The same of answers that were found by meaning, in US cents.
+   *
    * @generated from field: double cumulative_semantic_cache_savings = 6;
    */
   cumulativeSemanticCacheSavings: number;
 
   /**
+   * Exact: a whole number of 1e-12 US dollars in decimal digits.
+   *
    * @generated from field: string cumulative_simple_cache_savings_exact = 7;
    */
   cumulativeSimpleCacheSavingsExact: string;
 
   /**
+   * Exact: a whole number of 1e-12 US dollars in decimal digits.
+   *
    * @generated from field: string cumulative_semantic_cache_savings_exact = 8;
    */
   cumulativeSemanticCacheSavingsExact: string;

@@ -71,7 +71,7 @@ export type MetadataGroupsRequest = Message<"gateway.admin.v2.MetadataGroupsRequ
   costMin?: number | undefined;
 
   /**
-   * At most.
+   * US cents of a call: at most.
    *
    * @generated from field: optional double cost_max = 7;
    */
@@ -306,7 +306,7 @@ export type AnalyticsGroupsRequest = Message<"gateway.admin.v2.AnalyticsGroupsRe
   costMin?: number | undefined;
 
   /**
-   * At most.
+   * US cents of a call: at most.
    *
    * @generated from field: optional double cost_max = 7;
    */
@@ -648,6 +648,8 @@ export type ModelGroup = Message<"gateway.admin.v2.ModelGroup"> & {
   requests: bigint;
 
   /**
+   * US cents.
+   *
    * @generated from field: double cost = 4;
    */
   cost: number;
@@ -743,6 +745,8 @@ export type WorkspaceGroup = Message<"gateway.admin.v2.WorkspaceGroup"> & {
   requests: bigint;
 
   /**
+   * US cents.
+   *
    * @generated from field: double cost = 6;
    */
   cost: number;
@@ -824,6 +828,8 @@ export type MetadataGroup = Message<"gateway.admin.v2.MetadataGroup"> & {
   requests: bigint;
 
   /**
+   * US cents.
+   *
    * @generated from field: double cost = 4;
    */
   cost: number;
@@ -987,7 +993,7 @@ export type AnalyticsGroup = Message<"gateway.admin.v2.AnalyticsGroup"> & {
   requests: bigint;
 
   /**
-   * Those of the following that are asked for as columns.
+   * This member and the following are there where they are asked for as columns. US cents.
    *
    * @generated from field: optional double cost = 13;
    */
@@ -1066,7 +1072,7 @@ export type AnalyticsGroup = Message<"gateway.admin.v2.AnalyticsGroup"> & {
   firstSeen?: string | undefined;
 
   /**
-   * With cost: a whole number of 1e-12 US dollars in decimal digits.
+   * With cost, exact: a whole number of 1e-12 US dollars in decimal digits.
    *
    * @generated from field: optional string cost_exact = 26;
    */
@@ -1092,6 +1098,8 @@ export type AnalyticsTotals = Message<"gateway.admin.v2.AnalyticsTotals"> & {
   requests: bigint;
 
   /**
+   * US cents.
+   *
    * @generated from field: optional double cost = 2;
    */
   cost?: number | undefined;
@@ -1169,6 +1177,8 @@ export type AnalyticsTotals = Message<"gateway.admin.v2.AnalyticsTotals"> & {
   firstSeen?: string | undefined;
 
   /**
+   * With cost, exact: a whole number of 1e-12 US dollars in decimal digits.
+   *
    * @generated from field: optional string cost_exact = 15;
    */
   costExact?: string | undefined;

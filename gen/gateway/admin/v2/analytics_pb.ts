@@ -67,7 +67,7 @@ export type AnalyticsRequest = Message<"gateway.admin.v2.AnalyticsRequest"> & {
   costMin?: number | undefined;
 
   /**
-   * At most.
+   * US cents of a call: at most.
    *
    * @generated from field: optional double cost_max = 7;
    */

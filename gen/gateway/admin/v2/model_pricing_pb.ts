@@ -817,13 +817,15 @@ export type ReRate = Message<"gateway.admin.v2.ReRate"> & {
   changed: bigint;
 
   /**
-   * What those cost before and after, in US dollars.
+   * What those cost before, in US cents.
    *
    * @generated from field: double cost_before = 9;
    */
   costBefore: number;
 
   /**
+   * What they cost after it, in US cents.
+   *
    * @generated from field: double cost_after = 10;
    */
   costAfter: number;

@@ -87,13 +87,15 @@ export type Trace = Message<"gateway.admin.v2.Trace"> & {
   requests: number;
 
   /**
-   * What they cost together, in US dollars, and exact: a whole number of 1e-12 US dollars in decimal digits.
+   * What they cost together, in US cents.
    *
    * @generated from field: double cost = 6;
    */
   cost: number;
 
   /**
+   * The same, exact: a whole number of 1e-12 US dollars in decimal digits.
+   *
    * @generated from field: string cost_exact = 7;
    */
   costExact: string;
@@ -225,6 +227,8 @@ export type TraceSpan = Message<"gateway.admin.v2.TraceSpan"> & {
   totalTokens?: bigint | undefined;
 
   /**
+   * Of requests and attempts, in US cents; absent when no price is known.
+   *
    * @generated from field: optional double cost = 13;
    */
   cost?: number | undefined;

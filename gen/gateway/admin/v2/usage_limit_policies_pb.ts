@@ -54,14 +54,14 @@ export type CreateUsageLimitPolicyRequest = Message<"gateway.admin.v2.CreateUsag
   type: string;
 
   /**
-   * The budget of each group.
+   * The budget of each group: US dollars for cost, a count for tokens and requests.
    *
    * @generated from field: double credit_limit = 5;
    */
   creditLimit: number;
 
   /**
-   * Usage at which an alert is sent; below the credit limit.
+   * Usage at which an alert is sent: US dollars for cost, a count for tokens and requests; below the credit limit.
    *
    * @generated from field: optional double alert_threshold = 6;
    */
@@ -299,14 +299,14 @@ export type UpdateUsageLimitPolicyRequest = Message<"gateway.admin.v2.UpdateUsag
   name?: string | undefined;
 
   /**
-   * The budget of each group.
+   * The budget of each group: US dollars for cost, a count for tokens and requests.
    *
    * @generated from field: optional double credit_limit = 3;
    */
   creditLimit?: number | undefined;
 
   /**
-   * Usage at which an alert is sent; below the credit limit.
+   * Usage at which an alert is sent: US dollars for cost, a count for tokens and requests; below the credit limit.
    *
    * @generated from field: optional double alert_threshold = 4;
    */
@@ -471,11 +471,15 @@ export type UsageLimitPolicy = Message<"gateway.admin.v2.UsageLimitPolicy"> & {
   type: string;
 
   /**
+   * The budget of each group: US dollars for cost, a count for tokens and requests.
+   *
    * @generated from field: double credit_limit = 7;
    */
   creditLimit: number;
 
   /**
+   * Usage at which an alert is sent: US dollars for cost, a count for tokens and requests.
+   *
    * @generated from field: optional double alert_threshold = 8;
    */
   alertThreshold?: number | undefined;

@@ -38,7 +38,7 @@ export type UsageLimit = Message<"gateway.common.v2.UsageLimit"> & {
   creditLimit: number;
 
   /**
-   * Usage at which an alert is sent, in the same unit; below the credit limit.
+   * Usage at which an alert is sent: US dollars for cost, a count for tokens; below the credit limit.
    *
    * @generated from field: optional double alert_threshold = 3;
    */

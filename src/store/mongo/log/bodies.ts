@@ -98,7 +98,14 @@ export async function findBodies(
   return undefined;
 }
 
-export async function bodiesOf({ data }: Pick<BodiesRow, 'data'>): Promise<BodiesRecord> {
+export async function bodiesOf(row: Pick<BodiesRow, 'data'>): Promise<BodiesRecord> {
+  return (await unpackedBodies(row)).record;
+}
+
+/** The record, and the bytes of its text. */
+export async function unpackedBodies({
+  data,
+}: Pick<BodiesRow, 'data'>): Promise<{ readonly record: BodiesRecord; readonly bytes: number }> {
   const text = await decompress(data.buffer, { maxOutputLength: LARGEST_TEXT });
-  return JSON.parse(text.toString()) as BodiesRecord;
+  return { record: JSON.parse(text.toString()) as BodiesRecord, bytes: text.length };
 }

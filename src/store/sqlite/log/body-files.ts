@@ -122,7 +122,7 @@ function openBodyDatabase(path: string): BodyDatabase {
         let length = 0;
         const taken = new Set<string>();
         for (const [[org, id, time], line] of entries) {
-          const key = numberOf(org, id);
+          const key = bodyKey(org, id);
           const name = `${time} ${key}`;
           if (taken.has(name) || has(time, key)) continue;
           taken.add(name);
@@ -157,7 +157,7 @@ export function readBody(
       const line = withBodyDatabase(folder, name, (database) => lineOf(database, org, id, time));
       if (line !== null && line !== undefined) return line;
     } catch (error) {
-      if (!isDamage(error)) throw error;
+      if (!isBodyDamage(error)) throw error;
       tell({ file: name, why: error.message, lost: true });
     }
   }
@@ -165,7 +165,7 @@ export function readBody(
 }
 
 /** SQLite's corrupt and not-a-database, and what zstd cannot unpack; anything else is trouble of the moment. */
-function isDamage(error: unknown): error is Error {
+export function isBodyDamage(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
   const { code, errcode } = error as Error & { readonly code?: string; readonly errcode?: number };
   return /^ZSTD_/.test(code ?? '') || errcode === 11 || errcode === 26;
@@ -174,9 +174,9 @@ function isDamage(error: unknown): error is Error {
 function lineOf(database: DatabaseSync, org: string, id: string, time: number): string | null {
   const places = database
     .prepare('SELECT line, lines FROM places JOIN frames ON id = frame WHERE time = ? AND key = ?')
-    .all(time, numberOf(org, id));
+    .all(time, bodyKey(org, id));
   for (const { line, lines } of places) {
-    const text = unpacked(lines as Uint8Array)[Number(line)] ?? '';
+    const text = unpackedBodies(lines as Uint8Array)[Number(line)] ?? '';
     const found = JSON.parse(text) as BodiesRecord;
     if (found.id === id && found.organisationId === org && found.createdAt === time) return text;
   }
@@ -194,7 +194,8 @@ export function scanBodies(
     const found = withBodyDatabase(folder, name, (database) =>
       database.prepare('SELECT id, lines FROM frames WHERE id > ? ORDER BY id LIMIT 1').get(above),
     );
-    if (found) return { lines: unpacked(found.lines as Uint8Array), file: name, frame: Number(found.id) };
+    if (found)
+      return { lines: unpackedBodies(found.lines as Uint8Array), file: name, frame: Number(found.id) };
   }
   return null;
 }
@@ -216,11 +217,13 @@ function withBodyDatabase<T>(
   }
 }
 
-function unpacked(bytes: Uint8Array): string[] {
+/** The lines of a batch. */
+export function unpackedBodies(bytes: Uint8Array): string[] {
   return zstdDecompressSync(bytes).toString('utf8').split('\n');
 }
 
-function numberOf(org: string, id: string): number {
+/** Under which number the bodies of a request are found, beside their time. */
+export function bodyKey(org: string, id: string): number {
   return hash.number(`${org.length} ${org}${id}`);
 }
 
@@ -230,6 +233,11 @@ function bodyFile(bucket: Bucket): string {
 
 export function bodyFiles(folder: string): string[] {
   return readdirSync(folder).filter((name) => FILE.test(name));
+}
+
+/** The names of the files by the day of their bodies. */
+export function bodyFileDays(folder: string): ReadonlyMap<number, readonly string[]> {
+  return Map.groupBy(bodyFiles(folder), (name) => bucketOfFile(name).day);
 }
 
 /** The bucket that a file is named after. */

@@ -4,14 +4,16 @@ import type { RequestRecord } from '../../../call/record.ts';
 import type { TenantScope } from '../../../call/scope.ts';
 import { invalidField } from '../../../lib/errors.ts';
 import { checkScope } from '../../document-checks.ts';
+import { bodyFilter, searchInSlices } from '../../log/body-search.ts';
 import { decodeEntries, decodeEntry, encodeBatch } from '../../log/entry-text.ts';
 import { matchesLog } from '../../log/matches.ts';
 import { checkLogFilter } from '../../log-filter.ts';
 import type { LogStore } from '../../log-store.ts';
 import { checkPageSize, checkSkip } from '../../page-query.ts';
-import type { LogFilter, LogPageRequest } from '../../request-log.ts';
+import type { BodySearch, LogFilter, LogPage, LogPageRequest } from '../../request-log.ts';
 import type { WriterCall } from '../protocol.ts';
 import type { WorkerClient } from '../worker-client.ts';
+import type { LogSlice } from './body-search.ts';
 import type { LogCompactor } from './compactor.ts';
 import type { LogPageCall, LogRowPage, Position } from './page-reads.ts';
 import type { LogReaderCall } from './protocol.ts';
@@ -32,7 +34,11 @@ export function entryStore(
 
     page: async (scope, filter, request) => {
       const call = pageCall(scope, filter, request);
+      const searched = await searchPage(reader, call, request.bodies);
+      if (searched) return searched;
       const found = await reader.call<LogRowPage>(call);
+      // Only a search that was given up has more behind a page that is not full.
+      const short = call.filter.text !== undefined && found.entries.length < call.take;
       const entries = await decodeEntries(found.entries);
       return {
         // Segments compare many texts by their hashes; the texts decide.
@@ -40,6 +46,7 @@ export function entryStore(
         total: found.total,
         totalCapped: found.capped,
         ...(found.next === null ? {} : { next: cursorOf(found.next) }),
+        ...(found.next === null || !short ? {} : { searchedTo: found.next[0] }),
       };
     },
 
@@ -70,6 +77,38 @@ function pageCall(scope: TenantScope, filter: LogFilter, request: LogPageRequest
     skip: after === undefined ? checkSkip(page, take) : 0,
     after: after === undefined ? null : positionOf(after),
     count: count !== false,
+  };
+}
+
+/** A page with a search in bodies; undefined: none is asked for, or there are no bodies to be searched. */
+async function searchPage(
+  reader: WorkerClient<LogReaderCall>,
+  call: LogPageCall,
+  bodies: BodySearch | undefined,
+): Promise<LogPage | undefined> {
+  const { filter, org, workspace, order } = call;
+  if (bodies === undefined || filter.text === undefined) return undefined;
+  const within = bodyFilter(filter, bodies);
+  if (within === undefined) return undefined;
+  const same = { kind: 'search' as const, org, workspace, order, filter, bodyFilter: within };
+  const none: LogSlice = { entries: [], last: undefined, matched: 0, at: undefined, bytes: 0 };
+  let kept = true;
+  const ask = { ...call, after: call.after ?? undefined, bodies };
+  const found = await searchInSlices<Position, string>(ask, async (slice) => {
+    const answer = await reader.call<LogSlice | null>({ ...same, ...slice });
+    kept &&= answer !== null;
+    return answer ?? none;
+  });
+  if (!kept) return undefined;
+  const { text: _, ...rest } = filter;
+  const entries = await decodeEntries(found.entries);
+  return {
+    // Segments compare many texts by their hashes; the texts decide.
+    entries: entries.filter((entry) => matchesLog(rest, entry)),
+    total: found.total,
+    totalCapped: found.capped,
+    ...(found.next === undefined ? {} : { next: cursorOf(found.next) }),
+    ...(found.stopped === undefined ? {} : { searchedTo: found.stopped[0] }),
   };
 }
 

@@ -3,6 +3,7 @@ import type { FeedbackGrouping, LogRetention, Repriced } from '../../log-store.t
 import type { LogFilter } from '../../request-log.ts';
 import type { LogRollupsCall } from './aggregate-reads.ts';
 import type { BodyKey } from './body-files.ts';
+import type { LogSearchCall } from './body-search.ts';
 import type { Bucket } from './buckets.ts';
 import type { LogPageCall } from './page-reads.ts';
 import type { LogScope } from './selection.ts';
@@ -23,6 +24,8 @@ export interface LogSetup {
 
 export type LogReaderCall =
   | LogPageCall
+  /** Answers a slice, or null: there are no bodies of the filter's time. */
+  | LogSearchCall
   | LogRollupsCall
   | (LogScope & { readonly kind: 'get'; readonly filter: LogFilter })
   | {

@@ -7,6 +7,8 @@ import { FailureError, failureOf, type RunGroup, serve } from '../worker-loop.ts
 import { planAggregate } from './aggregate-plan.ts';
 import { readRollups } from './aggregate-reads.ts';
 import { readBody, scanBodies } from './body-files.ts';
+import { BodyReader } from './body-reader.ts';
+import { type LogSearchCall, type LogSlice, searchBodies } from './body-search.ts';
 import { DamagedSegment } from './damage.ts';
 import { DamageFound } from './damage-found.ts';
 import { readEntry, scanEntries } from './entry-reads.ts';
@@ -64,12 +66,27 @@ function openLogReader(setup: LogSetup): RunGroup<LogReaderCall> {
     return new Selection(scope, rest, hash, liked, values, scratch);
   }
 
+  function search(call: LogSearchCall): LogSlice | null {
+    const { from = 0, until = Number.MAX_SAFE_INTEGER } = call.filter;
+    const bodies = new BodyReader(setup.folder, damage.tell);
+    try {
+      if (!bodies.hasWithin(from, until - 1)) return null;
+      const view = current();
+      const selection = (filter: LogReaderFilter): Selection => selectionOf(view, call, filter);
+      return searchBodies(call, view.parts, selection(call.filter), selection(call.bodyFilter), bodies);
+    } finally {
+      bodies.close();
+    }
+  }
+
   function perform(call: LogReaderCall): unknown {
     switch (call.kind) {
       case 'page': {
         const view = current();
         return readPage(call, view.parts, selectionOf(view, call, call.filter), setup.searchMs);
       }
+      case 'search':
+        return search(call);
       case 'sums': {
         const view = current();
         const selection = selectionOf(view, call, call.filter);
