@@ -8,7 +8,7 @@ import { looksLikeToken } from './jwt/read-token.ts';
 import type { Tokens } from './jwt/tokens.ts';
 import type { KeyRecord, KeyRing } from './key-ring.ts';
 
-/** Who calls, and what they brought for the provider. */
+/** The caller, and the credential for the provider. */
 export interface Authentication {
   /** A promise for a token that was not seen before; it rejects as Tokens.principalOf says. */
   readonly principal: Principal | Promise<Principal>;
@@ -18,7 +18,7 @@ export interface Authentication {
   readonly providerCredential: string | undefined;
 }
 
-/** Who can be told: callers by key, and where there are tokens, callers by token. */
+/** Finds callers by key and, where there are tokens, by token. */
 export interface Callers {
   readonly keys: KeyRing;
   readonly tokens?: Pick<Tokens, 'isOurs' | 'principalOf'> | undefined;

@@ -15,7 +15,7 @@ const kinds: Readonly<Record<KeyKind, KeyKindProto>> = {
 export function accessCheck(access: Access): (principal: Principal) => void {
   const allowed = new Set(access.kinds);
   const { scopes } = access;
-  // What services may not do in their workspace, no key without a person does either.
+  // What services may not do in their workspace is also refused to keys without a person.
   const forPeople = allowed.has(KeyKindProto.WORKSPACE_USER) && !allowed.has(KeyKindProto.WORKSPACE_SERVICE);
   return (principal) => {
     if (allowed.size > 0 && !allowed.has(kinds[principal.kind])) {

@@ -82,7 +82,7 @@ function workspaceKeyOf({ organisationId, workspaceId }: Tenancy): NewKey {
   };
 }
 
-/** Of instances that start together on an empty store one makes each thing: the others find it when they look again. */
+/** When instances start together on an empty store, one makes each thing: the others find it when they read again. */
 async function settled<T>(ensure: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -140,7 +140,7 @@ async function ensureKey(deps: KeyDeps, key: NewKey): Promise<UnusedKey | undefi
     });
     return { organisationId, keyId, secret };
   }
-  // Who deleted the key does not find another one printed after the next start.
+  // A key that was deleted is not replaced by another one at the next start.
   const unused = await unusedKey(documents, organisationId, existing.id);
   if (unused === undefined) return undefined;
   if (existing.status === 'active' && deps.hasher.hash(unused.secret) === existing.body.hash) return unused;
@@ -156,7 +156,7 @@ async function storeGiven(deps: KeyDeps, key: NewKey, given: string): Promise<vo
     return;
   }
   const parts = secretParts(hasher, given);
-  // One that is the same and has no mask is from before there were any.
+  // An equal one without a mask is older than masks.
   if (existing.body.hash === parts.hash && existing.body.mask !== undefined) return;
   const scope = { organisationId: key.organisationId, workspaceId: undefined };
   await documents.update(scope, apiKeys, existing.id, existing.version, {

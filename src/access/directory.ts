@@ -1,4 +1,4 @@
-// Who and what there is, in memory: organisations, workspaces, users and their places. It is read on every
+// The directory in memory: organisations, workspaces, users and their places. It is read on every
 // call and makes no round trip; it follows the stores' change notices and never goes backwards.
 import type { Collection } from '../store/collection.ts';
 import type { Document } from '../store/documents.ts';
@@ -34,7 +34,7 @@ interface Place {
   readonly role: WorkspaceRole;
 }
 
-/** What a workspace wants of the log. */
+/** A workspace's settings of the log. */
 export interface LogRules {
   /** False: bodies are not kept. */
   readonly bodies: boolean;
@@ -128,7 +128,7 @@ export class Directory {
   /** An active workspace of an organisation, by id or slug. */
   workspace(organisationId: string, idOrSlug: string): Document<WorkspaceBody> | undefined {
     const found = this.#workspaces.get(idOrSlug);
-    // What is another tenant's id may well be a slug of this one.
+    // Another tenant's id may well be a slug of this one.
     if (found?.organisationId === organisationId) return found;
     return this.#workspaces.get(this.#slugs.get(`${organisationId} ${idOrSlug}`) ?? '');
   }
@@ -183,7 +183,7 @@ export class Directory {
     return undefined;
   }
 
-  /** What a workspace wants of the log; undefined when it says nothing. */
+  /** A workspace's settings of the log; undefined when it has none. */
   logRules(workspaceId: string | undefined): LogRules | undefined {
     if (this.#logRules.size === 0 || workspaceId === undefined) return undefined;
     return this.#logRules.get(workspaceId);
@@ -196,7 +196,7 @@ export class Directory {
     return securitySetting(name, this.#security(organisationId), workspace?.securitySettings);
   }
 
-  /** What holds with these overrides of a workspace. */
+  /** The effective settings with these overrides of a workspace. */
   settings(organisationId: string, overrides: SecuritySettings | undefined): Record<string, boolean> {
     const organisation = this.#security(organisationId);
     return Object.fromEntries(
@@ -204,7 +204,7 @@ export class Directory {
     );
   }
 
-  /** What holds with these settings of an organisation, where a workspace does not say otherwise. */
+  /** The effective settings of an organisation, where a workspace has no overrides. */
   organisationSettings(settings: SecuritySettings = {}): Record<string, boolean> {
     const organisation = { settings, open: new Set<string>() };
     return Object.fromEntries(

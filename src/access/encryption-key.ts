@@ -1,4 +1,4 @@
-// The key that protects what is kept: given by a setting, or made at first start.
+// The key that protects stored secrets: given by a setting, or made at first start.
 import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ export function encryptionKeyFrom(path: string): Uint8Array {
   return key;
 }
 
-/** Puts another key in the data folder, all of it or nothing; it is there to stay when this returns. */
+/** Puts another key in the data folder, all of it or nothing; it is durable when this returns. */
 export function replaceEncryptionKey(dataDir: string, key: Uint8Array): void {
   const path = join(dataDir, FILE);
   writeFileSync(`${path}.new`, textOf(key), { mode: 0o600, flush: true });
@@ -48,7 +48,7 @@ function textOf(key: Uint8Array): string {
   return `${Buffer.from(key).toString('base64')}\n`;
 }
 
-/** The store takes the key for kept from now on: a power cut must not bring the folder's older state back. */
+/** From here on the store treats the key as durable: a power cut must not restore the folder's older state. */
 function syncFolder(folder: string): void {
   const descriptor = openSync(folder, 'r');
   try {

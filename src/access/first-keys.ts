@@ -29,7 +29,7 @@ export async function unusedKey(
   return secret === '' ? undefined : { organisationId, keyId, secret };
 }
 
-/** Erases the secret. Of instances that do so together each is done when one is. */
+/** Erases the secret. When instances do so together, each is done when one is. */
 export async function forgetKey(
   documents: DocumentStore,
   organisationId: string,
@@ -52,15 +52,15 @@ export async function forgetKey(
 /** Makes the keys known at once, and erases the secret of each when it is first presented. */
 export async function forgetWhenUsed(
   unused: readonly (UnusedKey | undefined)[],
-  facts: {
+  deps: {
     readonly documents: DocumentStore;
     readonly keys: KeyRing;
     readonly now: () => number;
-    /** Told of a secret that could not be erased: it is shown again. */
+    /** Called with an error of erasing a secret: it is shown again. */
     readonly onTrouble: (error: unknown) => void;
   },
 ): Promise<void> {
-  const { documents, keys, now, onTrouble } = facts;
+  const { documents, keys, now, onTrouble } = deps;
   for (const key of unused) {
     if (key === undefined) continue;
     const { organisationId, keyId } = key;

@@ -67,7 +67,7 @@ export interface KeySecret {
   readonly hash: string;
   /** Its first four characters and its length. */
   readonly hint: string;
-  /** As it is shown: see keyMask. Keys of before there were masks have none. */
+  /** As it is shown: see keyMask. Keys that are older than masks have none. */
   readonly mask?: string;
 }
 
@@ -77,7 +77,7 @@ export interface KeyRotation {
   readonly periodDays?: number;
   /** Unix milliseconds; absent when no further rotation is planned. */
   readonly nextAt?: number;
-  /** How long the secret before goes on to work, in milliseconds. */
+  /** How long the previous secret continues to work, in milliseconds. */
   readonly transitionMs: number;
 }
 
@@ -86,7 +86,7 @@ export interface ApiKeyBody extends KeySecret, Bounded {
   readonly name: string;
   readonly description?: string;
   readonly kind: KeyKind;
-  /** Whose key it is, for the kind workspace-user. */
+  /** The owner of the key, for the kind workspace-user. */
   readonly userId?: string;
   readonly scopes: readonly string[];
   /** Which of the first start's keys it is. */
@@ -144,7 +144,7 @@ export const apiKeys: Collection<ApiKeyBody> = defineCollection<ApiKeyBody>({
     { name: 'userId', type: 'text', nullable: true },
     { name: 'configId', type: 'text', nullable: true, path: 'defaults.config_id' },
   ],
-  // Of instances that start together on an empty store one makes the first keys.
+  // When instances start together on an empty store, one makes the first keys.
   unique: [{ fields: ['bootstrap'], per: 'organisation' }],
   sortable: ['name'],
 });
@@ -173,12 +173,12 @@ export const users: Collection<UserBody> = defineCollection<UserBody>({
   sortable: ['email'],
 });
 
-/** Somebody asked to join. */
+/** An invitation. */
 export interface InviteBody {
   /** In lower case. */
   readonly email: string;
   readonly role: 'admin' | 'member';
-  /** `expired` is told by `expiresAt`. */
+  /** `expired` follows from `expiresAt`. */
   readonly state: 'pending' | 'accepted' | 'cancelled';
   /** The address while the invitation is pending: no two of them are. */
   readonly pendingEmail?: string;

@@ -28,7 +28,7 @@ export interface KeptBundle {
   readSince(askedAt: number): Promise<void>;
   /** Reads it and answers which master keys open it. */
   masters(): Promise<Masters>;
-  /** Writes what `next` makes of it, again when somebody else was first; undefined changes nothing. */
+  /** Writes the result of `next`, again after a lost race; undefined changes nothing. */
   change(next: (opened: OpenBundle, masters: Masters) => EncryptionKeysBody | undefined): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ export async function readBundle(
   let readAt = Number.NEGATIVE_INFINITY;
   let reading: Promise<unknown> | undefined;
 
-  /** Never backwards: an answer that was overtaken is not taken. */
+  /** Never backwards: an older answer is dropped. */
   function take(document: Document<EncryptionKeysBody>, opened: OpenBundle): void {
     if (document.version < version) return;
     version = document.version;

@@ -4,7 +4,7 @@ import type { Principal } from '../call/principal.ts';
 import type { JsonObject } from '../store/collection.ts';
 import { type KeyHasher, keyHint, sameHash } from './key-hash.ts';
 
-/** What a key brings to the calls that are made with it, as callers wrote it. */
+/** Limits and settings of a key's calls, as callers wrote them. */
 export interface KeySettings {
   readonly defaults: JsonObject | undefined;
   readonly rateLimits: readonly JsonObject[];
@@ -18,7 +18,7 @@ export interface KeyRecord {
   readonly hash: string;
   /** What may be known of the key: see keyHint. */
   readonly hint: string;
-  /** The secret before the last rotation, and until when it works (Unix milliseconds). */
+  /** The previous secret, from before the last rotation, and until when it works (Unix milliseconds). */
   readonly previous?: { readonly hash: string; readonly hint: string; readonly until: number } | undefined;
   readonly principal: Principal;
   /** The document's version: an older one never replaces a newer. */
@@ -28,23 +28,23 @@ export interface KeyRecord {
   readonly settings?: KeySettings | undefined;
 }
 
-/** A key as a connection presented it last, and what it was found to be. */
+/** The key that a connection presented last, and the result of its lookup. */
 interface Presented {
   readonly key: string;
   readonly hash: string;
   readonly record: KeyRecord | undefined;
 }
 
-/** Tells who presents a key. */
+/** Finds the caller of a key. */
 export class KeyRing {
   readonly #hasher: KeyHasher;
   readonly #byHash = new Map<string, KeyRecord>();
   readonly #byId = new Map<string, KeyRecord>();
-  /** Also of keys that are gone. */
+  /** Also of deleted keys. */
   readonly #versions = new Map<string, number>();
   readonly #hints = new Set<string>();
   readonly #presented = new WeakMap<object, Presented>();
-  /** By id: what is told when the key is presented for the first time. */
+  /** By id: called when the key is presented for the first time. */
   readonly #awaited = new Map<string, () => void>();
 
   constructor(hasher: KeyHasher) {
@@ -68,7 +68,7 @@ export class KeyRing {
     this.#hints.add(record.hint);
   }
 
-  /** Takes a key away; versions up to the given one cannot bring it back. */
+  /** Removes a key; versions up to the given one cannot restore it. */
   remove(keyId: string, version: number): void {
     if ((this.#versions.get(keyId) ?? 0) <= version) this.#forget(keyId, version);
   }
@@ -104,7 +104,7 @@ export class KeyRing {
    * no longer than its connection; whether the key still counts is looked up every time.
    */
   find(key: string, connection?: object): KeyRecord | undefined {
-    // Most texts that are asked about are providers' keys: they need no hash to be told apart.
+    // Most texts are providers' keys: they are told apart without a hash.
     if (!this.#hints.has(keyHint(key))) return undefined;
     const known = connection === undefined ? undefined : this.#presented.get(connection);
     const hash = known?.key === key ? known.hash : this.#hasher.hash(key);

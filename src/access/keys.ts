@@ -70,8 +70,8 @@ export async function createKey(
   const at = now();
   const made = makeKey(hasher, key, at);
   const { secret, document } = made;
-  const facts = systemAction(at, 'create', 'api-key', { id: document.id, name: key.name });
-  const entry = { ...facts, workspaceId: key.workspaceId ?? '' };
+  const record = systemAction(at, 'create', 'api-key', { id: document.id, name: key.name });
+  const entry = { ...record, workspaceId: key.workspaceId ?? '' };
   const operations = [insertOperation(apiKeys, document), ...more(made)];
   await createChain({ documents }).append(key.organisationId, entry, operations);
   return secret;
@@ -144,7 +144,7 @@ function settingsOf({
   return { defaults, rateLimits: rateLimits ?? [], usageLimits, usageResetAt };
 }
 
-/** Many keys hold the same scopes: a hundred thousand sets of their own would be hundreds of megabytes. */
+/** Many keys hold the same scopes: one set each would take hundreds of megabytes for a hundred thousand keys. */
 const sets = new Map<string, ReadonlySet<string>>();
 const MAX_SETS = 1000;
 

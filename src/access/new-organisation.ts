@@ -73,7 +73,7 @@ export async function createOrganisation(
     }),
     insertOperation(apiKeys, document),
   ];
-  const facts = systemAction(createdAt, 'create', 'organisation', { id: organisationId, name: given.name });
-  await chain.append(organisationId, facts, operations);
+  const record = systemAction(createdAt, 'create', 'organisation', { id: organisationId, name: given.name });
+  await chain.append(organisationId, record, operations);
   return { organisationId, workspaceId, ownerId, adminKey: secret };
 }

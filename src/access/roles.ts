@@ -50,7 +50,7 @@ const RULES: Readonly<Record<string, Rules>> = {
     manager: { view: 'managersViewApiKeys', write: 'managersWriteApiKeys' },
     member: { view: 'membersViewApiKeys', write: false },
   },
-  // A member's own keys only: the keys' service sees to that.
+  // A member's own keys only: the keys' service enforces that.
   workspace_user_api_keys: settings('ViewApiKeys', 'WriteApiKeys'),
   workspace_users: managers('managersWriteWsUsers'),
   workspaces: managers('managersUpdateWs'),
@@ -141,7 +141,7 @@ export function checkRole(directory: Directory, principal: Principal, scopes: re
     throw fail('forbidden', `the role ${role} may not use ${usable.join(' or ')} in this workspace`);
 }
 
-/** Admins of an organisation may use everything, but for what they are not to see of calls. */
+/** Admins of an organisation may use everything, except for what they may not see of calls. */
 function adminAllows(scope: string, setting: (name: SecuritySetting) => boolean): boolean {
   const [resource, action = ''] = scope.split('.');
   return resource !== 'logs' || logsAllow('organisationAdmins', action, setting);
@@ -164,7 +164,7 @@ export function roleOf(directory: Directory, principal: Principal): WorkspaceRol
   return place ?? 'member';
 }
 
-/** Whose settings say what the caller may see of calls; undefined: it sees everything. */
+/** The role whose settings decide what the caller may see of calls; undefined: it sees everything. */
 export function logReaderOf(directory: Directory, principal: Principal): LogReader | undefined {
   const { organisationId, userId } = principal;
   if (userId !== undefined && directory.user(organisationId, userId)?.body.role === 'admin')

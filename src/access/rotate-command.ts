@@ -1,4 +1,4 @@
-// What `sluice keys rotate-encryption` does, step by step, each of which may be the last before a crash.
+// The steps of `sluice keys rotate-encryption`, each of which may be the last before a crash.
 import type { Collection } from '../store/collection.ts';
 import type { DocumentMaintenance } from '../store/maintenance.ts';
 import { replaceEncryptionKey } from './encryption-key.ts';

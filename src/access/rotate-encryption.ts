@@ -49,13 +49,13 @@ export interface RotationReport {
 /** The view of the keys (2 s) and a write's deadline (5 s), with room for a slow clock. */
 const SETTLE_MS = 10_000;
 const BATCH = 100;
-/** A pass whose documents were all changed under its hands comes again; so often it means a store gone wrong. */
+/** A pass is repeated when all its documents were changed meanwhile; this many repetitions mean a faulty store. */
 const PASSES = 100;
 const KEEP_RETIRED_MS = 24 * 60 * 60_000;
 
 interface Pass {
   readonly written: number;
-  /** Documents that were changed meanwhile: they are looked at again. */
+  /** Documents that were changed meanwhile: they are read again. */
   readonly missed: number;
   readonly unreadable: readonly UnreadableSecret[];
 }
@@ -68,7 +68,7 @@ export async function rotateEncryption(deps: RotationDeps): Promise<RotationRepo
   await keys.advance();
   let written = 0;
   for (let pass = 1; pass <= PASSES; pass++) {
-    // Somebody else's rotation may have gone on to another key.
+    // A concurrent rotation may have moved on to another key.
     const { current } = await keys.inUse();
     const begunAt = performance.now();
     const done = await onePass({ ...deps, collections: secretive }, current, pass, written);

@@ -51,7 +51,7 @@ export interface SnapshotDeps {
   /** Knows which organisations there are. */
   readonly maintenance: DocumentMaintenance;
   readonly snapshot: Snapshot;
-  /** Told when the store could not be read; it is asked again until it can. */
+  /** Called when the store could not be read; it is retried until it can. */
   readonly onError: (error: unknown) => void;
 }
 

@@ -18,7 +18,7 @@ export interface OpenExports {
 
 /** @param alone whether no other process has the store */
 export async function openExports(
-  facts: {
+  deps: {
     readonly stores: Stores;
     readonly feed: ChangeFeed;
     readonly documents: DocumentStore;
@@ -28,11 +28,11 @@ export async function openExports(
   },
   log: Logger,
 ): Promise<OpenExports> {
-  const { stores, documents } = facts;
+  const { stores, documents } = deps;
   const { blobs } = stores;
   const links = new ExportLinks(stores.hashSecret);
   const runner = await runExports({
-    ...facts,
+    ...deps,
     blobs,
     now: Date.now,
     onTrouble: (error, what) => log.error({ err: error }, what),

@@ -59,8 +59,8 @@ export async function reRateAll(
   const meant = organisationId === undefined ? all : all.filter((id) => id === organisationId);
   if (meant.length === 0) throw new Error(`there is no organisation ${organisationId ?? ''}`);
   for (const id of meant) {
-    const facts = { ...reRateDeps(parts), owner: randomUUID() };
-    const { entries, changed, before, after, budgets } = await reRate(facts, id, span, dryRun, signal);
+    const deps = { ...reRateDeps(parts), owner: randomUUID() };
+    const { entries, changed, before, after, budgets } = await reRate(deps, id, span, dryRun, signal);
     const verb = dryRun ? 'would change' : 'changed';
     const [was, is] = [inDollars(before), inDollars(after)];
     say(`${id}: ${changed} of ${entries} entries ${verb}, from $${was} to $${is}; ${budgets} budgets`);

@@ -61,7 +61,7 @@ export function readCheck(
   if (bound === undefined || shared === undefined || !shared.isEnabled) return [];
   const { failOnError, scope, includeToolCalls, timeout } = shared;
   const forItself = failOnError === undefined ? shared.onError : failOnError ? 'fail' : 'pass';
-  const said = forItself ?? defaults.onError;
+  const configured = forItself ?? defaults.onError;
   return [
     {
       id: check.id,
@@ -71,8 +71,8 @@ export function readCheck(
       beside: includeToolCalls,
       asks: check.asks,
       onError: {
-        default: said ?? check.onError,
-        closed: said === undefined && (defaults.deny || (check.rewrites && !check.asks)),
+        default: configured ?? check.onError,
+        closed: configured === undefined && (defaults.deny || (check.rewrites && !check.asks)),
       },
       timeoutMs: timeout ?? check.timeoutMs,
     },

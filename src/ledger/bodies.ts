@@ -18,7 +18,7 @@ export interface BodyLogDeps {
 
 interface Waiting {
   readonly entry: RequestRecord;
-  readonly said: CallBodies;
+  readonly bodies: CallBodies;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly size: number;
 }
@@ -61,17 +61,17 @@ export class BodyLog {
   readonly dropped = (): number => this.#dropped;
 
   /** Takes a call's bodies. False: there are too many waiting, and these are left out. */
-  take(entry: RequestRecord, said: CallBodies, headers: Waiting['headers']): boolean {
-    const { request, response } = said.passing;
+  take(entry: RequestRecord, bodies: CallBodies, headers: Waiting['headers']): boolean {
+    const { request, response } = bodies.passing;
     const passed = (request?.held ?? 0) + (response?.held ?? 0);
-    const size = FIXED + lengthOf(said.sent?.body) + lengthOf(said.received?.body) + passed;
+    const size = FIXED + lengthOf(bodies.sent?.body) + lengthOf(bodies.received?.body) + passed;
     if (this.#buffered + size > this.#deps.maxBuffered) {
       this.#dropped++;
       return false;
     }
     this.#buffered += size;
     this.#taken++;
-    this.#waiting.push({ entry, said, headers, size });
+    this.#waiting.push({ entry, bodies, headers, size });
     if (!this.#reading) {
       this.#reading = true;
       setImmediate(this.#readSome);
@@ -182,7 +182,7 @@ function recordOf(waiting: Waiting): BodiesRecord {
   const forTools = [plain.request.body, plain.transformedRequest?.body].flatMap((text = '') =>
     toolSecrets(text),
   );
-  const secrets = [...(waiting.said.secrets?.() ?? []), ...forTools, ...forTools.map(escaped)].filter(
+  const secrets = [...(waiting.bodies.secrets?.() ?? []), ...forTools, ...forTools.map(escaped)].filter(
     ({ length }) => length >= SHORTEST_SECRET,
   );
   const record = withoutTools(plain);
@@ -239,13 +239,13 @@ function withoutBegun(text: string, secrets: readonly string[]): string {
   return text;
 }
 
-function plainRecord({ entry, said, headers }: Waiting): BodiesRecord {
+function plainRecord({ entry, bodies, headers }: Waiting): BodiesRecord {
   const { id, organisationId, workspaceId, createdAt, keepDays, method, path, statusCode, error } = entry;
-  const request = loggedBody(said.request?.(), said.passing.request?.left);
-  const answered = said.response?.() ?? (error && errorText(error));
-  const response = loggedBody(answered, said.passing.response?.left);
-  const sent = said.sent && messageOf(said.sent, request.body);
-  const received = said.received && messageOf(said.received, response.body);
+  const request = loggedBody(bodies.request?.(), bodies.passing.request?.left);
+  const answered = bodies.response?.() ?? (error && errorText(error));
+  const response = loggedBody(answered, bodies.passing.response?.left);
+  const sent = bodies.sent && messageOf(bodies.sent, request.body);
+  const received = bodies.received && messageOf(bodies.received, response.body);
   return {
     id,
     organisationId,
@@ -256,7 +256,7 @@ function plainRecord({ entry, said, headers }: Waiting): BodiesRecord {
     response: { status: statusCode, ...response },
     ...(sent === undefined ? {} : { transformedRequest: sent }),
     ...(received === undefined ? {} : { originalResponse: received }),
-    ...(said.hooks === undefined ? {} : { hooks: JSON.stringify(said.hooks) }),
+    ...(bodies.hooks === undefined ? {} : { hooks: JSON.stringify(bodies.hooks) }),
   };
 }
 

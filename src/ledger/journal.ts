@@ -12,7 +12,7 @@ import { SlicedAppend } from './sliced-append.ts';
 export interface JournalDeps {
   readonly state: SharedState;
   readonly store: Pick<RequestLogStore, 'append'>;
-  /** This process, as the consumer of what it carries. */
+  /** This process, as the consumer of the entries it carries. */
   readonly owner: string;
   /** Ids of all organisations. */
   readonly organisations: () => Iterable<string>;
@@ -48,11 +48,11 @@ interface HeldOwn extends Carried {
 const EVERY_MS = 50;
 /** The interval at which the journals of gone processes are looked for. */
 const ALL_MS = 5_000;
-/** After the store refused a batch, until it is tried again. */
+/** The pause after the store refused a batch. */
 const REST_MS = 1000;
 const LEASE_MS = 15_000;
 const BATCH = 500;
-/** An organisation's journal is measured so often while there is something in it. */
+/** The interval at which an organisation's journal is measured while it is not empty. */
 const MEASURE_MS = 2000;
 /** Longest entry that the journal takes, in UTF-16 units. */
 const LONGEST = 1_000_000;
@@ -73,11 +73,11 @@ export class Journal {
   readonly #marked = new Set<string>();
   /** Claimed, and not taken by the store yet. */
   readonly #held = new Map<string, Carried>();
-  /** What waits, as it was measured last; those without are empty. */
+  /** What waits, as last measured; journals without entries are empty. */
   readonly #waiting = new Map<string, Measured>();
   readonly #timers: readonly NodeJS.Timeout[];
   #restUntil = 0;
-  /** What was left before this process began is measured, though there may be nothing to claim of it yet. */
+  /** Entries of earlier processes are measured, even while none of them can be claimed yet. */
   #first = true;
   #measuring = false;
   #turn: Promise<void> | undefined;
@@ -96,7 +96,7 @@ export class Journal {
     this.#markAll();
   }
 
-  /** As it was measured within the last seconds. */
+  /** As measured within the last seconds. */
   stats(): JournalStats {
     let entries = 0;
     let lagMs = 0;
@@ -112,7 +112,7 @@ export class Journal {
     this.#marked.add(organisationId);
   }
 
-  /** Carries what is there now. Never rejects: what the stores do not take is tried again. */
+  /** Carries the present entries. Never rejects: entries that the stores do not take are retried. */
   turn(): Promise<void> {
     this.#turn ??= this.#run().finally(() => {
       this.#turn = undefined;
@@ -120,7 +120,7 @@ export class Journal {
     return this.#turn;
   }
 
-  /** Resolves when what was marked before is carried, or could not be. */
+  /** Resolves when entries marked before are carried, or could not be. */
   async flush(): Promise<void> {
     await this.#turn;
     if (this.#hasWork()) await this.turn();
@@ -171,7 +171,7 @@ export class Journal {
     this.#deps.onTrouble(error, 'entries of the journal could not be carried on yet');
   }
 
-  /** What waits although nothing is there to claim was claimed by another process: its lease has to run out. */
+  /** Entries that wait although none can be claimed are claimed by another process: its lease must expire first. */
   async #remind(): Promise<void> {
     for (const [organisationId, { at, size }] of this.#waiting) {
       if (size > 0) this.#marked.add(organisationId);
@@ -198,7 +198,7 @@ export class Journal {
     this.#waiting.set(organisationId, { at: performance.now(), size, lagMs });
   }
 
-  /** One batch of those that this process has written; whether there may be more. */
+  /** One batch of the entries that this process has written; whether there may be more. */
   async #carryOwn(): Promise<boolean> {
     if (this.#ownHeld && isLate(this.#ownHeld.oldest)) {
       this.#leave(this.#ownHeld.seqs.keys());
@@ -255,7 +255,7 @@ export class Journal {
       await state.acknowledgeJournal(organisationId, { consumer: owner, seqs: own });
   }
 
-  /** What the store takes; an entry that it refuses for good holds up no other. */
+  /** Appends what the store takes; an entry that it refuses for good holds up no other. */
   async #append(carried: Carried): Promise<void> {
     const { entries, texts } = carried;
     const onStored = (count: number): void => {

@@ -1,15 +1,15 @@
-// What asynchronous guardrails came to when their call's entry was closed: a record of its own beside the entry's bodies,
+// Results of asynchronous guardrails that end after their call's entry is closed: a record next to the entry's bodies,
 // with their time to live, found by the entry and the place of the guardrail's span in it.
 import type { BodiesRecord } from '../store/log-store.ts';
 import { maskedText } from './masked-text.ts';
 
-/** Which side of a call a guardrail looked at. */
+/** The side of a call that a guardrail examined. */
 export type HookSide = 'before' | 'after';
 
-/** What one came to. */
+/** The result of one guardrail. */
 export interface LateHook {
   readonly entry: Pick<BodiesRecord, 'id' | 'organisationId' | 'workspaceId' | 'createdAt'>;
-  /** Of its span among the entry's. */
+  /** The place of its span among the entry's. */
   readonly place: number;
   readonly side: HookSide;
   readonly verdict: string;
@@ -46,7 +46,7 @@ export function keptLateHook({ hooks }: BodiesRecord): KeptLateHook | undefined 
   try {
     return JSON.parse(hooks) as KeptLateHook;
   } catch {
-    // A secret that stood across what JSON is made of.
+    // A secret that spanned characters of the JSON syntax.
     return undefined;
   }
 }

@@ -41,7 +41,7 @@ const OURS = /^x-(?:gateway|portkey|ratelimit|stainless)-/;
 const seen = new Map<string, { readonly lower: string; readonly open: boolean }>();
 const MOST_SEEN = 1000;
 
-function facts(name: string): { readonly lower: string; readonly open: boolean } {
+function trait(name: string): { readonly lower: string; readonly open: boolean } {
   let known = seen.get(name);
   if (known !== undefined) return known;
   const lower = name.toLowerCase();
@@ -54,7 +54,7 @@ function facts(name: string): { readonly lower: string; readonly open: boolean }
 export function loggedHeaders(pairs: readonly string[]): Record<string, string> {
   const headers: Record<string, string> = {};
   for (let i = 0; i + 1 < pairs.length; i += 2) {
-    const { lower, open } = facts(pairs[i] as string);
+    const { lower, open } = trait(pairs[i] as string);
     const value = pairs[i + 1] as string;
     headers[lower] = !open ? MASK : openValue(value);
   }

@@ -1,9 +1,9 @@
-// Texts without the secrets that somebody repeats in them.
+// Masks known secrets in texts that repeat them.
 
-/** Of a secret, in UTF-16 units: what is shorter stands in ordinary words. */
+/** Of a secret, in UTF-16 units: shorter ones also occur in ordinary words. */
 export const SHORTEST_SECRET = 8;
 
-/** Every secret in a text, masked; those that are too short to be one are left. */
+/** The text with every secret masked; those that are too short to be one are left. */
 export function maskedText(text: string, secrets: readonly string[]): string {
   return secrets.reduce(
     (left, secret) =>

@@ -1,5 +1,5 @@
-// Entries that this process has written into the journal and carries on itself: they are not read back. The journal has
-// them as claimed by this process from the beginning; of those that it does not carry in time another claims them.
+// Entries that this process has written into the journal and carries on itself: they are not read back. In the journal
+// they are claimed by this process from the beginning; the ones it does not carry in time are claimed by another.
 import type { RequestRecord } from '../call/record.ts';
 import type { OwnEntry } from '../store/shared-state.ts';
 
@@ -10,13 +10,13 @@ export interface Own {
   readonly entry: RequestRecord;
   /** As the journal has it. */
   readonly text: string;
-  /** When it was written at the latest, as `performance.now()` says. */
+  /** When it was written at the latest, by `performance.now()`. */
   readonly at: number;
 }
 
 /** How long the claim excludes other processes, in milliseconds. */
 const LEASE_MS = 6000;
-/** For so much of it they are this process's. */
+/** The part of that time in which this process carries them. */
 const CARRIED_MS = 4000;
 /** Entries that wait in memory at once; further ones stay in the journal for the next claim. */
 const MOST = 5_000;
@@ -48,7 +48,7 @@ export class OwnEntries {
     this.#units += own.text.length;
   }
 
-  /** The oldest, which are this process's no more when they are not stored soon. */
+  /** The oldest entries; other processes may claim them when they are not stored soon. */
   take(count: number): Own[] {
     const taken = this.#waiting.splice(0, count);
     for (const { text } of taken) this.#units -= text.length;
@@ -60,7 +60,7 @@ export class OwnEntries {
   }
 }
 
-/** Whether it may be claimed by others soon: then it is theirs. */
+/** Whether others may claim it soon: then it is left to them. */
 export function isLate({ at }: Own): boolean {
   return performance.now() - at > CARRIED_MS;
 }

@@ -1,4 +1,4 @@
-// Limit policies as they are kept: which requests they apply to, and what those may use.
+// Limit policies as they are stored: which requests they apply to, and the limits of those.
 import { type Collection, defineCollection } from '../store/collection.ts';
 import type { Bounded } from '../store/set-above.ts';
 import type { Schedule } from './limits/period.ts';
@@ -12,7 +12,7 @@ export interface PolicyCondition {
   readonly excludes?: readonly string[];
 }
 
-/** What becomes of calls under a limit while the store that counts does not answer. */
+/** What happens to calls under a limit while the store that counts does not answer. */
 export type OnStoreOutage = 'deny' | 'allow' | 'local';
 
 /** What both kinds of policies have. */
@@ -23,7 +23,7 @@ export interface PolicyBody extends Bounded {
   readonly groupBy: readonly string[];
   /** Absent: rates allow, budgets deny. */
   readonly onStoreOutage?: OnStoreOutage;
-  /** Tokens that a call is taken to make that states no maximum. */
+  /** Tokens that a call without a stated maximum is assumed to make. */
   readonly assumedOutputTokens?: number;
 }
 
@@ -43,7 +43,7 @@ export interface UsageLimitPolicyBody extends PolicyBody {
   readonly periodicResetDays?: number;
   /** Unix milliseconds. */
   readonly nextUsageResetAt?: number;
-  /** Since when usage counts until then, in Unix milliseconds. */
+  /** Start of the period that ends then, in Unix milliseconds. */
   readonly countedSince?: number;
 }
 

@@ -19,16 +19,16 @@ export interface RequestLogOptions {
   readonly flushEveryMs?: number;
   /** Entries of one append. */
   readonly maxBatch?: number;
-  /** Entries that wait at the most; beyond it the oldest go. */
+  /** The most entries that wait; beyond it the oldest are dropped. */
   readonly maxBuffered?: number;
   /**
-   * Told of an entry that the buffer has no room for any more, by its position; true: it is kept elsewhere, and comes
+   * Called with the position of an entry for which the buffer has no room; true: it is kept elsewhere, and comes
    * to the store by another way. Without it such an entry is lost.
    */
   readonly spill?: (position: number) => boolean;
   /** Called when the entries up to a position are done: stored, refused for good, or spilled. */
   readonly onPassed?: (position: number) => void;
-  /** Told of every loss, once per flush at the most; never silent, so it is no option to leave out. */
+  /** Called for every loss, at most once per flush; never silent, so it is required. */
   readonly onDrop: (drop: LogDrop) => void;
   /** How long `flush` and `close` wait for the store, in milliseconds. */
   readonly flushDeadlineMs?: number;
@@ -40,7 +40,7 @@ export interface RequestLogStats {
   readonly stored: number;
   /** Waiting or on the way. */
   readonly buffered: number;
-  /** Kept elsewhere, for want of room. */
+  /** Kept elsewhere, for lack of room. */
   readonly spilled: number;
   /** Lost, and reported by `onDrop`. */
   readonly failed: number;
@@ -84,7 +84,7 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
   let failed = 0;
   let overflown = 0;
   let spilled = 0;
-  /** Entries up to it need no care any more. */
+  /** Entries up to it are done. */
   let passed = 0;
   const ages = new Ages();
   const slices = new SlicedAppend(store, maxBatch);
@@ -118,7 +118,7 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
     head = 0;
   }
 
-  /** All before those that wait have passed. To be called while none is on the way. */
+  /** All entries before the waiting ones are done. Called only while none is on the way. */
   function pass(): void {
     passed = recorded - (waiting.length - head);
     onPassed?.(passed);
@@ -269,9 +269,9 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
   };
 }
 
-/** Whether asking again may help: whatever is not a refusal with a reason of its own. */
+/** Whether a retry may help: any error that is not a refusal with a reason of its own. */
 function isPassing(error: unknown): boolean {
-  // What JSON cannot say is a TypeError (a cycle, a BigInt) or a RangeError (too deep, too long).
+  // A value that JSON cannot express is a TypeError (a cycle, a BigInt) or a RangeError (too deep, too long).
   if (error instanceof TypeError || error instanceof RangeError) return false;
   return !(error instanceof GatewayError) || error.reason === 'store_unavailable';
 }

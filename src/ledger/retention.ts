@@ -1,4 +1,4 @@
-// What is kept too long goes: whole time buckets of the log, when their time is over.
+// Retention: drops whole time buckets of the log when their retention time is over.
 import type { LogRetention, LogStore } from '../store/log-store.ts';
 
 /** What is dropped, and when. */
@@ -12,11 +12,11 @@ export interface RetentionDeps {
   readonly everyMs?: number;
 }
 
-/** Several instances on one store may run it: what is dropped already is no trouble. */
+/** Several instances on one store may run it: a bucket that is dropped already is no error. */
 const EVERY_MS = 10 * 60 * 1000;
 const FIRST_MS = 5000;
 
-/** Drops from now on. Answers what ends it, which resolves when nothing is under way. */
+/** Starts dropping. Returns the function that stops it, which resolves when nothing is under way. */
 export function keepRetention(deps: RetentionDeps): () => Promise<void> {
   const { store, retention, now, onDropped, onTrouble, everyMs = EVERY_MS } = deps;
   let running: Promise<void> = Promise.resolve();

@@ -1,12 +1,12 @@
 // Appends to a log store that may be slow: in smaller slices when it does not answer in time, in larger ones again
-// when it does. One batch that takes longer than its deadline would else be tried for ever.
+// when it does. Otherwise a batch that takes longer than its deadline would be retried for ever.
 import type { RequestLogStore, WrittenEntry } from '../store/request-log.ts';
 import { isAway } from './limits/retry-queue.ts';
 
 /** Entries of the smallest slice. */
 const LEAST = 25;
 
-/** What fails is given again: it need not be all or nothing. */
+/** A failed append is repeated: it need not be all or nothing. */
 const APART = { apart: true };
 
 export class SlicedAppend {
@@ -22,9 +22,9 @@ export class SlicedAppend {
   }
 
   /**
-   * Appends in order. @param onStored told of each slice that is stored: those need not be given again
-   * @param texts of entries by their place, where both are at hand
-   * @throws what the store throws; then nothing from there on is stored
+   * Appends in order. @param onStored called with each stored slice: its entries need not be appended again
+   * @param texts of entries by their place, where both are available
+   * @throws what the store throws; then nothing from that entry on is stored
    */
   async append(
     entries: readonly WrittenEntry[],

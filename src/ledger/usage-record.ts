@@ -31,7 +31,7 @@ export function usageRecord(usage: Usage): UsageRecord {
   return record;
 }
 
-/** Tokens of audio and images; of none is nothing noted. */
+/** Tokens of audio and images; zero is not recorded. */
 function noteMedia(
   record: Writable<UsageRecord>,
   { audioTokens, extra }: PromptTokensDetails | CompletionTokensDetails,

@@ -1,4 +1,4 @@
-// Where the values of secret references go in what a provider or an integration is configured with.
+// Puts the values of secret references into the configuration of a provider or an integration.
 import type { Json, JsonObject } from '../store/collection.ts';
 import type { Secrets } from './secrets.ts';
 import { formatted } from './value.ts';
@@ -9,7 +9,7 @@ export interface SecretMapping {
   readonly targetField: string;
   /** Id or slug. */
   readonly secretReferenceId: string;
-  /** The member that is meant instead of the reference's own. */
+  /** The member to use instead of the reference's own. */
   readonly secretKey?: string;
   /** `json`: parsed before it is put in place. */
   readonly valueFormat?: 'string' | 'json';
@@ -24,7 +24,7 @@ export interface MappingTenant {
 const FIELD = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 
 /**
- * The fields with the secrets in their places; what was there before is replaced. The secrets are asked for at once.
+ * The fields with the secrets in their places; earlier values are replaced. The secrets are read at once.
  * @param fields e.g. `{key, configurations: {…}}`
  * @throws GatewayError as `resolve` does; secret_unavailable for a value that must be JSON and is not
  */

@@ -26,17 +26,17 @@ export interface SecretsDeps extends ManagerDeps {
   /** Managers that may be asked with the gateway's own identity. */
   readonly ownIdentity: readonly string[];
   readonly lifetimeMs: number;
-  /** Told of readings that failed; the value is kept where there is one. */
+  /** Called with failed readings; the cached value is used where there is one. */
   readonly onTrouble: (error: unknown) => void;
   /** The longest wait for a manager, its login included, in milliseconds; 10,000 by default. */
   readonly deadlineMs?: number;
   /** Where the pod's token is; where Kubernetes puts it by default. */
   readonly kubernetesToken?: string;
-  /** Which vaults are shown tokens of the gateway's own Azure identity; Azure's by default. */
+  /** The vaults that receive tokens of the gateway's own Azure identity; Azure's by default. */
   readonly isAzureVault?: (url: string) => boolean;
 }
 
-/** What the operator has not opened, by the field that asks for it. */
+/** What the operator has not allowed, by the field that asks for it. */
 export interface ClosedFault {
   /** Of a reference as callers write it, e.g. `auth_config.vault_addr`. */
   readonly field: string;
@@ -47,7 +47,7 @@ export interface Secrets {
   /**
    * The value of a reference, for model calls: at hand most of the time.
    * @param workspaceId whose call it is; undefined: the organisation's own
-   * @param key the member that is meant instead of the reference's own
+   * @param key the member to use instead of the reference's own
    * @throws GatewayError not_found for a reference that the workspace does not see; secret_unavailable
    */
   resolve(
@@ -56,7 +56,7 @@ export interface Secrets {
     idOrSlug: string,
     key?: string | undefined,
   ): Promise<string>;
-  /** The hosts that a reference is bound to; undefined: it says nothing, or is not seen by the workspace. */
+  /** The hosts that a reference is bound to; undefined: it has none, or the workspace does not see it. */
   hostsOf(
     organisationId: string,
     workspaceId: string | undefined,
@@ -64,7 +64,7 @@ export interface Secrets {
   ): readonly string[] | undefined;
   /** Reads a reference's value past the cache. @throws GatewayError secret_unavailable, host_refused */
   test(reference: SecretReferenceDocument): Promise<void>;
-  /** Why a reference could never be read as things are; undefined: it may be tried. */
+  /** Why a reference can never be read with the present settings; undefined: it may be tried. */
   closedFault(manager: ManagerType, auth: AuthConfig, path: string): ClosedFault | undefined;
 }
 

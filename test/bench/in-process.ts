@@ -85,8 +85,8 @@ const { transport } = createRpc({
   audit: {
     done: async () => {},
     failed: async () => {},
-    stranger: () => {},
-    dataStranger: () => {},
+    unauthenticated: () => {},
+    unauthenticatedData: () => {},
   },
   log: pino({ level: 'silent' }),
   names,

@@ -120,7 +120,12 @@ function rpcWith(watch: Watch | undefined): Rpc {
     capacity: metrics,
     observer: metrics,
     spans: watch?.spans,
-    audit: { done: async () => {}, failed: async () => {}, stranger: () => {}, dataStranger: () => {} },
+    audit: {
+      done: async () => {},
+      failed: async () => {},
+      unauthenticated: () => {},
+      unauthenticatedData: () => {},
+    },
     log,
     names,
     bodyLimit: 1_000_000,

@@ -2,7 +2,7 @@
 // them; they are written in batches, and counted when they come too fast to be written one by one.
 import type { AuditRecord } from './entry.ts';
 
-/** Told at once, and regained with time. */
+/** The burst that is written one by one, and that refills with time. */
 const BURST = 100;
 const PER_SECOND = 5;
 const EVERY_MS = 500;
@@ -18,8 +18,8 @@ interface Pending {
 
 /** What is needed. */
 export interface AnonymousAuditDeps {
-  readonly append: (organisationId: string, facts: AuditRecord) => Promise<unknown>;
-  /** Milliseconds that no clock change moves. */
+  readonly append: (organisationId: string, record: AuditRecord) => Promise<unknown>;
+  /** A monotonic clock, in milliseconds. */
   readonly monotonic: () => number;
   /** Told of entries that could not be written. */
   readonly onLost: (error: unknown, count: number) => void;
@@ -27,8 +27,8 @@ export interface AnonymousAuditDeps {
 
 export interface AnonymousAudit {
   /** Never waits, never fails. */
-  tell(organisationId: string, facts: AuditRecord): void;
-  /** Resolves when what was told is written, or given up. */
+  tell(organisationId: string, record: AuditRecord): void;
+  /** Resolves when entries taken so far are written, or given up. */
   flush(): Promise<void>;
 }
 
@@ -57,7 +57,7 @@ export function createAnonymousAudit({ append, monotonic, onLost }: AnonymousAud
       if (one.last !== undefined) due.push(summary(one.last, one.skipped));
       one.skipped = 0;
       one.last = undefined;
-      appends.push(...due.map((facts) => append(organisationId, facts)));
+      appends.push(...due.map((record) => append(organisationId, record)));
       if (refilled(organisationId).tokens >= BURST) pending.delete(organisationId);
     }
     const lost = (await Promise.allSettled(appends)).filter((outcome) => outcome.status === 'rejected');
@@ -67,20 +67,20 @@ export function createAnonymousAudit({ append, monotonic, onLost }: AnonymousAud
   function flush(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
-    // One after the other: what a flush finds being written is waited for as well.
+    // One after the other: a flush also waits for a write in progress.
     writing = writing.then(write);
     return writing;
   }
 
   return {
-    tell(organisationId, facts) {
+    tell(organisationId, record) {
       const one = refilled(organisationId);
       if (one.tokens >= 1) {
         one.tokens--;
-        one.queue.push(facts);
+        one.queue.push(record);
       } else {
         one.skipped++;
-        one.last = facts;
+        one.last = record;
       }
       timer ??= setTimeout(flush, EVERY_MS).unref();
     },

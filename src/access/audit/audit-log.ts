@@ -41,7 +41,7 @@ export function createAuditLog(deps: AuditLogDeps): AuditLog {
     deps.onLost(error, count);
   };
   const chain = createChain({ documents });
-  const strangers = createAnonymousAudit({
+  const anonymous = createAnonymousAudit({
     append: (organisationId, told) => chain.append(organisationId, told),
     monotonic: () => performance.now(),
     onLost,
@@ -49,11 +49,11 @@ export function createAuditLog(deps: AuditLogDeps): AuditLog {
   return {
     changes: createChanges(chain, deps),
     systemChanges: createSystemChanges(chain, deps.now),
-    events: createEvents({ ...deps, chain, strangers, onLost }),
-    flush: strangers.flush,
+    events: createEvents({ ...deps, chain, anonymous, onLost }),
+    flush: anonymous.flush,
     lost: () => lost,
     async close() {
-      await strangers.flush();
+      await anonymous.flush();
       await chain.idle();
     },
   };

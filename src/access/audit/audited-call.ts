@@ -1,4 +1,4 @@
-// What a call tells of itself for its entry: who, where from, which action.
+// What an audit entry records of a call: who, where from, which action.
 
 import type { Call } from '../../call/call.ts';
 import type { Principal } from '../../call/principal.ts';
@@ -31,7 +31,7 @@ export type AuditedCall = Pick<
   | 'clientIp'
 >;
 
-/** The action of a method that is audited as none: only that somebody unknown asked for it is told. */
+/** The action of a method that is audited as none: only the request of an unknown caller is recorded. */
 export const AUTHENTICATE = 'authenticate';
 
 /** @param principal who it is told of; the call's own unless it was refused as such */
@@ -61,7 +61,7 @@ const ANONYMOUS: AuditActor = { type: 'anonymous', id: '', name: '', keyId: '', 
 /** The gateway itself. */
 const SYSTEM: AuditActor = { type: 'system', id: '', name: 'gateway', keyId: '', role: '' };
 
-/** What is told of a thing that the gateway does on its own, or by a command of its operator. */
+/** What is recorded of an action that the gateway does on its own, or by a command of its operator. */
 export function systemAction(
   at: number,
   action: string,

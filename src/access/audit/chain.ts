@@ -32,7 +32,7 @@ export interface Chain {
    */
   append(
     organisationId: string,
-    facts: AuditRecord,
+    record: AuditRecord,
     operations?: readonly WriteOperation[],
   ): Promise<readonly Document<object>[]>;
   /** Resolves when nothing waits. */
@@ -50,7 +50,7 @@ interface Position {
 }
 
 interface Waiting {
-  readonly facts: AuditRecord;
+  readonly record: AuditRecord;
   readonly operations: readonly WriteOperation[];
   readonly since: number;
   readonly resolve: (documents: readonly Document<object>[]) => void;
@@ -135,8 +135,8 @@ export function createChain({ documents, maxWaitMs = MAX_WAIT_MS }: ChainDeps): 
     const scope = { organisationId, workspaceId: undefined };
     const entries: AuditEntryBody[] = [];
     let { sequence, hash } = position;
-    for (const { facts } of group) {
-      const entry = sealed(facts, ++sequence, hash, position.recovered && entries.length === 0);
+    for (const { record } of group) {
+      const entry = sealed(record, ++sequence, hash, position.recovered && entries.length === 0);
       entries.push(entry);
       hash = entry.hash;
     }
@@ -179,14 +179,14 @@ export function createChain({ documents, maxWaitMs = MAX_WAIT_MS }: ChainDeps): 
   }
 
   return {
-    async append(organisationId, facts, operations = []) {
+    async append(organisationId, record, operations = []) {
       if (operations.length > MAX_OPERATIONS) {
         throw fail('validation_failed', `a change has ${MAX_OPERATIONS} operations at the most`);
       }
       const queue = queues.get(organisationId) ?? [];
       if (queue.length >= MAX_WAITING) throw busy();
       return new Promise((resolve, reject) => {
-        queue.push({ facts: cleaned(facts), operations, since: performance.now(), resolve, reject });
+        queue.push({ record: cleaned(record), operations, since: performance.now(), resolve, reject });
         if (queues.has(organisationId)) return;
         queues.set(organisationId, queue);
         running.set(organisationId, drain(organisationId, queue));
@@ -245,16 +245,16 @@ function busy(): GatewayError {
 }
 
 /** What callers send may be in an entry: no text of it stops the commit. */
-function cleaned(facts: AuditRecord): AuditRecord {
-  const { actor, target } = facts;
+function cleaned(record: AuditRecord): AuditRecord {
+  const { actor, target } = record;
   return {
-    ...facts,
+    ...record,
     actor: { ...actor, id: cleanText(actor.id, 256), name: cleanText(actor.name) },
     target: { id: cleanText(target.id, 256), name: cleanText(target.name) },
-    workspaceId: cleanText(facts.workspaceId, 256),
-    detail: cleanText(facts.detail),
-    path: cleanText(facts.path),
-    clientIp: cleanText(facts.clientIp, 64),
-    requestId: cleanText(facts.requestId, 256),
+    workspaceId: cleanText(record.workspaceId, 256),
+    detail: cleanText(record.detail),
+    path: cleanText(record.path),
+    clientIp: cleanText(record.clientIp, 64),
+    requestId: cleanText(record.requestId, 256),
   };
 }

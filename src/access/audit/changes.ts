@@ -43,8 +43,8 @@ export interface Changes {
 export function createChanges(chain: Chain, readers: CallReaders): Changes {
   return {
     async commit(call, scope, operations, target) {
-      const facts = { ...auditedCall(call, readers), ...auditedTarget(scope, target), statusCode: 200 };
-      const written = await chain.append(scope.organisationId, facts, narrowed(operations, scope));
+      const record = { ...auditedCall(call, readers), ...auditedTarget(scope, target), statusCode: 200 };
+      const written = await chain.append(scope.organisationId, record, narrowed(operations, scope));
       call.audited = true;
       return written;
     },

@@ -8,7 +8,7 @@ import { canonicalJson } from './canonical-json.ts';
 /** Done; not permitted; permitted, and not done. */
 export type AuditOutcome = 'allowed' | 'refused' | 'failed';
 
-/** A person, a service's key, somebody who could not be told, or the gateway itself. */
+/** A person, a service's key, an unknown caller, or the gateway itself. */
 export type ActorType = 'user' | 'api_key' | 'anonymous' | 'system';
 
 /** Who did it. */
@@ -116,14 +116,14 @@ export function hashOf(body: Omit<AuditEntryBody, 'hash'> & { readonly hash?: st
   return hash('sha256', canonicalJson(rest), 'hex');
 }
 
-/** Facts with their place in the chain. */
+/** An entry's content with its place in the chain. */
 export function sealed(
-  facts: AuditRecord,
+  record: AuditRecord,
   sequence: number,
   previousHash: string,
   recovered = false,
 ): AuditEntryBody {
-  const body = { ...facts, sequence, previousHash, ...(recovered ? { recovered: true as const } : {}) };
+  const body = { ...record, sequence, previousHash, ...(recovered ? { recovered: true as const } : {}) };
   return { ...body, hash: hashOf(body) };
 }
 
@@ -132,7 +132,7 @@ export function entryId(sequence: number): string {
   return String(sequence).padStart(16, '0');
 }
 
-/** An entry as a document to be. It belongs to the workspace that it tells of. */
+/** An entry as a new document. It belongs to the workspace that it is about. */
 export function entryDocument(body: AuditEntryBody): NewDocument<AuditEntryBody> {
   return {
     id: entryId(body.sequence),

@@ -25,9 +25,9 @@ export interface AuditEvents {
   /** A call of a known caller that was refused or failed. Resolves within a bound, written or not. */
   failed(call: Call, target: EventTarget, error: GatewayError): Promise<void>;
   /** Records an unauthenticated call. Never waits. */
-  stranger(call: Call, error: GatewayError): void;
+  unauthenticated(call: Call, error: GatewayError): void;
   /** The same on the data plane, where only tokens (JWT) are told of. */
-  dataStranger(call: Call, error: GatewayError): void;
+  unauthenticatedData(call: Call, error: GatewayError): void;
 }
 
 /**
@@ -40,7 +40,7 @@ export type OwnerOf = (
 
 export interface EventsDeps extends CallReaders {
   readonly chain: Chain;
-  readonly strangers: AnonymousAudit;
+  readonly anonymous: AnonymousAudit;
   /** The organisation whose chain records unauthenticated callers. */
   readonly homeOrganisationId: string;
   readonly ownerOf: OwnerOf;
@@ -54,16 +54,16 @@ const MAX_RULES = 10;
 const NOTHING: EventTarget = { id: '', name: '' };
 
 export function createEvents(deps: EventsDeps): AuditEvents {
-  const { chain, strangers, onLost } = deps;
+  const { chain, anonymous, onLost } = deps;
 
-  function stranger(call: Call, error: GatewayError): void {
+  function unauthenticated(call: Call, error: GatewayError): void {
     const token = call.presentedKey ?? presentedToken(call.headers);
     const owner = token === undefined ? undefined : deps.ownerOf(token);
     const told: AuditRecord = {
       ...auditedEvent(call, deps, owner?.principal, NOTHING, outcomeOf(error), error),
       ...(token === undefined ? {} : { token: maskToken(token) }),
     };
-    strangers.tell(owner?.organisationId ?? deps.homeOrganisationId, told);
+    anonymous.tell(owner?.organisationId ?? deps.homeOrganisationId, told);
   }
 
   return {
@@ -74,15 +74,15 @@ export function createEvents(deps: EventsDeps): AuditEvents {
     },
     async failed(call, target, error) {
       const { principal } = call;
-      if (principal === undefined) return stranger(call, error);
+      if (principal === undefined) return unauthenticated(call, error);
       const told = auditedEvent(call, deps, principal, target, outcomeOf(error), error);
       const written = chain.append(principal.organisationId, told).catch((lost) => onLost(lost, 1));
       await within(WAIT_MS, written);
     },
-    stranger,
-    dataStranger(call, error) {
+    unauthenticated,
+    unauthenticatedData(call, error) {
       const token = call.presentedKey ?? presentedToken(call.headers);
-      if (token !== undefined && looksLikeToken(token)) stranger(call, error);
+      if (token !== undefined && looksLikeToken(token)) unauthenticated(call, error);
     },
   };
 }
@@ -117,9 +117,9 @@ function outcomeOf({ reason }: GatewayError): AuditOutcome {
  * sent, and so do fields that are no field's name.
  */
 function detailOf(error: GatewayError): string {
-  const { message, details: facts } = error;
+  const { message, details } = error;
   if (outcomeOf(error) === 'refused') return maskText(message);
-  const rules = (facts.violations ?? [])
+  const rules = (details.violations ?? [])
     .slice(0, MAX_RULES)
     .map(({ field, rule }) => `${/^[a-z][a-z0-9_.[\]]{0,99}$/.test(field) ? field : '(a field)'}: ${rule}`);
   return rules.join('; ');

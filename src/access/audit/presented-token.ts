@@ -1,4 +1,4 @@
-// What somebody presented as their key: told masked when it was refused, and no other way.
+// The text presented as a key: shown masked when it was refused, and in no other way.
 import type { GatewayHeaders } from '../../lib/gateway-headers.ts';
 
 /** The text that authentication looked at first; undefined when none was sent. */

@@ -1,4 +1,4 @@
-// Changes that no call makes: the command line's, and what the gateway does on its own.
+// Changes without a call: by the command line, and by the gateway on its own.
 
 import type { TenantScope } from '../../call/scope.ts';
 import type { Document, WriteOperation } from '../../store/documents.ts';
@@ -29,12 +29,12 @@ export interface SystemChanges {
 export function createSystemChanges(chain: Chain, now: () => number): SystemChanges {
   return {
     commit({ verb, resource, detail = '' }, scope, operations, target) {
-      const facts = {
+      const record = {
         ...systemAction(now(), verb, resource, target),
         ...auditedTarget(scope, target),
         detail,
       };
-      return chain.append(scope.organisationId, facts, narrowed(operations, scope));
+      return chain.append(scope.organisationId, record, narrowed(operations, scope));
     },
   };
 }

@@ -1,4 +1,4 @@
-// The proof of a chain: every hash computed anew, in batches, while others go on writing.
+// Verifies a chain: every hash is computed anew, in batches, while others go on writing.
 
 import type { AbortLike } from '../../lib/abort.ts';
 import type { Document, DocumentStore } from '../../store/documents.ts';
@@ -14,7 +14,7 @@ import {
 
 export type BreakKind = 'hash' | 'gap' | 'link' | 'truncated' | 'head' | 'anchor';
 
-/** The first thing that is not right. */
+/** The first fault. */
 export interface ChainBreak {
   /** The entry at fault, or the first that is missing. */
   readonly sequence: number;
@@ -32,7 +32,7 @@ export interface ChainProof {
   readonly break: ChainBreak | undefined;
 }
 
-/** An entry that was noted elsewhere. */
+/** An entry that was recorded elsewhere. */
 export interface Anchor {
   readonly sequence: number;
   readonly hash: string;

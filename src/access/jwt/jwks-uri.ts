@@ -1,4 +1,4 @@
-// Whether a key set may be fetched from an address: keys that came over an open line could be anybody's.
+// Whether a key set may be fetched from an address: keys that came over an unencrypted connection could be forged.
 import { parseAddress } from '../../lib/egress/address-rules.ts';
 import type { AllowList } from '../../lib/egress/allow-list.ts';
 import type { Dialer } from '../../lib/egress/outbound.ts';

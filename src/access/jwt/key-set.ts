@@ -4,7 +4,7 @@ import type { Algorithm } from './algorithms.ts';
 import { isForOtherUse, type PublicJwk, privateFault, readJwk, serves, type VerificationKey } from './jwk.ts';
 import { refused } from './refused.ts';
 
-/** Keys of a set, at the most. Each is imported, and that costs. */
+/** The most keys of a set. Each is imported, and that costs. */
 export const MOST_KEYS = 64;
 
 /** The keys of one issuer. */
@@ -44,7 +44,7 @@ export class KeySet {
 }
 
 /**
- * Reads a set that somebody configured: every key must be right, those for other uses are left out.
+ * Reads a configured set: every key must be right, those for other uses are left out.
  * @throws GatewayError validation_failed naming the member under `field`.
  */
 export function readInlineSet(field: string, json: unknown): KeySet {

@@ -1,4 +1,4 @@
-// A token taken apart, nothing of it verified yet (RFC 7515, RFC 7519). Whatever can be refused by looking is
+// Parses a token without verifying it (RFC 7515, RFC 7519). Whatever can be refused by its form is
 // refused here: it costs microseconds, a signature costs up to a millisecond.
 import { type Algorithm, isAlgorithm } from './algorithms.ts';
 import { refused } from './refused.ts';
@@ -15,7 +15,7 @@ export interface TokenHeader {
 /** Claims as they are in the token. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** A token's parts. Until its signature is verified they are anybody's words. */
+/** A token's parts. They are untrusted until its signature is verified. */
 export interface UnverifiedToken {
   readonly text: string;
   readonly header: TokenHeader;
@@ -47,7 +47,7 @@ export function readToken(text: string): UnverifiedToken {
   return { text, header: read, claims };
 }
 
-/** A token's claims as far as they can be read, for telling whose it would be. */
+/** A token's claims as far as they can be read, to find the organisation it would belong to. */
 export function peekClaims(text: string): Claims | undefined {
   return text.length > LONGEST_TOKEN ? undefined : objectOf(text.split('.', 2)[1] ?? '');
 }

@@ -22,7 +22,7 @@ export class Realm {
   /** Tokens that wait for their keys or their turn. */
   pending = 0;
 
-  /** @param before what it takes the place of: the same issuer's keys need not be fetched again */
+  /** @param before its predecessor: the same issuer's keys need not be fetched again */
   constructor(
     organisationId: string,
     settings: JwtSettingsBody,
@@ -42,7 +42,7 @@ export class Realm {
   }
 
   /**
-   * Everything that can be told without a signature. Answers when the token ends, in Unix milliseconds.
+   * Every check that needs no signature. Returns when the token ends, in Unix milliseconds.
    * @throws GatewayError unauthenticated.
    */
   check({ header, claims }: UnverifiedToken, now: number): number {

@@ -21,7 +21,7 @@ export interface RemoteDeps {
 export const COOL_DOWN_MS = 30_000;
 /** An older set is fetched anew in the background: keys that were withdrawn stop counting. */
 export const REFRESH_MS = 600_000;
-/** So long the last set counts while its issuer does not answer. */
+/** How long the last set counts while its issuer does not answer. */
 export const STALE_MS = 24 * 3_600_000;
 const FETCH_MS = 5000;
 const LARGEST_SET_BYTES = 256 * 1024;
@@ -105,7 +105,7 @@ export class RemoteKeys implements KeySource {
         },
         LARGEST_SET_BYTES,
       );
-      // A redirect is an answer like any other that is no key set: it could lead anywhere.
+      // A redirect is treated like any other answer that is no key set: it could lead anywhere.
       if (answer.status !== 200) throw new Error(`the issuer answered ${answer.status}`);
       return readFetchedSet(JSON.parse(Buffer.from(answer.body).toString('utf8')));
     } finally {

@@ -1,4 +1,4 @@
-// Budgets and rates that a token brings along (admin-api facts, parts 3.7, 4.1 and 4.2). A token whose limits cannot
+// Budgets and rates in a token (admin-api facts, parts 3.7, 4.1 and 4.2). A token whose limits cannot
 // be read is refused: without them it would be worth more than its issuer meant.
 import type { TokenLimit } from '../../call/grant.ts';
 import { refused } from './refused.ts';

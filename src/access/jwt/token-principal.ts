@@ -18,7 +18,7 @@ const SCOPES: Readonly<Record<Exclude<KeyKind, 'organisation-service'>, Readonly
   'workspace-user': new Set(scopesOf('workspace-user')),
 };
 
-/** What is known of a token once its signature was verified. */
+/** The content of a token whose signature was verified. */
 export interface VerifiedClaims {
   readonly grant: TokenGrant;
   /** Unix milliseconds, skew included. */
@@ -38,15 +38,15 @@ export class VerifiedToken {
   readonly #keyId: string;
   readonly #knownUsersOnly: boolean;
   #principal: Principal | undefined;
-  /** The records that the principal was made from: other ones make another. */
+  /** The records that the principal was made from: a change of them makes a new one. */
   #made: readonly unknown[] = [];
 
-  constructor(facts: VerifiedClaims) {
-    this.grant = facts.grant;
-    this.expiresAt = facts.expiresAt;
-    this.thumbprint = facts.thumbprint;
-    this.#keyId = `jwt_${facts.digest.slice(0, 32)}`;
-    this.#knownUsersOnly = facts.knownUsersOnly;
+  constructor(claims: VerifiedClaims) {
+    this.grant = claims.grant;
+    this.expiresAt = claims.expiresAt;
+    this.thumbprint = claims.thumbprint;
+    this.#keyId = `jwt_${claims.digest.slice(0, 32)}`;
+    this.#knownUsersOnly = claims.knownUsersOnly;
   }
 
   /** @throws GatewayError forbidden when the workspace, or a user who must be known, is not there (any more). */

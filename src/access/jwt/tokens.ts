@@ -1,4 +1,4 @@
-// Tells who presents a token (JWT). A token that was seen before costs one hash and a look-up.
+// Finds the caller of a token (JWT). A token that was seen before costs one hash and one lookup.
 import { hash } from 'node:crypto';
 import type { Principal } from '../../call/principal.ts';
 import { fail, GatewayError } from '../../lib/errors.ts';
@@ -23,7 +23,7 @@ export interface TokensDeps extends Pick<RemoteDeps, 'dialer' | 'now'> {
 
 /** Verified tokens that are remembered, of all organisations. */
 const MOST_KNOWN = 10_000;
-/** Refused tokens that are remembered, and for how long: who repeats one pays no signature. */
+/** Refused tokens that are remembered, and for how long: a repeated one costs no signature. */
 const MOST_REFUSED = 1000;
 const REFUSED_MS = 5000;
 /** Tokens of one organisation that may wait to be verified. */
@@ -82,8 +82,8 @@ export class Tokens {
       return;
     }
     const { dialer, now, onTrouble } = this.#deps;
-    const facts = { dialer, now, onTrouble: (error: unknown) => onTrouble(organisationId, error) };
-    this.#realms.set(organisationId, new Realm(organisationId, source.body, facts, before));
+    const deps = { dialer, now, onTrouble: (error: unknown) => onTrouble(organisationId, error) };
+    this.#realms.set(organisationId, new Realm(organisationId, source.body, deps, before));
   }
 
   /** Whether a text is a token for this gateway, valid or not: it goes to no provider. */
@@ -99,7 +99,7 @@ export class Tokens {
   }
 
   /**
-   * Who presents a token: at once when it was seen before.
+   * The caller of a token: at once when it was seen before.
    * @returns rejects with GatewayError unauthenticated, forbidden (no settings for tokens, the workspace),
    * key_set_unavailable (the issuer's keys) or overloaded (too many unknown tokens at once).
    */
@@ -147,7 +147,7 @@ export class Tokens {
     const key = await realm.keys.find(algorithm, kid);
     try {
       await this.#semaphore.pass(() => verifySignature(token, key));
-      // Settings that changed in the meantime have the last word.
+      // Settings that changed in the meantime decide.
       if (this.#realms.get(realm.organisationId) !== realm) return await this.#unknown(token.text, digest);
       const grant = readGrant(realm.organisationId, token.claims, realm.claimNames);
       const { thumbprint } = key;
@@ -163,7 +163,7 @@ export class Tokens {
     }
   }
 
-  /** The organisation's name in the token is anybody's word so far: it only picks the keys that must confirm it. */
+  /** The organisation's name in the token is not verified yet: it only picks the keys that must confirm it. */
   #realmOf({ claims }: UnverifiedToken): Realm {
     const id = organisationOf(claims);
     if (id === undefined) throw refused('the token names no organisation');

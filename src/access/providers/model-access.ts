@@ -6,7 +6,7 @@ export interface ModelAccess {
   /** Whether there is a model that is not let through. */
   readonly restricted: boolean;
   allows(model: string): boolean;
-  /** Those that it names and lets through, custom ones too. */
+  /** Models that it names and allows, custom ones too. */
   readonly named: readonly string[];
   /** The model's own base address. */
   hostOf(model: string): string | undefined;
@@ -16,7 +16,7 @@ export interface ModelAccess {
 
 const NONE: readonly string[] = Object.freeze([]);
 
-/** Undefined when the integration says nothing of models. */
+/** Undefined when the integration does not restrict models. */
 export function modelAccess({ allowAllModels, models = [] }: IntegrationBody): ModelAccess | undefined {
   if (allowAllModels && models.length === 0) return undefined;
   const known = new Map<string, ModelEntry>(models.map((entry) => [entry.slug, entry]));

@@ -6,7 +6,7 @@ import { accessOf } from './workspace-access.ts';
 
 /** Limits of one owner, as callers write them. */
 export interface OwnLimits {
-  /** Names their counters. */
+  /** The id of their counters. */
   readonly id: string;
   /** For refusals. */
   readonly name: string;
@@ -54,6 +54,6 @@ function owned(
 ): OwnLimits | undefined {
   const budgets = [usageLimits ?? []].flat();
   if (rateLimits.length === 0 && budgets.length === 0) return undefined;
-  // Lists of its own: what holds for all workspaces is counted in each of them.
+  // A separate list each: a limit for all workspaces is counted in each of them.
   return { id, name, carried: { rateLimits: [...rateLimits], usageLimits: budgets, usageResetAt } };
 }

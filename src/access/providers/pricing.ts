@@ -1,13 +1,13 @@
-// What an integration says of prices: factors on all of them, and rates of single models.
+// An integration's prices: factors on all of them, and rates of single models.
 
 import type { PricingRecord } from '../../call/record.ts';
 import type { JsonObject } from '../../store/collection.ts';
 import type { IntegrationBody } from './provider-collections.ts';
 
-/** What holds for a model. The same object until the integration changes; undefined: the usual prices. */
+/** The pricing of a model. The same object until the integration changes; undefined: the usual prices. */
 export type PricingOf = (model: string) => PricingRecord | undefined;
 
-/** Reads it off; undefined when the integration says nothing of prices. */
+/** Reads it; undefined when the integration sets no prices. */
 export function pricingOf({ pricingAdjustments, models = [] }: IntegrationBody): PricingOf | undefined {
   const factors = factorsOf(pricingAdjustments?.multiplier as JsonObject | undefined);
   const byModel = new Map<string, PricingRecord>();

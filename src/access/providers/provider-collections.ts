@@ -1,4 +1,4 @@
-// What is kept of integrations and stored providers.
+// Integrations and stored providers as they are stored.
 import { type Collection, defineCollection, type JsonObject } from '../../store/collection.ts';
 import type { Bounded } from '../../store/set-above.ts';
 
@@ -13,7 +13,7 @@ export interface StoredMapping {
   readonly origins?: readonly string[];
 }
 
-/** How a provider is reached and proves who calls. What is secret is sealed; masks are what is shown of it. */
+/** How a provider is reached and authenticated. Secrets are sealed; masks are their shown form. */
 export interface Credentials {
   readonly key?: string;
   readonly keyMask?: string;
@@ -33,7 +33,7 @@ export interface StoredNetwork {
   /** With its credentials; `proxyShown` is what is shown of it. */
   readonly proxyUrl?: string;
   readonly proxyShown?: string;
-  /** Whether there is a key: it can be told without opening it. */
+  /** Whether there is a key: known without opening it. */
   readonly hasKey?: true;
 }
 
@@ -44,7 +44,7 @@ export interface Tagged {
   readonly tagText?: string;
 }
 
-/** What an integration says of a model. */
+/** An integration's settings of a model. */
 export interface ModelEntry {
   readonly slug: string;
   readonly enabled: boolean;

@@ -83,7 +83,7 @@ export function usableProvider(
       refused: () => (expired !== undefined && (expiresAt as number) <= now() ? expired : undefined),
     };
   } catch (thrown) {
-    // A secret that cannot be opened is told of where it is read; here it is a provider that cannot be called.
+    // A secret that cannot be opened is reported where it is read; here the provider cannot be called.
     const cause = toGatewayError(thrown);
     return refuse(fail('store_unavailable', `${at}: its credential cannot be read`, { cause }));
   }
@@ -109,7 +109,7 @@ function networkOf({ id, version, body }: Document<IntegrationBody>): Network | 
   return Object.freeze({ id, version, clientCertificate, clientKey, caCertificates, proxyUrl });
 }
 
-/** Options that say how a call is made, and are none of the provider's own. */
+/** Options of how a call is made, which are none of the provider's own. */
 const OWN: ReadonlySet<string> = new Set(COMMON_OPTIONS.map(({ name }) => name));
 
 function read(

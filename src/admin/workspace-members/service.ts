@@ -67,7 +67,7 @@ export function workspaceMembersService({ documents, changes, directory, now }: 
       throw fail('forbidden', `the role ${role} is above the caller's own`);
   };
 
-  /** A person manages no one above them: the organisation's owners and admins are always above. @throws as refuseAbove */
+  /** A person manages no one above them: owners and admins of the organisation always are. @throws as refuseAbove */
   const refuseTouching = (
     call: Call,
     { organisationId, workspaceId = '', body }: Document<MemberBody>,

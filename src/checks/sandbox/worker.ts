@@ -14,9 +14,9 @@ say({ kind: 'ready' });
 
 type Said = Reply extends infer R ? (R extends Reply ? Omit<R, 'cpuUs'> : never) : never;
 
-function say(said: Said): void {
+function say(answer: Said): void {
   const { user, system } = process.threadCpuUsage();
-  port?.postMessage({ ...said, cpuUs: user + system });
+  port?.postMessage({ ...answer, cpuUs: user + system });
 }
 
 function answer(job: Job): Said {

@@ -81,7 +81,7 @@ async function gathered(
   const inPlain = new Map(escaped.map((slot, index) => [slot, plain[index] ?? ''] as const));
   const texts: string[][] = Array.from({ length: event === 'input' ? 1 : units }, () => []);
   for (const slot of slots)
-    texts[event === 'input' ? 0 : slot.unit]?.push(said(slot, inPlain.get(slot) ?? ''));
+    texts[event === 'input' ? 0 : slot.unit]?.push(textOf(slot, inPlain.get(slot) ?? ''));
   return texts.map((pieces) => pieces.join('\n'));
 }
 
@@ -90,7 +90,7 @@ function isEscaped({ kind, form, text }: TextSlot): boolean {
   return kind === 'tool_call' && form !== 'text' && text.includes('\\');
 }
 
-function said({ kind, name, text }: TextSlot, plain: string): string {
+function textOf({ kind, name, text }: TextSlot, plain: string): string {
   return kind === 'tool_call' ? [name, text, plain].filter(Boolean).join('\n') : text;
 }
 

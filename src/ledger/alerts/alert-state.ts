@@ -33,7 +33,7 @@ export class AlertState {
     return this.#known.get(`${organisationId} ${alertId(budget, level)}`);
   }
 
-  /** Whether somebody claimed the crossing, as far as is known here. */
+  /** Whether the crossing was claimed, as far as this process knows. */
   covers(crossing: Pick<Crossing, 'organisationId' | 'rule' | 'level' | 'key'>): boolean {
     const found = this.find(crossing.organisationId, crossing.rule.id, crossing.level);
     return found !== undefined && covers(found.body, crossing);

@@ -1,4 +1,4 @@
-// An alert about a budget as it is kept: one document for a budget and a level, which each crossing claims anew.
+// A budget alert as it is stored: one document for a budget and a level, which each crossing claims anew.
 import { hash } from 'node:crypto';
 import { type Collection, defineCollection } from '../../store/collection.ts';
 import type { BudgetRule } from '../limits/rule.ts';
@@ -11,7 +11,7 @@ export interface AlertBody {
   /** The budget's rule, e.g. `u:key:<id>:cost`. */
   readonly budget: string;
   readonly level: AlertLevel;
-  /** Where it was counted: its period is in it. */
+  /** Where it was counted: the key holds its period. */
   readonly key: string;
   readonly type: BudgetRule['type'];
   /** The budget in words. */

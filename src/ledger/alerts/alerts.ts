@@ -35,10 +35,10 @@ const EVERY_MS = 5000;
 /** A refused call of a budget that is not used up leads to a reading; another one not before so long. */
 const REST_MS = 1000;
 const MOST_RESTING = 10_000;
-/** What is being sent when the gateway stops. */
+/** How long alerts in transit may take when the gateway stops. */
 const CLOSE_MS = 2000;
 
-/** Alerts of all organisations, as one instance sees to them. */
+/** Alerts of all organisations, as one instance handles them. */
 export class Alerts implements BudgetWatch, SentAlerts {
   readonly board: AlertState;
   readonly #parts: AlertParts;
@@ -48,7 +48,7 @@ export class Alerts implements BudgetWatch, SentAlerts {
   /** By organisation, budget and level. */
   readonly #waiting = new Map<string, Noticed>();
   readonly #sending = new Set<string>();
-  /** Budgets that were read after a refusal, and until when they are left alone. */
+  /** Budgets that were read after a refusal, and until when they are not read again. */
   readonly #resting = new Map<string, number>();
   readonly #timer: NodeJS.Timeout;
   #claiming: Promise<void> | undefined;
@@ -85,7 +85,7 @@ export class Alerts implements BudgetWatch, SentAlerts {
     return this.board.isSent(organisationId, rule, key, level);
   }
 
-  /** Usage of a budget was reset by hand within its period: what it crosses from now on is told anew. */
+  /** Usage of a budget was reset by hand within its period: later crossings lead to new alerts. */
   async cleared(organisationId: string, budget: string): Promise<void> {
     for (const level of ['threshold', 'exhausted'] as const) await this.#clear(organisationId, budget, level);
   }
@@ -101,7 +101,7 @@ export class Alerts implements BudgetWatch, SentAlerts {
     await this.#background.idle();
   }
 
-  /** Lets what is being sent come to an end, for two seconds. */
+  /** Lets alerts in transit end, for two seconds. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#background.soFar(CLOSE_MS);
@@ -166,7 +166,7 @@ export class Alerts implements BudgetWatch, SentAlerts {
       })
       .then((done) => {
         this.#sending.delete(name);
-        // One that another instance sends, or that the store did not take, waits for the next look.
+        // An alert that another instance sends, or that the store did not take, waits for the next scan.
         if (done) this.#sendDue(document.organisationId);
       });
     this.#background.add(work);
@@ -199,7 +199,7 @@ export class Alerts implements BudgetWatch, SentAlerts {
   }
 }
 
-/** Reads what was claimed and follows it. @throws GatewayError store_unavailable. */
+/** Reads claimed alerts and follows them. @throws GatewayError store_unavailable. */
 export async function openAlerts(
   parts: AlertParts,
 ): Promise<{ readonly alerts: Alerts; close(): Promise<void> }> {

@@ -8,7 +8,7 @@ export interface WebhookAddress {
   readonly secret?: string | undefined;
 }
 
-/** What the budget belongs to, and who is told. */
+/** What the budget belongs to, and the recipients. */
 export interface Audience {
   readonly owner: {
     /** api_key, workspace, provider, integration, token or policy. */
@@ -25,5 +25,5 @@ export interface Audience {
   readonly webhook: WebhookAddress | undefined;
 }
 
-/** Finds out who is told. @throws GatewayError store_unavailable. */
+/** Finds the recipients. @throws GatewayError store_unavailable. */
 export type FindAudience = (organisationId: string, alert: AlertBody) => Promise<Audience>;

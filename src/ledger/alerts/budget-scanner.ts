@@ -15,7 +15,7 @@ export interface BudgetScannerDeps {
   /** Unix milliseconds. */
   readonly now: () => number;
   readonly onTrouble: (error: unknown, what: string) => void;
-  /** Between two looks, in milliseconds; five minutes by default. */
+  /** Between two scans, in milliseconds; five minutes by default. */
   readonly everyMs?: number;
 }
 
@@ -23,7 +23,7 @@ const EVERY_MS = 300_000;
 /** After the start. */
 const FIRST_MS = 2000;
 
-/** Looks until it is stopped: one instance at a time at an organisation. */
+/** Scans until it is stopped: one instance at a time per organisation. */
 export class BudgetScanner {
   readonly #deps: BudgetScannerDeps;
   readonly #timers: NodeJS.Timeout[];

@@ -29,11 +29,11 @@ export interface ClaimDeps {
 /** A crossing, or a budget that may have been crossed. */
 export type Noticed = Omit<Crossing, 'spent'> & { readonly spent: bigint | undefined };
 
-/** How often a claim is tried again that others came between. */
+/** How often a claim is retried after a lost race. */
 const TURNS = 3;
 
 /**
- * Claims a crossing. Undefined: there is none, its period is over, or somebody claimed it before.
+ * Claims a crossing. Undefined: there is none, its period is over, or it was claimed before.
  * @throws GatewayError store_unavailable: it is worth another try.
  */
 export async function claimCrossing(deps: ClaimDeps, noticed: Noticed): Promise<AlertDocument | undefined> {

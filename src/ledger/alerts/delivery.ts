@@ -23,20 +23,20 @@ export interface DeliveryDeps {
   readonly owner: string;
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** Ends everything: the gateway stops. */
+  /** Aborts everything: the gateway stops. */
   readonly signal: AbortLike;
-  /** Told of each document as it is written. */
+  /** Called with each document as it is written. */
   readonly written: (document: AlertDocument) => void;
   readonly onTrouble: (error: unknown, what: string) => void;
 }
 
-/** One of those who are told. */
+/** A recipient. */
 interface Recipient {
   readonly name: string;
   send(): Promise<void>;
 }
 
-/** Longer than one recipient takes: three turns of a webhook, or a mail server's silence. */
+/** Longer than one recipient takes: three attempts at a webhook, or a mail server's timeout. */
 const LEASE_MS = 90_000;
 /** After the first failure; doubled after each further one. */
 const RETRY_FIRST_MS = 5000;
@@ -45,7 +45,7 @@ const RETRY_LAST_MS = 600_000;
 const MOST_TRIES = 24;
 
 /**
- * Sends an alert that is due; nothing when another instance does. Resolves with whether it is done with, for now or for
+ * Sends an alert that is due, unless another instance does. Resolves with whether it is done, for now or for
  * good. @throws GatewayError store_unavailable.
  */
 export async function deliver(deps: DeliveryDeps, { organisationId, id }: AlertDocument): Promise<boolean> {
@@ -115,7 +115,7 @@ function later({ tries }: AlertBody, now: number): Partial<AlertBody> {
   return { tries: tries + 1, nextTryAt: now + pause };
 }
 
-/** Undefined: it was changed meanwhile; it is not this alert any more. */
+/** Undefined: the document changed meanwhile, and is another alert now. */
 async function write(
   { documents, now, written }: DeliveryDeps,
   alert: AlertDocument,
@@ -162,7 +162,7 @@ function hooksOf(
   return [{ name: 'webhook', send: () => postWebhook(webhook, message, { dialer, now, signal }) }];
 }
 
-/** The same however often it is sent. */
+/** The same for every attempt. */
 function messageId({ id, body }: AlertDocument): string {
   return `alert_${id}_${body.claim}`;
 }

@@ -1,9 +1,9 @@
-// What an alert says: as a mail, and as JSON for a webhook.
+// The text of an alert: as a mail, and as JSON for a webhook.
 import { inDollars } from '../prices/price-list.ts';
 import type { AlertBody } from './alert.ts';
 import type { Audience } from './audience.ts';
 
-/** What a webhook is sent. Amounts are in what the limit counts: US dollars, tokens or requests. */
+/** The body of a webhook's request. Amounts are in what the limit counts: US dollars, tokens or requests. */
 export interface AlertEvent {
   readonly type: 'usage_limit.threshold_reached' | 'usage_limit.exhausted';
   /** ISO 8601. */

@@ -8,7 +8,7 @@ import type { WebhookAddress } from './audience.ts';
 
 /** One message. */
 export interface WebhookMessage {
-  /** The same however often it is sent: receivers tell repetitions by it. */
+  /** The same for every attempt: receivers detect repetitions by it. */
   readonly id: string;
   /** JSON text. */
   readonly body: string;
@@ -18,19 +18,19 @@ export interface WebhookOptions {
   readonly dialer: Pick<Dialer, 'check' | 'whole'>;
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** Ends everything: the gateway stops. */
+  /** Aborts everything: the gateway stops. */
   readonly signal: AbortLike;
   /** Before the second and the third time, in milliseconds. */
   readonly pausesMs?: readonly number[];
 }
 
-/** For one answer. */
+/** The deadline of one answer. */
 const ANSWER_MS = 10_000;
 const PAUSES_MS = [500, 2000];
 const MOST_BYTES = 64 * 1024;
 
 /**
- * Sends it, three times at the most, within 35 seconds. Any 2xx is good.
+ * Sends it, at most three times, within 35 seconds. Any 2xx is a success.
  * @throws GatewayError host_refused, or what the last answer was.
  */
 export async function postWebhook(

@@ -1,4 +1,4 @@
-// Exports of the request log as they are kept.
+// Exports of the request log as they are stored.
 import { type Collection, defineCollection, type JsonObject } from '../../store/collection.ts';
 import type { LogFilter } from '../../store/request-log.ts';
 
@@ -9,25 +9,25 @@ export interface KeptFilter extends Omit<LogFilter, 'cost'> {
   readonly cost?: { readonly min?: string; readonly max?: string };
 }
 
-/** Bytes under one name: who takes a run over writes under another one. */
+/** Bytes under one name: an instance that takes a run over writes under another one. */
 export interface ExportPart {
   readonly name: string;
   /** Parts that count; parts after them were written by a process that was killed, and are not read. */
   readonly bytes: number;
 }
 
-/** How far it is. Times are Unix milliseconds. */
+/** The progress of a run. Times are Unix milliseconds. */
 export interface ExportRun {
-  /** Which entries, until when it was started. */
+  /** The filter of its entries, up to the time it was started. */
   readonly filter: KeptFilter;
   readonly fields: readonly string[];
-  /** Entries that are passed over before those that are written. */
+  /** Entries to skip before the first that is written. */
   readonly skip: number;
-  /** Entries that are written at the most. */
+  /** The most entries that are written. */
   readonly take: number;
-  /** Where the next page begins; absent at the begin. */
+  /** The cursor of the next page; absent at the beginning. */
   readonly next?: string;
-  /** Entries passed over so far, and written so far. */
+  /** Entries skipped so far, and written so far. */
   readonly passed: number;
   readonly rows: number;
   readonly bytes: number;
@@ -35,7 +35,7 @@ export interface ExportRun {
   /** The lease: the instance that runs the export, and the time the lease expires. */
   readonly lease?: { readonly owner: string; readonly until: number };
   readonly startedAt: number;
-  /** Of one that is done. */
+  /** When it was finished. */
   readonly endedAt?: number;
   /** Why it failed. */
   readonly error?: string;
@@ -47,22 +47,22 @@ export interface LogExportBody {
   readonly filters: JsonObject;
   readonly requestedData: readonly string[];
   readonly description?: string;
-  /** Id of the user, or of the key of a service. */
+  /** Id of the user, or of a service's key. */
   readonly createdBy: string;
-  /** What narrows it to the calls of who made it, where the security settings showed them no others. */
+  /** Narrows it to its maker's own calls, where the security settings hide the calls of others. */
   readonly own?: Pick<KeptFilter, 'userIds' | 'apiKeyIds'>;
   readonly status: ExportStatus;
   /** Absent: it was never started, or changed since. */
   readonly run?: ExportRun;
-  /** How often somebody began to write it, over all its runs: each writes under a name of its own (`partName`). */
+  /** How many turns began to write it, over all its runs: each writes under a name of its own (`partName`). */
   readonly turns: number;
-  /** What turns up to this one wrote is not read any more, and goes. */
+  /** The output of turns up to this one is not read any more, and is deleted. */
   readonly discard?: number;
-  /** What turns up to this one wrote is gone. */
+  /** The output of turns up to this one is deleted. */
   readonly cleared?: number;
 }
 
-/** Under which name a turn writes. */
+/** The name that a turn writes under. */
 export function partName(id: string, turn: number): string {
   return `${id}.${turn}`;
 }

@@ -11,8 +11,8 @@ const FIELDS: Readonly<Record<string, Read>> = {
   id: ({ id }) => id,
   trace_id: ({ traceId }) => traceId,
   created_at: ({ createdAt }) => new Date(createdAt).toISOString(),
-  request: ({ method, path }, bodies) => said(bodies?.request, { method, url: path }),
-  response: ({ statusCode: status }, bodies) => said(bodies?.response, { status }),
+  request: ({ method, path }, bodies) => message(bodies?.request, { method, url: path }),
+  response: ({ statusCode: status }, bodies) => message(bodies?.response, { status }),
   is_success: ({ statusCode }) => statusCode >= 200 && statusCode < 300,
   ai_org: ({ provider }) => provider,
   ai_model: ({ model }) => model,
@@ -38,7 +38,7 @@ const FIELDS: Readonly<Record<string, Read>> = {
   span_id: ({ spanId }) => spanId ?? null,
 };
 
-/** Everything that may be asked for. */
+/** Every field that a caller may ask for. */
 export const EXPORT_FIELDS: readonly string[] = Object.keys(FIELDS);
 
 /** Whether lines of these fields hold bodies. */
@@ -58,7 +58,7 @@ export function exportLine(
 }
 
 /** A message with its body as JSON where it is some; without what was not kept. */
-function said(record: BodyRecord | undefined, known: Omit<BodyRecord, 'body'>): object {
+function message(record: BodyRecord | undefined, known: Omit<BodyRecord, 'body'>): object {
   if (record === undefined) return known;
   const { body, ...rest } = record;
   return { ...known, ...rest, ...(body === undefined ? {} : { body: json(record, body) }) };

@@ -4,7 +4,7 @@ import type { DocumentStore } from '../../store/documents.ts';
 import { type ExportRun, logExports } from './collection.ts';
 import type { ExportLinks } from './link.ts';
 
-/** What is handed out. */
+/** What a download gets. */
 export interface ExportFile {
   readonly name: string;
   readonly bytes: number;

@@ -10,7 +10,7 @@ export interface ExportLink {
   readonly until: number;
 }
 
-/** How long one holds. */
+/** How long an address is valid. */
 export const LINK_MS = 15 * 60_000;
 const MAX_LENGTH = 2048;
 
@@ -24,12 +24,12 @@ export class ExportLinks {
   }
 
   make({ scope, exportId, until }: ExportLink): string {
-    const said = [scope.organisationId, scope.workspaceId ?? '', exportId, until];
-    const text = Buffer.from(JSON.stringify(said), 'utf8').toString('base64url');
+    const content = [scope.organisationId, scope.workspaceId ?? '', exportId, until];
+    const text = Buffer.from(JSON.stringify(content), 'utf8').toString('base64url');
     return `${text}.${this.#seal(text).toString('base64url')}`;
   }
 
-  /** Undefined for what is none of ours, was changed, or is over. */
+  /** Undefined for an address that is unknown, altered, or expired. */
   read(token: string, now: number): ExportLink | undefined {
     const [text = '', seal = '', ...more] = token.split('.');
     if (token.length > MAX_LENGTH || more.length > 0) return undefined;

@@ -25,23 +25,23 @@ export interface RunnerDeps {
   readonly onTrouble: (error: unknown, what: string) => void;
   /** Characters of one write, about. */
   readonly writeLength?: number;
-  /** How long one goes on while others wait, in milliseconds. */
+  /** How long one runs while others wait, in milliseconds. */
   readonly sliceMs?: number;
 }
 
 /** Runs exports until it is closed. */
 export interface ExportRunner {
-  /** Keeps where they stand and ends, within seconds. */
+  /** Writes checkpoints and ends, within seconds. */
   close(): Promise<void>;
 }
 
 type Known = Document<LogExportBody>;
 
-/** How long an instance has an export to itself without a word. */
+/** How long the lease of an export lasts without renewal. */
 const LEASE_MS = 30_000;
-/** How often it is looked whether there is something to do. */
+/** The interval at which due exports are looked for. */
 const LOOK_MS = 1000;
-/** How long an export that had trouble is left alone. */
+/** How long a failed export pauses. */
 const REST_MS = 2000;
 /** Exports of one instance at once. */
 const AT_ONCE = 2;
@@ -55,12 +55,12 @@ const RACES = 5;
 export async function runExports(deps: RunnerDeps): Promise<ExportRunner> {
   const { documents, blobs, now, onTrouble, alone, sliceMs = SLICE_MS } = deps;
   const owner = randomUUID();
-  /** Those with something to do, by id. */
+  /** Exports with work left, by id. */
   const open = new Map<string, Known>();
   const running = new Map<string, Promise<void>>();
-  /** When those that had trouble are tried again. */
+  /** When failed exports are tried again. */
   const resting = new Map<string, number>();
-  /** The last slice that each organisation had: who waits longest is next, however many exports others have. */
+  /** The last slice that each organisation had: the one that waits longest is next, whatever the number of exports. */
   const served = new Map<string, number>();
   /** When the exports of one organisation last had a turn. */
   const had = new Map<string, number>();
@@ -127,7 +127,7 @@ export async function runExports(deps: RunnerDeps): Promise<ExportRunner> {
   }
 
   async function turn({ id, organisationId }: Known): Promise<void> {
-    // What was followed may be older than what a write of ours, whose answer did not come, has made of it.
+    // The replica may be older than a write of this instance whose answer was lost.
     const known = await documents.get({ organisationId, workspaceId: undefined }, logExports, id);
     if (known === undefined) {
       open.delete(id);
@@ -142,7 +142,7 @@ export async function runExports(deps: RunnerDeps): Promise<ExportRunner> {
     else await write(claimed);
   }
 
-  /** What is not read any more goes; then it is not named any more. */
+  /** Deletes output that is not read any more, then its names. */
   async function clear({ id, organisationId, body }: Known): Promise<void> {
     const { discard = 0, cleared = 0 } = body;
     for (let turn = cleared + 1; turn <= discard; turn++) await blobs.remove(partName(id, turn));
@@ -153,7 +153,7 @@ export async function runExports(deps: RunnerDeps): Promise<ExportRunner> {
     }));
   }
 
-  /** A file that was kept long enough goes; who starts an export that was not done starts it anew. */
+  /** Deletes a file whose retention is over; starting an export that was not finished starts it anew. */
   async function forget({ id, organisationId }: Known): Promise<void> {
     await change(organisationId, id, (body) => {
       if (body.status === 'in_progress' || body.run === undefined) return undefined;
@@ -163,7 +163,7 @@ export async function runExports(deps: RunnerDeps): Promise<ExportRunner> {
     });
   }
 
-  /** Makes it ours; undefined when somebody else was faster. */
+  /** Takes the lease; undefined when another instance was faster. */
   async function claim(known: Known): Promise<Known | undefined> {
     const { run, turns } = known.body;
     if (run === undefined) return undefined;
@@ -208,7 +208,7 @@ export async function runExports(deps: RunnerDeps): Promise<ExportRunner> {
       const kept = await writeExport(deps, scope, run, { name, keep, yields });
       if (kept && !over) yielded.set(id, turns);
     } catch (error) {
-      // What is only away comes back: then it goes on where it was kept last.
+      // An unavailable store comes back: then the run resumes from its last checkpoint.
       if (error instanceof GatewayError && error.reason === 'store_unavailable') throw error;
       onTrouble(error, 'an export of the request log failed');
       const why = error instanceof GatewayError ? error.message : 'it could not be written';
@@ -220,7 +220,7 @@ export async function runExports(deps: RunnerDeps): Promise<ExportRunner> {
     }
   }
 
-  /** Changes the document as it is now; false when `make` wants no change, or it is gone. */
+  /** Changes the document in its newest version; false when `make` wants no change, or it is deleted. */
   async function change(
     organisationId: string,
     id: string,
@@ -276,7 +276,7 @@ export async function runExports(deps: RunnerDeps): Promise<ExportRunner> {
   };
 }
 
-/** Whether there are bytes of it. */
+/** Whether its bytes exist. */
 function isKept(run: ExportRun | undefined): boolean {
   return run !== undefined && run.parts.length > 0;
 }

@@ -14,7 +14,7 @@ export interface WriteDeps {
   readonly blobs: BlobStore;
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** Characters of one write, about; where it stands is kept as often. */
+  /** Characters of one write, about; a checkpoint follows each. */
   readonly writeLength?: number;
 }
 
@@ -24,22 +24,22 @@ const PAGE_WITH_BODIES = 50;
 /** Entries whose bodies are in memory at once. */
 const AT_ONCE = 8;
 const WRITE_LENGTH = 1024 * 1024;
-/** Where it stands is kept after so many milliseconds, too. */
+/** A checkpoint is written after so many milliseconds, too. */
 const KEPT_MS = 5000;
 
-/** How one turn of an export goes. */
+/** One turn of an export. */
 export interface Turn {
-  /** Of the bytes that it writes: appended to the run's last part when that has the same term. */
+  /** The name of the bytes that it writes: it continues the run's last part when that has the same name. */
   readonly name: string;
-  /** Keeps where it stands; false: somebody else has it, and it ends here. */
+  /** Writes a checkpoint; false: another instance has taken over, and this turn ends. */
   readonly keep: (run: ExportRun) => Promise<boolean>;
-  /** Asked between pages; true: it keeps where it stands, and ends for now. */
+  /** Asked between pages; true: the turn writes a checkpoint, and ends for now. */
   readonly yields: () => boolean;
 }
 
 /**
- * @param begin the run as it stands
- * @returns whether where it stands is kept: all is written, or it yielded; false: somebody else has it
+ * @param begin the run's last checkpoint
+ * @returns whether the turn's state is stored: all is written, or it yielded; false: another instance has taken over
  */
 export async function writeExport(
   deps: WriteDeps,
@@ -80,8 +80,8 @@ export async function writeExport(
     const wanted = entries.slice(passed, passed + run.take - run.rows);
     for (let at = 0; at < wanted.length; at += withBodies ? AT_ONCE : PAGE) {
       const some = wanted.slice(at, at + (withBodies ? AT_ONCE : PAGE));
-      const said = withBodies ? await bodiesOf(deps.store, scope, some) : [];
-      for (const [i, entry] of some.entries()) lines.add(exportLine(run.fields, entry, said[i]));
+      const bodies = withBodies ? await bodiesOf(deps.store, scope, some) : [];
+      for (const [i, entry] of some.entries()) lines.add(exportLine(run.fields, entry, bodies[i]));
       if (lines.isFull) await lines.write();
       // Calls come first.
       await setImmediate();
@@ -99,7 +99,7 @@ export async function writeExport(
   }
 }
 
-/** Lines on their way into bytes of one name. */
+/** Collects lines and writes them as the bytes of one name. */
 class Lines {
   readonly #blobs: BlobStore;
   readonly #name: string;
@@ -108,7 +108,7 @@ class Lines {
   /** Written. */
   bytes: number;
 
-  /** @param bytes that are there before them */
+  /** @param bytes written before */
   constructor(blobs: BlobStore, name: string, length: number, bytes = 0) {
     this.bytes = bytes;
     this.#blobs = blobs;

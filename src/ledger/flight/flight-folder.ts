@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { lockFile } from '../../store/sqlite/file-lock.ts';
 
 const LOCK = 'lock.db';
-/** There while no line is missing. */
+/** This file exists while no line is missing. */
 const WHOLE = 'whole';
 const SEGMENT = /^(\d{1,12})\.lines$/;
 
@@ -19,13 +19,13 @@ export interface FlightFolder {
   isWhole(): boolean;
   /** A line could not be written; the report works on a full disk too. */
   lostLines(): void;
-  /** Lets go, and leaves what is in it. */
+  /** Releases the folder, and leaves its content. */
   release(): void;
-  /** Removes it with all that is in it. */
+  /** Removes the folder with its content. */
   remove(): void;
 }
 
-/** Whether some process left calls there that are in no books yet. */
+/** Whether a process left calls there that are in no books yet. */
 export function hasLeftFlights(flights: string): boolean {
   return names(flights).some((owner) => names(join(flights, owner)).some((name) => SEGMENT.test(name)));
 }
@@ -76,7 +76,7 @@ function take(path: string, owner: string): FlightFolder | undefined {
     lostLines: () => rmSync(join(path, WHOLE), { force: true }),
     release,
     remove() {
-      // The lock goes last, with its folder: who takes it between finds nothing to do.
+      // The lock is removed last, with its folder: a process that takes it in between finds no work.
       for (const name of names(path)) if (!name.startsWith(LOCK)) rmSync(join(path, name), { force: true });
       release();
       rmSync(path, { recursive: true, force: true });

@@ -11,11 +11,11 @@ import { type Flight, Segment } from './segment.ts';
 export interface InFlightJournalDeps {
   /** The folder of all processes' flights on this machine. */
   readonly folder: string;
-  /** Of a file; beyond it the next one begins. */
+  /** Bytes of a file; beyond it the next one begins. */
   readonly segmentBytes?: number;
-  /** Of all files together; beyond it the oldest entries that wait for the store are given up. */
+  /** Bytes of all files together; beyond it the oldest entries that wait for the store are given up. */
   readonly mostBytes?: number;
-  /** Where other machines find a copy of the files; undefined: nowhere. */
+  /** Where other machines find a copy of the files; undefined: there is none. */
   readonly mirrorOf?: ((owner: string) => FlightMirror) | undefined;
   readonly onTrouble: (error: unknown, what: string) => void;
   /** Told of entries that were given up. */
@@ -23,13 +23,13 @@ export interface InFlightJournalDeps {
 }
 
 const SEGMENT_BYTES = 8 * 1024 * 1024;
-/** Files that are kept to be written over. */
+/** Files that are kept for reuse. */
 const MOST_FREE = 4;
 const MOST_BYTES = 1024 * 1024 * 1024;
-/** Between two lines of the log about a disk that takes nothing. */
+/** Between two log lines about a disk that cannot be written. */
 const QUIET_MS = 10_000;
 
-/** The flights of this process. Nothing here rejects: a disk that takes nothing is told, and calls go on. */
+/** The flights of this process. Nothing here rejects: a disk that cannot be written is reported, and calls go on. */
 export class InFlightJournal {
   readonly #deps: InFlightJournalDeps;
   readonly #folder: FlightFolder;
@@ -39,7 +39,7 @@ export class InFlightJournal {
   #lost = 0;
   /** Oldest first; the last one is appended to. */
   #segments: Segment[] = [];
-  /** Not needed, to be written over. */
+  /** Not needed, kept for reuse. */
   readonly #free: Segment[] = [];
   #number = 0;
   #lines = '';
@@ -149,7 +149,7 @@ export class InFlightJournal {
     return () => void flight.segment.flights.delete(flight);
   }
 
-  /** Nothing that was noted of the call is needed any more. */
+  /** No note of the call is needed any more. */
   over(call: Call): void {
     const flight = call.account.flight as Flight | undefined;
     if (flight === undefined) return;
@@ -157,7 +157,7 @@ export class InFlightJournal {
     call.account.flight = undefined;
   }
 
-  /** Resolves when all that was noted so far, and is in this turn of the event loop, is written. */
+  /** Resolves when all notes so far, this turn of the event loop included, are written. */
   turn(): Promise<void> {
     if (this.#turn === undefined) {
       this.#turn = new Promise((resolve) => {
@@ -168,13 +168,13 @@ export class InFlightJournal {
     return this.#turn;
   }
 
-  /** So many of the entries that the log took need no care any more. */
+  /** The log's entries up to a position are done. */
   passed(position: number): void {
     this.#passed = position;
     if (this.#segments.length > 1) this.#tidy();
   }
 
-  /** The log has no room for the entry of a position: it stays in its file. False: it is in none. */
+  /** The log has no room for the entry of a position: it stays in its file. False: no file has it. */
   spill(position: number): boolean {
     const segment = this.#segments.find(({ lastPosition }) => lastPosition >= position);
     if (segment === undefined) return false;
@@ -190,7 +190,7 @@ export class InFlightJournal {
     const segment = this.#segments.find(({ spilled }) => spilled > 0);
     if (segment === undefined) return false;
     if (segment === this.#current) {
-      // What waits to be written is this file's.
+      // Notes that wait to be written belong to this file.
       this.#write();
       if (segment === this.#current) this.#rotate();
     }
@@ -201,7 +201,7 @@ export class InFlightJournal {
     return true;
   }
 
-  /** Writes what is noted. What is not over is left for the next process on the folder. Answers whether nothing is. */
+  /** Writes all notes. Unfinished calls are left for the next process on the folder. Returns whether there are none. */
   close(): boolean {
     this.#write();
     this.#tidy();
@@ -235,7 +235,7 @@ export class InFlightJournal {
     this.#endTurn();
   };
 
-  /** Begins the next file. What long calls wrote goes along, so that no file is kept for a few of them. */
+  /** Begins the next file. The lines of long calls are copied, so that no file is kept for a few of them. */
   #rotate(): void {
     this.#begin();
     const current = this.#current;
@@ -271,7 +271,7 @@ export class InFlightJournal {
     this.#tidy();
   }
 
-  /** Brings a call's lines to the file that is written now, so that they are together. */
+  /** Copies a call's lines to the present file, so that they are together. */
   #join(flight: Flight): void {
     const current = this.#current;
     flight.segment.flights.delete(flight);

@@ -6,7 +6,7 @@ export interface LineFile {
   /** As its lines say it. */
   readonly number: number;
   readonly text: () => Promise<string>;
-  /** When it was written last, in Unix milliseconds. */
+  /** When it was last written, in Unix milliseconds. */
   readonly writtenAt: () => Promise<number>;
 }
 

@@ -7,7 +7,7 @@ import { type EntryTuple, entryRecord } from '../../store/log/entry-tuple.ts';
 import type { SettleRequest } from '../../store/shared-state.ts';
 import type { AdmittedCall } from '../limits/hold-note.ts';
 
-/** An attempt as it is known before its provider is. */
+/** An attempt as it is known before the provider is called. */
 export interface AttemptNote {
   readonly id: string;
   readonly provider: string;
@@ -22,7 +22,7 @@ export interface AttemptNote {
   readonly budgets?: readonly string[] | undefined;
 }
 
-/** A call as the line of an attempt tells it. */
+/** A call as an attempt's line records it. */
 export interface CallNote {
   readonly call: AdmittedCall & { readonly organisationId: string };
   readonly streamed: boolean;
@@ -33,7 +33,7 @@ export interface CallNote {
   readonly ended: readonly AttemptRecord[];
 }
 
-/** What a call ended with. */
+/** The end of a call. */
 export interface EndNote {
   readonly entry: RequestRecord;
   /** The settlement of the call's hold, without its entry. */
@@ -48,7 +48,7 @@ export type Line =
 /**
  * The line of an attempt, put together by hand: one is written for every call, and JSON.stringify of the objects costs
  * five times as much.
- * @param file the number of the file that it goes to: what an earlier use of the file left in it is told by that
+ * @param file the number of the file that it goes to: it tells these lines from an earlier use of the file
  */
 export function attemptLine(
   file: number,
@@ -58,7 +58,7 @@ export function attemptLine(
 ): string {
   const { source, principal, record, method } = call;
   const { metadata, attempts } = record;
-  // Ids, and names that the gateway gives, are what JSON writes as it is.
+  // Ids, and names that the gateway gives, need no escaping in JSON.
   return `A${file}["${call.id}",${text(call.traceId)},"${principal?.organisationId ?? ''}","${
     principal?.workspaceId ?? ''
   }","${principal?.keyId ?? ''}",${call.arrivedAt},"${method.parent.typeName}/${method.name}","${
@@ -87,7 +87,7 @@ export function movedLines(lines: string, file: number): string {
   return lines.replace(/^([AEL])\d+\[/gm, `$1${file}[`);
 }
 
-/** What a line says; undefined for one that is none of this file's, or was not written to its end. */
+/** The content of a line; undefined for one of another file, and for one that is incomplete. */
 export function readLine(file: number, line: string): Line | undefined {
   const head = /^([AEL])(\d+)\[/.exec(line);
   if (head === null || Number(head[2]) !== file) return undefined;
@@ -180,7 +180,7 @@ function readOrder(values: OrderValues | 0): EndNote['order'] {
   };
 }
 
-/** What JSON must write otherwise than as it is. */
+/** Characters that JSON escapes. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids them in strings
 const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/;
 

@@ -1,4 +1,4 @@
-// Flights, put together: what gone processes left is replayed, what the log had no room for is carried on later.
+// Opens the in-flight journal: journals of gone processes are replayed, spilled log entries are carried on later.
 import { join } from 'node:path';
 import type { FlightMirror, LeftFlights } from '../../store/flight-mirror.ts';
 import type { RequestLog } from '../request-log.ts';
@@ -16,18 +16,18 @@ export interface InFlightJournalParts {
   readonly segmentBytes?: number;
   readonly mostBytes?: number;
   readonly mirrorOf?: ((owner: string) => FlightMirror) | undefined;
-  /** How often this process says to the others that it lives, and looks for those that do not, in milliseconds. */
+  /** The interval of this process's heartbeat, and of the search for processes without one, in milliseconds. */
   readonly beatMs?: number;
 }
 
 export interface OpenInFlightJournal {
   readonly flights: InFlightJournal;
-  /** Replays what gone processes left, now and from time to time. Resolves when the first turn is over. */
+  /** Replays the journals of gone processes, now and periodically. Resolves when the first turn is over. */
   follow(deps: ReplayDeps, log: Pick<RequestLog, 'stats'>): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What other processes on the folder left is looked for so often. */
+/** The interval at which journals that other processes left in the folder are looked for. */
 const LEFT_MS = 3000;
 const SPILLED_MS = 500;
 const BEAT_MS = 10_000;
@@ -39,10 +39,10 @@ export function openInFlightJournal({
   dataDir,
   onReplayed,
   beatMs = BEAT_MS,
-  ...facts
+  ...rest
 }: InFlightJournalParts): OpenInFlightJournal {
   const folder = join(dataDir, 'flights');
-  const flights = new InFlightJournal({ ...facts, folder });
+  const flights = new InFlightJournal({ ...rest, folder });
   const timers: NodeJS.Timeout[] = [];
   let busy: Promise<void> = Promise.resolve();
   let slice = SLICE;
@@ -57,9 +57,9 @@ export function openInFlightJournal({
         if (found.entries + found.interrupted > 0) onReplayed?.(found);
       } catch (error) {
         left.release();
-        // A store that is slow takes fewer at a time.
+        // A slow store takes fewer at a time.
         slice = Math.max(25, slice >> 1);
-        facts.onTrouble(error, 'calls that a process left cannot be brought into the books yet');
+        rest.onTrouble(error, 'calls that a process left cannot be brought into the books yet');
         return;
       }
     }
@@ -71,13 +71,13 @@ export function openInFlightJournal({
         await flights.unspill((path) => carryEntries(with_.store, ownFile(path)));
       }
     } catch (error) {
-      facts.onTrouble(error, 'entries in files cannot be carried on yet');
+      rest.onTrouble(error, 'entries in files cannot be carried on yet');
     }
   };
 
   const { mirror } = flights;
   let unheard = false;
-  /** Where Redis is away the files of the machine are all that there is. */
+  /** While Redis is unavailable the machine's files are the only copy. */
   const beat = async (with_: ReplayDeps): Promise<void> => {
     if (mirror === undefined) return;
     try {
@@ -85,7 +85,7 @@ export function openInFlightJournal({
       for (const left of await mirror.takeLapsed()) await replayCopy(with_, left);
       unheard = false;
     } catch (error) {
-      if (!unheard) facts.onTrouble(error, 'calls in flight are not copied for other machines now');
+      if (!unheard) rest.onTrouble(error, 'calls in flight are not copied for other machines now');
       unheard = true;
     }
   };
@@ -124,5 +124,5 @@ export function openInFlightJournal({
   };
 }
 
-/** Entries in memory below which those in files are carried on. */
+/** The number of entries in memory below which entries in files are carried on. */
 const FEW = 2000;

@@ -16,7 +16,7 @@ export interface ReplayDeps {
   /** Is told where entries wait to be carried on. */
   readonly mark: (organisationId: string) => void;
   readonly prices: PriceList;
-  /** Entries of one append at the most: fewer when a try before was too slow. */
+  /** The most entries of one append: fewer when an earlier attempt was too slow. */
   readonly slice?: number;
 }
 
@@ -32,7 +32,7 @@ const BATCH = 500;
 const SLICE = 500;
 
 /**
- * Brings what is in a process's files into the books, each call once: the log keeps one entry of an id, and a hold is
+ * Brings the lines of a process's files into the books, each call once: the log keeps one entry of an id, and a hold is
  * settled once. @param files oldest first @throws GatewayError store_unavailable; then it may be done again
  */
 export async function replay(deps: ReplayDeps, files: readonly LineFile[]): Promise<Replayed> {

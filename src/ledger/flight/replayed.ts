@@ -2,14 +2,14 @@
 // never reached a provider: lines are written before a provider can see the call.
 import type { SharedState } from '../../store/shared-state.ts';
 
-/** Where the list is kept: it is of no organisation. */
+/** Where the list is kept: it belongs to no organisation. */
 const PLACE = 'flights';
 const KEY = 'replayed';
 /** Processes that are remembered: their holds are swept within minutes. */
 const KEPT = 500;
 const TRIES = 10;
 
-/** Remembers that all lines of a process, and it had them all, are in the books. @throws GatewayError store_unavailable */
+/** Records that a process's lines are complete and all in the books. @throws GatewayError store_unavailable */
 export async function markReplayed(
   state: Pick<SharedState, 'readValue' | 'writeValue'>,
   owner: string,

@@ -1,4 +1,4 @@
-// One file of lines, and what of it is still needed.
+// One file of lines, and which of its lines are still needed.
 import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 
 /** A call in flight as it is written: its lines, and the file that has them. */
@@ -25,7 +25,7 @@ export class Segment {
   readonly flights = new Set<Flight>();
   /** Entries up to this one of the request log are in it. */
   lastPosition = 0;
-  /** Entries in it that the request log let go, to be read from here when the store takes them again. */
+  /** Entries in it that the request log spilled, to read from here when the store takes them again. */
   spilled = 0;
   readonly path: string;
   readonly #fd: number;
@@ -60,7 +60,7 @@ export class Segment {
     this.size += length;
   }
 
-  /** No more is appended. */
+  /** No more lines are appended. */
   close(): void {
     closeSync(this.#fd);
   }

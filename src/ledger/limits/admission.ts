@@ -92,7 +92,7 @@ export interface CallEnd {
   readonly noted?: ((entry: string, order: SettleRequest) => void) | undefined;
   /** Told when the hold need not be renewed any more. */
   readonly done: () => void;
-  /** Told when the entry was not written, because there was nothing to settle or the store did not take it. */
+  /** Called when the entry was not written, because there was nothing to settle or the store did not take it. */
   readonly unwritten: (entry: RequestRecord) => void;
 }
 
@@ -265,7 +265,7 @@ export class Admission {
     { id, organisationId, rules, loose }: Ticket,
     { attempts: ended, failed, entry }: CallEnd,
   ): SettleRequest {
-    // The entry's attempts have their prices: what is charged is what is written.
+    // The entry's attempts have their prices: the charge equals the entry.
     const attempts = ended && (entry?.attempts ?? ended);
     if (attempts === undefined || attempts.some(isUnknown)) return loose ? asHeld(id, rules) : { id };
     const tokens = attempts.reduce((sum, { usage }) => sum + (usage?.totalTokens ?? 0), 0);

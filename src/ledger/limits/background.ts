@@ -1,11 +1,11 @@
-// Work that goes on after an answer: a stop waits for it.
+// Work that continues after an answer: a stop waits for it.
 
 /** Collects promises until they settle. */
 export class Background {
   readonly #running = new Set<Promise<unknown>>();
   readonly #aside = new Set<Promise<unknown>>();
 
-  /** Takes a promise; its rejection is its maker's to tell. @param aside it may take long: only a stop waits for it */
+  /** Takes a promise; its maker handles its rejection. @param aside it may take long: only a stop waits for it */
   readonly add = (work: Promise<unknown>, aside = false): void => {
     const running = aside ? this.#aside : this.#running;
     const kept = work.catch(() => {}).finally(() => running.delete(kept));

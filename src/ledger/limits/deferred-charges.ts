@@ -1,5 +1,5 @@
-// What calls used of budgets that were let through while the store did not answer: summed up, and charged when it
-// does. A sum has an id of its own, so that one that was charged unknown to us is not charged again.
+// Usage of budgets by calls that were let through while the store did not answer: added up, and charged when it
+// answers. A total has an id of its own, so that a charge whose answer was lost is not made twice.
 import { randomUUID } from 'node:crypto';
 import type { Charge, ChargedBudget, SharedState } from '../../store/shared-state.ts';
 import type { Counted } from './limit-of.ts';
@@ -17,7 +17,7 @@ export interface DeferredChargesDeps {
   readonly state: Pick<SharedState, 'settle'>;
   /** Makes the steps when the store answers. */
   readonly later: Pick<RetryQueue, 'add'>;
-  /** Told what budgets stand at that were charged. */
+  /** Called with the totals of the charged budgets. */
   readonly charged: (
     organisationId: string,
     counted: Iterable<Counted>,
@@ -36,7 +36,7 @@ export class DeferredCharges {
     this.#deps = deps;
   }
 
-  /** Takes what a call owes. False: too much waits already, and it is never charged. */
+  /** Takes a call's charges. False: too many wait already, and they are never made. */
   owe(organisationId: string, counted: readonly Counted[], charges: readonly Charge[]): boolean {
     let taken = true;
     for (const charge of charges) {

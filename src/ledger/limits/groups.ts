@@ -87,7 +87,7 @@ export class Groups {
     }
   }
 
-  /** Resolves with what makes it worth another try. */
+  /** Resolves with the groups worth another attempt. */
   async #keep({ organisationId, workspaceId, policyId, group, valueKey }: Group): Promise<unknown> {
     const { documents, now } = this.#deps;
     const body = { policyId, group, valueKey: shortened(valueKey) };
@@ -99,7 +99,7 @@ export class Groups {
       });
       return undefined;
     } catch (thrown) {
-      // It is kept already, or never will be.
+      // It is stored already, or never can be.
       return toGatewayError(thrown).reason === 'store_unavailable' ? thrown : undefined;
     }
   }

@@ -55,7 +55,7 @@ export function noteOf(
   return short.length <= LONGEST ? short : undefined;
 }
 
-/** The note of a hold whose call is told of elsewhere. @param lines as of `Note` */
+/** The note of a hold whose call is recorded elsewhere. @param lines as of `Note` */
 export function linesNote(lines: string | undefined): string | undefined {
   return lines === undefined ? undefined : JSON.stringify({ lines });
 }
@@ -68,7 +68,7 @@ export function linesOf(text: string): string | undefined {
 
 /**
  * The entry of a call that broke off with its process: it costs what was held for it, marked as an estimate.
- * Undefined: the note tells nothing.
+ * Undefined: the note holds too little.
  */
 export function interruptedEntry(
   organisationId: string,
@@ -105,7 +105,7 @@ export function interruptedEntry(
   };
 }
 
-/** Undefined for what no note is: another version of the program may have written it. */
+/** Undefined for text that is no note: another version of the program may have written it. */
 function readNote(text: string): Note | undefined {
   const note = parsed(text);
   return note.call && note.estimate ? (note as Note) : undefined;

@@ -1,4 +1,4 @@
-// Holds while calls run, and holds whose owner is gone.
+// Holds of running calls, and holds whose owner is gone.
 import type { SharedState } from '../../store/shared-state.ts';
 import { readReplayed } from '../flight/replayed.ts';
 import { type Journal, journalEntry } from '../journal.ts';
@@ -30,7 +30,7 @@ export interface Holds {
 /** Ids of one renewal, holds of one sweep. */
 const BATCH = 500;
 
-/** How many leases the lines of a gone process are waited for before its calls are charged without. */
+/** How many leases to wait for the lines of a gone process before its calls are charged without them. */
 const WAITS = 2;
 /** Holds whose waiting is counted. */
 const COUNTED = 100_000;
@@ -64,7 +64,7 @@ export function keepHolds(deps: HoldDeps): Holds {
           waited.delete(id);
           continue;
         }
-        // Its lines may be found yet: the sweep has prolonged the hold.
+        // Its lines may still be found: the sweep has prolonged the hold.
         if (lines !== undefined && lines !== own && waitsOn(waited, id)) continue;
         const entry = interruptedEntry(organisationId, note, expiredAt);
         const written = entry && journalEntry(entry);
@@ -107,7 +107,7 @@ export function keepHolds(deps: HoldDeps): Holds {
   };
 }
 
-/** Counts one more lease; false: it was waited for long enough. */
+/** Counts one more lease; false: the wait is over. */
 function waitsOn(waited: Map<string, number>, id: string): boolean {
   const leases = waited.get(id) ?? 0;
   if (leases >= WAITS || waited.size >= COUNTED) {

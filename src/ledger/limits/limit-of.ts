@@ -1,4 +1,4 @@
-// A rule as the store counts it for one call: where, and how much the call may take of it at the most.
+// A rule as the store counts it for one call: where, and the most that the call may take of it.
 import type { BudgetLimit, Limit } from '../../store/shared-state.ts';
 import { periodOf } from './period.ts';
 import { type BudgetRule, MOST, type Rule } from './rule.ts';

@@ -1,5 +1,5 @@
-// Limits that this instance counts alone while the store that counts for all does not answer: from what it was last
-// told, and with its own calls since.
+// Limits that this instance counts alone while the shared store does not answer: from the store's last answer,
+// plus its own calls since.
 import { createWindows, type Place, type WindowName, type Windows } from '../../store/memory/windows.ts';
 import { sliceLength } from '../../store/shared/admit.ts';
 import { SLICES } from '../../store/shared/bounds.ts';
@@ -51,7 +51,7 @@ export class LocalLimits {
     return { slices: undefined, open: true };
   }
 
-  /** What each limit says while the store is away; those that others decide on deny nothing. */
+  /** The state of each limit while the store is unavailable; those counted elsewhere deny nothing. */
   ask(organisationId: string, counted: readonly Counted[], now: number): readonly LimitState[] {
     return counted.map(({ rule, limit }) =>
       rule.onOutage === 'local' ? this.#state(organisationId, limit, now) : FREE,
@@ -74,7 +74,7 @@ export class LocalLimits {
     return { slices, open: true };
   }
 
-  /** What a call really came to. Once, however often it is called. */
+  /** The actual usage of a call. Takes effect once, however often it is called. */
   settle(
     organisationId: string,
     counted: readonly Counted[],
@@ -103,7 +103,7 @@ export class LocalLimits {
     });
   }
 
-  /** The store answers again: it is asked, and what was counted here is worth nothing. */
+  /** The store answers again: it decides, and local counts are dropped. */
   forget(): void {
     this.#windows = createWindows();
     this.#budgets.clear();

@@ -34,7 +34,7 @@ export interface LimitsParts {
   /** Ids of all organisations, as this process knows them. */
   readonly organisations: () => Iterable<string>;
   readonly now: () => number;
-  /** Told what becomes of budgets. */
+  /** Called with changes of budgets. */
   readonly watch?: BudgetWatch | undefined;
   readonly flights?: Pick<InFlightJournal, 'releasing' | 'owner'> | undefined;
   readonly onTrouble: (error: unknown, what: string) => void;
@@ -49,17 +49,17 @@ export interface OpenLimits {
   readonly policies: PolicySet;
   readonly groups: Groups;
   readonly behind: (work: Promise<unknown>, aside?: boolean) => void;
-  /** There is something in the journal of an organisation to carry on. */
+  /** An organisation's journal has entries to carry on. */
   readonly mark: (organisationId: string) => void;
   /** What waits in the journals. */
   readonly waiting: () => JournalStats;
   /** Resolves when calls that ended before are settled and their entries carried on, or could not be. */
   flush(): Promise<void>;
-  /** Waits for settlements on their way, and stops. */
+  /** Waits for settlements in progress, and stops. */
   close(): Promise<void>;
 }
 
-/** Between two turns of steps that the store did not take. */
+/** Between two retries of steps that the store did not take. */
 const LATER_MS = 2000;
 const LATER_MOST = 20_000;
 /** How long a reader waits for settlements. */

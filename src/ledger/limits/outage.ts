@@ -1,4 +1,4 @@
-// While the store does not answer, one call at a time asks it: the others need not wait for its deadline.
+// While the store does not answer, one call at a time asks it: the others do not wait for its deadline.
 
 /** Between two calls that ask, in milliseconds. */
 const PAUSE_MS = 500;
@@ -8,7 +8,7 @@ export class Outage {
   #down = false;
   #askAt = 0;
 
-  /** Whether this call is to ask. */
+  /** Whether this call asks. */
   mayAsk(): boolean {
     if (!this.#down) return true;
     const now = performance.now();

@@ -1,7 +1,7 @@
 // What remains of rates, under the names that OpenAI's clients read; of calls in flight as `concurrent`.
 import type { RateState } from '../../lib/errors.ts';
 
-/** Writes rates into an answer's headers; of several of one type the one with the least is told. */
+/** Writes rates into an answer's headers; of several of one type the one with the least left is shown. */
 export function tellRates(headers: Map<string, string>, rates: readonly RateState[]): void {
   for (const { type, limit, remaining } of rates) {
     const told = headers.get(`x-ratelimit-remaining-${type}`);

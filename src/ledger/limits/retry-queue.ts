@@ -1,4 +1,4 @@
-// Steps that the store did not take yet: made again until it does.
+// Steps that the store did not take yet: retried until it does.
 
 import { toGatewayError } from '../../lib/errors.ts';
 
@@ -7,7 +7,7 @@ export type Step = () => Promise<unknown>;
 
 export interface RetryQueueOptions {
   readonly everyMs: number;
-  /** Steps that wait at the most. */
+  /** The most steps that wait. */
   readonly most: number;
   readonly onTrouble: (error: unknown, what: string) => void;
 }
@@ -17,30 +17,30 @@ export function isAway(error: unknown): boolean {
   return toGatewayError(error).reason === 'store_unavailable';
 }
 
-/** Keeps steps and makes them again, in order, when the store answers. */
+/** Keeps steps and repeats them, in order, when the store answers. */
 export class RetryQueue {
-  readonly #facts: RetryQueueOptions;
+  readonly #options: RetryQueueOptions;
   readonly #waiting: { readonly step: Step; readonly dropped: () => void }[] = [];
   readonly #timer: NodeJS.Timeout;
   #turn: Promise<void> | undefined;
 
-  constructor(facts: RetryQueueOptions) {
-    this.#facts = facts;
-    this.#timer = setInterval(() => void this.turn(), facts.everyMs).unref();
+  constructor(options: RetryQueueOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => void this.turn(), options.everyMs).unref();
   }
 
   get size(): number {
     return this.#waiting.length;
   }
 
-  /** Takes a step; false: too many wait already. @param dropped told when it is given up at the end */
+  /** Takes a step; false: too many wait already. @param dropped called when it is given up at the end */
   add(step: Step, dropped: () => void = () => {}): boolean {
-    if (this.#waiting.length >= this.#facts.most) return false;
+    if (this.#waiting.length >= this.#options.most) return false;
     this.#waiting.push({ step, dropped });
     return true;
   }
 
-  /** Makes what waits, until one step fails. */
+  /** Repeats waiting steps, until one fails. */
   turn(): Promise<void> {
     this.#turn ??= this.#run().finally(() => {
       this.#turn = undefined;
@@ -62,16 +62,16 @@ export class RetryQueue {
         this.#waiting.shift();
       } catch (error) {
         if (isAway(error)) {
-          this.#facts.onTrouble(
+          this.#options.onTrouble(
             error,
             `${this.#waiting.length} steps of the ledger wait for the shared store`,
           );
           return;
         }
-        // It will never be taken: it holds up no other.
+        // The store never takes it: it must not hold up the others.
         this.#waiting.shift();
         first.dropped();
-        this.#facts.onTrouble(error, 'a step of the ledger is refused by the shared store');
+        this.#options.onTrouble(error, 'a step of the ledger is refused by the shared store');
       }
     }
   }

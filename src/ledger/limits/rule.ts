@@ -6,7 +6,7 @@ import { dollarsOf } from '../prices/price-list.ts';
 import { scheduleOf } from './kept-limit.ts';
 import type { Schedule } from './period.ts';
 
-/** So many in any span. */
+/** A rate: so many in any span. */
 export interface RateRule {
   readonly kind: 'rate';
   /** Where it is counted. */
@@ -19,7 +19,7 @@ export interface RateRule {
   readonly limit: number;
   /** Of a rate that callers' metadata divide: at most so many windows at once. */
   readonly pool?: WindowPool | undefined;
-  /** Tokens that calls are taken to make that state no maximum; undefined: as everywhere. */
+  /** Tokens that calls without a stated maximum are assumed to make; undefined: the usual number. */
   readonly assumedOutput?: number | undefined;
   readonly onOutage: OnStoreOutage;
 }

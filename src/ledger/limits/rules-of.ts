@@ -58,7 +58,7 @@ export function rulesOf(
 
 function rulesOfCarrier({ id, name, carried }: Carrier): readonly Rule[] {
   const { rateLimits, usageLimits, usageResetAt } = carried;
-  // The lists are replaced when they change: what was compiled of them stays right.
+  // The lists are replaced when they change: rules compiled from a list stay valid.
   const rates = rateLimits === undefined ? NONE : once(rateLimits, 0, () => rateRules(rateLimits, id, name));
   const budgets =
     usageLimits === undefined

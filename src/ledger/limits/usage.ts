@@ -1,4 +1,4 @@
-// What budgets stand at now.
+// The present usage of budgets.
 import type { JsonObject } from '../../store/collection.ts';
 import type { SharedState } from '../../store/shared-state.ts';
 import type { AlertLevel } from '../alerts/alert.ts';
@@ -85,14 +85,14 @@ export class UsageReader {
   }
 
   /**
-   * What is spent of the present period starts again from zero; what calls in flight hold is charged when they end.
+   * Usage of the present period restarts from zero; amounts that calls in flight hold are charged when they end.
    * @throws GatewayError store_unavailable.
    */
   async reset(organisationId: string, rule: BudgetRule): Promise<void> {
     const { state, alerts, now } = this.#deps;
     const key = budgetKey(rule, now());
     let { spent } = await state.readBudget(organisationId, { key });
-    // Calls that are settled meanwhile are part of what is reset.
+    // Calls that are settled meanwhile are part of the reset.
     for (;;) {
       if (spent === 0n) break;
       const written = await state.correctBudget(organisationId, { key, from: spent, to: 0n });

@@ -22,7 +22,7 @@ export function inCents(amount: bigint): number {
   return inDollars(amount * 100n);
 }
 
-/** US cents as an amount in 1e-12 USD; what is finer than that is taken for the next one up or down. @param cents not negative */
+/** US cents as an amount in 1e-12 USD, rounded to the nearest. @param cents not negative */
 export function amountOfCents(cents: number, direction: 'up' | 'down'): bigint {
   const units = dollarsOf(cents);
   return units / FINEST + (direction === 'up' && units % FINEST !== 0n ? 1n : 0n);

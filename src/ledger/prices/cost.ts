@@ -72,7 +72,7 @@ function partsOf(rates: Rates, usage: UsageRecord): readonly Part[] {
   const { promptTokens, completionTokens = 0 } = usage;
   const { input = 0, output = 0 } = rates;
   const parts: Part[] = [];
-  /** Takes so many tokens out of a side's; those without a rate of their own cost what the side's plain ones do. */
+  /** Takes a number of tokens out of a side's; tokens without a rate of their own cost the side's plain rate. */
   const take = (left: number, wanted: number | undefined, name: RateName, plain: Part): number => {
     const count = Math.min(wanted ?? 0, left);
     if (count === 0) return left;
@@ -100,10 +100,10 @@ function partsOf(rates: Rates, usage: UsageRecord): readonly Part[] {
   left = take(left, usage.inputImageTokens, 'inputImage', asked);
   if (left > 0) parts.push({ ...asked, count: left });
 
-  const said: Part = { count: 0, rate: output, factors: FACTORS.output };
-  left = take(completionTokens, usage.reasoningTokens, 'reasoning', said);
-  left = take(left, usage.outputAudioTokens, 'outputAudio', said);
-  left = take(left, usage.outputImageTokens, 'outputImage', said);
+  const text: Part = { count: 0, rate: output, factors: FACTORS.output };
+  left = take(completionTokens, usage.reasoningTokens, 'reasoning', text);
+  left = take(left, usage.outputAudioTokens, 'outputAudio', text);
+  left = take(left, usage.outputImageTokens, 'outputImage', text);
   for (const [wanted, name] of [
     [usage.acceptedPredictionTokens, 'prediction_accepted_token'],
     [usage.rejectedPredictionTokens, 'prediction_rejected_token'],
@@ -112,7 +112,7 @@ function partsOf(rates: Rates, usage: UsageRecord): readonly Part[] {
     if (count > 0) parts.push({ count, rate: output, factors: [name, ...FACTORS.output] });
     left -= count;
   }
-  if (left > 0) parts.push({ ...said, count: left });
+  if (left > 0) parts.push({ ...text, count: left });
   if (rates.perCall !== undefined) parts.push({ count: 1, rate: rates.perCall, factors: FACTORS.perCall });
   return parts;
 }

@@ -1,4 +1,4 @@
-// The price that an integration says of one of its models, in US dollars by what is counted.
+// The price that an integration sets for one of its models, in US dollars by what is counted.
 import { dollarsOf } from './dollars.ts';
 import type { Price, RateName } from './price.ts';
 

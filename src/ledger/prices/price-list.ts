@@ -15,8 +15,8 @@ interface Seed {
 /** Finds prices. */
 export interface PriceList {
   /**
-   * The price that held at a time (Unix milliseconds): the organisation's own, or else the list's. Undefined: nothing
-   * is known of the model's price.
+   * The price at a time (Unix milliseconds): the organisation's own, or else the list's. Undefined: the model's price
+   * is unknown.
    */
   find(provider: string, model: string, at: number, organisationId?: string): Price | undefined;
   /** For a call whose provider is not chosen yet: the price at the first provider that has such a model. */

@@ -20,12 +20,12 @@ export function costOfAttempt(
 }
 
 /** What an answer from the cache would have cost. */
-export function noteSaved(prices: PriceList, entry: Draft<RequestRecord>, spared: UsageRecord): void {
+export function noteSaved(prices: PriceList, entry: Draft<RequestRecord>, usage: UsageRecord): void {
   const { provider, model, responseModel, createdAt, organisationId } = entry;
   const price =
     prices.find(provider, model, createdAt, organisationId) ??
     prices.find(provider, responseModel, createdAt, organisationId);
-  if (price !== undefined) entry.saved = costOf(price, spared).toString();
+  if (price !== undefined) entry.saved = costOf(price, usage).toString();
 }
 
 type Draft<T> = { -readonly [K in keyof T]: T[K] };

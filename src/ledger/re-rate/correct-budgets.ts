@@ -3,10 +3,10 @@ import type { SharedState } from '../../store/shared-state.ts';
 import { MOST } from '../limits/rule.ts';
 import type { PendingBatch } from './run.ts';
 
-/** How often a correction gives way to calls that are settled meanwhile. */
+/** How often a correction is retried after calls were settled in between. */
 const TURNS = 1000;
 
-/** @throws GatewayError store_unavailable, Error when calls came between without end */
+/** @throws GatewayError store_unavailable, Error when calls keep coming in between */
 export async function correctBudgets(
   state: Pick<SharedState, 'readBudget' | 'correctBudget'>,
   organisationId: string,
@@ -26,7 +26,7 @@ async function correct(
   const markKey = `re-rate:${key}`;
   for (let turn = 0; turn < TURNS; turn++) {
     const mark = await state.readBudget(organisationId, { key: markKey });
-    // It was made before, by a run that was killed.
+    // An earlier run, which was killed, made it.
     if (mark.spent >= number) return;
     const { spent } = await state.readBudget(organisationId, { key });
     const sum = spent + amount;

@@ -1,4 +1,4 @@
-// What an entry costs by the prices as they are known now.
+// What an entry costs by the prices known now.
 
 import type { AttemptRecord, RequestRecord } from '../../call/record.ts';
 import type { Repriced } from '../../store/log-store.ts';

@@ -15,13 +15,13 @@ export type ReRateProgress = Document<ReRateProgressBody>;
 
 export interface ReRateJobs {
   /**
-   * Begins a run. Resolves when it is written down that it has begun, which `commit` does together with its audit entry.
+   * Begins a run. Resolves when its start is stored, which `commit` does together with its audit entry.
    * @throws GatewayError conflict while another run of the organisation is under way, store_unavailable
    */
   start(organisationId: string, span: ReRateSpan, dryRun: boolean, commit: Commit): Promise<ReRateProgress>;
   /** The newest run; undefined: there was none. */
   read(organisationId: string): Promise<ReRateProgress | undefined>;
-  /** Ends what runs; a run that was ended goes on where it was when the same one is asked for again. */
+  /** Stops the running ones; the next request for the same run resumes it. */
   close(): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export interface ReRateJobsDeps {
   readonly onTrouble: (error: unknown, what: string) => void;
 }
 
-/** Between two writes of how far a run has come, in milliseconds. */
+/** Between two writes of a run's progress, in milliseconds. */
 const TELL_EVERY_MS = 1000;
 
 /** Whether a run whose state is `running` has reported nothing for so long that it counts as gone. */

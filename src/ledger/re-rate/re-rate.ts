@@ -49,12 +49,12 @@ export interface ReRateDeps {
   readonly now: () => number;
 }
 
-/** What came of a run. Amounts are in 1e-12 USD. */
+/** The result of a run. Amounts are in 1e-12 USD. */
 export interface ReRateResult {
-  /** Entries that were looked at, and those whose costs are others now. */
+  /** Entries that were read, and entries whose costs changed. */
   readonly entries: number;
   readonly changed: number;
-  /** What those cost before and after. */
+  /** The cost of the changed entries, before and after. */
   readonly before: bigint;
   readonly after: bigint;
   /** Budgets that were corrected. */
@@ -62,17 +62,17 @@ export interface ReRateResult {
 }
 
 const PAGE = 500;
-/** How long a run that is not renewed keeps others away, in milliseconds. */
+/** How long the lease of a run lasts without renewal, in milliseconds. */
 export const LEASE_MS = 60_000;
-/** What runs of an organisation take turns by. */
+/** The lease that runs of an organisation take turns by. */
 export const LEASE_KEY = 're-rate';
 
-/** Told of what a run came to so far, after each page of entries. */
+/** Called with a run's result so far, after each page of entries. */
 export type OnPage = (soFar: ReRateResult) => Promise<void>;
 
 /**
  * Re-rates a span of an organisation's entries.
- * @param dryRun reads and tells, and changes nothing
+ * @param dryRun reads and reports, and changes nothing
  * @throws GatewayError conflict while another run of the organisation is under way, store_unavailable
  */
 export async function reRate(
@@ -153,7 +153,7 @@ class Run {
     return this.#result(done.totals);
   }
 
-  /** The run's document; what a run before left half done is carried out first. */
+  /** The run's document; an unfinished earlier run is completed first. */
   async #begin(): Promise<Document<ReRateBody>> {
     const { documents, now } = this.#deps;
     const known = await documents.get(this.#scope, reRates, RUN_ID);
@@ -177,13 +177,13 @@ class Run {
     return goesOn ? clean : this.#write(clean, fresh);
   }
 
-  /** Makes the corrections that are pending; again when they were made in part. */
+  /** Makes the pending corrections; repeated when only some were made. */
   async #carryOut(run: Document<ReRateBody>, totals: ReRateTotals): Promise<Document<ReRateBody>> {
     const { pending, ...body } = run.body;
     if (pending === undefined) return run;
     const { state, log } = this.#deps;
     const there = await log.reprice(this.#organisationId, pending.corrections);
-    // Budgets are never corrected for entries that stay as they are.
+    // Budgets are never corrected for entries that do not change.
     if (there > 0) await correctBudgets(state, this.#organisationId, pending);
     const after = await this.#write(run, { ...body, totals: there > 0 ? totals : body.totals });
     if (there > 0) return after;
@@ -198,7 +198,7 @@ class Run {
     return this.#deps.documents.update(this.#scope, reRates, RUN_ID, run.version, change);
   }
 
-  /** Corrections, a page's together; none of a page whose costs are right. */
+  /** Corrections, per page; empty for a page whose costs are right. */
   async *#corrections(signal: AbortSignal | undefined): AsyncGenerator<readonly Correction[]> {
     const { log, prices } = this.#deps;
     const { from, until, model } = this.#span;
@@ -217,7 +217,7 @@ class Run {
     } while (after !== undefined);
   }
 
-  /** What budgets counted too little, each budget's together; those that count no more are left alone. */
+  /** What budgets counted too little, per budget; budgets that do not count any more are left as they are. */
   async #deltas(corrections: readonly Correction[]): Promise<readonly BudgetDelta[]> {
     const sums = new Map<string, bigint>();
     for (const { deltas, repriced } of corrections)

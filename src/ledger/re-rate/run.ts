@@ -1,4 +1,4 @@
-// A run of re-rating as it is kept: one document for an organisation, so that what was begun is known after a crash.
+// A run of re-rating as it is stored: one document per organisation, so that a run is resumed after a crash.
 import { type Collection, defineCollection } from '../../store/collection.ts';
 import type { Repriced } from '../../store/log-store.ts';
 
@@ -16,9 +16,9 @@ export interface BudgetDelta {
   readonly amount: string;
 }
 
-/** Corrections that are being made: written down before the first of them, so that each is made once. */
+/** Pending corrections: recorded before the first of them is made, so that each is made once. */
 export interface PendingBatch {
-  /** Greater than that of every batch of the organisation before. */
+  /** Greater than the number of every earlier batch of the organisation. */
   readonly number: number;
   readonly corrections: readonly Repriced[];
   readonly deltas: readonly BudgetDelta[];
@@ -51,14 +51,14 @@ export const RUN_ID = 'run';
 
 export const NO_TOTALS: ReRateTotals = { changed: 0, before: '0', after: '0' };
 
-/** How far the newest run that was asked for over the API has come: one document for an organisation. */
+/** The progress of the newest run that was requested over the API: one document per organisation. */
 export interface ReRateProgressBody extends ReRateSpan, ReRateTotals {
   readonly dryRun: boolean;
   readonly state: 'running' | 'done' | 'failed';
   /** Unix milliseconds. */
   readonly startedAt: number;
   readonly endedAt?: number;
-  /** Entries that were looked at, and budgets that were corrected. */
+  /** Entries that were read, and budgets that were corrected. */
   readonly entries: number;
   readonly budgets: number;
   /** Why it failed, in words for people. */

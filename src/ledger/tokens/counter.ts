@@ -13,7 +13,7 @@ const LATE_MS = 3000;
 const MOST_WAITING = 1000;
 /** Of one text, in UTF-16 units; longer ones are measured, not counted. */
 const LONGEST = 200_000;
-/** After the last count the worker goes: its vocabulary is 50 MB, and most providers report what they used. */
+/** After the last count the worker ends: its vocabulary takes 50 MB, and most providers report their usage. */
 const IDLE_MS = 5000;
 
 export function createTokenCounter(): TokenCounter {
@@ -75,7 +75,7 @@ export function createTokenCounter(): TokenCounter {
   };
 }
 
-/** A quarter of a text's bytes: what is taken for its tokens where they are not counted. */
+/** A quarter of a text's bytes: the estimate of its tokens where they are not counted. */
 export function measured(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / 4);
 }

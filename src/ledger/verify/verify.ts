@@ -1,4 +1,4 @@
-// Whether budgets stand at what the entries of the request log come to; and puts them right where they do not.
+// Verifies that budgets match the entries of the request log, and corrects those that do not.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RequestRecord } from '../../call/record.ts';
 import type { LogBatch } from '../../store/maintenance.ts';
@@ -14,11 +14,11 @@ export interface VerifyDeps {
     readonly limit: number;
   }) => Promise<LogBatch>;
   readonly state: Pick<SharedState, 'readBudget' | 'correctBudget' | 'readJournal'>;
-  /** As re-rating asks: since when a budget counts what it stands at; undefined: its period is over. */
+  /** As for re-rating: since when a budget counts its present total; undefined: its period is over. */
   readonly countsSince: (organisationId: string, key: string) => Promise<number | undefined>;
   /** Makes durable what ended before. */
   readonly flush: () => Promise<void>;
-  /** Entries from before may be gone from the log, in Unix milliseconds. */
+  /** Entries older than this may be dropped from the log, in Unix milliseconds. */
   readonly keptSince: number;
 }
 
@@ -49,9 +49,9 @@ interface Sum {
 type Sums = Map<string, Map<string, Sum>>;
 
 const BATCH = 1000;
-/** How often a budget is looked at again that calls are charged to meanwhile. */
+/** How often a budget is read again that calls are charged to meanwhile. */
 const TURNS = 5;
-/** How long entries on their way are waited for. */
+/** How long entries on their way are awaited. */
 const JOURNAL_MS = 15_000;
 
 /**
@@ -66,7 +66,7 @@ export async function verifyBudgets(
   await deps.flush();
   const sums: Sums = new Map();
   const { entries, oldest } = await addUp(deps, organisationId, sums);
-  // Nothing was dropped of a log whose oldest entry is younger than what is dropped.
+  // A log whose oldest entry is younger than the retention time has dropped nothing.
   const keptSince = oldest > deps.keptSince ? 0 : deps.keptSince;
   const budgets: ComparedBudget[] = [];
   for (const [owner, own] of sums) {
@@ -82,7 +82,7 @@ export async function verifyBudgets(
   return { entries, budgets };
 }
 
-/** Reads a budget before its entries and after: what was charged between says nothing of either. */
+/** Reads a budget before its entries and after: a charge in between makes the comparison void. */
 async function lookAgain(
   deps: VerifyDeps,
   budget: Omit<ComparedBudget, 'outcome'>,

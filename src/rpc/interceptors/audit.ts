@@ -25,7 +25,7 @@ export function auditInterceptor(events: AuditEvents): Interceptor {
       } catch (thrown) {
         const error = toGatewayError(thrown);
         if (call.principal === undefined) {
-          if (isRefusal(error) || !audit.none) events.stranger(call, error);
+          if (isRefusal(error) || !audit.none) events.unauthenticated(call, error);
         } else if (!audit.none) await events.failed(call, targetOf(input, call), error);
         throw thrown;
       }
@@ -37,7 +37,7 @@ export function auditInterceptor(events: AuditEvents): Interceptor {
 function ofData(events: AuditEvents, next: Handler): Handler {
   const tell = (call: Call, thrown: unknown): void => {
     const error = toGatewayError(thrown);
-    if (call.principal === undefined && isRefusal(error)) events.dataStranger(call, error);
+    if (call.principal === undefined && isRefusal(error)) events.unauthenticatedData(call, error);
   };
   return (input, call) => {
     try {

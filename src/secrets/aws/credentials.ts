@@ -1,4 +1,4 @@
-// Whose credentials a call to AWS is signed with: keys of the reference, the gateway's own, or an assumed role's.
+// The credentials that sign a call to AWS: keys of the reference, the gateway's own, or an assumed role's.
 import { readFile } from 'node:fs/promises';
 import type { AbortLike } from '../../lib/abort.ts';
 import { secretFailure } from '../failure.ts';
