@@ -427,7 +427,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
   const address = await listener
     .listen(settings.host, settings.port)
     .catch((error: unknown) => Promise.reject(listenError(error, settings)));
-  // Keys are made when the port is had: whoever reads them can use them.
+  // Keys are made once the port is bound: a reader of the output can use them at once.
   const firstKeys = await ensureFirstKeys(keyDeps, tenancy, given);
   await forgetWhenUsed([firstKeys.admin, firstKeys.workspace], {
     documents,

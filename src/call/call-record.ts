@@ -30,7 +30,7 @@ export interface CallRecord {
   retries: number;
   /** What the cache did: HIT, SEMANTIC HIT, MISS, SEMANTIC MISS, REFRESH or DISABLED. */
   cacheStatus: string;
-  /** Of the answer from the cache: nobody was paid for it. */
+  /** Of the answer from the cache: no provider was paid for it. */
   saved: UsageRecord | undefined;
   /** Slugs of the saved config and of the stored provider. */
   config: string | undefined;

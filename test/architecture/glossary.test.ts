@@ -48,6 +48,35 @@ const NAMES: readonly Retired[] = [
   },
 ];
 
+/** Words of comments that made riddles, and what is said in their place. */
+const COMMENTS: readonly Retired[] = [
+  {
+    word: 'nobody',
+    pattern: /\bnobody(?:'s)?\b/i,
+    term: 'the noun: no other process, unknown, without an owner',
+  },
+  { word: 'whoever', pattern: /\bwhoever\b/i, term: 'callers that …, the instance that …' },
+  {
+    word: 'is to be',
+    pattern: /\b(?:is|are) to be\b/i,
+    term: 'the present tense: is released, must be JSON',
+  },
+];
+
+/** Rooms whose comments are free of them. */
+const PLAIN = [
+  'src/access/',
+  'src/admin/',
+  'src/app/',
+  'src/app.ts',
+  'src/call/',
+  'src/checks/',
+  'src/configs/',
+  'src/ledger/',
+  'src/secrets/',
+  'src/settings.ts',
+];
+
 /** Names of files, without folder and ending. */
 const FILES: readonly Retired[] = [
   ...NAMES.flatMap((one) =>
@@ -63,6 +92,17 @@ const sources = sourcesOf('src');
 test('code uses the terms of the glossary', (t) => {
   t.deepEqual(
     sources.flatMap(({ path, code }) => NAMES.flatMap((one) => faultsIn(path, code, one))),
+    [],
+  );
+});
+
+test('comments of the rooms that are plain stay so', (t) => {
+  const plain = sources.filter(({ path }) => PLAIN.some((place) => path.startsWith(place)));
+  t.true(plain.length > 0);
+  t.deepEqual(
+    plain.flatMap(({ path, comments }) =>
+      comments.flatMap(({ line, text }) => COMMENTS.flatMap((one) => faultsIn(path, text, one, line))),
+    ),
     [],
   );
 });
@@ -99,12 +139,18 @@ test('the glossary finds what it looks for, and nothing else', (t) => {
   );
 });
 
-function faultsIn(path: string, code: string, { word, pattern, term, except = [] }: Retired): string[] {
+/** @param first the line that the text begins on */
+function faultsIn(
+  path: string,
+  text: string,
+  { word, pattern, term, except = [] }: Retired,
+  first = 1,
+): string[] {
   if (except.some((place) => path === place || (place.endsWith('/') && path.startsWith(place)))) return [];
-  return code
+  return text
     .split('\n')
     .flatMap((line, at) =>
-      pattern.test(line) ? [`${path}:${at + 1}: "${word}" is retired; the term is ${term}`] : [],
+      pattern.test(line) ? [`${path}:${at + first}: "${word}" is retired; the term is ${term}`] : [],
     );
 }
 

@@ -8,6 +8,8 @@ export interface Source {
   readonly path: string;
   /** Comments and the contents of texts taken out; its lines are those of the file. */
   readonly code: string;
+  /** Comments, each with the line it begins on, from 1. */
+  readonly comments: readonly { readonly line: number; readonly text: string }[];
   /** Paths below the project for the tree's own files, names for packages. */
   readonly imports: readonly string[];
 }
@@ -33,8 +35,15 @@ function sourceOf(file: string): Source {
       NOT_CODE,
       (found) => (/^['"`]/.test(found) ? "''" : ' ') + found.replace(/[^\n]/g, ''),
     ),
+    comments: commentsOf(text),
     imports: imports.map((name) => (name.startsWith('.') ? below(resolve(dirname(file), name)) : name)),
   };
+}
+
+function commentsOf(text: string): Source['comments'] {
+  return [...text.matchAll(NOT_CODE)]
+    .filter(([found]) => found.startsWith('/'))
+    .map((match) => ({ line: text.slice(0, match.index).split('\n').length, text: match[0] }));
 }
 
 function below(file: string): string {
