@@ -9,11 +9,11 @@ export interface BlobStore {
    * @throws GatewayError store_unavailable when they could not be written.
    */
   write(name: string, at: number, bytes: Uint8Array): Promise<void>;
-  /** How many bytes there are; 0 for a name that nothing was written under. */
+  /** How many bytes are stored; 0 for an unknown name. */
   size(name: string): Promise<number>;
   /** The first `length` bytes, in pieces. @throws GatewayError store_unavailable when there are fewer. */
   read(name: string, length: number): AsyncIterable<Uint8Array>;
-  /** Takes all bytes away; none there is no error. */
+  /** Deletes all bytes; a missing blob is no error. */
   remove(name: string): Promise<void>;
 }
 

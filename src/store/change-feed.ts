@@ -11,7 +11,7 @@ import type { SharedState } from './shared-state.ts';
 /** A document has a new version; archived ones too. */
 export type Change = Notice;
 
-/** `resynced`: changes may have been missed until now and none are from now on; read again what matters. */
+/** `resynced`: changes may have been missed until now, and none from now on; followers read again. */
 export type ChangeEvent =
   | {
       readonly kind: 'changed';
@@ -37,16 +37,16 @@ export type ChangeWatch = (tell: ChangeListener) => () => Promise<void>;
 export interface FeedDeps {
   /** Between instances: the fast way. */
   readonly state?: Pick<SharedState, 'publish' | 'subscribe'> | undefined;
-  /** The sure way; without it there is one instance. */
+  /** Reports every change; absent when there is one instance. */
   readonly watch?: ChangeWatch | undefined;
-  /** Told of a notice that could not be published; the sure way tells it, too. */
+  /** Called with a notice that could not be published; the change watch reports the change, too. */
   readonly onError: (error: unknown) => void;
 }
 
 export interface OpenFeed extends ChangeFeed {
   /** Reports what this instance wrote: to its own followers before it returns, to other instances in the background. */
   wrote(documents: readonly { collection: Collection<object>; document: Document<object> }[]): void;
-  /** A write's outcome is not known: where nothing else tells, followers read again when it can no longer be made. */
+  /** A write's outcome is unknown: without a change watch, followers read again once it can no longer be made. */
   unsure(): void;
   /** Resolves when what was told is published, or given up. */
   close(): Promise<void>;

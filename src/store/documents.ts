@@ -55,7 +55,7 @@ export interface NewDocument<B extends object = JsonObject> {
 /** What an update writes. The body is replaced as a whole. */
 export interface DocumentChange<B extends object = JsonObject> {
   readonly body: B;
-  /** Undefined keeps it, null takes it away. */
+  /** Undefined keeps it, null removes it. */
   readonly slug?: string | null;
   readonly updatedAt: number;
 }

@@ -1,7 +1,7 @@
 // The port of a copy of processes' files of calls in flight, where other machines can read it: for a process that does
 // not come back, on a machine that does not.
 
-/** The copies of one process's files, taken from it because it lives no more. */
+/** The copies of one process's files, taken because the process is gone. */
 export interface LeftFlights {
   readonly owner: string;
   /** By their numbers, oldest first. */

@@ -1,6 +1,6 @@
 // A snapshot in memory that follows its documents: filled at the start, brought up to date by changes, read anew
 // after a gap. It never goes backwards, in whichever order changes, answers and repetitions come: a document is
-// handed on only when its version is newer than the one handed on before, archived ones as the last word.
+// handed on only when its version is newer than the one handed on before, archived ones as the last version.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Change, ChangeFeed } from './change-feed.ts';
 import type { Collection } from './collection.ts';
@@ -97,7 +97,7 @@ export async function follow(deps: FollowDeps): Promise<() => void> {
     }
   }
 
-  /** The newest version that was told of counts. */
+  /** Counts the newest version that was reported. */
   function want(key: string, one: Wanted): void {
     const other = wanted.get(key);
     if (other === undefined || other.change.version < one.change.version) wanted.set(key, one);
@@ -157,7 +157,7 @@ export async function follow(deps: FollowDeps): Promise<() => void> {
     unsubscribe();
   };
   try {
-    // A gap before the first reading is none.
+    // A gap before the first reading does not matter.
     await feed.listening();
     gap = false;
     await readAll('active');

@@ -18,7 +18,7 @@ const TEXT_LISTS = [
 ];
 const NUMBER_RANGES = ['totalTokens', 'promptTokens', 'completionTokens', 'latencyMs'] as const;
 
-/** The filter with nothing in it but what it may hold; members that are undefined are left out. */
+/** The filter with known members only; undefined members are left out. */
 export function checkLogFilter(filter: LogFilter): LogFilter {
   const { from, until, statusCodes, providerModels, outcomes, metadata, cost, feedback, text } = filter;
   const checked: { -readonly [K in keyof LogFilter]: LogFilter[K] } = {};

@@ -82,7 +82,7 @@ export interface FeedbackTotals {
   readonly traces: number;
 }
 
-/** Feedback that is told of a trace one by one. */
+/** Most pieces of feedback of a trace that are returned one by one. */
 export const SHOWN_FEEDBACK = 20;
 
 /** Corrected money of an entry: whole numbers of 1e-12 USD in decimal digits, an attempt's by its place. */
@@ -101,7 +101,7 @@ export interface LogRetention {
   readonly metricDays: number;
 }
 
-/** Errors as of the other ports: `validation_failed` for what cannot be asked, `store_unavailable` when it is away. */
+/** Errors as of the other ports: `validation_failed` for what cannot be asked, `store_unavailable` when it is down. */
 export interface LogStore extends RequestLogStore {
   /** The entry with its id; undefined when it is none of the scope's. `createdAt` makes it faster where it is known. */
   get(scope: TenantScope, id: string, createdAt?: number): Promise<RequestRecord | undefined>;
@@ -139,9 +139,9 @@ export interface LogStore extends RequestLogStore {
     by: FeedbackGrouping,
   ): Promise<readonly FeedbackTotals[]>;
 
-  /** Sets other costs on entries and corrects the roll-ups; unknown entries are skipped. Returns how many were found. */
+  /** Sets other costs on entries and corrects the roll-ups; unknown entries are skipped. Returns how many exist. */
   reprice(organisationId: string, corrections: readonly Repriced[]): Promise<number>;
 
-  /** Drops the time buckets that are over by `now` (Unix milliseconds); answers their names. */
+  /** Drops the time buckets that have expired by `now` (Unix milliseconds); returns their names. */
   expire(retention: LogRetention, now: number): Promise<readonly string[]>;
 }

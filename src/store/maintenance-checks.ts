@@ -40,7 +40,7 @@ export function checkRewrite(
   };
 }
 
-/** A document to be written as it is: every part checked, the body as text, with its indexed values. */
+/** A document that is written unchanged: every part checked, the body as text, with its indexed values. */
 export function checkDocument(
   collection: Collection<object>,
   document: Document<object>,

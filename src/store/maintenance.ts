@@ -44,7 +44,7 @@ export interface Rewrite {
 }
 
 /**
- * - `changed`: somebody wrote the document since it was scanned; nothing was written.
+ * - `changed`: the document was written since it was scanned; nothing was written.
  * - `conflict`: the new body's values break a unique constraint; nothing was written.
  */
 export type RewriteOutcome = 'written' | 'changed' | 'conflict';
@@ -99,7 +99,7 @@ export interface LogBatch {
 
 /** One part of the log other than entries (bodies, feedback), as a whole. */
 export interface LogPartMaintenance<T> {
-  /** Records of all tenants, each that was there at the begin once. */
+  /** Records of all tenants: each that existed at the start, once. */
   scan(
     request: Pick<ScanRequest, 'after' | 'limit'>,
   ): Promise<{ readonly records: readonly T[]; readonly next?: string }>;

@@ -1,4 +1,4 @@
-// The document port that tells of its writes: the one place where changes are told, after the store has them.
+// The document port that reports its writes: the one place that announces changes, after the store has them.
 
 import type { TenantScope } from '../call/scope.ts';
 import { GatewayError } from '../lib/errors.ts';

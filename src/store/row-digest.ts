@@ -10,7 +10,7 @@ export interface RowDigest {
 
 const SPAN = 2n ** 256n;
 
-/** The sum of all rows' SHA-256, modulo 2^256. Against mistakes, not against somebody who picks rows to match. */
+/** The sum of all rows' SHA-256, modulo 2^256. Detects mistakes, not rows that were chosen to match. */
 export function rowDigest(): RowDigest {
   let count = 0;
   let sum = 0n;

@@ -1,7 +1,7 @@
 // Which version of each document was seen last: by collection, organisation and id, each text kept once.
 
 export interface SeenVersions {
-  /** 0 for one that was never seen. */
+  /** 0 for a document that was never seen. */
   last(collection: string, organisationId: string, id: string): number;
   /** False, changing nothing, when this version or a newer one was seen. */
   see(collection: string, organisationId: string, id: string, version: number): boolean;

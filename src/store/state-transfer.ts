@@ -1,5 +1,5 @@
 // Shared state as rows, to be carried from one store to another while no gateway uses the first: what must survive a
-// crash must survive a move. Windows, caches, leases and circuits are not among it: they start anew.
+// crash must survive a move. Windows, caches, leases and circuits are not part of it: they start empty.
 
 /**
  * What an admission took: a window's cost in a slice, a budget's amount, a slot. Of a window of a pool also the pool, and
@@ -21,7 +21,7 @@ export type StateRow = { readonly org: string } & (
       readonly key: string;
       readonly spent: string;
       readonly held: string;
-      /** Absent: for ever. */
+      /** Absent: never expires. */
       readonly keepUntil?: number;
     }
   | {
@@ -72,7 +72,7 @@ export const STATE_KINDS: readonly StateKind[] = [
   'value',
 ];
 
-/** Whether a row is one that its store forgets by itself, and has forgotten. */
+/** Whether a row has expired, so that its store removes it. */
 export function isForgotten(row: StateRow, ms: number): boolean {
   if (row.kind === 'budget') return row.keepUntil !== undefined && row.keepUntil <= ms;
   return (row.kind === 'settled' || row.kind === 'journal_id') && row.forgetAt <= ms;

@@ -24,7 +24,7 @@ export interface UpgradeReport {
 
 const BATCH = 200;
 const EXAMPLES = 100;
-/** A program of the version before may write while this runs; it does so for ever only while it runs for ever. */
+/** A program of the version before may write while this runs, but only as long as it runs. */
 const PASSES = 5;
 
 /** Brings a collection's documents to its schema version. Throws what the store throws; run it again then. */

@@ -66,7 +66,7 @@ export function upgraded<B extends object>(
   return { ...document, schemaVersion, body };
 }
 
-/** Nothing is known of a body that cannot be upgraded, and that is no reason to lose it. */
+/** A body that cannot be upgraded counts as empty here: its values are unknown, and it must not be lost for that. */
 function upgradable(collection: Collection<object>, schemaVersion: number, body: object): object {
   try {
     return upgradedBody(collection, schemaVersion, body);

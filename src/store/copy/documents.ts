@@ -1,4 +1,4 @@
-// Documents from one store into another, exactly as they are. Written twice they are there once, so that a copy that
+// Copies documents from one store into another, exactly as they are. Copying is idempotent, so that a copy that
 // was cut off is simply made again.
 import type { Collection } from '../collection.ts';
 import type { Document } from '../documents.ts';
@@ -20,7 +20,7 @@ async function* batchesOf(
   } while (after !== undefined);
 }
 
-/** What the target has of a collection that the source has not, or has otherwise; the first of them. Writes nothing. */
+/** The first documents of a collection that the target has and the source lacks or has differently. Writes nothing. */
 export async function documentConflicts(
   source: CopySide,
   target: CopySide,
@@ -40,7 +40,7 @@ export async function documentConflicts(
   return conflicts.slice(0, TOLD);
 }
 
-/** Copies a collection. Conflicts are what somebody wrote since the target was looked at: then it is not complete. */
+/** Copies a collection. Conflicts are writes since the target was checked: the copy is then incomplete. */
 export async function copyDocuments(
   source: CopySide,
   target: CopySide,

@@ -1,4 +1,4 @@
-// Shared state from one store into another: rows as they are, each where nothing is or nothing else.
+// Copies shared state from one store into another: rows as they are, only where the target has none or the same.
 import { type RowDigest, rowDigest } from '../row-digest.ts';
 import {
   isForgotten,
@@ -22,7 +22,7 @@ const NAMES: Readonly<Record<StateKind, string>> = {
   value: 'values',
 };
 
-/** What the target has in the place of the source's rows; the first of them. Writes nothing. */
+/** The first rows that the target has in place of the source's. Writes nothing. */
 export async function stateConflicts(source: StateSource, target: StateTarget): Promise<Conflict[]> {
   return (await carry(source, (rows) => target.look(rows))).conflicts;
 }

@@ -24,7 +24,7 @@ export function acceptLoss(dataDir: string, part: string): readonly string[] {
   ]);
 }
 
-/** Nothing of the others can be read without the list of it. */
+/** The other parts cannot be read without its list. */
 function withoutMain(dataDir: string): readonly string[] {
   const others = [MAIN, `${MAIN}-wal`, `${MAIN}-shm`, ...Object.keys(PARTS)].filter(
     (part) => part !== 'encryption.key' && existsSync(join(dataDir, part)),
@@ -52,7 +52,7 @@ function unlisted(database: DatabaseSync, part: Part): readonly string[] {
   return [`The next start makes ${part} anew, or takes what is there.`];
 }
 
-/** What goes with each part. */
+/** Removes the references to a lost part. */
 const WITHOUT: Readonly<Record<Part, (database: DatabaseSync, dataDir: string) => readonly string[]>> = {
   logs: (database, dataDir) => {
     const gone = [...listedFiles(database).keys()].filter((file) => !existsSync(join(dataDir, 'logs', file)));

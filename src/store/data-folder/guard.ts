@@ -88,7 +88,7 @@ function troublesOf(
   return parts.flatMap((part) => partTroubles(dataDir, part, database, registry));
 }
 
-/** Parts of a store whose main file is not there. */
+/** Parts of a store whose main file is missing. */
 function mainTroubles(dataDir: string): readonly PartTrouble[] {
   const others = (Object.keys(PARTS) as Part[]).filter((part) => holdsData(dataDir, part));
   if (others.length === 0) return [];
@@ -137,7 +137,7 @@ function wrongWith(
   return undefined;
 }
 
-/** Whether files of the log are listed and none of them is there. */
+/** Whether files of the log are listed and all of them are missing. */
 function isLost(dataDir: string, database: DatabaseSync): boolean {
   const files = [...listedFiles(database).keys()];
   return (

@@ -1,4 +1,4 @@
-// Where files go that are not known: nothing that this program did not list is ever deleted.
+// The folder that unknown files are moved to: files that this program did not list are never deleted.
 import { mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 

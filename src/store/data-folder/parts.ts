@@ -84,7 +84,7 @@ function isLogFile(name: string): boolean {
   return /^(?:entries|sums|bodies)-/.test(name);
 }
 
-/** Makes an empty file for its owner alone, where there is none. */
+/** Creates an empty file (0600) unless it exists. */
 export function makePrivate(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600));

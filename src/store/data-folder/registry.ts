@@ -32,7 +32,7 @@ export function listParts(database: DatabaseSync, id: string, parts: readonly (P
   for (const part of parts) insert.run(part, id);
 }
 
-/** The part is as one that never was: the next start makes it, or takes what is there. */
+/** Forgets the part: the next start makes it, or adopts what it finds. */
 export function unlistPart(database: DatabaseSync, part: Part): void {
   if (!tablesOf(database).has('store_parts')) return;
   database.exec('PRAGMA synchronous = FULL');

@@ -12,7 +12,7 @@ const MEASURES: readonly LogMeasure[] = [
   ...(['requests', 'cost', 'totalTokens', 'errors', 'lastSeen', 'firstSeen', 'group'] as const),
 ];
 
-/** The aggregation with nothing in it but what it may hold. Throws `validation_failed` naming the member. */
+/** The aggregation with known members only. Throws `validation_failed` naming the member. */
 export function checkAggregation({
   bucketMs,
   by,

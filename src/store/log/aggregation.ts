@@ -30,7 +30,7 @@ export interface LogAggregation {
   readonly by?: readonly LogDimension[];
   /** Counts the distinct values of this dimension, in each row and over all; '' is none. */
   readonly unique?: LogDimension;
-  /** False: histograms of latencies are not asked for, and a store may leave them empty. */
+  /** False: histograms of latencies are not requested, and a store may leave them empty. */
   readonly latencies?: false;
   /** Of groups, without `bucketMs`; most requests first when absent. Equal ones by group, rising. */
   readonly order?: { readonly measure: LogMeasure; readonly direction: 'asc' | 'desc' };
@@ -59,7 +59,7 @@ export interface LogRollups {
   latencyUs: number;
   /** How many entries have a latency in each bucket of `latencyBucket`, by its number. */
   readonly latencies: Map<number, number>;
-  /** The same for who only walks through it, where a map would have to be made. */
+  /** The same pairs for callers that only iterate, without making a map. */
   readonly histogram?: Histogram;
   cacheHits: number;
   semanticHits: number;

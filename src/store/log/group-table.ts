@@ -23,7 +23,7 @@ export class GroupTable {
     return this.#rows.size;
   }
 
-  /** Whether histograms of latencies are asked for. */
+  /** Whether histograms of latencies are requested. */
   get latencies(): boolean {
     return this.#aggregation.latencies !== false;
   }
@@ -57,7 +57,7 @@ export class GroupTable {
     return row;
   }
 
-  /** The rows in the order that is asked for. */
+  /** The rows in the requested order. */
   result(source: LogAggregate['source']): LogAggregate {
     const { bucketMs, unique, skip = 0, take } = this.#aggregation;
     const rows = [...this.#rows.values()]

@@ -1,4 +1,4 @@
-// Whether an entry is one that a filter means: the definition that every adapter is held against.
+// Whether an entry matches a filter: the definition that every adapter is tested against.
 
 import type { RequestRecord } from '../../call/record.ts';
 import type { LogFilter, LogRange } from '../request-log.ts';

@@ -1,4 +1,4 @@
-// What a trace's feedback comes to, and whose of it counts: the definition that every adapter is held against.
+// The totals of a trace's feedback, and which feedback counts: the definition that every adapter is tested against.
 import { invalidField } from '../../lib/errors.ts';
 import { checkInteger } from '../document-checks.ts';
 import { checkOwner } from '../log-filter.ts';
@@ -10,7 +10,7 @@ import {
 } from '../log-store.ts';
 import type { FeedbackOwner, FeedbackRange } from '../request-log.ts';
 
-/** Traces that are asked for at once. */
+/** Most traces in one request. */
 const TRACES = 1000;
 /** Precision: totals of parts do not depend on their order beyond it. */
 const EPSILON = 1e-9;
@@ -21,7 +21,7 @@ export function checkTraces(traceIds: readonly string[]): readonly string[] {
   return [...new Set(traceIds)];
 }
 
-/** What is asked of feedback, with nothing in it but what it may hold. @throws GatewayError validation_failed */
+/** The owner whose feedback counts, checked; null: all feedback counts. @throws GatewayError validation_failed */
 export function checkOwn(own: FeedbackOwner | undefined): FeedbackOwner | null {
   return own === undefined ? null : checkOwner(own);
 }
@@ -34,7 +34,7 @@ export function checkGrouping(by: FeedbackGrouping): FeedbackGrouping {
   throw invalidField('by', 'is nothing that feedback is grouped by', 'in');
 }
 
-/** More feedback is meant than is added up. */
+/** The message when a filter matches more feedback than is added up. */
 export const TOO_MUCH = 'is too far: there is too much feedback to add up';
 
 /** The least and the greatest mean that a range holds. */

@@ -13,7 +13,7 @@ export interface HoldRow {
 export interface Budget {
   readonly spent: bigint;
   readonly held: bigint;
-  /** Unix milliseconds; undefined: for ever. */
+  /** Unix milliseconds; undefined: never expires. */
   readonly keepUntil: number | undefined;
 }
 

@@ -36,7 +36,7 @@ export interface Windows {
   mark(): number;
   undo(mark: number): void;
   keep(): void;
-  /** Lets go of windows in which nothing counts any more. */
+  /** Removes windows whose counts have all expired. */
   tidy(us: number): void;
 }
 
@@ -160,7 +160,7 @@ function poolText(org: string, pool: string): string {
   return `${org}\0${pool}`;
 }
 
-/** When nothing of it counts any more, in microseconds. */
+/** When all of its counts have expired, in microseconds. */
 function endOf({ newest, size, length }: Ring): number {
   return (newest + size) * length;
 }
@@ -177,7 +177,7 @@ function dropEnded(own: Rings, us: number): void {
   for (const [name, ring] of own) if (us >= endOf(ring)) own.delete(name);
 }
 
-/** The window as it stands now; looking changes nothing, as in the Lua. */
+/** The window's current counts; reading changes nothing, as in the Lua. */
 function view(ring: Ring, us: number): { newest: number; total: number; folded: boolean } {
   const current = Math.floor(us / ring.length);
   // The clock went back by more than a window: all of it counts from now.

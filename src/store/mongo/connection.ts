@@ -22,7 +22,7 @@ export interface ConnectionOptions {
  */
 export async function connect(options: ConnectionOptions): Promise<mongoose.Connection> {
   const { uri, database, answerMs, reachMs, maxPoolSize } = options;
-  // An instance of its own: the shared one keeps a list of all connections ever made.
+  // A separate mongoose instance: the shared one keeps a list of all connections ever made.
   const connection = new mongoose.Mongoose().createConnection();
   try {
     await connection.openUri(uri, {

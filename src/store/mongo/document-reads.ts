@@ -26,7 +26,7 @@ export async function readOne(
   deadline: Deadline,
 ): Promise<DocumentRow | null> {
   const mine = tenantFilter(scope.organisationId, scope.workspaceId);
-  // By its whole key and nothing more: the rest is seen when it is here.
+  // By its whole key only: the other conditions are checked on the document that was read.
   const found = await model
     .findOne({ organisationId: scope.organisationId, id: ref })
     .maxTimeMS(deadline.remaining())

@@ -29,7 +29,7 @@ export function isDuplicateKey(error: unknown): error is mongoose.mongo.MongoErr
   return error instanceof MongoError && error.code === DUPLICATE_KEY;
 }
 
-/** Of several writes at once: what was refused was refused for that and nothing else. */
+/** Of several writes at once: every refused write was refused for this reason alone. */
 export function areDuplicateKeys(error: unknown): boolean {
   if (!(error instanceof MongoBulkWriteError)) return isDuplicateKey(error);
   const errors = Array.isArray(error.writeErrors) ? error.writeErrors : [error.writeErrors];

@@ -11,7 +11,7 @@ import { areDuplicateKeys } from './failures.ts';
 import { type Filter, queryOf } from './page-filter.ts';
 import { MAJORITY } from './transaction.ts';
 
-/** A document as it is stored, without the values by which it is found. */
+/** A document as it is stored, without its indexed values. */
 type Bare = Omit<DocumentRow, `f_${string}`>;
 
 export interface ImportedRow {

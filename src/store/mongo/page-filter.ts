@@ -68,7 +68,7 @@ function operatorOf({ op, value }: CheckedCondition): Filter {
   }
 }
 
-/** A pattern that matches this text and nothing else. */
+/** A pattern that matches exactly this text. */
 function literally(text: string): string {
   return text.replace(/[\\^$.|?*+()[\]{}]/g, '\\$&');
 }

@@ -18,7 +18,7 @@ const ANSWER_MS = 5000;
 /** What is asked for: all of it is in the index `noticed`. */
 const TOLD = { _id: 0, organisationId: 1, id: 1, version: 1 };
 
-/** Returns when it is stopped. A look that fails is made again, and misses nothing. */
+/** Returns when it is stopped. A failed poll is repeated, and misses nothing. */
 export async function pollChanges(
   connection: mongoose.Connection,
   collections: readonly Collection<object>[],
@@ -35,7 +35,7 @@ export async function pollChanges(
         resyncAt = performance.now() + RESYNC_MS;
       }
     } catch {
-      // The store's own calls tell that it is away.
+      // The store's own calls report that it cannot be reached.
     }
     await sleep(EVERY_MS / 2 + (Math.random() * EVERY_MS) / 2, undefined, { signal }).catch(() => undefined);
   }

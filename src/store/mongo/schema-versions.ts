@@ -1,4 +1,4 @@
-// What is known of each collection's documents as a whole, in one record each.
+// One record for each collection with what holds for all of its documents.
 import type mongoose from 'mongoose';
 import type { Collection } from '../collection.ts';
 import { newerSchema } from '../upgrades.ts';

@@ -32,7 +32,7 @@ export function checkTopology(hello: HelloAnswer): void {
   }
 }
 
-/** Asks the server that writes go to. */
+/** Asks the primary. */
 export async function helloOf(connection: mongoose.Connection, maxTimeMS: number): Promise<HelloAnswer> {
   return connection.getClient().db('admin').command({ hello: 1, maxTimeMS }) as Promise<HelloAnswer>;
 }

@@ -14,7 +14,7 @@ const PASSING = new Set<unknown>([
   6, 7, 43, 50, 89, 91, 133, 189, 237, 262, 9001, 10107, 11600, 11601, 11602, 13435, 13436,
 ]);
 
-/** What was missed since the stream broke off cannot be told any more. */
+/** The changes since the stream broke off are no longer available. */
 export function isTokenLost(error: unknown): boolean {
   return error instanceof MongoServerError && TOKEN_LOST.has(error.code);
 }

@@ -10,7 +10,7 @@ import { isRefusal, isTokenLost } from './watch-failures.ts';
 export interface WatchOptions {
   /** Aborted when the connection is about to be closed. */
   readonly closing: AbortSignal;
-  /** Told when the server refuses change streams: from then on it is asked for changes over and over. */
+  /** Called when the server refuses change streams: from then on the server is polled. */
   readonly onPolling?: (error: unknown) => void;
 }
 
@@ -25,7 +25,7 @@ const RETRY_FIRST_MS = 50;
 const RETRY_LAST_MS = 2000;
 /** How long the server waits for something to tell, in milliseconds: also how long a stop may take. */
 const AWAIT_MS = 500;
-/** A server that refused change streams is asked for them again: it may be another one by then. */
+/** How often change streams are tried again on a server that refused them: it may have been replaced. */
 const AGAIN_MS = 10 * 60_000;
 /** What a change is told of, and no more: not the body. */
 const TOLD = {
@@ -93,7 +93,7 @@ async function streamChanges(
       while (!signal.aborted) {
         token = stream.resumeToken;
         if (event !== null && !tellOf(event, tell)) {
-          // Its database or a collection is gone: the stream ends here, and another begins.
+          // The database or a collection was dropped: the stream ends here, and another begins.
           token = undefined;
           break;
         }
@@ -132,7 +132,7 @@ function openStream(
   });
 }
 
-/** False when the stream tells nothing more. */
+/** False when the stream has ended. */
 function tellOf(event: Event, tell: ChangeListener): boolean {
   switch (event.operationType) {
     case 'insert':

@@ -17,7 +17,7 @@ const DEADLINE_MS = 2000;
 const MOST_PENDING = 32 * 1024 * 1024;
 const OWNERS = 'sluice:{flights}:owners';
 const MOST_FILES = 8;
-/** Who takes copies over has so long for it; then another may. */
+/** The lease of taking copies over, in milliseconds; after it another process may. */
 const TAKE_MS = 120_000;
 
 /** All keys of a process are on one node of a cluster. */
@@ -103,7 +103,7 @@ export function redisFlights(options: RedisFlightsOptions): FlightMirror {
       try {
         if (empty) await leftBy(client, owner).remove();
       } catch {
-        // Others find that it lives no more, and nothing to do.
+        // Other processes find it gone, with nothing to take over.
       }
       client.disconnect();
     },

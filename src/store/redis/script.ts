@@ -71,7 +71,7 @@ end
 `;
 
 /**
- * A budget is a hash: `s` spent, `h` held, and `u` until when it is kept, in milliseconds: absent, for ever.
+ * A budget is a hash: `s` spent, `h` held, and `u` until when it is kept, in milliseconds: absent, it never expires.
  */
 export const BUDGETS = `
 -- writes fields of a budget with the time that it is kept until; '' is for ever

@@ -62,7 +62,7 @@ export type Limit = WindowLimit | BudgetLimit | SlotLimit;
 
 /** The lease under which an admission is held until it is settled. */
 export interface HoldOrder {
-  /** The attempt's id: admitting it again takes nothing. */
+  /** The attempt's id: admitting the same id again takes nothing. */
   readonly id: string;
   readonly owner: string;
   readonly leaseMs: number;

@@ -4,7 +4,7 @@ import { BOUNDS, checkId, checkSpan, checkWhole } from './bounds.ts';
 
 export interface CacheRead {
   readonly key: string;
-  /** Older ones are as good as none. */
+  /** Older entries count as missing. */
   readonly maxAgeMs?: number;
 }
 

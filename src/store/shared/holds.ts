@@ -1,4 +1,4 @@
-// renew, sweep, readBudget and correctBudget: holds that live on, holds whose owner is gone, what a budget stands at.
+// renew, sweep, readBudget and correctBudget: holds that are renewed, holds whose owner is gone, a budget's amounts.
 import { invalidField } from '../../lib/errors.ts';
 import { BOUNDS, checkAmount, checkBatch, checkId, checkSpan, checkWhole } from './bounds.ts';
 
@@ -24,7 +24,7 @@ export interface SweepRequest {
 
 export interface SweptHold {
   readonly id: string;
-  /** Who let it expire. */
+  /** The owner that let it expire. */
   readonly owner: string;
   /** Unix milliseconds of the store. */
   readonly expiredAt: number;
@@ -64,7 +64,7 @@ export interface BudgetCorrection {
 /** How long the mark of a correction is kept. */
 export const MARK_MS = 30 * 86_400_000;
 
-/** What it stands at now, and whether this call wrote it. */
+/** The amounts now, and whether this call wrote them. */
 export interface BudgetCorrected extends BudgetState {
   readonly corrected: boolean;
 }

@@ -8,7 +8,7 @@ export interface JournalEntry {
   readonly data: string;
 }
 
-/** An entry that who appends it carries on as well, as if it had claimed it: what it keeps it need not read. */
+/** An entry that its writer may claim while appending it, so that the writer can process it without reading it. */
 export interface OwnEntry extends JournalEntry {
   readonly claim?: { readonly consumer: string; readonly leaseMs: number };
 }

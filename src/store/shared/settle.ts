@@ -33,7 +33,7 @@ export interface SettleRequest {
   readonly entry?: OwnEntry;
 }
 
-/** Lets a hold go: budgets are charged nothing. */
+/** Releases a hold: budgets are charged nothing. */
 export interface ReleaseRequest {
   readonly id: string;
   /** Give back the windows' costs as well. */

@@ -5,7 +5,7 @@ export interface ValueRequest {
   readonly key: string;
 }
 
-/** Version 0 means that there is none. */
+/** Version 0: no value. */
 export interface Value {
   readonly version: number;
   readonly value: string | undefined;

@@ -1,4 +1,4 @@
-// A lock that the system lets go when its holder ends, even by kill -9: an exclusive transaction on a database.
+// A lock that the system releases when its holder ends, even by kill -9: an exclusive transaction on a database.
 import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 

@@ -33,9 +33,9 @@ export interface SqliteStoreOptions {
   readonly logBounds?: Partial<Pick<LogSetup, 'block' | 'searchMs' | 'groups'>>;
   /** Parts of the data folder that must be of this store (see guard.ts); none by default: any folder is taken. */
   readonly parts?: readonly Part[];
-  /** Told of each file or piece of the log that is damaged or was set aside. */
+  /** Called with each file or piece of the log that is damaged or was set aside. */
   readonly onDamage?: (damage: LogDamage) => void;
-  /** Whether documents of older schema versions are written anew at once; true by default. */
+  /** Whether documents of older schema versions are rewritten at the start; true by default. */
   readonly upgradeAtOpen?: boolean;
 }
 
@@ -48,13 +48,13 @@ export interface SqliteStore {
   readonly damaged?: () => number;
   /** Makes the log's roll-ups of days that are over; `expire` does this too. */
   makeSums(now?: number): Promise<void>;
-  /** Absent: one process writes, and tells itself. */
+  /** Absent: one process writes, and notifies itself. */
   readonly watch?: ChangeWatch;
   /** Writes the documents of older schema versions in the current one, where there may be any. */
   upgrade(): Promise<readonly UpgradeReport[]>;
   /** Resolves when both workers answer within a second; rejects with `store_unavailable` otherwise. */
   ready(): Promise<void>;
-  /** Writes what was asked for, then lets go of the directory. Calls after it are refused. */
+  /** Completes accepted writes, then releases the directory. Later calls are refused. */
   close(): Promise<void>;
 }
 

@@ -87,7 +87,7 @@ export interface RowRewrite {
   readonly fields: readonly ColumnValue[];
 }
 
-/** A row and whose it is. */
+/** A row and its owner. */
 export interface PlacedRow {
   readonly org: string;
   readonly row: DocumentRow;
@@ -199,7 +199,7 @@ export type Envelope<C> = [id: number, expiresAt: number, call: C];
 /** One answer: the call's number, and a result or a failure. */
 export type Reply = [id: number, result: unknown] | [id: number, result: undefined, failure: Failure];
 
-/** In the place of a call's number: what a worker tells without being asked. */
+/** In place of a call's number: a message that no call asked for. */
 export const NOTICE = 0;
 
 /** What a worker says first: that it is open, or why not. */
@@ -209,7 +209,7 @@ export type Opened = { readonly opened: true } | { readonly opened: false; reado
 export interface WorkerEnd {
   readonly post: (message: unknown) => void;
   readonly onMessage: (take: (message: unknown) => void) => void;
-  /** What came meanwhile; undefined: nothing, or it comes by `onMessage`. */
+  /** The next message that has arrived; undefined: none, or messages come by `onMessage`. */
   readonly next: () => unknown;
 }
 

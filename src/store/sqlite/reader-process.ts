@@ -8,7 +8,7 @@ import { idleProcess } from '../../lib/background-thread.ts';
 import { giveMemoryBackWhenIdle } from '../../lib/idle-memory.ts';
 import type { WorkerEnd } from './protocol.ts';
 
-/** One thread, young objects in little memory: what is read is long gone when the next is asked. */
+/** One thread, and little memory for young objects: results are short-lived. */
 const FLAGS = ['--single-threaded', '--max-semi-space-size=8'];
 
 /** What a `Worker` is to its client, of a process: 'message', 'error' and 'exit'. */
@@ -21,7 +21,7 @@ export class ReaderProcess extends EventEmitter {
     const child = fork(fileURLToPath(entry), [], {
       execArgv: FLAGS,
       serialization: 'advanced',
-      // Nothing of the gateway's own is for it to know.
+      // It gets none of the gateway's environment.
       env: {},
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
@@ -34,11 +34,11 @@ export class ReaderProcess extends EventEmitter {
   }
 
   postMessage(message: object): void {
-    // One that is gone says so by its exit.
+    // A process that has ended is noticed by its exit event.
     if (this.#child.connected) this.#child.send(message, () => {});
   }
 
-  /** Resolves when it is gone. */
+  /** Resolves when it has ended. */
   terminate(): Promise<void> {
     const child = this.#child;
     if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
@@ -52,7 +52,7 @@ export class ReaderProcess extends EventEmitter {
 /** The other side: begins with the setup, and ends with the process that started it. */
 export function onlyProcess(begin: (setup: unknown, end: WorkerEnd) => void): void {
   if (process.send === undefined) throw new Error('a worker entry, not a program');
-  // A signal to all processes of a terminal or a service is for the one that serves, which ends this one in time.
+  // A signal to all processes of a terminal or a service is for the gateway's main process, which ends this one.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
   process.on('disconnect', () => process.exit(0));
   giveMemoryBackWhenIdle();

@@ -13,7 +13,7 @@ export interface WorkerBounds {
   readonly maxQueued: number;
   /** The same in characters of what the calls carry. */
   readonly maxQueuedLength: number;
-  /** Told of what the worker says without being asked. */
+  /** Called with messages of the worker that no call asked for. */
   readonly onNotice?: (notice: unknown) => void;
 }
 

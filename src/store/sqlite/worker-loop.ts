@@ -32,7 +32,7 @@ export function failureOf(thrown: unknown): Failure {
 export type RunGroup<C> = (group: readonly Envelope<C>[]) => readonly Reply[];
 
 /**
- * Opens by `open` and runs groups for ever, each of all that waits and `groupSize` calls at the most, so that a
+ * Opens by `open` and runs groups without end, each of all that waits and `groupSize` calls at the most, so that a
  * transaction has an end and the answers that reach the main thread at once are few. What waited longer than
  * its caller is answered without being run: a late write would surprise.
  */

@@ -31,7 +31,7 @@ const TOGETHER = 4;
 const ROWS = 200_000;
 /** All of them. */
 const TABLE = 1_000_000;
-/** Rows put together between two turns of the event loop. */
+/** Rows merged between two turns of the event loop. */
 const SLICE = 500;
 /** The shortest span that is added up with one command, in milliseconds. */
 const SHORTEST_MS = 60_000;

@@ -42,7 +42,7 @@ export function beginOf({ day }: Pick<Bucket, 'day'>): number {
   return day * DAY_MS;
 }
 
-/** Unix milliseconds at which it is over. */
+/** Unix milliseconds at which it ends. */
 export function endOf({ day }: Pick<Bucket, 'day'>): number {
   return (day + 1) * DAY_MS;
 }

@@ -96,7 +96,7 @@ export class Buckets {
     throw invalidField('createdAt', 'is of one more day than the request log has room for', 'range');
   }
 
-  /** Drops a bucket; it may be gone already. */
+  /** Drops a bucket; it may be dropped already. */
   async drop(name: string): Promise<void> {
     this.#known.delete(name);
     await this.#database.dropCollection(name).catch((error: unknown) => {

@@ -124,7 +124,7 @@ export async function appendApart<Row extends SizedRow>(
     for (const part of partsOf(rows)) {
       const bounds = { ordered: false, maxTimeMS: deadline.remaining(), writeConcern: MAJORITY };
       const { writeErrors = [], writeConcernError } = await insertPart(database, name, part, bounds);
-      // Those that are there already.
+      // Those that are stored already.
       const refused = writeErrors.find(({ code }) => code !== DUPLICATE_KEY) ?? writeConcernError;
       if (refused) throw new mongoose.mongo.MongoServerError(refused);
     }
@@ -146,7 +146,7 @@ export async function importRowsOf<Row extends SizedRow>(
         bound,
       );
     } catch (error) {
-      // Those that are there already.
+      // Those that are stored already.
       if (!areDuplicateKeys(error)) throw error;
     }
   }

@@ -138,7 +138,7 @@ function oneOf(values: readonly (string | number)[]): unknown {
 
 function rangeOf({ min, max }: { readonly min?: unknown; readonly max?: unknown }): Filter {
   return {
-    // A range of nothing means every number.
+    // A range without bounds matches every number.
     $type: 'number',
     ...(min === undefined ? {} : { $gte: min }),
     ...(max === undefined ? {} : { $lte: max }),
@@ -153,7 +153,7 @@ function money(amount: bigint | undefined): unknown {
   return mongoose.mongo.Decimal128.fromString(String(amount));
 }
 
-/** A pattern that matches this text and nothing else. */
+/** A pattern that matches exactly this text. */
 function literally(text: string): string {
   return text.replace(/[\\^$.|?*+()[\]{}]/g, '\\$&').replaceAll('\0', '\\x00');
 }

@@ -9,7 +9,7 @@ import type { LogPlace } from './place.ts';
 
 const TOGETHER = 16;
 
-/** Its JSON text, newest bucket first; undefined when it is none of the scope's. */
+/** Its JSON text, newest bucket first; undefined when the scope has no such entry. */
 export async function findEntry(
   { database, buckets }: LogPlace,
   { organisationId, workspaceId }: CheckedScope,

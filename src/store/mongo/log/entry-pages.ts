@@ -271,7 +271,7 @@ function tie({ createdAt, id }: Position, operator: '$gt' | '$gte' | '$lt' | '$l
   return { createdAt, id: { [operator]: id } };
 }
 
-/** How many entries a query means, to one more than a limit. */
+/** How many entries match a query, up to one more than a limit. */
 export async function countEntries(
   { database }: LogPlace,
   query: PageQuery,

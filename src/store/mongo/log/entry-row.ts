@@ -1,4 +1,4 @@
-// An entry as it is stored: what it is found and summed by as members, and the whole as text.
+// An entry as it is stored: the members that it is found and rolled up by, and the whole entry as text.
 import mongoose from 'mongoose';
 import type { RequestRecord } from '../../../call/record.ts';
 import { fail, type GatewayError } from '../../../lib/errors.ts';

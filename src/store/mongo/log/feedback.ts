@@ -246,7 +246,7 @@ function inScope({ organisationId, workspaceId }: CheckedScope): Filter {
 /** What a piece of feedback counts. */
 export const MARK = { $multiply: ['$value', '$weight'] };
 
-/** Whose feedback counts; nothing where everybody's does. */
+/** The condition on whose feedback counts; empty when all feedback counts. */
 function ownMatch(own: FeedbackOwner | null): Filter {
   if (own === null) return {};
   const [member, value] =

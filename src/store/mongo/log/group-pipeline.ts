@@ -34,13 +34,13 @@ export interface RollupRow {
   readonly rescued: number;
   readonly first: number;
   readonly last: number;
-  /** Absent: not asked for. */
+  /** Absent: not requested. */
   readonly h?: readonly { readonly b: number; readonly n: number }[];
 }
 
 /**
  * Roll-ups of the matching entries by bucket and group; at most `limit` rows.
- * @param latencies whether their histograms are asked for, which take a group for each latency
+ * @param latencies whether their histograms are requested, which take a group for each latency
  */
 export function rollupPipeline(match: Filter, grouping: Grouping, limit: number, latencies = true): Stage[] {
   const { by } = grouping;

@@ -17,7 +17,7 @@ const ALL_ROWS = 20_000;
 /** Most rows of one roll-up; with more it is not kept, and its entries are read. */
 const ROWS = 100_000;
 const BYTES = 12 * 1024 * 1024;
-/** Rows put together between two turns of the event loop. */
+/** Rows merged between two turns of the event loop. */
 const SLICE = 500;
 /** The shortest span that is added up with one command, in milliseconds. */
 const SHORTEST_MS = 60_000;

@@ -1,7 +1,7 @@
 // Texts as members of documents: the server keeps well-formed Unicode alone, and a caller's text may have half a pair of
 // surrogates.
 
-/** A noncharacter, which no text has that means something. */
+/** A noncharacter, which meaningful text never has. */
 const MARK = '\u{10fffe}';
 
 /** A text as it is stored and looked for; no other text is stored as the same. */

@@ -21,7 +21,7 @@ export function decodePosition(text: unknown, order: 'asc' | 'desc'): Position {
         return { createdAt: createdAt as number, id };
       }
     } catch {
-      // It is none.
+      // The text is not a cursor.
     }
   }
   throw invalidField('after', 'is no cursor of this list', 'cursor');

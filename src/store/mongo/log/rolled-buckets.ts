@@ -5,7 +5,7 @@ import { MAJORITY } from '../transaction.ts';
 import { type Bucket, beginOf, bucketNamed } from './bucket-name.ts';
 import type { LogPlace } from './place.ts';
 
-/** What is known of a bucket. One that is not known is at its beginning. */
+/** The state of a bucket; an unknown bucket has the initial state. */
 export interface RolledBucket {
   /** The bucket's name. */
   readonly _id: string;
@@ -55,7 +55,7 @@ export async function markDropping(place: LogPlace, name: string, deadline: Dead
   );
 }
 
-/** It is gone: one that comes in its place begins anew. */
+/** Records that it is dropped: a bucket of the same name then has the initial state. */
 export async function markDropped(place: LogPlace, bucket: Bucket, deadline: Deadline): Promise<void> {
   await rolledIn(place).updateOne(
     { _id: bucket.name, dropping: true },
@@ -64,7 +64,7 @@ export async function markDropped(place: LogPlace, bucket: Bucket, deadline: Dea
   );
 }
 
-/** Forgets buckets of days that nothing is kept of any more. */
+/** Forgets buckets of days whose data is all deleted. */
 export async function forgetRolled(place: LogPlace, before: number, deadline: Deadline): Promise<void> {
   const names: string[] = [];
   for (const name of (await rolledBuckets(place, deadline)).keys()) {

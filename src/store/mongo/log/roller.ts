@@ -92,7 +92,7 @@ export class Roller {
     const all = await this.#step((deadline) => buckets.list('entries', deadline));
     const known = await this.#step((deadline) => rolledBuckets(this.#place, deadline));
     await this.#rollMarked({ at: { $lte: now - settleMs } }, known);
-    // The newest first: they are asked for most.
+    // The newest first: they are read most.
     for (const bucket of all.reverse()) {
       const rolled = rolledOf(known, bucket);
       const until = Math.min(endOf(bucket), over);
@@ -191,7 +191,7 @@ export class Roller {
     }
   }
 
-  /** Whether this instance still has the lease; asks for it anew in good time. */
+  /** Whether this instance still has the lease; renews it in good time. */
   async #leads(): Promise<boolean> {
     if (this.#closed) return false;
     if (performance.now() < this.#leaseUntil - LEASE_MS / 2) return true;

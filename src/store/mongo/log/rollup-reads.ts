@@ -17,7 +17,7 @@ import { type RollupDocument, rollupCollections } from './stored-rollups.ts';
 
 /** Kept rows read for one answer. */
 const ROWS = 3_000_000;
-/** Rows put together between two turns of the event loop. */
+/** Rows merged between two turns of the event loop. */
 const SLICE = 500;
 
 type Kept = Pick<RollupDocument, 'hour' | 'bucket' | 'generation' | 'data'>;

@@ -37,13 +37,13 @@ export const ROLLUPS: readonly Rollup[] = [
   rollup('user'),
 ];
 
-/** All dimensions of theirs. */
+/** All dimensions of the roll-ups. */
 export const KEPT: readonly KeptDimension[] = [...new Set(ROLLUPS.flatMap(({ by }) => by))];
 
 /** What an aggregation reads of stored roll-ups. */
 export interface RollupQuery {
   readonly rollup: Rollup;
-  /** Whether a row is meant, by its values. */
+  /** Whether a row matches, by its values. */
   readonly meant: (values: readonly string[]) => boolean;
   /** The group of a row; undefined when it is in none. */
   readonly groupOf: (values: readonly string[]) => string[] | undefined;
@@ -65,7 +65,7 @@ const LISTS = {
   cacheStatuses: 'cacheStatus',
 } as const satisfies Partial<Record<keyof LogFilter, KeptDimension>>;
 type Listed = keyof typeof LISTS;
-/** Entries without a value stand under '' there, where a filter for '' does not mean them. */
+/** Entries without a value are under '' there, but a filter for '' does not match them. */
 const MAY_LACK: ReadonlySet<string> = new Set([
   'userIds',
   'virtualKeys',

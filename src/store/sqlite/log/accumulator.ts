@@ -46,7 +46,7 @@ const ADDED = [
 /** The same of entries. */
 const OF_ENTRIES = ['promptTokens', 'completionTokens', 'totalTokens', 'latencyUs'] as const;
 
-/** What is counted of entries by a text of theirs. */
+/** Counts of entries by the value of a text column. */
 const FLAGS = [
   ['statusCode', AT.successes, STATUS_CLASSES, 1],
   ['statusCode', AT.errors, STATUS_CLASSES, 2],
@@ -61,7 +61,7 @@ const HITS = [
 ] as const;
 
 export class Accumulator {
-  /** Histograms of latencies; undefined: they are not asked for. */
+  /** Histograms of latencies; undefined: not requested. */
   readonly latencies: Histograms | undefined;
   readonly #columns = Array.from(
     { length: STRIDE },

@@ -16,7 +16,7 @@ export type BodyKey = readonly [
   keepDays: number | undefined,
 ];
 
-/** Databases held open by who writes. */
+/** Databases that the writer holds open. */
 const OPEN = 4;
 /** Characters that are compressed together: reading one body decompresses all of them. */
 const FRAME = 512 * 1024;
@@ -53,7 +53,7 @@ export class BodyFiles {
     return null;
   }
 
-  /** Drops the buckets that are over; answers their files. */
+  /** Drops expired buckets; returns their files. */
   expire(days: number, now: number): string[] {
     const over = bodyFiles(this.#folder).filter((name) => isOver(bucketOfFile(name), days, now));
     for (const name of over) {

@@ -32,7 +32,7 @@ function markAdjacent(
   meant: Uint8Array,
 ): void {
   const ends = (text: string): boolean => text.endsWith(left);
-  // A short part may lie within what is looked for.
+  // A short part may be contained in the needle.
   const begins = (text: string): boolean => text.startsWith(right) || right.startsWith(`${text}\n`);
   const flagged = (column: TextHead | undefined, test: (text: string) => boolean): Uint8Array =>
     rowsOf(segment, column, scratch, test);
@@ -42,7 +42,7 @@ function markAdjacent(
     if (before !== undefined) markBoth(before, flagged(column, begins), meant);
     before = flagged(column, ends);
   }
-  // Whose metadata is in which order only the entry tells.
+  // Only the entry itself has the order of its metadata.
   const [ending, beginning] = [before ?? new Uint8Array(segment.count), new Uint8Array(segment.count)];
   for (const [, column] of segment.head.metadata) {
     mark(flagged(column, ends), ending);

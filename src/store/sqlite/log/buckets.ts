@@ -25,7 +25,7 @@ export function bucketName({ day, keep }: Bucket): string {
   return keep === UNLIMITED ? date : `${date}.${keep}d`;
 }
 
-/** Whether a bucket that is kept for so many days at the most is over. */
+/** Whether a bucket that is kept for at most so many days has expired. */
 export function isOver({ day, keep }: Bucket, days: number, now: number): boolean {
   return day + 1 + (keep === UNLIMITED ? days : Math.min(days, keep)) <= now / DAY_MS;
 }

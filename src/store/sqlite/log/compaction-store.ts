@@ -17,7 +17,7 @@ const LONG_MS = 600_000;
 const SLICE = 512 * 1024;
 
 export interface CompactionStore extends Pick<LogStore, 'reprice' | 'expire' | 'appendBodies' | 'bodies'> {
-  /** Makes the roll-ups of the days that are over; `expire` does this too. */
+  /** Makes the roll-ups of past days; `expire` does this too. */
   makeSums(now: number): Promise<void>;
   /** Remakes the roll-ups of a day whose entries still exist. @param at a time of the day, in Unix milliseconds */
   remakeSums(at: number): Promise<void>;

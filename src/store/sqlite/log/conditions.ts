@@ -11,7 +11,7 @@ import type { TextHead } from './text-column.ts';
 /** What a condition says of a segment: of none of its rows, of all, or of those that it keeps. */
 export type Verdict = 'none' | 'all' | Narrow;
 
-/** Keeps the rows that are meant at the begin of `rows`; answers how many. */
+/** Keeps the matching rows at the start of `rows`; returns how many. */
 export type Narrow = (rows: Uint16Array, count: number) => number;
 
 export type Condition = (segment: Segment, scratch: Scratch, hash: TextHash) => Verdict;

@@ -53,7 +53,7 @@ export class DamageFound {
     return untold;
   }
 
-  /** All is looked at anew. */
+  /** Forgets all findings, so that all files are checked again. */
   forgetAll(): void {
     this.#until.clear();
     this.#ids.clear();

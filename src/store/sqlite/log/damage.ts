@@ -1,4 +1,4 @@
-// Damage to the files of the log: found by who reads, told once, and left out of answers until the file is mended.
+// Damage to the files of the log: found by readers, reported once, and left out of answers until the file is repaired.
 
 /** A file of the log that is not as it was written. */
 export interface LogDamage {
@@ -10,7 +10,7 @@ export interface LogDamage {
   readonly lost: boolean;
 }
 
-/** Thrown by who reads a segment that is not as it was written. */
+/** Thrown by readers of a segment that differs from what was written. */
 export class DamagedSegment extends Error {
   /** Of the segment in the list. */
   readonly id: number;
@@ -23,14 +23,14 @@ export class DamagedSegment extends Error {
   }
 }
 
-/** What is known to be damaged, from whichever worker. */
+/** The known damage, as found by any worker. */
 export interface DamageList {
   readonly add: (damage: LogDamage) => void;
   /** Places that cannot be read. */
   readonly count: () => number;
 }
 
-/** @param onDamage told of each place once */
+/** @param onDamage called once for each damaged place */
 export function damageList(onDamage: (damage: LogDamage) => void): DamageList {
   const lost = new Set<string>();
   return {

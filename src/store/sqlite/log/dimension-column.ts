@@ -91,7 +91,7 @@ export function dimensionCondition(dimension: LogDimension, wanted: ReadonlySet<
   return textCondition(name, (segment) => segment.text(name), wanted, wanted.has(''));
 }
 
-/** Of a key that has no column of its own. */
+/** The column of a metadata key that has no column of its own. */
 function pairColumn(
   key: string,
   segment: Segment,

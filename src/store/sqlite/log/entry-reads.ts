@@ -2,9 +2,9 @@
 import type { Selection } from './selection.ts';
 import type { Part } from './view.ts';
 
-/** The text of the first entry that a selection by id means; null: none. */
+/** The text of the first entry that matches a selection by id; null: none. */
 export function readEntry(parts: readonly Part[], selection: Selection): string | null {
-  // The newest first: who asks for an entry without its time has mostly just seen it.
+  // The newest first: an entry that is requested without its time is mostly a recent one.
   const meant = parts.filter((part) => selection.overlaps(part)).sort((a, b) => b.maxTime - a.maxTime);
   for (const part of meant) {
     const segment = part.open();

@@ -72,7 +72,7 @@ export function feedbackReader(cached: StatementCache): FeedbackReader {
   };
 }
 
-/** A condition on whose feedback counts; nothing where everybody's does. */
+/** The condition on whose feedback counts; empty when all feedback counts. */
 function ownSql(own: FeedbackOwner | null): { readonly sql: string; readonly values: readonly string[] } {
   if (own === null) return { sql: '', values: [] };
   const [member, value] =

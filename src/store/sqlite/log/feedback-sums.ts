@@ -78,7 +78,7 @@ function isMetadata(by: FeedbackGrouping): by is { readonly metadata: string } {
   return typeof by === 'object' && 'metadata' in by;
 }
 
-/** Whether a filter means the entry that feedback is about; without an entry, time and trace alone can be asked. */
+/** Whether a filter matches the feedback's entry; without an entry, only filters of time and trace can match. */
 function meant(filter: LogFilter, ranged: boolean, { entry, traceId }: FeedbackRecord): boolean {
   if (entry !== undefined) return matchesLog(filter, entry);
   const { from, until, traceIds, ...others } = filter;

@@ -9,7 +9,7 @@ import type { ValueTable } from './value-table.ts';
 /** Places of a table of two dimensions in one segment; beyond it a map is asked. */
 const TABLE = 1 << 20;
 const SHIFT = 2 ** 26;
-/** A place whose group was not asked for yet. */
+/** Marks a place whose group is not looked up yet. */
 const NOT_YET = -2;
 
 /** Numbers groups from 0: a bucket and a value for each dimension. */

@@ -2,7 +2,7 @@
 import { toGatewayError } from '../../../lib/errors.ts';
 import type { WorkerBounds, WorkerClient } from '../worker-client.ts';
 
-/** How long idle time is waited for, in milliseconds: a machine that has none for so long has all its cores busy. */
+/** How long to wait for idle time, in milliseconds: a machine without any for so long has all its cores busy. */
 const HEDGE_MS = 1000;
 
 /**

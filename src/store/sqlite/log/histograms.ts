@@ -7,7 +7,7 @@ import type { PackedNumbers, PackedValues } from './number-column.ts';
 const BUCKETS = 1201;
 /** Groups counted in place: 40 MB at the most. */
 const FEW = 8192;
-/** Notes from which on they are put together meanwhile: 40 MB of them. */
+/** The number of notes from which on they are merged early: 40 MB of them. */
 const MANY = 4_000_000;
 
 /** Histograms of groups, one after another: where each begins and the last one ends, then buckets and counts. */

@@ -10,7 +10,7 @@ import { DamagedSegment, type LogDamage } from './damage.ts';
 import { readSegments, type SegmentRow } from './manifest.ts';
 import { SegmentFiles } from './segment-files.ts';
 
-/** What was looked at. */
+/** What was inspected. */
 export interface InspectedLog {
   readonly segments: number;
   /** Of an earlier version: they can be read, and nothing tells whether they are as they were written. */

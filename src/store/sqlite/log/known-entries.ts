@@ -124,7 +124,7 @@ export class KnownEntries {
     return false;
   }
 
-  /** In a damaged segment nothing is known: new entries must not wait for it. */
+  /** A damaged segment counts as empty: new entries must not wait for its repair. */
   #hasIn(row: SegmentRow, key: EntryKey): boolean {
     try {
       return this.#has(this.#files.segment(row), key);

@@ -1,4 +1,4 @@
-// A worker that is started when it is first asked for something: most gateways never ask for it, and it costs memory.
+// A worker that starts with its first call: most gateways never call it, and it costs memory.
 import { fail } from '../../../lib/errors.ts';
 import { startWorker, type WorkerBounds, type WorkerClient } from '../worker-client.ts';
 

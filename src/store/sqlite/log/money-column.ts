@@ -29,7 +29,7 @@ export class MoneyColumn {
   }
 }
 
-/** An amount as it is stored; what is no whole number counts as nothing. */
+/** An amount as it is stored; anything but a whole number counts as 0. */
 export function amountOf(text: string): bigint {
   try {
     return BigInt(text);

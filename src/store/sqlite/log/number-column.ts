@@ -17,7 +17,7 @@ export interface PackedNumbers {
 
 export type PackedValues = Uint8Array | Uint16Array | Uint32Array | Float64Array;
 
-/** Writes values. The first `count` are meant. */
+/** Writes the first `count` values. */
 export function encodeNumbers(values: Float64Array, count: number, blobs: Blobs): NumberHead {
   let least = count > 0 ? (values[0] as number) : 0;
   let greatest = least;

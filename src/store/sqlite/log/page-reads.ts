@@ -27,7 +27,7 @@ export interface LogRowPage {
   readonly next: Position | null;
 }
 
-/** How long a page without a search may take before it is answered as far as it is, in milliseconds. */
+/** How long a page without a search may take, in milliseconds; after it the page is returned as far as it was read. */
 const OTHER_MS = 2000;
 
 /** Rows of one segment that are meant, in the page's order, and how far they are given out. */
@@ -128,7 +128,7 @@ class Pager {
     this.#skip = call.skip;
   }
 
-  /** Looks for what is meant in a segment, or in a span of it. */
+  /** Finds the matching rows of a segment, or of a span of it. */
   take(part: Slice): void {
     const segment = part.open();
     const found = this.#rows(part);
@@ -181,7 +181,7 @@ class Pager {
     return this.#more;
   }
 
-  /** Nothing more can change the answer. */
+  /** Whether the answer is final. */
   isDone(): boolean {
     return this.#more && (!this.#call.count || this.#total > LIMITS.total);
   }

@@ -61,7 +61,7 @@ export type LogCompactorCall =
   | { readonly kind: 'forget'; readonly bucket: Bucket }
   /** Answers `Unsummed`. */
   | { readonly kind: 'unsum'; readonly day: number }
-  /** Deletes a bucket's file, when nothing is listed in it. */
+  /** Deletes a bucket's file when it has no listed segment. */
   | { readonly kind: 'drop'; readonly file: string }
   | { readonly kind: 'bodies'; readonly keys: readonly BodyKey[]; readonly lines: readonly string[] }
   | { readonly kind: 'expireBodies'; readonly days: number; readonly now: number }

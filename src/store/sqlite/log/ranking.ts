@@ -11,7 +11,7 @@ export type Measure = Exclude<LogMeasure, 'group'>;
 export class Ranking {
   readonly #measure: Measure;
   readonly #column: SumColumn;
-  /** Of the times of groups, that which is not asked for. */
+  /** The time of groups (first or last seen) that the order does not need. */
   readonly #other: SumColumn;
 
   constructor(measure: Measure) {

@@ -51,7 +51,7 @@ function openLogReader(setup: LogSetup): RunGroup<LogReaderCall> {
     cached('BEGIN').run();
     try {
       const view = log.refresh();
-      // Segments went: what is known of them may be of files that are gone.
+      // Segments were dropped: cached data may be of deleted files.
       if (view.epoch !== epoch) values.forget();
       epoch = view.epoch;
       return view;

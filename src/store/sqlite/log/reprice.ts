@@ -42,7 +42,7 @@ export function repriceSegments(
       const segment = files.segment(row);
       return selection.rows(segment).count === 0 ? undefined : correct(segment, selection, org, byKey);
     } catch (error) {
-      // What is damaged stays as it is.
+      // Damaged segments stay as they are.
       if (error instanceof DamagedSegment || (error as NodeJS.ErrnoException).code === 'ENOENT')
         return undefined;
       throw error;

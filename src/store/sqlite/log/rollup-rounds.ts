@@ -2,7 +2,7 @@
 import type { SegmentRow } from './manifest.ts';
 
 export interface Round {
-  /** The segments whose entries are in them; none: these were dropped. */
+  /** The segments whose entries they cover; empty: these were dropped. */
   readonly covers: readonly number[];
   /** The segments of each roll-up that was made, by its index in `ROLLUPS`. */
   readonly rollups: ReadonlyMap<number, readonly SegmentRow[]>;

@@ -46,7 +46,7 @@ export function rollupStore(reader: WorkerClient<LogReaderCall>): Pick<LogStore,
   };
 }
 
-/** Of thousands of rows few are asked for their histogram: it is made then. */
+/** Makes a row's histogram on request: few of thousands of rows are asked for theirs. */
 class RowTotals implements LogRollups {
   readonly #found: RollupRows;
   readonly #row: number;
@@ -93,7 +93,7 @@ class RowTotals implements LogRollups {
   }
 
   get latencies(): Map<number, number> {
-    // Made anew for who asks: hundreds of them kept to the end of an answer would be long work for the garbage collector.
+    // Made on every request: keeping hundreds of them to the end of an answer would burden the garbage collector.
     const latencies = new Map<number, number>();
     this.histogram.forEach((count, bucket) => void latencies.set(bucket, count));
     return latencies;

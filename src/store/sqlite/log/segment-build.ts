@@ -23,7 +23,7 @@ type EntryNumber = (typeof NUMBER_COLUMNS)[number];
 /** Keys of metadata with a column of their own. */
 const KEYS = 64;
 
-/** Columns in whose texts somebody may search. */
+/** Columns whose texts can be searched. */
 const SEARCHED: ReadonlySet<TextName> = new Set([
   ...(['id', 'traceId', 'path', 'provider', 'model', 'responseModel', 'error'] as const),
 ]);

@@ -64,7 +64,7 @@ export class SegmentFiles {
     return { read: (at, into) => this.#read(row, row.offset + at, into) };
   }
 
-  /** Lets go of all files and heads: some may have been dropped. */
+  /** Closes all files and forgets all heads: some may have been dropped. */
   forget(): void {
     for (const fd of this.#open.values()) closeSync(fd);
     this.#open.clear();

@@ -34,7 +34,7 @@ export class Scratch {
   held<T>(name: string, column: object, make: () => T): T {
     const found = this.#held.get(name);
     if (found?.column === column) return found.made as T;
-    // What is made anew is written over what was held.
+    // The new content overwrites what was held.
     this.#held.delete(name);
     const made = make();
     this.#held.set(name, { column, made });
@@ -88,7 +88,7 @@ export class Segment {
     this.#entries = entries;
   }
 
-  /** It is of the tail, and goes with it. */
+  /** Whether it is part of the tail, and dropped with it. */
   get isPassing(): boolean {
     return this.#entries !== undefined;
   }
@@ -113,7 +113,7 @@ export class Segment {
     return JSON.parse(Buffer.from(this.#read(pairs)).toString('utf8')) as [number, string, string][];
   }
 
-  /** Each row's number in a column. To be asked for when the column has no `constant`. */
+  /** Each row's number in a column. Only for columns without a `constant`. */
   ids(column: TextHead, into: Uint16Array): Uint16Array {
     decodeIds(column, this.count, this.#source, into);
     return into;

@@ -1,4 +1,4 @@
-// A filter made ready, and the rows of a segment that it means.
+// A prepared filter, and the rows of a segment that match it.
 import type { LogFilter } from '../../request-log.ts';
 import {
   type Condition,
@@ -52,7 +52,7 @@ export class Selection {
   #conditions: readonly Condition[];
 
   /**
-   * @param liked traces that the filter's `feedback` means
+   * @param liked traces that match the filter's `feedback`
    * @param scratch which no other selection uses at the same time
    */
   constructor(
@@ -84,7 +84,7 @@ export class Selection {
     return maxTime >= this.#from && minTime < this.#until;
   }
 
-  /** The rows that are meant, rising, at the begin of an array that the next call takes over. */
+  /** The matching rows, ascending, at the start of an array that the next call reuses. */
   rows(segment: Segment, from = this.#from, until = this.#until): SelectedRows {
     const rows = this.scratch.ids('rows', segment.count);
     const narrow: Narrow[] = [];
@@ -101,7 +101,7 @@ export class Selection {
     return { rows, count };
   }
 
-  /** The rows of a span of time that are meant. */
+  /** The matching rows of a span of time. */
   rowsWithin(segment: Segment, from: number, until: number): SelectedRows {
     return this.rows(segment, Math.max(from, this.#from), Math.min(until, this.#until));
   }

@@ -10,7 +10,7 @@ const SEGMENTS = /^(?:entries|sums)-/;
 
 /** What was found. */
 export interface Swept {
-  /** Files that nothing is listed in, and where they are now. */
+  /** Files without a listed segment, and where they were moved. */
   readonly aside: readonly { readonly file: string; readonly to: string }[];
   /** Files that are listed and not whole. */
   readonly damaged: readonly { readonly file: string; readonly why: string }[];

@@ -119,7 +119,7 @@ function isShort(text: string): boolean {
   return true;
 }
 
-/** Reads the rows' numbers. To be asked for when there is no `constant`. */
+/** Reads the rows' numbers. Only for columns without a `constant`. */
 export function decodeIds(head: TextHead, count: number, source: ByteSource, into: Uint16Array): void {
   const [offset, length] = head.ids as Place;
   if (length === count * 2) {

@@ -59,7 +59,7 @@ export class ValueTable {
     return numbers;
   }
 
-  /** It has grown beyond what is worth its memory (some 64 MB). */
+  /** Whether it has grown beyond what is worth its memory (some 64 MB). */
   get isFull(): boolean {
     return this.#remembered > 8_000_000 || this.size > 1_000_000;
   }
