@@ -1,10 +1,10 @@
 // Giving up on work in progress, without the weight of an EventTarget: every call makes
 // one of these, and most are never used.
 
-/** Who is told of an abort: a function, or an object with `handleEvent`. */
+/** A listener for an abort: a function, or an object with `handleEvent`. */
 export type AbortListener = (() => void) | { handleEvent(): void };
 
-/** What those who wait need of an AbortSignal; a real one fits. */
+/** The part of AbortSignal that waiting code needs; a real one fits. */
 export interface AbortLike {
   readonly aborted: boolean;
   readonly reason: unknown;

@@ -1,7 +1,7 @@
-// Whose request it is when proxies stand in front: what they say counts as far as they are trusted.
+// The client's address when proxies are in front: their headers count as far as the proxies are trusted.
 import { type Address, parseAddress, parseRange, type Range, within } from './egress/address-rules.ts';
 
-/** Hops that are looked at: more than any real chain has. */
+/** Most hops that are read: more than any real chain has. */
 const MAX_HOPS = 32;
 const MAPPED_V4 = parseRange('::ffff:0:0/96') as Range;
 
@@ -23,7 +23,7 @@ export function parseProxies(text: string): readonly Range[] {
 
 /**
  * The rightmost address of X-Forwarded-For that is no trusted proxy, when the peer is one; else the peer.
- * What stands left of it is the client's own claim and counts for nothing; so does everything left of a
+ * What is left of it is the client's own claim and is ignored; so is everything left of a
  * hop that cannot be read.
  */
 export function clientAddress(

@@ -43,7 +43,7 @@ export async function listenControl(
     serve(socket, commands);
   });
   server.maxConnections = CONNECTIONS;
-  // Left by a process that was killed: who listens here holds the folder.
+  // A socket left by a killed process: it can be removed, because the process that listens here holds the folder.
   rmSync(path, { force: true });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

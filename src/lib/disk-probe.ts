@@ -13,10 +13,10 @@ export interface DiskProbeOptions {
 }
 
 const NAME = '.disk-probe';
-/** What the next entries of a busy second need: less room than this is none. */
+/** What the entries of a busy second need: with less free space the disk counts as full. */
 const BYTES = 262_144;
 
-/** Asks: undefined when all folders take writes, else why not. Never rejects, and answers within its bound. */
+/** Undefined when all folders take writes, else the reason. Never rejects, and resolves within its bound. */
 export type DiskProbe = () => Promise<string | undefined>;
 
 export function diskProbe({ folders, freshMs = 1000, withinMs = 2000 }: DiskProbeOptions): DiskProbe {

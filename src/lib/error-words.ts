@@ -1,4 +1,4 @@
-// What is kept of an error whose words are not: providers quote what they were asked.
+// What is kept of an error whose message is not kept: providers quote the request in messages.
 import type { GatewayError } from './errors.ts';
 
 /** A provider may write anything into its type and code: what is no identifier is left out. */

@@ -1,4 +1,4 @@
-// A message that is read when it is first looked at. An answer that is given back as
+// A message that is parsed at its first access. An answer that is given back as
 // the bytes it came in is never read; one that goes out over gRPC is.
 import type { DescMessage, Message, MessageShape } from '@bufbuild/protobuf';
 

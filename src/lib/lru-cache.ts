@@ -1,4 +1,4 @@
-// A bounded memory: what was not asked for the longest time goes first.
+// A bounded LRU cache: the least recently used entry is evicted first.
 
 export class LruCache<V> {
   readonly #most: number;

@@ -6,7 +6,7 @@ export interface Mail {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
-  /** Names the message, the same however often it is sent: mail servers and readers tell repetitions by it. */
+  /** The message's id, the same for every retry: mail servers and readers recognise duplicates by it. */
   readonly id?: string;
 }
 

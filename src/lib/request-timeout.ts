@@ -19,7 +19,7 @@ export function readTimeout(headers: GatewayHeaders): number | undefined {
   return ms;
 }
 
-/** The error of a call whose time is up. */
+/** The error of a call that has timed out. */
 export function timedOut(ms: number): GatewayError {
   return fail('request_timeout', `the request exceeded its timeout of ${ms} ms`);
 }

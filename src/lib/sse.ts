@@ -26,7 +26,7 @@ const DEFAULT_MAX_EVENT_BYTES = 16 * 1024 * 1024;
  */
 export class SseParser {
   readonly #maxEventBytes: number;
-  /** Pieces of a line whose end has not come yet; copies, for the socket's buffer is not ours. */
+  /** Pieces of an unfinished line; copies, because the socket's buffer is reused. */
   readonly #pieces = new Pieces(true);
   /** Data of the event so far; undefined before its first data line. */
   #data: string | undefined;
@@ -56,7 +56,7 @@ export class SseParser {
     return this.#given(events);
   }
 
-  /** The bytes have ended: a last event without its blank line still counts when it has data. */
+  /** Ends the stream: a last event without its blank line still counts when it has data. */
   end(): SseEvent[] {
     if (this.#failed) throw this.#failed;
     const events: SseEvent[] = [];

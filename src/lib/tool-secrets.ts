@@ -3,7 +3,7 @@
 
 /** Members that hold tools or their servers. */
 const HOLDERS = new Set(['tools', 'mcp_servers', 'servers', 'connectors']);
-/** Schemas describe what a tool takes; nothing in them is a credential. */
+/** Schemas describe what a tool takes; they hold no credentials. */
 const SCHEMAS = new Set([
   'parameters',
   'input_schema',
@@ -14,7 +14,7 @@ const SCHEMAS = new Set([
 ]);
 const CREDENTIAL =
   /^(?:proxy[-_]?)?authorization(?:[-_]?token)?$|(?:^|[-_])(?:token|secret|password|passwd|credentials?|cookie|jwt|bearer)$|(?:^|[-_])(?:api|access|auth|secret|private|subscription)[-_]?key$|^(?:accesstoken|apikey|xapikey|clientsecret|authtoken|bearertoken)$/i;
-/** Headers that say nothing secret. */
+/** Headers whose values are not secret. */
 const OPEN = /^(?:accept(?:-.*)?|content-.*|user-agent|host|mcp-protocol-version|x-request-id|traceparent)$/i;
 const HINT =
   /"(?:authorization|headers|mcp|[a-z_-]*(?:token|secret|password|key|credentials?|cookie))[a-z_]*"/i;

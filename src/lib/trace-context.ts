@@ -10,7 +10,7 @@ export interface RemoteParent {
   readonly sampled: boolean;
 }
 
-/** Where one call stands in its trace. */
+/** The position of a call in its trace. */
 export interface TraceContext {
   /** 32 hexadecimal digits. */
   readonly traceId: string;

@@ -86,7 +86,7 @@ export function embeddedV4(address: Address): readonly Address[] {
     return last[0] === 0 && last[1] === 0 && last[2] === 0 && last[3]! <= 1 ? [] : [last];
   }
   if (inAny(address, TRAILING)) return [last];
-  // The local-use prefix does not tell where the operator put the IPv4 bits: all places of RFC 6052 count.
+  // The local-use prefix does not show where the operator put the IPv4 bits: all positions of RFC 6052 are checked.
   if (within(address, LOCAL_NAT64)) return [at(6, 7, 9, 10), at(7, 9, 10, 11), at(9, 10, 11, 12), last];
   if (within(address, SIX_TO_FOUR)) return [at(2, 3, 4, 5)];
   if (within(address, TEREDO)) return [at(4, 5, 6, 7), last.map((byte) => byte ^ 0xff)];

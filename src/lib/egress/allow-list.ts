@@ -49,7 +49,7 @@ export function parseAllowList(text: string): AllowList {
   };
 }
 
-/** An allow list that opens nothing. */
+/** An allow list without entries. */
 export const NOTHING_ALLOWED: AllowList = parseAllowList('');
 
 function covers(name: string, host: string): boolean {

@@ -21,7 +21,7 @@ const IN_HEAD = 1;
 const IN_BODY = 2;
 const OVER = 3;
 
-/** Status and headers as undici gives them; the pairs become text when somebody asks. */
+/** Status and headers as undici gives them; the pairs become text on first access. */
 export class Head implements InboundHead {
   readonly status: number;
   #fields: IncomingHttpHeaders;
@@ -84,7 +84,7 @@ export abstract class Exchange implements Dispatcher.DispatchHandler {
     this.#dispatch();
   }
 
-  /** Ends the exchange and its socket. Does nothing when it is over. */
+  /** Ends the exchange and its socket. Does nothing when it has ended. */
   abort(error: unknown): void {
     if (this.#state === OVER) return;
     this.#finish();
@@ -175,7 +175,7 @@ export abstract class Exchange implements Dispatcher.DispatchHandler {
       });
       return;
     }
-    // What the caller's own body threw goes back to the caller as it is.
+    // An error of the caller's own body is rethrown to the caller unchanged.
     const failure = this.#upload?.failure;
     const phase = this.#state === IN_BODY ? 'in_body' : this.#state === IN_HEAD ? 'in_head' : 'before_answer';
     this.#finish();

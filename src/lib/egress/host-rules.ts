@@ -24,7 +24,7 @@ export interface NameRefusal {
   readonly text: string;
 }
 
-/** Judges a lower-case host name (no address) without resolving it; undefined when nothing speaks against it. */
+/** Judges a lower-case host name (no address) without resolving it; undefined when it is allowed. */
 export function judgeName(host: string): NameRefusal | undefined {
   if (underAny(host, METADATA)) return { never: true, text: 'it is a cloud metadata service' };
   if (underAny(host, WILDCARD_DNS)) return { never: true, text: 'it is a wildcard DNS service' };

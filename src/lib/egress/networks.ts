@@ -30,7 +30,7 @@ interface Held {
   usedAt: number;
 }
 
-/** One with authorities of its own holds 1.3 MB, and takes 8 ms to make: its context has all default roots as well. */
+/** A network with its own authorities holds 1.3 MB, and takes 8 ms to make: its context has all default roots as well. */
 const MOST_NETWORKS = 128;
 /** Origins of one network: hosts of models that an integration names. */
 const MOST_ORIGINS = 16;

@@ -44,7 +44,7 @@ export interface WholeAnswer extends InboundHead {
   readonly body: Uint8Array;
 }
 
-/** An answer whose body is read as it comes. */
+/** An answer whose body is streamed. */
 export interface StreamedAnswer extends InboundHead {
   /** Pieces as they come off the socket, undecoded, for one reader. Leaving the loop early closes the socket. */
   readonly body: AsyncIterable<Uint8Array>;

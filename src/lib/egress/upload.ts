@@ -40,7 +40,7 @@ export class Upload implements AsyncIterableIterator<Uint8Array> {
     return Promise.resolve({ done: true, value: undefined });
   }
 
-  /** Ends the reading and tells the source, without waiting for it. */
+  /** Ends the reading and releases the source, without waiting for it. */
   stop(): void {
     if (this.#over) return;
     this.#over = true;

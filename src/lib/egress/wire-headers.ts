@@ -20,7 +20,7 @@ function without(pairs: readonly string[], lengthKnown: boolean): readonly strin
   return kept;
 }
 
-/** The length is looked at first: this runs for every header of every request. */
+/** Compares the length first: this runs for every header of every request. */
 function isOurs(name: string, lengthKnown: boolean): boolean {
   switch (name.length) {
     case 4:

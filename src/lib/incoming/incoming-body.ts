@@ -23,9 +23,9 @@ export interface IncomingBodyOptions {
   readonly whole: boolean;
   /** Told what the reader is given. @returns the bytes of it and of what came before that count as being read */
   readonly heldOf?: (given: Buffer) => number;
-  /** Whether the client owes nothing now, e.g. between two messages of a stream: then it may be silent. */
+  /** Whether no bytes are expected now, e.g. between two messages of a stream: then the client may be silent. */
   readonly mayIdle?: () => boolean;
-  /** What the reader is told of an error. */
+  /** The error as the reader gets it. */
   readonly toError?: (error: GatewayError) => Error;
 }
 

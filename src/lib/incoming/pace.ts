@@ -11,7 +11,7 @@ const WHOLE_MS = 600_000;
 export interface Watched {
   /** Bytes since the last span ended. */
   bytes: number;
-  /** Not read now, because what it is for takes no more: the client is not at fault. */
+  /** Reading is paused because the consumer takes no more: the client is not at fault. */
   paused: boolean;
   readonly until: number;
   spanEnds: number;

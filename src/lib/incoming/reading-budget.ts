@@ -13,7 +13,7 @@ export interface ReadingBudgetOptions {
 
 /** What one body holds of the budget. */
 export interface Reading {
-  /** The body holds so many bytes now. @throws GatewayError overloaded when that is over a bound; nothing is taken then. */
+  /** Sets the bytes that the body holds. @throws GatewayError overloaded when that is over a bound; then nothing changes. */
   hold(bytes: number): void;
   /** The body has been read, or given up. */
   release(): void;
