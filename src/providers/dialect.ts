@@ -40,7 +40,7 @@ export type AuthScheme =
 /** How a streamed answer's usage is had: by `stream_options`, or without asking. */
 export type StreamUsage = 'stream_options' | 'unasked';
 
-/** What becomes of a stream whose client leaves. */
+/** What to do with a stream whose client leaves. */
 export type ClientCut = 'drain' | 'cancel';
 
 /** One provider: data only. */
@@ -99,7 +99,7 @@ export type ProviderOptions = Readonly<Record<string, string>>;
 export interface Location {
   /** In place of the provider's own, in the same form. */
   readonly baseUrl?: string;
-  /** What stands between the base and the dialect's own path. */
+  /** The path between the base address and the dialect's own path. */
   readonly pathPrefix?: string;
   /** Query to append, without the question mark. */
   readonly query?: string;

@@ -5,7 +5,7 @@ import { isObject } from './json-object.ts';
 /** Levels that are merged; usage has three. What is deeper is taken from the later report. */
 const DEEPEST = 8;
 
-/** Both reports in one: the later one's members win, at every level; nulls say nothing. */
+/** Merges two reports: the later one's members win, at every level; nulls are ignored. */
 export function mergeUsage(earlier: JsonObject | undefined, later: JsonObject, depth = 0): JsonObject {
   const merged: JsonObject = { ...earlier };
   for (const [name, value] of Object.entries(later)) {

@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
 import type { ProviderError } from './dialect.ts';
 import { arrayOf, isObject, objectOf, textOf } from './json-object.ts';
 
-/** Most characters of a provider's words that are passed on. */
+/** Most characters of a provider's message that are passed on. */
 const MAX_MESSAGE = 500;
 
 /** Reads an error body of any content; never throws, and never passes on more than 500 characters. */

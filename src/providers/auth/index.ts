@@ -1,4 +1,4 @@
-// Who we are, in the words of a provider's scheme.
+// The gateway's credentials, in a provider's authentication scheme.
 import { invalidHeader } from '../../lib/errors.ts';
 import type { ProviderEntry, ProviderOptions, Target } from '../dialect.ts';
 import { credential as apiKey } from './api-key.ts';

@@ -7,7 +7,7 @@ export const google: ProviderEntry = {
   dialect: 'gemini',
   baseUrl: 'https://generativelanguage.googleapis.com',
   pathPrefix: '/v1beta',
-  // A key in the query, the other way that Google takes, would stand in logs.
+  // A key in the query, the other way that Google accepts, would appear in logs.
   auth: { header: 'x-goog-api-key' },
   streamUsage: 'unasked',
   operations: ['chat', 'embeddings', 'models', 'model'],

@@ -30,7 +30,7 @@ export const allOptions: readonly OptionSpec[] = Object.freeze([
 
 const inConfigs = byNameAndAlias(allOptions.filter((spec) => comesFrom(spec, 'config')));
 
-/** The option that a member of a config names, whichever provider it is of; undefined: none. */
+/** The option, of any provider, that a member of a config names; undefined: none. */
 export function configOption(name: string): OptionSpec | undefined {
   return inConfigs.get(name);
 }

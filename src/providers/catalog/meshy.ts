@@ -1,4 +1,4 @@
-// Meshy API (3D). What it has is reached by its own paths: raw pass-through with its credential.
+// Meshy API (3D). Its own paths are called by raw pass-through with its credential.
 import type { ProviderEntry } from '../dialect.ts';
 
 export const meshy: ProviderEntry = {

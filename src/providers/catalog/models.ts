@@ -16,7 +16,7 @@ export interface ModelInfo {
 
 /** Knows models. */
 export interface ModelCatalogue {
-  /** Undefined: the catalogue does not know the model, and nothing may be concluded. */
+  /** Undefined: the catalogue does not know the model, and callers must not conclude anything from that. */
   find(provider: string, model: string): ModelInfo | undefined;
   /** Names of a provider's models. */
   modelsOf(provider: string): readonly string[];

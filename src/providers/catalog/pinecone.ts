@@ -1,4 +1,4 @@
-// Pinecone API reference: `Api-Key: <key>`. What it has is reached by its own paths: raw pass-through with its credential.
+// Pinecone API reference: `Api-Key: <key>`. Its own paths are called by raw pass-through with its credential.
 import type { ProviderEntry } from '../dialect.ts';
 
 export const pinecone: ProviderEntry = {

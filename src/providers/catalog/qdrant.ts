@@ -1,4 +1,4 @@
-// Qdrant REST API, served by the user. What it has is reached by its own paths: raw pass-through with its credential.
+// Qdrant REST API, served by the user. Its own paths are called by raw pass-through with its credential.
 import type { ProviderEntry } from '../dialect.ts';
 
 export const qdrant: ProviderEntry = {

@@ -1,4 +1,4 @@
-// Recraft API reference (images in OpenAI's form). What it has is reached by its own paths: raw pass-through with its credential.
+// Recraft API reference (images in OpenAI's form). Its own paths are called by raw pass-through with its credential.
 import type { ProviderEntry } from '../dialect.ts';
 
 export const recraftAi: ProviderEntry = {

@@ -2,7 +2,7 @@
 import type { ProviderEntry } from '../dialect.ts';
 import * as entries from './entries.ts';
 
-/** Every provider, frozen: nothing at run time can change another's address. */
+/** Every provider, frozen: no code can change a provider's address at run time. */
 export const providers: readonly ProviderEntry[] = Object.freeze(
   Object.values<ProviderEntry>(entries).map(frozen),
 );

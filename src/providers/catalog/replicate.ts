@@ -1,4 +1,4 @@
-// Replicate HTTP API. What it has is reached by its own paths: raw pass-through with its credential.
+// Replicate HTTP API. Its own paths are called by raw pass-through with its credential.
 import type { ProviderEntry } from '../dialect.ts';
 
 export const replicate: ProviderEntry = {

@@ -1,4 +1,4 @@
-// Segmind API (images). What it has is reached by its own paths: raw pass-through with its credential.
+// Segmind API (images). Its own paths are called by raw pass-through with its credential.
 import type { ProviderEntry } from '../dialect.ts';
 
 export const segmind: ProviderEntry = {

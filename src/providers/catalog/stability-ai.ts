@@ -1,4 +1,4 @@
-// Stability AI REST API (images). What it has is reached by its own paths: raw pass-through with its credential.
+// Stability AI REST API (images). Its own paths are called by raw pass-through with its credential.
 import type { ProviderEntry } from '../dialect.ts';
 import { STABILITY } from '../options/others.ts';
 

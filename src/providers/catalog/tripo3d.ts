@@ -1,4 +1,4 @@
-// Tripo API (3D). What it has is reached by its own paths: raw pass-through with its credential.
+// Tripo API (3D). Its own paths are called by raw pass-through with its credential.
 import type { ProviderEntry } from '../dialect.ts';
 
 export const tripo3d: ProviderEntry = {

@@ -8,7 +8,7 @@ import { createOpenAiDialect } from './openai/index.ts';
 
 /** Dialects by name. */
 export interface Dialects {
-  /** Undefined: there is none of this name. */
+  /** Undefined: no dialect has this name. */
   get(name: string): Dialect | undefined;
 }
 
@@ -23,7 +23,7 @@ const MAKERS: Readonly<Record<string, (json: MessageJson) => Dialect>> = Object.
     (load('./vertex/index.ts') as typeof import('./vertex/index.ts')).createVertexDialect(json),
 });
 
-/** Every dialect over the given JSON, made when it is first asked for. */
+/** Every dialect over the given JSON, made on first use. */
 export function createDialects(json: MessageJson): Dialects {
   const made = new Map<string, Dialect>();
   return {

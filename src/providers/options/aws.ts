@@ -4,7 +4,7 @@ import { type OptionSpec, text, texts } from './spec.ts';
 const group = 'bedrock';
 const needsKey = { when: { option: 'aws_auth_type', is: ['accessKey'] } };
 
-/** Who calls, and in which region. */
+/** The caller's AWS identity and region. */
 export const AWS_IDENTITY: readonly OptionSpec[] = [
   text('aws_auth_type', {
     group,

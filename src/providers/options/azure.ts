@@ -4,7 +4,7 @@ import { type OptionSpec, text, texts } from './spec.ts';
 const group = 'azure';
 const MODES = ['default', 'entra', 'managed', 'workload', 'entraFederated'];
 
-/** Who calls: a key (`default`), an Entra application, a managed or a workload identity. */
+/** The kind of credential: a key (`default`), an Entra application, a managed or a workload identity. */
 export const AZURE_IDENTITY: readonly OptionSpec[] = [
   text('azure_auth_mode', {
     group,

@@ -52,7 +52,7 @@ export function missingOption({ id }: ProviderEntry, spec: OptionSpec): GatewayE
   return invalidHeader(optionHeader(spec), `is required for ${id}`);
 }
 
-/** The error of an option whose value is none that the provider can have. */
+/** The error of an option whose value the provider cannot have. */
 export function invalidOption(spec: OptionSpec): GatewayError {
   return invalidHeader(optionHeader(spec), spec.pattern?.[1] ?? 'cannot be part of an address');
 }

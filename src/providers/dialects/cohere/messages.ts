@@ -1,4 +1,4 @@
-// A conversation as Cohere has it: nearly OpenAI's, with the plan that stands before tool calls (`tool_plan`).
+// A conversation as Cohere has it: nearly OpenAI's, with the plan before tool calls (`tool_plan`).
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { ChatMessage, Content, ContentPart } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import { invalidField } from '../../../lib/errors.ts';

@@ -33,7 +33,7 @@ export class CohereStream implements StreamTranslator<ChatCompletionChunk> {
   readonly #strict: boolean;
   readonly #includeUsage: boolean;
   readonly #created: bigint;
-  /** The one that was asked for: Cohere does not say which answers. */
+  /** The requested model: Cohere does not name the model that answers. */
   readonly #model: string;
   #id = '';
   #calls = -1;

@@ -22,7 +22,7 @@ function toolJson({ type, function: definition }: Tool, path: string): JsonObjec
   };
 }
 
-/** Cohere can be told to call some tool or none; "auto" is what it does when it is told nothing. */
+/** Cohere's tool choice is REQUIRED or NONE; without one it does what OpenAI calls "auto". */
 export function toolChoice(choice: ToolChoice | undefined): string | undefined {
   const kind = choice?.kind;
   if (kind?.case === undefined) return undefined;

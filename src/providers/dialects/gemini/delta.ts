@@ -1,4 +1,4 @@
-// What a piece of an answer is in OpenAI's words, for a chunk of a stream.
+// A piece of an answer as an OpenAI delta, for a chunk of a stream.
 import type { JsonObject, MessageInitShape } from '@bufbuild/protobuf';
 import { type ChatDeltaSchema, ContentBlockSchema } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import type { MessageJson } from '../../dialect.ts';

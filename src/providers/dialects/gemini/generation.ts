@@ -6,7 +6,7 @@ import { isObject, objectOf, textOf } from '../../json-object.ts';
 import { isOpenApiSubset } from './schema.ts';
 import { thinkingConfig } from './thinking.ts';
 
-/** The request's members as generationConfig; empty when it says nothing. */
+/** The request's members as generationConfig; empty when it sets none of them. */
 export function generationConfig(request: CreateChatCompletionRequest): JsonObject {
   const tokens = request.maxCompletionTokens ?? request.maxTokens;
   const stop = request.stop?.kind;

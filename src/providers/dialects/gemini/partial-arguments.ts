@@ -11,7 +11,7 @@ const STEP = /\.([A-Za-z_$][\w$-]*)|\[(\d{1,5})\]|\['((?:[^'\\]|\\.)*)'\]|\["((?
 /** Puts the pieces of one call together. */
 export class PartialArguments {
   readonly #root: JsonObject = {};
-  /** The path whose text goes on. */
+  /** The path whose text is continued. */
   #open: string | undefined;
 
   /** Takes the `partialArgs` of one part; pieces that cannot be placed are left out. */

@@ -61,12 +61,12 @@ export class PartReader {
     return Object.keys(part).length === 0 ? [] : [{ kind: 'own', part }];
   }
 
-  /** The candidate has ended: a call whose arguments were still coming is given as far as it came. */
+  /** Ends the candidate: a call with incomplete arguments is given as far as it was received. */
   end(): readonly Piece[] {
     return this.#close();
   }
 
-  /** A call whose arguments come in pieces begins with its name, and ends with a part that says nothing of going on. */
+  /** A call whose arguments come in pieces begins with its name, and ends with a part without `willContinue`. */
   #call(call: JsonObject, signature: string | undefined): readonly Piece[] {
     const name = textOf(call.name);
     const goesOn = call.willContinue === true;

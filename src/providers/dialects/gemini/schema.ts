@@ -37,7 +37,7 @@ const FORMATS: ReadonlySet<string> = new Set([
 ]);
 const DEEPEST = 32;
 
-/** Whether the schema says nothing that Gemini's subset does not have. */
+/** Whether the schema stays within Gemini's subset. */
 export function isOpenApiSubset(schema: JsonObject, depth = 0): boolean {
   if (depth > DEEPEST) return false;
   return Object.entries(schema).every(([name, value]) => {

@@ -56,11 +56,11 @@ function ownTool({ type, extra }: Tool, path: string): JsonObject {
     throw invalidField(`${path}.type`, `"${type.slice(0, 64)}" is not supported by this provider`);
   const options = given(extra) ?? {};
   const name = OWN_TOOLS[type] as string;
-  // Options stand in the tool itself, or in a member of its name.
+  // Options are members of the tool itself, or of a member with its name.
   return { [name]: options[type] ?? options };
 }
 
-/** The request's `tool_choice`; undefined when it says nothing. */
+/** The request's `tool_choice`; undefined when it has none. */
 export function toolConfig({ toolChoice, tools }: CreateChatCompletionRequest): JsonObject | undefined {
   const config = toolChoice && callingConfig(toolChoice);
   return config === undefined || tools.length === 0 ? undefined : { functionCallingConfig: config };

@@ -1,4 +1,4 @@
-// The choices of one streamed answer: which have begun and finished, and what of their chunks is mended.
+// The choices of one streamed answer: which have begun and finished, and the repairs of their chunks.
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
 import { arrayOf, isObject, objectOf } from '../../json-object.ts';
 import { mendMessage } from './oddities.ts';
@@ -6,7 +6,7 @@ import { mendMessage } from './oddities.ts';
 /** One choice so far. */
 interface Choice {
   finished: boolean;
-  /** Its tool calls' places by the provider's index; undefined while there is none. */
+  /** Its tool calls' positions by the provider's index; undefined before the first call. */
   calls: Map<JsonValue | undefined, number> | undefined;
 }
 

@@ -1,4 +1,4 @@
-// OpenAI's dialect, in and out: what the provider says is passed on as it is.
+// OpenAI's dialect, in and out: the provider's answers are passed on unchanged.
 import type { Dialect, MessageJson, ProviderEntry } from '../../dialect.ts';
 import { sentHeaders } from '../../options/sent.ts';
 import { tapUsage } from '../../usage/tap.ts';
@@ -10,7 +10,7 @@ import { model } from './model.ts';
 import { models } from './models.ts';
 import { moderations } from './moderations.ts';
 
-/** The dialect of OpenAI and of all who speak like it. */
+/** The dialect of OpenAI and of all compatible providers. */
 export function createOpenAiDialect(json: MessageJson): Dialect {
   return Object.freeze({
     name: 'openai',

@@ -63,7 +63,7 @@ function wordsOf(part: JsonObject): string {
     .join('');
 }
 
-/** An object that says nothing: without members, or with none but empty texts and nulls. */
+/** Whether an object is empty: without members, or with only empty texts and nulls. */
 function isEmpty(value: JsonValue | undefined): boolean {
   return isObject(value) && Object.values(value).every((member) => member === '' || member === null);
 }

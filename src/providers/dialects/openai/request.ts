@@ -11,7 +11,7 @@ const GET_HEADERS = Object.freeze(['accept', 'application/json']);
 const ASK_USAGE = Buffer.from(',"stream_options":{"include_usage":true}}');
 const CLOSE_BRACE = 125;
 
-/** What the streaming fields of a request say; requests of other operations have none. */
+/** The streaming fields of a request; requests of other operations have none. */
 interface Streaming {
   readonly stream?: boolean;
   readonly streamOptions?: { readonly includeUsage?: boolean; readonly extra?: JsonObject };
@@ -61,7 +61,7 @@ export function streamedCall(
   return { method: 'POST', path, headers: SSE_HEADERS, body: JSON.stringify(body) };
 }
 
-/** The caller's own text, where the provider's words are ours. */
+/** The caller's original text, where the provider uses OpenAI's names. */
 function unchanged(request: Message, provider: ProviderEntry): Uint8Array | undefined {
   const raw = provider.renames === undefined ? rawJsonOf(request) : undefined;
   return typeof raw === 'string' ? Buffer.from(raw) : raw;

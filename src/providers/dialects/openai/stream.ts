@@ -37,7 +37,7 @@ export class OpenAiStream<D extends DescMessage> implements StreamTranslator<Mes
   readonly #choices: StreamedChoices;
   /** The last chunk had usage and no choices. */
   #usageLast = false;
-  /** The last chunk, for the form of one that the provider leaves out. */
+  /** The last chunk, as the template of a finish chunk that the provider omits. */
   #last: JsonObject | undefined;
 
   constructor(settings: StreamSettings<D>) {
@@ -67,7 +67,7 @@ export class OpenAiStream<D extends DescMessage> implements StreamTranslator<Mes
 
   end(): readonly MessageShape<D>[] {
     if (this.#done) return NONE;
-    // Without a finish and without [DONE] only a chunk of nothing but usage tells that the answer is whole.
+    // Without a finish and without [DONE], only a chunk with nothing but usage shows that the answer is complete.
     if (!this.#choices.complete && !this.#usageLast) {
       throw fail('upstream_interrupted', "the provider's stream ended before the answer did", {
         provider: this.#settings.provider.id,

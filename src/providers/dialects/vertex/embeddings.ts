@@ -67,7 +67,7 @@ export function embeddings(json: MessageJson): Operation<CreateEmbeddingsRequest
   };
 }
 
-/** Each text has its own count, which some models give as a fraction with nothing behind the point. */
+/** Each text has its own count, which some models give as a fraction with only zeros after the point. */
 function tokensIn(counts: readonly (JsonValue | undefined)[]): JsonObject | undefined {
   const given = counts.filter((count) => typeof count === 'number');
   if (given.length === 0) return undefined;
