@@ -138,7 +138,7 @@ function valueWriter(shape: ValueShape): Write {
 
 const same: Write = (value) => value;
 
-/** Scalars whose JSON value is the property's own; the others are bigint or bytes. */
+/** Scalars whose JSON value is the property's value; the others are bigint or bytes. */
 function isVerbatim(type: ScalarType): boolean {
   return ![
     ScalarType.INT64,

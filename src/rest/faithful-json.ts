@@ -1,6 +1,6 @@
 // Whether a JSON text may be sent on as it is. A text in which a member is named
 // twice says one thing to us and perhaps another to the provider; such a text is
-// written anew from what we read.
+// serialised again from the parsed message.
 
 const QUOTE = 34;
 const COMMA = 44;

@@ -15,7 +15,7 @@ const MEMBER = 6;
 const NEST = 4;
 /** Of one body: 400,000 numbers or 57,000 members, which take about 30 ms to read and to decode. */
 export const MOST_WEIGHT = 400_000;
-/** Bytes that are looked at in one turn of the event loop: about 5 ms. */
+/** Bytes that are scanned in one turn of the event loop: about 5 ms. */
 const SLICE_BYTES = 2_097_152;
 /** Shorter texts cannot weigh too much for one turn. */
 const LIGHT_BYTES = 65_536;

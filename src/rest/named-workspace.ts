@@ -88,7 +88,7 @@ function takenFromBody(json: unknown): { readonly json: unknown; readonly worksp
   return { json: others, workspace: checked(value) };
 }
 
-/** The name of a workspace; undefined for what says nothing. @throws GatewayError validation_failed */
+/** The name of a workspace; undefined for an empty value. @throws GatewayError validation_failed */
 export function checked(value: unknown): string | undefined {
   if (value === null || value === undefined || value === '') return undefined;
   if (typeof value !== 'string') throw invalidField(WORKSPACE_FIELD, 'must be a string', 'type');
