@@ -178,7 +178,7 @@ function responseOf(plane: Plane, description: string): Json {
   };
 }
 
-/** It has no request id: there is no call. */
+/** It has no request id, because the request never became a call. */
 function tooLong(): Json {
   const { headers: _, ...response } = responseOf(
     Plane.DATA,

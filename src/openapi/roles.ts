@@ -6,7 +6,7 @@ import { takesWorkspace } from '../rest/named-workspace.ts';
 import type { Route } from '../rest/routes.ts';
 import { alwaysWritten, mustBeGiven, reach } from './required.ts';
 
-/** Tells of a set of routes how their messages are used. */
+/** How a set of routes uses its messages. */
 export class Roles {
   readonly #inputs: ReadonlySet<DescMessage>;
   readonly #carried: ReadonlySet<DescMessage>;
@@ -20,7 +20,7 @@ export class Roles {
         .filter(({ method, hasBody }) => hasBody && takesWorkspace(method))
         .map(({ method }) => method.input),
     );
-    // Answers of the data plane may be the provider's own bytes: nothing is promised of them.
+    // Answers of the data plane may be the provider's own bytes: the document makes no promise about them.
     const data = routes.filter((route) => route.plane === Plane.DATA);
     this.#carried = reach(
       data.flatMap((route) => [route.method, route.streamMethod ?? route.method].map((m) => m.output)),

@@ -10,7 +10,7 @@ import { limited, messageSentencesOf, mostItemsOf, rulesOf, sentencesOf } from '
 import type { Roles } from './roles.ts';
 import { workspaceSchema } from './workspace.ts';
 
-/** The component schemas that operations refer to, made as they are asked for. */
+/** The component schemas that operations refer to, made on first use. */
 export class Schemas {
   readonly #roles: Roles;
   readonly #components = new Map<string, Schema>();
@@ -59,7 +59,7 @@ export class Schemas {
       const own = fieldOf(desc, field.local);
       if (this.#roles.inPath(own)) continue;
       const member = this.member(own, field);
-      // Of an update, null takes a member away.
+      // In an update, null removes a member.
       const nullable = field.unset === Unset.NULL || shape.cleared !== undefined;
       const schema = nullable ? orNull(member.schema) : member.schema;
       properties[field.name] = described(schema, member.description);
