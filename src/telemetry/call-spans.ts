@@ -9,9 +9,9 @@ import type { TraceContext } from '../lib/trace-context.ts';
 export type BeginningCall = Pick<Call, 'traceId' | 'headers'>;
 
 export interface CallSpans {
-  /** Where the call stands in its trace: below the caller's `traceparent`, or a root. Undefined: no spans are made. */
+  /** The call's position in its trace: below the caller's `traceparent`, or a root. Undefined: no spans are made. */
   begin(call: BeginningCall): TraceContext | undefined;
-  /** A call has ended, with all that it called. Waits for nothing. */
+  /** Takes a call that has ended, with all that it called. Returns at once. */
   ended(entry: RequestRecord, context: TraceContext): void;
 }
 

@@ -54,7 +54,7 @@ function errorOf(error: Error, depth: number): object {
   }
   const { cause } = error;
   const errors = error instanceof AggregateError ? error.errors : undefined;
-  // A provider's words may quote what it was asked.
+  // A provider's message may quote the request.
   const quotes = error instanceof GatewayError && error.details.provider !== undefined;
   const message = quotes ? withoutWords(error) : error.message;
   const stack = quotes ? error.stack?.replace(error.message, () => message) : error.stack;

@@ -108,7 +108,7 @@ function resourceOf({ serviceName, resource }: TelemetrySettings, version: strin
   );
 }
 
-/** Where a call stands: below its caller's span, or the root of a trace that has the id of the gateway's own. */
+/** A call's position: below its caller's span, or the root of a trace with the gateway's own trace id. */
 function beginning({ headers, traceId }: BeginningCall, sampler: Sampler, propagates: boolean): TraceContext {
   const parent = parseTraceparent(headers.plain('traceparent'));
   const id = parent?.traceId ?? asTraceId(traceId) ?? asTraceId(randomUUID())!;

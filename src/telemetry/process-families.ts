@@ -12,7 +12,7 @@ export function processFamilies(): Family[] {
       const { user, system } = process.cpuUsage();
       return (user + system) / 1e6;
     }),
-    // The latest: counters begin anew when one of several processes does.
+    // The latest: counters restart when one of several processes does.
     gauge('process_start_time_seconds', 'When the process started, in Unix seconds', 'max', () => startedAt),
   ];
 }

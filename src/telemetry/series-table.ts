@@ -1,7 +1,7 @@
 // Series by their labels, found by maps within maps: no key is put together on the way of a call. Bounded: labels
 // that would make one too many are counted under "other".
 
-/** What stands for all values that have no series of their own. */
+/** The label value for all values without their own series. */
 export const OTHER = 'other';
 
 /** The labels of a series. */

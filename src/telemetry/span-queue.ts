@@ -16,7 +16,7 @@ export class SpanQueue {
   exported = 0;
   dropped = 0;
 
-  /** @param onFailure told of each batch that is given up */
+  /** @param onFailure called with each batch that is given up */
   constructor(
     exporter: SpanExporter,
     { queue, traces }: TelemetrySettings,
