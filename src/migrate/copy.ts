@@ -41,7 +41,7 @@ export async function migrateFrom(deps: MigrateDeps, dataDir: string): Promise<b
   try {
     const ends = await openEnds(deps, dataDir, closing);
     if (!refuseConflicts(deps, await conflictsOf(deps, ends))) return false;
-    // One that was copied to its end before may be in use by now, and gets no mark.
+    // A target that was copied completely before may be in use by now, and gets no mark.
     const { copyMark } = ends.target;
     if (await isEmpty(deps, ends.target)) await copyMark.begin();
     if (!refuseConflicts(deps, await copyAll(deps, ends))) return false;

@@ -19,7 +19,7 @@ export interface ExportFiles {
 export interface CopiedFiles {
   readonly written: number;
   readonly present: number;
-  /** Exports whose bytes the source itself has not any more. */
+  /** Exports whose bytes the source itself no longer has. */
   readonly gone: readonly { readonly id: string; readonly organisationId: string }[];
 }
 
@@ -83,7 +83,7 @@ async function* filesOf({ documents, blobs }: ExportFiles): AsyncGenerator<Kept>
 }
 
 async function copyPart(source: BlobStore, target: BlobStore, { name, bytes }: ExportPart): Promise<void> {
-  // What a copy that was cut off left of it may be in other pieces.
+  // The pieces that an interrupted copy left may differ in size.
   await target.remove(name);
   let at = 0;
   let waiting: Uint8Array[] = [];

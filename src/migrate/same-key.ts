@@ -8,7 +8,7 @@ import { SettingsError } from '../settings.ts';
 import type { SqliteStore } from '../store/sqlite/open-sqlite.ts';
 
 /**
- * API keys and secrets are of use only to who has the key that they were hashed and sealed under.
+ * API keys and secrets can be used only with the key that they were hashed and sealed under.
  * @throws SettingsError saying which key to set
  */
 export async function refuseOtherKey(source: SqliteStore, dataDir: string, key: Uint8Array): Promise<void> {
