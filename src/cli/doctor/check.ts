@@ -4,7 +4,7 @@ import type { Settings } from '../../settings.ts';
 /** What the checks look at. */
 export interface Patient {
   readonly settings: Settings;
-  /** Whether a gateway has the data folder open now: what it locks cannot be looked at. */
+  /** Whether a gateway has the data folder open now: locked files cannot be checked. */
   readonly running: boolean;
 }
 
@@ -14,17 +14,17 @@ export interface Finding {
   readonly todo: string;
 }
 
-/** What a check found: nothing wrong, and how much it looked at; or what is. */
+/** A check's result: how much it checked without a finding, or its findings. */
 export interface Verdict {
   /** One line, e.g. how many files were read. */
   readonly looked: string;
   readonly findings: readonly Finding[];
 }
 
-/** One thing that is looked at. It changes nothing, and what it throws is a finding. */
+/** One check. It changes nothing, and an error that it throws is a finding. */
 export interface Check {
   /** One word or two, as they are printed. */
   readonly name: string;
-  /** Undefined: there is nothing of the kind to look at. */
+  /** Undefined: there is nothing of this kind to check. */
   run(patient: Patient): Promise<Verdict | undefined>;
 }

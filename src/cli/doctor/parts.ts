@@ -7,7 +7,7 @@ export const parts: Check = {
   name: 'data folder',
   run: async ({ settings, running }) => {
     if (settings.mongodbUri !== undefined) return undefined;
-    // A gateway that runs has state.db for itself, and has looked at it.
+    // A running gateway holds state.db exclusively, and has checked it.
     const looked = partsOf(settings).filter((part) => !running || part !== 'state.db');
     return {
       looked: `${settings.dataDir}: sluice.db, ${looked.join(', ')}`,
