@@ -8,7 +8,7 @@ import { render } from './template/render.ts';
 /** What a call gives. */
 export interface PromptInput {
   readonly variables: Readonly<Record<string, string>>;
-  /** Members of the model call that go before the template's; null takes one away. */
+  /** Members of the model call that go before the template's; null removes one. */
   readonly parameters: JsonObject;
 }
 

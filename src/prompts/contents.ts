@@ -27,7 +27,7 @@ interface Kept {
 export class Contents {
   readonly #documents: Pick<DocumentStore, 'get'>;
   readonly #most: number;
-  /** The one that was asked for last is last. */
+  /** In the order of use, the most recently used last. */
   readonly #kept = new Map<string, Kept>();
   #cost = 0;
 

@@ -6,7 +6,7 @@ import { type Collection, defineCollection, type JsonObject } from '../store/col
 export interface CollectionBody {
   readonly name: string;
   readonly parentId?: string;
-  /** The one that its workspace begins with. */
+  /** The collection that every new workspace has. */
   readonly isDefault?: true;
 }
 

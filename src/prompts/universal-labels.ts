@@ -5,7 +5,7 @@ const NAMES = ['production', 'staging', 'development'] as const;
 
 /** A built-in label. */
 export interface UniversalLabel {
-  /** UUID, the same one whenever it is asked for. */
+  /** UUID, always the same. */
   readonly id: string;
   readonly name: string;
 }

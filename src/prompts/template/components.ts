@@ -1,4 +1,4 @@
-// What a template asks for: its variables, sections and partials (admin-api facts, part 6.3, "variable_components").
+// The components of a template: its variables, sections and partials (admin-api facts, part 6.3, "variable_components").
 import { type Node, nameOf, type Template } from './nodes.ts';
 
 /** Names, each once, in the order in which they come. */

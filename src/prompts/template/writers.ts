@@ -14,7 +14,7 @@ export function longestText(variables: Readonly<Record<string, string>>): number
 export interface Writer {
   /** The template's own text. */
   literal(text: string): void;
-  /** What a tag stands for. */
+  /** The value of a tag. */
   value(name: string, text: string): void;
   /** Runs `write` for a partial's pieces. */
   partial(write: () => void): void;
