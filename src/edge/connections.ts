@@ -9,20 +9,37 @@ export interface ConnectionLimits {
   readonly perAddress: number;
 }
 
-/** A connection until its first request is whole. */
-const HEAD_MS = 30_000;
-/** A connection that never carried a valid key, without a request. */
-const STRANGER_IDLE_MS = 65_000;
-/** An HTTP/2 connection of a caller, without a request and without a ping. */
-const CALLER_IDLE_MS = 1_800_000;
-/** A client that takes nothing of its answer. */
-const STALL_MS = 300_000;
-/** A connection that was ended and whose client does not end it. */
-const ENDED_MS = 5000;
+/** How long a connection may be in a state, in milliseconds. */
+export interface ConnectionTimes {
+  /** TLS, until its handshake is complete. */
+  readonly handshakeMs: number;
+  /** Until its first request is whole. */
+  readonly headMs: number;
+  /** HTTP/2 that never carried a valid key, without a request. */
+  readonly strangerIdleMs: number;
+  /** HTTP/2 of a caller, without a request and without a ping. */
+  readonly callerIdleMs: number;
+  /** A client takes nothing of its answer. */
+  readonly stallMs: number;
+  /** It was ended, and its client does not end it. */
+  readonly endedMs: number;
+  /** Between two looks at all connections. */
+  readonly sweepMs: number;
+}
+
+export const CONNECTION_TIMES: ConnectionTimes = {
+  handshakeMs: 10_000,
+  headMs: 30_000,
+  strangerIdleMs: 65_000,
+  callerIdleMs: 1_800_000,
+  stallMs: 300_000,
+  endedMs: 5000,
+  sweepMs: 1000,
+};
+
 /** Connections without a valid key that one address may hold for longer than a moment. */
 const STRANGERS = 256;
 const MOMENT_MS = 1000;
-const SWEEP_MS = 1000;
 
 /** One connection. */
 export interface Connection {
@@ -49,13 +66,15 @@ export interface Connection {
 
 export class Connections {
   readonly #limits: ConnectionLimits;
+  readonly #times: ConnectionTimes;
   readonly #all = new Set<Connection>();
   readonly #byAddress = new Map<string, Set<Connection>>();
   readonly #timer: NodeJS.Timeout;
 
-  constructor(limits: ConnectionLimits) {
+  constructor(limits: ConnectionLimits, times: ConnectionTimes) {
     this.#limits = limits;
-    this.#timer = setInterval(() => this.#sweep(Date.now()), SWEEP_MS).unref();
+    this.#times = times;
+    this.#timer = setInterval(() => this.#sweep(Date.now()), times.sweepMs).unref();
   }
 
   get all(): Iterable<Connection> {
@@ -112,7 +131,7 @@ export class Connections {
   }
 
   #sweep(now: number): void {
-    for (const connection of this.#all) look(connection, now);
+    for (const connection of this.#all) look(connection, now, this.#times);
     for (const own of this.#byAddress.values()) {
       if (own.size <= STRANGERS) continue;
       let over = -STRANGERS;
@@ -143,22 +162,22 @@ function makesRoom(crowd: ReadonlySet<Connection>): boolean {
 }
 
 /** Ends a connection that did nothing for too long in its state. */
-function look(connection: Connection, now: number): void {
+function look(connection: Connection, now: number, times: ConnectionTimes): void {
   const { socket, stream, session } = connection;
   if (stream.writableEnded) {
     connection.endedAt ||= now;
-    if (now - connection.endedAt > ENDED_MS && stream.writableLength === 0) socket.destroy();
+    if (now - connection.endedAt > times.endedMs && stream.writableLength === 0) socket.destroy();
   }
   const { bytesRead, bytesWritten } = socket;
   if (bytesWritten !== connection.written || stream.writableLength === 0) connection.writtenAt = now;
   connection.written = bytesWritten;
   if (connection.running > 0 || (connection.proven && bytesRead !== connection.read)) connection.lastAt = now;
   connection.read = bytesRead;
-  if (now - connection.writtenAt > STALL_MS) socket.destroy();
-  else if (!connection.asked && now - connection.openedAt > HEAD_MS) socket.destroy();
+  if (now - connection.writtenAt > times.stallMs) socket.destroy();
+  else if (!connection.asked && now - connection.openedAt > times.headMs) socket.destroy();
   else if (session !== undefined && connection.running === 0) {
     const idleMs = now - connection.lastAt;
-    if (idleMs > (connection.proven ? CALLER_IDLE_MS : STRANGER_IDLE_MS)) {
+    if (idleMs > (connection.proven ? times.callerIdleMs : times.strangerIdleMs)) {
       if (session.closed) socket.destroy();
       else session.close();
     }

@@ -1,14 +1,22 @@
 // The first bytes of a connection: HTTP/2 or HTTP/1, and of HTTP/1 the whole head, before anything else is made for it.
 import type { Socket } from 'node:net';
 import { Pieces } from '../lib/incoming/pieces.ts';
+import { SLICE_BYTES } from './read-in-slices.ts';
 
 const PREFACE = 'PRI';
 const END = '\r\n\r\n';
 /** What can still become a request line of HTTP/1; all else is refused at once. */
 const LINE = /^[A-Z-]{1,20}(?: [^\r\n]*\r?)?$|^[A-Z-]{1,20} [^\r\n]* HTTP\/1\.[01]\r\n/;
 
-/** Reads until it is known what the connection speaks, then puts all back and calls `then`, once. */
-export function readFirstBytes(socket: Socket, maxHeadBytes: number, then: (version: 1 | 2) => void): void {
+/**
+ * Reads until it is known what the connection speaks, then puts all back and calls `then`, once.
+ * @param then `rest`: of many bytes of HTTP/1, what was not put back
+ */
+export function readFirstBytes(
+  socket: Socket,
+  maxHeadBytes: number,
+  then: (version: 1 | 2, rest?: Buffer) => void,
+): void {
   const pieces = new Pieces(true);
   let start = '';
   let tail = '';
@@ -16,8 +24,10 @@ export function readFirstBytes(socket: Socket, maxHeadBytes: number, then: (vers
   const decide = (version: 1 | 2): void => {
     socket.off('readable', look).off('error', close).off('end', close);
     // Put back once, when it is decided: bytes put back while this listens would be read again at once.
-    socket.unshift(pieces.take());
-    then(version);
+    const bytes = pieces.take();
+    const put = version === 1 ? Math.min(bytes.length, SLICE_BYTES) : bytes.length;
+    socket.unshift(bytes.subarray(0, put));
+    then(version, put < bytes.length ? bytes.subarray(put) : undefined);
   };
   const look = (): void => {
     const bytes: Buffer | null = socket.read();

@@ -5,9 +5,16 @@ import net from 'node:net';
 import tls from 'node:tls';
 import { inItsTurn } from '../lib/incoming/pause-for-turn.ts';
 import { onBadBytes } from './bad-bytes.ts';
-import { type Connection, type ConnectionLimits, Connections } from './connections.ts';
+import {
+  CONNECTION_TIMES,
+  type Connection,
+  type ConnectionLimits,
+  Connections,
+  type ConnectionTimes,
+} from './connections.ts';
 import { readFirstBytes } from './first-bytes.ts';
 import { onHalfClosed } from './half-closed.ts';
+import { readInSlices } from './read-in-slices.ts';
 
 /** Answers one request of either version. */
 export type Dispatch = (req: http.IncomingMessage, res: http.ServerResponse) => void;
@@ -15,6 +22,8 @@ export type Dispatch = (req: http.IncomingMessage, res: http.ServerResponse) => 
 export interface ListenerOptions {
   readonly dispatch: Dispatch;
   readonly limits: ConnectionLimits;
+  /** Shorter ones in tests. */
+  readonly times?: ConnectionTimes;
   /** PEM texts; undefined: cleartext. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
 }
@@ -30,9 +39,6 @@ export interface Listener {
 
 /** An idle connection is held for so long. */
 const KEEP_ALIVE_MS = 65_000;
-/** Between the first byte of a request and the end of its head. */
-const HEAD_MS = 30_000;
-const HANDSHAKE_MS = 10_000;
 const MAX_HEADER_BYTES = 65_536;
 /** Streams of one HTTP/2 connection: of a stranger, and once a valid key has come. */
 const STRANGERS_STREAMS = 100;
@@ -42,8 +48,13 @@ const STRANGERS_AT_ONCE = 8;
 const LINGER_BYTES = 1024 * 1024;
 const LINGER_MS = 1000;
 
-export function createListener({ dispatch, limits, tls: pem }: ListenerOptions): Listener {
-  const connections = new Connections(limits);
+export function createListener({
+  dispatch,
+  limits,
+  times = CONNECTION_TIMES,
+  tls: pem,
+}: ListenerOptions): Listener {
+  const connections = new Connections(limits, times);
   const owners = new WeakMap<object, Connection>();
   const byPeer = new Map<string, Connection>();
   let draining = false;
@@ -64,7 +75,7 @@ export function createListener({ dispatch, limits, tls: pem }: ListenerOptions):
     {
       maxHeaderSize: MAX_HEADER_BYTES,
       keepAliveTimeout: KEEP_ALIVE_MS,
-      headersTimeout: HEAD_MS,
+      headersTimeout: times.headMs,
       connectionsCheckingInterval: 5000,
       requestTimeout: 0,
       // Of a body in tiny pieces no more than this many wait in memory, and are read in one turn.
@@ -81,7 +92,7 @@ export function createListener({ dispatch, limits, tls: pem }: ListenerOptions):
   // It never listens itself; this starts its watch over idle connections and slow headers.
   http1.emit('listening');
 
-  const speak = (connection: Connection, version: 1 | 2): void => {
+  const speak = (connection: Connection, version: 1 | 2, rest?: Buffer): void => {
     const { stream } = connection;
     owners.set(stream, connection);
     if (version === 2) {
@@ -93,9 +104,11 @@ export function createListener({ dispatch, limits, tls: pem }: ListenerOptions):
     lingers(connection);
     stream.on('end', () => onHalfClosed(connection));
     http1.emit('connection', stream);
+    if (rest !== undefined) readInSlices(stream, rest);
   };
   const secure =
-    pem && tls.createServer({ ...pem, ALPNProtocols: ['h2', 'http/1.1'], handshakeTimeout: HANDSHAKE_MS });
+    pem &&
+    tls.createServer({ ...pem, ALPNProtocols: ['h2', 'http/1.1'], handshakeTimeout: times.handshakeMs });
   secure?.on('secureConnection', (stream) => {
     const connection = byPeer.get(peerOf(stream));
     if (connection === undefined) {
@@ -105,14 +118,14 @@ export function createListener({ dispatch, limits, tls: pem }: ListenerOptions):
     connection.stream = stream;
     stream.setNoDelay(true);
     if (stream.alpnProtocol === 'h2') speak(connection, 2);
-    else readFirstBytes(stream, MAX_HEADER_BYTES, () => speak(connection, 1));
+    else readFirstBytes(stream, MAX_HEADER_BYTES, (_, rest) => speak(connection, 1, rest));
   });
   secure?.on('tlsClientError', (_error, stream) => stream.destroy());
   const front = net.createServer({ noDelay: true, allowHalfOpen: true }, (socket) => {
     const connection = connections.add(socket);
     if (connection === undefined) return;
     if (secure === undefined) {
-      readFirstBytes(socket, MAX_HEADER_BYTES, (version) => speak(connection, version));
+      readFirstBytes(socket, MAX_HEADER_BYTES, (version, rest) => speak(connection, version, rest));
       return;
     }
     const peer = peerOf(socket);
@@ -187,6 +200,7 @@ function begun(
   const { answers } = connection;
   if (req.httpVersionMajor === 1) {
     answers.add(res);
+    if (req.headers['transfer-encoding'] !== undefined) readInSlices(connection.stream);
     if (draining) res.shouldKeepAlive = false;
   }
   res.once('close', () => {

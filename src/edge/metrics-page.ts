@@ -32,6 +32,9 @@ export function metricsPage({ read, token, port }: MetricsDeps): Middleware {
   };
 }
 
+/** Of the metrics' own port, at once. */
+const MOST_CONNECTIONS = 64;
+
 /** A server that answers GET /metrics with all families, to callers with the token where one is set. */
 export function metricsServer({ read, token }: Pick<MetricsDeps, 'read' | 'token'>): http.Server {
   const answer = async (req: http.IncomingMessage, res: http.ServerResponse): Promise<void> => {
@@ -44,10 +47,20 @@ export function metricsServer({ read, token }: Pick<MetricsDeps, 'read' | 'token
     const { type, text } = await printPage(await read(), 'operator');
     res.writeHead(200, { 'content-type': type }).end(req.method === 'HEAD' ? undefined : text);
   };
-  return http.createServer({ requestTimeout: 10_000 }, (req, res) => {
-    req.resume();
-    answer(req, res).catch(() => res.destroy());
-  });
+  const server = http.createServer(
+    {
+      requestTimeout: 10_000,
+      headersTimeout: 10_000,
+      connectionsCheckingInterval: 5000,
+      maxHeaderSize: 16_384,
+    },
+    (req, res) => {
+      req.resume();
+      answer(req, res).catch(() => res.destroy());
+    },
+  );
+  server.maxConnections = MOST_CONNECTIONS;
+  return server;
 }
 
 function presents(authorization: string, token: string): boolean {

@@ -21,12 +21,14 @@ export interface Peer {
   /** Called when the key is valid. */
   readonly prove?: () => void;
   readonly remote: string;
+  /** Stands for the connection: one object for all its requests. */
+  readonly connection: object;
   readonly requestId: string;
   readonly traceId: string;
 }
 
 export const peer = createContextKey<Peer>(
-  { remote: '', requestId: '', traceId: '' },
+  { remote: '', connection: {}, requestId: '', traceId: '' },
   { description: 'peer' },
 );
 

@@ -3,6 +3,9 @@ import type { ConnectRouter } from '@connectrpc/connect';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { Health, HealthCheckResponse_ServingStatus as Status } from '../../gen/grpc/health/v1/health_pb.ts';
 
+import { peer } from './connect-routes.ts';
+import { Watches } from './watches.ts';
+
 const WATCH_EVERY_MS = 1000;
 
 /** @param ready Whether calls are taken; must answer within a bound. */
@@ -10,6 +13,7 @@ export function registerHealth(
   router: ConnectRouter,
   services: ReadonlySet<string>,
   ready: () => Promise<boolean>,
+  watches = new Watches(),
 ): void {
   const statusOf = async (service: string): Promise<Status> => {
     if (service !== '' && !services.has(service)) return Status.SERVICE_UNKNOWN;
@@ -22,12 +26,20 @@ export function registerHealth(
       return { status };
     },
     async *watch(request, context) {
-      let last: Status | undefined;
-      while (!context.signal.aborted) {
-        const status = await statusOf(request.service);
-        if (status !== last) yield { status };
-        last = status;
-        await pause(WATCH_EVERY_MS, context.signal);
+      const { connection, remote } = context.values.get(peer);
+      const over = watches.open(connection, remote);
+      if (over === undefined)
+        throw new ConnectError('too many health watches are open: end one first', Code.ResourceExhausted);
+      try {
+        let last: Status | undefined;
+        while (!context.signal.aborted) {
+          const status = await statusOf(request.service);
+          if (status !== last) yield { status };
+          last = status;
+          await pause(WATCH_EVERY_MS, context.signal);
+        }
+      } finally {
+        over();
       }
     },
   });

@@ -3,6 +3,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Http2ServerRequest } from 'node:http2';
 import type { Validator } from '@bufbuild/protovalidate';
 import { createConnectRouter, createContextValues } from '@connectrpc/connect';
 import type { Logger } from 'pino';
@@ -129,6 +130,7 @@ function peerOf(names: HeaderNames, req: IncomingMessage, res: ServerResponse): 
   const headers = new GatewayHeaders(names, req.headers);
   const known: Peer = {
     remote: req.socket.remoteAddress ?? '',
+    connection: (req as unknown as Partial<Http2ServerRequest>).stream?.session ?? req.socket,
     requestId: timeOrderedId(),
     traceId: validTraceId(headers.get('trace-id')) ?? randomUUID(),
   };

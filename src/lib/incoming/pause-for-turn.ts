@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream';
 
 /** Pieces of one body that are read before other bodies are served. */
-export const PIECES_OF_A_TURN = 2048;
+export const PIECES_OF_A_TURN = 1024;
 
 const waiting: (() => void)[] = [];
 

@@ -1,0 +1,44 @@
+// Health watches need no key and do not end: they are bounded.
+import { Code, ConnectError, createClient } from '@connectrpc/connect';
+import { createGrpcTransport } from '@connectrpc/connect-node';
+import test from 'ava';
+import { Health } from '../../gen/grpc/health/v1/health_pb.ts';
+import { Watches } from '../../src/rpc/watches.ts';
+import { startGateway } from '../support/gateway.ts';
+
+test('watches are bounded by connection, by address and in all, and count until they end', (t) => {
+  const watches = new Watches({ perConnection: 2, perAddress: 3, total: 4 });
+  const [one, two, three] = [{}, {}, {}];
+  const first = watches.open(one, 'a');
+  t.truthy(first);
+  t.truthy(watches.open(one, 'a'));
+  t.is(watches.open(one, 'a'), undefined, 'of the connection');
+  t.truthy(watches.open(two, 'a'));
+  t.is(watches.open(two, 'a'), undefined, 'of the address');
+  t.truthy(watches.open(three, 'b'));
+  t.is(watches.open(three, 'b'), undefined, 'in all');
+  first?.();
+  t.truthy(watches.open(three, 'b'));
+});
+
+test('over gRPC the fifth watch of a connection is refused, and one that ended makes room', async (t) => {
+  const gateway = await startGateway();
+  t.teardown(() => gateway.close());
+  const client = createClient(Health, createGrpcTransport({ baseUrl: gateway.origin }));
+  const leave = new AbortController();
+  const watch = async (signal?: AbortSignal): Promise<unknown> => {
+    const stream = client.watch({}, signal === undefined ? {} : { signal })[Symbol.asyncIterator]();
+    return (await stream.next()).value?.status;
+  };
+  t.is(await watch(leave.signal), 1);
+  for (let i = 0; i < 3; i++) t.is(await watch(), 1);
+  const refused = await t.throwsAsync(watch(), { instanceOf: ConnectError });
+  t.is(refused?.code, Code.ResourceExhausted);
+  t.is((await client.check({})).status, 1, 'a check is answered all the same');
+  leave.abort();
+  for (;;) {
+    const again = await watch().catch((thrown: unknown) => ConnectError.from(thrown).code);
+    if (again === 1) break;
+    t.is(again, Code.ResourceExhausted);
+  }
+});
