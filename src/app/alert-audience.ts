@@ -22,7 +22,7 @@ export interface AudienceDeps {
 /** Mails of one alert. */
 const MOST_PEOPLE = 200;
 
-/** Reads who is told, when an alert is sent: not on the way of a call. */
+/** Reads the recipients when an alert is sent, never during a call. */
 export function audienceFinder({ documents, directory, flushGroups }: AudienceDeps): FindAudience {
   return async (organisationId, { budget }) => {
     const scope = { organisationId, workspaceId: undefined };

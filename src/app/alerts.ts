@@ -1,4 +1,4 @@
-// Alerts about budgets, put together: who is told, and what of them stands in the audit log.
+// Opens budget alerts: their recipients, and their entries in the audit log.
 import { randomUUID } from 'node:crypto';
 import type { SystemChanges } from '../access/audit/system-changes.ts';
 import type { Directory } from '../access/directory.ts';
@@ -51,7 +51,7 @@ export async function openBudgetAlerts({
   };
 }
 
-/** A crossing of a policy stands in the audit log: the claim and its entry are one commit. */
+/** A policy's crossing is recorded in the audit log: the claim and its entry are one commit. */
 function claimsWith(
   documents: DocumentStore,
   systemChanges: SystemChanges,

@@ -1,4 +1,4 @@
-// Since when a budget counts what it stands at: read off what carries it, by the name of its counter.
+// Since when a budget counts its present total: read from its carrier, by the name of its counter.
 import { apiKeys, workspaces } from '../access/identity-collections.ts';
 import { integrationCounter, providerCounter } from '../access/providers/own-limits.ts';
 import { integrations, storedProviders } from '../access/providers/provider-collections.ts';

@@ -37,14 +37,14 @@ export interface CallBooks {
   readonly keepsMetadata: boolean;
   /** Keeps verdicts that came after their call's entry. */
   readonly keepsLate: (late: LateHook) => void;
-  /** Brings what killed processes left into the books, and goes on doing so. */
+  /** Replays the journals of killed processes, now and periodically. */
   follow(deps: Omit<ReplayDeps, 'store' | 'prices'>): Promise<void>;
   /** Makes all bodies taken so far durable. @throws GatewayError store_unavailable */
   flush(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** @param parts `onEntry` is told of each entry once */
+/** @param parts `onEntry` is called once with each entry */
 export function openCallBooks(
   settings: Settings,
   parts: {
@@ -125,7 +125,7 @@ export function openCallBooks(
   };
 }
 
-/** The days that a workspace says, where they are fewer than all others'. */
+/** The days that a workspace sets, where they are fewer than the gateway's. */
 function fewer(own: number | undefined, all: number): number | undefined {
   return own === undefined || own >= all ? undefined : own;
 }

@@ -12,7 +12,7 @@ export function openOwnFlights(
   try {
     return openInFlightJournal({
       dataDir,
-      // A process that is gone is found before what it held expires.
+      // A gone process is found before its holds expire.
       beatMs: holdMs / 6,
       ...(redisUrl === undefined
         ? {}

@@ -1,4 +1,4 @@
-// What a running embedded gateway does with its books when it is told to, for it alone has its data open.
+// Commands on the books that a running embedded gateway executes, because it alone has its data open.
 import type { ControlCommand } from '../lib/control-socket.ts';
 import { type ReRateParts, readReRateOrder, reRateAll } from './re-rate.ts';
 import { readVerifyOrder, type VerifyParts, verifyLedger } from './verify.ts';

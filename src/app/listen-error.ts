@@ -1,4 +1,4 @@
-// Why the port could not be had, for people: which setting says it, and what to do.
+// Why the port cannot be bound, for people: the setting, and what to do.
 import type { Settings } from '../settings.ts';
 
 /** The error of a listener as one that names `HOST` or `PORT`; any other as it is. */

@@ -67,7 +67,7 @@ export async function reRateAll(
   }
 }
 
-/** A run stands in the audit log: its end and the entry are one commit. */
+/** A run is recorded in the audit log: its end and the entry are one commit. */
 function finisher(systemChanges: SystemChanges) {
   return (
     organisationId: string,

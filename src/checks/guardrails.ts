@@ -1,4 +1,4 @@
-// Guardrails as they stand in a config, read into hooks that can run. All faults are collected with their paths.
+// Guardrails in a config, read into hooks that can run. All faults are collected with their paths.
 // Forms (data-plane facts, 5.1): `before_request_hooks`/`after_request_hooks` in full, `input_guardrails`,
 // `output_guardrails`, `input_mutators`, `output_mutators` in short, each also in camel case.
 import { isObject, snake, step } from './contract/parameters.ts';
@@ -110,7 +110,7 @@ export function parseGuardrailList(
 }
 
 /**
- * Reads a saved guardrail (`{checks, actions}` as the control plane keeps it) into the hook that it stands for.
+ * Reads a stored guardrail (`{checks, actions}` as the control plane stores it) into the hook that it defines.
  * @param mandatory whether every call passes it; see `Place`
  */
 export function parseSavedGuardrail(
@@ -131,7 +131,7 @@ export function parseSavedGuardrail(
   const flat: JsonObject = {
     ...settings,
     ...(isObject(onFail) ? { onFail } : {}),
-    // An older form of actions says what to do in one word.
+    // An older form of actions is a single word.
     ...(onFail === 'block' ? { deny: true } : {}),
     id,
     checks,
@@ -213,7 +213,7 @@ function readList(
   }
 }
 
-/** The saved guardrail that a hook in full stands for: it has an id and no checks of its own. */
+/** The stored guardrail that a full hook was made from: it has an id and no checks of its own. */
 function nameOf(item: unknown): string | undefined {
   if (!isObject(item) || typeof item.id !== 'string' || item.id.trim() === '' || item.id.length > 200)
     return undefined;

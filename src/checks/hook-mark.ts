@@ -1,4 +1,4 @@
-// What tells hooks apart that do different things: an answer that passed one of them passed no other.
+// Distinguishes hooks that do different things: an answer that passed one of them passed no other.
 import { createHash } from 'node:crypto';
 import type { Hook } from './hook.ts';
 

@@ -1,4 +1,4 @@
-// default.log: tells an address of the user of the call. Its verdict is always true; the caller's headers are not sent.
+// default.log: sends a report of the call to an address. Its verdict is always true; the caller's headers are not sent.
 import { CheckFailure } from './contract/check.ts';
 import { defineCheck } from './contract/define.ts';
 import { alias, required } from './contract/fields.ts';

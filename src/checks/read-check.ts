@@ -6,7 +6,7 @@ import type { HookCheck, OnError } from './hook.ts';
 import { findCheck } from './registry.ts';
 import type { Event, JsonObject } from './view/traffic.ts';
 
-/** What a hook says for all of its checks. */
+/** A hook's defaults for all of its checks. */
 export interface CheckDefaults {
   readonly event: Event;
   readonly scope: Scope;

@@ -1,11 +1,11 @@
-// In which order data points are given, and which page of them.
+// The order of data points, and the page of them.
 import type { AnalyticsRequest } from '../../../gen/gateway/admin/v2/analytics_pb.ts';
 import { Order } from '../../../gen/gateway/admin/v2/logs_pb.ts';
 import { invalidField } from '../../lib/errors.ts';
 
 const DEFAULT_PAGE_SIZE = 100;
 
-/** What points can be put in order by, the first when nothing else is asked. */
+/** The members that points can be ordered by, the default first. */
 export type Members<P> = Readonly<Record<string, (point: P) => number | string>>;
 
 /**

@@ -4,7 +4,7 @@ const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Ranges up to a span have buckets of a length: at most 745 of them, and 401 days. */
+/** The bucket length by range, for ranges up to a span: at most 745 buckets, and 401 days. */
 const LENGTHS: readonly { readonly upTo: number; readonly bucketMs: number }[] = [
   { upTo: 6 * HOUR_MS, bucketMs: MINUTE_MS },
   { upTo: DAY_MS, bucketMs: 5 * MINUTE_MS },

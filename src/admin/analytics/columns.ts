@@ -34,7 +34,7 @@ export interface ColumnMembers {
   firstSeen?: string;
 }
 
-/** By name. The requests are always told. */
+/** By name. Requests are always included. */
 export const COLUMNS: Readonly<Record<string, Column>> = {
   requests: { value: (sums) => sums.requests, members: () => ({}), measure: 'requests' },
   cost: {

@@ -1,4 +1,4 @@
-// Requests by what was asked for, with the columns that are asked for.
+// Requests by the requested dimension, with the requested columns.
 import { create } from '@bufbuild/protobuf';
 import {
   type AnalyticsGroupList,
@@ -15,7 +15,7 @@ import { BY_GROUP, type GroupOrder, groupPage, groupPlace } from './group-page.t
 import { asked, type Selection, selectionOf } from './selection.ts';
 import { workspaceNames } from './workspace-names.ts';
 
-/** By what requests are grouped, and the member that says which group it is. */
+/** The dimension that groups requests, and the member that names the group. */
 const DIMENSIONS = {
   ai_service: { dimension: 'provider', member: (value: string) => ({ aiService: value }) },
   model: { dimension: 'model', member: (value: string) => ({ model: value }) },

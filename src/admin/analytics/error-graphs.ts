@@ -1,4 +1,4 @@
-// Graphs of what went wrong, and of what was put right.
+// Graphs of errors, and of rescued requests.
 import { create } from '@bufbuild/protobuf';
 import {
   type ErrorCodesGraph,
@@ -90,7 +90,7 @@ function sumOf(counts: readonly { readonly count: bigint }[]): bigint {
   return counts.reduce((sum, { count }) => sum + count, 0n);
 }
 
-/** Only who got an answer in the end was rescued: with a status of 2xx. */
+/** Only a request that was answered in the end was rescued: with a status of 2xx. */
 function rescuedIn({ groups, besides }: Slot) {
   const retry = groups
     .filter(({ group, sums }) => Number(group[0]) > 0 && sums.successes > 0)

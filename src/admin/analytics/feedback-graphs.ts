@@ -87,7 +87,7 @@ type Counted = Pick<FeedbackTotals, 'count' | 'sum'>;
 
 const NONE: Counted = { count: 0, sum: 0 };
 
-/** The feedback of a request, and what makes the points of its graph. */
+/** The feedback of a request, and the function that makes the points of its graph. */
 async function overTime(deps: AnalyticsDeps, request: AnalyticsRequest, call: Call) {
   const arranged = arrangementOf(request, BY_TIME);
   const selection = await selectionOf(deps, request, call);

@@ -4,7 +4,7 @@ import type { AnalyticsDeps } from './deps.ts';
 import { mean } from './ratios.ts';
 import { asked, type Selection } from './selection.ts';
 
-/** The feedback of the entries that are meant, by group. @throws GatewayError validation_failed when it is too much. */
+/** The feedback of the selected entries, by group. @throws GatewayError validation_failed when it is too much. */
 export function feedbackOf(
   { store }: AnalyticsDeps,
   { scope, filter }: Selection,

@@ -138,7 +138,7 @@ export function analyticsGraphsService(deps: AnalyticsDeps) {
   };
 }
 
-/** What was saved from the first slot to the end of each. */
+/** The total saved from the first slot to the end of each. */
 function cumulated(slots: readonly Slot[]) {
   let simple = 0n;
   let semantic = 0n;

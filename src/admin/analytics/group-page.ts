@@ -1,4 +1,4 @@
-// Pages of groups, in the order that is asked for.
+// Pages of groups, in the requested order.
 import type { AnalyticsSource } from '../../../gen/gateway/admin/v2/analytics_pb.ts';
 import { Order } from '../../../gen/gateway/admin/v2/logs_pb.ts';
 import { invalidField } from '../../lib/errors.ts';
@@ -13,10 +13,10 @@ import { type AnalyticsDeps, sourceOf } from './deps.ts';
 import { asked, type Selection } from './selection.ts';
 
 const DEFAULT_PAGE_SIZE = 100;
-/** Groups that are put in order here, by what the store cannot. */
+/** The most groups that are sorted here, by values that the store cannot sort by. */
 const MOST_SORTED = 4000;
 
-/** By what groups are put in order: by the store itself, or by a value worked out of what it answers. */
+/** The order of groups: by the store itself, or by a value computed from its answer. */
 export interface GroupOrder {
   readonly measure?: LogMeasure | undefined;
   /** The value is read off the histograms of latencies. */
@@ -48,7 +48,7 @@ export interface GroupPage {
 }
 
 /**
- * Where a page begins and in what order, the most requests first unless it says otherwise.
+ * A page's start and order, the most requests first by default.
  * @param orders by the names that a request may give; `requests` is among them
  * @throws GatewayError validation_failed for another name.
  */
@@ -73,7 +73,7 @@ export const BY_COST: GroupOrder = { measure: 'cost', value: ({ sums }) => sums.
 /**
  * The groups of a page.
  * @param latencies whether their histograms are needed
- * @throws GatewayError validation_failed when there are too many for the order that is asked for.
+ * @throws GatewayError validation_failed when there are too many for the requested order.
  */
 export async function groupPage(
   { store }: AnalyticsDeps,

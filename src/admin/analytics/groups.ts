@@ -1,4 +1,4 @@
-// Groups of analytics: the request log summed up by what entries have in common.
+// Groups of analytics: the request log added up by what entries have in common.
 import { create } from '@bufbuild/protobuf';
 import {
   type AnalyticsGroupList,

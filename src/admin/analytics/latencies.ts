@@ -17,7 +17,7 @@ export interface Percentiles {
 
 /**
  * The latencies, in milliseconds, that shares (0 to 1, rising) of what is in histograms are at or below; 0 where there is
- * nothing. Gives way to other work in between. @param histogramOf is asked for each of them once
+ * nothing. Yields to other work in between. @param histogramOf called once for each
  */
 export async function percentilesOf<T>(
   all: readonly T[],

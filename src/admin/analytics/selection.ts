@@ -1,4 +1,4 @@
-// Which entries analytics are of, and what the store says to that in the words of the request.
+// The entries that analytics cover, and the store's refusals in the words of the request.
 import type { Call } from '../../call/call.ts';
 import type { TenantScope } from '../../call/scope.ts';
 import { GatewayError, invalidField } from '../../lib/errors.ts';
@@ -17,7 +17,7 @@ export interface Selection {
 }
 
 /**
- * What a request means, with everything recorded so far readable.
+ * A request's selection, with everything recorded so far readable.
  * @throws GatewayError validation_failed, naming the parameter.
  */
 export async function selectionOf(deps: AnalyticsDeps, query: LogQuery, call: Call): Promise<Selection> {
@@ -37,15 +37,15 @@ export function isTooMuch(error: unknown): boolean {
   );
 }
 
-/** What the store calls the conditions that it may find to mean too much, as requests call them. */
+/** The store's names of the conditions that it may find too broad, with the names in requests. */
 const PARAMETERS: Readonly<Record<string, string>> = {
   until: 'time_of_generation_max',
   feedback: 'weighted_feedback_min',
 };
 
 /**
- * What the store answers; what it refuses names the request's own parameter.
- * @param nameOf how the request calls what is a parameter elsewhere
+ * The store's answer; a refusal names the request's own parameter.
+ * @param nameOf the request's name of a parameter of the store
  * @throws GatewayError
  */
 export async function asked<T>(

@@ -12,16 +12,16 @@ import { asked, isTooMuch, type Selection, selectionOf } from './selection.ts';
 export interface Slot {
   /** ISO 8601. */
   readonly timestamp: string;
-  /** Of all entries in it; zeros where it is told by group. */
+  /** Of all entries in it; zeros where it is grouped. */
   readonly sums: LogRollups;
-  /** Distinct values of what was to be counted. */
+  /** The number of distinct values. */
   readonly unique: number;
   /** Totals by group: of the requested dimension, and of the additional one. */
   readonly groups: readonly LogAggregateRow[];
   readonly besides: readonly LogAggregateRow[];
 }
 
-/** What a series is to tell of each slot. */
+/** What a series contains for each slot. */
 export interface SeriesOptions {
   readonly by?: LogDimension;
   /** Groups by another dimension: stores keep more groups of one dimension than of several together. */
@@ -35,7 +35,7 @@ export interface SeriesOptions {
 /** A range of time in its stretches, oldest first. */
 export interface Series {
   readonly slots: readonly Slot[];
-  /** Of all entries, without a histogram; zeros where it is told by group. */
+  /** Of all entries, without a histogram; zeros where it is grouped. */
   readonly sums: LogRollups;
   /** Distinct values over all. */
   readonly unique: number;
@@ -43,7 +43,7 @@ export interface Series {
   readonly bucketSeconds: number;
 }
 
-/** Adds up what a request means. @throws GatewayError validation_failed, naming the parameter. */
+/** Adds up a request's entries. @throws GatewayError validation_failed, naming the parameter. */
 export async function readSeries(
   deps: AnalyticsDeps,
   request: AnalyticsRequest,

@@ -1,4 +1,4 @@
-// What all graphs over time have in common.
+// The common part of all graphs over time.
 import type { AnalyticsRequest } from '../../../gen/gateway/admin/v2/analytics_pb.ts';
 import type { Call } from '../../call/call.ts';
 import { arrangementOf, type Members } from './arrangement.ts';
@@ -21,7 +21,7 @@ export async function timedGraph(
   return {
     series,
     head: { object: 'analytics-graph', source, bucketSeconds },
-    /** A point for each slot that was asked for. */
+    /** A point for each requested slot. */
     points: <P extends object>(pointOf: (slot: Slot) => P) =>
       arranged(series.slots).map((slot) => ({ timestamp: slot.timestamp, ...pointOf(slot) })),
   };

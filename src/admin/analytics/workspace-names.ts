@@ -1,4 +1,4 @@
-// What workspaces are called, also those that are archived.
+// The names of workspaces, archived ones included.
 import { workspaces } from '../../access/identity-collections.ts';
 import type { AnalyticsDeps } from './deps.ts';
 

@@ -72,7 +72,7 @@ export function keyOwner(
   return userId;
 }
 
-/** Whether the caller may hold a key in somebody's name. @throws GatewayError forbidden. */
+/** Whether the caller may hold a key for another user. @throws GatewayError forbidden. */
 export function checkOwner(
   directory: Directory,
   caller: Principal,
@@ -89,7 +89,7 @@ export function checkOwner(
 }
 
 /**
- * That the caller may give these scopes away: what its own kind could hold, it must hold; what no key of its kind
+ * Whether the caller may grant these scopes: those that its own kind could hold, it must hold; what no key of its kind
  * holds (model calls, for organisation keys) only organisation keys give.
  * @param kind of the key that gets them
  * @throws GatewayError forbidden naming the scopes.

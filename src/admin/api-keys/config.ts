@@ -1,4 +1,4 @@
-// The config that calls with a key start with must be there when the key is told of it.
+// The default config of a key's calls must exist when the key is given it.
 
 import type { TenantScope } from '../../call/scope.ts';
 import { configs } from '../../configs/config-collections.ts';
@@ -7,7 +7,7 @@ import type { DocumentStore } from '../../store/documents.ts';
 
 /**
  * @param scope the key's workspace; its organisation for keys of the organisation
- * @param named what the request says; undefined: nothing
+ * @param named the request's value; undefined: none
  * @throws GatewayError validation_failed when it names no config of the key's.
  */
 export async function checkKeyConfig(

@@ -7,7 +7,7 @@ import { optionalTime } from '../kit/time.ts';
 
 const DAY_MS = 86_400_000;
 
-/** What user keys of a workspace are held to. */
+/** The settings that bound a workspace's user keys. */
 export interface KeyTerms {
   /** Days until a key expires by default; undefined: never. */
   readonly ttl: number | undefined;

@@ -22,7 +22,7 @@ export async function keyUsage(
   return usageLimits && reader.readLimit(organisationId, `key:${id}`, usageLimits, usageResetAt);
 }
 
-/** What callers are shown of a key. @param now Unix milliseconds: what has passed shows. */
+/** A key's record for callers. @param now Unix milliseconds: passed times show. */
 export function apiKeyRecord(document: Document<ApiKeyBody>, now: number, usage?: Usage): ApiKey {
   const { id, organisationId, workspaceId, createdAt, updatedAt, body } = document;
   const { usageLimits, rotation, previous } = body;
@@ -57,7 +57,7 @@ export function apiKeyRecord(document: Document<ApiKeyBody>, now: number, usage?
   });
 }
 
-/** A secret as it is shown. Of keys from before masks were kept, only the beginning is known. */
+/** A secret's shown form. Keys that are older than masks have only its beginning. */
 export function shownSecret({ mask, hint }: KeySecret): string {
   return mask ?? `${hint.slice(0, 2)}*****`;
 }

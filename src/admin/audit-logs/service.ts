@@ -31,13 +31,13 @@ const EXPORT_BATCH = 200;
 export interface AuditLogsDeps {
   readonly documents: DocumentStore;
   readonly directory: Directory;
-  /** Makes everything told so far readable. */
+  /** Makes all recorded entries readable. */
   readonly flush: () => Promise<void>;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
 
-/** What lists and exports have in common. */
+/** The common part of lists and exports. */
 type Filters = Omit<ExportAuditLogsRequest, '$typeName' | '$unknown'>;
 
 /** Which entries a request is for; undefined: none can match. */
@@ -78,7 +78,7 @@ export function auditLogsService(deps: AuditLogsDeps) {
       const selection = await selectionOf(deps, callerOf(call), request);
       await flush();
       if (selection === undefined) return noRecords();
-      // What is written while it runs, its own entry among it, is not for it.
+      // Entries written while it runs, its own among them, are left out.
       const until: Condition = { field: 'createdAt', op: 'lte', value: now() };
       const read = (cursor: string | undefined): Promise<DocumentPage<AuditEntryBody>> =>
         documents.page(selection.scope, auditEntries, {

@@ -12,7 +12,7 @@ import {
 } from '../../store/documents.ts';
 import { LOST_RACE } from '../kit/retry-on-conflict.ts';
 
-/** What a commit says that another one was faster than, also in keeping the default collection. */
+/** The reasons of a commit that lost a race, also in storing the default collection. */
 export const CREATED_MEANWHILE: ReadonlySet<Reason> = new Set([...LOST_RACE, 'conflict']);
 
 export interface CollectionDeps {
@@ -46,7 +46,7 @@ export function firstCollection(
   };
 }
 
-/** What keeps the default collection; nothing when it is kept. */
+/** The operations that store the default collection; none when it is stored. */
 export async function keepDefault(deps: CollectionDeps, scope: WorkspaceScope): Promise<WriteOperation[]> {
   const first = firstCollection(deps, scope);
   const kept = await deps.documents.get(scope, promptCollections, first.id);
@@ -61,7 +61,7 @@ export function keepOperation(
   return insertOperation(promptCollections, { id, slug, createdAt, body });
 }
 
-/** A collection of the scope, by id or slug; version 0 for a default one that is not kept yet. */
+/** A collection of the scope, by id or slug; version 0 for a default one that is not stored yet. */
 export async function findCollection(
   deps: CollectionDeps,
   scope: TenantScope,

@@ -1,4 +1,4 @@
-// A config's content as it comes with a request, and everything that it is judged by.
+// A config's content as it comes with a request, and its validation.
 
 import type { ConfigContent } from '../../../gen/gateway/admin/v2/configs_pb.ts';
 import type { TenantScope } from '../../call/scope.ts';
@@ -15,13 +15,13 @@ import { unmasked } from '../kit/masked-secrets.ts';
 const MOST_CHARACTERS = 262_144;
 const MAX_DEPTH = 64;
 const MOST_TEXT = 4000;
-/** Saved guardrails that a config names at the most. */
+/** The most stored guardrails that a config names. */
 const MOST_GUARDRAILS = 100;
 
 /** What configs are validated with, in addition to the store's data. */
 export interface ConfigRules {
   readonly plans: Omit<PlanDeps, 'resolveConfig' | 'resolveProvider'>;
-  /** Stored providers; undefined: it is not known which there are. */
+  /** Stored providers; undefined: they are not known. */
   readonly resolveProvider: PlanDeps['resolveProvider'] | undefined;
   /** Why a workspace may not name a saved guardrail; undefined when it may. */
   readonly guardrailFault: (
@@ -114,7 +114,7 @@ async function guardrailFaults(
   return faults;
 }
 
-/** Planning's facts over the store itself: what was saved a moment ago counts. */
+/** The planner's dependencies over the store itself: a document that was just stored counts. */
 function factsOf(
   documents: DocumentStore,
   { plans, resolveProvider = () => undefined }: ConfigRules,

@@ -46,7 +46,7 @@ export function configVersionRecord(
   });
 }
 
-/** What the audit log is told: the content member by member. */
+/** The audit log's view: the content member by member. */
 export function configShown(document: Document<ConfigBody>): JsonObject {
   const record = codec.encode(ConfigSchema, configRecord(document)) as JsonObject;
   return { ...record, config: masked(document.body.config) };

@@ -235,8 +235,8 @@ function defaultOf({
 }: Pick<CreateConfigRequest, 'isDefault' | 'isDefaultAlias'>): boolean | undefined {
   if (isDefault !== undefined && isDefaultAlias !== undefined && isDefault !== isDefaultAlias)
     throw invalidField('isDefault', 'says something else than is_default');
-  const said = isDefault ?? isDefaultAlias;
-  return said === undefined ? undefined : said === 1;
+  const given = isDefault ?? isDefaultAlias;
+  return given === undefined ? undefined : given === 1;
 }
 
 function targetOf({ id, workspaceId, body }: Pick<Document<ConfigBody>, 'id' | 'workspaceId' | 'body'>) {

@@ -6,7 +6,7 @@ import { textPairs } from '../kit/metadata-pairs.ts';
 import { defined } from '../kit/patch.ts';
 import { isObject } from '../logs/json.ts';
 
-/** What somebody thinks of a trace. */
+/** A rating of a trace. */
 export interface GivenFeedback {
   readonly traceId: string;
   readonly value: number;

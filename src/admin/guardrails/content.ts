@@ -1,4 +1,4 @@
-// A guardrail's checks and actions as they come with a request, and what they are judged by.
+// A guardrail's checks and actions as they come with a request, and their validation.
 import { type GuardrailCheck, GuardrailCheckSchema } from '../../../gen/gateway/admin/v2/guardrails_pb.ts';
 import { type PathFault, parseSavedGuardrail } from '../../checks/guardrails.ts';
 import type { GuardrailContent } from '../../configs/config-collections.ts';

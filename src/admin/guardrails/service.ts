@@ -49,7 +49,7 @@ export interface GuardrailsDeps extends IdentityDeps {
   readonly savedConfigs: ConfigCatalogue;
 }
 
-/** Who made the checks is noted: see `checkDefaultOf`. */
+/** The author of the checks is recorded: see `checkDefaultOf`. */
 const CONTENT: BoundRule<GuardrailBody> = {
   field: 'checks',
   of: ({ versionId }) => versionId,

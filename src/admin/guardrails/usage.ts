@@ -1,4 +1,4 @@
-// What names a guardrail, and whether one may be named.
+// The users of a guardrail, and whether it may be used.
 import type { Directory } from '../../access/directory.ts';
 import type { TenantScope } from '../../call/scope.ts';
 import { type PathFault, parseSavedGuardrail, type SavedGuardrail } from '../../checks/guardrails.ts';

@@ -1,4 +1,4 @@
-// Which integrations a caller sees, and what it may do with them: each level has scopes of its own.
+// Which integrations a caller sees and may change: each level has scopes of its own.
 
 import type { Directory } from '../../access/directory.ts';
 import { type IntegrationBody, integrations } from '../../access/providers/provider-collections.ts';

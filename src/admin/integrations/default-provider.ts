@@ -11,7 +11,7 @@ import { insertOperation } from '../../store/documents.ts';
 const NOTE = 'Created automatically with the integration';
 const SLUG = 255;
 
-/** Makes it. @param slug as it was asked for, or the integration's own. @param at Unix milliseconds */
+/** Makes it. @param slug the requested one, or the integration's own. @param at Unix milliseconds */
 export function defaultProvider(
   { id, body }: Pick<Document<IntegrationBody>, 'id' | 'body'>,
   workspaceId: string,
@@ -28,7 +28,7 @@ export function defaultProvider(
   return insertOperation(storedProviders, document);
 }
 
-/** The slug, or one like it where it is taken. */
+/** The slug, or a similar one where it is taken. */
 export function freeSlug(slug: string, isTaken: (slug: string) => boolean): string {
   return isTaken(slug) ? `${slug.slice(0, SLUG - 7)}-${randomBytes(3).toString('hex')}` : slug;
 }

@@ -1,4 +1,4 @@
-// Pages of integrations: of a whole organisation from the store, of what one workspace sees from memory, for that
+// Pages of integrations: of a whole organisation from the store, of one workspace's view from memory, because that
 // is its own and the shared ones, which no one condition finds.
 import type { ListIntegrationsRequest } from '../../../gen/gateway/admin/v2/integrations_pb.ts';
 import { integrations } from '../../access/providers/provider-collections.ts';

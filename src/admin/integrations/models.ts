@@ -56,7 +56,7 @@ function shown(entry: ModelEntry): IntegrationModel {
   });
 }
 
-/** The body with what the call says of models. @param at Unix milliseconds. @throws GatewayError validation_failed, host_refused. */
+/** The body with the call's models. @param at Unix milliseconds @throws GatewayError validation_failed, host_refused */
 export function withModels(
   deps: CredentialDeps,
   body: IntegrationBody,
@@ -101,7 +101,7 @@ export function withoutModels(
 }
 
 /**
- * That no credential which somebody else gave goes to a new host of a model: there is no giving it again with one.
+ * No credential that another caller gave goes to a new host of a model: it cannot be given again with a model.
  * @throws GatewayError forbidden.
  */
 export function checkModelHosts(before: IntegrationBody, after: IntegrationBody): void {

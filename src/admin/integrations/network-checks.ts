@@ -1,4 +1,4 @@
-// Whether the certificates, the key and the proxy of an integration's network are what they must be. No refusal
+// Validates the certificates, the key and the proxy of an integration's network. No refusal
 // repeats what was given.
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
@@ -15,7 +15,7 @@ export const networkField = (name: string): string => `network.${name}`;
 
 const wrong = (name: string, message: string): GatewayError => invalidField(networkField(name), message);
 
-/** The certificates alone, whatever stands around them. @throws GatewayError validation_failed. */
+/** The certificates alone, without text around them. @throws GatewayError validation_failed. */
 export function certificatesOf(name: string, pem: string, most: number): string {
   let blocks: readonly string[];
   try {
@@ -50,7 +50,7 @@ export function checkProof(certificate: string | undefined, key: string | undefi
   }
 }
 
-/** What is shown of a proxy's URL. @throws GatewayError validation_failed, host_refused by `checkHost`. */
+/** The shown form of a proxy's URL. @throws GatewayError validation_failed, host_refused by `checkHost`. */
 export function proxyShown(text: string, checkHost: (url: string, param: string) => void): string {
   const url = /^[\x21-\x7e]+$/.test(text) ? URL.parse(text) : null;
   const isPlain =

@@ -1,4 +1,4 @@
-// How an integration's calls leave the gateway: what callers give of it, made ready to be kept, and what is shown.
+// How an integration's calls leave the gateway: as callers give it, prepared for storage, and as it is shown.
 import { create } from '@bufbuild/protobuf';
 import {
   type IntegrationNetwork,
@@ -31,7 +31,7 @@ export function changedNetwork(
     CLEARABLE,
   );
   const { clientCertificate: chain, clientKey: key, caCertificates: authorities, proxyUrl } = change;
-  // What an answer showed may come back.
+  // A masked value may be sent back.
   const proxy = proxyUrl === before?.proxyShown ? undefined : proxyUrl;
   const clientCertificate = fields.optional(
     'client_certificate',
@@ -61,7 +61,7 @@ export function changedNetwork(
   return Object.keys(made).length === 0 ? undefined : made;
 }
 
-/** The field by which calls come to go by, or to trust, somebody new; undefined: there is none. */
+/** The field by which calls would use, or trust, a new party; undefined: there is none. */
 export function newOnTheWay(
   before: StoredNetwork | undefined,
   after: StoredNetwork | undefined,

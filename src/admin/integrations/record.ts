@@ -47,7 +47,7 @@ export function integrationRecord(directory: Directory, document: Document<Integ
   });
 }
 
-/** What holds for workspaces that are not named. */
+/** The access of workspaces that are not named. */
 export function globalAccessOf({ enabled, usageLimits, rateLimits }: GlobalAccess) {
   return create(IntegrationGlobalAccessSchema, {
     enabled,

@@ -1,4 +1,4 @@
-// What the budgets of an integration stand at, workspace by workspace.
+// The usage of an integration's budgets, by workspace.
 
 import { integrationCounter } from '../../access/providers/own-limits.ts';
 import type { IntegrationBody, WorkspaceAccess } from '../../access/providers/provider-collections.ts';

@@ -28,10 +28,10 @@ import { globalAccessOf } from './record.ts';
 
 /** New providers of one call: they, the integration and the audit log's entry are one commit. */
 const MOST_PROVIDERS = 900;
-/** Workspaces that an integration says something of. */
+/** Workspaces that an integration has settings for. */
 const MOST_WORKSPACES = 5000;
 
-/** What callers are shown: workspaces that are archived are left out. @param usages of their budgets, by workspace */
+/** The records for callers: archived workspaces are left out. @param usages of their budgets, by workspace */
 export function workspaceList(
   directory: Directory,
   document: Document<IntegrationBody>,
@@ -162,7 +162,7 @@ function usageJson(
   return limits.map((limit, i) => usageLimitJson(limit, `${field}.usage_limits[${i}]`, at, before[i]));
 }
 
-/** Of the workspaces that had no access and have it now. */
+/** For the workspaces that newly have access. */
 function newProviders(
   { directory, replica }: SharingDeps,
   before: Document<IntegrationBody>,

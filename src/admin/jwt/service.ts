@@ -31,7 +31,7 @@ export interface JwtDeps extends Pick<IdentityDeps, 'documents' | 'changes' | 'n
   readonly checkUri: CheckJwksUri;
 }
 
-/** An organisation's first settings may be made by two at once: who comes second replaces them. */
+/** Two calls may create an organisation's first settings at once: the second replaces them. */
 const LOST = new Set([...LOST_RACE, 'conflict' as const]);
 
 /** The methods of JwtSettingsService. */

@@ -1,4 +1,4 @@
-// Things go with what they belong to: a person's keys with the person, a workspace's contents with the workspace.
+// Archives a thing's dependents with it: a person's keys with the person, a workspace's contents with the workspace.
 
 import type { TenantScope } from '../../call/scope.ts';
 import type { Collection } from '../../store/collection.ts';
@@ -15,12 +15,12 @@ export interface Wanted {
   readonly filter?: readonly Condition[];
 }
 
-/** Who archives, where and when (Unix milliseconds). */
+/** The person who archives, and where and when (Unix milliseconds). */
 export interface ArchiveDeps {
   readonly documents: DocumentStore;
   readonly scope: TenantScope;
   readonly updatedAt: number;
-  /** Writes what does not fit into the caller's own commit. */
+  /** Writes the operations that do not fit into the caller's own commit. */
   readonly commit: (operations: readonly WriteOperation[]) => Promise<unknown>;
 }
 
@@ -28,8 +28,8 @@ export interface ArchiveDeps {
 const BATCH = 500;
 
 /**
- * Operations that archive everything that is found. Beyond 500 of them, all but the last are written before: who is
- * interrupted finds what they belong to still there and may ask again.
+ * Operations that archive everything that is found. Beyond 500 of them, all but the last are written before: after an
+ * interruption the owner of the contents is still there, and the caller may repeat the call.
  */
 export async function archiveFound(
   { documents, scope, updatedAt, commit }: ArchiveDeps,

@@ -1,4 +1,4 @@
-// Which fields of which documents levels share: what a higher level set in them stays.
+// The fields of documents that levels share: a value that a higher level set stays.
 import type { WorkspaceBody } from '../../access/identity-collections.ts';
 import type { KeyDetails } from '../../access/keys.ts';
 import type { IntegrationBody, ProviderBody } from '../../access/providers/provider-collections.ts';
@@ -32,7 +32,7 @@ function member<Body>(
 ): BoundRule<Body> {
   const of = (body: Body): Json | undefined => {
     const value = (body[group] as JsonObject | undefined)?.[name];
-    // A list or an object without members says nothing.
+    // A list or an object without members sets nothing.
     const empty = typeof value === 'object' && value !== null && Object.keys(value).length === 0;
     return empty || value === null ? undefined : value;
   };
@@ -109,7 +109,7 @@ const outage: BoundRule<Policy>['isAsTight'] = (given, set) => {
   return order.indexOf(String(given)) >= order.indexOf(String(set));
 };
 
-/** @param usual what becomes of calls without a word, while the store does not answer */
+/** @param usual how calls are treated by default, while the store does not answer */
 const policyRules = (usual: string): readonly BoundRule<Policy>[] => [
   { field: 'conditions', of: ({ conditions }) => conditions as unknown as Json, isAsTight: tighter.same },
   { field: 'on_store_outage', of: ({ onStoreOutage = usual }) => onStoreOutage, isAsTight: outage },

@@ -1,4 +1,4 @@
-// What a higher level set, a lower one may tighten, and neither loosen nor remove. Three levels: the organisation (its
+// A lower level may tighten a higher one's value, and neither loosen nor remove it. Three levels: the organisation (its
 // owners, admins and keys), a workspace (its admins, managers and service keys), members.
 import type { Directory } from '../../access/directory.ts';
 import { governs, roleOf } from '../../access/roles.ts';
@@ -21,7 +21,7 @@ export interface BoundRule<Body> {
   readonly field: string;
   readonly of: (body: Body) => Json | undefined;
   /**
-   * Whether a value is as tight as what was set above.
+   * Whether a value is as tight as the one that was set above.
    * @param at Unix milliseconds
    */
   readonly isAsTight: (given: Json | undefined, set: Json, at: number) => boolean;
@@ -41,9 +41,9 @@ export function levelOf(directory: Directory, caller: Principal): Level {
 
 /**
  * The body with who set what.
- * @param before undefined: it is a new one
- * @param earlier the level that values of before there was a note of it count as
- * @throws GatewayError forbidden where a lower level loosens what a higher one set
+ * @param before undefined: it is new
+ * @param earlier the level of values that are older than the record of levels
+ * @throws GatewayError forbidden where a lower level loosens a higher one's value
  */
 export function bounded<Body extends Bounded>(
   { directory, now }: BoundsDeps,
@@ -70,7 +70,7 @@ export function bounded<Body extends Bounded>(
 }
 
 /**
- * What a higher level than the caller's set in a field; undefined: nothing.
+ * The value of a field that a higher level than the caller's set; undefined: none.
  * @param was the field's value now
  */
 export function setAboveCaller(
@@ -85,7 +85,7 @@ export function setAboveCaller(
   return set !== undefined && RANK[levelOf(directory, caller)] < RANK[set.level] ? set : undefined;
 }
 
-/** A lower level may not do this with what a higher one set. @param may what it may do */
+/** A lower level may not do this with a higher one's value. @param may what it may do */
 export function setByHigher(
   field: string,
   { level, by }: SetAbove,

@@ -1,4 +1,4 @@
-// Who calls an operation of the control plane, and over which part of the organisation.
+// The caller of a control plane operation, and the part of the organisation it is over.
 
 import type { Directory } from '../../access/directory.ts';
 import type { WorkspaceBody } from '../../access/identity-collections.ts';
@@ -64,7 +64,7 @@ export function targetWorkspace(
   return found.id;
 }
 
-/** What a list or a look-up is over: the workspace that is named, or the caller's whole reach. @throws as targetWorkspace */
+/** The scope of a list or a lookup: the named workspace, or the caller's whole reach. @throws as targetWorkspace */
 export function targetScope(
   directory: Directory,
   principal: Principal,
@@ -88,12 +88,12 @@ export function isVisitor({ visiting, kind }: Principal): boolean {
   return visiting === true && kind === 'organisation-service';
 }
 
-/** Who is noted as the one who made or changed a thing: the user, or the key of a service. */
+/** The recorded maker of a change: the user, or the key of a service. */
 export function authorOf({ userId, keyId }: Principal): string {
   return userId ?? keyId;
 }
 
-/** What was looked for. @throws GatewayError not_found. */
+/** The thing, when it was found. @throws GatewayError not_found. */
 export function found<T>(document: T | undefined, what: string): T {
   if (document === undefined) throw fail('not_found', `there is no such ${what}`);
   return document;

@@ -6,9 +6,9 @@ import { LOST_RACE, retryOnConflict } from './retry-on-conflict.ts';
 type Methods = Readonly<Record<string, (request: never, call: Call) => Promise<unknown>>>;
 
 /**
- * The methods of a service, each begun again when what it read was written by another before it wrote. For methods
+ * The methods of a service, each repeated when a document it read was written by another before it wrote. For methods
  * that answer nothing before they have written, and may be begun again.
- * @param lost what a lost commit says
+ * @param lost the reasons of a lost commit
  */
 export function withConflictRetries<M extends Methods>(methods: M, lost: ReadonlySet<Reason> = LOST_RACE): M {
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-// Usage and rate limits as callers write them, made ready to be kept.
+// Usage and rate limits as callers write them, prepared for storage.
 import {
   PeriodicReset,
   type RateLimit,
@@ -15,7 +15,7 @@ import type { JsonObject } from '../../store/collection.ts';
 import { readTime } from './time.ts';
 
 const DAY_MS = 86_400_000;
-/** Members that tell what a limit stands at: callers may send back what they were answered. */
+/** Members that show a limit's usage: callers may send back what they read. */
 const ANSWERED_ONLY = new Set([
   'current_usage',
   'held_usage',
@@ -28,8 +28,8 @@ const ANSWERED_ONLY = new Set([
 /**
  * A usage limit with its next reset worked out: 00:00 UTC of the given day, or the first Monday, first of a
  * month or n-th day from now.
- * @param field where it stands in the request
- * @param before what it takes the place of: one of the same type goes on counting
+ * @param field its place in the request
+ * @param before the limits that it replaces: one of the same type continues to count
  * @throws GatewayError validation_failed for a reset that is not in the future.
  */
 export function usageLimitJson(
@@ -48,7 +48,7 @@ export function usageLimitJson(
   return keptLimit(Object.fromEntries(written), next, before, now);
 }
 
-/** The limit as a message again. @param usage what it stands at; undefined: it is not told */
+/** The limit as a message again. @param usage its present usage; undefined: not shown */
 export function usageLimitOf(json: JsonObject, usage?: Usage): UsageLimit {
   const { counted_since: _, ...written } = json;
   const limit = codec.decode(UsageLimitSchema, written);

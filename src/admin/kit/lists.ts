@@ -1,4 +1,4 @@
-// Pages of lists: what most of them ask for, and how they answer.
+// Pages of lists: their common parameters and answers.
 import type { DocumentPage, DocumentStatus, PageQuery } from '../../store/documents.ts';
 
 const DEFAULT_PAGE_SIZE = 100;

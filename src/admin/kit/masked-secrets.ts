@@ -1,11 +1,11 @@
-// Credentials within JSON that callers wrote: never shown again as a whole. What is shown of one may be sent back
-// and stands for it, so that who reads, changes a little and writes needs to know none.
+// Credentials within JSON that callers wrote: never shown again as a whole. The masked form may be sent back
+// and stands for the credential, so that a caller who reads, changes a little and writes needs to know none.
 import type { Json, JsonObject } from '../../store/collection.ts';
 
-/** Names, in snake case, whose texts are credentials. */
+/** Names, in snake case, of members whose texts are credentials. */
 const SECRET =
   /(?:^|_)(?:api_key|secret|secret_access_key|password|passphrase|private_key|authorization|token|credentials|service_account_json)$|_client_secret|_private_key|_passphrase/;
-/** What is the caller's own request, not a way in. */
+/** Members of the caller's own request, which are no credentials. */
 const OPEN = new Set(['override_params', 'default_params', 'conditions', 'metadata', 'schema']);
 /** Headers that say nothing secret. */
 const OPEN_HEADERS = new Set(['content-type', 'accept', 'user-agent', 'accept-encoding', 'accept-language']);
@@ -13,7 +13,7 @@ const MASK = '******';
 /** Names, in snake case, that say where calls go. */
 const ADDRESS = /(?:host|url|uri|endpoint|resource_name)$/;
 
-/** What is wrong with a masked credential that came back. */
+/** The fault of a masked credential that was sent back. */
 export interface MaskFault {
   readonly path: string;
   readonly message: string;
@@ -25,10 +25,10 @@ export function masked(json: JsonObject): JsonObject {
 }
 
 /**
- * The JSON with the credentials that masks in it stand for. Who may change a config may not know its credentials:
- * with an address that was not there before they must be given anew, or they could be had by sending them there.
- * @param before what the masks were made of; undefined: nothing yet
- * @param faults masks that stand for nothing are added, each with its path
+ * The JSON with its masked credentials restored. A caller who may change a config may not know its credentials:
+ * with a new address they must be given again, or they could be stolen by sending them there.
+ * @param before the JSON with the credentials that the masks stand for; undefined: there is none
+ * @param faults masks without a credential are added, each with its path
  */
 export function unmasked(json: JsonObject, before: JsonObject | undefined, faults: MaskFault[]): JsonObject {
   const byPath = new Map<string, string>();
@@ -56,12 +56,12 @@ export function unmasked(json: JsonObject, before: JsonObject | undefined, fault
   }) as JsonObject;
 }
 
-/** The first and last characters of what is long enough. */
+/** The first and last characters of a text that is long enough. */
 function maskOf(text: string): string {
   return text.length < 16 ? MASK : `${text.slice(0, 3)}${MASK}${text.slice(-4)}`;
 }
 
-/** Everything that says where calls go. */
+/** All members that decide where calls go. */
 function addressesIn(json: Json, name = ''): Set<string> {
   if (typeof json === 'string')
     return new Set(ADDRESS.test(snakeOf(name)) || /^https?:/i.test(json) ? [json] : []);

@@ -1,9 +1,9 @@
-// Metadata as callers write it in bodies, as it is kept: within the bounds that it has in a call's header.
+// Metadata in request bodies, as it is stored: within the bounds of the metadata header.
 import type { JsonValue } from '@bufbuild/protobuf';
 import { METADATA_LIMITS } from '../../inference/plan/request-settings.ts';
 import { invalidField } from '../../lib/errors.ts';
 
-/** Names and values; what is no text becomes JSON. @throws GatewayError validation_failed, naming the member. */
+/** Names and values; other values than text become JSON. @throws GatewayError validation_failed, naming the member. */
 export function textPairs(
   pairs: readonly (readonly [string, JsonValue])[],
   field: string,

@@ -1,4 +1,4 @@
-// Partial updates: what is given replaces, what is named in `clear` goes, the rest stays.
+// Partial updates: given members replace, members named in `clear` are removed, the rest stays.
 import { invalidField } from '../../lib/errors.ts';
 
 /** Fields of an update, applied one by one. */
@@ -31,7 +31,7 @@ export function patch(clear: readonly string[], clearable: readonly string[]): P
   };
 }
 
-/** The object without members that are undefined: what is kept is JSON. */
+/** The object without members that are undefined: stored bodies are JSON. */
 export function defined<T extends object>(object: { [K in keyof T]: T[K] | undefined }): T {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as T;
 }

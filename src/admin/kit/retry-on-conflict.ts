@@ -1,15 +1,15 @@
-// Changes of keys are read, worked out and written: who finds that another was faster starts again.
+// Changes of keys are read, computed and written: a change that loses a race starts again.
 import { GatewayError, type Reason } from '../../lib/errors.ts';
 import { failedOperation } from '../../store/documents.ts';
 
 const ATTEMPTS = 10;
 
-/** What was read before has another version now, or is gone. */
+/** A document that was read before has another version now, or is archived. */
 export const LOST_RACE: ReadonlySet<Reason> = new Set(['version_conflict', 'not_found']);
 
 /**
- * @param lost what a lost commit says
- * @throws GatewayError what `change` throws; after ten lost races what the commit says.
+ * @param lost the reasons of a lost commit
+ * @throws GatewayError what `change` throws; after ten lost races the commit's error.
  */
 export async function retryOnConflict<T>(
   change: () => Promise<T>,
@@ -24,7 +24,7 @@ export async function retryOnConflict<T>(
   }
 }
 
-/** Only what the commit itself says. */
+/** Only the commit's own errors. */
 function isLostRace(error: unknown, lost: ReadonlySet<Reason>): boolean {
   return error instanceof GatewayError && failedOperation(error) !== undefined && lost.has(error.reason);
 }

@@ -1,8 +1,8 @@
-// Unique values that are taken, told in the words of the request: the store knows its own fields only.
+// Unique values that are taken, reported in the words of the request: the store knows its own fields only.
 import { fail, GatewayError } from '../../lib/errors.ts';
 import { failedOperation } from '../../store/documents.ts';
 
-/** What is taken, as the caller named it. */
+/** The taken value, as the caller named it. */
 export interface Taken {
   readonly field: string;
   readonly message: string;
@@ -10,8 +10,8 @@ export interface Taken {
 
 /**
  * Runs a commit.
- * @param taken what the operation at a place of the commit says when its unique value is taken; undefined: as the store says
- * @throws GatewayError conflict naming the request's field; what the commit throws.
+ * @param taken the answer for an operation of the commit whose unique value is taken; undefined: the store's own
+ * @throws GatewayError conflict naming the request's field; the commit's error.
  */
 export async function tellingTaken<T>(
   commit: () => Promise<T>,

@@ -1,4 +1,4 @@
-// Whether what a lower level gives is as tight as what a higher one set.
+// Whether a lower level's value is as tight as a higher one's.
 import { scheduleOf } from '../../ledger/limits/kept-limit.ts';
 import { resetAfter } from '../../ledger/limits/period.ts';
 import type { Json, JsonObject } from '../../store/collection.ts';

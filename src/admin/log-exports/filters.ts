@@ -1,4 +1,4 @@
-// What an export is over, and what it may hold.
+// The entries and fields of an export.
 import type { LogExportFilters } from '../../../gen/gateway/admin/v2/log_exports_pb.ts';
 import type { Directory } from '../../access/directory.ts';
 import { EXPORT_FIELDS } from '../../ledger/exports/fields.ts';

@@ -79,14 +79,14 @@ export interface LogExportsDeps {
 
 type Known = Document<LogExportBody>;
 
-/** Entries of an export that says nothing of it. */
+/** The default number of entries of an export. */
 const DEFAULT_PAGE_SIZE = 50_000;
 
 /** The methods of LogExportsService. */
 export function logExportsService(deps: LogExportsDeps) {
   const { documents, changes, directory, store, blobs, links, flush, publicUrl, now } = deps;
 
-  /** A person sees what they made. */
+  /** People see the exports they made. */
   const find = async (call: Call, id: string): Promise<Known> => {
     const caller = callerOf(call);
     // No store takes a null byte for a name.
@@ -219,27 +219,27 @@ export function logExportsService(deps: LogExportsDeps) {
       const before = await find(call, request.exportId);
       const caller = callerOf(call);
       const { organisationId, body } = before;
-      if (body.status === 'in_progress') return said('The export runs already');
+      if (body.status === 'in_progress') return messageOf('The export runs already');
       if (body.status === 'success')
         throw fail('conflict', 'the export is done: it can be fetched, or changed and started anew');
       const fields = exportFields(directory, organisationId, body.requestedData);
-      // What is written up to now is in it.
+      // Entries written up to now are in it.
       await flush();
-      // What went wrong once would go wrong at the same place again.
+      // A permanent failure would repeat at the same place.
       const goesOn =
         body.status === 'stopped' &&
         body.run !== undefined &&
         isWithinReach(directory, caller, body.run.filter);
       const run = goesOn ? again(body.run as ExportRun) : newRun(caller, body, fields);
       const discard = goesOn ? body.discard : discardOf(body);
-      // Who wrote it before it was stopped, and did not hear of that yet, does not go on.
+      // An instance that wrote it before it was stopped, and has not noticed yet, does not go on.
       const turns = body.turns + 1;
       await write(
         call,
         before,
         defined<LogExportBody>({ ...body, status: 'in_progress', run, discard, turns }),
       );
-      return said('The export has been started');
+      return messageOf('The export has been started');
     },
 
     async cancelLogExport(request: CancelLogExportRequest, call: Call): Promise<LogExportMessage> {
@@ -251,7 +251,7 @@ export function logExportsService(deps: LogExportsDeps) {
         before,
         defined<LogExportBody>({ ...before.body, status: 'stopped', run: run && again(run) }),
       );
-      return said('The export has been cancelled');
+      return messageOf('The export has been cancelled');
     },
 
     async downloadLogExport(request: DownloadLogExportRequest, call: Call): Promise<LogExportDownload> {
@@ -262,7 +262,7 @@ export function logExportsService(deps: LogExportsDeps) {
       const denied = deniedFields(directory, organisationId).find((name) => body.run?.fields.includes(name));
       if (denied !== undefined)
         throw fail('forbidden', `the export holds ${denied}, which the organisation denies to exports`);
-      // What the security settings show of others may be less than when it was started.
+      // The security settings may show less of others' calls than when it was started.
       if (!isWithinReach(directory, caller, body.run.filter))
         throw fail('forbidden', 'the export holds calls of others: it must be changed and started anew');
       if (!(await isThere(blobs, body.run))) throw fail('conflict', 'the file of the export is gone');
@@ -272,7 +272,7 @@ export function logExportsService(deps: LogExportsDeps) {
     },
   });
 
-  /** What narrows it to the calls of who made it: as they may see now, or as they could when somebody else acts. */
+  /** Narrows it to its maker's calls: as they may see now, or as they could when another caller acts. */
   function ownOf(caller: Principal, { createdBy, own = {} }: LogExportBody, filter: LogFilter) {
     return authorOf(caller) === createdBy ? ownCalls(directory, caller, filter) : own;
   }
@@ -314,7 +314,7 @@ function again({ lease: _, error: __, ...run }: ExportRun): ExportRun {
   return run;
 }
 
-function said(message: string): LogExportMessage {
+function messageOf(message: string): LogExportMessage {
   return create(LogExportMessageSchema, { message, object: 'export' });
 }
 

@@ -16,7 +16,7 @@ import { logMetrics } from './metrics.ts';
 export interface DetailParts {
   readonly directory: Directory;
   readonly entry: RequestRecord;
-  /** Undefined: not kept, or not for the caller. */
+  /** Undefined: not stored, or hidden from the caller. */
   readonly bodies: BodiesRecord | undefined;
   /** The results of asynchronous guardrails; empty where the caller may not see them. */
   readonly late: readonly KeptLateHook[];
@@ -53,43 +53,43 @@ export function logDetail({ directory, entry, bodies, late, feedback, hooksOnly 
   });
 }
 
-function requestOf(entry: RequestRecord, said: BodyRecord | undefined) {
-  const headers = { ...said?.headers };
+function requestOf(entry: RequestRecord, message: BodyRecord | undefined) {
+  const headers = { ...message?.headers };
   const ours = Object.entries(headers)
     .filter(([name]) => OURS.test(name))
     .map(([name, value]): [string, string] => [name.replace(OURS, ''), value]);
   return {
-    url: said?.url ?? entry.path,
-    method: said?.method ?? entry.method,
+    url: message?.url ?? entry.path,
+    method: message?.method ?? entry.method,
     gatewayHeaders: Object.fromEntries(ours),
     headers,
-    ...defined({ body: said && bodyJson(said), truncated: count(said?.truncated) }),
+    ...defined({ body: message && bodyJson(message), truncated: count(message?.truncated) }),
   };
 }
 
-function responseOf(entry: RequestRecord, said: BodyRecord | undefined) {
+function responseOf(entry: RequestRecord, message: BodyRecord | undefined) {
   return {
     status: entry.statusCode,
     elapsed: entry.latencyMs,
     targetPath: targetPathOf(entry),
-    headers: { ...said?.headers },
-    ...defined({ body: said && bodyJson(said), truncated: count(said?.truncated) }),
+    headers: { ...message?.headers },
+    ...defined({ body: message && bodyJson(message), truncated: count(message?.truncated) }),
   };
 }
 
-/** Of one target it is the config itself; where there were several, entries from before it was kept say nothing. */
+/** With one target it is the config itself; with several, entries that are older than this record have none. */
 function targetPathOf({ targetPath, attempts, mode, inserted }: RequestRecord): string {
   return targetPath ?? (attempts.length > 0 && mode === undefined && !inserted ? 'config' : '');
 }
 
-/** A body that went on as it came is kept once. */
+/** A body that was forwarded unchanged is stored once. */
 function whole(message: BodyRecord | undefined, first: BodyRecord | undefined): BodyRecord | undefined {
   if (message === undefined || message.body !== undefined || first?.body === undefined) return message;
   const { body, base64, truncated } = first;
   return { ...message, ...defined({ body, base64, truncated }) };
 }
 
-/** Results by side. That of an asynchronous guardrail takes the place of what says that it was not waited for. */
+/** Results by side. An asynchronous guardrail's result replaces the note that it was not awaited. */
 function hooksOf(text: string | undefined, late: readonly KeptLateHook[]): JsonObject | undefined {
   const json = text === undefined ? undefined : loggedJson(text);
   const came = late.filter(({ result }) => isObject(result));

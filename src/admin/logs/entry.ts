@@ -42,7 +42,7 @@ export function logEntry(record: RequestRecord, feedback?: TraceFeedback): LogEn
   });
 }
 
-/** What of a trace's feedback is shown with it. */
+/** The part of a trace's feedback that is shown with it. */
 export function feedbackMembers(feedback: TraceFeedback | undefined): {
   readonly feedback: LogFeedback[];
   readonly weightedFeedback?: number;

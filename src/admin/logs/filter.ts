@@ -50,7 +50,7 @@ export interface LogSelection {
   readonly filter: LogFilter;
 }
 
-/** What reading a filter takes. */
+/** What reading a filter needs. */
 export interface LogFilterDeps extends LogReachDeps {
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -74,7 +74,7 @@ export const CACHE_STATUSES: readonly string[] = [
 /**
  * What a caller asks for and may see: its workspace or the one it names, and where the security settings show people
  * their own calls alone, those.
- * @throws GatewayError validation_failed, naming the parameter, for what cannot be read or meant.
+ * @throws GatewayError validation_failed, naming the parameter, for values that cannot be read.
  */
 export async function logSelection(
   deps: LogFilterDeps,
@@ -188,7 +188,7 @@ function metadataOf(text: string | undefined): LogFilter['metadata'] {
   if (pairs.length > MAX_PAIRS) throw wrong(`must hold at most ${MAX_PAIRS} members`);
   return Object.fromEntries(
     pairs.map(([key, value]) => {
-      // Metadata is text; who filters by a number or a truth value means its text.
+      // Metadata is text; a filter by a number or a boolean means its text.
       if (!['string', 'number', 'boolean'].includes(typeof value))
         throw wrong('must hold texts, numbers and truth values only');
       if (key.length > MAX_VALUE_LENGTH || String(value).length > MAX_VALUE_LENGTH)

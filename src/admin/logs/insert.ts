@@ -28,7 +28,7 @@ export interface Inserted {
   readonly bodies: BodiesRecord;
 }
 
-/** Who tells of the calls, and when. */
+/** The reporter of the calls, and the time. */
 export interface InsertDeps {
   readonly call: Call;
   readonly principal: Principal;
@@ -36,7 +36,7 @@ export interface InsertDeps {
   /** Days that the workspace keeps its entries, when fewer than the gateway. */
   readonly keepDays: number | undefined;
   readonly keepsMetadata: boolean;
-  /** What metadata `_user` says of who tells it, where the call says nothing else. */
+  /** The reporter, for calls whose metadata has no `_user`. */
   readonly user: string | undefined;
 }
 
@@ -52,15 +52,15 @@ export function insertedLog(deps: InsertDeps, log: CustomLog, at: string): Inser
   if (response === undefined) throw invalidField(`${at}response`, 'is needed', 'required');
   refuseUnknown(CustomLogRequestSchema, request.others, `${at}request.`);
   const url = urlOf(request.url);
-  const [asked, said] = [jsonOf(request.body), jsonOf(response.body)];
+  const [asked, answer] = [jsonOf(request.body), jsonOf(response.body)];
   const { trace, metadata } = metadataOf(log.metadata ?? {}, at);
   const { latencyMs, streamed } = timingOf(response, at);
   const id = randomUUID();
   const createdAt = call.arrivedAt;
   const statusCode = response.status ?? 200;
-  const answered = modelIn(lastOf(said));
+  const answered = modelIn(lastOf(answer));
   const provider = request.provider?.toLowerCase() ?? providerAt(url);
-  const told = usageOf(asked, said, providerById(provider));
+  const told = usageOf(asked, answer, providerById(provider));
   const attempt: AttemptRecord = defined<AttemptRecord>({
     id: randomUUID(),
     provider,
@@ -120,7 +120,7 @@ export function insertedLog(deps: InsertDeps, log: CustomLog, at: string): Inser
         headers: shownHeaders(request.headers),
         ...bodyOf(asked),
       },
-      response: { status: statusCode, headers: shownHeaders(response.headers), ...bodyOf(said) },
+      response: { status: statusCode, headers: shownHeaders(response.headers), ...bodyOf(answer) },
     },
   };
 }
@@ -206,7 +206,7 @@ function placeOf(place: keyof Place, value: unknown, field: string): string {
   throw invalidField(field, 'must be 1 to 255 printable ASCII characters');
 }
 
-/** Undefined for what is only a path. */
+/** Undefined for a bare path. */
 function urlOf(text: string): URL | undefined {
   return URL.canParse(text) ? new URL(text) : undefined;
 }
@@ -226,8 +226,8 @@ function modelIn(body: unknown): string {
 }
 
 /** The answer, or the last event of a streamed one that names its model. */
-function lastOf(said: ReturnType<typeof jsonOf>): unknown {
-  return Array.isArray(said) ? said.findLast((event) => modelIn(event) !== '') : said;
+function lastOf(answer: ReturnType<typeof jsonOf>): unknown {
+  return Array.isArray(answer) ? answer.findLast((event) => modelIn(event) !== '') : answer;
 }
 
 function shownHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {

@@ -29,7 +29,7 @@ export function jsonOf(given: LogJson | undefined): JsonObject | readonly JsonOb
   }
 }
 
-/** A message that went over the wire, with its body; undefined when it was not kept. */
+/** A wire message with its body; undefined when it was not stored. */
 export function wireMessage(record: BodyRecord | undefined) {
   if (record === undefined) return undefined;
   const { url, method, status, headers = {}, truncated } = record;

@@ -1,4 +1,4 @@
-// Whose entries of the books a caller may see.
+// Whose log entries a caller may see.
 
 import type { Directory } from '../../access/directory.ts';
 import { workspaces } from '../../access/identity-collections.ts';
@@ -17,7 +17,7 @@ export interface LogReachDeps {
 }
 
 /**
- * The workspace that logs are asked of: a workspace's key has its own and may name no other; an organisation key may
+ * The workspace whose logs are read: a workspace's key has its own and may name no other; an organisation key may
  * name any of its own by id or slug, an archived one by its id.
  * @throws GatewayError validation_failed for one that is none of the caller's.
  */
@@ -62,7 +62,7 @@ export function seesAllData(directory: Directory, principal: Principal): boolean
   return directory.setting(name, principal.organisationId, principal.workspaceId);
 }
 
-/** Whose feedback a caller may see: their own and that on their own calls; undefined: everybody's. */
+/** Whose feedback a caller may see: their own and feedback on their own calls; undefined: everybody's. */
 export function seenFeedback(directory: Directory, principal: Principal): FeedbackOwner | undefined {
   if (seesAllData(directory, principal)) return undefined;
   const { userId, keyId } = principal;

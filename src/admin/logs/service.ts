@@ -1,4 +1,4 @@
-// The request log: read, and told of calls that were made elsewhere.
+// The request log: read, and extended by calls that were made elsewhere.
 import { create } from '@bufbuild/protobuf';
 import {
   type CreateLogsRequest,
@@ -48,7 +48,7 @@ export interface LogsDeps extends LogFilterDeps {
   readonly keepsMetadata: boolean;
   /** Days that entries of a workspace are kept, when fewer than the gateway's. */
   readonly keepDays: (workspaceId: string | undefined) => number | undefined;
-  /** Told of an attempt whose usage was told and cannot be true. */
+  /** Called with an attempt whose reported usage cannot be true. */
   readonly onUsageRefused?: (operation: string, attempt: AttemptRecord) => void;
 }
 
@@ -105,7 +105,7 @@ export function logsService(deps: LogsDeps) {
         (await store.get(scope, request.logId));
       const own = entry !== undefined && isOwn(deps, principal, entry) ? entry : undefined;
       const { traceId, bodies = false, id, createdAt } = found(own, 'log');
-      const [said, [now], feedback] = await Promise.all([
+      const [stored, [now], feedback] = await Promise.all([
         bodies && seen.payloads ? store.bodies(scope, id, createdAt) : undefined,
         withLate(store, scope, [found(own, 'log')], deps.now()),
         store.feedbackOf(scope, [traceId], seenFeedback(directory, principal)),
@@ -113,7 +113,7 @@ export function logsService(deps: LogsDeps) {
       return logDetail({
         directory,
         entry: found(now, 'log').entry,
-        bodies: said,
+        bodies: stored,
         late: seen.payloads ? found(now, 'log').late : [],
         feedback: feedback.get(traceId),
         hooksOnly: request.type === 'hooks',
@@ -157,7 +157,7 @@ function logsOf({ logs }: CreateLogsRequest): readonly { readonly log: CustomLog
   return many.map((log, i) => ({ log, at: `[${i}].` }));
 }
 
-/** What the security settings let the caller's role see. @throws GatewayError forbidden for who may see nothing. */
+/** What the security settings let the caller's role see. @throws GatewayError forbidden when that is nothing. */
 function sightOf({ directory }: LogsDeps, principal: Principal): { readonly payloads: boolean } {
   const who = logReaderOf(directory, principal);
   if (who === undefined) return { payloads: true };

@@ -34,7 +34,7 @@ const RATES = [
   ['cacheReadAudio', 'cacheReadAudioInputToken', 'cache_read_audio_input_token'],
 ] as const;
 
-/** What is paid for a call, as it is named among the further units. */
+/** The price of a call, as it is named among the further units. */
 const PER_CALL = 'request';
 
 /** A price as it is kept. @throws GatewayError validation_failed */

@@ -1,4 +1,4 @@
-// The address that an organisation takes alerts at, among its settings: checked, kept and shown.
+// The webhook of an organisation's alerts, among its settings: checked, stored and shown.
 import { keyMask } from '../../access/key-hash.ts';
 import type { JsonObject } from '../../store/collection.ts';
 
@@ -6,7 +6,7 @@ import type { JsonObject } from '../../store/collection.ts';
 export type CheckHost = (url: string, param: string) => void;
 
 /**
- * Settings to keep: an empty text takes its member away, and a secret as it is shown stands for itself.
+ * Settings to store: an empty text removes its member, and a masked secret stands for itself.
  * @param settings as callers write them, over those before
  * @throws GatewayError host_refused for an address that may not be called
  */

@@ -1,4 +1,4 @@
-// What usage-limit policies count apart: found, read, set to zero.
+// The entities of usage-limit policies, which are counted apart: found, read, set to zero.
 import { create } from '@bufbuild/protobuf';
 import {
   type UsageLimitEntity,
@@ -30,11 +30,11 @@ import { timeText } from '../kit/time.ts';
 type Policy = Document<UsageLimitPolicyBody>;
 type Entity = Document<UsageLimitEntityBody>;
 
-/** What entities are read with. */
+/** What reading entities needs. */
 export interface EntitiesDeps {
   readonly documents: DocumentStore;
   readonly usage: UsageReader;
-  /** Makes findable what was counted so far. */
+  /** Makes all counted entities readable. */
   readonly groups: Pick<Groups, 'flush'>;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -50,7 +50,7 @@ export interface ReadEntity {
 const AT_ONCE = 200;
 const PAGE = 1000;
 
-/** A policy's entities, newest first. @param search what their value keys hold @param most how many at the most */
+/** A policy's entities, newest first. @param search in their value keys @param most the most that are returned */
 export async function findEntities(
   { documents, groups }: EntitiesDeps,
   policy: Policy,
@@ -120,7 +120,7 @@ export async function readEntities(
   return read;
 }
 
-/** The write that notes a reset, and what is audited of it. */
+/** The write that records a reset, and its audit entry. */
 export function resetNote(entity: Entity, at: number): WriteOperation {
   const body = { ...entity.body, resetAt: at };
   return updateOperation(usageLimitEntities, entity.id, entity.version, { body, updatedAt: at });

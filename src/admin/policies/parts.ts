@@ -1,4 +1,4 @@
-// What the services of both kinds of policies share.
+// The common part of the services of both kinds of policies.
 import { create } from '@bufbuild/protobuf';
 import {
   type PolicyCondition as ConditionMessage,
@@ -18,7 +18,7 @@ import type { Collection } from '../../store/collection.ts';
 import type { Document, DocumentStore } from '../../store/documents.ts';
 import { scopeOf, targetWorkspace } from '../kit/caller.ts';
 
-/** Conditions as they are kept. */
+/** Conditions as they are stored. */
 export function conditionsOf(given: readonly ConditionMessage[]): readonly PolicyCondition[] {
   return given.map(({ key, value, excludes }) => ({
     key,

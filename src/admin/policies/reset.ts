@@ -65,7 +65,7 @@ export function changedReset(was: Reset, given: Given, fields: Patch, now: numbe
   );
 }
 
-/** Since when usage counts after an update: the present period goes on, however the next reset is worked out. */
+/** Start of the count after an update: the present period continues, however the next reset is computed. */
 export function countedSince(was: UsageLimitPolicyBody, now: number): number | undefined {
   return periodStart(scheduleOfPolicy(was), now) || undefined;
 }

@@ -226,7 +226,7 @@ export function usageLimitPoliciesService(deps: UsageLimitPoliciesDeps) {
       const entities = await findEntities(deps, policy, request.search);
       const size = request.pageSize ?? DEFAULT_PAGE_SIZE;
       const from = (request.currentPage ?? 0) * size;
-      // Who is exhausted is known when all are read; of the others only the page is.
+      // The exhausted ones are known only when all are read; of the others only the page is read.
       const wanted =
         request.status === undefined
           ? undefined
@@ -304,7 +304,7 @@ function checkTheirs(
   if (set !== undefined) throw setByHigher(field, set);
 }
 
-/** @param now Unix milliseconds: resets are told as they stand then. */
+/** @param now Unix milliseconds: resets are shown as of then. */
 function policyRecord(document: Document<UsageLimitPolicyBody>, now: number): UsageLimitPolicy {
   const { id, organisationId, workspaceId, status, createdAt, updatedAt, body } = document;
   const schedule = scheduleOfPolicy(body);

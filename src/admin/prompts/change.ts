@@ -1,4 +1,4 @@
-// An update of a prompt, worked out: what is written, and whether it makes a version.
+// The update of a prompt, computed: what is written, and whether it makes a version.
 import { randomUUID } from 'node:crypto';
 import type { CreatePromptRequest, UpdatePromptRequest } from '../../../gen/gateway/admin/v2/prompts_pb.ts';
 import type { TenantScope } from '../../call/scope.ts';
@@ -111,7 +111,7 @@ function givesContent(request: UpdatePromptRequest): boolean {
   );
 }
 
-/** @throws GatewayError validation_failed naming what is needed as well */
+/** @throws GatewayError validation_failed naming what else is needed */
 function contentAfter(
   request: UpdatePromptRequest,
   was: PromptContent,

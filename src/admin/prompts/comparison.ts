@@ -4,14 +4,14 @@ import { arrayOf } from '../../prompts/compiled-prompt.ts';
 import type { PromptContent } from '../../prompts/prompt-collections.ts';
 
 const MOST_PLACES = 1000;
-/** Members of contents whose callers' names are others. */
+/** Members of contents that have other names for callers. */
 const NAMES: Readonly<Record<string, string>> = {
   virtualKey: 'virtual_key',
   toolChoice: 'tool_choice',
   isRawTemplate: 'is_raw_template',
 };
 
-/** Paths of what differs; messages are compared one by one where both contents have an array of them. */
+/** Paths of the differences; messages are compared one by one where both contents have an array of them. */
 export function changedPlaces(from: PromptContent, to: PromptContent): readonly string[] {
   const places: string[] = [];
   const walk = (path: string, was: unknown, is: unknown): void => {

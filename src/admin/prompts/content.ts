@@ -1,4 +1,4 @@
-// A prompt's content as it comes with a request, and everything that it is judged by.
+// A prompt's content as it comes with a request, and its validation.
 import type { ToolChoice } from '../../../gen/gateway/inference/v2/chat_pb.ts';
 import { ToolChoiceSchema } from '../../../gen/gateway/inference/v2/chat_pb.ts';
 import type { TenantScope } from '../../call/scope.ts';
@@ -69,7 +69,7 @@ export function checkMetadata(metadata: JsonObject | undefined): void {
 }
 
 /**
- * Judges a content: its template, what it refers to, and the request that it makes as far as that is known without
+ * Validates a content: its template, its references, and the request that it makes as far as that is known without
  * variables.
  * @throws GatewayError validation_failed
  */
@@ -101,7 +101,7 @@ export async function checkProvider(
     throw invalidField('virtual_key', 'names no stored provider of the workspace');
 }
 
-/** What is not found for a template is the template's fault. */
+/** A missing reference of a template is the template's fault. */
 export async function aboutTemplate<T>(partials: Promise<T>): Promise<T> {
   try {
     return await partials;
@@ -141,7 +141,7 @@ function checkRequest(
   }
 }
 
-/** Where in the prompt what is wrong with its request stands. */
+/** The place in the prompt of a fault in its request. */
 function fieldOf(field: string): string {
   if (field.startsWith('messages')) return `string.${field}`;
   return /^(?:tools|functions|tool_choice|model)\b/.test(field) ? field : `parameters.${field}`;

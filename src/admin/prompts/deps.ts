@@ -8,6 +8,6 @@ import type { IdentityDeps } from '../kit/deps.ts';
 export interface PromptsDeps extends IdentityDeps {
   readonly book: PromptCatalogue;
   readonly messageRules: MessageRules;
-  /** Stored providers; undefined: it is not known which there are. */
+  /** Stored providers; undefined: they are not known. */
   readonly storedProvider: PlanDeps['resolveProvider'] | undefined;
 }

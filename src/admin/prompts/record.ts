@@ -133,7 +133,7 @@ function componentsRecord(string: string) {
   });
 }
 
-/** A label that is gone is none. */
+/** An archived label counts as none. */
 function labelOf(
   { organisationId, workspaceId, body }: Document<PromptBody>,
   number: number,

@@ -1,4 +1,4 @@
-// What both views of a stored provider say of it alike: its name, note, limits, expiry and tags.
+// The members that both views of a stored provider share: its name, note, limits, expiry and tags.
 import type { RateLimitChoice, UsageLimit } from '../../../gen/gateway/common/v2/limits_pb.ts';
 import type { ProviderBody } from '../../access/providers/provider-collections.ts';
 import { invalidField } from '../../lib/errors.ts';
@@ -22,7 +22,7 @@ export interface ChangedTerms extends GivenTerms {
   readonly resetUsage?: boolean | undefined;
 }
 
-/** Which of them an update may take away. */
+/** The members that an update may remove. */
 export const CLEARABLE_TERMS = ['note', 'usage_limits', 'rate_limits', 'expires_at', 'tags'];
 
 /** The terms of a stored provider to be. @param at Unix milliseconds. @throws GatewayError validation_failed. */

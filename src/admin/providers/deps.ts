@@ -9,7 +9,7 @@ import type { MappingDeps } from '../secret-references/mappings.ts';
 
 export interface ProviderDeps extends IdentityDeps, CredentialDeps, MappingDeps {
   readonly replica: ProviderReplica;
-  /** Reads what budgets stand at. */
+  /** Reads the usage of budgets. */
   readonly usage: UsageReader;
   /** The catalogue. */
   readonly providerById: (id: string) => ProviderEntry | undefined;

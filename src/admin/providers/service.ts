@@ -1,4 +1,4 @@
-// Stored providers, as /providers shows them: each goes by an integration.
+// Stored providers, as /providers shows them: each belongs to an integration.
 import { create } from '@bufbuild/protobuf';
 import {
   type CreateProviderRequest,

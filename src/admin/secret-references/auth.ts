@@ -1,4 +1,4 @@
-// The login of a secret reference: as callers write it, as it is kept, and as it is shown.
+// The login of a secret reference: as callers write it, as it is stored, and as it is shown.
 import { keyMask } from '../../access/key-hash.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
 import { ADDRESS_FIELDS, checkedAuth, MASKED_FIELDS } from '../../secrets/auth-rules.ts';
@@ -20,7 +20,7 @@ const PRINTABLE = /^[\x20-\x7e]+$/;
 const field = (name: string): string => (name === '' ? 'auth_config' : `auth_config.${name}`);
 
 /**
- * The login after `given` is laid over what was there.
+ * The login after `given` is merged into the stored one.
  * @param path the secret's name in its manager, which may be closed too
  * @throws GatewayError validation_failed, host_refused; each names the member.
  */
@@ -66,7 +66,7 @@ function maskOf(name: string, text: string): string {
   return name === ACCOUNT ? '*****' : keyMask(text);
 }
 
-/** Who writes back what was shown means no change. */
+/** A shown value that is written back means no change. */
 function checkUnchanged(shown: string, value: Json, before: AuthConfig): void {
   const name = shown.slice(SHOWN.length);
   const text = Object.hasOwn(before, name) ? before[name] : undefined;

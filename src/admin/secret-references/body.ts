@@ -80,7 +80,7 @@ function hostsOf(given: readonly string[]): readonly string[] | undefined {
   return given.length === 0 ? undefined : [...new Set(given.map((host) => host.toLowerCase()))];
 }
 
-/** By what lists are searched, whatever the letters' case. */
+/** The text that lists search, in any letter case. */
 export function searchText(name: string, slug: string): string {
   return `${name}\n${slug}`.toLowerCase();
 }

@@ -29,13 +29,13 @@ interface MappedReach {
   readonly ownOrigin: string | undefined;
   /** Everything that decides where calls go, as one text. */
   readonly way: string;
-  /** Base URLs that callers chose in the place of the provider's own, by the field that says so. */
+  /** Base URLs that callers chose in place of the provider's own, by their field. */
   readonly customHosts: readonly (readonly [field: string, url: string])[];
-  /** Fields that put somebody else on the way: a proxy, authorities. */
+  /** Fields that put a third party on the way: a proxy, authorities. */
   readonly onTheWay: readonly string[];
 }
 
-/** A virtual key or an integration, as far as its calls' way goes. */
+/** The members of a virtual key or an integration that decide the way of its calls. */
 type Reaching = Credentials & Pick<IntegrationBody, 'models' | 'network'>;
 
 /**
@@ -101,7 +101,7 @@ function checkBound(
 /** @throws GatewayError forbidden when the caller may not use secret references. */
 function checkUse(directory: Directory, caller: Principal): void {
   const { kind, scopes } = caller;
-  // A key of the organisation that writes references decides over them anyway; keys of before there was the scope do.
+  // A key of the organisation that writes references controls them anyway; so do keys older than the scope.
   const writes = ['secret_references.create', 'secret_references.update'].some((scope) => scopes.has(scope));
   if (kind === 'organisation-service' && writes) return;
   if (!scopes.has(USE_SECRETS))

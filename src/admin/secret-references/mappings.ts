@@ -1,4 +1,4 @@
-// Which of a provider's values come from secret references: as callers write it, and as it is kept.
+// Which of a provider's values come from secret references: as callers write it, and as it is stored.
 import { create } from '@bufbuild/protobuf';
 import { type SecretMapping, SecretMappingSchema } from '../../../gen/gateway/common/v2/secret_mapping_pb.ts';
 import type { StoredMapping } from '../../access/providers/provider-collections.ts';
@@ -20,7 +20,7 @@ export interface MappingPlace {
   readonly organisationId: string;
   /** Undefined: of the organisation. */
   readonly workspaceId: string | undefined;
-  /** What stands before options: `configurations` or `model_config`. */
+  /** The prefix of options: `configurations` or `model_config`. */
   readonly group: string;
 }
 
@@ -55,7 +55,7 @@ export function readMappings(
   });
 }
 
-/** Not where a call goes: a secret that somebody else may change must not lead a credential elsewhere. */
+/** Not a call's address: a secret that another caller may change must not lead a credential elsewhere. */
 function takesSecret({ type, effect }: OptionSpec): boolean {
   return (type === 'text' || type === 'object') && effect !== 'address';
 }

@@ -22,7 +22,7 @@ export function secretReferenceRecord(document: SecretReferenceDocument): Secret
     ...common(document),
     organisationId,
     ...(body.description === undefined ? {} : { description: body.description }),
-    // Credentials that cannot be opened are told of where they are read.
+    // Credentials that cannot be opened are reported where they are read.
     authConfig: shownAuth(body.auth ?? {}) as Record<string, never>,
     secretPath: body.path,
     ...(body.key === undefined ? {} : { secretKey: body.key }),

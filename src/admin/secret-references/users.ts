@@ -1,4 +1,4 @@
-// Who uses secret references: each kind of thing that has secret_mappings says which of its own do.
+// The users of secret references: each kind of thing that has secret_mappings lists its own.
 
 /** A kind of thing that may be configured with secrets. */
 export interface SecretUsers {
@@ -12,7 +12,7 @@ export interface SecretUsers {
   ) => string | undefined | Promise<string | undefined>;
 }
 
-/** One user of a reference among all kinds; undefined: it is free to go. */
+/** One user of a reference among all kinds; undefined: it may be deleted. */
 export async function firstUser(
   kinds: readonly SecretUsers[],
   organisationId: string,

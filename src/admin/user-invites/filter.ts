@@ -1,4 +1,4 @@
-// Which invitations a list asks for: `expired` is no state that is kept, time tells it.
+// Which invitations a list asks for: `expired` is not stored, it follows from the time.
 import type { ListUserInvitesRequest } from '../../../gen/gateway/admin/v2/user_invites_pb.ts';
 import type { Condition } from '../../store/documents.ts';
 

@@ -239,7 +239,7 @@ export function inviteRecord({ id, createdAt, body }: Document<InviteBody>, now:
   });
 }
 
-/** Everything that an acceptance writes. Workspaces that are gone meanwhile are left out. */
+/** All writes of an acceptance. Workspaces that were archived meanwhile are left out. */
 function acceptance(
   { directory, now, makeKey }: InvitesDeps,
   { id, organisationId, version, body }: Document<InviteBody>,

@@ -1,4 +1,4 @@
-// What a person has goes where the person goes.
+// A person's keys and places are archived with the person.
 import { apiKeys, members } from '../../access/identity-collections.ts';
 import type { Wanted } from '../kit/archive-found.ts';
 

@@ -46,7 +46,7 @@ export function usersService({ documents, changes, directory, now }: IdentityDep
     codec.encode(UserSchema, userRecord(directory, document)) as JsonObject;
 
   /**
-   * Operations that an owner's going needs: the organisation is written too, so that of two owners who go at
+   * Operations needed when an owner leaves: the organisation is written too, so that of two owners who leave at
    * once only one does. @throws GatewayError conflict when the organisation would have no owner left.
    */
   const ownerLeaves = async (call: Call, user: Document<UserBody>): Promise<readonly WriteOperation[]> => {

@@ -39,13 +39,13 @@ export function memberOf(option: string): string {
   return MEMBERS.get(option)?.name ?? option;
 }
 
-/** Both spellings of the members, for what an update may take away. */
+/** Both spellings of the members that an update may remove. */
 export const OPTION_MEMBERS: readonly string[] = [...MEMBERS.values()].flatMap(({ name }) => [
   name,
   camel(name),
 ]);
 
-/** What a new one starts with: how the provider is told who calls, where an integration would have to say it. */
+/** The options that a new one starts with: how calls authenticate, which an integration has to state itself. */
 export function defaultOptions(entry: ProviderEntry): JsonObject {
   const presets = [...optionsOf(entry).stored.values()].flatMap(({ name, virtualKey }) =>
     virtualKey?.preset === undefined ? [] : [[name, virtualKey.preset] as const],

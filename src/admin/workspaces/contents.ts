@@ -1,4 +1,4 @@
-// What is in a workspace, and how it goes with it.
+// The contents of a workspace, which are archived with it.
 import { apiKeys, members, type WorkspaceBody } from '../../access/identity-collections.ts';
 import { integrations, storedProviders } from '../../access/providers/provider-collections.ts';
 import { configs, guardrails } from '../../configs/config-collections.ts';
@@ -14,7 +14,7 @@ interface Dependent {
   readonly collection: Collection<object>;
   /** In words, as refusals name it. */
   readonly name: string;
-  /** Whether it is in the way of the workspace's end. */
+  /** Whether it prevents the workspace's archival. */
   readonly blocks: boolean;
 }
 
@@ -35,7 +35,7 @@ const DEPENDENTS: readonly Dependent[] = [
 ];
 
 /**
- * The operations that archive what is in a workspace; see archiveFound for what is written before.
+ * The operations that archive a workspace's contents; see archiveFound for the ones written before.
  * @throws GatewayError conflict when something is in the way and `force` is not given; nothing is written then.
  */
 export async function archiveContents(

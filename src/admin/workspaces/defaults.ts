@@ -1,4 +1,4 @@
-// What a workspace's calls start with must be there.
+// The defaults of a workspace's calls must exist.
 import type { WorkspaceDefaults } from '../../../gen/gateway/admin/v2/workspaces_pb.ts';
 import type { TenantScope } from '../../call/scope.ts';
 import { configs } from '../../configs/config-collections.ts';
@@ -6,7 +6,7 @@ import { invalidField } from '../../lib/errors.ts';
 import type { DocumentStore } from '../../store/documents.ts';
 import { guardrailIds } from '../guardrails/usage.ts';
 
-/** @throws GatewayError validation_failed naming what the workspace has not. */
+/** @throws GatewayError validation_failed naming what the workspace lacks. */
 export async function checkDefaults(
   documents: DocumentStore,
   scope: TenantScope,

@@ -15,7 +15,7 @@ import type { Document } from '../../store/documents.ts';
 import { rateLimitOf, usageLimitOf } from '../kit/limits.ts';
 import { timeText } from '../kit/time.ts';
 
-/** What a workspace's budgets stand at, in their order. */
+/** The usage of a workspace's budgets, in their order. */
 export function workspaceUsage(
   reader: UsageReader,
   { id, organisationId, body }: Document<WorkspaceBody>,

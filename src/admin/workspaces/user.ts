@@ -8,12 +8,12 @@ import { scopesOf } from '../../access/scopes.ts';
 import type { Document } from '../../store/documents.ts';
 import { timeText } from '../kit/time.ts';
 
-/** The records of members; of users who are gone there is none. */
+/** The records of members; users who were removed have none. */
 export function workspaceUsers(
   directory: Directory,
   members: readonly Document<MemberBody>[],
 ): readonly WorkspaceUser[] {
-  // A thousand members have three roles among them, and every role is asked for every scope.
+  // A thousand members share three roles, and each role is checked for every scope.
   const scopes = new Map<string, readonly string[]>();
   return members.flatMap((member) => {
     const { organisationId, workspaceId = '', body } = member;
@@ -39,7 +39,7 @@ export function workspaceUsers(
   });
 }
 
-/** The member's record; undefined when the user is gone. */
+/** The member's record; undefined when the user was removed. */
 export function workspaceUser(directory: Directory, member: Document<MemberBody>): WorkspaceUser | undefined {
   return workspaceUsers(directory, [member])[0];
 }

@@ -19,7 +19,7 @@ interface Asked {
   readonly tell: () => void;
 }
 
-/** What the first process is told to do. */
+/** The options of the first process. */
 export interface PrimaryDeps {
   readonly workers: number;
   readonly log: Logger;
@@ -60,7 +60,7 @@ export function runWorkers({ workers, log, onReady }: PrimaryDeps): Promise<numb
       switch (message.kind) {
         case 'ready':
           ready.add(worker.id);
-          // It was starting when the others were told.
+          // It was starting when the others got the message.
           if (stopping) send(worker, { kind: 'stop' });
           if (everReady || ready.size < workers) return;
           everReady = true;

@@ -1,4 +1,4 @@
-// A call as it is told to webhooks and logs (data-plane facts, 5.4). The caller's headers are no part of it.
+// A call as webhooks and logs receive it (data-plane facts, 5.4). The caller's headers are no part of it.
 import type { CheckContext } from '../contract/check.ts';
 import { wholeText } from '../view/examined.ts';
 import type { JsonObject } from '../view/traffic.ts';

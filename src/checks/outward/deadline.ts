@@ -25,7 +25,7 @@ export function deadline(parent: AbortLike, ms: number, expired: () => Error): D
   };
 }
 
-/** A promise that rejects with the signal's reason once it ends, even when the work goes on. */
+/** A promise that rejects with the signal's reason once it ends, even when the work continues. */
 export function orAbort<T>(work: Promise<T>, signal: AbortLike): Promise<T> {
   if (signal.aborted) {
     work.catch(() => {});

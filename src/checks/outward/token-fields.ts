@@ -54,7 +54,7 @@ export const TOKEN_FIELDS = {
     oneOf(['application/x-www-form-urlencoded', 'application/json']),
     'application/x-www-form-urlencoded',
   ),
-  /** How the gateway proves who it is to the authorisation server. */
+  /** How the gateway authenticates to the authorisation server. */
   introspectHeaders: headersField,
   /** In seconds; 0 asks for every call. */
   introspectCacheMaxAge: defaulted(count(0, 86_400), 0),
@@ -96,7 +96,7 @@ export function requireSound(wanted: Wanted, fault: Fault): void {
   for (const [claim, { values, matchType }] of Object.entries(claimValues)) {
     requireValues(values, matchType, `claimValues.${claim}.values`, fault);
   }
-  // Nothing that means something of its own: x-api-key and its like are no places for what a token says.
+  // No headers with a meaning of their own: a token's claims never go into x-api-key and its like.
   if (!/^x-[a-z\d-]*jwt[a-z\d-]*-$/i.test(claimPrefix)) {
     fault('claimPrefix', 'must begin with x-, hold jwt and end with a hyphen');
   }

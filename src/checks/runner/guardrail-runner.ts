@@ -32,18 +32,18 @@ export interface GuardrailRunner {
   drain(ms: number): Promise<number>;
 }
 
-/** Hooks that go on when the answer has gone out. */
+/** Hooks that continue after the answer. */
 export interface LaterHooks {
-  /** One is started. What is answered is told once what it came to; undefined: it came to no end. */
+  /** Called when one starts. The returned function is called once with its result; undefined: it did not finish. */
   started(hook: Hook): (result: HookResult | undefined) => void;
 }
 
 /** What a runner is made from. */
 export interface RunnerOptions {
   readonly deps: RunnerDeps;
-  /** Told what an async hook came to: its answer has gone out. */
+  /** Called with the result of an async hook, after the answer. */
   onAsync?(result: HookResult, traffic: Traffic): void;
-  /** Async hooks running at most; one above it is not started and told to `onDropped`. Default 2,000. */
+  /** The most async hooks that run; further ones are not started and passed to `onDropped`. Default 2,000. */
   readonly maxAsync?: number;
   onDropped?(hook: Hook, traffic: Traffic): void;
 }

@@ -1,4 +1,4 @@
-// What is told of hooks that ran, as it stands in `hook_results` of an answer (data-plane facts, 5.3).
+// The results of hooks, as they appear in `hook_results` of an answer (data-plane facts, 5.3).
 import type { JsonObject } from '../view/traffic.ts';
 
 /** One check's part. */

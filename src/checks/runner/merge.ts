@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isObject } from '../contract/parameters.ts';
 
-/** What stands in the place of a merged value when both changed the same text. */
+/** Replaces a merged value when both changed the same text. */
 export const CONFLICT = Symbol('conflict');
 
 /**

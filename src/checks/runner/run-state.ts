@@ -3,7 +3,7 @@ import type { CheckContext } from '../contract/check.ts';
 import { requestBody, responseBody } from '../view/body-of.ts';
 import type { JsonObject, Traffic } from '../view/traffic.ts';
 
-/** What a check is run over: the call as it stands, and which sides were written to. */
+/** The input of a check: the present call, and which sides were written to. */
 export type Run = Pick<CheckContext, 'event' | 'traffic' | 'transformed'>;
 
 /** The call with a body as a check wrote it. */

@@ -3,7 +3,7 @@
 // 1. Checks that only judge, and checks that ask an address (webhooks), run in parallel, whether they stand in one hook
 //    or in several. The checks of a hook with `sequential` run one after another; the hook runs parallel to others.
 // 2. Checks that write by themselves (regexReplace, addPrefix) run in the listed order, each on what the ones before
-//    left. A check that asks is told what those listed before it left: what they took out, no address is told.
+//    left. A check that asks sees the text that the checks before it left: redacted text goes to no address.
 // 3. When all have answered, what was written is applied in the listed order. Changes of different texts are put
 //    together. Where a check changed a text that one listed before it changed too, its rewrite is dropped and it runs
 //    again on what the others left, so that both stand; its result says `asked_again`.
@@ -35,7 +35,7 @@ export interface RanHooks {
 interface Unit {
   readonly notes: Notes;
   readonly checks: readonly HookCheck[];
-  /** Waits for somebody else: nothing waits for it. */
+  /** Waits for others: nothing waits for it. */
   readonly asks: boolean;
 }
 

@@ -1,4 +1,4 @@
-// What goes between the sandbox and its workers.
+// The messages between the sandbox and its workers.
 import type { CheckFailureName } from '../contract/check.ts';
 import type { Pattern, Replaceable } from './patterns.ts';
 import type { TextWork } from './text-work.ts';

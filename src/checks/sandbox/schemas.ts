@@ -14,7 +14,7 @@ const MOST_VIOLATIONS = 20;
 type Validate = ReturnType<Ajv['compile']>;
 const kept = new Map<string, Validate>();
 
-/** Compiles once what ajv makes on first use, before a worker says that it is ready: a deadline is for users' work. */
+/** Compiles once what ajv makes on first use, before a worker reports ready: the deadline is for users' work only. */
 export function warm(): void {
   compile({ type: 'object' });
 }

@@ -98,7 +98,7 @@ function tooLong(): CheckFailure {
   return new CheckFailure('InputTooLongError', `the text has more than ${MOST_CHARACTERS} characters`);
 }
 
-/** All texts of a side in one, for those who are sent it whole. */
+/** All texts of a side in one, for receivers of the whole side. */
 export function wholeText(body: Body): string {
   return body.slots
     .filter(({ kind }) => kind === 'content')

@@ -6,7 +6,7 @@ type Draft = Partial<Pick<TextSlot, 'kind' | 'role' | 'unit' | 'form' | 'name'>>
 /** Items of lists that are walked in one body: a conversation of more is none that can be examined. */
 const MOST_ITEMS = 20_000;
 
-/** Gathers the slots of one body. Whatever is not as its API says is passed over: the provider will refuse it. */
+/** Gathers the slots of one body. Parts that differ from the API are skipped: the provider refuses them. */
 export class Slots {
   readonly #slots: TextSlot[] = [];
   #opaque = false;

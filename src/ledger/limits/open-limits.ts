@@ -48,7 +48,7 @@ export interface OpenLimits {
   readonly holds: Holds;
   readonly policies: PolicySet;
   readonly groups: Groups;
-  readonly behind: (work: Promise<unknown>, aside?: boolean) => void;
+  readonly inBackground: (work: Promise<unknown>, aside?: boolean) => void;
   /** An organisation's journal has entries to carry on. */
   readonly mark: (organisationId: string) => void;
   /** What waits in the journals. */
@@ -95,11 +95,18 @@ export async function openLimits(parts: LimitsParts): Promise<OpenLimits> {
   const { counter } = parts;
   return {
     admission,
-    targets: new TargetLimits({ admission, holds, counter, policies, behind: background.add, onTrouble }),
+    targets: new TargetLimits({
+      admission,
+      holds,
+      counter,
+      policies,
+      inBackground: background.add,
+      onTrouble,
+    }),
     holds,
     policies,
     groups,
-    behind: background.add,
+    inBackground: background.add,
     mark: (organisationId) => journal.mark(organisationId),
     waiting: () => journal.stats(),
     async flush() {

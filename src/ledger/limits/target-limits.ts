@@ -20,7 +20,7 @@ export interface TargetLimitDeps {
   readonly counter: TokenCounter;
   readonly policies: Pick<PolicySet, 'rulesFor'>;
   /** Is told of work that goes on after the answer. */
-  readonly behind: (work: Promise<unknown>) => void;
+  readonly inBackground: (work: Promise<unknown>) => void;
   readonly onTrouble: (error: unknown, what: string) => void;
 }
 
@@ -75,7 +75,8 @@ export class TargetLimits {
       rates: ticket.rates,
       budgets: chargedBudgetsOf(ticket.rules),
       ended: (attempt, exchange) => {
-        if (ticket.held || ticket.local) this.#deps.behind(this.#settle(ticket, attempt, exchange, done));
+        if (ticket.held || ticket.local)
+          this.#deps.inBackground(this.#settle(ticket, attempt, exchange, done));
       },
     };
   }

@@ -35,11 +35,11 @@ export interface LimitsDeps {
   /** What a call will ask for, where its message does not say it itself. */
   readonly foresee?: PromptRuns['foresee'] | undefined;
   /** Is told of work that goes on after the answer, so that a stop waits for it. */
-  readonly behind: (work: Promise<unknown>, aside?: boolean) => void;
+  readonly inBackground: (work: Promise<unknown>, aside?: boolean) => void;
 }
 
 export function limitsInterceptor(deps: LimitsDeps): Interceptor {
-  const { admission, holds, books, flights, behind } = deps;
+  const { admission, holds, books, flights, inBackground } = deps;
   return (method) => {
     if (!hasOption(method, metered) || !getOption(method, metered)) return (next) => next;
     const operation = `${method.parent.typeName}/${method.name}`;
@@ -63,7 +63,7 @@ export function limitsInterceptor(deps: LimitsDeps): Interceptor {
           unwritten: (own) => books.keep(own, call),
         });
       };
-      behind(work(), call.patienceMs > 0);
+      inBackground(work(), call.patienceMs > 0);
     };
     return (next) => (input, call) => {
       const { principal } = call;
