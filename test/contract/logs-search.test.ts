@@ -1,38 +1,14 @@
 // A search in what was asked and answered, through the front door: who finds what by it, and how it ends.
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { LogsService } from '../../gen/gateway/admin/v2/logs_pb.ts';
-import { freshDatabase } from '../store/mongo-database.ts';
 import { ok } from '../support/front-door.ts';
-import { mongoServer, reportMissing } from '../support/servers.ts';
 import { bookEntry, personKey, serviceKey } from './logs-books.ts';
 import { type Bench, type JsonObject, PROTOCOLS, raw, startBench } from './runner.ts';
+import { STORES } from './stores.ts';
 import { Caller } from './story.ts';
 
 const { listLogs } = LogsService.method;
-const mongo = await mongoServer();
-if (mongo === undefined) reportMissing(test, 'MongoDB');
-
-/** What a gateway on each store is started with. */
-const STORES: readonly (readonly [name: string, env: () => Record<string, string>])[] = [
-  ['embedded', () => ({})],
-  ...(mongo === undefined
-    ? []
-    : [
-        [
-          'MongoDB',
-          () => {
-            const uri = new URL(mongo.uri);
-            uri.pathname = `/${freshDatabase()}`;
-            return {
-              MONGODB_URI: uri.toString(),
-              GATEWAY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
-            };
-          },
-        ] as const,
-      ]),
-];
-
 for (const [store, env] of STORES) {
   let bench: Bench;
   test.serial.before(async () => {

@@ -1,4 +1,5 @@
 // Tests whose steps need each other's answers, told once and run over every protocol.
+import { inspect } from 'node:util';
 import type { DescMethod } from '@bufbuild/protobuf';
 import test, { type ExecutionContext } from 'ava';
 import { ADMIN_KEY } from '../support/gateway.ts';
@@ -50,7 +51,7 @@ export class Caller {
 
   async ok(method: DescMethod, body: JsonObject = {}): Promise<JsonObject> {
     const { error, json } = await this.exchange(method, body);
-    if (error) throw new Error(`${method.name}: ${JSON.stringify(error)}`);
+    if (error) throw new Error(`${method.name}: ${inspect(error, { depth: 6 })}`);
     return json;
   }
 
