@@ -16,9 +16,9 @@ export interface WireMessage {
   readonly body?: string | Uint8Array | undefined;
 }
 
-/** What was said in a call whose bodies are kept: references, written out behind the call. */
+/** The bodies of a call, when they are kept: references, written after the call. */
 export interface CallBodies {
-  /** The bodies as the caller and the gateway said them, made when they are written out. */
+  /** The caller's request and the gateway's answer, encoded when they are written. */
   request: (() => string | Uint8Array | undefined) | undefined;
   response: (() => string | Uint8Array | undefined) | undefined;
   /** Of the last attempt. */
@@ -26,15 +26,15 @@ export interface CallBodies {
   received: WireMessage | undefined;
   /** Credentials of the targets that were called. */
   readonly targets: SentCredentials[];
-  /** Texts that must not be kept, wherever somebody repeats them. */
+  /** Secrets, masked wherever they appear. */
   readonly secrets: () => readonly string[];
-  /** Results of guardrails before and behind the call. */
+  /** Results of input and output guardrails. */
   hooks: { before: object[]; after: object[] } | undefined;
-  /** Bodies that are kept as they pass. */
+  /** Bodies that are passed through, kept as they pass. */
   readonly passing: { request?: Passing; response?: Passing };
 }
 
-/** How much of a body is held, in bytes or UTF-16 units, and how much passed behind that. */
+/** How much of a body is held, in bytes or UTF-16 units, and how much passed after that. */
 export interface Passing {
   readonly held: number;
   readonly left: number;

@@ -1,11 +1,11 @@
 // What the stages of a call note for its entry in the request log.
 import type { AttemptRecord, OutcomeRecord, RequestRecord, SpanRecord, UsageRecord } from './record.ts';
 
-/** An attempt whose provider did not tell its usage: what it was asked and what it said, for an estimate. */
+/** An attempt whose provider did not tell its usage: its request and its answer, for an estimate. */
 export interface Unreported {
   readonly attemptId: string;
   readonly request: object;
-  /** Undefined: it broke off before any of the answer was there. */
+  /** Undefined: it broke off before any of the answer arrived. */
   readonly answered: string | undefined;
 }
 
@@ -26,11 +26,11 @@ export interface CallRecord {
   readonly unreported: Unreported[];
   /** Path of the target that was called last, e.g. "config.targets[1]"; empty while there is none. */
   targetPath: string;
-  /** Calls of that target before the last one; -1 when it was given up. */
+  /** Calls of that target before the last one; -1 when the target was given up. */
   retries: number;
   /** What the cache did: HIT, SEMANTIC HIT, MISS, SEMANTIC MISS, REFRESH or DISABLED. */
   cacheStatus: string;
-  /** Of the answer from the cache: no provider was paid for it. */
+  /** Usage of the answer from the cache, which no provider charged. */
   saved: UsageRecord | undefined;
   /** Slugs of the saved config and of the stored provider. */
   config: string | undefined;

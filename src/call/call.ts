@@ -1,4 +1,4 @@
-// One call in progress: what came in, who makes it, and what is noted for the log.
+// One call in progress: its request, its principal, and what is noted for the log.
 import type { DescMethod } from '@bufbuild/protobuf';
 import { Aborter, type AbortLike } from '../lib/abort.ts';
 import type { GatewayHeaders } from '../lib/gateway-headers.ts';
@@ -25,7 +25,7 @@ export interface CallSource {
   readonly connection?: object;
 }
 
-/** Who calls, and what they brought for the provider. */
+/** The principal, and the credential for the provider that came with the request. */
 export interface Identity {
   readonly principal: Principal;
   /** The gateway key or token as presented. */
@@ -40,7 +40,7 @@ export class Call {
   readonly id: string;
   /** Undefined when telemetry is off. */
   traceContext: TraceContext | undefined;
-  /** Over REST it is known for good once the body's `stream` is read. */
+  /** Over REST it is final once the body's `stream` is read. */
   method: DescMethod;
   readonly source: CallSource;
   /** Unix milliseconds. */
@@ -53,17 +53,17 @@ export class Call {
   #underWay = 0;
   #whenEnded: (() => void)[] = [];
   #patienceMs = 0;
-  /** Who calls, found out before the body is read; the auth interceptor makes it the principal. */
+  /** Set before the body is read; the auth interceptor makes it the principal. */
   identity: Identity | undefined;
   /** Bytes of the request's body as it was decoded; undefined: not known. */
   bodyBytes: number | undefined;
   /** Set by the auth interceptor. */
   principal: Principal | undefined;
-  /** The workspace that the request names beside its message, by id or slug. */
+  /** The workspace that the request names outside of its message, by id or slug. */
   namedWorkspace: string | undefined;
   /** The principal as one of the workspace that the request names; set by the workspace interceptor. */
   place: Principal | undefined;
-  /** The key as presented: never sent anywhere, compared so that it cannot be. */
+  /** The key as presented: outgoing headers are compared with it, so that it is never sent to a provider. */
   presentedKey: string | undefined;
   /** The credential for the provider that the caller sent, without its scheme. */
   providerCredential: string | undefined;
@@ -71,7 +71,7 @@ export class Call {
   audited = false;
   /** Metadata that the caller's key, workspace and organisation give every request; it wins over the request's own. */
   defaultMetadata: Readonly<Record<string, string>> | undefined;
-  /** Whose call it is, where limits are asked for each of its attempts; undefined: they are not. */
+  /** Set when limits are checked for each attempt. */
   limitSubject: LimitSubject | undefined;
   /** How far its settlement has come. */
   readonly account: CallAccount = {
@@ -84,9 +84,9 @@ export class Call {
   /** Headers to add to the answer, by lower-case name. */
   readonly answerHeaders = new Map<string, string>();
   readonly record: CallRecord = newCallRecord();
-  /** Notes what the guardrails of a stream came to, once it has ended. */
+  /** Notes the verdicts of a stream's guardrails when it has ended. */
   streamHooks: (() => void) | undefined;
-  /** Of its errors only status, type and code are kept: their words may quote the request. */
+  /** Only status, type and code of errors are kept, because their texts may quote the request. */
   wordless = false;
   /** Undefined: its bodies are not kept. */
   bodies: CallBodies | undefined;
@@ -121,7 +121,7 @@ export class Call {
     this.#aborter.abort(reason);
   }
 
-  /** Aborts the call with the given error when it has run for `ms` since it came. */
+  /** Aborts the call with the given error `ms` milliseconds after it arrived. */
   expireAfter(ms: number, error: () => Error): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.abort(error()), Math.max(0, ms - this.elapsedMs()));
@@ -142,7 +142,7 @@ export class Call {
     for (const action of this.#atEnd.splice(0)) action();
   }
 
-  /** An attempt is under way; `attemptEnded` follows. */
+  /** An attempt has begun; `attemptEnded` follows. */
   attemptBegan(): void {
     this.#underWay++;
   }
@@ -153,19 +153,19 @@ export class Call {
     for (const tell of this.#whenEnded.splice(0)) tell();
   }
 
-  /** Attempts may be under way for so long behind the answer: their client has left, and they are read to their end. */
+  /** Lets attempts run for so long after the answer: the client has left, and they are read to their end. */
   waitFor(ms: number): void {
     this.#patienceMs = ms;
   }
 
-  /** How long attempts may be under way behind the answer, beyond what is usual; 0: no longer. */
+  /** Milliseconds that attempts may run after the answer, in addition to the usual; 0: no longer. */
   get patienceMs(): number {
     return this.#patienceMs;
   }
 
   /**
    * Undefined when no attempt is under way; else resolves when none is any more, or after `ms`. The answer may end
-   * before: a client that leaves, and calls that another one overtook, are ended behind it.
+   * first: attempts whose client left, and attempts that another one overtook, end later.
    */
   attemptsOver(ms: number): Promise<void> | undefined {
     if (this.#underWay === 0) return undefined;

@@ -1,4 +1,4 @@
-// Who a call is made by.
+// The authenticated caller of a call.
 import type { TokenGrant } from './grant.ts';
 
 /** The kinds of API keys, as they are named in responses. */
@@ -9,14 +9,14 @@ export interface Principal {
   readonly organisationId: string;
   /** Undefined for organisation-wide keys. */
   readonly workspaceId: string | undefined;
-  /** The workspace is not the key's: the call names it. */
+  /** The workspace comes from the call, not from the key. */
   readonly visiting?: boolean;
-  /** Whose key or token it is; undefined for services. */
+  /** The person that the key or token belongs to; undefined for services. */
   readonly userId?: string | undefined;
   readonly keyId: string;
   readonly keyName: string;
   readonly kind: KeyKind;
   readonly scopes: ReadonlySet<string>;
-  /** What came with a token (JWT); undefined for API keys. */
+  /** The grant of a token (JWT); undefined for API keys. */
   readonly token?: TokenGrant | undefined;
 }

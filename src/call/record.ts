@@ -106,7 +106,7 @@ export interface RequestRecord {
   readonly error?: { readonly reason: string; readonly message: string };
   readonly metadata: Readonly<Record<string, string>>;
   readonly attempts: readonly AttemptRecord[];
-  /** The person behind the key or token. */
+  /** The person that the key or token belongs to. */
   readonly userId?: string;
   /** What the cache did: HIT, SEMANTIC HIT, MISS, SEMANTIC MISS or REFRESH; absent when it was not asked. */
   readonly cacheStatus?: string;

@@ -1,4 +1,4 @@
-// Whose data a call may see.
+// The tenant whose data a call may see.
 
 /** The first argument of every tenant's call, so that no query can forget it. */
 export interface TenantScope {

@@ -24,7 +24,7 @@ export function onBadBytes(
   // In the body of the last request.
   if (last !== undefined && (last.headersSent || answers.size > 1)) socket.destroy();
   else if (socket.writable) socket.end(error.code === 'HPE_HEADER_OVERFLOW' ? TOO_LONG : BAD);
-  // What was answered is on its way; the connection ends behind it.
+  // The answer is already written; the connection ends after it.
   else if (!socket.writableEnded) socket.destroy();
 }
 

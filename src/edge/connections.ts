@@ -56,7 +56,7 @@ export interface Connection {
   /** Answers over HTTP/1 that are not complete. */
   readonly answers: Set<ServerResponse>;
   running: number;
-  /** When something happened last, in Unix milliseconds: a request for a stranger, any bytes for a caller. */
+  /** When something happened last, in Unix milliseconds: a request of an unauthenticated client, any bytes of a caller. */
   lastAt: number;
   read: number;
   written: number;
@@ -82,8 +82,8 @@ export class Connections {
   }
 
   /**
-   * Takes a new connection. Where there are too many, the oldest one of a stranger that has no request makes room; without
-   * such a one the new connection is ended, and the answer is undefined.
+   * Takes a new connection. Where there are too many, the oldest one without a valid key and without a request is ended;
+   * where there is none, the new connection is ended, and the result is undefined.
    */
   add(socket: Socket): Connection | undefined {
     const now = Date.now();
@@ -150,7 +150,7 @@ function isIdleStranger({ proven, running, openedAt }: Connection, now: number):
   return !proven && running === 0 && now - openedAt > MOMENT_MS;
 }
 
-/** Ends the oldest connection that is a stranger's and has no request; sets are in the order of arrival. */
+/** Ends the oldest connection without a valid key and without a request; sets are in the order of arrival. */
 function makesRoom(crowd: ReadonlySet<Connection>): boolean {
   const now = Date.now();
   for (const connection of crowd) {

@@ -1,5 +1,5 @@
 // /docs: the OpenAPI document, rendered by Swagger UI from this machine alone: no
-// CDN, no inline script, so that a strict content security policy holds. Beside it the guides.
+// CDN, no inline script, so that a strict content security policy holds. The guides are served here too.
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -34,7 +34,7 @@ const INDEX = `<!doctype html>
 </html>
 `;
 
-// A validator badge would send the document's address to a stranger.
+// A validator badge would send the document's address to a third party.
 const INITIALIZER = `window.ui = SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#docs',
@@ -47,7 +47,7 @@ const INITIALIZER = `window.ui = SwaggerUIBundle({
 });
 `;
 
-/** The files under /docs/ beside the guides, by their exact names: nothing else is read from disk. */
+/** The files under /docs/ other than the guides, by exact name: nothing else is read from disk. */
 const PAGES: ReadonlyMap<string, Page> = new Map([
   ['', text('text/html; charset=utf-8', INDEX)],
   ['initializer.js', text('text/javascript; charset=utf-8', INITIALIZER)],

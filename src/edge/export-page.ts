@@ -1,4 +1,4 @@
-// /exports/<token>: the file of an export, to whoever has its address.
+// /exports/<token>: the file of an export, for everyone who has its address.
 import { pipeline } from 'node:stream/promises';
 import type { Middleware } from 'koa';
 
@@ -36,7 +36,7 @@ export function exportPage(find: (token: string) => Promise<HandedFile | undefin
       'x-content-type-options': 'nosniff',
     });
     if (ctx.method === 'HEAD') res.end();
-    // What breaks off ends the connection before its length, so that nobody takes it for whole.
+    // A file that breaks off ends the connection before its length, so that clients see that it is incomplete.
     else await pipeline(file.pieces, res).catch(() => res.destroy());
   };
 }

@@ -1,5 +1,5 @@
-// /invite: where the link of an invitation leads. The page reads the token from behind the `#`, which browsers
-// send to no server, and accepts by the API's own operation.
+// /invite: where the link of an invitation leads. The page reads the token after the `#`, which browsers
+// do not send to servers, and accepts by the API's own operation.
 import type { Middleware } from 'koa';
 
 const STYLE = `body{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:4rem auto;padding:0 1rem}
@@ -8,7 +8,7 @@ button{padding:.5rem 1.5rem;font:inherit}pre{white-space:pre-wrap;word-break:bre
 
 const SCRIPT = `const given = new URLSearchParams(location.hash.slice(1));
 const form = document.querySelector('form');
-const said = document.querySelector('output');
+const result = document.querySelector('output');
 history.replaceState(null, '', location.pathname);
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
@@ -23,12 +23,12 @@ form.addEventListener('submit', async (event) => {
   });
   const body = await answer.json();
   if (!answer.ok) {
-    said.textContent = body.data ? body.data.message : 'That did not work.';
+    result.textContent = body.data ? body.data.message : 'That did not work.';
     return;
   }
   form.hidden = true;
   const keys = (body.api_keys || []).map((key) => key.key);
-  said.textContent = keys.length > 0
+  result.textContent = keys.length > 0
     ? 'You are in. Keep your API key, it is not shown again:\\n' + keys.join('\\n')
     : 'You are in.';
 });

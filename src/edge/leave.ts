@@ -1,4 +1,4 @@
-// Whether the client is still there: one listener per request, whoever waits.
+// Whether the client is still connected: one listener per request, shared by all that wait.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { fail, type GatewayError } from '../lib/errors.ts';
 

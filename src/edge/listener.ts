@@ -40,7 +40,7 @@ export interface Listener {
 /** An idle connection is held for so long. */
 const KEEP_ALIVE_MS = 65_000;
 const MAX_HEADER_BYTES = 65_536;
-/** Streams of one HTTP/2 connection: of a stranger, and once a valid key has come. */
+/** Streams of one HTTP/2 connection: before a valid key was seen, and after. */
 const STRANGERS_STREAMS = 100;
 const MAX_CONCURRENT_STREAMS = 1000;
 const STRANGERS_AT_ONCE = 8;
@@ -66,7 +66,7 @@ export function createListener({
     const connection = owners.get(req.httpVersionMajor === 1 ? req.socket : (stream.session ?? stream));
     if (connection !== undefined) begun(connection, req, res, draining);
     if (connection !== undefined && !connection.proven) owners.set(req, connection);
-    // Of a stranger's many streams one is begun in each turn of the event loop.
+    // Before a valid key was seen, one stream begins in each turn of the event loop.
     if (connection === undefined || connection.proven || connection.running <= STRANGERS_AT_ONCE)
       dispatch(req, res);
     else inItsTurn(() => stream?.destroyed || dispatch(req, res));

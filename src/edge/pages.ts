@@ -1,4 +1,4 @@
-// What the port shows beside the API: health, metrics and documents.
+// What the port serves in addition to the API: health, metrics and documents.
 import Router from '@koa/router';
 import type { Middleware } from 'koa';
 import { exportPage, type HandedFile } from './export-page.ts';

@@ -42,7 +42,7 @@ export async function* forwardRequest(
     yield create(ForwardRequestSchema, { kind: { case: 'chunk', value: value as Buffer<ArrayBuffer> } });
 }
 
-/** Writes the provider's head and bytes as they are, our own headers beside them. */
+/** Writes the provider's head and bytes as they are, and adds our own headers. */
 export async function writeForwarded(
   res: ServerResponse,
   messages: AsyncIterable<ForwardResponse>,

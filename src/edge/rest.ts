@@ -36,7 +36,7 @@ export interface RestDeps {
   readonly names: HeaderNames;
   /** Bytes. */
   readonly bodyLimit: number;
-  /** Finds out who calls, from the headers alone; false: a stranger. */
+  /** Finds out who calls, from the headers alone; false: no valid key. */
   readonly identify: (call: Call) => boolean | Promise<boolean>;
   /** Told of requests with a valid key. */
   readonly prove: (req: IncomingMessage) => void;
@@ -134,7 +134,7 @@ async function operation(
   }
 }
 
-/** The message of an operation of the control plane; the workspace that it names beside the message is the call's. */
+/** The message of an operation of the control plane; a workspace that is named outside of the message goes to the call. */
 function controlInput(
   call: Call,
   { method, hasBody }: Route,
@@ -169,7 +169,7 @@ async function passThrough(
   const call = callOf(deps, ProxyService.method.forward, req, req.method ?? '', rawPath.split('?', 1)[0]!);
   new Leave(req, res).tell((error) => call.abort(error));
   try {
-    // A stranger is refused by the interceptors, before its body is read.
+    // Without a valid key the interceptors refuse the call before its body is read.
     await isKnown(deps, call, req);
     const messages = await deps.transport.stream(call, forwardRequest(deps, call, req, rawPath));
     await writeForwarded(res, messages as AsyncIterable<ForwardResponse>, () => answerHeaders(call));
@@ -188,7 +188,7 @@ function isKnown(deps: RestDeps, call: Call, req: IncomingMessage): boolean | Pr
   });
 }
 
-/** The body, read within the caller's time. A stranger's is not read: the interceptors refuse the call without it. */
+/** The body, read within the caller's time. Without a valid key it is not read: the interceptors refuse the call. */
 async function readBody(
   deps: RestDeps,
   bodies: BodyReader,

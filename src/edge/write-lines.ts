@@ -7,7 +7,7 @@ import { drained, type Pairs } from './respond.ts';
 /** Characters of one write, about. */
 const CHUNK = 65_536;
 
-/** Writes until the stream ends. What breaks off ends the connection without its last chunk, so that nobody takes it for whole. */
+/** Writes until the stream ends. A stream that breaks off ends the connection without its last chunk, so that clients see it. */
 export async function writeLines(
   res: ServerResponse,
   desc: DescMessage,

@@ -38,7 +38,7 @@ async function filled(provider: UsableProvider, tenant: MappingTenant, secrets: 
   }
 }
 
-/** A reference that names hosts decides; else it is the provider's own, and those that an admin put beside a mapping. */
+/** A reference that names hosts decides; else the provider's own hosts count, and those that an admin added to a mapping. */
 function hostFault(
   { mappings, slug }: UsableProvider,
   { organisationId, workspaceId }: MappingTenant,

@@ -30,7 +30,7 @@ import type { JsonObject } from '../store/collection.ts';
 import type { Pipeline } from './pipeline/pipeline.ts';
 import { runStream, runWhole } from './pipeline/run.ts';
 
-/** What the service needs beside the pipeline. */
+/** What the service needs in addition to the pipeline. */
 export interface PromptsDeps {
   readonly book: PromptCatalogue;
   readonly messageRules: MessageRules;

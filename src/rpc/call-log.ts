@@ -12,7 +12,7 @@ export type CallLog = (
   error: GatewayError | undefined,
 ) => void;
 
-/** Undefined: nobody reads it, and nothing is done for it. */
+/** Undefined when the log level leaves the line out. */
 export function callLog(log: Logger): CallLog | undefined {
   if (!log.isLevelEnabled('debug')) return undefined;
   return (call, operation, status, ms, error) => {

@@ -4,8 +4,8 @@ import type { Call } from '../call/call.ts';
 
 /**
  * A message, or on client-streaming methods the messages as they come. A function is a
- * message that is still to be read: it is called behind authentication, so that a
- * stranger with a broken body learns only that a key is needed.
+ * message that is not decoded yet: it is called after authentication, so that a
+ * caller without a key learns nothing about its body.
  */
 export type Input = Message | AsyncIterable<Message> | (() => Message);
 /** A message, or on server-streaming methods the messages as they come. */
@@ -20,7 +20,7 @@ export type Interceptor = (method: DescMethod) => (next: Handler) => Handler;
 /** A service's methods by their local names, in the gateway's own signatures. */
 export type Implementation = Readonly<Record<string, Handler>>;
 
-/** The messages of a stream with errors replaced and an end told, which waits for whom it is told. */
+/** The messages of a stream, with errors mapped. The stream ends when the promise of `onEnd` resolves. */
 export function watched(
   messages: AsyncIterable<Message>,
   onError: (thrown: unknown) => Error,

@@ -9,7 +9,7 @@ export interface Entrant {
 }
 
 export interface InFlight {
-  /** Whether a call would be refused whoever makes it: asked before its body is read. */
+  /** Whether every caller would be refused: asked before the body is read. */
   full(control: boolean): boolean;
   /** Takes a place; answers how to give it back, once. Undefined: there is none for this caller. */
   enter(entrant: Entrant): (() => void) | undefined;
@@ -22,7 +22,7 @@ export interface InFlight {
   readonly refused: number;
 }
 
-/** Of the bound, what a workspace above its share leaves to others, and what the control plane has beside it. */
+/** Parts of the bound: what a workspace above its share leaves free, and what the control plane has in addition. */
 const FREE_FOR_OTHERS = 0.25;
 const CONTROL_RESERVE = 0.1;
 const LEAST_RESERVE = 2;
@@ -77,7 +77,7 @@ export function createInFlight(most: number | undefined, several: () => boolean)
         else byWorkspace.delete(workspace);
       };
     },
-    // Besides those that have a place there are calls whose caller is still being authenticated.
+    // Calls that are still being authenticated have no place yet, so more may begin than there are places.
     begin() {
       if (begun >= 2 * places + reserve) {
         refused++;

@@ -33,7 +33,7 @@ export class Methods {
     return this.#composed.has(method);
   }
 
-  /** The method behind its interceptors. */
+  /** The method with its interceptors. */
   handler(method: DescMethod): Handler {
     const handler = this.#composed.get(method);
     if (handler === undefined) throw new Error(`${method.parent.typeName}/${method.name} is not served here`);

@@ -1,4 +1,4 @@
-// All of rpc, put together: the methods behind their interceptors, the in-process
+// All of rpc, put together: the methods with their interceptors, the in-process
 // transport, and the handler for gRPC, gRPC-Web and Connect.
 
 import { randomUUID } from 'node:crypto';
@@ -110,7 +110,7 @@ export function createRpc(deps: RpcDeps): Rpc {
     const known: Peer = { ...peerOf(deps.names, req, res), prove: () => deps.prove?.(req) };
     return {
       pace,
-      // Strangers may not be silent in the middle of a stream.
+      // An unauthenticated client must not pause in the middle of a stream.
       known: () => known.call?.identity !== undefined,
       reading: () => budget.open(known.call?.identity?.principal.keyId),
       toError: (error) => toConnectError(error, Plane.DATA, known.requestId, []),

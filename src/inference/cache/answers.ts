@@ -26,7 +26,7 @@ export interface AnswerStore {
   readonly turns?: Turns;
 }
 
-/** Who may make an answer: leases with an expiry, so that an instance that dies keeps nobody waiting. */
+/** Who may make an answer: leases with an expiry, so that a dead instance blocks no other. */
 export interface Turns {
   /** True when the owner has it now. @throws GatewayError store_unavailable. */
   take(organisationId: string, key: string, owner: string): Promise<boolean>;
@@ -36,5 +36,5 @@ export interface Turns {
   give(organisationId: string, key: string, owner: string): Promise<void>;
 }
 
-/** How long a turn lasts that nobody prolongs, in milliseconds. */
+/** How long a lease lasts without renewal, in milliseconds. */
 export const TURN_MS = 10_000;

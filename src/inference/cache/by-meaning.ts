@@ -20,7 +20,7 @@ export type Comparison =
     };
 
 export interface ByMeaning {
-  /** Compares. In shadow mode beside the call: neither waits for the other. @throws the signal's reason. */
+  /** Compares. In shadow mode it runs in parallel with the call, and neither waits for the other. @throws the signal's reason. */
   compare(visit: CacheRequest): Promise<Comparison>;
   /** For a refresh: forgets what meant the same and keeps the new vector, once the answer is kept. */
   replace(visit: CacheRequest): ((ttlMs: number) => Promise<void>) | undefined;
@@ -93,7 +93,7 @@ export function createByMeaning(
       const text = visit.settings.mode === 'semantic' ? textOf(visit) : '';
       if (typeof text === 'string') return undefined;
       const { meaning, embedder } = text;
-      // Made beside the call; a caller that leaves keeps no answer, so its vector is not missed.
+      // Made in parallel with the call. A caller that leaves keeps no answer, and needs no vector.
       const making = finder.vector(visit, meaning, embedder).catch(() => undefined);
       return async (ttlMs) => {
         const vector = await making;

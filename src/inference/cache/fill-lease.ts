@@ -20,13 +20,13 @@ export interface FillLeaseEnd {
   readonly lead: Lead<CacheResult> | undefined;
   /** Gives the turn over all instances back; never throws. */
   readonly release: () => void;
-  /** What is left to do once the answer is kept, behind the call. */
+  /** Work that follows once the answer is kept, after the call. */
   readonly afterwards?: (ttlMs: number) => Promise<void>;
 }
 
 const nothing = (): void => undefined;
 
-/** Nobody waits and no turn was taken. */
+/** No lease was taken, and no call waits. */
 export const ALONE: FillLeaseEnd = { lead: undefined, release: nothing };
 
 export function createFillLease(answers: AnswerStore, visit: CacheRequest, end: FillLeaseEnd): FillLease {

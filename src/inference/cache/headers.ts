@@ -7,7 +7,7 @@ import { type CacheSettings, namespaceOf } from './settings.ts';
  * The settings with what the caller's headers change: `cache-force-refresh: true` (any other value does nothing),
  * `cache-namespace`, and of `cache-control` a `max-age` that is shorter (0 is a refresh). Undefined when the call
  * does not use the cache: no settings, `debug: false`, or `cache-control: no-store`. `no-cache` is left alone:
- * tools such as Postman put it on every call, and nobody would see a hit with them.
+ * tools such as Postman put it on every call, and there would be no hits with them.
  *
  * @throws GatewayError invalid_header for a namespace that is none.
  */

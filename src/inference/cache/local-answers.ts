@@ -15,7 +15,7 @@ export interface LocalAnswerOptions {
   readonly now?: () => number;
 }
 
-/** What one entry costs beside its key and its bytes, as measured: map slot, objects, the buffer and its store. */
+/** What one entry costs in addition to its key and its bytes, as measured: map slot, objects, the buffer and its store. */
 export const ENTRY_BYTES = 512;
 
 /** A store that knows its weight. */

@@ -1,5 +1,5 @@
-// The way of a call through the cache: look for the same, wait for whoever is making it, look for what means the
-// same, and only then let it run.
+// How a call uses the cache: look for the same request, wait for a call that is making its answer, look for a request
+// with the same meaning, and only then run.
 import type { AnswerStore } from './answers.ts';
 import { createByMeaning } from './by-meaning.ts';
 import {
@@ -64,7 +64,7 @@ export function createCacheLookup({
     return createFillLease(answers, visit, end);
   }
 
-  /** The old answer goes at once, in every form, so that nobody gets it while the new one is made. */
+  /** The old answer is removed at once, in every form, so that it is not served while the new one is made. */
   function refresh(visit: CacheRequest): FillLease {
     for (const suffix of SUFFIXES) {
       flights.supersede(visit.key + suffix);

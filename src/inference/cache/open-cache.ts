@@ -10,9 +10,9 @@ import { createSharedVectors } from './shared-vectors.ts';
 export interface OpenCacheOptions {
   /** What instances share; undefined: there is one instance. */
   readonly state: SharedState | undefined;
-  /** Most bytes of answers: of this process, or of an organisation in the shared store. Vectors get a quarter beside them. */
+  /** Most bytes of answers: of this process, or of an organisation in the shared store. Vectors get a quarter in addition. */
   readonly bytes: number;
-  /** 32 bytes, of which the secret of the keys is derived (RFC 5869), so that nobody outside can compute them. */
+  /** 32 bytes, from which the secret of the keys is derived (RFC 5869), so that keys cannot be computed from requests. */
   readonly encryptionKey: Uint8Array;
 }
 

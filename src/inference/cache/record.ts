@@ -7,7 +7,7 @@ export type AnswerRecord =
   | { readonly form: 'whole'; readonly note: AnswerNote; readonly body: Uint8Array }
   | { readonly form: 'stream'; readonly note: AnswerNote; readonly chunks: readonly Uint8Array[] };
 
-/** What the log wants to know of an answer that nobody was paid for. */
+/** What the log records about an answer that no provider charged. */
 export interface AnswerNote {
   /** The model that the provider said answered. */
   readonly model?: string;

@@ -35,7 +35,7 @@ export interface CacheCall {
 export interface ResponseCacheOptions {
   readonly answers: AnswerStore;
   readonly vectors: VectorStore;
-  /** Makes keys that nobody outside can compute. The same for all instances of one shared store. */
+  /** Makes keys that cannot be computed without the secret. The same for all instances of one shared store. */
   readonly secret?: Uint8Array | undefined;
   /** Longest answer that is kept, in bytes of its text; MAX_KEPT_BYTES by default. */
   readonly maxAnswerBytes?: number;
@@ -68,9 +68,9 @@ export const EMBED_MS = 3000;
  *     );
  *
  * Only what `run` resolves with is kept, and for a stream only what came to its end. What `run` throws is thrown to
- * its own caller and to nobody else. Identical calls that come while one is under way wait for its answer (a stream's
+ * its own caller only. Identical calls that come while one is under way wait for its answer (a stream's
  * too, and get it whole in one go: a stream that breaks for its first reader must not break for the others) for
- * WAIT_MS at the most. When it fails, the next of them runs; see `Flights`.
+ * WAIT_MS at the most. When it fails, the next of them runs; see `SingleFlight`.
  */
 export interface ResponseCache {
   /** An answer that comes whole. @throws what `run` throws, and the signal's reason while waiting. */

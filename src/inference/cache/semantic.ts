@@ -9,7 +9,7 @@ import type { VectorStore } from './vectors.ts';
 export interface Embedder {
   /** Provider, host and model: vectors of two of these are never compared. */
   readonly id: string;
-  /** The text's vector; undefined when it is not to be had. May throw; may take its time: nobody waits too long. */
+  /** The text's vector; undefined when there is none. May throw or be slow: the wait is bounded. */
   embed(text: string, signal: AbortLike): Promise<Float32Array | undefined>;
 }
 

@@ -1,4 +1,4 @@
-// The `cache` member of a config and the headers beside it, read into settings. It imports the ground floor only:
+// The `cache` member of a config and the cache headers, read into settings. It imports the ground floor only:
 // plans read it as well as the cache.
 
 /** How a call uses the cache. `Target` is whatever the plan makes of the embeddings member. */

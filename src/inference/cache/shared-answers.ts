@@ -1,5 +1,5 @@
-// Answers in the store that instances share. A store that is slow or gone costs a call a bounded moment once, and
-// then nothing: for a while nobody asks it.
+// Answers in the store that instances share. A slow or missing store costs one call a bounded
+// time; then it is not asked for a while.
 import { fail, GatewayError } from '../../lib/errors.ts';
 import type { SharedState } from '../../store/shared-state.ts';
 import { type AnswerStore, TURN_MS } from './answers.ts';
@@ -9,7 +9,7 @@ import { type AnswerStore, TURN_MS } from './answers.ts';
  * miss), and none after one that took longer.
  */
 export const READ_MS = 100;
-/** What a write behind a call may take. */
+/** Longest time for a write after a call. */
 const WRITE_MS = 1000;
 /** How long a store that failed is left alone. */
 export const PAUSE_MS = 1000;

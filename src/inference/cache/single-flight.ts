@@ -1,9 +1,9 @@
-// One flight for identical calls: the first makes the answer, those that come meanwhile wait for it. What a leader
-// fails with is its own and goes to nobody else; then one of the waiting leads, after a further failure two, then
-// four: a provider that is down is not stormed, and nobody stands in a line of two hundred.
+// Single flight for identical calls: the first makes the answer, later ones wait for it. An error goes only to the
+// call that got it; then one of the waiting calls leads, after a further failure two, then four. So a provider that
+// is down sees few calls, and two hundred waiting calls do not fail one after the other.
 import type { AbortLike } from '../../lib/abort.ts';
 
-/** What a call that entered is to do. */
+/** What a call that entered must do. */
 export type FlightEntry<T> =
   /** Make the answer, and say how it went. */
   | { readonly role: 'lead'; readonly lead: Lead<T> }

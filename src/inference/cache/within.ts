@@ -23,7 +23,7 @@ export function sleep(ms: number, signal: AbortLike): Promise<void> {
 
 /**
  * What `work` gives, or undefined when it fails or takes longer than `ms`; then its own signal is aborted, and
- * nobody waits for it whatever it makes of that. @throws the signal's reason when the caller leaves.
+ * its result is not waited for. @throws the signal's reason when the caller leaves.
  */
 export function within<T>(
   ms: number,

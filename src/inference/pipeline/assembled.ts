@@ -103,7 +103,7 @@ export class AssembledAnswer {
     return this.#size;
   }
 
-  /** What came behind shows in the length of the JSON. */
+  /** What came later shows in the length of the JSON. */
   readonly left = 0;
 
   /** As JSON text, in the form of a whole answer. */

@@ -12,7 +12,7 @@ import type { ProviderEntry, Target } from '../../providers/dialect.ts';
 import type { OperationName } from '../../providers/operations.ts';
 import type { UsageReport } from '../../providers/usage/report.ts';
 import type { AssembledAnswer } from './assembled.ts';
-import { noteWhole } from './said.ts';
+import { noteWhole } from './kept-bodies.ts';
 import { saidIn } from './said-in.ts';
 import { withoutCredential } from './without-credential.ts';
 
@@ -68,7 +68,7 @@ export class Attempt {
 
   /**
    * @param id made before its request, which carries it
-   * @param aside whether it is made beside the call, whose own answer it does not bring
+   * @param aside whether it is made for the gateway itself, not for the answer of the call
    */
   constructor(call: Call, target: Target, origin: string, model: string, id: string, aside = false) {
     this.id = id;
@@ -238,13 +238,13 @@ export class Attempt {
   }
 }
 
-/** Bytes, nearly: of a text its characters; of what comes in pieces nobody knows. */
+/** Bytes, nearly: the characters of a text; 0 for bodies that come in pieces, whose length is unknown. */
 export function lengthOf(body: OutboundBody | number): number {
   if (typeof body === 'number') return body;
   return typeof body === 'string' || body instanceof Uint8Array ? body.length : 0;
 }
 
-/** What users should know of a provider (that it has ended, for one) stands beside its failures. */
+/** What users should know of a provider (that it has ended, for one) is added to its failures. */
 function withNote(error: GatewayError, { note }: ProviderEntry): GatewayError {
   if (note === undefined || !error.reason.startsWith('upstream_')) return error;
   return new GatewayError(error.reason, `${error.message} (${note})`, {

@@ -19,7 +19,7 @@ export function withClaims(
     const claim = Object.hasOwn(claims, name.toLowerCase()) ? claims[name.toLowerCase()] : undefined;
     return claim ? [name, claim] : [];
   });
-  // Behind the caller's stand the operator's, which stay.
+  // The operator's come after the caller's, and stay.
   const own = forwarded.length - (stored?.headers.length ?? 0);
   const others = forwarded.filter((_, i) => {
     const name = forwarded[i - (i % 2)]!.toLowerCase();

@@ -39,7 +39,7 @@ export interface PipelineParts {
   /** Limits of targets; absent: nothing is limited. */
   readonly targets?: Pipeline['targets'];
   readonly cache: { readonly bytes: number; readonly secret: Uint8Array };
-  /** Told of what went wrong beside a call, for the log. */
+  /** Told of failures in the background of a call, for the log. */
   readonly onTrouble: (error: unknown, what: string) => void;
   /** Told what an asynchronous guardrail came to: its call has been answered. */
   readonly onGuardrail?: ((verdict: LateVerdict) => void) | undefined;
@@ -65,7 +65,7 @@ export interface LateVerdict {
 export interface OpenPipeline {
   readonly pipeline: Pipeline;
   readonly circuits: CircuitCounts;
-  /** Waits for what runs beside calls, at most so many milliseconds. */
+  /** Waits for background work, at most so many milliseconds. */
   close(ms: number): Promise<void>;
 }
 

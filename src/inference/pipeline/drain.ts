@@ -5,8 +5,8 @@ import type { AbortLike } from '../../lib/abort.ts';
 import { clientLeft, type Drains, HeldSignal } from './drains.ts';
 
 /**
- * Starts an attempt under a signal of its own. When the client leaves, who waits is told at once and the attempt goes
- * on behind it: it ends as it would have ended, or cancelled when it takes too long.
+ * Starts an attempt under a signal of its own. When the client leaves, the promise rejects at once and the attempt
+ * goes on: it ends as it would have ended, or is cancelled when it takes too long.
  */
 export function drained<T>(
   drains: Drains,

@@ -8,9 +8,9 @@ import type { BoundTarget } from '../plan/bind.ts';
 export interface DrainBounds {
   /** Streams at once; further ones are cancelled. */
   readonly most: number;
-  /** Of one stream behind its cut, in milliseconds. */
+  /** Time for one stream after its client left, in milliseconds. */
   readonly ms: number;
-  /** Bytes of one stream behind its cut. */
+  /** Bytes of one stream after its client left. */
   readonly bytes: number;
 }
 

@@ -1,5 +1,5 @@
 // What was done for a call and why, for callers that ask with x-gateway-explain: true. Whole answers carry it as
-// the member `gateway_explain`, streams as the same member of their first event, errors beside their message:
+// the member `gateway_explain`, streams as the same member of their first event, errors next to their message:
 // a member that no client looks for disturbs none, and no header would be long enough.
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { Call } from '../../call/call.ts';

@@ -5,7 +5,7 @@ import type { Completion } from '../../../gen/gateway/inference/v2/completions_p
 import { wordsOf } from '../../checks/stream/increments.ts';
 import type { Increment } from '../../checks/stream/stream-guard.ts';
 
-/** Events without content that are waited behind at the most. */
+/** Most events without content that are read before the answer begins. */
 const MOST_WAITING = 16;
 
 /** Resolves when an event with content (or the stream's end) has come, with all events from the first on. @throws what the stream throws before */
@@ -106,7 +106,7 @@ function written(value: JsonValue | undefined): string {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : '';
 }
 
-/** Blocks that a provider shows in place of the text, or beside it: then they say the same. */
+/** Blocks that a provider shows in place of the text, or in addition to it with the same words. */
 function joined(blocks: Delta['contentBlocks'], member: 'text' | 'thinking'): string {
   return blocks.map((block) => block[member] ?? '').join('');
 }

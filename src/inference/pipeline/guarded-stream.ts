@@ -1,4 +1,4 @@
-// A streamed answer behind its output guardrails: nothing goes out before it is judged, as far as a part can be.
+// A streamed answer with output guardrails: each part is sent after it was checked, as far as a part can be.
 
 import type { DescMessage, Message } from '@bufbuild/protobuf';
 import type { HookRun } from '../../checks/runner/hook-result.ts';

@@ -1,4 +1,4 @@
-// Guardrails around a call: those of the request once for all attempts, those of the answer behind each of them.
+// Guardrails around a call: those of the request once for all attempts, those of the answer after each of them.
 
 import type { Call } from '../../call/call.ts';
 import type { Checks } from '../../checks/create.ts';
@@ -83,7 +83,7 @@ export class Guards<Request extends object> {
     return this.#streams && mustHoldAnswer((plan.guardrails as Guardrails | undefined)?.output ?? []);
   }
 
-  /** The answer behind the target's output guardrails. @throws GatewayError guardrail_denied (446), SoftDenial */
+  /** The answer after the target's output guardrails. @throws GatewayError guardrail_denied (446), SoftDenial */
   async output<Answer extends object>(
     answer: Answer,
     bound: BoundTarget,
@@ -197,10 +197,10 @@ export class Guards<Request extends object> {
   }
 }
 
-/** A request behind its guardrails, for any target. */
+/** A request after its guardrails, for any target. */
 type Ran<Request> = Omit<Input<Request>, 'bound'>;
 
-/** A request behind its guardrails. */
+/** A request after its guardrails. */
 export interface Input<Request> {
   /** The target, with the claims that the guardrails found among the headers that go on to it. */
   readonly bound: BoundTarget;
@@ -240,7 +240,7 @@ function answerOf<Answer extends object>(name: OperationName, json: Json): Answe
 function orAbort<T>(promise: Promise<T>, signal: AbortLike): Promise<T> {
   return new Promise((resolve, reject) => {
     const aborted = (): void => reject(signal.reason);
-    // Whoever gave up does not hear of it any more.
+    // A rejection after the abort is handled here, so that it does not end the process.
     promise.catch(() => {});
     if (signal.aborted) return aborted();
     signal.addEventListener('abort', aborted);

@@ -1,10 +1,10 @@
-// Asynchronous guardrails of a call, noted for its entry: in it as long as it is open, beside it from then on.
+// Asynchronous guardrails of a call, noted for its entry: in it while it is open, in a record of their own after that.
 import type { Call } from '../../call/call.ts';
 import type { SpanRecord } from '../../call/record.ts';
 import type { LaterHooks } from '../../checks/runner/guardrail-runner.ts';
 import type { LateHook } from '../../ledger/late-hooks.ts';
 
-/** Keeps what a guardrail came to beside an entry that is closed. Must not throw. */
+/** Keeps the verdict of a guardrail whose entry is already written. Must not throw. */
 export type KeepsLate = (late: LateHook) => void;
 
 /** Each has a span from its start, `pending` until it is known what it came to. */
@@ -16,7 +16,7 @@ export function laterHooks(
   return {
     started({ id }) {
       const { record, account } = call;
-      // Behind the end of the call nobody would find it.
+      // The entry is written: a span would be lost.
       if (account.taken) return () => {};
       const span: { -readonly [K in keyof SpanRecord]: SpanRecord[K] } = {
         kind: 'guardrail',
@@ -38,7 +38,7 @@ export function laterHooks(
           }
           return;
         }
-        const { principal, bodies: said } = call;
+        const { principal, bodies } = call;
         keepsLate?.({
           entry: {
             id: call.id,
@@ -49,8 +49,8 @@ export function laterHooks(
           place,
           side,
           ...came,
-          // What was found may repeat what was said.
-          ...(said === undefined ? {} : { result, secrets: said.secrets() }),
+          // What was found may repeat what was bodies.
+          ...(bodies === undefined ? {} : { result, secrets: bodies.secrets() }),
         });
       };
     },

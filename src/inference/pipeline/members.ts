@@ -51,7 +51,7 @@ function firstMapped(
   };
 }
 
-/** The stream with one more piece behind its last one, made from that. */
+/** The stream with one more piece after its last one, made from that. */
 export function withLast(
   messages: AsyncIterable<object>,
   make: (last: object) => object | undefined,

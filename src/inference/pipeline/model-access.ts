@@ -17,7 +17,7 @@ export function checkModel({ stored }: BoundTarget, name: OperationName, model: 
   );
 }
 
-/** What a body that is passed through asks for, nobody reads. @throws GatewayError forbidden */
+/** The model of a body that is passed through is not read. @throws GatewayError forbidden */
 export function checkPassThrough({ stored }: BoundTarget, hasBody: boolean): void {
   if (!hasBody || stored?.models?.restricted !== true) return;
   throw fail(

@@ -5,7 +5,7 @@ import type { HookRun } from '../../checks/runner/hook-result.ts';
 /** A span for each hook that ran, and the results for the call's bodies. */
 export function noteHooks(call: Call, run: HookRun | undefined, side: 'before' | 'after'): void {
   if (run === undefined) return;
-  const { record, bodies: said } = call;
+  const { record, bodies } = call;
   record.spans ??= [];
   for (const result of run.results) {
     if ('skipped' in result) continue;
@@ -17,7 +17,7 @@ export function noteHooks(call: Call, run: HookRun | undefined, side: 'before' |
       verdict: result.verdict ? 'passed' : 'failed',
     });
   }
-  if (said === undefined) return;
-  said.hooks ??= { before: [], after: [] };
-  said.hooks[side].push(...run.results);
+  if (bodies === undefined) return;
+  bodies.hooks ??= { before: [], after: [] };
+  bodies.hooks[side].push(...run.results);
 }

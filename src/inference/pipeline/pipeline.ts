@@ -29,7 +29,7 @@ export interface Pipeline {
   /** Streams that go on without their clients. */
   readonly drains: Drains;
   readonly checks: Pick<Checks, 'runner' | 'deps'>;
-  /** Keeps what asynchronous guardrails came to when their call's entry was closed; undefined: nobody does. */
+  /** Keeps verdicts of asynchronous guardrails that come after their call's entry; undefined: they are lost. */
   readonly keepsLate: KeepsLate | undefined;
   /** Where attempts are noted before their providers can see them; undefined: nowhere. */
   readonly flights: Pick<InFlightJournal, 'attempt'> | undefined;

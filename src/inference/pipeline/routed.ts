@@ -20,7 +20,7 @@ import type { Served } from './served.ts';
 import { SoftDenial } from './soft-denial.ts';
 import { discard, once, remainingMs, worldOf } from './world.ts';
 
-/** What is to be done. */
+/** One request, and how it is run. */
 export interface Job<Request extends object, Answer extends object, Whole extends object = object> {
   readonly name: OperationName;
   readonly request: Request;
@@ -147,7 +147,7 @@ function softly<Request extends object, Answer extends object, Whole extends obj
   return { ...served, answer };
 }
 
-/** The answer with the results of its guardrails; a guarded stream with them in an event of their own behind it. */
+/** The answer with the results of its guardrails; a guarded stream has them in a last event of its own. */
 function withResults<Answer extends object>({
   answer,
   input,

@@ -8,10 +8,10 @@ import type { Dialect, Outbound } from '../../providers/dialect.ts';
 import { type OperationName, operationRow } from '../../providers/operations.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import { Attempt } from './attempt.ts';
+import { assembledIn, noteSent, noteTarget } from './kept-bodies.ts';
 import { checkModel } from './model-access.ts';
 import { checkLimits } from './model-limits.ts';
 import type { Pipeline } from './pipeline.ts';
-import { assembledIn, noteSent, noteTarget } from './said.ts';
 import { holdTarget, isLimited } from './target-limits.ts';
 import { traced } from './traced.ts';
 import { outboundRequest } from './upstream.ts';
@@ -24,7 +24,7 @@ export interface Asked<Request> {
   readonly request: Request;
   readonly model: string;
   readonly signal: AbortLike;
-  /** Made beside the call, whose own answer it does not bring: vectors of the semantic cache. */
+  /** Made for the gateway, not for the answer: vectors of the semantic cache. */
   readonly aside?: true;
 }
 

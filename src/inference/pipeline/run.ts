@@ -13,12 +13,12 @@ import type { BoundTarget } from '../plan/bind.ts';
 import { planOf, type Routing } from '../plan/select.ts';
 import { drained } from './drain.ts';
 import { drainsWhenCut } from './drains.ts';
+import { keepBodies, noteAnswer, noteRequest } from './kept-bodies.ts';
 import { modelFor, operationOf, streamingOf } from './operation-of.ts';
 import type { Pipeline } from './pipeline.ts';
 import { rewritten } from './rewrite.ts';
 import { callRouted, type Job } from './routed.ts';
 import type { Asked } from './run-attempt.ts';
-import { keepBodies, noteAnswer, noteRequest } from './said.ts';
 import { callStream } from './stream.ts';
 import { callWhole } from './whole.ts';
 

@@ -1,4 +1,4 @@
-// What an attempt brought, behind its guardrails.
+// The answer of an attempt after its guardrails.
 import type { HookRun } from '../../checks/runner/hook-result.ts';
 
 /** What an attempt brought, and what the guardrails said to it. */

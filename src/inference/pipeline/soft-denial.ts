@@ -3,7 +3,7 @@ import { GatewayError } from '../../lib/errors.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import type { Served } from './served.ts';
 
-/** The error of a denial, with the reply to give in its place when nothing comes behind it. */
+/** The error of a denial, with the reply to give in its place when no fallback follows. */
 export class SoftDenial extends GatewayError {
   readonly bound: BoundTarget;
   /** The reply, whole. */

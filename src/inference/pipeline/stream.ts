@@ -15,10 +15,10 @@ import type {
 import type { OperationName } from '../../providers/operations.ts';
 import type { Attempt } from './attempt.ts';
 import { HeldSignal } from './drains.ts';
+import { noteReceived } from './kept-bodies.ts';
 import type { Pipeline } from './pipeline.ts';
 import { readBounded } from './read-bounded.ts';
 import { type Asked, operationAttempt, runAttempt } from './run-attempt.ts';
-import { noteReceived } from './said.ts';
 import { upstreamError } from './upstream.ts';
 import { isEncoded, MAX_ANSWER_BYTES } from './whole.ts';
 
@@ -144,7 +144,7 @@ class Pieces<Chunk> implements AsyncIterable<Chunk>, AsyncIterator<Chunk> {
   }
 
   /**
-   * Reads until at least one piece is at hand or the answer is over. An error behind
+   * Reads until at least one piece is at hand or the answer is over. An error after
    * pieces that are at hand is kept until those are read.
    * @throws GatewayError when nothing came before it.
    */

@@ -59,14 +59,14 @@ export function upstreamError(
       provider: provider.id,
     });
   }
-  const said = dialect.error(head.status, body);
+  const reported = dialect.error(head.status, body);
   const retryAfterMs = retryAfter(head, Date.now());
-  return fail('upstream_status', `${provider.id} error: ${said.message}`, {
+  return fail('upstream_status', `${provider.id} error: ${reported.message}`, {
     status: head.status,
     provider: provider.id,
-    ...(said.type === undefined ? {} : { type: said.type }),
-    ...(said.code === undefined ? {} : { code: said.code }),
-    ...(said.param === undefined ? {} : { param: said.param }),
+    ...(reported.type === undefined ? {} : { type: reported.type }),
+    ...(reported.code === undefined ? {} : { code: reported.code }),
+    ...(reported.param === undefined ? {} : { param: reported.param }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   });
 }

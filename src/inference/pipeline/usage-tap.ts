@@ -127,7 +127,7 @@ function modelOf(json: unknown): string | undefined {
   );
 }
 
-/** Beside the usage (OpenAI), in the response of an event (Responses), or within the usage (Anthropic). */
+/** Next to the usage (OpenAI), in the response of an event (Responses), or within the usage (Anthropic). */
 function tierOf(json: unknown): string | undefined {
   return (
     textMember(json, 'service_tier') ??

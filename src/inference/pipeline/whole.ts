@@ -3,9 +3,9 @@ import type { Call } from '../../call/call.ts';
 import type { OutboundRequest } from '../../lib/egress/outbound.ts';
 import { fail } from '../../lib/errors.ts';
 import type { Operation } from '../../providers/dialect.ts';
+import { noteReceived } from './kept-bodies.ts';
 import type { Pipeline } from './pipeline.ts';
 import { type Asked, operationAttempt, runAttempt } from './run-attempt.ts';
-import { noteReceived } from './said.ts';
 import { upstreamError } from './upstream.ts';
 
 /** Longest whole answer that is read, in bytes. */

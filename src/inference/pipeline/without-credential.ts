@@ -5,7 +5,7 @@ import { GatewayError } from '../../lib/errors.ts';
 import { toolSecrets } from '../../lib/tool-secrets.ts';
 import type { Target } from '../../providers/dialect.ts';
 
-/** Shorter ones are words: nobody uses them but in tests. */
+/** Shorter ones are ordinary words, used in tests only. */
 const SHORTEST = 8;
 
 /**

@@ -68,7 +68,7 @@ export function once<T>(read: () => T): () => T {
   };
 }
 
-/** Ends a stream that nobody will read. Whole answers are over already. */
+/** Ends a stream that is not read any further. Whole answers have ended already. */
 export function discard(answer: object): void {
   if (!(Symbol.asyncIterator in answer)) return;
   const iterator = (answer as AsyncIterable<unknown>)[Symbol.asyncIterator]();

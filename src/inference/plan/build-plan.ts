@@ -96,7 +96,7 @@ export class PlanBuilder {
   #apiKey({ path }: ConfigLevel, { credential, provider, slug }: Inherited): string | undefined {
     if (credential === undefined || slug !== undefined) return undefined;
     if (provider === undefined) {
-      // Else the caller would say to whom a saved config's credential goes.
+      // Else the caller would decide where a saved config's credential is sent.
       this.#fault(step(path, 'provider'), 'is required with a credential: whose it is');
       return undefined;
     }
@@ -198,8 +198,8 @@ export class PlanBuilder {
   /** Members of a strategy that its mode does not look at. */
   #checkMembers({ path }: ConfigLevel, strategy: RoutingStrategy | undefined, mode: RoutingMode): void {
     if (strategy === undefined || mode === RoutingMode.UNSPECIFIED) return;
-    const only = (name: string, said: boolean, of: RoutingMode, word: string): void => {
-      if (said && mode !== of)
+    const only = (name: string, given: boolean, of: RoutingMode, word: string): void => {
+      if (given && mode !== of)
         this.#fault(step(step(path, 'strategy'), name), `is for the strategy "${word}" only`);
     };
     only('on_status_codes', strategy.onStatusCodes.length > 0, RoutingMode.FALLBACK, 'fallback');

@@ -4,7 +4,7 @@ import type { CacheSettings } from '../cache/settings.ts';
 import type { ParamRules } from './params.ts';
 import type { BreakerPlan, DeploymentPlan, RetryPlan, TargetPlan } from './plan.ts';
 
-/** A credential, and for whom it was written. */
+/** A credential, and the provider that it was written for. */
 export interface Credential {
   readonly value: string;
   /** The provider that its level names; undefined: whichever the levels below name. */

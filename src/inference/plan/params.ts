@@ -10,7 +10,7 @@ export interface ParamRules {
   readonly drops: readonly (readonly string[])[];
 }
 
-/** What one level of a config says of parameters, below what is inherited; undefined when nobody says anything. */
+/** What one level of a config says of parameters, below what is inherited; undefined when no level says anything. */
 export function joinParams(
   parent: ParamRules | undefined,
   defaults: Readonly<Record<string, unknown>> | undefined,

@@ -1,4 +1,4 @@
-// What a config is judged by beside its schema.
+// What a config is checked against in addition to its schema.
 import type { ProviderEntry } from '../../providers/dialect.ts';
 import type { Fault } from './faults.ts';
 

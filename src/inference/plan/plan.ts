@@ -22,7 +22,7 @@ interface PlanNode {
   readonly passedOver?: readonly string[];
 }
 
-/** One target: to whom, how often, for how long. */
+/** One target: the provider, retries and time limits. */
 export interface TargetPlan extends PlanNode {
   readonly kind: 'target';
   /** Undefined: the provider that the call's headers select. */

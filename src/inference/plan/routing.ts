@@ -91,7 +91,7 @@ export function withConfig(
   return routing(call, plan, selected, deps, names, model);
 }
 
-/** A header beside a config must not say something else: least of all where another target's credential goes. */
+/** A header must not contradict the config: above all not decide where another target's credential is sent. */
 function checkHeaders(headers: GatewayHeaders, { provider, customHost }: Selection, plan: WholePlan): void {
   const { targets, open } = plan;
   if (provider !== undefined && !open && targets.some((target) => target.provider?.id !== provider))

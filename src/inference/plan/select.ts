@@ -24,7 +24,7 @@ export interface Planner {
  */
 export function planOf(
   call: PlannedCall,
-  { deps: facts, configs }: Planner,
+  { deps, configs }: Planner,
   model: string | undefined,
 ): Routing | Promise<Routing> {
   const { headers } = call;
@@ -32,35 +32,34 @@ export function planOf(
   call.record.metadata = call.defaultMetadata === undefined ? own : { ...own, ...call.defaultMetadata };
   const names = readForwardNames(headers);
   const given = readSelection(headers);
-  const preset = call.principal && facts.presetOf?.(call.principal);
+  const preset = call.principal && deps.presetOf?.(call.principal);
   if (given.config !== undefined && preset?.mayOverride === false)
     throw fail('config_invalid', `${preset.owner} has its config and allows no other`, {
       param: canonical(headers, 'config'),
     });
   if (given.config === undefined && preset?.config !== undefined)
-    return byPreset(call, given, { deps: facts, configs }, preset, preset.config, names, model);
-  return bySelection(call, given, { deps: facts, configs }, names, model);
+    return byPreset(call, given, { deps, configs }, preset, preset.config, names, model);
+  return bySelection(call, given, { deps, configs }, names, model);
 }
 
 /** As the request itself says. */
 function bySelection(
   call: PlannedCall,
   given: Selection,
-  { deps: facts, configs }: Planner,
+  { deps, configs }: Planner,
   names: readonly string[],
   model: string | undefined,
 ): Routing | Promise<Routing> {
   const { headers } = call;
   if (given.config === undefined) {
     const fallback = selectsNothing(given, model)
-      ? facts.defaultConfig(call.principal ?? NO_TENANT)
+      ? deps.defaultConfig(call.principal ?? NO_TENANT)
       : undefined;
-    if (fallback !== undefined)
-      return byDefault(call, given, fallback, { deps: facts, configs }, names, model);
-    const selected = select(call, given, facts, model, false);
+    if (fallback !== undefined) return byDefault(call, given, fallback, { deps, configs }, names, model);
+    const selected = select(call, given, deps, model, false);
     if (selected instanceof Promise)
-      return selected.then((found) => direct(call, found!, facts, names, model));
-    return direct(call, selected!, facts, names, model);
+      return selected.then((found) => direct(call, found!, deps, names, model));
+    return direct(call, selected!, deps, names, model);
   }
   const plan = configs.read(
     given.config,
@@ -68,8 +67,8 @@ function bySelection(
     call.principal ?? NO_TENANT,
     noteConfig(call),
   );
-  if (plan instanceof Promise) return plan.then((read) => withConfig(call, given, read, facts, names, model));
-  return withConfig(call, given, plan, facts, names, model);
+  if (plan instanceof Promise) return plan.then((read) => withConfig(call, given, read, deps, names, model));
+  return withConfig(call, given, plan, deps, names, model);
 }
 
 /** With the config that the caller's calls start with. A request's own provider goes before it, where it may. */
@@ -105,14 +104,14 @@ function byDefault(
   call: PlannedCall,
   given: Selection,
   config: SavedConfig,
-  { deps: facts, configs }: Planner,
+  { deps, configs }: Planner,
   names: readonly string[],
   model: string | undefined,
 ): Routing | Promise<Routing> {
   const plan = configs.saved(config, call.principal ?? NO_TENANT);
   call.record.config = config.slug ?? config.id;
-  if (plan instanceof Promise) return plan.then((read) => withConfig(call, given, read, facts, names, model));
-  return withConfig(call, given, plan, facts, names, model);
+  if (plan instanceof Promise) return plan.then((read) => withConfig(call, given, read, deps, names, model));
+  return withConfig(call, given, plan, deps, names, model);
 }
 
 /** An inline config has no name. */
@@ -123,10 +122,6 @@ function noteConfig({ record }: PlannedCall): (slug: string) => void {
 }
 
 /** A config's plan with the call's own settings around it. @throws GatewayError of status 400 */
-export function routingOf(
-  call: PlannedCall,
-  plan: WholePlan,
-  { deps: facts }: Planner,
-): Routing | Promise<Routing> {
-  return withConfig(call, readSelection(call.headers), plan, facts, [], undefined);
+export function routingOf(call: PlannedCall, plan: WholePlan, { deps }: Planner): Routing | Promise<Routing> {
+  return withConfig(call, readSelection(call.headers), plan, deps, [], undefined);
 }

@@ -22,7 +22,7 @@ type Tried<Answer> =
 
 /**
  * Calls a target until it answers or may not be called again.
- * @param deadline no further attempt begins at or behind it
+ * @param deadline no further attempt begins at or after it
  * @param forced whether its breaker is passed over
  * @param onTry told before each attempt how many there were; -1 when the target is given up
  * @throws GatewayError of the last attempt; circuit_open when there was none
@@ -140,7 +140,7 @@ function mayWait<Answer>(
 /** A provider that could not be reached has done nothing yet: it is called again whatever the list says. */
 function isRetried({ statuses }: RetryPlan, { status, failure }: Tried<unknown>): boolean {
   if (failure === undefined && status === 200) return false;
-  // A limit of the target: it says when to come again, and asking meanwhile helps nobody.
+  // A limit of the target: it says when to come again, and a retry before that is refused too.
   if (failure?.reason === 'rate_limited' || failure?.reason === 'budget_exhausted') return false;
   return statuses.has(status) || failure?.reason === 'upstream_unreachable';
 }

@@ -2,7 +2,7 @@
 import type { BalancePlan, Plan } from '../plan/plan.ts';
 import type { Loads } from './loads.ts';
 
-/** What choosing looks at beside the plan. */
+/** What choosing reads in addition to the plan. */
 export interface ChoiceDeps {
   readonly loads: Loads;
   now(): number;

@@ -71,7 +71,7 @@ export function circuitOf(
   });
 }
 
-/** What a circuit is kept under: whose it is, and to whom the calls go with which credential. */
+/** The key of a circuit: the workspace, the provider and host, and the credential. */
 export function keyOf(workspaceId: string, { target }: BoundTarget): string {
   const { provider, customHost, apiKey, options } = target;
   const identity = [

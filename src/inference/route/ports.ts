@@ -24,7 +24,7 @@ export interface RoutePorts<Answer> {
   readonly idempotent: boolean;
   /** The status that an answer counts as: 200, or 246 where a guardrail found fault. */
   statusOf(answer: Answer): number;
-  /** Ends an answer that nobody will read. */
+  /** Ends an answer that is not read any further. */
   discard(answer: Answer): void;
   /** @throws the signal's reason when it is aborted meanwhile */
   sleep(ms: number, signal: AbortLike): Promise<void>;
@@ -36,7 +36,7 @@ export interface RoutePorts<Answer> {
   readonly sticky: StickyTargets;
   readonly loads: Loads;
   readonly conditions: ConditionContext;
-  /** Told of every step, for explanations; undefined when nobody asked. */
+  /** Told of every step, for explanations; undefined when no explanation was asked for. */
   readonly trace: Trace | undefined;
 }
 

@@ -246,7 +246,7 @@ function statusesOf(plan: FallbackPlan, child: Plan): ReadonlySet<number> | unde
   return plan.onStatuses ?? child.statuses;
 }
 
-/** Whether a fallback goes on behind a failure. What is no answer of a provider's always does. */
+/** Whether a fallback goes on after a failure. What is no answer of a provider's always does. */
 function movesOn(plan: FallbackPlan, child: Plan, error: unknown): boolean {
   if (isOpen(error)) return true;
   if (error instanceof GatewayError && error.reason === 'operation_unsupported') return true;

@@ -15,7 +15,7 @@ interface Binding {
   readonly endsAt: number;
 }
 
-/** Bindings: of this process, and behind them those of all. */
+/** Bindings: of this process first, then those of all processes. */
 export class StickyStore {
   readonly #bindings = new Map<string, Binding>();
   readonly #state: Pick<SharedState, 'acquireLease'> | undefined;

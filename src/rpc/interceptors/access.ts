@@ -1,5 +1,5 @@
 // Whether the principal may call the method: its key's kind and scopes, its workspace, and the role of the
-// person behind it.
+// person that the key belongs to.
 import { accessCheck } from '../../access/authorize.ts';
 import type { Directory } from '../../access/directory.ts';
 import { checkRole } from '../../access/roles.ts';

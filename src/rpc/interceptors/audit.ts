@@ -33,7 +33,7 @@ export function auditInterceptor(events: AuditEvents): Interceptor {
   };
 }
 
-/** Model calls pay nothing for it: authentication by key throws at once, and by token in its promise. */
+/** Adds no work to model calls: a wrong key throws synchronously, a wrong token rejects the promise. */
 function ofData(events: AuditEvents, next: Handler): Handler {
   const tell = (call: Call, thrown: unknown): void => {
     const error = toGatewayError(thrown);
@@ -58,7 +58,7 @@ function isRefusal({ reason }: GatewayError): boolean {
   return reason === 'unauthenticated' || reason === 'forbidden';
 }
 
-/** Reads what a call is about: the last id in its path, or the name of what is to be. */
+/** Reads what a call is about: the last id in its path, or the name of what it creates. */
 function targetReader(method: DescMethod): (input: Input, call: Call) => EventTarget {
   const template = templateOf(method);
   const field = template?.fields.at(-1);

@@ -25,7 +25,7 @@ export function inFlightInterceptor(inFlight: InFlight): Interceptor {
   };
 }
 
-/** 503 with retry-after: nobody knows when a call in flight ends. */
+/** 503 with a retry-after of one second, because the end of calls in flight is unknown. */
 export function tooMany(): GatewayError {
   return fail('overloaded', 'the gateway is at its limit of calls in flight', { retryAfterMs: 1000 });
 }

@@ -1,4 +1,4 @@
-// What is said in a call whose bodies are kept: references, read when they are written behind the call.
+// Keeps the bodies of a call as references, which are read when they are written after the call.
 import type { Message } from '@bufbuild/protobuf';
 import type { RequestHead } from '../../../gen/gateway/inference/v2/proxy_pb.ts';
 import type { Passing } from '../../call/bodies.ts';
@@ -37,62 +37,62 @@ export function keepBodies(call: Call, { keepsBodies, keepsWords }: Keeps): void
 }
 
 /** The caller's request. */
-export function noteRequest({ bodies: said }: Call, name: OperationName, request: object): void {
-  if (said === undefined) return;
+export function noteRequest({ bodies }: Call, name: OperationName, request: object): void {
+  if (bodies === undefined) return;
   const { request: schema, hasBody } = operationRow(name);
   if (!hasBody) return;
-  said.request = () => rawJsonOf(request) ?? JSON.stringify(codec.encode(schema, request as Message));
+  bodies.request = () => rawJsonOf(request) ?? JSON.stringify(codec.encode(schema, request as Message));
 }
 
-/** The answer as it goes to the caller; of a stream that nobody puts together yet the pieces as they pass. */
+/** The answer as it goes to the caller; the pieces of a stream are collected as they pass, unless they are already. */
 export function noteAnswer<Answer extends object>(call: Call, name: OperationName, answer: Answer): Answer {
-  const { bodies: said } = call;
-  if (said === undefined) return answer;
+  const { bodies } = call;
+  if (bodies === undefined) return answer;
   if (!(Symbol.asyncIterator in answer)) {
     noteWhole(call, name, answer);
     return answer;
   }
-  if (said.response !== undefined) return answer;
+  if (bodies.response !== undefined) return answer;
   return assembling(answer as AsyncIterable<object>, assembledIn(call)!) as unknown as Answer;
 }
 
-export function noteWhole({ bodies: said }: Call, name: OperationName, answer: object): void {
-  if (said === undefined) return;
+export function noteWhole({ bodies }: Call, name: OperationName, answer: object): void {
+  if (bodies === undefined) return;
   const schema = operationRow(name).answer;
-  said.response = () => rawJsonOf(answer) ?? JSON.stringify(codec.encode(schema, answer as Message));
+  bodies.response = () => rawJsonOf(answer) ?? JSON.stringify(codec.encode(schema, answer as Message));
 }
 
 /** Where the pieces of a streamed answer go; undefined when they are not kept. */
-export function assembledIn({ bodies: said }: Call): AssembledAnswer | undefined {
-  if (said === undefined) return undefined;
+export function assembledIn({ bodies }: Call): AssembledAnswer | undefined {
+  if (bodies === undefined) return undefined;
   const assembled = new AssembledAnswer();
-  said.response = () => assembled.json();
-  said.passing.response = assembled;
+  bodies.response = () => assembled.json();
+  bodies.passing.response = assembled;
   return assembled;
 }
 
 /** A target that is called: an answer may repeat its credential. */
-export function noteTarget({ bodies: said }: Call, target: Target): void {
-  said?.targets.push(target);
+export function noteTarget({ bodies }: Call, target: Target): void {
+  bodies?.targets.push(target);
 }
 
 /** The request to the provider; nothing is known of its answer yet. */
 export function noteSent(
-  { bodies: said }: Call,
+  { bodies }: Call,
   { method, origin, path, headers, body }: OutboundRequest,
   target: Target,
 ): void {
-  if (said === undefined) return;
-  said.targets.push(target);
+  if (bodies === undefined) return;
+  bodies.targets.push(target);
   const text = typeof body === 'string' || body instanceof Uint8Array ? body : undefined;
-  said.sent = { method, url: origin + path, headers, body: text };
-  said.received = undefined;
+  bodies.sent = { method, url: origin + path, headers, body: text };
+  bodies.received = undefined;
 }
 
 /** The provider's answer. */
-export function noteReceived({ bodies: said }: Call, head: InboundHead, body?: Uint8Array): void {
-  if (said === undefined) return;
-  said.received = { status: head.status, headers: () => head.rawHeaders, body };
+export function noteReceived({ bodies }: Call, head: InboundHead, body?: Uint8Array): void {
+  if (bodies === undefined) return;
+  bodies.received = { status: head.status, headers: () => head.rawHeaders, body };
 }
 
 /** Of a body that is passed through and held, in bytes: a character more than is kept, so that it shows where to cut. */
@@ -120,29 +120,29 @@ class Heard implements Passing {
 
 /** A pass-through request's body, its beginning kept as it passes. */
 export function heardRequest(
-  { bodies: said }: Call,
+  { bodies }: Call,
   { method, path, headers }: RequestHead,
   body: AsyncIterable<Uint8Array>,
 ): AsyncIterable<Uint8Array> {
-  if (said === undefined) return body;
+  if (bodies === undefined) return body;
   const heard = new Heard();
-  said.request = heard.bytes;
-  said.passing.request = heard;
-  said.sent = { method, url: path, headers: () => headers.flatMap(({ name, value }) => [name, value]) };
+  bodies.request = heard.bytes;
+  bodies.passing.request = heard;
+  bodies.sent = { method, url: path, headers: () => headers.flatMap(({ name, value }) => [name, value]) };
   return hearing(body, heard);
 }
 
 /** A pass-through answer, the beginning of its body kept as it passes where it is text. */
-export function heardAnswer({ bodies: said }: Call, answer: StreamedAnswer): StreamedAnswer {
-  if (said === undefined) return answer;
-  said.received = { status: answer.status, headers: () => answer.rawHeaders };
+export function heardAnswer({ bodies }: Call, answer: StreamedAnswer): StreamedAnswer {
+  if (bodies === undefined) return answer;
+  bodies.received = { status: answer.status, headers: () => answer.rawHeaders };
   const type = answer.header('content-type') ?? '';
   if (!/^(?:text\/|application\/(?:json|x-ndjson|problem\+json))/i.test(type)) return answer;
   const coding = answer.header('content-encoding') ?? 'identity';
   if (coding !== 'identity' && coding !== '') return answer;
   const heard = new Heard();
-  said.response = heard.bytes;
-  said.passing.response = heard;
+  bodies.response = heard.bytes;
+  bodies.passing.response = heard;
   return {
     status: answer.status,
     get rawHeaders() {
