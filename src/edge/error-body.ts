@@ -9,17 +9,17 @@ import type { GatewayError } from '../lib/errors.ts';
  *   `message`, which the control plane's shape does not have
  */
 export function errorBody(error: GatewayError, plane: Plane, aliased = false): Record<string, unknown> {
-  const { details: facts } = error;
+  const { details } = error;
   const common = {
     error: {
       message: error.message,
       type: error.type,
-      param: facts.param ?? null,
-      code: facts.code ?? error.reason,
+      param: details.param ?? null,
+      code: details.code ?? error.reason,
     },
-    ...(facts.provider === undefined ? {} : { provider: facts.provider }),
-    ...(facts.violations === undefined ? {} : { errors: facts.violations }),
-    ...facts.members,
+    ...(details.provider === undefined ? {} : { provider: details.provider }),
+    ...(details.violations === undefined ? {} : { errors: details.violations }),
+    ...details.members,
   };
   return plane === Plane.CONTROL
     ? {

@@ -151,14 +151,14 @@ async function prepare(
   const bytes = Buffer.from(text);
   if (isFaithful(text)) attachRawJson(prepared.message, bytes);
   const { model } = prepared.message;
-  const facts = { ...prepared, bytes: bytes.length, slug: filled.slug, version: filled.version };
-  if (virtualKey === undefined || model?.startsWith('@')) return { ...facts, model };
+  const described = { ...prepared, bytes: bytes.length, slug: filled.slug, version: filled.version };
+  if (virtualKey === undefined || model?.startsWith('@')) return { ...described, model };
   if (model === undefined)
     throw fail('model_missing', 'model: is required', {
       param: 'model',
       violations: [{ field: 'model', rule: 'required', message: 'neither the prompt nor the call says it' }],
     });
-  return { ...facts, model: `@${virtualKey}/${model}` };
+  return { ...described, model: `@${virtualKey}/${model}` };
 }
 
 type Answer =

@@ -7,19 +7,19 @@ import type { GatewayError } from '../lib/errors.ts';
 
 /** The typed detail of an error. */
 export function errorDetail(error: GatewayError, plane: Plane, requestId: string): ErrorDetail {
-  const { details: facts } = error;
+  const { details } = error;
   return create(ErrorDetailSchema, {
     reason: error.reason,
     httpStatus: error.status,
     errorCode: plane === Plane.CONTROL ? error.abCode : '',
-    param: facts.param ?? '',
-    provider: facts.provider ?? '',
+    param: details.param ?? '',
+    provider: details.provider ?? '',
     type: error.type,
-    code: facts.code ?? '',
-    retryAfterMs: BigInt(Math.ceil(facts.retryAfterMs ?? 0)),
-    violations: [...(facts.violations ?? [])],
+    code: details.code ?? '',
+    retryAfterMs: BigInt(Math.ceil(details.retryAfterMs ?? 0)),
+    violations: [...(details.violations ?? [])],
     requestId,
-    ...(facts.members === undefined ? {} : { members: facts.members as JsonObject }),
+    ...(details.members === undefined ? {} : { members: details.members as JsonObject }),
   });
 }
 

@@ -33,12 +33,12 @@ export interface CachedCall<Request extends object> {
 
 /** Gives what is kept, or runs. @throws what the input guardrails, the binding or `run` throw */
 export async function throughCache<Request extends object, Answer extends object>(
-  facts: CachedCall<Request>,
+  cachedCall: CachedCall<Request>,
   plan: TargetPlan,
   signal: AbortLike,
   run: () => Promise<Served<Answer>>,
 ): Promise<Served<Answer>> {
-  const { pipeline, call, name, routing, guards, streams } = facts;
+  const { pipeline, call, name, routing, guards, streams } = cachedCall;
   const input = await guards.input(await routing.bind(plan), signal);
   const { bound } = input;
   const { dialect, operation } = operationOf(pipeline, bound.target, name);
@@ -58,7 +58,7 @@ export async function throughCache<Request extends object, Answer extends object
     embedder: embeddings && embedderOf(pipeline, call, routing, embeddings),
     onReport(report) {
       noteLookUp(call, plan.cache?.mode ?? 'simple', report.status, call.arrivedAt + startedAt);
-      facts.onReport(report);
+      cachedCall.onReport(report);
     },
     ...(routing.plan.hedged ? { waitMs: 0 } : {}),
   });
@@ -70,7 +70,7 @@ export async function throughCache<Request extends object, Answer extends object
   };
   const keeps = (): boolean => served?.keeps() !== false;
   const answer = streams
-    ? await pipeline.cache.stream(cacheCall, { ...streamForm(facts, bound, own), keeps }, runIt as never)
+    ? await pipeline.cache.stream(cacheCall, { ...streamForm(cachedCall, bound, own), keeps }, runIt as never)
     : await pipeline.cache.whole(
         cacheCall,
         // An answer that a guardrail found fault with is not for others.

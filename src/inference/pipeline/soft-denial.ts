@@ -9,8 +9,8 @@ export class SoftDenial extends GatewayError {
   /** The reply, whole. */
   readonly served: Served<object>;
 
-  constructor({ reason, message, details: facts }: GatewayError, bound: BoundTarget, served: Served<object>) {
-    super(reason, message, facts);
+  constructor({ reason, message, details }: GatewayError, bound: BoundTarget, served: Served<object>) {
+    super(reason, message, details);
     this.bound = bound;
     this.served = served;
   }

@@ -21,15 +21,15 @@ export function withoutCredential(
   const asked =
     typeof body === 'string' ? body : body === undefined ? '' : Buffer.from(body).toString('utf8');
   const secrets = [...secretsOf(target), ...toolSecrets(asked).filter(({ length }) => length >= SHORTEST)];
-  const { message, details: facts } = error;
-  const { type, code, param } = facts;
+  const { message, details } = error;
+  const { type, code, param } = details;
   const texts = [message, type, code, param];
   if (!texts.some((text) => text !== undefined && secrets.some((secret) => text.includes(secret))))
     return error;
   const clean = (text: string): string =>
     secrets.reduce((left, secret) => left.replaceAll(secret, MASKED), text);
   return new GatewayError(error.reason, clean(message), {
-    ...facts,
+    ...details,
     ...(type === undefined ? {} : { type: clean(type) }),
     ...(code === undefined ? {} : { code: clean(code) }),
     ...(param === undefined ? {} : { param: clean(param) }),

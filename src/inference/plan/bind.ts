@@ -56,10 +56,10 @@ export interface BindingInput {
 export function bindTarget(
   plan: TargetPlan,
   selected: Selected | undefined,
-  facts: BindingInput,
+  input: BindingInput,
   model: string | undefined,
 ): BoundTarget {
-  const { headers, names, credential, stranger } = facts;
+  const { headers, names, credential, stranger } = input;
   const entry = plan.provider ?? selected?.entry;
   if (entry === undefined) throw new Error(`no provider for ${plan.path}`);
   const stored = selected?.stored;
@@ -79,7 +79,7 @@ export function bindTarget(
         'forbidden',
         `${entry.id} needs a credential, and the stored provider has none that can be used`,
       );
-    if (!facts.only) throw credentialMissing(plan, entry.id);
+    if (!input.only) throw credentialMissing(plan, entry.id);
     throw invalidHeader('authorization', `${entry.id} needs a credential: Authorization: Bearer <key>`);
   }
   const own = plan.forwardHeaders;
@@ -103,7 +103,7 @@ export function bindTarget(
         : forwardedHeaders(
             all,
             headers,
-            secretCheck(facts.presentedKey, facts.isOwnKey, stranger ? credential : undefined),
+            secretCheck(input.presentedKey, input.isOwnKey, stranger ? credential : undefined),
           ),
       reach?.headers ?? NONE,
     ),

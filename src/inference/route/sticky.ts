@@ -73,24 +73,24 @@ export interface StickyInput {
 }
 
 /** The sticky targets of one call. */
-export function stickyTargets(store: StickyStore, facts: StickyInput): StickyTargets {
+export function stickyTargets(store: StickyStore, input: StickyInput): StickyTargets {
   return {
     async claim(plan, chosen) {
-      const key = keyOf(plan, facts);
+      const key = keyOf(plan, input);
       if (key === undefined) return undefined;
-      const index = await store.claim(facts.organisationId, key, chosen, plan.sticky!.ttlMs);
+      const index = await store.claim(input.organisationId, key, chosen, plan.sticky!.ttlMs);
       return index < plan.targets.length ? index : undefined;
     },
   };
 }
 
 /** Undefined when the call has none of the fields. */
-function keyOf(plan: BalancePlan, facts: StickyInput): string | undefined {
-  const values = plan.sticky!.fields.map((field) => fieldValue(field, facts));
+function keyOf(plan: BalancePlan, input: StickyInput): string | undefined {
+  const values = plan.sticky!.fields.map((field) => fieldValue(field, input));
   if (values.every((value) => value === undefined)) return undefined;
   const parts = [
-    facts.workspaceId,
-    facts.plan.id,
+    input.workspaceId,
+    input.plan.id,
     plan.path,
     ...values.map((value) => JSON.stringify(value) ?? ''),
   ];
