@@ -2,6 +2,7 @@
 // provider, and back. Pure: no sockets, no clock but the one handed in, no policy.
 import type { DescMessage, Message, MessageShape } from '@bufbuild/protobuf';
 import type { SseEvent } from '../lib/sse.ts';
+import type { Framing } from './framing.ts';
 import type { AnswerOf, ChunkOf, OperationName, RequestOf, StreamingName } from './operations.ts';
 import type { OptionSpec } from './options/spec.ts';
 import type { Reasoning } from './usage/names.ts';
@@ -209,6 +210,8 @@ type Whole = {
 /** A way of speaking that one or more providers share. */
 export interface Dialect extends Streamed, Whole {
   readonly name: string;
+  /** The form of its streams' events; absent: server-sent events. */
+  readonly framing?: Framing;
   /** Headers that every request of the dialect carries, e.g. anthropic-version. Flat pairs. */
   headers(target: Target): readonly string[];
   /** Reads an error answer of any content; never throws. */

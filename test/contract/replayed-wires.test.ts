@@ -7,6 +7,7 @@ import path from 'node:path';
 import test from 'ava';
 import { ChatService } from '../../gen/gateway/inference/v2/chat_pb.ts';
 import { providerById } from '../../src/providers/catalog/registry.ts';
+import { framed } from '../providers/support/aws-frames.ts';
 import { pieces, seeded } from '../providers/support/random.ts';
 import { type Bench, exchange, type Json, type JsonObject, PROVIDER_KEY, startBench } from './runner.ts';
 
@@ -101,7 +102,7 @@ function protocolsOf({ provider }: Fixture): readonly ('rest' | 'grpc')[] {
 /** What differs from call to call: when it was made, and ids that are made of it. */
 function timeless({ created: _, id, ...rest }: JsonObject): Json {
   return JSON.parse(
-    JSON.stringify({ id: String(id).replace(/^gemini-.*/, 'gemini-'), ...rest }).replace(
+    JSON.stringify({ id: String(id).replace(/^(gemini|bedrock)-.*/, '$1-'), ...rest }).replace(
       /call_gemini-[0-9a-z]+_/g,
       'call_',
     ),
@@ -115,13 +116,17 @@ async function answer(res: http.ServerResponse, fixture: Fixture | undefined): P
     return;
   }
   res.writeHead(200, {
-    'content-type': fixture?.stream === undefined ? 'application/json' : 'text/event-stream',
+    'content-type': fixture?.stream === undefined ? 'application/json' : streamType(fixture.provider),
   });
   for (const piece of pieces(body, seeded(body.length), 40)) {
     res.write(piece);
     await new Promise((resolve) => setImmediate(resolve));
   }
   res.end();
+}
+
+function streamType(provider: string): string {
+  return provider === 'bedrock' ? 'application/vnd.amazon.eventstream' : 'text/event-stream';
 }
 
 /** Chat cases of a folder whose answers are told whole. */
@@ -140,7 +145,9 @@ function fixturesIn(folder: string, name: string): Fixture[] {
     request: json('request.json'),
   };
   if (!Array.isArray(common.request.messages)) return [];
-  const [stream, whole] = [read('stream.sse'), read('provider-response.json')];
+  const frames = read('stream.frames.json');
+  const stream = read('stream.sse') ?? (frames && framed(JSON.parse(String(frames))));
+  const whole = read('provider-response.json');
   const all: Fixture[] = [];
   const chunks = json('chunks.json');
   if (stream !== undefined && chunks.error === undefined && common.request.stream !== false)

@@ -13,6 +13,18 @@ const ADDRESSES: readonly (readonly [string, string, string, ProviderOptions?])[
   ['ai21', CHAT, 'https://api.ai21.com/studio/v1/chat/completions'],
   ['aibadgr', CHAT, 'https://aibadgr.com/api/v1/chat/completions'],
   ['anyscale', CHAT, 'https://api.endpoints.anyscale.com/v1/chat/completions'],
+  [
+    'bedrock',
+    '/model/m/converse',
+    'https://bedrock-runtime.eu-west-1.amazonaws.com/model/m/converse',
+    { aws_region: 'eu-west-1' },
+  ],
+  [
+    'bedrock',
+    '/model/m/converse',
+    'https://bedrock-runtime.cn-north-1.amazonaws.com.cn/model/m/converse',
+    { aws_region: 'cn-north-1' },
+  ],
   ['bytez', CHAT, 'https://api.bytez.com/models/v2/openai/v1/chat/completions'],
   ['cometapi', CHAT, 'https://api.cometapi.com/v1/chat/completions'],
   [

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { isSecretName } from '../../src/access/audit/secrets.ts';
-import { authHeaders } from '../../src/providers/auth/index.ts';
+import { authHeaders, bringsCredential } from '../../src/providers/auth/index.ts';
 import { allOptions, configOption } from '../../src/providers/catalog/known-options.ts';
 import { providers } from '../../src/providers/catalog/registry.ts';
 import type { ProviderEntry, Target } from '../../src/providers/dialect.ts';
@@ -140,4 +140,14 @@ test('headers of the specification reach the options of their clouds', (t) => {
   for (const name of ['aws-access-key-id', 'aws-secret-access-key', 'aws-region', 'aws-session-token'])
     t.true(named('bedrock').includes(name), name);
   for (const name of ['vertex-project-id', 'vertex-region']) t.true(named('vertex').includes(name), name);
+});
+
+test('clouds need no key where options bring the credential, and others always do', (t) => {
+  const of = (id: string) => providers.find((one) => one.id === id) as ProviderEntry;
+  t.true(bringsCredential(of('bedrock'), { aws_secret_access_key: 'x' }));
+  t.true(bringsCredential(of('bedrock'), { aws_auth_type: 'assumedRole' }));
+  t.false(bringsCredential(of('bedrock'), { aws_auth_type: 'apiKey', aws_region: 'us-east-1' }));
+  t.true(bringsCredential(of('vertex-ai'), { vertex_service_account_json: '{}' }));
+  t.false(bringsCredential(of('vertex-ai'), { vertex_auth_type: 'basic', vertex_project_id: 'p' }));
+  t.false(bringsCredential(of('azure-openai'), { azure_auth_mode: 'entra', azure_entra_client_secret: 'x' }));
 });

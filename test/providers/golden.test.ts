@@ -14,15 +14,14 @@ for (const dialect of readdirSync(ROOT)) {
   for (const name of readdirSync(path.join(ROOT, dialect))) {
     test(`${dialect}: ${name}`, (t) => {
       const golden = new GoldenCase(path.join(ROOT, dialect, name), dialect);
-      const isStreamed = golden.has('stream.sse');
-      if (!isStreamed || golden.has('provider-request.json')) {
+      const bytes = golden.streamBytes();
+      if (bytes === undefined || golden.has('provider-request.json')) {
         const actual = golden.wholeRequest();
         t.deepEqual(actual, golden.expected('provider-request.json', actual));
       }
-      if (isStreamed) {
+      if (bytes !== undefined) {
         const actual = golden.streamRequest();
         t.deepEqual(actual, golden.expected('stream-request.json', actual));
-        const bytes = golden.bytes('stream.sse');
         const whole = golden.stream([bytes]);
         t.deepEqual(whole, golden.expected('chunks.json', whole));
         for (let round = 0; round < ROUNDS; round += 1) {

@@ -2,7 +2,6 @@
 import type { Call } from '../../call/call.ts';
 import type { OutboundRequest, StreamedAnswer } from '../../lib/egress/outbound.ts';
 import { fail, type GatewayError } from '../../lib/errors.ts';
-import { SseParser } from '../../lib/sse.ts';
 import { Turns } from '../../lib/turns.ts';
 import type {
   Dialect,
@@ -12,6 +11,7 @@ import type {
   Target,
   TranslationContext,
 } from '../../providers/dialect.ts';
+import { type FrameParser, frameParser } from '../../providers/framing.ts';
 import type { OperationName } from '../../providers/operations.ts';
 import type { Attempt } from './attempt.ts';
 import { HeldSignal } from './drains.ts';
@@ -49,6 +49,7 @@ export async function callStream<Request, Answer extends object, Chunk extends o
     const pieces = new Pieces(
       answer,
       operation.stream(request, context),
+      frameParser(dialect.framing ?? 'sse'),
       attempt,
       signal instanceof HeldSignal ? signal : undefined,
     );
@@ -92,7 +93,7 @@ async function wholeAnswer<Request, Answer extends object, Chunk>(
 class Pieces<Chunk> implements AsyncIterable<Chunk>, AsyncIterator<Chunk> {
   readonly #status: number;
   readonly #body: AsyncIterator<Uint8Array>;
-  readonly #parser = new SseParser();
+  readonly #parser: FrameParser;
   readonly #translator: StreamTranslator<Chunk>;
   readonly #attempt: Attempt;
   /** Goes on when the client leaves. */
@@ -106,6 +107,7 @@ class Pieces<Chunk> implements AsyncIterable<Chunk>, AsyncIterator<Chunk> {
   constructor(
     answer: StreamedAnswer,
     translator: StreamTranslator<Chunk>,
+    parser: FrameParser,
     attempt: Attempt,
     held: HeldSignal | undefined,
   ) {
@@ -113,6 +115,7 @@ class Pieces<Chunk> implements AsyncIterable<Chunk>, AsyncIterator<Chunk> {
     this.#status = answer.status;
     this.#body = answer.body[Symbol.asyncIterator]();
     this.#translator = translator;
+    this.#parser = parser;
     this.#attempt = attempt;
   }
 

@@ -4,8 +4,8 @@ import { create } from '@bufbuild/protobuf';
 import { type Usage, UsageSchema } from '../../../gen/gateway/inference/v2/common_pb.ts';
 import type { InboundHead } from '../../lib/egress/outbound.ts';
 import { Pieces } from '../../lib/incoming/pieces.ts';
-import { SseParser } from '../../lib/sse.ts';
 import type { Dialect, ProviderEntry } from '../../providers/dialect.ts';
+import { type FrameParser, frameParser, framingOf } from '../../providers/framing.ts';
 import { isEncoded } from './whole.ts';
 
 const BYTES_PER_TOKEN = 4;
@@ -30,7 +30,7 @@ export class UsageTap {
   readonly streams: boolean;
   readonly #tap: ReturnType<Dialect['tapUsage']>;
   #mode: 'events' | 'whole' | 'deaf';
-  readonly #parser = new SseParser();
+  readonly #parser: FrameParser;
   readonly #whole = new Pieces();
   /** Of the whole answer, up to the bound. */
   #wholeBytes = 0;
@@ -44,7 +44,9 @@ export class UsageTap {
     this.#asked = asked;
     const type = answer.header('content-type') ?? '';
     this.#tap = dialect.tapUsage(provider);
-    this.streams = /^text\/event-stream\b/i.test(type);
+    const framing = framingOf(type);
+    this.streams = framing !== undefined;
+    this.#parser = frameParser(framing ?? 'sse');
     const plain = !isEncoded(answer.header('content-encoding'));
     this.#mode = !plain
       ? 'deaf'

@@ -5,6 +5,7 @@ export { aibadgr } from './aibadgr.ts';
 export { anthropic } from './anthropic.ts';
 export { anyscale } from './anyscale.ts';
 export { azureOpenai } from './azure-openai.ts';
+export { bedrock } from './bedrock.ts';
 export { bytez } from './bytez.ts';
 export { cerebras } from './cerebras.ts';
 export { cohere } from './cohere.ts';

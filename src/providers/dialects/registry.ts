@@ -19,6 +19,8 @@ const MAKERS: Readonly<Record<string, (json: MessageJson) => Dialect>> = Object.
   anthropic: createAnthropicDialect,
   cohere: createCohereDialect,
   gemini: createGeminiDialect,
+  bedrock: (json) =>
+    (load('./bedrock/index.ts') as typeof import('./bedrock/index.ts')).createBedrockDialect(json),
   vertex: (json) =>
     (load('./vertex/index.ts') as typeof import('./vertex/index.ts')).createVertexDialect(json),
 });

@@ -12,6 +12,7 @@ export function inOpenAiNames(counts: JsonObject, reasoning: Reasoning = 'inside
   if (isGiven(counts.prompt_tokens) || isGiven(counts.completion_tokens)) return chat(counts, reasoning);
   if (isGiven(counts.input_tokens) || isGiven(counts.output_tokens) || Array.isArray(counts.iterations))
     return isAnthropic(counts) ? anthropic(counts) : responses(counts);
+  if (isGiven(counts.inputTokens) || isGiven(counts.outputTokens)) return bedrock(counts);
   if (isGiven(counts.promptTokenCount) || isGiven(counts.candidatesTokenCount)) return gemini(counts);
   if (isObject(counts.billed_units) || isObject(counts.tokens)) return cohere(counts);
   // Some embedding services report the total alone.
@@ -124,6 +125,30 @@ function gemini(counts: JsonObject): JsonObject {
       ? { prompt_tokens_details: { cached_tokens: counts.cachedContentTokenCount } }
       : {}),
     ...(thought === undefined ? {} : { completion_tokens_details: { reasoning_tokens: json(thought) } }),
+  };
+}
+
+/**
+ * Bedrock's Converse: `inputTokens` leaves out what was read from and written to the cache; both are paid as input, and
+ * among the total. The models' reasoning is among `outputTokens`.
+ */
+function bedrock(counts: JsonObject): JsonObject {
+  const read = countOf(counts.cacheReadInputTokens);
+  const written = countOf(counts.cacheWriteInputTokens);
+  const prompt = sumOf([countOf(counts.inputTokens), read, written]) ?? 0;
+  const completion = countOf(counts.outputTokens) ?? 0;
+  return {
+    prompt_tokens: json(prompt),
+    completion_tokens: json(completion),
+    total_tokens: json(Math.max(countOf(counts.totalTokens) ?? 0, prompt + completion)),
+    ...(read === undefined && written === undefined
+      ? {}
+      : {
+          prompt_tokens_details: {
+            ...part('cached_tokens', read),
+            ...part('cache_creation_tokens', written),
+          },
+        }),
   };
 }
 

@@ -3,7 +3,8 @@
 //   request.json                  the gateway's request
 //   provider-request.json         what the provider gets (whole); stream-request.json (streamed)
 //   provider-response.json (.txt)  what it answers, and response.json what that becomes
-//   stream.sse                    what it streams, and chunks.json what that becomes
+//   stream.sse                    what it streams, and chunks.json what that becomes; of a dialect with AWS's framing
+//                                 stream.frames.json: [event, payload] or [exception, payload, "exception"]
 //   error-<status>.json|txt   an error body, and expected-<status>.json what is read from it
 // With GOLDEN_UPDATE=1 the expectations are written instead; read them before they are kept.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -35,7 +36,6 @@ import {
 } from '../../../gen/gateway/inference/v2/moderations_pb.ts';
 import { GatewayError } from '../../../src/lib/errors.ts';
 import { rawJsonOf } from '../../../src/lib/raw-json.ts';
-import { SseParser } from '../../../src/lib/sse.ts';
 import type {
   Dialect,
   Operation,
@@ -45,9 +45,11 @@ import type {
   Target,
 } from '../../../src/providers/dialect.ts';
 import { createDialects } from '../../../src/providers/dialects/registry.ts';
+import { type FrameParser, frameParser } from '../../../src/providers/framing.ts';
 import type { OperationName } from '../../../src/providers/operations.ts';
 import type { UsageReport } from '../../../src/providers/usage/report.ts';
 import { codec } from '../../../src/rest/codec.ts';
+import { framed } from './aws-frames.ts';
 import { contextOf, targetOf } from './target.ts';
 
 const SCHEMAS: Readonly<
@@ -106,6 +108,12 @@ export class GoldenCase {
     return readFileSync(path.join(this.folder, file));
   }
 
+  /** The bytes of the stream; undefined: the case has none. */
+  streamBytes(): Buffer | undefined {
+    if (this.has('stream.sse')) return this.bytes('stream.sse');
+    return this.has('stream.frames.json') ? framed(this.json('stream.frames.json')) : undefined;
+  }
+
   json(file: string): unknown {
     return JSON.parse(this.bytes(file).toString('utf8'));
   }
@@ -155,10 +163,10 @@ export class GoldenCase {
   /** The stream's outcome when its bytes come in these pieces. */
   stream(pieces: Iterable<Uint8Array>): unknown {
     const translator = this.#streaming().stream(this.request, contextOf(this.target));
-    const parser = new SseParser();
+    const parser = frameParser(this.dialect.framing ?? 'sse');
     const chunks: unknown[] = [];
     const schema = SCHEMAS[this.settings.operation].chunk as DescMessage;
-    const take = (events: ReturnType<SseParser['push']>): void => {
+    const take = (events: ReturnType<FrameParser['push']>): void => {
       for (const event of events) {
         for (const chunk of translator.push(event)) chunks.push(said(schema, chunk as Message));
       }

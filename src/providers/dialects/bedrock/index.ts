@@ -1,0 +1,20 @@
+// Bedrock's dialect: Converse and ConverseStream behind OpenAI's shape.
+import type { Dialect, MessageJson, ProviderEntry } from '../../dialect.ts';
+import { sentHeaders } from '../../options/sent.ts';
+import { tapUsage } from '../../usage/tap.ts';
+import { chat } from './chat.ts';
+import { embeddings } from './embeddings.ts';
+import { readError } from './error.ts';
+
+/** The dialect of Bedrock Runtime. */
+export function createBedrockDialect(json: MessageJson): Dialect {
+  return Object.freeze({
+    name: 'bedrock',
+    framing: 'aws-event-stream',
+    chat: chat(json),
+    embeddings: embeddings(json),
+    headers: sentHeaders,
+    error: readError,
+    tapUsage: (provider: ProviderEntry) => tapUsage(json, provider),
+  } as const);
+}
