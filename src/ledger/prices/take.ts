@@ -63,8 +63,9 @@ for (const [name, entry] of Object.entries(given)) {
   const foreign = String(entry.litellm_provider);
   const provider = PROVIDERS.get(foreign);
   if (provider === undefined) continue;
-  // The name without the provider's prefix is the one that the provider itself knows.
-  const model = name.startsWith(`${foreign}/`) ? name.slice(foreign.length + 1) : name;
+  const model = ownName(name, foreign);
+  // Bedrock's prices of single regions and commitments, which no model's id says.
+  if (provider === 'bedrock' && model.includes('/')) continue;
   put(models, provider, model, factsOf(model, entry));
   if (typeof entry.input_cost_per_token !== 'number') continue;
   put(providers, provider, model, priceOf(entry));
@@ -83,6 +84,15 @@ const known = { source, providers: inOrder(models) };
 const modelsFile = new URL('../../providers/catalog/models.json', import.meta.url);
 writeFileSync(modelsFile, `${JSON.stringify(known, undefined, 1)}\n`);
 tell('models', known.providers);
+
+/**
+ * The name without the provider's prefix, which is the one that the provider itself knows. Kinds of one provider's models
+ * ("vertex_ai-anthropic_models") share a prefix.
+ */
+function ownName(name: string, foreign: string): string {
+  const family = foreign.startsWith('vertex_ai-') ? 'vertex_ai' : foreign;
+  return name.startsWith(`${family}/`) ? name.slice(family.length + 1) : name;
+}
 
 /** All rates of a model, with what differs for tiers and for long prompts. */
 function priceOf(entry: Readonly<Record<string, unknown>>): Price {
