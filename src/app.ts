@@ -240,6 +240,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
   const diskFault = diskProbe({ folders: writtenFolders(settings) });
   let draining = false;
   const unready = async (): Promise<string | undefined> => {
+    if (!validator.isWarm) return 'the rules on requests are not compiled yet';
     if (draining) return 'draining';
     if (!(await within(READY_WITHIN_MS, store.ready()))) return 'the document store does not answer';
     if (state && !(await within(READY_WITHIN_MS, state.ready()))) return 'the shared store does not answer';
@@ -427,6 +428,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
   const address = await listener
     .listen(settings.host, settings.port)
     .catch((error: unknown) => Promise.reject(listenError(error, settings)));
+  const warm = validator.warm(rpc.methods.services);
   // Keys are made once the port is bound: a reader of the output can use them at once.
   const firstKeys = await ensureFirstKeys(keyDeps, tenancy, given);
   await forgetWhenUsed([firstKeys.admin, firstKeys.workspace], {
@@ -457,6 +459,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
         )
       : undefined;
 
+  await warm;
   return {
     address,
     tenancy,

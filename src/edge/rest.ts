@@ -260,7 +260,7 @@ async function parse(bytes: Uint8Array): Promise<Parsed> {
 function tooHeavy(): GatewayError {
   return fail(
     'body_too_large',
-    'the body has too many members and items: it may have about 57,000 members or 400,000 numbers; send it in parts',
+    'the body has too many members and items: it may have about 57,000 members, 400,000 numbers or 2,000,000 escaped signs; send it in parts',
   );
 }
 

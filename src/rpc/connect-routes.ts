@@ -1,5 +1,6 @@
 // The methods as gRPC, gRPC-Web and Connect handlers: the same composed functions
 // that REST calls.
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DescMethod, DescService, Message } from '@bufbuild/protobuf';
 import type { ConnectRouter, HandlerContext, ServiceImpl } from '@connectrpc/connect';
 import { createContextKey } from '@connectrpc/connect';
@@ -20,6 +21,8 @@ export interface Peer {
   call?: Call;
   /** Called when the key is valid. */
   readonly prove?: () => void;
+  /** Whether a message is so long that decoding it and working on it are turns of the event loop of their own. */
+  isLong?: boolean;
   readonly remote: string;
   /** Stands for the connection: one object for all its requests. */
   readonly connection: object;
@@ -122,6 +125,7 @@ async function run(call: Call, methods: Methods, input: Input, context: HandlerC
   if (context.signal.aborted) left();
   else context.signal.addEventListener('abort', left, { once: true });
   try {
+    if (context.values.get(peer).isLong) await nextTurn();
     const output = await methods.handler(call.method)(input, call);
     // Serialising reads the message anyway; read here, what is wrong with it is a typed error.
     if (!isStream(output)) readNow(output);

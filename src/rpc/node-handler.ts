@@ -2,10 +2,12 @@
 // adapter, because bodies are read within bounds of pace and memory here.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Code, ConnectError, type ConnectRouter, type ContextValues } from '@connectrpc/connect';
-import { type UniversalHandler, uResponseNotFound } from '@connectrpc/connect/protocol';
+import { type Compression, type UniversalHandler, uResponseNotFound } from '@connectrpc/connect/protocol';
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node';
 import { EnvelopeMeter } from '../lib/incoming/envelope-meter.ts';
 import { IncomingBody, type IncomingBodyOptions } from '../lib/incoming/incoming-body.ts';
+import { fastCompressions } from './compression.ts';
+import { weighedBody } from './weighed-body.ts';
 
 type NodeServerRequest = Parameters<typeof universalRequestFromNodeRequest>[0];
 type NodeServerResponse = Parameters<typeof universalResponseToNodeResponse>[1];
@@ -15,12 +17,17 @@ export interface RequestOptions extends Pick<IncomingBodyOptions, 'pace' | 'read
   readonly values: ContextValues;
   /** Whether the caller has a valid key. */
   readonly known: () => boolean;
+  /** Longest message, in bytes. */
+  readonly bodyLimit: number;
+  /** Told when a message is long. */
+  readonly onLong: () => void;
   /** Told what no handler answered. */
   readonly onTrouble: (error: unknown) => void;
 }
 
 /** Content types of bodies that are messages with a prefix each; others are one message. */
 const ENVELOPED = /^application\/(?:grpc|connect\+)/;
+const JSON_TYPE = /^application\/(?:[a-z-]+\+)?json/;
 
 export function nodeHandler(
   router: ConnectRouter,
@@ -45,13 +52,32 @@ export function nodeHandler(
     );
     // A length that is told would be set aside before a byte of it has come.
     header.delete('content-length');
-    const body = bodyOf(req, handler, options);
+    const body = weighedBody(bodyOf(req, handler, options), {
+      desc: handler.method.input,
+      isJson: JSON_TYPE.test(req.headers['content-type'] ?? ''),
+      isEnveloped: ENVELOPED.test(req.headers['content-type'] ?? ''),
+      compression: takeCompression(header),
+      bodyLimit: options.bodyLimit,
+      onLong: options.onLong,
+      toError: options.toError ?? ((error) => error),
+    });
     handler({ ...request, header, body })
       .then((answer) => universalResponseToNodeResponse(answer, res as NodeServerResponse))
       .catch((reason: unknown) => {
         if (ConnectError.from(reason).code !== Code.Aborted) options.onTrouble(reason);
       });
   };
+}
+
+/** The compression of the request's messages. A whole body is handed on decompressed, so its header is taken away. */
+function takeCompression(header: Headers): Compression | undefined {
+  const named = (name: string): Compression | undefined => {
+    const value = header.get(name);
+    return value === null ? undefined : fastCompressions.find((compression) => compression.name === value);
+  };
+  const whole = named('content-encoding');
+  if (whole !== undefined) header.delete('content-encoding');
+  return whole ?? named('grpc-encoding') ?? named('connect-content-encoding');
 }
 
 function bodyOf(req: IncomingMessage, { method }: UniversalHandler, options: RequestOptions): IncomingBody {

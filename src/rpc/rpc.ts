@@ -115,6 +115,10 @@ export function createRpc(deps: RpcDeps): Rpc {
       reading: () => budget.open(known.call?.identity?.principal.keyId),
       toError: (error) => toConnectError(error, Plane.DATA, known.requestId, []),
       values: createContextValues().set(peer, known),
+      bodyLimit: deps.bodyLimit,
+      onLong: () => {
+        known.isLong = true;
+      },
       onTrouble: (error) => deps.log.error({ err: error }, 'an answer could not be written'),
     };
   });

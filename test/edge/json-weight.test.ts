@@ -25,6 +25,9 @@ test('members, items and nests weigh; what stands in strings does not', async (t
     [`"${'\\"{,:'.repeat(500_000)}"`, false],
     [`["${'\\\\'.repeat(500_000)}",${list('{}', 300_000)}]`, true],
     [`"${'x'.repeat(24_000_000)}"`, false],
+    [`"${'\\n'.repeat(1_990_000)}"`, false],
+    [`"${'\\"'.repeat(2_010_000)}"`, true],
+    [`["${'\\\\'.repeat(1_000_000)}",${list('1', MOST_WEIGHT / 2 + 10)}]`, true],
   ] as const)
     t.is(await heavy(text), expected, text.slice(0, 60));
 });

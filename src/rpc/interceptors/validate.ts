@@ -1,4 +1,5 @@
 // Innermost: the rules on the fields, over every protocol.
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   type DescMessage,
   type DescMethod,
@@ -8,10 +9,12 @@ import {
 } from '@bufbuild/protobuf';
 import type { Validator } from '@bufbuild/protovalidate';
 import { union } from '../../../gen/gateway/options/v2/options_pb.ts';
+import type { Call } from '../../call/call.ts';
 import { fail, type Violation, validationFailed } from '../../lib/errors.ts';
 import { streamTwinOf } from '../../rest/routes.ts';
-import { type Interceptor, isStream } from '../handler.ts';
+import { type Handler, type Interceptor, isStream, type Output } from '../handler.ts';
 import { type QuickCheck, quickCheck } from '../quick-check.ts';
+import { hasManyParts } from '../validator.ts';
 
 export function validateInterceptor(validator: Validator): Interceptor {
   return (method) => {
@@ -21,10 +24,26 @@ export function validateInterceptor(validator: Validator): Interceptor {
       if (isStream(input)) return next(validated(validator, method.input, surelyValid, input), call);
       const message = typeof input === 'function' ? input() : input;
       prepare(message);
-      if (!surelyValid(message)) check(validator, method.input, message);
+      if (surelyValid(message)) return next(message, call);
+      if (hasManyParts(message)) return checkedAlone(validator, method.input, message, next, call);
+      check(validator, method.input, message);
       return next(message, call);
     };
   };
+}
+
+/** Decoding before and the work after are not in the turn of the event loop in which the rules are applied. */
+async function checkedAlone(
+  validator: Validator,
+  desc: DescMessage,
+  message: Message,
+  next: Handler,
+  call: Call,
+): Promise<Output> {
+  await nextTurn();
+  check(validator, desc, message);
+  await nextTurn();
+  return next(message, call);
 }
 
 async function* validated(

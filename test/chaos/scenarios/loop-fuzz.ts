@@ -4,6 +4,7 @@ import { startFakeProvider } from '../../support/fake-provider.ts';
 import { AS_ADMIN, byConfig, many, saying, send } from '../caller.ts';
 import type { GatewayProcess } from '../gateway-process.ts';
 import { chanceOf, oneOf, VALUES } from '../nasty.ts';
+import { type RpcAttack, rpcAttacks } from '../rpc-attacks.ts';
 import { atMost, isTrue, type Scenario } from '../scenario.ts';
 
 /** For whoever mends something: lists every call above 30 ms as it ends, and sends only those with this in their name. */
@@ -267,14 +268,18 @@ function* random(host: string): Generator<Attack> {
   }
 }
 
-async function longest(gateway: GatewayProcess, all: Iterable<Attack>, only: string | undefined) {
+async function longest(gateway: GatewayProcess, all: Iterable<Attack | RpcAttack>, only: string | undefined) {
   const turns: { readonly name: string; readonly ms: number; readonly status: number }[] = [];
-  for (const { name, path, body, headers, method } of all) {
+  for (const attack of all) {
+    const { name } = attack;
     if (only !== undefined && !name.includes(only)) continue;
-    const status = await send(gateway, path, body, headers, method).then(
-      (answer) => answer.status,
-      () => 0,
-    );
+    const sent =
+      'send' in attack
+        ? attack.send(gateway)
+        : send(gateway, attack.path, attack.body, attack.headers, attack.method).then(
+            (answer) => answer.status,
+          );
+    const status = await sent.catch(() => 0);
     const ms = await gateway.longestTurnMs().catch(() => 10_000);
     if (process.env.CHAOS_FUZZ_LIST && ms > 30)
       console.log(`  ${ms.toFixed(0).padStart(6)} ms  ${status}  ${name}`);
@@ -286,7 +291,7 @@ async function longest(gateway: GatewayProcess, all: Iterable<Attack>, only: str
 const scenario: Scenario = {
   name: 'loop-fuzz',
   attack:
-    'an ordinary key sends bodies, texts, metadata, configs, guardrails, prompts and policies that are dear to read',
+    'an ordinary key sends bodies, messages of gRPC and Connect, texts, metadata, configs, guardrails, prompts and policies that are expensive to read',
   bound: 'no turn of the event loop over 50 ms of processor time; no 500',
   test: 'test/edge/json-weight.test.ts',
   async run(lab) {
@@ -311,11 +316,13 @@ const scenario: Scenario = {
         `{"model":"gpt-ok","messages":${messages}}`,
         byConfig(host, {}),
       );
+    for (const { send } of rpcAttacks(host, 20_000)) await send(gateway);
     await gateway.longestTurnMs();
     const turns = await longest(
       gateway,
       (function* () {
         yield* attacks(host);
+        yield* rpcAttacks(host);
         yield* random(host);
       })(),
       ONLY,
