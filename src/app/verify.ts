@@ -68,7 +68,7 @@ async function verifiedRollups(parts: VerifyParts, order: VerifyOrder): Promise<
   for (const { organisationId, day, sums, entries } of different) {
     const date = new Date(day).toISOString().slice(0, 10);
     say(`differs: ${organisationId} sums of ${date}: ${sums}, entries ${entries} (1e-12 USD)`);
-    if (order.rebuild) await parts.logMaintenance.remakeSums(organisationId, day);
+    if (order.rebuild) await parts.logMaintenance.remakeRollups(organisationId, day);
   }
   const left = order.rebuild && different.length > 0 ? (await compare()).different : different;
   const corrected = different.length - left.length;

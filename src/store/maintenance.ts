@@ -125,5 +125,5 @@ export interface LogMaintenance {
    * Remakes the roll-ups of an organisation's entries of a UTC day, where the entries still exist. Until they are made,
    * aggregations read the entries. @param at a time of the day, in Unix milliseconds
    */
-  remakeSums(organisationId: string, at: number): Promise<void>;
+  remakeRollups(organisationId: string, at: number): Promise<void>;
 }

@@ -34,7 +34,7 @@ export async function ranFolder(lab: ChaosLab): Promise<RanFolder> {
     logEntry({ id: `old-${i}`, organisationId, createdAt: Date.now() - (1 + (i % 3)) * 86_400_000 + i }),
   );
   await store.requestLog.append(entries);
-  await store.makeSums();
+  await store.makeRollups();
   await store.close();
   return { dataDir, origin: provider.origin, entries: CALLS + OLD };
 }

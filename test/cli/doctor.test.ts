@@ -67,7 +67,7 @@ test.serial(
       ),
     );
     await store.requestLog.append(entries);
-    await store.makeSums();
+    await store.makeRollups();
     await store.close();
     const well = await examined(dataDir);
     t.is(well.code, 0);

@@ -37,7 +37,7 @@ async function ranOnce(parts: readonly Part[] = ALL): Promise<string> {
   writeFileSync(join(dataDir, 'encryption.key'), 'a key');
   const state = await openMemoryState({ dataDir });
   await store.requestLog.append(Array.from({ length: 60 }, traffic(6, 'o').entry));
-  await store.makeSums();
+  await store.makeRollups();
   await state.close();
   await store.close();
   const database = new DatabaseSync(join(dataDir, 'sluice.db'));

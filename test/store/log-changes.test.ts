@@ -48,7 +48,7 @@ async function comeAndGo(run: Run): Promise<number> {
       return { ...entry, createdAt: OLD + Math.floor(random() * 3) * DAY_MS + i };
     });
     await store.requestLog.append(batch);
-    if (random() < 0.5) await store.makeSums();
+    if (random() < 0.5) await store.makeRollups();
     if (random() < 0.5) {
       const metricDays = random() < 0.5 ? 0 : 1000;
       await store.requestLog.expire({ logDays: 1, bodyDays: 1, metricDays }, OLD + 5 * DAY_MS);
@@ -68,7 +68,7 @@ async function correct(run: Run, entries: readonly RequestRecord[]): Promise<num
         'kept',
         some.map(({ id, createdAt }) => ({ id, createdAt, cost, attempts: [cost] })),
       );
-      if (run.random() < 0.3) await run.store.makeSums();
+      if (run.random() < 0.3) await run.store.makeRollups();
     }
     rounds++;
   }
@@ -82,7 +82,7 @@ test('answers hold while the log is put in shape', async (t) => {
     logBounds: { block: 8, groups: 6 },
   });
   const entries = await filled(store);
-  await store.makeSums();
+  await store.makeRollups();
   const run: Run = { store, random: dice(SEED), running: true };
   const users = new Set(entries.flatMap(({ metadata }) => metadata._user || [])).size;
   const counts = new Map<string | undefined, number>();
@@ -97,16 +97,16 @@ test('answers hold while the log is put in shape', async (t) => {
         store.requestLog.aggregate(kept, {}, { unique: 'user', by: ['user'], take: 5 }),
         store.requestLog.page(kept, {}, { page: 0, pageSize: 300, order: 'asc' }),
       ]);
-      t.is(whole.rows[0]?.sums.requests, entries.length);
-      const cost = Number(whole.rows[0]?.sums.cost);
+      t.is(whole.rows[0]?.rollup.requests, entries.length);
+      const cost = Number(whole.rows[0]?.rollup.cost);
       t.true(cost >= entries.length * 1000 && cost <= entries.length * 2000 && cost % 1000 === 0);
       t.is(
-        hours.rows.reduce((sum, { sums }) => sum + sums.requests, 0),
+        hours.rows.reduce((sum, { rollup }) => sum + rollup.requests, 0),
         entries.length,
       );
       t.is(hours.unique, users);
       t.deepEqual(
-        new Map(byModel.rows.map(({ group, sums }) => [group[0], sums.requests] as const).sort()),
+        new Map(byModel.rows.map(({ group, rollup }) => [group[0], rollup.requests] as const).sort()),
         models,
       );
       t.is(unique.unique, users);

@@ -70,7 +70,7 @@ test('an entry that is sent again is kept once: in the tail, sealed, after a res
   await store.close();
   store = await open(dataDir);
   await store.requestLog.append(entries);
-  await store.makeSums();
+  await store.makeRollups();
   await store.requestLog.append(entries);
   // Another entry of the same id at another time, and of another organisation, is another entry.
   const [first] = entries as [RequestRecord];
@@ -93,17 +93,17 @@ test('a batch of tens of thousands is stored as a whole', async (t) => {
   for (const source of ['entries', 'rollups'] as const) {
     const all = await store.requestLog.aggregate(scope, {}, {});
     t.is(all.source, source);
-    t.is(all.rows[0]?.sums.requests, 70_000);
-    t.is(all.rows[0]?.sums.firstSeen, BEGIN);
+    t.is(all.rows[0]?.rollup.requests, 70_000);
+    t.is(all.rows[0]?.rollup.firstSeen, BEGIN);
     const keys = await store.requestLog.aggregate(scope, {}, { by: ['apiKey'], bucketMs: DAY_MS });
     t.is(keys.rows.length, 7000);
-    t.true(keys.rows.every(({ sums }) => sums.requests === 10));
+    t.true(keys.rows.every(({ rollup }) => rollup.requests === 10));
     const statuses = await store.requestLog.aggregate(scope, {}, { by: ['apiKey', 'config'], take: 10 });
     t.deepEqual(
       statuses.rows.map(({ group }) => group[0]),
       [0, 1, 10, 100, 1000, 1001, 1002, 1003, 1004, 1005].map((i) => `key-${i}`),
     );
-    await store.makeSums();
+    await store.makeRollups();
   }
   await store.close();
 });
@@ -118,7 +118,7 @@ test('a search that takes too long answers what it has, and goes on from there',
     const batch = Array.from({ length: 20 }, random.entry);
     await store.requestLog.append(batch.map((entry) => ({ ...entry, createdAt: entry.createdAt + shift })));
   }
-  await store.makeSums();
+  await store.makeRollups();
   const all = (await allOf(store)).filter(({ path }) => path === '/V1/Odd').map(({ id }) => id);
   const found: string[] = [];
   let after: string | undefined;
@@ -155,7 +155,7 @@ test('sums outlive their entries, and go in their own time', async (t) => {
   });
   for (let at = 0; at < entries.length; at += 60) await store.requestLog.append(entries.slice(at, at + 60));
   await model.append(entries);
-  await store.makeSums();
+  await store.makeRollups();
   // One that comes late is beside the sums that were made.
   const late = { ...random.entry(), id: 'late', keepDays: undefined, createdAt: BEGIN + 60_000 };
   delete (late as { keepDays?: number }).keepDays;
@@ -200,7 +200,7 @@ test('sums that an earlier version made are read as far as they go, beside newer
   const entries = Array.from({ length: 400 }, random.entry);
   await model.append(entries);
   for (let at = 0; at < 250; at += 50) await store.requestLog.append(entries.slice(at, at + 50));
-  await store.makeSums();
+  await store.makeRollups();
   await store.close();
   // It knew five cubes, and wrote them in the order of their numbers.
   const database = new DatabaseSync(join(dataDir, 'sluice.db'));
@@ -228,7 +228,7 @@ test('sums that an earlier version made are read as far as they go, beside newer
       const wanted = plain(await model.aggregate(scope, filter, aggregation));
       t.deepEqual(withoutUnasked(found, aggregation), withoutUnasked(wanted as LogAggregate, aggregation));
     }
-    if (!made) await store.makeSums();
+    if (!made) await store.makeRollups();
   }
   await store.close();
 });
@@ -241,7 +241,7 @@ test('a file that was dropped has a name of its own: late entries of its day go 
   const seen: string[] = [];
   for (const id of ['first', 'second', 'third']) {
     await store.requestLog.append([at(id)]);
-    await store.makeSums();
+    await store.makeRollups();
     const names = filesOf(dataDir);
     t.is(names.length, 2);
     t.deepEqual(
@@ -267,7 +267,7 @@ test('distinct values are counted where sums know nothing of them, and of gone e
   const second = Date.UTC(2026, 10, 21);
   await store.requestLog.append(entries);
   await model.append(entries.filter(({ createdAt }) => createdAt >= second));
-  await store.makeSums();
+  await store.makeRollups();
   await store.requestLog.expire({ logDays: 1, bodyDays: 1, metricDays: 100 }, second + 1.5 * DAY_MS);
   for (const aggregation of [
     { bucketMs: 3_600_000, unique: 'user' },
@@ -280,15 +280,15 @@ test('distinct values are counted where sums know nothing of them, and of gone e
     t.deepEqual(plain(found), plain(await model.aggregate(scope, {}, aggregation)));
   }
   const all = await store.requestLog.aggregate(scope, {}, { latencies: false });
-  t.is(all.rows[0]?.sums.requests, 300);
-  t.is(all.rows[0]?.sums.latencies.size, 0);
+  t.is(all.rows[0]?.rollup.requests, 300);
+  t.is(all.rows[0]?.rollup.latencies.size, 0);
   await store.close();
 });
 
 function withoutUnasked(answer: LogAggregate, { latencies }: LogAggregation): object {
   const { rows, ...rest } = plain(answer) as LogAggregate;
   if (latencies !== false) return { ...rest, rows };
-  return { ...rest, rows: rows.map((row) => ({ ...row, sums: { ...row.sums, latencies: [] } })) };
+  return { ...rest, rows: rows.map((row) => ({ ...row, rollup: { ...row.rollup, latencies: [] } })) };
 }
 
 /** Maps in order, and without the source. */
@@ -297,7 +297,7 @@ function plain({ source: _, ...aggregate }: LogAggregate): object {
     ...aggregate,
     rows: aggregate.rows.map((row) => ({
       ...row,
-      sums: { ...row.sums, latencies: [...row.sums.latencies].sort(([a], [b]) => a - b) },
+      rollup: { ...row.rollup, latencies: [...row.rollup.latencies].sort(([a], [b]) => a - b) },
     })),
   };
 }
@@ -310,7 +310,7 @@ async function sealedLog(): Promise<{
   const dataDir = freshDir();
   const store = await open(dataDir);
   await store.requestLog.append(Array.from({ length: 60 }, traffic(6, 'o').entry));
-  await store.makeSums();
+  await store.makeRollups();
   const entries = await allOf(store);
   await store.close();
   return { dataDir, entries };
@@ -398,7 +398,7 @@ test('a damaged segment: the rest is served, sums still have it, it is told once
       if (damaged.length < whole.length) t.true(left < entries.length);
       const sums = await store.requestLog.aggregate(scope, {}, { bucketMs: DAY_MS });
       t.is(
-        sums.rows.reduce((sum, row) => sum + row.sums.requests, 0),
+        sums.rows.reduce((sum, row) => sum + row.rollup.requests, 0),
         entries.length,
         'sums were made of it before',
       );

@@ -182,9 +182,14 @@ export function aggregate(entries: readonly RequestRecord[], aggregation: LogAgg
     if (group.includes(undefined)) continue;
     const bucket = bucketMs === undefined ? 0 : Math.floor(entry.createdAt / bucketMs) * bucketMs;
     const key = JSON.stringify([bucket, group]);
-    const row = rows.get(key) ?? { bucket, group: group as string[], sums: emptyRollup(), values: new Set() };
+    const row = rows.get(key) ?? {
+      bucket,
+      group: group as string[],
+      rollup: emptyRollup(),
+      values: new Set(),
+    };
     rows.set(key, row);
-    addEntry(row.sums, entry);
+    addEntry(row.rollup, entry);
     const value = unique === undefined ? undefined : dimensionOf(unique, entry);
     if (value === undefined || value === '') continue;
     row.values.add(value);
@@ -200,7 +205,7 @@ export function aggregate(entries: readonly RequestRecord[], aggregation: LogAgg
   all.sort((a, b) => {
     if (bucketMs !== undefined) return a.bucket - b.bucket || byGroup(a, b);
     if (measure === 'group') return sign * byGroup(a, b);
-    const [x, y] = [a.sums[measure], b.sums[measure]];
+    const [x, y] = [a.rollup[measure], b.rollup[measure]];
     return x < y ? -sign : x > y ? sign : byGroup(a, b);
   });
   return {

@@ -155,7 +155,7 @@ export function logContract(
       const bare = ({ rows, ...rest }: LogAggregate): object =>
         plainSums({
           ...rest,
-          rows: rows.map((row) => ({ ...row, sums: { ...row.sums, latencies: new Map() } })),
+          rows: rows.map((row) => ({ ...row, rollup: { ...row.rollup, latencies: new Map() } })),
         });
       t.deepEqual(bare(found), bare(await model.aggregate(scope, filter, aggregation)));
     }
@@ -492,7 +492,7 @@ function plainSums({ source: _, ...aggregate }: LogAggregate): object {
     ...aggregate,
     rows: aggregate.rows.map((row) => ({
       ...row,
-      sums: { ...row.sums, latencies: [...row.sums.latencies].sort(([a], [b]) => a - b) },
+      rollup: { ...row.rollup, latencies: [...row.rollup.latencies].sort(([a], [b]) => a - b) },
     })),
   };
 }

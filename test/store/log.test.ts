@@ -41,6 +41,6 @@ for (const [name, block, groups] of [
   const store = open(block, groups);
   logReadingContract(named(name), async () => (await store).requestLog);
   logContract(named(name), async () => (await store).requestLog, {
-    settle: async () => (await store).makeSums(),
+    settle: async () => (await store).makeRollups(),
   });
 }

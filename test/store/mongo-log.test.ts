@@ -63,7 +63,7 @@ function suite(server: SharedMongo): void {
   logContract(serial, async () => (await shared).requestLog, {
     entries: 100,
     runs: 20,
-    settle: async () => (await shared).makeSums(),
+    settle: async () => (await shared).makeRollups(),
   });
 
   /** A database of a test's own, with stores on it. */
@@ -115,21 +115,21 @@ function suite(server: SharedMongo): void {
       };
       const byHour = { bucketMs: HOUR_MS, by: ['model'] as const };
       await ask({}, byHour, 'entries');
-      await store.makeSums();
+      await store.makeRollups();
       await ask({}, byHour, 'rollups');
       await ask({ models: ['m1'], users: ['u1', 'u3'] }, {}, 'entries');
       await ask({ users: ['u1', 'u3'] }, { by: ['user'], unique: 'user' }, 'rollups');
       await ask({ from: begin + 5, until: begin + 2 * HOUR_MS + 7 }, byHour, 'rollups');
       await ask({}, { ...byHour, bucketMs: 60_000 }, 'entries');
       await ask({ text: 'gpt' }, byHour, 'entries');
-      t.is((await store.requestLog.aggregate(scope, {}, {})).rows[0]?.sums.cost, 12n * (2n ** 63n - 1n));
+      t.is((await store.requestLog.aggregate(scope, {}, {})).rows[0]?.rollup.cost, 12n * (2n ** 63n - 1n));
 
       // One that comes late is seen at once.
       const late = logEntry({ id: 'late', organisationId: scope.organisationId, createdAt: begin + 9 });
       await store.requestLog.append([late]);
       await model.append([late]);
       await ask({}, byHour, 'rollups');
-      await store.makeSums();
+      await store.makeRollups();
       await ask({}, byHour, 'rollups');
 
       // What is too much to be kept is added up.
@@ -149,7 +149,7 @@ function suite(server: SharedMongo): void {
         entries.map(({ id, createdAt }) => ({ id, createdAt, cost: '5', attempts: [] })),
       );
       await ask({}, byHour, 'rollups');
-      await store.makeSums();
+      await store.makeRollups();
       await ask({}, byHour, 'rollups');
 
       const dropped = await store.requestLog.expire(
@@ -163,7 +163,7 @@ function suite(server: SharedMongo): void {
       const again = { ...late, id: 'again' };
       for (const log of [store.requestLog, model]) await log.append([again]);
       await ask({}, byHour, 'rollups');
-      await store.makeSums();
+      await store.makeRollups();
       await ask({}, byHour, 'rollups');
       for (const now of [begin + 3 * DAY_MS, begin + 100 * DAY_MS]) {
         await store.requestLog.expire({ logDays: 2, bodyDays: 2, metricDays: 60 }, now);
@@ -180,22 +180,22 @@ function suite(server: SharedMongo): void {
         const store = await open(own);
         const scope = freshScope();
         await store.requestLog.append(day(scope, 12));
-        await store.makeSums();
+        await store.makeRollups();
         await inDatabase(own, async (db) => {
           const rolled = db.collection<{ _id: string }>('log.rolled');
           await rolled.updateOne({ _id: 'log.entries.20240505' }, { $set: { dropping: true } });
           if (gone) await db.dropCollection('log.entries.20240505');
         });
         const requests = async (): Promise<number | undefined> =>
-          (await store.requestLog.aggregate(scope, {}, {})).rows[0]?.sums.requests;
+          (await store.requestLog.aggregate(scope, {}, {})).rows[0]?.rollup.requests;
         t.is(await requests(), 12);
-        await store.makeSums();
+        await store.makeRollups();
         t.is(await requests(), 12);
         await store.requestLog.expire({ logDays: 2, bodyDays: 2, metricDays: 60 }, begin + 3 * DAY_MS);
         t.is(await requests(), 12);
         await store.requestLog.append(day(scope, 2));
         t.is(await requests(), 14);
-        await store.makeSums();
+        await store.makeRollups();
         t.is(await requests(), 14);
         await store.close();
       });
@@ -272,10 +272,10 @@ function suite(server: SharedMongo): void {
       const store = await open(own);
       const scope = freshScope();
       await store.requestLog.append(day(scope, 30));
-      await store.makeSums();
+      await store.makeRollups();
       const counted = async (): Promise<[string, number | undefined]> => {
         const { source, rows } = await store.requestLog.aggregate(scope, {}, {});
-        return [source, rows[0]?.sums.requests];
+        return [source, rows[0]?.rollup.requests];
       };
       t.deepEqual(await counted(), ['rollups', 30]);
       // An entry goes, and the sums are not told.
@@ -283,11 +283,11 @@ function suite(server: SharedMongo): void {
         db.collection<{ id: string }>('log.entries.20240505').deleteOne({ id: 'e3' }),
       );
       t.deepEqual(await counted(), ['rollups', 30]);
-      await store.logMaintenance.remakeSums('another organisation', begin);
+      await store.logMaintenance.remakeRollups('another organisation', begin);
       t.deepEqual(await counted(), ['rollups', 30]);
-      await store.logMaintenance.remakeSums(scope.organisationId, begin + HOUR_MS);
+      await store.logMaintenance.remakeRollups(scope.organisationId, begin + HOUR_MS);
       t.is((await counted())[1], 29, 'read from entries');
-      await store.makeSums();
+      await store.makeRollups();
       t.deepEqual(await counted(), ['rollups', 29]);
       await store.close();
     });
@@ -305,11 +305,11 @@ function suite(server: SharedMongo): void {
       const names = indexes.map(({ name }) => String(name)).toSorted();
       t.deepEqual(names, ['_id_', ...ENTRY_INDEXES.map(({ name }) => String(name))].toSorted());
       // All of them make sums: one does at a time, and each entry is in them once.
-      await Promise.all(stores.map((store) => store.makeSums()));
+      await Promise.all(stores.map((store) => store.makeRollups()));
       for (const store of stores) {
         const sums = await store.requestLog.aggregate(scope, {}, {});
         t.is(sums.source, 'rollups');
-        t.is(sums.rows[0]?.sums.requests, 30);
+        t.is(sums.rows[0]?.rollup.requests, 30);
       }
       await Promise.all(stores.map((store) => store.close()));
     });
@@ -391,24 +391,24 @@ function suite(server: SharedMongo): void {
         }
       });
       const rolling = stores.map(async (store) => {
-        while (!ended) await store.makeSums();
+        while (!ended) await store.makeRollups();
       });
       const reads = stores.map(async ({ requestLog }) => {
         while (!ended) {
           const before = acknowledged;
           const { rows } = await requestLog.aggregate(scope, {}, {});
-          t.true((rows[0]?.sums.requests ?? 0) >= before);
+          t.true((rows[0]?.rollup.requests ?? 0) >= before);
         }
       });
       await Promise.all(writing);
       await sleep(settleMs + 200);
       ended = true;
       await Promise.all([...rolling, ...reads]);
-      for (const store of stores) await store.makeSums();
+      for (const store of stores) await store.makeRollups();
       for (const { requestLog } of stores) {
         const { rows, source } = await requestLog.aggregate(scope, {}, {});
         t.is(source, 'rollups');
-        t.is(rows[0]?.sums.requests, 150);
+        t.is(rows[0]?.rollup.requests, 150);
       }
       t.is(await inDatabase(own, (db) => db.collection('log.stale').countDocuments()), 0);
       await Promise.all(stores.map((store) => store.close()));
@@ -591,7 +591,7 @@ function plain({
     ...aggregate,
     rows: aggregate.rows.map((row) => ({
       ...row,
-      sums: { ...row.sums, latencies: [...row.sums.latencies].sort(([a], [b]) => a - b) },
+      rollup: { ...row.rollup, latencies: [...row.rollup.latencies].sort(([a], [b]) => a - b) },
     })),
   };
 }

@@ -299,7 +299,7 @@ async function seed(uri: string, database: string): Promise<{ real: boolean }> {
   await store.requestLog.appendBodies([
     { id: 'w1', organisationId: 'o', workspaceId: 'w', createdAt: 1, request: {}, response: {} },
   ]);
-  await store.makeSums();
+  await store.makeRollups();
   await store.close();
   const info = await withDatabase(uri, 'admin', (db) => db.command({ buildInfo: 1 }));
   return { real: !('secantusVersion' in info) };

@@ -8,8 +8,8 @@ import { hitsOf, latencyPerRequest, mean, percent } from './ratios.ts';
 
 /** A column: its value to put groups in order by, and its members in the answer. */
 export interface Column {
-  readonly value: (sums: LogRollups) => number | bigint;
-  readonly members: (sums: LogRollups) => ColumnMembers;
+  readonly value: (rollup: LogRollups) => number | bigint;
+  readonly members: (rollup: LogRollups) => ColumnMembers;
   /** By which the store puts groups in order itself. */
   readonly measure?: LogMeasure;
   /** It is read off the histograms of latencies. */
@@ -36,38 +36,38 @@ export interface ColumnMembers {
 
 /** By name. Requests are always included. */
 export const COLUMNS: Readonly<Record<string, Column>> = {
-  requests: { value: (sums) => sums.requests, members: () => ({}), measure: 'requests' },
+  requests: { value: (rollup) => rollup.requests, members: () => ({}), measure: 'requests' },
   cost: {
-    value: (sums) => sums.cost,
+    value: (rollup) => rollup.cost,
     members: ({ cost }) => ({ cost: inCents(cost), costExact: String(cost) }),
     measure: 'cost',
   },
   total_tokens: {
-    value: (sums) => sums.totalTokens,
-    members: (sums) => ({ totalTokens: BigInt(sums.totalTokens) }),
+    value: (rollup) => rollup.totalTokens,
+    members: (rollup) => ({ totalTokens: BigInt(rollup.totalTokens) }),
     measure: 'totalTokens',
   },
-  avg_tokens: column('avgTokens', (sums) => mean(sums.totalTokens, sums.requests)),
-  avg_input_tokens: column('avgInputTokens', (sums) => mean(sums.promptTokens, sums.requests)),
-  avg_output_tokens: column('avgOutputTokens', (sums) => mean(sums.completionTokens, sums.requests)),
+  avg_tokens: column('avgTokens', (rollup) => mean(rollup.totalTokens, rollup.requests)),
+  avg_input_tokens: column('avgInputTokens', (rollup) => mean(rollup.promptTokens, rollup.requests)),
+  avg_output_tokens: column('avgOutputTokens', (rollup) => mean(rollup.completionTokens, rollup.requests)),
   avg_latency: column('avgLatency', latencyPerRequest),
-  p95_latency: { ...column('p95Latency', (sums) => percentileOf(sums, 0.95)), latencies: true },
-  p99_latency: { ...column('p99Latency', (sums) => percentileOf(sums, 0.99)), latencies: true },
-  success_rate: column('successRate', (sums) => percent(sums.successes, sums.requests)),
+  p95_latency: { ...column('p95Latency', (rollup) => percentileOf(rollup, 0.95)), latencies: true },
+  p99_latency: { ...column('p99Latency', (rollup) => percentileOf(rollup, 0.99)), latencies: true },
+  success_rate: column('successRate', (rollup) => percent(rollup.successes, rollup.requests)),
   error_count: {
-    value: (sums) => sums.errors,
-    members: (sums) => ({ errorCount: BigInt(sums.errors) }),
+    value: (rollup) => rollup.errors,
+    members: (rollup) => ({ errorCount: BigInt(rollup.errors) }),
     measure: 'errors',
   },
-  cache_hit_rate: column('cacheHitRate', (sums) => percent(hitsOf(sums), sums.requests)),
+  cache_hit_rate: column('cacheHitRate', (rollup) => percent(hitsOf(rollup), rollup.requests)),
   last_seen: {
-    value: (sums) => sums.lastSeen,
-    members: (sums) => (sums.requests === 0 ? {} : { lastSeen: timeText(sums.lastSeen) }),
+    value: (rollup) => rollup.lastSeen,
+    members: (rollup) => (rollup.requests === 0 ? {} : { lastSeen: timeText(rollup.lastSeen) }),
     measure: 'lastSeen',
   },
   first_seen: {
-    value: (sums) => sums.firstSeen,
-    members: (sums) => (sums.requests === 0 ? {} : { firstSeen: timeText(sums.firstSeen) }),
+    value: (rollup) => rollup.firstSeen,
+    members: (rollup) => (rollup.requests === 0 ? {} : { firstSeen: timeText(rollup.firstSeen) }),
     measure: 'firstSeen',
   },
 };
@@ -84,8 +84,8 @@ export function columnsOf(text: string | undefined): readonly Column[] {
 }
 
 /** The members of several columns. */
-export function membersOf(columns: readonly Column[], sums: LogRollups): ColumnMembers {
-  return Object.assign({}, ...columns.map(({ members }) => members(sums))) as ColumnMembers;
+export function membersOf(columns: readonly Column[], rollup: LogRollups): ColumnMembers {
+  return Object.assign({}, ...columns.map(({ members }) => members(rollup))) as ColumnMembers;
 }
 
 function percentileOf({ latencies }: LogRollups, share: number): number {
@@ -93,6 +93,6 @@ function percentileOf({ latencies }: LogRollups, share: number): number {
 }
 
 /** A column of one number that the store cannot put groups in order by. */
-function column(member: keyof ColumnMembers, value: (sums: LogRollups) => number): Column {
-  return { value, members: (sums) => ({ [member]: value(sums) }) };
+function column(member: keyof ColumnMembers, value: (rollup: LogRollups) => number): Column {
+  return { value, members: (rollup) => ({ [member]: value(rollup) }) };
 }

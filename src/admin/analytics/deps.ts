@@ -12,6 +12,8 @@ export interface AnalyticsDeps extends LogFilterDeps {
 }
 
 /** The sources of the totals, as the answer shows them. */
-export function sourceOf(...sums: readonly Pick<LogAggregate, 'source'>[]): AnalyticsSource {
-  return sums.every(({ source }) => source === 'rollups') ? AnalyticsSource.ROLLUPS : AnalyticsSource.ENTRIES;
+export function sourceOf(...answers: readonly Pick<LogAggregate, 'source'>[]): AnalyticsSource {
+  return answers.every(({ source }) => source === 'rollups')
+    ? AnalyticsSource.ROLLUPS
+    : AnalyticsSource.ENTRIES;
 }

@@ -53,12 +53,12 @@ export async function listAnalyticsGroups(
     object: 'list',
     total: BigInt(total),
     source,
-    data: rows.map(({ sums }, i) => ({
+    data: rows.map(({ rollup }, i) => ({
       object: 'analytics-group',
       ...member(groups[i] ?? ''),
       ...namesOf(groups[i] ?? ''),
-      requests: BigInt(sums.requests),
-      ...membersOf(columns, sums),
+      requests: BigInt(rollup.requests),
+      ...membersOf(columns, rollup),
     })),
     ...(totals ? { totals } : {}),
   });
@@ -67,7 +67,7 @@ export async function listAnalyticsGroups(
 const COLUMN_ORDERS: Readonly<Record<string, GroupOrder>> = Object.fromEntries(
   Object.entries(COLUMNS).map(([name, { measure, latencies, value }]) => [
     name,
-    { measure, latencies, value: ({ sums }) => value(sums) },
+    { measure, latencies, value: ({ rollup }) => value(rollup) },
   ]),
 );
 
@@ -85,6 +85,6 @@ async function totalsOf(deps: AnalyticsDeps, { scope, filter }: Selection, colum
       ...(readsLatencies(columns) ? {} : { latencies: false }),
     }),
   );
-  const sums = rows[0]?.sums ?? emptyRollup();
-  return { requests: BigInt(sums.requests), ...membersOf(columns, sums) };
+  const rollup = rows[0]?.rollup ?? emptyRollup();
+  return { requests: BigInt(rollup.requests), ...membersOf(columns, rollup) };
 }

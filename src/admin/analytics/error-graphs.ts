@@ -24,7 +24,7 @@ export function errorGraphs(deps: AnalyticsDeps) {
   return {
     async getErrorRateGraph(request: AnalyticsRequest, call: Call): Promise<ErrorRateGraph> {
       const { series, points, head } = await timedGraph(deps, request, call);
-      const rate = ({ sums }: Pick<Slot, 'sums'>) => ({ rate: percent(sums.errors, sums.requests) });
+      const rate = ({ rollup }: Pick<Slot, 'rollup'>) => ({ rate: percent(rollup.errors, rollup.requests) });
       return create(ErrorRateGraphSchema, { ...head, summary: rate(series), dataPoints: points(rate) });
     },
 
@@ -48,8 +48,8 @@ export function errorGraphs(deps: AnalyticsDeps) {
         deps.store.aggregate(scope, filter, { by: ['statusCode'], latencies: false }),
       );
       const points = answer.rows
-        .filter(({ sums }) => sums.errors > 0)
-        .map(({ group, sums }) => ({ statusCode: Number(group[0]), count: BigInt(sums.errors) }));
+        .filter(({ rollup }) => rollup.errors > 0)
+        .map(({ group, rollup }) => ({ statusCode: Number(group[0]), count: BigInt(rollup.errors) }));
       return create(ErrorCodesGraphSchema, {
         object: 'analytics-graph',
         summary: {
@@ -82,8 +82,8 @@ export function errorGraphs(deps: AnalyticsDeps) {
 
 function errorsIn({ groups }: Slot) {
   return groups
-    .filter(({ sums }) => sums.errors > 0)
-    .map(({ group, sums }) => ({ responseStatusCode: Number(group[0]), count: BigInt(sums.errors) }));
+    .filter(({ rollup }) => rollup.errors > 0)
+    .map(({ group, rollup }) => ({ responseStatusCode: Number(group[0]), count: BigInt(rollup.errors) }));
 }
 
 function sumOf(counts: readonly { readonly count: bigint }[]): bigint {
@@ -93,10 +93,10 @@ function sumOf(counts: readonly { readonly count: bigint }[]): bigint {
 /** Only a request that was answered in the end was rescued: with a status of 2xx. */
 function rescuedIn({ groups, besides }: Slot) {
   const retry = groups
-    .filter(({ group, sums }) => Number(group[0]) > 0 && sums.successes > 0)
-    .map(({ group, sums }) => ({ retrySuccessCount: Number(group[0]), count: BigInt(sums.successes) }))
+    .filter(({ group, rollup }) => Number(group[0]) > 0 && rollup.successes > 0)
+    .map(({ group, rollup }) => ({ retrySuccessCount: Number(group[0]), count: BigInt(rollup.successes) }))
     .sort((a, b) => a.retrySuccessCount - b.retrySuccessCount);
   // All entries of a group by status are successes, or none is.
-  const answered = besides.filter(({ sums }) => sums.successes > 0);
-  return { retry, fallback: answered.reduce((sum, { sums }) => sum + BigInt(sums.rescued), 0n) };
+  const answered = besides.filter(({ rollup }) => rollup.successes > 0);
+  return { retry, fallback: answered.reduce((sum, { rollup }) => sum + BigInt(rollup.rescued), 0n) };
 }

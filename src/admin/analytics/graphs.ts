@@ -51,11 +51,11 @@ export function analyticsGraphsService(deps: AnalyticsDeps) {
     ...feedbackGraphs(deps),
 
     getRequestsGraph(request: AnalyticsRequest, call: Call): Promise<CountGraph> {
-      return counted(request, call, ({ sums }) => sums.requests);
+      return counted(request, call, ({ rollup }) => rollup.requests);
     },
 
     getErrorsGraph(request: AnalyticsRequest, call: Call): Promise<CountGraph> {
-      return counted(request, call, ({ sums }) => sums.errors);
+      return counted(request, call, ({ rollup }) => rollup.errors);
     },
 
     getUsersGraph(request: AnalyticsRequest, call: Call): Promise<CountGraph> {
@@ -64,33 +64,37 @@ export function analyticsGraphsService(deps: AnalyticsDeps) {
 
     async getUserRequestsGraph(request: AnalyticsRequest, call: Call): Promise<UserRequestsGraph> {
       const { series, points, head } = await timedGraph(deps, request, call, { unique: 'user' });
-      const { sums, unique } = series;
+      const { rollup, unique } = series;
       return create(UserRequestsGraphSchema, {
         ...head,
         summary: {
-          total: BigInt(sums.requests),
+          total: BigInt(rollup.requests),
           unique: BigInt(unique),
-          avg: mean(sums.requests, unique),
+          avg: mean(rollup.requests, unique),
         },
-        dataPoints: points((slot) => ({ avg: mean(slot.sums.requests, slot.unique) })),
+        dataPoints: points((slot) => ({ avg: mean(slot.rollup.requests, slot.unique) })),
       });
     },
 
     async getCostGraph(request: AnalyticsRequest, call: Call): Promise<CostGraph> {
       const { series, points, head } = await timedGraph(deps, request, call);
-      const costs = ({ sums }: Slot | Series) => ({
-        total: inCents(sums.cost),
-        avg: costPerRequest(sums),
-        totalExact: String(sums.cost),
+      const costs = ({ rollup }: Slot | Series) => ({
+        total: inCents(rollup.cost),
+        avg: costPerRequest(rollup),
+        totalExact: String(rollup.cost),
       });
       return create(CostGraphSchema, { ...head, summary: costs(series), dataPoints: points(costs) });
     },
 
     async getLatencyGraph(request: AnalyticsRequest, call: Call): Promise<LatencyGraph> {
       const { series, points: pointsBy, head } = await timedGraph(deps, request, call, { latencies: true });
-      const found = await percentilesOf(series.slots, ({ sums }) => sums.histogram ?? sums.latencies, SHARES);
-      const told = ({ sums }: Slot | Series, [p50 = 0, p90 = 0, p99 = 0]: readonly number[]) => ({
-        avg: latencyPerRequest(sums),
+      const found = await percentilesOf(
+        series.slots,
+        ({ rollup }) => rollup.histogram ?? rollup.latencies,
+        SHARES,
+      );
+      const told = ({ rollup }: Slot | Series, [p50 = 0, p90 = 0, p99 = 0]: readonly number[]) => ({
+        avg: latencyPerRequest(rollup),
         p50,
         p90,
         p99,
@@ -105,9 +109,9 @@ export function analyticsGraphsService(deps: AnalyticsDeps) {
 
     async getTokensGraph(request: AnalyticsRequest, call: Call): Promise<TokensGraph> {
       const { series, points, head } = await timedGraph(deps, request, call);
-      const tokens = ({ sums }: Slot | Series) => ({
-        total: BigInt(sums.totalTokens),
-        avg: mean(sums.totalTokens, sums.requests),
+      const tokens = ({ rollup }: Slot | Series) => ({
+        total: BigInt(rollup.totalTokens),
+        avg: mean(rollup.totalTokens, rollup.requests),
       });
       return create(TokensGraphSchema, { ...head, summary: tokens(series), dataPoints: points(tokens) });
     },
@@ -117,11 +121,11 @@ export function analyticsGraphsService(deps: AnalyticsDeps) {
       const savings = cumulated(series.slots);
       return create(CacheHitRateGraphSchema, {
         ...head,
-        summary: { total: BigInt(hitsOf(series.sums)), rate: hitRate(series.sums) },
+        summary: { total: BigInt(hitsOf(series.rollup)), rate: hitRate(series.rollup) },
         dataPoints: points((slot) => ({
-          simpleHits: BigInt(slot.sums.cacheHits),
-          semanticHits: BigInt(slot.sums.semanticHits),
-          rate: hitRate(slot.sums),
+          simpleHits: BigInt(slot.rollup.cacheHits),
+          semanticHits: BigInt(slot.rollup.semanticHits),
+          rate: hitRate(slot.rollup),
           ...savings.get(slot),
         })),
       });
@@ -132,7 +136,7 @@ export function analyticsGraphsService(deps: AnalyticsDeps) {
       return create(CacheLatencyGraphSchema, {
         ...head,
         summary: {},
-        dataPoints: points(({ sums }) => ({ avg: mean(sums.cacheLatencyUs / 1000, hitsOf(sums)) })),
+        dataPoints: points(({ rollup }) => ({ avg: mean(rollup.cacheLatencyUs / 1000, hitsOf(rollup)) })),
       });
     },
   };
@@ -144,8 +148,8 @@ function cumulated(slots: readonly Slot[]) {
   let semantic = 0n;
   return new Map(
     slots.map((slot) => {
-      simple += slot.sums.saved;
-      semantic += slot.sums.semanticSaved;
+      simple += slot.rollup.saved;
+      semantic += slot.rollup.semanticSaved;
       const savings = {
         cumulativeSimpleCacheSavings: inCents(simple),
         cumulativeSemanticCacheSavings: inCents(semantic),
@@ -157,6 +161,6 @@ function cumulated(slots: readonly Slot[]) {
   );
 }
 
-function hitRate(sums: LogRollups): number {
-  return percent(hitsOf(sums), sums.requests);
+function hitRate(rollup: LogRollups): number {
+  return percent(hitsOf(rollup), rollup.requests);
 }

@@ -67,8 +67,8 @@ export function groupPlace(
 
 /** An order by the group itself. */
 export const BY_GROUP: GroupOrder = { measure: 'group', value: ({ group }) => group[0] ?? '' };
-export const BY_REQUESTS: GroupOrder = { measure: 'requests', value: ({ sums }) => sums.requests };
-export const BY_COST: GroupOrder = { measure: 'cost', value: ({ sums }) => sums.cost };
+export const BY_REQUESTS: GroupOrder = { measure: 'requests', value: ({ rollup }) => rollup.requests };
+export const BY_COST: GroupOrder = { measure: 'cost', value: ({ rollup }) => rollup.cost };
 
 /**
  * The groups of a page.

@@ -38,11 +38,11 @@ export function analyticsGroupsService(deps: AnalyticsDeps) {
       const { rows, head } = await read(request, call, 'user', 'user');
       return create(UserGroupListSchema, {
         ...head,
-        data: rows.map(({ group, sums }) => ({
+        data: rows.map(({ group, rollup }) => ({
           object: 'analytics-group',
           user: group[0] ?? '',
-          requests: String(sums.requests),
-          cost: exactCents(sums.cost),
+          requests: String(rollup.requests),
+          cost: exactCents(rollup.cost),
         })),
       });
     },
@@ -78,11 +78,11 @@ export function analyticsGroupsService(deps: AnalyticsDeps) {
   };
 }
 
-function figures({ sums }: LogAggregateRow) {
+function figures({ rollup }: LogAggregateRow) {
   return {
     object: 'analytics-group',
-    requests: BigInt(sums.requests),
-    cost: inCents(sums.cost),
-    costExact: String(sums.cost),
+    requests: BigInt(rollup.requests),
+    cost: inCents(rollup.cost),
+    costExact: String(rollup.cost),
   };
 }

@@ -27,9 +27,9 @@ export async function listMetadataGroups(
   const place = groupPlace(request, {
     requests: BY_REQUESTS,
     cost: BY_COST,
-    last_seen: { measure: 'lastSeen', value: ({ sums }) => sums.lastSeen },
+    last_seen: { measure: 'lastSeen', value: ({ rollup }) => rollup.lastSeen },
     metadata_value: BY_GROUP,
-    avg_tokens: { value: ({ sums }) => mean(sums.totalTokens, sums.requests) },
+    avg_tokens: { value: ({ rollup }) => mean(rollup.totalTokens, rollup.requests) },
     avg_weighted_feedback: { value: (row) => likedBy(row).avgWeightedFeedback },
     requests_with_feedback: { value: (row) => Number(likedBy(row).requestsWithFeedback) },
   });
@@ -50,11 +50,11 @@ export async function listMetadataGroups(
     data: rows.map((row) => ({
       object: 'analytics-group',
       metadataValue: row.group[0] ?? '',
-      requests: BigInt(row.sums.requests),
-      cost: inCents(row.sums.cost),
-      costExact: String(row.sums.cost),
-      avgTokens: mean(row.sums.totalTokens, row.sums.requests),
-      lastSeen: timeText(row.sums.lastSeen),
+      requests: BigInt(row.rollup.requests),
+      cost: inCents(row.rollup.cost),
+      costExact: String(row.rollup.cost),
+      avgTokens: mean(row.rollup.totalTokens, row.rollup.requests),
+      lastSeen: timeText(row.rollup.lastSeen),
       ...likedBy(row),
     })),
   });

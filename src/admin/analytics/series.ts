@@ -13,7 +13,7 @@ export interface Slot {
   /** ISO 8601. */
   readonly timestamp: string;
   /** Of all entries in it; zeros where it is grouped. */
-  readonly sums: LogRollups;
+  readonly rollup: LogRollups;
   /** The number of distinct values. */
   readonly unique: number;
   /** Totals by group: of the requested dimension, and of the additional one. */
@@ -36,7 +36,7 @@ export interface SeriesOptions {
 export interface Series {
   readonly slots: readonly Slot[];
   /** Of all entries, without a histogram; zeros where it is grouped. */
-  readonly sums: LogRollups;
+  readonly rollup: LogRollups;
   /** Distinct values over all. */
   readonly unique: number;
   readonly source: AnalyticsSource;
@@ -54,14 +54,14 @@ export async function readSeries(
   const { from, until } = selection.filter;
   const { main, beside, bucketMs } = await aggregated(deps, selection, options);
   const slots = new Map(bucketsOf(from, until, bucketMs).map((at) => [at, emptySlot(at)]));
-  const sums = emptyRollup();
+  const rollup = emptyRollup();
   for (const row of main.rows) {
     const slot = slots.get(row.bucket);
     if (slot === undefined) continue;
     if (options.by === undefined) {
       // Without groups a slot has one row.
-      Object.assign(slot, { sums: row.sums, unique: row.unique ?? 0 });
-      addCounts(sums, row.sums);
+      Object.assign(slot, { rollup: row.rollup, unique: row.unique ?? 0 });
+      addCounts(rollup, row.rollup);
     } else {
       slot.groups.push(row);
     }
@@ -69,7 +69,7 @@ export async function readSeries(
   for (const row of beside?.rows ?? []) slots.get(row.bucket)?.besides.push(row);
   return {
     slots: [...slots.values()],
-    sums,
+    rollup,
     unique: main.unique ?? 0,
     source: sourceOf(main, ...(beside ? [beside] : [])),
     bucketSeconds: bucketMs / 1000,
@@ -79,14 +79,14 @@ export async function readSeries(
 function emptySlot(at: number) {
   const groups: LogAggregateRow[] = [];
   const besides: LogAggregateRow[] = [];
-  return { timestamp: timeText(at), sums: emptyRollup(), unique: 0, groups, besides };
+  return { timestamp: timeText(at), rollup: emptyRollup(), unique: 0, groups, besides };
 }
 
 const NO_LATENCIES: LogRollups['latencies'] = new Map();
 
 /** Adds other totals, except for their histogram. */
-function addCounts(sums: LogRollups, more: LogRollups): void {
-  addRollup(sums, { ...more, latencies: NO_LATENCIES });
+function addCounts(rollup: LogRollups, more: LogRollups): void {
+  addRollup(rollup, { ...more, latencies: NO_LATENCIES });
 }
 
 interface Aggregated {
@@ -102,14 +102,17 @@ async function aggregated(
   { by, beside, unique, latencies = false }: SeriesOptions,
 ): Promise<Aggregated> {
   const read = async (bucketMs: number): Promise<Aggregated> => {
-    const sums = (dimension: LogDimension | undefined) =>
+    const answerBy = (dimension: LogDimension | undefined) =>
       store.aggregate(scope, filter, {
         bucketMs,
         ...(dimension === undefined ? {} : { by: [dimension] }),
         ...(unique === undefined ? {} : { unique }),
         ...(latencies ? {} : { latencies: false }),
       });
-    const [main, other] = await Promise.all([sums(by), beside === undefined ? undefined : sums(beside)]);
+    const [main, other] = await Promise.all([
+      answerBy(by),
+      beside === undefined ? undefined : answerBy(beside),
+    ]);
     return { main, beside: other, bucketMs };
   };
   const bucketMs = bucketLength(filter.from, filter.until);

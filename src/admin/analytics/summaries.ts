@@ -20,22 +20,22 @@ export function analyticsSummariesService(deps: AnalyticsDeps) {
       const answer = await asked(deps.store.aggregate(scope, filter, { latencies: false }));
       return create(CacheSummarySchema, {
         object: 'analytics-summary',
-        summary: figures(answer.rows[0]?.sums ?? emptyRollup()),
+        summary: figures(answer.rows[0]?.rollup ?? emptyRollup()),
         source: sourceOf(answer),
       });
     },
   };
 }
 
-function figures(sums: LogRollups) {
-  const hits = hitsOf(sums);
-  const others = sums.requests - hits;
-  const hitUs = mean(sums.cacheLatencyUs, hits);
-  const otherUs = mean(sums.latencyUs - sums.cacheLatencyUs, others);
+function figures(rollup: LogRollups) {
+  const hits = hitsOf(rollup);
+  const others = rollup.requests - hits;
+  const hitUs = mean(rollup.cacheLatencyUs, hits);
+  const otherUs = mean(rollup.latencyUs - rollup.cacheLatencyUs, others);
   return {
     hits: BigInt(hits),
     avgLatency: hitUs / 1000,
-    totalRequests: BigInt(sums.requests),
+    totalRequests: BigInt(rollup.requests),
     cacheSpeedup: hits === 0 || others === 0 ? 0 : percent(otherUs - hitUs, otherUs),
   };
 }

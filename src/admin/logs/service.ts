@@ -186,5 +186,5 @@ function isOwn({ directory }: LogsDeps, principal: Principal, entry: RequestReco
 /** How many entries a filter means, however many: read off the roll-ups where they allow it. @throws GatewayError validation_failed */
 async function exactTotal(store: LogStore, scope: TenantScope, filter: LogFilter): Promise<number> {
   const { rows } = await asked(store.aggregate(scope, filter, { latencies: false }));
-  return rows.reduce((sum, { sums }) => sum + sums.requests, 0);
+  return rows.reduce((sum, { rollup }) => sum + rollup.requests, 0);
 }

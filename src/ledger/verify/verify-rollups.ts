@@ -42,18 +42,18 @@ export async function verifyRollups({ store, organisations, logDays, now }: Veri
       if (kept.source !== 'rollups') continue;
       days++;
       const added = await store.aggregate(scope, { ...span, ...FROM_ENTRIES }, {});
-      const [sums, entries] = [kept.rows[0]?.sums, added.rows[0]?.sums];
-      if (textOf(sums) !== textOf(entries))
-        different.push({ organisationId, day, sums: sums?.cost ?? 0n, entries: entries?.cost ?? 0n });
+      const [rollup, entries] = [kept.rows[0]?.rollup, added.rows[0]?.rollup];
+      if (textOf(rollup) !== textOf(entries))
+        different.push({ organisationId, day, sums: rollup?.cost ?? 0n, entries: entries?.cost ?? 0n });
     }
   }
   return { days, different };
 }
 
 /** All that is counted, in one order. */
-function textOf(sums: LogRollups | undefined): string {
-  if (sums === undefined) return '';
-  const { latencies, ...rest } = sums;
+function textOf(rollup: LogRollups | undefined): string {
+  if (rollup === undefined) return '';
+  const { latencies, ...rest } = rollup;
   const plain = Object.entries(rest).map(([name, value]) => `${name}=${value}`);
   const counts = [...latencies].sort(([a], [b]) => a - b).map(([bucket, count]) => `${bucket}:${count}`);
   return [...plain.sort(), ...counts].join(' ');

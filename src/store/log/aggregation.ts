@@ -81,7 +81,7 @@ export interface LogAggregateRow {
   readonly bucket: number;
   /** A value for each of `by`. */
   readonly group: readonly string[];
-  readonly sums: LogRollups;
+  readonly rollup: LogRollups;
   /** Distinct values of `unique`. */
   readonly unique?: number;
 }

@@ -5,7 +5,7 @@ import { addRollup, emptyRollup } from './rollups.ts';
 interface Row {
   readonly bucket: number;
   readonly group: readonly string[];
-  readonly sums: LogRollups;
+  readonly rollup: LogRollups;
   readonly values: Set<string> | undefined;
 }
 
@@ -35,7 +35,7 @@ export class GroupTable {
 
   /** Adds a roll-up; the time of creation selects the bucket. */
   add(createdAt: number, group: readonly string[], rollup: LogRollups): void {
-    addRollup(this.#row(createdAt, group).sums, rollup);
+    addRollup(this.#row(createdAt, group).rollup, rollup);
   }
 
   /** Counts a value of `unique` in; '' is none. */
@@ -51,7 +51,7 @@ export class GroupTable {
     const key = rowKey(bucket, group);
     let row = this.#rows.get(key);
     if (row === undefined) {
-      row = { bucket, group, sums: emptyRollup(), values: unique === undefined ? undefined : new Set() };
+      row = { bucket, group, rollup: emptyRollup(), values: unique === undefined ? undefined : new Set() };
       this.#rows.set(key, row);
     }
     return row;
@@ -86,7 +86,7 @@ function comparison({ bucketMs, order }: LogAggregation): (a: LogAggregateRow, b
   return (a, b) => {
     if (bucketMs !== undefined) return a.bucket - b.bucket || byGroup(a, b);
     if (measure === 'group') return sign * byGroup(a, b);
-    const [x, y] = [a.sums[measure], b.sums[measure]];
+    const [x, y] = [a.rollup[measure], b.rollup[measure]];
     return x < y ? -sign : x > y ? sign : byGroup(a, b);
   };
 }

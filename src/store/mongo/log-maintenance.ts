@@ -37,7 +37,7 @@ export function mongoLogMaintenance(place: LogPlace): LogMaintenance {
       });
     },
 
-    remakeSums: (organisationId, at) =>
+    remakeRollups: (organisationId, at) =>
       calls.run(async (deadline) => {
         const day = bucketOf('entries', at, undefined);
         const [begin, end] = [beginOf(day), endOf(day)];

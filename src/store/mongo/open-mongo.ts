@@ -61,7 +61,7 @@ export interface MongoStore {
    */
   upgrade(): Promise<readonly UpgradeReport[]>;
   /** Makes the roll-ups that are due by now; the store does it by itself every minute. */
-  makeSums(): Promise<void>;
+  makeRollups(): Promise<void>;
   /** Resolves when the primary answers within a second; rejects with `store_unavailable` otherwise. */
   ready(): Promise<void>;
   /** Waits for the calls under way, then disconnects. Calls after it are refused. */
@@ -155,7 +155,7 @@ function storeOver(
         await calls.run(() => markUpgraded(connection, collection));
       }),
     requestLog: mongoRequestLog(place, roller),
-    makeSums: () => roller.roll(),
+    makeRollups: () => roller.roll(),
     watch: mongoWatch(connection, collections, {
       closing: closing.signal,
       ...(onPolling ? { onPolling } : {}),

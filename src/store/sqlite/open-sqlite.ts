@@ -47,7 +47,7 @@ export interface SqliteStore {
   /** Files and segments of the log that were found damaged since the start. */
   readonly damaged?: () => number;
   /** Makes the log's roll-ups of days that are over; `expire` does this too. */
-  makeSums(now?: number): Promise<void>;
+  makeRollups(now?: number): Promise<void>;
   /** Absent: one process writes, and notifies itself. */
   readonly watch?: ChangeWatch;
   /** Writes the documents of older schema versions in the current one, where there may be any. */
@@ -163,7 +163,7 @@ function storeOver(
       );
     },
     requestLog: log.store,
-    makeSums: (now = Date.now()) => log.makeSums(now),
+    makeRollups: (now = Date.now()) => log.makeRollups(now),
     ready: async () => {
       await Promise.all([
         writer.call({ kind: 'ping' }, 0, READY_MS),

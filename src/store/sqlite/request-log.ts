@@ -20,7 +20,7 @@ export interface OpenLog {
   readonly maintenance: LogMaintenance;
   /** Takes over what an earlier version left, and goes on where the last process ended. */
   begin(): Promise<void>;
-  readonly makeSums: CompactionStore['makeSums'];
+  readonly makeRollups: CompactionStore['makeRollups'];
   close(): Promise<void>;
 }
 
@@ -42,11 +42,11 @@ export function openLog(
   const entries = entryStore(writer, pages, compactor);
   const aggregates = reader(setup, reading);
   const feedback = feedbackStore(writer, documents, aggregates);
-  const { makeSums, remakeSums, ...kept } = compactionStore(pages, keeping, compactor);
+  const { makeRollups, remakeRollups, ...kept } = compactionStore(pages, keeping, compactor);
   return {
-    makeSums,
+    makeRollups,
     store: { ...kept, ...entries, ...rollupStore(aggregates), ...feedback },
-    maintenance: logMaintenance(writer, documents, pages, { ...entries, ...kept, remakeSums }),
+    maintenance: logMaintenance(writer, documents, pages, { ...entries, ...kept, remakeRollups }),
     begin: async () => {
       const { entries: waiting, legacy } = await writer.call<LogBegin>({ kind: 'tail' });
       if (legacy) await compactor.takeOver();

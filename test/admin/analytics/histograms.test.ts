@@ -38,7 +38,7 @@ function thrifty(store: LogStore, left: { count: number }): LogStore {
       const answer = await store.aggregate(scope, filter, aggregation);
       if (aggregation.latencies !== false) return answer;
       left.count++;
-      const rows = answer.rows.map((row) => ({ ...row, sums: { ...row.sums, latencies: new Map() } }));
+      const rows = answer.rows.map((row) => ({ ...row, rollup: { ...row.rollup, latencies: new Map() } }));
       return { ...answer, rows };
     },
   };

@@ -29,7 +29,7 @@ test('sums of days that are over are those of their entries, and a wrong one is 
     }),
   );
   await store.requestLog.append(entries);
-  await store.makeSums(now);
+  await store.makeRollups(now);
   const facts = { store: store.requestLog, organisations: ['org'], logDays: 10, now };
   const right = await verifyRollups(facts);
   t.is(right.days, 3);
@@ -42,7 +42,7 @@ test('sums of days that are over are those of their entries, and a wrong one is 
       async aggregate(scope, filter, aggregation) {
         const found = await store.requestLog.aggregate(scope, filter, aggregation);
         const [row] = found.rows;
-        if (found.source === 'rollups' && row) row.sums.requests--;
+        if (found.source === 'rollups' && row) row.rollup.requests--;
         return found;
       },
     },
@@ -65,7 +65,7 @@ test('sums that are not those of their entries are made anew when they are told 
       logEntry({ id: `e${first + i}`, organisationId: 'org', cost: '7', createdAt }),
     );
     await store.requestLog.append(own);
-    await store.makeSums(now);
+    await store.makeRollups(now);
   }
   await store.close();
   // Sums of the first block of entries say that those of the second are in them.
@@ -99,6 +99,6 @@ test('sums that are not those of their entries are made anew when they are told 
   t.regex(said.join('\n'), /1 corrected, 0 different/);
   const found = await store.requestLog.aggregate({ organisationId: 'org', workspaceId: undefined }, {}, {});
   t.is(found.source, 'rollups');
-  t.is(found.rows[0]?.sums.requests, 80);
+  t.is(found.rows[0]?.rollup.requests, 80);
   t.true(await verifyLedger(parts, { organisationId: 'org', rebuild: false }));
 });

@@ -109,11 +109,11 @@ export class Accumulator {
   /** Adds rows, each to its group. */
   add(segment: Segment, grouped: GroupedRows, scratch: Scratch): void {
     if (grouped.count === 0) return;
-    if (segment.head.histograms) this.#addSums(segment, grouped, scratch);
+    if (segment.head.histograms) this.#addRollups(segment, grouped, scratch);
     else this.#addEntries(segment, grouped, scratch);
   }
 
-  #addSums(segment: Segment, grouped: GroupedRows, scratch: Scratch): void {
+  #addRollups(segment: Segment, grouped: GroupedRows, scratch: Scratch): void {
     for (const name of ADDED) this.#column(AT[name]).add(segment, name, grouped, scratch);
     const { largeCost, largeSaved, largeSemanticSaved } = segment.head;
     const large = { cost: largeCost, saved: largeSaved, semanticSaved: largeSemanticSaved };

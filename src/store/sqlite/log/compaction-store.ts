@@ -18,9 +18,9 @@ const SLICE = 512 * 1024;
 
 export interface CompactionStore extends Pick<LogStore, 'reprice' | 'expire' | 'appendBodies' | 'bodies'> {
   /** Makes the roll-ups of past days; `expire` does this too. */
-  makeSums(now: number): Promise<void>;
+  makeRollups(now: number): Promise<void>;
   /** Remakes the roll-ups of a day whose entries still exist. @param at a time of the day, in Unix milliseconds */
-  remakeSums(at: number): Promise<void>;
+  remakeRollups(at: number): Promise<void>;
 }
 
 export function compactionStore(
@@ -38,7 +38,7 @@ export function compactionStore(
   }
 
   return {
-    makeSums: (now) =>
+    makeRollups: (now) =>
       compactor.alone(async () => {
         while (await compactor.seal(true));
         for (const bucket of await ask<Bucket[]>({ kind: 'unsummed', now })) {
@@ -46,7 +46,7 @@ export function compactionStore(
         }
       }),
 
-    remakeSums: (at) =>
+    remakeRollups: (at) =>
       compactor.alone(async () => {
         const { buckets } = await changeAndDrop<Unsummed>({ kind: 'unsum', day: dayOf(at) });
         for (const bucket of buckets)

@@ -18,13 +18,13 @@ export function logMaintenance(
   writer: WorkerClient<WriterCall>,
   documents: WorkerClient<ReaderCall>,
   reader: WorkerClient<LogReaderCall>,
-  store: Pick<LogStore, 'append' | 'appendBodies'> & Pick<CompactionStore, 'remakeSums'>,
+  store: Pick<LogStore, 'append' | 'appendBodies'> & Pick<CompactionStore, 'remakeRollups'>,
 ): LogMaintenance {
   const { characters } = SCAN_LIMITS;
   return {
     importEntries: store.append,
     // One set of roll-ups covers all organisations.
-    remakeSums: (_, at) => store.remakeSums(at),
+    remakeRollups: (_, at) => store.remakeRollups(at),
 
     scan: async (request) => {
       const { limit, after } = checkScan(request, POSITION);

@@ -29,11 +29,11 @@ export function rollupStore(reader: WorkerClient<LogReaderCall>): Pick<LogStore,
         if (row > 0 && row % SLICE === 0) await setImmediate();
         const bucket = found.buckets[row] as number;
         const group = found.groups[found.groupOf[row] as number] as readonly string[];
-        const sums = new RowTotals(found, row);
+        const rollup = new RowTotals(found, row);
         rows.push(
           found.unique
-            ? { bucket, group, sums, unique: found.unique[row] as number }
-            : { bucket, group, sums },
+            ? { bucket, group, rollup, unique: found.unique[row] as number }
+            : { bucket, group, rollup },
         );
       }
       return {
