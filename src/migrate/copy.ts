@@ -60,7 +60,7 @@ async function openEnds(
 ): Promise<Ends> {
   const { mongodbUri: uri, redisUrl: url, encryptionKey } = settings;
   if (uri === undefined || encryptionKey === undefined) {
-    throw new SettingsError('MONGODB_URI: is missing; it says where the data is to be copied to');
+    throw new SettingsError('MONGODB_URI: is missing; it names the target of the copy');
   }
   if (!existsSync(join(dataDir, 'sluice.db'))) throw new Error(`${dataDir}: there is no embedded store here`);
   const source = await openSqliteStore({ dataDir, collections, deadlineMs: DEADLINE_MS });

@@ -18,7 +18,7 @@ const DESCRIPTION = `One port for model providers: unified operations, and their
 
 The same surface is served under \`/v1\` and \`/v2\`, and over gRPC, gRPC-Web and Connect on the same port; \`x-sluice-rpc\` names each operation there, and the headers below are metadata of the same names.
 
-**Authentication.** \`x-gateway-api-key\`; when it is absent, \`Authorization: Bearer\` with a key of the gateway. Where the organisation takes them, tokens (JWT) of its issuer stand in the place of keys. Model calls select a provider beside it: by \`x-gateway-provider\` with the provider's own credential in \`Authorization\`, by a stored provider (\`@<slug>\`), by a config, or by a custom host. \`x-sluice-access\` names the scopes, one of which the key must hold, and the kinds of keys that may call.
+**Authentication.** \`x-gateway-api-key\`; when it is absent, \`Authorization: Bearer\` with a key of the gateway. Where the organisation takes them, tokens (JWT) of its issuer stand in the place of keys. Model calls also select a provider: by \`x-gateway-provider\` with the provider's own credential in \`Authorization\`, by a stored provider (\`@<slug>\`), by a config, or by a custom host. \`x-sluice-access\` names the scopes, one of which the key must hold, and the kinds of keys that may call.
 
 **Pass-through.** POST, GET, PUT and DELETE of any path that is not declared here are forwarded to the selected provider with their bytes unchanged, and so are its answers; \`/proxy/<path>\` does the same for any path, also for one that a declared operation shadows. On paths of the control plane an undeclared verb is answered with 405 and never forwarded.
 

@@ -136,7 +136,7 @@ export function securitySchemes(): { [name: string]: Json } {
       type: 'http',
       scheme: 'bearer',
       description:
-        "Beside `x-gateway-api-key`: the provider's own key. It is converted to the header that the provider expects.",
+        "In addition to `x-gateway-api-key`: the provider's own key. It is converted to the header that the provider expects.",
     },
     Provider: header('Provider', 'Which provider.'),
     VirtualKey: header('VirtualKey', 'Which stored provider.'),

@@ -189,7 +189,7 @@ export abstract class Exchange implements Dispatcher.DispatchHandler {
       if (paused < LONGEST_PAUSE_MS) this.#timer?.refresh();
       else
         this.abort(
-          fail('client_closed', `nobody took the answer of ${this.host} for ${LONGEST_PAUSE_MS} ms`),
+          fail('client_closed', `the answer of ${this.host} was not read for ${LONGEST_PAUSE_MS} ms`),
         );
       return;
     }
