@@ -71,10 +71,20 @@ const PLAIN = [
   'src/app.ts',
   'src/call/',
   'src/checks/',
+  'src/cli/',
+  'src/cli.ts',
   'src/configs/',
   'src/ledger/',
+  'src/lib/',
+  'src/migrate/',
+  'src/openapi/',
+  'src/prompts/',
+  'src/providers/',
+  'src/rest/',
   'src/secrets/',
   'src/settings.ts',
+  'src/store/',
+  'src/telemetry/',
 ];
 
 /** Names of files, without folder and ending. */
