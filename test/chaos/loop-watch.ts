@@ -2,9 +2,11 @@
 // milliseconds of the thread's own CPU time, as JSON to CHAOS_LOOP_FILE. CPU time, not wall time: on a busy machine a
 // process that waits for a core holds nothing.
 import { renameSync, writeFileSync } from 'node:fs';
+import { isMainThread } from 'node:worker_threads';
 
 const file = process.env.CHAOS_LOOP_FILE;
-if (file !== undefined) {
+// Worker threads load it too, and get no signals: watched there, they would only take processor time.
+if (file !== undefined && isMainThread) {
   let longestUs = 0;
   let before = cpuUs();
   setInterval(() => {
