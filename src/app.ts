@@ -20,8 +20,8 @@ import { jwksUriCheck } from './access/jwt/jwks-uri.ts';
 import { Tokens } from './access/jwt/tokens.ts';
 import { KeyRing } from './access/key-ring.ts';
 import { makeKey } from './access/keys.ts';
+import { organisationIds } from './access/organisation-ids.ts';
 import { ProviderReplica } from './access/providers/provider-replica.ts';
-import { followSnapshot, organisationIds } from './access/snapshot.ts';
 import { guardrailFault } from './admin/guardrails/usage.ts';
 import type { PromptsDeps } from './admin/prompts/deps.ts';
 import { ownUrl, readAllowList } from './app/addresses.ts';
@@ -40,7 +40,8 @@ import { damageFamily, openStores, writtenFolders } from './app/stores.ts';
 import { openWatch } from './app/telemetry.ts';
 import { within } from './app/within.ts';
 import { linkToPrimary, type WorkerLink } from './app/workers/link.ts';
-import { ConfigReplica } from './configs/config-replica.ts';
+import { ConfigCatalogue } from './configs/config-catalogue.ts';
+import { GuardrailCatalogue } from './configs/guardrail-catalogue.ts';
 import { docs } from './edge/docs.ts';
 import { createEdge } from './edge/edge.ts';
 import { createListener } from './edge/listener.ts';
@@ -75,6 +76,7 @@ import { contractValidator } from './rpc/validator.ts';
 import { SecretReferences } from './secrets/references.ts';
 import { createSecrets } from './secrets/secrets.ts';
 import type { Settings } from './settings.ts';
+import { follow, type ReplicaSource } from './store/follow.ts';
 import { openMemoryState } from './store/memory/open-memory.ts';
 import { createLog } from './telemetry/log.ts';
 import { storeFamily } from './telemetry/process-families.ts';
@@ -142,24 +144,26 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     },
     onLost: (error, count) => log.error({ err: error, count }, 'audit log: entries could not be written'),
   });
-  const saved = new ConfigReplica();
+  const configs = new ConfigCatalogue();
+  const guardrails = new GuardrailCatalogue();
   const secretReferences = new SecretReferences();
   const ownPrices = new OwnPrices();
   const promptReplica = new PromptReplica();
   const validator = contractValidator();
   const replica = new ProviderReplica({ providerById, now: Date.now });
-  const followed = {
+  const source: ReplicaSource = {
     feed,
     documents,
-    onError: (error: unknown) => log.error({ err: error }, 'a change could not be read yet'),
+    organisations: () => organisationIds(store.maintenance),
+    onError: (error) => log.error({ err: error }, 'a change could not be read yet'),
   };
   const unfollow = await Promise.all([
-    followSnapshot({ ...followed, maintenance: store.maintenance, snapshot: { keys, directory, tokens } }),
-    saved.follow({ ...followed, organisations: () => organisationIds(store.maintenance) }),
-    replica.follow({ ...followed, organisations: () => organisationIds(store.maintenance) }),
-    promptReplica.follow({ ...followed, organisations: () => organisationIds(store.maintenance) }),
-    secretReferences.follow({ ...followed, organisations: () => organisationIds(store.maintenance) }),
-    ownPrices.follow({ ...followed, organisations: () => organisationIds(store.maintenance) }),
+    follow(source, [...directory.replicas, tokens.replica, keys.replica]),
+    follow(source, [guardrails.replica, configs.replica]),
+    follow(source, replica.replicas),
+    follow(source, promptReplica.replicas),
+    follow(source, [secretReferences.replica]),
+    follow(source, [ownPrices.replica]),
   ]);
   const { changes } = auditLog;
   const secrets = createSecrets({
@@ -200,10 +204,10 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     providerById,
     checkHost: (url, param) => dialer.check(url, param),
     isOwnKey: (text) => keys.find(text) !== undefined || tokens.isOurs(text),
-    resolveConfig: (tenant, slug) => saved.configs.find(tenant, slug),
+    resolveConfig: (tenant, slug) => configs.find(tenant, slug),
     resolveProvider: (tenant, slug) => mappedProvider(replica.resolve(tenant, slug), tenant, secrets),
     peekProvider: (tenant, slug) => replica.resolve(tenant, slug),
-    defaultConfig: (tenant) => saved.configs.defaultOf(tenant),
+    defaultConfig: (tenant) => configs.defaultOf(tenant),
     presetOf: (caller) => configPreset({ keys, directory }, caller),
   };
   const {
@@ -225,8 +229,8 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     onGuardrail: (verdict) => log.info(verdict, 'an asynchronous guardrail has ended'),
     plans,
     guardrails: {
-      revision: () => saved.guardrails.revision,
-      find: (tenant, id) => saved.guardrails.find(tenant, id),
+      revision: () => guardrails.revision,
+      find: (tenant, id) => guardrails.find(tenant, id),
       defaultsOf: guardrailDefaultsOf(directory),
     },
     keepsBodies: callBooks.keepsBodies,
@@ -258,7 +262,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     systemChanges: auditLog.systemChanges,
     flushGroups: () => limits.groups.flush(),
     state: limitState,
-    follow: { ...followed, organisations: () => organisationIds(store.maintenance) },
+    source,
     now: Date.now,
     onTrouble: (error, what) => log.error({ err: error }, what),
   });
@@ -271,7 +275,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     prices,
     counter,
     leaseMs: settings.holdMs,
-    follow: { ...followed, organisations: () => organisationIds(store.maintenance) },
+    source,
     organisations: () => directory.organisationIds(),
     now: Date.now,
     onTrouble: (error, what) => log.error({ err: error }, what),
@@ -334,7 +338,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
       book,
       messageRules,
       storedProvider: plans.resolveProvider,
-      savedConfigs: saved.configs,
+      savedConfigs: configs,
       rules: {
         plans: pipeline.planner.deps,
         resolveProvider: plans.resolveProvider,

@@ -6,7 +6,8 @@ import { fail } from '../lib/errors.ts';
 import type { GatewayHeaders } from '../lib/gateway-headers.ts';
 import { looksLikeToken } from './jwt/read-token.ts';
 import type { Tokens } from './jwt/tokens.ts';
-import type { KeyRecord, KeyRing } from './key-ring.ts';
+import type { KeyRecord } from './key-record.ts';
+import type { KeyRing } from './key-ring.ts';
 
 /** The caller, and the credential for the provider. */
 export interface Authentication {

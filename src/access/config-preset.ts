@@ -26,7 +26,7 @@ export function configPreset(
     const config = token.defaults.configId;
     return config === undefined ? undefined : { config, owner: 'the token', mayOverride: true };
   }
-  const defaults = keys.settings(keyId)?.defaults;
+  const defaults = keys.settings(organisationId, keyId)?.defaults;
   const own = defaults?.config_id;
   const mayOverride = defaults?.allow_config_override !== false;
   if (typeof own === 'string') return { config: own, owner: 'the API key', mayOverride };

@@ -4,7 +4,6 @@ import { toGatewayError } from '../lib/errors.ts';
 import { type DocumentStore, insertOperation, type WriteOperation } from '../store/documents.ts';
 import { apiKeys, firstKeys } from './identity-collections.ts';
 import type { KeyRing } from './key-ring.ts';
-import { keyRecord } from './keys.ts';
 
 /** A key that was made here and not used since. */
 export interface UnusedKey {
@@ -65,7 +64,7 @@ export async function forgetWhenUsed(
     if (key === undefined) continue;
     const { organisationId, keyId } = key;
     const document = await documents.get({ organisationId, workspaceId: undefined }, apiKeys, keyId);
-    if (document) keys.put(keyRecord(document));
+    if (document) keys.replica.apply(document);
     keys.whenUsed(keyId, () => {
       forgetKey(documents, organisationId, keyId, now()).catch(onTrouble);
     });

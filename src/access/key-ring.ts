@@ -1,32 +1,8 @@
 // The keys that may call, in memory: authentication makes no round trip.
-
-import type { Principal } from '../call/principal.ts';
-import type { JsonObject } from '../store/collection.ts';
+import { Replica } from '../store/replica.ts';
+import { type ApiKeyBody, apiKeys } from './identity-collections.ts';
 import { type KeyHasher, keyHint, sameHash } from './key-hash.ts';
-
-/** Limits and settings of a key's calls, as callers wrote them. */
-export interface KeySettings {
-  readonly defaults: JsonObject | undefined;
-  readonly rateLimits: readonly JsonObject[];
-  readonly usageLimits: JsonObject | undefined;
-  /** When usage was last reset by hand, in Unix milliseconds. */
-  readonly usageResetAt: number | undefined;
-}
-
-/** A key as it is kept. */
-export interface KeyRecord {
-  readonly hash: string;
-  /** What may be known of the key: see keyHint. */
-  readonly hint: string;
-  /** The previous secret, from before the last rotation, and until when it works (Unix milliseconds). */
-  readonly previous?: { readonly hash: string; readonly hint: string; readonly until: number } | undefined;
-  readonly principal: Principal;
-  /** The document's version: an older one never replaces a newer. */
-  readonly version: number;
-  /** Unix milliseconds; undefined: never. */
-  readonly expiresAt: number | undefined;
-  readonly settings?: KeySettings | undefined;
-}
+import { type KeyRecord, type KeySettings, keyRecord } from './key-record.ts';
 
 /** The key that a connection presented last, and the result of its lookup. */
 interface Presented {
@@ -39,28 +15,29 @@ interface Presented {
 export class KeyRing {
   readonly #hasher: KeyHasher;
   readonly #byHash = new Map<string, KeyRecord>();
-  readonly #byId = new Map<string, KeyRecord>();
-  /** Also of deleted keys. */
-  readonly #versions = new Map<string, number>();
   readonly #hints = new Set<string>();
   readonly #presented = new WeakMap<object, Presented>();
   /** By id: called when the key is presented for the first time. */
   readonly #awaited = new Map<string, () => void>();
+  readonly replica: Replica<ApiKeyBody, KeyRecord> = new Replica(apiKeys, {
+    row: keyRecord,
+    changed: (now, before) => this.#change(now, before),
+  });
 
   constructor(hasher: KeyHasher) {
     this.#hasher = hasher;
   }
 
-  /** Makes a key known, or replaces an older version of it. */
-  put(record: KeyRecord): void {
-    const { keyId } = record.principal;
-    if ((this.#versions.get(keyId) ?? 0) >= record.version) return;
-    this.#forget(keyId, record.version);
-    this.#byId.set(keyId, record);
-    const { previous } = record;
+  #change(now: KeyRecord | undefined, before: KeyRecord | undefined): void {
+    if (before !== undefined) {
+      this.#byHash.delete(before.hash);
+      if (before.previous) this.#byHash.delete(before.previous.hash);
+    }
+    if (now === undefined) return;
+    const { previous } = now;
     // The previous secret is the same key with its own expiry, which readers of `expiresAt` check.
-    if (previous) this.#add({ ...record, ...previous, expiresAt: earlier(record.expiresAt, previous.until) });
-    this.#add(record);
+    if (previous) this.#add({ ...now, ...previous, expiresAt: earlier(now.expiresAt, previous.until) });
+    this.#add(now);
   }
 
   #add(record: KeyRecord): void {
@@ -68,22 +45,9 @@ export class KeyRing {
     this.#hints.add(record.hint);
   }
 
-  /** Removes a key; versions up to the given one cannot restore it. */
-  remove(keyId: string, version: number): void {
-    if ((this.#versions.get(keyId) ?? 0) <= version) this.#forget(keyId, version);
-  }
-
-  #forget(keyId: string, version: number): void {
-    const known = this.#byId.get(keyId);
-    if (known) this.#byHash.delete(known.hash);
-    if (known?.previous) this.#byHash.delete(known.previous.hash);
-    this.#byId.delete(keyId);
-    this.#versions.set(keyId, version);
-  }
-
   /** How many keys there are. */
   get size(): number {
-    return this.#byId.size;
+    return this.replica.size;
   }
 
   /** Tells, once, when the key is presented to this process. */
@@ -92,8 +56,8 @@ export class KeyRing {
   }
 
   /** What a key brings to its calls; undefined for unknown keys and those that bring nothing. */
-  settings(keyId: string): KeySettings | undefined {
-    return this.#byId.get(keyId)?.settings;
+  settings(organisationId: string, keyId: string): KeySettings | undefined {
+    return this.replica.get(organisationId, keyId)?.settings;
   }
 
   /**

@@ -1,9 +1,8 @@
-// API keys in the document store, and as the ring keeps them.
+// API keys in the document store.
 import { randomUUID } from 'node:crypto';
 import type { KeyKind } from '../call/principal.ts';
 import { type Violation, validationFailed } from '../lib/errors.ts';
 import {
-  type Document,
   type DocumentStore,
   insertOperation,
   type NewDocument,
@@ -13,8 +12,7 @@ import { systemAction } from './audit/audited-call.ts';
 import { createChain } from './audit/chain.ts';
 import { type ApiKeyBody, apiKeys, type KeySecret } from './identity-collections.ts';
 import { type KeyHasher, keyHint, keyMask, newApiKey } from './key-hash.ts';
-import type { KeyRecord, KeySettings } from './key-ring.ts';
-import { heldScopes, scopesOf } from './scopes.ts';
+import { scopesOf } from './scopes.ts';
 
 /** The parts of a new key apart from its secret. */
 export type KeyDetails = Omit<ApiKeyBody, keyof KeySecret | 'previous'>;
@@ -109,51 +107,4 @@ const ANY_SCOPE: ReadonlySet<string> = new Set(Object.values(SCOPES).flatMap((sc
 /** Whether a kind of key may hold a scope. */
 export function kindHolds(kind: KeyKind, scope: string): boolean {
   return SCOPES[kind].has(scope);
-}
-
-/** A stored key as the ring keeps it. */
-export function keyRecord(document: Document<ApiKeyBody>): KeyRecord {
-  const { id, version, organisationId, workspaceId, body } = document;
-  return {
-    hash: body.hash,
-    hint: body.hint,
-    previous: body.previous,
-    expiresAt: body.expiresAt,
-    version,
-    settings: settingsOf(body),
-    principal: {
-      organisationId,
-      workspaceId,
-      ...(body.userId === undefined ? {} : { userId: body.userId }),
-      keyId: id,
-      keyName: body.name,
-      kind: body.kind,
-      scopes: sharedSet(heldScopes(body.kind, body.scopes)),
-    },
-  };
-}
-
-/** Undefined for keys without any: most of many. */
-function settingsOf({
-  defaults,
-  rateLimits,
-  usageLimits,
-  usageResetAt,
-}: ApiKeyBody): KeySettings | undefined {
-  if (defaults === undefined && rateLimits === undefined && usageLimits === undefined) return undefined;
-  return { defaults, rateLimits: rateLimits ?? [], usageLimits, usageResetAt };
-}
-
-/** Many keys hold the same scopes: one set each would take hundreds of megabytes for a hundred thousand keys. */
-const sets = new Map<string, ReadonlySet<string>>();
-const MAX_SETS = 1000;
-
-function sharedSet(scopes: readonly string[]): ReadonlySet<string> {
-  const name = scopes.join(' ');
-  const known = sets.get(name);
-  if (known) return known;
-  if (sets.size >= MAX_SETS) sets.clear();
-  const made = new Set(scopes);
-  sets.set(name, made);
-  return made;
 }

@@ -1,10 +1,11 @@
 // The command `sluice ledger re-rate`: by the gateway that has the data folder open, else over the stores.
 import { createAuditLog } from '../access/audit/audit-log.ts';
-import { organisationIds } from '../access/snapshot.ts';
+import { organisationIds } from '../access/organisation-ids.ts';
 import { OwnPrices } from '../ledger/prices/own-prices.ts';
 import { openPriceList } from '../ledger/prices/price-list.ts';
 import { callControl } from '../lib/control-socket.ts';
 import type { Settings } from '../settings.ts';
+import { follow } from '../store/follow.ts';
 import { openMemoryState } from '../store/memory/open-memory.ts';
 import { controlPath } from './control.ts';
 import { readReRateOrder, reRateAll } from './re-rate.ts';
@@ -26,7 +27,7 @@ export async function reRateCommand(
   const own = state === undefined ? await openMemoryState({ dataDir: settings.dataDir }) : undefined;
   const organisations = (): Promise<Iterable<string>> => organisationIds(store.maintenance);
   const prices = new OwnPrices();
-  const unfollow = await prices.follow({ feed, documents, organisations, onError: () => {} });
+  const unfollow = await follow({ feed, documents, organisations, onError: () => {} }, [prices.replica]);
   const auditLog = createAuditLog({
     documents,
     now: Date.now,

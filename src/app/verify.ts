@@ -1,6 +1,6 @@
 // `sluice ledger verify`, put together: over the stores of a gateway that runs, or of the command itself.
 
-import { organisationIds } from '../access/snapshot.ts';
+import { organisationIds } from '../access/organisation-ids.ts';
 import { type ComparedBudget, verifyBudgets } from '../ledger/verify/verify.ts';
 import { verifyRollups } from '../ledger/verify/verify-rollups.ts';
 import { callControl } from '../lib/control-socket.ts';

@@ -2,7 +2,8 @@
 
 import type { TenantScope } from '../call/scope.ts';
 import type { Document } from '../store/documents.ts';
-import type { ConfigBody } from './config-collections.ts';
+import { Replica } from '../store/replica.ts';
+import { type ConfigBody, configs } from './config-collections.ts';
 
 /** A config as calls use it. The object is the same one until the config changes. */
 export interface StoredConfig {
@@ -15,38 +16,25 @@ export interface StoredConfig {
   readonly json: object;
 }
 
-/** The active configs of all workspaces. Documents come in the order of their versions. */
+/** The active configs of all workspaces. */
 export class ConfigCatalogue {
-  readonly #byId = new Map<string, StoredConfig & { readonly organisationId: string }>();
-  /** By organisation and slug. */
-  readonly #bySlug = new Map<string, string>();
   /** By workspace. */
   readonly #defaults = new Map<string, string>();
+  readonly replica: Replica<ConfigBody, StoredConfig> = new Replica(configs, {
+    row: storedConfig,
+    nameOf: ({ slug }) => slug,
+    changed: (_now, _before, document) => this.#changeDefault(document),
+  });
 
-  /** Takes a document as it is now, archived ones too. */
-  apply(document: Document<ConfigBody>): void {
-    const { id, organisationId, workspaceId = '', slug = '', status, body } = document;
-    const before = this.#byId.get(id);
-    if (status === 'archived') {
-      this.#byId.delete(id);
-      if (this.#bySlug.get(`${organisationId} ${slug}`) === id)
-        this.#bySlug.delete(`${organisationId} ${slug}`);
-    } else {
-      // A new name is no new content: what was made of the content stays.
-      const json = before?.version === body.versionId ? before.json : body.config;
-      const { name, versionId: version } = body;
-      this.#byId.set(id, { id, slug, name, organisationId, workspaceId, version, json });
-      this.#bySlug.set(`${organisationId} ${slug}`, id);
-    }
+  #changeDefault({ id, workspaceId = '', status, body }: Document<ConfigBody>): void {
     if (status === 'active' && body.isDefault) this.#defaults.set(workspaceId, id);
     else if (this.#defaults.get(workspaceId) === id) this.#defaults.delete(workspaceId);
   }
 
   /** An active config of a workspace, by id or slug; another workspace's is none. */
   find({ organisationId, workspaceId }: TenantScope, idOrSlug: string): StoredConfig | undefined {
-    const found =
-      this.#byId.get(idOrSlug) ?? this.#byId.get(this.#bySlug.get(`${organisationId} ${idOrSlug}`) ?? '');
-    return found?.organisationId === organisationId && found.workspaceId === workspaceId ? found : undefined;
+    const found = this.replica.find(organisationId, idOrSlug);
+    return found?.workspaceId === workspaceId ? found : undefined;
   }
 
   /** The configs of a workspace, or of all, that name one of these configs or guardrails. */
@@ -55,23 +43,26 @@ export class ConfigCatalogue {
     kind: 'config' | 'guardrail',
     names: readonly string[],
   ): readonly StoredConfig[] {
-    return [...this.#byId.values()].filter(
-      (one) =>
-        one.organisationId === organisationId &&
-        (workspaceId === undefined || one.workspaceId === workspaceId) &&
-        NAMES[kind](one.json, names),
+    return [...this.replica.of(organisationId).values()].filter(
+      (one) => (workspaceId === undefined || one.workspaceId === workspaceId) && NAMES[kind](one.json, names),
     );
   }
 
   /** A workspace's default. */
-  defaultOf({ workspaceId = '' }: TenantScope): StoredConfig | undefined {
-    return this.#byId.get(this.#defaults.get(workspaceId) ?? '');
+  defaultOf({ organisationId, workspaceId = '' }: TenantScope): StoredConfig | undefined {
+    const id = this.#defaults.get(workspaceId);
+    return id === undefined ? undefined : this.replica.get(organisationId, id);
   }
+}
 
-  /** How many there are. */
-  get size(): number {
-    return this.#byId.size;
-  }
+function storedConfig(
+  { id, workspaceId = '', slug = '', body }: Document<ConfigBody>,
+  before: StoredConfig | undefined,
+): StoredConfig {
+  const { name, versionId: version } = body;
+  // A new name is no new content: what was made of the content stays.
+  const json = before?.version === version ? before.json : body.config;
+  return { id, slug, name, workspaceId, version, json };
 }
 
 const NAMES = { config: namesConfig, guardrail: namesGuardrail } as const;

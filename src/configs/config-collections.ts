@@ -92,6 +92,3 @@ export const configCollections: readonly Collection<object>[] = [
   guardrails,
   guardrailVersions,
 ];
-
-/** Those that are kept in memory, too. */
-export const SNAPSHOT_COLLECTIONS: readonly Collection<object>[] = [guardrails, configs];

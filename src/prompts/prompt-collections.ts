@@ -135,17 +135,12 @@ export const partialVersions: Collection<PartialVersionBody> = defineCollection<
   unique: [{ fields: ['slug'], per: 'organisation' }],
 });
 
-/** Those that are kept in memory, too. */
-export const REPLICATED_COLLECTIONS: readonly Collection<object>[] = [
+/** All collections of this room. */
+export const promptRoomCollections: readonly Collection<object>[] = [
   promptCollections,
   labels,
   partials,
   prompts,
-];
-
-/** All collections of this room. */
-export const promptRoomCollections: readonly Collection<object>[] = [
-  ...REPLICATED_COLLECTIONS,
   promptVersions,
   partialVersions,
 ];

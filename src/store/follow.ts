@@ -1,22 +1,17 @@
-// A snapshot in memory that follows its documents: filled at the start, brought up to date by changes, read anew
-// after a gap. It never goes backwards, in whichever order changes, answers and repetitions come: a document is
-// handed on only when its version is newer than the one handed on before, archived ones as the last version.
+// Replicas follow their documents: filled at the start, brought up to date by changes, read anew after a gap. They
+// never go backwards, in whichever order changes, answers and repetitions come: see the version gate of replica.ts.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Change, ChangeFeed } from './change-feed.ts';
-import type { Collection } from './collection.ts';
 import type { Document, DocumentStore } from './documents.ts';
-import { seenVersions } from './seen-versions.ts';
+import type { Followed } from './replica.ts';
 
-export interface FollowDeps {
+/** Where replicas are read from. */
+export interface ReplicaSource {
   readonly feed: ChangeFeed;
   readonly documents: Pick<DocumentStore, 'get' | 'page'>;
-  /** In the order in which they are read. */
-  readonly collections: readonly Collection<object>[];
-  /** The organisations whose documents are read. */
+  /** Ids of the organisations whose documents are read. */
   readonly organisations: () => Iterable<string> | Promise<Iterable<string>>;
-  /** Takes a document as it is now. */
-  readonly apply: (collection: Collection<object>, document: Document<object>) => void;
-  /** Told when the store could not be read; it is asked again until it can. */
+  /** Called when the store could not be read; it is retried until it can. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -35,14 +30,18 @@ const RETRY_LAST_MS = 1000;
 /** How often a reported change that is not found is looked for again: a store's reads may lag behind its writes. */
 const VAIN = 4;
 
-/** Resolves with how to stop, once everything was read. @throws GatewayError store_unavailable when it cannot be */
-export async function follow(deps: FollowDeps): Promise<() => void> {
-  const { feed, documents, collections, organisations, apply, onError } = deps;
+/**
+ * Resolves with how to stop, once everything was read.
+ * @param replicas in the order in which they are read
+ * @throws GatewayError store_unavailable when it cannot be
+ */
+export async function follow(source: ReplicaSource, replicas: readonly Followed[]): Promise<() => void> {
+  const { feed, documents, organisations, onError } = source;
+  const collections = replicas.map(({ collection }) => collection);
   for (const { name, noticed } of collections) {
     if (!noticed) throw new Error(`collection ${name} is followed and not declared noticed`);
   }
-  const named = new Map(collections.map((collection) => [collection.name, collection]));
-  const versions = seenVersions();
+  const named = new Map(replicas.map((replica) => [replica.collection.name, replica]));
   const wanted = new Map<string, Wanted>();
   let gap = false;
   let started = false;
@@ -51,27 +50,26 @@ export async function follow(deps: FollowDeps): Promise<() => void> {
   let failures = 0;
 
   const isNew = ({ collection, organisationId, id, version }: Change): boolean =>
-    versions.last(collection, organisationId, id) < version;
+    (named.get(collection)?.version(organisationId, id) ?? 0) < version;
 
-  function take(collection: Collection<object>, document: Document<object>): void {
-    const { organisationId, id, version } = document;
-    if (!stopped && versions.see(collection.name, organisationId, id, version)) apply(collection, document);
+  function take(replica: Followed, document: Document<object>): void {
+    if (!stopped) replica.apply(document);
   }
 
   async function readAll(status: 'active' | 'all'): Promise<void> {
     const ids = [...(await organisations())];
-    for (const collection of collections) {
+    for (const replica of replicas) {
       // One queue for all lanes: each takes the next organisation.
       const queue = ids.values();
       const lane = async (): Promise<void> => {
-        for (const id of queue) await readOrganisation(collection, id, status);
+        for (const id of queue) await readOrganisation(replica, id, status);
       };
       await Promise.all(Array.from({ length: LANES }, lane));
     }
   }
 
   async function readOrganisation(
-    collection: Collection<object>,
+    replica: Followed,
     organisationId: string,
     status: 'active' | 'all',
   ): Promise<void> {
@@ -79,18 +77,18 @@ export async function follow(deps: FollowDeps): Promise<() => void> {
     let cursor: string | undefined;
     do {
       const at = cursor === undefined ? {} : { cursor };
-      const page = await documents.page(scope, collection, { pageSize: PAGE, status, ...at });
-      for (const document of page.documents) take(collection, document);
+      const page = await documents.page(scope, replica.collection, { pageSize: PAGE, status, ...at });
+      for (const document of page.documents) take(replica, document);
       cursor = page.nextCursor;
     } while (cursor !== undefined && !stopped);
   }
 
   async function readOne(key: string, { change, vain }: Wanted): Promise<void> {
-    const collection = named.get(change.collection);
-    if (collection === undefined || !isNew(change)) return;
+    const replica = named.get(change.collection);
+    if (replica === undefined || !isNew(change)) return;
     const scope = { organisationId: change.organisationId, workspaceId: undefined };
-    const document = await documents.get(scope, collection, change.id, { archived: true });
-    if (document !== undefined) take(collection, document);
+    const document = await documents.get(scope, replica.collection, change.id, { archived: true });
+    if (document !== undefined) take(replica, document);
     if (isNew(change) && vain < VAIN && !wanted.has(key)) {
       await sleep(RETRY_FIRST_MS);
       want(key, { change, vain: vain + 1 });
@@ -143,9 +141,9 @@ export async function follow(deps: FollowDeps): Promise<() => void> {
       return;
     }
     const { change, document } = event;
-    const collection = named.get(change.collection);
-    if (collection !== undefined && document !== undefined) {
-      take(collection, document);
+    const replica = named.get(change.collection);
+    if (replica !== undefined && document !== undefined) {
+      take(replica, document);
       return;
     }
     if (!isNew(change)) return;

@@ -1,4 +1,5 @@
 // Keys and who may call: the rules of operating.md, "Keys", and of the access annotations.
+
 import { createHmac } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import test from 'ava';
@@ -6,13 +7,14 @@ import fc from 'fast-check';
 import { AccessSchema, KeyKind as Kind } from '../../gen/gateway/options/v2/options_pb.ts';
 import { authenticate } from '../../src/access/authenticate.ts';
 import { accessCheck } from '../../src/access/authorize.ts';
-import { createKeyHasher, hmacSha256, keyHint, newApiKey, sameHash } from '../../src/access/key-hash.ts';
+import { createKeyHasher, hmacSha256, newApiKey, sameHash } from '../../src/access/key-hash.ts';
 import { KeyRing } from '../../src/access/key-ring.ts';
 import { INFERENCE_SCOPES, scopesOf } from '../../src/access/scopes.ts';
 import type { KeyKind, Principal } from '../../src/call/principal.ts';
 import { GatewayError } from '../../src/lib/errors.ts';
 import { GatewayHeaders, HeaderNames } from '../../src/lib/gateway-headers.ts';
 import { readSettings, SettingsError } from '../../src/settings.ts';
+import { keyDocument } from '../support/key-document.ts';
 
 const OURS = 'slk_ours_0123456789abcdef';
 const OTHER = 'slk_other_0123456789abcdef';
@@ -36,7 +38,7 @@ for (const [key, expiresAt] of [
   [OTHER, NOW + 1],
   [EXPIRED, NOW],
 ] as const)
-  ring.put({ hash: hasher.hash(key), hint: keyHint(key), principal: principal(key), expiresAt, version: 1 });
+  ring.replica.apply(keyDocument(hasher, key, principal(key), { expiresAt }));
 
 const ask = (raw: Record<string, string>) =>
   authenticate(new GatewayHeaders(new HeaderNames(['x-gateway-', 'x-alias-']), raw), { keys: ring }, NOW);
@@ -149,23 +151,18 @@ test('the keyed hash is HMAC-SHA-256', (t) => {
 
 test('a removed key is not found again, and an older version never comes back', (t) => {
   const own = new KeyRing(hasher);
-  const record = (key: string, version: number) => ({
-    hash: hasher.hash(key),
-    hint: keyHint(key),
-    principal: principal('x'),
-    expiresAt: undefined,
-    version,
-  });
-  own.put(record(OURS, 2));
+  const put = (key: string, version: number, status: 'active' | 'archived' = 'active') =>
+    own.replica.apply(keyDocument(hasher, key, principal('x'), { version, status }));
+  put(OURS, 2);
   t.is(own.find(OURS)?.principal.keyId, 'x');
-  own.put(record(OTHER, 1));
+  put(OTHER, 1);
   t.is(own.find(OTHER), undefined, 'an older version replaced a newer one');
-  own.put(record(OTHER, 3));
+  put(OTHER, 3);
   t.is(own.find(OTHER)?.principal.keyId, 'x');
   t.is(own.find(OURS), undefined, 'the old secret of a rotated key still works');
-  own.remove('x', 4);
+  put(OTHER, 4, 'archived');
   t.is(own.find(OTHER), undefined);
-  own.put(record(OTHER, 3));
+  put(OTHER, 3);
   t.is(own.find(OTHER), undefined, 'a removed key came back');
 });
 

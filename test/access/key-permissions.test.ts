@@ -1,5 +1,6 @@
 // Whose keys a caller may have and see, by the role of the person behind it: the roles table of the specification
 // ("a workspace manager cannot add users with higher privileges than their own") and admin-api facts, part 3.5.
+
 import test from 'ava';
 import { Directory } from '../../src/access/directory.ts';
 import { members, organisations, users, workspaces } from '../../src/access/identity-collections.ts';
@@ -15,6 +16,7 @@ import {
 import type { TokenGrant, TokenRole } from '../../src/call/grant.ts';
 import type { KeyKind, Principal } from '../../src/call/principal.ts';
 import { GatewayError } from '../../src/lib/errors.ts';
+import { applyDocument } from '../support/apply-document.ts';
 
 const O = {
   organisationId: 'o',
@@ -25,9 +27,9 @@ const O = {
   schemaVersion: 1,
 } as const;
 const directory = new Directory();
-directory.apply(organisations.name, { ...O, id: 'o', body: { handle: 'o', name: 'O' } });
+applyDocument(directory, organisations.name, { ...O, id: 'o', body: { handle: 'o', name: 'O' } });
 for (const id of ['w', 'elsewhere'])
-  directory.apply(workspaces.name, { ...O, id, slug: id, body: { name: id } });
+  applyDocument(directory, workspaces.name, { ...O, id, slug: id, body: { name: id } });
 for (const [id, everywhere, place] of [
   ['owner', 'owner', undefined],
   ['orgAdmin', 'admin', undefined],
@@ -38,9 +40,13 @@ for (const [id, everywhere, place] of [
   ['stranger', 'member', undefined],
 ] as const) {
   const email = `${id}@o.test`;
-  directory.apply(users.name, { ...O, id, body: { email, firstName: '', lastName: '', role: everywhere } });
+  applyDocument(directory, users.name, {
+    ...O,
+    id,
+    body: { email, firstName: '', lastName: '', role: everywhere },
+  });
   if (place)
-    directory.apply(members.name, {
+    applyDocument(directory, members.name, {
       ...O,
       id: `in-${id}`,
       workspaceId: 'w',

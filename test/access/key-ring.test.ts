@@ -4,8 +4,9 @@ import fc from 'fast-check';
 import { authenticate } from '../../src/access/authenticate.ts';
 import type { ApiKeyBody } from '../../src/access/identity-collections.ts';
 import { createKeyHasher } from '../../src/access/key-hash.ts';
-import { type KeyRecord, KeyRing } from '../../src/access/key-ring.ts';
-import { keyRecord, makeKey, secretParts, withSecret } from '../../src/access/keys.ts';
+import { keyRecord } from '../../src/access/key-record.ts';
+import { KeyRing } from '../../src/access/key-ring.ts';
+import { makeKey, secretParts, withSecret } from '../../src/access/keys.ts';
 import type { Principal } from '../../src/call/principal.ts';
 import type { GatewayError } from '../../src/lib/errors.ts';
 import { GatewayHeaders, HeaderNames } from '../../src/lib/gateway-headers.ts';
@@ -53,10 +54,11 @@ test('whatever arrives in whatever order, the newest version counts and nothing 
       const newest = new Map<string, number>();
       for (const { key, version } of changes) {
         newest.set(key, Math.max(version, newest.get(key) ?? 0));
-        if (version >= end) ring.remove(key, version);
+        if (version >= end)
+          ring.replica.apply({ ...stored(secretOf(key, version), {}, version, key), status: 'archived' });
         else {
           const previous = { ...secretParts(hasher, secretOf(key, version - 1)), until: 1000 };
-          ring.put(keyRecord(stored(secretOf(key, version), { previous }, version, key)));
+          ring.replica.apply(stored(secretOf(key, version), { previous }, version, key));
         }
         // After every single event, not only in the end.
         for (const one of KEYS) {
@@ -89,9 +91,9 @@ function who(ring: KeyRing, key: string, now: number): string {
 test('both secrets of a rotated key are the key, the old one until its time', (t) => {
   const ring = new KeyRing(hasher);
   const before = stored(OLD);
-  ring.put(keyRecord(before));
+  ring.replica.apply(before);
   const body = withSecret(before.body, secretParts(hasher, NEW), 5000);
-  ring.put(keyRecord({ ...before, version: 2, body }));
+  ring.replica.apply({ ...before, version: 2, body });
   t.is(who(ring, OLD, 4999), 'k');
   t.is(who(ring, NEW, 4999), 'k');
   t.is(who(ring, OLD, 5000), 'the API key has expired');
@@ -101,17 +103,17 @@ test('both secrets of a rotated key are the key, the old one until its time', (t
 
   // The next rotation drops the first secret for good.
   const again = withSecret(body, secretParts(hasher, 'slk_third_secret_0123456789abcde'), 9000);
-  ring.put(keyRecord({ ...before, version: 3, body: again }));
+  ring.replica.apply({ ...before, version: 3, body: again });
   t.is(who(ring, OLD, 6000), 'the API key is not known');
   t.is(who(ring, NEW, 6000), 'k');
-  ring.remove('k', 4);
+  ring.replica.apply({ ...before, version: 4, status: 'archived' });
   t.is(who(ring, NEW, 6000), 'the API key is not known');
 });
 
 test('an expiring key takes its old secret with it', (t) => {
   const ring = new KeyRing(hasher);
   const before = stored(OLD, { expiresAt: 3000 });
-  ring.put(keyRecord({ ...before, body: withSecret(before.body, secretParts(hasher, NEW), 5000) }));
+  ring.replica.apply({ ...before, body: withSecret(before.body, secretParts(hasher, NEW), 5000) });
   t.is(who(ring, OLD, 2999), 'k');
   t.is(who(ring, OLD, 3000), 'the API key has expired');
   t.is(who(ring, NEW, 3000), 'the API key has expired');
@@ -120,11 +122,11 @@ test('an expiring key takes its old secret with it', (t) => {
 test('a key brings its settings, and no secret part of it is in what is kept of it', (t) => {
   const ring = new KeyRing(hasher);
   const rateLimits = [{ type: 'requests', unit: 'rps', value: 1 }];
-  const record: KeyRecord = keyRecord(stored(OLD, { rateLimits, defaults: { config_id: 'pc' } }));
-  ring.put(record);
-  t.like(ring.settings('k'), { rateLimits, defaults: { config_id: 'pc' } });
-  t.is(ring.settings('other'), undefined);
-  t.false(JSON.stringify(record).includes(OLD));
+  const document = stored(OLD, { rateLimits, defaults: { config_id: 'pc' } });
+  ring.replica.apply(document);
+  t.like(ring.settings('o', 'k'), { rateLimits, defaults: { config_id: 'pc' } });
+  t.is(ring.settings('o', 'other'), undefined);
+  t.false(JSON.stringify(keyRecord(document)).includes(OLD));
   const { mask } = secretParts(hasher, OLD);
   t.is(mask, 'sl*****def');
   t.is(secretParts(hasher, 'short').mask, '*****');

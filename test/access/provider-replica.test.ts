@@ -1,4 +1,5 @@
 // The shelf: what a slug stands for, for whom, and what becomes of it.
+
 import test from 'ava';
 import {
   type IntegrationBody,
@@ -9,6 +10,10 @@ import {
 import { ProviderReplica } from '../../src/access/providers/provider-replica.ts';
 import { providerById } from '../../src/providers/catalog/registry.ts';
 import type { Document } from '../../src/store/documents.ts';
+import { applyDocument } from '../support/apply-document.ts';
+
+/** Each document is newer than the one before. */
+let version = 0;
 
 const US = { organisationId: 'o', workspaceId: 'w' };
 
@@ -17,7 +22,7 @@ function document<B extends object>(id: string, body: B, more: Partial<Document<
     id,
     organisationId: 'o',
     slug: id,
-    version: 1,
+    version: ++version,
     status: 'active',
     createdAt: 1,
     updatedAt: 1,
@@ -51,8 +56,8 @@ const stored = (body: Partial<ProviderBody> = {}, more: Partial<Document<Provide
 
 function replicaWith(now = () => 1000): ProviderReplica {
   const replica = new ProviderReplica({ providerById, now });
-  replica.apply(integrations.name, integration());
-  replica.apply(storedProviders.name, stored());
+  applyDocument(replica, integrations.name, integration());
+  applyDocument(replica, storedProviders.name, stored());
   return replica;
 }
 
@@ -69,31 +74,36 @@ test('a slug is looked for in the caller’s own workspace only', (t) => {
 test('a changed integration counts for its providers', (t) => {
   const replica = replicaWith();
   replica.resolve(US, 'p');
-  replica.apply(integrations.name, integration({ key: 'another' }));
+  applyDocument(replica, integrations.name, integration({ key: 'another' }));
   t.is(replica.resolve(US, 'p')?.apiKey, 'another');
-  replica.apply(
+  applyDocument(
+    replica,
     integrations.name,
     integration({ workspaces: { w: { enabled: false, createdAt: 1, updatedAt: 1 } } }),
   );
   t.is(replica.resolve(US, 'p')?.refused()?.reason, 'forbidden');
   t.is(replica.resolve(US, 'p')?.apiKey, undefined, 'and the credential is not at hand');
-  replica.apply(integrations.name, integration({}, { status: 'archived' }));
+  applyDocument(replica, integrations.name, integration({}, { status: 'archived' }));
   t.regex(replica.resolve(US, 'p')?.refused()?.message ?? '', /archived/);
 });
 
 test('an archived provider is gone, and its slug free for another', (t) => {
   const replica = replicaWith();
-  replica.apply(storedProviders.name, { ...stored({ name: 'second' }), id: 'p2', slug: 'p' });
-  replica.apply(storedProviders.name, stored({}, { status: 'archived', version: 2 }));
+  applyDocument(replica, storedProviders.name, { ...stored({ name: 'second' }), id: 'p2', slug: 'p' });
+  applyDocument(replica, storedProviders.name, stored({}, { status: 'archived' }));
   t.is(replica.resolve(US, 'p')?.id, 'p2', 'a late word of the first changes nothing');
-  replica.apply(storedProviders.name, { ...stored({}, { status: 'archived' }), id: 'p2', slug: 'p' });
+  applyDocument(replica, storedProviders.name, {
+    ...stored({}, { status: 'archived' }),
+    id: 'p2',
+    slug: 'p',
+  });
   t.is(replica.resolve(US, 'p'), undefined);
 });
 
 test('an expiry counts from its very moment', (t) => {
   let now = 1000;
   const replica = replicaWith(() => now);
-  replica.apply(storedProviders.name, stored({ expiresAt: 2000 }));
+  applyDocument(replica, storedProviders.name, stored({ expiresAt: 2000 }));
   t.is(replica.resolve(US, 'p')?.refused(), undefined);
   now = 2000;
   t.regex(replica.resolve(US, 'p')?.refused()?.message ?? '', /expired at 1970-01-01T00:00:02/);
@@ -108,7 +118,7 @@ test('a credential that cannot be opened makes its provider unavailable, and not
       throw new Error('the secret key of integrations i cannot be read');
     },
   });
-  replica.apply(integrations.name, unreadable);
+  applyDocument(replica, integrations.name, unreadable);
   const refused = replica.resolve(US, 'p')?.refused();
   t.is(refused?.reason, 'store_unavailable');
   t.false(refused?.message.includes('secret key'));

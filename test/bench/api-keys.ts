@@ -1,5 +1,6 @@
 // Measures API keys and prints a table: node test/bench/api-keys.ts [keys, 100,000 by default].
 // Pages are those of the service over the embedded store, with total and records; checks are the ring's.
+
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +18,7 @@ import {
 } from '../../src/access/identity-collections.ts';
 import { createKeyHasher } from '../../src/access/key-hash.ts';
 import { KeyRing } from '../../src/access/key-ring.ts';
-import { keyRecord, makeKey } from '../../src/access/keys.ts';
+import { makeKey } from '../../src/access/keys.ts';
 import { scopesOf } from '../../src/access/scopes.ts';
 import { apiKeysService } from '../../src/admin/api-keys/service.ts';
 import type { KeyKind, Principal } from '../../src/call/principal.ts';
@@ -28,6 +29,7 @@ import { type Document, insertOperation, type NewDocument } from '../../src/stor
 import { openMemoryState } from '../../src/store/memory/open-memory.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 import { callBy } from '../access/audit/calls.ts';
+import { applyDocument } from '../support/apply-document.ts';
 
 const KEYS = Number(process.argv[2] ?? 100_000);
 const PAGE = 100;
@@ -74,7 +76,7 @@ async function fill(): Promise<void> {
   const start = performance.now();
   for (let i = 0; i < WORKSPACES; i++) {
     const document = { id: workspaceName(i), createdAt: 1, body: { name: workspaceName(i) } };
-    directory.apply(workspaces.name, await documents.insert(scope, workspaces, document));
+    applyDocument(directory, workspaces.name, await documents.insert(scope, workspaces, document));
   }
   for (let first = 0; first < KEYS; first += 500) {
     const count = Math.min(500, KEYS - first);
@@ -189,7 +191,7 @@ async function checks(): Promise<void> {
       updatedAt: 0,
       schemaVersion: 1,
     };
-    ring.put(keyRecord(JSON.parse(JSON.stringify(stored)) as Document<ApiKeyBody>));
+    ring.replica.apply(JSON.parse(JSON.stringify(stored)) as Document<ApiKeyBody>);
   }
   print(`${KEYS} keys made and put into the ring`, `${((performance.now() - start) / 1000).toFixed(1)} s`);
   globalThis.gc?.();

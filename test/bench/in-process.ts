@@ -1,6 +1,7 @@
 // A call from within, by itself: every interceptor, a real key ring and log, and a handler that
 // answers at once. node test/bench/in-process.ts BATCHES CALLS prints microseconds per call of each batch:
 // of the clock, and of the processor (all threads; the neighbours do not count there).
+
 import type { DescMethod } from '@bufbuild/protobuf';
 import { pino } from 'pino';
 import {
@@ -10,7 +11,7 @@ import {
 } from '../../gen/gateway/inference/v2/chat_pb.ts';
 import { Directory } from '../../src/access/directory.ts';
 import { workspaces } from '../../src/access/identity-collections.ts';
-import { createKeyHasher, keyHint } from '../../src/access/key-hash.ts';
+import { createKeyHasher } from '../../src/access/key-hash.ts';
 import { KeyRing } from '../../src/access/key-ring.ts';
 import { INFERENCE_SCOPES } from '../../src/access/scopes.ts';
 import { Call } from '../../src/call/call.ts';
@@ -25,28 +26,26 @@ import { codec } from '../../src/rest/codec.ts';
 import { createInFlight } from '../../src/rpc/in-flight.ts';
 import { createMetrics } from '../../src/rpc/metrics.ts';
 import { createRpc } from '../../src/rpc/rpc.ts';
+import { applyDocument } from '../support/apply-document.ts';
+import { keyDocument } from '../support/key-document.ts';
 import { CHAT_ANSWER, chatRequest } from './payloads.ts';
 
 const KEY = 'slk_bench_workspace_key_0123456789ab';
 const names = new HeaderNames(['x-gateway-']);
 const hasher = createKeyHasher(Buffer.alloc(32, 7));
 const keys = new KeyRing(hasher);
-keys.put({
-  hash: hasher.hash(KEY),
-  hint: keyHint(KEY),
-  version: 1,
-  expiresAt: undefined,
-  principal: {
+keys.replica.apply(
+  keyDocument(hasher, KEY, {
     organisationId: 'org-1',
     workspaceId: 'ws-1',
     keyId: 'key-1',
     keyName: 'bench',
     kind: 'workspace-service',
     scopes: new Set(INFERENCE_SCOPES),
-  },
-});
+  }),
+);
 const directory = new Directory();
-directory.apply(workspaces.name, {
+applyDocument(directory, workspaces.name, {
   id: 'ws-1',
   organisationId: 'org-1',
   slug: 'bench',

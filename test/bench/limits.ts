@@ -2,6 +2,7 @@
 //   node test/bench/limits.ts [CALLS]
 // Prints microseconds of CPU in the process (its threads too), on Redis as `INFO commandstats` counts them, and
 // round trips, for one limit and for 50 policies of which 5 apply.
+
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,6 +21,7 @@ import { openMemoryState } from '../../src/store/memory/open-memory.ts';
 import { openRedisState } from '../../src/store/redis/open-redis.ts';
 import type { SharedState } from '../../src/store/shared-state.ts';
 import { logEntry } from '../store/log-entries.ts';
+import { applyDocument } from '../support/apply-document.ts';
 import { startOwnRedis } from '../support/servers.ts';
 
 const CALLS = Number(process.argv[2] ?? 20_000);
@@ -73,7 +75,7 @@ function policySet(count: number, organisationId: string): PolicySet {
       ? { ...common, type: 'cost', creditLimit: BOUND }
       : { ...common, type: i === 20 ? 'tokens' : 'requests', unit: 'rpm', value: BOUND };
     const times = { createdAt: 1, updatedAt: 1, version: 1, schemaVersion: 1 };
-    set.apply((budget ? usageLimitPolicies : rateLimitPolicies).name, {
+    applyDocument(set, (budget ? usageLimitPolicies : rateLimitPolicies).name, {
       id: randomUUID(),
       organisationId,
       status: 'active',

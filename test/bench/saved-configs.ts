@@ -5,12 +5,14 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { organisationIds } from '../../src/access/snapshot.ts';
+import { organisationIds } from '../../src/access/organisation-ids.ts';
 import { openStores } from '../../src/app/stores.ts';
+import { ConfigCatalogue } from '../../src/configs/config-catalogue.ts';
 import { type ConfigBody, configs, guardrails } from '../../src/configs/config-collections.ts';
-import { ConfigReplica } from '../../src/configs/config-replica.ts';
+import { GuardrailCatalogue } from '../../src/configs/guardrail-catalogue.ts';
 import { readSettings } from '../../src/settings.ts';
 import { insertOperation, type WriteOperation } from '../../src/store/documents.ts';
+import { follow } from '../../src/store/follow.ts';
 import { startFakeProvider } from '../support/fake-provider.ts';
 import { ADMIN_KEY, startGateway, WORKSPACE_KEY } from '../support/gateway.ts';
 
@@ -60,16 +62,18 @@ async function fill(organisationId: string, workspaceId: string): Promise<void> 
 /** The snapshot alone: how long it takes to read, and how long a look-up in it. */
 async function measureSnapshot(organisationId: string, workspaceId: string): Promise<void> {
   const { documents, feed, store, close } = await openStores(readSettings({ GATEWAY_DATA_DIR: dataDir }));
-  const saved = new ConfigReplica();
+  const saved = new ConfigCatalogue();
+  const guardrails = new GuardrailCatalogue();
   const since = performance.now();
   const organisations = () => organisationIds(store.maintenance);
-  const stop = await saved.follow({ documents, feed, organisations, onError: console.error });
+  const source = { documents, feed, organisations, onError: console.error };
+  const stop = await follow(source, [guardrails.replica, saved.replica]);
   note('the snapshot is read', performance.now() - since, 3000);
   const tenant = { organisationId, workspaceId };
   const start = performance.now();
   for (let round = 0; round < 20; round++)
     for (let i = 0; i < CONFIGS; i++)
-      if (saved.configs.find(tenant, slugOf(i)) === undefined) throw new Error(slugOf(i));
+      if (saved.find(tenant, slugOf(i)) === undefined) throw new Error(slugOf(i));
   note('a look-up (in memory, no promise)', (performance.now() - start) / (20 * CONFIGS), 0.01);
   stop();
   await close();

@@ -1,5 +1,6 @@
 // Measures stored providers and prints a table: node test/bench/stored-providers.ts [providers, 2,000 by default].
 // Each goes by an integration of its own with a sealed credential, over the embedded store.
+
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,6 +17,7 @@ import { openStores, type Stores } from '../../src/app/stores.ts';
 import { providerById } from '../../src/providers/catalog/registry.ts';
 import { readSettings } from '../../src/settings.ts';
 import { insertOperation } from '../../src/store/documents.ts';
+import { follow } from '../../src/store/follow.ts';
 import { startFakeProvider } from '../support/fake-provider.ts';
 import { ADMIN_KEY, startGateway, type TestGateway, WORKSPACE_KEY } from '../support/gateway.ts';
 
@@ -112,12 +114,15 @@ async function lookups(stores: Stores, organisationId: string): Promise<void> {
   } as Stores['documents'];
   const replica = new ProviderReplica({ providerById, now: Date.now });
   const { ms: took, value: stop } = await timed(() =>
-    replica.follow({
-      feed: stores.feed,
-      documents,
-      organisations: () => [organisationId],
-      onError: console.error,
-    }),
+    follow(
+      {
+        feed: stores.feed,
+        documents,
+        organisations: () => [organisationId],
+        onError: console.error,
+      },
+      replica.replicas,
+    ),
   );
   print('reading them into memory, credentials opened', `${ms(took)}, ${trips} round trips`);
   trips = 0;

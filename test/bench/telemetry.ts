@@ -1,6 +1,7 @@
 // What telemetry costs a call: calls from within, by the real interceptors, books and log, and a handler that answers
 // at once and notes one attempt. node test/bench/telemetry.ts BATCHES CALLS prints, for each way, microseconds of the
 // processor per call (medians): in the call, and behind it until all is exported.
+
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -14,7 +15,7 @@ import {
 } from '../../gen/gateway/inference/v2/chat_pb.ts';
 import { Directory } from '../../src/access/directory.ts';
 import { workspaces } from '../../src/access/identity-collections.ts';
-import { createKeyHasher, keyHint } from '../../src/access/key-hash.ts';
+import { createKeyHasher } from '../../src/access/key-hash.ts';
 import { KeyRing } from '../../src/access/key-ring.ts';
 import { INFERENCE_SCOPES } from '../../src/access/scopes.ts';
 import { openWatch, type Watch } from '../../src/app/telemetry.ts';
@@ -32,6 +33,8 @@ import { createMetrics } from '../../src/rpc/metrics.ts';
 import { createRpc, type Rpc } from '../../src/rpc/rpc.ts';
 import { readSettings } from '../../src/settings.ts';
 import { createLog } from '../../src/telemetry/log.ts';
+import { applyDocument } from '../support/apply-document.ts';
+import { keyDocument } from '../support/key-document.ts';
 import { CHAT_ANSWER, chatRequest } from './payloads.ts';
 
 const KEY = 'slk_bench_workspace_key_0123456789ab';
@@ -65,22 +68,18 @@ async function answerAtOnce(_input: unknown, call: Call): Promise<typeof answer>
 
 function keyRing(): { keys: KeyRing; directory: Directory } {
   const keys = new KeyRing(hasher);
-  keys.put({
-    hash: hasher.hash(KEY),
-    hint: keyHint(KEY),
-    version: 1,
-    expiresAt: undefined,
-    principal: {
+  keys.replica.apply(
+    keyDocument(hasher, KEY, {
       organisationId: 'org-1',
       workspaceId: 'ws-1',
       keyId: 'key-1',
       keyName: 'bench',
       kind: 'workspace-service',
       scopes: new Set(INFERENCE_SCOPES),
-    },
-  });
+    }),
+  );
   const directory = new Directory();
-  directory.apply(workspaces.name, {
+  applyDocument(directory, workspaces.name, {
     id: 'ws-1',
     organisationId: 'org-1',
     slug: 'bench',

@@ -1,5 +1,6 @@
 // Measures pages of users, members and workspaces over the embedded store, with total and records:
 // node test/bench/users.ts [users, 10,000 by default].
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,6 +19,7 @@ import { codec } from '../../src/rest/codec.ts';
 import { insertOperation } from '../../src/store/documents.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 import { callBy } from '../access/audit/calls.ts';
+import { applyDocument } from '../support/apply-document.ts';
 
 const USERS = Number(process.argv[2] ?? 10_000);
 const PAGE = 100;
@@ -39,7 +41,7 @@ try {
 
 async function fill(): Promise<void> {
   const place = { id: 'ws-1', slug: 'one', createdAt: 1, body: { name: 'One' } };
-  directory.apply(workspaces.name, await documents.insert(scope, workspaces, place));
+  applyDocument(directory, workspaces.name, await documents.insert(scope, workspaces, place));
   for (let first = 0; first < USERS; first += 200) {
     const made = Array.from({ length: Math.min(200, USERS - first) }, (_, k) => {
       const i = first + k;
@@ -62,7 +64,8 @@ async function fill(): Promise<void> {
     });
     const operations = made.flat();
     const written = await documents.commit(scope, operations);
-    for (const [i, document] of written.entries()) directory.apply(operations[i]!.collection.name, document);
+    for (const [i, document] of written.entries())
+      applyDocument(directory, operations[i]!.collection.name, document);
   }
 }
 

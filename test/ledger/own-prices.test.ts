@@ -14,27 +14,27 @@ function own(id: string, provider: string, model: string, from: number, input: n
 test('the row counts that held at the time; of the own organisation, before the list', (t) => {
   const prices = new OwnPrices();
   const list = openPriceList([], prices);
-  prices.apply(own('2', 'openai', 'gpt-4o', 2 * DAY, 22));
-  prices.apply(own('1', 'openai', 'gpt-4o', DAY, 11));
+  prices.replica.apply(own('2', 'openai', 'gpt-4o', 2 * DAY, 22));
+  prices.replica.apply(own('1', 'openai', 'gpt-4o', DAY, 11));
   const at = (day: number, organisationId?: string) =>
     list.find('openai', 'gpt-4o', day * DAY, organisationId)?.input;
   t.deepEqual([at(0, 'o'), at(1, 'o'), at(1.9, 'o'), at(2, 'o')], [2_500_000, 11, 11, 22]);
   t.deepEqual([at(2, 'other'), at(2)], [2_500_000, 2_500_000]);
-  prices.apply({ ...own('2', 'openai', 'gpt-4o', 3 * DAY, 33), version: 2 });
+  prices.replica.apply({ ...own('2', 'openai', 'gpt-4o', 3 * DAY, 33), version: 2 });
   t.deepEqual([at(2, 'o'), at(3, 'o')], [11, 33]);
-  prices.apply({ ...own('2', 'openai', 'gpt-4o', 3 * DAY, 33), version: 3, status: 'archived' });
+  prices.replica.apply({ ...own('2', 'openai', 'gpt-4o', 3 * DAY, 33), version: 3, status: 'archived' });
   t.is(at(3, 'o'), 11);
 });
 
 test('a model whose provider is not chosen yet has the own price of any provider', (t) => {
   const prices = new OwnPrices();
   const list = openPriceList([], prices);
-  prices.apply(own('1', 'ollama', 'ours', 0, 5));
-  prices.apply(own('2', 'groq', 'ours', DAY, 6));
+  prices.replica.apply(own('1', 'ollama', 'ours', 0, 5));
+  prices.replica.apply(own('2', 'groq', 'ours', DAY, 6));
   t.is(list.findAnywhere('ours', 0, 'o')?.input, 5);
   t.is(list.findAnywhere('ours', DAY, 'o')?.input, 6);
   t.is(list.findAnywhere('ours', DAY), undefined);
-  prices.apply({ ...own('2', 'groq', 'ours', DAY, 6), version: 2, status: 'archived' });
+  prices.replica.apply({ ...own('2', 'groq', 'ours', DAY, 6), version: 2, status: 'archived' });
   t.is(list.findAnywhere('ours', DAY, 'o')?.input, 5);
 });
 

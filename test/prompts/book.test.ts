@@ -1,4 +1,5 @@
 // Saved prompts in memory: found within their workspace, read once, kept within a bound.
+
 import test from 'ava';
 import { Contents } from '../../src/prompts/contents.ts';
 import { PromptCatalogue } from '../../src/prompts/prompt-catalogue.ts';
@@ -14,6 +15,7 @@ import {
 } from '../../src/prompts/prompt-collections.ts';
 import { PromptReplica } from '../../src/prompts/prompt-replica.ts';
 import type { Document, DocumentStore } from '../../src/store/documents.ts';
+import { applyDocument } from '../support/apply-document.ts';
 
 const TENANT = { organisationId: 'o', workspaceId: 'w' };
 
@@ -43,7 +45,7 @@ class Reads {
 function replicaWith(reads: Reads, contents: readonly PromptContent[], body: Partial<PromptBody> = {}) {
   const replica = new PromptReplica();
   const own = { name: 'n', collectionId: 'c', latest: contents.length, published: 1, ...body };
-  replica.apply(prompts, document<PromptBody>('id', 'pp-n', own));
+  applyDocument(replica, prompts.name, document<PromptBody>('id', 'pp-n', own));
   for (const [i, content] of contents.entries()) {
     const slug = versionSlug('id', i + 1);
     reads.put(promptVersions, document(slug, slug, { promptId: 'id', number: i + 1, content }));
@@ -96,16 +98,20 @@ test('a change of the prompt acts at once', async (t) => {
   const book = new PromptCatalogue(replica, reads.port);
   t.like(await book.fill(TENANT, 'pp-n', input), { version: 1, virtualKey: 'a', slug: 'pp-n' });
   const body = { name: 'n', collectionId: 'c', latest: 2, published: 2 };
-  replica.apply(prompts, document<PromptBody>('id', 'pp-n', body, 2));
+  applyDocument(replica, prompts.name, document<PromptBody>('id', 'pp-n', body, 2));
   t.like(await book.fill(TENANT, 'pp-n', input), { version: 2, virtualKey: 'b' });
   // A provider that was given without a version is that of all versions there were.
-  replica.apply(
-    prompts,
+  applyDocument(
+    replica,
+    prompts.name,
     document<PromptBody>('id', 'pp-n', { ...body, provider: { slug: 'c', through: 1 } }, 3),
   );
   t.is((await book.fill(TENANT, 'pp-n@1', input)).virtualKey, 'c');
   t.is((await book.fill(TENANT, 'pp-n@2', input)).virtualKey, 'b');
-  replica.apply(prompts, { ...document<PromptBody>('id', 'pp-n', body, 4), status: 'archived' });
+  applyDocument(replica, prompts.name, {
+    ...document<PromptBody>('id', 'pp-n', body, 4),
+    status: 'archived',
+  });
   await t.throwsAsync(book.fill(TENANT, 'pp-n', input), { message: /no prompt/ });
 });
 
@@ -127,7 +133,7 @@ test('defaults of variables are no parameters, also of those that only a partial
   const parameters = { a: 'A', b: { deep: 1 }, user: 'me', top_k: 3, n: null };
   const replica = replicaWith(reads, [{ string: '{{a}} {{user}} {{>pp-p}}', parameters }]);
   const part: PartialBody = { name: 'p', collectionId: 'c', latest: 1, published: 1 };
-  replica.apply(partials, document<PartialBody>('pid', 'pp-p', part));
+  applyDocument(replica, partials.name, document<PartialBody>('pid', 'pp-p', part));
   const slug = versionSlug('pid', 1);
   reads.put(partialVersions, document(slug, slug, { partialId: 'pid', number: 1, string: '{{b.deep}}' }));
   const { json } = await new PromptCatalogue(replica, reads.port).fill(TENANT, 'pp-n', {

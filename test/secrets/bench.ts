@@ -37,7 +37,7 @@ export function secretsBench(t: ExecutionContext, options: Partial<SecretsDeps> 
       schemaVersion: 1,
       body: { name: slug, auth: {}, searchText: slug, createdBy: 'key', ...body },
     };
-    references.apply(document);
+    references.replica.apply(document);
     return document;
   };
   const resolve = (slug: string, key?: string, workspaceId?: string) =>

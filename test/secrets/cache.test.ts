@@ -125,9 +125,9 @@ test('a reference that was changed is read anew', async (t) => {
   t.is(await resolve('r'), 'one');
   environment.A = 'changed';
   t.is(await resolve('r'), 'one', 'kept');
-  references.apply({ ...reference, version: 2, body: { ...reference.body, path: 'B' } });
+  references.replica.apply({ ...reference, version: 2, body: { ...reference.body, path: 'B' } });
   t.is(await resolve('r'), 'two');
-  references.apply({ ...reference, version: 3 });
+  references.replica.apply({ ...reference, version: 3 });
   t.is(await resolve('r'), 'changed');
 });
 
@@ -142,6 +142,6 @@ test('references are found by organisation and workspace only', async (t) => {
   await t.throwsAsync(secrets.resolve('org-1', 'w2', 'some'), missing);
   await t.throwsAsync(secrets.resolve('org-2', undefined, 'shared'), missing);
   await t.throwsAsync(secrets.resolve('org-2', 'w1', some.id), missing);
-  references.apply({ ...shared, version: 2, status: 'archived' });
+  references.replica.apply({ ...shared, version: 2, status: 'archived' });
   await t.throwsAsync(secrets.resolve('org-1', 'w1', 'shared'), missing);
 });

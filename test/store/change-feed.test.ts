@@ -11,6 +11,7 @@ import { defineCollection } from '../../src/store/collection.ts';
 import { type DocumentStore, insertOperation, updateOperation } from '../../src/store/documents.ts';
 import { follow } from '../../src/store/follow.ts';
 import { noticedDocuments } from '../../src/store/noticed-documents.ts';
+import { Replica } from '../../src/store/replica.ts';
 import type { NoticeEvent } from '../../src/store/shared-state.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 
@@ -44,13 +45,13 @@ function snapshot() {
   return {
     history,
     now,
-    apply: (
-      _: object,
-      { id, version, status, body }: { id: string; version: number; status: string; body: object },
-    ) => {
-      history.set(id, [...(history.get(id) ?? []), version]);
-      now.set(id, { version, n: (body as Thing).n, archived: status === 'archived' });
-    },
+    replica: new Replica<Thing>(things, {
+      row: (document) => document,
+      changed: (_now, _before, { id, version, status, body }) => {
+        history.set(id, [...(history.get(id) ?? []), version]);
+        now.set(id, { version, n: body.n, archived: status === 'archived' });
+      },
+    }),
   };
 }
 
@@ -122,9 +123,9 @@ test('in whatever order changes come, a snapshot never goes backwards and ends r
       const { state, tell } = line();
       const feed = openChangeFeed({ state, ...quiet });
       const own = noticedDocuments(elsewhere, feed);
-      const { history, now, apply } = snapshot();
-      const following = { feed, documents: unsteady, collections: [things], apply, ...quiet };
-      const stop = await follow({ ...following, organisations: () => [scope.organisationId] });
+      const { history, now, replica } = snapshot();
+      const source = { feed, documents: unsteady, organisations: () => [scope.organisationId], ...quiet };
+      const stop = await follow(source, [replica]);
       const made: Change[] = [];
       const stored = new Map<string, { version: number; n: number; archived: boolean }>();
       for (const [i, one] of steps.entries()) {
@@ -176,16 +177,10 @@ test('the writer knows at once, the others are told, and what is not noticed sta
   const { state, published, tell } = line();
   const feed = openChangeFeed({ state, ...quiet });
   const documents = noticedDocuments(store.documents, feed);
-  const { now, apply } = snapshot();
+  const { now, replica } = snapshot();
   const organisationId = scope.organisationId;
-  const stop = await follow({
-    feed,
-    documents,
-    collections: [things],
-    organisations: () => [organisationId],
-    apply,
-    ...quiet,
-  });
+  const source = { feed, documents, organisations: () => [organisationId], ...quiet };
+  const stop = await follow(source, [replica]);
   const change = (version: number, id = 'a') => ({ organisationId, collection: 'things', id, version });
   await documents.insert(scope, things, { id: 'a', createdAt: 1, body: { n: 1 } });
   t.deepEqual(now.get('a'), { version: 1, n: 1, archived: false });
@@ -217,11 +212,11 @@ test('an archived document is found after a gap, and a write of unknown outcome 
   const scope = freshScope();
   const { state, tell } = line();
   const feed = openChangeFeed({ state, ...quiet });
-  const { now, apply } = snapshot();
+  const { now, replica } = snapshot();
   await store.documents.insert(scope, things, { id: 'a', createdAt: 1, body: { n: 1 } });
   const organisations = () => [scope.organisationId];
-  const facts = { feed, documents: store.documents, collections: [things], organisations, apply, ...quiet };
-  const stop = await follow(facts);
+  const source = { feed, documents: store.documents, organisations, ...quiet };
+  const stop = await follow(source, [replica]);
   t.is(now.get('a')?.version, 1);
   await store.documents.archive(scope, things, 'a', { updatedAt: 2 });
   tell({ kind: 'missed' });
@@ -274,7 +269,7 @@ test('a gap that cannot be read keeps no change from being read, and is read whe
   const scope = freshScope();
   const { state, tell } = line();
   const feed = openChangeFeed({ state, ...quiet });
-  const { now, apply } = snapshot();
+  const { now, replica } = snapshot();
   let away = false;
   const documents: DocumentStore = {
     ...store.documents,
@@ -283,7 +278,7 @@ test('a gap that cannot be read keeps no change from being read, and is read whe
   };
   const { organisationId } = scope;
   const organisations = () => [organisationId];
-  const stop = await follow({ feed, documents, collections: [things], organisations, apply, ...quiet });
+  const stop = await follow({ feed, documents, organisations, ...quiet }, [replica]);
   away = true;
   for (const id of ['a', 'b'])
     await store.documents.insert(scope, things, { id, createdAt: 1, body: { n: 1 } });
@@ -301,6 +296,6 @@ test('a first reading that fails is the start that fails', async (t) => {
   const feed = openChangeFeed(quiet);
   const page = () => Promise.reject(fail('store_unavailable', 'away'));
   const documents = { ...store.documents, page };
-  const facts = { feed, documents, collections: [things], organisations: () => ['o'], ...quiet };
-  await t.throwsAsync(follow({ ...facts, apply: () => undefined }), { message: 'away' });
+  const source = { feed, documents, organisations: () => ['o'], ...quiet };
+  await t.throwsAsync(follow(source, [snapshot().replica]), { message: 'away' });
 });

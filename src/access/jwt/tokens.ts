@@ -4,8 +4,8 @@ import type { Principal } from '../../call/principal.ts';
 import { fail, GatewayError } from '../../lib/errors.ts';
 import { LruCache } from '../../lib/lru-cache.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
-import type { Document } from '../../store/documents.ts';
-import type { JwtSettingsBody } from './collection.ts';
+import { Replica } from '../../store/replica.ts';
+import { type JwtSettingsBody, jwtSettings } from './collection.ts';
 import { organisationOf, readGrant } from './read-grant.ts';
 import { looksLikeToken, peekClaims, readToken, type UnverifiedToken } from './read-token.ts';
 import { Realm } from './realm.ts';
@@ -45,36 +45,24 @@ interface Refused {
 export class Tokens {
   readonly #deps: TokensDeps;
   readonly #realms = new Map<string, Realm>();
-  /** Active settings by organisation and id, the latest last. */
-  readonly #sources = new Map<string, Map<string, Document<JwtSettingsBody>>>();
-  /** Also of documents that are gone. */
-  readonly #versions = new Map<string, number>();
   readonly #known = new LruCache<Known>(MOST_KNOWN);
   readonly #refused = new LruCache<Refused>(MOST_REFUSED);
   readonly #running = new Map<string, Promise<Principal>>();
   readonly #semaphore = new Semaphore(AT_ONCE);
 
+  /** Tokens that were verified under other settings than the present ones count no more. */
+  readonly replica: Replica<JwtSettingsBody> = new Replica(jwtSettings, {
+    row: (document) => document,
+    changed: (_now, _before, { organisationId }) => this.#settle(organisationId),
+  });
+
   constructor(deps: TokensDeps) {
     this.#deps = deps;
   }
 
-  /**
-   * Takes an organisation's settings as they are now, archived ones too; an older version is left out. Tokens that
-   * were verified under other settings count no more.
-   */
-  apply(document: Document<JwtSettingsBody>): void {
-    const { id, organisationId, version, status } = document;
-    if ((this.#versions.get(id) ?? 0) >= version) return;
-    this.#versions.set(id, version);
-    // An organisation has one, but news of its successor may come before news of its end.
-    const sources = this.#sources.get(organisationId) ?? new Map<string, Document<JwtSettingsBody>>();
-    this.#sources.set(organisationId, sources);
-    if (status === 'active') sources.set(id, document);
-    else sources.delete(id);
-    this.#settle(organisationId, [...sources.values()].at(-1));
-  }
-
-  #settle(organisationId: string, source: Document<JwtSettingsBody> | undefined): void {
+  #settle(organisationId: string): void {
+    // An organisation has one, but news of its successor may come before news of its end: the latest is the last.
+    const source = [...this.replica.of(organisationId).values()].at(-1);
     const before = this.#realms.get(organisationId);
     if (before !== undefined && before.settings === source?.body) return;
     if (source === undefined) {

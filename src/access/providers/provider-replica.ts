@@ -3,12 +3,11 @@
 import type { TenantScope } from '../../call/scope.ts';
 import type { ProviderEntry } from '../../providers/dialect.ts';
 import type { Document } from '../../store/documents.ts';
-import { type FollowDeps, follow } from '../../store/follow.ts';
+import { Replica } from '../../store/replica.ts';
 import {
   type Credentials,
   type IntegrationBody,
   integrations,
-  PROVIDER_COLLECTIONS,
   type ProviderBody,
   storedProviders,
 } from './provider-collections.ts';
@@ -30,47 +29,28 @@ interface Made {
 
 export class ProviderReplica {
   readonly #deps: ProviderReplicaDeps;
-  readonly #integrations = new Map<string, Document<IntegrationBody>>();
-  readonly #providers = new Map<string, Document<ProviderBody>>();
-  /** By organisation, workspace and slug. */
-  readonly #slugs = new Map<string, string>();
+  readonly #integrations = new Replica(integrations, { row: (document) => document });
+  readonly #providers = new Replica(storedProviders, {
+    row: (document) => document,
+    nameOf: ({ workspaceId, slug }) => `${workspaceId} ${slug}`,
+    changed: (now, _before, { id }) => now ?? this.#made.delete(id),
+  });
+  readonly replicas = [this.#integrations, this.#providers] as const;
   readonly #made = new Map<string, Made>();
 
   constructor(deps: ProviderReplicaDeps) {
     this.#deps = deps;
   }
 
-  /** Reads everything and follows its changes; resolves with how to stop. @throws GatewayError store_unavailable */
-  follow(deps: Omit<FollowDeps, 'collections' | 'apply'>): Promise<() => void> {
-    return follow({
-      ...deps,
-      collections: PROVIDER_COLLECTIONS,
-      apply: ({ name }, document) => this.apply(name, document),
-    });
-  }
-
-  /** Takes a document of one of its collections as it is now, archived ones too. Versions only go up: see follow.ts. */
-  apply(collection: string, document: Document<object>): void {
-    if (collection === integrations.name) put(this.#integrations, document as Document<IntegrationBody>);
-    else if (collection === storedProviders.name) this.#applyProvider(document as Document<ProviderBody>);
-  }
-
-  #applyProvider(document: Document<ProviderBody>): void {
-    const { id } = document;
-    const before = this.#providers.get(id);
-    if (before !== undefined && this.#slugs.get(slugKey(before)) === id) this.#slugs.delete(slugKey(before));
-    put(this.#providers, document);
-    if (document.status === 'active') this.#slugs.set(slugKey(document), id);
-    else this.#made.delete(id);
-  }
-
   /** A stored provider of the tenant's own workspace; whether it may be called is its to say. Undefined: there is none. */
   resolve({ organisationId, workspaceId }: TenantScope, slug: string): UsableProvider | undefined {
-    const document = this.#providers.get(this.#slugs.get(`${organisationId} ${workspaceId} ${slug}`) ?? '');
+    const document = this.#providers.named(organisationId, `${workspaceId} ${slug}`);
     if (document === undefined || workspaceId === undefined) return undefined;
     const { id, body } = document;
     const integration =
-      body.integrationId === undefined ? undefined : this.#integrations.get(body.integrationId);
+      body.integrationId === undefined
+        ? undefined
+        : this.#integrations.get(organisationId, body.integrationId);
     const made = this.#made.get(id);
     if (made?.document === document && made.integration === integration) return made.usable;
     const entry = this.#deps.providerById(body.aiProviderId);
@@ -83,8 +63,8 @@ export class ProviderReplica {
   providersOf(tenant: TenantScope): UsableProvider[] {
     const { organisationId, workspaceId } = tenant;
     const own: UsableProvider[] = [];
-    for (const document of this.#providers.values()) {
-      if (document.organisationId !== organisationId || document.workspaceId !== workspaceId) continue;
+    for (const document of this.#providers.of(organisationId).values()) {
+      if (document.workspaceId !== workspaceId) continue;
       const usable = this.resolve(tenant, document.slug ?? '');
       if (usable !== undefined) own.push(usable);
     }
@@ -94,44 +74,32 @@ export class ProviderReplica {
   /** What a workspace sees of the organisation's integrations: its own, and those shared with it; newest first. */
   integrationsOf(organisationId: string, workspaceId: string): Document<IntegrationBody>[] {
     const seen: Document<IntegrationBody>[] = [];
-    for (const document of this.#integrations.values()) {
-      if (document.organisationId === organisationId && accessOf(document, workspaceId).enabled)
-        seen.push(document);
-    }
+    for (const document of this.#integrations.of(organisationId).values())
+      if (accessOf(document, workspaceId).enabled) seen.push(document);
     return seen.sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1));
   }
 
   /** Ids of the workspaces that have a stored provider of an integration. */
   workspacesWith(organisationId: string, integrationId: string): ReadonlySet<string> {
     const workspaces = new Set<string>();
-    for (const { organisationId: owner, workspaceId, body } of this.#providers.values()) {
-      if (owner === organisationId && body.integrationId === integrationId && workspaceId !== undefined)
-        workspaces.add(workspaceId);
-    }
+    for (const { workspaceId, body } of this.#providers.of(organisationId).values())
+      if (body.integrationId === integrationId && workspaceId !== undefined) workspaces.add(workspaceId);
     return workspaces;
   }
 
   /** One thing of the organisation, in words, that has a value from a secret reference; undefined: none has. */
   userOfSecret(organisationId: string, referenceId: string): string | undefined {
-    const uses = ({ organisationId: owner, body }: Document<Credentials>): boolean =>
-      owner === organisationId &&
+    const uses = ({ body }: Document<Credentials>): boolean =>
       body.secretMappings?.some(({ secretReferenceId }) => secretReferenceId === referenceId) === true;
-    for (const one of this.#integrations.values()) if (uses(one)) return `the integration ${one.slug}`;
-    for (const one of this.#providers.values()) if (uses(one)) return `the virtual key ${one.slug}`;
+    for (const one of this.#integrations.of(organisationId).values())
+      if (uses(one)) return `the integration ${one.slug}`;
+    for (const one of this.#providers.of(organisationId).values())
+      if (uses(one)) return `the virtual key ${one.slug}`;
     return undefined;
   }
 
   /** Whether a slug is taken in a workspace. */
   hasSlug(organisationId: string, workspaceId: string, slug: string): boolean {
-    return this.#slugs.has(`${organisationId} ${workspaceId} ${slug}`);
+    return this.#providers.named(organisationId, `${workspaceId} ${slug}`) !== undefined;
   }
-}
-
-function slugKey({ organisationId, workspaceId, slug }: Document<ProviderBody>): string {
-  return `${organisationId} ${workspaceId} ${slug}`;
-}
-
-function put<B extends object>(map: Map<string, Document<B>>, document: Document<B>): void {
-  if (document.status === 'active') map.set(document.id, document);
-  else map.delete(document.id);
 }

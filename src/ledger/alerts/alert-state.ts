@@ -1,36 +1,29 @@
 // The alerts of all organisations in memory: which crossings were claimed, and which alerts are still to be sent.
 import type { Document } from '../../store/documents.ts';
+import { Replica } from '../../store/replica.ts';
 import type { BudgetRule } from '../limits/rule.ts';
-import { type AlertBody, type AlertLevel, alertId, type Crossing, covers } from './alert.ts';
+import { type AlertBody, type AlertLevel, alertId, budgetAlerts, type Crossing, covers } from './alert.ts';
 
 export type AlertDocument = Document<AlertBody>;
 
-/** Follows alerts by their documents; an older version changes nothing. */
+/** The alerts of all organisations. */
 export class AlertState {
-  readonly #known = new Map<string, AlertDocument>();
   readonly #due = new Map<string, AlertDocument>();
-  /** Alerts by organisation. */
-  readonly #counts = new Map<string, number>();
-
-  /** Takes an alert as it is now. */
-  apply(document: AlertDocument): void {
-    const name = `${document.organisationId} ${document.id}`;
-    const known = this.#known.get(name);
-    if (known !== undefined && known.version >= document.version) return;
-    if (known === undefined)
-      this.#counts.set(document.organisationId, this.count(document.organisationId) + 1);
-    this.#known.set(name, document);
-    if (document.status === 'active' && document.body.state === 'due') this.#due.set(name, document);
-    else this.#due.delete(name);
-  }
+  readonly replica: Replica<AlertBody> = new Replica(budgetAlerts, {
+    row: (document) => document,
+    changed: (now, _before, { organisationId, id }) => {
+      if (now?.body.state === 'due') this.#due.set(`${organisationId} ${id}`, now);
+      else this.#due.delete(`${organisationId} ${id}`);
+    },
+  });
 
   /** Alerts of an organisation: one for each budget and level that was ever crossed. */
   count(organisationId: string): number {
-    return this.#counts.get(organisationId) ?? 0;
+    return this.replica.of(organisationId).size;
   }
 
   find(organisationId: string, budget: string, level: AlertLevel): AlertDocument | undefined {
-    return this.#known.get(`${organisationId} ${alertId(budget, level)}`);
+    return this.replica.get(organisationId, alertId(budget, level));
   }
 
   /** Whether the crossing was claimed, as far as this process knows. */

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { Aborter } from '../../lib/abort.ts';
 import { fail, toGatewayError } from '../../lib/errors.ts';
 import type { DocumentStore } from '../../store/documents.ts';
-import { type FollowDeps, follow } from '../../store/follow.ts';
+import { follow, type ReplicaSource } from '../../store/follow.ts';
 import type { SharedState } from '../../store/shared-state.ts';
 import { Background } from '../limits/background.ts';
 import type { BudgetRule } from '../limits/rule.ts';
@@ -19,7 +19,7 @@ export interface AlertParts
     Pick<ClaimDeps, 'commit'> {
   readonly documents: DocumentStore;
   readonly state: SharedState;
-  readonly follow: Omit<FollowDeps, 'collections' | 'apply'>;
+  readonly source: ReplicaSource;
   /** Between two looks at what is due, in milliseconds; 5000 by default. */
   readonly everyMs?: number;
 }
@@ -60,7 +60,7 @@ export class Alerts implements BudgetWatch, SentAlerts {
       ...parts,
       owner: randomUUID(),
       signal: this.#stopping,
-      written: (document) => board.apply(document),
+      written: (document) => board.replica.apply(document),
     };
     this.#timer = setInterval(() => this.#turn(), parts.everyMs ?? EVERY_MS).unref();
   }
@@ -142,7 +142,7 @@ export class Alerts implements BudgetWatch, SentAlerts {
       try {
         const claimed = await claimCrossing(this.#parts, noticed);
         if (claimed !== undefined) {
-          this.board.apply(claimed);
+          this.board.replica.apply(claimed);
           this.#send(claimed);
         }
       } catch (error) {
@@ -190,7 +190,9 @@ export class Alerts implements BudgetWatch, SentAlerts {
       if (known === undefined || known.body.state === 'cleared') return;
       const change = { body: { ...known.body, state: 'cleared' as const }, updatedAt: now() };
       try {
-        this.board.apply(await documents.update(scope, budgetAlerts, known.id, known.version, change));
+        this.board.replica.apply(
+          await documents.update(scope, budgetAlerts, known.id, known.version, change),
+        );
         return;
       } catch (thrown) {
         if (toGatewayError(thrown).reason !== 'version_conflict') throw thrown;
@@ -204,11 +206,7 @@ export async function openAlerts(
   parts: AlertParts,
 ): Promise<{ readonly alerts: Alerts; close(): Promise<void> }> {
   const board = new AlertState();
-  const stop = await follow({
-    ...parts.follow,
-    collections: [budgetAlerts],
-    apply: (_, document) => board.apply(document as AlertDocument),
-  });
+  const stop = await follow(parts.source, [board.replica]);
   const alerts = new Alerts(parts, board);
   return {
     alerts,

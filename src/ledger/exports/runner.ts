@@ -7,6 +7,7 @@ import type { ChangeFeed } from '../../store/change-feed.ts';
 import type { Document, DocumentStore } from '../../store/documents.ts';
 import { follow } from '../../store/follow.ts';
 import type { LogStore } from '../../store/log-store.ts';
+import { Replica } from '../../store/replica.ts';
 import { type ExportRun, type LogExportBody, logExports, partName } from './collection.ts';
 import { isThere } from './file.ts';
 import { writeExport } from './write.ts';
@@ -250,14 +251,14 @@ export async function runExports(deps: RunnerDeps): Promise<ExportRunner> {
     return { owner, until: now() + LEASE_MS };
   }
 
-  const unfollow = await follow({
-    feed: deps.feed,
-    documents,
-    collections: [logExports],
-    organisations: deps.organisations,
-    apply: (_collection, document) => take(document as Known),
-    onError: (error) => onTrouble(error, 'exports of the request log could not be read yet'),
+  const replica = new Replica(logExports, {
+    row: () => undefined,
+    changed: (_now, _before, document) => take(document),
   });
+  const onError = (error: unknown): void =>
+    onTrouble(error, 'exports of the request log could not be read yet');
+  const { feed, organisations } = deps;
+  const unfollow = await follow({ feed, documents, organisations, onError }, [replica]);
   const timer = setInterval(look, LOOK_MS).unref();
   look();
 

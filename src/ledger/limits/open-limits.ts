@@ -1,13 +1,12 @@
 // Limits, put together: policies followed, holds kept, calls admitted and settled.
 import { randomUUID } from 'node:crypto';
 import type { DocumentStore } from '../../store/documents.ts';
-import { type FollowDeps, follow } from '../../store/follow.ts';
+import { follow, type ReplicaSource } from '../../store/follow.ts';
 import type { RequestLogStore } from '../../store/request-log.ts';
 import type { SharedState } from '../../store/shared-state.ts';
 import type { BudgetWatch } from '../alerts/watch.ts';
 import type { InFlightJournal } from '../flight/in-flight-journal.ts';
 import { Journal, type JournalStats } from '../journal.ts';
-import { policyCollections } from '../policies.ts';
 import type { PriceList } from '../prices/price-list.ts';
 import type { TokenCounter } from '../tokens/counter.ts';
 import { Admission } from './admission.ts';
@@ -22,7 +21,7 @@ import { TargetLimits } from './target-limits.ts';
 export interface LimitsParts {
   /** Where they are counted: of all instances with Redis, of this one without. */
   readonly state: SharedState;
-  readonly follow: Omit<FollowDeps, 'collections' | 'apply'>;
+  readonly source: ReplicaSource;
   /** Where the groups of policies are kept. */
   readonly documents: DocumentStore;
   /** Where entries are carried on to. */
@@ -69,11 +68,7 @@ export async function openLimits(parts: LimitsParts): Promise<OpenLimits> {
   const { state, prices, leaseMs, organisations, now, onTrouble } = parts;
   const groups = new Groups({ documents: parts.documents, now, onTrouble });
   const policies = new PolicySet(groups);
-  const stop = await follow({
-    ...parts.follow,
-    collections: policyCollections,
-    apply: (collection, document) => policies.apply(collection.name, document),
-  });
+  const stop = await follow(parts.source, policies.replicas);
   const owner = randomUUID();
   const background = new Background();
   const journal = new Journal({ state, store: parts.store, owner, organisations, onTrouble });

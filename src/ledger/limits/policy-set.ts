@@ -1,6 +1,7 @@
 // The policies of all organisations in memory: which of them apply to a call, and under which counter.
 import { hash } from 'node:crypto';
 import type { Document } from '../../store/documents.ts';
+import { Replica } from '../../store/replica.ts';
 import {
   type PolicyBody,
   type PolicyCondition,
@@ -32,11 +33,15 @@ interface Compiled {
   readonly rule: Rule;
 }
 
-/** Follows policies by their documents; an older version changes nothing. */
+/** The active policies of all organisations. */
 export class PolicySet {
-  readonly #versions = new Map<string, number>();
-  /** By organisation, then by id. */
-  readonly #policies = new Map<string, Map<string, Compiled>>();
+  readonly #rates = new Replica(rateLimitPolicies, {
+    row: (document) => compiled(document, rateRule(document)),
+  });
+  readonly #usages = new Replica(usageLimitPolicies, {
+    row: (document) => compiled(document, usageRule(document)),
+  });
+  readonly replicas = [this.#rates, this.#usages] as const;
   readonly #groups: Pick<Groups, 'note'> | undefined;
 
   /** @param groups takes note of the groups that budgets are counted in */
@@ -44,40 +49,26 @@ export class PolicySet {
     this.#groups = groups;
   }
 
-  /** Takes a policy as it is now, archived ones too. */
-  apply(collection: string, document: Document<object>): void {
-    const { id, organisationId, version, status } = document;
-    if ((this.#versions.get(id) ?? 0) >= version) return;
-    this.#versions.set(id, version);
-    const own = this.#policies.get(organisationId) ?? new Map<string, Compiled>();
-    this.#policies.set(organisationId, own);
-    const rule = status === 'active' ? ruleOf(collection, document) : undefined;
-    if (rule === undefined) {
-      own.delete(id);
-      return;
-    }
-    const { conditions, groupBy } = document.body as PolicyBody;
-    const keys = [...groupBy, ...conditions.map(({ key }) => key)];
-    const ofTarget = keys.includes(PROVIDER_KEY);
-    own.set(id, { policyId: id, workspaceId: document.workspaceId, conditions, groupBy, ofTarget, rule });
-  }
-
   /** Whether an organisation has any policy. */
   has(organisationId: string): boolean {
-    return (this.#policies.get(organisationId)?.size ?? 0) > 0;
+    return this.#rates.of(organisationId).size > 0 || this.#usages.of(organisationId).size > 0;
   }
 
   /** Whether an organisation has a policy that is asked for each attempt. */
   hasOfTargets(organisationId: string): boolean {
-    for (const { ofTarget } of this.#policies.get(organisationId)?.values() ?? []) if (ofTarget) return true;
+    for (const replica of this.replicas)
+      for (const { ofTarget } of replica.of(organisationId).values()) if (ofTarget) return true;
     return false;
   }
 
   /** The rules of the policies that apply to a call, or to an attempt, each with the counter of its group. */
   rulesFor(subject: Subject): readonly Rule[] {
-    const own = this.#policies.get(subject.organisationId);
-    if (own === undefined) return [];
     const rules: Rule[] = [];
+    for (const replica of this.replicas) this.#addRules(rules, replica.of(subject.organisationId), subject);
+    return rules;
+  }
+
+  #addRules(rules: Rule[], own: ReadonlyMap<string, Compiled>, subject: Subject): void {
     const isAttempt = subject.provider !== undefined;
     for (const { policyId, workspaceId, conditions, groupBy, ofTarget, rule } of own.values()) {
       if (ofTarget !== isAttempt) continue;
@@ -93,8 +84,13 @@ export class PolicySet {
         return { organisationId, workspaceId, policyId, group, valueKey };
       });
     }
-    return rules;
   }
+}
+
+function compiled({ id, workspaceId, body }: Document<PolicyBody>, rule: Rule): Compiled {
+  const { conditions, groupBy } = body;
+  const ofTarget = [...groupBy, ...conditions.map(({ key }) => key)].includes(PROVIDER_KEY);
+  return { policyId: id, workspaceId, conditions, groupBy, ofTarget, rule };
 }
 
 function holds({ key, values, excludes }: PolicyCondition, subject: Subject): boolean {
@@ -124,12 +120,6 @@ function groupOf(groupBy: readonly string[], subject: Subject): string {
 /** The same for people. */
 function valueKeyOf(groupBy: readonly string[], subject: Subject): string {
   return groupBy.map((key) => `${key}:${valuesOf(subject, key)[0] ?? ''}`).join(',');
-}
-
-function ruleOf(collection: string, document: Document<object>): Rule | undefined {
-  if (collection === rateLimitPolicies.name) return rateRule(document as Document<RateLimitPolicyBody>);
-  if (collection === usageLimitPolicies.name) return usageRule(document as Document<UsageLimitPolicyBody>);
-  return undefined;
 }
 
 function nameOf(id: string, { name }: PolicyBody): string {

@@ -191,7 +191,7 @@ function factsOf(
 
 function applying(deps: LimitsDeps, call: Call, principal: Principal): readonly Rule[] {
   const { organisationId, workspaceId, keyId, token } = principal;
-  const settings = deps.keys.settings(keyId);
+  const settings = deps.keys.settings(organisationId, keyId);
   const workspace =
     workspaceId === undefined ? undefined : deps.directory.workspace(organisationId, workspaceId);
   if (!(limits(settings) || limits(token) || limits(workspace?.body) || deps.policies.has(organisationId)))
@@ -227,7 +227,7 @@ function defaultMetadata(
   const workspace = workspaceId === undefined ? undefined : directory.workspace(organisationId, workspaceId);
   const ofAll = directory.organisation(organisationId)?.body.defaults?.metadata;
   const ofToken = (token?.defaults as JsonObject | undefined)?.metadata;
-  const ofKey = keys.settings(keyId)?.defaults?.metadata;
+  const ofKey = keys.settings(organisationId, keyId)?.defaults?.metadata;
   const own = workspace?.body.defaults?.metadata;
   const user = userId === undefined ? undefined : directory.user(organisationId, userId)?.body.email;
   if ((ofAll ?? ofToken ?? ofKey ?? own ?? user) === undefined) return undefined;

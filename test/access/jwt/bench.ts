@@ -1,10 +1,12 @@
 // Tokens with everything real around them: a directory, the egress dialer, a clock that can be moved.
+
 import { Directory } from '../../../src/access/directory.ts';
 import type { JwtSettingsBody } from '../../../src/access/jwt/collection.ts';
 import { Tokens } from '../../../src/access/jwt/tokens.ts';
 import { parseAllowList } from '../../../src/lib/egress/allow-list.ts';
 import { createDialer } from '../../../src/lib/egress/dialer.ts';
 import type { Document } from '../../../src/store/documents.ts';
+import { applyDocument } from '../../support/apply-document.ts';
 import { ORGANISATION, OTHER_ORGANISATION } from './issuer.ts';
 
 export const WORKSPACE = '7c1d0000-0000-4000-8000-00000000000a';
@@ -45,8 +47,9 @@ export function tokenBench(allow = '127.0.0.1/32'): TokenBench {
     [OTHER_ORGANISATION, OTHER_WORKSPACE],
   ] as const) {
     const body = { handle: organisationId, name: 'Organisation' };
-    directory.apply('organisations', document({ id: organisationId, organisationId, body }));
-    directory.apply(
+    applyDocument(directory, 'organisations', document({ id: organisationId, organisationId, body }));
+    applyDocument(
+      directory,
       'workspaces',
       document({ id: workspaceId, organisationId, slug: 'default', body: { name: 'Default' } }),
     );
@@ -73,7 +76,7 @@ export function tokenBench(allow = '127.0.0.1/32'): TokenBench {
       versions++;
       const id = `jwt-of-${organisationId}`;
       const settled = document({ id, version: versions, organisationId, slug: 'jwt', body });
-      tokens.apply(settled);
+      tokens.replica.apply(settled);
       return settled;
     },
     close: () => dialer.close(),

@@ -1,8 +1,10 @@
 // What a token's claims make of its bearer: workspace, user, role, scopes, defaults, limits.
+
 import test from 'ava';
 import fc from 'fast-check';
 import { scopesOf } from '../../../src/access/scopes.ts';
 import { GatewayError } from '../../../src/lib/errors.ts';
+import { applyDocument } from '../../support/apply-document.ts';
 import { document, OTHER_WORKSPACE, tokenBench, WORKSPACE } from './bench.ts';
 import { claimsWith, ORGANISATION, OTHER_ORGANISATION, sign, signingKey } from './issuer.ts';
 
@@ -18,11 +20,13 @@ test.before(() => {
     ['user-manager', 'manager@example.com', 'member'],
     ['user-nowhere', 'nowhere@example.com', 'member'],
   ])
-    directory.apply(
+    applyDocument(
+      directory,
       'users',
       document({ id: id!, body: { email, role, firstName: '', lastName: '' } as object }),
     );
-  directory.apply(
+  applyDocument(
+    directory,
     'users',
     document({
       id: 'user-other',
@@ -30,7 +34,8 @@ test.before(() => {
       body: { email: 'other@example.com', role: 'owner' } as object,
     }),
   );
-  directory.apply(
+  applyDocument(
+    directory,
     'workspace_members',
     document({
       id: 'place-1',
@@ -136,7 +141,7 @@ test('a role in the token narrows what its scopes allow, and follows the securit
   t.deepEqual([...(await tokens.principalOf(token)).scopes], scope);
   const organisation = directory.organisation(ORGANISATION)!;
   const securitySettings = { managersWriteConfigs: false };
-  directory.apply('organisations', {
+  applyDocument(directory, 'organisations', {
     ...organisation,
     version: 2,
     body: { ...organisation.body, securitySettings },
@@ -214,12 +219,12 @@ for (const [name, claims] of [
 test('a workspace that goes ends its tokens, and one that is renamed keeps them', async (t) => {
   const id = 'workspace-passing';
   const made = document({ id, slug: 'passing', body: { name: 'Passing' } });
-  directory.apply('workspaces', made);
+  applyDocument(directory, 'workspaces', made);
   const token = await sign(key, claimsWith({ workspace_slug: id }));
   t.is((await tokens.principalOf(token)).workspaceId, id);
-  directory.apply('workspaces', { ...made, slug: 'renamed', version: 2 });
+  applyDocument(directory, 'workspaces', { ...made, slug: 'renamed', version: 2 });
   t.is((await tokens.principalOf(token)).workspaceId, id);
-  directory.apply('workspaces', { ...made, status: 'archived', version: 3 });
+  applyDocument(directory, 'workspaces', { ...made, status: 'archived', version: 3 });
   await t.throwsAsync(async () => tokens.principalOf(token), { message: /workspace/ });
 });
 
@@ -257,10 +262,10 @@ test('where only known users are taken, one who is gone is refused at once', asy
     id: 'user-passing',
     body: { email: 'p@example.com', role: 'member', firstName: '', lastName: '' } as object,
   });
-  own.directory.apply('users', user);
+  applyDocument(own.directory, 'users', user);
   const token = await sign(key, claimsWith({ sub: 'p@example.com' }));
   t.is((await own.tokens.principalOf(token)).userId, 'user-passing');
-  own.directory.apply('users', { ...user, status: 'archived', version: 2 });
+  applyDocument(own.directory, 'users', { ...user, status: 'archived', version: 2 });
   for (const refused of [token, await sign(key), await sign(key, claimsWith({ sub: undefined }))])
     await t.throwsAsync(async () => own.tokens.principalOf(refused), { message: /user in the token/ });
   await own.close();

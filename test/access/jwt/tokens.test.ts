@@ -248,21 +248,21 @@ test('settings that change, or go, end what was remembered under them', async (t
   t.regex((await refusal(t, tokens.principalOf(token), token)).message, /audience/);
   const current = configure(pinned);
   t.true(tokens.principalOf(token) instanceof Promise, 'verified anew');
-  tokens.apply(older);
+  tokens.replica.apply(older);
   t.like(await tokens.principalOf(token), { workspaceId: WORKSPACE }, 'an old version came back');
-  tokens.apply({ ...current, status: 'archived', version: current.version + 1 });
+  tokens.replica.apply({ ...current, status: 'archived', version: current.version + 1 });
   t.is((await refusal(t, tokens.principalOf(token), token)).reason, 'forbidden');
-  tokens.apply(current);
+  tokens.replica.apply(current);
   t.is((await refusal(t, tokens.principalOf(token), token)).reason, 'forbidden', 'an old version came back');
 });
 
 test('news of new settings may come before news that the old ones went', async (t) => {
   const { tokens, configure } = bench();
   const old = configure({ ...pinned, audiences: ['another'] });
-  tokens.apply({ ...old, id: 'successor', version: 1, body: { ...old.body, ...pinned } });
+  tokens.replica.apply({ ...old, id: 'successor', version: 1, body: { ...old.body, ...pinned } });
   const token = await sign(key);
   const principal = await tokens.principalOf(token);
-  tokens.apply({ ...old, status: 'archived', version: old.version + 1 });
+  tokens.replica.apply({ ...old, status: 'archived', version: old.version + 1 });
   t.is(tokens.principalOf(token), principal, 'what was remembered stays');
 });
 

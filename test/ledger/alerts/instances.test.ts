@@ -53,7 +53,7 @@ async function world(t: ExecutionContext, { refuse = false } = {}) {
     dialer,
     now,
     everyMs: 20,
-    follow: { feed, documents, organisations: () => [ORG], onError: (error) => t.log(error) },
+    source: { feed, documents, organisations: () => [ORG], onError: (error) => t.log(error) },
     mailer: createMailer(server, 'gateway@example.com'),
     audienceOf: async () => ({
       owner: { type: 'api_key', id: 'k1', name: 'k' },
