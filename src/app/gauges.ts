@@ -5,12 +5,11 @@ import { counter, type Family, gauge } from '../telemetry/family.ts';
 import type { CallBooks } from './call-books.ts';
 import { journalGauges } from './journal-gauges.ts';
 
-/** @param rooms those that are built later are asked when they are there */
 export function gauges(rooms: {
   readonly books: CallBooks;
   readonly auditLost: () => number;
-  readonly limits: () => OpenLimits;
-  readonly circuits: () => CircuitCounts;
+  readonly limits: Pick<OpenLimits, 'waiting' | 'holds'>;
+  readonly circuits: CircuitCounts;
 }): Family[] {
   const { requestLog, bodyLog, flights } = rooms.books;
   return [
@@ -32,19 +31,19 @@ export function gauges(rooms: {
       'Log entries dropped',
       () => requestLog.stats().failed + (flights?.lost ?? 0),
     ),
-    ...journalGauges(requestLog, flights, () => rooms.limits().waiting()),
+    ...journalGauges(requestLog, flights, () => rooms.limits.waiting()),
     gauge('sluice_holds', 'Calls in flight that hold budgets or tokens', 'sum', () =>
-      rooms.limits().holds.size(),
+      rooms.limits.holds.size(),
     ),
     counter('sluice_audit_lost_total', 'Audit entries that could not be written', rooms.auditLost),
     counter('sluice_circuit_refusals_total', 'Calls of targets that a circuit breaker kept back', () =>
-      rooms.circuits().refused(),
+      rooms.circuits.refused(),
     ),
     gauge(
       'sluice_circuits_open',
       'Circuit breakers that keep calls back, as far as this process knows',
       'max',
-      () => rooms.circuits().open(),
+      () => rooms.circuits.open(),
     ),
   ];
 }

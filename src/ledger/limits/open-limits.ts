@@ -1,6 +1,5 @@
 // Limits, put together: policies followed, holds kept, calls admitted and settled.
 import { randomUUID } from 'node:crypto';
-import type { DocumentStore } from '../../store/documents.ts';
 import { follow, type ReplicaSource } from '../../store/follow.ts';
 import type { RequestLogStore } from '../../store/request-log.ts';
 import type { SharedState } from '../../store/shared-state.ts';
@@ -11,7 +10,7 @@ import type { PriceList } from '../prices/price-list.ts';
 import type { TokenCounter } from '../tokens/counter.ts';
 import { Admission } from './admission.ts';
 import { Background } from './background.ts';
-import { Groups } from './groups.ts';
+import type { Groups } from './groups.ts';
 import { type Holds, keepHolds } from './holds.ts';
 import { PolicySet } from './policy-set.ts';
 import { RetryQueue } from './retry-queue.ts';
@@ -22,8 +21,8 @@ export interface LimitsParts {
   /** Where they are counted: of all instances with Redis, of this one without. */
   readonly state: SharedState;
   readonly source: ReplicaSource;
-  /** Where the groups of policies are kept. */
-  readonly documents: DocumentStore;
+  /** The groups of policies that budgets are counted in; closed with the limits. */
+  readonly groups: Groups;
   /** Where entries are carried on to. */
   readonly store: Pick<RequestLogStore, 'append'>;
   readonly prices: PriceList;
@@ -65,8 +64,7 @@ const LATER_MOST = 20_000;
 const FLUSH_MS = 10_000;
 
 export async function openLimits(parts: LimitsParts): Promise<OpenLimits> {
-  const { state, prices, leaseMs, organisations, now, onTrouble } = parts;
-  const groups = new Groups({ documents: parts.documents, now, onTrouble });
+  const { state, prices, groups, leaseMs, organisations, now, onTrouble } = parts;
   const policies = new PolicySet(groups);
   const stop = await follow(parts.source, policies.replicas);
   const owner = randomUUID();

@@ -1,0 +1,115 @@
+// The port: RPC, REST and pages over one listener.
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { identify } from '../access/identify.ts';
+import { docs } from '../edge/docs.ts';
+import { createEdge } from '../edge/edge.ts';
+import { createListener } from '../edge/listener.ts';
+import type { HeaderNames } from '../lib/gateway-headers.ts';
+import { Pace } from '../lib/incoming/pace.ts';
+import { ReadingBudget } from '../lib/incoming/reading-budget.ts';
+import { createRouteTable } from '../rest/routes.ts';
+import type { createInFlight } from '../rpc/in-flight.ts';
+import type { createMetrics } from '../rpc/metrics.ts';
+import { createRpc } from '../rpc/rpc.ts';
+import type { contractValidator } from '../rpc/validator.ts';
+import type { Base } from './base.ts';
+import { listenError } from './listen-error.ts';
+import type { Identity } from './open-identity.ts';
+import type { Ledger } from './open-ledger.ts';
+import type { openServices } from './open-services.ts';
+import type { Readiness } from './readiness.ts';
+import type { Watch } from './telemetry.ts';
+import { linkToPrimary } from './workers/link.ts';
+
+const OPENAPI = new URL('../../gen/openapi.json', import.meta.url);
+
+interface EdgeParts extends Base, ReturnType<typeof openServices> {
+  readonly identity: Identity;
+  readonly ledger: Ledger;
+  readonly watch: Watch;
+  readonly names: HeaderNames;
+  readonly validator: ReturnType<typeof contractValidator>;
+  readonly inFlight: ReturnType<typeof createInFlight>;
+  readonly metrics: ReturnType<typeof createMetrics>;
+  readonly unready: Readiness['unready'];
+}
+
+/** Does not listen yet. */
+export function openEdge(parts: EdgeParts) {
+  const { settings, log, identity, ledger, watch, names, inFlight, metrics, unready } = parts;
+  const { keys, tokens } = identity;
+  const { bodyLimit } = settings;
+  const pace = new Pace(settings.bodyStallMs);
+  const budget = new ReadingBudget({ totalBytes: settings.readingBytes, keyBytes: settings.keyReadingBytes });
+  // The listener dispatches to RPC and REST, and both tell it which connections have shown a valid key.
+  const prove = (req: IncomingMessage): void => listener.prove(req);
+  const rpc = openRpc(parts, { pace, budget, prove });
+  const routes = createRouteTable(rpc.methods.services);
+  watch.learn(routes);
+  const link = linkToPrimary(metrics.read);
+  const metricsDeps = {
+    read: link?.metrics ?? (async () => [await metrics.read()]),
+    token: settings.metricsToken,
+    port: settings.metricsPort,
+  };
+  const rest = { routes, transport: rpc.transport, names, bodyLimit, pace, budget, prove };
+  const dispatch = createEdge({
+    rest: { ...rest, identify: (call) => identify(call, { keys, tokens }), full: inFlight.full },
+    pages: {
+      unready,
+      metrics: metricsDeps,
+      openapi: readFileSync(OPENAPI, 'utf8'),
+      docs: docs(),
+      exportFile: ledger.exports.file,
+    },
+    rpc: rpc.handler,
+    corsOrigins: settings.corsOrigins,
+    log,
+  });
+  const listener = createListener({
+    limits: { total: settings.maxConnections, perAddress: settings.maxConnectionsPerAddress },
+    tls: settings.tls,
+    dispatch,
+  });
+  return {
+    rpc,
+    budget,
+    link,
+    metricsDeps,
+    drain: () => listener.drain(settings.drainMs),
+    /** @throws Error for people when the port cannot be had */
+    listen: () =>
+      listener
+        .listen(settings.host, settings.port)
+        .catch((error: unknown) => Promise.reject(listenError(error, settings))),
+  };
+}
+
+type Incoming = Pick<Parameters<typeof createRpc>[0], 'pace' | 'budget' | 'prove'>;
+
+function openRpc(
+  { settings, log, services, foresee, identity, ledger, unready, ...parts }: EdgeParts,
+  incoming: Incoming,
+) {
+  const { keys, tokens, directory, auditLog } = identity;
+  const { books, flights } = ledger.callBooks;
+  return createRpc({
+    ...incoming,
+    services,
+    validator: parts.validator,
+    keys,
+    limits: { ...ledger.limits, books, flights, keys, directory, foresee },
+    tokens,
+    directory,
+    observer: parts.metrics,
+    capacity: parts.metrics,
+    inFlight: parts.inFlight,
+    spans: parts.watch.spans,
+    audit: auditLog.events,
+    log,
+    names: parts.names,
+    bodyLimit: settings.bodyLimit,
+    ready: async () => (await unready()) === undefined,
+  });
+}

@@ -1,0 +1,53 @@
+// Who calls: the tenancy, API keys, the directory, tokens (JWT), and the audit log that names callers.
+import { createAuditLog } from '../access/audit/audit-log.ts';
+import { ensureTenancy, storeGivenKeys } from '../access/bootstrap.ts';
+import { Directory } from '../access/directory.ts';
+import { Tokens } from '../access/jwt/tokens.ts';
+import { KeyRing } from '../access/key-ring.ts';
+import { clientAddress } from '../lib/client-address.ts';
+import { createDialer } from '../lib/egress/dialer.ts';
+import type { Base } from './base.ts';
+import { userOf } from './callers.ts';
+
+export type Identity = Awaited<ReturnType<typeof openIdentity>>;
+
+/** Stores the first organisation and the keys of the settings. The directory and the keys are read by openReplicas. */
+export async function openIdentity(
+  { settings, log, stores: { documents, hasher } }: Base,
+  allow: Parameters<typeof createDialer>[0]['allow'],
+) {
+  const given = { adminKey: settings.adminApiKey, workspaceKey: settings.apiKey };
+  const keyDeps = { documents, hasher, now: Date.now };
+  const tenancy = await ensureTenancy(keyDeps);
+  await storeGivenKeys(keyDeps, tenancy, given);
+  const keys = new KeyRing(hasher);
+  const directory = new Directory();
+  const dialer = createDialer({
+    allow,
+    ...(settings.httpsProxy === undefined ? {} : { httpsProxy: settings.httpsProxy }),
+    ...(settings.noProxy === undefined ? {} : { noProxy: settings.noProxy }),
+    ...(settings.extraCa === undefined ? {} : { extraCa: settings.extraCa }),
+  });
+  const tokens = new Tokens({
+    dialer,
+    directory,
+    now: Date.now,
+    onTrouble: (organisationId, error) =>
+      log.warn({ err: error, organisationId }, 'the key set (JWKS) of an organisation cannot be fetched'),
+  });
+  const auditLog = createAuditLog({
+    documents,
+    now: Date.now,
+    addressOf: ({ source, headers }) =>
+      clientAddress(source.remote, headers.plain('x-forwarded-for'), settings.trustedProxies),
+    userOf: (principal) => userOf(directory, principal),
+    homeOrganisationId: tenancy.organisationId,
+    ownerOf(token) {
+      const principal = keys.find(token)?.principal;
+      const organisationId = principal?.organisationId ?? tokens.organisationOf(token);
+      return organisationId === undefined ? undefined : { organisationId, principal };
+    },
+    onLost: (error, count) => log.error({ err: error, count }, 'audit log: entries could not be written'),
+  });
+  return { given, keyDeps, tenancy, keys, directory, dialer, tokens, auditLog };
+}

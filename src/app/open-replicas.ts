@@ -1,0 +1,53 @@
+// What is stored and needed by calls, in memory: read once, then following its changes.
+import { organisationIds } from '../access/organisation-ids.ts';
+import { ProviderReplica } from '../access/providers/provider-replica.ts';
+import { ConfigCatalogue } from '../configs/config-catalogue.ts';
+import { GuardrailCatalogue } from '../configs/guardrail-catalogue.ts';
+import { OwnPrices } from '../ledger/prices/own-prices.ts';
+import { PromptReplica } from '../prompts/prompt-replica.ts';
+import { providerById } from '../providers/catalog/registry.ts';
+import { SecretReferences } from '../secrets/references.ts';
+import { follow, type ReplicaSource } from '../store/follow.ts';
+import type { Base } from './base.ts';
+import type { Identity } from './open-identity.ts';
+
+export type Replicas = Awaited<ReturnType<typeof openReplicas>>;
+
+/** Resolves when all of it was read. @throws GatewayError store_unavailable */
+export async function openReplicas(
+  { stores: { store, feed, documents }, onTrouble }: Base,
+  { keys, directory, tokens }: Pick<Identity, 'keys' | 'directory' | 'tokens'>,
+) {
+  const configs = new ConfigCatalogue();
+  const guardrails = new GuardrailCatalogue();
+  const providers = new ProviderReplica({ providerById, now: Date.now });
+  const prompts = new PromptReplica();
+  const secretReferences = new SecretReferences();
+  const ownPrices = new OwnPrices();
+  const source: ReplicaSource = {
+    feed,
+    documents,
+    organisations: () => organisationIds(store.maintenance),
+    onError: (error) => onTrouble(error, 'a change could not be read yet'),
+  };
+  const stops = await Promise.all([
+    follow(source, [...directory.replicas, tokens.replica, keys.replica]),
+    follow(source, [guardrails.replica, configs.replica]),
+    follow(source, providers.replicas),
+    follow(source, prompts.replicas),
+    follow(source, [secretReferences.replica]),
+    follow(source, [ownPrices.replica]),
+  ]);
+  return {
+    source,
+    configs,
+    guardrails,
+    providers,
+    prompts,
+    secretReferences,
+    ownPrices,
+    stop() {
+      for (const stop of stops) stop();
+    },
+  };
+}
