@@ -330,13 +330,13 @@ azure = {"azure_deployment_id": "my-deployment", "azure_api_version": "2024-10-2
 ask(**direct(provider="azure-openai", **azure))
 out["azure"] = refused(lambda: ask(provider="azure-openai", azure_resource_name="no/host", **azure))
 out["clouds"] = [
-    refused(lambda: ask(provider="vertex-ai", vertex_project_id="p", vertex_region="r")),
+    refused(lambda: ask(provider="vertex-ai", vertex_project_id="p", vertex_region="no/host")),
     refused(
         lambda: ask(
             provider="bedrock",
             aws_access_key_id="a",
             aws_secret_access_key="s",
-            aws_region="eu-west-1",
+            aws_region="no/host",
             aws_session_token="t",
         )
     ),
