@@ -253,7 +253,7 @@ export function logContract(
           );
         }
         after = page.next;
-        if (after === undefined || pages > 200) return { ids, short };
+        if (after === undefined || pages > 20_000) return { ids, short };
       }
     };
     const sorted = async (...given: Parameters<typeof found>): Promise<string[]> =>
