@@ -38,6 +38,17 @@ export function workspaceUseOf(method: DescMethod): WorkspaceUse | undefined {
 
 /** Whether `workspace_id` of a query or body is not the message's own member. */
 export function isWorkspaceAside(method: DescMethod): boolean {
+  const known = asides.get(method);
+  if (known !== undefined) return known;
+  const aside = readsAside(method);
+  asides.set(method, aside);
+  return aside;
+}
+
+// Asked of every call of the control plane; the options and the path are decoded anew each time they are read.
+const asides = new WeakMap<DescMethod, boolean>();
+
+function readsAside(method: DescMethod): boolean {
   return !has(method, WORKSPACE_FIELD) || pathFieldsOf(method).includes(WORKSPACE_FIELD);
 }
 
