@@ -24,6 +24,9 @@ import { acceptLoss } from './store/data-folder/accept-loss.ts';
 import { lockDataDir } from './store/sqlite/data-dir.ts';
 import { createLog } from './telemetry/log.ts';
 
+/** Resident bytes of this process that are given back when it is idle; under steady load it has 200 to 300 MB. */
+const MUCH_MEMORY = 320 * 2 ** 20;
+
 async function start(args: readonly string[]): Promise<void> {
   parseArgs({ args: [...args], options: {} });
   const settings = readSettings(process.env);
@@ -38,7 +41,7 @@ async function start(args: readonly string[]): Promise<void> {
     return;
   }
   const app = await startApp(settings, log);
-  giveMemoryBackWhenIdle();
+  giveMemoryBackWhenIdle(MUCH_MEMORY);
   const scheme = settings.tls ? 'https' : 'http';
   const host = app.address.family === 'IPv6' ? `[${app.address.address}]` : app.address.address;
   const url = `${scheme}://${host}:${app.address.port}`;
