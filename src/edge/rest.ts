@@ -16,6 +16,7 @@ import { readTimeout, timedOut } from '../lib/request-timeout.ts';
 import { codec } from '../rest/codec.ts';
 import { isFaithful } from '../rest/faithful-json.ts';
 import { isTooHeavy } from '../rest/json-weight.ts';
+import { createLookalikes } from '../rest/lookalikes.ts';
 import { takeWorkspace } from '../rest/named-workspace.ts';
 import { bindPath, readQuery } from '../rest/query.ts';
 import { annotationsOf, type Route, type RouteMatch, type RouteTable } from '../rest/routes.ts';
@@ -63,6 +64,7 @@ export function isRest(url: string): boolean {
 
 export function createRest(deps: RestDeps): RestHandler {
   const bodies = new BodyReader(deps.bodyLimit, deps.pace, deps.budget);
+  const lookalikes = createLookalikes(deps.routes.routes);
   return async (req, res) => {
     const url = req.url ?? '/';
     const raw = ROOT.test(url) ? url : url.slice(3).replace(LEADING_SLASHES, '/') || '/';
@@ -78,6 +80,9 @@ export function createRest(deps: RestDeps): RestHandler {
     if (isProxy) return passThrough(deps, req, res, raw.slice('/proxy'.length));
     if (match) return operation(deps, bodies, req, res, match, path, mark === -1 ? '' : raw.slice(mark + 1));
     const declared = deps.routes.declared(path);
+    const nearest = declared.verbs.length === 0 ? lookalikes.nearest(path) : undefined;
+    if (nearest !== undefined)
+      return respondError(res, unknownPath(path, nearest), Plane.CONTROL, strayHeaders(deps.names, req));
     if (declared.control || !FORWARDED_VERBS.includes(verb)) {
       const allow = declared.control ? declared.verbs : [...new Set([...declared.verbs, ...FORWARDED_VERBS])];
       const error = fail('method_not_allowed', `${verb} is not an operation of this path`);
@@ -295,6 +300,17 @@ function callOf(
 function refuse(res: ServerResponse, error: GatewayError, plane: Plane, call: Call): void {
   if (error.reason === 'client_closed') res.destroy();
   else respondError(res, error, plane, answerHeaders(call), call.headers.aliased);
+}
+
+/** Longest path that an error repeats, in characters. */
+const MAX_TOLD = 200;
+
+function unknownPath(path: string, nearest: string): GatewayError {
+  const told = path.length > MAX_TOLD ? `${path.slice(0, MAX_TOLD)}…` : path;
+  return fail(
+    'route_unknown',
+    `${told} is no path of this gateway; the nearest is ${nearest}. It is not passed through: a provider's own path of this name is reached as /proxy${told}`,
+  );
 }
 
 function overloaded(): GatewayError {
