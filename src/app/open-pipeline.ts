@@ -17,7 +17,7 @@ export type OpenPipeline = ReturnType<typeof openPipeline>;
 export function openPipeline(
   { settings, log, stores, onTrouble }: Base,
   { keys, tokens, directory, dialer }: Identity,
-  { configs, guardrails, providers, secretReferences }: Replicas,
+  { aliases, configs, guardrails, providers, secretReferences }: Replicas,
   { callBooks, limits }: Ledger,
   { models, names }: Pick<PipelineParts, 'models' | 'names'>,
 ) {
@@ -37,6 +37,10 @@ export function openPipeline(
     checkHost: (url, param) => dialer.check(url, param),
     isOwnKey: (text) => keys.find(text) !== undefined || tokens.isOurs(text),
     resolveConfig: (tenant, slug) => configs.find(tenant, slug),
+    resolveAlias: (tenant, model) => {
+      const alias = aliases.find(tenant, model);
+      return alias && configs.find(tenant, alias.configId);
+    },
     resolveProvider: (tenant, slug) => mappedProvider(providers.resolve(tenant, slug), tenant, secrets),
     peekProvider: (tenant, slug) => providers.resolve(tenant, slug),
     defaultConfig: (tenant) => configs.defaultOf(tenant),

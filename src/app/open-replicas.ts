@@ -1,6 +1,7 @@
 // What is stored and needed by calls, in memory: read once, then following its changes.
 import { organisationIds } from '../access/organisation-ids.ts';
 import { ProviderReplica } from '../access/providers/provider-replica.ts';
+import { AliasCatalogue } from '../configs/alias-catalogue.ts';
 import { ConfigCatalogue } from '../configs/config-catalogue.ts';
 import { GuardrailCatalogue } from '../configs/guardrail-catalogue.ts';
 import { OwnPrices } from '../ledger/prices/own-prices.ts';
@@ -20,6 +21,7 @@ export async function openReplicas(
 ) {
   const configs = new ConfigCatalogue();
   const guardrails = new GuardrailCatalogue();
+  const aliases = new AliasCatalogue();
   const providers = new ProviderReplica({ providerById, now: Date.now });
   const prompts = new PromptReplica();
   const secretReferences = new SecretReferences();
@@ -32,7 +34,7 @@ export async function openReplicas(
   };
   const stops = await Promise.all([
     follow(source, [...directory.replicas, tokens.replica, keys.replica]),
-    follow(source, [guardrails.replica, configs.replica]),
+    follow(source, [guardrails.replica, configs.replica, aliases.replica]),
     follow(source, providers.replicas),
     follow(source, prompts.replicas),
     follow(source, [secretReferences.replica]),
@@ -42,6 +44,7 @@ export async function openReplicas(
     source,
     configs,
     guardrails,
+    aliases,
     providers,
     prompts,
     secretReferences,

@@ -73,6 +73,7 @@ function identityDeps({ stores, log, identity, replicas, ledger, opened, ...room
   return {
     storedProvider: plans.resolveProvider,
     savedConfigs: replicas.configs,
+    aliases: replicas.aliases,
     rules: {
       plans: pipeline.planner.deps,
       resolveProvider: plans.resolveProvider,

@@ -15,6 +15,7 @@ import { JwtSettingsService } from '../../gen/gateway/admin/v2/jwt_pb.ts';
 import { LabelsService } from '../../gen/gateway/admin/v2/labels_pb.ts';
 import { LogExportsService } from '../../gen/gateway/admin/v2/log_exports_pb.ts';
 import { LogsService } from '../../gen/gateway/admin/v2/logs_pb.ts';
+import { ModelAliasesService } from '../../gen/gateway/admin/v2/model_aliases_pb.ts';
 import { ModelPricingService } from '../../gen/gateway/admin/v2/model_pricing_pb.ts';
 import { OrganisationsService } from '../../gen/gateway/admin/v2/organisations_pb.ts';
 import { PromptPartialsService } from '../../gen/gateway/admin/v2/prompt_partials_pb.ts';
@@ -54,6 +55,7 @@ import { type JwtDeps, jwtSettingsService } from '../admin/jwt/service.ts';
 import { labelsService } from '../admin/labels/service.ts';
 import { type LogExportsDeps, logExportsService } from '../admin/log-exports/service.ts';
 import { logsService } from '../admin/logs/service.ts';
+import { modelAliasesService } from '../admin/model-aliases/service.ts';
 import { type ModelPricingDeps, modelPricingService } from '../admin/model-pricing/service.ts';
 import { organisationsService } from '../admin/organisations/service.ts';
 import { rateLimitPoliciesService } from '../admin/policies/rate-limits.ts';
@@ -72,6 +74,7 @@ import { virtualKeysService } from '../admin/virtual-keys/service.ts';
 import { workspaceMembersService } from '../admin/workspace-members/service.ts';
 import { workspaceExclusionsService } from '../admin/workspaces/exclusions.ts';
 import { workspacesService } from '../admin/workspaces/service.ts';
+import type { AliasCatalogue } from '../configs/alias-catalogue.ts';
 import { chatService } from '../inference/chat.ts';
 import { completionsService } from '../inference/completions.ts';
 import { embeddingsService } from '../inference/embeddings.ts';
@@ -96,11 +99,16 @@ export function registrations(
     ConfigsDeps &
     ProviderDeps &
     SecretReferencesDeps &
-    ModelPricingDeps,
+    ModelPricingDeps & { readonly aliases: AliasCatalogue },
   audit: AuditLogsDeps,
 ): Registration[] {
   const { models } = pipeline;
-  const ownModels = { models, providersOf: identity.replica.providersOf.bind(identity.replica) };
+  const { replica, aliases } = identity;
+  const ownModels = {
+    models,
+    providersOf: replica.providersOf.bind(replica),
+    aliasesOf: aliases.of.bind(aliases),
+  };
   return [
     implement(ChatService, chatService(pipeline)),
     implement(CompletionsService, completionsService(pipeline)),
@@ -123,6 +131,7 @@ export function registrations(
     implement(PromptPartialsService, promptPartialsService(identity)),
     implement(PromptsService, promptsService(identity)),
     implement(ConfigsService, configsService(identity)),
+    implement(ModelAliasesService, modelAliasesService(identity)),
     implement(GuardrailsService, guardrailsService(identity)),
     implement(IntegrationsService, integrationsService(identity)),
     implement(ProvidersService, providersService(identity)),

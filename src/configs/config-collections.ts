@@ -85,10 +85,28 @@ export const guardrailVersions: Collection<GuardrailVersionBody> = defineCollect
   secret: ['checks', 'actions'],
 });
 
+/** A name that calls give as their model. Its slug is the name. */
+export interface ModelAliasBody {
+  readonly name: string;
+  /** The saved config that calls go by: its id, and the slug that it keeps. */
+  readonly configId: string;
+  readonly configSlug: string;
+  readonly description?: string;
+}
+
+export const modelAliases: Collection<ModelAliasBody> = defineCollection<ModelAliasBody>({
+  name: 'model_aliases',
+  schemaVersion: 1,
+  noticed: true,
+  fields: [{ name: 'configId', type: 'text' }],
+  unique: [{ fields: ['slug'], per: 'workspace' }],
+});
+
 /** All collections of this room. */
 export const configCollections: readonly Collection<object>[] = [
   configs,
   configVersions,
   guardrails,
   guardrailVersions,
+  modelAliases,
 ];

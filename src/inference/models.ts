@@ -2,11 +2,12 @@
 import type {
   GetModelRequest,
   ListModelsRequest,
+  Model,
   ModelList,
 } from '../../gen/gateway/inference/v2/models_pb.ts';
 import type { Call } from '../call/call.ts';
 import { GatewayError } from '../lib/errors.ts';
-import { type OwnModelsDeps, ownModels } from './own-models.ts';
+import { aliasModel, type OwnModelsDeps, ownModels } from './own-models.ts';
 import type { Pipeline } from './pipeline/pipeline.ts';
 import { runWhole } from './pipeline/run.ts';
 
@@ -15,7 +16,9 @@ export function modelsService(pipeline: Pipeline, own: OwnModelsDeps) {
   const listOwn = (request: ListModelsRequest, { principal, headers }: Call): ModelList => {
     const provider = headers.get('provider') ?? headers.get('virtual-key');
     const wanted = provider?.replace(/^@/, '');
-    return ownModels(own.models, principal === undefined ? [] : own.providersOf(principal), request, wanted);
+    if (principal === undefined) return ownModels(own.models, [], [], request, wanted);
+    const aliases = own.aliasesOf(principal).map(aliasModel);
+    return ownModels(own.models, own.providersOf(principal), aliases, request, wanted);
   };
   return {
     async listModels(request: ListModelsRequest, call: Call): Promise<ModelList> {
@@ -29,8 +32,14 @@ export function modelsService(pipeline: Pipeline, own: OwnModelsDeps) {
         throw error;
       }
     },
-    getModel: (request: GetModelRequest, call: Call) =>
-      runWhole(pipeline, call, 'model', request, request.model),
+    async getModel(request: GetModelRequest, call: Call): Promise<Model> {
+      const alias =
+        selectsNothing(call) && call.principal !== undefined
+          ? own.aliasesOf(call.principal).find(({ name }) => name === request.model)
+          : undefined;
+      if (alias !== undefined) return aliasModel(alias);
+      return runWhole(pipeline, call, 'model', request, request.model);
+    },
   };
 }
 

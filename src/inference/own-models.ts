@@ -12,32 +12,39 @@ import type { UsableProvider } from '../access/providers/usable-provider.ts';
 import { invalidField } from '../lib/errors.ts';
 import type { ModelCatalogue } from '../providers/catalog/models.ts';
 
+/** Whose models are listed. */
+interface Tenant {
+  readonly organisationId: string;
+  readonly workspaceId: string | undefined;
+}
+
 /** What listing needs. */
 export interface OwnModelsDeps {
   readonly models: ModelCatalogue;
   /** Stored providers of a workspace. */
-  readonly providersOf: (tenant: {
-    readonly organisationId: string;
-    readonly workspaceId: string | undefined;
-  }) => readonly UsableProvider[];
+  readonly providersOf: (tenant: Tenant) => readonly UsableProvider[];
+  /** Model aliases of a workspace, by name. */
+  readonly aliasesOf: (tenant: Tenant) => readonly { readonly name: string; readonly createdAt: number }[];
 }
 
 const MOST = 1000;
 
 /**
- * A page of them, each named as calls name it: `@slug/model`.
+ * A page of them, each named as calls name it: aliases, then `@slug/model`.
  * @param wanted the stored provider whose models alone are listed; undefined: all
  * @throws GatewayError validation_failed for an `after` that is none of them
  */
 export function ownModels(
   catalogue: ModelCatalogue,
   providers: readonly UsableProvider[],
+  aliases: readonly Model[],
   { after, limit = MOST }: ListModelsRequest,
   wanted?: string,
 ): ModelList {
-  const all = providers
+  const own = providers
     .filter((provider) => (wanted === undefined || provider.slug === wanted) && !provider.refused())
     .flatMap((provider) => modelsOf(catalogue, provider));
+  const all = [...(wanted === undefined ? aliases : []), ...own];
   const from = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1;
   if (after !== undefined && from === 0) throw invalidField('after', 'names no model of the list');
   return create(ModelListSchema, {
@@ -45,6 +52,18 @@ export function ownModels(
     data: all.slice(from, from + limit),
     extra: { has_more: all.length > from + limit },
   });
+}
+
+/** A model alias as a model. @param createdAt Unix milliseconds */
+export function aliasModel({
+  name,
+  createdAt,
+}: {
+  readonly name: string;
+  readonly createdAt: number;
+}): Model {
+  const created = BigInt(Math.floor(createdAt / 1000));
+  return create(ModelSchema, { id: name, object: 'model', created, ownedBy: 'model-alias', provider: '' });
 }
 
 /** A deployment is asked for by its alias, or by the model that it serves. */

@@ -3,7 +3,7 @@
 import type { Directory } from '../../access/directory.ts';
 import { apiKeys } from '../../access/identity-collections.ts';
 import type { ConfigCatalogue } from '../../configs/config-catalogue.ts';
-import type { ConfigBody } from '../../configs/config-collections.ts';
+import { type ConfigBody, modelAliases } from '../../configs/config-collections.ts';
 import { fail } from '../../lib/errors.ts';
 import type { Document, DocumentStore } from '../../store/documents.ts';
 
@@ -11,7 +11,7 @@ const SHOWN = 100;
 
 /** One thing that uses a config. */
 export interface ConfigUser {
-  readonly object: 'api-key' | 'workspace' | 'config';
+  readonly object: 'api-key' | 'workspace' | 'config' | 'model-alias';
   readonly id: string;
   readonly name: string;
 }
@@ -43,6 +43,17 @@ export async function configUsage(
   const start = workspace?.body.defaults?.user_api_key_config;
   const starts = typeof start === 'string' && names.includes(start);
   if (starts) users.push({ object: 'workspace', id: workspaceId, name: workspace?.body.name ?? '' });
+  const aliases = await documents.page({ organisationId, workspaceId }, modelAliases, {
+    filter: [{ field: 'configId', op: 'eq', value: id }],
+    pageSize: SHOWN,
+  });
+  users.push(
+    ...aliases.documents.map(({ id: aliasId, body }) => ({
+      object: 'model-alias' as const,
+      id: aliasId,
+      name: body.name,
+    })),
+  );
   const referring = savedConfigs
     .referring({ organisationId, workspaceId }, 'config', names)
     .filter((one) => one.id !== id);
@@ -51,7 +62,7 @@ export async function configUsage(
       .slice(0, SHOWN)
       .map(({ id: other, name }) => ({ object: 'config' as const, id: other, name })),
   );
-  return { total: keys.total + (starts ? 1 : 0) + referring.length, users };
+  return { total: keys.total + (starts ? 1 : 0) + aliases.total + referring.length, users };
 }
 
 /** @throws GatewayError conflict when something uses it, naming the first of it. */

@@ -1,7 +1,7 @@
 // The contents of a workspace, which are archived with it.
 import { apiKeys, members, type WorkspaceBody } from '../../access/identity-collections.ts';
 import { integrations, storedProviders } from '../../access/providers/provider-collections.ts';
-import { configs, guardrails } from '../../configs/config-collections.ts';
+import { configs, guardrails, modelAliases } from '../../configs/config-collections.ts';
 import { rateLimitPolicies, usageLimitPolicies } from '../../ledger/policies.ts';
 import { fail } from '../../lib/errors.ts';
 import { labels, partials, promptCollections, prompts } from '../../prompts/prompt-collections.ts';
@@ -21,6 +21,7 @@ interface Dependent {
 /** All of them. */
 const DEPENDENTS: readonly Dependent[] = [
   { collection: apiKeys, name: 'API keys', blocks: true },
+  { collection: modelAliases, name: 'model aliases', blocks: false },
   { collection: configs, name: 'configs', blocks: true },
   { collection: guardrails, name: 'guardrails', blocks: true },
   { collection: storedProviders, name: 'stored providers', blocks: true },

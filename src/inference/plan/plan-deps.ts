@@ -105,6 +105,8 @@ export interface PlanDeps extends Omit<ParseDeps, 'hasProvider' | 'mayOverride' 
   readonly resolveConfig: (tenant: TenantScope, slug: string) => Soon<SavedConfig | undefined>;
   /** The saved config that calls of the tenant take when they select nothing. */
   readonly defaultConfig: (tenant: TenantScope) => SavedConfig | undefined;
+  /** The saved config of the alias that a call gives as its model; undefined: the tenant has no such alias. */
+  readonly resolveAlias?: ((tenant: TenantScope, model: string) => SavedConfig | undefined) | undefined;
   /** A stored provider of the tenant by its slug. */
   readonly resolveProvider: (tenant: TenantScope, slug: string) => Soon<StoredProvider | undefined>;
   /** The same without values that must be fetched first: enough to know that it is there. */

@@ -37,9 +37,28 @@ export function planOf(
     throw fail('config_invalid', `${preset.owner} has its config and allows no other`, {
       param: canonical(headers, 'config'),
     });
+  const alias = preset?.mayOverride === false ? undefined : aliasOf(call, given, deps, model);
+  if (alias !== undefined) {
+    const plan = configs.saved(alias, call.principal ?? NO_TENANT);
+    call.record.config = alias.slug ?? alias.id;
+    if (plan instanceof Promise)
+      return plan.then((read) => withConfig(call, given, read, deps, names, model));
+    return withConfig(call, given, plan, deps, names, model);
+  }
   if (given.config === undefined && preset?.config !== undefined)
     return byPreset(call, given, { deps, configs }, preset, preset.config, names, model);
   return bySelection(call, given, { deps, configs }, names, model);
+}
+
+/** The saved config of the alias that a call gives as its model, when the call selects nothing else. */
+function aliasOf(
+  { principal }: PlannedCall,
+  given: Selection,
+  { resolveAlias }: PlanDeps,
+  model: string | undefined,
+): SavedConfig | undefined {
+  if (resolveAlias === undefined || model === undefined || given.config !== undefined) return undefined;
+  return selectsNothing(given, model) ? resolveAlias(principal ?? NO_TENANT, model) : undefined;
 }
 
 /** As the request itself says. */

@@ -159,7 +159,7 @@ export const ModelsService: GenService<{
   /**
    * Lists the provider's models; each names its provider. A call that selects no provider,
    * and one with the header x-gateway-fetch-integrated-models: true, is answered with the
-   * models that its workspace may use: of its stored providers, named as calls name them
+   * models that its workspace may use: its model aliases, then those of its stored providers, named as calls name them
    * (`@slug/model`), at most 1000 on a page. Errors as for chat completions.
    *
    * @generated from rpc gateway.inference.v2.ModelsService.ListModels
