@@ -116,6 +116,11 @@ export const PERMISSIONS: Readonly<Record<string, string>> = {
   GetConfig: everybody,
   UpdateConfig: keyManagers,
   DeleteConfig: keyManagers,
+  CreateModelAlias: keyManagers,
+  ListModelAliases: everybody,
+  GetModelAlias: everybody,
+  UpdateModelAlias: keyManagers,
+  DeleteModelAlias: keyManagers,
   ListConfigVersions: everybody,
   GetConfigUsage: everybody,
 
