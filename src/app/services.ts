@@ -38,6 +38,7 @@ import { ConfigExplanationService } from '../../gen/gateway/inference/v2/config_
 import { EmbeddingsService } from '../../gen/gateway/inference/v2/embeddings_pb.ts';
 import { ModelsService } from '../../gen/gateway/inference/v2/models_pb.ts';
 import { ModerationsService } from '../../gen/gateway/inference/v2/moderations_pb.ts';
+import { RerankService } from '../../gen/gateway/inference/v2/rerank_pb.ts';
 import { PromptCompletionsService } from '../../gen/gateway/inference/v2/prompts_pb.ts';
 import { ProxyService } from '../../gen/gateway/inference/v2/proxy_pb.ts';
 import { analyticsGraphsService } from '../admin/analytics/graphs.ts';
@@ -81,6 +82,7 @@ import { embeddingsService } from '../inference/embeddings.ts';
 import { configExplanationService } from '../inference/explain-config.ts';
 import { modelsService } from '../inference/models.ts';
 import { moderationsService } from '../inference/moderations.ts';
+import { rerankService } from '../inference/rerank.ts';
 import type { Pipeline } from '../inference/pipeline/pipeline.ts';
 import type { PromptRuns } from '../inference/prompts.ts';
 import { proxyService } from '../inference/proxy.ts';
@@ -114,6 +116,7 @@ export function registrations(
     implement(CompletionsService, completionsService(pipeline)),
     implement(EmbeddingsService, embeddingsService(pipeline)),
     implement(ModerationsService, moderationsService(pipeline)),
+    implement(RerankService, rerankService(pipeline)),
     implement(ModelsService, modelsService(pipeline, ownModels)),
     implement(ConfigExplanationService, configExplanationService(pipeline)),
     implement(PromptCompletionsService, identity.runs.service),

@@ -18,6 +18,8 @@ export interface UsageRecord {
   /** Of a predicted answer: parts of the completion's. */
   readonly acceptedPredictionTokens?: number;
   readonly rejectedPredictionTokens?: number;
+  /** Searches of a rerank, where they are charged in place of tokens. */
+  readonly searchUnits?: number;
 }
 
 /** What an integration says of its prices, as it was said when the attempt was made. */

@@ -28,6 +28,8 @@ export function usageRecord(usage: Usage): UsageRecord {
     if (accepted) record.acceptedPredictionTokens = Number(accepted);
     if (rejected) record.rejectedPredictionTokens = Number(rejected);
   }
+  const searches = usage.extra?.search_units;
+  if (isCount(searches)) record.searchUnits = searches;
   return record;
 }
 

@@ -23,6 +23,7 @@ import {
   CreateModerationRequestSchema,
   ModerationSchema,
 } from '../../gen/gateway/inference/v2/moderations_pb.ts';
+import { CreateRerankRequestSchema, RerankSchema } from '../../gen/gateway/inference/v2/rerank_pb.ts';
 
 /** How guardrails find the texts of a body; of `other` they find none. */
 export type GuardrailView =
@@ -32,6 +33,7 @@ export type GuardrailView =
   | 'responses'
   | 'messages'
   | 'moderations'
+  | 'rerank'
   | 'other';
 
 /** One operation. */
@@ -132,6 +134,21 @@ export const OPERATIONS = {
     view: 'moderations',
     requestType: 'moderate',
     genAiName: 'moderation',
+  },
+  rerank: {
+    request: CreateRerankRequestSchema,
+    answer: RerankSchema,
+    hasBody: true,
+    path: '/v1/rerank',
+    methods: ['CreateRerank'],
+    makesTokens: false,
+    counted: true,
+    needsModel: true,
+    cached: true,
+    idempotent: true,
+    view: 'rerank',
+    requestType: 'rerank',
+    genAiName: 'rerank',
   },
   models: {
     request: ListModelsRequestSchema,

@@ -146,3 +146,10 @@ test('an integration says rates in dollars', (t) => {
     perCall: 10_000_000_000,
   });
 });
+
+test('a search of a rerank has its rate, in the list and as an integration sets it, and no tokens', (t) => {
+  const searched: UsageRecord = { promptTokens: 0, totalTokens: 0, searchUnits: 3 };
+  const listed = openPriceList().find('cohere', 'rerank-v3.5', Date.now());
+  t.is(costOf(listed!, searched), 6_000_000_000n);
+  t.is(costOf(priceOfRates({ search: 0.001 }), searched), 3_000_000_000n);
+});

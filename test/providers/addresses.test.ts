@@ -111,6 +111,23 @@ for (const [id, path, address, options = {}] of ADDRESSES)
     t.is(origin + whole, address);
   });
 
+const RERANKS: readonly (readonly [id: string, path: string, address: string])[] = [
+  ['cohere', '/v2/rerank', 'https://api.cohere.com/v2/rerank'],
+  ['fireworks-ai', '/rerank', 'https://api.fireworks.ai/inference/v1/rerank'],
+  ['jina', '/rerank', 'https://api.jina.ai/v1/rerank'],
+  ['pinecone', '/rerank', 'https://api.pinecone.io/rerank'],
+  ['siliconflow', '/rerank', 'https://api.siliconflow.cn/v1/rerank'],
+  ['together-ai', '/rerank', 'https://api.together.xyz/v1/rerank'],
+  ['voyage', '/rerank', 'https://api.voyageai.com/v1/rerank'],
+];
+
+for (const [id, path, address] of RERANKS)
+  test(`${id} reranks at ${address}`, (t) => {
+    const outbound = { method: 'POST', path, headers: [], body: '{}' } as const;
+    const { origin, path: whole } = locate(targetOf(id), 'rerank', outbound);
+    t.is(origin + whole, address);
+  });
+
 test('servers of the user’s own have /v1 behind the host, once', (t) => {
   for (const id of ['lmstudio', 'vllm', 'llamacpp', 'xinference']) {
     const outbound = { method: 'POST', path: CHAT, headers: [], body: '{}' } as const;
@@ -129,7 +146,6 @@ test('providers without an operation are reached by their own paths', (t) => {
     'tripo3d',
     'qdrant',
     'milvus',
-    'pinecone',
     'stability-ai',
     'segmind',
   ])

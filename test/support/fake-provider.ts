@@ -153,6 +153,12 @@ async function behave(
       usage: { prompt_tokens: 5, total_tokens: 5 },
     });
   }
+  if (path.endsWith('/rerank')) {
+    const documents = request.documents as readonly unknown[];
+    const results = documents.map((_, index) => ({ index, relevance_score: (index + 1) / 10 })).reverse();
+    const most = (request.top_n as number | undefined) ?? documents.length;
+    return json(res, 200, { id: 'rr-1', model, results: results.slice(0, most), usage: { total_tokens: 9 } });
+  }
   if (path.endsWith('/moderations')) {
     const names = [
       'hate',

@@ -42,7 +42,8 @@ function isPlain(usage: UsageRecord): boolean {
     usage.outputAudioTokens === undefined &&
     usage.cachedAudioTokens === undefined &&
     usage.inputImageTokens === undefined &&
-    usage.outputImageTokens === undefined
+    usage.outputImageTokens === undefined &&
+    usage.searchUnits === undefined
   );
 }
 
@@ -114,6 +115,9 @@ function partsOf(rates: Rates, usage: UsageRecord): readonly Part[] {
   }
   if (left > 0) parts.push({ ...text, count: left });
   if (rates.perCall !== undefined) parts.push({ count: 1, rate: rates.perCall, factors: FACTORS.perCall });
+  const { searchUnits: searches } = usage;
+  if (searches !== undefined && rates.perSearch !== undefined)
+    parts.push({ count: searches, rate: rates.perSearch, factors: FACTORS.perSearch });
   return parts;
 }
 
@@ -130,4 +134,5 @@ const FACTORS: Readonly<Record<RateName, readonly string[]>> = {
   inputImage: ['request_image_token'],
   outputImage: ['response_image_token'],
   perCall: ['additional_units.request'],
+  perSearch: ['additional_units.search'],
 };

@@ -17,6 +17,7 @@ const NAMES: readonly (readonly [string, RateName])[] = [
   ['request_image_token', 'inputImage'],
   ['response_image_token', 'outputImage'],
   ['request', 'perCall'],
+  ['search', 'perSearch'],
 ];
 
 /** As a price; finer rates than 1e-12 USD are cut. */

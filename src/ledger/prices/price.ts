@@ -1,6 +1,6 @@
 // What a model's calls cost.
 
-/** Rates, in 1e-12 USD: of a token, `perCall` of a call. A rate that is not there is the plain one of its side. */
+/** Rates, in 1e-12 USD: of a token, `perCall` of a call, `perSearch` of one search of a rerank. A rate that is not there is the plain one of its side. */
 export interface Rates {
   readonly input?: number;
   readonly output?: number;
@@ -14,6 +14,7 @@ export interface Rates {
   readonly inputImage?: number;
   readonly outputImage?: number;
   readonly perCall?: number;
+  readonly perSearch?: number;
 }
 
 export type RateName = keyof Rates;

@@ -24,6 +24,7 @@ const RATES = {
   inputImage: 'input_cost_per_image_token',
   outputImage: 'output_cost_per_image_token',
   perCall: 'input_cost_per_request',
+  perSearch: 'input_cost_per_query',
 } as const;
 
 /** The suffix that the package adds to a rate's name for a service tier. */
@@ -67,7 +68,7 @@ for (const [name, entry] of Object.entries(given)) {
   // Bedrock's prices of single regions and commitments, which no model's id says.
   if (provider === 'bedrock' && model.includes('/')) continue;
   put(models, provider, model, factsOf(model, entry));
-  if (typeof entry.input_cost_per_token !== 'number') continue;
+  if (typeof entry.input_cost_per_token !== 'number' && entry.mode !== 'rerank') continue;
   put(providers, provider, model, priceOf(entry));
 }
 const sorted = inOrder(providers);

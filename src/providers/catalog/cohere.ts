@@ -8,6 +8,6 @@ export const cohere: ProviderEntry = {
   baseUrl: 'https://api.cohere.com',
   auth: 'bearer',
   streamUsage: 'unasked',
-  operations: ['chat', 'embeddings', 'models', 'model'],
+  operations: ['chat', 'embeddings', 'rerank', 'models', 'model'],
   prices: ['cohere', 'cohere_chat'],
 };

@@ -8,6 +8,6 @@ export const jina: ProviderEntry = {
   baseUrl: 'https://api.jina.ai/v1',
   auth: 'bearer',
   streamUsage: 'stream_options',
-  operations: ['embeddings'],
+  operations: ['embeddings', 'rerank'],
   prices: ['jina_ai'],
 };

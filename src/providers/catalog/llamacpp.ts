@@ -9,5 +9,5 @@ export const llamacpp: ProviderEntry = {
   auth: 'bearer',
   keyless: true,
   streamUsage: 'stream_options',
-  operations: ['chat', 'completions', 'embeddings', 'models', 'model'],
+  operations: ['chat', 'completions', 'embeddings', 'rerank', 'models', 'model'],
 };

@@ -8,6 +8,6 @@ export const novitaAi: ProviderEntry = {
   baseUrl: 'https://api.novita.ai/v3/openai',
   auth: 'bearer',
   streamUsage: 'stream_options',
-  operations: ['chat', 'completions', 'embeddings', 'models', 'model'],
+  operations: ['chat', 'completions', 'embeddings', 'rerank', 'models', 'model'],
   prices: ['novita'],
 };

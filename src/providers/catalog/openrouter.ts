@@ -10,6 +10,6 @@ export const openrouter: ProviderEntry = {
   pathPrefix: '/v1',
   auth: 'bearer',
   streamUsage: 'unasked',
-  operations: ['chat', 'completions', 'embeddings', 'models', 'model'],
+  operations: ['chat', 'completions', 'embeddings', 'rerank', 'models', 'model'],
   prices: ['openrouter'],
 };

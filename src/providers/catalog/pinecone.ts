@@ -4,9 +4,9 @@ import type { ProviderEntry } from '../dialect.ts';
 export const pinecone: ProviderEntry = {
   id: 'pinecone',
   name: 'Pinecone',
-  dialect: 'openai',
+  dialect: 'pinecone',
   baseUrl: 'https://api.pinecone.io',
   auth: { header: 'api-key' },
   streamUsage: 'stream_options',
-  operations: [],
+  operations: ['rerank'],
 };

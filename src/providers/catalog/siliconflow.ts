@@ -8,5 +8,5 @@ export const siliconflow: ProviderEntry = {
   baseUrl: 'https://api.siliconflow.cn/v1',
   auth: 'bearer',
   streamUsage: 'stream_options',
-  operations: ['chat', 'embeddings', 'models', 'model'],
+  operations: ['chat', 'embeddings', 'rerank', 'models', 'model'],
 };

@@ -9,7 +9,7 @@ export const togetherAi: ProviderEntry = {
   pathPrefix: '/v1',
   auth: 'bearer',
   streamUsage: 'stream_options',
-  operations: ['chat', 'completions', 'embeddings', 'models', 'model'],
+  operations: ['chat', 'completions', 'embeddings', 'rerank', 'models', 'model'],
   renames: { max_completion_tokens: 'max_tokens' },
   prices: ['together_ai'],
 };

@@ -8,7 +8,7 @@ export const voyage: ProviderEntry = {
   baseUrl: 'https://api.voyageai.com/v1',
   auth: 'bearer',
   streamUsage: 'stream_options',
-  operations: ['embeddings'],
-  renames: { dimensions: 'output_dimension' },
+  operations: ['embeddings', 'rerank'],
+  renames: { dimensions: 'output_dimension', top_n: 'top_k' },
   prices: ['voyage'],
 };

@@ -5,6 +5,7 @@ import { createAnthropicDialect } from './anthropic/index.ts';
 import { createCohereDialect } from './cohere/index.ts';
 import { createGeminiDialect } from './gemini/index.ts';
 import { createOpenAiDialect } from './openai/index.ts';
+import { createPineconeDialect } from './pinecone/index.ts';
 
 /** Dialects by name. */
 export interface Dialects {
@@ -19,6 +20,7 @@ const MAKERS: Readonly<Record<string, (json: MessageJson) => Dialect>> = Object.
   anthropic: createAnthropicDialect,
   cohere: createCohereDialect,
   gemini: createGeminiDialect,
+  pinecone: createPineconeDialect,
   bedrock: (json) =>
     (load('./bedrock/index.ts') as typeof import('./bedrock/index.ts')).createBedrockDialect(json),
   vertex: (json) =>

@@ -15,6 +15,9 @@ export function inOpenAiNames(counts: JsonObject, reasoning: Reasoning = 'inside
   if (isGiven(counts.inputTokens) || isGiven(counts.outputTokens)) return bedrock(counts);
   if (isGiven(counts.promptTokenCount) || isGiven(counts.candidatesTokenCount)) return gemini(counts);
   if (isObject(counts.billed_units) || isObject(counts.tokens)) return cohere(counts);
+  // Pinecone's rerank is charged by searches, as Cohere's is.
+  if (isGiven(counts.rerank_units)) return searches(counts.rerank_units);
+  if (isGiven(counts.search_units)) return searches(counts.search_units);
   // Some embedding services report the total alone.
   if (isGiven(counts.total_tokens)) return { ...counts, prompt_tokens: counts.total_tokens };
   return undefined;
@@ -165,10 +168,16 @@ function cohere(counts: JsonObject): JsonObject {
     prompt_tokens: json(prompt),
     ...part('completion_tokens', completion),
     total_tokens: json(prompt + (completion ?? 0)),
+    ...part('search_units', countOf(billed?.search_units)),
     ...(cached === undefined
       ? {}
       : { prompt_tokens_details: { cached_tokens: json(Math.min(cached, prompt)) } }),
   };
+}
+
+/** Rerank is charged by searches, one for a query with up to 100 documents, and by no tokens. */
+function searches(units: JsonValue): JsonObject {
+  return { prompt_tokens: 0, total_tokens: 0, search_units: units };
 }
 
 function isGiven(value: JsonValue | undefined): value is JsonValue {

@@ -52,7 +52,7 @@ export function canBeTrue(counts: JsonObject): boolean {
   const completion = countOf(counts.completion_tokens);
   const total = countOf(counts.total_tokens);
   const named = [prompt, completion, total].filter((count) => count !== undefined);
-  if (named.some(Number.isNaN)) return false;
+  if (named.some(Number.isNaN) || Number.isNaN(countOf(counts.search_units))) return false;
   if (total !== undefined && total < (prompt ?? 0) + (completion ?? 0)) return false;
   return (
     partsFit(counts.prompt_tokens_details, PROMPT_PARTS, prompt ?? 0) &&

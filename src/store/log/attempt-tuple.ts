@@ -54,6 +54,7 @@ const MEDIA = [
   'cachedAudioTokens',
   'acceptedPredictionTokens',
   'rejectedPredictionTokens',
+  'searchUnits',
 ] as const;
 
 const ESTIMATED = 1;

@@ -34,6 +34,7 @@ import {
   CreateModerationRequestSchema,
   ModerationSchema,
 } from '../../../gen/gateway/inference/v2/moderations_pb.ts';
+import { CreateRerankRequestSchema, RerankSchema } from '../../../gen/gateway/inference/v2/rerank_pb.ts';
 import { GatewayError } from '../../../src/lib/errors.ts';
 import { rawJsonOf } from '../../../src/lib/raw-json.ts';
 import type {
@@ -63,6 +64,7 @@ const SCHEMAS: Readonly<
   completions: { request: CreateCompletionRequestSchema, answer: CompletionSchema, chunk: CompletionSchema },
   embeddings: { request: CreateEmbeddingsRequestSchema, answer: EmbeddingsSchema },
   moderations: { request: CreateModerationRequestSchema, answer: ModerationSchema },
+  rerank: { request: CreateRerankRequestSchema, answer: RerankSchema },
   models: { request: ListModelsRequestSchema, answer: ModelListSchema },
   model: { request: GetModelRequestSchema, answer: ModelSchema },
 };

@@ -5,6 +5,7 @@ import { tapUsage } from '../../usage/tap.ts';
 import { chat } from './chat.ts';
 import { embeddings } from './embeddings.ts';
 import { readError } from './error.ts';
+import { rerank } from './rerank.ts';
 
 /** The dialect of Bedrock Runtime. */
 export function createBedrockDialect(json: MessageJson): Dialect {
@@ -13,6 +14,7 @@ export function createBedrockDialect(json: MessageJson): Dialect {
     framing: 'aws-event-stream',
     chat: chat(json),
     embeddings: embeddings(json),
+    rerank: rerank(json),
     headers: sentHeaders,
     error: readError,
     tapUsage: (provider: ProviderEntry) => tapUsage(json, provider),

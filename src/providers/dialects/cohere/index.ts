@@ -6,6 +6,7 @@ import { embeddings } from './embeddings.ts';
 import { readError } from './error.ts';
 import { model } from './model.ts';
 import { models } from './models.ts';
+import { rerank } from './rerank.ts';
 
 const NONE: readonly string[] = Object.freeze([]);
 
@@ -15,6 +16,7 @@ export function createCohereDialect(json: MessageJson): Dialect {
     name: 'cohere',
     chat: chat(json),
     embeddings: embeddings(json),
+    rerank: rerank(json),
     models: models(),
     model: model(),
     headers: () => NONE,

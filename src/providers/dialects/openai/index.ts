@@ -9,6 +9,7 @@ import { readError } from './error.ts';
 import { model } from './model.ts';
 import { models } from './models.ts';
 import { moderations } from './moderations.ts';
+import { rerank } from './rerank.ts';
 
 /** The dialect of OpenAI and of all compatible providers. */
 export function createOpenAiDialect(json: MessageJson): Dialect {
@@ -18,6 +19,7 @@ export function createOpenAiDialect(json: MessageJson): Dialect {
     completions: completions(json),
     embeddings: embeddings(json),
     moderations: moderations(json),
+    rerank: rerank(json),
     models: models(json),
     model: model(json),
     headers: sentHeaders,
