@@ -29,6 +29,7 @@ import { createMetrics } from './rpc/metrics.ts';
 import type { Rpc } from './rpc/rpc.ts';
 import { contractValidator } from './rpc/validator.ts';
 import type { Settings } from './settings.ts';
+import type { Family } from './telemetry/family.ts';
 import { createLog } from './telemetry/log.ts';
 import { storeFamily } from './telemetry/process-families.ts';
 
@@ -39,6 +40,8 @@ export interface App {
   /** Keys to be shown: none of them was used yet. */
   readonly firstKeys: FirstKeys;
   readonly rpc: Rpc;
+  /** The metrics of this process. */
+  readonly families: readonly Family[];
   readonly requestLog: RequestLog;
   /** Bytes of request bodies that are being read. */
   readonly budget: ReadingBudget;
@@ -105,6 +108,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     tenancy,
     firstKeys,
     rpc: edge.rpc,
+    families: metrics.families,
     requestLog: callBooks.requestLog,
     budget: edge.budget,
     link: edge.link,

@@ -36,7 +36,7 @@ export function answerTo(args: readonly string[]): string | undefined {
     const found = COMMANDS.filter((line) => line === command || line.startsWith(`${command} `));
     if (found.length > 0) return usageOf(found);
   }
-  return `${USAGE}\nSettings are environment variables: README.md, part Settings, has them all.\n`;
+  return `${USAGE}\nSettings are environment variables: src/docs/operating.md lists them, and a gateway shows it at /docs/operating.\n`;
 }
 
 function usageOf(lines: readonly string[]): string {

@@ -26,6 +26,7 @@ const INDEX = `<!doctype html>
 <link rel="stylesheet" href="swagger-ui.css">
 </head>
 <body>
+<nav><a href="guides">Guides</a></nav>
 <div id="docs"></div>
 <noscript>The document itself is at <a href="/openapi.json">/openapi.json</a>.</noscript>
 <script src="swagger-ui-bundle.js"></script>

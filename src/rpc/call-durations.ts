@@ -22,6 +22,7 @@ export class CallDurations {
       name: NAME,
       help: 'Time from the arrival of a call to the end of its answer, by operation and HTTP status',
       type: 'histogram',
+      labels: ['operation', 'status'],
       aggregation: 'sum',
       samples: () => this.#samples(),
     };

@@ -10,6 +10,7 @@ import type { CallObserver } from './interceptors/log-entry.ts';
 /** The observer of all calls, and what it saw. */
 export interface Metrics extends CallCapacity, CallObserver {
   readonly inFlight: number;
+  readonly families: readonly Family[];
   /** All families with their samples of now. */
   readonly read: () => Promise<FamilyValues[]>;
 }
@@ -36,7 +37,12 @@ export function createMetrics(
   const families = [
     durations.family(),
     byLabel('sluice_errors_total', 'Calls that ended with an error, by its reason', 'reason', () => errors),
-    byLabel('sluice_limit_denials_total', 'Calls that a limit refused, by its kind', 'limit', denied),
+    byLabel(
+      'sluice_limit_denials_total',
+      'Calls that a limit refused, by limit: rate, budget, in_flight',
+      'limit',
+      denied,
+    ),
     gauge('sluice_calls_in_flight', 'Calls that have begun and not ended', 'sum', () => inFlight.begun),
     ...others,
   ];
@@ -49,6 +55,7 @@ export function createMetrics(
       refused('overloaded');
       return false;
     },
+    families,
     leave: () => inFlight.leave(),
     end(operation, status, ms, reason) {
       durations.observe(operation, status, ms / 1000);

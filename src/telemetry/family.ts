@@ -17,6 +17,8 @@ export interface Family {
   readonly name: string;
   readonly help: string;
   readonly type: 'counter' | 'gauge' | 'histogram';
+  /** The names of its labels; a histogram's `le` is not among them. */
+  readonly labels: readonly string[];
   /** Counters and histograms add up. */
   readonly aggregation: Aggregation;
   /** Whether only operators may read it: it is left out of a page that anybody can fetch. */
@@ -47,7 +49,7 @@ export function histogramSamples(
 
 /** A counter without labels. */
 export function counter(name: string, help: string, read: () => number | Promise<number>): Family {
-  return { name, help, type: 'counter', aggregation: 'sum', samples: () => alone(read) };
+  return { name, help, type: 'counter', labels: [], aggregation: 'sum', samples: () => alone(read) };
 }
 
 /** A gauge without labels. */
@@ -57,7 +59,7 @@ export function gauge(
   aggregation: Aggregation,
   read: () => number | Promise<number>,
 ): Family {
-  return { name, help, type: 'gauge', aggregation, samples: () => alone(read) };
+  return { name, help, type: 'gauge', labels: [], aggregation, samples: () => alone(read) };
 }
 
 async function alone(read: () => number | Promise<number>): Promise<readonly Sample[]> {
@@ -75,6 +77,7 @@ export function byLabel(
     name,
     help,
     type: 'counter',
+    labels: [label],
     aggregation: 'sum',
     samples: () => [...counts()].map(([word, value]) => ({ labels: { [label]: word }, value })),
   };

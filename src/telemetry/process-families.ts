@@ -23,6 +23,7 @@ export function storeFamily(stores: Readonly<Record<string, () => Promise<boolea
     name: 'sluice_store_up',
     help: 'Whether a store answers: 1, or 0',
     type: 'gauge',
+    labels: ['store'],
     // One process that cannot reach the store shows.
     aggregation: 'min',
     samples: () =>

@@ -4,6 +4,7 @@ import { byLabel, type Family, histogramSamples, type Sample } from './family.ts
 import type { AttemptSeries, CallSeries, UsageSeries } from './usage-series.ts';
 
 const USD = 1e-12;
+const MODEL = ['operation', 'provider', 'model'];
 const STATUS_CLASSES = ['other', '1xx', '2xx', '3xx', '4xx', '5xx'];
 
 /** All families of model calls. */
@@ -13,6 +14,7 @@ export function usageFamilies(usage: UsageSeries): Family[] {
       name: 'sluice_requests_total',
       help: 'Model calls that have ended, by class of their status',
       type: 'counter',
+      labels: [...MODEL, 'status_class'],
       aggregation: 'sum',
       samples: () => usage.calls().flatMap(statusSamples),
     },
@@ -25,27 +27,28 @@ export function usageFamilies(usage: UsageSeries): Family[] {
     perCall(
       usage,
       'sluice_fallbacks_total',
-      'Model calls that another target answered than the one tried first',
+      'Model calls answered by another target than the one tried first',
       ({ rescued }) => rescued,
     ),
     perAttempt(
       usage,
       'sluice_attempt_duration_seconds',
-      'Calls of providers, from the request to the end of the answer; error: the status or the reason',
+      'Time of a call of a provider; error is its status or our reason, and empty when nothing failed',
       ({ durations }) => durations,
       true,
     ),
     perAttempt(
       usage,
       'sluice_time_to_first_token_seconds',
-      'From the request to a provider to the first piece of its streamed answer',
+      'Time from the request to a provider to the first chunk of its stream, of streams that succeeded',
       ({ firstTokens }) => firstTokens,
       false,
     ),
     {
       name: 'sluice_tokens_total',
-      help: 'Tokens used; cached_input and cache_write are among the input, reasoning among the output',
+      help: 'Tokens used, by type: input, output, cached_input and cache_write (parts of input), reasoning (part of output)',
       type: 'counter',
+      labels: [...MODEL, 'type'],
       aggregation: 'sum',
       samples: () => grouped(usage, tokensOf),
     },
@@ -53,6 +56,7 @@ export function usageFamilies(usage: UsageSeries): Family[] {
       name: 'sluice_cost_usd_total',
       help: 'What calls of providers cost, in US dollars',
       type: 'counter',
+      labels: MODEL,
       aggregation: 'sum',
       restricted: true,
       samples: () => grouped(usage, ({ cost }) => [['', cost * USD]]),
@@ -61,6 +65,7 @@ export function usageFamilies(usage: UsageSeries): Family[] {
       name: 'sluice_unpriced_attempts_total',
       help: 'Calls of providers that used tokens and have no price',
       type: 'counter',
+      labels: MODEL,
       aggregation: 'sum',
       restricted: true,
       samples: () => grouped(usage, ({ unpriced }) => [['', unpriced]]),
@@ -69,11 +74,22 @@ export function usageFamilies(usage: UsageSeries): Family[] {
       name: 'sluice_usage_reports_refused_total',
       help: 'Reports of usage that cannot be true (negative, not whole, contradictory), estimated instead',
       type: 'counter',
+      labels: MODEL,
       aggregation: 'sum',
       samples: () => grouped(usage, ({ refused }) => [['', refused]]),
     },
-    byLabel('sluice_cache_lookups_total', 'Look-ups in the response cache', 'result', () => usage.cache),
-    byLabel('sluice_guardrail_runs_total', 'Guardrails that ran', 'verdict', () => usage.guardrails),
+    byLabel(
+      'sluice_cache_lookups_total',
+      'Lookups in the response cache, by result: hit, semantic_hit, miss, semantic_miss, refresh',
+      'result',
+      () => usage.cache,
+    ),
+    byLabel(
+      'sluice_guardrail_runs_total',
+      'Guardrail runs, by verdict: passed, failed',
+      'verdict',
+      () => usage.guardrails,
+    ),
   ];
 }
 
@@ -95,7 +111,7 @@ function perCall(
       const { operation, provider, model } = series.labels;
       return provider === '' ? [] : [{ labels: { operation, provider, model }, value: read(series) }];
     });
-  return { name, help, type: 'counter', aggregation: 'sum', samples };
+  return { name, help, type: 'counter', labels: MODEL, aggregation: 'sum', samples };
 }
 
 /** @param failed whether failed attempts have series of their own; else only successful ones are shown */
@@ -114,7 +130,8 @@ function perAttempt(
       const labels = { operation, provider, model };
       return histogramSamples(name, failed ? { ...labels, error } : labels, distribution);
     });
-  return { name, help, type: 'histogram', aggregation: 'sum', samples };
+  const labels = failed ? [...MODEL, 'error'] : MODEL;
+  return { name, help, type: 'histogram', labels, aggregation: 'sum', samples };
 }
 
 function tokensOf({ input, output, cached, cacheWritten, reasoning }: AttemptSeries): [string, number][] {

@@ -18,7 +18,7 @@ export async function everythingOn(lab: Lab, options: Options): Promise<CaseRepo
   if (redis === undefined)
     return { name: 'everything-on', title: `${title} (no redis-server here)`, verdicts: [], faults: [] };
   try {
-    // The tests' Redis waits for the disk with every write; the README asks for less.
+    // The tests' Redis waits for the disk with every write; the scaling guide asks for less.
     const client = new Redis(redis.url);
     await client.config('SET', 'appendfsync', 'everysec');
     client.disconnect();

@@ -58,10 +58,27 @@ test('a guide is a page without scripts, under the same policy', async (t) => {
   t.is(response.status, 200);
   t.regex(response.headers.get('content-type') ?? '', /^text\/html/);
   t.regex(response.headers.get('content-security-policy') ?? '', /default-src 'self'/);
-  t.regex(page, /<h1>Security guide<\/h1>/);
+  t.regex(page, /<h1 id="security-guide">Security guide<\/h1>/);
   t.regex(page, /<td><code>npm run chaos -- --only [a-z-]+<\/code><\/td>/);
   t.notRegex(page, /<script|<!--|\son\w+=/);
   t.is((await get('/docs/guide.css')).status, 200);
+});
+
+test('the index leads to every guide, and guides lead to each other', async (t) => {
+  const index = await (await get('/docs/guides')).text();
+  const names = [...index.matchAll(/<h2[^>]*><a href="([a-z-]+)">/g)].map((match) => match[1]!);
+  t.true(names.length >= 15);
+  t.deepEqual(names.slice(0, 2), ['quick-start', 'providers']);
+  for (const name of names) {
+    const page = await get(`/docs/${name}`);
+    t.is(page.status, 200, name);
+    t.regex(await page.text(), /<nav><a href="guides">/, name);
+  }
+  const start = await (await get('/docs/quick-start')).text();
+  t.regex(start, /<a href="limits">/);
+  t.notRegex(start, /\.md"/);
+  const reference = await (await get('/docs/')).text();
+  t.regex(reference, /<a href="guides">/);
 });
 
 test('HTML and other schemes in a guide are text and no links', (t) => {

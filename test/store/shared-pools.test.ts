@@ -67,7 +67,7 @@ async function run(
     const own: Taken = { ms: clock.ms, cost };
     taken.set(group, [...(taken.get(group) ?? []), own]);
     if (!settles) continue;
-    // Never more than was held: what a call exceeds its estimate by is counted above the limit, as told in README.
+    // Never more than was held: what a call exceeds its estimate by is counted above the limit, as told in the limits guide.
     const costs = actual === undefined ? [] : [{ key, cost: Math.min(actual, cost) }];
     if (actual === undefined) await state.release(org, { id, refund: true });
     else await state.settle(org, { id, costs });

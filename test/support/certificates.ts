@@ -17,11 +17,12 @@ export interface Certificates {
   /** For 127.0.0.1 and api.example.com. */
   readonly server: Pair;
   readonly client: Pair;
-  /** Of nobody whom the authority knows. */
+  /** Of an authority of its own. */
   readonly stranger: Pair;
 }
 
-export async function makeCertificates(): Promise<Certificates> {
+/** @param hosts further hosts of the server's certificate */
+export async function makeCertificates(hosts: readonly string[] = []): Promise<Certificates> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-certificates-'));
   const at = (name: string): string => join(folder, name);
   const make = async (name: string, ...more: string[]): Promise<Pair> => {
@@ -38,8 +39,9 @@ export async function makeCertificates(): Promise<Certificates> {
     const authority = await make('authority');
     const signed = ['-CA', at('authority.pem'), '-CAkey', at('authority.key')];
     const leaf = [...signed, '-addext', 'basicConstraints=critical,CA:FALSE'];
+    const names = ['DNS:api.example.com', 'IP:127.0.0.1', ...hosts.map((host) => `DNS:${host}`)];
     const [server, client, stranger] = await Promise.all([
-      make('server', ...leaf, '-addext', 'subjectAltName=DNS:api.example.com,IP:127.0.0.1'),
+      make('server', ...leaf, '-addext', `subjectAltName=${names.join(',')}`),
       make('client', ...leaf),
       make('stranger'),
     ]);

@@ -55,6 +55,7 @@ test('counters and histograms add up by their labels, and each family is shown o
       name: 'took_seconds',
       help: 'Took',
       type: 'histogram',
+      labels: ['to'],
       aggregation: 'sum',
       samples: () => histogramSamples('took_seconds', { to: 'a b' }, tookTimes(own)),
     },

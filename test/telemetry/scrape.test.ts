@@ -156,11 +156,13 @@ test.serial('limits, breakers and stores', async (t) => {
   t.is(total(families, 'sluice_request_log_dropped_total'), 0);
 });
 
-test.serial('every metric has its row in the README', async (t) => {
-  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+test.serial('every metric has its row in the guide, and the labels that it declares', async (t) => {
+  const guide = readFileSync(new URL('../../src/docs/telemetry.md', import.meta.url), 'utf8');
   const { families } = await scrape();
-  t.deepEqual(
-    [...families.keys()].filter((name) => !readme.includes(`\`${name}\``)),
-    [],
-  );
+  const declared = new Map(gateway.app.families.map(({ name, labels }) => [name, ['le', ...labels]]));
+  for (const { name, samples } of families.values()) {
+    t.true(guide.includes(`\`${name}\``), name);
+    const labels = new Set(samples.flatMap((sample) => Object.keys(sample.labels)));
+    t.deepEqual([...labels].filter((label) => !declared.get(name)!.includes(label)), [], name);
+  }
 });

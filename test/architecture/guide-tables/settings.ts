@@ -1,0 +1,14 @@
+import { SETTINGS } from '../../../src/cli/settings-table.ts';
+import { tableOf } from './cell.ts';
+
+/** The operating guide's table. */
+export function settingsTable(): string {
+  return tableOf(
+    ['variable', 'default', 'meaning'],
+    SETTINGS.map(({ names, standard, meaning }) => [
+      names.map((name) => `\`${name}\``).join(', '),
+      standard,
+      meaning,
+    ]),
+  );
+}
