@@ -163,6 +163,10 @@ test.serial('every metric has its row in the guide, and the labels that it decla
   for (const { name, samples } of families.values()) {
     t.true(guide.includes(`\`${name}\``), name);
     const labels = new Set(samples.flatMap((sample) => Object.keys(sample.labels)));
-    t.deepEqual([...labels].filter((label) => !declared.get(name)!.includes(label)), [], name);
+    t.deepEqual(
+      [...labels].filter((label) => !declared.get(name)!.includes(label)),
+      [],
+      name,
+    );
   }
 });
