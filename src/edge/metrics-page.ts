@@ -4,7 +4,7 @@ import http from 'node:http';
 import type { Context, Middleware } from 'koa';
 import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import { fail, type GatewayError } from '../lib/errors.ts';
-import { type Audience, type FamilyValues, printPage } from '../telemetry/metrics-page.ts';
+import { type Audience, type FamilyValues, formatFor, printPage } from '../telemetry/metrics-page.ts';
 import { errorBody } from './error-body.ts';
 
 /** What the page is made of, and who may read it. */
@@ -26,7 +26,8 @@ export function metricsPage({ read, token, port }: MetricsDeps): Middleware {
     if (token !== undefined && !presents(ctx.get('authorization'), token))
       return refuse(ctx, unauthenticated());
     const audience: Audience = token === undefined ? 'anybody' : 'operator';
-    const { type, text } = await printPage(await read(), audience);
+    const { type, text } = await printPage(await read(), audience, formatFor(ctx.get('accept')));
+    ctx.set('vary', 'accept');
     ctx.set('content-type', type);
     ctx.body = text;
   };
@@ -44,8 +45,10 @@ export function metricsServer({ read, token }: Pick<MetricsDeps, 'read' | 'token
       return respond(res, fail('method_not_allowed', `${req.method} is not an operation of this path`));
     if (token !== undefined && !presents(req.headers.authorization ?? '', token))
       return respond(res, unauthenticated());
-    const { type, text } = await printPage(await read(), 'operator');
-    res.writeHead(200, { 'content-type': type }).end(req.method === 'HEAD' ? undefined : text);
+    const { type, text } = await printPage(await read(), 'operator', formatFor(req.headers.accept));
+    res
+      .writeHead(200, { 'content-type': type, vary: 'accept' })
+      .end(req.method === 'HEAD' ? undefined : text);
   };
   const server = http.createServer(
     {

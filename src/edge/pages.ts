@@ -2,6 +2,7 @@
 import Router from '@koa/router';
 import type { Middleware } from 'koa';
 import { exportPage, type HandedFile } from './export-page.ts';
+import { homePage } from './home-page.ts';
 import { INVITE_PATHS, invitePage } from './invite-page.ts';
 import { type MetricsDeps, metricsPage } from './metrics-page.ts';
 
@@ -19,9 +20,11 @@ export interface PageDeps {
 
 export function pages({ unready, metrics, openapi, docs, exportFile }: PageDeps): Middleware {
   const router = new Router();
-  router.get('/healthz', (ctx) => {
-    ctx.body = { status: 'ok' };
-  });
+  router.get('/', homePage());
+  for (const path of ['/healthz', '/health'])
+    router.get(path, (ctx) => {
+      ctx.body = { status: 'ok' };
+    });
   router.get('/readyz', async (ctx) => {
     const why = await unready();
     ctx.status = why === undefined ? 200 : 503;

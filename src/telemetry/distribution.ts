@@ -14,12 +14,25 @@ export const TOKEN_BOUNDS: readonly number[] = [
   1, 4, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864,
 ];
 
+/** A call that an observation is of, by ids of which none is a caller's text on a page that anybody reads. */
+export interface Exemplar {
+  /** Made by the gateway. */
+  readonly requestId: string;
+  /** Possibly the caller's. */
+  readonly traceId: string;
+  readonly value: number;
+  /** Unix seconds. */
+  readonly timestamp: number;
+}
+
 /** Observations by bucket. */
 export class Distribution {
   /** Upper bounds, inclusive. */
   readonly bounds: readonly number[];
   /** Per bucket, not cumulated; the last is for what is above all bounds. */
   readonly counts: number[];
+  /** Per bucket, the newest observation's. */
+  exemplars: (Exemplar | undefined)[] | undefined;
   sum = 0;
   count = 0;
 
@@ -28,13 +41,16 @@ export class Distribution {
     this.counts = new Array<number>(bounds.length + 1).fill(0);
   }
 
-  observe(value: number): void {
+  observe(value: number, exemplar?: Exemplar): void {
     const { bounds, counts } = this;
     let bucket = 0;
     while (bucket < bounds.length && value > bounds[bucket]!) bucket++;
     counts[bucket]!++;
     this.sum += value;
     this.count++;
+    if (exemplar === undefined) return;
+    this.exemplars ??= new Array<Exemplar | undefined>(counts.length).fill(undefined);
+    this.exemplars[bucket] = exemplar;
   }
 }
 

@@ -1,5 +1,5 @@
 // A metric's family: its name, how its samples are read, and how the samples of several processes become one.
-import type { Distribution } from './distribution.ts';
+import type { Distribution, Exemplar } from './distribution.ts';
 
 /** One line of a family. */
 export interface Sample {
@@ -7,6 +7,8 @@ export interface Sample {
   readonly metricName?: string;
   readonly labels: Readonly<Record<string, string | number>>;
   readonly value: number;
+  /** Shown in OpenMetrics. */
+  readonly exemplar?: Exemplar | undefined;
 }
 
 /** How samples of the same name and labels, one of each process, become one. */
@@ -31,16 +33,22 @@ export interface Family {
 export function histogramSamples(
   name: string,
   labels: Readonly<Record<string, string>>,
-  { bounds, counts, sum, count }: Distribution,
+  { bounds, counts, exemplars, sum, count }: Distribution,
 ): Sample[] {
   const samples: Sample[] = [];
   let below = 0;
   for (const [i, bound] of bounds.entries()) {
     below += counts[i]!;
-    samples.push({ metricName: `${name}_bucket`, labels: { ...labels, le: bound }, value: below });
+    const exemplar = exemplars?.[i];
+    samples.push({ metricName: `${name}_bucket`, labels: { ...labels, le: bound }, value: below, exemplar });
   }
   samples.push(
-    { metricName: `${name}_bucket`, labels: { ...labels, le: '+Inf' }, value: count },
+    {
+      metricName: `${name}_bucket`,
+      labels: { ...labels, le: '+Inf' },
+      value: count,
+      exemplar: exemplars?.[bounds.length],
+    },
     { metricName: `${name}_sum`, labels, value: sum },
     { metricName: `${name}_count`, labels, value: count },
   );

@@ -1,6 +1,12 @@
 // What calls of models came to, counted once for Prometheus and for OTLP alike.
 import type { AttemptRecord, RequestRecord } from '../call/record.ts';
-import { Distribution, DURATION_BOUNDS, FIRST_TOKEN_BOUNDS, TOKEN_BOUNDS } from './distribution.ts';
+import {
+  Distribution,
+  DURATION_BOUNDS,
+  type Exemplar,
+  FIRST_TOKEN_BOUNDS,
+  TOKEN_BOUNDS,
+} from './distribution.ts';
 import { OTHER, type SeriesLabels, SeriesTable } from './series-table.ts';
 
 /** Calls of an operation that were answered by a provider's model. */
@@ -93,7 +99,7 @@ export class UsageSeries {
       for (const { kind, verdict } of spans)
         if (kind === 'guardrail') add(this.guardrails, VERDICTS.has(verdict) ? verdict : OTHER);
     }
-    for (const attempt of attempts) this.#attempt(operation, attempt);
+    for (const attempt of attempts) this.#attempt(operation, attempt, entry);
   }
 
   /** Counts a refused report of a call that was made elsewhere, of which nothing else is counted here. */
@@ -101,13 +107,15 @@ export class UsageSeries {
     this.#attemptOf(operation, provider, model, '').refused++;
   }
 
-  #attempt(operation: string, attempt: AttemptRecord): void {
+  #attempt(operation: string, attempt: AttemptRecord, entry: RequestRecord): void {
     const { provider, model, usage, cost, timeToFirstTokenMs } = attempt;
     const series = this.#attemptOf(operation, provider, model, errorOf(attempt));
-    series.durations.observe(attempt.latencyMs / 1000);
+    const seconds = attempt.latencyMs / 1000;
+    series.durations.observe(seconds, exemplarOf(entry, attempt, seconds));
     if (timeToFirstTokenMs !== undefined) {
       series.firstTokens ??= new Distribution(FIRST_TOKEN_BOUNDS);
-      series.firstTokens.observe(timeToFirstTokenMs / 1000);
+      const first = timeToFirstTokenMs / 1000;
+      series.firstTokens.observe(first, exemplarOf(entry, attempt, first));
     }
     if (cost !== undefined) series.cost += Number(cost);
     if (attempt.unpriced) series.unpriced++;
@@ -159,6 +167,11 @@ export class UsageSeries {
 export function errorOf({ error, statusCode, outcome }: AttemptRecord): string {
   if (error === undefined) return outcome === 'error' ? String(statusCode) : '';
   return error.reason === 'upstream_status' ? String(statusCode) : error.reason;
+}
+
+function exemplarOf(entry: RequestRecord, attempt: AttemptRecord, value: number): Exemplar {
+  const timestamp = (attempt.startedAt + attempt.latencyMs) / 1000;
+  return { requestId: entry.id, traceId: entry.traceId, value, timestamp };
 }
 
 const CACHE_WORDS: Readonly<Record<string, string>> = {

@@ -343,6 +343,7 @@ test('headers over the bound are refused', async (t) => {
 test('health, readiness, metrics, the document and its rendering', async (t) => {
   const get = (path: string) => raw(bench.gateway.origin, { path });
   t.deepEqual((await get('/healthz')).json, { status: 'ok' });
+  t.deepEqual((await get('/health')).json, { status: 'ok' });
   t.deepEqual((await get('/readyz')).json, { status: 'ready' });
   await call({ body });
   const metrics = await get('/metrics');
