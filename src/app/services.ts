@@ -36,6 +36,7 @@ import { ChatService } from '../../gen/gateway/inference/v2/chat_pb.ts';
 import { CompletionsService } from '../../gen/gateway/inference/v2/completions_pb.ts';
 import { ConfigExplanationService } from '../../gen/gateway/inference/v2/config_pb.ts';
 import { EmbeddingsService } from '../../gen/gateway/inference/v2/embeddings_pb.ts';
+import { MessagesService } from '../../gen/gateway/inference/v2/messages_pb.ts';
 import { ModelsService } from '../../gen/gateway/inference/v2/models_pb.ts';
 import { ModerationsService } from '../../gen/gateway/inference/v2/moderations_pb.ts';
 import { PromptCompletionsService } from '../../gen/gateway/inference/v2/prompts_pb.ts';
@@ -80,6 +81,7 @@ import { chatService } from '../inference/chat.ts';
 import { completionsService } from '../inference/completions.ts';
 import { embeddingsService } from '../inference/embeddings.ts';
 import { configExplanationService } from '../inference/explain-config.ts';
+import { messagesService } from '../inference/messages.ts';
 import { modelsService } from '../inference/models.ts';
 import { moderationsService } from '../inference/moderations.ts';
 import type { Pipeline } from '../inference/pipeline/pipeline.ts';
@@ -113,6 +115,7 @@ export function registrations(
   };
   return [
     implement(ChatService, chatService(pipeline)),
+    implement(MessagesService, messagesService(pipeline)),
     implement(CompletionsService, completionsService(pipeline)),
     implement(EmbeddingsService, embeddingsService(pipeline)),
     implement(ModerationsService, moderationsService(pipeline)),

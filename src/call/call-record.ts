@@ -42,6 +42,8 @@ export interface CallRecord {
   /** The saved prompt's slug, and its version. */
   prompt: string | undefined;
   promptVersion: number | undefined;
+  /** Members of the request that the last target's wire could not carry, by their paths. */
+  dropped: readonly string[] | undefined;
   /** Guardrails and cache look-ups; undefined while there is none. */
   spans: SpanRecord[] | undefined;
 }
@@ -71,6 +73,7 @@ export function newCallRecord(): CallRecord {
     rescued: false,
     prompt: undefined,
     promptVersion: undefined,
+    dropped: undefined,
     spans: undefined,
   };
 }

@@ -36,7 +36,12 @@ export function createEdge(deps: EdgeDeps): Dispatch {
     await rest(ctx.req, ctx.res).catch((thrown: unknown) => {
       deps.log.error({ err: thrown }, 'the edge failed');
       if (!ctx.res.headersSent)
-        respondError(ctx.res, toGatewayError(thrown), Plane.DATA, strayHeaders(deps.rest.names, ctx.req));
+        respondError(
+          ctx.res,
+          toGatewayError(thrown),
+          { plane: Plane.DATA },
+          strayHeaders(deps.rest.names, ctx.req),
+        );
       else ctx.res.destroy();
     });
   });
@@ -46,7 +51,7 @@ export function createEdge(deps: EdgeDeps): Dispatch {
     respondError(
       ctx.res,
       fail('route_unknown', 'there is nothing at this path'),
-      Plane.DATA,
+      { plane: Plane.DATA },
       strayHeaders(deps.rest.names, ctx.req),
     );
   });

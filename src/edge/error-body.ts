@@ -1,15 +1,26 @@
 // Errors as REST bodies: two shapes by plane, both with the OpenAI-style object that
-// every SDK reads (house.md, part 7).
-import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
+// every SDK reads (house.md, part 7), and Anthropic's on the routes of its API.
+import { Form, Plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import type { GatewayError } from '../lib/errors.ts';
 
-/**
- * The body of an error answer, or of the error event inside a stream.
- * @param aliased for a caller under an alias prefix: its family's SDKs read the text of an error from
- *   `message`, which the control plane's shape does not have
- */
-export function errorBody(error: GatewayError, plane: Plane, aliased = false): Record<string, unknown> {
+/** Which shape an error has. */
+export interface ErrorShape {
+  readonly plane: Plane;
+  /**
+   * For a caller under an alias prefix: its family's SDKs read the text of an error from `message`, which the control
+   * plane's shape does not have.
+   */
+  readonly aliased?: boolean;
+  /** The published form of the route; absent: OpenAI's. */
+  readonly form?: Form;
+  /** Of the call, for forms that have it in the body. */
+  readonly requestId?: string;
+}
+
+/** The body of an error answer, or of the error event inside a stream. */
+export function errorBody(error: GatewayError, shape: ErrorShape): Record<string, unknown> {
   const { details } = error;
+  if (shape.form === Form.MESSAGES) return messagesError(error, shape.requestId);
   const common = {
     error: {
       message: error.message,
@@ -21,12 +32,43 @@ export function errorBody(error: GatewayError, plane: Plane, aliased = false): R
     ...(details.violations === undefined ? {} : { errors: details.violations }),
     ...details.members,
   };
-  return plane === Plane.CONTROL
+  return shape.plane === Plane.CONTROL
     ? {
         success: false,
         data: { message: error.message, errorCode: error.abCode },
-        ...(aliased ? { message: error.message } : {}),
+        ...(shape.aliased ? { message: error.message } : {}),
         ...common,
       }
     : { status: 'failure', message: error.message, ...common };
+}
+
+/** Anthropic's types of errors by status (Anthropic API reference, "Errors"). */
+const TYPES: Readonly<Record<number, string>> = Object.freeze({
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  408: 'timeout_error',
+  412: 'billing_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  503: 'overloaded_error',
+  504: 'timeout_error',
+  529: 'overloaded_error',
+});
+const KNOWN: ReadonlySet<string> = new Set([...Object.values(TYPES), 'invalid_request_error', 'api_error']);
+
+/** `{"type": "error", "error": {"type", "message"}, "request_id"}`, and what the gateway has to add. */
+function messagesError(error: GatewayError, requestId: string | undefined): Record<string, unknown> {
+  const { details, status } = error;
+  const own = details.type !== undefined && KNOWN.has(details.type) ? details.type : undefined;
+  const type = own ?? TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');
+  return {
+    type: 'error',
+    error: { type, message: error.message },
+    ...(requestId === undefined ? {} : { request_id: requestId }),
+    ...(details.provider === undefined ? {} : { provider: details.provider }),
+    ...(details.violations === undefined ? {} : { errors: details.violations }),
+    ...details.members,
+  };
 }

@@ -83,7 +83,7 @@ function unauthenticated(): GatewayError {
 function refuse(ctx: Context, error: GatewayError): void {
   ctx.status = error.status;
   ctx.set('www-authenticate', 'Bearer');
-  ctx.body = errorBody(error, Plane.DATA);
+  ctx.body = errorBody(error, { plane: Plane.DATA });
 }
 
 function respond(res: http.ServerResponse, error: GatewayError): void {
@@ -92,5 +92,5 @@ function respond(res: http.ServerResponse, error: GatewayError): void {
     ...(error.status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
     ...(error.status === 405 ? { allow: 'GET, HEAD' } : {}),
   });
-  res.end(JSON.stringify(errorBody(error, Plane.DATA)));
+  res.end(JSON.stringify(errorBody(error, { plane: Plane.DATA })));
 }

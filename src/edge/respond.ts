@@ -1,8 +1,7 @@
 // Answers onto the socket.
 import type { ServerResponse } from 'node:http';
-import type { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import { fail, type GatewayError } from '../lib/errors.ts';
-import { errorBody } from './error-body.ts';
+import { type ErrorShape, errorBody } from './error-body.ts';
 import { hasBody } from './has-body.ts';
 
 /** Name and value pairs. */
@@ -30,13 +29,12 @@ export function respondJson(
   else res.end(Buffer.from(json.buffer, json.byteOffset, json.length).toString('latin1'), 'latin1');
 }
 
-/** An error in its plane's shape. @param aliased as errorBody says */
+/** An error in its route's shape. */
 export function respondError(
   res: ServerResponse,
   error: GatewayError,
-  plane: Plane,
+  shape: ErrorShape,
   headers: Pairs,
-  aliased = false,
 ): void {
   const all = [...headers];
   const { retryAfterMs } = error.details;
@@ -51,7 +49,7 @@ export function respondError(
   respondJson(
     res,
     error.status,
-    JSON.stringify(errorBody(error, plane, aliased)),
+    JSON.stringify(errorBody(error, shape)),
     res.req.httpVersionMajor === 2 ? all.filter(([name]) => name !== 'connection') : all,
   );
 }

@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DescMethod, Message } from '@bufbuild/protobuf';
 import { type ForwardResponse, ProxyService } from '../../gen/gateway/inference/v2/proxy_pb.ts';
-import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
+import { Form, Plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import { Call } from '../call/call.ts';
 import { fail, type GatewayError, toGatewayError } from '../lib/errors.ts';
 import { GatewayHeaders, type HeaderNames } from '../lib/gateway-headers.ts';
@@ -76,7 +76,7 @@ export function createRest(deps: RestDeps): RestHandler {
     const plane = match?.route.plane ?? Plane.DATA;
     // Asked before a body is read; the interceptor that counts has the last word.
     if (deps.full(plane === Plane.CONTROL))
-      return respondError(res, overloaded(), plane, strayHeaders(deps.names, req));
+      return respondError(res, overloaded(), { plane, ...formOf(match) }, strayHeaders(deps.names, req));
     if (isProxy) return passThrough(deps, req, res, raw.slice('/proxy'.length));
     if (match) return operation(deps, bodies, req, res, match, path, mark === -1 ? '' : raw.slice(mark + 1));
     const declared = deps.routes.declared(path);
@@ -88,7 +88,8 @@ export function createRest(deps: RestDeps): RestHandler {
       const error = fail('method_not_allowed', `${verb} is not an operation of this path`);
       const plane = declared.control ? Plane.CONTROL : Plane.DATA;
       const headers: Pairs = [...strayHeaders(deps.names, req), ['allow', allow.join(', ')]];
-      return respondError(res, error, plane, headers, new GatewayHeaders(deps.names, req.headers).aliased);
+      const { aliased } = new GatewayHeaders(deps.names, req.headers);
+      return respondError(res, error, { plane, aliased }, headers);
     }
     return passThrough(deps, req, res, raw);
   };
@@ -123,7 +124,16 @@ async function operation(
     };
     if (streamed) {
       const messages = await deps.transport.stream(call, input);
-      await writeEvents(res, call.record.status ?? 200, method.output, messages, answerHeaders(call));
+      const { form } = annotationsOf(method);
+      const shape = { plane: route.plane, form, requestId: call.id };
+      await writeEvents(
+        res,
+        call.record.status ?? 200,
+        method.output,
+        messages,
+        namedIn(form, call, answerHeaders(call)),
+        shape,
+      );
       return;
     }
     if (method.methodKind === 'server_streaming') {
@@ -133,7 +143,8 @@ async function operation(
     }
     const answer = await deps.transport.unary(call, input);
     const json = rawJsonOf(answer) ?? JSON.stringify(codec.encode(method.output, answer));
-    respondJson(res, call.record.status ?? 200, json, answerHeaders(call));
+    const { form } = annotationsOf(method);
+    respondJson(res, call.record.status ?? 200, json, namedIn(form, call, answerHeaders(call)));
   } catch (thrown) {
     refuse(res, toGatewayError(thrown), route.plane, call);
   }
@@ -166,7 +177,7 @@ async function passThrough(
 ): Promise<void> {
   if (!FORWARDED_VERBS.includes(req.method ?? '')) {
     const error = fail('method_not_allowed', `${req.method} is not passed through`);
-    return respondError(res, error, Plane.DATA, [
+    return respondError(res, error, { plane: Plane.DATA }, [
       ...strayHeaders(deps.names, req),
       ['allow', FORWARDED_VERBS.join(', ')],
     ]);
@@ -299,7 +310,23 @@ function callOf(
 
 function refuse(res: ServerResponse, error: GatewayError, plane: Plane, call: Call): void {
   if (error.reason === 'client_closed') res.destroy();
-  else respondError(res, error, plane, answerHeaders(call), call.headers.aliased);
+  else
+    respondError(
+      res,
+      error,
+      { plane, aliased: call.headers.aliased, form: annotationsOf(call.method).form, requestId: call.id },
+      answerHeaders(call),
+    );
+}
+
+/** The form of a route's errors, where one was found. */
+function formOf(match: RouteMatch | undefined): { form?: Form } {
+  return match === undefined ? {} : { form: annotationsOf(match.route.method).form };
+}
+
+/** Anthropic's clients tell their users the id of a request by the header `request-id`. */
+function namedIn(form: Form, { id }: Call, headers: [string, string][]): [string, string][] {
+  return form === Form.MESSAGES ? [...headers, ['request-id', id]] : headers;
 }
 
 /** Longest path that an error repeats, in characters. */

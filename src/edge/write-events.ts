@@ -1,11 +1,12 @@
-// Messages as server-sent events: `data: <json>` ... `data: [DONE]`.
+// Messages as server-sent events: `data: <json>` ... `data: [DONE]`; where the form names its events, each with its
+// `event:` line, and without [DONE].
 import type { ServerResponse } from 'node:http';
 import type { DescMessage, Message } from '@bufbuild/protobuf';
-import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
+import { Form } from '../../gen/gateway/options/v2/options_pb.ts';
 import { toGatewayError } from '../lib/errors.ts';
 import { rawJsonOf } from '../lib/raw-json.ts';
 import { codec } from '../rest/codec.ts';
-import { errorBody } from './error-body.ts';
+import { type ErrorShape, errorBody } from './error-body.ts';
 import { drained, type Pairs } from './respond.ts';
 
 /** Characters that wait for one write at the most. */
@@ -18,6 +19,7 @@ export async function writeEvents(
   desc: DescMessage,
   messages: AsyncIterable<Message>,
   headers: Pairs,
+  shape: ErrorShape,
 ): Promise<void> {
   const head: Record<string, string> = {
     'content-type': 'text/event-stream; charset=utf-8',
@@ -28,23 +30,36 @@ export async function writeEvents(
   for (const [name, value] of headers) head[name] = value;
   res.writeHead(status, head);
   const out = new Together(res);
+  const named = (shape.form ?? Form.UNSPECIFIED) !== Form.UNSPECIFIED;
   try {
     for await (const message of messages) {
       const json = rawJsonOf(message) ?? JSON.stringify(codec.encode(desc, message));
+      const text = typeof json === 'string' ? json : Buffer.from(json).toString('utf8');
       const full = out.write(
-        `data: ${typeof json === 'string' ? json : Buffer.from(json).toString('utf8')}\n\n`,
+        named ? `event: ${nameOf(message, text)}\ndata: ${text}\n\n` : `data: ${text}\n\n`,
       );
       if (full) await drained(res);
     }
-    out.write('data: [DONE]\n\n');
+    if (!named) out.write('data: [DONE]\n\n');
     out.flush();
     res.end();
   } catch (thrown) {
     const error = toGatewayError(thrown);
     out.flush();
     if (error.reason === 'client_closed' || res.destroyed) res.destroy();
-    else res.end(`data: ${JSON.stringify(errorBody(error, Plane.DATA))}\n\n`);
+    else res.end(`${named ? 'event: error\n' : ''}data: ${JSON.stringify(errorBody(error, shape))}\n\n`);
   }
+}
+
+/** An event's type nearly always comes first in its text. */
+const TYPE = /^\{"type":"([a-z_.]{1,64})"/;
+
+function nameOf(message: Message, text: string): string {
+  const known = TYPE.exec(text)?.[1];
+  if (known !== undefined) return known;
+  const { type } = message as { readonly type?: unknown };
+  // A line break would be another line of the event.
+  return typeof type === 'string' ? type.replace(/[\r\n].*/s, '') : 'message';
 }
 
 /** Events that are at hand together leave in one write: a write an event costs more than the event. */

@@ -2,6 +2,7 @@
 // provider, and back. Pure: no sockets, no clock but the one handed in, no policy.
 import type { DescMessage, Message, MessageShape } from '@bufbuild/protobuf';
 import type { SseEvent } from '../lib/sse.ts';
+import type { Carries } from './forms/ability.ts';
 import type { Framing } from './framing.ts';
 import type { AnswerOf, ChunkOf, OperationName, RequestOf, StreamingName } from './operations.ts';
 import type { OptionSpec } from './options/spec.ts';
@@ -67,8 +68,12 @@ export interface ProviderEntry {
    * all of it, when the connection is closed; absent: it is cancelled.
    */
   readonly onClientCut?: ClientCut;
-  /** Operations that it has; absent: all of its dialect. */
+  /** Operations that it has; absent: all of its dialect, but for those that are `listed`. */
   readonly operations?: readonly OperationName[];
+  /** Operations that it has itself of those that others are asked for over their chat (`listed` in operations.ts). */
+  readonly native?: readonly OperationName[];
+  /** What its wire carries of translated forms otherwise than its dialect. */
+  readonly carries?: Partial<Carries>;
   /**
    * What stands between the base address and the dialect's own paths, e.g. "/v1". Not put
    * before raw pass-through paths, nor after a custom host that ends with it already.
@@ -145,6 +150,13 @@ export interface TranslationContext {
   readonly target: Target;
   /** Unix time in milliseconds. */
   readonly now: () => number;
+  /** A header of the caller that the operation relays (`relays` in operations.ts); absent: none. */
+  readonly relayed?: ((name: string) => string | undefined) | undefined;
+  /**
+   * Told of members of the request that the wire cannot carry, by their paths, before they are left out.
+   * @throws GatewayError `validation_failed` where the caller wants nothing left out
+   */
+  readonly lost?: ((fields: readonly string[]) => void) | undefined;
 }
 
 /** One operation of a dialect, whole. */

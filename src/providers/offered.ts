@@ -1,11 +1,19 @@
-// Which operations a provider offers: those of its dialect, or those of them that its literal names.
+// Which operations a provider offers: those that it has itself, and those that are translated to what it has.
 import type { Dialect, ProviderEntry } from './dialect.ts';
 import type { Dialects } from './dialects/registry.ts';
-import { OPERATION_NAMES, type OperationName } from './operations.ts';
+import { OPERATION_NAMES, type OperationName, operationRow } from './operations.ts';
 
-/** Whether it offers the operation. */
-export function offers({ operations }: ProviderEntry, dialect: Dialect, name: OperationName): boolean {
-  return dialect[name] !== undefined && (operations === undefined || operations.includes(name));
+/** Whether it offers the operation, itself or over another one. */
+export function offers(entry: ProviderEntry, dialect: Dialect, name: OperationName): boolean {
+  const { over } = operationRow(name);
+  return has(entry, dialect, name) || (over !== undefined && has(entry, dialect, over));
+}
+
+/** Whether it has the operation itself: its dialect can say it, and its literal does not deny it. */
+export function has({ operations, native }: ProviderEntry, dialect: Dialect, name: OperationName): boolean {
+  if (dialect[name] === undefined) return false;
+  if (operationRow(name).listed) return native?.includes(name) === true;
+  return operations === undefined || operations.includes(name);
 }
 
 /** All that it offers. */

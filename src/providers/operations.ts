@@ -14,6 +14,13 @@ import {
   EmbeddingsSchema,
 } from '../../gen/gateway/inference/v2/embeddings_pb.ts';
 import {
+  CountMessageTokensRequestSchema,
+  CreateMessageRequestSchema,
+  MessageEventSchema,
+  MessageSchema,
+  MessageTokensSchema,
+} from '../../gen/gateway/inference/v2/messages_pb.ts';
+import {
   GetModelRequestSchema,
   ListModelsRequestSchema,
   ModelListSchema,
@@ -63,7 +70,16 @@ export interface OperationRow {
   readonly requestType: string;
   /** `gen_ai.operation.name`. */
   readonly genAiName: string;
+  /** Only providers whose literal lists it in `native` have it themselves, whatever their dialect can say. */
+  readonly listed?: true;
+  /** What all other providers are asked in its place: its requests and answers are translated. */
+  readonly over?: 'chat';
+  /** The caller's headers that go on to providers that have it themselves, by lower-case name. */
+  readonly relays?: readonly string[];
 }
+
+/** What Anthropic's clients say in headers and no gateway may keep to itself. */
+const ANTHROPIC_HEADERS = ['anthropic-version', 'anthropic-beta'] as const;
 
 /** By name. Their order is the one of lists. */
 export const OPERATIONS = {
@@ -104,6 +120,42 @@ export const OPERATIONS = {
     view: 'completions',
     requestType: 'complete',
     genAiName: 'text_completion',
+  },
+  messages: {
+    request: CreateMessageRequestSchema,
+    answer: MessageSchema,
+    chunk: MessageEventSchema,
+    hasBody: true,
+    path: '/v1/messages',
+    methods: ['CreateMessage', 'StreamMessage'],
+    makesTokens: true,
+    counted: true,
+    needsModel: true,
+    cached: true,
+    idempotent: true,
+    view: 'messages',
+    requestType: 'messages',
+    genAiName: 'chat',
+    listed: true,
+    over: 'chat',
+    relays: ANTHROPIC_HEADERS,
+  },
+  countTokens: {
+    request: CountMessageTokensRequestSchema,
+    answer: MessageTokensSchema,
+    hasBody: true,
+    path: '/v1/messages/count_tokens',
+    methods: ['CountMessageTokens'],
+    makesTokens: false,
+    counted: false,
+    needsModel: true,
+    cached: false,
+    idempotent: true,
+    view: 'messages',
+    requestType: 'messagesCountTokens',
+    genAiName: 'count_tokens',
+    listed: true,
+    relays: ANTHROPIC_HEADERS,
   },
   embeddings: {
     request: CreateEmbeddingsRequestSchema,

@@ -6,6 +6,8 @@ import {
   type Audit,
   access,
   audit,
+  Form,
+  form,
   Plane,
   plane,
   stream_method,
@@ -88,6 +90,8 @@ export interface Annotations {
   readonly plane: Plane;
   readonly access: Access;
   readonly audit: Audit;
+  /** The published form of its errors and events. */
+  readonly form: Form;
 }
 
 // Reading an option builds and decodes an extension each time: half of the time of a whole call when it was done per call.
@@ -111,6 +115,7 @@ function readAnnotations(method: DescMethod): Annotations {
     plane: getOption(method.parent, plane),
     access: getOption(method, access),
     audit: getOption(method, audit),
+    form: hasOption(method, form) ? getOption(method, form) : Form.UNSPECIFIED,
   };
 }
 

@@ -1,7 +1,7 @@
 // Bodies of calls, through the front door and in the keeper itself.
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
-import { AssembledAnswer } from '../../src/inference/pipeline/assembled.ts';
+import { AssembledChoices } from '../../src/inference/pipeline/pieces/assembled-choices.ts';
 import { BodyLog } from '../../src/ledger/bodies.ts';
 import { loggedBody, loggedHeaders, loggedUrl } from '../../src/ledger/logged-message.ts';
 import type { BodiesRecord } from '../../src/store/log-store.ts';
@@ -169,13 +169,13 @@ test('secrets are masked in what is no text, and where a long body was cut withi
 });
 
 test('everything that is held of a streamed answer is bounded, ids of tool calls too', (t) => {
-  const answer = new AssembledAnswer();
+  const answer = new AssembledChoices();
   for (let index = 0; index < 64; index++)
     answer.push({ choices: [{ delta: { toolCalls: [{ index, id: `${index}`.padEnd(65_536) }] } }] });
   t.true(answer.held <= 1024 * 1024 + 65_536);
   t.true(answer.json().length <= 1024 * 1024 + 70_000);
   // Pieces that repeat an id are not counted again.
-  const repeating = new AssembledAnswer();
+  const repeating = new AssembledChoices();
   const piece = { index: 0, id: 'x'.repeat(1024), function: { arguments: '1' } };
   for (let i = 0; i < 2000; i++) repeating.push({ choices: [{ delta: { toolCalls: [piece] } }] });
   t.true(repeating.json().includes('1'.repeat(2000)));

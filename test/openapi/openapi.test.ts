@@ -165,9 +165,9 @@ for (const [plane, component] of [
 ] as const) {
   test(`${component} is what the edge writes`, (t) => {
     const schema = member(document, 'components', 'schemas', component) as Json;
-    const bare = errorBody(fail('internal', 'failed'), plane);
-    const full = errorBody(invalidField('n', 'too large'), plane);
-    const provided = errorBody(fail('upstream_status', 'failed', { provider: 'openai' }), plane);
+    const bare = errorBody(fail('internal', 'failed'), { plane });
+    const full = errorBody(invalidField('n', 'too large'), { plane });
+    const provided = errorBody(fail('upstream_status', 'failed', { provider: 'openai' }), { plane });
     for (const body of [bare, full, provided]) assertFits(t.deepEqual, schema, body);
   });
 }

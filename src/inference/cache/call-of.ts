@@ -15,6 +15,8 @@ export interface CachedAttempt {
   readonly bound: BoundTarget;
   readonly dialect: Dialect;
   readonly operation: OperationName;
+  /** What the provider is asked for: another one where the operation is translated. */
+  readonly wire: OperationName;
   /** The request that asks for a whole answer, for streams as well; made only when the cache is used. */
   readonly outbound: () => Outbound;
   readonly model: string;
@@ -39,7 +41,7 @@ export interface CachedAttempt {
  * @throws GatewayError invalid_header for a bad namespace.
  */
 export function cacheCallOf(call: Call, attempt: CachedAttempt): CacheCall {
-  const { bound, dialect, operation, outbound, model, signal, embedder, waitMs, onReport } = attempt;
+  const { bound, dialect, operation, wire, outbound, model, signal, embedder, waitMs, onReport } = attempt;
   const { principal, record } = call;
   const usable = principal !== undefined && operationRow(operation).cached;
   return {
@@ -54,6 +56,7 @@ export function cacheCallOf(call: Call, attempt: CachedAttempt): CacheCall {
         bound,
         dialect,
         operation,
+        wire,
         outbound(),
         model,
         attempt.guardrails,

@@ -15,6 +15,7 @@ export interface CacheCaller {
  * What the key of a call is made of.
  *
  * @param bound the target and the caller's headers that go on to it
+ * @param wire what the provider is asked for: another operation where it is translated
  * @param outbound the request in the form that asks for a whole answer (`operation.request`), for streams as well
  * @param model the model that is asked for
  * @param guardrails tells the answer's guardrails from others; empty: none
@@ -24,6 +25,7 @@ export function subjectOf(
   { target, forwarded }: { readonly target: Target; readonly forwarded: readonly string[] },
   dialect: Dialect,
   operation: OperationName,
+  wire: OperationName,
   outbound: Outbound,
   model: string,
   guardrails?: string,
@@ -39,7 +41,7 @@ export function subjectOf(
     guardrails,
     request: {
       method,
-      ...locate(target, operation, outbound),
+      ...locate(target, wire, outbound),
       headers: [...forwarded, ...dialect.headers(target), ...outbound.headers],
       body,
     },

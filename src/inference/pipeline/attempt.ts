@@ -11,9 +11,9 @@ import { GatewayError, withProvider } from '../../lib/errors.ts';
 import type { ProviderEntry, Target } from '../../providers/dialect.ts';
 import type { OperationName } from '../../providers/operations.ts';
 import type { UsageReport } from '../../providers/usage/report.ts';
-import type { AssembledAnswer } from './assembled.ts';
 import { noteWhole } from './kept-bodies.ts';
-import { saidIn } from './said-in.ts';
+import { CHOICES } from './pieces/choices.ts';
+import type { Assembled, PieceForm } from './pieces/piece-form.ts';
 import { withoutCredential } from './without-credential.ts';
 
 /** Of an answer's text that is kept for an estimate, in UTF-16 units. */
@@ -56,7 +56,9 @@ export class Attempt {
   #asked: object | undefined;
   #said: string | undefined;
   /** Where the pieces of a streamed answer are put together for the log. */
-  assembled: AssembledAnswer | undefined;
+  assembled: Assembled | undefined;
+  /** Of its answer's pieces. */
+  form: PieceForm = CHOICES;
   #hold: AttemptHold | undefined;
   /** The most that it may use, in tokens. */
   #most: Estimate | undefined;
@@ -122,7 +124,7 @@ export class Attempt {
     this.assembled?.push(part);
     this.#served((part as { readonly serviceTier?: unknown }).serviceTier);
     if (this.#said !== undefined && this.#said.length > MAX_SAID) return;
-    this.#said = (this.#said ?? '') + saidIn(part);
+    this.#said = (this.#said ?? '') + this.form.said(part);
   }
 
   /** The first piece of a streamed answer is here. */

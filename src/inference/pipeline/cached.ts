@@ -16,9 +16,11 @@ import { embedderOf } from './embedder.ts';
 import type { Guards } from './guards.ts';
 import { checkModel } from './model-access.ts';
 import { isStreaming, modelFor, operationOf, streamingOf } from './operation-of.ts';
+import { pieceForm } from './pieces/piece-forms.ts';
 import type { Pipeline } from './pipeline.ts';
 import { rewritten } from './rewrite.ts';
 import type { Served } from './served.ts';
+import { translationOf } from './translation.ts';
 
 /** One call's way to the cache. */
 export interface CachedCall<Request extends object> {
@@ -41,7 +43,7 @@ export async function throughCache<Request extends object, Answer extends object
   const { pipeline, call, name, routing, guards, streams } = cachedCall;
   const input = await guards.input(await routing.bind(plan), signal);
   const { bound } = input;
-  const { dialect, operation } = operationOf(pipeline, bound.target, name);
+  const { dialect, operation, wire } = operationOf(pipeline, bound.target, name);
   const own = rewritten(name, input.request, bound);
   const model = modelFor(bound.target, name, (own as { readonly model?: string }).model);
   // Nor is an answer that is kept for those whose model it is not.
@@ -51,7 +53,8 @@ export async function throughCache<Request extends object, Answer extends object
     bound,
     dialect,
     operation: name,
-    outbound: () => operation.request(own as never, { target: bound.target, now: pipeline.now }),
+    wire,
+    outbound: () => operation.request(own as never, translationOf(call, bound.target, pipeline.now, name)),
     model,
     guardrails: marksOf((bound.plan.guardrails as Guardrails | undefined)?.output ?? []),
     signal,
@@ -108,9 +111,8 @@ function streamForm<Request extends object>(
   const { answer, chunk } = operationRow(name);
   if (!isStreaming(name)) throw new Error(`${name} does not answer in pieces`);
   const { operation } = streamingOf(pipeline, target, name);
-  const usage = (request as { readonly streamOptions?: { readonly includeUsage?: boolean } }).streamOptions;
   const whole = wholeMessages(codec, answer);
-  return streamedMessages(codec, chunk!, usage?.includeUsage === true, (body) =>
+  return streamedMessages(codec, chunk!, pieceForm(name).asksUsage(request), (body) =>
     operation.wholeAsChunks(whole.decode(body) as never, request as never),
   ) as unknown as StreamForm<never>;
 }

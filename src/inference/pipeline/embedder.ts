@@ -21,10 +21,19 @@ export function embedderOf(pipeline: Pipeline, call: Call, routing: Routing, pla
     id: [plan.provider?.id ?? plan.slug ?? '', plan.customHost ?? '', model].join('\0'),
     async embed(text, signal) {
       const bound = await routing.bind(plan);
-      const { dialect, operation } = operationOf(pipeline, bound.target, 'embeddings');
+      const { dialect, operation, wire } = operationOf(pipeline, bound.target, 'embeddings');
       const input = create(CreateEmbeddingsRequestSchema, { input: { kind: { case: 'text', value: text } } });
       const request = rewritten('embeddings', input, bound);
-      const asked = { bound, dialect, name: 'embeddings', request, model, signal, aside: true } as const;
+      const asked = {
+        bound,
+        dialect,
+        wire,
+        name: 'embeddings',
+        request,
+        model,
+        signal,
+        aside: true,
+      } as const;
       return vectorOf(await callWhole(pipeline, call, asked, operation, MAX_BYTES));
     },
   };

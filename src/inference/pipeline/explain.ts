@@ -60,6 +60,7 @@ export class Explanation {
       steps: this.#steps,
       target: record.targetPath || null,
       retries: record.retries,
+      ...(record.dropped === undefined ? {} : { dropped: record.dropped }),
       attempts: record.attempts.map(({ provider, host, model, statusCode, outcome, latencyMs, error }) => ({
         provider,
         host,

@@ -1,17 +1,19 @@
 // A streamed answer with output guardrails: each part is sent after it was checked, as far as a part can be.
 
-import type { DescMessage, Message } from '@bufbuild/protobuf';
+import type { DescMessage } from '@bufbuild/protobuf';
 import type { HookRun } from '../../checks/runner/hook-result.ts';
 import { guardEvents } from '../../checks/stream/guard-events.ts';
 import { createStreamGuard, type StreamGuardOptions } from '../../checks/stream/stream-guard.ts';
 import type { GatewayError } from '../../lib/errors.ts';
-import { codec } from '../../rest/codec.ts';
-import { incrementsOf, untilContent } from './first-content.ts';
+import { untilContent } from './first-content.ts';
+import type { PieceForm } from './pieces/piece-form.ts';
 
 /** What a guarded stream is made from. */
 export interface GuardedStreamDeps extends Omit<StreamGuardOptions<object>, 'increments'> {
   /** Of an event. */
   readonly chunk: DescMessage;
+  /** Of the operation's pieces. */
+  readonly form: PieceForm;
   /** The error of a denial. */
   readonly denied: (outcome: HookRun) => GatewayError;
 }
@@ -26,9 +28,9 @@ export interface GuardedStream {
 /** Resolves when the first event with content may go out. @throws GatewayError guardrail_denied (446) when none may */
 export async function guardedStream(
   events: AsyncIterable<object>,
-  { chunk, denied, ...options }: GuardedStreamDeps,
+  { chunk, form, denied, ...options }: GuardedStreamDeps,
 ): Promise<GuardedStream> {
-  const guard = createStreamGuard<object>({ ...options, increments: incrementsOf });
+  const guard = createStreamGuard<object>({ ...options, increments: (event) => form.increments(event) });
   let last: object | undefined;
   let begun = false;
   const guarded = (async function* () {
@@ -42,25 +44,10 @@ export async function guardedStream(
       if (outcome?.decision !== 'deny') throw thrown;
       // No reply can follow what has gone out: the answer ends as one does that a filter cut.
       if (!begun || !outcome.soft || last === undefined) throw denied(outcome);
-      yield cutOff(last, chunk);
+      yield* form.cutOff(last, chunk);
     }
   })();
-  const begins = await untilContent(guarded);
+  const begins = await untilContent(guarded, form);
   begun = true;
   return { events: begins, outcome: () => guard.outcome };
-}
-
-/** The last event of an answer that is cut off. */
-function cutOff(last: object, chunk: DescMessage): Message {
-  const {
-    choices,
-    usage: _,
-    ...head
-  } = codec.encode(chunk, last as Message) as Readonly<Record<string, unknown>>;
-  const [choice] = Array.isArray(choices) ? (choices as Readonly<Record<string, unknown>>[]) : [];
-  const empty = choice !== undefined && 'text' in choice ? { text: '' } : { delta: {} };
-  return codec.decode(chunk, {
-    ...head,
-    choices: [{ index: choice?.index ?? 0, ...empty, finish_reason: 'content_filter' }],
-  });
 }

@@ -21,6 +21,7 @@ import { guardedStream } from './guarded-stream.ts';
 import { type KeepsLate, laterHooks } from './later-hooks.ts';
 import { errorWithMembers } from './members.ts';
 import { noteHooks } from './note-hooks.ts';
+import { pieceForm } from './pieces/piece-forms.ts';
 import { jsonOf, requestOf } from './rewrite.ts';
 import type { Served } from './served.ts';
 import { SoftDenial } from './soft-denial.ts';
@@ -103,6 +104,7 @@ export class Guards<Request extends object> {
         signal,
         later: laterHooks(this.#call, 'after', this.#keepsLate),
         chunk: operationRow(this.#name).chunk!,
+        form: pieceForm(this.#name),
         denied: (run) => this.#denied(bound, input, run),
       });
       this.#call.streamHooks = (): void => noteHooks(this.#call, outcome(), 'after');

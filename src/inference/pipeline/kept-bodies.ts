@@ -9,7 +9,8 @@ import { rawJsonOf } from '../../lib/raw-json.ts';
 import type { Target } from '../../providers/dialect.ts';
 import { type OperationName, operationRow } from '../../providers/operations.ts';
 import { codec } from '../../rest/codec.ts';
-import { AssembledAnswer } from './assembled.ts';
+import type { Assembled } from './pieces/piece-form.ts';
+import { pieceForm } from './pieces/piece-forms.ts';
 import type { Pipeline } from './pipeline.ts';
 import { secretsOf } from './without-credential.ts';
 
@@ -53,7 +54,7 @@ export function noteAnswer<Answer extends object>(call: Call, name: OperationNam
     return answer;
   }
   if (bodies.response !== undefined) return answer;
-  return assembling(answer as AsyncIterable<object>, assembledIn(call)!) as unknown as Answer;
+  return assembling(answer as AsyncIterable<object>, assembledIn(call, name)!) as unknown as Answer;
 }
 
 export function noteWhole({ bodies }: Call, name: OperationName, answer: object): void {
@@ -63,9 +64,9 @@ export function noteWhole({ bodies }: Call, name: OperationName, answer: object)
 }
 
 /** Where the pieces of a streamed answer go; undefined when they are not kept. */
-export function assembledIn({ bodies }: Call): AssembledAnswer | undefined {
+export function assembledIn({ bodies }: Call, name: OperationName): Assembled | undefined {
   if (bodies === undefined) return undefined;
-  const assembled = new AssembledAnswer();
+  const assembled = pieceForm(name).assembled();
   bodies.response = () => assembled.json();
   bodies.passing.response = assembled;
   return assembled;
@@ -162,7 +163,7 @@ async function* hearing(body: AsyncIterable<Uint8Array>, heard: Heard): AsyncGen
 
 async function* assembling(
   events: AsyncIterable<object>,
-  assembled: AssembledAnswer,
+  assembled: Assembled,
 ): AsyncGenerator<object, void> {
   for await (const event of events) {
     assembled.push(event);

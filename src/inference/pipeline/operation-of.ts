@@ -1,16 +1,10 @@
 // A target's dialect and operation, and the model that it is asked for.
 import { fail, type GatewayError } from '../../lib/errors.ts';
-import type { Dialect, Operation, StreamingOperation, Target } from '../../providers/dialect.ts';
-import { offers } from '../../providers/offered.ts';
-import {
-  type AnswerOf,
-  type ChunkOf,
-  type OperationName,
-  operationRow,
-  type RequestOf,
-  type StreamingName,
-} from '../../providers/operations.ts';
+import type { Dialect, Target } from '../../providers/dialect.ts';
+import { type StreamedOperation, spoken } from '../../providers/forms/spoken.ts';
+import { type OperationName, operationRow, type StreamingName } from '../../providers/operations.ts';
 import { optionsOf } from '../../providers/options/index-of.ts';
+import { codec } from '../../rest/codec.ts';
 import type { Pipeline } from './pipeline.ts';
 
 /** The target's dialect. */
@@ -20,37 +14,23 @@ export function dialectOf({ dialects }: Pipeline, { provider }: Target): Dialect
   return dialect;
 }
 
-/** Every operation of a dialect, by what it answers when it answers whole. */
-type Whole = { readonly [N in OperationName]?: Operation<RequestOf<N>, AnswerOf<N>> };
-type Streamed = {
-  readonly [N in StreamingName]?: StreamingOperation<RequestOf<N>, AnswerOf<N>, ChunkOf<N>>;
-};
-
-/** An operation of the target's dialect. @throws GatewayError operation_unsupported */
+/** An operation of the target, in its own words or over its chat. @throws GatewayError operation_unsupported */
 export function operationOf<N extends OperationName>(pipeline: Pipeline, target: Target, name: N) {
   const dialect = dialectOf(pipeline, target);
-  const operation = (dialect as Whole)[name];
-  if (operation === undefined) throw unsupported(target, name);
-  checkOffered(dialect, target, name);
-  return { dialect, operation };
+  const found = spoken(codec, dialect, target.provider, name);
+  if (found === undefined) throw unsupported(target, name);
+  return { dialect, ...found };
 }
 
 /** An operation that answers in pieces. @throws GatewayError operation_unsupported */
 export function streamingOf<N extends StreamingName>(pipeline: Pipeline, target: Target, name: N) {
-  const dialect = dialectOf(pipeline, target);
-  const operation = (dialect as Streamed)[name];
-  if (operation === undefined) throw unsupported(target, name);
-  checkOffered(dialect, target, name);
-  return { dialect, operation };
+  const { operation, ...found } = operationOf(pipeline, target, name);
+  return { ...found, operation: operation as StreamedOperation<N> };
 }
 
 /** Whether an operation can answer in pieces. */
 export function isStreaming(name: OperationName): name is StreamingName {
   return operationRow(name).chunk !== undefined;
-}
-
-function checkOffered(dialect: Dialect, target: Target, name: OperationName): void {
-  if (!offers(target.provider, dialect, name)) throw unsupported(target, name);
 }
 
 function unsupported({ provider }: Target, name: OperationName): GatewayError {

@@ -14,6 +14,7 @@ import { Explanation, plain } from './explain.ts';
 import { untilContent } from './first-content.ts';
 import { Guards } from './guards.ts';
 import { withLast, withMembers } from './members.ts';
+import { pieceForm } from './pieces/piece-forms.ts';
 import type { Pipeline } from './pipeline.ts';
 import { jsonOf } from './rewrite.ts';
 import type { Served } from './served.ts';
@@ -54,7 +55,7 @@ export async function callRouted<Request extends object, Answer extends object, 
     );
     note(call, plan, route);
     if (served.status !== 200) call.record.status = served.status;
-    const answer = withResults(served);
+    const answer = withResults(served, job.name);
     explanation?.guardrails(served.input, served.output);
     return explanation === undefined ? answer : explanation.on(answer, call);
   } catch (thrown) {
@@ -95,7 +96,7 @@ function portsOf<Request extends object, Answer extends object, Whole extends ob
       const served = await guards.output(answer, bound, input, signal);
       // Nothing comes after the only attempt: its stream need not be waited for.
       if (!streams || routing.plan.maxAttempts === 1) return served;
-      const events = await untilContent(served.answer as unknown as AsyncIterable<object>);
+      const events = await untilContent(served.answer as unknown as AsyncIterable<object>, pieceForm(name));
       return { ...served, answer: events as unknown as Answer };
     },
     cached: (target, signal, run) =>
@@ -148,21 +149,17 @@ function softly<Request extends object, Answer extends object, Whole extends obj
 }
 
 /** The answer with the results of its guardrails; a guarded stream has them in a last event of its own. */
-function withResults<Answer extends object>({
-  answer,
-  input,
-  output,
-  tells,
-  closing,
-}: Served<Answer>): Answer {
+function withResults<Answer extends object>(
+  { answer, input, output, tells, closing }: Served<Answer>,
+  name: OperationName,
+): Answer {
   if (!tells) return answer;
   const results = hookResults(input, output);
   const told = results === undefined ? answer : withMembers(answer, plain({ hook_results: results }));
   if (closing === undefined) return told;
   const last = (event: object): object | undefined => {
     const all = hookResults(input, closing());
-    // As the event that carries the usage: without choices.
-    return all && { ...event, choices: [], usage: undefined, extra: plain({ hook_results: all }) };
+    return all && pieceForm(name).closing(event, plain({ hook_results: all }));
   };
   return withLast(told as unknown as AsyncIterable<object>, last) as unknown as Answer;
 }

@@ -11,6 +11,7 @@ import { Attempt } from './attempt.ts';
 import { assembledIn, noteSent, noteTarget } from './kept-bodies.ts';
 import { checkModel } from './model-access.ts';
 import { checkLimits } from './model-limits.ts';
+import { pieceForm } from './pieces/piece-forms.ts';
 import type { Pipeline } from './pipeline.ts';
 import { holdTarget, isLimited } from './target-limits.ts';
 import { traced } from './traced.ts';
@@ -21,6 +22,8 @@ export interface Asked<Request> {
   readonly bound: BoundTarget;
   readonly dialect: Dialect;
   readonly name: OperationName;
+  /** What the provider is asked for: another one where the operation is translated. */
+  readonly wire: OperationName;
   readonly request: Request;
   readonly model: string;
   readonly signal: AbortLike;
@@ -49,6 +52,8 @@ export interface Opening {
   readonly aside: boolean;
   /** Whether the request is one of a dialect, so that the log keeps it as it was sent. */
   readonly written: boolean;
+  /** Absent of what is passed through. */
+  readonly name?: OperationName;
 }
 
 /**
@@ -62,11 +67,11 @@ export function operationAttempt<Request>(
   streams: boolean,
   write: () => Outbound,
 ): Opening {
-  const { bound, dialect, name, request, model, signal, aside = false } = asked;
+  const { bound, dialect, name, wire, request, model, signal, aside = false } = asked;
   checkModel(bound, name, model);
   checkLimits(pipeline.models, bound, name, model, request);
   const id = timeOrderedId();
-  const outbound = traced(call, outboundRequest(bound, dialect, name, write(), signal, id), id);
+  const outbound = traced(call, outboundRequest(bound, dialect, wire, write(), signal, id), id);
   const { makesTokens, counted, hasBody } = operationRow(name);
   return {
     id,
@@ -82,6 +87,7 @@ export function operationAttempt<Request>(
     streams,
     aside,
     written: true,
+    name,
   };
 }
 
@@ -115,13 +121,14 @@ function opened(call: Call, opening: Opening): Attempt {
   const { target, stored } = bound;
   const attempt = new Attempt(call, target, outbound.origin, model, id, aside);
   attempt.pricedBy = stored?.pricing;
+  if (opening.name !== undefined) attempt.form = pieceForm(opening.name);
   if (opening.estimated) attempt.asks(request);
   if (aside || !opening.written) noteTarget(call, target);
   else noteSent(call, outbound, target);
   if (aside) return attempt;
   call.record.virtualKey = stored?.slug;
   if (streams) {
-    attempt.assembled = assembledIn(call);
+    attempt.assembled = assembledIn(call, opening.name ?? 'chat');
     call.record.streamed = true;
   }
   return attempt;

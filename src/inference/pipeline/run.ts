@@ -1,7 +1,6 @@
 // The way of a model call through the stages: plan, then the plan's route of attempts, whole or in pieces.
 import type { Call } from '../../call/call.ts';
 import type { AbortLike } from '../../lib/abort.ts';
-import type { Dialect } from '../../providers/dialect.ts';
 import type {
   AnswerOf,
   ChunkOf,
@@ -35,8 +34,8 @@ export function runWhole<N extends OperationName>(
     request,
     streams: false,
     attempt(bound, given, signal) {
-      const { dialect, operation } = operationOf(pipeline, bound.target, name);
-      const asked = askedOf(name, bound, dialect, given, signal, request, model);
+      const { operation, ...how } = operationOf(pipeline, bound.target, name);
+      const asked = askedOf(name, bound, how, given, signal, request, model);
       return callWhole(pipeline, call, asked, operation);
     },
   });
@@ -55,16 +54,16 @@ export function runStream<N extends StreamingName>(
     request,
     streams: true,
     attempt(bound, given, signal) {
-      const { dialect, operation } = streamingOf(pipeline, bound.target, name);
-      const asked = askedOf(name, bound, dialect, given, signal, request, model);
+      const { operation, ...how } = streamingOf(pipeline, bound.target, name);
+      const asked = askedOf(name, bound, how, given, signal, request, model);
       const start = (until: AbortLike) => callStream(pipeline, call, { ...asked, signal: until }, operation);
       return drainsWhenCut(bound) ? drained(pipeline.drains, call, signal, start) : start(signal);
     },
     held: {
       whole(bound, given, signal) {
-        const { dialect, operation } = operationOf(pipeline, bound.target, name);
+        const { operation, ...how } = operationOf(pipeline, bound.target, name);
         call.record.streamed = true;
-        const asked = askedOf(name, bound, dialect, given, signal, undefined, undefined);
+        const asked = askedOf(name, bound, how, given, signal, undefined, undefined);
         return callWhole(pipeline, call, asked, operation);
       },
       async *inPieces(bound, given, whole) {
@@ -82,7 +81,7 @@ export function runStream<N extends StreamingName>(
 function askedOf<Request extends object>(
   name: OperationName,
   bound: BoundTarget,
-  dialect: Dialect,
+  how: Pick<Asked<Request>, 'dialect' | 'wire'>,
   given: Request,
   signal: AbortLike,
   said: Request | undefined,
@@ -90,7 +89,7 @@ function askedOf<Request extends object>(
 ): Asked<Request> {
   const request = rewritten(name, given, bound);
   const asked = request === said ? (modelOf(request) ?? model) : modelOf(request);
-  return { bound, dialect, name, request, model: modelFor(bound.target, name, asked), signal };
+  return { bound, ...how, name, request, model: modelFor(bound.target, name, asked), signal };
 }
 
 async function run<Request extends object, Answer extends object, Whole extends object = object>(

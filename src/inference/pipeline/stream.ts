@@ -19,6 +19,7 @@ import { noteReceived } from './kept-bodies.ts';
 import type { Pipeline } from './pipeline.ts';
 import { readBounded } from './read-bounded.ts';
 import { type Asked, operationAttempt, runAttempt } from './run-attempt.ts';
+import { translationOf } from './translation.ts';
 import { upstreamError } from './upstream.ts';
 import { isEncoded, MAX_ANSWER_BYTES } from './whole.ts';
 
@@ -36,7 +37,7 @@ export async function callStream<Request, Answer extends object, Chunk extends o
   const { dialer, now } = pipeline;
   const { bound, dialect, name, request, signal } = asked;
   const { target } = bound;
-  const context: TranslationContext = { target, now };
+  const context = translationOf(call, target, now, name);
   const write = (): Outbound => operation.streamRequest(request, context);
   const opening = operationAttempt(pipeline, call, asked, true, write);
   const dial = (outbound: OutboundRequest) => dialer.stream(outbound);

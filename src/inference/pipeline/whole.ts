@@ -6,6 +6,7 @@ import type { Operation } from '../../providers/dialect.ts';
 import { noteReceived } from './kept-bodies.ts';
 import type { Pipeline } from './pipeline.ts';
 import { type Asked, operationAttempt, runAttempt } from './run-attempt.ts';
+import { translationOf } from './translation.ts';
 import { upstreamError } from './upstream.ts';
 
 /** Longest whole answer that is read, in bytes. */
@@ -25,7 +26,7 @@ export async function callWhole<Request, Answer extends object>(
   const { dialer, now } = pipeline;
   const { bound, dialect, request, aside } = asked;
   const { target } = bound;
-  const context = { target, now };
+  const context = translationOf(call, target, now, asked.name);
   const opening = operationAttempt(pipeline, call, asked, false, () => operation.request(request, context));
   const dial = (outbound: OutboundRequest) => dialer.whole(outbound, maxBytes);
   return runAttempt(pipeline, call, opening, dial, (answer, attempt) => {

@@ -9,6 +9,7 @@ export const anthropic: ProviderEntry = {
   baseUrl: 'https://api.anthropic.com/v1',
   auth: 'x-api-key',
   streamUsage: 'unasked',
+  native: ['messages', 'countTokens'],
   options: [
     text('anthropic_version', { sends: { header: 'anthropic-version', default: '2023-06-01' } }),
     text('anthropic_beta', { sends: { header: 'anthropic-beta' } }),

@@ -47,6 +47,7 @@ function attempt(
     bound,
     dialect,
     operation: 'chat',
+    wire: 'chat',
     outbound: () => ({
       method: 'POST',
       path: '/chat/completions',

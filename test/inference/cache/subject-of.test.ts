@@ -20,7 +20,7 @@ function keyOf(provider: string, body: object, options: Record<string, string> =
   const request = codec.decodeRequest(CreateChatCompletionRequestSchema, body);
   const outbound = dialect.chat!.request(request, { target, now: () => 0 });
   return cacheKey(
-    subjectOf(caller, { target, forwarded: [] }, dialect, 'chat', outbound, 'm'),
+    subjectOf(caller, { target, forwarded: [] }, dialect, 'chat', 'chat', outbound, 'm'),
     undefined,
     undefined,
   );

@@ -1,14 +1,14 @@
 // A streamed answer put together again.
 import test from 'ava';
 import fc from 'fast-check';
-import { AssembledAnswer } from '../../../src/inference/pipeline/assembled.ts';
+import { AssembledChoices } from '../../../src/inference/pipeline/pieces/assembled-choices.ts';
 
 const HEAD = { id: 'c1', created: 7n, model: 'm' };
 
 test('any cutting of content and arguments into pieces gives the same whole', (t) => {
   fc.assert(
     fc.property(fc.array(fc.string(), { minLength: 1 }), fc.array(fc.string()), (texts, parts) => {
-      const answer = new AssembledAnswer();
+      const answer = new AssembledChoices();
       for (const content of texts) answer.push({ ...HEAD, choices: [{ index: 0, delta: { content } }] });
       answer.push({
         ...HEAD,
@@ -39,7 +39,7 @@ test('any cutting of content and arguments into pieces gives the same whole', (t
 });
 
 test('text completions, several choices and nothing at all', (t) => {
-  const answer = new AssembledAnswer();
+  const answer = new AssembledChoices();
   answer.push({ ...HEAD, choices: [{ index: 1, text: 'b' }] });
   answer.push({ ...HEAD, choices: [{ index: 0, text: 'a', finishReason: 'stop' }] });
   t.deepEqual(JSON.parse(answer.json()), {
@@ -52,5 +52,5 @@ test('text completions, several choices and nothing at all', (t) => {
       { index: 1, text: 'b', finish_reason: null },
     ],
   });
-  t.deepEqual((JSON.parse(new AssembledAnswer().json()) as { choices: unknown }).choices, []);
+  t.deepEqual((JSON.parse(new AssembledChoices().json()) as { choices: unknown }).choices, []);
 });

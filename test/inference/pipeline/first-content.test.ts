@@ -3,7 +3,7 @@ import test from 'ava';
 import { ChatCompletionChunkSchema } from '../../../gen/gateway/inference/v2/chat_pb.ts';
 import { CompletionSchema } from '../../../gen/gateway/inference/v2/completions_pb.ts';
 import { incrementsOf as ofJson } from '../../../src/checks/stream/increments.ts';
-import { incrementsOf } from '../../../src/inference/pipeline/first-content.ts';
+import { CHOICES } from '../../../src/inference/pipeline/pieces/choices.ts';
 import { codec } from '../../../src/rest/codec.ts';
 
 const chunk = (...choices: object[]) => ({
@@ -40,14 +40,14 @@ const EVENTS: readonly object[] = [
 for (const event of EVENTS) {
   test(`a chat’s event: ${JSON.stringify(event)}`, (t) => {
     const json = chunk(event);
-    const own = incrementsOf(codec.decode(ChatCompletionChunkSchema, json));
+    const own = CHOICES.increments(codec.decode(ChatCompletionChunkSchema, json));
     t.deepEqual(own, ofJson('chat', json));
   });
 }
 
 test('blocks of a provider’s own count where nothing else says them', (t) => {
   const blocks = (delta: object) =>
-    incrementsOf(codec.decode(ChatCompletionChunkSchema, chunk({ index: 0, delta }))).map(
+    CHOICES.increments(codec.decode(ChatCompletionChunkSchema, chunk({ index: 0, delta }))).map(
       ({ kind, text }) => [kind, text],
     );
   t.deepEqual(blocks({ content_blocks: [{ type: 'text', text: 'a' }] }), [['content', 'a']]);
@@ -57,5 +57,5 @@ test('blocks of a provider’s own count where nothing else says them', (t) => {
 
 test('a text completion’s event', (t) => {
   const json = { ...chunk({ index: 1, text: 'a', finish_reason: null }), object: 'text_completion' };
-  t.deepEqual(incrementsOf(codec.decode(CompletionSchema, json)), ofJson('completions', json));
+  t.deepEqual(CHOICES.increments(codec.decode(CompletionSchema, json)), ofJson('completions', json));
 });

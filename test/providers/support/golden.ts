@@ -10,31 +10,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { DescMessage, Message } from '@bufbuild/protobuf';
-import {
-  ChatCompletionChunkSchema,
-  ChatCompletionSchema,
-  CreateChatCompletionRequestSchema,
-} from '../../../gen/gateway/inference/v2/chat_pb.ts';
 import { UsageSchema } from '../../../gen/gateway/inference/v2/common_pb.ts';
-import {
-  CompletionSchema,
-  CreateCompletionRequestSchema,
-} from '../../../gen/gateway/inference/v2/completions_pb.ts';
-import {
-  CreateEmbeddingsRequestSchema,
-  EmbeddingsSchema,
-} from '../../../gen/gateway/inference/v2/embeddings_pb.ts';
-import {
-  GetModelRequestSchema,
-  ListModelsRequestSchema,
-  ModelListSchema,
-  ModelSchema,
-} from '../../../gen/gateway/inference/v2/models_pb.ts';
-import {
-  CreateModerationRequestSchema,
-  ModerationSchema,
-} from '../../../gen/gateway/inference/v2/moderations_pb.ts';
-import { CreateRerankRequestSchema, RerankSchema } from '../../../gen/gateway/inference/v2/rerank_pb.ts';
 import { GatewayError } from '../../../src/lib/errors.ts';
 import { rawJsonOf } from '../../../src/lib/raw-json.ts';
 import type {
@@ -47,27 +23,13 @@ import type {
 } from '../../../src/providers/dialect.ts';
 import { createDialects } from '../../../src/providers/dialects/registry.ts';
 import { type FrameParser, frameParser } from '../../../src/providers/framing.ts';
-import type { OperationName } from '../../../src/providers/operations.ts';
+import { OPERATIONS, type OperationName, type OperationRow } from '../../../src/providers/operations.ts';
 import type { UsageReport } from '../../../src/providers/usage/report.ts';
 import { codec } from '../../../src/rest/codec.ts';
 import { framed } from './aws-frames.ts';
 import { contextOf, targetOf } from './target.ts';
 
-const SCHEMAS: Readonly<
-  Record<OperationName, { request: DescMessage; answer: DescMessage; chunk?: DescMessage }>
-> = {
-  chat: {
-    request: CreateChatCompletionRequestSchema,
-    answer: ChatCompletionSchema,
-    chunk: ChatCompletionChunkSchema,
-  },
-  completions: { request: CreateCompletionRequestSchema, answer: CompletionSchema, chunk: CompletionSchema },
-  embeddings: { request: CreateEmbeddingsRequestSchema, answer: EmbeddingsSchema },
-  moderations: { request: CreateModerationRequestSchema, answer: ModerationSchema },
-  rerank: { request: CreateRerankRequestSchema, answer: RerankSchema },
-  models: { request: ListModelsRequestSchema, answer: ModelListSchema },
-  model: { request: GetModelRequestSchema, answer: ModelSchema },
-};
+const SCHEMAS: Readonly<Record<OperationName, OperationRow>> = OPERATIONS;
 
 interface Settings {
   readonly provider: string;

@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file gateway/options/v2/options.proto.
  */
 export const file_gateway_options_v2_options: GenFile = /*@__PURE__*/
-  fileDesc("CiBnYXRld2F5L29wdGlvbnMvdjIvb3B0aW9ucy5wcm90bxISZ2F0ZXdheS5vcHRpb25zLnYyIlIKBkFjY2VzcxIOCgZzY29wZXMYASADKAkSKgoFa2luZHMYAiADKA4yGy5nYXRld2F5Lm9wdGlvbnMudjIuS2V5S2luZBIMCgRvcGVuGAMgASgIIjUKBUF1ZGl0EgwKBHZlcmIYASABKAkSEAoIcmVzb3VyY2UYAiABKAkSDAoEbm9uZRgDIAEoCCpBCgVQbGFuZRIVChFQTEFORV9VTlNQRUNJRklFRBAAEg4KClBMQU5FX0RBVEEQARIRCg1QTEFORV9DT05UUk9MEAIqQQoFVW5zZXQSFQoRVU5TRVRfVU5TUEVDSUZJRUQQABIOCgpVTlNFVF9OVUxMEAESEQoNVU5TRVRfREVGQVVMVBACKoMBCgdLZXlLaW5kEhgKFEtFWV9LSU5EX1VOU1BFQ0lGSUVEEAASIQodS0VZX0tJTkRfT1JHQU5JU0FUSU9OX1NFUlZJQ0UQARIeChpLRVlfS0lORF9XT1JLU1BBQ0VfU0VSVklDRRACEhsKF0tFWV9LSU5EX1dPUktTUEFDRV9VU0VSEAM6UgoFcGxhbmUSHy5nb29nbGUucHJvdG9idWYuU2VydmljZU9wdGlvbnMYtYcDIAEoDjIZLmdhdGV3YXkub3B0aW9ucy52Mi5QbGFuZVIFcGxhbmU6VAoGYWNjZXNzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYv4cDIAEoCzIaLmdhdGV3YXkub3B0aW9ucy52Mi5BY2Nlc3NSBmFjY2VzczpRCgVhdWRpdBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMCHAyABKAsyGS5nYXRld2F5Lm9wdGlvbnMudjIuQXVkaXRSBWF1ZGl0OkUKDXN0cmVhbV9tZXRob2QSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjBhwMgASgJUgxzdHJlYW1NZXRob2Q6OgoHbWV0ZXJlZBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMKHAyABKAhSB21ldGVyZWQ6PAoIdW5sb2dnZWQSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjDhwMgASgIUgh1bmxvZ2dlZDpDCgxpbl93b3Jrc3BhY2USHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjEhwMgASgIUgtpbldvcmtzcGFjZTo1CgVleHRyYRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYyYcDIAEoCFIFZXh0cmE6UAoFdW5zZXQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGMqHAyABKA4yGS5nYXRld2F5Lm9wdGlvbnMudjIuVW5zZXRSBXVuc2V0OjkKB2NsZWFyZWQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGMuHAyABKAhSB2NsZWFyZWQ6NQoFdW5pb24SHS5nb29nbGUucHJvdG9idWYuT25lb2ZPcHRpb25zGNOHAyABKAhSBXVuaW9uQt0BCh1kZXYuc2x1aWNlLmdhdGV3YXkub3B0aW9ucy52MkIMT3B0aW9uc1Byb3RvUAFaRGdpdGh1Yi5jb20vc2x1aWNlLWdhdGV3YXkvc2x1aWNlL2dlbi9nby9nYXRld2F5L29wdGlvbnMvdjI7b3B0aW9uc3YyogIDR09YqgISR2F0ZXdheS5PcHRpb25zLlYyygISR2F0ZXdheVxPcHRpb25zXFYy4gIeR2F0ZXdheVxPcHRpb25zXFYyXEdQQk1ldGFkYXRh6gIUR2F0ZXdheTo6T3B0aW9uczo6VjJiBnByb3RvMw", [file_google_protobuf_descriptor]);
+  fileDesc("CiBnYXRld2F5L29wdGlvbnMvdjIvb3B0aW9ucy5wcm90bxISZ2F0ZXdheS5vcHRpb25zLnYyIlIKBkFjY2VzcxIOCgZzY29wZXMYASADKAkSKgoFa2luZHMYAiADKA4yGy5nYXRld2F5Lm9wdGlvbnMudjIuS2V5S2luZBIMCgRvcGVuGAMgASgIIjUKBUF1ZGl0EgwKBHZlcmIYASABKAkSEAoIcmVzb3VyY2UYAiABKAkSDAoEbm9uZRgDIAEoCCpBCgVQbGFuZRIVChFQTEFORV9VTlNQRUNJRklFRBAAEg4KClBMQU5FX0RBVEEQARIRCg1QTEFORV9DT05UUk9MEAIqQwoERm9ybRIUChBGT1JNX1VOU1BFQ0lGSUVEEAASEQoNRk9STV9NRVNTQUdFUxABEhIKDkZPUk1fUkVTUE9OU0VTEAIqQQoFVW5zZXQSFQoRVU5TRVRfVU5TUEVDSUZJRUQQABIOCgpVTlNFVF9OVUxMEAESEQoNVU5TRVRfREVGQVVMVBACKoMBCgdLZXlLaW5kEhgKFEtFWV9LSU5EX1VOU1BFQ0lGSUVEEAASIQodS0VZX0tJTkRfT1JHQU5JU0FUSU9OX1NFUlZJQ0UQARIeChpLRVlfS0lORF9XT1JLU1BBQ0VfU0VSVklDRRACEhsKF0tFWV9LSU5EX1dPUktTUEFDRV9VU0VSEAM6UgoFcGxhbmUSHy5nb29nbGUucHJvdG9idWYuU2VydmljZU9wdGlvbnMYtYcDIAEoDjIZLmdhdGV3YXkub3B0aW9ucy52Mi5QbGFuZVIFcGxhbmU6VAoGYWNjZXNzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYv4cDIAEoCzIaLmdhdGV3YXkub3B0aW9ucy52Mi5BY2Nlc3NSBmFjY2VzczpRCgVhdWRpdBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMCHAyABKAsyGS5nYXRld2F5Lm9wdGlvbnMudjIuQXVkaXRSBWF1ZGl0OkUKDXN0cmVhbV9tZXRob2QSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjBhwMgASgJUgxzdHJlYW1NZXRob2Q6OgoHbWV0ZXJlZBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMKHAyABKAhSB21ldGVyZWQ6PAoIdW5sb2dnZWQSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjDhwMgASgIUgh1bmxvZ2dlZDpDCgxpbl93b3Jrc3BhY2USHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjEhwMgASgIUgtpbldvcmtzcGFjZTpOCgRmb3JtEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYxYcDIAEoDjIYLmdhdGV3YXkub3B0aW9ucy52Mi5Gb3JtUgRmb3JtOjUKBWV4dHJhEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjJhwMgASgIUgVleHRyYTpQCgV1bnNldBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYyocDIAEoDjIZLmdhdGV3YXkub3B0aW9ucy52Mi5VbnNldFIFdW5zZXQ6OQoHY2xlYXJlZBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYy4cDIAEoCFIHY2xlYXJlZDo1CgV1bmlvbhIdLmdvb2dsZS5wcm90b2J1Zi5PbmVvZk9wdGlvbnMY04cDIAEoCFIFdW5pb25C3QEKHWRldi5zbHVpY2UuZ2F0ZXdheS5vcHRpb25zLnYyQgxPcHRpb25zUHJvdG9QAVpEZ2l0aHViLmNvbS9zbHVpY2UtZ2F0ZXdheS9zbHVpY2UvZ2VuL2dvL2dhdGV3YXkvb3B0aW9ucy92MjtvcHRpb25zdjKiAgNHT1iqAhJHYXRld2F5Lk9wdGlvbnMuVjLKAhJHYXRld2F5XE9wdGlvbnNcVjLiAh5HYXRld2F5XE9wdGlvbnNcVjJcR1BCTWV0YWRhdGHqAhRHYXRld2F5OjpPcHRpb25zOjpWMmIGcHJvdG8z", [file_google_protobuf_descriptor]);
 
 /**
  * Who may call a method.
@@ -129,6 +129,47 @@ export const PlaneSchema: GenEnum<Plane> = /*@__PURE__*/
   enumDesc(file_gateway_options_v2_options, 0);
 
 /**
+ * The published form of a method's errors and streamed events over REST.
+ *
+ * @generated from enum gateway.options.v2.Form
+ */
+export const Form = {
+  /**
+   * OpenAI's chat form: `data: <chunk>` ... `data: [DONE]`.
+   *
+   * @generated from enum value: FORM_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * Anthropic's: each event has its `event:` line, and errors are `{"type": "error", "error": {...}}`.
+   *
+   * @generated from enum value: FORM_MESSAGES = 1;
+   */
+  MESSAGES: 1,
+
+  /**
+   * OpenAI's Responses: each event has its `event:` line; errors as in the chat form.
+   *
+   * @generated from enum value: FORM_RESPONSES = 2;
+   */
+  RESPONSES: 2,
+} as const;
+
+/**
+ * The published form of a method's errors and streamed events over REST.
+ *
+ * @generated from enum gateway.options.v2.Form
+ */
+export type Form = (typeof Form)[keyof typeof Form] | UnknownEnum;
+
+/**
+ * Describes the enum gateway.options.v2.Form.
+ */
+export const FormSchema: GenEnum<Form> = /*@__PURE__*/
+  enumDesc(file_gateway_options_v2_options, 1);
+
+/**
  * What JSON shows for a field that is unset.
  *
  * @generated from enum gateway.options.v2.Unset
@@ -165,7 +206,7 @@ export type Unset = (typeof Unset)[keyof typeof Unset] | UnknownEnum;
  * Describes the enum gateway.options.v2.Unset.
  */
 export const UnsetSchema: GenEnum<Unset> = /*@__PURE__*/
-  enumDesc(file_gateway_options_v2_options, 1);
+  enumDesc(file_gateway_options_v2_options, 2);
 
 /**
  * The kinds of API keys.
@@ -211,7 +252,7 @@ export type KeyKind = (typeof KeyKind)[keyof typeof KeyKind] | UnknownEnum;
  * Describes the enum gateway.options.v2.KeyKind.
  */
 export const KeyKindSchema: GenEnum<KeyKind> = /*@__PURE__*/
-  enumDesc(file_gateway_options_v2_options, 2);
+  enumDesc(file_gateway_options_v2_options, 3);
 
 /**
  * The plane that all methods of the service belong to.
@@ -273,13 +314,21 @@ export const in_workspace: GenExtension<MethodOptions, boolean> = /*@__PURE__*/
   extDesc(file_gateway_options_v2_options, 6);
 
 /**
+ * On a method of the data plane: the published form of its errors and streamed events over REST.
+ *
+ * @generated from extension: gateway.options.v2.Form form = 50117;
+ */
+export const form: GenExtension<MethodOptions, Form> = /*@__PURE__*/
+  extDesc(file_gateway_options_v2_options, 7);
+
+/**
  * The field (a google.protobuf.Struct) that keeps the JSON members which the
  * message does not name; they are given back beside the named ones.
  *
  * @generated from extension: bool extra = 50121;
  */
 export const extra: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
-  extDesc(file_gateway_options_v2_options, 7);
+  extDesc(file_gateway_options_v2_options, 8);
 
 /**
  * What JSON shows when the field is unset; without it the member is omitted.
@@ -287,7 +336,7 @@ export const extra: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
  * @generated from extension: gateway.options.v2.Unset unset = 50122;
  */
 export const unset: GenExtension<FieldOptions, Unset> = /*@__PURE__*/
-  extDesc(file_gateway_options_v2_options, 8);
+  extDesc(file_gateway_options_v2_options, 9);
 
 /**
  * On a `repeated string` of an update's request: the names of fields to clear.
@@ -298,7 +347,7 @@ export const unset: GenExtension<FieldOptions, Unset> = /*@__PURE__*/
  * @generated from extension: bool cleared = 50123;
  */
 export const cleared: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
-  extDesc(file_gateway_options_v2_options, 9);
+  extDesc(file_gateway_options_v2_options, 10);
 
 /**
  * The message that consists of this oneof is written in JSON as the bare
@@ -308,5 +357,5 @@ export const cleared: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
  * @generated from extension: bool union = 50131;
  */
 export const union: GenExtension<OneofOptions, boolean> = /*@__PURE__*/
-  extDesc(file_gateway_options_v2_options, 10);
+  extDesc(file_gateway_options_v2_options, 11);
 

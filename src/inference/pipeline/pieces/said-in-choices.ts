@@ -1,5 +1,5 @@
 // The text that an answer or a piece of one says, for an estimate of its tokens.
-import { textsIn } from '../../ledger/tokens/texts.ts';
+import { textsIn } from '../../../ledger/tokens/texts.ts';
 
 interface Piece {
   readonly choices?: readonly { readonly delta?: { readonly content?: unknown } }[];

@@ -1,4 +1,5 @@
-// A streamed answer put together from its pieces, as it would have come whole: for the log.
+// A streamed chat or text completion put together from its pieces, as it would have come whole: for the log.
+import type { Assembled } from './piece-form.ts';
 
 interface Delta {
   readonly role?: string;
@@ -47,7 +48,7 @@ interface Choice {
 const MAX_TEXT = 1024 * 1024;
 
 /** Takes the pieces of a chat or text completion. */
-export class AssembledAnswer {
+export class AssembledChoices implements Assembled {
   #id = '';
   #model = '';
   #created = 0;

@@ -1,0 +1,12 @@
+// The form of each operation's pieces.
+import { type GuardrailView, type OperationName, operationRow } from '../../../providers/operations.ts';
+import { CHOICES } from './choices.ts';
+import { MESSAGES } from './messages.ts';
+import type { PieceForm } from './piece-form.ts';
+
+const FORMS: Partial<Readonly<Record<GuardrailView, PieceForm>>> = { messages: MESSAGES };
+
+/** How the operation's answers come in pieces, and how they are read. */
+export function pieceForm(name: OperationName): PieceForm {
+  return FORMS[operationRow(name).view] ?? CHOICES;
+}

@@ -1,0 +1,37 @@
+// How an operation is spoken over another one. The one internal form is the gateway's chat form (CreateChatCompletion-
+// Request, ChatCompletion, ChatCompletionChunk with their further members: `content_blocks` with signatures,
+// `reasoning_content`, `extra_content`, `cache_control`): every dialect translates to and from it already, so that a
+// published form is written once and not once for every wire.
+import type {
+  ChatCompletion,
+  ChatCompletionChunk,
+  CreateChatCompletionRequest,
+} from '../../../gen/gateway/inference/v2/chat_pb.ts';
+import type { TranslationContext } from '../dialect.ts';
+import type { Carries } from './ability.ts';
+
+/** A request in the chat form. */
+export interface AsChat {
+  readonly chat: CreateChatCompletionRequest;
+  /** Paths of members that the wire cannot carry. */
+  readonly lost: readonly string[];
+}
+
+/** An operation's form, to and from chat. */
+export interface Form<Request, Answer, Chunk> {
+  /** @throws GatewayError `validation_failed` for what no wire could be asked. */
+  toChat(request: Request, carries: Carries, stream: boolean): AsChat;
+  /** A whole answer. */
+  answer(completion: ChatCompletion, request: Request, context: TranslationContext): Answer;
+  /** A fresh translator of one streamed answer. */
+  pieces(request: Request, context: TranslationContext): PieceTranslator<Chunk>;
+  /** A whole answer in the form of a streamed one. */
+  wholeAsChunks(answer: Answer, request: Request): readonly Chunk[];
+}
+
+/** Turns the chunks of one answer into the form's own pieces. */
+export interface PieceTranslator<Chunk> {
+  push(chunk: ChatCompletionChunk): readonly Chunk[];
+  /** Called once, when the answer has come to its end. */
+  end(): readonly Chunk[];
+}

@@ -1,0 +1,87 @@
+// A whole chat completion as a message.
+import type { JsonObject } from '@bufbuild/protobuf';
+import type {
+  AssistantMessage,
+  ChatCompletion,
+  ContentBlock,
+  ToolCall,
+} from '../../../../gen/gateway/inference/v2/chat_pb.ts';
+import { type Message, MessageSchema } from '../../../../gen/gateway/inference/v2/messages_pb.ts';
+import { lazyMessage } from '../../../lib/lazy-message.ts';
+import { attachRawJson } from '../../../lib/raw-json.ts';
+import type { MessageJson } from '../../dialect.ts';
+import { objectOf, parsedObject, textOf } from '../../json-object.ts';
+import { keptSignature } from './kept.ts';
+import { callId, messageId, messageUsage, stopReason } from './words.ts';
+
+/** The message, with its JSON attached. */
+export function messageOf(json: MessageJson, completion: ChatCompletion, model: string): Message {
+  return written(json, messageJson(completion, model));
+}
+
+/** A message with its JSON attached. */
+export function written(json: MessageJson, message: JsonObject): Message {
+  return attachRawJson(
+    lazyMessage(MessageSchema, () => json.decode(MessageSchema, message)),
+    JSON.stringify(message),
+  );
+}
+
+/** @param model that was asked for, where the answer names none */
+export function messageJson(completion: ChatCompletion, model: string): JsonObject {
+  const [choice] = completion.choices;
+  const content = choice?.message === undefined ? [] : blocksOf(choice.message);
+  const hasCalls = content.some(({ type }) => type === 'tool_use');
+  return {
+    id: messageId(completion.id),
+    type: 'message',
+    role: 'assistant',
+    model: completion.model || model,
+    content,
+    stop_reason: stopReason(choice?.finishReason, hasCalls),
+    stop_sequence: textOf(choice?.extra?.stop_sequence) ?? null,
+    usage: messageUsage(completion.usage),
+  };
+}
+
+function blocksOf(message: AssistantMessage): JsonObject[] {
+  const { contentBlocks, reasoningContent, content, refusal, toolCalls, extra } = message;
+  const calls = toolCalls.flatMap((call, i) => callBlocks(call, i));
+  if (contentBlocks.length > 0) return [...contentBlocks.map(blockJson), ...calls];
+  const thought = reasoningContent || textOf(extra?.reasoning) || '';
+  const own = objectOf(extra?.extra_content);
+  const text = content || refusal || '';
+  return [
+    ...(thought === '' ? [] : [thinkingBlock(thought)]),
+    ...(text === '' ? [] : [{ type: 'text', text }]),
+    ...calls,
+    // Proof of what the text was thought with: the provider wants it back with the text.
+    ...(own === undefined ? [] : [thinkingBlock('', { extra_content: own })]),
+  ];
+}
+
+/** A thinking block that another wire made. */
+export function thinkingBlock(thinking: string, own?: JsonObject): JsonObject {
+  return { type: 'thinking', thinking, signature: keptSignature(own) };
+}
+
+/** One of Anthropic's own blocks, as it came. */
+export function blockJson({ type, text, thinking, signature, data, extra }: ContentBlock): JsonObject {
+  const { index: _, ...own } = extra ?? {};
+  return {
+    type,
+    ...(text === undefined ? {} : { text }),
+    ...(thinking === undefined ? {} : { thinking }),
+    ...(type === 'thinking' ? { signature: signature ?? keptSignature() } : {}),
+    ...(type !== 'thinking' && signature !== undefined ? { signature } : {}),
+    ...(data === undefined ? {} : { data }),
+    ...own,
+  };
+}
+
+function callBlocks({ id, function: called, extra }: ToolCall, at: number): JsonObject[] {
+  const own = objectOf(extra?.extra_content);
+  const input = parsedObject(called?.arguments || '{}') ?? {};
+  const block = { type: 'tool_use', id: callId(id, at), name: called?.name ?? '', input };
+  return own === undefined ? [block] : [thinkingBlock('', { extra_content: own }), block];
+}

@@ -1,0 +1,249 @@
+// The chunks of a streamed chat completion as the events of a streamed message (Anthropic, "Streaming messages"): folded
+// together they are the message that the whole answer is.
+import type { JsonObject } from '@bufbuild/protobuf';
+import type {
+  ChatChunkChoice,
+  ChatCompletionChunk,
+  ChatDelta,
+  ContentBlock,
+  ToolCallDelta,
+} from '../../../../gen/gateway/inference/v2/chat_pb.ts';
+import type { Usage } from '../../../../gen/gateway/inference/v2/common_pb.ts';
+import { type MessageEvent, MessageEventSchema } from '../../../../gen/gateway/inference/v2/messages_pb.ts';
+import { lazyMessage } from '../../../lib/lazy-message.ts';
+import { attachRawJson } from '../../../lib/raw-json.ts';
+import type { MessageJson } from '../../dialect.ts';
+import { objectOf, parsedObject, textOf } from '../../json-object.ts';
+import type { PieceTranslator } from '../form.ts';
+import { blockJson } from './answer.ts';
+import { keptSignature } from './kept.ts';
+import { callId, messageId, messageUsage, NO_USAGE, stopReason } from './words.ts';
+
+const NONE: readonly never[] = Object.freeze([]);
+const STOP: JsonObject = Object.freeze({ type: 'message_stop' });
+const PING: JsonObject = Object.freeze({ type: 'ping' });
+
+/** Calls of one answer at the most. */
+const MOST_CALLS = 1024;
+
+/** Whether arguments have come to their end. */
+function isWhole(text: string): boolean {
+  return text.endsWith('}') && parsedObject(text) !== undefined;
+}
+
+/** An event with its JSON attached. */
+export function eventOf(json: MessageJson, event: JsonObject, text = JSON.stringify(event)): MessageEvent {
+  return attachRawJson(
+    lazyMessage(MessageEventSchema, () => json.decode(MessageEventSchema, event)),
+    text,
+  );
+}
+
+/** The block that is open: only one is at a time. */
+interface OpenBlock {
+  readonly index: number;
+  /** What it belongs to, so that the next piece of the same goes into it. */
+  readonly key: string;
+}
+
+/** A call so far. */
+interface Call {
+  readonly index: number;
+  readonly start: JsonObject;
+  readonly proof: JsonObject | undefined;
+  text: string;
+}
+
+/** Translates the chunks of one answer. */
+export class MessageEvents implements PieceTranslator<MessageEvent> {
+  readonly #json: MessageJson;
+  readonly #model: string;
+  #out: MessageEvent[] = [];
+  #started = false;
+  #open: OpenBlock | undefined;
+  #next = 0;
+  #calls = 0;
+  /** The call whose block is open. */
+  #current: Call | undefined;
+  /** Calls that began before the one before them was whole: blocks do not interleave. */
+  readonly #waiting = new Map<number, Call>();
+  /** Indexes of calls that were given. */
+  readonly #given = new Set<number>();
+  #finish: string | undefined;
+  #sequence: string | undefined;
+  #usage: Usage | undefined;
+  #ownContent: JsonObject | undefined;
+
+  constructor(json: MessageJson, model: string) {
+    this.#json = json;
+    this.#model = model;
+  }
+
+  push(chunk: ChatCompletionChunk): readonly MessageEvent[] {
+    this.#out = [];
+    if (!this.#started) this.#start(chunk);
+    if (chunk.usage !== undefined) this.#usage = chunk.usage;
+    // Answers beyond the first have no place in a message.
+    for (const choice of chunk.choices) if (choice.index === 0) this.#choice(choice);
+    return this.#out.length === 0 ? NONE : this.#out;
+  }
+
+  end(): readonly MessageEvent[] {
+    this.#out = [];
+    if (!this.#started) this.#begin('', this.#model);
+    for (const call of this.#waiting.values()) this.#openCall(call);
+    this.#close();
+    if (this.#ownContent !== undefined) this.#proof(this.#ownContent);
+    const delta = {
+      stop_reason: stopReason(this.#finish, this.#calls > 0),
+      stop_sequence: this.#sequence ?? null,
+    };
+    this.#send({ type: 'message_delta', delta, usage: messageUsage(this.#usage) });
+    this.#send(STOP);
+    return this.#out;
+  }
+
+  #start({ id, model }: ChatCompletionChunk): void {
+    this.#begin(id, model || this.#model);
+  }
+
+  #begin(id: string, model: string): void {
+    this.#started = true;
+    this.#send({
+      type: 'message_start',
+      message: {
+        id: messageId(id),
+        type: 'message',
+        role: 'assistant',
+        model,
+        content: [],
+        stop_reason: null,
+        stop_sequence: null,
+        usage: NO_USAGE,
+      },
+    });
+    this.#send(PING);
+  }
+
+  #choice({ delta, finishReason, extra }: ChatChunkChoice): void {
+    if (delta !== undefined) this.#delta(delta);
+    if (finishReason) this.#finish = finishReason;
+    this.#sequence = textOf(extra?.stop_sequence) ?? this.#sequence;
+  }
+
+  #delta(delta: ChatDelta): void {
+    const { contentBlocks, reasoningContent, content, refusal, toolCalls, extra } = delta;
+    if (contentBlocks.length > 0) for (const block of contentBlocks) this.#own(block);
+    else {
+      const thought = reasoningContent || textOf(extra?.reasoning);
+      if (thought) this.#thinking(thought);
+      const said = content || refusal;
+      if (said) this.#text(said);
+    }
+    for (const call of toolCalls) this.#call(call);
+    this.#ownContent = objectOf(extra?.extra_content) ?? this.#ownContent;
+  }
+
+  #thinking(thinking: string): void {
+    this.#enter('thinking', { type: 'thinking', thinking: '', signature: '' });
+    this.#add({ type: 'thinking_delta', thinking });
+  }
+
+  #text(text: string): void {
+    this.#enter('text', { type: 'text', text: '' });
+    this.#add({ type: 'text_delta', text });
+  }
+
+  /** A piece of one of Anthropic's own blocks; its index tells which. */
+  #own(block: ContentBlock): void {
+    const at = typeof block.extra?.index === 'number' ? block.extra.index : 0;
+    const { type } = block;
+    const {
+      index: _,
+      type: __,
+      text,
+      thinking,
+      signature,
+      partial_json: piece,
+      ...rest
+    } = {
+      ...blockJson(block),
+      signature: block.signature,
+      index: at,
+    } as JsonObject;
+    const key = `own ${at}`;
+    if (this.#open?.key !== key) {
+      const isPlain = type === 'text' || type === 'thinking';
+      const empty: JsonObject = type === 'thinking' ? { thinking: '', signature: '' } : { text: '' };
+      this.#enter(key, isPlain ? { type, ...empty } : { type, ...rest });
+    }
+    if (textOf(text) !== undefined) this.#add({ type: 'text_delta', text: text! });
+    if (textOf(thinking) !== undefined) this.#add({ type: 'thinking_delta', thinking: thinking! });
+    if (textOf(signature) !== undefined) this.#add({ type: 'signature_delta', signature: signature! });
+    if (textOf(piece) !== undefined) this.#add({ type: 'input_json_delta', partial_json: piece! });
+  }
+
+  #call({ index, id, function: called, extra }: ToolCallDelta): void {
+    const piece = called?.arguments ?? '';
+    if (this.#current?.index === index) {
+      this.#current.text += piece;
+      if (piece !== '') this.#add({ type: 'input_json_delta', partial_json: piece });
+      return;
+    }
+    let call = this.#waiting.get(index);
+    if (call === undefined) {
+      if (this.#given.has(index) || this.#given.size >= MOST_CALLS) return;
+      this.#given.add(index);
+      const start = { type: 'tool_use', id: callId(id, this.#calls++), name: called?.name ?? '', input: {} };
+      call = { index, start, proof: objectOf(extra?.extra_content), text: '' };
+      this.#waiting.set(index, call);
+    }
+    call.text += piece;
+    const before = this.#current;
+    if (before !== undefined && !isWhole(before.text)) return;
+    // In the order in which they began.
+    const [first] = this.#waiting.values();
+    if (first !== undefined) this.#openCall(first);
+  }
+
+  #openCall(call: Call): void {
+    this.#waiting.delete(call.index);
+    if (call.proof !== undefined) this.#proof(call.proof);
+    this.#enter(`call ${call.index}`, call.start);
+    this.#current = call;
+    if (call.text !== '') this.#add({ type: 'input_json_delta', partial_json: call.text });
+  }
+
+  /** What the provider wants back with the call that follows, or with the text before. */
+  #proof(own: JsonObject): void {
+    this.#close();
+    this.#enter('proof', { type: 'thinking', thinking: '', signature: '' });
+    this.#add({ type: 'signature_delta', signature: keptSignature({ extra_content: own }) });
+    this.#close();
+  }
+
+  #enter(key: string, block: JsonObject): void {
+    if (this.#open?.key === key) return;
+    this.#close();
+    this.#open = { index: this.#next++, key };
+    this.#send({ type: 'content_block_start', index: this.#open.index, content_block: block });
+  }
+
+  #add(delta: JsonObject): void {
+    this.#send({ type: 'content_block_delta', index: this.#open!.index, delta });
+  }
+
+  #close(): void {
+    const open = this.#open;
+    if (open === undefined) return;
+    // Thinking of another wire has no proof; what stands in its place keeps it from Anthropic's own.
+    if (open.key === 'thinking') this.#add({ type: 'signature_delta', signature: keptSignature() });
+    this.#open = undefined;
+    this.#current = undefined;
+    this.#send({ type: 'content_block_stop', index: open.index });
+  }
+
+  #send(event: JsonObject): void {
+    this.#out.push(eventOf(this.#json, event));
+  }
+}

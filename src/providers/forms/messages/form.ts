@@ -1,0 +1,33 @@
+// The Messages API over chat.
+import type { JsonObject } from '@bufbuild/protobuf';
+import {
+  type CreateMessageRequest,
+  CreateMessageRequestSchema,
+  type Message,
+  type MessageEvent,
+  MessageSchema,
+} from '../../../../gen/gateway/inference/v2/messages_pb.ts';
+import type { MessageJson } from '../../dialect.ts';
+import type { Form } from '../form.ts';
+import { jsonOf } from '../json-of.ts';
+import { messageOf } from './answer.ts';
+import { eventOf, MessageEvents } from './events.ts';
+import { chatRequest } from './request.ts';
+import { wholeAsEvents } from './whole-as-events.ts';
+
+/** The form over the given JSON. */
+export function messagesForm(json: MessageJson): Form<CreateMessageRequest, Message, MessageEvent> {
+  return {
+    toChat: (request, carries, stream) =>
+      chatRequest(json, jsonOf(json, CreateMessageRequestSchema, request), carries, stream),
+    answer: (completion, request) => messageOf(json, completion, request.model ?? ''),
+    pieces: (request) => new MessageEvents(json, request.model ?? ''),
+    wholeAsChunks: (answer) => messageEvents(json, answer),
+  };
+}
+
+/** A whole message as events. */
+export function messageEvents(json: MessageJson, answer: Message): readonly MessageEvent[] {
+  const message: JsonObject = jsonOf(json, MessageSchema, answer);
+  return wholeAsEvents(message).map((event) => eventOf(json, event));
+}

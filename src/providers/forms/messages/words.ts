@@ -1,0 +1,78 @@
+// Words of chat answers in Anthropic's.
+import type { JsonObject } from '@bufbuild/protobuf';
+import type { Usage } from '../../../../gen/gateway/inference/v2/common_pb.ts';
+import { given } from '../../json-object.ts';
+
+/** Finish reasons of every wire, in small letters: OpenAI's, and the providers' own. */
+const REASONS: Readonly<Record<string, string>> = Object.freeze({
+  stop: 'end_turn',
+  complete: 'end_turn',
+  end_turn: 'end_turn',
+  eos: 'end_turn',
+  length: 'max_tokens',
+  max_tokens: 'max_tokens',
+  model_length: 'max_tokens',
+  model_context_window_exceeded: 'model_context_window_exceeded',
+  tool_calls: 'tool_use',
+  tool_call: 'tool_use',
+  function_call: 'tool_use',
+  tool_use: 'tool_use',
+  stop_sequence: 'stop_sequence',
+  pause_turn: 'pause_turn',
+  refusal: 'refusal',
+  content_filter: 'refusal',
+  content_filtered: 'refusal',
+  guardrail_intervened: 'refusal',
+  safety: 'refusal',
+  recitation: 'refusal',
+  blocklist: 'refusal',
+  prohibited_content: 'refusal',
+  spii: 'refusal',
+  model_armor: 'refusal',
+  image_safety: 'refusal',
+  toxic: 'refusal',
+  error_toxic: 'refusal',
+});
+
+/** The stop reason; calls end a turn with `tool_use`, whatever the provider says of it. */
+export function stopReason(finish: string | undefined, hasCalls: boolean): string {
+  const word = (finish ?? 'stop').toLowerCase();
+  const reason = Object.hasOwn(REASONS, word) ? REASONS[word]! : 'end_turn';
+  if (hasCalls && reason === 'end_turn') return 'tool_use';
+  return reason === 'tool_use' && !hasCalls ? 'end_turn' : reason;
+}
+
+/** No tokens are known. */
+export const NO_USAGE: JsonObject = Object.freeze({ input_tokens: 0, output_tokens: 0 });
+
+/** Members that a wire of Anthropic's own reports, which readers of its usage know. */
+const OWN = ['cache_creation', 'server_tool_use', 'service_tier', 'iterations', 'inference_geo', 'speed'];
+
+/** The counts in Anthropic's members: what was read from and written to the cache is apart from the input. */
+export function messageUsage(usage: Usage | undefined): JsonObject {
+  if (usage === undefined) return NO_USAGE;
+  const { promptTokensDetails: read, completionTokensDetails: made, extra } = usage;
+  const [cached, written] = [read?.cachedTokens, read?.cacheCreationTokens].map((n) => Number(n ?? 0n));
+  const thought = made?.reasoningTokens;
+  const own = Object.fromEntries(OWN.flatMap((name) => (extra?.[name] == null ? [] : [[name, extra[name]]])));
+  return {
+    input_tokens: Math.max(0, Number(usage.promptTokens) - cached! - written!),
+    cache_creation_input_tokens: written!,
+    cache_read_input_tokens: cached!,
+    output_tokens: Number(usage.completionTokens ?? 0n),
+    ...(thought === undefined ? {} : { output_tokens_details: { thinking_tokens: Number(thought) } }),
+    ...given(own as JsonObject),
+  };
+}
+
+/** Anthropic's ids are letters, digits, "_" and "-": a client sends them back, and they are checked. */
+export function callId(id: string | undefined, at: number): string {
+  const clean = (id ?? '').replace(/[^a-zA-Z0-9_-]/g, '_');
+  return clean === '' ? `toolu_${at}` : clean;
+}
+
+/** The message's id, in the form of Anthropic's. */
+export function messageId(id: string): string {
+  const clean = id.replace(/[^a-zA-Z0-9_-]/g, '_');
+  return clean.startsWith('msg_') ? clean : `msg_${clean}`;
+}
