@@ -82,7 +82,12 @@ export function createRest(deps: RestDeps): RestHandler {
     const declared = deps.routes.declared(path);
     const nearest = declared.verbs.length === 0 ? lookalikes.nearest(path) : undefined;
     if (nearest !== undefined)
-      return respondError(res, unknownPath(path, nearest), Plane.CONTROL, strayHeaders(deps.names, req));
+      return respondError(
+        res,
+        unknownPath(path, nearest),
+        { plane: Plane.CONTROL },
+        strayHeaders(deps.names, req),
+      );
     if (declared.control || !FORWARDED_VERBS.includes(verb)) {
       const allow = declared.control ? declared.verbs : [...new Set([...declared.verbs, ...FORWARDED_VERBS])];
       const error = fail('method_not_allowed', `${verb} is not an operation of this path`);
