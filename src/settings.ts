@@ -24,6 +24,8 @@ export interface Settings {
   readonly headerPrefixes: readonly string[];
   /** Bytes. */
   readonly bodyLimit: number;
+  /** What becomes of paths that are passed through: `deny` passes none, `allow` also what evades guardrails. */
+  readonly rawPaths: 'govern' | 'allow' | 'deny';
   /** Bytes of request bodies that may be read at once: of the process, and of one key. */
   readonly readingBytes: number;
   readonly keyReadingBytes: number;
@@ -124,6 +126,7 @@ export function readSettings(env: Environment): Settings {
     egressAllow: read('GATEWAY_EGRESS_ALLOW', (text) => text, ''),
     headerPrefixes: read('GATEWAY_HEADER_PREFIXES', prefixes, ['x-gateway-']),
     bodyLimit: read('GATEWAY_BODY_LIMIT', bytes, 25 * 1024 * 1024),
+    rawPaths: read('GATEWAY_RAW_PATHS', oneOf('govern', 'allow', 'deny'), 'govern'),
     readingBytes: read('GATEWAY_READING_BYTES', bytes, 256 * 1024 * 1024),
     keyReadingBytes: read('GATEWAY_KEY_READING_BYTES', bytes, 128 * 1024 * 1024),
     bodyStallMs: read('GATEWAY_BODY_STALL_SECONDS', integer(1, 3600), 30) * 1000,

@@ -70,6 +70,7 @@ export function openPipeline(
     keepsLate: callBooks.keepsLate,
     flights: callBooks.flights,
     targets: limits.targets,
+    raw: { paths: settings.rawPaths, bodyLimit: settings.bodyLimit },
     now: Date.now,
   });
   return { ...opened, plans, secrets };

@@ -52,7 +52,7 @@ export interface AttemptRecord {
   readonly usageRefused?: true;
   /** Of the usage, by the price that held when the attempt began: a whole number of 1e-12 USD in decimal digits. */
   readonly cost?: string;
-  /** There is usage, and no price for it. */
+  /** There is usage and no price for it, or it was paid for and its usage is not known. */
   readonly unpriced?: true;
   /** The provider's tier of service, where it is not the usual one: `flex`, `priority`, `batch`. */
   readonly serviceTier?: string;
@@ -101,7 +101,7 @@ export interface RequestRecord {
   readonly usageEstimated?: true;
   /** The sum over all attempts, as theirs. */
   readonly cost?: string;
-  /** One of the attempts has usage and no price. */
+  /** One of the attempts has no known cost. */
   readonly unpriced?: true;
   /** Names of the budgets that it was charged to, without those of its targets (ledger/charged-budgets.ts). */
   readonly budgets?: readonly string[];

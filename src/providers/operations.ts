@@ -41,6 +41,8 @@ export type GuardrailView =
   | 'messages'
   | 'moderations'
   | 'rerank'
+  | 'gemini'
+  | 'converse'
   | 'other';
 
 /** One operation. */

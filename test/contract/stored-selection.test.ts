@@ -352,9 +352,9 @@ test('a fallback moves on from a stored provider that may not be called', async 
   t.true(sent('plain').length > before);
 });
 
-test('pass-through carries the stored credential, and no body past a restriction', async (t) => {
-  const pass = (slug: string, init: RequestInit = {}) =>
-    fetch(`${bench.gateway.origin}/v1/proxy/v1/chat/completions`, {
+test('pass-through carries the stored credential, and no model past a restriction', async (t) => {
+  const pass = (slug: string, init: RequestInit = {}, path = '/v1/chat/completions') =>
+    fetch(`${bench.gateway.origin}/v1/proxy${path}`, {
       method: 'POST',
       ...init,
       headers: {
@@ -370,9 +370,12 @@ test('pass-through carries the stored credential, and no body past a restriction
   const [seen] = sent('plain').slice(before);
   t.is(seen?.headers.authorization, `Bearer ${KEY}`);
   t.is(seen?.headers['x-operator'], 'header-of-plain');
-  const refused = await pass('narrow', { body: text });
+  const refused = await pass('narrow', { body: JSON.stringify({ ...body, model: 'gpt-5' }) });
   t.is(refused.status, 403);
-  t.regex(await refused.text(), /not passed through/);
+  t.regex(await refused.text(), /gpt-5 is not allowed/);
+  const unread = await pass('narrow', { body: text }, '/v1/any/path');
+  t.is(unread.status, 403);
+  t.regex(await unread.text(), /not passed through/);
   t.is(
     sent('narrow').some(({ url }) => url.includes('/v1/v1/')),
     false,

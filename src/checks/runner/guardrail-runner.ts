@@ -52,7 +52,14 @@ export interface RunnerOptions {
 const RETRY_AFTER_MS = 1000;
 
 /** APIs whose answers hold text that can be examined. */
-const ANSWERS_WITH_TEXT: ReadonlySet<Api> = new Set(['chat', 'completions', 'responses', 'messages']);
+const ANSWERS_WITH_TEXT: ReadonlySet<Api> = new Set([
+  'chat',
+  'completions',
+  'responses',
+  'messages',
+  'gemini',
+  'converse',
+]);
 
 /** Makes the runner. */
 export function createGuardrailRunner({

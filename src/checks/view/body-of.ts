@@ -1,5 +1,7 @@
 // From a JSON body to what the checks see of it, by the API that it belongs to.
 import { chatRequest, chatResponse } from './chat.ts';
+import { converseRequest, converseResponse } from './converse.ts';
+import { geminiRequest, geminiResponse } from './gemini.ts';
 import { messagesRequest, messagesResponse } from './messages.ts';
 import { completionResponse, promptRequest } from './prompts.ts';
 import { responsesRequest, responsesResponse } from './responses.ts';
@@ -14,6 +16,10 @@ export function requestBody(api: Api, json: JsonObject): Body {
       return responsesRequest(json);
     case 'messages':
       return messagesRequest(json);
+    case 'gemini':
+      return geminiRequest(json);
+    case 'converse':
+      return converseRequest(json);
     default:
       return promptRequest(json);
   }
@@ -28,6 +34,10 @@ export function responseBody(api: Api, json: JsonObject): Body {
       return responsesResponse(json);
     case 'messages':
       return messagesResponse(json);
+    case 'gemini':
+      return geminiResponse(json);
+    case 'converse':
+      return converseResponse(json);
     default:
       return completionResponse(json);
   }

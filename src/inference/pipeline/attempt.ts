@@ -34,6 +34,8 @@ export interface AttemptEnd {
   readonly usageEstimated?: boolean;
   /** What the provider reported cannot be true, and was not taken. */
   readonly usageRefused?: boolean;
+  /** It is paid for, and what it used is not known. */
+  readonly unpriced?: boolean;
   readonly responseModel?: string | undefined;
   /** The tier of service that the provider says it served. */
   readonly tier?: string | undefined;
@@ -178,6 +180,7 @@ export class Attempt {
     if (record) entry.usage = record;
     if (record && estimated) entry.usageEstimated = true;
     if (refused) entry.usageRefused = true;
+    if (ended.unpriced && record === undefined) entry.unpriced = true;
     if (this.#tier !== undefined && !USUAL_TIERS.has(this.#tier)) entry.serviceTier = this.#tier;
     if (this.pricedBy !== undefined) {
       const pricing = this.pricedBy(this.#model || (responseModel ?? ''));

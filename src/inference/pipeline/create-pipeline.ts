@@ -38,6 +38,8 @@ export interface PipelineParts {
   readonly flights?: Pipeline['flights'];
   /** Limits of targets; absent: nothing is limited. */
   readonly targets?: Pipeline['targets'];
+  /** Absent: raw paths are governed, bodies held up to 25 MiB. */
+  readonly raw?: Pipeline['raw'];
   readonly cache: { readonly bytes: number; readonly secret: Uint8Array };
   /** Told of failures in the background of a call, for the log. */
   readonly onTrouble: (error: unknown, what: string) => void;
@@ -121,6 +123,7 @@ export function createPipeline(parts: PipelineParts): OpenPipeline {
     keepsLate: parts.keepsLate,
     flights: parts.flights,
     targets: parts.targets,
+    raw: parts.raw ?? { paths: 'govern', bodyLimit: 25 * 1024 * 1024 },
     keepsBodies: parts.keepsBodies,
     keepsWords: parts.keepsWords,
     now,

@@ -39,16 +39,16 @@ export async function forwardRouted(
   pipeline: Pipeline,
   call: Call,
   routing: Routing,
-  path: string,
-  body: AsyncIterable<Uint8Array> | undefined,
+  { path, params }: { readonly path: string; readonly params: unknown },
+  body: AsyncIterable<Uint8Array> | Uint8Array | undefined,
   send: Send,
 ): Promise<Forwarded> {
-  const bytes = body && (await readWhole(body, call.signal));
+  const bytes = body && (body instanceof Uint8Array ? body : await readWhole(body, call.signal));
   const refused = new Set<Refused>();
   const route = new Route<Forwarded>(
     {
       ...worldOf(pipeline, call, routing, {
-        params: () => ({}),
+        params: () => params,
         pathname: `/v1${path.split('?', 1)[0]}`,
         trace: undefined,
       }),

@@ -6,26 +6,35 @@ import {
   type ForwardResponse,
   ForwardResponseSchema,
   type Header,
+  HeaderSchema,
   type RequestHead,
 } from '../../../gen/gateway/inference/v2/proxy_pb.ts';
 import type { Call } from '../../call/call.ts';
+import type { Guardrails } from '../../checks/hook.ts';
 import type { AbortLike } from '../../lib/abort.ts';
-import type { StreamedAnswer } from '../../lib/egress/outbound.ts';
+import type { InboundHead, StreamedAnswer } from '../../lib/egress/outbound.ts';
 import { fail, type GatewayError, invalidField } from '../../lib/errors.ts';
 import { timeOrderedId } from '../../lib/time-ordered-id.ts';
 import { Turns } from '../../lib/turns.ts';
 import { authHeaders } from '../../providers/auth/index.ts';
 import { locateRaw } from '../../providers/locate.ts';
 import type { BoundTarget } from '../plan/bind.ts';
+import { clip } from '../plan/faults.ts';
+import { NO_TENANT } from '../plan/planned-call.ts';
 import { secretCheck, staysHere } from '../plan/request-settings.ts';
 import { planOf } from '../plan/select.ts';
+import { readSelection, selectsNothing } from '../plan/selection.ts';
+import type { RawForm } from '../raw/forms.ts';
+import { type Governed, govern } from '../raw/govern.ts';
+import { guardedAnswer, RefusedAnswer } from '../raw/guarded-answer.ts';
+import { RawGuards } from '../raw/raw-guards.ts';
+import { type RawRequest, readRawRequest } from '../raw/raw-request.ts';
 import { arriving } from './arriving.ts';
 import type { Attempt } from './attempt.ts';
 import { drainedRest } from './drain.ts';
 import { drainsWhenCut, HeldSignal } from './drains.ts';
 import { type Forwarded, forwardRouted } from './forward-routed.ts';
 import { heardAnswer, heardRequest, keepBodies } from './kept-bodies.ts';
-import { checkPassThrough } from './model-access.ts';
 import { dialectOf } from './operation-of.ts';
 import type { Pipeline } from './pipeline.ts';
 import { relayedHeaders } from './relayed-headers.ts';
@@ -45,30 +54,40 @@ export async function forward(
   messages: AsyncIterable<ForwardRequest>,
 ): Promise<AsyncIterable<ForwardResponse>> {
   const input = messages[Symbol.asyncIterator]();
-  const routing = await planOf(call, pipeline.planner, undefined);
   const head = await readHead(input, call.signal);
   const body = await readBody(input, call.signal);
   const state: BodyState = { error: undefined, bytes: 0 };
   keepBodies(call, pipeline);
   const watched = body && remember(heardRequest(call, head, body), state);
+  const request = await readRawRequest(head, watched, pipeline.raw.bodyLimit, call.signal);
+  const named = request.bodyModel;
+  if (request.cut && named === undefined && selectsNothing(readSelection(call.headers), undefined))
+    throw modelNotFound(pipeline.raw.bodyLimit);
+  const routing = await planOf(call, pipeline.planner, named);
   const send = async (
     bound: BoundTarget,
     bytes: AsyncIterable<Uint8Array> | Uint8Array | undefined,
     signal: AbortLike,
   ): Promise<Forwarded> => {
+    call.record.provider = bound.target.provider.id;
+    const sent = await prepared(pipeline, call, bound, request, bytes, signal);
     const held = drainsWhenCut(bound) ? new HeldSignal(pipeline.drains, call, signal, false) : undefined;
     try {
-      const opening = passThrough(pipeline, call, bound, head, body !== undefined, bytes, held ?? signal);
+      const opening = passThrough(pipeline, call, bound, request, sent, held ?? signal);
       return await runAttempt(
         pipeline,
         call,
         opening,
-        (request) =>
-          pipeline.dialer.stream(request).catch((thrown: unknown) => {
+        (outbound) =>
+          pipeline.dialer.stream(outbound).catch((thrown: unknown) => {
             // What the caller's own body did wrong is not the provider's failure.
             throw state.error ?? thrown;
           }),
-        (answer, attempt) => ({ answer, attempt, bound, held }),
+        async (answer, attempt) => {
+          const forwarded = { answer, attempt, bound, held };
+          if (sent.guards === undefined) return forwarded;
+          return { ...forwarded, answer: await guarded(pipeline, forwarded, sent, signal) };
+        },
       );
     } catch (thrown) {
       held?.over();
@@ -76,32 +95,165 @@ export async function forward(
     }
   };
   const { answer, attempt, bound, held } = routing.plan.once
-    ? await send(await bindOnly(call, routing), watched, call.signal)
-    : await forwardRouted(pipeline, call, routing, head.path, watched, send);
+    ? await send(await bindOnly(call, routing), request.body, call.signal)
+    : await forwardRouted(
+        pipeline,
+        call,
+        routing,
+        { path: head.path, params: (await request.json()) ?? {} },
+        request.body,
+        send,
+      );
   call.record.status = answer.status;
   const tap = new UsageTap(dialectOf(pipeline, bound.target), bound.target.provider, answer, () =>
     Math.max(state.bytes, bodyLength(head), call.bodyBytes ?? 0),
   );
   call.record.streamed = tap.streams;
-  const answered = answerMessages(heardAnswer(call, answer), attempt, tap, held);
+  const billed = request.hasBody && !request.path.free;
+  const answered = answerMessages(heardAnswer(call, answer), attempt, tap, held, billed);
   return held === undefined ? answered : drainedRest(answered, held);
 }
 
-/** The attempt of a request as it came. @throws GatewayError forbidden where models are restricted, invalid_header */
+/** A request as one target gets it. */
+interface Prepared {
+  readonly body: AsyncIterable<Uint8Array> | Uint8Array | undefined;
+  readonly headers: readonly Header[];
+  readonly model: string;
+  readonly governed: Governed;
+  /** Undefined: its answer is not looked at. */
+  readonly guards: RawGuards | undefined;
+}
+
+/**
+ * The request with its target's model, after judgement and input guardrails.
+ * @throws GatewayError forbidden, guardrail_denied (446), selection_conflict, body_too_large
+ */
+async function prepared(
+  pipeline: Pipeline,
+  call: Call,
+  bound: BoundTarget,
+  request: RawRequest,
+  bytes: Prepared['body'],
+  signal: AbortLike,
+): Promise<Prepared> {
+  const { head, path } = request;
+  const own = ownModel(pipeline, call, bound, request);
+  const inBody = own ?? request.bodyModel;
+  const model = path.models[0] ?? inBody;
+  const governed = await govern(request, bound, inBody, pipeline.raw.paths);
+  let changed = own === undefined ? undefined : request.withModel(own);
+  const { form } = path;
+  const hooks = bound.plan.guardrails as Guardrails | undefined;
+  let guards: RawGuards | undefined;
+  if (hooks !== undefined && form !== undefined) {
+    const { json } = governed;
+    const named = json && own !== undefined ? { ...json, model: own } : json;
+    guards = new RawGuards(pipeline, call, form, bound, named, model);
+    if (named !== undefined) {
+      const written = await guards.input(named, signal);
+      if (written !== named) changed = request.withJson(written);
+    }
+  }
+  const looks = guards !== undefined && (hooks?.output.length ?? 0) > 0;
+  const headers = changed?.headers ?? head.headers;
+  return {
+    body: changed?.body ?? bytes,
+    headers: looks ? [...headers.filter(({ name }) => !/^accept-encoding$/i.test(name)), IDENTITY] : headers,
+    model: model ?? '',
+    governed,
+    guards: looks || governed.mustRead ? (guards ?? blind(pipeline, call, bound)) : undefined,
+  };
+}
+
+const IDENTITY: Header = create(HeaderSchema, { name: 'accept-encoding', value: 'identity' });
+
+/** For answers of paths without a form: nothing of them is read, and streams are refused. */
+function blind(pipeline: Pipeline, call: Call, bound: BoundTarget): RawGuards {
+  return new RawGuards(pipeline, call, NO_FORM, bound, undefined, undefined);
+}
+
+const NO_FORM: RawForm = { name: '', view: 'other', requestType: 'proxy', fits: () => false, says: false };
+
+/**
+ * The model to write into the body: `@slug/model` without its slug.
+ * @throws GatewayError selection_conflict where another stored provider is called than the model names
+ */
+function ownModel(
+  { planner, raw }: Pipeline,
+  { principal }: Call,
+  { model, stored }: BoundTarget,
+  request: RawRequest,
+): string | undefined {
+  const named = request.bodyModel;
+  const [, slug, rest] = /^@([^/]{1,255})\/(.+)$/s.exec(named ?? '') ?? [];
+  if (slug === undefined || named === undefined) return undefined;
+  const own = model ?? (stored?.slug === slug ? rest : undefined);
+  if (own === undefined) {
+    // Names of some providers' models begin so, too.
+    if (planner.deps.peekProvider?.(principal ?? NO_TENANT, slug) === undefined) return undefined;
+    throw fail(
+      'selection_conflict',
+      `model: names the stored provider ${clip(slug)}, and the call goes to another one; leave the slug or the other selection out`,
+      { param: 'model' },
+    );
+  }
+  if (own === named) return undefined;
+  if (!request.canChangeModel) throw modelNotFound(raw.bodyLimit);
+  return own;
+}
+
+function modelNotFound(limit: number): GatewayError {
+  return fail(
+    'body_too_large',
+    `the model of a body of more than ${limit} bytes cannot name the provider: name it with x-gateway-provider, or send a shorter body`,
+    { param: 'model' },
+  );
+}
+
+/** The answer after its output guardrails. What they refuse is paid for. */
+async function guarded(
+  pipeline: Pipeline,
+  { answer, attempt, bound }: Forwarded,
+  { guards, governed }: Prepared,
+  signal: AbortLike,
+): Promise<StreamedAnswer> {
+  try {
+    return await guardedAnswer(answer, guards!, governed, signal);
+  } catch (thrown) {
+    if (!(thrown instanceof RefusedAnswer)) throw thrown;
+    const tap = new UsageTap(
+      dialectOf(pipeline, bound.target),
+      bound.target.provider,
+      plainHead(answer),
+      () => 0,
+    );
+    void tap.push(thrown.body);
+    const { model, ...heard } = tap.end();
+    const unpriced = heard.usage === undefined;
+    attempt.end({ status: answer.status, outcome: 'success', ...heard, unpriced, responseModel: model });
+    throw thrown.error;
+  }
+}
+
+/** The head of an answer that was decoded. */
+function plainHead(answer: StreamedAnswer): InboundHead {
+  const header = (name: string): string | undefined =>
+    name === 'content-encoding' ? undefined : answer.header(name);
+  return { status: answer.status, rawHeaders: answer.rawHeaders, header };
+}
+
+/** The attempt of a request as it came. @throws GatewayError invalid_header */
 function passThrough(
   pipeline: Pipeline,
   call: Call,
   bound: BoundTarget,
-  head: RequestHead,
-  hasBody: boolean,
-  body: AsyncIterable<Uint8Array> | Uint8Array | undefined,
+  { head, hasBody }: RawRequest,
+  sent: Prepared,
   signal: AbortLike,
 ): Opening {
-  checkPassThrough(bound, hasBody);
   const { origin, path } = locateRaw(bound.target, bound.stranger ? withoutKeys(head.path) : head.path);
-  call.record.provider = bound.target.provider.id;
   const id = timeOrderedId();
-  const headers = requestHeaders(pipeline, head, bound, call, hasBody);
+  const headers = requestHeaders(pipeline, sent.headers, bound, call, hasBody);
   if (!hasHeader(head, ATTEMPT_HEADER)) headers.push(ATTEMPT_HEADER, id);
   const { method } = head;
   const network = bound.stored?.network;
@@ -112,12 +264,12 @@ function passThrough(
       origin,
       path,
       method,
-      body,
+      body: sent.body,
       signal,
       network,
       headers: tracedHeaders(call, headers, id),
     },
-    model: '',
+    model: sent.model,
     body: Math.max(bodyLength(head), call.bodyBytes ?? 0),
     request: NOTHING_SAID,
     makesTokens: hasBody,
@@ -174,7 +326,7 @@ async function* remember(body: AsyncIterable<Uint8Array>, state: BodyState): Asy
   }
 }
 
-/** Of a request that is passed through nothing is read: what its answer may cost is assumed. */
+/** What the answer of a request that is passed through may cost is assumed. */
 const NOTHING_SAID = {};
 
 function hasHeader({ headers }: RequestHead, wanted: string): boolean {
@@ -190,7 +342,7 @@ function bodyLength({ headers }: RequestHead): number {
 /** The caller's headers without the hop's, the gateway's and its credentials, and with the provider's credential. */
 function requestHeaders(
   pipeline: Pipeline,
-  head: RequestHead,
+  given: readonly Header[],
   { target, stored, stranger }: BoundTarget,
   call: Call,
   hasBody: boolean,
@@ -199,12 +351,12 @@ function requestHeaders(
   const auth = own.length === 0 ? authHeaders(target) : withOwn(own, authHeaders(target));
   const ours = new Set(auth.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase()));
   if (target.apiKey !== undefined) ours.add('authorization').add('x-api-key');
-  const connection = connectionNames(head.headers);
+  const connection = connectionNames(given);
   if (stranger) for (const name of CREDENTIALS) ours.add(name);
   const { isOwnKey } = pipeline.planner.deps;
   const isOurs = secretCheck(call.presentedKey, isOwnKey, stranger ? call.providerCredential : undefined);
   const pairs: string[] = [];
-  for (const { name, value } of head.headers) {
+  for (const { name, value } of given) {
     const lower = name.toLowerCase();
     const isBodys = lower === 'content-type' || (lower === 'content-length' && hasBody);
     if (!isBodys && (staysHere(lower) || connection.has(lower))) continue;
@@ -244,6 +396,7 @@ async function* answerMessages(
   attempt: Attempt,
   tap: UsageTap,
   held: HeldSignal | undefined,
+  billed: boolean,
 ): AsyncGenerator<ForwardResponse> {
   let whole = false;
   const turns = new Turns();
@@ -255,16 +408,21 @@ async function* answerMessages(
       const pause = turns.step(chunk.length);
       if (pause !== undefined) await pause;
       if (tap.streams) attempt.firstToken();
-      tap.push(chunk);
+      const read = tap.push(chunk);
+      if (read !== undefined) await read;
       held?.read(chunk.length);
       yield create(ForwardResponseSchema, { kind: { case: 'chunk', value: chunk } });
     }
     whole = true;
+    const read = tap.ended();
+    if (read !== undefined) await read;
     const { model, ...heard } = tap.end();
+    const isAnswered = answer.status >= 200 && answer.status < 300;
     attempt.end({
       status: answer.status,
       outcome: answer.status < 400 ? 'success' : 'error',
       ...heard,
+      unpriced: billed && isAnswered && heard.usage === undefined,
       responseModel: model,
     });
   } catch (thrown) {

@@ -16,12 +16,3 @@ export function checkModel({ stored }: BoundTarget, name: OperationName, model: 
     { param: 'model' },
   );
 }
-
-/** The model of a body that is passed through is not read. @throws GatewayError forbidden */
-export function checkPassThrough({ stored }: BoundTarget, hasBody: boolean): void {
-  if (!hasBody || stored?.models?.restricted !== true) return;
-  throw fail(
-    'forbidden',
-    'the integration of this stored provider allows certain models only: its requests with a body are not passed through',
-  );
-}

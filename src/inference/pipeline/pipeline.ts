@@ -9,6 +9,7 @@ import type { ResponseCache } from '../cache/response-cache.ts';
 import type { Credentials } from '../credentials/credentials.ts';
 import type { ConditionContext } from '../plan/condition.ts';
 import type { Planner } from '../plan/select.ts';
+import type { RawPaths } from '../raw/govern.ts';
 import type { CircuitStore } from '../route/circuits.ts';
 import type { Loads } from '../route/loads.ts';
 import type { StickyStore } from '../route/sticky.ts';
@@ -35,6 +36,8 @@ export interface Pipeline {
   readonly flights: Pick<InFlightJournal, 'attempt'> | undefined;
   /** Limits of targets; undefined: nothing is limited. */
   readonly targets: Pick<TargetLimits, 'hold'> | undefined;
+  /** What becomes of requests that are passed through, and bytes of their JSON bodies that are held to be read. */
+  readonly raw: { readonly paths: RawPaths; readonly bodyLimit: number };
   /** Whether what is said in calls of the workspace is kept for the log. */
   readonly keepsBodies: (workspaceId: string | undefined) => boolean;
   /** Whether the words of errors are kept, which may quote what was asked. */

@@ -3,14 +3,21 @@
 import { create } from '@bufbuild/protobuf';
 import { type Usage, UsageSchema } from '../../../gen/gateway/inference/v2/common_pb.ts';
 import type { InboundHead } from '../../lib/egress/outbound.ts';
-import { Pieces } from '../../lib/incoming/pieces.ts';
+import { AsideDecoder } from '../../lib/incoming/decode-aside.ts';
+import { codingsOf } from '../../lib/incoming/decoded-length.ts';
+import { TopMembers } from '../../lib/top-members.ts';
 import type { Dialect, ProviderEntry } from '../../providers/dialect.ts';
 import { type FrameParser, frameParser, framingOf } from '../../providers/framing.ts';
-import { isEncoded } from './whole.ts';
+import { mayReport, USAGE_MEMBERS } from '../../providers/usage/forms.ts';
 
 const BYTES_PER_TOKEN = 4;
-/** Whole answers longer than this are not read for usage. */
-const MAX_WHOLE_BYTES = 1024 * 1024;
+/** Longest member of a whole answer that is read, in bytes: reports of usage are far shorter. */
+const MAX_MEMBER_BYTES = 64 * 1024;
+/** Decoded bytes of a compressed answer that are read. */
+const MAX_DECODED_BYTES = 256 * 1024 * 1024;
+/** How an event stream begins, whatever its answer is said to be. */
+const BEGINS_EVENTS = /^\s*(?:data:|event:|id:|retry:|:)/;
+const TELLING_BYTES = 16;
 
 /** What was heard. */
 export interface Heard {
@@ -24,15 +31,20 @@ export interface Heard {
   readonly tier: string | undefined;
 }
 
-/** Reads along with one answer. */
+/** Reads along with one answer, in bounded memory: the answer's form decides how, not its provider. */
 export class UsageTap {
   /** Whether the answer is a stream of events. */
   readonly streams: boolean;
   readonly #tap: ReturnType<Dialect['tapUsage']>;
-  #mode: 'events' | 'whole' | 'deaf';
+  #mode: 'unknown' | 'events' | 'whole' | 'deaf';
+  readonly #decoder: AsideDecoder | undefined;
   readonly #parser: FrameParser;
-  readonly #whole = new Pieces();
-  /** Of the whole answer, up to the bound. */
+  readonly #members: TopMembers;
+  /** The members of the object that is read. */
+  #json: Record<string, unknown> = {};
+  #item = 0;
+  #begin = '';
+  /** Of the whole answer, as they passed. */
   #wholeBytes = 0;
   #pieces = 0;
   readonly #asked: () => number;
@@ -47,28 +59,42 @@ export class UsageTap {
     const framing = framingOf(type);
     this.streams = framing !== undefined;
     this.#parser = frameParser(framing ?? 'sse');
-    const plain = !isEncoded(answer.header('content-encoding'));
-    this.#mode = !plain
-      ? 'deaf'
-      : this.streams
-        ? 'events'
-        : /^application\/json\b/i.test(type)
-          ? 'whole'
-          : 'deaf';
+    this.#members = new TopMembers(
+      (name) => USAGE_MEMBERS.has(name),
+      MAX_MEMBER_BYTES,
+      ({ name, bytes, item }) => {
+        if (item !== this.#item) this.#object();
+        this.#item = item;
+        const value = bytes && parsed(bytes.toString('utf8'));
+        if (value !== undefined) this.#json[name] = value;
+      },
+    );
+    const codings = codingsOf(answer.header('content-encoding'));
+    this.#decoder = AsideDecoder.of(codings, MAX_DECODED_BYTES, (bytes) => this.#read(bytes));
+    const isMedia = /^(?:image|audio|video|font)\/|^multipart\//i.test(type);
+    if (isMedia || (codings.length > 0 && this.#decoder === undefined)) this.#mode = 'deaf';
+    else this.#mode = this.streams ? 'events' : 'unknown';
   }
 
-  push(chunk: Uint8Array): void {
-    if (this.#mode === 'events') this.#events(() => this.#parser.push(chunk));
-    if (this.#mode !== 'whole') return;
-    this.#whole.push(chunk);
+  /** Takes a piece as it passes. A promise: the next one should wait for it. */
+  push(chunk: Uint8Array): Promise<void> | undefined {
     this.#wholeBytes += chunk.length;
-    if (this.#whole.bytes > MAX_WHOLE_BYTES) this.#deafen();
+    if (this.#mode === 'deaf') return undefined;
+    if (this.#decoder !== undefined) return this.#decoder.push(chunk);
+    this.#read(chunk);
+    return undefined;
+  }
+
+  /** Before `end`: waits until a compressed answer is decoded. */
+  ended(): Promise<void> | undefined {
+    return this.#decoder?.end();
   }
 
   end(): Heard {
     if (this.#mode === 'events') this.#events(() => this.#parser.end());
-    if (this.#mode === 'whole') this.#hear(this.#whole.take().toString('utf8'));
+    if (this.#mode === 'whole') this.#object();
     this.#mode = 'deaf';
+    this.#decoder?.stop();
     const usage = this.#tap.usage();
     const usageRefused = usage === 'refused';
     const known = { usageRefused, model: this.#model, tier: this.#tier };
@@ -79,7 +105,7 @@ export class UsageTap {
 
   /** One token for each event, as providers send them; four bytes of JSON for each token of the request or answer. */
   #estimate(): Usage {
-    const made = this.streams ? this.#pieces : Math.ceil(this.#wholeBytes / BYTES_PER_TOKEN);
+    const made = this.#pieces > 0 ? this.#pieces : Math.ceil(this.#wholeBytes / BYTES_PER_TOKEN);
     const [prompt, completion] = [Math.ceil(this.#asked() / BYTES_PER_TOKEN), made];
     return create(UsageSchema, {
       promptTokens: BigInt(prompt),
@@ -88,34 +114,64 @@ export class UsageTap {
     });
   }
 
+  #read(bytes: Uint8Array): void {
+    if (this.#mode === 'unknown') {
+      this.#begin += Buffer.from(bytes.subarray(0, TELLING_BYTES)).toString('latin1');
+      if (this.#begin.trimStart().length < TELLING_BYTES && !/^\s*[[{]/.test(this.#begin)) {
+        // A few bytes more tell; what came goes to both readers.
+        this.#events(() => this.#parser.push(bytes));
+        this.#members.push(bytes);
+        return;
+      }
+      this.#mode = BEGINS_EVENTS.test(this.#begin) ? 'events' : 'whole';
+    }
+    if (this.#mode === 'events') this.#events(() => this.#parser.push(bytes));
+    else if (this.#mode === 'whole') {
+      this.#members.push(bytes);
+      if (!this.#members.isJson) this.#mode = 'deaf';
+    }
+  }
+
   #events(read: () => readonly { readonly data: string }[]): void {
     try {
       for (const { data } of read()) this.#hear(data);
     } catch {
       // An event over the parser's bound: nothing more is heard.
-      this.#deafen();
+      this.#mode = 'deaf';
     }
   }
 
   #hear(text: string): void {
-    if (this.streams && text !== '[DONE]') this.#pieces++;
-    if (!text.includes('"usage') && this.#model !== undefined) return;
-    try {
-      const json: unknown = JSON.parse(text);
-      // Gemini streams a list of answers where no events are asked for.
-      for (const one of Array.isArray(json) ? (json as unknown[]) : [json]) {
-        this.#tap.push(one);
-        this.#model ??= modelOf(one);
-        this.#tier = tierOf(one) ?? this.#tier;
-      }
-    } catch {
-      // Not JSON, so it reports nothing.
-    }
+    if (text !== '[DONE]') this.#pieces++;
+    if (this.#model !== undefined && !mayReport(text)) return;
+    const json = parsed(text);
+    // Gemini streams a list of answers where no events are asked for.
+    for (const one of Array.isArray(json) ? (json as unknown[]) : [json]) this.#note(one, true);
   }
 
-  #deafen(): void {
-    this.#mode = 'deaf';
-    this.#whole.take();
+  /** The members of one object of a whole answer are there. */
+  #object(): void {
+    const json = this.#json;
+    this.#json = {};
+    this.#note(json, false);
+  }
+
+  /** @param wraps whether the event may carry another one: Bedrock's InvokeModel has the model's own in `bytes` */
+  #note(one: unknown, wraps: boolean): void {
+    this.#tap.push(one);
+    this.#model ??= modelOf(one);
+    this.#tier = tierOf(one) ?? this.#tier;
+    const within = wraps ? textMember(one, 'bytes') : undefined;
+    if (within !== undefined) this.#note(parsed(Buffer.from(within, 'base64').toString('utf8')), false);
+  }
+}
+
+/** Undefined: it is no JSON, so it reports nothing. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
   }
 }
 

@@ -75,6 +75,8 @@ export interface StoredProvider {
   readonly limits?: readonly StoredLimits[] | undefined;
   /** The way out of its integration, for its own calls alone. */
   readonly network?: Network | undefined;
+  /** What becomes of paths that are passed through to it, where it is stricter than the gateway. */
+  readonly rawPaths?: 'govern' | 'deny' | undefined;
   /** Whether configs may set its options; where its credential goes they never say. */
   readonly mayOverride?: boolean;
   /**

@@ -25,6 +25,7 @@ export interface StoredReach {
   readonly options: ProviderOptions;
   readonly customHost: string | undefined;
   readonly mayOverride: boolean;
+  readonly rawPaths: StoredProvider['rawPaths'];
   /** The way out of its integration, for its own calls alone. */
   readonly network: Network | undefined;
 }
@@ -68,6 +69,7 @@ export function storedReach(
         : { ...stored.options, ...deploymentOptions(entry, deployment) },
     customHost: host ?? stored.customHost,
     mayOverride: stored.mayOverride ?? false,
+    rawPaths: stored.rawPaths,
     network: stored.network,
   };
 }

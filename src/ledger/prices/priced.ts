@@ -4,14 +4,14 @@ import { costOf } from './cost.ts';
 import { priceOfRates } from './own-rates.ts';
 import type { PriceList } from './price-list.ts';
 
-/** The cost of an attempt in 1e-12 USD: nothing without usage; undefined when there is usage and no price. */
+/** The cost of an attempt in 1e-12 USD: nothing without usage; undefined when its usage or its price is not known. */
 export function costOfAttempt(
   prices: PriceList,
   attempt: AttemptRecord,
   organisationId: string,
 ): bigint | undefined {
   const { provider, model, responseModel = '', usage, startedAt, serviceTier, pricing } = attempt;
-  if (usage === undefined) return 0n;
+  if (usage === undefined) return attempt.unpriced ? undefined : 0n;
   const price =
     (pricing?.rates && priceOfRates(pricing.rates)) ??
     prices.find(provider, model, startedAt, organisationId) ??
@@ -34,7 +34,10 @@ type Draft<T> = { -readonly [K in keyof T]: T[K] };
 export function pricedEntry(prices: PriceList, entry: Draft<RequestRecord>): RequestRecord {
   let sum: bigint | undefined;
   for (const attempt of entry.attempts as readonly Draft<AttemptRecord>[]) {
-    if (attempt.usage === undefined) continue;
+    if (attempt.usage === undefined) {
+      if (attempt.unpriced) entry.unpriced = true;
+      continue;
+    }
     if (attempt.usageEstimated) entry.usageEstimated = true;
     const cost = costOfAttempt(prices, attempt, entry.organisationId);
     if (cost === undefined) {

@@ -37,11 +37,11 @@ export async function decodedLength(
 ): Promise<number> {
   if (codings.length === 0) return Math.max(total, bytes.length);
   const unread = Math.max(total, bytes.length) * UNREAD_RATIO;
-  const decoders = codings.toReversed().map((coding) => DECODERS[coding]?.());
-  if (codings.length > MOST_CODINGS || decoders.includes(undefined)) return unread;
+  const decoders = decodersOf(codings);
+  if (decoders === undefined) return unread;
   let length = 0;
   try {
-    const streams: [Readable, ...Transform[]] = [Readable.from([bytes]), ...(decoders as Transform[])];
+    const streams: [Readable, ...Transform[]] = [Readable.from([bytes]), ...decoders];
     const decoded = streams.reduce((from, to) => pipe(from, to as Transform));
     for await (const piece of decoded as AsyncIterable<Uint8Array>) {
       length += piece.length;
@@ -52,6 +52,14 @@ export async function decodedLength(
     if (bytes.length >= total || length === 0) return Math.min(most, Math.max(length, unread));
   }
   return Math.min(most, Math.ceil((length * Math.max(total, bytes.length)) / bytes.length));
+}
+
+/** What undoes the codings, in the order in which it is applied; undefined: one is not known, or they are too many. */
+export function decodersOf(codings: readonly string[]): Transform[] | undefined {
+  const decoders = codings.toReversed().map((coding) => DECODERS[coding]?.());
+  return codings.length > MOST_CODINGS || decoders.includes(undefined)
+    ? undefined
+    : (decoders as Transform[]);
 }
 
 /** An error of either ends both; the reader hears of it. */

@@ -48,7 +48,9 @@ function chat(counts: JsonObject, reasoning: Reasoning): JsonObject {
 /** OpenAI's Responses: the same counts as input and output. */
 function responses(counts: JsonObject): JsonObject {
   const { input_tokens: input, output_tokens: output, total_tokens: total, ...rest } = counts;
-  const { input_tokens_details: read, output_tokens_details: made, ...own } = rest;
+  // Transcriptions and realtime write the details in the singular.
+  const { input_token_details: heard, output_token_details: spoken, ...plural } = rest;
+  const { input_tokens_details: read = heard, output_tokens_details: made = spoken, ...own } = plural;
   const sum = sumOf([countOf(input), countOf(output)]) ?? 0;
   return {
     ...own,

@@ -1,0 +1,58 @@
+// The texts of Bedrock's Converse (AWS's API reference, "Converse").
+import { objectAt, Slots, textAt } from './slots.ts';
+import type { Body, JsonObject, JsonPath } from './traffic.ts';
+
+/** One unit for the system prompt, where there is one, and one for each message. */
+export function converseRequest(json: JsonObject): Body {
+  const slots = new Slots();
+  const { system, messages } = json;
+  const first = system === undefined || system === null ? 0 : 1;
+  readBlocks(slots, system, ['system'], 'system', 0);
+  for (const [message, path] of slots.objects(['messages'], messages))
+    readBlocks(
+      slots,
+      message.content,
+      [...path, 'content'],
+      textAt(message, 'role'),
+      first + Number(path[1]),
+    );
+  const variables = objectAt(json, 'promptVariables');
+  for (const [name, value] of Object.entries(variables))
+    slots.text(['promptVariables', name, 'text'], (value as JsonObject | null)?.text, {
+      role: 'user',
+      unit: 0,
+    });
+  return slots.body(json, first + (Array.isArray(messages) ? messages.length : 0));
+}
+
+/** One unit. */
+export function converseResponse(json: JsonObject): Body {
+  const slots = new Slots();
+  const { content } = objectAt(objectAt(json, 'output'), 'message');
+  readBlocks(slots, content, ['output', 'message', 'content'], 'assistant', 0);
+  return slots.body(json, 1);
+}
+
+function readBlocks(slots: Slots, blocks: unknown, path: JsonPath, role: string, unit: number): void {
+  const draft = { role, unit };
+  slots.content(path, blocks, draft, (block, at) => {
+    slots.text([...at, 'text'], block.text, draft);
+    const use = objectAt(block, 'toolUse');
+    slots.call([...at, 'toolUse', 'input'], use.name, use.input, draft);
+    const guarded = objectAt(objectAt(block, 'guardContent'), 'text');
+    slots.text([...at, 'guardContent', 'text', 'text'], guarded.text, draft);
+    const thought = objectAt(objectAt(block, 'reasoningContent'), 'reasoningText');
+    slots.text([...at, 'reasoningContent', 'reasoningText', 'text'], thought.text, {
+      ...draft,
+      kind: 'reasoning',
+    });
+    const source = objectAt(objectAt(block, 'document'), 'source');
+    slots.text([...at, 'document', 'source', 'text'], source.text, draft);
+    const inner = { role: 'tool', unit };
+    const result = [...at, 'toolResult', 'content'];
+    slots.content(result, objectAt(block, 'toolResult').content, inner, (part, to) => {
+      slots.text([...to, 'text'], part.text, inner);
+      slots.call([...to, 'json'], undefined, part.json, inner);
+    });
+  });
+}
