@@ -39,6 +39,8 @@ export interface Settings {
   readonly logDays: number;
   readonly bodyDays: number;
   readonly metricDays: number;
+  /** Days that responses are kept, for callers that go on from them. */
+  readonly responseDays: number;
   readonly corsOrigins: readonly string[];
   /** Proxies whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly Range[];
@@ -136,6 +138,7 @@ export function readSettings(env: Environment): Settings {
     logDays: read('GATEWAY_LOG_RETENTION_DAYS', integer(1, 3650), 90),
     bodyDays: read('GATEWAY_BODY_RETENTION_DAYS', integer(1, 3650), 90),
     metricDays: read('GATEWAY_METRICS_RETENTION_DAYS', integer(1, 3650), 365),
+    responseDays: read('GATEWAY_RESPONSES_RETENTION_DAYS', integer(1, 3650), 30),
     corsOrigins: read('GATEWAY_CORS_ORIGINS', origins, []),
     trustedProxies: read('GATEWAY_TRUSTED_PROXIES', parseProxies, []),
     publicUrl: optional('GATEWAY_PUBLIC_URL', baseUrl),

@@ -5,6 +5,7 @@ import { makeKey } from '../access/keys.ts';
 import { guardrailFault } from '../admin/guardrails/usage.ts';
 import type { PromptsDeps } from '../admin/prompts/deps.ts';
 import { promptRuns } from '../inference/prompts.ts';
+import { KeptResponses } from '../inference/responses/kept-responses.ts';
 import { PromptCatalogue } from '../prompts/prompt-catalogue.ts';
 import { providerById } from '../providers/catalog/registry.ts';
 import { check } from '../rpc/interceptors/validate.ts';
@@ -37,7 +38,14 @@ export function openServices(rooms: Rooms) {
   const runs = promptRuns(opened.pipeline, { book, messageRules });
   const { auditLog, directory } = rooms.identity;
   const audit = { documents: stores.documents, directory, flush: auditLog.flush, now: Date.now };
-  const identity = { runs, book, messageRules, ...identityDeps(rooms) };
+  const keptResponses = new KeptResponses({
+    values: stores.store.kept,
+    secret: stores.hashSecret,
+    keptMs: rooms.settings.responseDays * 86_400_000,
+    now: Date.now,
+    onTrouble: (error) => rooms.log.warn({ err: error }, 'a response could not be kept'),
+  });
+  const identity = { runs, book, messageRules, keptResponses, ...identityDeps(rooms) };
   return {
     foresee: runs.foresee,
     services: registrations(opened.pipeline, logsDeps(rooms), identity, audit),
@@ -62,7 +70,10 @@ function logsDeps({ stores, identity, ledger, watch }: Rooms) {
   };
 }
 
-type IdentityDeps = Omit<Parameters<typeof registrations>[2], 'runs' | 'book' | 'messageRules'>;
+type IdentityDeps = Omit<
+  Parameters<typeof registrations>[2],
+  'runs' | 'book' | 'messageRules' | 'keptResponses'
+>;
 
 function identityDeps({ stores, log, identity, replicas, ledger, opened, ...rooms }: Rooms): IdentityDeps {
   const { documents, hasher } = stores;

@@ -42,6 +42,7 @@ import { ModerationsService } from '../../gen/gateway/inference/v2/moderations_p
 import { PromptCompletionsService } from '../../gen/gateway/inference/v2/prompts_pb.ts';
 import { ProxyService } from '../../gen/gateway/inference/v2/proxy_pb.ts';
 import { RerankService } from '../../gen/gateway/inference/v2/rerank_pb.ts';
+import { ResponsesService } from '../../gen/gateway/inference/v2/responses_pb.ts';
 import { analyticsGraphsService } from '../admin/analytics/graphs.ts';
 import { analyticsGroupsService } from '../admin/analytics/groups.ts';
 import { analyticsSummariesService } from '../admin/analytics/summaries.ts';
@@ -88,6 +89,8 @@ import type { Pipeline } from '../inference/pipeline/pipeline.ts';
 import type { PromptRuns } from '../inference/prompts.ts';
 import { proxyService } from '../inference/proxy.ts';
 import { rerankService } from '../inference/rerank.ts';
+import type { KeptResponses } from '../inference/responses/kept-responses.ts';
+import { responsesService } from '../inference/responses/service.ts';
 import { providers } from '../providers/catalog/registry.ts';
 import { implement } from '../rpc/implement.ts';
 import type { Registration } from '../rpc/methods.ts';
@@ -97,7 +100,7 @@ export function registrations(
   pipeline: Pipeline,
   logs: Parameters<typeof logsService>[0] & Pick<LogExportsDeps, 'blobs' | 'links'>,
   identity: InvitesDeps &
-    PromptsDeps & { readonly runs: PromptRuns } & JwtDeps &
+    PromptsDeps & { readonly runs: PromptRuns; readonly keptResponses: KeptResponses } & JwtDeps &
     ApiKeysDeps &
     UsageLimitPoliciesDeps &
     ConfigsDeps &
@@ -120,6 +123,7 @@ export function registrations(
     implement(EmbeddingsService, embeddingsService(pipeline)),
     implement(ModerationsService, moderationsService(pipeline)),
     implement(RerankService, rerankService(pipeline)),
+    implement(ResponsesService, responsesService(pipeline, identity.keptResponses)),
     implement(ModelsService, modelsService(pipeline, ownModels)),
     implement(ConfigExplanationService, configExplanationService(pipeline)),
     implement(PromptCompletionsService, identity.runs.service),

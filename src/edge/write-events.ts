@@ -47,6 +47,7 @@ export async function writeEvents(
     const error = toGatewayError(thrown);
     out.flush();
     if (error.reason === 'client_closed' || res.destroyed) res.destroy();
+    else if (error.details.told) res.end();
     else res.end(`${named ? 'event: error\n' : ''}data: ${JSON.stringify(errorBody(error, shape))}\n\n`);
   }
 }

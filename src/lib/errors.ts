@@ -90,6 +90,8 @@ export interface ErrorDetails {
   readonly rates?: readonly RateState[];
   /** Further members of the error's body over REST, e.g. hook_results. */
   readonly members?: Readonly<Record<string, unknown>>;
+  /** The stream that it broke has ended with an event of its own that tells it. */
+  readonly told?: true;
   /** For the log only; never sent. */
   readonly cause?: unknown;
 }

@@ -125,7 +125,7 @@ export interface Target {
 
 /** An HTTP request of a provider, before it is located and signed. */
 export interface Outbound {
-  readonly method: 'POST' | 'GET';
+  readonly method: 'POST' | 'GET' | 'DELETE';
   /** Path after the provider's base, with its query. */
   readonly path: string;
   /** Flat pairs of names (lower case) and values. */

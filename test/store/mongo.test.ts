@@ -10,6 +10,7 @@ import {
 } from '../../src/store/mongo/open-mongo.ts';
 import { mongoServer, reportMissing, type SharedMongo } from '../support/servers.ts';
 import { contractCollections, documentsContract, freshScope, heads, widgets } from './documents.contract.ts';
+import { keptValuesContract } from './kept-values.contract.ts';
 import { logEntry } from './log-entries.ts';
 import { dropDatabase, freshDatabase, withDatabase } from './mongo-database.ts';
 import { requestLogContract } from './request-log.contract.ts';
@@ -33,6 +34,7 @@ function suite(server: SharedMongo): void {
   // One after the other: with all at once the test server queues every write behind the open transactions.
   const serial = test.serial as typeof test;
   documentsContract(serial, async () => (await shared).documents);
+  keptValuesContract(serial, async () => (await shared).kept);
   requestLogContract(serial, async () => (await shared).requestLog);
 
   serial('a body is kept to the letter, whatever its members are called', async (t) => {

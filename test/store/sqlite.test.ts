@@ -12,6 +12,7 @@ import {
   type SqliteStoreOptions,
 } from '../../src/store/sqlite/open-sqlite.ts';
 import { contractCollections, documentsContract, freshScope, widgets } from './documents.contract.ts';
+import { keptValuesContract } from './kept-values.contract.ts';
 import { logEntry } from './log-entries.ts';
 import { requestLogContract } from './request-log.contract.ts';
 
@@ -28,6 +29,7 @@ test.after.always(async () => {
 });
 
 documentsContract(test, async () => (await shared).documents);
+keptValuesContract(test, async () => (await shared).kept);
 requestLogContract(test, async () => (await shared).requestLog);
 
 const scope = { organisationId: 'o', workspaceId: undefined };

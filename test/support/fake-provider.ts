@@ -2,6 +2,7 @@
 // It speaks OpenAI's dialect, and Anthropic's on /v1/messages, and remembers what it was sent.
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { fakeResponses } from './fake-responses.ts';
 
 /** What the provider was sent. */
 export interface Seen {
@@ -38,6 +39,7 @@ export async function startFakeProvider(): Promise<FakeProvider> {
   const seen: Seen[] = [];
   const queued = new Map<string, Answer[]>();
   const failures = new Map<string, number>();
+  const responses = fakeResponses(new Map());
   let aborted = 0;
   const server = http.createServer((req, res) => {
     const chunks: Buffer[] = [];
@@ -55,7 +57,7 @@ export async function startFakeProvider(): Promise<FakeProvider> {
         if (!res.writableFinished) aborted++;
       });
       const path = (req.url ?? '').split('?')[0]!;
-      const answer = queued.get(path)?.shift() ?? ((q, s, b) => behave(q, s, b, failures));
+      const answer = queued.get(path)?.shift() ?? ((q, s, b) => behave(q, s, b, failures, responses));
       void Promise.resolve(answer(req, res, body)).catch(() => res.destroy());
     });
     req.on('error', () => {});
@@ -86,6 +88,7 @@ async function behave(
   res: http.ServerResponse,
   body: Buffer,
   failures: Map<string, number>,
+  responses: ReturnType<typeof fakeResponses>,
 ): Promise<void> {
   const path = (req.url ?? '').split('?')[0]!;
   if (path.endsWith('/models') && req.method === 'GET') {
@@ -133,6 +136,7 @@ async function behave(
   if (slow) await sleep(Number(slow[1]));
   if (model === 'hang') return;
   if (model === 'reset') return void req.socket.destroy();
+  if (/\/responses(?:\/|$)/.test(path)) return responses(req, res, path, request);
   if (path.endsWith('/messages')) return anthropic(res, request);
   if (path.endsWith('/chat/completions'))
     return request.stream === true ? chatStream(res, request, model) : chatWhole(res, request, model);

@@ -31,11 +31,13 @@ export async function guardedStream(
   { chunk, form, denied, ...options }: GuardedStreamDeps,
 ): Promise<GuardedStream> {
   const guard = createStreamGuard<object>({ ...options, increments: (event) => form.increments(event) });
+  let first: object | undefined;
   let last: object | undefined;
   let begun = false;
   const guarded = (async function* () {
     try {
       for await (const event of guardEvents(events, guard)) {
+        first ??= event;
         last = event;
         yield event;
       }
@@ -44,7 +46,7 @@ export async function guardedStream(
       if (outcome?.decision !== 'deny') throw thrown;
       // No reply can follow what has gone out: the answer ends as one does that a filter cut.
       if (!begun || !outcome.soft || last === undefined) throw denied(outcome);
-      yield* form.cutOff(last, chunk);
+      yield* form.cutOff(last, chunk, first ?? last);
     }
   })();
   const begins = await untilContent(guarded, form);

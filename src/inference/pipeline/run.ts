@@ -21,15 +21,19 @@ import type { Asked } from './run-attempt.ts';
 import { callStream } from './stream.ts';
 import { callWhole } from './whole.ts';
 
-/** Runs an operation whose answer comes whole. */
+/** A call's way with fewer targets: what goes on from an answer goes to whom made that. */
+export type Narrowed = (routing: Routing) => Routing;
+
+/** Runs an operation whose answer comes whole. @param model of the request; "@slug/model" names a stored provider */
 export function runWhole<N extends OperationName>(
   pipeline: Pipeline,
   call: Call,
   name: N,
   request: RequestOf<N>,
   model: string | undefined,
+  narrowed?: Narrowed,
 ): Promise<AnswerOf<N>> {
-  return run<RequestOf<N>, AnswerOf<N>>(pipeline, call, model, {
+  const job: Job<RequestOf<N>, AnswerOf<N>> = {
     name,
     request,
     streams: false,
@@ -38,7 +42,8 @@ export function runWhole<N extends OperationName>(
       const asked = askedOf(name, bound, how, given, signal, request, model);
       return callWhole(pipeline, call, asked, operation);
     },
-  });
+  };
+  return run(pipeline, call, model, job, narrowed);
 }
 
 /** Runs an operation whose answer comes in pieces. Resolves when the first is at hand. */
@@ -48,8 +53,9 @@ export function runStream<N extends StreamingName>(
   name: N,
   request: RequestOf<N>,
   model: string | undefined,
+  narrowed?: Narrowed,
 ): Promise<AsyncIterable<ChunkOf<N>>> {
-  return run<RequestOf<N>, AsyncIterable<ChunkOf<N>>, AnswerOf<N>>(pipeline, call, model, {
+  const job: Job<RequestOf<N>, AsyncIterable<ChunkOf<N>>, AnswerOf<N>> = {
     name,
     request,
     streams: true,
@@ -70,7 +76,8 @@ export function runStream<N extends StreamingName>(
         yield* streamingOf(pipeline, bound.target, name).operation.wholeAsChunks(whole, given);
       },
     },
-  });
+  };
+  return run(pipeline, call, model, job, narrowed);
 }
 
 /**
@@ -88,7 +95,7 @@ function askedOf<Request extends object>(
   model: string | undefined,
 ): Asked<Request> {
   const request = rewritten(name, given, bound);
-  const asked = request === said ? (modelOf(request) ?? model) : modelOf(request);
+  const asked = request === said ? (modelOf(request) ?? bound.model ?? model) : modelOf(request);
   return { bound, ...how, name, request, model: modelFor(bound.target, name, asked), signal };
 }
 
@@ -97,11 +104,13 @@ async function run<Request extends object, Answer extends object, Whole extends 
   call: Call,
   model: string | undefined,
   job: Job<Request, Answer, Whole>,
+  narrowed?: Narrowed,
 ): Promise<Answer> {
   keepBodies(call, pipeline);
   noteRequest(call, job.name, job.request);
   const planned = planOf(call, pipeline.planner, model);
-  const routing = planned instanceof Promise ? await planned : planned;
+  const whole = planned instanceof Promise ? await planned : planned;
+  const routing = narrowed === undefined ? whole : narrowed(whole);
   if (!routing.plan.straight || call.headers.get('explain') !== undefined)
     return noteAnswer(call, job.name, await callRouted(pipeline, call, routing, job));
   const bound = bindOnly(call, routing);

@@ -2,6 +2,7 @@
 // host, the deployment part of the path, and the version a query; with the versions
 // "v1" and "preview" paths are OpenAI's own and the body's model names the deployment.
 import type { Location, ProviderEntry, ProviderOptions } from '../dialect.ts';
+import { KEEPS_RESPONSES } from '../keeps-responses.ts';
 import type { OperationName } from '../operations.ts';
 import { AZURE_IDENTITY } from '../options/azure.ts';
 import { storedOnly, text } from '../options/spec.ts';
@@ -19,6 +20,7 @@ export const azureOpenai: ProviderEntry = {
   auth: 'api-key',
   streamUsage: 'stream_options',
   operations: OPERATIONS,
+  native: KEEPS_RESPONSES,
   options: [
     ...storedOnly(AZURE_IDENTITY),
     text('azure_resource_name', {
@@ -33,7 +35,7 @@ export const azureOpenai: ProviderEntry = {
     text('azure_api_version', {
       group,
       aliases: ['api_version'],
-      required: { operations: OPERATIONS },
+      required: { operations: [...OPERATIONS, ...KEEPS_RESPONSES] },
       pattern: [
         /^(?:\d{4}-\d{2}-\d{2}(?:-preview)?|v1|preview)$/,
         'must be a date (2024-10-21), v1 or preview',

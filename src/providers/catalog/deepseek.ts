@@ -9,6 +9,7 @@ export const deepseek: ProviderEntry = {
   pathPrefix: '/v1',
   auth: 'bearer',
   streamUsage: 'stream_options',
+  native: ['responses'],
   operations: ['chat', 'models', 'model'],
   renames: { max_completion_tokens: 'max_tokens' },
   prices: ['deepseek'],

@@ -10,6 +10,7 @@ export const groq: ProviderEntry = {
   streamUsage: 'stream_options',
   // Goes on, and is paid, when the connection is closed (OpenRouter, "Streaming", part "Stream cancellation").
   onClientCut: 'drain',
+  native: ['responses'],
   operations: ['chat', 'models', 'model'],
   prices: ['groq'],
 };

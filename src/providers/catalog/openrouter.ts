@@ -11,5 +11,6 @@ export const openrouter: ProviderEntry = {
   auth: 'bearer',
   streamUsage: 'unasked',
   operations: ['chat', 'completions', 'embeddings', 'rerank', 'models', 'model'],
+  native: ['responses'],
   prices: ['openrouter'],
 };

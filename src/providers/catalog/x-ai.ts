@@ -9,6 +9,7 @@ export const xAi: ProviderEntry = {
   auth: 'bearer',
   streamUsage: 'stream_options',
   reasoning: 'apart',
+  native: ['responses', 'getResponse', 'deleteResponse'],
   operations: ['chat', 'completions', 'embeddings', 'models', 'model'],
   prices: ['xai'],
   genAiName: 'x_ai',

@@ -7,7 +7,8 @@ import type {
   ChatCompletionChunk,
   CreateChatCompletionRequest,
 } from '../../../gen/gateway/inference/v2/chat_pb.ts';
-import type { TranslationContext } from '../dialect.ts';
+import type { Target, TranslationContext } from '../dialect.ts';
+import type { UsageReport } from '../usage/report.ts';
 import type { Carries } from './ability.ts';
 
 /** A request in the chat form. */
@@ -20,9 +21,14 @@ export interface AsChat {
 /** An operation's form, to and from chat. */
 export interface Form<Request, Answer, Chunk> {
   /** @throws GatewayError `validation_failed` for what no wire could be asked. */
-  toChat(request: Request, carries: Carries, stream: boolean): AsChat;
+  toChat(request: Request, carries: Carries, stream: boolean, target: Target): AsChat;
   /** A whole answer. */
-  answer(completion: ChatCompletion, request: Request, context: TranslationContext): Answer;
+  answer(
+    completion: ChatCompletion,
+    request: Request,
+    context: TranslationContext,
+    usage: UsageReport,
+  ): Answer;
   /** A fresh translator of one streamed answer. */
   pieces(request: Request, context: TranslationContext): PieceTranslator<Chunk>;
   /** A whole answer in the form of a streamed one. */
@@ -33,5 +39,5 @@ export interface Form<Request, Answer, Chunk> {
 export interface PieceTranslator<Chunk> {
   push(chunk: ChatCompletionChunk): readonly Chunk[];
   /** Called once, when the answer has come to its end. */
-  end(): readonly Chunk[];
+  end(usage: UsageReport): readonly Chunk[];
 }

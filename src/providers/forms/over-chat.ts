@@ -30,7 +30,7 @@ export function overChat<Request extends object, Answer extends object, Chunk>(
     const before = known.get(request);
     if (before?.provider === provider && before.stream === stream) return before;
     const model = (request as { readonly model?: string }).model ?? '';
-    const made = { ...form.toChat(request, carriesOf(provider, model), stream), provider, stream };
+    const made = { ...form.toChat(request, carriesOf(provider, model), stream, target), provider, stream };
     known.set(request, made);
     return made;
   };
@@ -48,7 +48,7 @@ export function overChat<Request extends object, Answer extends object, Chunk>(
     streamRequest: (request, context) => chat.streamRequest(asked(request, context, true), openly(context)),
     response(body, request, context) {
       const { answer, ...rest } = chat.response(body, chatOf(request, context, false).chat, openly(context));
-      return { ...rest, answer: form.answer(answer, request, context) };
+      return { ...rest, answer: form.answer(answer, request, context, rest.usage) };
     },
     stream(request, context) {
       const inner = chat.stream(chatOf(request, context, true).chat, openly(context));
@@ -101,7 +101,7 @@ class Translated<Chunk> implements StreamTranslator<Chunk> {
     const pieces = chunks.flatMap((chunk) => this.#pieces.push(chunk));
     if (!isOver) return pieces;
     this.#ended = true;
-    pieces.push(...this.#pieces.end());
+    pieces.push(...this.#pieces.end(this.#inner.usage()));
     return pieces;
   }
 }

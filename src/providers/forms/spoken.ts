@@ -12,6 +12,7 @@ import {
 import type { Form } from './form.ts';
 import { messagesForm } from './messages/form.ts';
 import { overChat } from './over-chat.ts';
+import { responsesForm } from './responses/form.ts';
 
 /** Any operation, its messages not told apart. */
 type AnyOperation = Operation<object, object>;
@@ -33,7 +34,7 @@ export type StreamedOperation<N extends StreamingName> = StreamingOperation<
 
 /** The forms of operations that are spoken over chat. */
 type Forms = { readonly [N in OperationName]?: (json: MessageJson) => Form<never, object, object> };
-const FORMS: Forms = { messages: messagesForm as never };
+const FORMS: Forms = { messages: messagesForm as never, responses: responsesForm as never };
 
 const translated = new WeakMap<Dialect, Map<OperationName, AnyOperation>>();
 

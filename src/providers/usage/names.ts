@@ -57,9 +57,17 @@ function responses(counts: JsonObject): JsonObject {
     prompt_tokens: input ?? 0,
     completion_tokens: output ?? 0,
     total_tokens: isGiven(total) ? total : json(sum),
-    ...(isGiven(read) ? { prompt_tokens_details: read } : {}),
+    ...(isGiven(read) ? { prompt_tokens_details: written(read) } : {}),
     ...(isGiven(made) ? { completion_tokens_details: made } : {}),
   };
+}
+
+/** Tokens that were written to the cache, under the name that they have in chats. */
+function written(details: JsonValue): JsonValue {
+  if (!isObject(details) || !isGiven(details.cache_write_tokens) || 'cache_creation_tokens' in details)
+    return details;
+  const { cache_write_tokens: tokens, ...rest } = details;
+  return { ...rest, cache_creation_tokens: tokens };
 }
 
 /** Members that only Anthropic's usage has. */

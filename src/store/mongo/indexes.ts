@@ -4,6 +4,7 @@ import { fail } from '../../lib/errors.ts';
 import type { Collection } from '../collection.ts';
 import { fillColumns } from './backfill.ts';
 import { modelOf } from './document-schema.ts';
+import { KEPT, KEPT_INDEXES } from './kept-values.ts';
 import { FEEDBACK, FEEDBACK_INDEXES } from './log/feedback.ts';
 import { STALE, STALE_INDEXES } from './log/stale-hours.ts';
 
@@ -30,6 +31,7 @@ export async function buildIndexes(
   const database = connection.getClient().db(connection.name);
   await build(database.collection(FEEDBACK), FEEDBACK_INDEXES);
   await build(database.collection(STALE), STALE_INDEXES);
+  await build(database.collection(KEPT), KEPT_INDEXES);
 }
 
 /** Drops indexes that no declaration names, and answers their names. For when no older version runs any more. */

@@ -4,6 +4,7 @@ import type { BlobStore } from '../blobs.ts';
 import type { ChangeWatch } from '../change-feed.ts';
 import type { Collection } from '../collection.ts';
 import type { DocumentStore } from '../documents.ts';
+import type { KeptValues } from '../kept-values.ts';
 import type { LogStore } from '../log-store.ts';
 import type { DocumentMaintenance, LogMaintenance } from '../maintenance.ts';
 import { type UpgradeReport, upgradeCollections } from '../upgrade-documents.ts';
@@ -14,6 +15,7 @@ import { connect } from './connection.ts';
 import { type CopyMark, copyMark, refuseHalfCopied } from './copy-mark.ts';
 import { mongoDocuments } from './documents.ts';
 import { buildIndexes } from './indexes.ts';
+import { mongoKeptValues } from './kept-values.ts';
 import { moveOldEntries } from './log/old-entries.ts';
 import { Roller } from './log/roller.ts';
 import { mongoLogMaintenance } from './log-maintenance.ts';
@@ -53,6 +55,7 @@ export interface MongoStore {
   readonly requestLog: LogStore;
   readonly copyMark: CopyMark;
   readonly blobs: BlobStore;
+  readonly kept: KeptValues;
   /** Reports every write, by any instance, to the collections that are declared `noticed`. */
   readonly watch: ChangeWatch;
   /**
@@ -147,6 +150,7 @@ function storeOver(
     },
     documents: mongoDocuments(connection, collections, calls),
     blobs: mongoBlobs(connection, calls),
+    kept: mongoKeptValues(connection, calls),
     maintenance,
     logMaintenance: mongoLogMaintenance(place),
     upgrade: () =>

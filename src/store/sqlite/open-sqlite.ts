@@ -5,11 +5,13 @@ import type { Collection } from '../collection.ts';
 import { guardParts } from '../data-folder/guard.ts';
 import { onDatabase, type Part } from '../data-folder/parts.ts';
 import type { DocumentStore } from '../documents.ts';
+import type { KeptValues } from '../kept-values.ts';
 import type { LogStore } from '../log-store.ts';
 import type { DocumentMaintenance, LogMaintenance } from '../maintenance.ts';
 import { type UpgradeReport, upgradeCollections } from '../upgrade-documents.ts';
 import { lockDataDir } from './data-dir.ts';
 import { sqliteDocuments } from './documents.ts';
+import { sqliteKeptValues } from './kept-values.ts';
 import { type DamageList, damageList, type LogDamage } from './log/damage.ts';
 import type { LogSetup } from './log/protocol.ts';
 import { sweepFolder } from './log/sweep.ts';
@@ -44,6 +46,7 @@ export interface SqliteStore {
   readonly maintenance: DocumentMaintenance;
   readonly logMaintenance: LogMaintenance;
   readonly requestLog: LogStore;
+  readonly kept: KeptValues;
   /** Files and segments of the log that were found damaged since the start. */
   readonly damaged?: () => number;
   /** Makes the log's roll-ups of days that are over; `expire` does this too. */
@@ -163,6 +166,7 @@ function storeOver(
       );
     },
     requestLog: log.store,
+    kept: sqliteKeptValues(writer, reader),
     makeRollups: (now = Date.now()) => log.makeRollups(now),
     ready: async () => {
       await Promise.all([

@@ -111,6 +111,9 @@ export type WriterCall =
   /** `onlyMissing`: what is there by its id stays as it is. */
   | { readonly kind: 'feedback'; readonly rows: readonly FeedbackRow[]; readonly onlyMissing: boolean }
   | { readonly kind: 'updateFeedback'; readonly update: FeedbackUpdate }
+  | { readonly kind: 'keep'; readonly key: string; readonly value: Uint8Array; readonly expiresAt: number }
+  | { readonly kind: 'dropKept'; readonly key: string }
+  | { readonly kind: 'sweepKept'; readonly now: number }
   | { readonly kind: 'ping' }
   | { readonly kind: 'close' };
 
@@ -166,6 +169,7 @@ export type ReaderCall =
       readonly traceIds: readonly string[];
       readonly own: FeedbackOwner | null;
     }
+  | { readonly kind: 'kept'; readonly key: string; readonly now: number }
   | { readonly kind: 'ping' }
   | { readonly kind: 'close' };
 

@@ -1,6 +1,7 @@
 // The reader worker: a read-only connection, which in WAL neither waits for the writer nor stops it.
 import { DatabaseSync } from 'node:sqlite';
 import { documentReader } from './document-reads.ts';
+import { keptReader } from './kept-values.ts';
 import { feedbackReader } from './log/feedback-reads.ts';
 import { maintenanceReader } from './maintenance-reads.ts';
 import type { ReaderCall, Reply, WorkerSetup } from './protocol.ts';
@@ -20,6 +21,7 @@ function openReader(setup: WorkerSetup): RunGroup<ReaderCall> {
   const documents = documentReader(database, setup.collections, cached);
   const { scan, countDocuments, lookUp } = maintenanceReader(setup.collections, cached);
   const feedback = feedbackReader(cached);
+  const kept = keptReader(cached);
   const ping = database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1');
 
   /** One view of the data for all statements of a call. */
@@ -54,6 +56,8 @@ function openReader(setup: WorkerSetup): RunGroup<ReaderCall> {
         return feedback.scan(call.after, call.limit, call.characters);
       case 'feedbackOf':
         return atOnce(() => feedback.of(call, call.traceIds, call.own));
+      case 'kept':
+        return kept(call.key, call.now);
       case 'ping':
         return ping.get() === undefined ? null : 1;
       case 'close':

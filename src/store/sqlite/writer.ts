@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Collection } from '../collection.ts';
 import { createCollection } from './document-schema.ts';
 import { documentWriter } from './document-writes.ts';
+import { createKeptTable, keptWriter } from './kept-values.ts';
 import { createFeedbackTable, feedbackWriter } from './log/feedback-writes.ts';
 import { hasLegacy, prepareLegacy } from './log/legacy.ts';
 import { createLogTables } from './log/manifest.ts';
@@ -38,6 +39,7 @@ function openWriter(setup: WorkerSetup): RunGroup<WriterCall> {
   const maintenance = maintenanceWriter(database, setup.collections);
   const log = tailWriter(statementCache(database), setup.folder);
   const feedback = feedbackWriter(database);
+  const kept = keptWriter(statementCache(database));
 
   /** Runs what may fail half done so that it fails alone. */
   function apart<T>(run: () => T): T {
@@ -78,6 +80,12 @@ function openWriter(setup: WorkerSetup): RunGroup<WriterCall> {
         return apart(() => feedback.add(call.rows, call.onlyMissing));
       case 'updateFeedback':
         return feedback.update(call.update);
+      case 'keep':
+        return kept.keep(call.key, call.value, call.expiresAt);
+      case 'dropKept':
+        return kept.drop(call.key);
+      case 'sweepKept':
+        return kept.sweep(call.now);
       default:
         return null;
     }
@@ -107,7 +115,7 @@ function openWriter(setup: WorkerSetup): RunGroup<WriterCall> {
   }
 
   let durability = '';
-  /** Documents outlive a power loss; entries alone need only outlive the process, and save a sync each. */
+  /** Documents outlive a power loss; entries and kept values alone need only outlive the process, and save a sync each. */
   function setDurability(group: readonly Envelope<WriterCall>[]): void {
     const wanted = group.every(([, , call]) => isLogCall(call)) ? 'NORMAL' : 'FULL';
     if (wanted === durability) return;
@@ -138,7 +146,7 @@ function openWriter(setup: WorkerSetup): RunGroup<WriterCall> {
 /** What leaves a power loss whole, if perhaps older: a segment is synced before it is listed. */
 function isLogCall(call: WriterCall): boolean {
   if (call.kind === 'segments') return call.change.remove.length === 0;
-  return call.kind === 'append' || call.kind === 'tail';
+  return call.kind === 'append' || call.kind === 'tail' || call.kind === 'keep';
 }
 
 function createTables(database: DatabaseSync, setup: WorkerSetup): void {
@@ -151,6 +159,7 @@ function createTables(database: DatabaseSync, setup: WorkerSetup): void {
   createLogTables(database);
   prepareLegacy(database);
   createFeedbackTable(database);
+  createKeptTable(database);
   database.exec(`PRAGMA user_version = ${LAYOUT}; COMMIT`);
 }
 

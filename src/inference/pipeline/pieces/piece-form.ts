@@ -11,8 +11,8 @@ export interface PieceForm {
   hasContent(piece: object): boolean;
   /** The text of a piece or of a whole answer, for an estimate of its tokens. */
   said(part: object): string;
-  /** The pieces that end an answer after its last piece, as one that a filter cut off. */
-  cutOff(last: object, chunk: DescMessage): readonly object[];
+  /** The pieces that end an answer after its last piece, as one that a filter cut off. @param first of the answer's pieces */
+  cutOff(last: object, chunk: DescMessage, first: object): readonly object[];
   /** A piece after the last one, with members of the gateway's own. */
   closing(last: object, members: JsonObject): object;
   /** Puts the pieces of one answer together, for the log. */

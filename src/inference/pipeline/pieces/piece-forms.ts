@@ -3,8 +3,12 @@ import { type GuardrailView, type OperationName, operationRow } from '../../../p
 import { CHOICES } from './choices.ts';
 import { MESSAGES } from './messages.ts';
 import type { PieceForm } from './piece-form.ts';
+import { RESPONSES } from './responses.ts';
 
-const FORMS: Partial<Readonly<Record<GuardrailView, PieceForm>>> = { messages: MESSAGES };
+const FORMS: Partial<Readonly<Record<GuardrailView, PieceForm>>> = {
+  messages: MESSAGES,
+  responses: RESPONSES,
+};
 
 /** How the operation's answers come in pieces, and how they are read. */
 export function pieceForm(name: OperationName): PieceForm {

@@ -1,5 +1,12 @@
 // OpenAI's dialect, in and out: the provider's answers are passed on unchanged.
 import type { Dialect, MessageJson, ProviderEntry } from '../../dialect.ts';
+import { nativeCompaction, nativeResponses } from '../../forms/responses/native.ts';
+import {
+  nativeCancel,
+  nativeDelete,
+  nativeGet,
+  nativeInputItems,
+} from '../../forms/responses/native-kept.ts';
 import { sentHeaders } from '../../options/sent.ts';
 import { tapUsage } from '../../usage/tap.ts';
 import { chat } from './chat.ts';
@@ -20,6 +27,12 @@ export function createOpenAiDialect(json: MessageJson): Dialect {
     embeddings: embeddings(json),
     moderations: moderations(json),
     rerank: rerank(json),
+    responses: nativeResponses(json),
+    compactResponse: nativeCompaction(json),
+    getResponse: nativeGet(json),
+    deleteResponse: nativeDelete(json),
+    cancelResponse: nativeCancel(json),
+    inputItems: nativeInputItems(json),
     models: models(json),
     model: model(json),
     headers: sentHeaders,

@@ -1,0 +1,63 @@
+// What is kept of an answer: whole where its provider keeps none, else who made it.
+import type { JsonObject } from '@bufbuild/protobuf';
+import type { CreateResponseRequest } from '../../../gen/gateway/inference/v2/responses_pb.ts';
+import type { Call } from '../../call/call.ts';
+import { textOf } from '../../providers/json-object.ts';
+import { has } from '../../providers/offered.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
+import { withIds } from './item-ids.ts';
+import type { KeptResponse, KeptResponses } from './kept-responses.ts';
+import { ownerOf, plainItems, type Resolved } from './resolve.ts';
+
+/** Keeps the response of a call, where its request wants that. */
+export class Keeper {
+  readonly #kept: KeptResponses;
+  readonly #pipeline: Pipeline;
+  readonly #call: Call;
+  readonly #resolved: Resolved<CreateResponseRequest>;
+
+  constructor(
+    kept: KeptResponses,
+    pipeline: Pipeline,
+    call: Call,
+    resolved: Resolved<CreateResponseRequest>,
+  ) {
+    this.#kept = kept;
+    this.#pipeline = pipeline;
+    this.#call = call;
+    this.#resolved = resolved;
+  }
+
+  get isAsked(): boolean {
+    return this.#resolved.request.store !== false;
+  }
+
+  /** Whether the provider that answered keeps it. */
+  get isElsewhere(): boolean {
+    const { planner, dialects } = this.#pipeline;
+    const provider = planner.deps.providerById(this.#call.record.provider);
+    const dialect = provider && dialects.get(provider.dialect);
+    return provider !== undefined && dialect !== undefined && has(provider, dialect, 'getResponse');
+  }
+
+  /** Notes who made it. */
+  async note(id: string): Promise<void> {
+    await this.#kept.put(ownerOf(this.#call), id, this.#made());
+  }
+
+  /** Keeps the whole response. */
+  async keep(response: JsonObject): Promise<void> {
+    const id = textOf(response.id);
+    if (id === undefined || !this.isAsked) return;
+    if (this.isElsewhere) return this.note(id);
+    const { request, before } = this.#resolved;
+    const own = withIds(plainItems(request.input).slice(before.length), id);
+    const whole = { input: [...before, ...own], before: before.length, response };
+    await this.#kept.put(ownerOf(this.#call), id, { ...this.#made(), whole });
+  }
+
+  #made(): KeptResponse {
+    const { provider, virtualKey, model } = this.#call.record;
+    return { provider, model, ...(virtualKey === undefined ? {} : { slug: virtualKey }) };
+  }
+}

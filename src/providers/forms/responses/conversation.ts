@@ -1,0 +1,189 @@
+// Items as chat messages. What an assistant said, thought and called between two turns of others is one message.
+import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
+import { invalidField } from '../../../lib/errors.ts';
+import { arrayOf, isObject, objectOf, parsedObject, textOf } from '../../json-object.ts';
+import { assistantText, chatContent, stringOf } from './content.ts';
+import type { Drops } from './dropped.ts';
+import { type Packed, takesBack, unpack } from './packed.ts';
+import { INPUT } from './tools.ts';
+
+/** To whom the conversation goes. */
+export interface Wire {
+  /** The provider's dialect. */
+  readonly dialect: string;
+  readonly provider: string;
+}
+
+/** An assistant's message that is being put together. */
+interface Draft {
+  text: string | undefined;
+  refusal: string;
+  reasoning: string;
+  extra: JsonObject | undefined;
+  readonly calls: JsonObject[];
+  readonly blocks: JsonObject[];
+}
+
+/** Translates one conversation. */
+export class Conversation {
+  readonly messages: JsonObject[] = [];
+  readonly #wire: Wire;
+  readonly #drops: Drops;
+  /** Google's signatures of calls, by the calls' ids. */
+  readonly #signed = new Map<string, JsonObject>();
+  #draft: Draft | undefined;
+
+  constructor(wire: Wire, drops: Drops) {
+    this.#wire = wire;
+    this.#drops = drops;
+  }
+
+  system(text: string): void {
+    if (text !== '') this.#push({ role: 'system', content: text });
+  }
+
+  /** @throws GatewayError validation_failed naming the item that cannot be expressed */
+  input(input: JsonValue | undefined): void {
+    if (typeof input === 'string') this.#push({ role: 'user', content: input });
+    const items = arrayOf(input);
+    for (const item of items) if (isObject(item)) this.#noteSignatures(item);
+    items.forEach((item, i) => {
+      if (!isObject(item)) throw invalidField(`input[${i}]`, 'must be an object');
+      this.#item(item, `input[${i}]`);
+    });
+    this.#settle();
+  }
+
+  #noteSignatures(item: JsonObject): void {
+    if (item.type !== 'reasoning') return;
+    const packed = unpack(item.encrypted_content);
+    if (packed?.calls === undefined || !takesBack(this.#wire.dialect, packed)) return;
+    for (const [id, extra] of Object.entries(packed.calls)) this.#signed.set(id, extra);
+  }
+
+  #item(item: JsonObject, path: string): void {
+    switch (item.type ?? 'message') {
+      case 'message':
+        this.#message(item, path);
+        break;
+      case 'reasoning':
+        this.#reasoning(item, path);
+        break;
+      case 'function_call':
+        this.#call(item, stringOf(item.name), stringOf(item.arguments));
+        break;
+      case 'custom_tool_call':
+        this.#call(item, stringOf(item.name), JSON.stringify({ [INPUT]: stringOf(item.input) }));
+        break;
+      case 'local_shell_call':
+        this.#call(item, 'local_shell', JSON.stringify(shellArguments(item.action)));
+        break;
+      case 'function_call_output':
+      case 'custom_tool_call_output':
+      case 'local_shell_call_output':
+        this.#output(item, path);
+        break;
+      case 'item_reference':
+        throw invalidField(`${path}.id`, 'names an item that this gateway does not have');
+      default:
+        this.#drops.add(path, stringOf(item.type));
+    }
+  }
+
+  #message(item: JsonObject, path: string): void {
+    const role = textOf(item.role) ?? 'user';
+    if (role === 'assistant') {
+      const { text, refusal } = assistantText(item.content);
+      const draft = this.#drafted();
+      if (text !== '') draft.text = draft.text === undefined ? text : `${draft.text}\n\n${text}`;
+      draft.refusal += refusal;
+      return;
+    }
+    if (role !== 'user' && role !== 'system' && role !== 'developer')
+      throw invalidField(`${path}.role`, 'must be "user", "assistant", "system" or "developer"');
+    const content = chatContent(item.content, `${path}.content`, this.#wire.dialect);
+    if (content === '' || (Array.isArray(content) && content.length === 0)) return;
+    // Only OpenAI's own models know developers; to all others they are the system.
+    this.#push({ role: role === 'user' ? 'user' : 'system', content });
+  }
+
+  #reasoning(item: JsonObject, path: string): void {
+    const packed = unpack(item.encrypted_content);
+    if (packed === undefined) {
+      // Encrypted by another service: no other can read it. Without it there is nothing that a wire would take back.
+      if (item.encrypted_content) this.#drops.add(path, 'reasoning of another service');
+      return;
+    }
+    if (!takesBack(this.#wire.dialect, packed)) {
+      this.#drops.add(path, `reasoning of ${packed.provider}`);
+      return;
+    }
+    this.#unpacked(this.#drafted(), packed);
+  }
+
+  #unpacked(draft: Draft, { blocks, reasoning, message, provider }: Packed): void {
+    if (blocks !== undefined) draft.blocks.push(...blocks);
+    if (message !== undefined) draft.extra = { ...draft.extra, extra_content: message };
+    if (reasoning !== undefined && provider === this.#wire.provider) draft.reasoning += reasoning;
+  }
+
+  #call(item: JsonObject, name: string, text: string): void {
+    const id = stringOf(item.call_id) || stringOf(item.id);
+    this.#drafted().calls.push({
+      id,
+      type: 'function',
+      function: { name, arguments: text },
+      ...this.#signed.get(id),
+    });
+  }
+
+  #output(item: JsonObject, path: string): void {
+    const id = stringOf(item.call_id) || stringOf(item.id);
+    if (id === '') throw invalidField(`${path}.call_id`, 'is required');
+    this.#push({
+      role: 'tool',
+      tool_call_id: id,
+      content: chatContent(item.output, `${path}.output`, this.#wire.dialect),
+    });
+  }
+
+  #drafted(): Draft {
+    this.#draft ??= { text: undefined, refusal: '', reasoning: '', extra: undefined, calls: [], blocks: [] };
+    return this.#draft;
+  }
+
+  #push(message: JsonObject): void {
+    this.#settle();
+    this.messages.push(message);
+  }
+
+  /** Ends the assistant's message. What was only thought is no message. */
+  #settle(): void {
+    const draft = this.#draft;
+    this.#draft = undefined;
+    if (draft === undefined) return;
+    const { text, refusal, reasoning, extra, calls, blocks } = draft;
+    if (text === undefined && refusal === '' && calls.length === 0) return;
+    this.messages.push({
+      role: 'assistant',
+      content: text ?? null,
+      ...(refusal === '' ? {} : { refusal }),
+      ...(calls.length === 0 ? {} : { tool_calls: calls }),
+      // Services that show what a model thought want it back within the turn of a call, and refuse it elsewhere.
+      ...(reasoning === '' || calls.length === 0 ? {} : { reasoning_content: reasoning }),
+      ...(blocks.length === 0 ? {} : { content_blocks: blocks }),
+      ...extra,
+    });
+  }
+}
+
+function shellArguments(action: JsonValue | undefined): JsonObject {
+  const { type: _, ...members } = objectOf(action) ?? {};
+  return members;
+}
+
+/** A free-form call's input from its function's arguments; what is no such object is the input itself. */
+export function customInput(text: string): string {
+  const input = parsedObject(text)?.[INPUT];
+  return typeof input === 'string' ? input : text;
+}

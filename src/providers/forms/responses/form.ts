@@ -1,0 +1,91 @@
+// The Responses API over the chat form.
+import type { JsonObject } from '@bufbuild/protobuf';
+import {
+  type ChatCompletion,
+  CreateChatCompletionRequestSchema,
+} from '../../../../gen/gateway/inference/v2/chat_pb.ts';
+import {
+  type CreateResponseRequest,
+  CreateResponseRequestSchema,
+  type ModelResponse,
+  ModelResponseSchema,
+  type ResponseEvent,
+} from '../../../../gen/gateway/inference/v2/responses_pb.ts';
+import { lazyMessage } from '../../../lib/lazy-message.ts';
+import { randomId } from '../../../lib/random-id.ts';
+import { attachRawJson } from '../../../lib/raw-json.ts';
+import type { MessageJson, TranslationContext } from '../../dialect.ts';
+import { arrayOf } from '../../json-object.ts';
+import type { UsageReport } from '../../usage/report.ts';
+import type { Form } from '../form.ts';
+import { eventsOf } from './events-of.ts';
+import { responseHead } from './head.ts';
+import { logprobsOf } from './logprobs.ts';
+import { ResponsePieces } from './pieces.ts';
+import { toChat } from './request.ts';
+import { toolKinds } from './tools.ts';
+import { responseUsage } from './usage.ts';
+import { ResponseWriter, type WriterDeps } from './writer.ts';
+
+/** To and from chat. */
+export function responsesForm(json: MessageJson): Form<CreateResponseRequest, ModelResponse, ResponseEvent> {
+  return {
+    toChat(request, _carries, stream, { provider }) {
+      const wire = { dialect: provider.dialect, provider: provider.id };
+      const { chat, lost } = toChat(
+        json.encode(CreateResponseRequestSchema, request) as JsonObject,
+        wire,
+        stream,
+      );
+      return { chat: json.decode(CreateChatCompletionRequestSchema, chat), lost };
+    },
+    answer: (completion, request, context, usage) =>
+      messageOf(json, wholeResponse(completion, writing(json, request, context), context.now(), usage)),
+    pieces: (request, context) =>
+      new ResponsePieces(json, (tell) => ({ ...writing(json, request, context), tell }), context.now),
+    wholeAsChunks: (answer) => eventsOf(json, answer),
+  };
+}
+
+/** What an answer to the request is written with. */
+function writing(
+  json: MessageJson,
+  request: CreateResponseRequest,
+  { target: { provider }, now }: TranslationContext,
+): WriterDeps {
+  const key = randomId().replaceAll('-', '');
+  const told = { ...request, input: undefined };
+  const head = json.encode(CreateResponseRequestSchema, told) as JsonObject;
+  return {
+    key,
+    head: responseHead(head, `resp_${key}`, Math.floor(now() / 1000)),
+    kinds: toolKinds(arrayOf(head.tools)),
+    wire: { dialect: provider.dialect, provider: provider.id },
+  };
+}
+
+/** A whole answer of the chat form as a response. @param now Unix time in milliseconds */
+export function wholeResponse(
+  completion: ChatCompletion,
+  deps: WriterDeps,
+  now: number,
+  usage: UsageReport,
+): JsonObject {
+  const writer = new ResponseWriter(deps);
+  const [choice] = completion.choices;
+  if (choice?.message) writer.pushWhole(choice.message, logprobsOf(choice.logprobs));
+  const counts = usage === 'refused' ? undefined : (usage ?? completion.usage);
+  return writer.end(
+    choice?.finishReason,
+    completion.model,
+    completion.serviceTier,
+    responseUsage(counts),
+    Math.floor(now / 1000),
+  );
+}
+
+/** A response as a message with its JSON. */
+export function messageOf(json: MessageJson, response: JsonObject): ModelResponse {
+  const message = lazyMessage(ModelResponseSchema, () => json.decode(ModelResponseSchema, response));
+  return attachRawJson(message, JSON.stringify(response));
+}

@@ -1,0 +1,96 @@
+// The events of a response from those who publish the API: passed on unchanged, unknown ones too.
+import type { JsonObject } from '@bufbuild/protobuf';
+import {
+  type ResponseEvent,
+  ResponseEventSchema,
+} from '../../../../gen/gateway/inference/v2/responses_pb.ts';
+import { fail } from '../../../lib/errors.ts';
+import { lazyMessage } from '../../../lib/lazy-message.ts';
+import { attachRawJson } from '../../../lib/raw-json.ts';
+import type { SseEvent } from '../../../lib/sse.ts';
+import type { MessageJson, ProviderEntry, StreamTranslator } from '../../dialect.ts';
+import { errorInside, errorText, speaksOfError } from '../../dialects/openai/error.ts';
+import { isObject, objectOf, textOf } from '../../json-object.ts';
+import type { UsageReport } from '../../usage/report.ts';
+import { readUsage, usageIn } from '../../usage/tap.ts';
+
+const NONE: readonly never[] = Object.freeze([]);
+const END = /^response\.(?:completed|incomplete|failed|cancelled)$/;
+
+/** Reads the events of one answer. */
+export class NativeEvents implements StreamTranslator<ResponseEvent> {
+  readonly #json: MessageJson;
+  readonly #provider: ProviderEntry;
+  #usage: JsonObject | undefined;
+  #model: string | undefined;
+  #begun = false;
+  #done = false;
+
+  constructor(json: MessageJson, provider: ProviderEntry) {
+    this.#json = json;
+    this.#provider = provider;
+  }
+
+  get done(): boolean {
+    return this.#done;
+  }
+
+  push({ event, data }: SseEvent): readonly ResponseEvent[] {
+    if (this.#done || data === '' || data.trim() === '' || data.trim() === '[DONE]') return NONE;
+    const json = this.#parse(event, data);
+    if (!isObject(json)) return NONE;
+    const { type } = json;
+    // Nearly every event is a piece of a text, and says nothing else.
+    if (typeof type !== 'string' || !type.endsWith('.delta')) {
+      if (type === 'error' || event === 'error' || speaksOfError(json)) throw this.#error(json);
+      if (!this.#note(json, typeof type === 'string' ? type : '')) return NONE;
+    }
+    const text = data.includes('\n') ? JSON.stringify(json) : data;
+    const message = lazyMessage(ResponseEventSchema, () => this.#json.decode(ResponseEventSchema, json));
+    return [attachRawJson(message, text)];
+  }
+
+  /** Whether the event goes on: an answer begins once. */
+  #note(json: JsonObject, type: string): boolean {
+    const response = objectOf(json.response);
+    if (response === undefined) return true;
+    this.#model = textOf(response.model) ?? this.#model;
+    this.#usage = usageIn(json) ?? this.#usage;
+    if (END.test(type)) this.#done = true;
+    if (type !== 'response.created') return true;
+    const first = !this.#begun;
+    this.#begun = true;
+    return first;
+  }
+
+  /** An `error` event has its words at its top, others in an object. */
+  #error(json: JsonObject) {
+    const { type: _, sequence_number: __, ...error } = json;
+    return errorInside(isObject(json.error) ? json : { error }, this.#provider.id);
+  }
+
+  end(): readonly ResponseEvent[] {
+    if (this.#done) return NONE;
+    throw fail('upstream_interrupted', "the provider's stream ended before the answer did", {
+      provider: this.#provider.id,
+    });
+  }
+
+  usage(): UsageReport {
+    return this.#usage && readUsage(this.#json, this.#usage, this.#provider.reasoning);
+  }
+
+  model(): string | undefined {
+    return this.#model;
+  }
+
+  #parse(event: string | undefined, data: string): unknown {
+    try {
+      return JSON.parse(data);
+    } catch (cause) {
+      const provider = this.#provider.id;
+      if (event === 'error') throw errorText(data, provider);
+      throw fail('upstream_garbage', "an event of the provider's stream is not JSON", { provider, cause });
+    }
+  }
+}

@@ -1,0 +1,118 @@
+// The Responses API with those who publish it: the request nearly as it came, the answer and its events unchanged.
+import type { JsonObject, Message } from '@bufbuild/protobuf';
+import {
+  type CompactedResponse,
+  CompactedResponseSchema,
+  type CompactResponseRequest,
+  CompactResponseRequestSchema,
+  type CreateResponseRequest,
+  CreateResponseRequestSchema,
+  type ModelResponse,
+  ModelResponseSchema,
+  type ResponseEvent,
+  type ResponseInput,
+} from '../../../../gen/gateway/inference/v2/responses_pb.ts';
+import { lazyMessage } from '../../../lib/lazy-message.ts';
+import { attachRawJson, rawJsonOf } from '../../../lib/raw-json.ts';
+import type {
+  MessageJson,
+  Operation,
+  Outbound,
+  StreamingOperation,
+  Translated,
+  TranslationContext,
+} from '../../dialect.ts';
+import { readObject } from '../../dialects/openai/response.ts';
+import { arrayOf, isObject, textOf } from '../../json-object.ts';
+import { readUsage, usageIn } from '../../usage/tap.ts';
+import { jsonOf } from '../json-of.ts';
+import { eventsOf } from './events-of.ts';
+import { NativeEvents } from './native-events.ts';
+import { unpack } from './packed.ts';
+
+const PATH = '/responses';
+const JSON_HEADERS = Object.freeze(['content-type', 'application/json', 'accept', 'application/json']);
+const SSE_HEADERS = Object.freeze(['content-type', 'application/json', 'accept', 'text/event-stream']);
+
+/** The operation over the given JSON. */
+export function nativeResponses(
+  json: MessageJson,
+): StreamingOperation<CreateResponseRequest, ModelResponse, ResponseEvent> {
+  return {
+    request: (request) => createCall(json, request, false),
+    streamRequest: (request) => createCall(json, request, true),
+    response: (body, _request, context) => readResponse(json, body, context),
+    stream: (_request, { target: { provider } }) => new NativeEvents(json, provider),
+    wholeAsChunks: (answer) => eventsOf(json, answer),
+  };
+}
+
+/** The shortening of a conversation. */
+export function nativeCompaction(json: MessageJson): Operation<CompactResponseRequest, CompactedResponse> {
+  return {
+    request: (request) => ({
+      method: 'POST',
+      path: `${PATH}/compact`,
+      headers: JSON_HEADERS,
+      body: bodyOf(json, CompactResponseRequestSchema, request, request.input, undefined),
+    }),
+    response(body, _request, context) {
+      const object = readObject(body, context);
+      const answer = lazyMessage(CompactedResponseSchema, () => json.decode(CompactedResponseSchema, object));
+      return { answer: attachRawJson(answer, body), usage: usageOf(json, object, context), model: undefined };
+    },
+  };
+}
+
+function createCall(json: MessageJson, request: CreateResponseRequest, stream: boolean): Outbound {
+  const body = bodyOf(json, CreateResponseRequestSchema, request, request.input, stream);
+  return { method: 'POST', path: PATH, headers: stream ? SSE_HEADERS : JSON_HEADERS, body };
+}
+
+/** The caller's own text where it says the same. @param stream undefined: the operation has no such member */
+function bodyOf(
+  json: MessageJson,
+  schema: typeof CreateResponseRequestSchema | typeof CompactResponseRequestSchema,
+  request: Message & { readonly stream?: boolean },
+  input: ResponseInput | undefined,
+  stream: boolean | undefined,
+): string | Uint8Array {
+  const raw = rawJsonOf(request);
+  const foreign = holdsForeign(input);
+  if (raw !== undefined && !foreign && (request.stream ?? false) === (stream ?? false)) return raw;
+  const { stream: _, ...body } = jsonOf(json, schema, request);
+  if (foreign) body.input = arrayOf(body.input).filter((item) => !isObject(item) || !isForeign(item));
+  return JSON.stringify(stream ? { ...body, stream } : body);
+}
+
+/** Reasoning that another wire gave: this one could not read it. */
+function holdsForeign(input: ResponseInput | undefined): boolean {
+  if (input?.kind.case !== 'items') return false;
+  return input.kind.value.values.some(
+    ({ type, extra }) => type === 'reasoning' && isForeign({ type, ...extra }),
+  );
+}
+
+function isForeign({ type, encrypted_content: content }: JsonObject): boolean {
+  return type === 'reasoning' && unpack(content) !== undefined;
+}
+
+/** A whole response with the provider's own bytes. */
+export function readResponse(
+  json: MessageJson,
+  body: Uint8Array,
+  context: TranslationContext,
+): Translated<ModelResponse> {
+  const object = readObject(body, context);
+  const answer = attachRawJson(
+    lazyMessage(ModelResponseSchema, () => json.decode(ModelResponseSchema, object)),
+    body,
+  );
+  const { model, service_tier: tier } = object;
+  return { answer, usage: usageOf(json, object, context), model: textOf(model), tier: textOf(tier) };
+}
+
+function usageOf(json: MessageJson, object: JsonObject, { target: { provider } }: TranslationContext) {
+  const counts = usageIn(object);
+  return counts && readUsage(json, counts, provider.reasoning);
+}

@@ -1,0 +1,88 @@
+// A streamed answer of the chat form as events of a response.
+import type { JsonObject } from '@bufbuild/protobuf';
+import type { ChatCompletionChunk } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
+import type { Usage } from '../../../../gen/gateway/inference/v2/common_pb.ts';
+import {
+  type ResponseEvent,
+  ResponseEventSchema,
+} from '../../../../gen/gateway/inference/v2/responses_pb.ts';
+import { lazyMessage } from '../../../lib/lazy-message.ts';
+import { attachRawJson } from '../../../lib/raw-json.ts';
+import type { MessageJson } from '../../dialect.ts';
+import type { UsageReport } from '../../usage/report.ts';
+import type { PieceTranslator } from '../form.ts';
+import { logprobsOf } from './logprobs.ts';
+import type { Tell } from './output.ts';
+import { responseUsage } from './usage.ts';
+import { ResponseWriter, type WriterDeps } from './writer.ts';
+
+/** Translates the chunks of one answer. */
+export class ResponsePieces implements PieceTranslator<ResponseEvent> {
+  readonly #json: MessageJson;
+  readonly #writer: ResponseWriter;
+  readonly #now: () => number;
+  #events: ResponseEvent[] = [];
+  #number = 0;
+  #begun = false;
+  #model = '';
+  #tier: string | undefined;
+  #finish: string | undefined;
+  #usage: Usage | undefined;
+
+  constructor(json: MessageJson, deps: (tell: Tell) => WriterDeps, now: () => number) {
+    this.#json = json;
+    this.#now = now;
+    this.#writer = new ResponseWriter(deps((type, members) => this.#tell(type, members)));
+  }
+
+  push(chunk: ChatCompletionChunk): readonly ResponseEvent[] {
+    if (chunk.model !== '') this.#model = chunk.model;
+    this.#begin();
+    const { choices, usage, serviceTier } = chunk;
+    if (serviceTier) this.#tier = serviceTier;
+    if (usage !== undefined) this.#usage = usage;
+    // One answer is asked for.
+    const choice = choices.find(({ index }) => index === 0);
+    if (choice !== undefined) {
+      if (choice.delta !== undefined) this.#writer.push(choice.delta, logprobsOf(choice.logprobs));
+      if (choice.finishReason) this.#finish ??= choice.finishReason;
+    }
+    return this.#take();
+  }
+
+  end(report?: UsageReport): readonly ResponseEvent[] {
+    this.#begin();
+    const counts = report === 'refused' ? undefined : (report ?? this.#usage);
+    const now = Math.floor(this.#now() / 1000);
+    const response = this.#writer.end(this.#finish, this.#model, this.#tier, responseUsage(counts), now);
+    this.#tell(response.status === 'incomplete' ? 'response.incomplete' : 'response.completed', { response });
+    return this.#take();
+  }
+
+  #begin(): void {
+    if (this.#begun) return;
+    this.#begun = true;
+    const response = this.#writer.snapshot(this.#model);
+    this.#tell('response.created', { response: { ...response, output: [] } });
+    this.#tell('response.in_progress', { response: { ...response, output: [] } });
+  }
+
+  #tell(type: string, members: JsonObject): void {
+    const event: JsonObject = { type, sequence_number: this.#number++, ...members };
+    this.#events.push(eventMessage(this.#json, event));
+  }
+
+  #take(): readonly ResponseEvent[] {
+    const events = this.#events;
+    this.#events = [];
+    return events;
+  }
+}
+
+/** An event as a message with its JSON. */
+export function eventMessage(json: MessageJson, event: JsonObject): ResponseEvent {
+  // The text is written now: what an event tells of goes on to change.
+  const text = JSON.stringify(event);
+  const read = (): ResponseEvent => json.decode(ResponseEventSchema, JSON.parse(text));
+  return attachRawJson(lazyMessage(ResponseEventSchema, read), text);
+}

@@ -1,0 +1,19 @@
+// Bytes that are kept under a key until their time is over, as a port: responses that callers go on from. What they
+// hold is sealed by who keeps them.
+
+/** Of one value, in bytes: a row of one write. */
+export const MAX_KEPT_BYTES = 8 * 1024 * 1024;
+
+export interface KeptValues {
+  /**
+   * Keeps the value in the place of one that is there. Resolves when a kill of the process would not lose it.
+   * @param expiresAt Unix milliseconds @throws GatewayError store_unavailable
+   */
+  put(key: string, value: Uint8Array, expiresAt: number): Promise<void>;
+  /** Undefined: there is none, or its time is over. @param now Unix milliseconds @throws GatewayError store_unavailable */
+  get(key: string, now: number): Promise<Uint8Array | undefined>;
+  /** Whether there was one. @throws GatewayError store_unavailable */
+  remove(key: string): Promise<boolean>;
+  /** Deletes values whose time is over, 1,000 at the most, and says how many. @throws GatewayError store_unavailable */
+  sweep(now: number): Promise<number>;
+}

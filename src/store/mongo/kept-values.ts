@@ -1,0 +1,55 @@
+// Kept values in MongoDB: a document each, deleted by the sweep.
+import mongoose from 'mongoose';
+import type { KeptValues } from '../kept-values.ts';
+import type { Calls } from './calls.ts';
+import { MAJORITY } from './transaction.ts';
+
+interface Kept {
+  readonly _id: string;
+  readonly expiresAt: number;
+  readonly value: mongoose.mongo.Binary;
+}
+
+export const KEPT = 'kept_values';
+/** What the sweep finds its values by. */
+export const KEPT_INDEXES: readonly mongoose.mongo.IndexDescription[] = [
+  { key: { expiresAt: 1 }, name: 'kept_by_expiry' },
+];
+/** Documents that one sweep deletes at the most. */
+const SWEPT = 1000;
+
+export function mongoKeptValues(connection: mongoose.Connection, calls: Calls): KeptValues {
+  const collection = () => connection.collection<Kept>(KEPT);
+  return {
+    async put(key, value, expiresAt) {
+      const kept = { expiresAt, value: new mongoose.mongo.Binary(value) };
+      await calls.run(() =>
+        collection().replaceOne({ _id: key }, kept, { upsert: true, writeConcern: MAJORITY }),
+      );
+    },
+    async get(key, now) {
+      const kept = await calls.run((deadline) =>
+        collection().findOne({ _id: key, expiresAt: { $gt: now } }, { maxTimeMS: deadline.remaining() }),
+      );
+      return kept?.value.buffer.subarray(0, kept.value.length());
+    },
+    async remove(key) {
+      const { deletedCount } = await calls.run(() =>
+        collection().deleteOne({ _id: key }, { writeConcern: MAJORITY }),
+      );
+      return deletedCount > 0;
+    },
+    sweep: (now) =>
+      calls.run(async (deadline) => {
+        const over = await collection()
+          .find({ expiresAt: { $lte: now } }, { maxTimeMS: deadline.remaining() })
+          .project<{ _id: string }>({ _id: 1 })
+          .sort({ expiresAt: 1 })
+          .limit(SWEPT)
+          .toArray();
+        if (over.length === 0) return 0;
+        const ids = over.map(({ _id }) => _id);
+        return (await collection().deleteMany({ _id: { $in: ids }, expiresAt: { $lte: now } })).deletedCount;
+      }),
+  };
+}

@@ -1,0 +1,60 @@
+// Kept values in the embedded store: a table, written by the writer and read by the reader.
+import type { DatabaseSync } from 'node:sqlite';
+import type { KeptValues } from '../kept-values.ts';
+import type { ReaderCall, WriterCall } from './protocol.ts';
+import type { StatementCache } from './statement-cache.ts';
+import type { WorkerClient } from './worker-client.ts';
+
+/** Rows that one sweep deletes at the most. */
+const SWEPT = 1000;
+
+export function createKeptTable(database: DatabaseSync): void {
+  database.exec(`CREATE TABLE IF NOT EXISTS kept (
+    key TEXT PRIMARY KEY, expires_at INTEGER NOT NULL, value BLOB NOT NULL);
+    CREATE INDEX IF NOT EXISTS kept_by_expiry ON kept (expires_at)`);
+}
+
+/** The writer's end. */
+export function keptWriter(cached: StatementCache) {
+  return {
+    keep(key: string, value: Uint8Array, expiresAt: number): null {
+      cached('INSERT OR REPLACE INTO kept (key, expires_at, value) VALUES (?, ?, ?)').run(
+        key,
+        expiresAt,
+        value,
+      );
+      return null;
+    },
+    drop: (key: string): boolean => Number(cached('DELETE FROM kept WHERE key = ?').run(key).changes) > 0,
+    sweep(now: number): number {
+      const rows = 'SELECT key FROM kept WHERE expires_at <= ? ORDER BY expires_at LIMIT ?';
+      return Number(cached(`DELETE FROM kept WHERE key IN (${rows})`).run(now, SWEPT).changes);
+    },
+  };
+}
+
+/** The reader's end. */
+export function keptReader(cached: StatementCache) {
+  return (key: string, now: number): Uint8Array | null => {
+    const row = cached('SELECT value FROM kept WHERE key = ? AND expires_at > ?').get(key, now);
+    // Rows come as arrays.
+    return row === undefined ? null : (row as unknown as readonly [Uint8Array])[0];
+  };
+}
+
+/** The port over both workers. */
+export function sqliteKeptValues(
+  writer: WorkerClient<WriterCall>,
+  reader: WorkerClient<ReaderCall>,
+): KeptValues {
+  return {
+    async put(key, value, expiresAt) {
+      await writer.call({ kind: 'keep', key, value, expiresAt }, value.length);
+    },
+    async get(key, now) {
+      return (await reader.call<Uint8Array | null>({ kind: 'kept', key, now }, key.length)) ?? undefined;
+    },
+    remove: (key) => writer.call<boolean>({ kind: 'dropKept', key }, key.length),
+    sweep: (now) => writer.call<number>({ kind: 'sweepKept', now }),
+  };
+}

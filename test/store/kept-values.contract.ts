@@ -1,0 +1,50 @@
+// What every store of kept values does.
+import { randomUUID } from 'node:crypto';
+import type { TestFn } from 'ava';
+import type { KeptValues } from '../../src/store/kept-values.ts';
+
+const bytes = (text: string): Uint8Array => Buffer.from(text);
+const text = (value: Uint8Array | undefined): string | undefined =>
+  value && Buffer.from(value).toString('utf8');
+
+/** Registers the contract's tests. */
+export function keptValuesContract(test: TestFn, store: () => Promise<KeptValues>): void {
+  test('kept values: what was put last is there until its time is over', async (t) => {
+    const kept = await store();
+    const key = randomUUID();
+    t.is(await kept.get(key, 0), undefined);
+    await kept.put(key, bytes('one'), 1_000);
+    await kept.put(key, bytes('two'), 2_000);
+    t.is(text(await kept.get(key, 1_999)), 'two');
+    t.is(await kept.get(key, 2_000), undefined);
+  });
+
+  test('kept values: one that is removed is gone, and only it', async (t) => {
+    const kept = await store();
+    const [key, other] = [randomUUID(), randomUUID()];
+    await kept.put(key, bytes('one'), 9e12);
+    await kept.put(other, bytes('other'), 9e12);
+    t.true(await kept.remove(key));
+    t.false(await kept.remove(key));
+    t.is(await kept.get(key, 0), undefined);
+    t.is(text(await kept.get(other, 0)), 'other');
+  });
+
+  test('kept values: a sweep deletes what is over and leaves the rest', async (t) => {
+    const kept = await store();
+    const [old, young] = [randomUUID(), randomUUID()];
+    await kept.put(old, bytes('old'), 10);
+    await kept.put(young, bytes('young'), 9e12);
+    t.true((await kept.sweep(20)) >= 1);
+    t.is(await kept.get(old, 0), undefined);
+    t.is(text(await kept.get(young, 0)), 'young');
+  });
+
+  test('kept values: megabytes come back whole', async (t) => {
+    const kept = await store();
+    const key = randomUUID();
+    const value = Buffer.alloc(3 * 1024 * 1024, 'x');
+    await kept.put(key, value, 9e12);
+    t.is(Buffer.compare(Buffer.from((await kept.get(key, 0)) ?? []), value), 0);
+  });
+}
