@@ -27,6 +27,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'GATEWAY_HEADER_PREFIXES=x-gateway-,x-portkey- npm start':
     'starts a gateway that does not end; test/clients has the setting',
   'grpcurl -plaintext \\': 'grpcurl is no dependency; test/clients/grpc-js.test.ts makes the call',
+  'GATEWAY_ENCRYPTION_KEY="$(openssl rand -base64 32)" docker compose -f src/deploy/compose.yaml up':
+    'needs a container engine and a cluster; test/deploy reads the files',
   'pip install grpcio-tools': 'installs from PyPI; test/clients/python.test.ts does it',
   'export MONGODB_URI=mongodb://... REDIS_URL=redis://... GATEWAY_ENCRYPTION_KEY=... GATEWAY_WORKERS=4':
     'takes addresses of the reader; test/edge/workers.test.ts starts it',
