@@ -71,7 +71,7 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
   const names = new HeaderNames(settings.headerPrefixes);
   const opened = openPipeline(base, identity, replicas, ledger, { models, names });
   const validator = contractValidator();
-  const ready = readiness(base, validator);
+  const ready = readiness(base);
   const { directory, auditLog, tenancy } = identity;
   const { callBooks, limits } = ledger;
   const inFlight = createInFlight(settings.maxInFlight, () => directory.hasSeveralWorkspaces());
@@ -95,14 +95,12 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     unready: ready.unready,
   });
   const address = await edge.listen();
-  const warm = validator.warm(edge.rpc.methods.services);
   // Keys are made once the port is bound: a reader of the output can use them at once.
   const firstKeys = await openFirstKeys(base, identity);
   const metricsPort = await openMetricsPort(settings.host, edge.metricsDeps);
   const control =
     settings.mongodbUri === undefined ? await openOwnControl(base, identity, ledger) : undefined;
 
-  await warm;
   return {
     address,
     tenancy,

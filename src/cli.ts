@@ -19,6 +19,7 @@ import { doctor } from './cli/doctor/doctor.ts';
 import { answerTo, USAGE } from './cli/usage.ts';
 import { callControl } from './lib/control-socket.ts';
 import { giveMemoryBackWhenIdle } from './lib/idle-memory.ts';
+import { trimHeapWhenIdle } from './lib/trim-heap.ts';
 import { readSettings, SettingsError } from './settings.ts';
 import { acceptLoss } from './store/data-folder/accept-loss.ts';
 import { lockDataDir } from './store/sqlite/data-dir.ts';
@@ -41,6 +42,7 @@ async function start(args: readonly string[]): Promise<void> {
     return;
   }
   const app = await startApp(settings, log);
+  trimHeapWhenIdle();
   giveMemoryBackWhenIdle(MUCH_MEMORY);
   const scheme = settings.tls ? 'https' : 'http';
   const host = app.address.family === 'IPv6' ? `[${app.address.address}]` : app.address.address;

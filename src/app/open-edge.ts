@@ -1,5 +1,5 @@
 // The port: RPC, REST and pages over one listener.
-import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { identify } from '../access/identify.ts';
 import { docs } from '../edge/docs.ts';
@@ -59,7 +59,7 @@ export function openEdge(parts: EdgeParts) {
     pages: {
       unready,
       metrics: metricsDeps,
-      openapi: readFileSync(OPENAPI, 'utf8'),
+      openapi: () => readFile(OPENAPI),
       docs: docs(),
       exportFile: ledger.exports.file,
     },

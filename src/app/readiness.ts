@@ -18,10 +18,10 @@ export interface Readiness {
   readonly drain: () => void;
 }
 
-export function readiness(
-  { settings, stores: { store, state } }: Pick<Base, 'settings' | 'stores'>,
-  validator: { readonly isWarm: boolean },
-): Readiness {
+export function readiness({
+  settings,
+  stores: { store, state },
+}: Pick<Base, 'settings' | 'stores'>): Readiness {
   const diskFault = diskProbe({ folders: writtenFolders(settings) });
   const stores = {
     documents: () => within(READY_WITHIN_MS, store.ready()),
@@ -34,7 +34,6 @@ export function readiness(
       draining = true;
     },
     async unready() {
-      if (!validator.isWarm) return 'the rules on requests are not compiled yet';
       if (draining) return 'draining';
       if (!(await stores.documents())) return 'the document store does not answer';
       if (stores.shared && !(await stores.shared())) return 'the shared store does not answer';

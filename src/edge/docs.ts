@@ -4,7 +4,6 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Context, Middleware } from 'koa';
-import { guides } from './guides.ts';
 
 interface Page {
   readonly type: string;
@@ -69,7 +68,12 @@ const HEADERS: Readonly<Record<string, string>> = {
 
 /** Serves /docs (a redirect to /docs/) and the few files under it; other paths go on to the next middleware. */
 export function docs(): Middleware {
-  const pages = new Map([...guides(), ...PAGES]);
+  let known: Promise<ReadonlyMap<string, Page>> | undefined;
+  // The renderer of Markdown comes with the first page that is asked for.
+  const readPages = async (): Promise<ReadonlyMap<string, Page>> => {
+    const { guides } = await import('./guides.ts');
+    return new Map([...guides(), ...PAGES]);
+  };
   const cache = new Map<string, Promise<Loaded>>();
   const loaded = (name: string, page: Page): Promise<Loaded> => {
     let entry = cache.get(name);
@@ -88,8 +92,10 @@ export function docs(): Middleware {
       return;
     }
     const name = ctx.path.startsWith('/docs/') ? ctx.path.slice('/docs/'.length) : undefined;
-    const page = name === undefined ? undefined : pages.get(name);
-    if (name === undefined || page === undefined) return next();
+    if (name === undefined) return next();
+    known ??= readPages();
+    const page = (await known).get(name);
+    if (page === undefined) return next();
     answer(ctx, page, await loaded(name, page));
   };
 }

@@ -12,7 +12,7 @@ export interface PageDeps {
   readonly unready: () => Promise<string | undefined>;
   readonly metrics: MetricsDeps;
   /** The OpenAPI document's JSON text. */
-  readonly openapi: string;
+  readonly openapi: () => Promise<Buffer>;
   readonly docs: Middleware;
   /** The file that an address is for. Must answer within a bound. */
   readonly exportFile: (token: string) => Promise<HandedFile | undefined>;
@@ -31,9 +31,9 @@ export function pages({ unready, metrics, openapi, docs, exportFile }: PageDeps)
     ctx.body = why === undefined ? { status: 'ready' } : { status: 'unready', reason: why };
   });
   router.get('/metrics', metricsPage(metrics));
-  router.get('/openapi.json', (ctx) => {
+  router.get('/openapi.json', async (ctx) => {
+    ctx.body = await openapi();
     ctx.type = 'application/json';
-    ctx.body = openapi;
   });
   for (const path of INVITE_PATHS) router.get(path, invitePage);
   router.get('/exports/:token', exportPage(exportFile));

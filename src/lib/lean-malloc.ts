@@ -11,10 +11,11 @@ const SETTINGS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Starts this program again in this process with the settings above, which only the environment can give. Does nothing
+ * Starts this program again in this process with the settings above, which only the environment can give, and with the
+ * given options of the engine for its young generation. Does nothing
  * where one of them is there already, on other systems than Linux, and in a process that another one talks to.
  */
-export function withLeanMalloc(env: NodeJS.ProcessEnv): void {
+export function withLeanMalloc(env: NodeJS.ProcessEnv, engine: readonly string[] = []): void {
   if (process.platform !== 'linux' || !isMainThread || process.connected) return;
   if (Object.keys(SETTINGS).some((name) => env[name] !== undefined)) return;
   if (process.execve === undefined) return;
@@ -22,7 +23,9 @@ export function withLeanMalloc(env: NodeJS.ProcessEnv): void {
   // Node calls it experimental, and says so on stderr.
   process.emitWarning = () => {};
   try {
-    const args = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
+    // What the command line says of the same thing counts.
+    const added = process.execArgv.some((flag) => /semi-space/.test(flag)) ? [] : engine;
+    const args = [process.execPath, ...process.execArgv, ...added, ...process.argv.slice(1)];
     process.execve(process.execPath, args, { ...env, ...SETTINGS });
   } catch {
     // Where it may not (the permission model), the gateway runs as it is.

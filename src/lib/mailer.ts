@@ -1,5 +1,5 @@
-// Mail, through the operator's server (nodemailer).
-import { createTransport } from 'nodemailer';
+// Mail, through the operator's server (nodemailer, loaded with the first mail).
+import type { Transporter } from 'nodemailer';
 
 /** A message to one person, as plain text. */
 export interface Mail {
@@ -24,7 +24,7 @@ const TIMEOUT_MS = 10_000;
  */
 export function createMailer(server: string, from: string): Mailer {
   const url = new URL(server);
-  const transport = createTransport({
+  const options = {
     host: url.hostname,
     port: url.port === '' ? (url.protocol === 'smtps:' ? 465 : 587) : Number(url.port),
     secure: url.protocol === 'smtps:',
@@ -37,11 +37,14 @@ export function createMailer(server: string, from: string): Mailer {
     // Content comes from this process alone: no file and no address is read into a message.
     disableFileAccess: true,
     disableUrlAccess: true,
-  });
+  };
+  let transport: Promise<Transporter> | undefined;
+  const open = async (): Promise<Transporter> => (await import('nodemailer')).createTransport(options);
   return {
     async send({ to, subject, text, id }) {
       const named = id === undefined ? {} : { messageId: `<${id}@sluice>` };
-      await transport.sendMail({ from, to: { name: '', address: to }, subject, text, ...named });
+      transport ??= open();
+      await (await transport).sendMail({ from, to: { name: '', address: to }, subject, text, ...named });
     },
   };
 }

@@ -1,52 +1,29 @@
-// The rules on the contract's fields, read once.
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { create, type DescMessage, type DescService } from '@bufbuild/protobuf';
-import { createValidator, type Validator, type ValidatorOptions } from '@bufbuild/protovalidate';
+// The rules on the contract's fields. Nearly every message is known to keep them without the engine (quick-check.ts), which
+// takes 15 MB: it is loaded when it is first needed, and compiles the rules of a message type with its first message.
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import type { Validator } from '@bufbuild/protovalidate';
+import type { RuleEngine } from './rule-engine.ts';
+
+const load = createRequire(import.meta.url);
+const ENGINE = fileURLToPath(new URL('./rule-engine.ts', import.meta.url));
 
 /** Messages with more parts than this are judged up to their first violation: telling all of them takes long. */
 const MANY_PARTS = 1000;
 
-/** A validator whose first use of a message type compiles its rules. */
-export interface ContractValidator extends Validator {
-  /** Whether `warm` has ended. */
-  readonly isWarm: boolean;
-  /** Compiles the rules of all requests of these services, each message type in a turn of the event loop of its own. */
-  warm(services: readonly DescService[]): Promise<void>;
-}
-
-/** A validator of the contract's messages; one serves a whole process. */
-export function contractValidator(): ContractValidator {
-  const patterns = new Map<string, RegExp>();
-  const options: ValidatorOptions = {
-    // The patterns are the contract's own, linear ones; the default engine costs microseconds a header.
-    regexMatch: (pattern, against) => {
-      let regex = patterns.get(pattern);
-      if (regex === undefined) {
-        regex = new RegExp(pattern, 'u');
-        patterns.set(pattern, regex);
-      }
-      return regex.test(against);
-    },
+/** A validator of the contract's messages; one serves a whole process. Its engine is loaded with the first message that needs it. */
+export function contractValidator(): Validator {
+  let engine: RuleEngine | undefined;
+  const rules = (): RuleEngine => {
+    engine ??= (load(ENGINE) as typeof import('./rule-engine.ts')).ruleEngine();
+    return engine;
   };
-  const all = createValidator(options);
-  const first = createValidator({ ...options, failFast: true });
-  let isWarm = false;
   return {
-    ...all,
     validate: (schema, message) =>
-      (hasManyParts(message) ? first : all).validate(schema, withTextsCut(message) as typeof message),
-    get isWarm() {
-      return isWarm;
-    },
-    async warm(services) {
-      for (const desc of requestTypes(services)) {
-        for (const validator of [all, first]) {
-          validator.validate(desc, create(desc));
-          await nextTurn();
-        }
-      }
-      isWarm = true;
-    },
+      (hasManyParts(message) ? rules().first : rules().all).validate(
+        schema,
+        withTextsCut(message) as typeof message,
+      ),
   };
 }
 
@@ -73,18 +50,6 @@ function withTextsCut(value: unknown): unknown {
     copy[name] = cut;
   }
   return copy ?? value;
-}
-
-/** The message types of all requests, those with few fields first: together they compile what all types share. */
-function requestTypes(services: readonly DescService[]): DescMessage[] {
-  const types = new Set<DescMessage>();
-  const add = (desc: DescMessage): void => {
-    if (types.has(desc) || desc.typeName.startsWith('google.protobuf.')) return;
-    types.add(desc);
-    for (const { message } of desc.fields) if (message) add(message);
-  };
-  for (const { methods } of services) for (const { input } of methods) add(input);
-  return [...types].sort((one, other) => one.fields.length - other.fields.length);
 }
 
 /** Whether judging a message takes long. Looks at no more than it takes to know. */

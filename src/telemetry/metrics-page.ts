@@ -1,11 +1,5 @@
 // The metrics of one process or of several as a page in Prometheus' text format or in OpenMetrics.
-import {
-  AggregatorRegistry,
-  type MetricObject,
-  openMetricsContentType,
-  type Registry,
-  type RegistryContentType,
-} from 'prom-client';
+import type { MetricObject, Registry, RegistryContentType } from 'prom-client';
 import type { Exemplar } from './distribution.ts';
 import type { Aggregation, Family, Sample } from './family.ts';
 
@@ -82,6 +76,7 @@ export async function printPage(
         aggregator: AGGREGATORS[aggregation],
       })),
   );
+  const { AggregatorRegistry, openMetricsContentType } = (await import('prom-client')).default;
   const registry: Registry<RegistryContentType> = AggregatorRegistry.aggregate(
     shown as unknown as MetricObject[],
   );

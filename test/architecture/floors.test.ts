@@ -27,6 +27,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   'src/edge': 4,
   'src/settings.ts': 4,
   'src/openapi': 5,
+  'src/build': 5,
   'src/migrate': 5,
   'src/app.ts': 5,
   'src/app': 5,
@@ -65,6 +66,7 @@ const NEVER: Readonly<Record<string, readonly string[]>> = {
 const ONLY: Readonly<Record<string, readonly string[]>> = {
   'src/settings.ts': ['src/app.ts', 'src/app', 'src/cli', 'src/cli.ts', 'src/migrate'],
   'src/openapi': [],
+  'src/build': [],
   'src/app.ts': ['src/cli', 'src/cli.ts'],
   'src/app': ['src/app.ts', 'src/cli', 'src/cli.ts'],
   'src/migrate': ['src/cli', 'src/cli.ts'],
@@ -87,6 +89,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@opentelemetry/sdk-trace': ['src/telemetry'],
   '@opentelemetry/sdk-metrics': ['src/telemetry'],
   undici: ['src/lib'],
+  rolldown: ['src/build'],
 };
 
 const sources = sourcesOf('src');

@@ -1,5 +1,5 @@
 // The gateway under measurement, as a process of its own, and its books afterwards.
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
@@ -9,8 +9,8 @@ import { LogView } from '../../src/store/sqlite/log/view.ts';
 import { statementCache } from '../../src/store/sqlite/statement-cache.ts';
 import { type Child, freePort, startServer } from './child.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-const PACKAGE = fileURLToPath(new URL('../../package.json', import.meta.url));
+/** As `npm start` does it: the build, made anew when it is older than the sources. */
+const LAUNCH = fileURLToPath(new URL('../../src/launch.cjs', import.meta.url));
 export const ADMIN_KEY = 'slk_bench_admin_key_0123456789abcdef';
 const WORKSPACE_KEY = 'slk_bench_workspace_key_0123456789ab';
 
@@ -32,7 +32,7 @@ export async function startSluice(
   const dataDir = mkdtempSync(join(folder, 'sluice-'));
   const port = await freePort();
   const profiler = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
-  const child = await startServer(process.execPath, [...profiler, ...startArguments()], port, {
+  const child = await startServer(process.execPath, [...profiler, LAUNCH, 'start'], port, {
     HOST: '127.0.0.1',
     PORT: String(port),
     GATEWAY_DATA_DIR: dataDir,
@@ -56,13 +56,6 @@ export async function startSluice(
       authorization: 'Bearer sk-bench',
     }),
   };
-}
-
-/** As `npm start` does it, the engine's flags included. */
-function startArguments(): readonly string[] {
-  const { scripts } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { scripts: { start: string } };
-  const [, ...args] = scripts.start.split(' ');
-  return args.map((arg) => (arg === 'src/main.ts' ? MAIN : arg));
 }
 
 /** Entries of a stopped gateway's request log. */

@@ -36,10 +36,38 @@ export interface PriceRow {
 type Dated = readonly { readonly from: number; readonly price: Price }[];
 
 /**
- * Reads the seed, once, at start: it holds from the beginning, and each row from its own time.
+ * Reads the seed, once, when a price is first asked for: it holds from the beginning, and each row from its own time.
  * @param own what organisations pay by their own account
  */
 export function openPriceList(rows: readonly PriceRow[] = [], own?: OwnPrices): PriceList {
+  let read: ReturnType<typeof readList> | undefined;
+  const list = (): ReturnType<typeof readList> => {
+    read ??= readList(rows);
+    return read;
+  };
+  const listed = (provider: string, model: string, at: number): Price | undefined =>
+    list()
+      .get(provider)
+      ?.get(model)
+      ?.find(({ from }) => from <= at)?.price;
+  return {
+    find(provider, model, at, organisationId) {
+      const ours = organisationId === undefined ? undefined : own?.find(organisationId, provider, model, at);
+      return ours ?? listed(provider, model, at);
+    },
+    findAnywhere(model, at, organisationId) {
+      const ours = organisationId === undefined ? undefined : own?.findAnywhere(organisationId, model, at);
+      if (ours !== undefined) return ours;
+      for (const provider of list().keys()) {
+        const price = listed(provider, model, at);
+        if (price !== undefined) return price;
+      }
+      return undefined;
+    },
+  };
+}
+
+function readList(rows: readonly PriceRow[]): ReadonlyMap<string, ReadonlyMap<string, Dated>> {
   const seed: Seed = JSON.parse(readFileSync(new URL('./seed.json', import.meta.url), 'utf8'));
   const providers = new Map<string, Map<string, Dated>>();
   const put = ({ provider, model, from, price }: PriceRow): void => {
@@ -55,24 +83,5 @@ export function openPriceList(rows: readonly PriceRow[] = [], own?: OwnPrices): 
     for (const [model, price] of Object.entries(models))
       put({ provider, model, from: Number.NEGATIVE_INFINITY, price });
   for (const row of rows) put(row);
-  const listed = (provider: string, model: string, at: number): Price | undefined =>
-    providers
-      .get(provider)
-      ?.get(model)
-      ?.find(({ from }) => from <= at)?.price;
-  return {
-    find(provider, model, at, organisationId) {
-      const ours = organisationId === undefined ? undefined : own?.find(organisationId, provider, model, at);
-      return ours ?? listed(provider, model, at);
-    },
-    findAnywhere(model, at, organisationId) {
-      const ours = organisationId === undefined ? undefined : own?.findAnywhere(organisationId, model, at);
-      if (ours !== undefined) return ours;
-      for (const provider of providers.keys()) {
-        const price = listed(provider, model, at);
-        if (price !== undefined) return price;
-      }
-      return undefined;
-    },
-  };
+  return providers;
 }

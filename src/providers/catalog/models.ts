@@ -26,14 +26,20 @@ interface Data {
   readonly providers: Readonly<Record<string, Readonly<Record<string, ModelInfo>>>>;
 }
 
-/** Reads the data, once, at start. */
+/** Reads the data, once, when a model is first asked for. */
 export function openModelCatalogue(): ModelCatalogue {
-  const data: Data = JSON.parse(readFileSync(new URL('./models.json', import.meta.url), 'utf8'));
-  const providers = new Map(
-    Object.entries(data.providers).map(([id, models]) => [id, new Map(Object.entries(models))]),
-  );
-  return {
-    find: (provider, model) => providers.get(provider)?.get(model),
-    modelsOf: (provider) => [...(providers.get(provider)?.keys() ?? [])],
+  let read: ReadonlyMap<string, ReadonlyMap<string, ModelInfo>> | undefined;
+  const providers = (): NonNullable<typeof read> => {
+    read ??= readModels();
+    return read;
   };
+  return {
+    find: (provider, model) => providers().get(provider)?.get(model),
+    modelsOf: (provider) => [...(providers().get(provider)?.keys() ?? [])],
+  };
+}
+
+function readModels(): ReadonlyMap<string, ReadonlyMap<string, ModelInfo>> {
+  const data: Data = JSON.parse(readFileSync(new URL('./models.json', import.meta.url), 'utf8'));
+  return new Map(Object.entries(data.providers).map(([id, models]) => [id, new Map(Object.entries(models))]));
 }

@@ -1,5 +1,6 @@
 // The dialects that providers name. Those of clouds are loaded when they are first used.
 import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
 import type { Dialect, MessageJson } from '../dialect.ts';
 import { createAnthropicDialect } from './anthropic/index.ts';
 import { createCohereDialect } from './cohere/index.ts';
@@ -14,6 +15,8 @@ export interface Dialects {
 }
 
 const load = createRequire(import.meta.url);
+const BEDROCK = fileURLToPath(new URL('./bedrock/index.ts', import.meta.url));
+const VERTEX = fileURLToPath(new URL('./vertex/index.ts', import.meta.url));
 
 const MAKERS: Readonly<Record<string, (json: MessageJson) => Dialect>> = Object.freeze({
   openai: createOpenAiDialect,
@@ -21,10 +24,8 @@ const MAKERS: Readonly<Record<string, (json: MessageJson) => Dialect>> = Object.
   cohere: createCohereDialect,
   gemini: createGeminiDialect,
   pinecone: createPineconeDialect,
-  bedrock: (json) =>
-    (load('./bedrock/index.ts') as typeof import('./bedrock/index.ts')).createBedrockDialect(json),
-  vertex: (json) =>
-    (load('./vertex/index.ts') as typeof import('./vertex/index.ts')).createVertexDialect(json),
+  bedrock: (json) => (load(BEDROCK) as typeof import('./bedrock/index.ts')).createBedrockDialect(json),
+  vertex: (json) => (load(VERTEX) as typeof import('./vertex/index.ts')).createVertexDialect(json),
 });
 
 /** Every dialect over the given JSON, made on first use. */

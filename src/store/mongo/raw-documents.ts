@@ -1,6 +1,7 @@
 // Documents for a command that are BSON already. The driver sends such with its own bulk writes (sections of kind 1 of
 // OP_MSG) and has no public way to it: where a version of it keeps the class elsewhere, commands carry objects as ever.
-import { createRequire } from 'node:module';
+// The driver that mongoose has.
+import commands from 'mongodb/lib/cmap/commands.js';
 
 /** The driver's class, in its own words. */
 interface DocumentSequence {
@@ -22,12 +23,6 @@ export function rawDocuments(bytes: Uint8Array): object | undefined {
 }
 
 function findClass(): SequenceClass | null {
-  try {
-    // The driver that mongoose has.
-    const own = createRequire(createRequire(import.meta.url).resolve('mongoose'));
-    const { DocumentSequence } = own('mongodb/lib/cmap/commands.js') as { DocumentSequence?: unknown };
-    return typeof DocumentSequence === 'function' ? (DocumentSequence as SequenceClass) : null;
-  } catch {
-    return null;
-  }
+  const { DocumentSequence } = commands as { DocumentSequence?: unknown };
+  return typeof DocumentSequence === 'function' ? (DocumentSequence as SequenceClass) : null;
 }

@@ -16,6 +16,7 @@ import { type DamageList, damageList, type LogDamage } from './log/damage.ts';
 import type { LogSetup } from './log/protocol.ts';
 import { sweepFolder } from './log/sweep.ts';
 import { sqliteMaintenance } from './maintenance.ts';
+import { onDemandReader } from './on-demand-reader.ts';
 import type { ReaderCall, WorkerSetup, WriterCall } from './protocol.ts';
 import { type OpenLog, openLog } from './request-log.ts';
 import { startWorker, type WorkerBounds, type WorkerClient } from './worker-client.ts';
@@ -101,7 +102,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   let writer: WorkerClient<WriterCall> | undefined;
   try {
     writer = await startWorker<WriterCall>(new URL('./writer.ts', import.meta.url), setup, bounds);
-    const reader = await startWorker<ReaderCall>(new URL('./reader.ts', import.meta.url), setup, bounds);
+    const reader = onDemandReader(writer, () =>
+      startWorker<ReaderCall>(new URL('./reader.ts', import.meta.url), setup, bounds),
+    );
     const log = openLog(
       writer,
       reader,

@@ -114,6 +114,8 @@ export type WriterCall =
   | { readonly kind: 'keep'; readonly key: string; readonly value: Uint8Array; readonly expiresAt: number }
   | { readonly kind: 'dropKept'; readonly key: string }
   | { readonly kind: 'sweepKept'; readonly now: number }
+  /** Answers what the reader would (see on-demand-reader.ts). */
+  | { readonly kind: 'read'; readonly call: ReaderCall }
   | { readonly kind: 'ping' }
   | { readonly kind: 'close' };
 

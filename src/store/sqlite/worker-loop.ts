@@ -1,5 +1,6 @@
 // A worker's end: takes all that waits in the port as one group, answers it as one message.
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { trimHeapWhenIdle } from '../../lib/trim-heap.ts';
 import {
   type Envelope,
   type Failure,
@@ -50,6 +51,7 @@ export function serve<C, S = WorkerSetup>(groupSize: number, open: (setup: S) =>
     open,
     workerData as S,
   );
+  trimHeapWhenIdle();
 }
 
 function serveOver<C, S>(end: WorkerEnd, groupSize: number, open: (setup: S) => RunGroup<C>, setup: S): void {

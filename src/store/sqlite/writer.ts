@@ -10,7 +10,8 @@ import { hasLegacy, prepareLegacy } from './log/legacy.ts';
 import { createLogTables } from './log/manifest.ts';
 import { tailWriter } from './log/tail-writes.ts';
 import { maintenanceWriter } from './maintenance-writes.ts';
-import type { Envelope, Failure, Reply, RowWrite, WorkerSetup, WriterCall } from './protocol.ts';
+import { openReader } from './open-reader.ts';
+import type { Envelope, Failure, ReaderCall, Reply, RowWrite, WorkerSetup, WriterCall } from './protocol.ts';
 import { createSchemaTable, markUpgraded } from './schema-versions.ts';
 import { statementCache } from './statement-cache.ts';
 import { FailureError, failureOf, type RunGroup, serve } from './worker-loop.ts';
@@ -123,19 +124,30 @@ function openWriter(setup: WorkerSetup): RunGroup<WriterCall> {
     durability = wanted;
   }
 
+  // A connection of its own, as in a thread of its own: it sees what is committed.
+  let reader: RunGroup<ReaderCall> | undefined;
+
   return (group) => {
     const writes: Envelope<WriterCall>[] = [];
+    const reads: Envelope<ReaderCall>[] = [];
     const replies: Reply[] = [];
     for (const envelope of group) {
-      const [id, , { kind }] = envelope;
-      if (kind === 'ping' || kind === 'close') replies.push([id, null]);
+      const [id, expiresAt, call] = envelope;
+      if (call.kind === 'ping' || call.kind === 'close') replies.push([id, null]);
+      else if (call.kind === 'read') reads.push([id, expiresAt, call.call]);
       else writes.push(envelope);
     }
     if (writes.length > 0) {
       setDurability(writes);
       replies.push(...transact(writes));
     }
+    if (reads.length > 0) {
+      reader ??= openReader(setup);
+      replies.push(...reader(reads));
+    }
     if (group.some(([, , call]) => call.kind === 'close')) {
+      // First: the last connection's checkpoint then meets no other connection.
+      reader?.([[0, 0, { kind: 'close' }]]);
       database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
       database.close();
     }
