@@ -31,8 +31,12 @@ export interface Settings {
   readonly keyReadingBytes: number;
   /** A body that brings less than 256 bytes a second over this time is given up, in milliseconds. */
   readonly bodyStallMs: number;
-  /** Connections at once, and of one address. */
   readonly maxConnections: number;
+  /** New connections of one address; undefined: 100, and any number from the machine itself. */
+  readonly connectionsPerSecond: number | undefined;
+  /** Calls without a valid key of one address; further ones are refused from their headers alone. */
+  readonly failedCallsPerSecond: number;
+  /** Connections at once of one address; `maxConnections` bounds those of all. */
   readonly maxConnectionsPerAddress: number;
   readonly logBodies: 'full' | 'metadata' | 'none';
   /** Days that entries of the log, their bodies and the roll-ups are kept. */
@@ -133,6 +137,8 @@ export function readSettings(env: Environment): Settings {
     keyReadingBytes: read('GATEWAY_KEY_READING_BYTES', bytes, 128 * 1024 * 1024),
     bodyStallMs: read('GATEWAY_BODY_STALL_SECONDS', integer(1, 3600), 30) * 1000,
     maxConnections: read('GATEWAY_MAX_CONNECTIONS', integer(1, 1_000_000), 10_000),
+    connectionsPerSecond: optional('GATEWAY_CONNECTIONS_PER_SECOND', integer(1, 1_000_000)),
+    failedCallsPerSecond: read('GATEWAY_FAILED_CALLS_PER_SECOND', integer(1, 1_000_000), 100),
     maxConnectionsPerAddress: read('GATEWAY_MAX_CONNECTIONS_PER_ADDRESS', integer(1, 1_000_000), 4096),
     logBodies: read('GATEWAY_LOG_BODIES', oneOf('full', 'metadata', 'none'), 'full'),
     logDays: read('GATEWAY_LOG_RETENTION_DAYS', integer(1, 3650), 90),

@@ -1,10 +1,14 @@
 // The port: RPC, REST and pages over one listener.
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
+import { FailedCalls } from '../access/failed-calls.ts';
 import { identify } from '../access/identify.ts';
+import type { Call } from '../call/call.ts';
 import { docs } from '../edge/docs.ts';
 import { createEdge } from '../edge/edge.ts';
 import { createListener } from '../edge/listener.ts';
+import { isTrusted } from '../lib/client-address.ts';
+import type { GatewayError } from '../lib/errors.ts';
 import type { HeaderNames } from '../lib/gateway-headers.ts';
 import { Pace } from '../lib/incoming/pace.ts';
 import { ReadingBudget } from '../lib/incoming/reading-budget.ts';
@@ -44,7 +48,18 @@ export function openEdge(parts: EdgeParts) {
   const budget = new ReadingBudget({ totalBytes: settings.readingBytes, keyBytes: settings.keyReadingBytes });
   // The listener dispatches to RPC and REST, and both tell it which connections have shown a valid key.
   const prove = (req: IncomingMessage): void => listener.prove(req);
-  const rpc = openRpc(parts, { pace, budget, prove });
+  const failed = new FailedCalls({
+    perSecond: settings.failedCallsPerSecond,
+    addressOf: identity.addressOf,
+    onFlood: (address, count) =>
+      log.warn({ address, count }, 'too many calls without a valid key: further ones are answered with 429'),
+  });
+  const refuse = (call: Call, req: IncomingMessage): GatewayError | undefined => {
+    const error = failed.refuse(call);
+    if (error !== undefined) listener.hangUp(req);
+    return error;
+  };
+  const rpc = openRpc(parts, { pace, budget, prove, refuse });
   const routes = createRouteTable(rpc.methods.services);
   watch.learn(routes);
   const link = linkToPrimary(metrics.read);
@@ -53,7 +68,7 @@ export function openEdge(parts: EdgeParts) {
     token: settings.metricsToken,
     port: settings.metricsPort,
   };
-  const rest = { routes, transport: rpc.transport, names, bodyLimit, pace, budget, prove };
+  const rest = { routes, transport: rpc.transport, names, bodyLimit, pace, budget, prove, refuse };
   const dispatch = createEdge({
     rest: { ...rest, identify: (call) => identify(call, { keys, tokens }), full: inFlight.full },
     pages: {
@@ -68,7 +83,12 @@ export function openEdge(parts: EdgeParts) {
     log,
   });
   const listener = createListener({
-    limits: { total: settings.maxConnections, perAddress: settings.maxConnectionsPerAddress },
+    limits: {
+      total: settings.maxConnections,
+      perAddress: settings.maxConnectionsPerAddress,
+      perSecond: settings.connectionsPerSecond,
+      isExempt: (address) => isTrusted(address, settings.trustedProxies),
+    },
     tls: settings.tls,
     dispatch,
   });
@@ -86,7 +106,7 @@ export function openEdge(parts: EdgeParts) {
   };
 }
 
-type Incoming = Pick<Parameters<typeof createRpc>[0], 'pace' | 'budget' | 'prove'>;
+type Incoming = Pick<Parameters<typeof createRpc>[0], 'pace' | 'budget' | 'prove' | 'refuse'>;
 
 function openRpc(
   { settings, log, services, foresee, identity, ledger, unready, ...parts }: EdgeParts,

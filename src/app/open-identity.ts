@@ -4,6 +4,7 @@ import { ensureTenancy, storeGivenKeys } from '../access/bootstrap.ts';
 import { Directory } from '../access/directory.ts';
 import { Tokens } from '../access/jwt/tokens.ts';
 import { KeyRing } from '../access/key-ring.ts';
+import type { Call } from '../call/call.ts';
 import { clientAddress } from '../lib/client-address.ts';
 import { createDialer } from '../lib/egress/dialer.ts';
 import type { Base } from './base.ts';
@@ -35,11 +36,12 @@ export async function openIdentity(
     onTrouble: (organisationId, error) =>
       log.warn({ err: error, organisationId }, 'the key set (JWKS) of an organisation cannot be fetched'),
   });
+  const addressOf = ({ source, headers }: Call): string =>
+    clientAddress(source.remote, headers.plain('x-forwarded-for'), settings.trustedProxies);
   const auditLog = createAuditLog({
     documents,
     now: Date.now,
-    addressOf: ({ source, headers }) =>
-      clientAddress(source.remote, headers.plain('x-forwarded-for'), settings.trustedProxies),
+    addressOf,
     userOf: (principal) => userOf(directory, principal),
     homeOrganisationId: tenancy.organisationId,
     ownerOf(token) {
@@ -49,5 +51,5 @@ export async function openIdentity(
     },
     onLost: (error, count) => log.error({ err: error, count }, 'audit log: entries could not be written'),
   });
-  return { given, keyDeps, tenancy, keys, directory, dialer, tokens, auditLog };
+  return { given, keyDeps, tenancy, keys, directory, dialer, tokens, auditLog, addressOf };
 }

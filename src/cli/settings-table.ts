@@ -76,6 +76,18 @@ export const SETTINGS: readonly SettingRow[] = [
     'Bytes of request bodies that are read at once: of the process, and of one key.',
   ),
   row(
+    'GATEWAY_FAILED_CALLS_PER_SECOND',
+    '100',
+    'Calls without a valid key of one client address (IPv6: of its /64), ten seconds of them at once. Further ones are ' +
+      '429; calls with a valid key are served.',
+  ),
+  row(
+    'GATEWAY_CONNECTIONS_PER_SECOND',
+    '100; no bound for the machine itself',
+    'New connections of one address, ten seconds of them at once, and ten times as many from one that has shown a valid ' +
+      'key. Further ones are closed; trusted proxies are exempt.',
+  ),
+  row(
     'GATEWAY_MAX_CONNECTIONS, GATEWAY_MAX_CONNECTIONS_PER_ADDRESS',
     '10000, 4096',
     'Connections at once: of the process, and of one address. Raise the second one behind a proxy that opens more.',

@@ -2,11 +2,17 @@
 import type { ServerResponse } from 'node:http';
 import type { ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
+import { AddressRates, isLoopback, networkOf } from '../lib/address-rates.ts';
+import { LruCache } from '../lib/lru-cache.ts';
 
 export interface ConnectionLimits {
   /** Connections at once, and of one address. */
   readonly total: number;
   readonly perAddress: number;
+  /** New ones of one address; undefined: 100, and any number from the machine itself. */
+  readonly perSecond?: number | undefined;
+  /** Addresses without that bound: the proxies in front. */
+  readonly isExempt?: (address: string) => boolean;
 }
 
 /** How long a connection may be in a state, in milliseconds. */
@@ -40,6 +46,11 @@ export const CONNECTION_TIMES: ConnectionTimes = {
 /** Connections without a valid key that one address may hold for longer than a moment. */
 const STRANGERS = 256;
 const MOMENT_MS = 1000;
+const PER_SECOND = 100;
+/** Of the bound on new connections, those of an address that has shown a valid key use this share. */
+const CALLERS_SHARE = 0.1;
+/** Addresses that are remembered for a valid key. */
+const MOST_ADDRESSES = 10_000;
 
 /** One connection. */
 export interface Connection {
@@ -70,10 +81,13 @@ export class Connections {
   readonly #all = new Set<Connection>();
   readonly #byAddress = new Map<string, Set<Connection>>();
   readonly #timer: NodeJS.Timeout;
+  readonly #rates: AddressRates;
+  readonly #callers = new LruCache<true>(MOST_ADDRESSES);
 
   constructor(limits: ConnectionLimits, times: ConnectionTimes) {
     this.#limits = limits;
     this.#times = times;
+    this.#rates = new AddressRates(limits.perSecond ?? PER_SECOND);
     this.#timer = setInterval(() => this.#sweep(Date.now()), times.sweepMs).unref();
   }
 
@@ -83,11 +97,15 @@ export class Connections {
 
   /**
    * Takes a new connection. Where there are too many, the oldest one without a valid key and without a request is ended;
-   * where there is none, the new connection is ended, and the result is undefined.
+   * where there is none, or where too many come from its address, the new connection is ended, and the result is undefined.
    */
   add(socket: Socket): Connection | undefined {
     const now = Date.now();
     const address = socket.remoteAddress ?? '';
+    if (!this.#mayOpen(address)) {
+      socket.destroy();
+      return undefined;
+    }
     const own = this.#byAddress.get(address) ?? new Set();
     const crowd =
       own.size >= this.#limits.perAddress
@@ -124,6 +142,19 @@ export class Connections {
       if (own.size === 0 && this.#byAddress.get(address) === own) this.#byAddress.delete(address);
     });
     return connection;
+  }
+
+  /** A valid key was shown on it: its address may open connections faster. */
+  prove(connection: Connection): void {
+    connection.proven = true;
+    this.#callers.set(networkOf(connection.address), true);
+  }
+
+  #mayOpen(address: string): boolean {
+    const { perSecond, isExempt } = this.#limits;
+    if ((perSecond === undefined && isLoopback(address)) || isExempt?.(address)) return true;
+    const isCaller = this.#callers.get(networkOf(address)) !== undefined;
+    return this.#rates.take(address, isCaller ? CALLERS_SHARE : 1) === 0;
   }
 
   close(): void {

@@ -33,6 +33,8 @@ export interface Listener {
   listen(host: string, port: number): Promise<net.AddressInfo>;
   /** The request came with a valid key: its connection is a caller's. */
   prove(req: http.IncomingMessage): void;
+  /** The request is one of too many without a valid key: its connection ends after its answer, unless it has shown a valid key. */
+  hangUp(req: http.IncomingMessage): void;
   /** Takes no new connections and ends idle ones; resolves when all are closed, or after `graceMs`, when the rest are cut. */
   drain(graceMs: number): Promise<void>;
 }
@@ -156,10 +158,16 @@ export function createListener({
     prove(req) {
       const connection = owners.get(req);
       if (connection === undefined || connection.proven) return;
-      connection.proven = true;
+      connections.prove(connection);
       const { session } = connection;
       if (session && !session.closed && !session.destroyed)
         session.settings({ maxConcurrentStreams: MAX_CONCURRENT_STREAMS });
+    },
+    hangUp(req) {
+      const connection = owners.get(req);
+      if (connection === undefined || connection.proven) return;
+      for (const res of connection.answers) res.shouldKeepAlive = false;
+      connection.session?.close();
     },
     async drain(graceMs) {
       draining = true;
@@ -206,7 +214,22 @@ function begun(
   res.once('close', () => {
     connection.running--;
     answers.delete(res);
+    if (req.httpVersionMajor === 1 && res.writableFinished && !req.complete && !req.destroyed) leaves(req);
   });
+}
+
+/** A body of which a part was read, and whose request was answered: the rest is read for a moment, for the next request. */
+function leaves(req: http.IncomingMessage): void {
+  const { socket } = req;
+  let bytes = 0;
+  const end = (): void => socket.destroySoon();
+  const timer = setTimeout(end, LINGER_MS);
+  const done = (): void => clearTimeout(timer);
+  req.on('data', (piece: Buffer) => {
+    bytes += piece.length;
+    if (bytes > LINGER_BYTES) end();
+  });
+  req.once('end', done).once('close', done).resume();
 }
 
 /** An answer to a request whose body is not read would be lost with a reset: the body is read for a moment, and left. */

@@ -1,8 +1,8 @@
 // A request's JSON body, read whole within bounds of size, time and memory.
 import type { IncomingMessage } from 'node:http';
-import zlib from 'node:zlib';
 import type { AbortLike } from '../lib/abort.ts';
 import { fail, type GatewayError } from '../lib/errors.ts';
+import { decoderOf } from '../lib/incoming/decoders.ts';
 import type { Pace } from '../lib/incoming/pace.ts';
 import { pauseForTurn } from '../lib/incoming/pause-for-turn.ts';
 import { Pieces } from '../lib/incoming/pieces.ts';
@@ -10,54 +10,52 @@ import type { Reading, ReadingBudget } from '../lib/incoming/reading-budget.ts';
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\b/i;
 
-const DECODERS: Readonly<Record<string, () => zlib.Gunzip | zlib.Inflate | zlib.BrotliDecompress>> = {
-  gzip: () => zlib.createGunzip(),
-  deflate: () => zlib.createInflate(),
-  br: () => zlib.createBrotliDecompress(),
-};
-
 /** Reads bodies. */
 export class BodyReader {
-  readonly #limit: number;
   readonly #pace: Pace;
   readonly #budget: ReadingBudget;
 
-  /** @param limit longest body in bytes, compressed or not */
-  constructor(limit: number, pace: Pace, budget: ReadingBudget) {
-    this.#limit = limit;
+  constructor(pace: Pace, budget: ReadingBudget) {
     this.#pace = pace;
     this.#budget = budget;
   }
 
   /**
    * The body's bytes, decompressed.
+   * @param limit longest body in bytes, compressed or not
    * @param keyId whose budget of bytes it counts against; undefined: that of callers without a key
    * @throws GatewayError body_too_large, unsupported_media_type, malformed_body, request_timeout, overloaded, or the signal's reason.
    */
-  async read(req: IncomingMessage, signal: AbortLike, keyId: string | undefined): Promise<Uint8Array> {
+  async read(
+    req: IncomingMessage,
+    limit: number,
+    signal: AbortLike,
+    keyId: string | undefined,
+  ): Promise<Uint8Array> {
     if (!isJson(req.headers['content-type'])) {
       throw fail('unsupported_media_type', 'content-type: must be application/json', {
         param: 'content-type',
       });
     }
     const encoding = (req.headers['content-encoding'] ?? 'identity').toLowerCase();
-    const decoder = DECODERS[encoding];
+    const decoder = decoderOf(encoding);
     if (decoder === undefined && encoding !== 'identity') {
       throw fail('unsupported_media_type', 'content-encoding: must be gzip, deflate, br or identity', {
         param: 'content-encoding',
       });
     }
-    if (Number(req.headers['content-length'] ?? 0) > this.#limit) throw tooLarge(this.#limit);
+    if (Number(req.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
     const reading = this.#budget.open(keyId);
     try {
-      const body = await this.#whole(req, signal, reading);
-      return decoder === undefined ? body : await this.#decoded(body, decoder(), encoding, reading);
+      const body = await this.#whole(req, limit, signal, reading);
+      if (decoder === undefined) return body;
+      return await decoder(body, limit, (held) => reading.hold(body.length + held));
     } finally {
       reading.release();
     }
   }
 
-  #whole(req: IncomingMessage, signal: AbortLike, reading: Reading): Promise<Buffer> {
+  #whole(req: IncomingMessage, limit: number, signal: AbortLike, reading: Reading): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       const pieces = new Pieces();
       let count = 0;
@@ -78,7 +76,7 @@ export class BodyReader {
       req.on('data', (piece: Buffer) => {
         watched.bytes += piece.length;
         pieces.push(piece);
-        if (pieces.bytes > this.#limit) stop(tooLarge(this.#limit));
+        if (pieces.bytes > limit) stop(tooLarge(limit));
         else
           try {
             reading.hold(pieces.held);
@@ -90,38 +88,8 @@ export class BodyReader {
       req.on('end', () => {
         this.#pace.done(watched);
         signal.removeEventListener('abort', aborted);
-        resolve(pieces.take());
+        resolve(pieces.takeInTurns());
       });
-    });
-  }
-
-  #decoded(
-    body: Buffer,
-    decoder: ReturnType<(typeof DECODERS)[string]>,
-    encoding: string,
-    reading: Reading,
-  ): Promise<Buffer> {
-    return new Promise((resolve, reject) => {
-      const pieces = new Pieces();
-      const stop = (error: Error): void => {
-        decoder.destroy();
-        reject(error);
-      };
-      decoder.on('data', (piece: Buffer) => {
-        pieces.push(piece);
-        if (pieces.bytes > this.#limit) stop(tooLarge(this.#limit));
-        else
-          try {
-            reading.hold(body.length + pieces.held);
-          } catch (error) {
-            stop(error as GatewayError);
-          }
-      });
-      decoder.on('end', () => resolve(pieces.take()));
-      decoder.on('error', (cause) => {
-        stop(fail('malformed_body', `the body is not valid ${encoding}`, { cause }));
-      });
-      decoder.end(body);
     });
   }
 }

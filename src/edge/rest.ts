@@ -13,6 +13,7 @@ import type { Pace } from '../lib/incoming/pace.ts';
 import type { ReadingBudget } from '../lib/incoming/reading-budget.ts';
 import { attachRawJson, rawJsonOf } from '../lib/raw-json.ts';
 import { readTimeout, timedOut } from '../lib/request-timeout.ts';
+import { bodyLimitOf } from '../rest/body-limit.ts';
 import { codec } from '../rest/codec.ts';
 import { isFaithful } from '../rest/faithful-json.ts';
 import { isTooHeavy } from '../rest/json-weight.ts';
@@ -39,6 +40,8 @@ export interface RestDeps {
   readonly bodyLimit: number;
   /** Finds out who calls, from the headers alone; false: no valid key. */
   readonly identify: (call: Call) => boolean | Promise<boolean>;
+  /** Told of calls without a valid key. @returns why one is refused at once, when too many come from its address */
+  readonly refuse: (call: Call, req: IncomingMessage) => GatewayError | undefined;
   /** Told of requests with a valid key. */
   readonly prove: (req: IncomingMessage) => void;
   readonly pace: Pace;
@@ -63,8 +66,11 @@ export function isRest(url: string): boolean {
 }
 
 export function createRest(deps: RestDeps): RestHandler {
-  const bodies = new BodyReader(deps.bodyLimit, deps.pace, deps.budget);
+  const bodies = new BodyReader(deps.pace, deps.budget);
   const lookalikes = createLookalikes(deps.routes.routes);
+  const limits = new Map(
+    deps.routes.routes.map(({ method }) => [method, bodyLimitOf(method, deps.bodyLimit)]),
+  );
   return async (req, res) => {
     const url = req.url ?? '/';
     const raw = ROOT.test(url) ? url : url.slice(3).replace(LEADING_SLASHES, '/') || '/';
@@ -78,7 +84,17 @@ export function createRest(deps: RestDeps): RestHandler {
     if (deps.full(plane === Plane.CONTROL))
       return respondError(res, overloaded(), { plane, ...formOf(match) }, strayHeaders(deps.names, req));
     if (isProxy) return passThrough(deps, req, res, raw.slice('/proxy'.length));
-    if (match) return operation(deps, bodies, req, res, match, path, mark === -1 ? '' : raw.slice(mark + 1));
+    if (match)
+      return operation(
+        deps,
+        bodies,
+        limits.get(match.route.method) ?? deps.bodyLimit,
+        req,
+        res,
+        match,
+        path,
+        mark === -1 ? '' : raw.slice(mark + 1),
+      );
     const declared = deps.routes.declared(path);
     const nearest = declared.verbs.length === 0 ? lookalikes.nearest(path) : undefined;
     if (nearest !== undefined)
@@ -103,6 +119,7 @@ export function createRest(deps: RestDeps): RestHandler {
 async function operation(
   deps: RestDeps,
   bodies: BodyReader,
+  bodyLimit: number,
   req: IncomingMessage,
   res: ServerResponse,
   { route, values }: RouteMatch,
@@ -113,7 +130,7 @@ async function operation(
   new Leave(req, res).tell((error) => call.abort(error));
   try {
     if (!route.hasBody && !annotationsOf(route.method).access.open) await isKnown(deps, call, req);
-    const body = route.hasBody ? await readBody(deps, bodies, call, req, route.plane) : undefined;
+    const body = route.hasBody ? await readBody(deps, bodies, bodyLimit, call, req, route.plane) : undefined;
     const streamed = route.streamMethod !== undefined && wantsStream(body);
     if (streamed && route.streamMethod) call.method = route.streamMethod;
     const { method } = call;
@@ -201,18 +218,26 @@ async function passThrough(
 
 function isKnown(deps: RestDeps, call: Call, req: IncomingMessage): boolean | Promise<boolean> {
   const known = deps.identify(call);
-  if (known === true) deps.prove(req);
-  if (typeof known === 'boolean') return known;
-  return known.then((yes) => {
-    if (yes) deps.prove(req);
-    return yes;
-  });
+  return typeof known === 'boolean'
+    ? judged(deps, call, req, known)
+    : known.then((yes) => judged(deps, call, req, yes));
+}
+
+/** @throws GatewayError rate_limited for one of too many calls without a valid key */
+function judged(deps: RestDeps, call: Call, req: IncomingMessage, known: boolean): boolean {
+  if (known) deps.prove(req);
+  else {
+    const error = deps.refuse(call, req);
+    if (error !== undefined) throw error;
+  }
+  return known;
 }
 
 /** The body, read within the caller's time. Without a valid key it is not read: the interceptors refuse the call. */
 async function readBody(
   deps: RestDeps,
   bodies: BodyReader,
+  bodyLimit: number,
   call: Call,
   req: IncomingMessage,
   plane: Plane,
@@ -224,7 +249,7 @@ async function readBody(
   const timeoutMs = timeoutOf(call);
   if (timeoutMs !== undefined) call.expireAfter(timeoutMs, () => timedOut(timeoutMs));
   try {
-    const bytes = await bodies.read(req, call.signal, call.identity?.principal.keyId);
+    const bytes = await bodies.read(req, bodyLimit, call.signal, call.identity?.principal.keyId);
     call.bodyBytes = bytes.length;
     // Operations of the control plane whose path says all take no body as an empty one.
     return await parse(bytes.length === 0 && plane === Plane.CONTROL ? Buffer.from('{}') : bytes);

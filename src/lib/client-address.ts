@@ -33,11 +33,11 @@ export function clientAddress(
 ): string {
   let address = plainAddress(peer);
   if (address === undefined) return peer;
-  const isTrusted = (one: Address): boolean => trusted.some((range) => within(one, range));
+  const isProxy = (one: Address): boolean => trusted.some((range) => within(one, range));
   let client = textOf(address, peer);
   if (forwardedFor === undefined || trusted.length === 0) return client;
   const hops = forwardedFor.split(',').slice(-MAX_HOPS);
-  while (isTrusted(address)) {
+  while (isProxy(address)) {
     const hop = hops.pop()?.trim();
     const next = hop === undefined ? undefined : plainAddress(withoutPort(hop));
     if (hop === undefined || next === undefined) break;
@@ -45,6 +45,12 @@ export function clientAddress(
     client = textOf(address, withoutPort(hop));
   }
   return client;
+}
+
+/** Whether a peer is a trusted proxy. */
+export function isTrusted(peer: string, trusted: readonly Range[]): boolean {
+  const address = trusted.length === 0 ? undefined : plainAddress(peer);
+  return address !== undefined && trusted.some((range) => within(address, range));
 }
 
 /** `192.0.2.1:4711` and `[2001:db8::1]:4711` without the port. */

@@ -6,7 +6,7 @@ import type { ConnectRouter, HandlerContext, ServiceImpl } from '@connectrpc/con
 import { createContextKey } from '@connectrpc/connect';
 import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import { Call, type CallSource, type Protocol } from '../call/call.ts';
-import { fail, toGatewayError } from '../lib/errors.ts';
+import { fail, type GatewayError, toGatewayError } from '../lib/errors.ts';
 import { GatewayHeaders, type HeaderNames, type IncomingHeaders } from '../lib/gateway-headers.ts';
 import { readNow } from '../lib/lazy-message.ts';
 import { annotationsOf } from '../rest/routes.ts';
@@ -21,8 +21,12 @@ export interface Peer {
   call?: Call;
   /** Called when the key is valid. */
   readonly prove?: () => void;
+  /** Told of a call without a valid key. @returns why it is refused at once, when too many come from its address */
+  readonly refuse?: (call: Call) => GatewayError | undefined;
   /** Whether a message is so long that decoding it and working on it are turns of the event loop of their own. */
   isLong?: boolean;
+  /** A long message, decoded. */
+  message?: Message | undefined;
   readonly remote: string;
   /** Stands for the connection: one object for all its requests. */
   readonly connection: object;
@@ -105,6 +109,9 @@ export function gateOf(
       context.values.get(peer).prove?.();
       return;
     }
+    const flood = context.values.get(peer).refuse?.(call);
+    if (flood !== undefined)
+      throw toConnectError(flood, annotationsOf(method).plane, call.id, answerHeaders(call));
     await run(call, methods, methodTakesStream(method) ? nothing() : unread, context);
     throw toConnectError(fail('unauthenticated', 'an API key is needed'), Plane.DATA, call.id, []);
   };
@@ -126,7 +133,7 @@ async function run(call: Call, methods: Methods, input: Input, context: HandlerC
   else context.signal.addEventListener('abort', left, { once: true });
   try {
     if (context.values.get(peer).isLong) await nextTurn();
-    const output = await methods.handler(call.method)(input, call);
+    const output = await methods.handler(call.method)(context.values.get(peer).message ?? input, call);
     // Serialising reads the message anyway; read here, what is wrong with it is a typed error.
     if (!isStream(output)) readNow(output);
     for (const [name, value] of answerHeaders(call)) context.responseHeader.set(name, value);

@@ -1,11 +1,13 @@
 // Requests of node:http and node:http2 to the handlers of gRPC, gRPC-Web and Connect. In the place of the library's own
 // adapter, because bodies are read within bounds of pace and memory here.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { DescMethod, Message } from '@bufbuild/protobuf';
 import { Code, ConnectError, type ConnectRouter, type ContextValues } from '@connectrpc/connect';
-import { type Compression, type UniversalHandler, uResponseNotFound } from '@connectrpc/connect/protocol';
+import { type UniversalHandler, uResponseNotFound } from '@connectrpc/connect/protocol';
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node';
 import { EnvelopeMeter } from '../lib/incoming/envelope-meter.ts';
 import { IncomingBody, type IncomingBodyOptions } from '../lib/incoming/incoming-body.ts';
+import { bodyLimitOf } from '../rest/body-limit.ts';
 import { fastCompressions } from './compression.ts';
 import { weighedBody } from './weighed-body.ts';
 
@@ -17,10 +19,8 @@ export interface RequestOptions extends Pick<IncomingBodyOptions, 'pace' | 'read
   readonly values: ContextValues;
   /** Whether the caller has a valid key. */
   readonly known: () => boolean;
-  /** Longest message, in bytes. */
-  readonly bodyLimit: number;
-  /** Told when a message is long. */
-  readonly onLong: () => void;
+  /** Told when a message is long, and of the message when it has been decoded. */
+  readonly onLong: (message: Message | undefined) => void;
   /** Told what no handler answered. */
   readonly onTrouble: (error: unknown) => void;
 }
@@ -29,21 +29,27 @@ export interface RequestOptions extends Pick<IncomingBodyOptions, 'pace' | 'read
 const ENVELOPED = /^application\/(?:grpc|connect\+)/;
 const JSON_TYPE = /^application\/(?:[a-z-]+\+)?json/;
 
+/** @param bodyLimit longest message of the data plane, in bytes */
 export function nodeHandler(
   router: ConnectRouter,
-  optionsOf: (req: IncomingMessage, res: ServerResponse) => RequestOptions,
+  bodyLimit: number,
+  optionsOf: (req: IncomingMessage, res: ServerResponse, method: DescMethod) => RequestOptions,
 ): (req: IncomingMessage, res: ServerResponse) => void {
-  const handlers = new Map<string, UniversalHandler>(
-    router.handlers.map((handler) => [handler.requestPath, handler]),
+  const handlers = new Map(
+    router.handlers.map((handler) => [
+      handler.requestPath,
+      { handler, limit: bodyLimitOf(handler.method, bodyLimit) },
+    ]),
   );
   return (req, res) => {
-    const handler = handlers.get((req.url ?? '').split('?', 1)[0] ?? '');
-    if (handler === undefined) {
+    const found = handlers.get((req.url ?? '').split('?', 1)[0] ?? '');
+    if (found === undefined) {
       res.writeHead(uResponseNotFound.status);
       res.end();
       return;
     }
-    const options = optionsOf(req, res);
+    const { handler, limit } = found;
+    const options = optionsOf(req, res, handler.method);
     const { header, ...request } = universalRequestFromNodeRequest(
       req as NodeServerRequest,
       res as NodeServerResponse,
@@ -57,8 +63,9 @@ export function nodeHandler(
       isJson: JSON_TYPE.test(req.headers['content-type'] ?? ''),
       isEnveloped: ENVELOPED.test(req.headers['content-type'] ?? ''),
       compression: takeCompression(header),
-      bodyLimit: options.bodyLimit,
-      onLong: options.onLong,
+      bodyLimit: limit,
+      reading: options.reading,
+      onLong: takesMany(handler.method) ? undefined : options.onLong,
       toError: options.toError ?? ((error) => error),
     });
     handler({ ...request, header, body })
@@ -70,21 +77,25 @@ export function nodeHandler(
 }
 
 /** The compression of the request's messages. A whole body is handed on decompressed, so its header is taken away. */
-function takeCompression(header: Headers): Compression | undefined {
-  const named = (name: string): Compression | undefined => {
+function takeCompression(header: Headers): string | undefined {
+  const named = (name: string): string | undefined => {
     const value = header.get(name);
-    return value === null ? undefined : fastCompressions.find((compression) => compression.name === value);
+    return fastCompressions.some((compression) => compression.name === value) ? value! : undefined;
   };
   const whole = named('content-encoding');
   if (whole !== undefined) header.delete('content-encoding');
   return whole ?? named('grpc-encoding') ?? named('connect-content-encoding');
 }
 
+function takesMany({ methodKind }: DescMethod): boolean {
+  return methodKind === 'client_streaming' || methodKind === 'bidi_streaming';
+}
+
 function bodyOf(req: IncomingMessage, { method }: UniversalHandler, options: RequestOptions): IncomingBody {
   const enveloped = ENVELOPED.test(req.headers['content-type'] ?? '');
   const meter = new EnvelopeMeter();
   let given = 0;
-  const manyMessages = method.methodKind === 'client_streaming' || method.methodKind === 'bidi_streaming';
+  const manyMessages = takesMany(method);
   return new IncomingBody(req, {
     pace: options.pace,
     reading: options.reading,

@@ -14,11 +14,13 @@ import { identify } from '../access/identify.ts';
 import type { Tokens } from '../access/jwt/tokens.ts';
 import type { KeyRing } from '../access/key-ring.ts';
 import type { Call } from '../call/call.ts';
+import type { GatewayError } from '../lib/errors.ts';
 import { GatewayHeaders, type HeaderNames } from '../lib/gateway-headers.ts';
 import type { Pace } from '../lib/incoming/pace.ts';
 import type { ReadingBudget } from '../lib/incoming/reading-budget.ts';
 import { timeOrderedId } from '../lib/time-ordered-id.ts';
 import { validTraceId } from '../lib/trace-context.ts';
+import { isControl } from '../rest/body-limit.ts';
 import type { CallSpans } from '../telemetry/call-spans.ts';
 import { callLog } from './call-log.ts';
 import { fastCompressions } from './compression.ts';
@@ -67,6 +69,8 @@ export interface RpcDeps {
   readonly budget: ReadingBudget;
   /** Told of requests with a valid key. */
   readonly prove?: (req: IncomingMessage) => void;
+  /** Told of calls without a valid key. @returns why one is refused at once */
+  readonly refuse?: (call: Call, req: IncomingMessage) => GatewayError | undefined;
   /** Longest message, in bytes. */
   readonly bodyLimit: number;
   /** Whether calls are taken; answers within a bound. */
@@ -106,18 +110,23 @@ export function createRpc(deps: RpcDeps): Rpc {
   registerHealth(router, names, deps.ready);
   registerReflection(router, methods.services);
   const { pace, budget } = deps;
-  const handler = nodeHandler(router, (req, res) => {
-    const known: Peer = { ...peerOf(deps.names, req, res), prove: () => deps.prove?.(req) };
+  const handler = nodeHandler(router, deps.bodyLimit, (req, res, method) => {
+    const plane = isControl(method) ? Plane.CONTROL : Plane.DATA;
+    const known: Peer = {
+      ...peerOf(deps.names, req, res),
+      prove: () => deps.prove?.(req),
+      refuse: (call) => deps.refuse?.(call, req),
+    };
     return {
       pace,
       // An unauthenticated client must not pause in the middle of a stream.
       known: () => known.call?.identity !== undefined,
       reading: () => budget.open(known.call?.identity?.principal.keyId),
-      toError: (error) => toConnectError(error, Plane.DATA, known.requestId, []),
+      toError: (error) => toConnectError(error, plane, known.requestId, []),
       values: createContextValues().set(peer, known),
-      bodyLimit: deps.bodyLimit,
-      onLong: () => {
+      onLong: (message) => {
         known.isLong = true;
+        known.message = message;
       },
       onTrouble: (error) => deps.log.error({ err: error }, 'an answer could not be written'),
     };

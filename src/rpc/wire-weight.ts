@@ -1,6 +1,10 @@
-// How expensive a message in Protobuf's binary format is to decode, told before it is decoded: 24 MiB of one text take some
+// What is wrong with a message in Protobuf's binary format, told before it is decoded: bytes that are no message of its
+// type, texts over the limit of their field, and messages that are too expensive to decode. 24 MiB of one text take some
 // milliseconds, 24 MiB of empty submessages take seconds, in one turn of the event loop.
-import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
+import { isUtf8 } from 'node:buffer';
+import { type DescField, type DescMessage, getOption, hasOption, ScalarType } from '@bufbuild/protobuf';
+import { type FieldRules, field as fieldOption } from '../../gen/buf/validate/validate_pb.ts';
+import { fail, type GatewayError, validationFailed } from '../lib/errors.ts';
 import { MOST_WEIGHT } from '../rest/json-weight.ts';
 
 /** Costs in the unit of `MOST_WEIGHT`; the work of the call after decoding is included. */
@@ -8,10 +12,10 @@ const ITEM = 1;
 const FIELD = 3;
 const MESSAGE = 10;
 const ENTRY = 10;
-/** Shorter messages cannot weigh too much for one turn. Merging makes the work grow with the square of the length. */
-const LIGHT_BYTES = 2048;
-/** The decoder's own limit: deeper messages are refused by it. */
+/** The decoder's own limit. */
 const MOST_DEPTH = 100;
+/** Bytes of a character in UTF-8 at the most. */
+const CHARACTER_BYTES = 4;
 
 const VARINT = -1;
 const BYTES = -2;
@@ -19,8 +23,13 @@ const BYTES = -2;
 type Width = number;
 
 interface FieldShape {
+  readonly name: string;
   /** Of a scalar or an enum. */
   readonly width: Width;
+  readonly wireType: number;
+  readonly isText: boolean;
+  /** Longest text that its rule allows, in characters; undefined: any. */
+  readonly mostChars: number | undefined;
   readonly packable: boolean;
   readonly message: DescMessage | undefined;
   /** Of a map's entry: its key and its value. */
@@ -31,22 +40,60 @@ interface FieldShape {
 
 const shapes = new WeakMap<DescMessage, ReadonlyMap<number, FieldShape>>();
 
-/** Whether a message weighs more than `MOST_WEIGHT`. It reads as the decoder does, and stops at that weight: about 5 ms at most. */
-export function isTooHeavyOnWire(desc: DescMessage, bytes: Uint8Array): boolean {
-  if (bytes.length <= LIGHT_BYTES) return false;
-  const scale = new Scale(bytes);
+/**
+ * Why a message is not decoded: malformed_body, validation_failed for a text that is far over its field's limit, or
+ * body_too_large for one that weighs more than `MOST_WEIGHT`; the field is named. It reads as the decoder does, and stops
+ * at that weight: about 5 ms at most.
+ */
+export function wireFault(desc: DescMessage, bytes: Uint8Array): GatewayError | undefined {
   try {
-    scale.message(shapeOf(desc), bytes.length, 1);
+    new Scale(bytes).message(shapeOf(desc), bytes.length, 1);
+    return undefined;
   } catch (thrown) {
-    if (thrown === TOO_HEAVY) return true;
-    // The decoder fails at the same byte.
-    if (thrown !== MALFORMED) throw thrown;
+    if (thrown instanceof Fault) return thrown.error();
+    throw thrown;
   }
-  return false;
 }
 
-const TOO_HEAVY: unique symbol = Symbol('too heavy');
-const MALFORMED: unique symbol = Symbol('malformed');
+/** Thrown while a message is read; the fields around it are named on the way out. */
+class Fault {
+  readonly #path: string[] = [];
+  readonly #errorOf: (path: string) => GatewayError;
+
+  constructor(errorOf: (path: string) => GatewayError) {
+    this.#errorOf = errorOf;
+  }
+
+  in(name: string): this {
+    this.#path.unshift(name);
+    return this;
+  }
+
+  error(): GatewayError {
+    return this.#errorOf(this.#path.join('.'));
+  }
+}
+
+const malformed = (what: string): Fault =>
+  new Fault((path) =>
+    fail(
+      'malformed_body',
+      `${path === '' ? 'the message' : path}: ${what}`,
+      path === '' ? {} : { param: path },
+    ),
+  );
+const truncated = (): Fault => malformed('the bytes end in the middle of the message; send it whole');
+const tooLong = (most: number): Fault =>
+  new Fault((field) =>
+    validationFailed([{ field, rule: 'string.max_len', message: `must be at most ${most} characters` }]),
+  );
+const tooHeavy = (): Fault =>
+  new Fault(() =>
+    fail(
+      'body_too_large',
+      'the message has too many fields and items: it may have about 20,000 submessages or 400,000 numbers; send it in parts',
+    ),
+  );
 
 class Scale {
   readonly #bytes: Uint8Array;
@@ -59,13 +106,14 @@ class Scale {
 
   /** Reads fields up to `end`. */
   message(fields: ReadonlyMap<number, FieldShape>, end: number, depth: number): void {
-    if (depth > MOST_DEPTH) throw MALFORMED;
+    if (depth > MOST_DEPTH) throw malformed(`messages may be nested ${MOST_DEPTH} deep at the most`);
+    if (end > this.#bytes.length) throw truncated();
     let merged: Set<number> | undefined;
     while (this.#at < end) {
       const tag = this.#varint();
       const number = tag >>> 3;
       const wireType = tag & 7;
-      if (number === 0 || wireType > 5) throw MALFORMED;
+      if (number === 0 || wireType > 5) throw malformed('the bytes are no message of Protobuf');
       this.#add(FIELD);
       const field = fields.get(number);
       if (field === undefined) {
@@ -79,11 +127,19 @@ class Scale {
         if (merged.has(number)) this.#add(this.#weight);
         merged.add(number);
       }
-      this.#field(field, wireType, depth);
+      try {
+        this.#field(field, wireType, depth);
+      } catch (thrown) {
+        throw thrown instanceof Fault ? thrown.in(field.name) : thrown;
+      }
     }
+    if (this.#at > end) throw truncated();
   }
 
-  #field({ entry, message, width, packable }: FieldShape, wireType: number, depth: number): void {
+  #field(field: FieldShape, wireType: number, depth: number): void {
+    const { entry, message, width, packable } = field;
+    if (wireType !== field.wireType && !(packable && wireType === 2))
+      throw malformed(`wire type ${wireType} is not that of the field; encode it by this gateway's schema`);
     if (entry !== undefined) {
       this.#add(ENTRY);
       this.message(entry, this.#end(), depth);
@@ -95,7 +151,16 @@ class Scale {
         this.#add(ITEM);
         this.#scalar(width);
       }
-    } else this.#scalar(width);
+    } else if (field.isText) this.#text(field.mostChars);
+    else this.#scalar(width);
+  }
+
+  #text(mostChars: number | undefined): void {
+    const end = this.#end();
+    if (mostChars !== undefined && end - this.#at > mostChars * CHARACTER_BYTES) throw tooLong(mostChars);
+    if (end > this.#bytes.length) throw truncated();
+    if (!isUtf8(this.#bytes.subarray(this.#at, end))) throw malformed('the text is not valid UTF-8');
+    this.#at = end;
   }
 
   #scalar(width: Width): void {
@@ -113,7 +178,7 @@ class Scale {
         this.#add(FIELD);
         this.#skip(tag & 7, depth - 1);
       }
-    } else throw MALFORMED;
+    } else throw malformed('the bytes are no message of Protobuf');
   }
 
   /** Where the field ends whose length comes next. */
@@ -127,22 +192,22 @@ class Scale {
     let value = 0;
     for (let shift = 0; shift < 70; shift += 7) {
       const byte = this.#bytes[this.#at++];
-      if (byte === undefined) throw MALFORMED;
+      if (byte === undefined) throw truncated();
       if (shift < 32) value |= (byte & 127) << shift;
       if (byte < 128) return value >>> 0;
     }
     // The decoder skips longer ones in unknown fields; none is written by an encoder.
-    throw TOO_HEAVY;
+    throw malformed('a number has more than ten bytes');
   }
 
   #pass(bytes: number): void {
     this.#at += bytes;
-    if (this.#at > this.#bytes.length) throw MALFORMED;
+    if (this.#at > this.#bytes.length) throw truncated();
   }
 
   #add(weight: number): void {
     this.#weight += weight;
-    if (this.#weight > MOST_WEIGHT) throw TOO_HEAVY;
+    if (this.#weight > MOST_WEIGHT) throw tooHeavy();
   }
 }
 
@@ -156,19 +221,52 @@ function shapeOf(desc: DescMessage): ReadonlyMap<number, FieldShape> {
 }
 
 function fieldShape(field: DescField): FieldShape {
-  const { message, fieldKind, scalar } = field;
-  const width = widthOf(scalar);
-  const packable = fieldKind === 'list' && message === undefined && width !== BYTES;
-  const shape = { width, packable, message, entry: undefined, merges: false };
-  if (fieldKind !== 'map') return { ...shape, merges: fieldKind === 'message' };
-  const key = { ...shape, message: undefined, width: widthOf(field.mapKey) };
+  const { message, fieldKind } = field;
+  const rules = hasOption(field, fieldOption) ? getOption(field, fieldOption) : undefined;
+  const value = {
+    ...scalarShape(field.name, field.scalar, rules),
+    message,
+    ...(message === undefined ? {} : { wireType: 2 }),
+  };
+  const packable = fieldKind === 'list' && message === undefined && value.width !== BYTES;
+  if (fieldKind !== 'map') return { ...value, packable, merges: fieldKind === 'message' };
   return {
-    ...shape,
+    ...value,
+    wireType: 2,
     entry: new Map([
-      [1, key],
-      [2, { ...shape, merges: message !== undefined }],
+      [1, scalarShape('key', field.mapKey, undefined)],
+      [2, { ...value, name: 'value', merges: message !== undefined }],
     ]),
   };
+}
+
+function scalarShape(
+  name: string,
+  scalar: ScalarType | undefined,
+  rules: FieldRules | undefined,
+): FieldShape {
+  const width = widthOf(scalar);
+  const isText = scalar === ScalarType.STRING;
+  return {
+    name,
+    width,
+    wireType: width === VARINT ? 0 : width === BYTES ? 2 : width === 8 ? 1 : 5,
+    isText,
+    mostChars: isText ? mostCharsOf(rules) : undefined,
+    packable: false,
+    message: undefined,
+    entry: undefined,
+    merges: false,
+  };
+}
+
+/** The limit of a text, or of each text of a list or a map. */
+function mostCharsOf(rules: FieldRules | undefined): number | undefined {
+  const { type } = rules ?? {};
+  if (type?.case === 'repeated') return mostCharsOf(type.value.items);
+  if (type?.case === 'map') return mostCharsOf(type.value.values);
+  const most = type?.case === 'string' ? type.value.maxLen : undefined;
+  return most === undefined ? undefined : Number(most);
 }
 
 /** Enums are varints. */

@@ -71,6 +71,10 @@ function* messages(desc: DescMessage, most: number): Generator<readonly [string,
       `a text of odd signs, ${size}`,
       field(desc, text.number, repeated(Buffer.from('\u0130\u{1F9D1}\u200d'), bytes)),
     ];
+    yield [
+      `a text deep inside of odd signs, ${size}`,
+      field(desc, list.number, field(desc, 3, repeated(Buffer.from('\u0130\u{1F9D1}\u200d'), bytes))),
+    ];
     yield [`submessages, ${size}`, repeated(field(desc, list.number), bytes)];
     yield [`unknown fields, ${size}`, repeated(Buffer.from([0xf8, 0x7f, 1]), bytes)];
     yield [`unknown groups, ${size}`, repeated(Buffer.from([0xfb, 0x7f, 0xfc, 0x7f]), bytes)];

@@ -39,7 +39,8 @@ export function grpcStatus(
   headers: Readonly<Record<string, string>>,
 ): Promise<{ readonly status: string; readonly message: string }> {
   return new Promise((resolve, reject) => {
-    const session = http2.connect(origin);
+    // A client that holds much to send refuses the answer's head otherwise.
+    const session = http2.connect(origin, { maxSessionMemory: 100 });
     session.on('error', reject);
     const stream = session.request({
       ':method': 'POST',

@@ -1,11 +1,15 @@
 // Pieces of a body as they come off a socket, collected without keeping an object for each of them.
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
 /** Bytes that a piece's object takes in addition to its content. */
 export const PIECE_OVERHEAD = 128;
 /** Shorter pieces are copied into blocks; longer ones are kept as they are. */
 const SHORT = 4096;
 const FIRST_BLOCK = 4096;
 const LAST_BLOCK = 65_536;
+/** Bytes that are put together in one turn of the event loop: fresh memory costs more than the copy. */
+const TURN_BYTES = 2_097_152;
 
 /** Collects pieces. A body of one piece is handed on as it came, without a copy. */
 export class Pieces {
@@ -51,14 +55,26 @@ export class Pieces {
 
   /** All bytes; afterwards it is empty. */
   take(): Buffer {
+    const bytes = this.#bytes;
+    const pieces = this.#takePieces();
+    return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces, bytes);
+  }
+
+  /** The same, in several turns of the event loop when they are many bytes. */
+  async takeInTurns(): Promise<Buffer> {
+    const bytes = this.#bytes;
+    const pieces = this.#takePieces();
+    return pieces.length === 1 ? pieces[0]! : joinedInTurns(pieces, bytes);
+  }
+
+  #takePieces(): Buffer[] {
     if (this.#block !== undefined) this.#pieces.push(this.#block.subarray(0, this.#used));
     const pieces = this.#pieces;
-    const whole = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces, this.#bytes);
     this.#pieces = [];
     this.#block = undefined;
     this.#used = 0;
     this.#bytes = 0;
-    return whole;
+    return pieces;
   }
 
   /** The first bytes, without a copy: a long piece, or short ones joined. It must not be empty. */
@@ -91,4 +107,21 @@ export class Pieces {
     }
     return from + copied;
   }
+}
+
+/** Pieces put together, in several turns of the event loop when they are many bytes. @param bytes of all pieces */
+export async function joinedInTurns(pieces: readonly Buffer[], bytes: number): Promise<Buffer> {
+  if (bytes <= TURN_BYTES) return Buffer.concat(pieces, bytes);
+  const whole = Buffer.allocUnsafeSlow(bytes);
+  let at = 0;
+  let pause = TURN_BYTES;
+  for (const piece of pieces) {
+    for (let from = 0; from < piece.length; from += TURN_BYTES) {
+      at += piece.copy(whole, at, from, from + TURN_BYTES);
+      if (at < pause) continue;
+      pause = at + TURN_BYTES;
+      await nextTurn();
+    }
+  }
+  return whole;
 }

@@ -33,6 +33,9 @@ export function auditInterceptor(events: AuditEvents): Interceptor {
   };
 }
 
+/** Of an id or a name in an entry: what was refused may be as long as a body. */
+const MOST_CHARS = 512;
+
 /** Adds no work to model calls: a wrong key throws synchronously, a wrong token rejects the promise. */
 function ofData(events: AuditEvents, next: Handler): Handler {
   const tell = (call: Call, thrown: unknown): void => {
@@ -66,7 +69,7 @@ function targetReader(method: DescMethod): (input: Input, call: Call) => EventTa
   const name = method.input.fields.find((candidate) => candidate.name === 'name')?.localName;
   const text = (message: Message, local: string | undefined): string => {
     const value = local === undefined ? undefined : (message as Message & Record<string, unknown>)[local];
-    return typeof value === 'string' ? value : '';
+    return typeof value === 'string' ? value.slice(0, MOST_CHARS) : '';
   };
   return (input, { source }) => {
     try {
@@ -77,7 +80,7 @@ function targetReader(method: DescMethod): (input: Input, call: Call) => EventTa
       // A body that cannot be read tells nothing; the path of a REST call still does.
       const raw =
         field === undefined ? undefined : template?.match(source.path.slice(1).split('/'))?.get(field);
-      return { id: (raw && decodeSegment(raw)) ?? '', name: '' };
+      return { id: ((raw && decodeSegment(raw)) ?? '').slice(0, MOST_CHARS), name: '' };
     }
   };
 }

@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file gateway/options/v2/options.proto.
  */
 export const file_gateway_options_v2_options: GenFile = /*@__PURE__*/
-  fileDesc("CiBnYXRld2F5L29wdGlvbnMvdjIvb3B0aW9ucy5wcm90bxISZ2F0ZXdheS5vcHRpb25zLnYyIlIKBkFjY2VzcxIOCgZzY29wZXMYASADKAkSKgoFa2luZHMYAiADKA4yGy5nYXRld2F5Lm9wdGlvbnMudjIuS2V5S2luZBIMCgRvcGVuGAMgASgIIjUKBUF1ZGl0EgwKBHZlcmIYASABKAkSEAoIcmVzb3VyY2UYAiABKAkSDAoEbm9uZRgDIAEoCCpBCgVQbGFuZRIVChFQTEFORV9VTlNQRUNJRklFRBAAEg4KClBMQU5FX0RBVEEQARIRCg1QTEFORV9DT05UUk9MEAIqQwoERm9ybRIUChBGT1JNX1VOU1BFQ0lGSUVEEAASEQoNRk9STV9NRVNTQUdFUxABEhIKDkZPUk1fUkVTUE9OU0VTEAIqQQoFVW5zZXQSFQoRVU5TRVRfVU5TUEVDSUZJRUQQABIOCgpVTlNFVF9OVUxMEAESEQoNVU5TRVRfREVGQVVMVBACKoMBCgdLZXlLaW5kEhgKFEtFWV9LSU5EX1VOU1BFQ0lGSUVEEAASIQodS0VZX0tJTkRfT1JHQU5JU0FUSU9OX1NFUlZJQ0UQARIeChpLRVlfS0lORF9XT1JLU1BBQ0VfU0VSVklDRRACEhsKF0tFWV9LSU5EX1dPUktTUEFDRV9VU0VSEAM6UgoFcGxhbmUSHy5nb29nbGUucHJvdG9idWYuU2VydmljZU9wdGlvbnMYtYcDIAEoDjIZLmdhdGV3YXkub3B0aW9ucy52Mi5QbGFuZVIFcGxhbmU6VAoGYWNjZXNzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYv4cDIAEoCzIaLmdhdGV3YXkub3B0aW9ucy52Mi5BY2Nlc3NSBmFjY2VzczpRCgVhdWRpdBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMCHAyABKAsyGS5nYXRld2F5Lm9wdGlvbnMudjIuQXVkaXRSBWF1ZGl0OkUKDXN0cmVhbV9tZXRob2QSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjBhwMgASgJUgxzdHJlYW1NZXRob2Q6OgoHbWV0ZXJlZBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMKHAyABKAhSB21ldGVyZWQ6PAoIdW5sb2dnZWQSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjDhwMgASgIUgh1bmxvZ2dlZDpDCgxpbl93b3Jrc3BhY2USHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjEhwMgASgIUgtpbldvcmtzcGFjZTpOCgRmb3JtEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYxYcDIAEoDjIYLmdhdGV3YXkub3B0aW9ucy52Mi5Gb3JtUgRmb3JtOjUKBWV4dHJhEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjJhwMgASgIUgVleHRyYTpQCgV1bnNldBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYyocDIAEoDjIZLmdhdGV3YXkub3B0aW9ucy52Mi5VbnNldFIFdW5zZXQ6OQoHY2xlYXJlZBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYy4cDIAEoCFIHY2xlYXJlZDo1CgV1bmlvbhIdLmdvb2dsZS5wcm90b2J1Zi5PbmVvZk9wdGlvbnMY04cDIAEoCFIFdW5pb25C3QEKHWRldi5zbHVpY2UuZ2F0ZXdheS5vcHRpb25zLnYyQgxPcHRpb25zUHJvdG9QAVpEZ2l0aHViLmNvbS9zbHVpY2UtZ2F0ZXdheS9zbHVpY2UvZ2VuL2dvL2dhdGV3YXkvb3B0aW9ucy92MjtvcHRpb25zdjKiAgNHT1iqAhJHYXRld2F5Lk9wdGlvbnMuVjLKAhJHYXRld2F5XE9wdGlvbnNcVjLiAh5HYXRld2F5XE9wdGlvbnNcVjJcR1BCTWV0YWRhdGHqAhRHYXRld2F5OjpPcHRpb25zOjpWMmIGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("CiBnYXRld2F5L29wdGlvbnMvdjIvb3B0aW9ucy5wcm90bxISZ2F0ZXdheS5vcHRpb25zLnYyIlIKBkFjY2VzcxIOCgZzY29wZXMYASADKAkSKgoFa2luZHMYAiADKA4yGy5nYXRld2F5Lm9wdGlvbnMudjIuS2V5S2luZBIMCgRvcGVuGAMgASgIIjUKBUF1ZGl0EgwKBHZlcmIYASABKAkSEAoIcmVzb3VyY2UYAiABKAkSDAoEbm9uZRgDIAEoCCpBCgVQbGFuZRIVChFQTEFORV9VTlNQRUNJRklFRBAAEg4KClBMQU5FX0RBVEEQARIRCg1QTEFORV9DT05UUk9MEAIqQwoERm9ybRIUChBGT1JNX1VOU1BFQ0lGSUVEEAASEQoNRk9STV9NRVNTQUdFUxABEhIKDkZPUk1fUkVTUE9OU0VTEAIqQQoFVW5zZXQSFQoRVU5TRVRfVU5TUEVDSUZJRUQQABIOCgpVTlNFVF9OVUxMEAESEQoNVU5TRVRfREVGQVVMVBACKoMBCgdLZXlLaW5kEhgKFEtFWV9LSU5EX1VOU1BFQ0lGSUVEEAASIQodS0VZX0tJTkRfT1JHQU5JU0FUSU9OX1NFUlZJQ0UQARIeChpLRVlfS0lORF9XT1JLU1BBQ0VfU0VSVklDRRACEhsKF0tFWV9LSU5EX1dPUktTUEFDRV9VU0VSEAM6UgoFcGxhbmUSHy5nb29nbGUucHJvdG9idWYuU2VydmljZU9wdGlvbnMYtYcDIAEoDjIZLmdhdGV3YXkub3B0aW9ucy52Mi5QbGFuZVIFcGxhbmU6VAoGYWNjZXNzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYv4cDIAEoCzIaLmdhdGV3YXkub3B0aW9ucy52Mi5BY2Nlc3NSBmFjY2VzczpRCgVhdWRpdBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMCHAyABKAsyGS5nYXRld2F5Lm9wdGlvbnMudjIuQXVkaXRSBWF1ZGl0OkUKDXN0cmVhbV9tZXRob2QSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjBhwMgASgJUgxzdHJlYW1NZXRob2Q6OgoHbWV0ZXJlZBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMKHAyABKAhSB21ldGVyZWQ6PAoIdW5sb2dnZWQSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjDhwMgASgIUgh1bmxvZ2dlZDpDCgxpbl93b3Jrc3BhY2USHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjEhwMgASgIUgtpbldvcmtzcGFjZTpOCgRmb3JtEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYxYcDIAEoDjIYLmdhdGV3YXkub3B0aW9ucy52Mi5Gb3JtUgRmb3JtOj0KCWxvbmdfYm9keRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMaHAyABKAhSCGxvbmdCb2R5OjUKBWV4dHJhEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjJhwMgASgIUgVleHRyYTpQCgV1bnNldBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYyocDIAEoDjIZLmdhdGV3YXkub3B0aW9ucy52Mi5VbnNldFIFdW5zZXQ6OQoHY2xlYXJlZBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYy4cDIAEoCFIHY2xlYXJlZDo1CgV1bmlvbhIdLmdvb2dsZS5wcm90b2J1Zi5PbmVvZk9wdGlvbnMY04cDIAEoCFIFdW5pb25C3QEKHWRldi5zbHVpY2UuZ2F0ZXdheS5vcHRpb25zLnYyQgxPcHRpb25zUHJvdG9QAVpEZ2l0aHViLmNvbS9zbHVpY2UtZ2F0ZXdheS9zbHVpY2UvZ2VuL2dvL2dhdGV3YXkvb3B0aW9ucy92MjtvcHRpb25zdjKiAgNHT1iqAhJHYXRld2F5Lk9wdGlvbnMuVjLKAhJHYXRld2F5XE9wdGlvbnNcVjLiAh5HYXRld2F5XE9wdGlvbnNcVjJcR1BCTWV0YWRhdGHqAhRHYXRld2F5OjpPcHRpb25zOjpWMmIGcHJvdG8z", [file_google_protobuf_descriptor]);
 
 /**
  * Who may call a method.
@@ -322,13 +322,22 @@ export const form: GenExtension<MethodOptions, Form> = /*@__PURE__*/
   extDesc(file_gateway_options_v2_options, 7);
 
 /**
+ * On a method of the control plane: its messages may be as long as those of the
+ * data plane. Others have at most 4 MiB.
+ *
+ * @generated from extension: bool long_body = 50118;
+ */
+export const long_body: GenExtension<MethodOptions, boolean> = /*@__PURE__*/
+  extDesc(file_gateway_options_v2_options, 8);
+
+/**
  * The field (a google.protobuf.Struct) that keeps the JSON members which the
  * message does not name; they are given back beside the named ones.
  *
  * @generated from extension: bool extra = 50121;
  */
 export const extra: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
-  extDesc(file_gateway_options_v2_options, 8);
+  extDesc(file_gateway_options_v2_options, 9);
 
 /**
  * What JSON shows when the field is unset; without it the member is omitted.
@@ -336,7 +345,7 @@ export const extra: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
  * @generated from extension: gateway.options.v2.Unset unset = 50122;
  */
 export const unset: GenExtension<FieldOptions, Unset> = /*@__PURE__*/
-  extDesc(file_gateway_options_v2_options, 9);
+  extDesc(file_gateway_options_v2_options, 10);
 
 /**
  * On a `repeated string` of an update's request: the names of fields to clear.
@@ -347,7 +356,7 @@ export const unset: GenExtension<FieldOptions, Unset> = /*@__PURE__*/
  * @generated from extension: bool cleared = 50123;
  */
 export const cleared: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
-  extDesc(file_gateway_options_v2_options, 10);
+  extDesc(file_gateway_options_v2_options, 11);
 
 /**
  * The message that consists of this oneof is written in JSON as the bare
@@ -357,5 +366,5 @@ export const cleared: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
  * @generated from extension: bool union = 50131;
  */
 export const union: GenExtension<OneofOptions, boolean> = /*@__PURE__*/
-  extDesc(file_gateway_options_v2_options, 11);
+  extDesc(file_gateway_options_v2_options, 12);
 
