@@ -15,6 +15,7 @@ import { COLLECTIONS, openStores } from './app/stores.ts';
 import { runWorkers } from './app/workers/primary.ts';
 import { startApp } from './app.ts';
 import type { KeyKind } from './call/principal.ts';
+import { bannerOf } from './cli/banner.ts';
 import { doctor } from './cli/doctor/doctor.ts';
 import { answerTo, USAGE } from './cli/usage.ts';
 import { callControl } from './lib/control-socket.ts';
@@ -32,11 +33,17 @@ async function start(args: readonly string[]): Promise<void> {
   parseArgs({ args: [...args], options: {} });
   const settings = readSettings(process.env);
   const log = createLog(settings.logLevel);
+  const about = {
+    givenBy: [
+      ...(settings.adminApiKey === undefined ? [] : ['GATEWAY_ADMIN_API_KEY']),
+      ...(settings.apiKey === undefined ? [] : ['GATEWAY_API_KEY']),
+    ],
+    variables: process.env,
+  };
   if (settings.workers > 1 && cluster.isPrimary) {
     const { workers } = settings;
     const onReady = (url: string, firstKeys: FirstKeys): void => {
-      sayListening(url, `, ${workers} processes`);
-      showFirstKeys(firstKeys, process.stdout);
+      process.stdout.write(bannerOf({ ...about, url, firstKeys, processes: workers }));
     };
     process.exitCode = await runWorkers({ workers, log, onReady });
     return;
@@ -47,10 +54,7 @@ async function start(args: readonly string[]): Promise<void> {
   const scheme = settings.tls ? 'https' : 'http';
   const host = app.address.family === 'IPv6' ? `[${app.address.address}]` : app.address.address;
   const url = `${scheme}://${host}:${app.address.port}`;
-  if (app.link === undefined) {
-    sayListening(url);
-    showFirstKeys(app.firstKeys, process.stdout);
-  }
+  if (app.link === undefined) process.stdout.write(bannerOf({ ...about, url, firstKeys: app.firstKeys }));
 
   let stopping = false;
   const stop = (why: string): void => {
@@ -76,10 +80,6 @@ async function start(args: readonly string[]): Promise<void> {
   app.link?.ready(url, app.firstKeys);
   // A process that is killed later keeps what it compiled; there is nothing to write but after a first start.
   flushCompileCache();
-}
-
-function sayListening(url: string, more = ''): void {
-  process.stdout.write(`Sluice listens on ${url} (REST under /v1, gRPC, docs under /docs${more})\n`);
 }
 
 /** Keys that the gateway made are shown here and nowhere else, at each start until they were used. */

@@ -1,0 +1,61 @@
+// What a start prints: where the gateway is, its keys while they are new, and a first call to paste.
+import type { FirstKeys } from '../access/bootstrap.ts';
+
+/** What the banner is about. */
+export interface BannerOptions {
+  readonly url: string;
+  readonly firstKeys: FirstKeys;
+  /** The variables that gave a key, so that the gateway made none. */
+  readonly givenBy: readonly string[];
+  /** The environment's variables; only names are shown. */
+  readonly variables: Readonly<Record<string, string | undefined>>;
+  /** Processes that share the port. */
+  readonly processes?: number;
+}
+
+/** Variables by which providers' own libraries take their credentials. */
+export const PROVIDER_VARIABLES: readonly string[] = [
+  'OPENAI_API_KEY',
+  'ANTHROPIC_API_KEY',
+  'GEMINI_API_KEY',
+  'GROQ_API_KEY',
+  'MISTRAL_API_KEY',
+  'COHERE_API_KEY',
+  'DEEPSEEK_API_KEY',
+  'OPENROUTER_API_KEY',
+  'TOGETHER_API_KEY',
+  'XAI_API_KEY',
+  'PERPLEXITY_API_KEY',
+  'AWS_ACCESS_KEY_ID',
+  'AZURE_OPENAI_API_KEY',
+];
+
+/** Lines of text, each ended. A key is the last word of its line, and the command stands at the start of its own. */
+export function bannerOf(options: BannerOptions): string {
+  const { url, firstKeys, variables, processes = 1 } = options;
+  const { admin, workspace } = firstKeys;
+  const more = processes > 1 ? `, ${processes} processes` : '';
+  const found = PROVIDER_VARIABLES.filter((name) => (variables[name] ?? '') !== '');
+  return [
+    `Sluice listens on ${url} (REST under /v1, gRPC, docs under /docs${more})`,
+    ...(admin ? [`Admin API key, shown until it is used once:     ${admin.secret}`] : []),
+    ...(workspace ? [`Workspace API key, shown until it is used once: ${workspace.secret}`] : []),
+    'The admin key is for the control plane (providers, keys, budgets), the workspace key for model calls.',
+    ...keysLine(options),
+    ...(found.length > 0 ? [`Credentials of providers in the environment: ${found.join(', ')}`] : []),
+    'A first call:',
+    workspace
+      ? `curl -s ${url}/v1/models -H 'x-gateway-api-key: ${workspace.secret}'`
+      : `curl -s ${url}/healthz`,
+    '',
+  ].join('\n');
+}
+
+/** Where the keys are that are not shown. */
+function keysLine({ firstKeys: { admin, workspace }, givenBy }: BannerOptions): string[] {
+  if (givenBy.length === 2) return [`The keys are those of ${givenBy.join(' and ')}.`];
+  if (admin && workspace) return [];
+  const given = givenBy.length === 0 ? '' : `One key is that of ${givenBy[0]}. `;
+  if ((admin || workspace) && given !== '') return [given.trim()];
+  return [`${given}A key that was used is not shown again: \`sluice keys recover\` makes a new one.`];
+}
