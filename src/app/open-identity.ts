@@ -25,6 +25,7 @@ export async function openIdentity(
   const directory = new Directory();
   const dialer = createDialer({
     allow,
+    localServers: settings.mongodbUri === undefined && /^(?:127\.|::1$|localhost$)/.test(settings.host),
     ...(settings.httpsProxy === undefined ? {} : { httpsProxy: settings.httpsProxy }),
     ...(settings.noProxy === undefined ? {} : { noProxy: settings.noProxy }),
     ...(settings.extraCa === undefined ? {} : { extraCa: settings.extraCa }),

@@ -34,7 +34,7 @@ export function openPipeline(
   });
   const plans: PipelineParts['plans'] = {
     providerById,
-    checkHost: (url, param) => dialer.check(url, param),
+    checkHost: (url, param, localPort) => dialer.check(url, param, localPort),
     isOwnKey: (text) => keys.find(text) !== undefined || tokens.isOurs(text),
     resolveConfig: (tenant, slug) => configs.find(tenant, slug),
     resolveAlias: (tenant, model) => {

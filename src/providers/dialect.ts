@@ -57,6 +57,8 @@ export interface ProviderEntry {
    * value: in the host letters, digits, hyphens, dots and underscores, in the path anything, escaped.
    */
   readonly baseUrl?: string;
+  /** A server that people run themselves: the port of this machine where a gateway on loopback may call it. */
+  readonly localPort?: number;
   readonly auth: AuthScheme;
   /** Whether a call without a credential makes sense. */
   readonly keyless?: true;

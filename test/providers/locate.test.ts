@@ -88,7 +88,7 @@ test('a custom host that is none is refused', (t) => {
     const error = t.throws(() => at('openai', '/x', 'chat', host), { instanceOf: GatewayError }, host);
     t.is(error?.details.param, 'x-gateway-custom-host', host);
   }
-  for (const id of ['ollama', 'openai-compatible']) {
+  for (const id of ['xinference', 'openai-compatible']) {
     t.throws(() => at(id, '/x'), { message: /x-gateway-custom-host.*required/ });
   }
 });
@@ -165,7 +165,8 @@ test('the catalogue is frozen, whole and speaks known dialects', (t) => {
     t.truthy(dialect, entry.id);
     for (const name of entry.operations ?? []) t.truthy(dialect?.[name], `${entry.id} ${name}`);
     t.false(entry.baseUrl?.endsWith('/') ?? false, entry.id);
-    if (entry.baseUrl !== undefined) t.is(new URL(entry.baseUrl).protocol, 'https:');
+    if (entry.localPort !== undefined) t.is(entry.baseUrl, `http://127.0.0.1:${entry.localPort}`);
+    else if (entry.baseUrl !== undefined) t.is(new URL(entry.baseUrl).protocol, 'https:', entry.id);
   }
   t.is(providerById('__proto__'), undefined);
   t.is(providerById('nobody'), undefined);

@@ -267,6 +267,7 @@ function passThrough(
       body: sent.body,
       signal,
       network,
+      localPort: bound.target.provider.localPort,
       headers: tracedHeaders(call, headers, id),
     },
     model: sent.model,

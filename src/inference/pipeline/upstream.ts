@@ -43,6 +43,7 @@ export function outboundRequest(
     body: outbound.body,
     signal,
     network: stored?.network,
+    localPort: target.provider.localPort,
   };
 }
 

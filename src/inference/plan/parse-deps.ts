@@ -12,7 +12,7 @@ export interface GuardrailLimits {
 export interface ParseDeps {
   readonly providerById: (id: string) => ProviderEntry | undefined;
   /** Refuses addresses that may never be called. @throws GatewayError host_refused. */
-  readonly checkHost: (url: string, param: string) => void;
+  readonly checkHost: (url: string, param: string, localPort?: number) => void;
   /** Whether a text is a key of this gateway: such a text is never sent out. */
   readonly isOwnKey: (text: string) => boolean;
   /** Whether a lower-case header name is one of the gateway's own. */

@@ -83,7 +83,7 @@ export function select(
     throw fail('provider_unknown', `the provider is not known: ${clip(provider)}`, {
       param: name('provider'),
     });
-  if (customHost !== undefined) deps.checkHost(customHost, name('custom-host'));
+  if (customHost !== undefined) deps.checkHost(customHost, name('custom-host'), entry.localPort);
   return { entry, stored: undefined, customHost, model: undefined };
 }
 

@@ -4,6 +4,7 @@ import { fail } from '../errors.ts';
 import type { AllowList } from './allow-list.ts';
 import { trust } from './authorities.ts';
 import type { ConnectSettings, Lookup } from './connector.ts';
+import { isLocalServer, LocalServers } from './local-servers.ts';
 import { Networks } from './networks.ts';
 import { parseNoProxy } from './no-proxy.ts';
 import type { Dialer, OutboundRequest, StreamedAnswer, WholeAnswer } from './outbound.ts';
@@ -17,6 +18,8 @@ import { WholeExchange } from './whole.ts';
 export interface DialerOptions {
   /** Private hosts and addresses that may be called; from `parseAllowList`. */
   readonly allow: AllowList;
+  /** Whether calls may go to the `localPort` that they name; false by default. */
+  readonly localServers?: boolean;
   /** URL of the company proxy for all targets; it then resolves the names, while literals, names and ports are judged here. */
   readonly httpsProxy?: string;
   /** Targets that go directly, under all rules; see `parseNoProxy`. */
@@ -55,35 +58,47 @@ export function createDialer(options: DialerOptions): Dialer {
     extraCa: options.extraCa,
     idleMs: options.networkIdleMs,
   });
+  const local = options.localServers ? new LocalServers(settings) : undefined;
+  const ways = { routes, networks, local };
   // The rules do not change while the process runs, and callers repeat their hosts.
   const passed = new Set<string>();
   return {
     whole(request, maxBytes) {
       return new Promise<WholeAnswer>((resolve, reject) => {
-        new WholeExchange(routeOf(routes, networks, request), request, maxBytes, resolve, reject).start();
+        new WholeExchange(routeOf(ways, request), request, maxBytes, resolve, reject).start();
       });
     },
     stream(request) {
       return new Promise<StreamedAnswer>((resolve, reject) => {
-        new StreamedExchange(routeOf(routes, networks, request), request, resolve, reject).start();
+        new StreamedExchange(routeOf(ways, request), request, resolve, reject).start();
       });
     },
-    check(url, param) {
+    check(url, param, localPort) {
       if (passed.has(url)) return;
+      if (local !== undefined && localPort !== undefined && isLocalServer(url, localPort)) return;
       judgeUrl(url, param, options.allow, true);
       if (passed.size >= MOST_PASSED) passed.clear();
       passed.add(url);
     },
     async close() {
-      await Promise.all([routes.close(), networks.close()]);
+      await Promise.all([routes.close(), networks.close(), local?.close()]);
     },
   };
 }
 
 /** Undici also takes an absolute URL as a path, which would ask the target to call another one. */
-function routeOf(routes: Routes, networks: Networks, request: OutboundRequest): Route {
+function routeOf({ routes, networks, local }: Ways, request: OutboundRequest): Route {
   if (request.path.charCodeAt(0) !== 47)
     throw fail('validation_failed', 'a path begins with a slash', { param: 'path' });
-  const { network, origin } = request;
-  return (network === undefined ? routes : networks.routesOf(network)).to(origin);
+  const { network, origin, localPort } = request;
+  if (network !== undefined) return networks.routesOf(network).to(origin);
+  if (local !== undefined && localPort !== undefined && isLocalServer(origin, localPort))
+    return local.routesTo(localPort).to(origin);
+  return routes.to(origin);
+}
+
+interface Ways {
+  readonly routes: Routes;
+  readonly networks: Networks;
+  readonly local: LocalServers | undefined;
 }

@@ -26,6 +26,8 @@ export interface OutboundRequest {
   readonly headTimeoutMs?: number;
   /** Longest silence between pieces of the body, in milliseconds; default 300,000. */
   readonly idleTimeoutMs?: number;
+  /** The port of this machine that this call may go to, where the dialer opens such. */
+  readonly localPort?: number | undefined;
   /** Connections of one's own in the place of the common ones. The same addresses are refused. */
   readonly network?: Network | undefined;
 }
@@ -62,8 +64,12 @@ export interface Dialer {
   whole(request: OutboundRequest, maxBytes: number): Promise<WholeAnswer>;
   /** Sends and resolves with the head; the body follows. */
   stream(request: OutboundRequest): Promise<StreamedAnswer>;
-  /** Refuses, without a connection, an address that may never be called. @throws GatewayError host_refused with `param`. */
-  check(url: string, param: string): void;
+  /**
+   * Refuses, without a connection, an address that may never be called.
+   * @param localPort as in a request
+   * @throws GatewayError host_refused with `param`
+   */
+  check(url: string, param: string, localPort?: number): void;
   /** Closes idle connections and ends those in use. */
   close(): Promise<void>;
 }

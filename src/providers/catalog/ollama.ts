@@ -1,10 +1,12 @@
-// Ollama, "OpenAI compatibility": served by the user, so that a custom host is required.
+// Ollama, "OpenAI compatibility": served by the user, at its own port of this machine unless a custom host says otherwise.
 import type { ProviderEntry } from '../dialect.ts';
 
 export const ollama: ProviderEntry = {
   id: 'ollama',
   name: 'Ollama',
   dialect: 'openai',
+  baseUrl: 'http://127.0.0.1:11434',
+  localPort: 11434,
   pathPrefix: '/v1',
   auth: 'bearer',
   keyless: true,
