@@ -14,6 +14,7 @@ import type { CaseName, Options } from './options.ts';
 import { BIG_BODY_BYTES, chatRequest, STREAM_EVENTS, type StreamKind, streamRequest } from './payloads.ts';
 import { type CaseReport, rounded, type Verdict } from './report.ts';
 import { type Measured, measure, ratioOf } from './rounds.ts';
+import { start } from './start.ts';
 
 /** Runs one case. */
 export type Case = (lab: Lab, options: Options) => Promise<CaseReport>;
@@ -54,6 +55,7 @@ export const cases: Readonly<Record<CaseName, Case>> = {
   'idle-streams': idleStreams,
   'everything-on': everythingOn,
   memory,
+  start,
 };
 
 /** The chat request that a target is sent. */

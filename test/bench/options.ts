@@ -13,6 +13,7 @@ export const CASES = [
   'idle-streams',
   'everything-on',
   'memory',
+  'start',
 ] as const;
 export type CaseName = (typeof CASES)[number];
 
