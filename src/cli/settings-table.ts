@@ -71,6 +71,12 @@ export const SETTINGS: readonly SettingRow[] = [
     'The largest JSON body: bytes, or a number with KiB, MiB or GiB. Pass-through streams without a limit.',
   ),
   row(
+    'GATEWAY_RAW_PATHS',
+    '`govern`',
+    '[Pass-through](pass-through.md) of what cannot be read: `govern` refuses what would evade a mandatory guardrail or a ' +
+      'restriction of models, `allow` lets it through, `deny` passes nothing through.',
+  ),
+  row(
     'GATEWAY_READING_BYTES, GATEWAY_KEY_READING_BYTES',
     '256 MiB, 128 MiB',
     'Bytes of request bodies that are read at once: of the process, and of one key.',

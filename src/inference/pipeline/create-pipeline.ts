@@ -14,6 +14,7 @@ import { createCredentials } from '../credentials/credentials.ts';
 import type { CredentialDeps } from '../credentials/identity.ts';
 import { Configs } from '../plan/configs.ts';
 import type { PlanDeps } from '../plan/plan-deps.ts';
+import { AffinityStore } from '../route/affinity.ts';
 import { localCircuits } from '../route/circuits.ts';
 import { Loads } from '../route/loads.ts';
 import { StickyStore } from '../route/sticky.ts';
@@ -115,6 +116,7 @@ export function createPipeline(parts: PipelineParts): OpenPipeline {
       loads: new Loads(),
       circuits,
       sticky: new StickyStore(state, now),
+      affinity: new AffinityStore(state, now),
       matcher: matching(checks.deps.sandbox),
     },
     drains: new Drains(),

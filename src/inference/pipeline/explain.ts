@@ -5,7 +5,7 @@ import type { JsonObject } from '@bufbuild/protobuf';
 import type { Call } from '../../call/call.ts';
 import type { HookRun } from '../../checks/runner/hook-result.ts';
 import type { GatewayError } from '../../lib/errors.ts';
-import type { ConditionalPlan, Plan, TargetPlan, WholePlan } from '../plan/plan.ts';
+import type { AffinityPlan, ConditionalPlan, Plan, TargetPlan, WholePlan } from '../plan/plan.ts';
 import type { Step, Trace } from '../route/trace.ts';
 import { errorWithMembers, withMembers } from './members.ts';
 
@@ -111,13 +111,27 @@ export function planJson(plan: Plan): JsonObject {
     ...common,
     ...(plan.kind === 'fallback' ? { on_status_codes: plan.onStatuses && [...plan.onStatuses] } : {}),
     ...(plan.kind === 'balance'
-      ? { algorithm: plan.algorithm, sticky: plan.sticky && { ttl: plan.sticky.ttlMs / 1000 } }
+      ? {
+          algorithm: plan.algorithm,
+          sticky: plan.sticky && { ttl: plan.sticky.ttlMs / 1000 },
+          affinity: affinityJson(plan.affinity),
+        }
       : {}),
     ...(plan.kind === 'conditional' ? conditionsJson(plan) : {}),
     targets: plan.targets.map((target) =>
       plan.kind === 'balance' ? { weight: target.weight, ...planJson(target) } : planJson(target),
     ),
   });
+}
+
+function affinityJson(affinity: AffinityPlan | undefined) {
+  if (affinity === undefined) return undefined;
+  const { field, ttlMs, minTokens } = affinity;
+  return {
+    key: field && [field.root, ...field.path].join('.'),
+    ttl: ttlMs === undefined ? undefined : ttlMs / 1000,
+    min_tokens: minTokens,
+  };
 }
 
 function conditionsJson({ rules, otherwise, targets }: ConditionalPlan) {

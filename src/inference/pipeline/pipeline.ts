@@ -10,6 +10,7 @@ import type { Credentials } from '../credentials/credentials.ts';
 import type { ConditionContext } from '../plan/condition.ts';
 import type { Planner } from '../plan/select.ts';
 import type { RawPaths } from '../raw/govern.ts';
+import type { AffinityStore } from '../route/affinity.ts';
 import type { CircuitStore } from '../route/circuits.ts';
 import type { Loads } from '../route/loads.ts';
 import type { StickyStore } from '../route/sticky.ts';
@@ -51,6 +52,7 @@ export interface RouteDeps {
   readonly loads: Loads;
   readonly circuits: CircuitStore;
   readonly sticky: StickyStore;
+  readonly affinity: AffinityStore;
   /** What tries users' patterns for one call, which has a bound of time for all of them. */
   readonly matcher: (owner: {
     readonly organisationId: string;

@@ -34,7 +34,7 @@ export function worldOf(
     now: () => performance.now(),
     random: Math.random,
     circuits: circuitsOf(routes.circuits, organisationId, workspaceId, (target) => routing.bind(target)),
-    sticky: stickyTargets(routes.sticky, {
+    sticky: stickyTargets(routes.sticky, routes.affinity, {
       organisationId,
       workspaceId,
       plan: routing.plan,

@@ -11,7 +11,7 @@ import type { ParseDeps } from './parse-deps.ts';
 import type { BalancePlan, ConditionalRule, Plan, TargetPlan } from './plan.ts';
 import { type ConfigLevel, readConfig } from './read-config.ts';
 import { hedgeOf, readSettings } from './read-settings.ts';
-import { readSticky } from './read-sticky.ts';
+import { readAffinity, readSticky } from './read-sticky.ts';
 
 /** Targets of a whole config at the most, saved ones that it refers to included. */
 const MOST_TARGETS = 500;
@@ -126,7 +126,11 @@ export class PlanBuilder {
           this.#fault(step(level.path, 'targets'), 'at least one must have a weight above 0');
         const sticky = readSticky(strategy!.sticky, step(level.path, 'strategy.sticky'), this.#faults);
         const algorithm = ALGORITHMS.get(strategy!.algorithm) ?? 'weighted';
-        return { kind: 'balance', ...node, targets: chosen, algorithm, sticky };
+        const at = step(level.path, 'strategy.affinity');
+        const affinity = readAffinity(strategy!.affinity, at, this.#faults);
+        if (sticky !== undefined && affinity !== undefined)
+          this.#fault(at, 'must not stand beside `sticky`: use one of them');
+        return { kind: 'balance', ...node, targets: chosen, algorithm, sticky, affinity };
       }
       case RoutingMode.CONDITIONAL:
         return this.#conditional(level, strategy!, targets);
@@ -206,6 +210,7 @@ export class PlanBuilder {
     only('conditions', strategy.conditions.length > 0, RoutingMode.CONDITIONAL, 'conditional');
     only('default', strategy.default !== undefined, RoutingMode.CONDITIONAL, 'conditional');
     only('sticky', strategy.sticky !== undefined, RoutingMode.LOADBALANCE, 'loadbalance');
+    only('affinity', strategy.affinity !== undefined, RoutingMode.LOADBALANCE, 'loadbalance');
     only('algorithm', strategy.algorithm !== undefined, RoutingMode.LOADBALANCE, 'loadbalance');
   }
 

@@ -65,6 +65,7 @@ export interface BalancePlan extends PlanNode {
   readonly targets: readonly Plan[];
   readonly algorithm: 'weighted' | 'least_latency' | 'least_busy';
   readonly sticky: StickyPlan | undefined;
+  readonly affinity: AffinityPlan | undefined;
 }
 
 /** The one that the call asks for. */
@@ -110,6 +111,16 @@ export interface BreakerPlan {
 export interface StickyPlan {
   readonly fields: readonly StickyField[];
   readonly ttlMs: number;
+}
+
+/** Conversations stay where their prompt is cached. */
+export interface AffinityPlan {
+  /** What names a conversation; undefined: its prompt does. */
+  readonly field: StickyField | undefined;
+  /** Undefined: as the request says. */
+  readonly ttlMs: number | undefined;
+  /** Undefined: as the model is known for. */
+  readonly minTokens: number | undefined;
 }
 
 export interface StickyField {
@@ -198,7 +209,11 @@ export function maxAttemptsOf(plan: Plan): number {
       // A hedge takes the next target early and none twice.
       return plan.targets.reduce((sum, one) => sum + maxAttemptsOf(one), 0);
     }
-    default:
-      return times * Math.max(...plan.targets.map(maxAttemptsOf));
+    default: {
+      const each = plan.targets.map(maxAttemptsOf);
+      // A conversation goes on to the next target when its warm one is down.
+      const moves = plan.kind === 'balance' && plan.affinity !== undefined;
+      return moves ? each.reduce((sum, one) => sum + one, 0) : times * Math.max(...each);
+    }
   }
 }

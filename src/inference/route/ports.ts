@@ -62,4 +62,21 @@ export interface StickyTargets {
    * Undefined when the call has none of the fields.
    */
   claim(plan: BalancePlan, chosen: number): Promise<number | undefined>;
+  /** Where the call's conversation has its prompt cached. @param chosen the target for one that has none */
+  warm(plan: BalancePlan, chosen: number): Promise<Warmth>;
+}
+
+/** Where a conversation goes. */
+export interface Warmth {
+  /** What tells it from others; `none` where its prompt is too short to be cached. */
+  readonly key: 'given' | 'prompt' | 'none';
+  /** Undefined: where the strategy sends it. */
+  readonly index: number | undefined;
+  /** Whether its prompt was sent there before, within the cache's life. */
+  readonly warm: boolean;
+  readonly ttlMs: number;
+  readonly tokens: number;
+  readonly minTokens: number;
+  /** The target answered: it is warm from now on. Waits for nothing. */
+  answered(index: number): void;
 }

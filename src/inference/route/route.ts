@@ -7,8 +7,9 @@ import type { BalancePlan, ConditionalPlan, FallbackPlan, Plan, TargetPlan } fro
 import { callTarget, isOfProvider, isOpen, type Reached, statusOf, unsatisfying } from './call-target.ts';
 import { choose } from './choose.ts';
 import { reasonOf } from './linked.ts';
-import type { RoutePorts } from './ports.ts';
+import type { RoutePorts, Warmth } from './ports.ts';
 import { race, type Start } from './race.ts';
+import type { Step } from './trace.ts';
 
 /** No new attempt begins later than this after the first one. */
 const OVERALL_MS = 600_000;
@@ -145,12 +146,18 @@ export class Route<Answer> {
     const left = new Set(plan.targets.keys());
     let bound: number | undefined;
     if (plan.sticky !== undefined) bound = await sticky.claim(plan, choose(plan, [...left], this.#ports));
+    let warmth: Warmth | undefined;
+    if (plan.affinity !== undefined) {
+      warmth = await sticky.warm(plan, choose(plan, [...left], this.#ports));
+      bound = warmth.index;
+      trace?.(affinityStep(plan, warmth));
+    }
     const pick = (): number => {
       const index = bound !== undefined && left.has(bound) ? bound : choose(plan, [...left], this.#ports);
       trace?.({
         step: 'choice',
         path: plan.path,
-        algorithm: index === bound ? 'sticky' : plan.algorithm,
+        algorithm: index === bound ? boundBy(warmth) : plan.algorithm,
         target: plan.targets[index]!.path,
       });
       return index;
@@ -159,12 +166,17 @@ export class Route<Answer> {
       // A hedge takes another target where there is one.
       const index = left.size === 0 ? choose(plan, [...plan.targets.keys()], this.#ports) : pick();
       left.delete(index);
-      return (own) => this.#watched(plan.targets[index]!, own, forced);
+      return async (own) => {
+        const reached = await this.#watched(plan.targets[index]!, own, forced);
+        warmth?.answered(index);
+        return reached;
+      };
     };
     const failed = { open: 0 };
     const again = (error: unknown): boolean => {
-      if (!isOpen(error)) return false;
-      failed.open++;
+      if (isOpen(error)) failed.open++;
+      else if (warmth === undefined || warmth.key === 'none' || !isDown(error)) return false;
+      else if (left.size > 0) trace?.({ step: 'move_on', path: plan.path, status: statusOf(error) });
       return left.size > 0 && !this.#late();
     };
     try {
@@ -251,6 +263,29 @@ function movesOn(plan: FallbackPlan, child: Plan, error: unknown): boolean {
   if (isOpen(error)) return true;
   if (error instanceof GatewayError && error.reason === 'operation_unsupported') return true;
   return statusesOf(plan, child)?.has(statusOf(error)) ?? true;
+}
+
+/** Whether another target may do better with a conversation: its warm one is busy, broken or gone. */
+function isDown(error: unknown): boolean {
+  if (!isOfProvider(error)) return false;
+  const status = statusOf(error);
+  return status === 408 || status === 429 || status >= 500;
+}
+
+function boundBy(warmth: Warmth | undefined): string {
+  return warmth === undefined ? 'sticky' : 'affinity';
+}
+
+function affinityStep(plan: BalancePlan, { key, index, warm, ttlMs, tokens, minTokens }: Warmth): Step {
+  return {
+    step: 'affinity',
+    path: plan.path,
+    key,
+    warm: warm && index !== undefined ? plan.targets[index]!.path : null,
+    ttl: ttlMs / 1000,
+    tokens,
+    min_tokens: minTokens,
+  };
 }
 
 function noneHolds({ path }: ConditionalPlan): GatewayError {

@@ -1,9 +1,9 @@
 // Which target of a load balance a caller stays with: for a time, and where instances share state in all of them.
 import { createHash } from 'node:crypto';
-import type { GatewayHeaders } from '../../lib/gateway-headers.ts';
 import type { SharedState } from '../../store/shared-state.ts';
-import { memberAt } from '../plan/condition.ts';
-import type { BalancePlan, StickyField, WholePlan } from '../plan/plan.ts';
+import type { BalancePlan } from '../plan/plan.ts';
+import { type AffinityStore, warmTarget } from './affinity.ts';
+import { fieldValue, type StickyInput } from './call-fields.ts';
 import type { StickyTargets } from './ports.ts';
 
 const MOST_KEPT = 100_000;
@@ -62,19 +62,14 @@ export class StickyStore {
   }
 }
 
-/** What tells one call's caller from others. */
-export interface StickyInput {
-  readonly organisationId: string;
-  readonly workspaceId: string;
-  readonly plan: WholePlan;
-  readonly headers: GatewayHeaders;
-  readonly metadata: () => unknown;
-  readonly params: () => unknown;
-}
-
 /** The sticky targets of one call. */
-export function stickyTargets(store: StickyStore, input: StickyInput): StickyTargets {
+export function stickyTargets(
+  store: StickyStore,
+  affinity: AffinityStore,
+  input: StickyInput,
+): StickyTargets {
   return {
+    warm: (plan, chosen) => warmTarget(affinity, plan, chosen, input),
     async claim(plan, chosen) {
       const key = keyOf(plan, input);
       if (key === undefined) return undefined;
@@ -95,9 +90,4 @@ function keyOf(plan: BalancePlan, input: StickyInput): string | undefined {
     ...values.map((value) => JSON.stringify(value) ?? ''),
   ];
   return createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, 40);
-}
-
-function fieldValue({ root, path }: StickyField, { headers, metadata, params }: StickyInput): unknown {
-  if (root === 'headers') return headers.plain(path[0]!);
-  return memberAt(root === 'metadata' ? metadata() : params(), path);
 }

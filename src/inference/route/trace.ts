@@ -11,6 +11,18 @@ export type Step =
     }
   | { readonly step: 'default'; readonly path: string; readonly target: string }
   | { readonly step: 'choice'; readonly path: string; readonly algorithm: string; readonly target: string }
+  | {
+      readonly step: 'affinity';
+      readonly path: string;
+      /** What tells the conversation: "given" or "prompt"; "none" where its prompt is too short. */
+      readonly key: 'given' | 'prompt' | 'none';
+      /** The warm target; null: none is. */
+      readonly warm: string | null;
+      readonly ttl?: number;
+      /** Of the prompt, about, and from which on its provider caches it. */
+      readonly tokens?: number;
+      readonly min_tokens?: number;
+    }
   | { readonly step: 'circuit_open'; readonly path: string; readonly retry_after_ms: number }
   | {
       readonly step: 'attempt';

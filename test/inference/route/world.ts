@@ -4,6 +4,7 @@ import { Configs } from '../../../src/inference/plan/configs.ts';
 import type { TargetPlan, WholePlan } from '../../../src/inference/plan/plan.ts';
 import type { PlanDeps } from '../../../src/inference/plan/plan-deps.ts';
 import { planOf, type Routing } from '../../../src/inference/plan/select.ts';
+import { AffinityStore } from '../../../src/inference/route/affinity.ts';
 import { circuitsOf, localCircuits } from '../../../src/inference/route/circuits.ts';
 import { reasonOf } from '../../../src/inference/route/linked.ts';
 import { Loads } from '../../../src/inference/route/loads.ts';
@@ -74,6 +75,7 @@ export class World {
   readonly circuits = localCircuits(() => this.now);
   readonly loads = new Loads();
   readonly sticky = new StickyStore(undefined, () => this.now);
+  readonly affinity = new AffinityStore(undefined, () => this.now);
 
   constructor(facts: WorldFacts) {
     this.#facts = facts;
@@ -114,7 +116,7 @@ export class World {
       now: () => this.now,
       random: this.#facts.random ?? (() => 0.5),
       circuits: circuitsOf(this.circuits, 'org', 'ws', (target) => this.routing.bind(target)),
-      sticky: stickyTargets(this.sticky, {
+      sticky: stickyTargets(this.sticky, this.affinity, {
         organisationId: 'org',
         workspaceId: 'ws',
         plan: this.plan,
