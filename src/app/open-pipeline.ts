@@ -51,7 +51,7 @@ export function openPipeline(
     dialects: createDialects(codec),
     own: {
       environment: settings.secretEnvironment,
-      identity: settings.secretOwnIdentity.includes('bedrock'),
+      identity: settings.secretOwnIdentity,
     },
     models,
     names,

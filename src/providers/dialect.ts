@@ -25,13 +25,16 @@ export interface MessageJson {
 }
 
 /**
- * How a credential is written into the request: by a usual name, in a header of its own, or in the query. `aws` and
- * `google`: a bearer token, or options from which each request's credential is made before it is sent (SigV4, the token
- * of a service account).
+ * How a credential is written into the request: by a usual name, in a header of its own, or in the query. `aws`,
+ * `google`, the two of Azure and `oracle`: a key, or options from which each request's credential is made before it is
+ * sent (SigV4, the token of a service account or of Entra, a signature by RSA).
  */
 export type AuthScheme =
   | 'aws'
   | 'google'
+  | 'azure'
+  | 'azure-foundry'
+  | 'oracle'
   | 'bearer'
   | 'x-api-key'
   | 'api-key'
@@ -60,6 +63,8 @@ export interface ProviderEntry {
   /** A server that people run themselves: the port of this machine where a gateway on loopback may call it. */
   readonly localPort?: number;
   readonly auth: AuthScheme;
+  /** The service's name in AWS signatures; absent: bedrock. */
+  readonly signsFor?: string;
   /** Whether a call without a credential makes sense. */
   readonly keyless?: true;
   readonly streamUsage: StreamUsage;

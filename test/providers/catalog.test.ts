@@ -149,5 +149,9 @@ test('clouds need no key where options bring the credential, and others always d
   t.false(bringsCredential(of('bedrock'), { aws_auth_type: 'apiKey', aws_region: 'us-east-1' }));
   t.true(bringsCredential(of('vertex-ai'), { vertex_service_account_json: '{}' }));
   t.false(bringsCredential(of('vertex-ai'), { vertex_auth_type: 'basic', vertex_project_id: 'p' }));
-  t.false(bringsCredential(of('azure-openai'), { azure_auth_mode: 'entra', azure_entra_client_secret: 'x' }));
+  t.true(bringsCredential(of('azure-openai'), { azure_auth_mode: 'entra', azure_entra_client_secret: 'x' }));
+  t.false(bringsCredential(of('azure-openai'), { azure_auth_mode: 'default' }));
+  t.true(bringsCredential(of('azure-ai'), { azure_auth_mode: 'managed' }));
+  t.true(bringsCredential(of('oracle'), { oracle_private_key: 'x' }));
+  t.false(bringsCredential(of('cohere'), {}));
 });

@@ -1,9 +1,8 @@
 // Signature Version 4 of a request, with static keys, an assumed role's or the gateway's own.
 import { Aborter } from '../../lib/abort.ts';
 import { headerIn } from '../../lib/egress/header-pairs.ts';
-import type { OutboundBody, OutboundRequest } from '../../lib/egress/outbound.ts';
+import type { OutboundRequest } from '../../lib/egress/outbound.ts';
 import { fail, invalidHeader } from '../../lib/errors.ts';
-import { Pieces } from '../../lib/incoming/pieces.ts';
 import type { ProviderOptions } from '../../providers/dialect.ts';
 import { type AwsCredentialsOf, awsCredentials } from '../../secrets/aws/credentials.ts';
 import { type AwsCredentials, signed } from '../../secrets/aws/signature.ts';
@@ -11,11 +10,12 @@ import { faultOf } from '../../secrets/failure.ts';
 import { arriving } from '../pipeline/arriving.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import type { CredentialDeps, Identity, Proof } from './identity.ts';
+import { checkOwnIdentity } from './own-identity.ts';
+import { wholeBody } from './whole-body.ts';
 
+/** Whom a signature is for, where the provider does not say. */
 const SERVICE = 'bedrock';
 const REGION = /^[a-z]{2}(?:-[a-z]+)+-\d{1,2}$/;
-/** Longest body that comes in pieces and is kept to be signed, in bytes. */
-const MOST_BYTES = 25 * 1024 * 1024;
 /** How long a role's keys may be waited for. */
 const DEADLINE_MS = 10_000;
 
@@ -26,7 +26,7 @@ const DEADLINE_MS = 10_000;
 export function awsSigner(deps: CredentialDeps): Identity {
   const rolesOf = awsCredentials(deps);
   return (bound, request) => {
-    const { options } = bound.target;
+    const { options, provider } = bound.target;
     const { aws_auth_type: type, aws_access_key_id: id, aws_secret_access_key: secret } = options;
     if (type === 'apiKey' || (type === undefined && !id && !secret)) return undefined;
     const region = regionOf(options);
@@ -34,7 +34,9 @@ export function awsSigner(deps: CredentialDeps): Identity {
       type === 'assumedRole' || type === 'serviceRole'
         ? arriving(roleOf(deps, rolesOf, bound, region), request.signal)
         : Promise.resolve(staticKeys(options));
-    return credentials.then((given) => proofOf(request, region, given, deps.now()));
+    return credentials.then((given) =>
+      proofOf(request, region, provider.signsFor ?? SERVICE, given, deps.now()),
+    );
   };
 }
 
@@ -63,14 +65,15 @@ function regionOf({ aws_region: region = '' }: ProviderOptions): string {
 async function roleOf(
   deps: CredentialDeps,
   rolesOf: AwsCredentialsOf,
-  { target, stored }: BoundTarget,
+  bound: BoundTarget,
   region: string,
 ): Promise<AwsCredentials> {
-  const { options, customHost } = target;
+  const { options } = bound.target;
   const keyless = !options.aws_access_key_id && !options.aws_secret_access_key;
   if (options.aws_auth_type === 'assumedRole' && !options.aws_role_arn)
     throw invalidHeader('x-gateway-aws-role-arn', 'is required with assumedRole');
-  if (options.aws_auth_type === 'serviceRole' || keyless) checkOwnIdentity(deps, stored, customHost);
+  if (options.aws_auth_type === 'serviceRole' || keyless)
+    checkOwnIdentity(deps, bound, 'bedrock', 'x-gateway-aws-auth-type');
   if (!keyless) staticKeys(options);
   const aborter = new Aborter();
   const late = fail('upstream_timeout', `AWS STS gave no keys within ${DEADLINE_MS / 1000} seconds`);
@@ -94,19 +97,6 @@ async function roleOf(
   }
 }
 
-/** The gateway's own identity is shown to none whom a caller may choose: to stored providers only, at AWS's addresses. */
-function checkOwnIdentity(
-  { ownIdentity }: CredentialDeps,
-  stored: BoundTarget['stored'],
-  customHost: string | undefined,
-): void {
-  const refuse = (why: string) =>
-    invalidHeader('x-gateway-aws-auth-type', `needs the gateway's own identity, ${why}`);
-  if (!ownIdentity) throw refuse('which the operator has not opened (GATEWAY_SECRET_OWN_IDENTITY=bedrock)');
-  if (stored === undefined) throw refuse('which is for stored providers only');
-  if (customHost !== undefined) throw refuse('which goes to no custom host');
-}
-
 function isKey(name: string): boolean {
   return name === 'aws_access_key_id' || name === 'aws_secret_access_key' || name === 'aws_session_token';
 }
@@ -114,6 +104,7 @@ function isKey(name: string): boolean {
 async function proofOf(
   request: OutboundRequest,
   region: string,
+  service: string,
   credentials: AwsCredentials,
   at: number,
 ): Promise<Proof> {
@@ -123,23 +114,11 @@ async function proofOf(
     method: request.method,
     body,
     region,
-    service: SERVICE,
+    service,
     credentials,
     at,
     url: new URL(request.origin + request.path),
     headers: type === undefined ? {} : { 'content-type': type },
   });
   return { headers, body };
-}
-
-async function wholeBody(body: OutboundBody): Promise<string | Uint8Array> {
-  if (body === undefined) return '';
-  if (typeof body === 'string' || body instanceof Uint8Array) return body;
-  const pieces = new Pieces();
-  for await (const piece of body) {
-    pieces.push(piece);
-    if (pieces.bytes > MOST_BYTES)
-      throw fail('body_too_large', `a request that is signed may have at most ${MOST_BYTES} bytes`);
-  }
-  return pieces.take();
 }

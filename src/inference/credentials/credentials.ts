@@ -4,8 +4,10 @@ import { headerWithout } from '../../lib/egress/header-pairs.ts';
 import type { OutboundRequest } from '../../lib/egress/outbound.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import { awsSigner } from './aws.ts';
+import { azureIdentity } from './azure.ts';
 import { googleTokens } from './google.ts';
 import type { CredentialDeps, Identity } from './identity.ts';
+import { oracleSigner } from './oracle.ts';
 
 /** Makes credentials of requests. */
 export interface Credentials {
@@ -18,13 +20,16 @@ export interface Credentials {
 }
 
 /** Headers that prove who calls. */
-const PROOFS = ['authorization', 'x-amz-date', 'x-amz-security-token', 'x-amz-content-sha256'];
+const PROOFS = ['authorization', 'api-key', 'x-amz-date', 'x-amz-security-token', 'x-amz-content-sha256'];
 
 /** Credentials of all providers. */
 export function createCredentials(deps: CredentialDeps): Credentials {
   const identities: Readonly<Record<string, Identity | undefined>> = {
     google: googleTokens(deps),
     aws: awsSigner(deps),
+    azure: azureIdentity(deps),
+    'azure-foundry': azureIdentity(deps),
+    oracle: oracleSigner(deps.now),
   };
   return {
     authorised(bound, request) {

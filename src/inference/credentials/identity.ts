@@ -2,13 +2,16 @@
 import type { Dialer, OutboundRequest } from '../../lib/egress/outbound.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 
+/** As GATEWAY_SECRET_OWN_IDENTITY names a cloud's model services. */
+export type OwnIdentity = 'bedrock' | 'azure';
+
 /** What credentials are made with. */
 export interface CredentialDeps {
   readonly dialer: Pick<Dialer, 'whole'>;
   /** The process's own environment, for its own identity. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Whether stored providers may be called with the process's own identity. */
-  readonly ownIdentity: boolean;
+  /** The clouds that stored providers may call with the process's own identity. */
+  readonly ownIdentity: readonly string[];
   /** Unix milliseconds. */
   readonly now: () => number;
 }

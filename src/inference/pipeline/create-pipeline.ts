@@ -28,7 +28,7 @@ export interface PipelineParts {
   readonly dialer: Dialer;
   readonly dialects: Dialects;
   /** The process's own environment, and whether stored providers may be called with the identity that it has. */
-  readonly own: { readonly environment: CredentialDeps['environment']; readonly identity: boolean };
+  readonly own: { readonly environment: CredentialDeps['environment']; readonly identity: readonly string[] };
   readonly models: ModelCatalogue;
   readonly names: HeaderNames;
   readonly plans: Pick<PlanDeps, 'providerById' | 'checkHost' | 'isOwnKey'> & Partial<PlanDeps>;

@@ -18,6 +18,7 @@ import { timeOrderedId } from '../../lib/time-ordered-id.ts';
 import { Turns } from '../../lib/turns.ts';
 import { authHeaders } from '../../providers/auth/index.ts';
 import { locateRaw } from '../../providers/locate.ts';
+import { givenHeaders } from '../../providers/options/sent.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import { clip } from '../plan/faults.ts';
 import { NO_TENANT } from '../plan/planned-call.ts';
@@ -350,7 +351,8 @@ function requestHeaders(
 ): string[] {
   const own = stored?.headers ?? [];
   const auth = own.length === 0 ? authHeaders(target) : withOwn(own, authHeaders(target));
-  const ours = new Set(auth.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase()));
+  const given = givenHeaders(target);
+  const ours = new Set([...auth, ...given].filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase()));
   if (target.apiKey !== undefined) ours.add('authorization').add('x-api-key');
   const connection = connectionNames(given);
   if (stranger) for (const name of CREDENTIALS) ours.add(name);
@@ -365,7 +367,7 @@ function requestHeaders(
     if (isOurs(value)) continue;
     pairs.push(name, value);
   }
-  return [...pairs, ...auth];
+  return [...pairs, ...given, ...auth];
 }
 
 /** Some providers take a credential in the query. */

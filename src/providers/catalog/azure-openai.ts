@@ -4,7 +4,7 @@
 import type { Location, ProviderEntry, ProviderOptions } from '../dialect.ts';
 import { KEEPS_RESPONSES } from '../keeps-responses.ts';
 import type { OperationName } from '../operations.ts';
-import { AZURE_IDENTITY } from '../options/azure.ts';
+import { AZURE_IDENTITY, AZURE_TOKEN } from '../options/azure.ts';
 import { storedOnly, text } from '../options/spec.ts';
 
 const group = 'azure';
@@ -17,12 +17,13 @@ export const azureOpenai: ProviderEntry = {
   name: 'Azure OpenAI',
   dialect: 'openai',
   baseUrl: 'https://{azure_resource_name}.openai.azure.com/openai',
-  auth: 'api-key',
+  auth: 'azure',
   streamUsage: 'stream_options',
   operations: OPERATIONS,
   native: KEEPS_RESPONSES,
   options: [
     ...storedOnly(AZURE_IDENTITY),
+    ...storedOnly(AZURE_TOKEN),
     text('azure_resource_name', {
       group,
       effect: 'address',

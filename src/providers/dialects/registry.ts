@@ -4,7 +4,9 @@ import { fileURLToPath } from 'node:url';
 import type { Dialect, MessageJson } from '../dialect.ts';
 import { createAnthropicDialect } from './anthropic/index.ts';
 import { createCohereDialect } from './cohere/index.ts';
+import { createFoundryDialect } from './foundry/index.ts';
 import { createGeminiDialect } from './gemini/index.ts';
+import { createNomicDialect } from './nomic/index.ts';
 import { createOpenAiDialect } from './openai/index.ts';
 import { createPineconeDialect } from './pinecone/index.ts';
 
@@ -23,6 +25,12 @@ const MAKERS: Readonly<Record<string, (json: MessageJson) => Dialect>> = Object.
   anthropic: createAnthropicDialect,
   cohere: createCohereDialect,
   gemini: createGeminiDialect,
+  foundry: createFoundryDialect,
+  nomic: createNomicDialect,
+  oracle: (json) =>
+    (load('./oracle/index.ts') as typeof import('./oracle/index.ts')).createOracleDialect(json),
+  triton: (json) =>
+    (load('./triton/index.ts') as typeof import('./triton/index.ts')).createTritonDialect(json),
   pinecone: createPineconeDialect,
   bedrock: (json) => (load(BEDROCK) as typeof import('./bedrock/index.ts')).createBedrockDialect(json),
   vertex: (json) => (load(VERTEX) as typeof import('./vertex/index.ts')).createVertexDialect(json),

@@ -38,3 +38,8 @@ export const AZURE_AI: readonly OptionSpec[] = [
   ...texts('azure_endpoint_name azure_region', { group, effect: 'address' }),
   text('azure_deployment_type', { group, effect: 'account' }),
 ];
+
+/** Whether a Foundry address is that of Anthropic's API ("Claude in Microsoft Foundry"). */
+export function isAnthropicFoundry(url: string | undefined): boolean {
+  return url !== undefined && /anthropic/i.test(url);
+}

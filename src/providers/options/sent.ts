@@ -13,12 +13,22 @@ const VALUE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
  * Flat pairs of the headers that options become.
  * @throws GatewayError `invalid_header` naming the gateway's header for a value that no header can carry.
  */
-export function sentHeaders({ provider, options }: Target): readonly string[] {
+export function sentHeaders(target: Target): readonly string[] {
+  return headersOf(target, true);
+}
+
+/** The same for a request that is passed through: headers of options that are given, and none by default. */
+export function givenHeaders(target: Target): readonly string[] {
+  return headersOf(target, false);
+}
+
+function headersOf({ provider, options }: Target, byDefault: boolean): readonly string[] {
   if (provider.options === undefined) return NONE;
   let pairs: string[] | undefined;
   for (const spec of optionsOf(provider).sentHeaders) {
-    const value = sentValue(spec, options[spec.name]);
-    if (value === undefined) continue;
+    const given = options[spec.name];
+    const value = byDefault ? sentValue(spec, given) : given;
+    if (value === undefined || value === '') continue;
     if (!VALUE.test(value)) throw invalidHeader(optionHeader(spec), 'must be printable ASCII');
     pairs ??= [];
     pairs.push(spec.sends?.header ?? '', value);

@@ -8,6 +8,7 @@ import {
 import { fail, invalidField } from '../../../lib/errors.ts';
 import type { MessageJson, Operation } from '../../dialect.ts';
 import { arrayOf, given, isObject, objectOf } from '../../json-object.ts';
+import { textsOf } from '../../texts-of.ts';
 import { readUsage } from '../../usage/tap.ts';
 import { floats } from '../../vector.ts';
 import { modelSegment } from './model-id.ts';
@@ -73,11 +74,4 @@ function vectorsIn({ embedding, embeddings: list }: JsonObject): readonly (reado
   if (Array.isArray(embedding)) return [embedding];
   const several = isObject(list) ? arrayOf(list.float) : arrayOf(list);
   return several.map((one) => (isObject(one) ? arrayOf(objectOf(one)?.embedding) : arrayOf(one)));
-}
-
-function textsOf({ input }: CreateEmbeddingsRequest): readonly string[] {
-  const kind = input?.kind;
-  if (kind?.case === 'text') return [kind.value];
-  if (kind?.case === 'texts') return kind.value.values;
-  throw invalidField('input', 'must be text with this provider, not tokens');
 }

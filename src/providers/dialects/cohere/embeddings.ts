@@ -5,9 +5,10 @@ import {
   type Embeddings,
   EmbeddingsSchema,
 } from '../../../../gen/gateway/inference/v2/embeddings_pb.ts';
-import { fail, invalidField } from '../../../lib/errors.ts';
+import { fail } from '../../../lib/errors.ts';
 import type { MessageJson, Operation } from '../../dialect.ts';
 import { arrayOf, given, objectOf } from '../../json-object.ts';
+import { textsOf } from '../../texts-of.ts';
 import { readUsage } from '../../usage/tap.ts';
 import { floats } from '../../vector.ts';
 import { postCall } from './request.ts';
@@ -22,7 +23,7 @@ export function embeddings(json: MessageJson): Operation<CreateEmbeddingsRequest
     request: (request) =>
       postCall('/v2/embed', {
         model: request.model ?? '',
-        texts: textsOf(request),
+        texts: [...textsOf(request)],
         input_type: DEFAULT_PURPOSE,
         embedding_types: ['float'],
         ...(request.dimensions === undefined ? {} : { output_dimension: request.dimensions }),
@@ -52,11 +53,4 @@ export function embeddings(json: MessageJson): Operation<CreateEmbeddingsRequest
       return { answer, usage, model: undefined };
     },
   };
-}
-
-function textsOf({ input }: CreateEmbeddingsRequest): string[] {
-  const kind = input?.kind;
-  if (kind?.case === 'text') return [kind.value];
-  if (kind?.case === 'texts') return kind.value.values;
-  throw invalidField('input', 'must be text with this provider, not tokens');
 }
