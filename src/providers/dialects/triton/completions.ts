@@ -10,6 +10,7 @@ import type { Outbound, StreamingOperation, TranslationContext } from '../../dia
 import { given, textOf } from '../../json-object.ts';
 import { completionAsChunks } from '../../whole-as-chunks.ts';
 import { readObject } from '../openai/response.ts';
+import { completionHead } from './head.ts';
 import { TritonStream } from './stream.ts';
 
 const JSON_TYPES = Object.freeze(['content-type', 'application/json', 'accept', 'application/json']);
@@ -37,17 +38,6 @@ export function completions(): StreamingOperation<CreateCompletionRequest, Compl
     stream: (request, context) => new TritonStream(context, request.model ?? ''),
     wholeAsChunks: (answer, request) =>
       completionAsChunks(answer, request.streamOptions?.includeUsage === true),
-  };
-}
-
-/** What every completion and piece of one begins with. */
-export function completionHead({ now }: TranslationContext, model: string) {
-  const at = now();
-  return {
-    id: `triton-${at.toString(36)}`,
-    object: 'text_completion',
-    created: BigInt(Math.floor(at / 1000)),
-    model,
   };
 }
 

@@ -6,7 +6,7 @@ import type { SseEvent } from '../../../lib/sse.ts';
 import type { StreamTranslator, TranslationContext } from '../../dialect.ts';
 import { isObject, parsedObject, textOf } from '../../json-object.ts';
 import { clip } from '../../provider-error.ts';
-import { completionHead } from './completions.ts';
+import { completionHead } from './head.ts';
 
 const NONE: readonly never[] = Object.freeze([]);
 
