@@ -351,8 +351,8 @@ function requestHeaders(
 ): string[] {
   const own = stored?.headers ?? [];
   const auth = own.length === 0 ? authHeaders(target) : withOwn(own, authHeaders(target));
-  const given = givenHeaders(target);
-  const ours = new Set([...auth, ...given].filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase()));
+  const options = givenHeaders(target);
+  const ours = new Set([...auth, ...options].filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase()));
   if (target.apiKey !== undefined) ours.add('authorization').add('x-api-key');
   const connection = connectionNames(given);
   if (stranger) for (const name of CREDENTIALS) ours.add(name);
@@ -367,7 +367,7 @@ function requestHeaders(
     if (isOurs(value)) continue;
     pairs.push(name, value);
   }
-  return [...pairs, ...given, ...auth];
+  return [...pairs, ...options, ...auth];
 }
 
 /** Some providers take a credential in the query. */
