@@ -4,6 +4,7 @@ import { providers } from '../providers/catalog/registry.ts';
 import { createRouteTable } from '../rest/routes.ts';
 import { errorResponses, errorSchemas } from './errors.ts';
 import { type Json, sorted } from './json.ts';
+import { withExamples } from './operation-examples.ts';
 import { headerParameters, securitySchemes } from './parameters.ts';
 import { passThroughPath } from './pass-through.ts';
 import { pathsOf } from './paths.ts';
@@ -33,6 +34,7 @@ export function documentOf(services: readonly DescService[]): Json {
   const paths = pathsOf(routes, schemas);
   const forward = services.find((service) => service.typeName === PROXY)?.method.forward;
   if (forward) paths['/proxy/{path}'] = passThroughPath(forward);
+  const components = { ...schemas.components, ...errorSchemas() };
   const used = services.filter(
     (s) => s.typeName === PROXY || routes.some((route) => route.method.parent === s),
   );
@@ -52,9 +54,9 @@ export function documentOf(services: readonly DescService[]): Json {
     ],
     tags: tagsOf(used),
     'x-sluice-providers': providerList(providers),
-    paths: sorted(Object.entries(paths)),
+    paths: sorted(Object.entries(withExamples(paths, components))),
     components: {
-      schemas: sorted(Object.entries({ ...schemas.components, ...errorSchemas() })),
+      schemas: sorted(Object.entries(components)),
       responses: errorResponses(paths),
       parameters: headerParameters(),
       headers: {

@@ -52,17 +52,10 @@ const HEADERS: Readonly<Record<string, Json>> = {
     name: 'x-gateway-metadata',
     description:
       'Custom metadata for logs and policies. `_user`, `_prompt`, `_organisation` and `_environment` have a meaning of their own. ' +
+      `A JSON object of at most ${members} members, whose names have 1 to ${nameLength} characters. ` +
       `Values that are not strings are kept as their JSON text, at most ${valueLength} characters.`,
-    content: {
-      'application/json': {
-        schema: {
-          type: 'object',
-          maxProperties: members,
-          propertyNames: { minLength: 1, maxLength: nameLength },
-          additionalProperties: true,
-        },
-      },
-    },
+    schema: text,
+    example: '{"_user":"ada","team":"support"}',
   },
   RequestTimeout: {
     name: 'x-gateway-request-timeout',
@@ -74,9 +67,8 @@ const HEADERS: Readonly<Record<string, Json>> = {
     name: 'x-gateway-forward-headers',
     description:
       'Names of other headers of this request that go on to the provider unchanged; separated by commas, or a JSON array of strings.',
-    style: 'simple',
-    explode: false,
-    schema: { type: 'array', items: { ...text, minLength: 1, maxLength: 256 }, maxItems: 64 },
+    schema: text,
+    example: 'x-correlation-id,x-team',
   },
   CacheForceRefresh: {
     name: 'x-gateway-cache-force-refresh',
