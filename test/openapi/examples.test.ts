@@ -75,7 +75,7 @@ function pathOf({ template }: Route): Json {
   const words: Readonly<Record<string, string>> = {
     type: 'workspace',
     sub_type: 'service',
-    kind: 'guardrails',
+    kind: 'input-guardrails',
   };
   return Object.fromEntries(
     template.fields.map((field) => [field, words[field] ?? '3c90c3cc-0d44-4b50-8888-8dd25736052a']),
