@@ -7,6 +7,7 @@ import type { Call } from '../call/call.ts';
 import { docs } from '../edge/docs.ts';
 import { createEdge } from '../edge/edge.ts';
 import { createListener } from '../edge/listener.ts';
+import { responsesSockets } from '../edge/responses-socket.ts';
 import { isTrusted } from '../lib/client-address.ts';
 import type { GatewayError } from '../lib/errors.ts';
 import type { HeaderNames } from '../lib/gateway-headers.ts';
@@ -69,8 +70,9 @@ export function openEdge(parts: EdgeParts) {
     port: settings.metricsPort,
   };
   const rest = { routes, transport: rpc.transport, names, bodyLimit, pace, budget, prove, refuse };
+  const asked = { ...rest, identify: (call: Call) => identify(call, { keys, tokens }), full: inFlight.full };
   const dispatch = createEdge({
-    rest: { ...rest, identify: (call) => identify(call, { keys, tokens }), full: inFlight.full },
+    rest: asked,
     pages: {
       unready,
       metrics: metricsDeps,
@@ -91,6 +93,7 @@ export function openEdge(parts: EdgeParts) {
     },
     tls: settings.tls,
     dispatch,
+    upgrades: responsesSockets(asked),
   });
   return {
     rpc,

@@ -69,6 +69,8 @@ export class Call {
   providerCredential: string | undefined;
   /** Its entry in the audit log was written together with what it changed. */
   audited = false;
+  /** Of calls over one connection: earlier answers that are not kept elsewhere, by their ids. */
+  earlier: Map<string, object> | undefined;
   /** Metadata that the caller's key, workspace and organisation give every request; it wins over the request's own. */
   defaultMetadata: Readonly<Record<string, string>> | undefined;
   /** Set when limits are checked for each attempt. */

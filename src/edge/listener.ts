@@ -2,6 +2,7 @@
 import http from 'node:http';
 import http2 from 'node:http2';
 import net from 'node:net';
+import type { Duplex } from 'node:stream';
 import tls from 'node:tls';
 import { inItsTurn } from '../lib/incoming/pause-for-turn.ts';
 import { onBadBytes } from './bad-bytes.ts';
@@ -15,12 +16,15 @@ import {
 import { readFirstBytes } from './first-bytes.ts';
 import { onHalfClosed } from './half-closed.ts';
 import { readInSlices } from './read-in-slices.ts';
+import type { Upgrades } from './responses-socket.ts';
 
 /** Answers one request of either version. */
 export type Dispatch = (req: http.IncomingMessage, res: http.ServerResponse) => void;
 
 export interface ListenerOptions {
   readonly dispatch: Dispatch;
+  /** What answers requests to upgrade; absent: they are answered as if they had not asked. */
+  readonly upgrades?: Upgrades;
   readonly limits: ConnectionLimits;
   /** Shorter ones in tests. */
   readonly times?: ConnectionTimes;
@@ -52,6 +56,7 @@ const LINGER_MS = 1000;
 
 export function createListener({
   dispatch,
+  upgrades,
   limits,
   times = CONNECTION_TIMES,
   tls: pem,
@@ -82,9 +87,12 @@ export function createListener({
       requestTimeout: 0,
       // Of a body in tiny pieces no more than this many wait in memory, and are read in one turn.
       highWaterMark: 16_384,
+      // Requests that ask for an upgrade that is not offered are answered like others.
+      ...{ shouldUpgradeCallback: (req: http.IncomingMessage) => upgrades?.wants(req) === true },
     },
     handle,
   );
+  upgradesOf(http1, upgrades, (socket) => owners.get(socket));
   // Its types leave it out: a client that has ended its side is still answered.
   Object.assign(http1, { httpAllowHalfOpen: true });
   const h2 = http2.createServer(
@@ -171,6 +179,7 @@ export function createListener({
     },
     async drain(graceMs) {
       draining = true;
+      upgrades?.drain();
       const closed = new Promise<void>((resolve) => front.close(() => resolve()));
       const cut = setTimeout(() => {
         for (const { socket } of connections.all) socket.destroy();
@@ -190,6 +199,26 @@ export function createListener({
       http1.close();
     },
   };
+}
+
+/** A connection that is upgraded has one request that runs until it ends. */
+function upgradesOf(
+  server: http.Server,
+  upgrades: Upgrades | undefined,
+  ownerOf: (socket: object) => Connection | undefined,
+): void {
+  if (upgrades === undefined) return;
+  server.on('upgrade', (req: http.IncomingMessage, socket: Duplex, head: Buffer) => {
+    const connection = ownerOf(socket);
+    if (connection === undefined || !upgrades.wants(req)) {
+      socket.destroy();
+      return;
+    }
+    connection.asked = true;
+    connection.running++;
+    socket.once('close', () => connection.running--);
+    upgrades.upgrade(req, socket, head);
+  });
 }
 
 function peerOf({ remoteAddress, remotePort }: Pick<net.Socket, 'remoteAddress' | 'remotePort'>): string {

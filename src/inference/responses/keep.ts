@@ -32,6 +32,11 @@ export class Keeper {
     return this.#resolved.request.store !== false;
   }
 
+  /** Whether the connection remembers it, which the store does not. */
+  get isRemembered(): boolean {
+    return !this.isAsked && this.#call.earlier !== undefined;
+  }
+
   /** Whether the provider that answered keeps it. */
   get isElsewhere(): boolean {
     const { planner, dialects } = this.#pipeline;
@@ -48,16 +53,23 @@ export class Keeper {
   /** Keeps the whole response. */
   async keep(response: JsonObject): Promise<void> {
     const id = textOf(response.id);
-    if (id === undefined || !this.isAsked) return;
-    if (this.isElsewhere) return this.note(id);
+    if (id === undefined || !(this.isAsked || this.isRemembered)) return;
+    if (this.isAsked && this.isElsewhere) return this.note(id);
     const { request, before } = this.#resolved;
     const own = withIds(plainItems(request.input).slice(before.length), id);
     const whole = { input: [...before, ...own], before: before.length, response };
-    await this.#kept.put(ownerOf(this.#call), id, { ...this.#made(), whole });
+    if (this.isAsked) await this.#kept.put(ownerOf(this.#call), id, { ...this.#made(), whole });
+    else remember(this.#call.earlier, id, { ...this.#made(), whole });
   }
 
   #made(): KeptResponse {
     const { provider, virtualKey, model } = this.#call.record;
     return { provider, model, ...(virtualKey === undefined ? {} : { slug: virtualKey }) };
   }
+}
+
+/** Only the last one: each holds its whole conversation. */
+function remember(earlier: Map<string, object> | undefined, id: string, kept: KeptResponse): void {
+  earlier?.clear();
+  earlier?.set(id, kept);
 }
