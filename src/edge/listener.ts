@@ -88,7 +88,7 @@ export function createListener({
       // Of a body in tiny pieces no more than this many wait in memory, and are read in one turn.
       highWaterMark: 16_384,
       // Requests that ask for an upgrade that is not offered are answered like others.
-      ...{ shouldUpgradeCallback: (req: http.IncomingMessage) => upgrades?.wants(req) === true },
+      shouldUpgradeCallback: (req) => upgrades?.wants(req) === true,
     },
     handle,
   );

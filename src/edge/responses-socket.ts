@@ -47,7 +47,11 @@ export interface Upgrades {
 }
 
 export function responsesSockets(deps: ResponsesSocketDeps): Upgrades {
-  const server = new WebSocketServer({ noServer: true, maxPayload: deps.bodyLimit, perMessageDeflate: false });
+  const server = new WebSocketServer({
+    noServer: true,
+    maxPayload: deps.bodyLimit,
+    perMessageDeflate: false,
+  });
   const sessions = new Set<Session>();
   let draining = false;
   return {
@@ -139,14 +143,12 @@ class Session {
   }
 
   #take(data: Buffer): void {
-    if (this.#draining() && this.#running === undefined) return this.leaveWhenIdle();
-    if (this.#waiting.length >= MOST_WAITING) {
-      this.#ws.close(1008, 'too many messages at once');
-      return undefined;
+    if (this.#draining() && this.#running === undefined) this.leaveWhenIdle();
+    else if (this.#waiting.length >= MOST_WAITING) this.#ws.close(1008, 'too many messages at once');
+    else {
+      this.#waiting.push(data);
+      if (this.#running === undefined) void this.#work();
     }
-    this.#waiting.push(data);
-    if (this.#running === undefined) void this.#work();
-    return undefined;
   }
 
   async #work(): Promise<void> {
@@ -199,7 +201,8 @@ class Session {
   }
 
   #tell(error: GatewayError): void {
-    if (error.details.told || error.reason === 'client_closed' || this.#ws.readyState !== WebSocket.OPEN) return;
+    if (error.details.told || error.reason === 'client_closed' || this.#ws.readyState !== WebSocket.OPEN)
+      return;
     const body = errorBody(error, { plane: Plane.DATA, form: Form.RESPONSES });
     this.#ws.send(JSON.stringify({ type: 'error', ...body, status: error.status }));
   }
@@ -212,7 +215,8 @@ class Session {
 
 /** @throws GatewayError malformed_body, validation_failed */
 async function messageIn(data: Buffer): Promise<Readonly<Record<string, unknown>>> {
-  if (await isTooHeavy(data)) throw fail('body_too_large', 'the message has too many members and items: send it in parts');
+  if (await isTooHeavy(data))
+    throw fail('body_too_large', 'the message has too many members and items: send it in parts');
   let json: unknown;
   try {
     json = JSON.parse(data.toString('utf8'));

@@ -111,7 +111,8 @@ test('what cannot be read is an error event, and the connection goes on', async 
 
 test('too many messages at once end the connection', async (t) => {
   const ws = await opened();
-  for (let i = 0; i < 20; i++) ws.send(JSON.stringify({ type: 'response.create', model: 'slow-300', input: 'x' }));
+  for (let i = 0; i < 20; i++)
+    ws.send(JSON.stringify({ type: 'response.create', model: 'slow-300', input: 'x' }));
   const [code] = (await once(ws, 'close')) as [number];
   t.is(code, 1008);
 });

@@ -53,8 +53,7 @@ export async function resolved<Request extends Following>(
  * @throws GatewayError not_found
  */
 export async function keptOf(kept: KeptResponses, call: Call, id: string): Promise<KeptResponse | undefined> {
-  const found =
-    (call.earlier?.get(id) as KeptResponse | undefined) ?? (await kept.get(ownerOf(call), id));
+  const found = (call.earlier?.get(id) as KeptResponse | undefined) ?? (await kept.get(ownerOf(call), id));
   if (found === undefined && call.providerCredential === undefined) throw unknownResponse(id);
   return found;
 }
