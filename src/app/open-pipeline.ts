@@ -68,6 +68,7 @@ export function openPipeline(
     keepsBodies: callBooks.keepsBodies,
     keepsWords: callBooks.keepsWords,
     keepsLate: callBooks.keepsLate,
+    countTexts: (texts) => callBooks.counter.count(texts),
     flights: callBooks.flights,
     targets: limits.targets,
     raw: { paths: settings.rawPaths, bodyLimit: settings.bodyLimit },

@@ -73,6 +73,8 @@ export class Call {
   earlier: Map<string, object> | undefined;
   /** Metadata that the caller's key, workspace and organisation give every request; it wins over the request's own. */
   defaultMetadata: Readonly<Record<string, string>> | undefined;
+  /** Metadata of the client's own fields: the least that counts. */
+  clientMetadata: Readonly<Record<string, string>> | undefined;
   /** Set when limits are checked for each attempt. */
   limitSubject: LimitSubject | undefined;
   /** How far its settlement has come. */

@@ -64,14 +64,15 @@ export interface AttemptRecord {
 
 /** Work of the gateway's own inside a request. Times are Unix milliseconds, durations milliseconds. */
 export interface SpanRecord {
-  readonly kind: 'guardrail' | 'cache' | 'tool';
-  /** The guardrail's id or slug, the cache's mode, the tool's name. */
+  readonly kind: 'guardrail' | 'cache' | 'tool' | 'translation';
+  /** The guardrail's id or slug, the cache's mode, the tool's name, the provider to whose wire was translated. */
   readonly name: string;
   readonly startedAt: number;
   readonly latencyMs: number;
   /**
    * `passed` and `failed` of guardrails, `pending` of those that went on when the entry was written, `unknown` of those
-   * that came to no end; the cache's status, `called` of tools.
+   * that came to no end; the cache's status, `called` of tools; of translations `dropped` and the members that the wire
+   * cannot carry.
    */
   readonly verdict: string;
 }

@@ -75,6 +75,8 @@ export function attemptAttributes(
 /** Of the span of work of the gateway's own. */
 export function workAttributes({ kind, name, verdict }: SpanRecord): Attributes {
   switch (kind) {
+    case 'translation':
+      return { 'sluice.translation.provider': name, 'sluice.translation.dropped': verdict };
     case 'guardrail':
       return { 'sluice.guardrail.id': name.slice(0, MOST_LETTERS), 'sluice.guardrail.verdict': verdict };
     case 'cache':

@@ -15,6 +15,8 @@ for (const dialect of readdirSync(ROOT)) {
     test(`${dialect}: ${name}`, (t) => {
       const golden = new GoldenCase(path.join(ROOT, dialect, name), dialect);
       const bytes = golden.streamBytes();
+      const lost = golden.lost();
+      if (lost.length > 0) t.deepEqual(lost, golden.expected('lost.json', lost));
       if (bytes === undefined || golden.has('provider-request.json')) {
         const actual = golden.wholeRequest();
         t.deepEqual(actual, golden.expected('provider-request.json', actual));

@@ -278,7 +278,12 @@ class Guard<E> implements StreamGuard<E> {
     // Counted anew: a provider may number its choices as it likes.
     const units = [...new Set(channels.map(({ unit }) => unit))].sort((one, other) => one - other);
     const slots = channels.map((channel) => channel.slot(channel.soFar, units.indexOf(channel.unit)));
-    return { json: answerOf(channels, units), slots, units: Math.max(1, units.length), opaque: false };
+    return {
+      json: answerOf(channels, units, this.#options.traffic.api),
+      slots,
+      units: Math.max(1, units.length),
+      opaque: false,
+    };
   }
 }
 

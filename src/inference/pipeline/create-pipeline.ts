@@ -4,6 +4,7 @@ import { guardrailLimits, joinGuardrails, parseGuardrails } from '../../checks/g
 import type { Guardrails, Hook } from '../../checks/hook.ts';
 import { CallBudget } from '../../checks/sandbox/call-budget.ts';
 import type { Sandbox } from '../../checks/sandbox/sandbox.ts';
+import { measured } from '../../ledger/tokens/counter.ts';
 import type { Dialer } from '../../lib/egress/outbound.ts';
 import type { HeaderNames } from '../../lib/gateway-headers.ts';
 import type { ModelCatalogue } from '../../providers/catalog/models.ts';
@@ -49,6 +50,7 @@ export interface PipelineParts {
   readonly keepsLate?: Pipeline['keepsLate'];
   readonly keepsBodies: Pipeline['keepsBodies'];
   readonly keepsWords: Pipeline['keepsWords'];
+  readonly countTexts?: Pipeline['countTexts'] | undefined;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -128,6 +130,7 @@ export function createPipeline(parts: PipelineParts): OpenPipeline {
     raw: parts.raw ?? { paths: 'govern', bodyLimit: 25 * 1024 * 1024 },
     keepsBodies: parts.keepsBodies,
     keepsWords: parts.keepsWords,
+    countTexts: parts.countTexts ?? (async (texts) => texts.map(measured)),
     now,
   };
   return {

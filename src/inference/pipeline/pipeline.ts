@@ -43,6 +43,8 @@ export interface Pipeline {
   readonly keepsBodies: (workspaceId: string | undefined) => boolean;
   /** Whether the words of errors are kept, which may quote what was asked. */
   readonly keepsWords: (workspaceId: string | undefined) => boolean;
+  /** Counts the tokens of texts, where no provider does. */
+  readonly countTexts: (texts: readonly string[]) => Promise<readonly number[]>;
   /** Unix milliseconds. */
   readonly now: () => number;
 }

@@ -28,7 +28,11 @@ export function worldOf(
 ): Omit<RoutePorts<never>, 'attempt' | 'cached' | 'statusOf' | 'discard' | 'idempotent'> {
   const organisationId = call.principal?.organisationId ?? '';
   const workspaceId = call.principal?.workspaceId ?? '';
-  const metadata = once(() => ({ ...(readMetadataJson(call.headers) as object), ...call.defaultMetadata }));
+  const metadata = once(() => ({
+    ...call.clientMetadata,
+    ...(readMetadataJson(call.headers) as object),
+    ...call.defaultMetadata,
+  }));
   return {
     sleep,
     now: () => performance.now(),

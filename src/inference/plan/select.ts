@@ -28,7 +28,8 @@ export function planOf(
   model: string | undefined,
 ): Routing | Promise<Routing> {
   const { headers } = call;
-  const own = readMetadata(headers);
+  const said = readMetadata(headers);
+  const own = call.clientMetadata === undefined ? said : { ...call.clientMetadata, ...said };
   call.record.metadata = call.defaultMetadata === undefined ? own : { ...own, ...call.defaultMetadata };
   const names = readForwardNames(headers);
   const given = readSelection(headers);

@@ -31,6 +31,8 @@ export function textsIn(value: unknown): string {
     } else if (Array.isArray(part)) {
       for (const one of part) walk(one, depth + 1);
     } else if (typeof part === 'object' && part !== null && !ArrayBuffer.isView(part)) {
+      // Anthropic's sources of images and documents.
+      if ((part as { readonly type?: unknown }).type === 'base64') return;
       for (const [name, one] of Object.entries(part)) if (!SKIPPED.has(name)) walk(one, depth + 1);
     }
   };

@@ -16,6 +16,7 @@ export const azureOpenai: ProviderEntry = {
   id: 'azure-openai',
   name: 'Azure OpenAI',
   dialect: 'openai',
+  carries: { bound: 'max_completion_tokens', tiers: true },
   baseUrl: 'https://{azure_resource_name}.openai.azure.com/openai',
   auth: 'azure',
   streamUsage: 'stream_options',

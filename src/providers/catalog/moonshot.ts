@@ -5,6 +5,8 @@ export const moonshot: ProviderEntry = {
   id: 'moonshot',
   name: 'Moonshot AI',
   dialect: 'openai',
+  // Turns with tools want the reasoning back.
+  carries: { reasoning: true },
   baseUrl: 'https://api.moonshot.cn',
   pathPrefix: '/v1',
   auth: 'bearer',

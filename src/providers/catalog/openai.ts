@@ -7,6 +7,7 @@ export const openai: ProviderEntry = {
   id: 'openai',
   name: 'OpenAI',
   dialect: 'openai',
+  carries: { bound: 'max_completion_tokens', tiers: true },
   baseUrl: 'https://api.openai.com/v1',
   auth: 'bearer',
   streamUsage: 'stream_options',

@@ -6,11 +6,12 @@ export const openrouter: ProviderEntry = {
   id: 'openrouter',
   name: 'OpenRouter',
   dialect: 'openai',
+  carries: { reasoning: true, cacheControl: true },
   baseUrl: 'https://openrouter.ai/api',
   pathPrefix: '/v1',
   auth: 'bearer',
   streamUsage: 'unasked',
   operations: ['chat', 'completions', 'embeddings', 'rerank', 'models', 'model'],
-  native: ['responses'],
+  native: ['messages', 'responses'],
   prices: ['openrouter'],
 };

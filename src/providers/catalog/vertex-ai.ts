@@ -16,6 +16,7 @@ export const vertexAi: ProviderEntry = {
   auth: 'google',
   streamUsage: 'stream_options',
   operations: ['chat', 'embeddings'],
+  native: ['messages'],
   options: VERTEX,
   locate,
   prices: [

@@ -5,6 +5,7 @@ export const zAi: ProviderEntry = {
   id: 'z-ai',
   name: 'Z.AI',
   dialect: 'openai',
+  carries: { reasoning: true },
   baseUrl: 'https://api.z.ai/api/paas/v4',
   auth: 'bearer',
   streamUsage: 'unasked',

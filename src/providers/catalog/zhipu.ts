@@ -5,6 +5,7 @@ export const zhipu: ProviderEntry = {
   id: 'zhipu',
   name: 'Zhipu AI',
   dialect: 'openai',
+  carries: { reasoning: true },
   baseUrl: 'https://open.bigmodel.cn/api/paas/v4',
   auth: 'bearer',
   streamUsage: 'stream_options',

@@ -61,8 +61,9 @@ function carriesBy(dialect: string, model: string): Carries {
   const isClaude = CLAUDE_MODEL.test(model);
   switch (dialect) {
     case 'bedrock':
+      // Its own wire knows nothing of the further members, and refuses betas that it does not have.
       return isClaude
-        ? { ...CLAUDE, documents: 'files' }
+        ? { ...CLAUDE, documents: 'files', own: false, tiers: false }
         : {
             ...OPENAI,
             cacheControl: true,

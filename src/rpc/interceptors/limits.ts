@@ -5,6 +5,7 @@ import type { Directory } from '../../access/directory.ts';
 import type { KeyRing } from '../../access/key-ring.ts';
 import type { Call } from '../../call/call.ts';
 import type { Principal } from '../../call/principal.ts';
+import { clientMetadata } from '../../inference/plan/client-metadata.ts';
 import { readMetadata } from '../../inference/plan/request-settings.ts';
 import type { Foreseen, PromptRuns } from '../../inference/prompts.ts';
 import type { Books } from '../../ledger/books.ts';
@@ -83,6 +84,7 @@ export function limitsInterceptor(deps: LimitsDeps): Interceptor {
     ): Promise<Output> {
       const defaults = defaultMetadata(deps, principal);
       call.defaultMetadata = foreseen ? { ...defaults, ...foreseen.metadata } : defaults;
+      call.clientMetadata = isStream(input) ? undefined : clientMetadata(input, call.headers);
       const rules = applying(deps, call, principal);
       const isLimited = rules.length > 0 || call.limitSubject !== undefined;
       if (isStream(input) && (isLimited || isEncoded(call)))
@@ -185,7 +187,7 @@ function factsOf(
     path: source.path,
     provider: headers.get('provider') ?? '',
     model: textMember(input, 'model') ?? '',
-    metadata: { ...readMetadata(headers), ...call.defaultMetadata },
+    metadata: { ...call.clientMetadata, ...readMetadata(headers), ...call.defaultMetadata },
   };
 }
 
@@ -206,7 +208,7 @@ function applying(deps: LimitsDeps, call: Call, principal: Principal): readonly 
     workspaceId,
     workspaceSlug: workspace?.slug,
     keyId,
-    metadata: { ...readMetadata(call.headers), ...call.defaultMetadata },
+    metadata: { ...call.clientMetadata, ...readMetadata(call.headers), ...call.defaultMetadata },
   });
   if (deps.policies.hasOfTargets(organisationId)) call.limitSubject = subject();
   const rules = rulesOf(subject, organisationId, deps.policies, carriers);

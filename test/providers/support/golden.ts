@@ -22,6 +22,7 @@ import type {
   Target,
 } from '../../../src/providers/dialect.ts';
 import { createDialects } from '../../../src/providers/dialects/registry.ts';
+import { spoken } from '../../../src/providers/forms/spoken.ts';
 import { type FrameParser, frameParser } from '../../../src/providers/framing.ts';
 import { OPERATIONS, type OperationName, type OperationRow } from '../../../src/providers/operations.ts';
 import type { UsageReport } from '../../../src/providers/usage/report.ts';
@@ -151,12 +152,27 @@ export class GoldenCase {
     });
   }
 
+  /** As the provider is asked for it: itself, or over its chat. */
+  #spoken(): unknown {
+    const found = spoken(codec, this.dialect, this.target.provider, this.settings.operation);
+    if (found === undefined) throw new Error(`${this.target.provider.id} does not offer it`);
+    return found.operation;
+  }
+
+  /** Members of the request that the wire cannot carry. */
+  lost(): readonly string[] {
+    const names: string[] = [];
+    const context = { ...contextOf(this.target), lost: (fields: readonly string[]) => names.push(...fields) };
+    outcome(() => this.#operation().request(this.request, context) && {});
+    return names;
+  }
+
   #operation(): Operation<Message, unknown> {
-    return this.dialect[this.settings.operation] as unknown as Operation<Message, unknown>;
+    return this.#spoken() as unknown as Operation<Message, unknown>;
   }
 
   #streaming(): StreamingOperation<Message, unknown, unknown> {
-    return this.dialect[this.settings.operation] as unknown as StreamingOperation<Message, unknown, unknown>;
+    return this.#spoken() as unknown as StreamingOperation<Message, unknown, unknown>;
   }
 }
 

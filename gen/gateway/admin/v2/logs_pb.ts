@@ -636,14 +636,14 @@ export const LogEntrySchema: GenMessage<LogEntry> = /*@__PURE__*/
  */
 export type LogSpan = Message<"gateway.admin.v2.LogSpan"> & {
   /**
-   * "guardrail", "cache" or "tool".
+   * "guardrail", "cache", "tool" or "translation".
    *
    * @generated from field: string kind = 1;
    */
   kind: string;
 
   /**
-   * The guardrail's id or slug, the cache's mode, the tool's name.
+   * The guardrail's id or slug, the cache's mode, the tool's name, the provider to whose wire was translated.
    *
    * @generated from field: string name = 2;
    */

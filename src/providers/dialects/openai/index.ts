@@ -1,5 +1,6 @@
 // OpenAI's dialect, in and out: the provider's answers are passed on unchanged.
 import type { Dialect, MessageJson, ProviderEntry } from '../../dialect.ts';
+import { nativeMessages } from '../../forms/messages/native.ts';
 import { nativeCompaction, nativeResponses } from '../../forms/responses/native.ts';
 import {
   nativeCancel,
@@ -23,6 +24,7 @@ export function createOpenAiDialect(json: MessageJson): Dialect {
   return Object.freeze({
     name: 'openai',
     chat: chat(json),
+    messages: nativeMessages(json),
     completions: completions(json),
     embeddings: embeddings(json),
     moderations: moderations(json),

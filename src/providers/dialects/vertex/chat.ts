@@ -18,7 +18,7 @@ import { rawPredictPath, type ServedModel, servedModel, type Wire } from './serv
 type Chat = StreamingOperation<CreateChatCompletionRequest, ChatCompletion, ChatCompletionChunk>;
 
 /** Anthropic's API of Vertex AI ("Use Anthropic's Claude models"): the version is a member of the body. */
-const ANTHROPIC_VERSION = 'vertex-2023-10-16';
+export const ANTHROPIC_VERSION = 'vertex-2023-10-16';
 
 /** The operation over the given JSON. */
 export function chat(json: MessageJson): Chat {

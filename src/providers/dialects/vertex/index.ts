@@ -5,12 +5,14 @@ import { tapUsage } from '../../usage/tap.ts';
 import { readError } from '../gemini/error.ts';
 import { chat } from './chat.ts';
 import { embeddings } from './embeddings.ts';
+import { messages } from './messages.ts';
 
 /** The dialect of Vertex AI. */
 export function createVertexDialect(json: MessageJson): Dialect {
   return Object.freeze({
     name: 'vertex',
     chat: chat(json),
+    messages: messages(json),
     embeddings: embeddings(json),
     headers: sentHeaders,
     error: readError,

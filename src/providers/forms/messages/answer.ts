@@ -6,6 +6,7 @@ import type {
   ContentBlock,
   ToolCall,
 } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
+import type { Usage } from '../../../../gen/gateway/inference/v2/common_pb.ts';
 import { type Message, MessageSchema } from '../../../../gen/gateway/inference/v2/messages_pb.ts';
 import { lazyMessage } from '../../../lib/lazy-message.ts';
 import { attachRawJson } from '../../../lib/raw-json.ts';
@@ -15,8 +16,13 @@ import { keptSignature } from './kept.ts';
 import { callId, messageId, messageUsage, stopReason } from './words.ts';
 
 /** The message, with its JSON attached. */
-export function messageOf(json: MessageJson, completion: ChatCompletion, model: string): Message {
-  return written(json, messageJson(completion, model));
+export function messageOf(
+  json: MessageJson,
+  completion: ChatCompletion,
+  usage: Usage | undefined,
+  model: string,
+): Message {
+  return written(json, messageJson(completion, usage, model));
 }
 
 /** A message with its JSON attached. */
@@ -28,7 +34,7 @@ export function written(json: MessageJson, message: JsonObject): Message {
 }
 
 /** @param model that was asked for, where the answer names none */
-export function messageJson(completion: ChatCompletion, model: string): JsonObject {
+export function messageJson(completion: ChatCompletion, usage: Usage | undefined, model: string): JsonObject {
   const [choice] = completion.choices;
   const content = choice?.message === undefined ? [] : blocksOf(choice.message);
   const hasCalls = content.some(({ type }) => type === 'tool_use');
@@ -40,18 +46,19 @@ export function messageJson(completion: ChatCompletion, model: string): JsonObje
     content,
     stop_reason: stopReason(choice?.finishReason, hasCalls),
     stop_sequence: textOf(choice?.extra?.stop_sequence) ?? null,
-    usage: messageUsage(completion.usage),
+    usage: messageUsage(usage),
   };
 }
 
 function blocksOf(message: AssistantMessage): JsonObject[] {
   const { contentBlocks, reasoningContent, content, refusal, toolCalls, extra } = message;
   const calls = toolCalls.flatMap((call, i) => callBlocks(call, i));
-  if (contentBlocks.length > 0) return [...contentBlocks.map(blockJson), ...calls];
-  const thought = reasoningContent || textOf(extra?.reasoning) || '';
+  const has = (type: string): boolean => contentBlocks.some((block) => block.type === type);
+  const thought = has('thinking') ? '' : reasoningContent || textOf(extra?.reasoning) || '';
   const own = objectOf(extra?.extra_content);
-  const text = content || refusal || '';
+  const text = has('text') ? '' : content || refusal || textOf(extra?.tool_plan) || '';
   return [
+    ...contentBlocks.map(blockJson),
     ...(thought === '' ? [] : [thinkingBlock(thought)]),
     ...(text === '' ? [] : [{ type: 'text', text }]),
     ...calls,

@@ -60,10 +60,17 @@ function resultMessage(block: JsonObject, media: JsonObject[], carries: Carries,
   return {
     role: 'tool',
     tool_call_id: id ?? '',
-    content: kept.length === 0 ? '' : contentOf(kept),
+    content: resultContent(kept, carries),
     ...(failed === true && carries.toolErrors ? { is_error: true } : {}),
     ...markOf(mark, carries, lost),
   };
+}
+
+/** Texts alone as one: not every wire takes parts in a result. */
+function resultContent(parts: JsonObject[], carries: Carries): JsonValue {
+  if (parts.length === 0) return '';
+  if (carries.own || parts.some(({ type }) => type !== 'text')) return contentOf(parts);
+  return parts.map(({ text }) => textOf(text) ?? '').join('\n');
 }
 
 function assistantMessage(blocks: JsonObject[], carries: Carries, lost: Lost): JsonObject[] {

@@ -11,7 +11,7 @@ const BUDGETS: readonly (readonly [number, string])[] = [
 export function effortOf(effort: string, thinking?: JsonObject): string;
 export function effortOf(effort: string | undefined, thinking: JsonObject | undefined): string | undefined;
 export function effortOf(effort: string | undefined, thinking?: JsonObject): string | undefined {
-  if (effort !== undefined) return effort === 'max' ? 'xhigh' : effort;
+  if (effort !== undefined) return effort === 'max' ? 'high' : effort;
   if (thinking?.type === 'adaptive') return 'high';
   if (thinking?.type !== 'enabled') return undefined;
   const budget = Number(thinking.budget_tokens ?? 0);
@@ -19,8 +19,7 @@ export function effortOf(effort: string | undefined, thinking?: JsonObject): str
 }
 
 /** Models of OpenAI's wire that take an effort; others refuse the member. */
-const THINKERS =
-  /(?:^|\/)(?:o[1-9](?![0-9])|gpt-(?:[5-9]|oss)|codex|grok-[3-9]|magistral|deepseek-(?:reasoner|v[3-9]))/i;
+const THINKERS = /(?:^|\/)(?:o[1-9](?![0-9])|gpt-(?:[5-9](?![^/]*-chat)|oss)|codex|grok-3-mini)/i;
 
 /** Whether the model is known to take `reasoning_effort`. */
 export function isThinker(model: string): boolean {

@@ -13,7 +13,8 @@ import { type MessageEvent, MessageEventSchema } from '../../../../gen/gateway/i
 import { lazyMessage } from '../../../lib/lazy-message.ts';
 import { attachRawJson } from '../../../lib/raw-json.ts';
 import type { MessageJson } from '../../dialect.ts';
-import { objectOf, parsedObject, textOf } from '../../json-object.ts';
+import { arrayOf, objectOf, parsedObject, textOf } from '../../json-object.ts';
+import type { UsageReport } from '../../usage/report.ts';
 import type { PieceTranslator } from '../form.ts';
 import { blockJson } from './answer.ts';
 import { keptSignature } from './kept.ts';
@@ -44,6 +45,8 @@ interface OpenBlock {
   readonly index: number;
   /** What it belongs to, so that the next piece of the same goes into it. */
   readonly key: string;
+  /** Thinking without a proof so far. */
+  unsigned: boolean;
 }
 
 /** A call so far. */
@@ -88,7 +91,7 @@ export class MessageEvents implements PieceTranslator<MessageEvent> {
     return this.#out.length === 0 ? NONE : this.#out;
   }
 
-  end(): readonly MessageEvent[] {
+  end(usage: UsageReport): readonly MessageEvent[] {
     this.#out = [];
     if (!this.#started) this.#begin('', this.#model);
     for (const call of this.#waiting.values()) this.#openCall(call);
@@ -98,7 +101,11 @@ export class MessageEvents implements PieceTranslator<MessageEvent> {
       stop_reason: stopReason(this.#finish, this.#calls > 0),
       stop_sequence: this.#sequence ?? null,
     };
-    this.#send({ type: 'message_delta', delta, usage: messageUsage(this.#usage) });
+    this.#send({
+      type: 'message_delta',
+      delta,
+      usage: messageUsage(typeof usage === 'object' ? usage : this.#usage),
+    });
     this.#send(STOP);
     return this.#out;
   }
@@ -133,13 +140,18 @@ export class MessageEvents implements PieceTranslator<MessageEvent> {
 
   #delta(delta: ChatDelta): void {
     const { contentBlocks, reasoningContent, content, refusal, toolCalls, extra } = delta;
-    if (contentBlocks.length > 0) for (const block of contentBlocks) this.#own(block);
-    else {
-      const thought = reasoningContent || textOf(extra?.reasoning);
-      if (thought) this.#thinking(thought);
-      const said = content || refusal;
-      if (said) this.#text(said);
+    let [thought, said] = [
+      reasoningContent || textOf(extra?.reasoning),
+      content || refusal || textOf(extra?.tool_plan),
+    ];
+    for (const block of contentBlocks) {
+      // The same words stand in the delta's own members.
+      if (block.type === 'thinking') thought = undefined;
+      else if (block.type === 'text') said = undefined;
+      this.#own(block);
     }
+    if (thought) this.#thinking(thought);
+    if (said) this.#text(said);
     for (const call of toolCalls) this.#call(call);
     this.#ownContent = objectOf(extra?.extra_content) ?? this.#ownContent;
   }
@@ -181,6 +193,9 @@ export class MessageEvents implements PieceTranslator<MessageEvent> {
     if (textOf(thinking) !== undefined) this.#add({ type: 'thinking_delta', thinking: thinking! });
     if (textOf(signature) !== undefined) this.#add({ type: 'signature_delta', signature: signature! });
     if (textOf(piece) !== undefined) this.#add({ type: 'input_json_delta', partial_json: piece! });
+    if (type !== 'text') return;
+    const cited = rest.citation === undefined ? arrayOf(rest.citations) : [rest.citation];
+    for (const citation of cited) this.#add({ type: 'citations_delta', citation });
   }
 
   #call({ index, id, function: called, extra }: ToolCallDelta): void {
@@ -225,11 +240,12 @@ export class MessageEvents implements PieceTranslator<MessageEvent> {
   #enter(key: string, block: JsonObject): void {
     if (this.#open?.key === key) return;
     this.#close();
-    this.#open = { index: this.#next++, key };
+    this.#open = { index: this.#next++, key, unsigned: block.type === 'thinking' };
     this.#send({ type: 'content_block_start', index: this.#open.index, content_block: block });
   }
 
   #add(delta: JsonObject): void {
+    if (delta.type === 'signature_delta') this.#open!.unsigned = false;
     this.#send({ type: 'content_block_delta', index: this.#open!.index, delta });
   }
 
@@ -237,7 +253,7 @@ export class MessageEvents implements PieceTranslator<MessageEvent> {
     const open = this.#open;
     if (open === undefined) return;
     // Thinking of another wire has no proof; what stands in its place keeps it from Anthropic's own.
-    if (open.key === 'thinking') this.#add({ type: 'signature_delta', signature: keptSignature() });
+    if (open.unsigned) this.#add({ type: 'signature_delta', signature: keptSignature() });
     this.#open = undefined;
     this.#current = undefined;
     this.#send({ type: 'content_block_stop', index: open.index });

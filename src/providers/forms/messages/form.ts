@@ -20,7 +20,8 @@ export function messagesForm(json: MessageJson): Form<CreateMessageRequest, Mess
   return {
     toChat: (request, carries, stream) =>
       chatRequest(json, jsonOf(json, CreateMessageRequestSchema, request), carries, stream),
-    answer: (completion, request) => messageOf(json, completion, request.model ?? ''),
+    answer: (completion, request, _context, usage) =>
+      messageOf(json, completion, typeof usage === 'object' ? usage : completion.usage, request.model ?? ''),
     pieces: (request) => new MessageEvents(json, request.model ?? ''),
     wholeAsChunks: (answer) => messageEvents(json, answer),
   };
