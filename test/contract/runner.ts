@@ -8,10 +8,11 @@ import { Code, ConnectError, type Transport } from '@connectrpc/connect';
 import { createConnectTransport, createGrpcTransport } from '@connectrpc/connect-node';
 import type { ExecutionContext, TestFn } from 'ava';
 import { type ErrorDetail, ErrorDetailSchema } from '../../gen/gateway/common/v2/error_pb.ts';
-import { Plane, plane } from '../../gen/gateway/options/v2/options_pb.ts';
+import { Form, Plane, plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import { http as httpOption } from '../../gen/google/api/annotations_pb.ts';
 import type { Reason } from '../../src/lib/errors.ts';
 import { codec } from '../../src/rest/codec.ts';
+import { annotationsOf } from '../../src/rest/routes.ts';
 import { type FakeProvider, type Seen, startFakeProvider } from '../support/fake-provider.ts';
 import { startGateway, type TestGateway, WORKSPACE_KEY } from '../support/gateway.ts';
 
@@ -213,19 +214,29 @@ async function callRest(bench: Bench, one: Called, headers: Record<string, strin
   if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
     return { ...base, ...none, json: JSON.parse(text) as JsonObject, error: undefined };
   }
-  const { events, done } = readEvents(text);
+  const { events, done } = readEvents(text, annotationsOf(one.method).form !== Form.UNSPECIFIED);
   return { ...base, ...none, events, complete: done, error: undefined };
 }
 
-/** The data events of a whole stream's text. @throws Error for anything but data lines. */
-export function readEvents(text: string): { events: JsonObject[]; done: boolean } {
+/**
+ * The data events of a whole stream's text. @param named whether each has its `event:` line, and none is [DONE]
+ * @throws Error for anything but data lines.
+ */
+export function readEvents(text: string, named = false): { events: JsonObject[]; done: boolean } {
   const events: JsonObject[] = [];
   let done = false;
   for (const block of text.split('\n\n')) {
     if (block === '') continue;
     if (done) throw new Error(`an event after [DONE]: ${block}`);
-    if (!block.startsWith('data: ')) throw new Error(`not a data event: ${block}`);
-    const data = block.slice('data: '.length);
+    const name = named ? /^event: ([a-z_.]+)\n/.exec(block) : undefined;
+    const line = block.slice(name?.[0].length ?? 0);
+    if (name === null || !line.startsWith('data: ')) throw new Error(`not a data event: ${block}`);
+    const data = line.slice('data: '.length);
+    if (name?.[1] === 'message_stop' || name?.[1] === 'response.completed') done = true;
+    if (named) {
+      events.push(JSON.parse(data) as JsonObject);
+      continue;
+    }
     if (data === '[DONE]') done = true;
     else events.push(JSON.parse(data) as JsonObject);
   }
@@ -318,6 +329,10 @@ function refusal(t: ExecutionContext, one: Case, outcome: Outcome, expected: Ref
   const isControl = getOption(one.method.parent, plane) === Plane.CONTROL;
   if (error.kind === 'rest') {
     t.is(outcome.status, expected.status);
+    if (annotationsOf(one.method).form === Form.MESSAGES) {
+      messagesErrorShape(t, error.body, expected);
+      return;
+    }
     restErrorShape(t, error.body, isControl);
     const inner = error.body.error as JsonObject;
     t.is(inner.code, expected.errorCode ?? expected.reason);
@@ -343,6 +358,20 @@ function refusal(t: ExecutionContext, one: Case, outcome: Outcome, expected: Ref
   if (expected.retryAfterMs !== undefined) {
     t.is(headers.get('retry-after'), String(Math.ceil(expected.retryAfterMs / 1000)));
   }
+}
+
+/** Anthropic's own shape. */
+function messagesErrorShape(t: ExecutionContext, body: JsonObject, expected: Refusal): void {
+  const inner = body.error as JsonObject;
+  t.is(body.type, 'error');
+  t.deepEqual(Object.keys(inner).sort(), ['message', 'type']);
+  t.regex(String(inner.type), /_(?:error|large)$/);
+  t.regex(String(body.request_id), UUID);
+  const [first] = (body.errors ?? []) as JsonObject[];
+  if (expected.param) t.is(first?.field, expected.param);
+  if (expected.message !== undefined) t.regex(String(inner.message), pattern(expected.message));
+  if (expected.rule !== undefined) t.is(first?.rule, expected.rule);
+  if (expected.provider !== undefined) t.is(body.provider, expected.provider);
 }
 
 /** The plane's own shape, and the OpenAI-style object in both. */
