@@ -10,6 +10,7 @@ import type { IdleJob, Shot } from './jobs.ts';
 import type { Lab, Target, TargetName } from './lab.ts';
 import { median } from './median.ts';
 import { memory } from './memory.ts';
+import { messagesStream, messagesWhole } from './messages.ts';
 import type { CaseName, Options } from './options.ts';
 import { BIG_BODY_BYTES, chatRequest, STREAM_EVENTS, type StreamKind, streamRequest } from './payloads.ts';
 import { type CaseReport, rounded, type Verdict } from './report.ts';
@@ -50,6 +51,8 @@ export const cases: Readonly<Record<CaseName, Case>> = {
         count: 100,
       },
     ),
+  'messages-whole': messagesWhole,
+  'messages-stream': messagesStream,
   'first-event': firstEvent,
   'pass-through': passThrough,
   'idle-streams': idleStreams,
@@ -288,7 +291,7 @@ async function inProcess(_lab: Lab, options: Options): Promise<CaseReport> {
   };
 }
 
-function atLeast(rule: string, measured: readonly Measured[], to: TargetName, least: number): Verdict {
+export function atLeast(rule: string, measured: readonly Measured[], to: TargetName, least: number): Verdict {
   const row = (name: TargetName): Measured | undefined => measured.find(({ target }) => target === name);
   const ratio = ratioOf(row('sluice'), row(to));
   return {
@@ -299,7 +302,7 @@ function atLeast(rule: string, measured: readonly Measured[], to: TargetName, le
 }
 
 /** Wrong answers of anybody but the reference spoil the figures. */
-function faultsOf(measured: readonly Measured[]): string[] {
+export function faultsOf(measured: readonly Measured[]): string[] {
   return measured
     .filter((row) => row.target !== 'reference' && (row.wrong > 0 || row.perSecond === 0))
     .map((row) => `${row.target}: ${row.wrong} wrong answers or failures`);

@@ -57,7 +57,7 @@ async function wrk({ shot, connections }: ClosedJob, seconds: number, folder: st
 }
 
 /** The script: what to send, which answers are right, and the counts as JSON at the end. */
-function lua({ method, headers, body, events }: Shot): string {
+function lua({ method, headers, body, events, ending = STREAM_END }: Shot): string {
   const lines = [`wrk.method = ${quoted(method)}`];
   for (const [name, value] of Object.entries(headers))
     lines.push(`wrk.headers[${quoted(name)}] = ${quoted(value)}`);
@@ -67,7 +67,7 @@ function lua({ method, headers, body, events }: Shot): string {
   // Looking into answers costs wrk speed: only streams need it, whose status comes before their end.
   if (events !== undefined) {
     lines.push(
-      `local ending = ${quoted(STREAM_END)}`,
+      `local ending = ${quoted(ending)}`,
       'function response(status, headers, body)',
       '  local found, at = 0, 1',
       '  while true do',
@@ -76,7 +76,7 @@ function lua({ method, headers, body, events }: Shot): string {
       '    found = found + 1',
       '    at = at + 6',
       '  end',
-      `  if status ~= 200 or found ~= ${events + 1} or body:sub(-#ending) ~= ending then checkedWrong = checkedWrong + 1 end`,
+      `  if status ~= 200 or found ~= ${events + (ending === STREAM_END ? 1 : 0)} or body:sub(-#ending) ~= ending then checkedWrong = checkedWrong + 1 end`,
       'end',
     );
   }

@@ -8,6 +8,8 @@ export interface Shot {
   readonly body?: string;
   /** The answer is a stream of as many events and `[DONE]`. */
   readonly events?: number;
+  /** What the stream ends with where its events have names; then `[DONE]` is none of them. */
+  readonly ending?: string;
   /** The answer has as many bytes. */
   readonly bytes?: number;
 }

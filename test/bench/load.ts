@@ -53,11 +53,13 @@ async function exchange(shot: Shot, agent: Agent): Promise<Outcome> {
   return { right, bytes, ms: performance.now() - start };
 }
 
-function isRight({ events, bytes }: Shot, received: number, chunks: readonly Buffer[]): boolean {
+function isRight({ events, bytes, ending }: Shot, received: number, chunks: readonly Buffer[]): boolean {
   if (bytes !== undefined && received !== bytes) return false;
   if (events === undefined) return received > 0;
   const text = Buffer.concat(chunks).toString('utf8');
-  return text.endsWith('data: [DONE]\n\n') && text.split('data: ').length - 1 === events + 1;
+  const found = text.split('data: ').length - 1;
+  if (ending !== undefined) return text.endsWith(ending) && found === events;
+  return text.endsWith('data: [DONE]\n\n') && found === events + 1;
 }
 
 async function closed({ shot, connections, seconds, count }: ClosedJob): Promise<LoadResult> {

@@ -8,6 +8,8 @@ export const CASES = [
   'chat-config',
   'streams',
   'streams-paced',
+  'messages-whole',
+  'messages-stream',
   'first-event',
   'pass-through',
   'idle-streams',

@@ -55,11 +55,12 @@ export function chatRequest(bytes: number): string {
   );
 }
 
-/** A chat request for a stream. */
-export function streamRequest(kind: StreamKind): string {
+/** A chat request for a stream. @param bounded with the bound that messages must have */
+export function streamRequest(kind: StreamKind, bounded = false): string {
   return JSON.stringify({
     model: `gpt-bench-${kind}`,
     stream: true,
+    ...(bounded ? { max_tokens: 4096 } : {}),
     messages: [{ role: 'user', content: 'Count to two hundred.' }],
   });
 }
