@@ -78,7 +78,7 @@ const cases: Case[] = [
         context_management: { edits: [] },
         container: null,
       });
-      const [{ headers } = { headers: {} }] = answer.sent;
+      const { headers } = answer.sent[0]!;
       t.is(headers['anthropic-beta'], 'one-2026-01-01');
       t.is(headers['anthropic-version'], '2024-01-01');
       t.deepEqual(answer.json.content, [{ type: 'text', text: CONTENT }]);
@@ -101,7 +101,7 @@ const cases: Case[] = [
     name: 'a fallback from Anthropic’s wire to OpenAI’s',
     method,
     body: { ...BASE, model: 'status-529' },
-    config: (host) => ({
+    config: (host): JsonObject => ({
       strategy: { mode: 'fallback' },
       targets: [
         { provider: 'anthropic', custom_host: host, api_key: 'a' },
