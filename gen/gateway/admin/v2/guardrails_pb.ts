@@ -38,7 +38,9 @@ export type GuardrailCheck = Message<"gateway.admin.v2.GuardrailCheck"> & {
    * check's own default: fail for jwt, pass for the others. But in a guardrail with `deny`, and
    * for checks that rewrite (regexReplace, addPrefix, inlineImageUrls), what a caller can cause
    * counts as failed and denies the call unless `on_error` says pass: a text that is too long or
-   * cannot be read, a time that is up, a full queue. `fail_on_error: true` is `on_error: "fail"`.
+   * cannot be read, a time that is up, a full queue. What a caller cannot cause (a webhook that
+   * refuses the connection or answers with an error) is left to `on_error`: say fail where no call
+   * may pass unchecked. `fail_on_error: true` is `on_error: "fail"`.
    *
    * @generated from field: google.protobuf.Struct parameters = 2;
    */
