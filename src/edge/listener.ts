@@ -68,13 +68,26 @@ export function createListener({
   /** Whose session is being made. */
   let opening: Connection | undefined;
 
+  let begun = 0;
+  /** Of all connections together: hundreds of them may bring their first request in one turn. */
+  const mayBegin = (): boolean => {
+    if (begun === 0)
+      setImmediate(() => {
+        begun = 0;
+      });
+    return ++begun <= STRANGERS_AT_ONCE;
+  };
   const handle: Dispatch = (req, res) => {
     const { stream } = req as unknown as http2.Http2ServerRequest;
     const connection = owners.get(req.httpVersionMajor === 1 ? req.socket : (stream.session ?? stream));
-    if (connection !== undefined) begun(connection, req, res, draining);
+    if (connection !== undefined) beginOn(connection, req, res, draining);
     if (connection !== undefined && !connection.proven) owners.set(req, connection);
-    // Before a valid key was seen, one stream begins in each turn of the event loop.
-    if (connection === undefined || connection.proven || connection.running <= STRANGERS_AT_ONCE)
+    // Before a valid key was seen, few requests begin in one turn of the event loop, and then one in each.
+    if (
+      connection === undefined ||
+      connection.proven ||
+      (connection.running <= STRANGERS_AT_ONCE && mayBegin())
+    )
       dispatch(req, res);
     else inItsTurn(() => stream?.destroyed || dispatch(req, res));
   };
@@ -225,7 +238,7 @@ function peerOf({ remoteAddress, remotePort }: Pick<net.Socket, 'remoteAddress' 
   return `${remoteAddress} ${remotePort}`;
 }
 
-function begun(
+function beginOn(
   connection: Connection,
   req: http.IncomingMessage,
   res: http.ServerResponse,
