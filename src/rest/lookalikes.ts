@@ -1,6 +1,7 @@
 // Paths that look like the control plane's and are none of its routes: a typo in one must not send a key of the control
 // plane, or a configuration with secrets in it, to a provider. The families are read off the contract's routes.
 import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
+import { edits } from '../lib/nearest-names.ts';
 import type { Route } from './routes.ts';
 
 /** Finds lookalikes. Built once from the routes. */
@@ -104,16 +105,4 @@ function unlike(one: string, other: string): number {
   if (a === b) return 0.01;
   const last = key(other.split('-').at(-1)!);
   return a === last ? 0.1 : edits(a, b) / Math.max(a.length, b.length);
-}
-
-/** Levenshtein's distance. */
-function edits(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++)
-      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)));
-    row = next;
-  }
-  return row[b.length]!;
 }

@@ -1,6 +1,8 @@
 // The provider that a call's headers (or its model) select.
 import { fail, type GatewayError } from '../../lib/errors.ts';
 import type { GatewayHeaders } from '../../lib/gateway-headers.ts';
+import { nearestNames } from '../../lib/nearest-names.ts';
+import { providers } from '../../providers/catalog/registry.ts';
 import type { Selected } from './bind.ts';
 import { clip } from './faults.ts';
 import type { PlanDeps, StoredProvider } from './plan-deps.ts';
@@ -80,7 +82,7 @@ export function select(
   }
   const entry = deps.providerById(provider);
   if (entry === undefined)
-    throw fail('provider_unknown', `the provider is not known: ${clip(provider)}`, {
+    throw fail('provider_unknown', `the provider is not known: ${clip(provider)}${meant(provider)}`, {
       param: name('provider'),
     });
   if (customHost !== undefined) deps.checkHost(customHost, name('custom-host'), entry.localPort);
@@ -100,6 +102,14 @@ function stored(
   };
   const found = deps.resolveProvider(call.principal ?? NO_TENANT, slug);
   return found instanceof Promise ? found.then(made) : made(found);
+}
+
+function meant(provider: string): string {
+  const near = nearestNames(
+    provider,
+    providers.map(({ id }) => id),
+  );
+  return near.length === 0 ? '' : `; the nearest: ${near.join(', ')}`;
 }
 
 export function ofStored({ entry, ...settings }: StoredProvider, model?: string): Selected {
