@@ -1,46 +1,88 @@
 // Models: of the selected provider, or those that the caller's workspace may use.
-import type {
-  GetModelRequest,
-  ListModelsRequest,
-  Model,
-  ModelList,
+import { create } from '@bufbuild/protobuf';
+import {
+  type GetModelRequest,
+  type ListModelsRequest,
+  ListModelsRequestSchema,
+  type Model,
+  type ModelList,
+  ModelListSchema,
 } from '../../gen/gateway/inference/v2/models_pb.ts';
+import type { UsableProvider } from '../access/providers/usable-provider.ts';
 import type { Call } from '../call/call.ts';
-import { GatewayError } from '../lib/errors.ts';
+import { fail, GatewayError } from '../lib/errors.ts';
+import { anthropicModel, checkPage, pageOf, wantsAnthropic } from './model-pages.ts';
 import { aliasModel, type OwnModelsDeps, ownModels } from './own-models.ts';
 import type { Pipeline } from './pipeline/pipeline.ts';
 import { runWhole } from './pipeline/run.ts';
 
 /** The methods of ModelsService. */
 export function modelsService(pipeline: Pipeline, own: OwnModelsDeps) {
-  const listOwn = (request: ListModelsRequest, { principal, headers }: Call): ModelList => {
+  const listOwn = ({ principal, headers }: Call): ModelList => {
     const provider = headers.get('provider') ?? headers.get('virtual-key');
     const wanted = provider?.replace(/^@/, '');
-    if (principal === undefined) return ownModels(own.models, [], [], request, wanted);
+    if (principal === undefined) return ownModels(own.models, [], []);
     const aliases = own.aliasesOf(principal).map(aliasModel);
-    return ownModels(own.models, own.providersOf(principal), aliases, request, wanted);
+    return ownModels(own.models, own.providersOf(principal), aliases, wanted);
+  };
+  /** The stored provider that answered the call. */
+  const answeredBy = ({ principal, record }: Call): UsableProvider | undefined =>
+    principal === undefined || record.virtualKey === undefined
+      ? undefined
+      : own.providersOf(principal).find(({ slug }) => slug === record.virtualKey);
+  const listed = async (request: ListModelsRequest, call: Call): Promise<Listed> => {
+    if (call.headers.get('fetch-integrated-models') === 'true') return { list: listOwn(call), own: true };
+    const after = request.after ?? request.afterId;
+    const { limit } = request;
+    const asked = create(ListModelsRequestSchema, {
+      ...(after === undefined ? {} : { after }),
+      // Towards the beginning only the gateway pages.
+      ...(limit === undefined || request.beforeId !== undefined ? {} : { limit }),
+    });
+    try {
+      const list = await runWhole(pipeline, call, 'models', asked, undefined);
+      const { models } = answeredBy(call) ?? {};
+      if (models?.restricted !== true) return { list, own: false };
+      const data = list.data.filter(({ id }) => models.allows(id));
+      return { list: create(ModelListSchema, { ...list, data }), own: false };
+    } catch (error) {
+      // Who selects nothing asks what there is to select.
+      const nothing = error instanceof GatewayError && error.reason === 'provider_missing';
+      if (nothing && selectsNothing(call)) return { list: listOwn(call), own: true };
+      throw error;
+    }
+  };
+  const found = async (request: GetModelRequest, call: Call): Promise<Model> => {
+    const name = request.model;
+    const alias =
+      selectsNothing(call) && call.principal !== undefined
+        ? own.aliasesOf(call.principal).find((one) => one.name === name)
+        : undefined;
+    if (alias !== undefined) return aliasModel(alias);
+    const model = await runWhole(pipeline, call, 'model', request, name);
+    const by = answeredBy(call);
+    const plain = by !== undefined && name.startsWith(`@${by.slug}/`) ? name.slice(by.slug.length + 2) : name;
+    if (by?.models?.restricted === true && !by.models.allows(plain))
+      throw fail('not_found', 'model: there is no model of this name', { param: 'model' });
+    return model;
   };
   return {
     async listModels(request: ListModelsRequest, call: Call): Promise<ModelList> {
-      if (call.headers.get('fetch-integrated-models') === 'true') return listOwn(request, call);
-      try {
-        return await runWhole(pipeline, call, 'models', request, undefined);
-      } catch (error) {
-        // Who selects nothing asks what there is to select.
-        const nothing = error instanceof GatewayError && error.reason === 'provider_missing';
-        if (nothing && selectsNothing(call)) return listOwn(request, call);
-        throw error;
-      }
+      checkPage(request);
+      const { list, own: isOwn } = await listed(request, call);
+      return pageOf(list, request, wantsAnthropic(call), isOwn);
     },
     async getModel(request: GetModelRequest, call: Call): Promise<Model> {
-      const alias =
-        selectsNothing(call) && call.principal !== undefined
-          ? own.aliasesOf(call.principal).find(({ name }) => name === request.model)
-          : undefined;
-      if (alias !== undefined) return aliasModel(alias);
-      return runWhole(pipeline, call, 'model', request, request.model);
+      const model = await found(request, call);
+      return wantsAnthropic(call) ? anthropicModel(model) : model;
     },
   };
+}
+
+interface Listed {
+  readonly list: ModelList;
+  /** Whether it is the workspace's own, of its stored providers. */
+  readonly own: boolean;
 }
 
 function selectsNothing({ headers }: Call): boolean {

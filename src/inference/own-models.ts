@@ -2,14 +2,12 @@
 // catalogue knows them. No provider is called.
 import { create } from '@bufbuild/protobuf';
 import {
-  type ListModelsRequest,
   type Model,
   type ModelList,
   ModelListSchema,
   ModelSchema,
 } from '../../gen/gateway/inference/v2/models_pb.ts';
 import type { UsableProvider } from '../access/providers/usable-provider.ts';
-import { invalidField } from '../lib/errors.ts';
 import type { ModelCatalogue } from '../providers/catalog/models.ts';
 
 /** Whose models are listed. */
@@ -27,30 +25,22 @@ export interface OwnModelsDeps {
   readonly aliasesOf: (tenant: Tenant) => readonly { readonly name: string; readonly createdAt: number }[];
 }
 
-const MOST = 1000;
-
 /**
- * A page of them, each named as calls name it: aliases, then `@slug/model`.
+ * All of them, each named as calls name it: aliases, then `@slug/model`.
  * @param wanted the stored provider whose models alone are listed; undefined: all
- * @throws GatewayError validation_failed for an `after` that is none of them
  */
 export function ownModels(
   catalogue: ModelCatalogue,
   providers: readonly UsableProvider[],
   aliases: readonly Model[],
-  { after, limit = MOST }: ListModelsRequest,
   wanted?: string,
 ): ModelList {
   const own = providers
     .filter((provider) => (wanted === undefined || provider.slug === wanted) && !provider.refused())
     .flatMap((provider) => modelsOf(catalogue, provider));
-  const all = [...(wanted === undefined ? aliases : []), ...own];
-  const from = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1;
-  if (after !== undefined && from === 0) throw invalidField('after', 'names no model of the list');
   return create(ModelListSchema, {
     object: 'list',
-    data: all.slice(from, from + limit),
-    extra: { has_more: all.length > from + limit },
+    data: [...(wanted === undefined ? aliases : []), ...own],
   });
 }
 
@@ -74,13 +64,17 @@ function modelsOf(catalogue: ModelCatalogue, { slug, entry, models, deployments 
   return [...new Set([...named, ...known])]
     .filter((model) => models?.allows(model) ?? true)
     .sort()
-    .map((model) =>
-      create(ModelSchema, {
+    .map((model) => {
+      const { can = [], context, output } = catalogue.find(entry.id, model) ?? {};
+      return create(ModelSchema, {
         id: `@${slug}/${model}`,
         object: 'model',
         created: 0n,
         ownedBy: entry.id,
         provider: entry.id,
-      }),
-    );
+        capabilities: [...can],
+        ...(context === undefined ? {} : { contextWindow: context }),
+        ...(output === undefined ? {} : { maxOutputTokens: output }),
+      });
+    });
 }

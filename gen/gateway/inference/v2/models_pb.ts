@@ -16,27 +16,41 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file gateway/inference/v2/models.proto.
  */
 export const file_gateway_inference_v2_models: GenFile = /*@__PURE__*/
-  fileDesc("CiFnYXRld2F5L2luZmVyZW5jZS92Mi9tb2RlbHMucHJvdG8SFGdhdGV3YXkuaW5mZXJlbmNlLnYyIlsKEUxpc3RNb2RlbHNSZXF1ZXN0EhIKBWFmdGVyGAEgASgJSACIAQESHgoFbGltaXQYAiABKAVCCrpIBxoFGOgHKAFIAYgBAUIICgZfYWZ0ZXJCCAoGX2xpbWl0IikKD0dldE1vZGVsUmVxdWVzdBIWCgVtb2RlbBgBIAEoCUIHukgEcgIQASJ7CglNb2RlbExpc3QSDgoGb2JqZWN0GAEgASgJEi8KBGRhdGEYAiADKAsyGy5nYXRld2F5LmluZmVyZW5jZS52Mi5Nb2RlbEIE0LwYAhItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBIocBCgVNb2RlbBIKCgJpZBgBIAEoCRIOCgZvYmplY3QYAiABKAkSDwoHY3JlYXRlZBgDIAEoAxIQCghvd25lZF9ieRgEIAEoCRIQCghwcm92aWRlchgFIAEoCRItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBMsgCCg1Nb2RlbHNTZXJ2aWNlEpUBCgpMaXN0TW9kZWxzEicuZ2F0ZXdheS5pbmZlcmVuY2UudjIuTGlzdE1vZGVsc1JlcXVlc3QaHy5nYXRld2F5LmluZmVyZW5jZS52Mi5Nb2RlbExpc3QiPfq7GCQKC21vZGVscy5saXN0ChFjb21wbGV0aW9ucy53cml0ZRICAgOCvBgCGAGC0+STAgkSBy9tb2RlbHMSmAEKCEdldE1vZGVsEiUuZ2F0ZXdheS5pbmZlcmVuY2UudjIuR2V0TW9kZWxSZXF1ZXN0GhsuZ2F0ZXdheS5pbmZlcmVuY2UudjIuTW9kZWwiSPq7GCQKC21vZGVscy5saXN0ChFjb21wbGV0aW9ucy53cml0ZRICAgOCvBgCGAGC0+STAhQSEi9tb2RlbHMve21vZGVsPSoqfRoEqLsYAULqAQofZGV2LnNsdWljZS5nYXRld2F5LmluZmVyZW5jZS52MkILTW9kZWxzUHJvdG9QAVpIZ2l0aHViLmNvbS9zbHVpY2UtZ2F0ZXdheS9zbHVpY2UvZ2VuL2dvL2dhdGV3YXkvaW5mZXJlbmNlL3YyO2luZmVyZW5jZXYyogIDR0lYqgIUR2F0ZXdheS5JbmZlcmVuY2UuVjLKAhRHYXRld2F5XEluZmVyZW5jZVxWMuICIEdhdGV3YXlcSW5mZXJlbmNlXFYyXEdQQk1ldGFkYXRh6gIWR2F0ZXdheTo6SW5mZXJlbmNlOjpWMmIGcHJvdG8z", [file_buf_validate_validate, file_gateway_options_v2_options, file_google_api_annotations, file_google_protobuf_struct]);
+  fileDesc("CiFnYXRld2F5L2luZmVyZW5jZS92Mi9tb2RlbHMucHJvdG8SFGdhdGV3YXkuaW5mZXJlbmNlLnYyIskBChFMaXN0TW9kZWxzUmVxdWVzdBIeCgVhZnRlchgBIAEoCUIKukgHcgUQARiACEgAiAEBEh4KBWxpbWl0GAIgASgFQgq6SAcaBRjoBygBSAGIAQESIQoIYWZ0ZXJfaWQYAyABKAlCCrpIB3IFEAEYgAhIAogBARIiCgliZWZvcmVfaWQYBCABKAlCCrpIB3IFEAEYgAhIA4gBAUIICgZfYWZ0ZXJCCAoGX2xpbWl0QgsKCV9hZnRlcl9pZEIMCgpfYmVmb3JlX2lkIikKD0dldE1vZGVsUmVxdWVzdBIWCgVtb2RlbBgBIAEoCUIHukgEcgIQASLlAQoJTW9kZWxMaXN0Eg4KBm9iamVjdBgBIAEoCRIvCgRkYXRhGAIgAygLMhsuZ2F0ZXdheS5pbmZlcmVuY2UudjIuTW9kZWxCBNC8GAISFQoIaGFzX21vcmUYAyABKAhIAIgBARIVCghmaXJzdF9pZBgEIAEoCUgBiAEBEhQKB2xhc3RfaWQYBSABKAlIAogBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQgsKCV9oYXNfbW9yZUILCglfZmlyc3RfaWRCCgoIX2xhc3RfaWQi8wIKBU1vZGVsEgoKAmlkGAEgASgJEg4KBm9iamVjdBgCIAEoCRIPCgdjcmVhdGVkGAMgASgDEhAKCG93bmVkX2J5GAQgASgJEhAKCHByb3ZpZGVyGAUgASgJEhEKBHR5cGUYBiABKAlIAIgBARIZCgxkaXNwbGF5X25hbWUYByABKAlIAYgBARIXCgpjcmVhdGVkX2F0GAggASgJSAKIAQESFAoMY2FwYWJpbGl0aWVzGAkgAygJEhsKDmNvbnRleHRfd2luZG93GAogASgFSAOIAQESHgoRbWF4X291dHB1dF90b2tlbnMYCyABKAVIBIgBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQgcKBV90eXBlQg8KDV9kaXNwbGF5X25hbWVCDQoLX2NyZWF0ZWRfYXRCEQoPX2NvbnRleHRfd2luZG93QhQKEl9tYXhfb3V0cHV0X3Rva2VuczLIAgoNTW9kZWxzU2VydmljZRKVAQoKTGlzdE1vZGVscxInLmdhdGV3YXkuaW5mZXJlbmNlLnYyLkxpc3RNb2RlbHNSZXF1ZXN0Gh8uZ2F0ZXdheS5pbmZlcmVuY2UudjIuTW9kZWxMaXN0Ij36uxgkCgttb2RlbHMubGlzdAoRY29tcGxldGlvbnMud3JpdGUSAgIDgrwYAhgBgtPkkwIJEgcvbW9kZWxzEpgBCghHZXRNb2RlbBIlLmdhdGV3YXkuaW5mZXJlbmNlLnYyLkdldE1vZGVsUmVxdWVzdBobLmdhdGV3YXkuaW5mZXJlbmNlLnYyLk1vZGVsIkj6uxgkCgttb2RlbHMubGlzdAoRY29tcGxldGlvbnMud3JpdGUSAgIDgrwYAhgBgtPkkwIUEhIvbW9kZWxzL3ttb2RlbD0qKn0aBKi7GAFC6gEKH2Rldi5zbHVpY2UuZ2F0ZXdheS5pbmZlcmVuY2UudjJCC01vZGVsc1Byb3RvUAFaSGdpdGh1Yi5jb20vc2x1aWNlLWdhdGV3YXkvc2x1aWNlL2dlbi9nby9nYXRld2F5L2luZmVyZW5jZS92MjtpbmZlcmVuY2V2MqICA0dJWKoCFEdhdGV3YXkuSW5mZXJlbmNlLlYyygIUR2F0ZXdheVxJbmZlcmVuY2VcVjLiAiBHYXRld2F5XEluZmVyZW5jZVxWMlxHUEJNZXRhZGF0YeoCFkdhdGV3YXk6OkluZmVyZW5jZTo6VjJiBnByb3RvMw", [file_buf_validate_validate, file_gateway_options_v2_options, file_google_api_annotations, file_google_protobuf_struct]);
 
 /**
- * A page of the provider's models, where the provider pages.
+ * A page of the models.
  *
  * @generated from message gateway.inference.v2.ListModelsRequest
  */
 export type ListModelsRequest = Message<"gateway.inference.v2.ListModelsRequest"> & {
   /**
-   * The object after which the page starts.
+   * The model after which the page starts, by id.
    *
    * @generated from field: optional string after = 1;
    */
   after?: string | undefined;
 
   /**
-   * Most models of a page: 1 to 1000.
+   * Most models of a page: 1 to 1000. 1000 by default; 20 in Anthropic's shape.
    *
    * @generated from field: optional int32 limit = 2;
    */
   limit?: number | undefined;
+
+  /**
+   * The same as `after`, as Anthropic's clients name it.
+   *
+   * @generated from field: optional string after_id = 3;
+   */
+  afterId?: string | undefined;
+
+  /**
+   * The model before which the page ends, by id. Not beside `after`.
+   *
+   * @generated from field: optional string before_id = 4;
+   */
+  beforeId?: string | undefined;
 };
 
 /**
@@ -84,6 +98,25 @@ export type ModelList = Message<"gateway.inference.v2.ModelList"> & {
    * @generated from field: repeated gateway.inference.v2.Model data = 2;
    */
   data: Model[];
+
+  /**
+   * Whether there are more models in the direction of the page.
+   *
+   * @generated from field: optional bool has_more = 3;
+   */
+  hasMore?: boolean | undefined;
+
+  /**
+   * Ids of the page's first and last model; in Anthropic's shape.
+   *
+   * @generated from field: optional string first_id = 4;
+   */
+  firstId?: string | undefined;
+
+  /**
+   * @generated from field: optional string last_id = 5;
+   */
+  lastId?: string | undefined;
 
   /**
    * @generated from field: google.protobuf.Struct extra = 500;
@@ -138,6 +171,46 @@ export type Model = Message<"gateway.inference.v2.Model"> & {
   provider: string;
 
   /**
+   * Constant "model"; in Anthropic's shape.
+   *
+   * @generated from field: optional string type = 6;
+   */
+  type?: string | undefined;
+
+  /**
+   * A name for people; in Anthropic's shape.
+   *
+   * @generated from field: optional string display_name = 7;
+   */
+  displayName?: string | undefined;
+
+  /**
+   * RFC 3339; the beginning of 1970 when it is not known. In Anthropic's shape.
+   *
+   * @generated from field: optional string created_at = 8;
+   */
+  createdAt?: string | undefined;
+
+  /**
+   * What it can, where that is known, e.g. "vision", "function_calling".
+   *
+   * @generated from field: repeated string capabilities = 9;
+   */
+  capabilities: string[];
+
+  /**
+   * Tokens of prompt and answer together, and of the longest answer, where they are known.
+   *
+   * @generated from field: optional int32 context_window = 10;
+   */
+  contextWindow?: number | undefined;
+
+  /**
+   * @generated from field: optional int32 max_output_tokens = 11;
+   */
+  maxOutputTokens?: number | undefined;
+
+  /**
    * @generated from field: google.protobuf.Struct extra = 500;
    */
   extra?: JsonObject | undefined;
@@ -151,7 +224,8 @@ export const ModelSchema: GenMessage<Model> = /*@__PURE__*/
   messageDesc(file_gateway_inference_v2_models, 3);
 
 /**
- * The selected provider's models, or the workspace's own, in the shape of OpenAI's list.
+ * The selected provider's models, or the workspace's own: in the shape of OpenAI's list, and for callers that send
+ * `anthropic-version` or `x-api-key`, as Anthropic's clients do, in the shape of Anthropic's.
  *
  * @generated from service gateway.inference.v2.ModelsService
  */
@@ -160,7 +234,8 @@ export const ModelsService: GenService<{
    * Lists the provider's models; each names its provider. A call that selects no provider,
    * and one with the header x-gateway-fetch-integrated-models: true, is answered with the
    * models that its workspace may use: its model aliases, then those of its stored providers, named as calls name them
-   * (`@slug/model`), at most 1000 on a page. Errors as for chat completions.
+   * (`@slug/model`), at most 1000 on a page. Models that the integration of a stored provider does not allow are
+   * left out. Errors as for chat completions.
    *
    * @generated from rpc gateway.inference.v2.ModelsService.ListModels
    */
@@ -170,7 +245,7 @@ export const ModelsService: GenService<{
     output: typeof ModelListSchema;
   },
   /**
-   * Answers with one model; the name may contain slashes.
+   * Answers with one model; the name may contain slashes. 404 for one that the integration does not allow.
    *
    * @generated from rpc gateway.inference.v2.ModelsService.GetModel
    */
