@@ -93,7 +93,6 @@ test('every other path passes, and /proxy/<path> reaches any', async (t) => {
     '/organization/users',
     '/openai/deployments/x/chat/completions',
     '/api/keys',
-    '/rerank',
     '/keysmith',
     '/logins',
     '/configure',

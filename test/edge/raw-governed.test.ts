@@ -343,7 +343,7 @@ test.serial(
       t.is(sent.length, 0);
       t.regex(response.text, /streams that are passed through/);
     }
-    const kept = await send('/responses/r1', {
+    const kept = await send('/proxy/responses/r1', {
       key: 'answered',
       method: 'GET',
       answer: ANSWERS[1]![2]('forbidden'),
