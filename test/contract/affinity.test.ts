@@ -178,6 +178,8 @@ test('another target takes over when the warm one fails, and keeps the conversat
 for (const [path, talk] of [
   ['/proxy/messages', (turns: JsonObject[]) => ({ model: 'm', system: LONG, messages: turns })],
   ['/proxy/responses', (turns: JsonObject[]) => ({ model: 'm', instructions: LONG, input: turns })],
+  ['/messages', (turns: JsonObject[]) => ({ model: 'm', max_tokens: 9, system: LONG, messages: turns })],
+  ['/responses', (turns: JsonObject[]) => ({ model: 'm', instructions: LONG, input: turns })],
 ] as const) {
   test(`conversations of ${path} stay together, too`, async (t) => {
     const prefix = bench.mark();
