@@ -422,6 +422,27 @@ test.serial(
   },
 );
 
+test.serial('a stored provider may be stricter than the gateway, and never more lenient', async (t) => {
+  for (const [mode, set, status] of [
+    ['allow', 'deny', 403],
+    ['govern', 'deny', 403],
+    ['allow', null, 200],
+    ['deny', 'govern', 403],
+  ] as const) {
+    const { client } = places.get(mode)!;
+    await client.admin('PUT', '/providers/wide?workspace_id=default', { raw_paths: set });
+    const shown = await client.admin('GET', '/providers/wide?workspace_id=default');
+    t.is(shown.raw_paths, set);
+    const answer = await send('/any/path', { mode, slug: 'wide', body: { model: 'gpt' } });
+    t.is(answer.status, status, `${mode} ${set}`);
+    t.is(answer.sent.length, status === 200 ? 1 : 0);
+    await client.admin('PUT', '/providers/wide?workspace_id=default', { raw_paths: null });
+  }
+  const { client } = places.get('govern')!;
+  const bad = client.admin('PUT', '/providers/wide?workspace_id=default', { raw_paths: 'allow' });
+  await t.throwsAsync(bad, { message: /raw_paths/ });
+});
+
 test.serial('@slug/model that cannot be resolved is refused', async (t) => {
   const { bench } = places.get('govern')!;
   const post = (body: string, headers: Record<string, string> = {}) =>

@@ -98,6 +98,8 @@ export interface IntegrationBody extends Credentials, Tagged, Bounded {
 /** A stored provider: of an integration, or with credentials of its own (a virtual key). */
 export interface ProviderBody extends Credentials, Tagged, Bounded {
   readonly name: string;
+  /** What becomes of paths that are passed through to it; absent: as the gateway does. */
+  readonly rawPaths?: 'govern' | 'deny';
   readonly note?: string;
   readonly aiProviderId: string;
   readonly integrationId?: string;

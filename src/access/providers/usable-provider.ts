@@ -44,6 +44,8 @@ export interface UsableProvider {
   readonly network: Network | undefined;
   /** Whether configs of callers may set options over these. */
   readonly mayOverride: boolean;
+  /** What becomes of paths that are passed through, where it is stricter than the gateway. */
+  readonly rawPaths: 'govern' | 'deny' | undefined;
   /** Values that come from secret references, as `key` and `options.<name>`. */
   readonly mappings: readonly StoredMapping[];
   /** Why it may not be called now; undefined: it may. */
@@ -79,6 +81,7 @@ export function usableProvider(
       pricing: integration && pricingOf(integration.body),
       limits: limitsOf(document, integration),
       network: integration && networkOf(integration),
+      rawPaths: body.rawPaths,
       mayOverride: integration?.body.allowConfigOverride ?? false,
       refused: () => (expired !== undefined && (expiresAt as number) <= now() ? expired : undefined),
     };
@@ -100,6 +103,7 @@ const EMPTY = {
   limits: undefined,
   network: undefined,
   mayOverride: false,
+  rawPaths: undefined,
   mappings: [],
 } as const;
 

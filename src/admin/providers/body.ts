@@ -15,6 +15,7 @@ export interface GivenTerms {
   readonly rateLimits?: RateLimitChoice | undefined;
   readonly expiresAt?: string | undefined;
   readonly tags: Readonly<Record<string, string>>;
+  readonly rawPaths?: string | undefined;
 }
 
 export interface ChangedTerms extends GivenTerms {
@@ -23,7 +24,7 @@ export interface ChangedTerms extends GivenTerms {
 }
 
 /** The members that an update may remove. */
-export const CLEARABLE_TERMS = ['note', 'usage_limits', 'rate_limits', 'expires_at', 'tags'];
+export const CLEARABLE_TERMS = ['note', 'usage_limits', 'rate_limits', 'expires_at', 'tags', 'raw_paths'];
 
 /** The terms of a stored provider to be. @param at Unix milliseconds. @throws GatewayError validation_failed. */
 export function newTerms(given: GivenTerms, at: number): Partial<ProviderBody> {
@@ -33,6 +34,7 @@ export function newTerms(given: GivenTerms, at: number): Partial<ProviderBody> {
     usageLimits: given.usageLimits && usageLimitJson(given.usageLimits, 'usage_limits', at),
     rateLimits: rates !== undefined && rates.length > 0 ? rates : undefined,
     expiresAt: given.expiresAt === undefined ? undefined : expiry(given.expiresAt, at),
+    rawPaths: given.rawPaths as ProviderBody['rawPaths'],
     ...tagged(given.tags),
   });
 }
@@ -64,6 +66,7 @@ export function changedTerms(
       body.expiresAt,
     ),
     usageResetAt: given.resetUsage === true ? at : body.usageResetAt,
+    rawPaths: fields.optional('raw_paths', given.rawPaths as ProviderBody['rawPaths'], body.rawPaths),
     ...changedTags(body, given.tags, fields.cleared('tags')),
   });
 }

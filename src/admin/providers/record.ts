@@ -70,6 +70,7 @@ function common(document: Document<ProviderBody>, at: number, usage: Usage | und
     ...(expiresAt === undefined ? {} : { expiresAt: timeText(expiresAt) }),
     ...(usageResetAt === undefined ? {} : { lastResetAt: timeText(usageResetAt) }),
     tags: { ...body.tags },
+    ...(body.rawPaths === undefined ? {} : { rawPaths: body.rawPaths }),
     createdAt: timeText(createdAt),
     lastUpdatedAt: timeText(updatedAt),
   };
