@@ -176,6 +176,18 @@ export function readSettings(env: Environment): Settings {
   };
   const cert = optional('TLS_CERT_PATH', pemFile('CERTIFICATE'));
   const key = optional('TLS_KEY_PATH', pemFile('PRIVATE KEY'));
+  faults.push(...conflictsOf(settings, env));
+  if (faults.length > 0) throw new SettingsError(faults.join('\n'));
+  return Object.freeze({
+    ...settings,
+    secretEnvironment: managerEnvironment(env, settings.secretEnvAllow),
+    tls: cert && key ? { cert, key } : undefined,
+  });
+}
+
+/** What is wrong between settings that are well by themselves. */
+function conflictsOf(settings: Settings, env: Environment): string[] {
+  const faults: string[] = [];
   if (set(env, 'TLS_CERT_PATH') !== set(env, 'TLS_KEY_PATH')) {
     faults.push('TLS_CERT_PATH and TLS_KEY_PATH: both are needed, or neither');
   }
@@ -195,12 +207,7 @@ export function readSettings(env: Environment): Settings {
   if (settings.adminApiKey !== undefined && settings.adminApiKey === settings.apiKey) {
     faults.push('GATEWAY_API_KEY: must differ from GATEWAY_ADMIN_API_KEY');
   }
-  if (faults.length > 0) throw new SettingsError(faults.join('\n'));
-  return Object.freeze({
-    ...settings,
-    secretEnvironment: managerEnvironment(env, settings.secretEnvAllow),
-    tls: cert && key ? { cert, key } : undefined,
-  });
+  return faults;
 }
 
 function set(env: Environment, name: string): boolean {

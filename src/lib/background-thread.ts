@@ -1,10 +1,18 @@
 // The priority of workers, below that of the thread that serves calls.
 import { execFile } from 'node:child_process';
 import { setPriority } from 'node:os';
-import { isMainThread } from 'node:worker_threads';
+import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worker_threads';
 
 /** Of Unix: 0 is usual, 19 the last. At 10 a thread gets a tenth of a core that another one wants as well. */
 const NICENESS = 10;
+
+/** Worker threads inherit it from the thread that starts them; a process's priority is set by the one that starts it. */
+const USUAL = 'usual priority';
+
+/** From here on all work has the usual priority: for programs whose main thread waits for it on a busy machine. */
+export function keepUsualPriority(): void {
+  setEnvironmentData(USUAL, true);
+}
 
 /**
  * Gives the calling worker thread the lowest priority on the machine: its work can wait for calls that are being
@@ -12,7 +20,7 @@ const NICENESS = 10;
  */
 export function backgroundThread(): void {
   // Elsewhere the number 0 means the whole process.
-  if (isMainThread || process.platform !== 'linux') return;
+  if (isMainThread || process.platform !== 'linux' || getEnvironmentData(USUAL) === true) return;
   behindOthers(0);
 }
 
@@ -22,6 +30,7 @@ export function backgroundThread(): void {
  * to nothing: a caller that waits for it needs another way. On systems without it the process gets a lower priority.
  */
 export function idleProcess(pid: number): void {
+  if (getEnvironmentData(USUAL) === true) return;
   behindOthers(pid);
   if (process.platform !== 'linux') return;
   // Node.js has no call for it; the program is in every distribution's base.

@@ -9,6 +9,10 @@ const STATUS_CLASSES = ['other', '1xx', '2xx', '3xx', '4xx', '5xx'];
 
 /** All families of model calls. */
 export function usageFamilies(usage: UsageSeries): Family[] {
+  return [...callFamilies(usage), ...attemptFamilies(usage), ...checkFamilies(usage)];
+}
+
+function callFamilies(usage: UsageSeries): Family[] {
   return [
     {
       name: 'sluice_requests_total',
@@ -30,6 +34,11 @@ export function usageFamilies(usage: UsageSeries): Family[] {
       'Model calls answered by another target than the one tried first',
       ({ rescued }) => rescued,
     ),
+  ];
+}
+
+function attemptFamilies(usage: UsageSeries): Family[] {
+  return [
     perAttempt(
       usage,
       'sluice_attempt_duration_seconds',
@@ -78,6 +87,12 @@ export function usageFamilies(usage: UsageSeries): Family[] {
       aggregation: 'sum',
       samples: () => grouped(usage, ({ refused }) => [['', refused]]),
     },
+  ];
+}
+
+/** Of what comes before a provider is called: the cache and guardrails. */
+function checkFamilies(usage: UsageSeries): Family[] {
+  return [
     byLabel(
       'sluice_cache_lookups_total',
       'Lookups in the response cache, by result: hit, semantic_hit, miss, semantic_miss, refresh',

@@ -9,8 +9,10 @@ import test from 'ava';
 import { createChain } from '../../src/access/audit/chain.ts';
 import { createOrganisation, type MadeOrganisation } from '../../src/access/new-organisation.ts';
 import { openStores } from '../../src/app/stores.ts';
+import { logExports } from '../../src/ledger/exports/collection.ts';
 import { readSettings } from '../../src/settings.ts';
 import { type Bench, PROVIDER_KEY, startBench } from '../contract/runner.ts';
+import { eventually } from '../support/eventually.ts';
 import { ADMIN_KEY } from '../support/gateway.ts';
 import { createDice } from './fuzz/dice.ts';
 import { rowsOf } from './fuzz/rows.ts';
@@ -55,10 +57,11 @@ test.after.always(async () => {
 
 for (const [at, name] of ['the first', 'the second'].entries()) {
   test.serial(`callers of ${name} tenant neither break anything nor meet the other tenant`, async (t) => {
-    t.timeout(60_000 + CALLS * 50);
+    t.timeout(240_000 + CALLS * 50);
     const attacker = tenants[at] as Tenant;
     const victim = tenants[1 - at] as Tenant;
     await settled();
+    await eventually('the end of the victim’s exports', () => !isExporting(victim));
     const before = rowsOf(dataDir, victim.organisationId);
     t.true(before.size > 60, 'the victim has something of everything');
     const { counts, faults, audited } = await storm({ bench, dice, attacker, victim, calls: CALLS });
@@ -80,6 +83,13 @@ for (const [at, name] of ['the first', 'the second'].entries()) {
 async function settled(): Promise<void> {
   await fetch(`${bench.gateway.origin}/v1/audit-logs`, { headers: { 'x-gateway-api-key': ADMIN_KEY } });
   await bench.gateway.app.requestLog.flush();
+}
+
+/** Whether an export is being written: its document changes without a call. */
+function isExporting({ organisationId }: Tenant): boolean {
+  return [...rowsOf(dataDir, organisationId)].some(
+    ([place, row]) => place.startsWith(`c_${logExports.name} `) && row.includes('in_progress'),
+  );
 }
 
 /** Calls that the audit log does not tell of, or otherwise than they ended. */

@@ -15,7 +15,7 @@ async function invite(gateway: TestGateway, email: string): Promise<{ status: nu
 }
 
 async function until(holds: () => boolean): Promise<boolean> {
-  for (let i = 0; i < 100 && !holds(); i++) await sleep(50);
+  for (let i = 0; i < 1200 && !holds(); i++) await sleep(50);
   return holds();
 }
 

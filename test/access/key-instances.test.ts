@@ -4,6 +4,7 @@ import test, { type ExecutionContext } from 'ava';
 import { type Child, startChild } from '../edge/child.ts';
 import { ADMIN_KEY, WORKSPACE_KEY } from '../support/gateway.ts';
 import { mongoServer, redisServer, reportMissing } from '../support/servers.ts';
+import { withSlack } from '../support/slack.ts';
 
 const mongo = await mongoServer();
 const redis = await redisServer();
@@ -12,7 +13,7 @@ const KEYS = 60;
 /** Changes at once: those of one instance share a commit. */
 const AT_ONCE = 6;
 /** A change that is not everywhere by then is a failure of its own. */
-const GIVE_UP_MS = 5000;
+const GIVE_UP_MS = 30_000;
 
 type Json = Record<string, unknown>;
 
@@ -116,7 +117,7 @@ if (!mongo || !redis) {
     t.log(
       `${times.length} arrivals: median ${at(0.5).toFixed(0)} ms, p99 ${at(0.99).toFixed(0)} ms, last ${at(1).toFixed(0)} ms`,
     );
-    t.true(at(0.99) < 1000, `p99 ${at(0.99)} ms`);
+    t.true(at(0.99) < withSlack(1000), `p99 ${at(0.99)} ms`);
     t.true(at(1) < GIVE_UP_MS, 'every change arrived');
 
     // And so it stays: no late notice or write-back brings an older version back.

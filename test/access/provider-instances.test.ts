@@ -6,6 +6,7 @@ import { type Child, startChild } from '../edge/child.ts';
 import { startFakeProvider } from '../support/fake-provider.ts';
 import { ADMIN_KEY, WORKSPACE_KEY } from '../support/gateway.ts';
 import { mongoServer, redisServer, reportMissing } from '../support/servers.ts';
+import { withSlack } from '../support/slack.ts';
 
 const mongo = await mongoServer();
 const redis = await redisServer();
@@ -13,7 +14,7 @@ const INSTANCES = 3;
 const PROVIDERS = 12;
 const AT_ONCE = 4;
 /** A change that is not everywhere by then is a failure of its own. */
-const GIVE_UP_MS = 5000;
+const GIVE_UP_MS = 30_000;
 
 type Json = Record<string, unknown>;
 
@@ -106,7 +107,7 @@ if (!mongo || !redis) {
     t.log(
       `${times.length} arrivals: median ${at(0.5).toFixed(0)} ms, p99 ${at(0.99).toFixed(0)} ms, last ${at(1).toFixed(0)} ms`,
     );
-    t.true(at(0.99) < 1000, `p99 ${at(0.99)} ms`);
+    t.true(at(0.99) < withSlack(1000), `p99 ${at(0.99)} ms`);
     t.true(at(1) < GIVE_UP_MS, 'every change arrived');
   });
 }

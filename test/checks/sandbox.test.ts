@@ -6,6 +6,7 @@ import { CheckFailure } from '../../src/checks/contract/check.ts';
 import { FairQueue } from '../../src/checks/sandbox/fair-queue.ts';
 import { jsonIn } from '../../src/checks/sandbox/json-in-text.ts';
 import { createSandbox, type SandboxOptions } from '../../src/checks/sandbox/pool.ts';
+import { withSlack } from '../support/slack.ts';
 import { answering, bench, runOne, saying } from './try-out.ts';
 
 function sandboxOf(t: ExecutionContext, options: SandboxOptions = {}) {
@@ -52,9 +53,9 @@ test.serial('catastrophic patterns end by force while the event loop goes on', a
     ),
   );
   t.log(`six hostile patterns: ${tookMs.toFixed(0)} ms, longest stand-still ${stillMs.toFixed(0)} ms`);
-  t.true(stillMs < 500, `the event loop stood still for ${stillMs} ms`);
+  t.true(stillMs < withSlack(500), `the event loop stood still for ${stillMs} ms`);
   // Three rounds on two workers, each with a new worker to start.
-  t.true(tookMs < 10_000);
+  t.true(tookMs < withSlack(10_000));
   t.deepEqual(await sandbox.match(of('tenant'), { source: 'b', flags: '' }, ['abc']), [
     { at: 1, text: 'b', groups: {}, captures: [] },
   ]);
@@ -84,7 +85,7 @@ test.serial('hostile schemas and texts end by force too', async (t) => {
     );
     await t.throwsAsync(huge, { instanceOf: CheckFailure });
   });
-  t.true(stillMs < 500, `the event loop stood still for ${stillMs} ms`);
+  t.true(stillMs < withSlack(500), `the event loop stood still for ${stillMs} ms`);
   const uniqueItems = { type: 'array', uniqueItems: true };
   const items = JSON.stringify(Array.from({ length: 60_000 }, (_, i) => ({ i })));
   await t.throwsAsync(sandbox.validate(of('tenant'), uniqueItems, [items]), failure('TimeoutError'));
@@ -182,7 +183,7 @@ test.serial(
         await runOne(checks, traffic, id, { ...parameters });
         const tookMs = performance.now() - startedAt;
         longest = Math.max(longest, tookMs);
-        t.true(tookMs < 3000, `${id} over ${JSON.stringify(piece)}: ${tookMs} ms`);
+        t.true(tookMs < withSlack(3000), `${id} over ${JSON.stringify(piece)}: ${tookMs} ms`);
       }
     }
     t.log(`longest: ${longest.toFixed(0)} ms`);

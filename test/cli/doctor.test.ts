@@ -8,6 +8,7 @@ import test from 'ava';
 import { diskProbe } from '../../src/lib/disk-probe.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 import { logEntry } from '../store/log-entries.ts';
+import { eventually } from '../support/eventually.ts';
 import { ADMIN_KEY, startGateway } from '../support/gateway.ts';
 
 interface Ran {
@@ -147,13 +148,11 @@ test('/readyz is 503 while the disk takes no writes, and 200 again after', async
   const gateway = await startGateway({ GATEWAY_DATA_DIR: dataDir });
   t.teardown(() => gateway.close());
   const ready = async (): Promise<number> => (await fetch(`${gateway.origin}/readyz`)).status;
-  const until = async (status: number): Promise<void> => {
-    while ((await ready()) !== status) await new Promise((resolve) => setTimeout(resolve, 50));
-  };
-  await until(200);
+  const until = (status: number): Promise<boolean> =>
+    eventually(`/readyz ${status}`, async () => (await ready()) === status);
+  t.true(await until(200));
   renameSync(join(dataDir, 'logs'), join(dataDir, 'logs-away'));
-  await until(503);
+  t.true(await until(503));
   renameSync(join(dataDir, 'logs-away'), join(dataDir, 'logs'));
-  await until(200);
-  t.pass();
+  t.true(await until(200));
 });

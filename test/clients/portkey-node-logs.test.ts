@@ -1,5 +1,6 @@
 // The published npm SDK against the gateway: logs, feedback and exports, every method of them.
 import test from 'ava';
+import { eventually } from '../support/eventually.ts';
 import { type Stage, startStage } from './portkey/clients.ts';
 import { plain, promised, Watched } from './portkey/watched.ts';
 
@@ -94,11 +95,11 @@ test.serial('exports', async (t) => {
   t.is(statusOf(await t.throwsAsync(async () => exports.cancel({ exportId }))), 409);
   const started = await watched.call(t, 'exports.start', () => exports.start({ exportId }));
   promised(t, 'logsExport.LogsExportStartResponse', started);
-  let record = await watched.call(t, 'exports.retrieve', () => exports.retrieve({ exportId }));
-  for (let i = 0; record.status === 'in_progress' && i < 200; i++) {
-    await new Promise((resolve) => setTimeout(resolve, 25));
-    record = await exports.retrieve({ exportId });
-  }
+  await watched.call(t, 'exports.retrieve', () => exports.retrieve({ exportId }));
+  const record = await eventually('the end of the export', async () => {
+    const found = await exports.retrieve({ exportId });
+    return found.status !== 'in_progress' && found;
+  });
   promised(t, 'logsExport.LogsExportRetrieveResponse', record);
   t.like(record, {
     status: 'success',

@@ -1,7 +1,7 @@
 // Asynchronous guardrails through the front door: what they come to is in the one entry of their call, whenever it comes.
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
+import { eventually } from '../support/eventually.ts';
 import { type Answer, type FakeProvider, startFakeProvider } from '../support/fake-provider.ts';
 import { type Json, ok } from '../support/front-door.ts';
 import { startGateway, type TestGateway, WORKSPACE_KEY } from '../support/gateway.ts';
@@ -72,12 +72,10 @@ const verdictsOf = ({ entry }: Json): unknown[] =>
   ((entry as Json).spans as Json[]).filter(({ kind }) => kind === 'guardrail').map(({ verdict }) => verdict);
 
 async function until(of: () => Promise<Json>, holds: (json: Json) => boolean): Promise<Json> {
-  for (let i = 0; i < 200; i++) {
+  return eventually('what the entry is to hold', async () => {
     const json = await of();
-    if (holds(json)) return json;
-    await sleep(10);
-  }
-  throw new Error(`it does not come to that: ${JSON.stringify(await of())}`);
+    return holds(json) && json;
+  });
 }
 
 for (const side of ['input_guardrails', 'output_guardrails'] as const)

@@ -5,6 +5,7 @@ import { Code } from '@connectrpc/connect';
 import test, { type ExecutionContext } from 'ava';
 import { LogExportsService } from '../../gen/gateway/admin/v2/log_exports_pb.ts';
 import type { RequestRecord } from '../../src/call/record.ts';
+import { eventually } from '../support/eventually.ts';
 import { ok, send } from '../support/front-door.ts';
 import { ADMIN_KEY } from '../support/gateway.ts';
 import { bookEntry, personKey, serviceKey } from './logs-books.ts';
@@ -38,12 +39,10 @@ const record = (more: Partial<RequestRecord>): RequestRecord => {
 };
 
 async function ended(caller: Caller, export_id: string): Promise<JsonObject> {
-  for (let i = 0; i < 200; i++) {
+  return eventually('the end of the export', async () => {
     const found = await caller.ok(getLogExport, { export_id });
-    if (found.status !== 'in_progress') return found;
-    await sleep(25);
-  }
-  throw new Error('the export does not end');
+    return found.status !== 'in_progress' && found;
+  });
 }
 
 async function fetched(t: ExecutionContext, caller: Caller, export_id: string): Promise<JsonObject[]> {
@@ -149,11 +148,10 @@ test('what was said is in it where it is asked for', async (t) => {
     body: { filters: { trace_id: trace }, requested_data: ['request', 'response', 'cost_currency'] },
   });
   await ok(bench.gateway, 'POST', `/logs/exports/${id}/start`, { key });
-  for (let i = 0; i < 100; i++) {
+  await eventually('the export', async () => {
     const { status } = await ok(bench.gateway, 'GET', `/logs/exports/${id}`, { key });
-    if (status === 'success') break;
-    await sleep(25);
-  }
+    return status === 'success';
+  });
   const { signed_url } = await ok(bench.gateway, 'GET', `/logs/exports/${id}/download`, { key });
   const lines = (await (await fetch(String(signed_url))).text())
     .trim()
@@ -273,11 +271,10 @@ test('an export does not outlive the right to what it holds', async (t) => {
     ok(gateway, 'POST', '/logs/exports', { key, body: { filters: {}, requested_data: ['id'] } });
   const run = async (id: unknown) => {
     await ok(gateway, 'POST', `/logs/exports/${id}/start`, { key });
-    let status: unknown = 'in_progress';
-    for (let i = 0; status === 'in_progress' && i < 200; i++) {
-      await sleep(25);
-      status = (await ok(gateway, 'GET', `/logs/exports/${id}`, { key })).status;
-    }
+    const status = await eventually('the end of the export', async () => {
+      const found = await ok(gateway, 'GET', `/logs/exports/${id}`, { key });
+      return found.status !== 'in_progress' && found.status;
+    });
     t.is(status, 'success');
   };
   const { id, total } = await made();

@@ -12,6 +12,7 @@ import { readSettings } from '../../src/settings.ts';
 import { archiveOperation, type DocumentStore, insertOperation } from '../../src/store/documents.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { mongoServer, redisServer, reportMissing, startOwnRedis } from '../support/servers.ts';
+import { withSlack } from '../support/slack.ts';
 
 const mongo = await mongoServer();
 const redis = await redisServer();
@@ -58,7 +59,7 @@ async function answer(gateway: TestGateway, key: string): Promise<number> {
   return response.status;
 }
 
-async function untilAll({ gateways }: Deployment, key: string, status: number, ms = 10_000): Promise<number> {
+async function untilAll({ gateways }: Deployment, key: string, status: number, ms = 60_000): Promise<number> {
   const start = performance.now();
   for (;;) {
     const answers = await Promise.all(gateways.map((gateway) => answer(gateway, key)));
@@ -101,7 +102,7 @@ function inTime(t: ExecutionContext, took: readonly number[]): void {
   const sorted = took.toSorted((a, b) => a - b).map(Math.round);
   t.log(`${took.length} changes: median ${sorted[sorted.length >> 1]} ms, slowest ${sorted.at(-1)} ms`);
   t.is(took.length, CHANGES);
-  t.true((sorted.at(-1) ?? Number.NaN) < 1000, `${sorted}`);
+  t.true((sorted.at(-1) ?? Number.NaN) < withSlack(1000), `${sorted}`);
 }
 
 if (!mongo || !redis) {

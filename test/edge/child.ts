@@ -44,7 +44,7 @@ export function launch(
 /** Starts the command and waits until it listens. */
 export async function startChild(t: ExecutionContext, env: Readonly<Record<string, string>>): Promise<Child> {
   const child = launch(t, env);
-  const deadline = Date.now() + 45_000;
+  const deadline = Date.now() + 180_000;
   for (;;) {
     const match = /listens on (https?):\/\/127\.0\.0\.1:(\d+)/.exec(child.output());
     if (match) {
@@ -62,7 +62,7 @@ export function pause(ms: number): Promise<void> {
 }
 
 /** Waits until the condition holds. @throws Error when it does not within the time. */
-export async function until(condition: () => boolean | Promise<boolean>, ms = 5000): Promise<void> {
+export async function until(condition: () => boolean | Promise<boolean>, ms = 60_000): Promise<void> {
   const deadline = Date.now() + ms;
   while (!(await condition())) {
     if (Date.now() > deadline) throw new Error('what was waited for did not happen');

@@ -7,7 +7,7 @@ import { drained } from '../../src/edge/respond.ts';
 import { GatewayError } from '../../src/lib/errors.ts';
 
 /** Fills the socket of a client, and gives how waiting for it went. */
-async function waitFor(act: (socket: net.Socket) => void): Promise<unknown> {
+async function waitFor(act: (socket: net.Socket) => void, stallMs: number): Promise<unknown> {
   let settle: (outcome: unknown) => void = () => {};
   const outcome = new Promise((resolve) => {
     settle = resolve;
@@ -15,7 +15,7 @@ async function waitFor(act: (socket: net.Socket) => void): Promise<unknown> {
   const server = http.createServer((_req, res) => {
     const write = async (): Promise<string> => {
       // More than the kernel takes for a client.
-      for (let i = 0; i < 64; i++) if (!res.write(Buffer.alloc(1024 * 1024))) await drained(res, 300);
+      for (let i = 0; i < 64; i++) if (!res.write(Buffer.alloc(1024 * 1024))) await drained(res, stallMs);
       return 'drained';
     };
     write().then(settle, settle);
@@ -34,12 +34,12 @@ async function waitFor(act: (socket: net.Socket) => void): Promise<unknown> {
 }
 
 test('one that reads on is waited for', async (t) => {
-  t.is(await waitFor((socket) => socket.resume()), 'drained');
+  t.is(await waitFor((socket) => socket.resume(), 30_000), 'drained');
 });
 
 test('one that leaves, or takes nothing, is given up', async (t) => {
   for (const act of [(socket: net.Socket) => socket.destroy(), () => {}]) {
-    const error = await waitFor(act);
+    const error = await waitFor(act, 300);
     t.true(error instanceof GatewayError);
     t.is((error as GatewayError).reason, 'client_closed');
   }

@@ -14,6 +14,7 @@ import { readSettings } from '../../src/settings.ts';
 import { startFakeProvider } from '../support/fake-provider.ts';
 import { ADMIN_KEY, startGateway, type TestGateway, WORKSPACE_KEY } from '../support/gateway.ts';
 import { mongoServer, redisServer, reportMissing, startOwnMongo } from '../support/servers.ts';
+import { withSlack } from '../support/slack.ts';
 
 const mongo = await mongoServer();
 const redis = await redisServer();
@@ -88,13 +89,13 @@ if (!mongo || !redis) {
     });
     const within = async (status: number): Promise<number> => {
       const start = performance.now();
-      while (performance.now() - start < 5000) {
+      while (performance.now() - start < 30_000) {
         const answers = await Promise.all([chat(one, secret), chat(two, secret)]);
         if (answers.every((answer) => answer.status === status)) break;
       }
       return performance.now() - start;
     };
-    t.true((await within(200)) < 1000, 'a new key is known on every instance within a second');
+    t.true((await within(200)) < withSlack(1000), 'a new key is known on every instance within a second');
 
     const scope = { organisationId, workspaceId: undefined };
     const [key] = (
@@ -104,7 +105,10 @@ if (!mongo || !redis) {
       })
     ).documents;
     await documents.archive(scope, apiKeys, key!.id, { updatedAt: Date.now() });
-    t.true((await within(401)) < 1000, 'an archived key is refused on every instance within a second');
+    t.true(
+      (await within(401)) < withSlack(1000),
+      'an archived key is refused on every instance within a second',
+    );
 
     // Another tenant, made by the command while both serve.
     const made = await createOrganisation(
@@ -120,8 +124,11 @@ if (!mongo || !redis) {
           return ((await answer.json()) as { name?: string }).name;
         }),
       );
-    while ((await names()).join() !== 'Late,Late' && performance.now() - start < 5000);
-    t.true(performance.now() - start < 1000, 'its admin key is known on every instance within a second');
+    while ((await names()).join() !== 'Late,Late' && performance.now() - start < 30_000);
+    t.true(
+      performance.now() - start < withSlack(1000),
+      'its admin key is known on every instance within a second',
+    );
   });
 
   test.serial('readiness tells when MongoDB stands still, calls go on, and it comes back', async (t) => {

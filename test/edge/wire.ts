@@ -11,7 +11,7 @@ export interface WireAnswer {
   readonly body: string;
 }
 
-const WAIT_MS = 5000;
+const WAIT_MS = 60_000;
 
 export class Wire {
   readonly socket: Socket;

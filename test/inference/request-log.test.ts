@@ -14,6 +14,7 @@ import {
   runCases,
   startBench,
 } from '../contract/runner.ts';
+import { eventually } from '../support/eventually.ts';
 import { ADMIN_KEY } from '../support/gateway.ts';
 
 let bench: Bench;
@@ -35,13 +36,11 @@ async function logs(
 
 /** The one entry of a trace, waited for: a client may be ahead of the end of its call. */
 async function entryOf(trace: string): Promise<JsonObject> {
-  for (let i = 0; i < 100; i++) {
+  return eventually('the entry of a trace', async () => {
     const { total, data } = await logs(`trace_id=${trace}`);
     if (total > 1) throw new Error(`${total} entries of one request`);
-    if (total === 1) return data[0]!;
-    await new Promise((resolve) => setTimeout(resolve, 30));
-  }
-  throw new Error('no entry');
+    return data[0];
+  });
 }
 
 interface Sent {

@@ -1,9 +1,9 @@
 // Two gateways on one MongoDB: calls told to one are read over the other, and an export that one writes the other hands out.
 import { randomBytes, randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { serviceKey } from '../contract/logs-books.ts';
 import { freshDatabase } from '../store/mongo-database.ts';
+import { eventually } from '../support/eventually.ts';
 import { type Json, ok } from '../support/front-door.ts';
 import { startGateway } from '../support/gateway.ts';
 import { mongoServer, reportMissing } from '../support/servers.ts';
@@ -61,8 +61,10 @@ else
     const asked = { filters: { trace_id: trace }, requested_data: ['id', 'response', 'cost'] };
     const { id } = await ok(first, 'POST', '/logs/exports', { body: asked });
     await ok(second, 'POST', `/logs/exports/${id}/start`);
-    for (let i = 0; (await ok(first, 'GET', `/logs/exports/${id}`)).status === 'in_progress' && i < 400; i++)
-      await sleep(25);
+    await eventually(
+      'the end of the export',
+      async () => (await ok(first, 'GET', `/logs/exports/${id}`)).status !== 'in_progress',
+    );
     t.like(await ok(first, 'GET', `/logs/exports/${id}`), { status: 'success', total_records: 30 });
     const { signed_url } = await ok(first, 'GET', `/logs/exports/${id}/download`);
     // An address of one instance holds at the other.

@@ -17,6 +17,7 @@ import { folderBlobs } from '../../src/store/folder-blobs.ts';
 import { noticedDocuments } from '../../src/store/noticed-documents.ts';
 import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 import { logEntry } from '../store/log-entries.ts';
+import { eventually } from '../support/eventually.ts';
 
 const ENTRIES = 1500;
 
@@ -115,12 +116,10 @@ async function bench(t: ExecutionContext, run: Partial<ExportRun> = {}): Promise
     },
     body: async () => (await documents.get(scope, logExports, 'x'))?.body as LogExportBody,
     async until(holds) {
-      for (let i = 0; i < 400; i++) {
+      return eventually('what the export is to come to', async () => {
         const body = await one.body();
-        if (holds(body)) return body;
-        await sleep(10);
-      }
-      throw new Error(`it does not come to that: ${JSON.stringify(await one.body())}`);
+        return holds(body) && body;
+      });
     },
     async ids() {
       const { run: done } = await one.body();
@@ -201,8 +200,7 @@ test('who has many exports does not keep others waiting', async (t) => {
   const organisations = () => [scope.organisationId, other.organisationId];
   await many.start({ blobs: noting, organisations });
   const state = async () => (await documents.get(other, logExports, 'one'))?.body.status;
-  for (let i = 0; (await state()) !== 'success' && i < 400; i++) await sleep(10);
-  t.is(await state(), 'success');
+  await eventually('the other one’s export', async () => (await state()) === 'success');
   t.true(written.size <= 4, [...written].join());
 });
 
@@ -228,14 +226,13 @@ for (const whose of ['the same organisation', 'another one'])
     await documents.insert(place, logExports, { id: 'z', createdAt: 1, body: short });
     const read = async (of: TenantScope, id: string) =>
       (await documents.get(of, logExports, id))?.body as LogExportBody;
-    for (let i = 0; (await read(place, 'z')).status !== 'success' && i < 400; i++) await sleep(5);
-    t.is((await read(place, 'z')).status, 'success');
+    await eventually('the short export', async () => (await read(place, 'z')).status === 'success');
     for (const id of ['x', 'y']) t.is((await read(scope, id)).status, 'in_progress', id);
     // Several more, so that both gave way again and again.
     for (let i = 0; i < 6; i++)
       await documents.insert(place, logExports, { id: `z${i}`, createdAt: 1, body: short });
     await one.until(is('success'));
-    for (let i = 0; (await read(scope, 'y')).status !== 'success' && i < 400; i++) await sleep(5);
+    await eventually('the other long export', async () => (await read(scope, 'y')).status === 'success');
     for (const id of ['x', 'y']) {
       const { run, turns, status } = await read(scope, id);
       t.deepEqual([status, turns, run?.parts.length, run?.rows], ['success', 1, 1, ENTRIES], id);

@@ -90,16 +90,17 @@ test('headers: ours in the place of the caller’s, all others as they were', (t
 });
 
 test('nothing that a caller writes is thrown at', (t) => {
-  fc.assert(
-    fc.property(fc.string({ maxLength: 600 }), fc.string({ unit: 'binary', maxLength: 80 }), (a, b) => {
-      for (const text of [a, b, `00-${TRACE}-${SPAN}-${a}`]) {
-        const parent = parseTraceparent(text);
-        if (parent !== undefined && !/^[0-9a-f]{32}$/.test(parent.traceId)) return false;
-        validTracestate(text);
-        asTraceId(text);
-      }
-      return true;
-    }),
+  t.notThrows(() =>
+    fc.assert(
+      fc.property(fc.string({ maxLength: 600 }), fc.string({ unit: 'binary', maxLength: 80 }), (a, b) => {
+        for (const text of [a, b, `00-${TRACE}-${SPAN}-${a}`]) {
+          const parent = parseTraceparent(text);
+          if (parent !== undefined && !/^[0-9a-f]{32}$/.test(parent.traceId)) return false;
+          validTracestate(text);
+          asTraceId(text);
+        }
+        return true;
+      }),
+    ),
   );
-  t.pass();
 });

@@ -3,12 +3,13 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import test from 'ava';
 import { ADMIN_KEY, startGateway, type TestGateway, WORKSPACE_KEY } from '../support/gateway.ts';
 import { mongoServer, redisServer, reportMissing } from '../support/servers.ts';
+import { withSlack } from '../support/slack.ts';
 
 const mongo = await mongoServer();
 const redis = await redisServer();
 const PROMPTS = 8;
 const CHANGES = 5;
-const GIVE_UP_MS = 5000;
+const GIVE_UP_MS = 30_000;
 
 type Json = Record<string, unknown>;
 
@@ -99,5 +100,5 @@ else
     t.log(
       `${waits.length} changes: p50 ${waits[waits.length >> 1]!.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms`,
     );
-    t.true(p99 < 1000, `${p99} ms`);
+    t.true(p99 < withSlack(1000), `${p99} ms`);
   });

@@ -117,16 +117,17 @@ function scalars(type: ScalarType): fc.Arbitrary<unknown> {
 
 for (const desc of [...new Set([...REQUESTS, ...ANSWERS])]) {
   test(`${desc.typeName}: a message becomes JSON text and the same message again, read as an answer`, (t) => {
-    fc.assert(
-      fc.property(messages(desc, DEPTH), (message) => {
-        const text = JSON.stringify(codec.encode(desc, message));
-        const again = codec.decode(desc, JSON.parse(text));
-        // Written twice: what JSON cannot tell apart (an empty list and none) may differ as a message only.
-        return JSON.stringify(codec.encode(desc, again)) === text;
-      }),
-      RUNS,
+    t.notThrows(() =>
+      fc.assert(
+        fc.property(messages(desc, DEPTH), (message) => {
+          const text = JSON.stringify(codec.encode(desc, message));
+          const again = codec.decode(desc, JSON.parse(text));
+          // Written twice: what JSON cannot tell apart (an empty list and none) may differ as a message only.
+          return JSON.stringify(codec.encode(desc, again)) === text;
+        }),
+        RUNS,
+      ),
     );
-    t.pass();
   });
 }
 

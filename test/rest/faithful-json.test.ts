@@ -2,6 +2,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { isFaithful } from '../../src/rest/faithful-json.ts';
+import { withSlack } from '../support/slack.ts';
 
 interface Written {
   readonly text: string;
@@ -97,9 +98,9 @@ test('a long prompt costs little', (t) => {
   const text = JSON.stringify({ a: '\\"'.repeat(2_000_000), b: 'x'.repeat(4_000_000) });
   const start = performance.now();
   t.true(isFaithful(text));
-  t.true(performance.now() - start < 1000);
+  t.true(performance.now() - start < withSlack(1000));
   const slashes = `{"a":"${'\\\\'.repeat(200_000)}"}`;
   const again = performance.now();
   t.true(isFaithful(slashes));
-  t.true(performance.now() - again < 1000);
+  t.true(performance.now() - again < withSlack(1000));
 });

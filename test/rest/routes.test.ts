@@ -107,14 +107,15 @@ test('the contract’s own table', (t) => {
 
 test('the table never throws, whatever the path', (t) => {
   const table = createRouteTable(SERVICES);
-  fc.assert(
-    fc.property(fc.string(), fc.constantFrom('GET', 'POST', 'PUT', 'X'), (path, verb) => {
-      table.match(verb, path);
-      table.match(verb, `/models/${path}`);
-      table.declared(path);
-    }),
+  t.notThrows(() =>
+    fc.assert(
+      fc.property(fc.string(), fc.constantFrom('GET', 'POST', 'PUT', 'X'), (path, verb) => {
+        table.match(verb, path);
+        table.match(verb, `/models/${path}`);
+        table.declared(path);
+      }),
+    ),
   );
-  t.pass();
 });
 
 /** A service whose methods have the given rules, made at run time. */
@@ -258,16 +259,17 @@ test('queries are read by the fields’ types', (t) => {
 });
 
 test('reading a query throws nothing but GatewayErrors', (t) => {
-  fc.assert(
-    fc.property(fc.oneof(fc.string(), fc.webQueryParameters()), (query) => {
-      try {
-        readQuery(ListLogsRequestSchema, query);
-      } catch (error) {
-        if (!(error instanceof GatewayError) || error.status !== 400) throw error;
-      }
-    }),
+  t.notThrows(() =>
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.webQueryParameters()), (query) => {
+        try {
+          readQuery(ListLogsRequestSchema, query);
+        } catch (error) {
+          if (!(error instanceof GatewayError) || error.status !== 400) throw error;
+        }
+      }),
+    ),
   );
-  t.pass();
 });
 
 test('the path’s fields win over the query’s, decoded once', (t) => {

@@ -3,6 +3,7 @@ import test, { type ExecutionContext } from 'ava';
 import { MOST_REFRESHES, SecretCache } from '../../src/secrets/cache.ts';
 import { secretFailure } from '../../src/secrets/failure.ts';
 import type { SecretReferenceBody } from '../../src/secrets/secret-collections.ts';
+import { eventually } from '../support/eventually.ts';
 import { secretsBench } from './bench.ts';
 import { type Answered, type Asked, fakeManager } from './fake-manager.ts';
 
@@ -148,12 +149,7 @@ for (const kind of KINDS) {
     t.is(await resolve('r'), SECRET);
     for (const odd of ODD) t.is(await read(odd), SECRET, JSON.stringify(odd));
     await read(good('sk-two'));
-    let value = '';
-    while (value !== 'sk-two') {
-      value = await resolve('r');
-      await new Promise((done) => setImmediate(done));
-    }
-    t.pass();
+    t.true(await eventually('the new value', async () => (await resolve('r')) === 'sk-two'));
   });
 
   test(`${kind.name}: a clear refusal forgets`, async (t) => {

@@ -10,7 +10,7 @@ import { heads, widgets } from './documents.contract.ts';
 import { ROUNDS, startChild, verifyRound } from './kill-rounds.ts';
 
 test('kill -9 loses no acknowledged write and leaves nothing half done', async (t) => {
-  t.timeout(60_000 + ROUNDS * 5000);
+  t.timeout(240_000 + ROUNDS * 5000);
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-kill-'));
   let acknowledged = 0;
   try {

@@ -12,7 +12,6 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import type { RequestRecord } from '../../src/call/record.ts';
 import type { LogAggregate, LogAggregation } from '../../src/store/log/aggregation.ts';
@@ -21,6 +20,7 @@ import type { LogFilter } from '../../src/store/request-log.ts';
 import type { LogDamage } from '../../src/store/sqlite/log/damage.ts';
 import { inspectLog } from '../../src/store/sqlite/log/inspect.ts';
 import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
+import { eventually } from '../support/eventually.ts';
 import { logEntry } from './log-entries.ts';
 import { logModel } from './log-model.ts';
 import { BEGIN, traffic } from './random-log.ts';
@@ -40,8 +40,7 @@ function filesOf(dataDir: string): string[] {
 }
 
 async function untilSealed(dataDir: string): Promise<void> {
-  for (let i = 0; i < 400 && !filesOf(dataDir).some((name) => name.startsWith('entries-')); i++)
-    await sleep(25);
+  await eventually('a segment', () => filesOf(dataDir).some((name) => name.startsWith('entries-')));
 }
 
 async function allOf({ requestLog }: SqliteStore, organisationId = 'o'): Promise<readonly RequestRecord[]> {

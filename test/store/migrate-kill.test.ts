@@ -72,7 +72,7 @@ async function versions(store: MaintainedStore): Promise<Map<number, number>> {
 }
 
 test.serial('an embedded upgrade that is killed goes on where it was', async (t) => {
-  t.timeout(60_000 + ROUNDS * 5000);
+  t.timeout(240_000 + ROUNDS * 5000);
   const count = 2000;
   const left: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
@@ -113,7 +113,7 @@ function suite(server: SharedMongo, redisUrl: string): void {
   test.serial(
     'an upgrade on MongoDB that is killed beside a writing service loses none of its writes',
     async (t) => {
-      t.timeout(60_000 + ROUNDS * 10_000);
+      t.timeout(240_000 + ROUNDS * 10_000);
       const database = freshDatabase();
       t.teardown(() => dropDatabase(server, database));
       const count = 300;
@@ -167,7 +167,7 @@ function suite(server: SharedMongo, redisUrl: string): void {
   );
 
   test.serial('a copy that is killed is whole when it is made again', async (t) => {
-    t.timeout(90_000 + ROUNDS * 10_000);
+    t.timeout(240_000 + ROUNDS * 10_000);
     const dataDir = await largeFolder();
     const database = freshDatabase();
     t.teardown(() => dropDatabase(server, database));

@@ -157,7 +157,7 @@ function suite(server: SharedMongo, redisUrl: string): void {
   };
 
   test.serial('a gateway goes on elsewhere with the same keys and the same logs', async (t) => {
-    t.timeout(90_000);
+    t.timeout(240_000);
     const org = freshOrg();
     const { dataDir, listed, file } = await usedFolder(org, 12);
     const { env } = target(t, dataDir);
@@ -195,7 +195,7 @@ function suite(server: SharedMongo, redisUrl: string): void {
   });
 
   test.serial('a target with other data is refused before anything is written', async (t) => {
-    t.timeout(60_000);
+    t.timeout(240_000);
     const { dataDir } = await usedFolder(freshOrg(), 1);
     const { env, database } = target(t, dataDir);
     await (await startGateway(env)).close();
@@ -210,7 +210,7 @@ function suite(server: SharedMongo, redisUrl: string): void {
   });
 
   test.serial('what differs at the end is told in a table, and the exit says so', async (t) => {
-    t.timeout(60_000);
+    t.timeout(240_000);
     const org = freshOrg();
     const { dataDir } = await usedFolder(org, 2);
     const { env, database } = target(t, dataDir);

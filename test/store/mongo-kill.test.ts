@@ -23,7 +23,7 @@ function suite(server: OwnMongo): void {
     count: number,
     end: (child: ReturnType<typeof startChild>) => Promise<void>,
   ): Promise<void> => {
-    t.timeout(60_000 + count * 20_000);
+    t.timeout(240_000 + count * 20_000);
     let acknowledged = 0;
     for (let round = first; round < first + count; round++) {
       const child = startChild(`${uri}#${place.database}`, String(round));

@@ -30,7 +30,7 @@ function ear() {
   return { heard, state, listener };
 }
 
-async function until(t: ExecutionContext, what: () => boolean, ms = 5000): Promise<number> {
+async function until(t: ExecutionContext, what: () => boolean, ms = 60_000): Promise<number> {
   const start = performance.now();
   while (!what()) {
     if (performance.now() - start > ms) {
@@ -87,7 +87,7 @@ function suite(shared: NonNullable<typeof server>): void {
   });
 
   test('a stream goes on after its server was frozen, and after it was killed', async (t) => {
-    t.timeout(60_000);
+    t.timeout(240_000);
     const own = await startOwnMongo();
     if (!own) return void t.fail('no MongoDB to kill');
     t.teardown(() => own.stop());
@@ -120,10 +120,10 @@ function suite(shared: NonNullable<typeof server>): void {
     await own.restart();
     await insert('then');
     // Where the server forgot how far the stream was, a gap is told instead.
-    await until(t, () => heard.has('then') || state.gaps > gaps, 10_000);
+    await until(t, () => heard.has('then') || state.gaps > gaps);
     await insert('last');
-    await until(t, () => heard.has('last'), 10_000);
-    t.pass();
+    await until(t, () => heard.has('last'));
+    t.true(heard.has('last'));
   });
 
   test('a poll tells every write too, walking an index and nothing else', async (t) => {

@@ -71,7 +71,7 @@ async function verify(
 }
 
 test('kill -9 loses no acknowledged step and leaves none half done', async (t) => {
-  t.timeout(60_000 + ROUNDS * 10_000);
+  t.timeout(240_000 + ROUNDS * 10_000);
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-state-kill-'));
   let acknowledged = 0;
   try {

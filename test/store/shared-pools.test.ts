@@ -83,20 +83,21 @@ async function run(
 }
 
 test.serial('no group ever passes more than its limit, and both adapters answer the same', async (t) => {
-  t.timeout(60_000 + RUNS * 300);
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 60, size: 'max' }), async (steps) => {
-      const answers = await run(embedded, steps);
-      const others = redis ? await run(redis, steps) : answers;
-      const at = answers.findIndex((answer, i) => JSON.stringify(answer) !== JSON.stringify(others[i]));
-      if (at !== -1)
-        throw new Error(
-          `step ${at}: ${JSON.stringify(answers[at])}, and Redis ${JSON.stringify(others[at])}`,
-        );
-    }),
-    { numRuns: RUNS },
+  t.timeout(240_000 + RUNS * 300);
+  await t.notThrowsAsync(
+    fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 60, size: 'max' }), async (steps) => {
+        const answers = await run(embedded, steps);
+        const others = redis ? await run(redis, steps) : answers;
+        const at = answers.findIndex((answer, i) => JSON.stringify(answer) !== JSON.stringify(others[i]));
+        if (at !== -1)
+          throw new Error(
+            `step ${at}: ${JSON.stringify(answers[at])}, and Redis ${JSON.stringify(others[at])}`,
+          );
+      }),
+      { numRuns: RUNS },
+    ),
   );
-  t.pass();
 });
 
 for (const [name, open] of [

@@ -141,12 +141,13 @@ for (const [name, state] of [
 ] as const) {
   if (state === undefined) continue;
   test.serial(`${name}: calls in flight, whatever begins, ends, lives on and dies`, async (t) => {
-    t.timeout(60_000 + RUNS * 500);
+    t.timeout(240_000 + RUNS * 500);
     const steps = fc.array(step, { minLength: 10, maxLength: 60, size: 'max' });
-    await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 0, max: 4 }), steps, (limit, list) => check(state, limit, list)),
-      { numRuns: RUNS },
+    await t.notThrowsAsync(
+      fc.assert(
+        fc.asyncProperty(fc.integer({ min: 0, max: 4 }), steps, (limit, list) => check(state, limit, list)),
+        { numRuns: RUNS },
+      ),
     );
-    t.pass();
   });
 }

@@ -81,8 +81,8 @@ export function chatHeaders(provider: { readonly origin: string }, key: string):
   };
 }
 
-/** Asks until the answer is as it should be, three seconds at the most; then the last answer. */
-export async function until<T>(ask: () => Promise<T>, when: (answer: T) => boolean, ms = 3000): Promise<T> {
+/** Asks until the answer is as it should be, a minute at the most; then the last answer. */
+export async function until<T>(ask: () => Promise<T>, when: (answer: T) => boolean, ms = 60_000): Promise<T> {
   const end = performance.now() + ms;
   for (;;) {
     const answer = await ask();

@@ -1,7 +1,8 @@
 // Runs ava with the real servers that the machine has, started once for all test files:
 //   node test/support/run.ts [--servers required] [ava's arguments]
-// What failed, when it is little, is run again by itself, and a test that passes then is named. On a machine where other
-// work goes on it counts as passed; with SLUICE_TESTS=strict it has failed: a test that passes at times only is a fault.
+// Without files it runs all of them, most of them in groups that share a process (see together/groups.ts).
+// What failed, when it is little, is run again by itself, only to name the tests that pass then: a test that passes at
+// times only is a fault, in the test or in the code, and the run has failed.
 // `--servers required` installs what is missing and fails when a server was not used. The last lines say what
 // ran on real servers and what did not, and how many tests passed and failed.
 import { spawn } from 'node:child_process';
@@ -13,6 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { installServers } from './servers/install.ts';
 import { type SharedServer, sharedMongo, sharedRedis } from './servers/shared.ts';
+import { entries, groups } from './together/groups.ts';
 
 const AVA = fileURLToPath(new URL('../../node_modules/ava/entrypoints/cli.js', import.meta.url));
 const COMPILED = fileURLToPath(new URL('../../.cache/compiled', import.meta.url));
@@ -22,11 +24,14 @@ const PASSED = /^ {2}✔ /;
 const FAILED = /^ {2}(\d+) (?:tests?|hooks?) failed/;
 /** A test that failed, as it is told when it did: its file's path and its title, parted by `›`. */
 const FAILURE = /^ {2}✘ \[fail\]: (.+)$/;
+/** A line on a test of a group: the group's entry, and a duration that counts from when the group began, not the test. */
+const GROUPED = new RegExp(
+  `(^ {2}\\S+ (?:\\[fail\\]: )?)(?:groups › )?(?:${[...groups().keys()].join('|')}) › (.*?)(?: \\([\\d.ms ]+\\))?$`,
+);
 /** Files that broke off, timed out, or had none: nothing that a second look could mend. */
 const TROUBLE = /^ {2}✘ (?!\[fail\]: )|^ {2}\d+ (?:uncaught|unhandled)/;
 /** More tests than that do not fail for want of a quiet machine. */
 const MOST_AGAIN = 20;
-const STRICT = process.env.SLUICE_TESTS === 'strict';
 const TESTS = fileURLToPath(new URL('..', import.meta.url));
 
 /** What ava said, counted as it came. */
@@ -54,7 +59,10 @@ async function main(): Promise<number> {
   try {
     servers.push(...(await Promise.all([sharedMongo(runFolder), sharedRedis(runFolder)])));
     const environment = environmentWith(servers, runFolder);
-    return report(servers, await secondLook(await runAva(args, environment), environment));
+    const files = args.some((arg) => /[/*]|\.ts$/.test(arg)) ? [] : entries();
+    const outcome = await runAva([...args, ...files], environment);
+    await nameFlaky(outcome, environment);
+    return report(servers, outcome);
   } finally {
     for (const server of servers) await server.stop();
     killLeftOver(runFolder);
@@ -76,16 +84,17 @@ function environmentWith(servers: readonly SharedServer[], runFolder: string): N
   return environment;
 }
 
-/** Runs ava, its output passed on as it comes. A signal to this process goes on to it, so that all ends in order. */
+/** Runs ava, its output passed on line by line. A signal to this process goes on to it, so that all ends in order. */
 function runAva(given: readonly string[], env: NodeJS.ProcessEnv): Promise<Outcome> {
   const ava = spawn(process.execPath, [AVA, ...given], { env, stdio: ['inherit', 'pipe', 'inherit'] });
-  ava.stdout.pipe(process.stdout, { end: false });
   let passed = 0;
   let failed = 0;
   let trouble = false;
   const failures: string[] = [];
   createInterface({ input: ava.stdout }).on('line', (coloured) => {
-    const line = stripVTControlCharacters(coloured);
+    const plain = stripVTControlCharacters(coloured);
+    const line = plain.replace(GROUPED, '$1$2');
+    process.stdout.write(`${line === plain ? coloured : line}\n`);
     if (PASSED.test(line)) passed++;
     failed += Number(FAILED.exec(line)?.[1] ?? 0);
     failures.push(...(FAILURE.exec(line)?.slice(1) ?? []));
@@ -98,17 +107,19 @@ function runAva(given: readonly string[], env: NodeJS.ProcessEnv): Promise<Outco
   });
 }
 
-/** Runs the files of what failed again, one after the other. */
-async function secondLook(first: Outcome, env: NodeJS.ProcessEnv): Promise<Outcome> {
+/** Runs the files of what failed again, one after the other, and names the tests that pass then. */
+async function nameFlaky(first: Outcome, env: NodeJS.ProcessEnv): Promise<void> {
   const { failures, failed, trouble } = first;
-  if (failed === 0 || failed > MOST_AGAIN || failures.length !== failed || trouble) return first;
+  if (failed === 0 || failed > MOST_AGAIN || trouble) return;
   const files = new Set(failures.flatMap((failure) => fileOf(failure) ?? []));
-  if (failures.some((failure) => fileOf(failure) === undefined)) return first;
+  if (files.size === 0) return;
   process.stdout.write(`\n${failed} failed: their files once more, by themselves\n`);
   const again = await runAva([...args.filter((arg) => arg.startsWith('-')), '--serial', ...files], env);
-  if (again.code !== 0) return first;
-  for (const failure of failures) process.stdout.write(`passed at a second look only: ${failure}\n`);
-  return STRICT ? first : { ...again, passed: first.passed + failed };
+  for (const failure of failures) {
+    // A file that is run by itself is not named before its tests.
+    if (again.failures.some((still) => failure.endsWith(still))) continue;
+    process.stdout.write(`FLAKY, passed at a second look only: ${failure}\n`);
+  }
 }
 
 /** The file of a test by what ava calls it, which begins with the file's path below the tests. */

@@ -29,6 +29,7 @@ export class Segment {
   spilled = 0;
   readonly path: string;
   readonly #fd: number;
+  #isOpen = true;
 
   /** @param used a file of the same folder that is not needed any more @throws Error of the system */
   constructor(number: number, path: string, used?: Segment) {
@@ -39,11 +40,13 @@ export class Segment {
     } else {
       renameSync(used.path, path);
       this.#fd = used.#fd;
+      used.#isOpen = false;
     }
   }
 
   /** Appends whole lines. @throws Error of the system, e.g. when the disk is full; then none of them counts */
   append(lines: string): void {
+    if (!this.#isOpen) throw new Error('the file of the in-flight journal is closed');
     let bytes: Buffer;
     let length: number;
     if (lines.length > MOST_BUFFERED) {
@@ -62,6 +65,9 @@ export class Segment {
 
   /** No more lines are appended. */
   close(): void {
+    // Once: the number may be another file's by now.
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
     closeSync(this.#fd);
   }
 

@@ -3,6 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import test from 'ava';
 import { ADMIN_KEY, startGateway, type TestGateway } from '../../support/gateway.ts';
 import { mongoServer, redisServer, reportMissing } from '../../support/servers.ts';
+import { withSlack } from '../../support/slack.ts';
 import { claimsWith, sign, signingKey } from './issuer.ts';
 
 const mongo = await mongoServer();
@@ -37,9 +38,9 @@ if (!mongo || !redis) {
     const both = async (expected: number): Promise<void> => {
       t.is(await status(one), expected, 'where it was changed it counts at once');
       const begun = performance.now();
-      while ((await status(two)) !== expected && performance.now() - begun < 5000);
+      while ((await status(two)) !== expected && performance.now() - begun < 30_000);
       const took = performance.now() - begun;
-      t.true(took < 1000, `${expected}: ${Math.round(took)} ms`);
+      t.true(took < withSlack(1000), `${expected}: ${Math.round(took)} ms`);
     };
     await both(403);
     await set('PUT', { jwks: { keys: [key.publicJwk] }, any_issuer_and_audience: true });

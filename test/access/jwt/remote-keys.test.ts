@@ -2,6 +2,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { COOL_DOWN_MS, REFRESH_MS, STALE_MS } from '../../../src/access/jwt/remote-keys.ts';
 import { GatewayError } from '../../../src/lib/errors.ts';
+import { withSlack } from '../../support/slack.ts';
 import { type TokenBench, tokenBench, WORKSPACE } from './bench.ts';
 import { type Behaviour, claimsWith, type JwksServer, sign, signingKey, startJwks } from './issuer.ts';
 
@@ -144,7 +145,7 @@ test('503: the issuer is slow, byte by byte', async (t) => {
   const begun = performance.now();
   t.is((await refusal(t, tokens.principalOf(await sign(first)))).reason, 'key_set_unavailable');
   const took = performance.now() - begun;
-  t.true(took > 4900 && took < 7000, `${took} ms`);
+  t.true(took > 4900 && took < withSlack(7000), `${took} ms`);
   t.regex(String(troubles[0]), /within 5000 ms/);
 });
 
@@ -188,7 +189,7 @@ test('settings that change keep the set of the same address', async (t) => {
 });
 
 async function until(met: () => boolean): Promise<void> {
-  for (const end = Date.now() + 3000; !met(); ) {
+  for (const end = Date.now() + 60_000; !met(); ) {
     if (Date.now() > end) throw new Error('it did not come to pass');
     await new Promise((resolve) => setTimeout(resolve, 5));
   }

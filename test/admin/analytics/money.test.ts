@@ -30,7 +30,7 @@ test.after.always(async () => {
 });
 
 test(`${CALLS} calls at odd prices: entries, analytics and the key's usage are one sum`, async (t) => {
-  t.timeout(60_000);
+  t.timeout(240_000);
   const from = new Date(Date.now() - 60_000).toISOString();
   for (const [i, [request, response]] of PRICES.entries())
     await ok(gateway, 'POST', '/model-configs/pricing', {

@@ -55,15 +55,7 @@ test('a hit takes microseconds', async (t) => {
     return asked.report().status;
   };
   t.is(await once(), 'MISS');
-  for (let i = 0; i < 3000; i++) await once();
-  const times: number[] = [];
-  for (let i = 0; i < 2000; i++) {
-    const began = performance.now();
-    const status = await once();
-    times.push((performance.now() - began) * 1000);
-    if (status !== 'HIT') t.fail();
-  }
-  times.sort((a, b) => a - b);
-  t.log(`a hit from memory: p50 ${times[1000]?.toFixed(0)} us, p99 ${times[1980]?.toFixed(0)} us`);
-  t.pass();
+  const statuses = new Set<string>();
+  for (let i = 0; i < 100; i++) statuses.add(await once());
+  t.deepEqual([...statuses], ['HIT']);
 });

@@ -10,6 +10,7 @@ import type { Embedder } from '../../../src/inference/cache/semantic.ts';
 import type { CacheSettings } from '../../../src/inference/cache/settings.ts';
 import { SCOPE_VECTORS } from '../../../src/store/memory/vector-index.ts';
 import { unitVector } from '../../../src/store/shared/vectors.ts';
+import { withSlack } from '../../support/slack.ts';
 import { ask, PIECES, pieces, read, SIMPLE, soon, subject, TEXT } from './subject.ts';
 
 const SEMANTIC: CacheSettings = { ...SIMPLE, mode: 'semantic', threshold: 0.9 };
@@ -199,7 +200,7 @@ test('embeddings that fail, hang, or are no vectors are a MISS, and the call is 
     const asked = ask(subject({ messages: [user('x')] }, 'o'), SEMANTIC, { embedder: counting(embed) });
     const began = performance.now();
     t.is(await build(50).whole(asked.call, TEXT, async () => 'answer'), 'answer');
-    t.true(performance.now() - began < 4000);
+    t.true(performance.now() - began < withSlack(4000));
     t.like(asked.report(), { status: 'MISS', reason: 'the embeddings did not come' });
   }
   const none = ask(subject({ messages: [user('x')] }, 'o'), SEMANTIC);
@@ -269,7 +270,7 @@ test('a shadow reports what it would have answered, answers nothing and delays n
   const began = performance.now();
   const slow = counting(() => new Promise(() => undefined));
   t.like(await say('is love what', async () => 'quick', slow), { status: 'MISS', answer: 'quick' });
-  t.true(performance.now() - began < 4000);
+  t.true(performance.now() - began < withSlack(4000));
 });
 
 test('a refresh forgets what meant the same', async (t) => {
@@ -324,15 +325,19 @@ test('vectors: exact cosine, bounded bytes and number, time, dimensions', (t) =>
   t.is(unitVector(Float32Array.of(Number.POSITIVE_INFINITY)), undefined);
 });
 
-test('a look over a full scope of usual vectors', (t) => {
+test('a look over a full scope of usual vectors finds the one that is asked for, and the nearest first', async (t) => {
   const vectors = createLocalVectors({ maxBytes: 1e8 });
   const random = (): Float32Array => Float32Array.from({ length: 1536 }, () => Math.random() - 0.5);
-  for (let i = 0; i < SCOPE_VECTORS; i++) vectors.add('o', 's', { id: `${i}`, vector: random(), ttlMs: 1e6 });
-  for (let i = 0; i < 20; i++) void vectors.near('o', 's', random(), 4);
-  const began = performance.now();
-  for (let i = 0; i < 20; i++) void vectors.near('o', 's', random(), 4);
-  t.log(
-    `nearest of ${SCOPE_VECTORS} vectors of 1536 dimensions: ${((performance.now() - began) / 20).toFixed(2)} ms`,
-  );
-  t.pass();
+  const all = Array.from({ length: SCOPE_VECTORS }, random);
+  for (const [i, vector] of all.entries()) vectors.add('o', 's', { id: `${i}`, vector, ttlMs: 1e6 });
+  for (const i of [0, 77, SCOPE_VECTORS - 1]) {
+    const found = await vectors.near('o', 's', all[i]!, 4);
+    t.is(found.length, 4);
+    t.is(found[0]?.id, `${i}`);
+    const scores = found.map(({ similarity }) => similarity);
+    t.deepEqual(
+      scores,
+      scores.toSorted((a, b) => b - a),
+    );
+  }
 });

@@ -66,6 +66,7 @@ test('a reader that is slow holds the upstream back, and gets everything in the 
 });
 
 test('no more than the mark waits for a slow reader', async (t) => {
+  const reset = Promise.withResolvers<void>();
   const up = await serveRaw(t, (socket) => {
     socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${1e9}\r\n\r\n`);
     const piece = Buffer.alloc(64 * 1024);
@@ -75,9 +76,19 @@ test('no more than the mark waits for a slow reader', async (t) => {
     socket.on('drain', more);
     more();
     // A reset takes away what the kernel holds, so that only what the dialer took is left to read.
-    setTimeout(() => socket.resetAndDestroy(), 100);
+    let sent = -1;
+    const timer = setInterval(() => {
+      const now = socket.bytesWritten - socket.writableLength;
+      if (now !== sent) {
+        sent = now;
+        return;
+      }
+      clearInterval(timer);
+      socket.on('close', reset.resolve).resetAndDestroy();
+    }, 200);
   });
   const answer = await dialer(t).stream(call(up.origin));
+  await reset.promise;
   await pause(150);
   let length = 0;
   const reading = async (): Promise<void> => {

@@ -85,9 +85,9 @@ export async function collect(body: AsyncIterable<Uint8Array>): Promise<Buffer> 
   return Buffer.concat(pieces);
 }
 
-/** Waits until something is so, at most two seconds. */
+/** Waits until something is so, at most a minute. */
 export async function until(what: () => boolean): Promise<void> {
-  const end = Date.now() + 2000;
+  const end = Date.now() + 60_000;
   while (!what()) {
     if (Date.now() > end) throw new Error('it never came about');
     await new Promise((resolve) => setTimeout(resolve, 5));

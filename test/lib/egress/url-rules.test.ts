@@ -285,17 +285,18 @@ const forms = (a: number, b: number, c: number, d: number): string[] => {
 };
 
 test('an IPv4 address is judged as its canonical form, or refused, however it is written', (t) => {
-  fc.assert(
-    fc.property(octet, octet, octet, octet, (a, b, c, d) => {
-      const canonical = refuses(`http://${a}.${b}.${c}.${d}/`);
-      for (const form of forms(a, b, c, d)) {
-        const verdict = refuses(`http://${form}/`);
-        if (canonical && !verdict) throw new Error(form);
-      }
-    }),
-    { numRuns: 300 },
+  t.notThrows(() =>
+    fc.assert(
+      fc.property(octet, octet, octet, octet, (a, b, c, d) => {
+        const canonical = refuses(`http://${a}.${b}.${c}.${d}/`);
+        for (const form of forms(a, b, c, d)) {
+          const verdict = refuses(`http://${form}/`);
+          if (canonical && !verdict) throw new Error(form);
+        }
+      }),
+      { numRuns: 300 },
+    ),
   );
-  t.pass();
 });
 
 test('a refusal names the entry that opens the host; with it, the host passes', (t) => {
