@@ -120,6 +120,11 @@ export const SETTINGS: readonly SettingRow[] = [
   row('GATEWAY_BODY_RETENTION_DAYS', '90', 'Days that bodies are kept.'),
   row('GATEWAY_METRICS_RETENTION_DAYS', '365', 'Days that the roll-ups of analytics are kept.'),
   row(
+    'GATEWAY_RESPONSES_RETENTION_DAYS',
+    '30',
+    'Days that responses are kept, for callers that go on from them.',
+  ),
+  row(
     'GATEWAY_SECRET_ENV_ALLOW',
     NONE,
     'Comma-separated names of the variables that secret references (manager `env`) may read, for every organisation.',
