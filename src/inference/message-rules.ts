@@ -9,8 +9,11 @@ import { type Violation, validationFailed } from '../lib/errors.ts';
 /** Marks of the prompt cache in one request (Anthropic, "Prompt caching"). */
 const MOST_MARKS = 4;
 
-/** @throws GatewayError `validation_failed` naming every member at fault */
-export function checkMessages(request: CreateMessageRequest | CountMessageTokensRequest): void {
+/** @param betas the header anthropic-beta @throws GatewayError `validation_failed` naming every member at fault */
+export function checkMessages(
+  request: CreateMessageRequest | CountMessageTokensRequest,
+  betas: string | undefined,
+): void {
   const violations: Violation[] = [];
   const wrong = (field: string, rule: string, message: string): void => {
     violations.push({ field, rule, message });
@@ -28,7 +31,7 @@ export function checkMessages(request: CreateMessageRequest | CountMessageTokens
     const { budgetTokens: budget } = thinking;
     const most = 'maxTokens' in request ? request.maxTokens : undefined;
     if (budget === undefined) wrong('thinking.budget_tokens', 'required', 'is required of type enabled');
-    else if (most !== undefined && budget >= most && !isInterleaved(request))
+    else if (most !== undefined && budget >= most && !isInterleaved(request, betas))
       wrong('thinking.budget_tokens', 'lt', 'must be less than max_tokens');
   }
   for (const fault of blockFaults(request)) violations.push(fault);
@@ -38,8 +41,11 @@ export function checkMessages(request: CreateMessageRequest | CountMessageTokens
 }
 
 /** With interleaved thinking the budget is that of a whole turn, and may be more. */
-function isInterleaved({ extra }: CreateMessageRequest | CountMessageTokensRequest): boolean {
-  return JSON.stringify(extra?.betas ?? '').includes('interleaved-thinking');
+function isInterleaved(
+  { extra }: CreateMessageRequest | CountMessageTokensRequest,
+  betas: string | undefined,
+): boolean {
+  return `${betas ?? ''}${JSON.stringify(extra?.betas ?? '')}`.includes('interleaved-thinking');
 }
 
 /** Members that a block's type cannot be without. */

@@ -17,15 +17,15 @@ import { runStream, runWhole } from './pipeline/run.ts';
 export function messagesService(pipeline: Pipeline) {
   return {
     async createMessage(request: CreateMessageRequest, call: Call) {
-      checkMessages(request);
+      checkMessages(request, call.headers.plain('anthropic-beta'));
       return runWhole(pipeline, call, 'messages', request, request.model);
     },
     async streamMessage(request: CreateMessageRequest, call: Call) {
-      checkMessages(request);
+      checkMessages(request, call.headers.plain('anthropic-beta'));
       return runStream(pipeline, call, 'messages', request, request.model);
     },
     async countMessageTokens(request: CountMessageTokensRequest, call: Call): Promise<MessageTokens> {
-      checkMessages(request);
+      checkMessages(request, call.headers.plain('anthropic-beta'));
       try {
         return await runWhole(pipeline, call, 'countTokens', request, request.model);
       } catch (thrown) {

@@ -85,6 +85,13 @@ const cases: Case[] = [
     },
   },
   {
+    name: 'with interleaved thinking the budget may be above the bound',
+    method,
+    body: { ...BASE, model: 'claude-ok', thinking: { type: 'enabled', budget_tokens: 2000 } },
+    headers: { ...NATIVE, 'anthropic-beta': 'interleaved-thinking-2025-05-14' },
+    check: (t, answer) => t.is(answer.json.type, 'message'),
+  },
+  {
     name: 'parallel tools, streamed',
     method,
     body: { ...BASE, stream: true, tools: [TOOL] },

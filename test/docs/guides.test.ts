@@ -60,7 +60,7 @@ for (const page of PAGES) {
 
   test(`${page}: commands that do not run have a reason`, (t) => {
     for (const [, language = ''] of text.matchAll(/^```(\w+)$/gm))
-      t.true(['sh', 'console', 'js', 'json', 'yaml'].includes(language), language);
+      t.true(['sh', 'console', 'js', 'json', 'yaml', 'toml'].includes(language), language);
     for (const block of blocksOf(text, 'console')) t.truthy(NOT_RUN[block.split('\n')[0]!], block);
     t.pass();
   });
