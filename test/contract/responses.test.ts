@@ -75,6 +75,8 @@ runCases(test, () => bench, [
   },
   {
     name: 'streamed over chat: events in their order',
+    // Over REST the official client reads them (test/clients/openai-responses.test.ts).
+    over: ['connect', 'grpc'],
     method: createResponse,
     config: over('openai-compatible'),
     body: { ...ask, stream: true },
