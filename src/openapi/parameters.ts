@@ -82,11 +82,14 @@ const HEADERS: Readonly<Record<string, Json>> = {
   },
 };
 
+/** Generators give parameters and schemas one space of names, and `Config` is a schema. */
+const componentOf = (name: string): string => `${name}Header`;
+
 /** The parameters, as components. */
 export function headerParameters(): { [name: string]: Json } {
   return Object.fromEntries(
     Object.entries(HEADERS).map(([name, { name: header, ...rest }]) => [
-      name,
+      componentOf(name),
       { name: header, in: 'header', ...rest },
     ]),
   );
@@ -97,7 +100,7 @@ const DATA_HEADERS = Object.keys(HEADERS).filter((name) => name !== 'WorkspaceId
 /** References to the headers that operations of a plane read. */
 export function headersOf(plane: Plane): Json[] {
   const names = plane === Plane.DATA ? DATA_HEADERS : ['TraceId', 'WorkspaceId'];
-  return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
+  return names.map((name) => ({ $ref: `#/components/parameters/${componentOf(name)}` }));
 }
 
 const header = (component: string, description: string): Json => ({

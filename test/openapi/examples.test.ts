@@ -94,11 +94,15 @@ test('tags are in the order of use: model calls first, administration last', (t)
   );
 });
 
-test('headers are plain schemas, which every generator reads', (t) => {
-  const { parameters } = document.components as { readonly parameters: Readonly<Record<string, Json>> };
+test('headers are plain schemas under names of their own, which every generator reads', (t) => {
+  const { parameters, schemas } = document.components as {
+    readonly parameters: Readonly<Record<string, Json>>;
+    readonly schemas: Json;
+  };
   for (const [name, parameter] of Object.entries(parameters)) {
+    t.false(name in schemas, name);
     t.truthy(parameter.schema, name);
     t.is(parameter.content, undefined, name);
   }
-  t.deepEqual(parameters.ForwardHeaders?.schema, { type: 'string' });
+  t.deepEqual(parameters.ForwardHeadersHeader?.schema, { type: 'string' });
 });
