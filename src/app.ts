@@ -5,6 +5,7 @@ import { ensureFirstKeys, type FirstKeys, type Tenancy } from './access/bootstra
 import { forgetWhenUsed } from './access/first-keys.ts';
 import { ownUrl, readAllowList } from './app/addresses.ts';
 import type { Base } from './app/base.ts';
+import type { ConfigFileDeps } from './app/config-file.ts';
 import { openControl } from './app/control.ts';
 import { gauges } from './app/gauges.ts';
 import { ledgerCommands } from './app/ledger-commands.ts';
@@ -15,6 +16,7 @@ import { type Ledger, openLedger } from './app/open-ledger.ts';
 import { openPipeline } from './app/open-pipeline.ts';
 import { openReplicas } from './app/open-replicas.ts';
 import { openServices } from './app/open-services.ts';
+import { lendOperatorKey, operatorCommand } from './app/operator.ts';
 import { readiness } from './app/readiness.ts';
 import { damageFamily, openStores } from './app/stores.ts';
 import { openWatch } from './app/telemetry.ts';
@@ -49,6 +51,8 @@ export interface App {
   readonly link: WorkerLink | undefined;
   /** Where metrics have a port of their own. */
   readonly metricsAddress: AddressInfo | undefined;
+  /** A key for the operator's commands, which counts as long as this gateway runs. */
+  lendOperatorKey(): { readonly key: string; readonly takeBack: () => void };
   /** Takes no more connections, lets open calls end within the grace period, flushes, closes. */
   stop(): Promise<void>;
 }
@@ -82,9 +86,20 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     ...damageFamily(stores.store),
   ]);
   const publicUrl = (): string => settings.publicUrl ?? ownUrl(settings, address.port);
+  const services = openServices({
+    ...base,
+    identity,
+    replicas,
+    ledger,
+    opened,
+    watch,
+    validator,
+    allow,
+    publicUrl,
+  });
   const edge = openEdge({
     ...base,
-    ...openServices({ ...base, identity, replicas, ledger, opened, watch, validator, allow, publicUrl }),
+    ...services,
     identity,
     ledger,
     watch,
@@ -94,12 +109,16 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     metrics,
     unready: ready.unready,
   });
+  // Before the port is bound: a faulty file ends the start.
+  const configFile = await openDeclared(base, tenancy, services.declared);
   const address = await edge.listen();
   // Keys are made once the port is bound: a reader of the output can use them at once.
   const firstKeys = await openFirstKeys(base, identity);
   const metricsPort = await openMetricsPort(settings.host, edge.metricsDeps);
   const control =
-    settings.mongodbUri === undefined ? await openOwnControl(base, identity, ledger) : undefined;
+    settings.mongodbUri === undefined
+      ? await openOwnControl(base, identity, ledger, () => loopbackUrl(settings, address.port))
+      : undefined;
 
   return {
     address,
@@ -111,7 +130,9 @@ export async function startApp(settings: Settings, log: Logger = createLog(setti
     budget: edge.budget,
     link: edge.link,
     metricsAddress: metricsPort?.address,
+    lendOperatorKey: () => lendOperatorKey(identity.keys, tenancy),
     async stop() {
+      configFile?.close();
       ready.drain();
       await edge.drain();
       await opened.close(PIPELINE_CLOSE_MS);
@@ -141,7 +162,12 @@ async function openFirstKeys({ log, stores: { documents } }: Base, identity: Ide
 }
 
 /** The socket that commands reach the gateway by that has the data folder open. */
-function openOwnControl({ settings, log, stores }: Base, identity: Identity, ledger: Ledger) {
+function openOwnControl(
+  { settings, log, stores }: Base,
+  identity: Identity,
+  ledger: Ledger,
+  url: () => string,
+) {
   const { store, documents } = stores;
   const commands = ledgerCommands({
     logMaintenance: store.logMaintenance,
@@ -155,5 +181,25 @@ function openOwnControl({ settings, log, stores }: Base, identity: Identity, led
     systemChanges: identity.auditLog.systemChanges,
     organisations: () => identity.directory.organisationIds(),
   });
-  return openControl(settings, stores, log, commands);
+  const operator = operatorCommand(identity.keys, identity.tenancy, url);
+  return openControl(settings, stores, log, { ...commands, operator });
+}
+
+/** Where commands of this machine reach the gateway. */
+function loopbackUrl({ host, tls }: Settings, port: number): string {
+  const isAny = host === '0.0.0.0' || host === '::';
+  const name = isAny ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
+  return `${tls === undefined ? 'http' : 'https'}://${name}:${port}`;
+}
+
+/** Declared state of the settings' file; undefined: they name none. */
+async function openDeclared(
+  { settings, log }: Base,
+  tenancy: Tenancy,
+  declared: ConfigFileDeps['declared'],
+): Promise<{ close(): void } | undefined> {
+  const { configFile: path, configEnvironment: env } = settings;
+  if (path === undefined) return undefined;
+  const { openConfigFile } = await import('./app/config-file.ts');
+  return openConfigFile({ path, declared, tenancy, log, env });
 }

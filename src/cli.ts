@@ -3,6 +3,7 @@ import cluster from 'node:cluster';
 import { existsSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { parseArgs } from 'node:util';
+import { CommanderError } from 'commander';
 import { createChain } from './access/audit/chain.ts';
 import { ensureFirstKeys, ensureTenancy, type FirstKeys, storeGivenKeys } from './access/bootstrap.ts';
 import { encryptionKeyFrom } from './access/encryption-key.ts';
@@ -16,12 +17,18 @@ import { runWorkers } from './app/workers/primary.ts';
 import { startApp } from './app.ts';
 import type { KeyKind } from './call/principal.ts';
 import { bannerOf } from './cli/banner.ts';
+import { type Remote, withGateway } from './cli/client.ts';
 import { doctor } from './cli/doctor/doctor.ts';
-import { answerTo, USAGE } from './cli/usage.ts';
-import { callControl } from './lib/control-socket.ts';
+import * as lists from './cli/list-commands.ts';
+import { outputTo } from './cli/output.ts';
+import { program, type Run } from './cli/program.ts';
+import * as state from './cli/state-commands.ts';
+import { version, versionAsked } from './cli/usage.ts';
+import { callControl, reachesControl } from './lib/control-socket.ts';
+import { DeclaredFaults } from './lib/declared-files.ts';
 import { giveMemoryBackWhenIdle } from './lib/idle-memory.ts';
 import { trimHeapWhenIdle } from './lib/trim-heap.ts';
-import { readSettings, SettingsError } from './settings.ts';
+import { readSettings, SettingsError, strangeVariables } from './settings.ts';
 import { acceptLoss } from './store/data-folder/accept-loss.ts';
 import { lockDataDir } from './store/sqlite/data-dir.ts';
 import { createLog } from './telemetry/log.ts';
@@ -29,8 +36,16 @@ import { createLog } from './telemetry/log.ts';
 /** Resident bytes of this process that are given back when it is idle; under steady load it has 200 to 300 MB. */
 const MUCH_MEMORY = 320 * 2 ** 20;
 
-async function start(args: readonly string[]): Promise<void> {
-  parseArgs({ args: [...args], options: {} });
+/** Options of `start`, by the variable that each stands for. */
+const START_OPTIONS = { port: 'PORT', host: 'HOST', dataDir: 'GATEWAY_DATA_DIR' } as const;
+
+const start: Run = async (_args, options) => {
+  for (const [name, variable] of Object.entries(START_OPTIONS)) {
+    const value = options[name];
+    // Further processes of this gateway read it from there.
+    if (typeof value === 'string') process.env[variable] = value;
+  }
+  for (const line of strangeVariables(process.env)) process.stderr.write(`${line}\n`);
   const settings = readSettings(process.env);
   const log = createLog(settings.logLevel);
   const about = {
@@ -80,7 +95,7 @@ async function start(args: readonly string[]): Promise<void> {
   app.link?.ready(url, app.firstKeys);
   // A process that is killed later keeps what it compiled; there is nothing to write but after a first start.
   flushCompileCache();
-}
+};
 
 /** Keys that the gateway made are shown here and nowhere else, at each start until they were used. */
 function showFirstKeys({ admin, workspace }: FirstKeys, out: NodeJS.WritableStream): void {
@@ -88,17 +103,38 @@ function showFirstKeys({ admin, workspace }: FirstKeys, out: NodeJS.WritableStre
   if (workspace) out.write(`Workspace API key, shown until it is used once: ${workspace.secret}\n`);
 }
 
-async function createKeyCommand(args: readonly string[]): Promise<void> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      name: { type: 'string' },
-      kind: { type: 'string', default: 'workspace-service' },
-      scopes: { type: 'string' },
-    },
-  });
-  const kind = values.kind as KeyKind;
-  if (!values.name || !['organisation-service', 'workspace-service'].includes(kind)) throw new Error(USAGE);
+const createKeyCommand: Run = async (_args, options) => {
+  const { name, kind = 'workspace-service', scopes, workspace, json } = options;
+  if (typeof name !== 'string' || name === '') throw new Error('--name is needed: what people call the key');
+  if (kind !== 'organisation-service' && kind !== 'workspace-service')
+    throw new Error('--kind must be organisation-service or workspace-service');
+  const asked: lists.NewKeyOptions = {
+    ...remoteOf(options),
+    name,
+    kind,
+    ...optional({ scopes, workspace }),
+  };
+  const made = (await isRemote(asked))
+    ? await withGateway(asked, process.env, (gateway) =>
+        lists.createKey(gateway, asked, kind === 'organisation-service' ? scopesOf(kind) : INFERENCE_SCOPES),
+      )
+    : await createStoredKey(name, kind, asked.scopes);
+  if (json) out.json({ id: made.id, key: made.key });
+  else out.line(made.key);
+};
+
+/** Whether a gateway is asked; else the store is opened, which no gateway has open. */
+async function isRemote({ url, dataDir }: Remote): Promise<boolean> {
+  if (url !== undefined || dataDir !== undefined || (process.env.SLUICE_URL ?? '') !== '') return true;
+  const settings = readSettings(process.env);
+  return settings.mongodbUri === undefined && reachesControl(controlPath(settings.dataDir));
+}
+
+async function createStoredKey(
+  name: string,
+  kind: KeyKind,
+  scopes: string | undefined,
+): Promise<{ readonly id: string; readonly key: string }> {
   const settings = readSettings(process.env);
   const { documents, hasher, close } = await openStores(settings);
   try {
@@ -109,18 +145,47 @@ async function createKeyCommand(args: readonly string[]): Promise<void> {
     showFirstKeys(await ensureFirstKeys(facts, tenancy, given), process.stderr);
     const { organisationId, workspaceId } = tenancy;
     const organisationWide = kind === 'organisation-service';
-    const secret = await createKey(facts, {
-      name: values.name,
-      kind,
-      organisationId,
-      workspaceId: organisationWide ? undefined : workspaceId,
-      scopes: values.scopes?.split(',') ?? (organisationWide ? scopesOf(kind) : INFERENCE_SCOPES),
-    });
-    process.stdout.write(`${secret}\n`);
+    let id = '';
+    const key = await createKey(
+      facts,
+      {
+        name,
+        kind,
+        organisationId,
+        workspaceId: organisationWide ? undefined : workspaceId,
+        scopes: scopes?.split(',') ?? (organisationWide ? scopesOf(kind) : INFERENCE_SCOPES),
+      },
+      ({ document }) => {
+        id = document.id;
+        return [];
+      },
+    );
+    return { id, key };
   } finally {
     await close();
   }
 }
+
+/** New keys for who has lost theirs; the earlier ones count until they are revoked. */
+const recoverCommand: Run = async (_args, options) => {
+  const remote = remoteOf(options);
+  const made = await withGateway(remote, process.env, async (gateway) => ({
+    admin: await lists.createKey(
+      gateway,
+      { name: 'Recovered admin key', kind: 'organisation-service' },
+      scopesOf('organisation-service'),
+    ),
+    workspace: await lists.createKey(
+      gateway,
+      { name: 'Recovered workspace key', kind: 'workspace-service' },
+      INFERENCE_SCOPES,
+    ),
+  }));
+  if (options.json) return out.json(made);
+  out.line(`Admin API key:     ${made.admin.key}`);
+  out.line(`Workspace API key: ${made.workspace.key}`);
+  out.line('Earlier keys still count: sluice keys list, sluice keys revoke ID.');
+};
 
 /** Exit code: done, but for secrets that cannot be opened. */
 const UNREADABLE = 2;
@@ -169,7 +234,7 @@ async function createOrganisationCommand(args: readonly string[]): Promise<void>
   const { name, 'owner-email': ownerEmail } = values;
   const handle = values.handle || name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
   if (name.trim() === '' || !/^[^@\s]+@[^@\s]+$/.test(ownerEmail) || !/^[a-z0-9_-]{1,64}$/.test(handle))
-    throw new Error(USAGE);
+    throw new Error('--name, --owner-email and a handle of letters, digits, _ and - are needed');
   const { documents, hasher, close } = await openStores(readSettings(process.env));
   try {
     const facts = { chain: createChain({ documents }), hasher, now: Date.now };
@@ -233,7 +298,6 @@ async function acceptLossCommand(args: readonly string[]): Promise<void> {
     options: { 'data-dir': { type: 'string' } },
   });
   const { 'data-dir': dataDir = readSettings(process.env).dataDir } = values;
-  if (positionals.length === 0) throw new Error(USAGE);
   if (!existsSync(dataDir)) throw new Error(`--data-dir: there is no folder ${dataDir}`);
   const lock = lockDataDir(dataDir);
   try {
@@ -244,38 +308,97 @@ async function acceptLossCommand(args: readonly string[]): Promise<void> {
   }
 }
 
-type Run = (args: readonly string[]) => Promise<void>;
+const out = outputTo(process.stdout, process.env);
+
+type Options = Parameters<Run>[1];
+
+function remoteOf({ url, key, dataDir, json }: Options): Remote & { readonly json: boolean } {
+  return { json: json === true, ...optional({ url, key, dataDir }) };
+}
+
+/** The texts among some options. */
+function optional(options: Options): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(options).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  );
+}
+
+/** A command on declared state. */
+const stateOf = (options: Options): state.StateOptions => ({
+  file: 'sluice.yaml',
+  ...remoteOf(options),
+  ...optional({ file: options.file, source: options.source }),
+});
+
+const diffCommand: Run = async (_args, options) => {
+  try {
+    if (await state.diff(stateOf(options), process.env, out)) process.exitCode = 1;
+  } catch (error) {
+    process.stderr.write(`${messageOf(error)}\n`);
+    process.exitCode = 2;
+  }
+};
+
+/** Commands that read their own arguments. */
+const legacy =
+  (run: (args: readonly string[]) => Promise<void>): Run =>
+  (args) =>
+    run(args);
 
 /** By its words. */
-const COMMANDS: ReadonlyMap<string, Run> = new Map<string, Run>([
+const RUNS: ReadonlyMap<string, Run> = new Map<string, Run>([
   ['start', start],
-  ['doctor', doctorCommand],
-  ['accept-loss', acceptLossCommand],
+  ['doctor', legacy(doctorCommand)],
+  ['accept-loss', legacy(acceptLossCommand)],
+  ['keys list', (_, options) => lists.listKeys(remoteOf(options), process.env, out)],
   ['keys create', createKeyCommand],
-  ['keys rotate-encryption', rotateEncryptionCommand],
-  ['organisations create', createOrganisationCommand],
-  ['migrate', migrateCommand],
-  ['ledger re-rate', reRateCommand],
-  ['ledger verify', verifyCommand],
+  ['keys revoke', (_, options, [id = '']) => lists.revokeKey(id, remoteOf(options), process.env, out)],
+  ['keys rotate', (_, options, [id = '']) => lists.rotateKey(id, remoteOf(options), process.env, out)],
+  ['keys recover', recoverCommand],
+  ['keys rotate-encryption', legacy(rotateEncryptionCommand)],
+  [
+    'providers list',
+    (_, options) =>
+      lists.listProviders(
+        { ...remoteOf(options), ...optional({ workspace: options.workspace }) },
+        process.env,
+        out,
+      ),
+  ],
+  ['budgets list', (_, options) => lists.listBudgets(remoteOf(options), process.env, out)],
+  [
+    'logs tail',
+    (_, options) =>
+      lists.tailLogs(
+        { ...remoteOf(options), lines: String(options.lines), follow: options.follow !== false },
+        process.env,
+        out,
+      ),
+  ],
+  ['plan', (_, options) => state.plan(stateOf(options), process.env, out)],
+  ['apply', (_, options) => state.apply(stateOf(options), process.env, out)],
+  ['diff', diffCommand],
+  ['export', (_, options) => state.exportState(remoteOf(options), process.env, out)],
+  ['organisations create', legacy(createOrganisationCommand)],
+  ['migrate', legacy(migrateCommand)],
+  ['ledger re-rate', legacy(reRateCommand)],
+  ['ledger verify', legacy(verifyCommand)],
 ]);
-
-async function commandOf(args: readonly string[]): Promise<void> {
-  const [first = '', second = ''] = args;
-  const answer = answerTo(args);
-  if (answer !== undefined) return void process.stdout.write(answer);
-  const one = COMMANDS.get(first);
-  if (one) return one(args.slice(1));
-  const two = COMMANDS.get(`${first} ${second}`);
-  if (two) return two(args.slice(2));
-  throw new Error(USAGE);
-}
 
 /** Runs a command line. A failure prints its reason, and the exit code is 1. */
 export async function runCommand(args: readonly string[]): Promise<void> {
+  if (versionAsked(args)) return void process.stdout.write(`${version()}\n`);
   try {
-    await commandOf(args);
+    await program(RUNS, args).parseAsync([...args], { from: 'user' });
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    // What the parser refuses it has told already.
+    if (error instanceof CommanderError) process.exit(error.exitCode);
+    process.stderr.write(`${messageOf(error)}\n`);
+    if (error instanceof DeclaredFaults && args.includes('--json')) out.json({ faults: error.faults });
     process.exit(1);
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

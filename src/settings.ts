@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { parseProxies } from './lib/client-address.ts';
 import type { Range } from './lib/egress/address-rules.ts';
+import { didYouMean } from './lib/nearest.ts';
 import { managerEnvironment } from './secrets/manager-environment.ts';
 import { readTelemetrySettings, type TelemetrySettings } from './telemetry/settings.ts';
 
@@ -14,6 +15,10 @@ export interface Settings {
   readonly mongodbUri: string | undefined;
   /** What instances share, and tell each other at once; undefined: each has its own. */
   readonly redisUrl: string | undefined;
+  /** Declared state: a file, or a folder of files, that is applied at the start and on change. */
+  readonly configFile: string | undefined;
+  /** Where declared state's variables have their values; empty without it. It holds secrets. */
+  readonly configEnvironment: Environment;
   readonly adminApiKey: string | undefined;
   readonly apiKey: string | undefined;
   /** 32 bytes; undefined: made in the data folder. */
@@ -125,6 +130,8 @@ export function readSettings(env: Environment): Settings {
       'REDIS_URL',
       address(/^rediss?:\/\/[^\s,]+(,rediss?:\/\/[^\s,]+)*$/, 'redis://host:6379'),
     ),
+    configFile: optional('GATEWAY_CONFIG_FILE', nonEmpty),
+    configEnvironment: {},
     adminApiKey: optional('GATEWAY_ADMIN_API_KEY', apiKey),
     apiKey: optional('GATEWAY_API_KEY', apiKey),
     encryptionKey: optional('GATEWAY_ENCRYPTION_KEY', encryptionKey),
@@ -180,6 +187,7 @@ export function readSettings(env: Environment): Settings {
   if (faults.length > 0) throw new SettingsError(faults.join('\n'));
   return Object.freeze({
     ...settings,
+    configEnvironment: settings.configFile === undefined ? {} : env,
     secretEnvironment: managerEnvironment(env, settings.secretEnvAllow),
     tls: cert && key ? { cert, key } : undefined,
   });
@@ -208,6 +216,28 @@ function conflictsOf(settings: Settings, env: Environment): string[] {
     faults.push('GATEWAY_API_KEY: must differ from GATEWAY_ADMIN_API_KEY');
   }
   return faults;
+}
+
+/** Variables that the kubelet sets for a service that is named gateway. */
+const OF_SERVICES = /^GATEWAY_(?:\w+_)?(?:SERVICE_(?:HOST|PORT)|PORT(?:_\d+_(?:TCP|UDP).*)?)(?:_|$)/;
+
+/** One line for each variable of the gateway's prefix that is none of its settings, with the nearest one. */
+export function strangeVariables(env: Environment): string[] {
+  const known = new Set<string>();
+  const noting = new Proxy<Record<string, string | undefined>>(
+    {},
+    {
+      get(_, name) {
+        if (typeof name === 'string') known.add(name);
+        return undefined;
+      },
+    },
+  );
+  readSettings(noting);
+  return Object.keys(env)
+    .filter((name) => name.startsWith('GATEWAY_') && !known.has(name) && !OF_SERVICES.test(name))
+    .sort()
+    .map((name) => `${name}: is no setting${didYouMean(name, known)}`);
 }
 
 function set(env: Environment, name: string): boolean {

@@ -1,7 +1,9 @@
 // The keys that may call, in memory: authentication makes no round trip.
+
+import type { Principal } from '../call/principal.ts';
 import { Replica } from '../store/replica.ts';
 import { type ApiKeyBody, apiKeys } from './identity-collections.ts';
-import { type KeyHasher, keyHint, sameHash } from './key-hash.ts';
+import { type KeyHasher, keyHint, newApiKey, sameHash } from './key-hash.ts';
 import { type KeyRecord, type KeySettings, keyRecord } from './key-record.ts';
 
 /** The key that a connection presented last, and the result of its lookup. */
@@ -43,6 +45,14 @@ export class KeyRing {
   #add(record: KeyRecord): void {
     this.#byHash.set(record.hash, record);
     this.#hints.add(record.hint);
+  }
+
+  /** A key that is stored nowhere and counts until it is taken back. */
+  lend(principal: Principal): { readonly key: string; readonly takeBack: () => void } {
+    const key = newApiKey();
+    const hash = this.#hasher.hash(key);
+    this.#add({ hash, hint: keyHint(key), principal, expiresAt: undefined });
+    return { key, takeBack: () => void this.#byHash.delete(hash) };
   }
 
   /** How many keys there are. */

@@ -4,6 +4,7 @@ import { ensureTenancy, storeGivenKeys } from '../access/bootstrap.ts';
 import { Directory } from '../access/directory.ts';
 import { Tokens } from '../access/jwt/tokens.ts';
 import { KeyRing } from '../access/key-ring.ts';
+import { ManagedRecords } from '../access/managed-records.ts';
 import type { Call } from '../call/call.ts';
 import { clientAddress } from '../lib/client-address.ts';
 import { createDialer } from '../lib/egress/dialer.ts';
@@ -23,6 +24,7 @@ export async function openIdentity(
   await storeGivenKeys(keyDeps, tenancy, given);
   const keys = new KeyRing(hasher);
   const directory = new Directory();
+  const managed = new ManagedRecords();
   const dialer = createDialer({
     allow,
     localServers: settings.mongodbUri === undefined && /^(?:127\.|::1$|localhost$)/.test(settings.host),
@@ -44,6 +46,7 @@ export async function openIdentity(
     now: Date.now,
     addressOf,
     userOf: (principal) => userOf(directory, principal),
+    managedBy: (id) => managed.fileOf(id),
     homeOrganisationId: tenancy.organisationId,
     ownerOf(token) {
       const principal = keys.find(token)?.principal;
@@ -52,5 +55,5 @@ export async function openIdentity(
     },
     onLost: (error, count) => log.error({ err: error, count }, 'audit log: entries could not be written'),
   });
-  return { given, keyDeps, tenancy, keys, directory, dialer, tokens, auditLog, addressOf };
+  return { given, keyDeps, tenancy, keys, directory, managed, dialer, tokens, auditLog, addressOf };
 }

@@ -17,7 +17,7 @@ export type Replicas = Awaited<ReturnType<typeof openReplicas>>;
 /** Resolves when all of it was read. @throws GatewayError store_unavailable */
 export async function openReplicas(
   { stores: { store, feed, documents }, onTrouble }: Base,
-  { keys, directory, tokens }: Pick<Identity, 'keys' | 'directory' | 'tokens'>,
+  { keys, directory, managed, tokens }: Pick<Identity, 'keys' | 'directory' | 'managed' | 'tokens'>,
 ) {
   const configs = new ConfigCatalogue();
   const guardrails = new GuardrailCatalogue();
@@ -33,7 +33,7 @@ export async function openReplicas(
     onError: (error) => onTrouble(error, 'a change could not be read yet'),
   };
   const stops = await Promise.all([
-    follow(source, [...directory.replicas, tokens.replica, keys.replica]),
+    follow(source, [...directory.replicas, tokens.replica, keys.replica, managed.replica]),
     follow(source, [guardrails.replica, configs.replica, aliases.replica]),
     follow(source, providers.replicas),
     follow(source, prompts.replicas),

@@ -7,6 +7,7 @@ import { ApiKeysService } from '../../gen/gateway/admin/v2/api_keys_pb.ts';
 import { AuditLogsService } from '../../gen/gateway/admin/v2/audit_logs_pb.ts';
 import { CollectionsService } from '../../gen/gateway/admin/v2/collections_pb.ts';
 import { ConfigsService } from '../../gen/gateway/admin/v2/configs_pb.ts';
+import { DeclaredStateService } from '../../gen/gateway/admin/v2/declared_state_pb.ts';
 import { DeploymentsService } from '../../gen/gateway/admin/v2/deployments_pb.ts';
 import { FeedbackService } from '../../gen/gateway/admin/v2/feedback_pb.ts';
 import { GuardrailsService } from '../../gen/gateway/admin/v2/guardrails_pb.ts';
@@ -50,6 +51,7 @@ import { type ApiKeysDeps, apiKeysService } from '../admin/api-keys/service.ts';
 import { type AuditLogsDeps, auditLogsService } from '../admin/audit-logs/service.ts';
 import { collectionsService } from '../admin/collections/service.ts';
 import { type ConfigsDeps, configsService } from '../admin/configs/service.ts';
+import { type DeclaredStateDeps, declaredStateService } from '../admin/declared-state/service.ts';
 import { deploymentsService } from '../admin/deployments/service.ts';
 import { feedbackService } from '../admin/feedback/service.ts';
 import { guardrailsService } from '../admin/guardrails/service.ts';
@@ -108,6 +110,7 @@ export function registrations(
     SecretReferencesDeps &
     ModelPricingDeps & { readonly aliases: AliasCatalogue },
   audit: AuditLogsDeps,
+  declared: DeclaredStateDeps,
 ): Registration[] {
   const { models } = pipeline;
   const { replica, aliases } = identity;
@@ -141,6 +144,7 @@ export function registrations(
     implement(PromptPartialsService, promptPartialsService(identity)),
     implement(PromptsService, promptsService(identity)),
     implement(ConfigsService, configsService(identity)),
+    implement(DeclaredStateService, declaredStateService(declared)),
     implement(ModelAliasesService, modelAliasesService(identity)),
     implement(GuardrailsService, guardrailsService(identity)),
     implement(IntegrationsService, integrationsService(identity)),

@@ -7,6 +7,7 @@ import { encryptionKeyOf } from '../access/encryption-key.ts';
 import { openEncryptionKeys } from '../access/encryption-keys.ts';
 import { accessCollections } from '../access/identity-collections.ts';
 import { type KeyHasher, keyHasherOf } from '../access/key-hash.ts';
+import { declaredCollections } from '../access/managed-records.ts';
 import { masterKey } from '../access/master-key.ts';
 import type { RotateCommandDeps } from '../access/rotate-command.ts';
 import { configCollections } from '../configs/config-collections.ts';
@@ -48,6 +49,7 @@ export const COLLECTIONS: readonly Collection<object>[] = [
   ...priceCollections,
   ...exportCollections,
   ...reRateCollections,
+  ...declaredCollections,
 ];
 
 /** What is kept, opened. */

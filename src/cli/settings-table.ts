@@ -38,6 +38,12 @@ export const SETTINGS: readonly SettingRow[] = [
       'calls in flight. Use a volume that outlives the process. Instances may share it when they use MongoDB and Redis.',
   ),
   row(
+    'GATEWAY_CONFIG_FILE',
+    NONE,
+    'A file of declared state, or a folder of such files: applied at the start, where a faulty one ends it, and on ' +
+      'change. See [declared state](declared-state.md).',
+  ),
+  row(
     'GATEWAY_ADMIN_API_KEY',
     'made at first start, printed until it was used once',
     'The first admin key. A new value replaces the old one.',

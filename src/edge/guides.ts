@@ -20,6 +20,8 @@ const ORDER = [
   'operations',
   'clients',
   'operating',
+  'declared-state',
+  'command-line',
   'telemetry',
   'scaling',
   'migration',

@@ -127,3 +127,46 @@ export async function callControl(
   }
   throw new Error('the gateway broke off: run the command again');
 }
+
+/** A command that goes on until its caller leaves. */
+export interface HeldCommand {
+  /** What it said first. */
+  readonly said: string;
+  /** Ends it. */
+  readonly leave: () => void;
+}
+
+/** Whether a process listens. */
+export async function reachesControl(path: string): Promise<boolean> {
+  const socket = await connected(path);
+  socket?.destroy();
+  return socket !== undefined;
+}
+
+/**
+ * Has the listening process run a command that lasts as long as this caller wants. Undefined when no process listens.
+ * @throws Error with the command's message
+ */
+export async function holdControl(path: string, command: string): Promise<HeldCommand | undefined> {
+  const socket = await connected(path);
+  if (socket === undefined) return undefined;
+  socket.on('error', () => undefined);
+  socket.write(`${command}\n`);
+  for await (const line of createInterface({ input: socket })) {
+    const { say, error } = JSON.parse(line) as Answer;
+    if (error !== undefined) throw new Error(error);
+    if (say !== undefined) return { said: say, leave: () => socket.destroy() };
+  }
+  throw new Error('the gateway broke off: run the command again');
+}
+
+async function connected(path: string): Promise<Socket | undefined> {
+  const socket = createConnection(path);
+  return new Promise((resolve, reject) => {
+    socket.once('connect', () => resolve(socket));
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') resolve(undefined);
+      else reject(error);
+    });
+  });
+}

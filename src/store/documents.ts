@@ -20,7 +20,7 @@ export const LIMITS = {
   /** Of an indexed text field, in UTF-16 units: an index entry is copied into every index page. */
   indexedText: 1024,
   /** Operations of one commit. */
-  operations: 1000,
+  operations: 4000,
 } as const;
 
 export type DocumentStatus = 'active' | 'archived';

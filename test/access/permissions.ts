@@ -36,6 +36,9 @@ export const PERMISSIONS: Readonly<Record<string, string>> = {
 
   // Organisation settings.
   GetOrganisation: adminKeys,
+  PlanDeclaredState: adminKeys,
+  ApplyDeclaredState: adminKeys,
+  ExportDeclaredState: adminKeys,
   UpdateOrganisation: adminKeys,
   GetOrganisationDefaults: adminKeys,
   UpdateOrganisationDefaults: adminKeys,

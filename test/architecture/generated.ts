@@ -2,9 +2,12 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, sep } from 'node:path';
+import { declaredSchema } from './declared-schema.ts';
 import { ROOT, run } from './tools.ts';
 
 const GEN = join(ROOT, 'gen');
+/** What editors know of declared state: made of the code that reads it. */
+const SCHEMA = 'sluice.schema.json';
 
 /** Files by their path below gen/. */
 export type Files = ReadonlyMap<string, Buffer>;
@@ -15,7 +18,8 @@ export async function generated(): Promise<Files> {
   try {
     const { code, output } = await run('buf', ['generate', '--output', scratch]);
     if (code !== 0) throw new Error(output);
-    return await filesOf(join(scratch, 'gen'));
+    const files = new Map(await filesOf(join(scratch, 'gen')));
+    return files.set(SCHEMA, Buffer.from(declaredSchema()));
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }

@@ -3,12 +3,12 @@ import type { DocumentStore } from '../../store/documents.ts';
 import { createAnonymousAudit } from './anonymous-audit.ts';
 import type { CallReaders } from './audited-call.ts';
 import { createChain } from './chain.ts';
-import { type Changes, createChanges } from './changes.ts';
+import { type Changes, createChanges, type ManagedReaders, type UnitOfChanges } from './changes.ts';
 import { type AuditEvents, createEvents, type OwnerOf } from './events.ts';
 import { createSystemChanges, type SystemChanges } from './system-changes.ts';
 
 /** What the audit log needs. */
-export interface AuditLogDeps extends CallReaders {
+export interface AuditLogDeps extends CallReaders, ManagedReaders {
   readonly documents: DocumentStore;
   /** The organisation whose chain records unauthenticated callers. */
   readonly homeOrganisationId: string;
@@ -20,7 +20,7 @@ export interface AuditLogDeps extends CallReaders {
 /** The audit log. */
 export interface AuditLog {
   /** For services: every mutation goes through it. */
-  readonly changes: Changes;
+  readonly changes: Changes & UnitOfChanges;
   /** For what the gateway does on its own. */
   readonly systemChanges: SystemChanges;
   /** For the interceptor. */

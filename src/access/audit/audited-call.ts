@@ -1,5 +1,6 @@
 // What an audit entry records of a call: who, where from, which action.
 
+import type { DescMethod } from '@bufbuild/protobuf';
 import type { Call } from '../../call/call.ts';
 import type { Principal } from '../../call/principal.ts';
 import { annotationsOf } from '../../rest/routes.ts';
@@ -39,8 +40,9 @@ export function auditedCall(
   call: Call,
   { now, addressOf, userOf }: CallReaders,
   principal: Principal | undefined = call.principal,
+  method: DescMethod = call.method,
 ): AuditedCall {
-  const { method, source } = call;
+  const { source } = call;
   const { audit } = annotationsOf(method);
   return {
     at: now(),

@@ -35,8 +35,19 @@ export interface Chain {
     record: AuditRecord,
     operations?: readonly WriteOperation[],
   ): Promise<readonly Document<object>[]>;
+  /**
+   * Commits all parts in one unit of work, each with its entry, or nothing.
+   * @throws GatewayError as `append`; `failedOperation` counts the operations of all parts
+   */
+  appendAll(organisationId: string, parts: readonly ChainPart[]): Promise<readonly Document<object>[]>;
   /** Resolves when nothing waits. */
   idle(): Promise<void>;
+}
+
+/** Operations and the entry that tells of them. */
+export interface ChainPart {
+  readonly record: AuditRecord;
+  readonly operations: readonly WriteOperation[];
 }
 
 /** Where the next entry goes. */
@@ -50,8 +61,7 @@ interface Position {
 }
 
 interface Waiting {
-  readonly record: AuditRecord;
-  readonly operations: readonly WriteOperation[];
+  readonly parts: readonly ChainPart[];
   readonly since: number;
   readonly resolve: (documents: readonly Document<object>[]) => void;
   readonly reject: (error: GatewayError) => void;
@@ -62,8 +72,10 @@ const MAX_WAITING = 2000;
 /** Appends of one commit, and their operations: a commit of a few hundred writes is a matter of milliseconds. */
 const GROUP = 64;
 const GROUP_OPERATIONS = 256;
-/** Operations of one append: the store's bound less the entry and the head. */
+/** Operations of one append, its entry not counted. */
 export const MAX_OPERATIONS = 900;
+/** Operations and entries of parts that are committed together: the store's bound less the head. */
+export const MOST_TOGETHER = 3900;
 const MAX_WAIT_MS = 10_000;
 const FIRST_PAUSE_MS = 4;
 const LONGEST_PAUSE_MS = 150;
@@ -135,7 +147,7 @@ export function createChain({ documents, maxWaitMs = MAX_WAIT_MS }: ChainDeps): 
     const scope = { organisationId, workspaceId: undefined };
     const entries: AuditEntryBody[] = [];
     let { sequence, hash } = position;
-    for (const { record } of group) {
+    for (const { record } of group.flatMap(({ parts }) => parts)) {
       const entry = sealed(record, ++sequence, hash, position.recovered && entries.length === 0);
       entries.push(entry);
       hash = entry.hash;
@@ -147,16 +159,20 @@ export function createChain({ documents, maxWaitMs = MAX_WAIT_MS }: ChainDeps): 
         : updateOperation(auditHeads, HEAD_ID, position.version, { body: { sequence, hash }, updatedAt: at });
     // The head first: a race is lost before anything else is written.
     const operations = [head];
-    for (const [index, { operations: own }] of group.entries()) {
+    for (const [index, { operations: own }] of group.flatMap(({ parts }) => parts).entries()) {
       operations.push(...own, insertOperation(auditEntries, entryDocument(entries[index] as AuditEntryBody)));
     }
     const written = await documents.commit(scope, operations);
     if (positions.size >= MAX_POSITIONS) positions.clear();
     positions.set(organisationId, { sequence, hash, version: position.version + 1, recovered: false });
     let next = 1;
-    for (const { operations: own, resolve } of group) {
-      resolve(written.slice(next, next + own.length));
-      next += own.length + 1;
+    for (const { parts, resolve } of group) {
+      const own: Document<object>[] = [];
+      for (const { operations: asked } of parts) {
+        own.push(...written.slice(next, next + asked.length));
+        next += asked.length + 1;
+      }
+      resolve(own);
     }
   }
 
@@ -178,20 +194,27 @@ export function createChain({ documents, maxWaitMs = MAX_WAIT_MS }: ChainDeps): 
     return { ...position, sequence: last.sequence, hash: last.hash, recovered: true };
   }
 
+  const appendAll = async (
+    organisationId: string,
+    parts: readonly ChainPart[],
+  ): Promise<readonly Document<object>[]> => {
+    const [size, most] =
+      parts.length === 1 ? [sizeOf(parts) - 1, MAX_OPERATIONS] : [sizeOf(parts), MOST_TOGETHER];
+    if (size > most) throw fail('validation_failed', `a change has ${most} operations at the most`);
+    const queue = queues.get(organisationId) ?? [];
+    if (queue.length >= MAX_WAITING) throw busy();
+    const cleanedParts = parts.map(({ record, operations }) => ({ record: cleaned(record), operations }));
+    return new Promise((resolve, reject) => {
+      queue.push({ parts: cleanedParts, since: performance.now(), resolve, reject });
+      if (queues.has(organisationId)) return;
+      queues.set(organisationId, queue);
+      running.set(organisationId, drain(organisationId, queue));
+    });
+  };
+
   return {
-    async append(organisationId, record, operations = []) {
-      if (operations.length > MAX_OPERATIONS) {
-        throw fail('validation_failed', `a change has ${MAX_OPERATIONS} operations at the most`);
-      }
-      const queue = queues.get(organisationId) ?? [];
-      if (queue.length >= MAX_WAITING) throw busy();
-      return new Promise((resolve, reject) => {
-        queue.push({ record: cleaned(record), operations, since: performance.now(), resolve, reject });
-        if (queues.has(organisationId)) return;
-        queues.set(organisationId, queue);
-        running.set(organisationId, drain(organisationId, queue));
-      });
-    },
+    append: (organisationId, record, operations = []) => appendAll(organisationId, [{ record, operations }]),
+    appendAll,
     async idle() {
       while (running.size > 0) await Promise.all(running.values());
     },
@@ -205,13 +228,14 @@ function takeGroup(queue: Waiting[], maxWaitMs: number): Waiting[] {
   let operations = 0;
   while (queue.length > 0 && group.length < GROUP) {
     const [next] = queue as [Waiting];
-    if (group.length > 0 && operations + next.operations.length > GROUP_OPERATIONS) break;
+    const size = sizeOf(next.parts) - next.parts.length;
+    if (group.length > 0 && operations + size > GROUP_OPERATIONS) break;
     queue.shift();
     if (next.since < latest) {
       next.reject(busy());
       continue;
     }
-    operations += next.operations.length;
+    operations += size;
     group.push(next);
   }
   return group;
@@ -223,12 +247,22 @@ function ownerOf(
   place: number,
 ): { readonly index?: number; readonly operation?: number } {
   let first = 1;
-  for (const [index, { operations }] of group.entries()) {
-    if (place >= first && place < first + operations.length) return { index, operation: place - first };
-    if (place === first + operations.length) return { index };
-    first += operations.length + 1;
+  for (const [index, { parts }] of group.entries()) {
+    let before = 0;
+    for (const { operations } of parts) {
+      if (place >= first && place < first + operations.length)
+        return { index, operation: before + place - first };
+      if (place === first + operations.length) return { index };
+      first += operations.length + 1;
+      before += operations.length;
+    }
   }
   return {};
+}
+
+/** Writes of these parts, entries included. */
+function sizeOf(parts: readonly ChainPart[]): number {
+  return parts.reduce((sum, { operations }) => sum + operations.length + 1, 0);
 }
 
 function ownError(error: GatewayError, operation: number): GatewayError {

@@ -1,8 +1,10 @@
 // How the control plane changes things: the change and its audit entry are one unit of work.
 
+import type { DescMethod } from '@bufbuild/protobuf';
 import type { Call } from '../../call/call.ts';
 import type { TenantScope } from '../../call/scope.ts';
-import { invalidField } from '../../lib/errors.ts';
+import { fail, type GatewayError, invalidField } from '../../lib/errors.ts';
+import { annotationsOf } from '../../rest/routes.ts';
 import type { JsonObject } from '../../store/collection.ts';
 import type { Document, WriteOperation } from '../../store/documents.ts';
 import { auditedCall, type CallReaders } from './audited-call.ts';
@@ -39,16 +41,78 @@ export interface Changes {
   ): Promise<readonly Document<object>[]>;
 }
 
+/** One change of a unit of work: what is written, and what its audit entry tells. */
+export interface ChangePart {
+  /** The method that would make the change alone: its audit annotation names the action. */
+  readonly method: DescMethod;
+  readonly scope: TenantScope;
+  readonly operations: readonly WriteOperation[];
+  readonly target: AuditTarget;
+}
+
+/** Writes many changes at once. */
+export interface UnitOfChanges {
+  /**
+   * All operations of all parts and an audit entry for each part, or nothing. Records that declared state manages may
+   * be among them.
+   * @throws GatewayError what the document store throws
+   */
+  commitAll(call: Call, organisationId: string, parts: readonly ChangePart[]): Promise<void>;
+}
+
 /** @throws GatewayError from `commit`, and `validation_failed` for an operation outside of the scope's workspace. */
-export function createChanges(chain: Chain, readers: CallReaders): Changes {
+export function createChanges(chain: Chain, readers: CallReaders & ManagedReaders): Changes & UnitOfChanges {
   return {
     async commit(call, scope, operations, target) {
+      refuseManaged(call, operations, readers.managedBy);
       const record = { ...auditedCall(call, readers), ...auditedTarget(scope, target), statusCode: 200 };
       const written = await chain.append(scope.organisationId, record, narrowed(operations, scope));
       call.audited = true;
       return written;
     },
+
+    async commitAll(call, organisationId, parts) {
+      const all = parts.map(({ method, scope, operations, target }) => ({
+        record: {
+          ...auditedCall(call, readers, call.principal, method),
+          ...auditedTarget(scope, target),
+          statusCode: 200,
+        },
+        operations: narrowed(operations, scope),
+      }));
+      await chain.appendAll(organisationId, all);
+      call.audited = true;
+    },
   };
+}
+
+/** How it is known which records come from declared state. */
+export interface ManagedReaders {
+  /** The file of a record, by its id; undefined: it is changed by hand. */
+  readonly managedBy?: ((id: string) => string | undefined) | undefined;
+}
+
+/** What may be done by hand with records of declared state: nothing that files declare. */
+const BY_HAND: ReadonlySet<string> = new Set(['rotate']);
+
+/** @throws GatewayError conflict for a record that declared state manages */
+function refuseManaged(
+  { method }: Call,
+  operations: readonly WriteOperation[],
+  managedBy: ManagedReaders['managedBy'],
+): void {
+  if (managedBy === undefined) return;
+  for (const operation of operations) {
+    if (operation.kind === 'insert') continue;
+    const file = managedBy(operation.id);
+    if (file === undefined || BY_HAND.has(annotationsOf(method).audit.verb)) continue;
+    throw managedByFile(file);
+  }
+}
+
+/** The refusal of a change by hand. */
+export function managedByFile(file: string): GatewayError {
+  return fail('conflict', `the record is managed by ${file}: change it there and apply the file`);
 }
 
 /** What an entry tells of a change that was made. */

@@ -6,7 +6,13 @@ import type { Json, JsonObject } from '../../store/collection.ts';
 const SECRET =
   /(?:^|_)(?:api_key|secret|secret_access_key|password|passphrase|private_key|authorization|token|credentials|service_account_json)$|_client_secret|_private_key|_passphrase/;
 /** Members of the caller's own request, which are no credentials. */
-const OPEN = new Set(['override_params', 'default_params', 'conditions', 'metadata', 'schema']);
+export const OPEN_MEMBERS: ReadonlySet<string> = new Set([
+  'override_params',
+  'default_params',
+  'conditions',
+  'metadata',
+  'schema',
+]);
 /** Headers that say nothing secret. */
 const OPEN_HEADERS = new Set(['content-type', 'accept', 'user-agent', 'accept-encoding', 'accept-language']);
 const MASK = '******';
@@ -72,6 +78,11 @@ function addressesIn(json: Json, name = ''): Set<string> {
   return new Set(parts.flatMap((part) => [...part]));
 }
 
+/** Whether a member of this name, in any spelling, holds a credential. */
+export function isSecretMember(name: string): boolean {
+  return SECRET.test(snakeOf(name));
+}
+
 function snakeOf(name: string): string {
   return name
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
@@ -91,7 +102,7 @@ function walk(json: JsonObject, change: Change): Json {
       Object.entries(value as JsonObject).map(([key, item]) => {
         const at = path === '' ? key : `${path}.${key}`;
         const snake = snakeOf(key);
-        if (OPEN.has(snake)) return [key, item];
+        if (OPEN_MEMBERS.has(snake)) return [key, item];
         const inside = secret || SECRET.test(snake) || (headers && !OPEN_HEADERS.has(key.toLowerCase()));
         return [key, visit(item, at, key, inside, snake === 'headers')];
       }),

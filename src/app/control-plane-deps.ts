@@ -1,0 +1,80 @@
+// What the services of the control plane are made with, of all rooms.
+import { jwksUriCheck } from '../access/jwt/jwks-uri.ts';
+import { makeKey } from '../access/keys.ts';
+import { guardrailFault } from '../admin/guardrails/usage.ts';
+import { providerById } from '../providers/catalog/registry.ts';
+import type { contractValidator } from '../rpc/validator.ts';
+import type { Base } from './base.ts';
+import type { Identity } from './open-identity.ts';
+import type { Ledger } from './open-ledger.ts';
+import type { OpenPipeline } from './open-pipeline.ts';
+import type { Replicas } from './open-replicas.ts';
+import type { registrations } from './services.ts';
+import type { Watch } from './telemetry.ts';
+
+export interface Rooms extends Base {
+  readonly identity: Identity;
+  readonly replicas: Replicas;
+  readonly ledger: Ledger;
+  readonly opened: OpenPipeline;
+  readonly watch: Watch;
+  readonly validator: ReturnType<typeof contractValidator>;
+  readonly allow: Parameters<typeof jwksUriCheck>[1];
+  /** Where people reach the gateway: asked when it listens. */
+  readonly publicUrl: () => string;
+}
+
+type IdentityDeps = Omit<
+  Parameters<typeof registrations>[2],
+  'runs' | 'book' | 'messageRules' | 'keptResponses'
+>;
+
+/** What services of the control plane are made with. */
+export function identityDeps({
+  stores,
+  log,
+  identity,
+  replicas,
+  ledger,
+  opened,
+  ...rooms
+}: Rooms): IdentityDeps {
+  const { documents, hasher } = stores;
+  const { dialer, directory, auditLog } = identity;
+  const { providers, secretReferences } = replicas;
+  const { plans, secrets, pipeline } = opened;
+  const { mailer, callBooks, limits, usage, reRates } = ledger;
+  return {
+    storedProvider: plans.resolveProvider,
+    savedConfigs: replicas.configs,
+    aliases: replicas.aliases,
+    rules: {
+      plans: pipeline.planner.deps,
+      resolveProvider: plans.resolveProvider,
+      guardrailFault: (tenant, id, event) => guardrailFault(documents, tenant, id, event),
+    },
+    documents,
+    changes: auditLog.changes,
+    directory,
+    usage,
+    groups: limits.groups,
+    reRates,
+    now: Date.now,
+    replica: providers,
+    providerById,
+    checkHost: (url, param) => dialer.check(url, param),
+    secrets,
+    secretUsers: [{ firstUserOf: (organisationId, { id }) => providers.userOfSecret(organisationId, id) }],
+    secretReferences,
+    prices: callBooks.prices,
+    hasher,
+    makeKey: (key) => makeKey(hasher, key, Date.now()),
+    checkUri: jwksUriCheck(dialer, rooms.allow),
+    publicUrl: rooms.publicUrl,
+    mail:
+      mailer &&
+      ((mail) => {
+        mailer.send(mail).catch((error) => log.error({ err: error }, 'a mail could not be sent'));
+      }),
+  };
+}

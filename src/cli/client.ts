@@ -1,0 +1,148 @@
+// How commands reach a gateway: over its port with a key, or by its data folder.
+import { existsSync } from 'node:fs';
+import { controlPath } from '../app/control.ts';
+import type { Operator } from '../app/operator.ts';
+import { startApp } from '../app.ts';
+import { holdControl } from '../lib/control-socket.ts';
+import { jsonCall } from '../lib/json-call.ts';
+import { readSettings, type Settings } from '../settings.ts';
+import { createLog } from '../telemetry/log.ts';
+
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+export interface JsonObject {
+  readonly [name: string]: Json | undefined;
+}
+
+/** The options that say which gateway. */
+export interface Remote {
+  readonly url?: string | undefined;
+  readonly key?: string | undefined;
+  readonly dataDir?: string | undefined;
+}
+
+/** A gateway that answers. */
+export interface Gateway {
+  /** @param path after /v1 @throws ApiError */
+  call(verb: string, path: string, body?: JsonObject): Promise<JsonObject>;
+}
+
+/** A refusal of the gateway. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly status: number;
+  readonly violations: readonly { readonly field: string; readonly message: string }[];
+
+  constructor(status: number, message: string, violations: ApiError['violations'] = []) {
+    super(message);
+    this.status = status;
+    this.violations = violations;
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+const TIMEOUT_MS = 120_000;
+
+/** Runs work with the gateway that the options or the environment name. @throws Error when there is none */
+export async function withGateway<T>(
+  remote: Remote,
+  env: Environment,
+  work: (gateway: Gateway) => Promise<T>,
+): Promise<T> {
+  const url = remote.url ?? (remote.dataDir === undefined ? env.SLUICE_URL : undefined);
+  if (url !== undefined && url !== '') {
+    const key = remote.key ?? env.SLUICE_KEY;
+    if (key === undefined || key === '') throw new Error('--key (or SLUICE_KEY) is needed with --url');
+    return work(overHttp(url, key));
+  }
+  const settings = settingsFor(remote, env);
+  if (settings.mongodbUri === undefined) {
+    const held = await holdControl(controlPath(settings.dataDir), 'operator');
+    if (held !== undefined) {
+      const { url: own, key } = JSON.parse(held.said) as Operator;
+      try {
+        return await work(overHttp(own, key, true));
+      } finally {
+        held.leave();
+      }
+    }
+    if (!existsSync(settings.dataDir))
+      throw new Error(
+        `there is no data folder ${settings.dataDir}: name a gateway by --url and --key, or --data-dir`,
+      );
+  }
+  return withStopped(settings, work);
+}
+
+/** A gateway of this process's own, on a port that no other process is told. */
+async function withStopped<T>(settings: Settings, work: (gateway: Gateway) => Promise<T>): Promise<T> {
+  const own = {
+    ...settings,
+    host: '127.0.0.1',
+    port: 0,
+    tls: undefined,
+    workers: 1,
+    configFile: undefined,
+    metricsPort: undefined,
+    drainMs: 0,
+  };
+  const app = await startApp(own, createLog('error', process.stderr as never));
+  try {
+    const { key } = app.lendOperatorKey();
+    return await work(overHttp(`http://127.0.0.1:${app.address.port}`, key));
+  } finally {
+    await app.stop();
+  }
+}
+
+/** The settings of the environment, with another data folder where one is given. */
+export function settingsFor({ dataDir }: Remote, env: Environment): Settings {
+  const settings = readSettings(env);
+  if (dataDir === undefined) return settings;
+  if (!existsSync(dataDir)) throw new Error(`--data-dir: there is no folder ${dataDir}`);
+  return { ...settings, dataDir, mongodbUri: undefined, redisUrl: undefined };
+}
+
+function overHttp(url: string, key: string, trusted = false): Gateway {
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw new Error('--url must be an address such as http://127.0.0.1:8787');
+  const base = url.replace(/\/+$/, '').replace(/\/v[12]$/, '');
+  return {
+    async call(verb, path, body) {
+      const answer = await jsonCall({
+        verb,
+        url: `${base}/v1${path}`,
+        headers: { 'x-gateway-api-key': key, 'content-type': 'application/json' },
+        body: body === undefined ? undefined : JSON.stringify(body),
+        trusted,
+        timeoutMs: TIMEOUT_MS,
+      }).catch((error: unknown) => {
+        throw new Error(`${base} does not answer${codeOf(error)}`, { cause: error });
+      });
+      const json = (answer.json ?? {}) as JsonObject;
+      if (answer.status >= 200 && answer.status < 300) return json;
+      const { message } = (json.error ?? {}) as { readonly message?: string };
+      throw new ApiError(
+        answer.status,
+        `${verb} ${path.split('?')[0]}: ${answer.status} ${message ?? ''}`.trim(),
+        (json.errors ?? []) as unknown as ApiError['violations'],
+      );
+    },
+  };
+}
+
+function codeOf(error: unknown): string {
+  const { cause } = (error ?? {}) as { readonly cause?: { readonly code?: string } };
+  return cause?.code === undefined ? '' : ` (${cause.code})`;
+}
+
+/** All elements of a list, page by page. */
+export async function allOf(gateway: Gateway, path: string): Promise<JsonObject[]> {
+  const all: JsonObject[] = [];
+  for (let page = 0; ; page++) {
+    const mark = path.includes('?') ? '&' : '?';
+    const { data = [] } = await gateway.call('GET', `${path}${mark}page_size=100&current_page=${page}`);
+    const list = data as readonly JsonObject[];
+    all.push(...list);
+    if (list.length < 100) return all;
+  }
+}
