@@ -18,8 +18,9 @@ const BUSY_ABOVE = 0.3;
 const LOOKS = 2;
 /** How long the mode stays on; the reducer's collections need about 6 s. */
 const SAVING_LOOKS = 10;
-/** The reducer's delay before its incremental collections; V8's own is 8 s. */
+/** The reducer's delay before its incremental collections while the mode is on, and V8's own. */
 const REDUCER_DELAY_MS = 2000;
+const USUAL_DELAY_MS = 8000;
 
 /**
  * Watches this thread's event loop from now on, and lets V8 give memory back while it is idle: two incremental
@@ -27,13 +28,13 @@ const REDUCER_DELAY_MS = 2000;
  * @param above bytes of resident memory from which on there is something to give back
  */
 export function giveMemoryBackWhenIdle(above: number): () => void {
-  setFlagsFromString(`--gc-memory-reducer-start-delay-ms=${REDUCER_DELAY_MS}`);
   let before = performance.eventLoopUtilization();
   let idleLooks = 0;
   let saving = false;
   let wasBusy = true;
   const save = (on: boolean): void => {
     saving = on;
+    setFlagsFromString(`--gc-memory-reducer-start-delay-ms=${on ? REDUCER_DELAY_MS : USUAL_DELAY_MS}`);
     setFlagsFromString(on ? '--memory-saver-mode' : '--no-memory-saver-mode');
   };
   const timer = setInterval(() => {

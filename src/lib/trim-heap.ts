@@ -1,4 +1,6 @@
-// Gives back what the start needed. Evaluating the modules lets the young generation grow to its largest size, and only a
+// Gives back what the start of a worker thread needed; not for the thread that serves calls, where a last-resort collection
+// throws compiled code away (measured: 7,000 calls per CPU second after it, 10,600 without).
+//  Evaluating the modules lets the young generation grow to its largest size, and only a
 // full collection makes it small again; without one it stays resident until the first busy time is over (measured: 24 MB in
 // the main thread, 4 to 7 MB in each worker).
 import { performance } from 'node:perf_hooks';
