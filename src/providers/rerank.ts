@@ -49,7 +49,8 @@ export function readRerank(
     const result = resultOf(entry, request.documents.length, own);
     return result ?? garbage('the provider answered with a result that names no document and score');
   });
-  const counts = usageIn(whole);
+  // Cohere counts searches there, which are no tokens.
+  const counts = usageIn(whole) ?? objectOf(whole.meta);
   const usage = counts && readUsage(json, counts);
   const named = textOf(model);
   const answer = create(RerankSchema, {

@@ -1,5 +1,6 @@
 // Recorded wires through the front door: each golden fixture of every dialect is served by a provider on a socket, cut at
 // odd places, and what callers get over REST and gRPC is what the translation says.
+import { generateKeyPairSync } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,6 +11,14 @@ import { providerById } from '../../src/providers/catalog/registry.ts';
 import { framed } from '../providers/support/aws-frames.ts';
 import { pieces, seeded } from '../providers/support/random.ts';
 import { type Bench, exchange, type Json, type JsonObject, PROVIDER_KEY, startBench } from './runner.ts';
+
+// Oracle's requests are signed, and bring no key.
+const RSA_KEY = (
+  generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({
+    type: 'pkcs8',
+    format: 'pem',
+  }) as string
+).replaceAll('\n', '\\n');
 
 const ROOT = path.join(import.meta.dirname, '../providers/golden');
 
@@ -58,6 +67,7 @@ for (const [index, fixture] of fixtures.entries())
           body: bodyOf(fixture),
           headers: {
             ...optionHeaders(fixture.options),
+            ...(fixture.provider === 'oracle' ? { 'x-gateway-oracle-private-key': RSA_KEY } : {}),
             'x-gateway-provider': fixture.provider,
             'x-gateway-custom-host': `http://127.0.0.1:${port}/fixture-${index}`,
             'x-gateway-strict-open-ai-compliance': String(fixture.strict),
@@ -70,7 +80,7 @@ for (const [index, fixture] of fixtures.entries())
       t.is(status, protocol === 'rest' ? 200 : 0);
       const told = seen.get(String(index));
       t.true(
-        JSON.stringify(told?.headers).includes(PROVIDER_KEY),
+        JSON.stringify(told?.headers).includes(fixture.provider === 'oracle' ? 'rsa-sha256' : PROVIDER_KEY),
         'the credential is in the provider’s header',
       );
       t.is(told?.headers['x-gateway-api-key'], undefined);
@@ -96,13 +106,14 @@ function bodyOf({ request: { stream_options, ...request }, stream }: Fixture): J
 
 /** OpenAI's own wire passes byte for byte over REST; over gRPC it has the messages' form, which other cases cover. */
 function protocolsOf({ provider }: Fixture): readonly ('rest' | 'grpc')[] {
-  return providerById(provider)?.dialect === 'openai' ? ['rest'] : ['rest', 'grpc'];
+  const { dialect = '' } = providerById(provider) ?? {};
+  return ['openai', 'foundry'].includes(dialect) ? ['rest'] : ['rest', 'grpc'];
 }
 
 /** What differs from call to call: when it was made, and ids that are made of it. */
 function timeless({ created: _, id, ...rest }: JsonObject): Json {
   return JSON.parse(
-    JSON.stringify({ id: String(id).replace(/^(gemini|bedrock)-.*/, '$1-'), ...rest }).replace(
+    JSON.stringify({ id: String(id).replace(/^(gemini|bedrock|oracle)-.*/, '$1-'), ...rest }).replace(
       /call_gemini-[0-9a-z]+_/g,
       'call_',
     ),

@@ -101,8 +101,12 @@ function anyMessage(desc: DescMessage, depth: number): fc.Arbitrary<Message> {
 
 /** Fields that a message hardly keeps its rules without. */
 function isNeeded(field: DescField): boolean {
+  const rules = hasOption(field, fieldOption) ? getOption(field, fieldOption) : undefined;
+  const isFilled = rules?.type.case === 'repeated' && (rules.type.value.minItems ?? 0n) > 0n;
   return (
     field.name === 'messages' ||
+    rules?.required === true ||
+    isFilled ||
     (field.fieldKind === 'scalar' && field.scalar === ScalarType.STRING && field.presence === 2)
   );
 }

@@ -19,7 +19,7 @@ export function createFoundryDialect(json: MessageJson): Dialect {
   const openai = createOpenAiDialect(json);
   const anthropic = createAnthropicDialect(json);
   const speaks = ({ options, customHost }: Target): Dialect =>
-    isAnthropicFoundry(customHost ?? options.azure_foundry_url) ? anthropic : openai;
+    isAnthropicFoundry(options.azure_foundry_url ?? customHost) ? anthropic : openai;
   const chatOf = (target: Target): Chat => speaks(target).chat as Chat;
   return Object.freeze({
     ...openai,
