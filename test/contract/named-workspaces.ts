@@ -32,11 +32,15 @@ export async function madeIn(gateway: TestGateway, workspace: string): Promise<M
   const prompt = await one('/prompts', { name: 'p', string: 'Hi {{name}}', model: 'gpt-4o' });
   const entry = bookEntry(gateway, { workspaceId: workspace });
   gateway.app.requestLog.record(entry);
+  const config = await id('/configs', { name: 'c', config: { cache: { mode: 'simple' } } });
+  // A config that an alias uses cannot be deleted.
+  const aliased = await id('/configs', { name: 'd', config: { cache: { mode: 'simple' } } });
   const key = { name: 'k', scopes: ['completions.write'] };
   return {
     'ApiKeysService.id': await id('/api-keys/workspace/service', key),
     collection_id: await id('/collections', { name: `c-${tag}` }),
-    'ConfigsService.slug': await id('/configs', { name: 'c', config: { cache: { mode: 'simple' } } }),
+    'ConfigsService.slug': config,
+    alias_id: await id('/model-aliases', { name: `a-${tag}`, config: aliased }),
     guardrail_id: await id('/guardrails', {
       name: 'g',
       checks: [{ id: 'default.notNull', parameters: {} }],

@@ -33,7 +33,7 @@ const cases: readonly Case[] = [
       const cortex = find(json, 'cortex');
       const [account] = cortex.options as JsonObject[];
       t.like(account, { name: 'snowflake_account', header: 'x-gateway-snowflake-account', required: true });
-      t.like(find(json, 'ollama'), { custom_host_required: true, keyless: true });
+      t.like(find(json, 'triton'), { custom_host_required: true, keyless: true });
       t.regex(String(find(json, 'palm').note), /use the provider google/);
       t.deepEqual(find(json, 'replicate').features, ['pass_through']);
     },

@@ -67,7 +67,7 @@ test('pass-through: a second host gets none of the caller’s credentials', asyn
       'x-api-key': CREDENTIAL,
       'x-mine': CREDENTIAL,
     },
-    `/v1/responses?key=${CREDENTIAL}&a=%20b&api-key=${CREDENTIAL}`,
+    `/v1/proxy/responses?key=${CREDENTIAL}&a=%20b&api-key=${CREDENTIAL}`,
   );
   t.regex(second[0]?.url ?? '', /\/responses\?a=%20b$/);
   t.is(first[0]?.headers.authorization, 'Bearer k1');
@@ -81,7 +81,7 @@ test('pass-through to one host brings the caller’s credential', async (t) => {
   const { second } = await sent(
     (_, b) => ({ provider: 'openai', custom_host: b }),
     { authorization: `Bearer ${CREDENTIAL}` },
-    '/v1/responses',
+    '/v1/proxy/responses',
   );
   t.is(second[0]?.headers.authorization, `Bearer ${CREDENTIAL}`);
 });
