@@ -1,5 +1,6 @@
 // A call of a command to a gateway: JSON there and back.
-import { Agent, fetch } from 'undici';
+import http from 'node:http';
+import https from 'node:https';
 
 export interface JsonCall {
   readonly verb: string;
@@ -13,20 +14,34 @@ export interface JsonCall {
   readonly timeoutMs: number;
 }
 
-let trusting: Agent | undefined;
-
 /** The status and the JSON of the answer; `undefined` for an answer that is none. @throws Error of the network */
-export async function jsonCall({ verb, url, headers, body, trusted, timeoutMs }: JsonCall): Promise<{
+export function jsonCall({ verb, url, headers, body, trusted, timeoutMs }: JsonCall): Promise<{
   readonly status: number;
   readonly json: unknown;
 }> {
-  if (trusted) trusting ??= new Agent({ connect: { rejectUnauthorized: false } });
-  const answer = await fetch(url, {
+  const secure = url.startsWith('https:');
+  const options = {
     method: verb,
-    headers,
+    headers: body === undefined ? headers : { ...headers, 'content-length': Buffer.byteLength(body) },
     signal: AbortSignal.timeout(timeoutMs),
-    ...(body === undefined ? {} : { body }),
-    ...(trusted && trusting !== undefined ? { dispatcher: trusting } : {}),
+    ...(secure && trusted ? { rejectUnauthorized: false } : {}),
+  };
+  return new Promise((resolve, reject) => {
+    const request = (secure ? https : http).request(url, options, (answer) => {
+      const pieces: Buffer[] = [];
+      answer.on('data', (piece: Buffer) => pieces.push(piece));
+      answer.once('error', reject);
+      answer.once('end', () => resolve({ status: answer.statusCode ?? 0, json: parsed(pieces) }));
+    });
+    request.once('error', reject);
+    request.end(body);
   });
-  return { status: answer.status, json: await answer.json().catch(() => undefined) };
+}
+
+function parsed(pieces: readonly Buffer[]): unknown {
+  try {
+    return JSON.parse(Buffer.concat(pieces).toString('utf8'));
+  } catch {
+    return undefined;
+  }
 }
