@@ -127,8 +127,8 @@ test('the provider is told the attempt’s span, and no baggage', async (t) => {
 });
 
 test('pass-through tells the attempt’s span in the place of the caller’s', async (t) => {
-  const { server, below } = await ask({ path: '/v1/proxy/responses', headers: { traceparent } });
-  const seen = provider.seen.findLast(({ url }) => url.endsWith('/responses'))!;
+  const { server, below } = await ask({ path: '/v1/proxy/nothing', headers: { traceparent } });
+  const seen = provider.seen.findLast(({ url }) => url.endsWith('/nothing'))!;
   t.is(seen.headers.traceparent, `00-${PARENT.traceId}-${below[0]!.spanId}-01`);
   t.is(server.attributes[ATTR_HTTP_RESPONSE_STATUS_CODE], 404);
   t.false(server.error);
