@@ -3,10 +3,9 @@
 import type { ReaderCall, WriterCall } from './protocol.ts';
 import type { WorkerClient } from './worker-client.ts';
 
-/** From so many reads at once, or after so many that took so many milliseconds, reads have a thread of their own. */
+/** From so many reads at once, or one that waits for so many milliseconds, reads have a thread of their own. */
 const MANY = 16;
-const SLOW = 3;
-const SLOW_MS = 100;
+const SLOW_MS = 300;
 
 /**
  * A reader over the writer's thread.
@@ -20,7 +19,6 @@ export function onDemandReader(
   let starting: Promise<void> | undefined;
   let closed = false;
   let waiting = 0;
-  let slow = 0;
 
   const begin = (): void => {
     if (closed) return;
@@ -34,16 +32,29 @@ export function onDemandReader(
       },
     );
   };
+  const ready = (): WorkerClient<ReaderCall> | undefined => own;
   return {
     async call<T>(call: ReaderCall, length?: number, deadlineMs?: number): Promise<T> {
       if (own !== undefined) return own.call<T>(call, length, deadlineMs);
       if (++waiting >= MANY) begin();
-      const since = performance.now();
+      const asked = writer.call<T>({ kind: 'read', call }, length, deadlineMs);
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<'late'>((resolve) => {
+        timer = setTimeout(resolve, SLOW_MS, 'late');
+      });
       try {
-        return await writer.call<T>({ kind: 'read', call }, length, deadlineMs);
+        const first = await Promise.race([asked.then((value) => ({ value })), late]);
+        if (first !== 'late') return first.value;
+        // The writer may wait for somebody else's lock, which reads need not.
+        begin();
+        await starting;
+        const reader = ready();
+        if (reader === undefined) return await asked;
+        asked.catch(() => {});
+        return await reader.call<T>(call, length, deadlineMs);
       } finally {
+        clearTimeout(timer);
         waiting--;
-        if (performance.now() - since > SLOW_MS && ++slow >= SLOW) begin();
       }
     },
     async close(lastCall) {
