@@ -6,6 +6,7 @@ import type { Bounded } from '../store/set-above.ts';
 import { auditEntries, auditHeads } from './audit/entry.ts';
 import { jwtSettings } from './jwt/collection.ts';
 import { encryptionKeys } from './key-bundle.ts';
+import { MCP_COLLECTIONS } from './mcp/mcp-collections.ts';
 import { PROVIDER_COLLECTIONS } from './providers/provider-collections.ts';
 import type { SecurityCategory, SecuritySettings } from './security-settings.ts';
 
@@ -254,4 +255,5 @@ export const accessCollections: readonly Collection<object>[] = [
   firstKeys,
   jwtSettings,
   ...PROVIDER_COLLECTIONS,
+  ...MCP_COLLECTIONS,
 ];

@@ -41,7 +41,7 @@ export function identityDeps({
 }: Rooms): IdentityDeps {
   const { documents, hasher } = stores;
   const { dialer, directory, auditLog } = identity;
-  const { providers, secretReferences } = replicas;
+  const { providers, mcp, secretReferences } = replicas;
   const { plans, secrets, pipeline } = opened;
   const { mailer, callBooks, limits, usage, reRates } = ledger;
   return {
@@ -64,7 +64,9 @@ export function identityDeps({
     providerById,
     checkHost: (url, param) => dialer.check(url, param),
     secrets,
-    secretUsers: [{ firstUserOf: (organisationId, { id }) => providers.userOfSecret(organisationId, id) }],
+    secretUsers: [providers, mcp].map((kind) => ({
+      firstUserOf: (organisationId, { id }) => kind.userOfSecret(organisationId, id),
+    })),
     secretReferences,
     prices: callBooks.prices,
     hasher,

@@ -1,4 +1,6 @@
 // What is stored and needed by calls, in memory: read once, then following its changes.
+
+import { McpReplica } from '../access/mcp/mcp-replica.ts';
 import { organisationIds } from '../access/organisation-ids.ts';
 import { ProviderReplica } from '../access/providers/provider-replica.ts';
 import { AliasCatalogue } from '../configs/alias-catalogue.ts';
@@ -23,6 +25,7 @@ export async function openReplicas(
   const guardrails = new GuardrailCatalogue();
   const aliases = new AliasCatalogue();
   const providers = new ProviderReplica({ providerById, now: Date.now });
+  const mcp = new McpReplica();
   const prompts = new PromptReplica();
   const secretReferences = new SecretReferences();
   const ownPrices = new OwnPrices();
@@ -36,6 +39,7 @@ export async function openReplicas(
     follow(source, [...directory.replicas, tokens.replica, keys.replica, managed.replica]),
     follow(source, [guardrails.replica, configs.replica, aliases.replica]),
     follow(source, providers.replicas),
+    follow(source, mcp.replicas),
     follow(source, prompts.replicas),
     follow(source, [secretReferences.replica]),
     follow(source, [ownPrices.replica]),
@@ -46,6 +50,7 @@ export async function openReplicas(
     guardrails,
     aliases,
     providers,
+    mcp,
     prompts,
     secretReferences,
     ownPrices,

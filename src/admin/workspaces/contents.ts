@@ -1,5 +1,6 @@
 // The contents of a workspace, which are archived with it.
 import { apiKeys, members, type WorkspaceBody } from '../../access/identity-collections.ts';
+import { mcpConnections, mcpIntegrations, mcpServers } from '../../access/mcp/mcp-collections.ts';
 import { integrations, storedProviders } from '../../access/providers/provider-collections.ts';
 import { configs, guardrails, modelAliases } from '../../configs/config-collections.ts';
 import { rateLimitPolicies, usageLimitPolicies } from '../../ledger/policies.ts';
@@ -30,6 +31,9 @@ const DEPENDENTS: readonly Dependent[] = [
   { collection: promptCollections, name: 'collections', blocks: false },
   { collection: labels, name: 'labels', blocks: false },
   { collection: integrations, name: 'integrations', blocks: true },
+  { collection: mcpServers, name: 'MCP servers', blocks: true },
+  { collection: mcpIntegrations, name: 'MCP integrations', blocks: true },
+  { collection: mcpConnections, name: 'MCP connections', blocks: false },
   { collection: members, name: 'members', blocks: false },
   { collection: rateLimitPolicies, name: 'rate-limit policies', blocks: false },
   { collection: usageLimitPolicies, name: 'usage-limit policies', blocks: false },

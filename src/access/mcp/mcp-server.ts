@@ -1,0 +1,145 @@
+// A server as a call sees it: its record, its integration's and what is known of the upstream, in one.
+import type { Document } from '../../store/documents.ts';
+import { isOn, type SwitchMap, switchMap } from './capability-switches.ts';
+import { allowsUser, isShared } from './mcp-access.ts';
+import type {
+  CapabilityType,
+  McpCatalogueBody,
+  McpGuardrails,
+  McpIntegrationBody,
+  McpOpenApiBody,
+  McpRules,
+  McpServerBody,
+  McpServerInfo,
+  StoredCapability,
+} from './mcp-collections.ts';
+
+/** The documents that a server is made of. */
+export interface McpServerParts {
+  readonly server: Document<McpServerBody>;
+  readonly integration: Document<McpIntegrationBody>;
+  readonly catalogue: Document<McpCatalogueBody> | undefined;
+  readonly openApi: Document<McpOpenApiBody> | undefined;
+}
+
+/** A description that was seen, and the one that was accepted. */
+export type Pin = Pick<StoredCapability, 'hash' | 'pinned'>;
+
+/**
+ * A server of a workspace. It is a value of one moment: the replica makes a new one when one of its documents changed,
+ * so that `===` tells whether something did.
+ */
+export class McpServer {
+  readonly #parts: McpServerParts;
+  readonly #own: SwitchMap;
+  readonly #upstream: SwitchMap;
+  #pins: ReadonlyMap<string, StoredCapability> | undefined;
+  #names: ReadonlyMap<string, string> | undefined;
+
+  constructor(parts: McpServerParts) {
+    this.#parts = parts;
+    this.#own = switchMap(parts.server.body.switches);
+    this.#upstream = switchMap(parts.integration.body.switches);
+  }
+
+  get id(): string {
+    return this.#parts.server.id;
+  }
+  get slug(): string {
+    return this.#parts.server.slug ?? '';
+  }
+  get name(): string {
+    return this.#parts.server.body.name;
+  }
+  get description(): string | undefined {
+    return this.#parts.server.body.description;
+  }
+  get organisationId(): string {
+    return this.#parts.server.organisationId;
+  }
+  get workspaceId(): string {
+    return this.#parts.server.workspaceId ?? '';
+  }
+  /** Its integration. `id` and `version` name one way to the upstream: a pooled connection of another version is not used. */
+  get integration(): Document<McpIntegrationBody> {
+    return this.#parts.integration;
+  }
+  /** Of transport `openapi` only: what its tools call. */
+  get openApi(): Document<McpOpenApiBody> | undefined {
+    return this.#parts.openApi;
+  }
+  /** What the upstream said of itself at the last sync. */
+  get info(): McpServerInfo {
+    return this.#parts.catalogue?.body.info ?? {};
+  }
+  /** What is known of the upstream's capabilities, in its order; empty before the first sync. */
+  get capabilities(): readonly StoredCapability[] {
+    return this.#parts.catalogue?.body.capabilities ?? [];
+  }
+  /** Whether its integration is still there for its workspace. */
+  get isUsable(): boolean {
+    return isShared(this.#parts.integration, this.workspaceId);
+  }
+  /** Whether a tool whose description changed is held back until it is accepted. */
+  get holdsChanged(): boolean {
+    return this.#parts.integration.body.holdChangedTools === true;
+  }
+
+  /** @param userId undefined: a service key, which is no user */
+  allowsUser(userId: string | undefined): boolean {
+    return allowsUser(this.#parts.server.body, userId);
+  }
+
+  /**
+   * Whether a capability is offered. A resource may be named by its URI, and is off when its name is, too.
+   * @param name the name, or the URI of a resource, or the URI template
+   * @param other the second name of a resource or template where it is known, e.g. from the upstream's list
+   */
+  isEnabled(type: CapabilityType, name: string, other?: string): boolean {
+    const known = type === 'resource' || type === 'resource_template' ? this.#nameOf(type, name) : undefined;
+    const names = [name, ...(other === undefined ? [] : [other]), ...(known === undefined ? [] : [known])];
+    return isOn(this.#upstream, type, names) && isOn(this.#own, type, names);
+  }
+
+  /** The description that was accepted and the newest one; undefined for what no sync saw. */
+  pinOf(type: CapabilityType, name: string): Pin | undefined {
+    this.#pins ??= new Map(this.capabilities.map((one) => [`${one.type} ${one.name}`, one]));
+    return this.#pins.get(`${type} ${name}`);
+  }
+
+  /** The guardrails of a tool's calls: those of the integration and the server, for all tools and for this one. */
+  guardrailsOf(tool: string): Required<McpGuardrails> {
+    const all = this.#rules().flatMap(({ guardrails }) =>
+      guardrails === undefined
+        ? []
+        : [guardrails, ...(guardrails.tools ?? []).filter((one) => one.tool === tool)],
+    );
+    const of = (side: 'input' | 'output') => [...new Set(all.flatMap((one) => one[side] ?? []))];
+    return { input: of('input'), output: of('output') };
+  }
+
+  /** US dollars for a call of a tool; undefined: it has no price. The server's own price wins. */
+  priceOf(tool: string): number | undefined {
+    const [integration, server] = this.#rules();
+    for (const { toolPrices = [] } of [server ?? {}, integration ?? {}]) {
+      const own = toolPrices.find((one) => one.tool === tool) ?? toolPrices.find((one) => one.tool === '*');
+      if (own !== undefined) return own.price;
+    }
+    return undefined;
+  }
+
+  #rules(): readonly McpRules[] {
+    return [this.#parts.integration.body.rules ?? {}, this.#parts.server.body.rules ?? {}];
+  }
+
+  /** The name that goes with a URI, or with a URI template. */
+  #nameOf(type: CapabilityType, uri: string): string | undefined {
+    this.#names ??= new Map(
+      this.capabilities.flatMap(({ type: of, name, described }) => {
+        const address = of === 'resource' ? described.uri : described.uriTemplate;
+        return typeof address === 'string' ? [[`${of} ${address}`, name]] : [];
+      }),
+    );
+    return this.#names.get(`${type} ${uri}`);
+  }
+}
