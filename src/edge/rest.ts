@@ -4,6 +4,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DescMethod, Message } from '@bufbuild/protobuf';
+import type { BinaryAnswer } from '../../gen/gateway/inference/v2/common_pb.ts';
 import { type ForwardResponse, ProxyService } from '../../gen/gateway/inference/v2/proxy_pb.ts';
 import { Form, Plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import { Call } from '../call/call.ts';
@@ -16,6 +17,7 @@ import { readTimeout, timedOut } from '../lib/request-timeout.ts';
 import { bodyLimitOf } from '../rest/body-limit.ts';
 import { codec } from '../rest/codec.ts';
 import { isFaithful } from '../rest/faithful-json.ts';
+import { answersBytes, type FormShape, formOf as formShapeOf } from '../rest/form-shape.ts';
 import { isTooHeavy } from '../rest/json-weight.ts';
 import { createLookalikes } from '../rest/lookalikes.ts';
 import { takeWorkspace } from '../rest/named-workspace.ts';
@@ -23,11 +25,14 @@ import { bindPath, readQuery } from '../rest/query.ts';
 import { annotationsOf, type Route, type RouteMatch, type RouteTable } from '../rest/routes.ts';
 import { answerHeaders } from '../rpc/answer-headers.ts';
 import type { InProcess } from '../rpc/in-process.ts';
+import { formRequest } from './form-request.ts';
 import { Leave } from './leave.ts';
 import { forwardRequest, writeForwarded } from './pass-through.ts';
 import { BodyReader } from './read-body.ts';
+import { isForm } from './read-form.ts';
 import { type Pairs, respondError, respondJson } from './respond.ts';
 import { strayHeaders } from './stray-headers.ts';
+import { writeBytes } from './write-bytes.ts';
 import { writeEvents } from './write-events.ts';
 import { writeLines } from './write-lines.ts';
 
@@ -84,6 +89,8 @@ export function createRest(deps: RestDeps): RestHandler {
     if (deps.full(plane === Plane.CONTROL))
       return respondError(res, overloaded(), { plane, ...formOf(match) }, strayHeaders(deps.names, req));
     if (isProxy) return passThrough(deps, req, res, raw.slice('/proxy'.length));
+    const form = match && formShapeOf(match.route.method);
+    if (match && form) return formOperation(deps, req, res, match, path, form);
     if (match)
       return operation(
         deps,
@@ -158,6 +165,11 @@ async function operation(
       );
       return;
     }
+    if (answersBytes(method)) {
+      const messages = (await deps.transport.stream(call, input)) as AsyncIterable<BinaryAnswer>;
+      await writeBytes(res, call.record.status ?? 200, messages, () => answerHeaders(call));
+      return;
+    }
     if (method.methodKind === 'server_streaming') {
       const messages = await deps.transport.stream(call, input);
       await writeLines(res, method.output, messages, answerHeaders(call));
@@ -167,6 +179,33 @@ async function operation(
     const json = rawJsonOf(answer) ?? JSON.stringify(codec.encode(method.output, answer));
     const { form } = annotationsOf(method);
     respondJson(res, call.record.status ?? 200, json, namedIn(form, call, answerHeaders(call)));
+  } catch (thrown) {
+    refuse(res, toGatewayError(thrown), route.plane, call);
+  }
+}
+
+/** An operation that takes a form: its messages are read while they come. */
+async function formOperation(
+  deps: RestDeps,
+  req: IncomingMessage,
+  res: ServerResponse,
+  { route, values }: RouteMatch,
+  path: string,
+  form: FormShape,
+): Promise<void> {
+  const { method } = route;
+  const call = callOf(deps, method, req, req.method ?? '', path);
+  new Leave(req, res).tell((error) => call.abort(error));
+  try {
+    // Without a valid key the interceptors refuse the call before its body is read.
+    await isKnown(deps, call, req);
+    if (!isForm(req.headers['content-type']))
+      throw fail('unsupported_media_type', 'content-type: must be multipart/form-data with a boundary', {
+        param: 'content-type',
+      });
+    const answer = await deps.transport.unary(call, formRequest(deps, call, req, method.input, form, values));
+    const json = JSON.stringify(codec.encode(method.output, answer));
+    respondJson(res, call.record.status ?? 200, json, answerHeaders(call));
   } catch (thrown) {
     refuse(res, toGatewayError(thrown), route.plane, call);
   }

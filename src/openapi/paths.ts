@@ -2,6 +2,7 @@
 import type { DescField, DescMethod } from '@bufbuild/protobuf';
 import { AccessSchema, Plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import { codec } from '../rest/codec.ts';
+import { answersBytes, formOf } from '../rest/form-shape.ts';
 import { shapeOf } from '../rest/json-shape.ts';
 import { annotationsOf, type Route } from '../rest/routes.ts';
 import { commentOf, paragraphs, summaryOf } from './comments.ts';
@@ -63,7 +64,7 @@ function operationOf(route: Route, operationId: string, schemas: Schemas): Json 
       ? {
           requestBody: {
             required: needsBody(route),
-            content: { 'application/json': { schema: schemas.ref(method.input) } },
+            content: contentOf(method, schemas),
           },
         }
       : {}),
@@ -77,6 +78,17 @@ function operationOf(route: Route, operationId: string, schemas: Schemas): Json 
   };
 }
 
+/** A form has its texts and its file. */
+function contentOf(method: DescMethod, schemas: Schemas): Json {
+  const form = formOf(method);
+  if (form === undefined) return { 'application/json': { schema: schemas.ref(method.input) } };
+  const file = { type: 'string', format: 'binary' };
+  const schema = {
+    allOf: [schemas.ref(form.head), { type: 'object', properties: { file }, required: ['file'] }],
+  };
+  return { 'multipart/form-data': { schema } };
+}
+
 /** The control plane reads a missing body as an empty one where the path carries everything required. */
 function needsBody({ method, template, plane }: Route): boolean {
   const others = method.input.fields.filter(({ name }) => !template.fields.includes(name));
@@ -85,10 +97,11 @@ function needsBody({ method, template, plane }: Route): boolean {
 
 /** The path's fields; and, without a body, the others as query parameters. */
 function parametersOf({ method, template, hasBody }: Route, schemas: Schemas): Json[] {
-  const shape = shapeOf(method.input);
+  const input = formOf(method)?.head ?? method.input;
+  const shape = shapeOf(input);
   if (shape.kind !== 'object') return [];
   const parameters = shape.fields.flatMap((field): Json[] => {
-    const own = method.input.fields.find((candidate) => candidate.localName === field.local) as DescField;
+    const own = input.fields.find((candidate) => candidate.localName === field.local) as DescField;
     const inPath = template.fields.includes(own.name);
     // rest/query.ts reads text: messages and maps do not fit into a query.
     if (!inPath && (hasBody || own.message || field.many === 'map')) return [];
@@ -105,6 +118,13 @@ function parametersOf({ method, template, hasBody }: Route, schemas: Schemas): J
 
 function answerOf({ method, streamMethod, plane }: Route, schemas: Schemas): Json {
   const comment = commentOf(method.output);
+  if (answersBytes(method)) {
+    return {
+      description: 'The bytes.',
+      headers: answerHeadersOf(plane),
+      content: { '*/*': { schema: { type: 'string', format: 'binary' } } },
+    };
+  }
   if (method.methodKind === 'server_streaming') {
     return {
       description: paragraphs(comment, 'One JSON object of the schema shown a line.'),

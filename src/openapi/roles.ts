@@ -2,6 +2,7 @@
 // different promises.
 import type { DescField, DescMessage } from '@bufbuild/protobuf';
 import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
+import { formOf } from '../rest/form-shape.ts';
 import { takesWorkspace } from '../rest/named-workspace.ts';
 import type { Route } from '../rest/routes.ts';
 import { alwaysWritten, mustBeGiven, reach } from './required.ts';
@@ -26,10 +27,11 @@ export class Roles {
       data.flatMap((route) => [route.method, route.streamMethod ?? route.method].map((m) => m.output)),
     );
     for (const { method, template } of routes) {
-      const known = this.#paths.get(method.input);
+      const input = formOf(method)?.head ?? method.input;
+      const known = this.#paths.get(input);
       // A member is left out of the body only where every path carries it.
       const here = template.fields.filter((field) => known?.has(field) ?? true);
-      this.#paths.set(method.input, new Set(here));
+      this.#paths.set(input, new Set(here));
     }
   }
 

@@ -20,11 +20,11 @@ export function readQuery(desc: DescMessage, query: string): Json {
     if (field === undefined) {
       violations.push({ field: name, rule: 'unknown', message: 'is not a parameter of this operation' });
     } else if (field.many === 'list') {
-      out[field.name] = [...((out[field.name] as unknown[] | undefined) ?? []), jsonOf(field, text)];
+      out[field.name] = [...((out[field.name] as unknown[] | undefined) ?? []), valueOfText(field, text)];
     } else if (Object.hasOwn(out, field.name)) {
       violations.push({ field: name, rule: 'repeated', message: 'must be given once' });
     } else {
-      out[field.name] = jsonOf(field, text);
+      out[field.name] = valueOfText(field, text);
     }
   }
   if (violations.length > 0) throw validationFailed(violations);
@@ -37,7 +37,7 @@ export function bindPath(desc: DescMessage, json: Json, values: ReadonlyMap<stri
     const text = decodeSegment(raw);
     if (text === undefined) throw invalidField(name, 'is not valid percent-encoding');
     const field = fieldOf(desc, name);
-    if (field) json[field.name] = jsonOf(field, text);
+    if (field) json[field.name] = valueOfText(field, text);
   }
   return json;
 }
@@ -49,7 +49,7 @@ function fieldOf(desc: DescMessage, name: string): FieldShape | undefined {
 }
 
 /** A parameter's text as the JSON value its field asks for; text that does not fit stays text, and the codec refuses it. */
-function jsonOf(field: FieldShape, text: string): unknown {
+export function valueOfText(field: FieldShape, text: string): unknown {
   if (field.value.kind !== 'scalar') return text;
   switch (field.value.type) {
     case ScalarType.STRING:

@@ -14,6 +14,7 @@ import {
 } from '../../gen/gateway/options/v2/options_pb.ts';
 import { http } from '../../gen/google/api/annotations_pb.ts';
 import type { HttpRule } from '../../gen/google/api/http_pb.ts';
+import { formOf } from './form-shape.ts';
 import { type PathTemplate, parsePathTemplate } from './path-template.ts';
 
 /** One verb and path of an operation. */
@@ -140,9 +141,9 @@ function routeOf(service: DescService, method: DescMethod, rule: HttpRule): Rout
     throw new Error(`${method.name}: a custom verb is not routed`);
   if (rule.body !== '' && rule.body !== '*') throw new Error(`${method.name}: body must be "*" or absent`);
   const template = parsePathTemplate(value);
+  const named = formOf(method)?.head ?? method.input;
   for (const field of template.fields) {
-    if (!method.input.fields.some((f) => f.name === field))
-      throw new Error(`${method.name}: no field ${field}`);
+    if (!named.fields.some((f) => f.name === field)) throw new Error(`${method.name}: no field ${field}`);
   }
   return {
     verb: pattern.toUpperCase(),

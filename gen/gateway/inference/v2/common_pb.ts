@@ -15,7 +15,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file gateway/inference/v2/common.proto.
  */
 export const file_gateway_inference_v2_common: GenFile = /*@__PURE__*/
-  fileDesc("CiFnYXRld2F5L2luZmVyZW5jZS92Mi9jb21tb24ucHJvdG8SFGdhdGV3YXkuaW5mZXJlbmNlLnYyIvcCCgVVc2FnZRIVCg1wcm9tcHRfdG9rZW5zGAEgASgDEh4KEWNvbXBsZXRpb25fdG9rZW5zGAIgASgDSACIAQESFAoMdG90YWxfdG9rZW5zGAMgASgDEk0KFXByb21wdF90b2tlbnNfZGV0YWlscxgEIAEoCzIpLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlByb21wdFRva2Vuc0RldGFpbHNIAYgBARJVChljb21wbGV0aW9uX3Rva2Vuc19kZXRhaWxzGAUgASgLMi0uZ2F0ZXdheS5pbmZlcmVuY2UudjIuQ29tcGxldGlvblRva2Vuc0RldGFpbHNIAogBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQhQKEl9jb21wbGV0aW9uX3Rva2Vuc0IYChZfcHJvbXB0X3Rva2Vuc19kZXRhaWxzQhwKGl9jb21wbGV0aW9uX3Rva2Vuc19kZXRhaWxzItwBChNQcm9tcHRUb2tlbnNEZXRhaWxzEhoKDWNhY2hlZF90b2tlbnMYASABKANIAIgBARIiChVjYWNoZV9jcmVhdGlvbl90b2tlbnMYAiABKANIAYgBARIZCgxhdWRpb190b2tlbnMYAyABKANIAogBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQhAKDl9jYWNoZWRfdG9rZW5zQhgKFl9jYWNoZV9jcmVhdGlvbl90b2tlbnNCDwoNX2F1ZGlvX3Rva2VucyK4AgoXQ29tcGxldGlvblRva2Vuc0RldGFpbHMSHQoQcmVhc29uaW5nX3Rva2VucxgBIAEoA0gAiAEBEhkKDGF1ZGlvX3Rva2VucxgCIAEoA0gBiAEBEicKGmFjY2VwdGVkX3ByZWRpY3Rpb25fdG9rZW5zGAMgASgDSAKIAQESJwoacmVqZWN0ZWRfcHJlZGljdGlvbl90b2tlbnMYBCABKANIA4gBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQhMKEV9yZWFzb25pbmdfdG9rZW5zQg8KDV9hdWRpb190b2tlbnNCHQobX2FjY2VwdGVkX3ByZWRpY3Rpb25fdG9rZW5zQh0KG19yZWplY3RlZF9wcmVkaWN0aW9uX3Rva2VucyIcCgpTdHJpbmdMaXN0Eg4KBnZhbHVlcxgBIAMoCSIbCglUb2tlbkxpc3QSDgoGdmFsdWVzGAEgAygDIj0KClRva2VuTGlzdHMSLwoGdmFsdWVzGAEgAygLMh8uZ2F0ZXdheS5pbmZlcmVuY2UudjIuVG9rZW5MaXN0IscBCgRTdG9wEg4KBHRleHQYASABKAlIABIxCgV0ZXh0cxgCIAEoCzIgLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlN0cmluZ0xpc3RIADpuukhrGmkKDnN0b3AubWF4X2l0ZW1zEiVtdXN0IGNvbnRhaW4gbm8gbW9yZSB0aGFuIDQgc2VxdWVuY2VzGjAhaGFzKHRoaXMudGV4dHMpIHx8IHNpemUodGhpcy50ZXh0cy52YWx1ZXMpIDw9IDRCDAoEa2luZBIEmL0YASLLAQoMVGV4dE9yVG9rZW5zEg4KBHRleHQYASABKAlIABIxCgV0ZXh0cxgCIAEoCzIgLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlN0cmluZ0xpc3RIABIxCgZ0b2tlbnMYAyABKAsyHy5nYXRld2F5LmluZmVyZW5jZS52Mi5Ub2tlbkxpc3RIABI3Cgt0b2tlbl9saXN0cxgEIAEoCzIgLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlRva2VuTGlzdHNIAEIMCgRraW5kEgSYvRgBImwKDVN0cmVhbU9wdGlvbnMSGgoNaW5jbHVkZV91c2FnZRgBIAEoCEgAiAEBEi0KBWV4dHJhGPQDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBMi8GAFCEAoOX2luY2x1ZGVfdXNhZ2VC6gEKH2Rldi5zbHVpY2UuZ2F0ZXdheS5pbmZlcmVuY2UudjJCC0NvbW1vblByb3RvUAFaSGdpdGh1Yi5jb20vc2x1aWNlLWdhdGV3YXkvc2x1aWNlL2dlbi9nby9nYXRld2F5L2luZmVyZW5jZS92MjtpbmZlcmVuY2V2MqICA0dJWKoCFEdhdGV3YXkuSW5mZXJlbmNlLlYyygIUR2F0ZXdheVxJbmZlcmVuY2VcVjLiAiBHYXRld2F5XEluZmVyZW5jZVxWMlxHUEJNZXRhZGF0YeoCFkdhdGV3YXk6OkluZmVyZW5jZTo6VjJiBnByb3RvMw", [file_buf_validate_validate, file_gateway_options_v2_options, file_google_protobuf_struct]);
+  fileDesc("CiFnYXRld2F5L2luZmVyZW5jZS92Mi9jb21tb24ucHJvdG8SFGdhdGV3YXkuaW5mZXJlbmNlLnYyIvcCCgVVc2FnZRIVCg1wcm9tcHRfdG9rZW5zGAEgASgDEh4KEWNvbXBsZXRpb25fdG9rZW5zGAIgASgDSACIAQESFAoMdG90YWxfdG9rZW5zGAMgASgDEk0KFXByb21wdF90b2tlbnNfZGV0YWlscxgEIAEoCzIpLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlByb21wdFRva2Vuc0RldGFpbHNIAYgBARJVChljb21wbGV0aW9uX3Rva2Vuc19kZXRhaWxzGAUgASgLMi0uZ2F0ZXdheS5pbmZlcmVuY2UudjIuQ29tcGxldGlvblRva2Vuc0RldGFpbHNIAogBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQhQKEl9jb21wbGV0aW9uX3Rva2Vuc0IYChZfcHJvbXB0X3Rva2Vuc19kZXRhaWxzQhwKGl9jb21wbGV0aW9uX3Rva2Vuc19kZXRhaWxzItwBChNQcm9tcHRUb2tlbnNEZXRhaWxzEhoKDWNhY2hlZF90b2tlbnMYASABKANIAIgBARIiChVjYWNoZV9jcmVhdGlvbl90b2tlbnMYAiABKANIAYgBARIZCgxhdWRpb190b2tlbnMYAyABKANIAogBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQhAKDl9jYWNoZWRfdG9rZW5zQhgKFl9jYWNoZV9jcmVhdGlvbl90b2tlbnNCDwoNX2F1ZGlvX3Rva2VucyK4AgoXQ29tcGxldGlvblRva2Vuc0RldGFpbHMSHQoQcmVhc29uaW5nX3Rva2VucxgBIAEoA0gAiAEBEhkKDGF1ZGlvX3Rva2VucxgCIAEoA0gBiAEBEicKGmFjY2VwdGVkX3ByZWRpY3Rpb25fdG9rZW5zGAMgASgDSAKIAQESJwoacmVqZWN0ZWRfcHJlZGljdGlvbl90b2tlbnMYBCABKANIA4gBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQhMKEV9yZWFzb25pbmdfdG9rZW5zQg8KDV9hdWRpb190b2tlbnNCHQobX2FjY2VwdGVkX3ByZWRpY3Rpb25fdG9rZW5zQh0KG19yZWplY3RlZF9wcmVkaWN0aW9uX3Rva2VucyIcCgpTdHJpbmdMaXN0Eg4KBnZhbHVlcxgBIAMoCSIbCglUb2tlbkxpc3QSDgoGdmFsdWVzGAEgAygDIj0KClRva2VuTGlzdHMSLwoGdmFsdWVzGAEgAygLMh8uZ2F0ZXdheS5pbmZlcmVuY2UudjIuVG9rZW5MaXN0IscBCgRTdG9wEg4KBHRleHQYASABKAlIABIxCgV0ZXh0cxgCIAEoCzIgLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlN0cmluZ0xpc3RIADpuukhrGmkKDnN0b3AubWF4X2l0ZW1zEiVtdXN0IGNvbnRhaW4gbm8gbW9yZSB0aGFuIDQgc2VxdWVuY2VzGjAhaGFzKHRoaXMudGV4dHMpIHx8IHNpemUodGhpcy50ZXh0cy52YWx1ZXMpIDw9IDRCDAoEa2luZBIEmL0YASLLAQoMVGV4dE9yVG9rZW5zEg4KBHRleHQYASABKAlIABIxCgV0ZXh0cxgCIAEoCzIgLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlN0cmluZ0xpc3RIABIxCgZ0b2tlbnMYAyABKAsyHy5nYXRld2F5LmluZmVyZW5jZS52Mi5Ub2tlbkxpc3RIABI3Cgt0b2tlbl9saXN0cxgEIAEoCzIgLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlRva2VuTGlzdHNIAEIMCgRraW5kEgSYvRgBImwKDVN0cmVhbU9wdGlvbnMSGgoNaW5jbHVkZV91c2FnZRgBIAEoCEgAiAEBEi0KBWV4dHJhGPQDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBMi8GAFCEAoOX2luY2x1ZGVfdXNhZ2UiXgoIRm9ybUZpbGUSFgoEbmFtZRgBIAEoCUIIukgFcgMYgAISGgoIZmlsZW5hbWUYAiABKAlCCLpIBXIDGIAIEh4KDGNvbnRlbnRfdHlwZRgDIAEoCUIIukgFcgMY/wEiWQoMQmluYXJ5QW5zd2VyEjAKBGhlYWQYASABKAsyIC5nYXRld2F5LmluZmVyZW5jZS52Mi5CaW5hcnlIZWFkSAASDwoFY2h1bmsYAiABKAxIAEIGCgRraW5kImYKCkJpbmFyeUhlYWQSFAoMY29udGVudF90eXBlGAEgASgJEhMKBmxlbmd0aBgCIAEoA0gAiAEBEhUKCGZpbGVuYW1lGAMgASgJSAGIAQFCCQoHX2xlbmd0aEILCglfZmlsZW5hbWVC6gEKH2Rldi5zbHVpY2UuZ2F0ZXdheS5pbmZlcmVuY2UudjJCC0NvbW1vblByb3RvUAFaSGdpdGh1Yi5jb20vc2x1aWNlLWdhdGV3YXkvc2x1aWNlL2dlbi9nby9nYXRld2F5L2luZmVyZW5jZS92MjtpbmZlcmVuY2V2MqICA0dJWKoCFEdhdGV3YXkuSW5mZXJlbmNlLlYyygIUR2F0ZXdheVxJbmZlcmVuY2VcVjLiAiBHYXRld2F5XEluZmVyZW5jZVxWMlxHUEJNZXRhZGF0YeoCFkdhdGV3YXk6OkluZmVyZW5jZTo6VjJiBnByb3RvMw", [file_buf_validate_validate, file_gateway_options_v2_options, file_google_protobuf_struct]);
 
 /**
  * Tokens of one call as the provider reported them.
@@ -305,4 +305,105 @@ export type StreamOptions = Message<"gateway.inference.v2.StreamOptions"> & {
  */
 export const StreamOptionsSchema: GenMessage<StreamOptions> = /*@__PURE__*/
   messageDesc(file_gateway_inference_v2_common, 8);
+
+/**
+ * A file of a form begins; its bytes follow.
+ *
+ * @generated from message gateway.inference.v2.FormFile
+ */
+export type FormFile = Message<"gateway.inference.v2.FormFile"> & {
+  /**
+   * The form's member that it is; empty: the operation's own ("file").
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Its name without folders.
+   *
+   * @generated from field: string filename = 2;
+   */
+  filename: string;
+
+  /**
+   * Its media type, e.g. "application/jsonl".
+   *
+   * @generated from field: string content_type = 3;
+   */
+  contentType: string;
+};
+
+/**
+ * Describes the message gateway.inference.v2.FormFile.
+ * Use `create(FormFileSchema)` to create a new message.
+ */
+export const FormFileSchema: GenMessage<FormFile> = /*@__PURE__*/
+  messageDesc(file_gateway_inference_v2_common, 9);
+
+/**
+ * An answer of bytes: the head, then pieces. Over REST the bytes alone.
+ *
+ * @generated from message gateway.inference.v2.BinaryAnswer
+ */
+export type BinaryAnswer = Message<"gateway.inference.v2.BinaryAnswer"> & {
+  /**
+   * @generated from oneof gateway.inference.v2.BinaryAnswer.kind
+   */
+  kind: {
+    /**
+     * @generated from field: gateway.inference.v2.BinaryHead head = 1;
+     */
+    value: BinaryHead;
+    case: "head";
+  } | {
+    /**
+     * @generated from field: bytes chunk = 2;
+     */
+    value: Uint8Array;
+    case: "chunk";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message gateway.inference.v2.BinaryAnswer.
+ * Use `create(BinaryAnswerSchema)` to create a new message.
+ */
+export const BinaryAnswerSchema: GenMessage<BinaryAnswer> = /*@__PURE__*/
+  messageDesc(file_gateway_inference_v2_common, 10);
+
+/**
+ * What the bytes of an answer are.
+ *
+ * @generated from message gateway.inference.v2.BinaryHead
+ */
+export type BinaryHead = Message<"gateway.inference.v2.BinaryHead"> & {
+  /**
+   * Their media type.
+   *
+   * @generated from field: string content_type = 1;
+   */
+  contentType: string;
+
+  /**
+   * How many; absent when that is not known before the end.
+   *
+   * @generated from field: optional int64 length = 2;
+   */
+  length?: bigint | undefined;
+
+  /**
+   * The name to keep them under; absent: none.
+   *
+   * @generated from field: optional string filename = 3;
+   */
+  filename?: string | undefined;
+};
+
+/**
+ * Describes the message gateway.inference.v2.BinaryHead.
+ * Use `create(BinaryHeadSchema)` to create a new message.
+ */
+export const BinaryHeadSchema: GenMessage<BinaryHead> = /*@__PURE__*/
+  messageDesc(file_gateway_inference_v2_common, 11);
 

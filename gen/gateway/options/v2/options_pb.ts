@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file gateway/options/v2/options.proto.
  */
 export const file_gateway_options_v2_options: GenFile = /*@__PURE__*/
-  fileDesc("CiBnYXRld2F5L29wdGlvbnMvdjIvb3B0aW9ucy5wcm90bxISZ2F0ZXdheS5vcHRpb25zLnYyIlIKBkFjY2VzcxIOCgZzY29wZXMYASADKAkSKgoFa2luZHMYAiADKA4yGy5nYXRld2F5Lm9wdGlvbnMudjIuS2V5S2luZBIMCgRvcGVuGAMgASgIIjUKBUF1ZGl0EgwKBHZlcmIYASABKAkSEAoIcmVzb3VyY2UYAiABKAkSDAoEbm9uZRgDIAEoCCpBCgVQbGFuZRIVChFQTEFORV9VTlNQRUNJRklFRBAAEg4KClBMQU5FX0RBVEEQARIRCg1QTEFORV9DT05UUk9MEAIqQwoERm9ybRIUChBGT1JNX1VOU1BFQ0lGSUVEEAASEQoNRk9STV9NRVNTQUdFUxABEhIKDkZPUk1fUkVTUE9OU0VTEAIqQQoFVW5zZXQSFQoRVU5TRVRfVU5TUEVDSUZJRUQQABIOCgpVTlNFVF9OVUxMEAESEQoNVU5TRVRfREVGQVVMVBACKoMBCgdLZXlLaW5kEhgKFEtFWV9LSU5EX1VOU1BFQ0lGSUVEEAASIQodS0VZX0tJTkRfT1JHQU5JU0FUSU9OX1NFUlZJQ0UQARIeChpLRVlfS0lORF9XT1JLU1BBQ0VfU0VSVklDRRACEhsKF0tFWV9LSU5EX1dPUktTUEFDRV9VU0VSEAM6UgoFcGxhbmUSHy5nb29nbGUucHJvdG9idWYuU2VydmljZU9wdGlvbnMYtYcDIAEoDjIZLmdhdGV3YXkub3B0aW9ucy52Mi5QbGFuZVIFcGxhbmU6VAoGYWNjZXNzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYv4cDIAEoCzIaLmdhdGV3YXkub3B0aW9ucy52Mi5BY2Nlc3NSBmFjY2VzczpRCgVhdWRpdBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMCHAyABKAsyGS5nYXRld2F5Lm9wdGlvbnMudjIuQXVkaXRSBWF1ZGl0OkUKDXN0cmVhbV9tZXRob2QSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjBhwMgASgJUgxzdHJlYW1NZXRob2Q6OgoHbWV0ZXJlZBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMKHAyABKAhSB21ldGVyZWQ6PAoIdW5sb2dnZWQSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjDhwMgASgIUgh1bmxvZ2dlZDpDCgxpbl93b3Jrc3BhY2USHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjEhwMgASgIUgtpbldvcmtzcGFjZTpOCgRmb3JtEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYxYcDIAEoDjIYLmdhdGV3YXkub3B0aW9ucy52Mi5Gb3JtUgRmb3JtOj0KCWxvbmdfYm9keRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMaHAyABKAhSCGxvbmdCb2R5OjUKBWV4dHJhEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjJhwMgASgIUgVleHRyYTpQCgV1bnNldBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYyocDIAEoDjIZLmdhdGV3YXkub3B0aW9ucy52Mi5VbnNldFIFdW5zZXQ6OQoHY2xlYXJlZBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYy4cDIAEoCFIHY2xlYXJlZDo1CgV1bmlvbhIdLmdvb2dsZS5wcm90b2J1Zi5PbmVvZk9wdGlvbnMY04cDIAEoCFIFdW5pb25C3QEKHWRldi5zbHVpY2UuZ2F0ZXdheS5vcHRpb25zLnYyQgxPcHRpb25zUHJvdG9QAVpEZ2l0aHViLmNvbS9zbHVpY2UtZ2F0ZXdheS9zbHVpY2UvZ2VuL2dvL2dhdGV3YXkvb3B0aW9ucy92MjtvcHRpb25zdjKiAgNHT1iqAhJHYXRld2F5Lk9wdGlvbnMuVjLKAhJHYXRld2F5XE9wdGlvbnNcVjLiAh5HYXRld2F5XE9wdGlvbnNcVjJcR1BCTWV0YWRhdGHqAhRHYXRld2F5OjpPcHRpb25zOjpWMmIGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("CiBnYXRld2F5L29wdGlvbnMvdjIvb3B0aW9ucy5wcm90bxISZ2F0ZXdheS5vcHRpb25zLnYyIlIKBkFjY2VzcxIOCgZzY29wZXMYASADKAkSKgoFa2luZHMYAiADKA4yGy5nYXRld2F5Lm9wdGlvbnMudjIuS2V5S2luZBIMCgRvcGVuGAMgASgIIjUKBUF1ZGl0EgwKBHZlcmIYASABKAkSEAoIcmVzb3VyY2UYAiABKAkSDAoEbm9uZRgDIAEoCCpBCgVQbGFuZRIVChFQTEFORV9VTlNQRUNJRklFRBAAEg4KClBMQU5FX0RBVEEQARIRCg1QTEFORV9DT05UUk9MEAIqQwoERm9ybRIUChBGT1JNX1VOU1BFQ0lGSUVEEAASEQoNRk9STV9NRVNTQUdFUxABEhIKDkZPUk1fUkVTUE9OU0VTEAIqQQoFVW5zZXQSFQoRVU5TRVRfVU5TUEVDSUZJRUQQABIOCgpVTlNFVF9OVUxMEAESEQoNVU5TRVRfREVGQVVMVBACKoMBCgdLZXlLaW5kEhgKFEtFWV9LSU5EX1VOU1BFQ0lGSUVEEAASIQodS0VZX0tJTkRfT1JHQU5JU0FUSU9OX1NFUlZJQ0UQARIeChpLRVlfS0lORF9XT1JLU1BBQ0VfU0VSVklDRRACEhsKF0tFWV9LSU5EX1dPUktTUEFDRV9VU0VSEAM6UgoFcGxhbmUSHy5nb29nbGUucHJvdG9idWYuU2VydmljZU9wdGlvbnMYtYcDIAEoDjIZLmdhdGV3YXkub3B0aW9ucy52Mi5QbGFuZVIFcGxhbmU6VAoGYWNjZXNzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYv4cDIAEoCzIaLmdhdGV3YXkub3B0aW9ucy52Mi5BY2Nlc3NSBmFjY2VzczpRCgVhdWRpdBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMCHAyABKAsyGS5nYXRld2F5Lm9wdGlvbnMudjIuQXVkaXRSBWF1ZGl0OkUKDXN0cmVhbV9tZXRob2QSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjBhwMgASgJUgxzdHJlYW1NZXRob2Q6OgoHbWV0ZXJlZBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMKHAyABKAhSB21ldGVyZWQ6PAoIdW5sb2dnZWQSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjDhwMgASgIUgh1bmxvZ2dlZDpDCgxpbl93b3Jrc3BhY2USHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjEhwMgASgIUgtpbldvcmtzcGFjZTpOCgRmb3JtEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYxYcDIAEoDjIYLmdhdGV3YXkub3B0aW9ucy52Mi5Gb3JtUgRmb3JtOj0KCWxvbmdfYm9keRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMaHAyABKAhSCGxvbmdCb2R5Oj0KCWZvcm1fYm9keRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMeHAyABKAhSCGZvcm1Cb2R5OkMKDGJ5dGVzX2Fuc3dlchIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMiHAyABKAhSC2J5dGVzQW5zd2VyOjUKBWV4dHJhEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjJhwMgASgIUgVleHRyYTpQCgV1bnNldBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYyocDIAEoDjIZLmdhdGV3YXkub3B0aW9ucy52Mi5VbnNldFIFdW5zZXQ6OQoHY2xlYXJlZBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYy4cDIAEoCFIHY2xlYXJlZDo1CgV1bmlvbhIdLmdvb2dsZS5wcm90b2J1Zi5PbmVvZk9wdGlvbnMY04cDIAEoCFIFdW5pb25C3QEKHWRldi5zbHVpY2UuZ2F0ZXdheS5vcHRpb25zLnYyQgxPcHRpb25zUHJvdG9QAVpEZ2l0aHViLmNvbS9zbHVpY2UtZ2F0ZXdheS9zbHVpY2UvZ2VuL2dvL2dhdGV3YXkvb3B0aW9ucy92MjtvcHRpb25zdjKiAgNHT1iqAhJHYXRld2F5Lk9wdGlvbnMuVjLKAhJHYXRld2F5XE9wdGlvbnNcVjLiAh5HYXRld2F5XE9wdGlvbnNcVjJcR1BCTWV0YWRhdGHqAhRHYXRld2F5OjpPcHRpb25zOjpWMmIGcHJvdG8z", [file_google_protobuf_descriptor]);
 
 /**
  * Who may call a method.
@@ -331,13 +331,32 @@ export const long_body: GenExtension<MethodOptions, boolean> = /*@__PURE__*/
   extDesc(file_gateway_options_v2_options, 8);
 
 /**
+ * On a client-streaming method of the data plane: over REST its request is a multipart form. The messages consist of a
+ * oneof `kind`: `head` (the members before the first file), `file` (a file begins), `chunk` (its bytes), and `tail`
+ * (a message as the head: the members after the first file).
+ *
+ * @generated from extension: bool form_body = 50119;
+ */
+export const form_body: GenExtension<MethodOptions, boolean> = /*@__PURE__*/
+  extDesc(file_gateway_options_v2_options, 9);
+
+/**
+ * On a server-streaming method of the data plane: over REST the answer is the bytes of its messages, which are
+ * BinaryAnswer.
+ *
+ * @generated from extension: bool bytes_answer = 50120;
+ */
+export const bytes_answer: GenExtension<MethodOptions, boolean> = /*@__PURE__*/
+  extDesc(file_gateway_options_v2_options, 10);
+
+/**
  * The field (a google.protobuf.Struct) that keeps the JSON members which the
  * message does not name; they are given back beside the named ones.
  *
  * @generated from extension: bool extra = 50121;
  */
 export const extra: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
-  extDesc(file_gateway_options_v2_options, 9);
+  extDesc(file_gateway_options_v2_options, 11);
 
 /**
  * What JSON shows when the field is unset; without it the member is omitted.
@@ -345,7 +364,7 @@ export const extra: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
  * @generated from extension: gateway.options.v2.Unset unset = 50122;
  */
 export const unset: GenExtension<FieldOptions, Unset> = /*@__PURE__*/
-  extDesc(file_gateway_options_v2_options, 10);
+  extDesc(file_gateway_options_v2_options, 12);
 
 /**
  * On a `repeated string` of an update's request: the names of fields to clear.
@@ -356,7 +375,7 @@ export const unset: GenExtension<FieldOptions, Unset> = /*@__PURE__*/
  * @generated from extension: bool cleared = 50123;
  */
 export const cleared: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
-  extDesc(file_gateway_options_v2_options, 11);
+  extDesc(file_gateway_options_v2_options, 13);
 
 /**
  * The message that consists of this oneof is written in JSON as the bare
@@ -366,5 +385,5 @@ export const cleared: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
  * @generated from extension: bool union = 50131;
  */
 export const union: GenExtension<OneofOptions, boolean> = /*@__PURE__*/
-  extDesc(file_gateway_options_v2_options, 12);
+  extDesc(file_gateway_options_v2_options, 14);
 
