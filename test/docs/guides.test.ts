@@ -42,7 +42,7 @@ for (const page of PAGES) {
   const text = readFileSync(join(ROOT, page), 'utf8');
   const blocks = blocksOf(text, 'sh');
   if (blocks.length > 0)
-    test(`${page}: its ${blocks.length} shell blocks run, one after the other`, async (t) => {
+    test.serial(`${page}: its ${blocks.length} shell blocks run, one after the other`, async (t) => {
       t.timeout(120_000);
       const world = await openWorld();
       try {
@@ -141,7 +141,11 @@ async function openWorld(): Promise<World> {
     'vault.example.com': vault,
     'issuer.example.com': (_, res) => res.end('{"keys":[]}'),
   });
-  const gateway = await startGateway({ ...internet.env, NO_PROXY: '127.0.0.1' });
+  const gateway = await startGateway({ ...internet.env, NO_PROXY: '127.0.0.1' }).catch(async (error) => {
+    await internet.close();
+    await provider.close();
+    throw error;
+  });
   const home = mkdtempSync(join(tmpdir(), 'sluice-guides-'));
   writeFileSync(join(home, '.curlrc'), 'fail-with-body\nsilent\nshow-error\nmax-time = 30\n');
   return {

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import test from 'ava';
 import { LAST_GOOD_MS, SecretCache } from '../../src/secrets/cache.ts';
 import { secretFailure } from '../../src/secrets/failure.ts';
+import { eventually } from '../support/eventually.ts';
 import { withSlack } from '../support/slack.ts';
 import { secretsBench } from './bench.ts';
 import { fakeManager } from './fake-manager.ts';
@@ -24,8 +25,6 @@ function cacheBench() {
   return { state, get };
 }
 
-const settled = () => new Promise((resolve) => setTimeout(resolve, 5));
-
 test('many who ask at once make one reading; late in the lifetime the next value is read behind their backs', async (t) => {
   const { state, get } = cacheBench();
   t.deepEqual(await Promise.all([get(), get(), get()]), ['one', 'one', 'one']);
@@ -37,9 +36,8 @@ test('many who ask at once make one reading; late in the lifetime the next value
   state.now = 850;
   t.is(await get(), 'one');
   t.is(await get(), 'one');
-  await settled();
+  await eventually('the next value', async () => (await get()) === 'two');
   t.is(state.reads, 2);
-  t.is(await get(), 'two');
   state.now = 850 + 1001;
   state.next = () => 'three';
   t.is(await get(), 'three', 'a value past its end is not handed out while its manager answers');
@@ -58,8 +56,7 @@ test('the last good value counts while the manager is away, and a manager that i
   state.now = 7000;
   t.is(await get(), 'one');
   t.is(state.reads, 3);
-  await settled();
-  t.is(state.troubles, 2);
+  await eventually('the second trouble', () => state.troubles === 2);
   state.now = LAST_GOOD_MS + 1;
   await t.throwsAsync(get(), { message: 'away' });
   state.now += 60_000;

@@ -26,14 +26,22 @@ import { logModel } from './log-model.ts';
 import { BEGIN, traffic } from './random-log.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'sluice-log-own-'));
-test.after.always(() => rmSync(root, { recursive: true, force: true }));
+const opened: SqliteStore[] = [];
+test.after.always(async () => {
+  // After a test that failed; a store that is closed already says so, and is none to care for.
+  for (const store of opened) await store.close().catch(() => {});
+  rmSync(root, { recursive: true, force: true });
+});
 let folders = 0;
 const freshDir = (): string => join(root, String(folders++));
 const DAY_MS = 86_400_000;
 const scope = { organisationId: 'o', workspaceId: undefined };
 
-const open = (dataDir: string, block = 50): Promise<SqliteStore> =>
-  openSqliteStore({ dataDir, collections: [], logBounds: { block } });
+async function open(dataDir: string, block = 50): Promise<SqliteStore> {
+  const store = await openSqliteStore({ dataDir, collections: [], logBounds: { block } });
+  opened.push(store);
+  return store;
+}
 
 function filesOf(dataDir: string): string[] {
   return readdirSync(join(dataDir, 'logs')).sort();

@@ -298,11 +298,11 @@ export function sharedStateContract(test: TestFn, open: () => Promise<readonly S
 
   test('a circuit opens, lets one probe through and closes', async (t) => {
     const { one, org } = await clientsOf();
-    const rules = { key: 'k', windowMs: 60_000, failures: 3, openMs: 200, probeMs: 60_000 };
+    const rules = { key: 'k', windowMs: 60_000, failures: 3, openMs: 1500, probeMs: 60_000 };
     for (const caller of ['a', 'b', 'c']) await one.reportCircuit(org, { ...rules, caller, failed: true });
     t.like(await one.readCircuit(org, rules), { state: 'open', failures: 3, outcomes: 3 });
     t.like(await one.allowCircuit(org, { ...rules, caller: 'a' }), { allowed: false, probe: false });
-    await sleep(300);
+    await sleep(1700);
     const asked = await Promise.all(
       ['a', 'b', 'c'].map((caller) => one.allowCircuit(org, { ...rules, caller })),
     );

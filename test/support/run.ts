@@ -30,6 +30,8 @@ const GROUPED = new RegExp(
 );
 /** Files that broke off, timed out, or had none: nothing that a second look could mend. */
 const TROUBLE = /^ {2}✘ (?!\[fail\]: )|^ {2}\d+ (?:uncaught|unhandled)/;
+/** A file whose tests ended and that did not exit: the mark of a failed test that closed nothing, else a fault. */
+const LEFT_OPEN = /LEFT OPEN after its tests: /;
 /** More tests than that do not fail for want of a quiet machine. */
 const MOST_AGAIN = 40;
 const TESTS = fileURLToPath(new URL('..', import.meta.url));
@@ -90,6 +92,7 @@ function runAva(given: readonly string[], env: NodeJS.ProcessEnv): Promise<Outco
   let passed = 0;
   let failed = 0;
   let trouble = false;
+  let leftOpen = false;
   const failures: string[] = [];
   createInterface({ input: ava.stdout }).on('line', (coloured) => {
     const plain = stripVTControlCharacters(coloured);
@@ -99,11 +102,15 @@ function runAva(given: readonly string[], env: NodeJS.ProcessEnv): Promise<Outco
     failed += Number(FAILED.exec(line)?.[1] ?? 0);
     failures.push(...(FAILURE.exec(line)?.slice(1) ?? []));
     trouble ||= TROUBLE.test(line);
+    leftOpen ||= LEFT_OPEN.test(line);
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => ava.kill(signal));
   return new Promise((resolve, reject) => {
     ava.once('error', reject);
-    ava.once('close', (code) => resolve({ code: code ?? 1, passed, failed, failures, trouble }));
+    ava.once('close', (code) => {
+      const forgot = leftOpen && failed === 0;
+      resolve({ code: code || Number(forgot), passed, failed, failures, trouble: trouble || forgot });
+    });
   });
 }
 
