@@ -53,6 +53,7 @@ const start: Run = async (_args, options) => {
       ...(settings.apiKey === undefined ? [] : ['GATEWAY_API_KEY']),
     ],
     variables: process.env,
+    providers: settings.environmentProviders.providers.map(({ slug }) => slug),
   };
   if (settings.workers > 1 && cluster.isPrimary) {
     const { workers } = settings;

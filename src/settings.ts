@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { parseProxies } from './lib/client-address.ts';
 import type { Range } from './lib/egress/address-rules.ts';
 import { didYouMean } from './lib/nearest.ts';
+import { type EnvironmentProviders, providersFromEnvironment } from './providers/from-environment.ts';
 import { managerEnvironment } from './secrets/manager-environment.ts';
 import { readTelemetrySettings, type TelemetrySettings } from './telemetry/settings.ts';
 
@@ -19,6 +20,8 @@ export interface Settings {
   readonly configFile: string | undefined;
   /** Where declared state's variables have their values; empty without it. It holds secrets. */
   readonly configEnvironment: Environment;
+  /** Providers that the environment's variables make; it holds secrets. */
+  readonly environmentProviders: EnvironmentProviders;
   readonly adminApiKey: string | undefined;
   readonly apiKey: string | undefined;
   /** 32 bytes; undefined: made in the data folder. */
@@ -132,6 +135,7 @@ export function readSettings(env: Environment): Settings {
     ),
     configFile: optional('GATEWAY_CONFIG_FILE', nonEmpty),
     configEnvironment: {},
+    environmentProviders: NO_PROVIDERS,
     adminApiKey: optional('GATEWAY_ADMIN_API_KEY', apiKey),
     apiKey: optional('GATEWAY_API_KEY', apiKey),
     encryptionKey: optional('GATEWAY_ENCRYPTION_KEY', encryptionKey),
@@ -181,6 +185,7 @@ export function readSettings(env: Environment): Settings {
     metricsPort: optional('GATEWAY_METRICS_PORT', integer(0, 65535)),
     telemetry: readTelemetrySettings(read),
   };
+  const fromEnvironment = read('GATEWAY_PROVIDERS_FROM_ENV', flag, isEmbeddedOnLoopback(settings));
   const cert = optional('TLS_CERT_PATH', pemFile('CERTIFICATE'));
   const key = optional('TLS_KEY_PATH', pemFile('PRIVATE KEY'));
   faults.push(...conflictsOf(settings, env));
@@ -188,9 +193,22 @@ export function readSettings(env: Environment): Settings {
   return Object.freeze({
     ...settings,
     configEnvironment: settings.configFile === undefined ? {} : env,
+    environmentProviders: fromEnvironment ? providersFromEnvironment(env) : NO_PROVIDERS,
     secretEnvironment: managerEnvironment(env, settings.secretEnvAllow),
     tls: cert && key ? { cert, key } : undefined,
   });
+}
+
+const NO_PROVIDERS: EnvironmentProviders = Object.freeze({ providers: [], faults: [] });
+const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|\[?::1\]?|localhost)$/;
+
+/** Whether the gateway is one person's: on this machine alone, with stores of its own. */
+export function isEmbeddedOnLoopback({
+  host,
+  mongodbUri,
+  redisUrl,
+}: Pick<Settings, 'host' | 'mongodbUri' | 'redisUrl'>): boolean {
+  return mongodbUri === undefined && redisUrl === undefined && LOOPBACK.test(host);
 }
 
 /** What is wrong between settings that are well by themselves. */
@@ -264,6 +282,11 @@ function integer(low: number, high: number): (text: string) => number {
     }
     return Number(text);
   };
+}
+
+function flag(text: string): boolean {
+  if (text !== '0' && text !== '1') throw new Error('must be 0 or 1');
+  return text === '1';
 }
 
 function oneOf<const T extends string>(...words: readonly T[]): (text: string) => T {

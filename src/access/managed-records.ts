@@ -37,6 +37,7 @@ export const declaredCollections: readonly Collection<object>[] = [declaredSourc
 export class ManagedRecords {
   /** The file of each record, by the record's id. */
   readonly #files = new Map<string, string>();
+  readonly #fixed = new Map<string, string>();
   readonly replica = new Replica<DeclaredSourceBody, DeclaredSourceBody>(declaredSources, {
     row: ({ body }) => body,
     changed: (now, before) => {
@@ -48,11 +49,16 @@ export class ManagedRecords {
 
   /** Whether there is no such record in any organisation. */
   get isEmpty(): boolean {
-    return this.#files.size === 0;
+    return this.#files.size === 0 && this.#fixed.size === 0;
+  }
+
+  /** A record that no file declares has this source as long as the gateway runs. */
+  fix(id: string, source: string): void {
+    this.#fixed.set(id, source);
   }
 
   /** The file that a record comes from; undefined: it is changed by hand. Ids are unique over all organisations. */
   fileOf(id: string): string | undefined {
-    return this.#files.size === 0 ? undefined : this.#files.get(id);
+    return this.#files.get(id) ?? this.#fixed.get(id);
   }
 }

@@ -62,7 +62,7 @@ export function identityDeps({
     now: Date.now,
     replica: providers,
     providerById,
-    checkHost: (url, param) => dialer.check(url, param),
+    checkHost: (url: string, param: string, localPort?: number) => dialer.check(url, param, localPort),
     secrets,
     secretUsers: [providers, mcp].map((kind) => ({
       firstUserOf: (organisationId, { id }) => kind.userOfSecret(organisationId, id),

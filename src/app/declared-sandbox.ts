@@ -49,7 +49,7 @@ export async function openSandbox(rooms: Rooms, organisationId: string): Promise
   const memory = {
     directory: new Directory(),
     configs: new ConfigCatalogue(),
-    providers: new ProviderReplica({ providerById, now: Date.now }),
+    providers: new ProviderReplica({ providerById, now: Date.now, fixed: rooms.replicas.environment }),
     prompts: new PromptReplica(),
     secretReferences: new SecretReferences(),
   };

@@ -8,6 +8,7 @@ import { ManagedRecords } from '../access/managed-records.ts';
 import type { Call } from '../call/call.ts';
 import { clientAddress } from '../lib/client-address.ts';
 import { createDialer } from '../lib/egress/dialer.ts';
+import { isEmbeddedOnLoopback } from '../settings.ts';
 import type { Base } from './base.ts';
 import { userOf } from './callers.ts';
 
@@ -27,7 +28,7 @@ export async function openIdentity(
   const managed = new ManagedRecords();
   const dialer = createDialer({
     allow,
-    localServers: settings.mongodbUri === undefined && /^(?:127\.|::1$|localhost$)/.test(settings.host),
+    localServers: isEmbeddedOnLoopback(settings),
     ...(settings.httpsProxy === undefined ? {} : { httpsProxy: settings.httpsProxy }),
     ...(settings.noProxy === undefined ? {} : { noProxy: settings.noProxy }),
     ...(settings.extraCa === undefined ? {} : { extraCa: settings.extraCa }),

@@ -3,6 +3,7 @@ import { configPreset } from '../access/config-preset.ts';
 import { guardrailDefaultsOf } from '../access/guardrail-defaults.ts';
 import { mappedProvider } from '../inference/mapped-provider.ts';
 import { createPipeline, type PipelineParts } from '../inference/pipeline/create-pipeline.ts';
+import { selectByModel } from '../inference/plan/by-model.ts';
 import { providerById } from '../providers/catalog/registry.ts';
 import { createDialects } from '../providers/dialects/registry.ts';
 import { codec } from '../rest/codec.ts';
@@ -43,6 +44,16 @@ export function openPipeline(
     },
     resolveProvider: (tenant, slug) => mappedProvider(providers.resolve(tenant, slug), tenant, secrets),
     peekProvider: (tenant, slug) => providers.resolve(tenant, slug),
+    selectByModel: (tenant, model) =>
+      selectByModel(
+        providers.providersOf(tenant),
+        model,
+        (provider, name) =>
+          models.find(provider, name) !== undefined ||
+          callBooks.prices.find(provider, name, Date.now(), tenant.organisationId) !== undefined,
+      ),
+    slugsOf: (tenant) => providers.providersOf(tenant).map(({ slug }) => slug),
+    unsharedAs: (tenant, slug) => providers.unsharedAs(tenant, slug),
     defaultConfig: (tenant) => configs.defaultOf(tenant),
     presetOf: (caller) => configPreset({ keys, directory }, caller),
   };

@@ -2,6 +2,7 @@
 
 import { McpReplica } from '../access/mcp/mcp-replica.ts';
 import { organisationIds } from '../access/organisation-ids.ts';
+import { environmentDocuments, sourceOf } from '../access/providers/environment-documents.ts';
 import { ProviderReplica } from '../access/providers/provider-replica.ts';
 import { AliasCatalogue } from '../configs/alias-catalogue.ts';
 import { ConfigCatalogue } from '../configs/config-catalogue.ts';
@@ -18,13 +19,17 @@ export type Replicas = Awaited<ReturnType<typeof openReplicas>>;
 
 /** Resolves when all of it was read. @throws GatewayError store_unavailable */
 export async function openReplicas(
-  { stores: { store, feed, documents }, onTrouble }: Base,
-  { keys, directory, managed, tokens }: Pick<Identity, 'keys' | 'directory' | 'managed' | 'tokens'>,
+  { settings, log, stores: { store, feed, documents }, onTrouble }: Base,
+  { keys, directory, managed, tokens, tenancy }: Identity,
 ) {
+  const { providers: given, faults } = settings.environmentProviders;
+  for (const fault of faults) log.warn({ fault }, 'a variable of the environment makes no provider');
+  const environment = environmentDocuments(given, tenancy, Date.now());
+  for (const [i, { id }] of environment.entries()) managed.fix(id, sourceOf(given[i]!.variable));
   const configs = new ConfigCatalogue();
   const guardrails = new GuardrailCatalogue();
   const aliases = new AliasCatalogue();
-  const providers = new ProviderReplica({ providerById, now: Date.now });
+  const providers = new ProviderReplica({ providerById, now: Date.now, fixed: environment });
   const mcp = new McpReplica();
   const prompts = new PromptReplica();
   const secretReferences = new SecretReferences();
@@ -46,6 +51,7 @@ export async function openReplicas(
   ]);
   return {
     source,
+    environment,
     configs,
     guardrails,
     aliases,

@@ -1,5 +1,6 @@
 // What a start prints: where the gateway is, its keys while they are new, and a first call to paste.
 import type { FirstKeys } from '../access/bootstrap.ts';
+import { PROVIDER_VARIABLES } from '../providers/from-environment.ts';
 
 /** What the banner is about. */
 export interface BannerOptions {
@@ -9,30 +10,15 @@ export interface BannerOptions {
   readonly givenBy: readonly string[];
   /** The environment's variables; only names are shown. */
   readonly variables: Readonly<Record<string, string | undefined>>;
+  /** Slugs of the providers that those make; none where they do not count. */
+  readonly providers?: readonly string[];
   /** Processes that share the port. */
   readonly processes?: number;
 }
 
-/** Variables by which providers' own libraries take their credentials. */
-export const PROVIDER_VARIABLES: readonly string[] = [
-  'OPENAI_API_KEY',
-  'ANTHROPIC_API_KEY',
-  'GEMINI_API_KEY',
-  'GROQ_API_KEY',
-  'MISTRAL_API_KEY',
-  'COHERE_API_KEY',
-  'DEEPSEEK_API_KEY',
-  'OPENROUTER_API_KEY',
-  'TOGETHER_API_KEY',
-  'XAI_API_KEY',
-  'PERPLEXITY_API_KEY',
-  'AWS_ACCESS_KEY_ID',
-  'AZURE_OPENAI_API_KEY',
-];
-
 /** Lines of text, each ended. A key is the last word of its line, and the command stands at the start of its own. */
 export function bannerOf(options: BannerOptions): string {
-  const { url, firstKeys, variables, processes = 1 } = options;
+  const { url, firstKeys, variables, providers = [], processes = 1 } = options;
   const { admin, workspace } = firstKeys;
   const more = processes > 1 ? `, ${processes} processes` : '';
   const found = PROVIDER_VARIABLES.filter((name) => (variables[name] ?? '') !== '');
@@ -43,6 +29,9 @@ export function bannerOf(options: BannerOptions): string {
     'The admin key is for the control plane (providers, keys, budgets), the workspace key for model calls.',
     ...keysLine(options),
     ...(found.length > 0 ? [`Credentials of providers in the environment: ${found.join(', ')}`] : []),
+    ...(providers.length > 0
+      ? [`They make providers: ${providers.join(', ')}. A call's model selects one: ${providers[0]}/MODEL`]
+      : []),
     'A first call:',
     workspace
       ? `curl -s ${url}/v1/models -H 'x-gateway-api-key: ${workspace.secret}'`

@@ -44,6 +44,11 @@ export const SETTINGS: readonly SettingRow[] = [
       'change. See [declared state](declared-state.md).',
   ),
   row(
+    'GATEWAY_PROVIDERS_FROM_ENV',
+    '1 on an embedded start that listens on loopback, else 0',
+    'Whether the providers’ own variables, such as `OPENAI_API_KEY`, make [providers](providers.md#from-the-environment).',
+  ),
+  row(
     'GATEWAY_ADMIN_API_KEY',
     'made at first start, printed until it was used once',
     'The first admin key. A new value replaces the old one.',

@@ -112,7 +112,8 @@ function refuseManaged(
 
 /** The refusal of a change by hand. */
 export function managedByFile(file: string): GatewayError {
-  return fail('conflict', `the record is managed by ${file}: change it there and apply the file`);
+  const applied = file.startsWith('the environment') ? 'and start again' : 'and apply the file';
+  return fail('conflict', `the record is managed by ${file}: change it there ${applied}`);
 }
 
 /** What an entry tells of a change that was made. */

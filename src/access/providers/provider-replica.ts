@@ -1,6 +1,7 @@
 // Integrations and stored providers in memory: every model call that names one looks here, and makes no round
 // trip. It follows the stores' change notices (see follow.ts) and is asked within a tenant only.
 import type { TenantScope } from '../../call/scope.ts';
+import { LruCache } from '../../lib/lru-cache.ts';
 import type { ProviderEntry } from '../../providers/dialect.ts';
 import type { Document } from '../../store/documents.ts';
 import { Replica } from '../../store/replica.ts';
@@ -18,6 +19,8 @@ interface ProviderReplicaDeps {
   readonly providerById: (id: string) => ProviderEntry | undefined;
   /** Unix milliseconds. */
   readonly now: () => number;
+  /** Providers that are not stored, in the form of stored ones: each counts where no stored one has its slug. */
+  readonly fixed?: readonly Document<ProviderBody>[] | undefined;
 }
 
 /** A usable provider and what it was made of. */
@@ -27,24 +30,40 @@ interface Made {
   readonly usable: UsableProvider | undefined;
 }
 
+/** Workspaces whose lists are kept. */
+const MOST_LISTS = 1000;
+
 export class ProviderReplica {
   readonly #deps: ProviderReplicaDeps;
-  readonly #integrations = new Replica(integrations, { row: (document) => document });
+  /** Lists by workspace, until something changes. */
+  readonly #lists = new LruCache<readonly UsableProvider[]>(MOST_LISTS);
+  readonly #integrations = new Replica(integrations, {
+    row: (document) => document,
+    changed: () => this.#lists.clear(),
+  });
   readonly #providers = new Replica(storedProviders, {
     row: (document) => document,
     nameOf: ({ workspaceId, slug }) => `${workspaceId} ${slug}`,
-    changed: (now, _before, { id }) => now ?? this.#made.delete(id),
+    changed: (now, _before, { id }) => {
+      if (now === undefined) this.#made.delete(id);
+      this.#lists.clear();
+    },
   });
   readonly replicas = [this.#integrations, this.#providers] as const;
   readonly #made = new Map<string, Made>();
+  readonly #fixed = new Map<string, Document<ProviderBody>>();
 
   constructor(deps: ProviderReplicaDeps) {
     this.#deps = deps;
+    for (const one of deps.fixed ?? [])
+      this.#fixed.set(`${one.organisationId} ${one.workspaceId} ${one.slug}`, one);
   }
 
   /** A stored provider of the tenant's own workspace; whether it may be called is its to say. Undefined: there is none. */
   resolve({ organisationId, workspaceId }: TenantScope, slug: string): UsableProvider | undefined {
-    const document = this.#providers.named(organisationId, `${workspaceId} ${slug}`);
+    const document =
+      this.#providers.named(organisationId, `${workspaceId} ${slug}`) ??
+      this.#fixed.get(`${organisationId} ${workspaceId} ${slug}`);
     if (document === undefined || workspaceId === undefined) return undefined;
     const { id, body } = document;
     const integration =
@@ -59,16 +78,42 @@ export class ProviderReplica {
     return usable;
   }
 
-  /** The stored providers of the tenant's own workspace; whether one may be called is its to say. */
-  providersOf(tenant: TenantScope): UsableProvider[] {
+  /** The stored providers of the tenant's own workspace, by slug; whether one may be called is its to say. */
+  providersOf(tenant: TenantScope): readonly UsableProvider[] {
     const { organisationId, workspaceId } = tenant;
+    const known = this.#lists.get(`${organisationId} ${workspaceId}`);
+    if (known !== undefined) return known;
     const own: UsableProvider[] = [];
-    for (const document of this.#providers.of(organisationId).values()) {
+    const stored = [...this.#providers.of(organisationId).values()];
+    for (const document of [...stored, ...this.fixedOf(organisationId, workspaceId)]) {
       if (document.workspaceId !== workspaceId) continue;
       const usable = this.resolve(tenant, document.slug ?? '');
       if (usable !== undefined) own.push(usable);
     }
-    return own.sort((a, b) => (a.slug < b.slug ? -1 : 1));
+    own.sort((a, b) => (a.slug < b.slug ? -1 : 1));
+    this.#lists.set(`${organisationId} ${workspaceId}`, own);
+    return own;
+  }
+
+  /** Providers that are not stored, of a workspace or of all of the organisation's. */
+  fixedOf(organisationId: string, workspaceId: string | undefined): Document<ProviderBody>[] {
+    return [...this.#fixed.values()].filter(
+      (one) =>
+        one.organisationId === organisationId &&
+        (workspaceId === undefined || one.workspaceId === workspaceId) &&
+        !this.hasSlug(organisationId, one.workspaceId ?? '', one.slug ?? ''),
+    );
+  }
+
+  /** Why a slug names nothing in the tenant's workspace although the organisation has it; undefined: it has not. */
+  unsharedAs({ organisationId, workspaceId }: TenantScope, slug: string): string | undefined {
+    for (const { slug: own } of this.#integrations.of(organisationId).values())
+      if (own === slug)
+        return `the integration ${slug} is there, and is not shared with this workspace: PUT /integrations/${slug}/workspaces`;
+    const all = [...this.#providers.of(organisationId).values(), ...this.fixedOf(organisationId, undefined)];
+    return all.some((one) => one.slug === slug && one.workspaceId !== workspaceId)
+      ? `the stored provider ${slug} is another workspace's, and is not shared with this one`
+      : undefined;
   }
 
   /** What a workspace sees of the organisation's integrations: its own, and those shared with it; newest first. */

@@ -13,8 +13,11 @@ import { addressOf, checkComplete, checkGivenAgain, type FieldOf } from './crede
 
 /** What reading them needs. */
 export interface CredentialDeps {
-  /** @throws GatewayError host_refused naming `param` for an address that may not be called. */
-  readonly checkHost: (url: string, param: string) => void;
+  /**
+   * @param localPort the port of this machine that the provider's own server has
+   * @throws GatewayError host_refused naming `param` for an address that may not be called.
+   */
+  readonly checkHost: (url: string, param: string, localPort?: number) => void;
 }
 
 /** As a caller gives them. */
@@ -151,7 +154,7 @@ function readOptions(
     if (value === null) removed.push(name);
     else if (spec?.secret) secret[name] = value;
     else plain[name] = value;
-    if (spec?.type === 'host' && value !== null) checkHost(String(value), fieldOf(name));
+    if (spec?.type === 'host' && value !== null) checkHost(String(value), fieldOf(name), entry.localPort);
   }
   if (violations.length > 0) throw validationFailed(violations);
   return { plain, secret, removed };

@@ -12,6 +12,7 @@ import {
 import type { IntegrationBody, ModelEntry } from '../../access/providers/provider-collections.ts';
 import { headersFaults } from '../../access/providers/read-option.ts';
 import { fail, invalidField, validationFailed } from '../../lib/errors.ts';
+import type { ProviderEntry } from '../../providers/dialect.ts';
 import { codec } from '../../rest/codec.ts';
 import type { JsonObject } from '../../store/collection.ts';
 import { defined } from '../kit/patch.ts';
@@ -59,6 +60,7 @@ function shown(entry: ModelEntry): IntegrationModel {
 /** The body with the call's models. @param at Unix milliseconds @throws GatewayError validation_failed, host_refused */
 export function withModels(
   deps: CredentialDeps,
+  { localPort }: ProviderEntry,
   body: IntegrationBody,
   request: UpdateIntegrationModelsRequest,
   at: number,
@@ -67,11 +69,12 @@ export function withModels(
     throw invalidField('models', 'name at least one, or give allow_all_models', 'required');
   const models = new Map((body.models ?? []).map((entry) => [entry.slug, entry]));
   const named = new Set<string>();
+  const check: CheckHost = (url, param) => deps.checkHost(url, param, localPort);
   for (const [i, model] of request.models.entries()) {
     const field = `models[${i}]`;
     if (named.has(model.slug)) throw invalidField(`${field}.slug`, 'is named twice');
     named.add(model.slug);
-    models.set(model.slug, entryOf(deps, models.get(model.slug), model, field, at));
+    models.set(model.slug, entryOf(check, models.get(model.slug), model, field, at));
   }
   if (models.size > MOST_MODELS) throw invalidField('models', `must be ${MOST_MODELS} at the most`);
   return replaced(body, [...models.values()], request.allowAllModels ?? body.allowAllModels);
@@ -133,8 +136,10 @@ function replaced(
   });
 }
 
+type CheckHost = (url: string, param: string) => void;
+
 function entryOf(
-  { checkHost }: CredentialDeps,
+  checkHost: CheckHost,
   before: ModelEntry | undefined,
   model: IntegrationModel,
   field: string,

@@ -197,7 +197,7 @@ export function integrationsService(deps: ProviderDeps) {
     ): Promise<UpdateIntegrationModelsResponse> {
       await update(call, request.slug, shownModels, ({ body }, at) => {
         const entry = entryOf(deps, body.aiProviderId, 'ai_provider_id');
-        const made = withModels(deps, body, request, at);
+        const made = withModels(deps, entry, body, request, at);
         if (!governs(directory, callerOf(call))) checkModelHosts(body, made);
         return { body: grantedMappings(deps, callerOf(call), entry, body, made, optionField) };
       });

@@ -4,6 +4,7 @@ import { type ProviderBody, storedProviders } from '../../access/providers/provi
 import { tagConditions } from '../../access/providers/tags.ts';
 import type { Call } from '../../call/call.ts';
 import type { Principal } from '../../call/principal.ts';
+import type { TenantScope } from '../../call/scope.ts';
 import { fail } from '../../lib/errors.ts';
 import type { JsonObject } from '../../store/collection.ts';
 import {
@@ -11,6 +12,7 @@ import {
   type Document,
   type DocumentPage,
   insertOperation,
+  type PageQuery,
   updateOperation,
 } from '../../store/documents.ts';
 import { PROVIDER_RULES } from '../kit/bound-rules.ts';
@@ -52,7 +54,8 @@ export function storedProviderOperations(deps: ProviderDeps, { shown, name, perW
   async function find(caller: Principal, { slug, workspaceId: given }: Named): Promise<Stored> {
     const workspaceId = targetWorkspace(directory, caller, given, { required: perWorkspace });
     const scope = { organisationId: caller.organisationId, workspaceId };
-    const found = await documents.get(scope, storedProviders, slug);
+    const stored = await documents.get(scope, storedProviders, slug);
+    const found = stored ?? fixedIn(deps, scope).find((one) => one.slug === slug || one.id === slug);
     if (found === undefined) throw fail('not_found', `there is no such ${name}`);
     return found;
   }
@@ -103,10 +106,11 @@ export function storedProviderOperations(deps: ProviderDeps, { shown, name, perW
     ): Promise<DocumentPage<ProviderBody>> {
       const caller = callerOf(call);
       const workspaceId = targetWorkspace(directory, caller, request.workspaceId, { required: perWorkspace });
-      return documents.page({ organisationId: caller.organisationId, workspaceId }, storedProviders, {
-        ...newestFirst({ ...request, pageSize: request.pageSize ?? PAGE_SIZE }),
-        filter: tagConditions(wantedTags(request.tags)),
-      });
+      const scope = { organisationId: caller.organisationId, workspaceId };
+      const tags = tagConditions(wantedTags(request.tags));
+      const query = newestFirst({ ...request, pageSize: request.pageSize ?? PAGE_SIZE });
+      const page = await documents.page(scope, storedProviders, { ...query, filter: tags });
+      return withFixed(page, query, tags.length > 0 ? [] : fixedIn(deps, scope));
     },
 
     /** Reads, works out and writes a body. */
@@ -153,6 +157,22 @@ export function storedProviderOperations(deps: ProviderDeps, { shown, name, perW
       });
     },
   };
+}
+
+/** Providers of the environment, which no store has. */
+function fixedIn({ replica }: ProviderDeps, { organisationId, workspaceId }: TenantScope): Stored[] {
+  return replica.fixedOf(organisationId, workspaceId);
+}
+
+/** The page with those at the end of the list that no store has. */
+function withFixed(
+  page: DocumentPage<ProviderBody>,
+  { page: number = 0, pageSize = PAGE_SIZE }: PageQuery,
+  fixed: readonly Stored[],
+): DocumentPage<ProviderBody> {
+  const from = Math.max(0, number * pageSize - page.total);
+  const more = fixed.slice(from, from + pageSize - page.documents.length);
+  return { ...page, total: page.total + fixed.length, documents: [...page.documents, ...more] };
 }
 
 /** Usage that starts again from zero is a loosened limit. @throws GatewayError forbidden. */

@@ -23,6 +23,8 @@ export interface Preset {
 export interface StoredModels {
   /** Whether there is a model that is not let through. */
   readonly restricted: boolean;
+  /** Models that it names and allows. */
+  readonly named?: readonly string[];
   allows(model: string): boolean;
   /** The model's own base address. */
   hostOf(model: string): string | undefined;
@@ -88,6 +90,12 @@ export interface StoredProvider {
   readonly refused?: () => GatewayError | undefined;
 }
 
+/** The stored provider that a model selects, and the model to ask it for: undefined, the name as it was given. */
+export interface ByModel {
+  readonly slug: string;
+  readonly model: string | undefined;
+}
+
 /** A config that the control plane keeps. */
 export interface SavedConfig {
   readonly id: string;
@@ -111,6 +119,12 @@ export interface PlanDeps extends Omit<ParseDeps, 'hasProvider' | 'mayOverride' 
   readonly resolveAlias?: ((tenant: TenantScope, model: string) => SavedConfig | undefined) | undefined;
   /** A stored provider of the tenant by its slug. */
   readonly resolveProvider: (tenant: TenantScope, slug: string) => Soon<StoredProvider | undefined>;
+  /** The stored provider that a model's name selects. @throws GatewayError selection_conflict where several are meant */
+  readonly selectByModel?: ((tenant: TenantScope, model: string) => ByModel | undefined) | undefined;
+  /** Stored providers that the tenant may name, by slug: for refusals. */
+  readonly slugsOf?: ((tenant: TenantScope) => readonly string[]) | undefined;
+  /** Why a slug names nothing in the tenant's workspace although its organisation has it; undefined: it has not. */
+  readonly unsharedAs?: ((tenant: TenantScope, slug: string) => string | undefined) | undefined;
   /** The same without values that must be fetched first: enough to know that it is there. */
   readonly peekProvider?: ((tenant: TenantScope, slug: string) => StoredProvider | undefined) | undefined;
   /** A plan with the saved guardrails that it names, and with those that every call of the tenant passes. */

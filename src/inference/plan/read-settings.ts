@@ -35,7 +35,8 @@ export function readSettings(
   const { provider, slug } = readProvider(level, above, deps, faults);
   if (config.apiKey !== undefined && deps.isOwnKey(config.apiKey))
     fault('api_key', "a key of this gateway is no provider's credential");
-  if (config.customHost !== undefined) checkHost(config.customHost, at('custom_host'), deps, faults);
+  if (config.customHost !== undefined)
+    checkHost(config.customHost, at('custom_host'), provider?.localPort, deps, faults);
   checkForwarded(level, deps, faults);
   if (slug !== undefined) keepToStored(level, above, deps.mayOverride?.(slug) ?? false, faults);
   const guardrails = deps.readGuardrails(json, path, faults);
@@ -100,9 +101,15 @@ function readProvider(
   return { provider, slug: undefined };
 }
 
-function checkHost(url: string, path: string, { checkHost: check }: ParseDeps, faults: Fault[]): void {
+function checkHost(
+  url: string,
+  path: string,
+  localPort: number | undefined,
+  { checkHost: check }: ParseDeps,
+  faults: Fault[],
+): void {
   try {
-    check(url, path);
+    check(url, path, localPort);
   } catch (thrown) {
     if (!(thrown instanceof GatewayError)) throw thrown;
     const prefix = `${path}: `;

@@ -129,7 +129,7 @@ function routing(
       if (slug !== undefined) {
         const stored = deps.resolveProvider(call.principal ?? NO_TENANT, slug);
         const bind = (found: StoredProvider | undefined): BoundTarget => {
-          if (found === undefined) throw unknownSlug(slug, `${target.path}.provider`);
+          if (found === undefined) throw unknownSlug(call, deps, slug, `${target.path}.provider`);
           return bindTarget(target, ofStored(found), { ...mine, stranger: stranger(target), only }, model);
         };
         return stored instanceof Promise ? stored.then(bind) : bind(stored);

@@ -1,4 +1,6 @@
 // The provider that a call's headers (or its model) select.
+
+import type { TenantScope } from '../../call/scope.ts';
 import { fail, type GatewayError } from '../../lib/errors.ts';
 import type { GatewayHeaders } from '../../lib/gateway-headers.ts';
 import { nearestNames } from '../../lib/nearest-names.ts';
@@ -67,9 +69,9 @@ export function select(
     return stored(call, virtualKey.replace(/^@/, ''), name('virtual-key'), deps, undefined);
   if (provider === undefined || provider === '') {
     const [, slug, rest] = /^@([^/]{1,255})\/(.+)$/s.exec(model ?? '') ?? [];
-    const missing = (): Selected | undefined => {
+    const missing = (): Selected | undefined | Promise<Selected> => {
       if (mayBeMissing) return undefined;
-      throw providerMissing(headers);
+      return byModel(call, customHost, deps, model);
     };
     // Names of models may begin so: Cloudflare's and Hugging Face's do.
     if (slug === undefined || slug === 'cf' || slug === 'hf') return missing();
@@ -89,6 +91,20 @@ export function select(
   return { entry, stored: undefined, customHost, model: undefined };
 }
 
+/** @throws GatewayError provider_missing, selection_conflict */
+function byModel(
+  call: PlannedCall,
+  customHost: string | undefined,
+  deps: PlanDeps,
+  model: string | undefined,
+): Selected | Promise<Selected> {
+  const tenant = call.principal ?? NO_TENANT;
+  const found =
+    model === undefined || customHost !== undefined ? undefined : deps.selectByModel?.(tenant, model);
+  if (found === undefined) throw providerMissing(call.headers, model, deps.slugsOf?.(tenant));
+  return stored(call, found.slug, 'model', deps, found.model);
+}
+
 function stored(
   call: PlannedCall,
   slug: string,
@@ -97,7 +113,7 @@ function stored(
   model: string | undefined,
 ): Selected | Promise<Selected> {
   const made = (found: StoredProvider | undefined): Selected => {
-    if (found === undefined) throw unknownSlug(slug, param);
+    if (found === undefined) throw unknownSlug(call, deps, slug, param);
     return ofStored(found, model);
   };
   const found = deps.resolveProvider(call.principal ?? NO_TENANT, slug);
@@ -116,15 +132,43 @@ export function ofStored({ entry, ...settings }: StoredProvider, model?: string)
   return { entry, stored: settings, customHost: undefined, model };
 }
 
-export function unknownSlug(slug: string, param: string): GatewayError {
-  return fail('provider_unknown', `there is no stored provider ${clip(slug)}`, { param });
+/** The refusal of a slug that names nothing: what it may have meant, or why it is not there. */
+export function unknownSlug(
+  { principal }: Pick<PlannedCall, 'principal'>,
+  { slugsOf, unsharedAs }: Pick<PlanDeps, 'slugsOf' | 'unsharedAs'>,
+  slug: string,
+  param: string,
+): GatewayError {
+  return fail('provider_unknown', slugFault(principal ?? NO_TENANT, { slugsOf, unsharedAs }, slug), {
+    param,
+  });
 }
 
-export function providerMissing(headers: GatewayHeaders): GatewayError {
+/** In words. */
+export function slugFault(
+  tenant: TenantScope,
+  { slugsOf, unsharedAs }: Pick<PlanDeps, 'slugsOf' | 'unsharedAs'>,
+  slug: string,
+): string {
+  const why = unsharedAs?.(tenant, slug);
+  if (why !== undefined) return why;
+  const near = nearestNames(slug, slugsOf?.(tenant) ?? []);
+  const meant = near.length === 0 ? '' : `; the nearest: ${near.join(', ')}`;
+  return `there is no stored provider ${clip(slug)}${meant}`;
+}
+
+/** @param slugs stored providers that may be named */
+export function providerMissing(
+  headers: GatewayHeaders,
+  model?: string,
+  slugs: readonly string[] = [],
+): GatewayError {
   const name = (bare: string): string => canonical(headers, bare);
+  const [slug] = slugs;
+  const stored = slug === undefined ? '' : `; or the model as @${slug}/${clip(model ?? 'MODEL')}`;
   return fail(
     'provider_missing',
-    `no provider is selected: send ${name('provider')} with a credential, ${name('config')}, or ${name('custom-host')} with ${name('provider')}`,
+    `no provider is selected: send ${name('provider')} with a credential, ${name('config')}, or ${name('custom-host')} with ${name('provider')}${stored}`,
     { param: name('provider') },
   );
 }
