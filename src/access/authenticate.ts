@@ -8,6 +8,7 @@ import { looksLikeToken } from './jwt/read-token.ts';
 import type { Tokens } from './jwt/tokens.ts';
 import type { KeyRecord } from './key-record.ts';
 import type { KeyRing } from './key-ring.ts';
+import type { SessionRing } from './sessions/session-ring.ts';
 
 /** The caller, and the credential for the provider. */
 export interface Authentication {
@@ -19,15 +20,16 @@ export interface Authentication {
   readonly providerCredential: string | undefined;
 }
 
-/** Finds callers by key and, where there are tokens, by token. */
+/** Finds callers by key and, where there are tokens and sessions, by token and cookie. */
 export interface Callers {
   readonly keys: KeyRing;
   readonly tokens?: Pick<Tokens, 'isOurs' | 'principalOf'> | undefined;
+  readonly sessions?: Pick<SessionRing, 'callerOf'> | undefined;
 }
 
 /**
  * `x-gateway-api-key`; when it is absent, `Authorization: Bearer` or `x-api-key`
- * holding a gateway key or, when none does, a token. What is left of the two is the provider's
+ * holding a gateway key or, when none does, the cookie of a session or a token. What is left of the two is the provider's
  * credential, unless it is a key or token for this gateway.
  * @throws GatewayError unauthenticated.
  */
@@ -57,6 +59,11 @@ export function authenticate(
     if (candidate === undefined) continue;
     const record = keys.find(candidate, connection);
     if (record) return accept(record, candidate, isForeign(other, callers) ? other : undefined, now);
+  }
+  const signedIn = callers.sessions?.callerOf(headers);
+  if (signedIn !== undefined && !isOurToken(tokens, bearer) && !isOurToken(tokens, xApiKey)) {
+    const { principal, secret } = signedIn;
+    return { principal, key: secret, providerCredential: bearer ?? xApiKey };
   }
   const token = tokens && tokenAmong(bearer, xApiKey, tokens);
   if (tokens !== undefined && token !== undefined) {
@@ -93,6 +100,10 @@ function tokenAmong(
   const second = xApiKey !== undefined && looksLikeToken(xApiKey) ? xApiKey : undefined;
   if (first === undefined || second === undefined) return first ?? second;
   return !tokens.isOurs(first) && tokens.isOurs(second) ? second : first;
+}
+
+function isOurToken(tokens: Callers['tokens'], text: string | undefined): boolean {
+  return text !== undefined && tokens !== undefined && looksLikeToken(text) && tokens.isOurs(text);
 }
 
 function isForeign(value: string | undefined, { keys, tokens }: Callers): value is string {

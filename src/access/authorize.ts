@@ -17,8 +17,11 @@ export function accessCheck(access: Access): (principal: Principal) => void {
   const { scopes } = access;
   // What services may not do in their workspace is also refused to keys without a person.
   const forPeople = allowed.has(KeyKindProto.WORKSPACE_USER) && !allowed.has(KeyKindProto.WORKSPACE_SERVICE);
+  const ofSessions = allowed.has(KeyKindProto.SESSION);
+  if (access.authenticated) return () => {};
   return (principal) => {
-    if (allowed.size > 0 && !allowed.has(kinds[principal.kind])) {
+    const isSession = ofSessions && principal.sessionId !== undefined;
+    if (allowed.size > 0 && !isSession && !allowed.has(kinds[principal.kind])) {
       throw fail('forbidden', `a key of the kind ${principal.kind} may not call this operation`);
     }
     if (forPeople && principal.kind === 'workspace-user' && !isPerson(principal)) {

@@ -9,6 +9,7 @@ import { encryptionKeys } from './key-bundle.ts';
 import { MCP_COLLECTIONS } from './mcp/mcp-collections.ts';
 import { PROVIDER_COLLECTIONS } from './providers/provider-collections.ts';
 import type { SecurityCategory, SecuritySettings } from './security-settings.ts';
+import { sessions } from './sessions/session-collection.ts';
 
 /** The tenant. */
 export interface OrganisationBody {
@@ -253,6 +254,7 @@ export const accessCollections: readonly Collection<object>[] = [
   auditHeads,
   encryptionKeys,
   firstKeys,
+  sessions,
   jwtSettings,
   ...PROVIDER_COLLECTIONS,
   ...MCP_COLLECTIONS,

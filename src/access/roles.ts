@@ -159,6 +159,8 @@ export function isPerson({ userId, token }: Principal): boolean {
 export function roleOf(directory: Directory, principal: Principal): WorkspaceRole | undefined {
   const { organisationId, workspaceId, userId, token } = principal;
   if (userId === undefined) return token?.role;
+  if (workspaceId === undefined && directory.user(organisationId, userId)?.body.role !== 'member')
+    return 'admin';
   const place = workspaceId === undefined ? undefined : directory.roleIn(organisationId, workspaceId, userId);
   // A person without a place was refused before; everybody else is at least a member.
   return place ?? 'member';

@@ -40,7 +40,7 @@ export function identityDeps({
   ...rooms
 }: Rooms): IdentityDeps {
   const { documents, hasher } = stores;
-  const { dialer, directory, auditLog } = identity;
+  const { dialer, directory, auditLog, sessions, keys, addressOf } = identity;
   const { providers, mcp, secretReferences } = replicas;
   const { plans, secrets, pipeline } = opened;
   const { mailer, callBooks, limits, usage, reRates } = ledger;
@@ -56,6 +56,9 @@ export function identityDeps({
     documents,
     changes: auditLog.changes,
     directory,
+    sessions,
+    keys,
+    addressOf,
     usage,
     groups: limits.groups,
     reRates,

@@ -43,7 +43,7 @@ interface EdgeParts extends Base, ReturnType<typeof openServices> {
 /** Does not listen yet. */
 export function openEdge(parts: EdgeParts) {
   const { settings, log, identity, ledger, watch, names, inFlight, metrics, unready } = parts;
-  const { keys, tokens } = identity;
+  const { keys, tokens, sessions } = identity;
   const { bodyLimit } = settings;
   const pace = new Pace(settings.bodyStallMs);
   const budget = new ReadingBudget({ totalBytes: settings.readingBytes, keyBytes: settings.keyReadingBytes });
@@ -70,7 +70,11 @@ export function openEdge(parts: EdgeParts) {
     port: settings.metricsPort,
   };
   const rest = { routes, transport: rpc.transport, names, bodyLimit, pace, budget, prove, refuse };
-  const asked = { ...rest, identify: (call: Call) => identify(call, { keys, tokens }), full: inFlight.full };
+  const asked = {
+    ...rest,
+    identify: (call: Call) => identify(call, { keys, tokens, sessions }),
+    full: inFlight.full,
+  };
   const dispatch = createEdge({
     rest: asked,
     pages: {
@@ -115,7 +119,7 @@ function openRpc(
   { settings, log, services, foresee, identity, ledger, unready, ...parts }: EdgeParts,
   incoming: Incoming,
 ) {
-  const { keys, tokens, directory, auditLog } = identity;
+  const { keys, tokens, sessions, directory, auditLog } = identity;
   const { books, flights } = ledger.callBooks;
   return createRpc({
     ...incoming,
@@ -124,6 +128,7 @@ function openRpc(
     keys,
     limits: { ...ledger.limits, books, flights, keys, directory, foresee },
     tokens,
+    sessions,
     directory,
     observer: parts.metrics,
     capacity: parts.metrics,

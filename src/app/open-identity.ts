@@ -5,6 +5,7 @@ import { Directory } from '../access/directory.ts';
 import { Tokens } from '../access/jwt/tokens.ts';
 import { KeyRing } from '../access/key-ring.ts';
 import { ManagedRecords } from '../access/managed-records.ts';
+import { SessionRing } from '../access/sessions/session-ring.ts';
 import type { Call } from '../call/call.ts';
 import { clientAddress } from '../lib/client-address.ts';
 import { createDialer } from '../lib/egress/dialer.ts';
@@ -26,6 +27,10 @@ export async function openIdentity(
   const keys = new KeyRing(hasher);
   const directory = new Directory();
   const managed = new ManagedRecords();
+  const origin = settings.publicUrl === undefined ? undefined : new URL(settings.publicUrl).origin;
+  const secure = settings.tls !== undefined || origin?.startsWith('https:') === true;
+  const site = { origin, secure };
+  const sessions = new SessionRing({ hasher, keys, directory, documents, site, now: Date.now });
   const dialer = createDialer({
     allow,
     localServers: isEmbeddedOnLoopback(settings),
@@ -56,5 +61,5 @@ export async function openIdentity(
     },
     onLost: (error, count) => log.error({ err: error, count }, 'audit log: entries could not be written'),
   });
-  return { given, keyDeps, tenancy, keys, directory, managed, dialer, tokens, auditLog, addressOf };
+  return { given, keyDeps, tenancy, keys, sessions, directory, managed, dialer, tokens, auditLog, addressOf };
 }

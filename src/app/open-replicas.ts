@@ -20,7 +20,7 @@ export type Replicas = Awaited<ReturnType<typeof openReplicas>>;
 /** Resolves when all of it was read. @throws GatewayError store_unavailable */
 export async function openReplicas(
   { settings, log, stores: { store, feed, documents }, onTrouble }: Base,
-  { keys, directory, managed, tokens, tenancy }: Identity,
+  { keys, sessions, directory, managed, tokens, tenancy }: Identity,
 ) {
   const { providers: given, faults } = settings.environmentProviders;
   for (const fault of faults) log.warn({ fault }, 'a variable of the environment makes no provider');
@@ -41,7 +41,7 @@ export async function openReplicas(
     onError: (error) => onTrouble(error, 'a change could not be read yet'),
   };
   const stops = await Promise.all([
-    follow(source, [...directory.replicas, tokens.replica, keys.replica, managed.replica]),
+    follow(source, [...directory.replicas, tokens.replica, keys.replica, sessions.replica, managed.replica]),
     follow(source, [guardrails.replica, configs.replica, aliases.replica]),
     follow(source, providers.replicas),
     follow(source, mcp.replicas),

@@ -25,6 +25,7 @@ import { ProviderCatalogueService } from '../../gen/gateway/admin/v2/provider_ca
 import { ProvidersService } from '../../gen/gateway/admin/v2/providers_pb.ts';
 import { RateLimitPoliciesService } from '../../gen/gateway/admin/v2/rate_limit_policies_pb.ts';
 import { SecretReferencesService } from '../../gen/gateway/admin/v2/secret_references_pb.ts';
+import { SessionsService } from '../../gen/gateway/admin/v2/sessions_pb.ts';
 import { TracesService } from '../../gen/gateway/admin/v2/traces_pb.ts';
 import { UsageLimitPoliciesService } from '../../gen/gateway/admin/v2/usage_limit_policies_pb.ts';
 import { UserInvitesService } from '../../gen/gateway/admin/v2/user_invites_pb.ts';
@@ -72,6 +73,7 @@ import { providerCatalogueService } from '../admin/provider-catalogue/service.ts
 import type { ProviderDeps } from '../admin/providers/deps.ts';
 import { providersService } from '../admin/providers/service.ts';
 import { type SecretReferencesDeps, secretReferencesService } from '../admin/secret-references/service.ts';
+import { type SessionsDeps, sessionsService } from '../admin/sessions/service.ts';
 import { tracesService } from '../admin/traces/service.ts';
 import { type InvitesDeps, userInvitesService } from '../admin/user-invites/service.ts';
 import { usersService } from '../admin/users/service.ts';
@@ -108,6 +110,7 @@ export function registrations(
     ConfigsDeps &
     ProviderDeps &
     SecretReferencesDeps &
+    SessionsDeps &
     ModelPricingDeps & { readonly aliases: AliasCatalogue },
   audit: AuditLogsDeps,
   declared: DeclaredStateDeps,
@@ -161,6 +164,7 @@ export function registrations(
     implement(ModelPricingService, modelPricingService(identity)),
     implement(SecretReferencesService, secretReferencesService(identity)),
     implement(UsageLimitPoliciesService, usageLimitPoliciesService(identity)),
+    implement(SessionsService, sessionsService(identity)),
     implement(UsersService, usersService(identity)),
     implement(UserInvitesService, userInvitesService(identity)),
     implement(JwtSettingsService, jwtSettingsService(identity)),

@@ -16,6 +16,8 @@ export interface Principal {
   readonly keyId: string;
   readonly keyName: string;
   readonly kind: KeyKind;
+  /** The session of the console that calls. */
+  readonly sessionId?: string | undefined;
   readonly scopes: ReadonlySet<string>;
   /** The grant of a token (JWT); undefined for API keys. */
   readonly token?: TokenGrant | undefined;

@@ -28,7 +28,9 @@ export function workspaceUseOf(method: DescMethod): WorkspaceUse | undefined {
   if (getOption(method.parent, plane) !== Plane.CONTROL) return undefined;
   const inPath = pathFieldsOf(method);
   if (inPath.includes(WORKSPACE_FIELD)) return 'resource';
-  const { kinds } = getOption(method, access);
+  const { kinds, authenticated } = getOption(method, access);
+  // What is about the caller alone is of the organisation.
+  if (authenticated) return 'organisation';
   const ofOrganisation = kinds.length > 0 && kinds.every((kind) => kind === KeyKind.ORGANISATION_SERVICE);
   if (ofOrganisation) return has(method, WORKSPACE_FIELD) ? 'field' : 'organisation';
   if (inPath.some((name) => /(^|_)(id|slug)$/.test(name))) return 'resource';

@@ -13,6 +13,7 @@ import type { Directory } from '../access/directory.ts';
 import { identify } from '../access/identify.ts';
 import type { Tokens } from '../access/jwt/tokens.ts';
 import type { KeyRing } from '../access/key-ring.ts';
+import type { SessionRing } from '../access/sessions/session-ring.ts';
 import type { Call } from '../call/call.ts';
 import type { GatewayError } from '../lib/errors.ts';
 import { GatewayHeaders, type HeaderNames } from '../lib/gateway-headers.ts';
@@ -50,6 +51,7 @@ export interface RpcDeps {
   readonly services: readonly Registration[];
   readonly keys: KeyRing;
   readonly tokens?: Tokens;
+  readonly sessions?: SessionRing;
   readonly directory: Directory;
   /** Undefined: nothing is limited. */
   readonly limits?: LimitsDeps | undefined;

@@ -23,7 +23,11 @@ test('every method has a plane, an access and an audit annotation that say somet
     const name = nameOf(method);
     const { plane: where, access, audit } = annotationsOf(method);
     t.not(where, Plane.UNSPECIFIED, name);
-    t.true(access.open !== access.scopes.length > 0, `${name}: scopes, or open to all`);
+    t.is(
+      Number(access.open) + Number(access.authenticated) + Number(access.scopes.length > 0),
+      1,
+      `${name}: scopes, any key, or open to all`,
+    );
     t.true(
       access.scopes.every((scope) => /^[a-z_]+\.[a-z_]+$/.test(scope)),
       `${name}: scopes are resource.verb`,

@@ -19,7 +19,7 @@ export function accessInterceptor(directory: Directory): Interceptor {
       if (workspaceId !== undefined && directory.workspace(organisationId, workspaceId) === undefined)
         throw fail('forbidden', 'the workspace of this key is archived');
       check(principal);
-      if (userId !== undefined) checkRole(directory, principal, access.scopes);
+      if (userId !== undefined && !access.authenticated) checkRole(directory, principal, access.scopes);
       return next(input, call);
     };
   };

@@ -82,7 +82,8 @@ export function limitsInterceptor(deps: LimitsDeps): Interceptor {
       principal: Principal,
       foreseen: Foreseen | undefined,
     ): Promise<Output> {
-      const defaults = defaultMetadata(deps, principal);
+      const stored = defaultMetadata(deps, principal);
+      const defaults = principal.sessionId === undefined ? stored : { ...stored, ...FROM_CONSOLE };
       call.defaultMetadata = foreseen ? { ...defaults, ...foreseen.metadata } : defaults;
       call.clientMetadata = isStream(input) ? undefined : clientMetadata(input, call.headers);
       const rules = applying(deps, call, principal);
@@ -215,6 +216,8 @@ function applying(deps: LimitsDeps, call: Call, principal: Principal): readonly 
   return READS.has(call.source.httpMethod) ? rules.filter(countsReads) : rules;
 }
 
+/** Marks the calls of the console in the log. */
+const FROM_CONSOLE = { _source: 'console' };
 const NONE: readonly Rule[] = Object.freeze([]);
 
 function limits(carried: Carried | undefined): boolean {

@@ -12,7 +12,7 @@ import {
   type WorkspaceUse,
   workspaceUseOf,
 } from '../../rest/named-workspace.ts';
-import { type Interceptor, isStream } from '../handler.ts';
+import { type Handler, type Interceptor, isStream } from '../handler.ts';
 
 /** A workspace that never is: what is looked for in it is not found. */
 const NOWHERE = '00000000-0000-0000-0000-000000000000';
@@ -22,7 +22,7 @@ type Fields = { workspaceId?: string | undefined; workspaceSlug?: string | undef
 export function workspaceInterceptor(directory: Directory): Interceptor {
   return (method) => {
     const use = workspaceUseOf(method);
-    if (use === undefined) return (next) => next;
+    if (use === undefined) return ofSessions(directory);
     // A field in the path names the resource itself.
     const absorbs = (use === 'resource' || use === 'inference') && !isWorkspaceAside(method);
     return (next) => (input, call) => {
@@ -38,6 +38,25 @@ export function workspaceInterceptor(directory: Directory): Interceptor {
       }
       return next(input, call);
     };
+  };
+}
+
+/** Model calls: keys have their workspace, and sessions of an organisation name one in the metadata. */
+function ofSessions(directory: Directory): (next: Handler) => Handler {
+  return (next) => (input, call) => {
+    const { principal } = call;
+    if (principal?.sessionId === undefined || principal.workspaceId !== undefined) return next(input, call);
+    const given = checked(call.headers.get('workspace-id'));
+    if (given === undefined)
+      throw invalidField(
+        WORKSPACE_FIELD,
+        'is needed: name a workspace in x-gateway-workspace-id',
+        'required',
+      );
+    const found = directory.workspace(principal.organisationId, given);
+    if (found === undefined) throw invalidField(WORKSPACE_FIELD, 'names no workspace of the caller');
+    call.principal = { ...principal, workspaceId: found.id, visiting: true };
+    return next(input, call);
   };
 }
 

@@ -1,0 +1,32 @@
+// Sessions as they are stored.
+import { type Collection, defineCollection } from '../../store/collection.ts';
+
+/** A person who is signed in; times are Unix milliseconds. The document's workspace is none: a session reaches what its key reaches. */
+export interface SessionBody {
+  /** Keyed hash of the cookie's value. */
+  readonly hash: string;
+  /** The key that it was made from; absent for users who signed in without one. */
+  readonly keyId?: string;
+  /** Hash of the key's secret at that time: a rotated key ends its sessions. */
+  readonly keyHash?: string;
+  readonly userId?: string;
+  /** The user's role in the organisation at that time: another one ends the session. */
+  readonly role?: 'owner' | 'admin' | 'member';
+  /** The last call that was noted. */
+  readonly seenAt: number;
+  /** When it ends at the latest. */
+  readonly expiresAt: number;
+  readonly address: string;
+  readonly userAgent: string;
+}
+
+export const sessions: Collection<SessionBody> = defineCollection<SessionBody>({
+  name: 'sessions',
+  schemaVersion: 1,
+  noticed: true,
+  fields: [
+    { name: 'keyId', type: 'text', nullable: true },
+    { name: 'userId', type: 'text', nullable: true },
+    { name: 'expiresAt', type: 'integer' },
+  ],
+});

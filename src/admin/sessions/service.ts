@@ -1,0 +1,276 @@
+// Sessions of the console: made from a key, shown, ended.
+import { randomUUID } from 'node:crypto';
+import { create } from '@bufbuild/protobuf';
+import {
+  type CallerSession,
+  CallerSessionSchema,
+  type DeleteSessionRequest,
+  DeleteSessionResponseSchema,
+  type DeleteUserSessionsRequest,
+  DeleteUserSessionsResponseSchema,
+  type ListSessionsRequest,
+  type Session,
+  type SessionList,
+  SessionListSchema,
+  SessionSchema,
+  SessionWorkspaceSchema,
+} from '../../../gen/gateway/admin/v2/sessions_pb.ts';
+import type { KeyHasher } from '../../access/key-hash.ts';
+import type { KeyRing } from '../../access/key-ring.ts';
+import { governs } from '../../access/roles.ts';
+import { type SessionBody, sessions } from '../../access/sessions/session-collection.ts';
+import { sessionCookie, setCookie } from '../../access/sessions/session-cookie.ts';
+import { LONGEST_MS, type SessionRing } from '../../access/sessions/session-ring.ts';
+import type { Call } from '../../call/call.ts';
+import type { Principal } from '../../call/principal.ts';
+import { fail } from '../../lib/errors.ts';
+import { codec } from '../../rest/codec.ts';
+import type { JsonObject } from '../../store/collection.ts';
+import {
+  archiveOperation,
+  type Document,
+  insertOperation,
+  type WriteOperation,
+} from '../../store/documents.ts';
+import { callerOf, organisationOf } from '../kit/caller.ts';
+import { withConflictRetries } from '../kit/conflict-retries.ts';
+import type { IdentityDeps } from '../kit/deps.ts';
+import { timeText } from '../kit/time.ts';
+
+export interface SessionsDeps extends IdentityDeps {
+  readonly sessions: SessionRing;
+  readonly keys: KeyRing;
+  readonly hasher: KeyHasher;
+  readonly addressOf: (call: Call) => string;
+}
+
+/** Of one key or user: the oldest ends when there are more. */
+const MOST = 100;
+const MOST_AGENT_CHARS = 200;
+const DEFAULT_PAGE_SIZE = 100;
+/** Archived with one commit. */
+const BATCH = 500;
+
+/** The methods of SessionsService. */
+export function sessionsService(deps: SessionsDeps) {
+  const { sessions: ring, changes, now } = deps;
+  const mayEndAll = (principal: Principal): boolean =>
+    governs(deps.directory, principal) && principal.scopes.has('organisation_users.delete');
+  const seenBy = (principal: Principal, all: boolean): Document<SessionBody>[] =>
+    [...ring.of(principal.organisationId)].filter((session) => all || isOwn(principal, session));
+  const shown = (session: Document<SessionBody>) =>
+    codec.encode(SessionSchema, sessionRecord(deps, session, undefined)) as JsonObject;
+  const end = (call: Call, ended: readonly Document<SessionBody>[], target: { id: string; name: string }) => {
+    const operations = ended
+      .slice(0, BATCH)
+      .map(({ id }) => archiveOperation(sessions, id, { updatedAt: now() }));
+    const before = ended.length === 1 && ended[0] ? { before: shown(ended[0]) } : {};
+    return changes.commit(call, organisationOf(callerOf(call)), operations, { ...target, ...before });
+  };
+
+  return withConflictRetries({
+    async createSession(_: object, call: Call): Promise<CallerSession> {
+      const caller = callerOf(call);
+      const session = newSession(deps, call, caller);
+      const document = asNew(session.id, caller.organisationId, session.body, now());
+      const ended = [...replaced(deps, call, caller), ...beyondMost(seenBy(caller, false), caller)];
+      const operations: WriteOperation[] = [
+        insertOperation(sessions, { id: session.id, createdAt: document.createdAt, body: session.body }),
+        ...ended.map(({ id }) => archiveOperation(sessions, id, { updatedAt: now() })),
+      ];
+      await changes.commit(call, organisationOf(caller), operations, {
+        id: session.id,
+        name: nameOf(deps, document),
+        after: shown(document),
+      });
+      call.answerHeaders.set('set-cookie', setCookie(session.secret, isSecure(deps, call), LONGEST_MS));
+      const principal = ring.principalOf(document);
+      if (principal === undefined) throw fail('unauthenticated', 'the API key is not known');
+      return callerSession(deps, principal, document);
+    },
+
+    async getSession(_: object, call: Call): Promise<CallerSession> {
+      const caller = call.principal ?? callerOf(call);
+      const session =
+        caller.sessionId === undefined
+          ? undefined
+          : ring.replica.get(caller.organisationId, caller.sessionId);
+      return callerSession(deps, caller, session);
+    },
+
+    async listSessions(
+      { currentPage = 0, pageSize = DEFAULT_PAGE_SIZE, userId }: ListSessionsRequest,
+      call: Call,
+    ) {
+      const caller = callerOf(call);
+      const all = governs(deps.directory, caller) && caller.scopes.has('organisation_users.list');
+      const found = seenBy(caller, all).filter(({ body }) => userId === undefined || body.userId === userId);
+      const page = found.slice(currentPage * pageSize, (currentPage + 1) * pageSize);
+      const list: SessionList = create(SessionListSchema, {
+        object: 'list',
+        total: BigInt(found.length),
+        totalCapped: false,
+        data: page.map((session) => sessionRecord(deps, session, caller.sessionId)),
+      });
+      return list;
+    },
+
+    async deleteSession({ sessionId }: DeleteSessionRequest, call: Call) {
+      const caller = callerOf(call);
+      const id = sessionId === 'current' ? caller.sessionId : sessionId;
+      const session = seenBy(caller, mayEndAll(caller)).find((one) => one.id === id);
+      if (session === undefined) throw fail('not_found', `there is no session ${sessionId}`);
+      await end(call, [session], { id: session.id, name: nameOf(deps, session) });
+      if (session.id === caller.sessionId)
+        call.answerHeaders.set('set-cookie', setCookie('', isSecure(deps, call), 0));
+      return create(DeleteSessionResponseSchema);
+    },
+
+    async deleteUserSessions({ userId }: DeleteUserSessionsRequest, call: Call) {
+      const caller = callerOf(call);
+      const user = deps.directory.user(caller.organisationId, userId);
+      if (user === undefined || !(caller.userId === userId || mayEndAll(caller)))
+        throw fail('not_found', `there is no user ${userId}`);
+      const found = [...ring.of(caller.organisationId)].filter(({ body }) => body.userId === userId);
+      for (let i = 0; i < found.length || i === 0; i += BATCH)
+        await end(call, found.slice(i, i + BATCH), { id: userId, name: user.body.email });
+      return create(DeleteUserSessionsResponseSchema, { ended: found.length });
+    },
+  });
+}
+
+/** @throws GatewayError forbidden for callers without an API key of their own */
+function newSession(
+  { sessions: ring, keys, hasher, now, directory, addressOf }: SessionsDeps,
+  call: Call,
+  caller: Principal,
+) {
+  const { organisationId, keyId, userId, sessionId } = caller;
+  const key = sessionId === undefined ? keys.replica.get(organisationId, keyId) : undefined;
+  if (key === undefined || call.presentedKey === undefined)
+    throw fail('forbidden', 'a session is made from an API key: send one in x-gateway-api-key');
+  const { secret, hash } = ring.newSecret();
+  const role = userId === undefined ? undefined : directory.user(organisationId, userId)?.body.role;
+  const seenAt = now();
+  const body: SessionBody = {
+    hash,
+    keyId,
+    keyHash: hasher.hash(call.presentedKey),
+    ...(userId === undefined ? {} : { userId }),
+    ...(role === undefined ? {} : { role }),
+    seenAt,
+    expiresAt: Math.min(seenAt + LONGEST_MS, key.expiresAt ?? Number.POSITIVE_INFINITY),
+    address: addressOf(call),
+    userAgent: (call.headers.plain('user-agent') ?? '').slice(0, MOST_AGENT_CHARS),
+  };
+  return { id: randomUUID(), secret, body };
+}
+
+/** The session that the browser has already. */
+function replaced({ sessions: ring }: SessionsDeps, call: Call, { organisationId }: Principal) {
+  const earlier = sessionCookie(call.headers, ring.site) && ring.callerOf(call.headers)?.principal;
+  if (!earlier || earlier.organisationId !== organisationId) return [];
+  const session = ring.replica.get(organisationId, earlier.sessionId ?? '');
+  return session === undefined ? [] : [session];
+}
+
+function beyondMost(newest: readonly Document<SessionBody>[], caller: Principal) {
+  return newest.filter((session) => isOwn(caller, session)).slice(MOST - 1);
+}
+
+function isOwn({ userId, keyId, sessionId }: Principal, { id, body }: Document<SessionBody>): boolean {
+  return id === sessionId || (userId === undefined ? body.keyId === keyId : body.userId === userId);
+}
+
+/** Whether the browser reaches the gateway over TLS, as far as is known: a proxy in front tells. */
+function isSecure({ sessions: { site } }: SessionsDeps, { headers }: Call): boolean {
+  return site.secure || headers.plain('x-forwarded-proto') === 'https';
+}
+
+function nameOf({ directory, keys }: SessionsDeps, { organisationId, body }: Document<SessionBody>): string {
+  const user = body.userId === undefined ? undefined : directory.user(organisationId, body.userId);
+  return user?.body.email ?? keys.replica.get(organisationId, body.keyId ?? '')?.principal.keyName ?? '';
+}
+
+/** What callers are shown of a session. @param current the id of the call's own */
+function sessionRecord(
+  deps: SessionsDeps,
+  session: Document<SessionBody>,
+  current: string | undefined,
+): Session {
+  const { id, createdAt, body } = session;
+  return create(SessionSchema, {
+    object: 'session',
+    id,
+    userId: body.userId ?? '',
+    keyId: body.keyId ?? '',
+    name: nameOf(deps, session),
+    isCurrent: id === current,
+    address: body.address,
+    userAgent: body.userAgent,
+    createdAt: timeText(createdAt),
+    lastUsedAt: timeText(body.seenAt),
+    expiresAt: timeText(body.expiresAt),
+  });
+}
+
+function callerSession(
+  { directory }: SessionsDeps,
+  principal: Principal,
+  session: Document<SessionBody> | undefined,
+): CallerSession {
+  const { organisationId, userId, keyName, kind, scopes, workspaceId, sessionId } = principal;
+  const user = userId === undefined ? undefined : directory.user(organisationId, userId);
+  const ids = workspaceId === undefined ? directory.workspaceIds(organisationId) : [workspaceId];
+  const reach =
+    user?.body.role === 'member' ? directory.placesOf(user.id).map((place) => place.workspaceId) : ids;
+  // A key of a workspace stays in it, whatever its user may reach elsewhere.
+  const named = principal.keyId === sessionId ? reach : ids;
+  return create(CallerSessionSchema, {
+    object: 'session',
+    id: sessionId ?? '',
+    organisationId,
+    organisationName: directory.organisation(organisationId)?.body.name ?? '',
+    userId: userId ?? '',
+    name: user?.body.email ?? keyName,
+    role: user?.body.role ?? kind,
+    scopes: [...scopes].sort(),
+    workspaces: named.flatMap((id) => {
+      const workspace = directory.workspace(organisationId, id);
+      if (workspace === undefined) return [];
+      const role = userId === undefined ? '' : (directory.roleIn(organisationId, id, userId) ?? '');
+      const { slug = '', body } = workspace;
+      return [
+        create(SessionWorkspaceSchema, {
+          id,
+          slug,
+          name: body.name,
+          role,
+          isDefault: body.isDefault === true,
+        }),
+      ];
+    }),
+    workspaceId: workspaceId ?? '',
+    ...(session === undefined
+      ? {}
+      : { createdAt: timeText(session.createdAt), expiresAt: timeText(session.body.expiresAt) }),
+  });
+}
+
+function asNew(
+  id: string,
+  organisationId: string,
+  body: SessionBody,
+  createdAt: number,
+): Document<SessionBody> {
+  return {
+    id,
+    organisationId,
+    createdAt,
+    body,
+    updatedAt: createdAt,
+    version: 1,
+    schemaVersion: 1,
+    status: 'active',
+  };
+}
