@@ -72,6 +72,11 @@ for (const [wire, model] of [
       t.deepEqual(own.entry.cost, chat.entry.cost);
       t.deepEqual(own.entry.usage, chat.entry.usage);
       t.is(own.entry.model, model);
+      const spoken = { model, max_output_tokens: 50, input: 'Hello', ...(stream ? { stream } : {}) };
+      const responses = await ask('/responses', wire, spoken);
+      t.is(responses.status, 200);
+      t.deepEqual(responses.entry.cost, chat.entry.cost);
+      t.like(responses.entry.usage, chat.entry.usage as object);
     });
 
 test('the client’s own user is metadata, unless the call gives one', async (t) => {
@@ -83,6 +88,19 @@ test('the client’s own user is metadata, unless the call gives one', async (t)
   const { metadata: _, ...bare } = body;
   t.like((await ask('/messages', 'openai', bare, session)).entry.metadata, { _user: 's-1' });
 });
+
+for (const [path, input] of [
+  ['/responses', { input: 'Hello' }],
+  ['/chat/completions', { messages }],
+] as const)
+  test(`${path}: the client’s own user is metadata, by each of its names`, async (t) => {
+    const userOf = async (more: JsonObject): Promise<unknown> =>
+      (await ask(path, 'openai', { model: 'gpt-4o', ...input, ...more })).entry.metadata;
+    t.like(await userOf({ safety_identifier: 'hash-1', user: 'older' }), { _user: 'hash-1' });
+    t.like(await userOf({ user: 'older' }), { _user: 'older' });
+    t.like(await userOf({ metadata: { user_id: 'user-8' } }), { _user: 'user-8' });
+    t.like(await userOf({ safety_identifier: 'hash-1', stream: true }), { _user: 'hash-1' });
+  });
 
 test('what was left out is in the log', async (t) => {
   const { entry } = await ask('/messages', 'openai', { model: 'gpt-4o', max_tokens: 5, messages, top_k: 2 });

@@ -5,6 +5,8 @@ import type { GatewayHeaders } from '../../lib/gateway-headers.ts';
 interface Named {
   readonly metadata?: { readonly userId?: unknown; readonly user_id?: unknown };
   readonly safetyIdentifier?: unknown;
+  /** OpenAI's older name of the end user. */
+  readonly user?: unknown;
 }
 
 /** Claude Code's attribution headers ("LLM gateway protocol"). */
@@ -17,8 +19,8 @@ export function clientMetadata(
   request: object,
   headers: GatewayHeaders,
 ): Readonly<Record<string, string>> | undefined {
-  const { metadata, safetyIdentifier } = request as Named;
-  const candidates: unknown[] = [metadata?.userId, metadata?.user_id, safetyIdentifier];
+  const { metadata, safetyIdentifier, user: older } = request as Named;
+  const candidates: unknown[] = [metadata?.userId, metadata?.user_id, safetyIdentifier, older];
   for (const name of HEADERS) candidates.push(headers.plain(name));
   const user = candidates.find((value) => typeof value === 'string' && value !== '');
   return typeof user === 'string' ? { _user: user.slice(0, LONGEST) } : undefined;
