@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { hasLeftFlights } from '../ledger/flight/flight-folder.ts';
 import { SettingsError } from '../settings.ts';
 import { compareDocuments, copyDocuments, documentConflicts } from '../store/copy/documents.ts';
+import { compareKept, copyKept, KEPT_NAME } from '../store/copy/kept-values.ts';
 import { compareLogParts, copyLogParts } from '../store/copy/log-parts.ts';
 import { compareLogs, copyLog, LOG_NAME } from '../store/copy/request-log.ts';
 import { type Comparison, type Conflict, isEqual } from '../store/copy/sides.ts';
@@ -117,6 +118,7 @@ async function copyAll({ collections, say }: MigrateDeps, ends: Ends): Promise<r
   }
   say(`${LOG_NAME}: ${await copyLog(source, target)} entries are there`);
   for (const { name, count } of await copyLogParts(source, target)) say(`${name}: ${count} are there`);
+  say(`${KEPT_NAME}: ${await copyKept(source.kept, target.kept)} are there`);
   const { gone, ...files } = await copyExportFiles(sourceFiles, target.blobs);
   say(`${FILES_NAME}: ${files.written} copied, ${files.present} there already`);
   for (const { id, organisationId } of gone)
@@ -134,6 +136,7 @@ async function compareAll({ collections }: MigrateDeps, ends: Ends): Promise<Com
     comparisons.push(await compareDocuments(source, target, collection));
   }
   comparisons.push(await compareLogs(source, target), ...(await compareLogParts(source, target)));
+  comparisons.push(await compareKept(source.kept, target.kept));
   comparisons.push(await compareExportFiles(sourceFiles, target.blobs));
   if (sourceState && targetState) comparisons.push(...(await compareState(sourceState, targetState)));
   return comparisons;

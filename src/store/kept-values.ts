@@ -4,6 +4,16 @@
 /** Of one value, in bytes: a row of one write. */
 export const MAX_KEPT_BYTES = 8 * 1024 * 1024;
 
+/** A value with its key and when its time is over, in Unix milliseconds. */
+export interface KeptRow {
+  readonly key: string;
+  readonly expiresAt: number;
+  readonly value: Uint8Array;
+}
+
+/** Rows of one page of a scan: at most 32 MiB. */
+export const KEPT_PAGE = 4;
+
 export interface KeptValues {
   /**
    * Keeps the value in the place of one that is there. Resolves when a kill of the process would not lose it.
@@ -16,4 +26,6 @@ export interface KeptValues {
   remove(key: string): Promise<boolean>;
   /** Deletes values whose time is over, 1,000 at the most, and says how many. @throws GatewayError store_unavailable */
   sweep(now: number): Promise<number>;
+  /** The next rows by key, KEPT_PAGE at the most; none is the end. @throws GatewayError store_unavailable */
+  scan(after: string): Promise<readonly KeptRow[]>;
 }

@@ -40,6 +40,24 @@ export function keptValuesContract(test: TestFn, store: () => Promise<KeptValues
     t.is(text(await kept.get(young, 0)), 'young');
   });
 
+  test('kept values: a scan meets each by key, page by page', async (t) => {
+    const kept = await store();
+    const begin = `scan-${randomUUID()}-`;
+    const keys = Array.from({ length: 11 }, (_, i) => `${begin}${String(i).padStart(2, '0')}`);
+    await Promise.all(keys.map((key, i) => kept.put(key, bytes(key), 9e12 + i)));
+    const found: string[] = [];
+    for (let after = begin; ; after = found.at(-1)!) {
+      const rows = (await kept.scan(after)).filter(({ key }) => key.startsWith(begin));
+      if (rows.length === 0) break;
+      for (const { key, value, expiresAt } of rows) {
+        t.is(text(value), key);
+        t.is(expiresAt, 9e12 + keys.indexOf(key));
+        found.push(key);
+      }
+    }
+    t.deepEqual(found, keys);
+  });
+
   test('kept values: megabytes come back whole', async (t) => {
     const kept = await store();
     const key = randomUUID();

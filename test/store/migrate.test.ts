@@ -44,6 +44,21 @@ async function chat(gateway: TestGateway, provider: string, traceId: string): Pr
   return answer.status;
 }
 
+/** Asks for a response over a chat wire, which the gateway keeps, and answers its id. */
+async function respond(gateway: TestGateway, provider: string): Promise<string> {
+  const answer = await fetch(`${gateway.origin}/v1/responses`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'x-gateway-api-key': WORKSPACE_KEY,
+      'x-gateway-provider': 'openai-compatible',
+      'x-gateway-custom-host': provider,
+    },
+    body: JSON.stringify({ model: 'gpt-ok', input: 'hi' }),
+  });
+  return ((await answer.json()) as { readonly id: string }).id;
+}
+
 async function logs(gateway: TestGateway): Promise<{ total: number; data: unknown[] }> {
   const answer = await fetch(`${gateway.origin}/v1/logs?page_size=100`, {
     headers: { 'x-gateway-api-key': ADMIN_KEY },
@@ -71,7 +86,8 @@ async function usedFolder(org: string, calls: number) {
   const dataDir = freshDir();
   const provider = await startFakeProvider();
   const gateway = await startGateway({ GATEWAY_DATA_DIR: dataDir });
-  for (let i = 0; i < calls; i++) await chat(gateway, provider.origin, `trace-${i}`);
+  for (let i = 1; i < calls; i++) await chat(gateway, provider.origin, `trace-${i}`);
+  const response = await respond(gateway, provider.origin);
   const listed = await logs(gateway);
   const file = await exported(gateway);
   await gateway.close();
@@ -83,7 +99,7 @@ async function usedFolder(org: string, calls: number) {
   await state.settle(org, { id: 'done', entry: { id: 'e', data: 'd' } });
   await state.writeValue(org, { key: 'v', version: 0, value: 'kept' });
   await state.close();
-  return { dataDir, listed, file };
+  return { dataDir, listed, file, response };
 }
 
 test('in place, embedded: counts by collection, and a running gateway is refused', async (t) => {
@@ -159,13 +175,14 @@ function suite(server: SharedMongo, redisUrl: string): void {
   test.serial('a gateway goes on elsewhere with the same keys and the same logs', async (t) => {
     t.timeout(240_000);
     const org = freshOrg();
-    const { dataDir, listed, file } = await usedFolder(org, 12);
+    const { dataDir, listed, file, response } = await usedFolder(org, 12);
     const { env } = target(t, dataDir);
     const first = await migrate(env, '--from', dataDir);
     t.is(first.code, 0, first.output);
     t.regex(first.output, /api_keys: 2 copied, 0 there already/);
     t.regex(first.output, /^request log +12 +(\w+) +12 +\1 +same$/m);
     t.regex(first.output, /^export files +1 +(\w+) +1 +\1 +same$/m);
+    t.regex(first.output, /^kept responses +1 +(\w+) +1 +\1 +same$/m);
     t.regex(first.output, /^holds +1 +(\w+) +1 +\1 +same$/m);
     t.regex(first.output, /Everything is there, and the same/);
     const second = await migrate(env, '--from', dataDir);
@@ -182,6 +199,7 @@ function suite(server: SharedMongo, redisUrl: string): void {
     t.teardown(() => provider.close());
     t.is(await chat(gateway, provider.origin, 'after'), 200);
     t.is((await logs(gateway)).total, 13);
+    t.is((await ok(gateway, 'GET', `/responses/${response}`, { key: WORKSPACE_KEY })).id, response);
 
     const state = openRedisState({ url: redisUrl });
     await untilReady(state);

@@ -1,6 +1,6 @@
 // Kept values in MongoDB: a document each, deleted by the sweep.
 import mongoose from 'mongoose';
-import type { KeptValues } from '../kept-values.ts';
+import { KEPT_PAGE, type KeptValues } from '../kept-values.ts';
 import type { Calls } from './calls.ts';
 import { MAJORITY } from './transaction.ts';
 
@@ -31,13 +31,23 @@ export function mongoKeptValues(connection: mongoose.Connection, calls: Calls): 
       const kept = await calls.run((deadline) =>
         collection().findOne({ _id: key, expiresAt: { $gt: now } }, { maxTimeMS: deadline.remaining() }),
       );
-      return kept?.value.buffer.subarray(0, kept.value.length());
+      return kept === null ? undefined : bytesOf(kept);
     },
     async remove(key) {
       const { deletedCount } = await calls.run(() =>
         collection().deleteOne({ _id: key }, { writeConcern: MAJORITY }),
       );
       return deletedCount > 0;
+    },
+    async scan(after) {
+      const rows = await calls.run((deadline) =>
+        collection()
+          .find({ _id: { $gt: after } }, { maxTimeMS: deadline.remaining() })
+          .sort({ _id: 1 })
+          .limit(KEPT_PAGE)
+          .toArray(),
+      );
+      return rows.map((row) => ({ key: row._id, expiresAt: row.expiresAt, value: bytesOf(row) }));
     },
     sweep: (now) =>
       calls.run(async (deadline) => {
@@ -52,4 +62,8 @@ export function mongoKeptValues(connection: mongoose.Connection, calls: Calls): 
         return (await collection().deleteMany({ _id: { $in: ids }, expiresAt: { $lte: now } })).deletedCount;
       }),
   };
+}
+
+function bytesOf({ value }: Kept): Uint8Array {
+  return value.buffer.subarray(0, value.length());
 }

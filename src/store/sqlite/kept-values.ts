@@ -1,6 +1,6 @@
 // Kept values in the embedded store: a table, written by the writer and read by the reader.
 import type { DatabaseSync } from 'node:sqlite';
-import type { KeptValues } from '../kept-values.ts';
+import { KEPT_PAGE, type KeptRow, type KeptValues } from '../kept-values.ts';
 import type { ReaderCall, WriterCall } from './protocol.ts';
 import type { StatementCache } from './statement-cache.ts';
 import type { WorkerClient } from './worker-client.ts';
@@ -13,6 +13,8 @@ export function createKeptTable(database: DatabaseSync): void {
     key TEXT PRIMARY KEY, expires_at INTEGER NOT NULL, value BLOB NOT NULL);
     CREATE INDEX IF NOT EXISTS kept_by_expiry ON kept (expires_at)`);
 }
+
+type ScannedKept = readonly [key: string, expiresAt: number, value: Uint8Array];
 
 /** The writer's end. */
 export function keptWriter(cached: StatementCache) {
@@ -35,10 +37,16 @@ export function keptWriter(cached: StatementCache) {
 
 /** The reader's end. */
 export function keptReader(cached: StatementCache) {
-  return (key: string, now: number): Uint8Array | null => {
-    const row = cached('SELECT value FROM kept WHERE key = ? AND expires_at > ?').get(key, now);
-    // Rows come as arrays.
-    return row === undefined ? null : (row as unknown as readonly [Uint8Array])[0];
+  return {
+    get(key: string, now: number): Uint8Array | null {
+      const row = cached('SELECT value FROM kept WHERE key = ? AND expires_at > ?').get(key, now);
+      // Rows come as arrays.
+      return row === undefined ? null : (row as unknown as readonly [Uint8Array])[0];
+    },
+    scan(after: string): readonly ScannedKept[] {
+      const sql = 'SELECT key, expires_at, value FROM kept WHERE key > ? ORDER BY key LIMIT ?';
+      return cached(sql).all(after, KEPT_PAGE) as unknown as ScannedKept[];
+    },
   };
 }
 
@@ -56,5 +64,9 @@ export function sqliteKeptValues(
     },
     remove: (key) => writer.call<boolean>({ kind: 'dropKept', key }, key.length),
     sweep: (now) => writer.call<number>({ kind: 'sweepKept', now }),
+    async scan(after) {
+      const rows = await reader.call<readonly ScannedKept[]>({ kind: 'scanKept', after }, after.length);
+      return rows.map(([key, expiresAt, value]): KeptRow => ({ key, expiresAt, value }));
+    },
   };
 }

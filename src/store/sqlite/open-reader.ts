@@ -53,7 +53,9 @@ export function openReader(setup: WorkerSetup): RunGroup<ReaderCall> {
       case 'feedbackOf':
         return atOnce(() => feedback.of(call, call.traceIds, call.own));
       case 'kept':
-        return kept(call.key, call.now);
+        return kept.get(call.key, call.now);
+      case 'scanKept':
+        return kept.scan(call.after);
       case 'ping':
         return ping.get() === undefined ? null : 1;
       case 'close':

@@ -172,6 +172,7 @@ export type ReaderCall =
       readonly own: FeedbackOwner | null;
     }
   | { readonly kind: 'kept'; readonly key: string; readonly now: number }
+  | { readonly kind: 'scanKept'; readonly after: string }
   | { readonly kind: 'ping' }
   | { readonly kind: 'close' };
 
