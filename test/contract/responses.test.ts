@@ -129,6 +129,17 @@ runCases(test, () => bench, [
     body: { ...ask, input: 'something forbidden' },
     refused: { status: 446, code: 9, reason: 'guardrail_denied', param: '' },
   },
+  ...(['openai', 'openai-compatible', 'anthropic'] as const).flatMap((provider) =>
+    [false, true].map((stream) => ({
+      name: `a guardrail denies what ${provider} answers${stream ? ', streamed' : ''}`,
+      method: createResponse,
+      config: over(provider, {
+        output_guardrails: [{ 'default.contains': { words: ['Hello'], operator: 'none' }, deny: true }],
+      }),
+      body: { ...ask, ...(stream ? { stream } : {}) },
+      refused: { status: 446, code: 9, reason: 'guardrail_denied', param: '', upstream: true },
+    })),
+  ),
   {
     name: 'an unknown response before it is none',
     method: createResponse,
