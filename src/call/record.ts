@@ -115,6 +115,11 @@ export interface RequestRecord {
   readonly cacheStatus?: string;
   /** What the answer from the cache would have cost: a whole number of 1e-12 USD in decimal digits. */
   readonly saved?: string;
+  /**
+   * What the prompt would have cost more without the provider's own prompt cache, in 1e-12 USD as the cost; less than
+   * nothing when writing to the cache cost more than reading saved. Absent when the cache was neither read nor written.
+   */
+  readonly promptCacheSaved?: string;
   /** Slugs of the saved config, the stored provider and the prompt that were used, and the prompt's version. */
   readonly config?: string;
   readonly virtualKey?: string;

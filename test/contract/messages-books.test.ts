@@ -76,6 +76,11 @@ for (const [wire, model] of [
       const responses = await ask('/responses', wire, spoken);
       t.is(responses.status, 200);
       t.deepEqual(responses.entry.cost, chat.entry.cost);
+      if (wire === 'openai') {
+        // 3 tokens at 1.25 instead of 2.50 US dollars for a million.
+        t.is(chat.entry.prompt_cache_saved_exact, '3750000');
+        t.is(chat.entry.prompt_cache_saved, 0.000375);
+      }
       t.like(responses.entry.usage, chat.entry.usage as object);
     });
 

@@ -137,7 +137,7 @@ runCases(test, () => bench, [
         output_guardrails: [{ 'default.contains': { words: ['Hello'], operator: 'none' }, deny: true }],
       }),
       body: { ...ask, ...(stream ? { stream } : {}) },
-      refused: { status: 446, code: 9, reason: 'guardrail_denied', param: '', upstream: true },
+      refused: { status: 446, code: 9, reason: 'guardrail_denied' as const, param: '', upstream: true },
     })),
   ),
   {

@@ -1,11 +1,12 @@
 // What calls cost, to the last digit: by kinds of tokens, tiers, long prompts, an integration's adjustments.
 import test from 'ava';
 import fc from 'fast-check';
-import type { UsageRecord } from '../../src/call/record.ts';
+import type { RequestRecord, UsageRecord } from '../../src/call/record.ts';
 import { costOf } from '../../src/ledger/prices/cost.ts';
 import { priceOfRates } from '../../src/ledger/prices/own-rates.ts';
 import { type Price, ratesFor } from '../../src/ledger/prices/price.ts';
 import { openPriceList } from '../../src/ledger/prices/price-list.ts';
+import { pricedEntry } from '../../src/ledger/prices/priced.ts';
 
 const usage = (own: Partial<UsageRecord>): UsageRecord => ({
   promptTokens: 1000,
@@ -153,4 +154,18 @@ test('a search of a rerank has its rate, in the list and as an integration sets 
   const listed = openPriceList().find('cohere', 'rerank-v3.5', Date.now());
   t.is(costOf(listed!, searched), 6_000_000_000n);
   t.is(costOf(priceOfRates({ search: 0.001 }), searched), 3_000_000_000n);
+});
+
+test('what a provider’s prompt cache saved is in the entry, below nothing where writing cost more', (t) => {
+  const found: Price = { input: 4, output: 10, cacheRead: 1, cacheWrite: 5 };
+  const list = { find: () => found } as unknown as Parameters<typeof pricedEntry>[0];
+  const savedBy = (...usages: readonly UsageRecord[]): string | undefined => {
+    const attempts = usages.map((one) => ({ provider: 'p', model: 'm', startedAt: 0, usage: one }));
+    return pricedEntry(list, { organisationId: 'o', attempts } as unknown as RequestRecord).promptCacheSaved;
+  };
+  t.is(savedBy(usage({})), undefined);
+  t.is(savedBy(usage({ cachedTokens: 0 })), undefined);
+  t.is(savedBy(usage({ cachedTokens: 600 })), '1800');
+  t.is(savedBy(usage({ cacheCreationTokens: 600 })), '-600');
+  t.is(savedBy(usage({ cachedTokens: 600 }), usage({ cacheCreationTokens: 100 })), '1700');
 });

@@ -71,6 +71,7 @@ export function traffic(
     })) as fc.Arbitrary<Record<string, string>>,
     cost: optional(fc.constantFrom(...COSTS)),
     saved: optional(fc.constantFrom(...COSTS)),
+    promptCacheSaved: optional(fc.constantFrom(...COSTS, '-12')),
     cacheStatus: optional(fc.constantFrom(...CACHE)),
     userId: optional(fc.constantFrom('p1', 'p2')),
     virtualKey: optional(fc.constantFrom('v1', 'v2')),

@@ -89,6 +89,7 @@ export function traffic(seed: number, organisationId: string, users = 40): Traff
       metadata: metadata(),
       ...(cost === undefined ? {} : { cost }),
       ...(cacheStatus === undefined ? {} : { cacheStatus }),
+      ...maybe(0.1, 'promptCacheSaved', () => pick(['7', '-3', '99999999999999999999'])),
       ...maybe(0.2, 'saved', () => pick(['1', '5000000', '99999999999999999999'])),
       ...maybe(0.2, 'error', () => ({ reason: 'upstream_status', message: pick(ERRORS) })),
       ...maybe(0.5, 'userId', () => `person-${whole(users)}`),

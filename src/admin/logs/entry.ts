@@ -22,7 +22,7 @@ const OUTCOMES: Readonly<Record<OutcomeRecord, Outcome>> = {
 };
 /** @param feedback of the entry's trace, where there is some */
 export function logEntry(record: RequestRecord, feedback?: TraceFeedback): LogEntry {
-  const { createdAt, outcome, usage, cost, saved, attempts, spans, ...same } = record;
+  const { createdAt, outcome, usage, cost, saved, promptCacheSaved, attempts, spans, ...same } = record;
   return create(LogEntrySchema, {
     ...same,
     object: 'log',
@@ -31,6 +31,9 @@ export function logEntry(record: RequestRecord, feedback?: TraceFeedback): LogEn
     ...(usage ? { usage: usageMessage(usage) } : {}),
     ...moneyOf(cost),
     ...(saved === undefined ? {} : { saved: inCents(BigInt(saved)), savedExact: saved }),
+    ...(promptCacheSaved === undefined
+      ? {}
+      : { promptCacheSaved: inCents(BigInt(promptCacheSaved)), promptCacheSavedExact: promptCacheSaved }),
     attempts: attempts.map(attempt),
     cacheStatus: record.cacheStatus ?? 'DISABLED',
     mode: record.mode ?? 'single',

@@ -14,6 +14,7 @@ export function dollarsOf(dollars: number): bigint {
 
 /** US dollars of 1e-12 USD, as the nearest number to the exact decimal. */
 export function inDollars(amount: bigint): number {
+  if (amount < 0n) return -inDollars(-amount);
   const digits = amount.toString().padStart(13, '0');
   return Number(`${digits.slice(0, -12)}.${digits.slice(-12)}`);
 }

@@ -41,6 +41,7 @@ export type RareTuple = [
   // Entries from before these were kept end here.
   budgets?: readonly string[] | null,
   targetPath?: string | null,
+  promptCacheSaved?: string,
 ];
 
 /** The first five decide where an entry is kept, and that it is kept once. */
@@ -153,7 +154,18 @@ export function entryRecord(t: EntryTuple): RequestRecord {
 
 function rareTuple(entry: RequestRecord): RareTuple | null {
   const { userId, cacheStatus, saved, config, virtualKey, prompt, promptVersion } = entry;
-  const { mode, retries, spans, spanId, spanName, parentSpanId, keepDays, budgets, targetPath } = entry;
+  const {
+    mode,
+    retries,
+    spans,
+    spanId,
+    spanName,
+    parentSpanId,
+    keepDays,
+    budgets,
+    targetPath,
+    promptCacheSaved,
+  } = entry;
   const none =
     userId === undefined &&
     cacheStatus === undefined &&
@@ -170,7 +182,8 @@ function rareTuple(entry: RequestRecord): RareTuple | null {
     parentSpanId === undefined &&
     keepDays === undefined &&
     budgets === undefined &&
-    targetPath === undefined;
+    targetPath === undefined &&
+    promptCacheSaved === undefined;
   if (none) return null;
   return [
     userId ?? null,
@@ -189,7 +202,7 @@ function rareTuple(entry: RequestRecord): RareTuple | null {
     spanName ?? null,
     parentSpanId ?? null,
     keepDays ?? null,
-    ...lastOf(budgets, targetPath),
+    ...lastOf(budgets, targetPath, promptCacheSaved),
   ];
 }
 
@@ -197,7 +210,9 @@ function rareTuple(entry: RequestRecord): RareTuple | null {
 function lastOf(
   budgets: readonly string[] | undefined,
   targetPath: string | undefined,
-): [] | [readonly string[]] | [readonly string[] | null, string] {
+  promptCacheSaved: string | undefined,
+): [] | [readonly string[]] | [readonly string[] | null, string | null, string?] {
+  if (promptCacheSaved !== undefined) return [budgets ?? null, targetPath ?? null, promptCacheSaved];
   if (targetPath !== undefined) return [budgets ?? null, targetPath];
   return budgets === undefined ? [] : [budgets];
 }
@@ -220,6 +235,7 @@ function rareMembers(t: RareTuple): Partial<RequestRecord> {
     ...optional('keepDays', t[13]),
     ...optional('budgets', t[14]),
     ...optional('targetPath', t[15]),
+    ...optional('promptCacheSaved', t[16]),
   };
 }
 
