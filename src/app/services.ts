@@ -38,9 +38,11 @@ import { ChatService } from '../../gen/gateway/inference/v2/chat_pb.ts';
 import { CompletionsService } from '../../gen/gateway/inference/v2/completions_pb.ts';
 import { ConfigExplanationService } from '../../gen/gateway/inference/v2/config_pb.ts';
 import { EmbeddingsService } from '../../gen/gateway/inference/v2/embeddings_pb.ts';
+import { ImagesService } from '../../gen/gateway/inference/v2/images_pb.ts';
 import { MessagesService } from '../../gen/gateway/inference/v2/messages_pb.ts';
 import { ModelsService } from '../../gen/gateway/inference/v2/models_pb.ts';
 import { ModerationsService } from '../../gen/gateway/inference/v2/moderations_pb.ts';
+import { OcrService } from '../../gen/gateway/inference/v2/ocr_pb.ts';
 import { PromptCompletionsService } from '../../gen/gateway/inference/v2/prompts_pb.ts';
 import { ProxyService } from '../../gen/gateway/inference/v2/proxy_pb.ts';
 import { RerankService } from '../../gen/gateway/inference/v2/rerank_pb.ts';
@@ -86,9 +88,11 @@ import { chatService } from '../inference/chat.ts';
 import { completionsService } from '../inference/completions.ts';
 import { embeddingsService } from '../inference/embeddings.ts';
 import { configExplanationService } from '../inference/explain-config.ts';
+import { imagesService } from '../inference/images.ts';
 import { messagesService } from '../inference/messages.ts';
 import { modelsService } from '../inference/models.ts';
 import { moderationsService } from '../inference/moderations.ts';
+import { ocrService } from '../inference/ocr.ts';
 import type { Pipeline } from '../inference/pipeline/pipeline.ts';
 import type { PromptRuns } from '../inference/prompts.ts';
 import { proxyService } from '../inference/proxy.ts';
@@ -129,6 +133,8 @@ export function registrations(
     implement(EmbeddingsService, embeddingsService(pipeline)),
     implement(ModerationsService, moderationsService(pipeline)),
     implement(RerankService, rerankService(pipeline)),
+    implement(ImagesService, imagesService(pipeline)),
+    implement(OcrService, ocrService(pipeline)),
     implement(ResponsesService, responsesService(pipeline, identity.keptResponses)),
     implement(ModelsService, modelsService(pipeline, ownModels)),
     implement(ConfigExplanationService, configExplanationService(pipeline)),

@@ -20,6 +20,18 @@ export interface UsageRecord {
   readonly rejectedPredictionTokens?: number;
   /** Searches of a rerank, where they are charged in place of tokens. */
   readonly searchUnits?: number;
+  /** Images that were made, and of what kind they are: `<quality>.<size>`. */
+  readonly images?: number;
+  readonly imageKind?: string;
+  /** Milliseconds of audio that was heard, and of video that was made. */
+  readonly audioMs?: number;
+  readonly videoMs?: number;
+  /** Characters that were spoken. */
+  readonly characters?: number;
+  /** Pages of documents that were read. */
+  readonly pages?: number;
+  /** Tokens that a model was trained on. */
+  readonly trainedTokens?: number;
 }
 
 /** What an integration says of its prices, as it was said when the attempt was made. */

@@ -5,6 +5,7 @@ import type {
   Usage,
 } from '../../gen/gateway/inference/v2/common_pb.ts';
 import type { UsageRecord } from '../call/record.ts';
+import { MEDIA } from '../providers/usage/media.ts';
 
 /** A record while it is filled: members that were not reported stay absent. */
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
@@ -30,6 +31,8 @@ export function usageRecord(usage: Usage): UsageRecord {
   }
   const searches = usage.extra?.search_units;
   if (isCount(searches)) record.searchUnits = searches;
+  const media = usage.extra?.[MEDIA];
+  if (media !== undefined) Object.assign(record, media);
   return record;
 }
 

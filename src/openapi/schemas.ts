@@ -53,6 +53,10 @@ export class Schemas {
       });
       return described(others.length === 0 ? first! : { anyOf: [first!, ...others] }, description);
     }
+    if (shape.kind === 'map') {
+      const { schema, description: more } = this.member(fieldOf(desc, shape.field.local), shape.field);
+      return described(schema, paragraphs(description, more));
+    }
     const properties: { [name: string]: Schema } = {};
     const required: string[] = [];
     for (const field of shape.fields) {

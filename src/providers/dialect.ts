@@ -4,6 +4,7 @@ import type { DescMessage, Message, MessageShape } from '@bufbuild/protobuf';
 import type { SseEvent } from '../lib/sse.ts';
 import type { Carries } from './forms/ability.ts';
 import type { Framing } from './framing.ts';
+import type { ImageWireName } from './image-wires/index.ts';
 import type { AnswerOf, ChunkOf, OperationName, RequestOf, StreamingName } from './operations.ts';
 import type { OptionSpec } from './options/spec.ts';
 import type { Reasoning } from './usage/names.ts';
@@ -97,6 +98,8 @@ export interface ProviderEntry {
    * path that is passed through only the base counts. Called with options that were checked against their specs.
    */
   readonly locate?: (options: ProviderOptions, operation: OperationName | undefined) => Location;
+  /** The form of its images where it is not OpenAI's. */
+  readonly imageWire?: ImageWireName;
   /** Its names in the list that prices and models' facts are taken from (ledger/prices/take.ts). */
   readonly prices?: readonly string[];
   /** What a user should know before choosing it, e.g. that the service has ended; calls that fail say it too. */
@@ -178,6 +181,8 @@ export interface Operation<Request, Answer> {
 export interface StreamingOperation<Request, Answer, Chunk> extends Operation<Request, Answer> {
   /** The request that asks for pieces (and for their usage, where it must be asked for). */
   streamRequest(request: Request, context: TranslationContext): Outbound;
+  /** Whether a streamed request is answered whole, whatever the answer's type; absent: JSON is. */
+  answersWhole?(context: TranslationContext): boolean;
   /** A fresh translator for one answer. */
   stream(request: Request, context: TranslationContext): StreamTranslator<Chunk>;
   /**

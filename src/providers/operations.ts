@@ -14,6 +14,11 @@ import {
   EmbeddingsSchema,
 } from '../../gen/gateway/inference/v2/embeddings_pb.ts';
 import {
+  CreateImageRequestSchema,
+  ImageEventSchema,
+  ImagesSchema,
+} from '../../gen/gateway/inference/v2/images_pb.ts';
+import {
   CountMessageTokensRequestSchema,
   CreateMessageRequestSchema,
   MessageEventSchema,
@@ -30,6 +35,7 @@ import {
   CreateModerationRequestSchema,
   ModerationSchema,
 } from '../../gen/gateway/inference/v2/moderations_pb.ts';
+import { CreateOcrRequestSchema, OcrSchema } from '../../gen/gateway/inference/v2/ocr_pb.ts';
 import { CreateRerankRequestSchema, RerankSchema } from '../../gen/gateway/inference/v2/rerank_pb.ts';
 import {
   CancelResponseRequestSchema,
@@ -54,6 +60,10 @@ export type GuardrailView =
   | 'messages'
   | 'moderations'
   | 'rerank'
+  | 'images'
+  | 'speech'
+  | 'transcripts'
+  | 'ocr'
   | 'gemini'
   | 'converse'
   | 'other';
@@ -78,6 +88,8 @@ export interface OperationRow {
   readonly needsModel: boolean;
   /** Whether answers may be kept for other calls. */
   readonly cached: boolean;
+  /** The request's property without which they are not: another answer is wanted each time. */
+  readonly cachedWith?: string;
   /** Whether it may be sent twice at once: else no hedge is made. */
   readonly idempotent: boolean;
   readonly view: GuardrailView;
@@ -314,6 +326,38 @@ export const OPERATIONS = {
     view: 'rerank',
     requestType: 'rerank',
     genAiName: 'rerank',
+  },
+  images: {
+    request: CreateImageRequestSchema,
+    answer: ImagesSchema,
+    chunk: ImageEventSchema,
+    hasBody: true,
+    path: '/v1/images/generations',
+    methods: ['CreateImage', 'StreamImage'],
+    makesTokens: false,
+    counted: false,
+    needsModel: false,
+    cached: true,
+    cachedWith: 'seed',
+    idempotent: true,
+    view: 'images',
+    requestType: 'imageGenerate',
+    genAiName: 'image_generation',
+  },
+  ocr: {
+    request: CreateOcrRequestSchema,
+    answer: OcrSchema,
+    hasBody: true,
+    path: '/v1/ocr',
+    methods: ['CreateOcr'],
+    makesTokens: false,
+    counted: false,
+    needsModel: true,
+    cached: false,
+    idempotent: true,
+    view: 'ocr',
+    requestType: 'ocr',
+    genAiName: 'ocr',
   },
   models: {
     request: ListModelsRequestSchema,

@@ -54,6 +54,13 @@ export function decodeLenient(desc: DescMessage, json: unknown): Message {
 function readMessage(d: Decoding, desc: DescMessage, json: unknown): Message | typeof INVALID {
   const shape = shapeOf(desc);
   if (shape.kind === 'union') return readUnion(d, shape, json);
+  if (shape.kind === 'map') {
+    const values = readMap(d, shape.field.value, json);
+    if (values === INVALID) return INVALID;
+    const message = create(desc);
+    (message as unknown as Bag)[shape.field.local] = values;
+    return message;
+  }
   if (typeof json !== 'object' || json === null || Array.isArray(json))
     return d.wrong('type', 'must be an object');
   if (d.path.length > MAX_DEPTH) return tooDeep(d);

@@ -28,7 +28,11 @@ function writerOf(desc: DescMessage): Write {
 }
 
 function compile(shape: MessageShape): Write {
-  return shape.kind === 'union' ? compileUnion(shape) : compileObject(shape);
+  if (shape.kind === 'union') return compileUnion(shape);
+  if (shape.kind === 'object') return compileObject(shape);
+  const { local } = shape.field;
+  const write = fieldWriter(shape.field);
+  return (message) => write((message as Bag)[local]);
 }
 
 function compileObject(shape: MessageShape & { kind: 'object' }): Write {

@@ -41,6 +41,12 @@ export type MessageShape =
       readonly cleared: string | undefined;
     }
   | {
+      /** A message of one map field `values`: written as the bare object. */
+      readonly kind: 'map';
+      readonly desc: DescMessage;
+      readonly field: FieldShape;
+    }
+  | {
       readonly kind: 'union';
       readonly desc: DescMessage;
       readonly group: string;
@@ -77,6 +83,9 @@ export function bareListOf(desc: DescMessage): FieldShape | undefined {
 function readShape(desc: DescMessage): MessageShape {
   const group = desc.oneofs.find((oneof) => getOption(oneof, union));
   if (group) return unionShape(desc, group);
+  const [only] = desc.fields;
+  if (desc.fields.length === 1 && only?.fieldKind === 'map' && only.name === 'values')
+    return { kind: 'map', desc, field: fieldShape(only) };
   const extraField = desc.fields.find((field) => getOption(field, extra));
   const clearedField = desc.fields.find((field) => getOption(field, cleared));
   const fields = desc.fields

@@ -115,6 +115,7 @@ function messageSchema(desc: DescMessage, defs: Record<string, Schema>): Schema 
   defs[name] = {};
   const shape = shapeOf(desc);
   if (shape.kind === 'union') defs[name] = {};
+  else if (shape.kind === 'map') defs[name] = fieldSchema('map', shape.field.value, defs);
   else {
     const fields = shape.fields.filter(({ name: member }) => member !== 'clear' && member !== 'extra');
     defs[name] = {

@@ -155,6 +155,12 @@ function objects(desc: DescMessage, depth: number): fc.Arbitrary<Json> {
       }),
     );
   }
+  if (shape.kind === 'map')
+    return fc.dictionary(fc.stringMatching(/^[0-9]{1,5}$/), values(shape.field.value, depth), {
+      minKeys: 1,
+      maxKeys: 3,
+      noNullPrototype: true,
+    }) as fc.Arbitrary<Json>;
   const named: Record<string, fc.Arbitrary<Json>> = {};
   for (const field of shape.fields) {
     if (field.value.kind === 'message' && depth === 0) continue;

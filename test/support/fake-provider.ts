@@ -163,6 +163,14 @@ async function behave(
     const most = (request.top_n as number | undefined) ?? documents.length;
     return json(res, 200, { id: 'rr-1', model, results: results.slice(0, most), usage: { total_tokens: 9 } });
   }
+  if (path.endsWith('/images/generations')) return images(res, request, model);
+  if (path.endsWith('/image/generation')) return json(res, 200, { images: [{ index: 0, image: IMAGE }] });
+  if (path.endsWith('/ocr'))
+    return json(res, 200, {
+      model,
+      pages: [{ index: 0, markdown: '# A', images: [], dimensions: null }],
+      usage_info: { pages_processed: 1, doc_size_bytes: 9 },
+    });
   if (path.endsWith('/moderations')) {
     const names = [
       'hate',
@@ -189,6 +197,35 @@ async function behave(
     });
   }
   json(res, 404, { error: { message: `nothing at ${path}`, type: 'not_found', param: null, code: null } });
+}
+
+const IMAGE = 'iVBORw0KGgo=';
+const IMAGE_USAGE = {
+  input_tokens: 10,
+  output_tokens: 20,
+  total_tokens: 30,
+  input_tokens_details: { text_tokens: 10, image_tokens: 0 },
+};
+
+/** As many images as are asked for; models named gpt-image-… count tokens. */
+function images(res: http.ServerResponse, request: Readonly<Record<string, unknown>>, model: string): void {
+  const count = Number(request.n ?? 1);
+  const usage = model.startsWith('gpt-image') ? { usage: IMAGE_USAGE } : {};
+  if (request.stream !== true)
+    return json(res, 200, {
+      created: 1,
+      data: Array.from({ length: count }, () => ({ b64_json: IMAGE, revised_prompt: 'a brass lamp' })),
+      ...usage,
+    });
+  res.writeHead(200, { 'content-type': 'text/event-stream' });
+  const event = (type: string, more: object): void => {
+    const data = JSON.stringify({ type, b64_json: IMAGE, created_at: 1, ...more });
+    res.write(`event: ${type}\ndata: ${data}\n\n`);
+  };
+  for (let i = 0; i < Number(request.partial_images ?? 0); i++)
+    event('image_generation.partial_image', { partial_image_index: i });
+  event('image_generation.completed', usage);
+  res.end();
 }
 
 const USAGE = {

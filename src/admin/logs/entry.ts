@@ -1,5 +1,5 @@
 // Entries of the request log as messages.
-import { create } from '@bufbuild/protobuf';
+import { create, type JsonObject } from '@bufbuild/protobuf';
 import {
   type LogEntry,
   LogEntrySchema,
@@ -98,5 +98,23 @@ function usageMessage(usage: UsageRecord): Usage {
     ...(reasoningTokens === undefined
       ? {}
       : { completionTokensDetails: { reasoningTokens: BigInt(reasoningTokens) } }),
+    ...unitsOf(usage),
   });
+}
+
+/** What was counted apart from tokens, under the names of its prices. */
+function unitsOf(usage: UsageRecord): { readonly extra?: JsonObject } {
+  const { images, imageKind, audioMs, videoMs, characters, pages, searchUnits, trainedTokens } = usage;
+  const units: [string, number | string | undefined][] = [
+    ['images', images],
+    ['image_kind', imageKind],
+    ['audio_seconds', audioMs === undefined ? undefined : audioMs / 1000],
+    ['video_seconds', videoMs === undefined ? undefined : videoMs / 1000],
+    ['characters', characters],
+    ['pages', pages],
+    ['searches', searchUnits],
+    ['trained_tokens', trainedTokens],
+  ];
+  const known = units.filter((unit): unit is [string, number | string] => unit[1] !== undefined);
+  return known.length === 0 ? {} : { extra: { units: Object.fromEntries(known) } };
 }

@@ -13,7 +13,7 @@ import {
   TierPricesSchema,
 } from '../../../gen/gateway/admin/v2/model_pricing_pb.ts';
 import { centsOfRate, rateOfCents } from '../../ledger/prices/cents.ts';
-import type { Price, Rates } from '../../ledger/prices/price.ts';
+import type { AllRates, Price } from '../../ledger/prices/price.ts';
 import type { ModelPriceBody } from '../../ledger/prices/price-collections.ts';
 import { invalidField } from '../../lib/errors.ts';
 import type { Document } from '../../store/documents.ts';
@@ -34,19 +34,30 @@ const RATES = [
   ['cacheReadAudio', 'cacheReadAudioInputToken', 'cache_read_audio_input_token'],
 ] as const;
 
-/** The price of a call, as it is named among the further units. */
-const PER_CALL = 'request';
+/** What else is counted, by our rates and by the names among the further units. */
+const UNITS = [
+  ['perCall', 'request'],
+  ['perSearch', 'search'],
+  ['perAudioSecond', 'audio_second'],
+  ['perVideoSecond', 'video_second'],
+  ['perCharacter', 'character'],
+  ['perPage', 'page'],
+  ['perTrainedToken', 'trained_token'],
+] as const;
 
 /** A price as it is kept. @throws GatewayError validation_failed */
 export function priceOf(given: PayAsYouGo | undefined): Price {
-  if (given?.requestToken === undefined && given?.responseToken === undefined)
-    throw invalidField('pay_as_you_go', 'needs request_token or response_token', 'required');
+  const units = Object.keys({ ...given?.additionalUnits, ...given?.image });
+  if (given === undefined || (given.requestToken ?? given.responseToken ?? units[0]) === undefined)
+    throw invalidField(
+      'pay_as_you_go',
+      'needs request_token or response_token, or a price of what is counted otherwise',
+      'required',
+    );
   const at = 'pay_as_you_go';
-  const perCall = given.additionalUnits[PER_CALL]?.price;
   const { longPrompt } = given;
   return defined<Price>({
     ...readRates(given, at),
-    perCall: perCall === undefined ? undefined : rateOf(perCall, `${at}.additional_units.${PER_CALL}`),
     tiers: readTiers(given.serviceTiers, `${at}.service_tiers`),
     long:
       longPrompt &&
@@ -61,18 +72,31 @@ export function priceOf(given: PayAsYouGo | undefined): Price {
 function readTiers(
   given: Readonly<Record<string, TierPrices>>,
   field: string,
-): Readonly<Record<string, Rates>> | undefined {
+): Readonly<Record<string, AllRates>> | undefined {
   const tiers = Object.entries(given);
   if (tiers.length === 0) return undefined;
   return Object.fromEntries(tiers.map(([tier, rates]) => [tier, readRates(rates, `${field}.${tier}`)]));
 }
 
-function readRates(given: PayAsYouGo | TierPrices | undefined, field: string): Rates {
+function readRates(given: PayAsYouGo | TierPrices | undefined, field: string): AllRates {
   const read = RATES.map(([own, theirs, name]) => {
     const cents = given?.[theirs]?.price;
     return [own, cents === undefined ? undefined : rateOf(cents, `${field}.${name}`)];
   });
-  return defined<Rates>(Object.fromEntries(read));
+  const units = UNITS.map(([own, name]) => {
+    const cents = given?.additionalUnits[name]?.price;
+    return [own, cents === undefined ? undefined : rateOf(cents, `${field}.additional_units.${name}`)];
+  });
+  const images = Object.entries(given?.image ?? {}).flatMap(([quality, { values }]) =>
+    Object.entries(values).map(([size, { price }]) => [
+      `${quality}.${size}`,
+      rateOf(price, `${field}.image.${quality}.${size}`),
+    ]),
+  );
+  return defined<AllRates>({
+    ...Object.fromEntries([...read, ...units]),
+    images: images.length === 0 ? undefined : Object.fromEntries(images),
+  });
 }
 
 function rateOf(cents: number, field: string): number {
@@ -117,10 +141,9 @@ export function pricingRecord(price: Price): ModelPricing {
 }
 
 function ratesOf(price: Price): PayAsYouGo {
-  const { perCall, tiers, long } = price;
+  const { tiers, long } = price;
   return create(PayAsYouGoSchema, {
     ...shownRates(price),
-    ...(perCall === undefined ? {} : { additionalUnits: { [PER_CALL]: { price: centsOfRate(perCall) } } }),
     ...(tiers === undefined ? {} : { serviceTiers: shownTiers(tiers) }),
     ...(long === undefined
       ? {}
@@ -134,19 +157,34 @@ function ratesOf(price: Price): PayAsYouGo {
   });
 }
 
-function shownTiers(tiers: Readonly<Record<string, Rates>>): Record<string, TierPrices> {
+function shownTiers(tiers: Readonly<Record<string, AllRates>>): Record<string, TierPrices> {
   return Object.fromEntries(
     Object.entries(tiers).map(([tier, rates]) => [tier, create(TierPricesSchema, shownRates(rates))]),
   );
 }
 
-function shownRates(rates: Rates): Record<string, { price: number }> {
-  return Object.fromEntries(
-    RATES.flatMap(([own, theirs]) => {
-      const rate = rates[own];
-      return rate === undefined ? [] : [[theirs, { price: centsOfRate(rate) }] as const];
-    }),
-  );
+function shownRates(rates: AllRates): object {
+  const tokens = RATES.flatMap(([own, theirs]) => {
+    const rate = rates[own];
+    return rate === undefined ? [] : [[theirs, { price: centsOfRate(rate) }] as const];
+  });
+  const units = UNITS.flatMap(([own, name]) => {
+    const rate = rates[own];
+    return rate === undefined ? [] : [[name, { price: centsOfRate(rate) }] as const];
+  });
+  const image: Record<string, { values: Record<string, { price: number }> }> = {};
+  for (const [kind, rate] of Object.entries(rates.images ?? {})) {
+    const dot = kind.indexOf('.');
+    const quality = kind.slice(0, dot);
+    const sizes = image[quality] ?? { values: {} };
+    image[quality] = sizes;
+    sizes.values[kind.slice(dot + 1)] = { price: centsOfRate(rate) };
+  }
+  return {
+    ...Object.fromEntries(tokens),
+    ...(units.length === 0 ? {} : { additionalUnits: Object.fromEntries(units) }),
+    ...(rates.images === undefined ? {} : { image }),
+  };
 }
 
 function sum(operands: PriceOperation[]): PriceOperation {

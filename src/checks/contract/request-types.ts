@@ -13,6 +13,7 @@ export const REQUEST_TYPES: readonly string[] = [
   'createTranscription',
   'createTranslation',
   'realtime',
+  'ocr',
   'uploadFile',
   'listFiles',
   'retrieveFile',

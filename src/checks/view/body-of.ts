@@ -3,7 +3,7 @@ import { chatRequest, chatResponse } from './chat.ts';
 import { converseRequest, converseResponse } from './converse.ts';
 import { geminiRequest, geminiResponse } from './gemini.ts';
 import { messagesRequest, messagesResponse } from './messages.ts';
-import { completionResponse, promptRequest } from './prompts.ts';
+import { completionResponse, mediaRequest, mediaResponse, promptRequest } from './prompts.ts';
 import { responsesRequest, responsesResponse } from './responses.ts';
 import type { Api, Body, JsonObject } from './traffic.ts';
 
@@ -20,6 +20,10 @@ export function requestBody(api: Api, json: JsonObject): Body {
       return geminiRequest(json);
     case 'converse':
       return converseRequest(json);
+    case 'images':
+    case 'speech':
+    case 'transcripts':
+      return mediaRequest(json);
     default:
       return promptRequest(json);
   }
@@ -38,6 +42,11 @@ export function responseBody(api: Api, json: JsonObject): Body {
       return geminiResponse(json);
     case 'converse':
       return converseResponse(json);
+    case 'images':
+    case 'speech':
+    case 'transcripts':
+    case 'ocr':
+      return mediaResponse(json);
     default:
       return completionResponse(json);
   }

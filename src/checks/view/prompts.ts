@@ -1,4 +1,5 @@
-// The texts of APIs that take a prompt or an input: completions, embeddings, moderations, images, speech, rerank.
+// The texts of APIs that take a prompt or an input: completions, embeddings, moderations, rerank; of images, speech,
+// transcripts and OCR.
 import { Slots } from './slots.ts';
 import type { Body, JsonObject } from './traffic.ts';
 
@@ -22,4 +23,29 @@ export function completionResponse(json: JsonObject): Body {
     slots.text([...path, 'text'], choice.text, { role: 'assistant', unit });
   }
   return slots.body(json, choices.length);
+}
+
+/** What is asked of images and of speech: the prompt or the text, and what is said about how it is to be. */
+export function mediaRequest(json: JsonObject): Body {
+  const slots = new Slots();
+  const draft = { role: 'user', unit: 0 };
+  for (const name of ['prompt', 'input', 'negative_prompt', 'instructions', 'style'])
+    slots.text([name], json[name], draft);
+  return slots.body(json, 1);
+}
+
+/** Prompts that a model rewrote, what was heard, what was read: one unit for each image or page. */
+export function mediaResponse(json: JsonObject): Body {
+  const slots = new Slots();
+  const draft = { role: 'assistant' };
+  slots.text(['text'], json.text, { ...draft, unit: 0 });
+  const images = slots.objects(['data'], json.data);
+  for (const [unit, [image, path]] of images.entries())
+    slots.text([...path, 'revised_prompt'], image.revised_prompt, { ...draft, unit });
+  const pages = slots.objects(['pages'], json.pages);
+  for (const [unit, [page, path]] of pages.entries())
+    slots.text([...path, 'markdown'], page.markdown, { ...draft, unit });
+  for (const [segment, path] of slots.objects(['segments'], json.segments))
+    slots.text([...path, 'text'], segment.text, { ...draft, unit: 0 });
+  return slots.body(json, Math.max(1, images.length, pages.length));
 }

@@ -28,6 +28,8 @@ export interface CachedAttempt {
   readonly embedder?: Embedder | undefined;
   /** 0 for a hedge: it must not wait for the call that it stands in for. */
   readonly waitMs?: number;
+  /** False: another answer is wanted each time. */
+  readonly repeatable?: boolean;
   /** Told with every report, e.g. for the explanation. */
   readonly onReport?: (report: CacheReport) => void;
 }
@@ -43,7 +45,7 @@ export interface CachedAttempt {
 export function cacheCallOf(call: Call, attempt: CachedAttempt): CacheCall {
   const { bound, dialect, operation, wire, outbound, model, signal, embedder, waitMs, onReport } = attempt;
   const { principal, record } = call;
-  const usable = principal !== undefined && operationRow(operation).cached;
+  const usable = principal !== undefined && operationRow(operation).cached && attempt.repeatable !== false;
   return {
     settings: usable ? withCacheHeaders(bound.plan.cache, call.headers) : undefined,
     subject: () =>

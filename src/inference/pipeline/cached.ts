@@ -56,6 +56,7 @@ export async function throughCache<Request extends object, Answer extends object
     wire,
     outbound: () => operation.request(own as never, translationOf(call, bound.target, pipeline.now, name)),
     model,
+    repeatable: isRepeatable(name, own),
     guardrails: marksOf((bound.plan.guardrails as Guardrails | undefined)?.output ?? []),
     signal,
     embedder: embeddings && embedderOf(pipeline, call, routing, embeddings),
@@ -93,6 +94,12 @@ export async function throughCache<Request extends object, Answer extends object
     tells: !streams || !bound.target.strict,
     keeps,
   };
+}
+
+/** Whether the same answer may be given again. */
+function isRepeatable(name: OperationName, request: object): boolean {
+  const { cachedWith } = operationRow(name);
+  return cachedWith === undefined || (request as Readonly<Record<string, unknown>>)[cachedWith] !== undefined;
 }
 
 /** The look-up as a span: it ends when what it came to is known. */

@@ -44,7 +44,10 @@ export async function callStream<Request, Answer extends object, Chunk extends o
   return runAttempt(pipeline, call, opening, dial, async (answer, attempt) => {
     noteReceived(call, answer);
     await refuseErrors(answer, target, dialect);
-    if (/^application\/json\b/i.test(answer.header('content-type') ?? '')) {
+    if (
+      operation.answersWhole?.(context) === true ||
+      /^application\/json\b/i.test(answer.header('content-type') ?? '')
+    ) {
       return wholeAnswer(answer, attempt, name, operation, request, context);
     }
     const pieces = new Pieces(

@@ -314,10 +314,11 @@ export class Admission {
     const own = model.startsWith('@') ? model.slice(model.indexOf('/') + 1) : model;
     const known = provider === undefined ? undefined : prices.find(provider, own, now(), organisationId);
     const price = known ?? prices.findAnywhere(own, now(), organisationId);
-    const { input, output } = estimate;
-    return price
-      ? costOf(price, { promptTokens: input, completionTokens: output, totalTokens: input + output })
-      : undefined;
+    const { input, output, media } = estimate;
+    if (price === undefined) return undefined;
+    // What is counted apart is paid in place of tokens, or they are told when the answer is there.
+    const tokens = { promptTokens: input, completionTokens: output, totalTokens: input + output };
+    return (media && costOf(price, { promptTokens: 0, totalTokens: 0, ...media })) ?? costOf(price, tokens);
   }
 }
 

@@ -1,6 +1,9 @@
 // What a call may use at the most, before anything is known of it. No tokenizer runs here: it would cost more
 // than the call's admission.
 
+import type { UsageRecord } from '../../call/record.ts';
+import { imageKind } from '../../providers/usage/media.ts';
+
 /** Output tokens of a call that states no maximum. */
 export const ASSUMED_OUTPUT_TOKENS = 1024;
 /** Bytes of a prompt's JSON for one token, as texts in European languages have; others have fewer. */
@@ -15,6 +18,8 @@ export interface Estimate {
   readonly output: number;
   /** Answers that it asks for, of which it states no maximum: `output` is assumed. */
   readonly assumedFor?: number;
+  /** What is charged apart from tokens, as far as the request tells it. */
+  readonly media?: Partial<UsageRecord>;
 }
 
 /** The estimate under a rule that assumes otherwise of calls that state no maximum. */
@@ -34,7 +39,10 @@ const MAXIMA = ['maxCompletionTokens', 'maxTokens', 'maxOutputTokens'] as const;
  */
 export function estimateOf(bytes: number, request: object, hasOutput: boolean): Estimate {
   const input = Math.min(Math.ceil(bytes / BYTES_PER_TOKEN), MOST_TOKENS);
-  if (!hasOutput) return { input, output: 0 };
+  if (!hasOutput) {
+    const media = mediaOf(request);
+    return media === undefined ? { input, output: 0 } : { input, output: 0, media };
+  }
   const members = request as Readonly<Record<string, unknown>>;
   const stated = members[MAXIMA[0]] ?? members[MAXIMA[1]] ?? members[MAXIMA[2]];
   const each = stated === undefined ? ASSUMED_OUTPUT_TOKENS : Number(stated);
@@ -45,4 +53,21 @@ export function estimateOf(bytes: number, request: object, hasOutput: boolean): 
 
 function numberOf(value: unknown): number {
   return typeof value === 'number' || typeof value === 'bigint' ? Number(value) : 1;
+}
+
+/** Images and characters that a request asks for; undefined where it asks for none. */
+function mediaOf(request: object): Partial<UsageRecord> | undefined {
+  const { $typeName: type } = request as { readonly $typeName?: string };
+  if (type === undefined || !MEDIA.has(type)) return undefined;
+  const { n, quality, size, input } = request as Readonly<Record<string, string | number | undefined>>;
+  if (type.endsWith('SpeechRequest')) return { characters: [...String(input ?? '')].length };
+  return { images: numberOf(n), imageKind: imageKind(text(quality), text(size)) };
+}
+
+const MEDIA: ReadonlySet<string> = new Set(
+  ['CreateImageRequest', 'CreateSpeechRequest'].map((name) => `gateway.inference.v2.${name}`),
+);
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }

@@ -1,11 +1,13 @@
 // What usage costs, exactly: whole numbers of 1e-12 US dollars, rounded once and only where a factor makes more digits.
 import type { UsageRecord } from '../../call/record.ts';
 import { dollarsOf, PER_DOLLAR } from './dollars.ts';
-import { type Price, type RateName, type Rates, ratesFor } from './price.ts';
+import { type AllRates, imageRate, type Price, type RateName, type Rates, ratesFor } from './price.ts';
 
 /** One kind of what is counted: how much of it, by which rate, by which factors, the first that is named. */
 interface Part {
   readonly count: number;
+  /** Counts of one that the rate is for: 1000 where milliseconds are counted and a second has the rate. */
+  readonly per?: number;
   readonly rate: number;
   readonly factors: readonly string[];
 }
@@ -17,23 +19,36 @@ export type Factors = Readonly<Record<string, number>>;
 const ONE = PER_DOLLAR;
 
 /**
- * What a call costs, in 1e-12 USD. Tokens read from or written to a provider's cache, audio and images are parts of the
- * prompt's, those of reasoning, audio and images parts of the completion's.
+ * What a call costs, in 1e-12 USD; undefined where something was counted that the price has no rate for. Tokens read from
+ * or written to a provider's cache, audio and images are parts of the prompt's, those of reasoning, audio and images parts
+ * of the completion's.
  * @param tier the service tier as the provider names it @param factors an integration's adjustments
  */
-export function costOf(price: Price, usage: UsageRecord, tier?: string, factors?: Factors): bigint {
+export function costOf(
+  price: Price,
+  usage: UsageRecord,
+  tier?: string,
+  factors?: Factors,
+): bigint | undefined {
   const rates = ratesFor(price, usage.promptTokens, tier);
   if (factors === undefined && isPlain(usage)) return plainCost(rates, usage);
-  const parts = partsOf(rates, usage);
-  if (factors === undefined) return parts.reduce((sum, { count, rate }) => sum + times(count, rate), 0n);
+  const units = unitsOf(rates, usage);
+  if (units === undefined) return undefined;
+  // Counted in thousandths, so that what is counted in milliseconds is exact, and rounded once.
   let sum = 0n;
-  for (const { count, rate, factors: names } of parts) {
-    const name = names.find((one) => factors[one] !== undefined) ?? 'default';
-    const factor = factors[name];
-    sum += times(count, rate) * (factor === undefined ? ONE : dollarsOf(factor));
+  for (const { count, per = 1, rate, factors: names } of [...partsOf(rates, usage), ...units]) {
+    const amount = times(count, rate) * BigInt(FINEST / per);
+    if (factors === undefined) sum += amount * ONE;
+    else {
+      const factor = factors[names.find((one) => factors[one] !== undefined) ?? 'default'];
+      sum += amount * (factor === undefined ? ONE : dollarsOf(factor));
+    }
   }
-  return (sum + ONE / 2n) / ONE;
+  const whole = ONE * BigInt(FINEST);
+  return (sum + whole / 2n) / whole;
 }
+
+const FINEST = 1000;
 
 /** Whether it counts text alone, as nearly all calls do. */
 function isPlain(usage: UsageRecord): boolean {
@@ -43,9 +58,43 @@ function isPlain(usage: UsageRecord): boolean {
     usage.cachedAudioTokens === undefined &&
     usage.inputImageTokens === undefined &&
     usage.outputImageTokens === undefined &&
-    usage.searchUnits === undefined
+    usage.searchUnits === undefined &&
+    !countsUnits(usage)
   );
 }
+
+/** Whether something other than tokens and searches was counted. */
+function countsUnits({ images, audioMs, videoMs, characters, pages, trainedTokens }: UsageRecord): boolean {
+  return (images ?? audioMs ?? videoMs ?? characters ?? pages ?? trainedTokens) !== undefined;
+}
+
+/**
+ * What is counted apart from tokens; undefined where one kind of it has no rate, and no tokens are paid in its place.
+ * Images that the provider counts in tokens cost those.
+ */
+function unitsOf(rates: AllRates, usage: UsageRecord): readonly Part[] | undefined {
+  const { images, imageKind = 'default.default', trainedTokens } = usage;
+  const parts: Part[] = [];
+  const inTokens = usage.totalTokens > 0 && TOKEN_RATES.some((name) => rates[name] !== undefined);
+  let known = true;
+  const take = (count: number | undefined, rate: number | undefined, name: string, per = 1): void => {
+    if (count === undefined || count === 0) return;
+    if (rate !== undefined) parts.push({ count, per, rate, factors: [name] });
+    else if (!inTokens && rates.perCall === undefined) known = false;
+  };
+  if (!inTokens) {
+    const rate = rates.images && imageRate(rates.images, imageKind);
+    take(images, rate, `image.${imageKind}`);
+  }
+  take(usage.audioMs, rates.perAudioSecond, 'additional_units.audio_second', 1000);
+  take(usage.videoMs, rates.perVideoSecond, 'additional_units.video_second', 1000);
+  take(usage.characters, rates.perCharacter, 'additional_units.character');
+  take(usage.pages, rates.perPage, 'additional_units.page');
+  take(trainedTokens, rates.perTrainedToken, 'additional_units.trained_token');
+  return known ? parts : undefined;
+}
+
+const TOKEN_RATES = ['input', 'output', 'inputAudio', 'outputAudio', 'inputImage', 'outputImage'] as const;
 
 /** The sum of `partsOf` for text, without making them. */
 function plainCost(rates: Rates, usage: UsageRecord): bigint {
@@ -135,4 +184,9 @@ const FACTORS: Readonly<Record<RateName, readonly string[]>> = {
   outputImage: ['response_image_token'],
   perCall: ['additional_units.request'],
   perSearch: ['additional_units.search'],
+  perAudioSecond: ['additional_units.audio_second'],
+  perVideoSecond: ['additional_units.video_second'],
+  perCharacter: ['additional_units.character'],
+  perPage: ['additional_units.page'],
+  perTrainedToken: ['additional_units.trained_token'],
 };

@@ -18,14 +18,27 @@ const NAMES: readonly (readonly [string, RateName])[] = [
   ['response_image_token', 'outputImage'],
   ['request', 'perCall'],
   ['search', 'perSearch'],
+  ['audio_second', 'perAudioSecond'],
+  ['video_second', 'perVideoSecond'],
+  ['character', 'perCharacter'],
+  ['page', 'perPage'],
+  ['trained_token', 'perTrainedToken'],
 ];
+
+/** Images by their kind: `image.<quality>.<size>`. */
+const IMAGE = 'image.';
 
 /** As a price; finer rates than 1e-12 USD are cut. */
 export function priceOfRates(rates: Readonly<Record<string, number>>): Price {
-  const price: { -readonly [K in RateName]?: number } = {};
+  const price: { -readonly [K in RateName]?: number } & { images?: Record<string, number> } = {};
   for (const [theirs, own] of NAMES) {
     const dollars = rates[theirs];
     if (dollars !== undefined) price[own] ??= Number(dollarsOf(dollars));
+  }
+  for (const [name, dollars] of Object.entries(rates)) {
+    if (!name.startsWith(IMAGE)) continue;
+    price.images ??= {};
+    price.images[name.slice(IMAGE.length)] = Number(dollarsOf(dollars));
   }
   return price;
 }

@@ -1,6 +1,9 @@
 // What a model's calls cost.
 
-/** Rates, in 1e-12 USD: of a token, `perCall` of a call, `perSearch` of one search of a rerank. A rate that is not there is the plain one of its side. */
+/**
+ * Rates, in 1e-12 USD: of a token, `perCall` of a call, the others of what their names say. A rate of a kind of tokens
+ * that is not there is the plain one of its side.
+ */
 export interface Rates {
   readonly input?: number;
   readonly output?: number;
@@ -14,14 +17,43 @@ export interface Rates {
   readonly inputImage?: number;
   readonly outputImage?: number;
   readonly perCall?: number;
+  /** Of one search of a rerank. */
   readonly perSearch?: number;
+  /** Of a second of audio that is heard, and of video that is made. */
+  readonly perAudioSecond?: number;
+  readonly perVideoSecond?: number;
+  /** Of a character that is spoken. */
+  readonly perCharacter?: number;
+  /** Of a page that is read. */
+  readonly perPage?: number;
+  /** Of a token that a model is trained on. */
+  readonly perTrainedToken?: number;
 }
 
 export type RateName = keyof Rates;
 
+/** Of one image by its kind, `<quality>.<size>`: `default` stands for all that are not named. */
+export type ImageRates = Readonly<Record<string, number>>;
+
+/** Rates of all that is counted. */
+export interface AllRates extends Rates {
+  readonly images?: ImageRates;
+}
+
+/** The rate of an image's kind; undefined: it has none. */
+export function imageRate(rates: ImageRates, kind: string): number | undefined {
+  const dot = kind.indexOf('.');
+  const [quality, size] = [kind.slice(0, dot), kind.slice(dot + 1)];
+  for (const name of [kind, `${quality}.default`, `default.${size}`, 'default.default']) {
+    const rate = Object.hasOwn(rates, name) ? rates[name] : undefined;
+    if (rate !== undefined) return rate;
+  }
+  return undefined;
+}
+
 /** Rates with what differs for the service tiers, by the provider's word: `batch`, `flex`, `priority`. */
-export interface TieredRates extends Rates {
-  readonly tiers?: Readonly<Record<string, Rates>>;
+export interface TieredRates extends AllRates {
+  readonly tiers?: Readonly<Record<string, AllRates>>;
 }
 
 /** Rates of a model. */
@@ -31,7 +63,7 @@ export interface Price extends TieredRates {
 }
 
 /** The rates of one call. @param promptTokens of its whole prompt @param tier as the provider names it */
-export function ratesFor(price: Price, promptTokens: number, tier: string | undefined): Rates {
+export function ratesFor(price: Price, promptTokens: number, tier: string | undefined): AllRates {
   const { tiers, long } = price;
   const own = tier === undefined ? undefined : tiers?.[tier];
   // Most calls: nothing is made for them.

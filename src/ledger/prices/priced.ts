@@ -46,7 +46,8 @@ export function noteSaved(prices: PriceList, entry: Draft<RequestRecord>, usage:
   const price =
     prices.find(provider, model, createdAt, organisationId) ??
     prices.find(provider, responseModel, createdAt, organisationId);
-  if (price !== undefined) entry.saved = costOf(price, usage).toString();
+  const saved = price && costOf(price, usage);
+  if (saved !== undefined) entry.saved = saved.toString();
 }
 
 type Draft<T> = { -readonly [K in keyof T]: T[K] };

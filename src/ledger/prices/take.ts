@@ -1,6 +1,6 @@
 // Makes seed.json, and the catalogue's models.json, of the list that the PyPI package `litellm` ships (MIT licence):
 //   node src/ledger/prices/take.ts FOLDER VERSION
-// where FOLDER is the unpacked package. Only providers of the catalogue are taken; of prices only those by token.
+// where FOLDER is the unpacked package. Only providers of the catalogue are taken.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { providers as catalogue } from '../../providers/catalog/registry.ts';
@@ -55,11 +55,15 @@ const TAKES_SUFFIX = /instruct|codestral|deepseek/;
 /** Completion models that do not: OpenAI's base models. */
 const BASE_MODEL = /^(?:davinci|babbage)-002$/;
 
+/** "hd/1024-x-1792/dall-e-3" and "1024-x-1024/50-steps/…" are kinds of a model's images, priced by image or by pixel. */
+const IMAGE = /^(?:([a-z]+)\/)?(\d+)-x-(\d+)\/(?:(\d+|max)-steps\/)?(?:bedrock\/)?(.+)$/;
+
 const [folder = '', version = ''] = process.argv.slice(2);
 const path = join(folder, 'model_prices_and_context_window_backup.json');
 const given: Record<string, Record<string, unknown>> = JSON.parse(readFileSync(path, 'utf8'));
 const providers: Record<string, Record<string, Price>> = {};
 const models: Record<string, Record<string, object>> = {};
+const images: Record<string, Record<string, Record<string, number>>> = {};
 for (const [name, entry] of Object.entries(given)) {
   const foreign = String(entry.litellm_provider);
   const provider = PROVIDERS.get(foreign);
@@ -68,9 +72,22 @@ for (const [name, entry] of Object.entries(given)) {
   // Bedrock's prices of single regions and commitments, which no model's id says.
   if (provider === 'bedrock' && model.includes('/')) continue;
   put(models, provider, model, factsOf(model, entry));
-  if (typeof entry.input_cost_per_token !== 'number' && entry.mode !== 'rerank') continue;
-  put(providers, provider, model, priceOf(entry));
+  if (noteImage(provider, model, entry)) continue;
+  const units = unitsOf(entry);
+  if (
+    typeof entry.input_cost_per_token !== 'number' &&
+    entry.mode !== 'rerank' &&
+    Object.keys(units).length === 0
+  )
+    continue;
+  put(providers, provider, model, { ...priceOf(entry), ...units });
 }
+for (const [provider, own] of Object.entries(images))
+  for (const [model, rates] of Object.entries(own)) {
+    const prices = providers[provider] ?? {};
+    providers[provider] = prices;
+    prices[model] = { ...prices[model], images: { ...prices[model]?.images, ...rates } };
+  }
 const sorted = inOrder(providers);
 const source = {
   package: 'litellm',
@@ -121,6 +138,52 @@ function ratesOf(entry: Readonly<Record<string, unknown>>, suffix: string): Rate
       return typeof rate === 'number' ? [[own, pico(rate)]] : [];
     }),
   );
+}
+
+/** What else than tokens is counted, by the entry's kind. */
+function unitsOf(entry: Readonly<Record<string, unknown>>): Price {
+  const rate = (...names: readonly string[]): number | undefined => {
+    const found = names.map((name) => entry[name]).find((one) => typeof one === 'number' && one > 0);
+    return found === undefined ? undefined : pico(found as number);
+  };
+  const named = <N extends string>(name: N, value: number | undefined): { [K in N]?: number } =>
+    (value === undefined ? {} : { [name]: value }) as { [K in N]?: number };
+  switch (entry.mode) {
+    case 'audio_transcription':
+      return named('perAudioSecond', rate('input_cost_per_second', 'output_cost_per_second'));
+    case 'audio_speech':
+      return named('perCharacter', rate('input_cost_per_character'));
+    case 'ocr':
+      return named('perPage', rate('ocr_cost_per_page'));
+    case 'video_generation':
+      return named('perVideoSecond', rate('output_cost_per_video_per_second', 'output_cost_per_second'));
+    case 'image_generation':
+    case 'image_edit': {
+      const each = rate('output_cost_per_image', 'input_cost_per_image');
+      return each === undefined ? {} : { images: { 'default.default': each } };
+    }
+    default:
+      return {};
+  }
+}
+
+/** Whether the name is one of a kind of images. */
+function noteImage(provider: string, name: string, entry: Readonly<Record<string, unknown>>): boolean {
+  const [, quality = 'default', width, height, steps, model = ''] = IMAGE.exec(name) ?? [];
+  if (width === undefined || height === undefined) return false;
+  const { output_cost_per_image: each, input_cost_per_pixel: input, output_cost_per_pixel: output } = entry;
+  const pixels = Number(width) * Number(height);
+  const perPixel = [input, output].find((one) => typeof one === 'number' && one > 0);
+  // The package divides published prices by the pixels, with few digits: a millionth of a dollar makes them whole.
+  const dollars =
+    typeof each === 'number' ? each : perPixel && Math.round((perPixel as number) * pixels * 1e6) / 1e6;
+  if (typeof dollars !== 'number' || dollars <= 0) return true;
+  const own = images[provider] ?? {};
+  images[provider] = own;
+  const rates = own[model] ?? {};
+  own[model] = rates;
+  rates[`${steps === 'max' ? 'premium' : quality}.${width}x${height}`] ??= pico(dollars);
+  return true;
 }
 
 /** What is known of a model: its kind, its lengths in tokens, and what it can do. */

@@ -11,7 +11,7 @@ export const azureAi: ProviderEntry = {
   dialect: 'foundry',
   auth: 'azure-foundry',
   streamUsage: 'stream_options',
-  operations: ['chat', 'completions', 'embeddings', 'rerank', 'models', 'model'],
+  operations: ['chat', 'completions', 'embeddings', 'rerank', 'models', 'model', 'images', 'ocr'],
   options: [
     ...AZURE_IDENTITY,
     ...AZURE_TOKEN,

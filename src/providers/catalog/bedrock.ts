@@ -9,7 +9,7 @@ export const bedrock: ProviderEntry = {
   baseUrl: 'https://bedrock-runtime.{aws_region}.amazonaws.com',
   auth: 'aws',
   streamUsage: 'unasked',
-  operations: ['chat', 'embeddings', 'rerank'],
+  operations: ['chat', 'embeddings', 'rerank', 'images'],
   options: [...AWS_IDENTITY, ...BEDROCK],
   locate,
   prices: ['bedrock', 'bedrock_converse'],

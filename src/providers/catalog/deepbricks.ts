@@ -8,5 +8,5 @@ export const deepbricks: ProviderEntry = {
   baseUrl: 'https://api.deepbricks.ai/v1',
   auth: 'bearer',
   streamUsage: 'stream_options',
-  operations: ['chat', 'models', 'model'],
+  operations: ['chat', 'models', 'model', 'images'],
 };

@@ -8,6 +8,6 @@ export const deepinfra: ProviderEntry = {
   baseUrl: 'https://api.deepinfra.com/v1/openai',
   auth: 'bearer',
   streamUsage: 'stream_options',
-  operations: ['chat', 'completions', 'embeddings', 'models', 'model'],
+  operations: ['chat', 'completions', 'embeddings', 'models', 'model', 'images'],
   prices: ['deepinfra'],
 };

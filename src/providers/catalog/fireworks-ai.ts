@@ -8,6 +8,7 @@ export const fireworksAi: ProviderEntry = {
   baseUrl: 'https://api.fireworks.ai/inference/v1',
   auth: 'bearer',
   streamUsage: 'unasked',
-  operations: ['chat', 'completions', 'embeddings', 'rerank', 'models', 'model'],
+  operations: ['chat', 'completions', 'embeddings', 'rerank', 'models', 'model', 'images'],
+  imageWire: 'fireworks',
   prices: ['fireworks_ai', 'fireworks_ai-embedding-models'],
 };

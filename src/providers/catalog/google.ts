@@ -10,7 +10,7 @@ export const google: ProviderEntry = {
   // A key in the query, the other way that Google accepts, would appear in logs.
   auth: { header: 'x-goog-api-key' },
   streamUsage: 'unasked',
-  operations: ['chat', 'embeddings', 'models', 'model'],
+  operations: ['chat', 'embeddings', 'models', 'model', 'images'],
   prices: ['gemini'],
   genAiName: 'gcp.gemini',
 };

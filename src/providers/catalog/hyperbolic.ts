@@ -9,6 +9,7 @@ export const hyperbolic: ProviderEntry = {
   pathPrefix: '/v1',
   auth: 'bearer',
   streamUsage: 'stream_options',
-  operations: ['chat', 'completions', 'models', 'model'],
+  operations: ['chat', 'completions', 'models', 'model', 'images'],
+  imageWire: 'hyperbolic',
   prices: ['hyperbolic'],
 };

@@ -11,7 +11,7 @@ export const mistralAi: ProviderEntry = {
   streamUsage: 'unasked',
   // Goes on, and is paid, when the connection is closed (OpenRouter, "Streaming", part "Stream cancellation").
   onClientCut: 'drain',
-  operations: ['chat', 'embeddings', 'moderations', 'models', 'model'],
+  operations: ['chat', 'embeddings', 'moderations', 'models', 'model', 'ocr'],
   renames: { seed: 'random_seed', max_completion_tokens: 'max_tokens' },
   prices: ['mistral'],
   genAiName: 'mistral_ai',

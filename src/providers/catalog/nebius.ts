@@ -10,6 +10,6 @@ export const nebius: ProviderEntry = {
   streamUsage: 'stream_options',
   // Goes on, and is paid, when the connection is closed (OpenRouter, "Streaming", part "Stream cancellation").
   onClientCut: 'drain',
-  operations: ['chat', 'completions', 'embeddings', 'models', 'model'],
+  operations: ['chat', 'completions', 'embeddings', 'models', 'model', 'images'],
   prices: ['nebius'],
 };

@@ -8,6 +8,6 @@ export const nscale: ProviderEntry = {
   baseUrl: 'https://inference.api.nscale.com/v1',
   auth: 'bearer',
   streamUsage: 'stream_options',
-  operations: ['chat', 'models', 'model'],
+  operations: ['chat', 'models', 'model', 'images'],
   prices: ['nscale'],
 };

@@ -11,7 +11,7 @@ export const ollama: ProviderEntry = {
   auth: 'bearer',
   keyless: true,
   streamUsage: 'stream_options',
-  operations: ['chat', 'completions', 'embeddings', 'models', 'model'],
+  operations: ['chat', 'completions', 'embeddings', 'models', 'model', 'images'],
   renames: { max_completion_tokens: 'max_tokens' },
   prices: ['ollama'],
 };

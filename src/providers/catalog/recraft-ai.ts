@@ -1,4 +1,4 @@
-// Recraft API reference (images in OpenAI's form). Its own paths are called by raw pass-through with its credential.
+// Recraft API reference (images in OpenAI's form). Its other paths are called by raw pass-through with its credential.
 import type { ProviderEntry } from '../dialect.ts';
 
 export const recraftAi: ProviderEntry = {
@@ -8,5 +8,5 @@ export const recraftAi: ProviderEntry = {
   baseUrl: 'https://external.api.recraft.ai/v1',
   auth: 'bearer',
   streamUsage: 'stream_options',
-  operations: [],
+  operations: ['images'],
 };

@@ -1,4 +1,4 @@
-// Segmind API (images). Its own paths are called by raw pass-through with its credential.
+// Segmind API (images). Its other paths are called by raw pass-through with its credential.
 import type { ProviderEntry } from '../dialect.ts';
 
 export const segmind: ProviderEntry = {
@@ -8,5 +8,6 @@ export const segmind: ProviderEntry = {
   baseUrl: 'https://api.segmind.com/v1',
   auth: 'x-api-key',
   streamUsage: 'stream_options',
-  operations: [],
+  operations: ['images'],
+  imageWire: 'segmind',
 };

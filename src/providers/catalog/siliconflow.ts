@@ -8,5 +8,6 @@ export const siliconflow: ProviderEntry = {
   baseUrl: 'https://api.siliconflow.cn/v1',
   auth: 'bearer',
   streamUsage: 'stream_options',
-  operations: ['chat', 'embeddings', 'rerank', 'models', 'model'],
+  operations: ['chat', 'embeddings', 'rerank', 'models', 'model', 'images'],
+  imageWire: 'siliconflow',
 };

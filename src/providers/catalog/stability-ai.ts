@@ -1,4 +1,4 @@
-// Stability AI REST API (images). Its own paths are called by raw pass-through with its credential.
+// Stability AI REST API (images). Its other paths are called by raw pass-through with its credential.
 import type { ProviderEntry } from '../dialect.ts';
 import { STABILITY } from '../options/others.ts';
 
@@ -9,6 +9,7 @@ export const stabilityAi: ProviderEntry = {
   baseUrl: 'https://api.stability.ai',
   auth: 'bearer',
   streamUsage: 'stream_options',
-  operations: [],
+  operations: ['images'],
+  imageWire: 'stability',
   options: STABILITY,
 };

@@ -9,7 +9,8 @@ export const togetherAi: ProviderEntry = {
   pathPrefix: '/v1',
   auth: 'bearer',
   streamUsage: 'stream_options',
-  operations: ['chat', 'completions', 'embeddings', 'rerank', 'models', 'model'],
+  operations: ['chat', 'completions', 'embeddings', 'rerank', 'models', 'model', 'images'],
+  imageWire: 'together',
   renames: { max_completion_tokens: 'max_tokens' },
   prices: ['together_ai'],
 };

@@ -15,7 +15,7 @@ export const vertexAi: ProviderEntry = {
   baseUrl: 'https://{vertex_region}-aiplatform.googleapis.com',
   auth: 'google',
   streamUsage: 'stream_options',
-  operations: ['chat', 'embeddings'],
+  operations: ['chat', 'embeddings', 'images'],
   native: ['messages'],
   options: VERTEX,
   locate,

@@ -9,5 +9,5 @@ export const xinference: ProviderEntry = {
   auth: 'bearer',
   keyless: true,
   streamUsage: 'stream_options',
-  operations: ['chat', 'completions', 'embeddings', 'rerank', 'models', 'model'],
+  operations: ['chat', 'completions', 'embeddings', 'rerank', 'models', 'model', 'images'],
 };

@@ -55,6 +55,13 @@ const MEDIA = [
   'acceptedPredictionTokens',
   'rejectedPredictionTokens',
   'searchUnits',
+  'images',
+  'imageKind',
+  'audioMs',
+  'videoMs',
+  'characters',
+  'pages',
+  'trainedTokens',
 ] as const;
 
 const ESTIMATED = 1;

@@ -194,9 +194,14 @@ function outboundOf(make: () => Outbound): unknown {
       method,
       path: where,
       headers,
-      body: body === undefined ? undefined : JSON.parse(Buffer.from(body).toString('utf8')),
+      body: body === undefined ? undefined : shownBody(Buffer.from(body).toString('utf8')),
     };
   });
+}
+
+/** JSON, or the text of a form. */
+function shownBody(text: string): unknown {
+  return text.startsWith('--') ? text : JSON.parse(text);
 }
 
 function outcome(run: () => unknown): unknown {

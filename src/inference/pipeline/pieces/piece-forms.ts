@@ -1,11 +1,13 @@
 // The form of each operation's pieces.
 import { type GuardrailView, type OperationName, operationRow } from '../../../providers/operations.ts';
 import { CHOICES } from './choices.ts';
+import { IMAGES } from './images.ts';
 import { MESSAGES } from './messages.ts';
 import type { PieceForm } from './piece-form.ts';
 import { RESPONSES } from './responses.ts';
 
 const FORMS: Partial<Readonly<Record<GuardrailView, PieceForm>>> = {
+  images: IMAGES,
   messages: MESSAGES,
   responses: RESPONSES,
 };

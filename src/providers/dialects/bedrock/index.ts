@@ -5,6 +5,7 @@ import { tapUsage } from '../../usage/tap.ts';
 import { chat } from './chat.ts';
 import { embeddings } from './embeddings.ts';
 import { readError } from './error.ts';
+import { images } from './images.ts';
 import { rerank } from './rerank.ts';
 
 /** The dialect of Bedrock Runtime. */
@@ -14,6 +15,7 @@ export function createBedrockDialect(json: MessageJson): Dialect {
     framing: 'aws-event-stream',
     chat: chat(json),
     embeddings: embeddings(json),
+    images: images(),
     rerank: rerank(json),
     headers: sentHeaders,
     error: readError,

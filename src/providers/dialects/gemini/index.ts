@@ -4,6 +4,7 @@ import { tapUsage } from '../../usage/tap.ts';
 import { chat } from './chat.ts';
 import { embeddings } from './embeddings.ts';
 import { readError } from './error.ts';
+import { images } from './images.ts';
 import { model } from './model.ts';
 import { models } from './models.ts';
 
@@ -15,6 +16,7 @@ export function createGeminiDialect(json: MessageJson): Dialect {
     name: 'gemini',
     chat: chat(json),
     embeddings: embeddings(json),
+    images: images(json),
     models: models(),
     model: model(),
     headers: () => NONE,

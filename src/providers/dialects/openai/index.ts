@@ -14,9 +14,11 @@ import { chat } from './chat.ts';
 import { completions } from './completions.ts';
 import { embeddings } from './embeddings.ts';
 import { readError } from './error.ts';
+import { images } from './images.ts';
 import { model } from './model.ts';
 import { models } from './models.ts';
 import { moderations } from './moderations.ts';
+import { ocr } from './ocr.ts';
 import { rerank } from './rerank.ts';
 
 /** The dialect of OpenAI and of all compatible providers. */
@@ -29,6 +31,8 @@ export function createOpenAiDialect(json: MessageJson): Dialect {
     embeddings: embeddings(json),
     moderations: moderations(json),
     rerank: rerank(json),
+    images: images(json),
+    ocr: ocr(json),
     responses: nativeResponses(json),
     compactResponse: nativeCompaction(json),
     getResponse: nativeGet(json),

@@ -5,6 +5,7 @@ import { tapUsage } from '../../usage/tap.ts';
 import { readError } from '../gemini/error.ts';
 import { chat } from './chat.ts';
 import { embeddings } from './embeddings.ts';
+import { images } from './images.ts';
 import { messages } from './messages.ts';
 
 /** The dialect of Vertex AI. */
@@ -14,6 +15,7 @@ export function createVertexDialect(json: MessageJson): Dialect {
     chat: chat(json),
     messages: messages(json),
     embeddings: embeddings(json),
+    images: images(json),
     headers: sentHeaders,
     error: readError,
     tapUsage: (provider: ProviderEntry) => tapUsage(json, provider),

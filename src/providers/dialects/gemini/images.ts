@@ -1,0 +1,18 @@
+// Images: Imagen by `:predict`, Gemini's models by generateContent, one whole answer.
+import type {
+  CreateImageRequest,
+  ImageEvent,
+  Images,
+} from '../../../../gen/gateway/inference/v2/images_pb.ts';
+import type { MessageJson, StreamingOperation } from '../../dialect.ts';
+import { googleImages, readGoogleImages } from '../../image-wires/imagen.ts';
+import { wholeImages } from '../../image-wires/whole-images.ts';
+import { modelName } from './request.ts';
+
+/** The operation over the given JSON. */
+export function images(json: MessageJson): StreamingOperation<CreateImageRequest, Images, ImageEvent> {
+  return wholeImages({
+    request: (request) => googleImages(request, '/models', modelName(request.model ?? '')),
+    response: (body, request, context) => readGoogleImages(json, body, request, context),
+  });
+}
