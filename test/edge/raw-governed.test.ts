@@ -151,7 +151,7 @@ const FORMS: readonly (readonly [path: string, body: (text: string) => Json])[] 
     }),
   ],
   ['/model/anthropic.claude-ok/invoke', (text) => ({ anthropic_version: 'x', messages: [user(text)] })],
-  ['/images/generations', (text) => ({ model: 'gpt-ok', prompt: text })],
+  ['/proxy/images/generations', (text) => ({ model: 'gpt-ok', prompt: text })],
 ];
 
 test.serial('a mandatory guardrail looks at every known form', async (t) => {
@@ -174,7 +174,7 @@ const UNREAD: readonly (readonly [name: string, path: string, given: Sent])[] = 
   ['a thread of messages', '/threads/t1/messages', { body: { role: 'user', content: 'forbidden' } }],
   [
     'a form',
-    '/images/edits',
+    '/proxy/images/edits',
     { body: multipart, headers: { 'content-type': 'multipart/form-data; boundary=b' } },
   ],
   ['a decoy of another form', '/proxy/responses', { body: { ...said, messages: [user('fine')] } }],
@@ -375,7 +375,7 @@ test.serial('a restriction of models holds on every path', async (t) => {
       { model: 'gpt-ok', messages: [] },
     ],
     ['a path of no known form', '/any', { model: 'gpt-ok' }],
-    ['a form', '/audio/transcriptions', multipart],
+    ['a form', '/proxy/audio/transcriptions', multipart],
     ['a number for a model', chat, { model: 5, messages: [] }],
   ] as const) {
     const { status, sent } = await narrow(path, body);

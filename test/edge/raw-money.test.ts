@@ -265,7 +265,7 @@ const FORMS: Readonly<Record<string, Form>> = {
     model: 'rerank-v3.5',
   },
   'images by tokens': {
-    path: '/images/generations',
+    path: '/proxy/images/generations',
     body: { model: 'gpt-image-1', prompt: 'a' },
     answer: JSON.stringify({
       data: [{ b64_json: 'A'.repeat(2_000_000) }],
@@ -280,13 +280,13 @@ const FORMS: Readonly<Record<string, Form>> = {
     model: 'gpt-image-1',
   },
   'images without a report': {
-    path: '/images/generations',
+    path: '/proxy/images/generations',
     body: { model: 'dall-e-3', prompt: 'a' },
     answer: JSON.stringify({ created: 1, data: [{ url: 'https://x' }] }),
     model: 'dall-e-3',
   },
   'a transcription by tokens': {
-    path: '/audio/transcriptions',
+    path: '/proxy/audio/transcriptions',
     body: { model: 'gpt-4o-transcribe' },
     answer: JSON.stringify({
       text: 'hi',
@@ -302,13 +302,13 @@ const FORMS: Readonly<Record<string, Form>> = {
     model: 'gpt-4o-transcribe',
   },
   'a transcription by seconds': {
-    path: '/audio/transcriptions',
+    path: '/proxy/audio/transcriptions',
     body: { model: 'whisper-1' },
     answer: JSON.stringify({ text: 'hi', usage: { type: 'duration', seconds: 9 } }),
     model: 'whisper-1',
   },
   'speech, which reports nothing': {
-    path: '/audio/speech',
+    path: '/proxy/audio/speech',
     body: { model: 'tts-1', input: 'hi' },
     type: 'audio/mpeg',
     answer: Buffer.from([123, 1, 2, 3]),
