@@ -4,7 +4,7 @@ import type { DescMessage, Message, MessageShape } from '@bufbuild/protobuf';
 import type { SseEvent } from '../lib/sse.ts';
 import type { Carries } from './forms/ability.ts';
 import type { Framing } from './framing.ts';
-import type { ImageWireName } from './image-wires/index.ts';
+import type { ImageWireName } from './image-wires/names.ts';
 import type { AnswerOf, ChunkOf, OperationName, RequestOf, StreamingName } from './operations.ts';
 import type { OptionSpec } from './options/spec.ts';
 import type { Reasoning } from './usage/names.ts';

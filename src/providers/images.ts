@@ -52,7 +52,7 @@ export function madeImages(
   return { answer, usage, model: undefined };
 }
 
-/** Compatible services leave out `created`, or name the list `images`. The same object where nothing is to be mended. */
+/** Compatible services leave out `created`, or name the list `images`. The same object where nothing is missing. */
 export function mended(whole: JsonObject, { target, now }: TranslationContext): JsonObject {
   const list = whole.data ?? whole.images;
   if (!Array.isArray(list))

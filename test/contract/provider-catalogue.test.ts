@@ -28,7 +28,15 @@ const cases: readonly Case[] = [
       t.deepEqual(ids, providers.map(({ id }) => id).sort());
       const google = find(json, 'google');
       t.is(google.name, 'Google Gemini');
-      t.deepEqual(google.operations, ['chat', 'messages', 'responses', 'embeddings', 'images', 'models', 'model']);
+      t.deepEqual(google.operations, [
+        'chat',
+        'messages',
+        'responses',
+        'embeddings',
+        'images',
+        'models',
+        'model',
+      ]);
       t.deepEqual(google.features, ['stream', 'pass_through']);
       const cortex = find(json, 'cortex');
       const [account] = cortex.options as JsonObject[];

@@ -211,12 +211,11 @@ const IMAGE_USAGE = {
 function images(res: http.ServerResponse, request: Readonly<Record<string, unknown>>, model: string): void {
   const count = Number(request.n ?? 1);
   const usage = model.startsWith('gpt-image') ? { usage: IMAGE_USAGE } : {};
-  if (request.stream !== true)
-    return json(res, 200, {
-      created: 1,
-      data: Array.from({ length: count }, () => ({ b64_json: IMAGE, revised_prompt: 'a brass lamp' })),
-      ...usage,
-    });
+  if (request.stream !== true) {
+    const data = Array.from({ length: count }, () => ({ b64_json: IMAGE, revised_prompt: 'a brass lamp' }));
+    json(res, 200, { created: 1, data, ...usage });
+    return;
+  }
   res.writeHead(200, { 'content-type': 'text/event-stream' });
   const event = (type: string, more: object): void => {
     const data = JSON.stringify({ type, b64_json: IMAGE, created_at: 1, ...more });

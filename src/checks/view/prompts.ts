@@ -25,7 +25,7 @@ export function completionResponse(json: JsonObject): Body {
   return slots.body(json, choices.length);
 }
 
-/** What is asked of images and of speech: the prompt or the text, and what is said about how it is to be. */
+/** What is asked of images and of speech: the prompt or the text, and what is said about the way of it. */
 export function mediaRequest(json: JsonObject): Body {
   const slots = new Slots();
   const draft = { role: 'user', unit: 0 };

@@ -37,7 +37,8 @@ function savedByPromptCache(
   if (usage === undefined || !(usage.cachedTokens || usage.cacheCreationTokens)) return undefined;
   const price = priceOf(prices, attempt, organisationId);
   const { cachedTokens: _, cacheCreationTokens: __, cachedAudioTokens: ___, ...uncached } = usage;
-  return price && costOf(price, uncached, serviceTier, pricing?.factors) - cost;
+  const whole = price && costOf(price, uncached, serviceTier, pricing?.factors);
+  return whole === undefined ? undefined : whole - cost;
 }
 
 /** What an answer from the cache would have cost. */

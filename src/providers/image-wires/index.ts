@@ -1,6 +1,7 @@
 // The forms of images by the names that providers' literals use.
 import { fireworksImages } from './fireworks.ts';
 import { hyperbolicImages } from './hyperbolic.ts';
+import type { ImageWireName } from './names.ts';
 import { segmindImages } from './segmind.ts';
 import { siliconflowImages } from './siliconflow.ts';
 import { stabilityImages } from './stability.ts';
@@ -16,7 +17,4 @@ export const IMAGE_WIRES = Object.freeze({
   stability: stabilityImages,
   together: togetherImages,
   'workers-ai': workersAiImages,
-} satisfies Readonly<Record<string, ImageWire>>);
-
-/** A form of images other than OpenAI's. */
-export type ImageWireName = keyof typeof IMAGE_WIRES;
+} satisfies Readonly<Record<ImageWireName, ImageWire>>);

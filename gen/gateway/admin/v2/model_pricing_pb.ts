@@ -189,6 +189,8 @@ export const PayAsYouGoSchema: GenMessage<PayAsYouGo> = /*@__PURE__*/
  */
 export type ImagePrices = Message<"gateway.admin.v2.ImagePrices"> & {
   /**
+   * By size, as "1024x1024" or `default`.
+   *
    * @generated from field: map<string, gateway.admin.v2.UnitPrice> values = 1;
    */
   values: { [key: string]: UnitPrice };

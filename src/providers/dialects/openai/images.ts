@@ -11,7 +11,8 @@ import {
 import { lazyMessage } from '../../../lib/lazy-message.ts';
 import { attachRawJson } from '../../../lib/raw-json.ts';
 import type { MessageJson, StreamingOperation, TranslationContext } from '../../dialect.ts';
-import { IMAGE_WIRES, type ImageWireName } from '../../image-wires/index.ts';
+import { IMAGE_WIRES } from '../../image-wires/index.ts';
+import type { ImageWireName } from '../../image-wires/names.ts';
 import { wholeImages } from '../../image-wires/whole-images.ts';
 import { checkImageWords } from '../../image-words.ts';
 import { imageEvents, imagesUsage, mended } from '../../images.ts';
