@@ -60,11 +60,20 @@ export interface App {
 /** How long work of the pipeline that outlives its call may go on when the gateway stops. */
 const PIPELINE_CLOSE_MS = 2000;
 
-/** Starts everything. @throws Error with a message for people when the start is not possible. */
-export async function startApp(settings: Settings, log: Logger = createLog(settings.logLevel)): Promise<App> {
+/**
+ * Starts everything.
+ * @param storeWaitMs how long a MongoDB that cannot be reached is waited for
+ * @throws Error with a message for people when the start is not possible.
+ */
+export async function startApp(
+  settings: Settings,
+  given: Logger = createLog(settings.logLevel),
+  storeWaitMs = 0,
+): Promise<App> {
   leanThreads();
   const allow = readAllowList(settings.egressAllow);
-  const stores = await openStores(settings, log);
+  const stores = await openStores(settings, given, storeWaitMs);
+  const { log } = stores;
   const onTrouble: Base['onTrouble'] = (error, what) => log.error({ err: error }, what);
   const base: Base = { settings, log, stores, onTrouble };
   const identity = await openIdentity(base, allow);

@@ -13,6 +13,7 @@ import { addMasterKey, dropOldMasterKeys, rotateDataKeys } from './access/rotate
 import { INFERENCE_SCOPES, scopesOf } from './access/scopes.ts';
 import { controlPath } from './app/control.ts';
 import { COLLECTIONS, openStores } from './app/stores.ts';
+import { STORE_WAIT_MS } from './app/stores-away.ts';
 import { runWorkers } from './app/workers/primary.ts';
 import { startApp } from './app.ts';
 import type { KeyKind } from './call/principal.ts';
@@ -63,7 +64,7 @@ const start: Run = async (_args, options) => {
     process.exitCode = await runWorkers({ workers, log, onReady });
     return;
   }
-  const app = await startApp(settings, log);
+  const app = await startApp(settings, log, STORE_WAIT_MS);
   giveMemoryBackWhenIdle(MUCH_MEMORY);
   const scheme = settings.tls ? 'https' : 'http';
   const host = app.address.family === 'IPv6' ? `[${app.address.address}]` : app.address.address;

@@ -2,6 +2,7 @@
 // The rules are those of operating.md, part "Keys"; a token (JWT) is presented as a key is.
 
 import type { Principal } from '../call/principal.ts';
+import { aliasHint } from '../lib/alias-hint.ts';
 import { fail } from '../lib/errors.ts';
 import type { GatewayHeaders } from '../lib/gateway-headers.ts';
 import { looksLikeToken } from './jwt/read-token.ts';
@@ -50,7 +51,7 @@ export function authenticate(
     const credential = candidates.find((value) => isForeign(value, callers));
     if (record === undefined && tokens !== undefined && looksLikeToken(own))
       return { principal: tokens.principalOf(own), key: own, providerCredential: credential };
-    return accept(record, own, credential, now);
+    return accept(record, own, credential, now, headers);
   }
   for (const [candidate, other] of [
     [bearer, xApiKey],
@@ -58,7 +59,7 @@ export function authenticate(
   ] as const) {
     if (candidate === undefined) continue;
     const record = keys.find(candidate, connection);
-    if (record) return accept(record, candidate, isForeign(other, callers) ? other : undefined, now);
+    if (record) return accept(record, candidate, isForeign(other, callers) ? other : undefined, now, headers);
   }
   const signedIn = callers.sessions?.callerOf(headers);
   if (signedIn !== undefined && !isOurToken(tokens, bearer) && !isOurToken(tokens, xApiKey)) {
@@ -71,10 +72,10 @@ export function authenticate(
     const credential = other !== token && isForeign(other, callers) ? other : undefined;
     return { principal: tokens.principalOf(token), key: token, providerCredential: credential };
   }
+  const needed = `${headers.names.canonical}api-key, or Authorization: Bearer`;
+  const given = bearer ?? xApiKey;
   throw unauthenticated(
-    bearer === undefined && xApiKey === undefined
-      ? `an API key is needed: ${headers.names.canonical}api-key, or Authorization: Bearer`
-      : 'the API key is not known',
+    `${given === undefined ? `an API key is needed: ${needed}` : notKnown(given, headers)}${aliasHint(headers)}`,
   );
 }
 
@@ -83,11 +84,22 @@ function accept(
   key: string,
   providerCredential: string | undefined,
   now: number,
+  headers: GatewayHeaders,
 ): Authentication {
-  if (record === undefined) throw unauthenticated('the API key is not known');
+  if (record === undefined) throw unauthenticated(`${notKnown(key, headers)}${aliasHint(headers)}`);
   if (record.expiresAt !== undefined && record.expiresAt <= now)
     throw unauthenticated('the API key has expired');
   return { principal: record.principal, key, providerCredential };
+}
+
+/** Keys of providers begin in ways of their own. */
+const FOREIGN = /^(?:sk-|sk_|gsk_|xai-|pplx-|AIza|AKIA|hf_|r8_|tgp_)/;
+
+function notKnown(key: string, { names }: GatewayHeaders): string {
+  const foreign = FOREIGN.test(key)
+    ? `: it looks like a provider's. The gateway's own key goes into ${names.canonical}api-key, the provider's into Authorization`
+    : '';
+  return `the API key is not known${foreign}`;
 }
 
 /** The one that is for this gateway, where both could be; a provider's credential may have a token's form too. */

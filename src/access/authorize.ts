@@ -4,6 +4,7 @@ import { KeyKind as KeyKindProto } from '../../gen/gateway/options/v2/options_pb
 import type { KeyKind, Principal } from '../call/principal.ts';
 import { fail } from '../lib/errors.ts';
 import { isPerson } from './roles.ts';
+import { scopesOf } from './scopes.ts';
 
 const kinds: Readonly<Record<KeyKind, KeyKindProto>> = {
   'organisation-service': KeyKindProto.ORGANISATION_SERVICE,
@@ -22,13 +23,40 @@ export function accessCheck(access: Access): (principal: Principal) => void {
   return (principal) => {
     const isSession = ofSessions && principal.sessionId !== undefined;
     if (allowed.size > 0 && !isSession && !allowed.has(kinds[principal.kind])) {
-      throw fail('forbidden', `a key of the kind ${principal.kind} may not call this operation`);
+      const takes = KINDS.filter((kind) => allowed.has(kinds[kind])).map(keyOf);
+      if (ofSessions) takes.push('a person who has signed in');
+      throw fail(
+        'forbidden',
+        `${keyOf(principal.kind)} may not call this operation: it takes ${takes.join(' or ')}`,
+      );
     }
     if (forPeople && principal.kind === 'workspace-user' && !isPerson(principal)) {
       throw fail('forbidden', 'a key that is nobody’s may not call this operation: it takes a person’s role');
     }
     if (!scopes.some((scope) => principal.scopes.has(scope))) {
-      throw fail('forbidden', `the key lacks the scope ${scopes.join(' or ')}`);
+      throw fail(
+        'forbidden',
+        `the key lacks the scope ${scopes.join(' or ')}${whoHolds(principal.kind, scopes)}`,
+      );
     }
   };
+}
+
+const KINDS = Object.keys(kinds) as readonly KeyKind[];
+const NAMES: Readonly<Record<KeyKind, string>> = {
+  'organisation-service': 'an admin key (organisation-service)',
+  'workspace-service': 'a workspace key (workspace-service)',
+  'workspace-user': 'a person’s key (workspace-user)',
+};
+
+function keyOf(kind: KeyKind): string {
+  return NAMES[kind];
+}
+
+/** Which kind of key is meant, where the caller's kind can never have the scopes. */
+function whoHolds(kind: KeyKind, scopes: readonly string[]): string {
+  const may = (one: KeyKind): boolean => scopes.some((scope) => scopesOf(one).includes(scope));
+  if (may(kind)) return `: it is ${keyOf(kind)} that was made without it`;
+  const holders = KINDS.filter(may);
+  return holders.length === 0 ? '' : `: it is ${keyOf(kind)}, and this operation takes ${holders.map(keyOf).join(' or ')}`;
 }

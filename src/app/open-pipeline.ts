@@ -53,6 +53,7 @@ export function openPipeline(
           callBooks.prices.find(provider, name, Date.now(), tenant.organisationId) !== undefined,
       ),
     slugsOf: (tenant) => providers.providersOf(tenant).map(({ slug }) => slug),
+    configSlugs: (tenant) => configs.slugsOf(tenant),
     unsharedAs: (tenant, slug) => providers.unsharedAs(tenant, slug),
     defaultConfig: (tenant) => configs.defaultOf(tenant),
     presetOf: (caller) => configPreset({ keys, directory }, caller),

@@ -33,6 +33,8 @@ import type { SharedState } from '../store/shared-state.ts';
 import { openSqliteStore, type SqliteStore } from '../store/sqlite/open-sqlite.ts';
 import { type Family, gauge } from '../telemetry/family.ts';
 import { createLog } from '../telemetry/log.ts';
+import { storeAddress } from './store-addresses.ts';
+import { openedWhenThere, RedisWatch } from './stores-away.ts';
 import { within } from './within.ts';
 
 const REDIS_CONNECT_MS = 2000;
@@ -68,26 +70,45 @@ export interface Stores {
   readonly hasher: KeyHasher;
   /** 32 bytes that no change of the encryption key changes. */
   readonly hashSecret: Uint8Array;
+  /** The given log without what fails only because a store is away. */
+  readonly log: Logger;
   close(): Promise<void>;
 }
 
-/** Opens the stores that the settings name. @throws Error with a message for people when one cannot be used. */
+/**
+ * Opens the stores that the settings name.
+ * @param waitMs how long a MongoDB that cannot be reached is tried again
+ * @throws Error with a message for people when one cannot be used.
+ */
 export async function openStores(
   settings: Settings,
-  log: Logger = createLog(settings.logLevel, destination(2)),
+  given: Logger = createLog(settings.logLevel, destination(2)),
+  waitMs = 0,
 ): Promise<Stores> {
   const { mongodbUri, redisUrl, dataDir } = settings;
   const store =
-    mongodbUri === undefined ? await openEmbedded(settings, log) : await openMongo(mongodbUri, log);
+    mongodbUri === undefined
+      ? await openEmbedded(settings, given)
+      : await openedWhenThere(() => openMongo(mongodbUri, given), {
+          log: given,
+          address: storeAddress(mongodbUri),
+          waitMs,
+        });
   const state = redisUrl === undefined ? undefined : openRedisState({ url: redisUrl });
+  const watch = state && new RedisWatch(given, storeAddress(redisUrl ?? ''), () => state.ready());
+  const log = watch?.quiet() ?? given;
   // A gateway starts while its Redis is away; one that is there gets the time to connect.
-  if (state) await within(REDIS_CONNECT_MS, untilReady(state, REDIS_CONNECT_MS));
+  if (state) {
+    await within(REDIS_CONNECT_MS, untilReady(state, REDIS_CONNECT_MS));
+    await within(REDIS_CONNECT_MS, watch?.look() ?? Promise.resolve());
+  }
   const feed = openChangeFeed({
     state,
     watch: store.watch,
     onError: (error) => log.warn({ err: error }, 'a change was not told to the other instances at once'),
   });
   const close = async (): Promise<void> => {
+    watch?.stop();
     await feed.close();
     await state?.close();
     await store.close();
@@ -119,6 +140,7 @@ export async function openStores(
       state,
       hasher: keyHasherOf(keys.hashSecret),
       hashSecret: keys.hashSecret,
+      log,
       close,
     };
   } catch (error) {

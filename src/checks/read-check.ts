@@ -3,7 +3,7 @@ import type { Scope } from './contract/check.ts';
 import { anything, count, flag, maybeFlag, oneOf } from './contract/fields.ts';
 import { type Fault, readParameters, takes } from './contract/parameters.ts';
 import type { HookCheck, OnError } from './hook.ts';
-import { findCheck } from './registry.ts';
+import { findCheck, nearChecks } from './registry.ts';
 import type { Event, JsonObject } from './view/traffic.ts';
 
 /** A hook's defaults for all of its checks. */
@@ -49,7 +49,7 @@ export function readCheck(
 ): HookCheck[] {
   const check = findCheck(id);
   if (check === undefined) {
-    fault(idAt, `there is no check called ${JSON.stringify(id.slice(0, 100))}`);
+    fault(idAt, `there is no check called ${JSON.stringify(id.slice(0, 100))}${nearChecks(id)}`);
     return [];
   }
   if (!check.events.includes(defaults.event)) fault(idAt, `${check.id} cannot run on the ${defaults.event}`);

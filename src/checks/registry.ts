@@ -1,4 +1,5 @@
 // Every check that there is, one line each.
+import { nearestNames } from '../lib/nearest-names.ts';
 import { addPrefix } from './add-prefix.ts';
 import { allLowercase } from './all-lowercase.ts';
 import { allUppercase } from './all-uppercase.ts';
@@ -63,4 +64,16 @@ const byId = new Map(
 export function findCheck(id: string): Check | undefined {
   const lower = id.toLowerCase();
   return byId.get(lower.includes('.') ? lower : `default.${lower}`);
+}
+
+/** `; the nearest: …` of an id that there is not; ids are compared without the family that both have. */
+export function nearChecks(id: string): string {
+  const bare = id.replace(/^default\./i, '');
+  const names = new Map(
+    CHECKS.flatMap((check) =>
+      [check.id, ...check.aliases].map((name) => [name.replace(/^default\./, ''), check.id] as const),
+    ),
+  );
+  const near = nearestNames(bare, names.keys()).map((name) => names.get(name));
+  return near.length === 0 ? '' : `; the nearest: ${[...new Set(near)].join(', ')}`;
 }

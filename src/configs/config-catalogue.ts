@@ -48,6 +48,13 @@ export class ConfigCatalogue {
     );
   }
 
+  /** Slugs of a workspace's configs. */
+  slugsOf({ organisationId, workspaceId }: TenantScope): string[] {
+    return [...this.replica.of(organisationId).values()]
+      .filter((one) => one.workspaceId === workspaceId)
+      .map(({ slug }) => slug);
+  }
+
   /** A workspace's default. */
   defaultOf({ organisationId, workspaceId = '' }: TenantScope): StoredConfig | undefined {
     const id = this.#defaults.get(workspaceId);

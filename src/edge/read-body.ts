@@ -33,7 +33,10 @@ export class BodyReader {
     keyId: string | undefined,
   ): Promise<Uint8Array> {
     if (!isJson(req.headers['content-type'])) {
-      throw fail('unsupported_media_type', 'content-type: must be application/json', {
+      const form = /^application\/x-www-form-urlencoded\b/i.test(req.headers['content-type'] ?? '');
+      // What curl -d sends when it is not told otherwise.
+      const how = form ? ": with curl, add -H 'content-type: application/json'" : '';
+      throw fail('unsupported_media_type', `content-type: must be application/json${how}`, {
         param: 'content-type',
       });
     }

@@ -1,4 +1,5 @@
 // The names that someone may have meant.
+import { distance } from './nearest.ts';
 
 /** Longer words are no typing errors, and comparing them would take long. */
 const LONGEST = 64;
@@ -15,13 +16,19 @@ export function nearestNames(word: string, names: Iterable<string>): string[] {
   for (const name of names) {
     const other = plain(name);
     const begins = asked.length > 2 && (other.startsWith(asked) || asked.startsWith(other));
-    const far = begins ? 0.1 : edits(asked, other) / Math.max(asked.length, other.length);
+    const far = begins ? 0.1 : distance(asked, other) / Math.max(asked.length, other.length);
     if (far <= 1 / 3) near.push([name, far]);
   }
   return near
     .sort(([, one], [, other]) => one - other)
     .slice(0, MOST_NAMES)
     .map(([name]) => name);
+}
+
+/** `; the nearest: a, b`, or nothing. */
+export function theNearest(word: string, names: Iterable<string>): string {
+  const near = nearestNames(word, names);
+  return near.length === 0 ? '' : `; the nearest: ${near.join(', ')}`;
 }
 
 /** Levenshtein's distance. */

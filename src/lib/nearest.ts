@@ -22,7 +22,7 @@ export function didYouMean(given: string, words: Iterable<string>): string {
 }
 
 /** Insertions, deletions, replacements and swaps of neighbours. */
-function distance(a: string, b: string): number {
+export function distance(a: string, b: string): number {
   let [older, last] = [[] as number[], Array.from({ length: b.length + 1 }, (_, j) => j)];
   for (let i = 1; i <= a.length; i++) {
     const row = [i];

@@ -1,9 +1,11 @@
 // JSON -> message. Strict for requests: every value of the wrong type is a
 // violation with its path. Lenient for providers' answers: such a value is kept in
 // `extra` under its own name, so that nothing a provider says is lost.
+
 import { create, type DescMessage, type JsonObject, type Message, ScalarType } from '@bufbuild/protobuf';
 import { Unset } from '../../gen/gateway/options/v2/options_pb.ts';
 import { fail, type Violation, validationFailed } from '../lib/errors.ts';
+import { theNearest } from '../lib/nearest-names.ts';
 import { type FieldShape, type MessageShape, shapeOf, type ValueShape, type Variant } from './json-shape.ts';
 
 /** Values nested deeper than this inside free-form members are refused: they would exhaust the stack elsewhere. */
@@ -11,6 +13,8 @@ export const MAX_DEPTH = 64;
 
 /** Most violations that are reported of one request: a list of half a million faults is of no use. */
 const MOST_VIOLATIONS = 100;
+/** Comparing words takes time: only the first unknown members name others. */
+const MOST_NEAREST = 5;
 const MORE = 'more is wrong than is told here';
 
 const INVALID: unique symbol = Symbol('invalid');
@@ -99,7 +103,8 @@ function readMessage(d: Decoding, desc: DescMessage, json: unknown): Message | t
       }
     } else if (shape.extra === undefined && !d.lenient) {
       d.path.push(name);
-      d.wrong('unknown', 'is not a member of this object');
+      const near = d.violations.length < MOST_NEAREST ? theNearest(name, shape.byName.keys()) : '';
+      d.wrong('unknown', `is not a member of this object${near}`);
       d.path.pop();
       sound = false;
       continue;
@@ -133,7 +138,10 @@ function keep(unknown: JsonObject | undefined, name: string, value: unknown): Js
 }
 
 function readField(d: Decoding, field: FieldShape, json: unknown): unknown {
-  if (field.many === 'one') return readValue(d, field.value, json);
+  if (field.many === 'one') {
+    if (field.flag && typeof json === 'boolean' && !d.lenient) return Number(json);
+    return readValue(d, field.value, json);
+  }
   if (field.many === 'list') return readList(d, field.value, json);
   return readMap(d, field.value, json);
 }

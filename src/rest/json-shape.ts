@@ -1,7 +1,8 @@
 // How messages look as JSON, read off their descriptors once per message type:
 // snake_case members, unions as bare values, unknown members in `extra`.
 import type { DescField, DescMessage, DescOneof } from '@bufbuild/protobuf';
-import { getOption, ScalarType } from '@bufbuild/protobuf';
+import { getOption, hasOption, ScalarType } from '@bufbuild/protobuf';
+import { field as rules } from '../../gen/buf/validate/validate_pb.ts';
 import { cleared, extra, type Unset, union, unset } from '../../gen/gateway/options/v2/options_pb.ts';
 
 /** What a value may be, before it is put into a message. */
@@ -26,6 +27,8 @@ export interface FieldShape {
   /** The property of the oneof group that the field belongs to. */
   readonly group: string | undefined;
   readonly unset: Unset;
+  /** A whole number that is 0 or 1: JSON's true and false are taken for it. */
+  readonly flag: boolean;
 }
 
 /** A message as JSON. */
@@ -121,7 +124,20 @@ function fieldShape(field: DescField): FieldShape {
     value: valueShape(field),
     group: field.oneof?.localName,
     unset: getOption(field, unset),
+    flag: isFlag(field),
   };
+}
+
+/** By the limits of the field. */
+function isFlag(field: DescField): boolean {
+  if (field.fieldKind !== 'scalar' || field.scalar !== ScalarType.INT32 || !hasOption(field, rules))
+    return false;
+  const { type } = getOption(field, rules);
+  if (type.case !== 'int32') return false;
+  const { greaterThan, lessThan } = type.value;
+  return (
+    greaterThan.case === 'gte' && greaterThan.value === 0 && lessThan.case === 'lte' && lessThan.value === 1
+  );
 }
 
 function valueShape(field: DescField): ValueShape {

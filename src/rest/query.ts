@@ -1,7 +1,9 @@
 // Query parameters and path variables -> the JSON object that the codec reads.
+
 import type { DescMessage } from '@bufbuild/protobuf';
 import { ScalarType } from '@bufbuild/protobuf';
 import { invalidField, type Violation, validationFailed } from '../lib/errors.ts';
+import { theNearest } from '../lib/nearest-names.ts';
 import { type FieldShape, shapeOf } from './json-shape.ts';
 import { decodeSegment } from './path-template.ts';
 
@@ -18,7 +20,11 @@ export function readQuery(desc: DescMessage, query: string): Json {
   for (const [name, text] of new URLSearchParams(query)) {
     const field = fieldOf(desc, name);
     if (field === undefined) {
-      violations.push({ field: name, rule: 'unknown', message: 'is not a parameter of this operation' });
+      violations.push({
+        field: name,
+        rule: 'unknown',
+        message: `is not a parameter of this operation${nearParameters(desc, name, violations.length)}`,
+      });
     } else if (field.many === 'list') {
       out[field.name] = [...((out[field.name] as unknown[] | undefined) ?? []), valueOfText(field, text)];
     } else if (Object.hasOwn(out, field.name)) {
@@ -61,4 +67,10 @@ export function valueOfText(field: FieldShape, text: string): unknown {
     default:
       return /^-?\d{1,16}(\.\d{1,16})?$/.test(text) ? Number(text) : text;
   }
+}
+
+/** Only the first ones are compared: it takes time. */
+function nearParameters(desc: DescMessage, name: string, faults: number): string {
+  const shape = shapeOf(desc);
+  return faults > 4 || shape.kind !== 'object' ? '' : theNearest(name, shape.byName.keys());
 }

@@ -4,8 +4,11 @@ import type { TenantScope } from '../../call/scope.ts';
 import { GatewayError, invalidField } from '../../lib/errors.ts';
 import type { LogFilter } from '../../store/request-log.ts';
 import { callerOf } from '../kit/caller.ts';
+import { readTime } from '../kit/time.ts';
 import { type LogQuery, logSelection } from '../logs/filter.ts';
 import type { AnalyticsDeps } from './deps.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** A range of time is always given. */
 export type TimedFilter = LogFilter & { readonly from: number; readonly until: number };
@@ -21,13 +24,25 @@ export interface Selection {
  * @throws GatewayError validation_failed, naming the parameter.
  */
 export async function selectionOf(deps: AnalyticsDeps, query: LogQuery, call: Call): Promise<Selection> {
-  const { scope, filter } = await logSelection(deps, callerOf(call), query);
+  const given = { ...query, ...rangeOf(query, deps.now()) };
+  const { scope, filter } = await logSelection(deps, callerOf(call), given);
   const { from, until } = filter;
   if (from === undefined) throw invalidField('time_of_generation_min', 'is needed', 'required');
   if (until === undefined) throw invalidField('time_of_generation_max', 'is needed', 'required');
   // A caller who reads after a call expects to find it.
   await deps.flush();
   return { scope, filter: { ...filter, from, until } };
+}
+
+/** The last day, or the day before the end that is given. */
+function rangeOf(
+  { timeOfGenerationMin: min, timeOfGenerationMax: max }: LogQuery,
+  now: number,
+): Pick<LogQuery, 'timeOfGenerationMin' | 'timeOfGenerationMax'> {
+  const until = max || new Date(now).toISOString();
+  if (min) return { timeOfGenerationMin: min, timeOfGenerationMax: until };
+  const end = readTime('time_of_generation_max', until);
+  return { timeOfGenerationMin: new Date(end - DAY_MS).toISOString(), timeOfGenerationMax: until };
 }
 
 /** Whether the store found a range to hold more than it can add up. */

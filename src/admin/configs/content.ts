@@ -7,6 +7,7 @@ import type { Fault } from '../../inference/plan/faults.ts';
 import { parseConfig } from '../../inference/plan/parse-config.ts';
 import type { PlanDeps } from '../../inference/plan/plan-deps.ts';
 import { readReferences } from '../../inference/plan/references.ts';
+import { slugFault } from '../../inference/plan/selection.ts';
 import { fail, type GatewayError, invalidField } from '../../lib/errors.ts';
 import type { Json, JsonObject } from '../../store/collection.ts';
 import type { DocumentStore } from '../../store/documents.ts';
@@ -77,6 +78,7 @@ export async function checkedContent(
     {
       ...rules.plans,
       hasProvider: (slug) => rules.resolveProvider === undefined || references.providers.has(slug),
+      slugFault: (slug) => slugFault(owner.tenant, rules.plans, slug),
       mayOverride: (slug) => references.providers.get(slug)?.mayOverride === true,
       savedConfig: (slug) => references.configs.get(slug)?.json,
       readGuardrails(level, path, wrong, limits) {

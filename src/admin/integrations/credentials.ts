@@ -5,6 +5,7 @@ import { keyMask } from '../../access/key-hash.ts';
 import type { Credentials, StoredMapping } from '../../access/providers/provider-collections.ts';
 import { optionFaults } from '../../access/providers/read-option.ts';
 import { type Violation, validationFailed } from '../../lib/errors.ts';
+import { theNearest } from '../../lib/nearest-names.ts';
 import type { ProviderEntry } from '../../providers/dialect.ts';
 import { optionsOf } from '../../providers/options/index-of.ts';
 import type { Json, JsonObject } from '../../store/collection.ts';
@@ -140,7 +141,7 @@ function readOptions(
     const spec = specs.get(name);
     const faults =
       spec === undefined
-        ? [{ path: '', message: `is no option of ${entry.id}` }]
+        ? [{ path: '', message: `is no option of ${entry.id}${nearOptions(name, specs, violations)}` }]
         : value === null
           ? []
           : optionFaults(spec, value);
@@ -158,6 +159,15 @@ function readOptions(
   }
   if (violations.length > 0) throw validationFailed(violations);
   return { plain, secret, removed };
+}
+
+/** Only for the first faults: comparing words takes time. */
+function nearOptions(
+  name: string,
+  specs: ReadonlyMap<string, unknown>,
+  { length }: readonly Violation[],
+): string {
+  return length < 5 ? theNearest(name, specs.keys()) : '';
 }
 
 function joined(

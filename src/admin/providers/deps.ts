@@ -1,7 +1,9 @@
 // What the services of integrations and stored providers are made with.
+
 import type { ProviderReplica } from '../../access/providers/provider-replica.ts';
 import type { UsageReader } from '../../ledger/limits/usage.ts';
 import { invalidField } from '../../lib/errors.ts';
+import { nearProviders } from '../../providers/catalog/registry.ts';
 import type { ProviderEntry } from '../../providers/dialect.ts';
 import type { CredentialDeps } from '../integrations/credentials.ts';
 import type { IdentityDeps } from '../kit/deps.ts';
@@ -23,6 +25,9 @@ export function entryOf(
 ): ProviderEntry {
   const entry = providerById(id);
   if (entry === undefined)
-    throw invalidField(field, `is no provider that the gateway knows: ${id.slice(0, 64)}`);
+    throw invalidField(
+      field,
+      `is no provider that the gateway knows: ${id.slice(0, 64)}${nearProviders(id)}`,
+    );
   return entry;
 }

@@ -1,5 +1,6 @@
 // The `cache` member of a config and the cache headers, read into settings. It imports the ground floor only:
 // plans read it as well as the cache.
+import { theNearest } from '../../lib/nearest-names.ts';
 
 /** How a call uses the cache. `Target` is whatever the plan makes of the embeddings member. */
 export interface CacheSettings<Target = unknown> {
@@ -102,7 +103,7 @@ function membersOf(
   const members: Record<string, Member> = {};
   for (const [given, member] of Object.entries(value)) {
     const name = given.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-    if (!MEMBERS.includes(name)) fault(given, 'is not known');
+    if (!MEMBERS.includes(name)) fault(given, `is not known${theNearest(name, MEMBERS)}`);
     else if (members[name] !== undefined) fault(given, `is given twice: also as ${members[name].name}`);
     else if (member !== null) members[name] = { name: given, value: member };
   }

@@ -1,6 +1,8 @@
 // Whether a stored provider's integration lets a model through: judged on the very model that is asked for, after
 // everything that may have changed it.
+
 import { fail } from '../../lib/errors.ts';
+import { theNearest } from '../../lib/nearest-names.ts';
 import { type OperationName, operationRow } from '../../providers/operations.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import { clip } from '../plan/faults.ts';
@@ -12,7 +14,7 @@ export function checkModel({ stored }: BoundTarget, name: OperationName, model: 
   if (stored.models.allows(asked)) return;
   throw fail(
     'forbidden',
-    `model: ${asked === '' ? 'must be named, for' : `${clip(asked)} is not allowed by`} the integration of this stored provider`,
+    `model: ${asked === '' ? 'must be named, for' : `${clip(asked)} is not allowed by`} the integration of this stored provider${theNearest(asked, stored.models.named ?? [])}`,
     { param: 'model' },
   );
 }

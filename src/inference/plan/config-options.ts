@@ -1,9 +1,12 @@
 // The reader of options in configs: members that the config's own schema does not name.
-import { configOption } from '../../providers/catalog/known-options.ts';
+import { RoutingConfigSchema } from '../../../gen/gateway/inference/v2/config_pb.ts';
+import { configOption, configOptionNames } from '../../providers/catalog/known-options.ts';
 import type { ProviderEntry, ProviderOptions } from '../../providers/dialect.ts';
 import { optionsOf } from '../../providers/options/index-of.ts';
 import type { OptionSpec } from '../../providers/options/spec.ts';
+import { shapeOf } from '../../rest/json-shape.ts';
 import type { Fault } from './faults.ts';
+import { notKnown } from './not-known.ts';
 import type { ConfigLevel, Option } from './read-config.ts';
 
 /**
@@ -20,13 +23,20 @@ export function configOptions(
     const own = provider && optionsOf(provider).fromConfig.get(name);
     const spec = own ?? configOption(name);
     const text = spec && optionText(spec, value);
-    if (spec === undefined) faults.push({ path, message: 'is not known' });
+    if (spec === undefined) faults.push({ path, message: notKnown(name, membersOf(provider), faults) });
     else if (value !== null && text === undefined) faults.push({ path, message: 'must be a string' });
     else if (provider && config.provider !== undefined && own === undefined)
       faults.push({ path, message: `is not an option of ${provider.id}` });
     else if (text !== undefined) read[spec.name] = text;
   }
   return read;
+}
+
+/** Names that a level may have. */
+function membersOf(provider: ProviderEntry | undefined): Iterable<string> {
+  const shape = shapeOf(RoutingConfigSchema);
+  const own = shape.kind === 'object' ? [...shape.byName.keys()] : [];
+  return [...own, ...(provider ? optionsOf(provider).fromConfig.keys() : configOptionNames())];
 }
 
 /** Refuses members that would lead a stored provider's credential elsewhere. */

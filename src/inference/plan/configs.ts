@@ -1,13 +1,16 @@
 // From the text of x-gateway-config to a plan, by way of the cache.
 import type { TenantScope } from '../../call/scope.ts';
 import { fail, invalidHeader } from '../../lib/errors.ts';
+import { theNearest } from '../../lib/nearest-names.ts';
 import { configInvalid, parseConfig } from './parse-config.ts';
 import type { ParseDeps } from './parse-deps.ts';
 import type { WholePlan } from './plan.ts';
 import { PlanCache } from './plan-cache.ts';
 import type { PlanDeps, SavedConfig } from './plan-deps.ts';
+import { NO_TENANT } from './planned-call.ts';
 import { mayRefer, type References, readReferences } from './references.ts';
 import { parseHeaderJson } from './request-settings.ts';
+import { slugFault } from './selection.ts';
 
 const SLUG = /^[A-Za-z0-9_-]{1,64}$/;
 
@@ -47,7 +50,11 @@ export class Configs {
     const saved = this.#deps.resolveConfig(tenant, text);
     const plan = (found: SavedConfig | undefined): WholePlan | Promise<WholePlan> => {
       if (found === undefined)
-        throw fail('config_invalid', `there is no saved config ${text}`, { param: header });
+        throw fail(
+          'config_invalid',
+          `there is no saved config ${text}${theNearest(text, this.#deps.configSlugs?.(tenant) ?? [])}`,
+          { param: header },
+        );
       named?.(found.slug ?? found.id);
       return this.saved(found, tenant);
     };
@@ -73,11 +80,11 @@ export class Configs {
 
   /** The plan of a config's JSON, with all that it refers to. @throws GatewayError config_invalid. */
   async readJson(json: unknown, tenant: TenantScope): Promise<WholePlan> {
-    return this.parse(json, await readReferences(json, tenant, this.#deps));
+    return this.parse(json, await readReferences(json, tenant, this.#deps), undefined, tenant);
   }
 
-  parse(json: unknown, references: References, slug?: string): WholePlan {
-    const { plan, faults } = parseConfig(json, this.#parseDeps(references), slug);
+  parse(json: unknown, references: References, slug?: string, tenant: TenantScope = NO_TENANT): WholePlan {
+    const { plan, faults } = parseConfig(json, this.#parseDeps(references, tenant), slug);
     if (faults !== undefined) throw configInvalid(faults);
     return plan;
   }
@@ -97,15 +104,16 @@ export class Configs {
     const key = [organisationId, workspaceId ?? '', name, version, ...versions, ...slugs].join('\0');
     const kept = this.#cache.get(key);
     if (kept !== undefined) return kept;
-    const plan = this.parse(json, references, slug);
+    const plan = this.parse(json, references, slug, tenant);
     this.#cache.set(key, plan);
     return plan;
   }
 
-  #parseDeps({ configs, providers }: References): ParseDeps {
+  #parseDeps({ configs, providers }: References, tenant: TenantScope): ParseDeps {
     return {
       ...this.#deps,
       hasProvider: (slug) => providers.has(slug),
+      slugFault: (slug) => slugFault(tenant, this.#deps, slug),
       mayOverride: (slug) => providers.get(slug)?.mayOverride === true,
       savedConfig: (slug) => configs.get(slug)?.json,
     };

@@ -19,6 +19,8 @@ export interface ParseDeps {
   readonly ownsHeader: (lowerName: string) => boolean;
   /** Whether there is a stored provider of that slug. */
   readonly hasProvider: (slug: string) => boolean;
+  /** Why a slug names no stored provider, in words. */
+  readonly slugFault?: ((slug: string) => string) | undefined;
   /** Whether a config may set options of the stored provider of that slug; none when absent. */
   readonly mayOverride?: ((slug: string) => boolean) | undefined;
   /** A saved config's JSON by its id or slug; undefined when there is none. */

@@ -113,6 +113,8 @@ type Soon<T> = T | Promise<T>;
 export interface PlanDeps extends Omit<ParseDeps, 'hasProvider' | 'mayOverride' | 'savedConfig'> {
   /** A saved config of the tenant by its id or slug. */
   readonly resolveConfig: (tenant: TenantScope, slug: string) => Soon<SavedConfig | undefined>;
+  /** Slugs of the tenant's saved configs: for refusals. */
+  readonly configSlugs?: ((tenant: TenantScope) => readonly string[]) | undefined;
   /** The saved config that calls of the tenant take when they select nothing. */
   readonly defaultConfig: (tenant: TenantScope) => SavedConfig | undefined;
   /** The saved config of the alias that a call gives as its model; undefined: the tenant has no such alias. */

@@ -1,10 +1,12 @@
 // A config's JSON read by its schema (config.proto): member by member, in snake_case or camelCase, and on past
 // every fault, so that all of them are told at once.
+
 import { create, type DescField, type DescMessage, type Message, ScalarType } from '@bufbuild/protobuf';
 import { type RoutingConfig, RoutingConfigSchema } from '../../../gen/gateway/inference/v2/config_pb.ts';
 import { type FieldShape, shapeOf, type ValueShape } from '../../rest/json-shape.ts';
 import { clip, type Fault, isObject, snake, step } from './faults.ts';
 import { brokenRule, elementRules, rulesOf } from './field-rules.ts';
+import { notKnown } from './not-known.ts';
 
 /** Levels of targets within targets at the most. */
 export const MAX_LEVELS = 32;
@@ -43,7 +45,7 @@ const READ_ELSEWHERE = new Set([
 ]);
 
 /** Spellings that others use. */
-const ALIASES: Readonly<Record<string, string>> = { use_retry_after_headers: 'use_retry_after_header' };
+const ALIASES: ReadonlyMap<string, string> = new Map([['use_retry_after_headers', 'use_retry_after_header']]);
 
 type Bag = Record<string, unknown>;
 
@@ -94,14 +96,15 @@ function readMessage(
   const seen = new Map<string, string>();
   for (const [given, value] of Object.entries(json)) {
     if (value === null || value === undefined) continue;
-    const name = ALIASES[snake(given)] ?? snake(given);
+    const name = ALIASES.get(snake(given)) ?? snake(given);
     const at = step(path, given);
     const field = shape.byName.get(name);
     const twin = seen.get(name);
     seen.set(name, given);
     if (twin !== undefined) faults.push({ path: at, message: `says the same as ${clip(twin)}` });
     else if (field === undefined) {
-      if (options === undefined) faults.push({ path: at, message: 'is not known' });
+      if (options === undefined)
+        faults.push({ path: at, message: notKnown(name, shape.byName.keys(), faults) });
       else options.push({ name, path: at, value });
     } else if (options === undefined || !READ_ELSEWHERE.has(name)) {
       const read = readField(fieldOf(desc, field), field, value, at, faults);

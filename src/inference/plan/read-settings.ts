@@ -5,6 +5,7 @@ import type {
   RoutingRetry,
 } from '../../../gen/gateway/inference/v2/config_pb.ts';
 import { GatewayError } from '../../lib/errors.ts';
+import { nearProviders } from '../../providers/catalog/registry.ts';
 import type { ClientCut, ProviderEntry } from '../../providers/dialect.ts';
 import { type CacheSettings, parseCacheSettings } from '../cache/settings.ts';
 import { configOptions, keepOptionsToStored } from './config-options.ts';
@@ -79,7 +80,7 @@ export function hedgeOf(hedge: RoutingHedge | undefined): HedgePlan | undefined 
 function readProvider(
   { config, path }: ConfigLevel,
   above: Inherited,
-  { providerById, hasProvider }: ParseDeps,
+  { providerById, hasProvider, slugFault }: ParseDeps,
   faults: Fault[],
 ): { provider: ProviderEntry | undefined; slug: string | undefined } {
   const { provider: id, virtualKey } = config;
@@ -92,12 +93,14 @@ function readProvider(
       ? virtualKey?.replace(/^@/, '')
       : undefined;
   if (slug !== undefined) {
-    if (!hasProvider(slug)) faults.push({ path: at, message: `there is no stored provider ${clip(slug)}` });
+    if (!hasProvider(slug))
+      faults.push({ path: at, message: slugFault?.(slug) ?? `there is no stored provider ${clip(slug)}` });
     return { provider: undefined, slug };
   }
   if (id === undefined) return { provider: above.provider, slug: above.slug };
   const provider = providerById(id);
-  if (provider === undefined) faults.push({ path: at, message: `is not a known provider: ${clip(id)}` });
+  if (provider === undefined)
+    faults.push({ path: at, message: `is not a known provider: ${clip(id)}${nearProviders(id)}` });
   return { provider, slug: undefined };
 }
 

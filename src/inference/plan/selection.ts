@@ -1,10 +1,11 @@
 // The provider that a call's headers (or its model) select.
 
 import type { TenantScope } from '../../call/scope.ts';
+import { aliasHint } from '../../lib/alias-hint.ts';
 import { fail, type GatewayError } from '../../lib/errors.ts';
 import type { GatewayHeaders } from '../../lib/gateway-headers.ts';
-import { nearestNames } from '../../lib/nearest-names.ts';
-import { providers } from '../../providers/catalog/registry.ts';
+import { theNearest } from '../../lib/nearest-names.ts';
+import { nearProviders } from '../../providers/catalog/registry.ts';
 import type { Selected } from './bind.ts';
 import { clip } from './faults.ts';
 import type { PlanDeps, StoredProvider } from './plan-deps.ts';
@@ -84,7 +85,7 @@ export function select(
   }
   const entry = deps.providerById(provider);
   if (entry === undefined)
-    throw fail('provider_unknown', `the provider is not known: ${clip(provider)}${meant(provider)}`, {
+    throw fail('provider_unknown', `the provider is not known: ${clip(provider)}${nearProviders(provider)}`, {
       param: name('provider'),
     });
   if (customHost !== undefined) deps.checkHost(customHost, name('custom-host'), entry.localPort);
@@ -120,14 +121,6 @@ function stored(
   return found instanceof Promise ? found.then(made) : made(found);
 }
 
-function meant(provider: string): string {
-  const near = nearestNames(
-    provider,
-    providers.map(({ id }) => id),
-  );
-  return near.length === 0 ? '' : `; the nearest: ${near.join(', ')}`;
-}
-
 export function ofStored({ entry, ...settings }: StoredProvider, model?: string): Selected {
   return { entry, stored: settings, customHost: undefined, model };
 }
@@ -152,9 +145,7 @@ export function slugFault(
 ): string {
   const why = unsharedAs?.(tenant, slug);
   if (why !== undefined) return why;
-  const near = nearestNames(slug, slugsOf?.(tenant) ?? []);
-  const meant = near.length === 0 ? '' : `; the nearest: ${near.join(', ')}`;
-  return `there is no stored provider ${clip(slug)}${meant}`;
+  return `there is no stored provider ${clip(slug)}${theNearest(slug, slugsOf?.(tenant) ?? [])}`;
 }
 
 /** @param slugs stored providers that may be named */
@@ -168,7 +159,7 @@ export function providerMissing(
   const stored = slug === undefined ? '' : `; or the model as @${slug}/${clip(model ?? 'MODEL')}`;
   return fail(
     'provider_missing',
-    `no provider is selected: send ${name('provider')} with a credential, ${name('config')}, or ${name('custom-host')} with ${name('provider')}${stored}`,
+    `no provider is selected: send ${name('provider')} with a credential, ${name('config')}, or ${name('custom-host')} with ${name('provider')}${stored}${aliasHint(headers)}`,
     { param: name('provider') },
   );
 }

@@ -1,7 +1,9 @@
 // What a stored provider says of one call: where it goes, with which headers and options, and which models it lets
 // through. None of it is the caller's to say.
+
 import type { Network } from '../../lib/egress/network.ts';
 import { fail, type GatewayError } from '../../lib/errors.ts';
+import { theNearest } from '../../lib/nearest-names.ts';
 import { configOption } from '../../providers/catalog/known-options.ts';
 import type { ProviderEntry, ProviderOptions } from '../../providers/dialect.ts';
 import { originOf } from '../../providers/locate.ts';
@@ -113,12 +115,13 @@ function deploymentFor(
     deployments.find(({ id }) => id === model) ??
     deployments.find(({ isDefault }) => isDefault) ??
     (deployments.length === 1 ? deployments[0] : undefined);
-  if (found === undefined && model !== undefined && model !== '') throw noDeployment();
+  if (found === undefined && model !== undefined && model !== '') throw noDeployment(model, deployments);
   return found;
 }
 
-function noDeployment(): GatewayError {
-  const message = 'names no deployment of the stored provider';
+function noDeployment(model: string, deployments: readonly StoredDeployment[]): GatewayError {
+  const names = deployments.map(({ alias, model: served, id }) => alias ?? served ?? id);
+  const message = `names no deployment of the stored provider${theNearest(model, names)}`;
   return fail('validation_failed', `model: ${message}`, {
     param: 'model',
     violations: [{ field: 'model', rule: 'deployment', message }],

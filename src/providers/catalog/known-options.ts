@@ -30,6 +30,11 @@ export const allOptions: readonly OptionSpec[] = Object.freeze([
 
 const inConfigs = byNameAndAlias(allOptions.filter((spec) => comesFrom(spec, 'config')));
 
+/** Names and aliases of all options that configs may have. */
+export function configOptionNames(): Iterable<string> {
+  return inConfigs.keys();
+}
+
 /** The option, of any provider, that a member of a config names; undefined: none. */
 export function configOption(name: string): OptionSpec | undefined {
   return inConfigs.get(name);

@@ -1,4 +1,5 @@
 // All providers.
+import { theNearest } from '../../lib/nearest-names.ts';
 import type { ProviderEntry } from '../dialect.ts';
 import * as entries from './entries.ts';
 
@@ -19,4 +20,9 @@ function frozen<T extends object>(value: T): T {
     if (typeof inner === 'object' && inner !== null && !Object.isFrozen(inner)) frozen(inner);
   }
   return Object.freeze(value);
+}
+
+/** `; the nearest: …` of an identifier that there is not. */
+export function nearProviders(id: string): string {
+  return theNearest(id, byId.keys());
 }
