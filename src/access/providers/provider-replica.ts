@@ -105,15 +105,15 @@ export class ProviderReplica {
     );
   }
 
-  /** Why a slug names nothing in the tenant's workspace although the organisation has it; undefined: it has not. */
-  unsharedAs({ organisationId, workspaceId }: TenantScope, slug: string): string | undefined {
-    for (const { slug: own } of this.#integrations.of(organisationId).values())
-      if (own === slug)
-        return `the integration ${slug} is there, and is not shared with this workspace: PUT /integrations/${slug}/workspaces`;
-    const all = [...this.#providers.of(organisationId).values(), ...this.fixedOf(organisationId, undefined)];
-    return all.some((one) => one.slug === slug && one.workspaceId !== workspaceId)
-      ? `the stored provider ${slug} is another workspace's, and is not shared with this one`
-      : undefined;
+  /**
+   * Why a slug names nothing in the tenant's workspace although the organisation has such an integration; undefined: it
+   * has none. What belongs to another workspace is not told.
+   */
+  unsharedAs({ organisationId }: TenantScope, slug: string): string | undefined {
+    for (const { slug: own, body } of this.#integrations.of(organisationId).values())
+      if (own === slug && body.level === 'organisation')
+        return `the integration ${slug} is there, and is not shared with this workspace as a stored provider of this slug: PUT /integrations/${slug}/workspaces`;
+    return undefined;
   }
 
   /** What a workspace sees of the organisation's integrations: its own, and those shared with it; newest first. */
