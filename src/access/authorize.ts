@@ -58,5 +58,7 @@ function whoHolds(kind: KeyKind, scopes: readonly string[]): string {
   const may = (one: KeyKind): boolean => scopes.some((scope) => scopesOf(one).includes(scope));
   if (may(kind)) return `: it is ${keyOf(kind)} that was made without it`;
   const holders = KINDS.filter(may);
-  return holders.length === 0 ? '' : `: it is ${keyOf(kind)}, and this operation takes ${holders.map(keyOf).join(' or ')}`;
+  return holders.length === 0
+    ? ''
+    : `: it is ${keyOf(kind)}, and this operation takes ${holders.map(keyOf).join(' or ')}`;
 }
