@@ -10,7 +10,7 @@ import type { IdleJob, Shot } from './jobs.ts';
 import type { Lab, Target, TargetName } from './lab.ts';
 import { median } from './median.ts';
 import { memory } from './memory.ts';
-import { messagesStream, messagesWhole } from './messages.ts';
+import { formStream, formWhole } from './messages.ts';
 import type { CaseName, Options } from './options.ts';
 import { BIG_BODY_BYTES, chatRequest, STREAM_EVENTS, type StreamKind, streamRequest } from './payloads.ts';
 import { type CaseReport, rounded, type Verdict } from './report.ts';
@@ -51,8 +51,10 @@ export const cases: Readonly<Record<CaseName, Case>> = {
         count: 100,
       },
     ),
-  'messages-whole': messagesWhole,
-  'messages-stream': messagesStream,
+  'messages-whole': (lab, options) => formWhole(lab, options, 'messages'),
+  'messages-stream': (lab, options) => formStream(lab, options, 'messages'),
+  'responses-whole': (lab, options) => formWhole(lab, options, 'responses'),
+  'responses-stream': (lab, options) => formStream(lab, options, 'responses'),
   'first-event': firstEvent,
   'pass-through': passThrough,
   'idle-streams': idleStreams,

@@ -1,7 +1,9 @@
-// What one streamed event of a message costs on its way: read, noted for the books, written as server-sent events. Native:
-// from Anthropic's wire; translated: from OpenAI's. node test/bench/message-events.ts prints microseconds per event.
+// What one streamed event of a message or a response costs on its way: read, noted for the books, written as server-sent
+// events. Native: from the form's own wire; translated: from a chat wire. node test/bench/message-events.ts prints
+// microseconds per event.
 
 import { CreateMessageRequestSchema } from '../../gen/gateway/inference/v2/messages_pb.ts';
+import { CreateResponseRequestSchema } from '../../gen/gateway/inference/v2/responses_pb.ts';
 import { pieceForm } from '../../src/inference/pipeline/pieces/piece-forms.ts';
 import { rawJsonOf } from '../../src/lib/raw-json.ts';
 import { providerById } from '../../src/providers/catalog/registry.ts';
@@ -9,22 +11,59 @@ import type { Target } from '../../src/providers/dialect.ts';
 import { createDialects } from '../../src/providers/dialects/registry.ts';
 import { type StreamedOperation, spoken } from '../../src/providers/forms/spoken.ts';
 import { frameParser } from '../../src/providers/framing.ts';
+import type { RequestOf } from '../../src/providers/operations.ts';
 import { codec } from '../../src/rest/codec.ts';
 import { median } from './median.ts';
 import { STREAM_EVENTS, STREAM_USAGE, streamEvents } from './payloads.ts';
 
 const ROUNDS = 400;
 
+export type FormName = 'messages' | 'responses';
+
+interface Costs {
+  readonly native: number;
+  readonly translated: number;
+}
+
 /** Microseconds per event of each wire, medians over many streams. */
-export function messageEventCosts(rounds = ROUNDS): { readonly native: number; readonly translated: number } {
+export function eventCosts(form: FormName, rounds = ROUNDS): Costs {
+  const chat = Buffer.from(`${streamEvents().join('')}${STREAM_USAGE}data: [DONE]\n\n`);
+  if (form === 'messages') {
+    const request = codec.decode(CreateMessageRequestSchema, {
+      model: 'm',
+      max_tokens: 9,
+      messages: [{ role: 'user', content: 'Hi' }],
+      stream: true,
+    });
+    return {
+      native: costOf('anthropic', form, request, anthropicStream(), rounds),
+      translated: costOf('openai', form, request, chat, rounds),
+    };
+  }
+  const request = codec.decode(CreateResponseRequestSchema, { model: 'm', input: 'Hi', stream: true });
   return {
-    native: costOf('anthropic', anthropicStream(), rounds),
-    translated: costOf(
-      'openai',
-      Buffer.from(`${streamEvents().join('')}${STREAM_USAGE}data: [DONE]\n\n`),
-      rounds,
-    ),
+    native: costOf('openai', form, request, responsesStream(), rounds),
+    translated: costOf('openai-compatible', form, request, chat, rounds),
   };
+}
+
+function responsesStream(): Buffer {
+  let sequence = 0;
+  const say = (type: string, more: object): string =>
+    `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: sequence++, ...more })}\n\n`;
+  const base = { id: 'resp_1', object: 'response', created_at: 1700000000, model: 'm', output: [] };
+  const place = { item_id: 'msg_1', output_index: 0, content_index: 0 };
+  const item = { id: 'msg_1', type: 'message', role: 'assistant', content: [] };
+  const usage = { input_tokens: 12, output_tokens: 199, total_tokens: 211 };
+  return Buffer.from(
+    say('response.created', { response: { ...base, status: 'in_progress' } }) +
+      say('response.output_item.added', { output_index: 0, item: { ...item, status: 'in_progress' } }) +
+      Array.from({ length: STREAM_EVENTS }, (_, i) =>
+        say('response.output_text.delta', { ...place, delta: ` word${i}`, logprobs: [] }),
+      ).join('') +
+      say('response.output_item.done', { output_index: 0, item: { ...item, status: 'completed' } }) +
+      say('response.completed', { response: { ...base, status: 'completed', usage } }),
+  );
 }
 
 function anthropicStream(): Buffer {
@@ -45,20 +84,19 @@ function anthropicStream(): Buffer {
   );
 }
 
-function costOf(id: string, bytes: Buffer, rounds: number): number {
+function costOf<N extends FormName>(
+  id: string,
+  name: N,
+  request: RequestOf<N>,
+  bytes: Buffer,
+  rounds: number,
+): number {
   const provider = providerById(id)!;
   const dialect = createDialects(codec).get(provider.dialect)!;
   const target: Target = { provider, apiKey: 'k', options: {}, customHost: undefined, strict: true };
-  const found = spoken(codec, dialect, provider, 'messages');
-  const operation = found!.operation as StreamedOperation<'messages'>;
-  const request = codec.decode(CreateMessageRequestSchema, {
-    model: 'm',
-    max_tokens: 9,
-    messages: [{ role: 'user', content: 'Hi' }],
-    stream: true,
-  });
+  const operation = spoken(codec, dialect, provider, name)!.operation as StreamedOperation<N>;
   const context = { target, now: () => 0 };
-  const form = pieceForm('messages');
+  const form = pieceForm(name);
   const times: number[] = [];
   let written = 0;
   for (let round = 0; round < rounds; round++) {
@@ -67,7 +105,7 @@ function costOf(id: string, bytes: Buffer, rounds: number): number {
     const translator = operation.stream(request, context);
     for (const event of parser.push(bytes)) {
       for (const piece of translator.push(event)) {
-        form.said(piece);
+        form.said(piece as never);
         written += `event: x\ndata: ${String(rawJsonOf(piece))}\n\n`.length;
       }
     }
@@ -77,4 +115,5 @@ function costOf(id: string, bytes: Buffer, rounds: number): number {
   return median(times.slice(rounds / 2));
 }
 
-if (process.argv[1]?.endsWith('message-events.ts')) console.log(messageEventCosts());
+if (process.argv[1]?.endsWith('message-events.ts'))
+  console.log({ messages: eventCosts('messages'), responses: eventCosts('responses') });

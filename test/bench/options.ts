@@ -10,6 +10,8 @@ export const CASES = [
   'streams-paced',
   'messages-whole',
   'messages-stream',
+  'responses-whole',
+  'responses-stream',
   'first-event',
   'pass-through',
   'idle-streams',

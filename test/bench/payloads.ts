@@ -65,6 +65,20 @@ export function streamRequest(kind: StreamKind, bounded = false): string {
   });
 }
 
+/** A request for a response of so many bytes, not kept as agents ask; a stream where a kind is given. */
+export function responseRequest(bytes: number, kind?: StreamKind): string {
+  return padded(bytes, (input) =>
+    JSON.stringify({
+      model: kind === undefined ? 'gpt-bench' : `gpt-bench-${kind}`,
+      ...(kind === undefined ? {} : { stream: true }),
+      instructions: 'You are a careful assistant.',
+      input,
+      store: false,
+      max_output_tokens: 64,
+    }),
+  );
+}
+
 /** The events of a stream, `[DONE]` not among them. */
 export function streamEvents(): string[] {
   return Array.from({ length: STREAM_EVENTS }, (_, i) => {
