@@ -34,6 +34,7 @@ import { VirtualKeysService } from '../../gen/gateway/admin/v2/virtual_keys_pb.t
 import { WorkspaceExclusionsService } from '../../gen/gateway/admin/v2/workspace_exclusions_pb.ts';
 import { WorkspaceMembersService } from '../../gen/gateway/admin/v2/workspace_members_pb.ts';
 import { WorkspacesService } from '../../gen/gateway/admin/v2/workspaces_pb.ts';
+import { AudioService } from '../../gen/gateway/inference/v2/audio_pb.ts';
 import { ChatService } from '../../gen/gateway/inference/v2/chat_pb.ts';
 import { CompletionsService } from '../../gen/gateway/inference/v2/completions_pb.ts';
 import { ConfigExplanationService } from '../../gen/gateway/inference/v2/config_pb.ts';
@@ -84,6 +85,7 @@ import { workspaceMembersService } from '../admin/workspace-members/service.ts';
 import { workspaceExclusionsService } from '../admin/workspaces/exclusions.ts';
 import { workspacesService } from '../admin/workspaces/service.ts';
 import type { AliasCatalogue } from '../configs/alias-catalogue.ts';
+import { audioService } from '../inference/audio.ts';
 import { chatService } from '../inference/chat.ts';
 import { completionsService } from '../inference/completions.ts';
 import { embeddingsService } from '../inference/embeddings.ts';
@@ -134,6 +136,7 @@ export function registrations(
     implement(ModerationsService, moderationsService(pipeline)),
     implement(RerankService, rerankService(pipeline)),
     implement(ImagesService, imagesService(pipeline)),
+    implement(AudioService, audioService(pipeline)),
     implement(OcrService, ocrService(pipeline)),
     implement(ResponsesService, responsesService(pipeline, identity.keptResponses)),
     implement(ModelsService, modelsService(pipeline, ownModels)),

@@ -183,14 +183,19 @@ export interface StreamingOperation<Request, Answer, Chunk> extends Operation<Re
   streamRequest(request: Request, context: TranslationContext): Outbound;
   /** Whether a streamed request is answered whole, whatever the answer's type; absent: JSON is. */
   answersWhole?(context: TranslationContext): boolean;
-  /** A fresh translator for one answer. */
-  stream(request: Request, context: TranslationContext): StreamTranslator<Chunk>;
+  /** A fresh translator for one answer. @param answer its head */
+  stream(request: Request, context: TranslationContext, answer?: AnswerHead): StreamTranslator<Chunk>;
   /**
    * A whole answer in the form of a streamed one (role and content, tool calls, finish
    * reason; usage when the request asked for it): for a provider that answers a
    * streamed request whole, and for cached answers.
    */
   wholeAsChunks(answer: Answer, request: Request): readonly Chunk[];
+}
+
+/** What is known of an answer before its body. */
+export interface AnswerHead {
+  header(name: string): string | undefined;
 }
 
 /** Turns one answer's events into chunks. Keeps state; used for one answer only. */
@@ -200,6 +205,8 @@ export interface StreamTranslator<Chunk> {
    * @throws GatewayError the provider's error event, or `upstream_garbage`.
    */
   push(event: SseEvent): readonly Chunk[];
+  /** Of answers that are no events: what some of their bytes add, in place of `push`. */
+  take?(bytes: Uint8Array): readonly Chunk[];
   /**
    * Ends the stream: the chunks that remain once the upstream's bytes have ended.
    * @throws GatewayError `upstream_interrupted` when the answer had not come to its end.

@@ -1,10 +1,16 @@
 // The operations of model providers, one row each: what every stage must know of one. Dialects know how it is encoded.
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
 import {
+  CreateSpeechRequestSchema,
+  ListVoicesRequestSchema,
+  VoiceListSchema,
+} from '../../gen/gateway/inference/v2/audio_pb.ts';
+import {
   ChatCompletionChunkSchema,
   ChatCompletionSchema,
   CreateChatCompletionRequestSchema,
 } from '../../gen/gateway/inference/v2/chat_pb.ts';
+import { BinaryAnswerSchema } from '../../gen/gateway/inference/v2/common_pb.ts';
 import {
   CompletionSchema,
   CreateCompletionRequestSchema,
@@ -344,6 +350,38 @@ export const OPERATIONS = {
     requestType: 'imageGenerate',
     genAiName: 'image_generation',
   },
+  speech: {
+    request: CreateSpeechRequestSchema,
+    answer: BinaryAnswerSchema,
+    chunk: BinaryAnswerSchema,
+    hasBody: true,
+    path: '/v1/audio/speech',
+    methods: ['CreateSpeech'],
+    makesTokens: false,
+    counted: false,
+    needsModel: true,
+    cached: true,
+    idempotent: true,
+    view: 'speech',
+    requestType: 'createSpeech',
+    genAiName: 'speech',
+  },
+  voices: {
+    request: ListVoicesRequestSchema,
+    answer: VoiceListSchema,
+    hasBody: false,
+    path: '/v1/audio/voices',
+    methods: ['ListVoices'],
+    makesTokens: false,
+    counted: false,
+    needsModel: false,
+    cached: false,
+    idempotent: true,
+    view: 'other',
+    requestType: 'listVoices',
+    genAiName: 'list_voices',
+    listed: true,
+  },
   ocr: {
     request: CreateOcrRequestSchema,
     answer: OcrSchema,
@@ -358,6 +396,7 @@ export const OPERATIONS = {
     view: 'ocr',
     requestType: 'ocr',
     genAiName: 'ocr',
+    listed: true,
   },
   models: {
     request: ListModelsRequestSchema,

@@ -44,7 +44,7 @@ async function entryOf(
 const mistral = { 'x-gateway-provider': 'mistral-ai' };
 const PAINTER = { model: 'painter', prompt: 'a lamp' };
 
-test('images cost by quality and size, in cents, and another size its own', async (t) => {
+test.serial('images cost by quality and size, in cents, and another size its own', async (t) => {
   await price('openai', 'painter', {
     image: {
       high: { '1024x1024': { price: 4.0000000001 }, default: { price: 7 } },
@@ -68,7 +68,7 @@ test('images cost by quality and size, in cents, and another size its own', asyn
   t.is(streamed.cost_exact, '15000000000');
 });
 
-test('images whose tokens are counted cost their tokens', async (t) => {
+test.serial('images whose tokens are counted cost their tokens', async (t) => {
   await price('openai', 'gpt-image-x', {
     request_token: { price: 0.0005 },
     response_image_token: { price: 0.004 },
@@ -78,7 +78,7 @@ test('images whose tokens are counted cost their tokens', async (t) => {
   t.is(entry.cost_exact, String(10n * 5_000_000n + 20n * 40_000_000n));
 });
 
-test('pages cost by the page', async (t) => {
+test.serial('pages cost by the page', async (t) => {
   await price('mistral-ai', 'reader', { additional_units: { page: { price: 0.3 } } });
   const document = { type: 'document_url', document_url: 'https://docs.example/a' };
   const entry = await entryOf('/ocr', { model: 'reader', document }, mistral);
@@ -86,7 +86,7 @@ test('pages cost by the page', async (t) => {
   t.like(entry.usage, { units: { pages: 1 } });
 });
 
-test('what has no price is unpriced, never 0, also where the model has another price', async (t) => {
+test.serial('what has no price is unpriced, never 0, also where the model has another price', async (t) => {
   const unknown = await entryOf('/images/generations', { model: 'unknown-painter', prompt: 'a lamp' });
   t.is(unknown.unpriced, true);
   t.is(unknown.cost_exact, undefined);
@@ -96,24 +96,27 @@ test('what has no price is unpriced, never 0, also where the model has another p
   t.is(other.cost_exact, undefined);
 });
 
-test('a budget counts images, and refuses what would be above it before the provider is called', async (t) => {
-  await price('openai', 'costly', { image: { default: { default: { price: 30 } } } });
-  const { id, key } = await client.key({ usage_limits: { type: 'cost', credit_limit: 1 } });
-  const body = { model: 'costly', prompt: 'a lamp', n: 3 };
-  await entryOf('/images/generations', body, {}, key);
-  const spent = await client.keyUntil(id, (record) => JSON.stringify(record).includes('0.9'));
-  t.regex(JSON.stringify(spent), /0\.9/);
-  const before = bench.provider.seen.length;
-  const refused = await fetch(`${bench.gateway.origin}/v1/images/generations`, {
-    method: 'POST',
-    headers: chatHeaders(bench.provider, key),
-    body: JSON.stringify(body),
-  });
-  t.is(refused.status, 412);
-  t.is(bench.provider.seen.length, before);
-});
+test.serial(
+  'a budget counts images, and refuses what would be above it before the provider is called',
+  async (t) => {
+    await price('openai', 'costly', { image: { default: { default: { price: 30 } } } });
+    const { id, key } = await client.key({ usage_limits: { type: 'cost', credit_limit: 1 } });
+    const body = { model: 'costly', prompt: 'a lamp', n: 3 };
+    await entryOf('/images/generations', body, {}, key);
+    const spent = await client.keyUntil(id, (record) => JSON.stringify(record).includes('0.9'));
+    t.regex(JSON.stringify(spent), /0\.9/);
+    const before = bench.provider.seen.length;
+    const refused = await fetch(`${bench.gateway.origin}/v1/images/generations`, {
+      method: 'POST',
+      headers: chatHeaders(bench.provider, key),
+      body: JSON.stringify(body),
+    });
+    t.is(refused.status, 412);
+    t.is(bench.provider.seen.length, before);
+  },
+);
 
-test('own prices of every kind are given back as they were set', async (t) => {
+test.serial('own prices of every kind are given back as they were set', async (t) => {
   const rates = {
     additional_units: {
       audio_second: { price: 0.01 },

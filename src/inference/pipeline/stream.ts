@@ -52,7 +52,7 @@ export async function callStream<Request, Answer extends object, Chunk extends o
     }
     const pieces = new Pieces(
       answer,
-      operation.stream(request, context),
+      operation.stream(request, context, answer),
       frameParser(dialect.framing ?? 'sse'),
       attempt,
       signal instanceof HeldSignal ? signal : undefined,
@@ -173,11 +173,9 @@ class Pieces<Chunk> implements AsyncIterable<Chunk>, AsyncIterator<Chunk> {
     if (this.#held !== undefined && !done) this.#held.read(value.length);
     const pause = done ? undefined : this.#turns.step(value.length);
     if (pause !== undefined) await pause;
-    const events = done ? this.#parser.end() : this.#parser.push(value);
-    for (const event of events) {
-      this.#take(this.#translator.push(event));
-      if (this.#translator.done) break;
-    }
+    if (this.#translator.take !== undefined) {
+      if (!done) this.#take(this.#translator.take(value));
+    } else this.#events(done ? this.#parser.end() : this.#parser.push(value));
     if (done) this.#take(this.#translator.end());
     if (!done && !this.#translator.done) return;
     this.#over = true;
@@ -188,6 +186,13 @@ class Pieces<Chunk> implements AsyncIterable<Chunk>, AsyncIterator<Chunk> {
       responseModel: this.#translator.model(),
     });
     if (!done) drain(this.#body);
+  }
+
+  #events(events: ReturnType<FrameParser['push']>): void {
+    for (const event of events) {
+      this.#take(this.#translator.push(event));
+      if (this.#translator.done) break;
+    }
   }
 
   #take(chunks: readonly Chunk[]): void {

@@ -9,5 +9,5 @@ export const ai302: ProviderEntry = {
   pathPrefix: '/v1',
   auth: 'bearer',
   streamUsage: 'stream_options',
-  operations: ['chat', 'embeddings', 'models', 'model', 'images'],
+  operations: ['chat', 'embeddings', 'models', 'model', 'images', 'speech'],
 };

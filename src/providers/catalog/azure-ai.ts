@@ -11,7 +11,8 @@ export const azureAi: ProviderEntry = {
   dialect: 'foundry',
   auth: 'azure-foundry',
   streamUsage: 'stream_options',
-  operations: ['chat', 'completions', 'embeddings', 'rerank', 'models', 'model', 'images', 'ocr'],
+  operations: ['chat', 'completions', 'embeddings', 'rerank', 'models', 'model', 'images', 'speech'],
+  native: ['ocr'],
   options: [
     ...AZURE_IDENTITY,
     ...AZURE_TOKEN,

@@ -9,7 +9,7 @@ import { storedOnly, text } from '../options/spec.ts';
 
 const group = 'azure';
 /** Operations of a deployment; the others are the resource's. */
-const OF_DEPLOYMENT: readonly OperationName[] = ['chat', 'completions', 'embeddings', 'images'];
+const OF_DEPLOYMENT: readonly OperationName[] = ['chat', 'completions', 'embeddings', 'images', 'speech'];
 const OPERATIONS: readonly OperationName[] = [...OF_DEPLOYMENT, 'models', 'model'];
 
 export const azureOpenai: ProviderEntry = {

@@ -8,5 +8,5 @@ export const cometapi: ProviderEntry = {
   baseUrl: 'https://api.cometapi.com/v1',
   auth: 'bearer',
   streamUsage: 'stream_options',
-  operations: ['chat', 'embeddings', 'models', 'model', 'images'],
+  operations: ['chat', 'embeddings', 'models', 'model', 'images', 'speech'],
 };

@@ -8,6 +8,7 @@ export const deepinfra: ProviderEntry = {
   baseUrl: 'https://api.deepinfra.com/v1/openai',
   auth: 'bearer',
   streamUsage: 'stream_options',
-  operations: ['chat', 'completions', 'embeddings', 'models', 'model', 'images'],
+  operations: ['chat', 'completions', 'embeddings', 'models', 'model', 'images', 'speech'],
+  native: ['voices'],
   prices: ['deepinfra'],
 };

@@ -11,6 +11,6 @@ export const groq: ProviderEntry = {
   // Goes on, and is paid, when the connection is closed (OpenRouter, "Streaming", part "Stream cancellation").
   onClientCut: 'drain',
   native: ['responses'],
-  operations: ['chat', 'models', 'model'],
+  operations: ['chat', 'models', 'model', 'speech'],
   prices: ['groq'],
 };

@@ -8,5 +8,6 @@ export const lemonfoxAi: ProviderEntry = {
   baseUrl: 'https://api.lemonfox.ai/v1',
   auth: 'bearer',
   streamUsage: 'stream_options',
-  operations: ['chat', 'models', 'model', 'images'],
+  operations: ['chat', 'models', 'model', 'images', 'speech'],
+  native: ['voices'],
 };

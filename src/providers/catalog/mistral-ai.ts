@@ -11,7 +11,8 @@ export const mistralAi: ProviderEntry = {
   streamUsage: 'unasked',
   // Goes on, and is paid, when the connection is closed (OpenRouter, "Streaming", part "Stream cancellation").
   onClientCut: 'drain',
-  operations: ['chat', 'embeddings', 'moderations', 'models', 'model', 'ocr'],
+  operations: ['chat', 'embeddings', 'moderations', 'models', 'model', 'speech'],
+  native: ['ocr', 'voices'],
   renames: { seed: 'random_seed', max_completion_tokens: 'max_tokens' },
   prices: ['mistral'],
   genAiName: 'mistral_ai',

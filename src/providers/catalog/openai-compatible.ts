@@ -8,4 +8,5 @@ export const openaiCompatible: ProviderEntry = {
   auth: 'bearer',
   keyless: true,
   streamUsage: 'stream_options',
+  native: ['ocr', 'voices'],
 };

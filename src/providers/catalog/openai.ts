@@ -11,7 +11,7 @@ export const openai: ProviderEntry = {
   baseUrl: 'https://api.openai.com/v1',
   auth: 'bearer',
   streamUsage: 'stream_options',
-  native: KEEPS_RESPONSES,
+  native: [...KEEPS_RESPONSES, 'voices'],
   options: [
     text('openai_organization', { effect: 'account', sends: { header: 'openai-organization' } }),
     text('openai_project', { effect: 'account', sends: { header: 'openai-project' } }),

@@ -8,6 +8,6 @@ export const siliconflow: ProviderEntry = {
   baseUrl: 'https://api.siliconflow.cn/v1',
   auth: 'bearer',
   streamUsage: 'stream_options',
-  operations: ['chat', 'embeddings', 'rerank', 'models', 'model', 'images'],
+  operations: ['chat', 'embeddings', 'rerank', 'models', 'model', 'images', 'speech'],
   imageWire: 'siliconflow',
 };

@@ -11,5 +11,5 @@ export const vllm: ProviderEntry = {
   auth: 'bearer',
   keyless: true,
   streamUsage: 'stream_options',
-  operations: ['chat', 'completions', 'embeddings', 'rerank', 'models', 'model', 'images'],
+  operations: ['chat', 'completions', 'embeddings', 'rerank', 'models', 'model', 'images', 'speech'],
 };

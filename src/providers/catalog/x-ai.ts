@@ -10,7 +10,7 @@ export const xAi: ProviderEntry = {
   streamUsage: 'stream_options',
   reasoning: 'apart',
   native: ['responses', 'getResponse', 'deleteResponse'],
-  operations: ['chat', 'completions', 'embeddings', 'models', 'model', 'images'],
+  operations: ['chat', 'completions', 'embeddings', 'models', 'model', 'images', 'speech'],
   prices: ['xai'],
   genAiName: 'x_ai',
 };

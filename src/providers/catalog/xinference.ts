@@ -9,5 +9,6 @@ export const xinference: ProviderEntry = {
   auth: 'bearer',
   keyless: true,
   streamUsage: 'stream_options',
-  operations: ['chat', 'completions', 'embeddings', 'rerank', 'models', 'model', 'images'],
+  operations: ['chat', 'completions', 'embeddings', 'rerank', 'models', 'model', 'images', 'speech'],
+  native: ['voices'],
 };

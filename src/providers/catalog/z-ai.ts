@@ -9,7 +9,7 @@ export const zAi: ProviderEntry = {
   baseUrl: 'https://api.z.ai/api/paas/v4',
   auth: 'bearer',
   streamUsage: 'unasked',
-  operations: ['chat', 'images'],
+  operations: ['chat', 'images', 'speech'],
   renames: { max_completion_tokens: 'max_tokens' },
   prices: ['zai'],
 };

@@ -1,5 +1,6 @@
 // The form of each operation's pieces.
 import { type GuardrailView, type OperationName, operationRow } from '../../../providers/operations.ts';
+import { BYTES } from './bytes.ts';
 import { CHOICES } from './choices.ts';
 import { IMAGES } from './images.ts';
 import { MESSAGES } from './messages.ts';
@@ -10,6 +11,7 @@ const FORMS: Partial<Readonly<Record<GuardrailView, PieceForm>>> = {
   images: IMAGES,
   messages: MESSAGES,
   responses: RESPONSES,
+  speech: BYTES,
 };
 
 /** How the operation's answers come in pieces, and how they are read. */

@@ -20,6 +20,8 @@ import { models } from './models.ts';
 import { moderations } from './moderations.ts';
 import { ocr } from './ocr.ts';
 import { rerank } from './rerank.ts';
+import { speech } from './speech.ts';
+import { voices } from './voices.ts';
 
 /** The dialect of OpenAI and of all compatible providers. */
 export function createOpenAiDialect(json: MessageJson): Dialect {
@@ -32,6 +34,8 @@ export function createOpenAiDialect(json: MessageJson): Dialect {
     moderations: moderations(json),
     rerank: rerank(json),
     images: images(json),
+    speech: speech(json),
+    voices: voices(json),
     ocr: ocr(json),
     responses: nativeResponses(json),
     compactResponse: nativeCompaction(json),
