@@ -70,6 +70,8 @@ export function identityDeps({
     secretUsers: [providers, mcp].map((kind) => ({
       firstUserOf: (organisationId, { id }) => kind.userOfSecret(organisationId, id),
     })),
+    mcp,
+    dialer,
     secretReferences,
     prices: callBooks.prices,
     hasher,

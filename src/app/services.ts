@@ -16,6 +16,8 @@ import { JwtSettingsService } from '../../gen/gateway/admin/v2/jwt_pb.ts';
 import { LabelsService } from '../../gen/gateway/admin/v2/labels_pb.ts';
 import { LogExportsService } from '../../gen/gateway/admin/v2/log_exports_pb.ts';
 import { LogsService } from '../../gen/gateway/admin/v2/logs_pb.ts';
+import { McpIntegrationsService } from '../../gen/gateway/admin/v2/mcp_integrations_pb.ts';
+import { McpServersService } from '../../gen/gateway/admin/v2/mcp_servers_pb.ts';
 import { ModelAliasesService } from '../../gen/gateway/admin/v2/model_aliases_pb.ts';
 import { ModelPricingService } from '../../gen/gateway/admin/v2/model_pricing_pb.ts';
 import { OrganisationsService } from '../../gen/gateway/admin/v2/organisations_pb.ts';
@@ -64,6 +66,9 @@ import { type JwtDeps, jwtSettingsService } from '../admin/jwt/service.ts';
 import { labelsService } from '../admin/labels/service.ts';
 import { type LogExportsDeps, logExportsService } from '../admin/log-exports/service.ts';
 import { logsService } from '../admin/logs/service.ts';
+import type { McpDeps } from '../admin/mcp-integrations/deps.ts';
+import { mcpIntegrationMethods } from '../admin/mcp-integrations/service.ts';
+import { mcpServersService } from '../admin/mcp-servers/service.ts';
 import { modelAliasesService } from '../admin/model-aliases/service.ts';
 import { type ModelPricingDeps, modelPricingService } from '../admin/model-pricing/service.ts';
 import { organisationsService } from '../admin/organisations/service.ts';
@@ -117,6 +122,7 @@ export function registrations(
     ProviderDeps &
     SecretReferencesDeps &
     SessionsDeps &
+    McpDeps &
     ModelPricingDeps & { readonly aliases: AliasCatalogue },
   audit: AuditLogsDeps,
   declared: DeclaredStateDeps,
@@ -160,6 +166,8 @@ export function registrations(
     implement(ModelAliasesService, modelAliasesService(identity)),
     implement(GuardrailsService, guardrailsService(identity)),
     implement(IntegrationsService, integrationsService(identity)),
+    implement(McpIntegrationsService, mcpIntegrationMethods(identity)),
+    implement(McpServersService, mcpServersService(identity)),
     implement(ProvidersService, providersService(identity)),
     implement(ProviderCatalogueService, providerCatalogueService(providers)),
     implement(VirtualKeysService, virtualKeysService(identity)),

@@ -109,6 +109,37 @@ export const BODIES: Readonly<Record<string, unknown>> = {
       vault_token: 'hvs.made-up',
     },
   },
+  CreateMcpIntegrationRequest: {
+    name: 'Tickets',
+    slug: 'tickets',
+    url: 'https://mcp.example.com/mcp',
+    auth_type: 'headers',
+    transport: 'http',
+    configurations: { custom_headers: { authorization: 'Bearer made-up-0123456789' } },
+  },
+  UpdateMcpIntegrationRequest: { description: 'Tickets of the support team' },
+  UpdateMcpIntegrationWorkspacesRequest: { workspaces: [{ id: 'default', enabled: true }] },
+  UpdateMcpIntegrationCapabilitiesRequest: {
+    capabilities: [{ name: 'delete_ticket', type: 'tool', enabled: false }],
+  },
+  SyncMcpIntegrationRequest: {
+    server_info: { name: 'tickets', version: '1.0.0', protocol_version: '2026-07-28' },
+    capabilities: [{ name: 'echo', type: 'tool', input_schema: { type: 'object' } }],
+  },
+  CreateMcpServerRequest: {
+    name: 'Tickets',
+    slug: 'tickets',
+    mcp_integration_id: 'tickets',
+    workspace_id: 'default',
+  },
+  UpdateMcpServerCapabilitiesRequest: {
+    capabilities: [{ name: 'delete_ticket', type: 'tool', enabled: false }],
+  },
+  SyncMcpServerCapabilitiesRequest: {
+    capabilities: [{ name: 'echo', type: 'tool', input_schema: { type: 'object' } }],
+  },
+  UpdateMcpServerUserAccessRequest: { default_user_access: 'deny' },
+  SetMcpServerTokensRequest: { access_token: 'made-up-0123456789' },
   CreatePromptRequest: {
     name: 'Greeting',
     workspace_id: 'default',

@@ -25,6 +25,8 @@ const ORDER = [
   'Providers',
   'Virtual Keys',
   'Provider Catalogue',
+  'Mcp Integrations',
+  'Mcp Servers',
   'Secret References',
   'Configs',
   'Config Explanation',

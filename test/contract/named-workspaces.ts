@@ -29,6 +29,13 @@ export async function madeIn(gateway: TestGateway, workspace: string): Promise<M
   });
   for (const slug of [`v-${tag}`, `w-${tag}`])
     await one('/virtual-keys', { name: slug, slug, provider: 'openai', key: 'sk-1234567890' });
+  const mcp = await id('/mcp-integrations', {
+    name: 'M',
+    url: 'https://mcp.example.com/mcp',
+    auth_type: 'none',
+    transport: 'http',
+  });
+  const unused = { name: 'N', url: 'https://mcp.example.com/mcp', auth_type: 'none', transport: 'http' };
   const prompt = await one('/prompts', { name: 'p', string: 'Hi {{name}}', model: 'gpt-4o' });
   const entry = bookEntry(gateway, { workspaceId: workspace });
   gateway.app.requestLog.record(entry);
@@ -47,6 +54,8 @@ export async function madeIn(gateway: TestGateway, workspace: string): Promise<M
       actions: {},
     }),
     'IntegrationsService.slug': `i-${tag}`,
+    'McpIntegrationsService.id': await id('/mcp-integrations', unused),
+    'McpServersService.id': await id('/mcp-servers', { name: 'S', mcp_integration_id: mcp }),
     label_id: await id('/labels', { name: `l-${tag}` }),
     export_id: await id('/logs/exports', { filters: {}, requested_data: ['id'] }),
     log_id: entry.id,
@@ -83,6 +92,16 @@ const NEEDED: Readonly<Record<string, JsonObject>> = {
   UpdateWorkspaceMember: { role: 'member' },
   UpdateGuardrail: { name: 'h' },
   UpdateCollection: { name: 'd' },
+  UpdateMcpIntegration: { name: 'd' },
+  UpdateMcpIntegrationWorkspaces: {},
+  UpdateMcpIntegrationCapabilities: { capabilities: [{ name: 'echo', type: 'tool', enabled: true }] },
+  SyncMcpIntegration: { server_info: { name: 'm' } },
+  UpdateMcpServer: { name: 'd' },
+  UpdateMcpServerCapabilities: { capabilities: [{ name: 'echo', type: 'tool', enabled: true }] },
+  SyncMcpServerCapabilities: { capabilities: [{ name: 'echo', type: 'tool' }] },
+  SyncMcpServerMetadata: { server_name: 'm' },
+  UpdateMcpServerUserAccess: { default_user_access: 'deny' },
+  SetMcpServerTokens: { access_token: 'at' },
   UpdatePromptVersion: { label_id: null },
 };
 

@@ -72,6 +72,8 @@ export interface McpAccess {
 /** An upstream: an MCP server outside, and how it is reached. */
 export interface McpIntegrationBody {
   readonly name: string;
+  /** Name and slug in lower case: what lists search. */
+  readonly searchText?: string;
   readonly description?: string;
   readonly level: 'organisation' | 'workspace';
   /** Id of the user or key that made it. */
@@ -150,6 +152,8 @@ export interface McpCatalogueBody {
 /** An upstream as a workspace offers it. */
 export interface McpServerBody {
   readonly name: string;
+  /** Name and slug in lower case: what lists search. */
+  readonly searchText?: string;
   readonly description?: string;
   readonly integrationId: string;
   /** Id of the user or key that made it. */
@@ -235,7 +239,7 @@ export const mcpIntegrations: Collection<McpIntegrationBody> = defineCollection<
   noticed: true,
   fields: [
     { name: 'level', type: 'text' },
-    { name: 'name', type: 'text', searched: true },
+    { name: 'searchText', type: 'text', searched: true, nullable: true },
   ],
   unique: [{ fields: ['slug'], per: 'organisation' }],
   secret: ['secrets'],
@@ -255,7 +259,7 @@ export const mcpServers: Collection<McpServerBody> = defineCollection<McpServerB
   noticed: true,
   fields: [
     { name: 'integrationId', type: 'text' },
-    { name: 'name', type: 'text', searched: true },
+    { name: 'searchText', type: 'text', searched: true, nullable: true },
   ],
   unique: [{ fields: ['slug'], per: 'organisation' }],
 });

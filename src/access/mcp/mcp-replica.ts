@@ -117,6 +117,12 @@ export class McpReplica {
     return all.filter(({ body }) => body.serverId === serverId);
   }
 
+  /** Ids of the servers of an integration, of all workspaces. */
+  serversWith(organisationId: string, integrationId: string): string[] {
+    const all = [...this.#servers.of(organisationId).values()];
+    return all.filter(({ body }) => body.integrationId === integrationId).map(({ id }) => id);
+  }
+
   integration(organisationId: string, idOrSlug: string): Document<McpIntegrationBody> | undefined {
     return this.#integrations.find(organisationId, idOrSlug);
   }

@@ -99,7 +99,7 @@ function checkBound(
 }
 
 /** @throws GatewayError forbidden when the caller may not use secret references. */
-function checkUse(directory: Directory, caller: Principal): void {
+export function checkUse(directory: Directory, caller: Principal): void {
   const { kind, scopes } = caller;
   // A key of the organisation that writes references controls them anyway; so do keys older than the scope.
   const writes = ['secret_references.create', 'secret_references.update'].some((scope) => scopes.has(scope));

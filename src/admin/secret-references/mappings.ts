@@ -26,21 +26,39 @@ export interface MappingPlace {
 
 /** @throws GatewayError validation_failed for targets that are none or named twice, and references that are not seen. */
 export function readMappings(
-  { secretReferences }: MappingDeps,
+  deps: MappingDeps,
   entry: ProviderEntry,
   given: readonly SecretMapping[],
-  { organisationId, workspaceId, group }: MappingPlace,
+  place: MappingPlace,
 ): readonly StoredMapping[] {
   const { stored: specs } = optionsOf(entry);
+  const { group } = place;
+  const targetOf = (text: string): string | undefined => {
+    const target = targetFieldOf(text, group, true);
+    const option = target?.startsWith(`${group}.`) ? target.slice(group.length + 1) : undefined;
+    const spec = option === undefined ? undefined : specs.get(option);
+    return (spec === undefined ? target === 'key' : takesSecret(spec)) ? target : undefined;
+  };
+  return mappingsOf(deps, given, place, targetOf, `must be key or a secret option of ${entry.id}`);
+}
+
+/**
+ * @param targetOf the place as it is kept; undefined for what is none
+ * @param help what a target must be, for refusals
+ * @throws GatewayError as `readMappings`
+ */
+export function mappingsOf(
+  { secretReferences }: MappingDeps,
+  given: readonly SecretMapping[],
+  { organisationId, workspaceId }: Omit<MappingPlace, 'group'>,
+  targetOf: (text: string) => string | undefined,
+  help: string,
+): readonly StoredMapping[] {
   const named = new Set<string>();
   return given.map((mapping, i) => {
     const field = `secret_mappings[${i}]`;
-    const target = targetFieldOf(mapping.targetField, group, true);
-    const option = target?.startsWith(`${group}.`) ? target.slice(group.length + 1) : undefined;
-    const spec = option === undefined ? undefined : specs.get(option);
-    const fits = spec === undefined ? target === 'key' : takesSecret(spec);
-    if (target === undefined || !fits)
-      throw invalidField(`${field}.target_field`, `must be key or a secret option of ${entry.id}`);
+    const target = targetOf(mapping.targetField);
+    if (target === undefined) throw invalidField(`${field}.target_field`, help);
     if (named.has(target)) throw invalidField(`${field}.target_field`, 'is named twice');
     named.add(target);
     const reference = secretReferences.find(organisationId, workspaceId, mapping.secretReferenceId);

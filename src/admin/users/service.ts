@@ -16,6 +16,7 @@ import {
 } from '../../../gen/gateway/admin/v2/users_pb.ts';
 import type { Directory } from '../../access/directory.ts';
 import { organisations, type UserBody, users } from '../../access/identity-collections.ts';
+import { mcpConnections } from '../../access/mcp/mcp-collections.ts';
 import type { Call } from '../../call/call.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
 import { codec } from '../../rest/codec.ts';
@@ -27,7 +28,7 @@ import {
   updateOperation,
   type WriteOperation,
 } from '../../store/documents.ts';
-import { archiveFound } from '../kit/archive-found.ts';
+import { archiveFound, type Wanted } from '../kit/archive-found.ts';
 import { callerOf, organisationOf } from '../kit/caller.ts';
 import { withConflictRetries } from '../kit/conflict-retries.ts';
 import type { IdentityDeps } from '../kit/deps.ts';
@@ -109,7 +110,7 @@ export function usersService({ documents, changes, directory, now }: IdentityDep
       const updatedAt = now();
       const commit = (operations: readonly WriteOperation[]) =>
         changes.commit(call, scope, operations, target);
-      const wanted = [keysOf(before.id), placesOf(before.id)];
+      const wanted = [keysOf(before.id), placesOf(before.id), connectionsOf(before.id)];
       const order = { version: before.version, updatedAt };
       await commit([
         ...(await archiveFound({ documents, scope, updatedAt, commit }, wanted)),
@@ -119,6 +120,11 @@ export function usersService({ documents, changes, directory, now }: IdentityDep
       return create(DeleteUserResponseSchema);
     },
   });
+}
+
+/** A user's connections to MCP servers, with their tokens. */
+function connectionsOf(userId: string): Wanted {
+  return { collection: mcpConnections, filter: [{ field: 'userId', op: 'eq', value: userId }] };
 }
 
 /** What callers are shown of a user. */

@@ -1,0 +1,15 @@
+// What the services of MCP integrations and servers are made with.
+import type { McpReplica } from '../../access/mcp/mcp-replica.ts';
+import type { Dialer } from '../../lib/egress/outbound.ts';
+import type { Secrets } from '../../secrets/secrets.ts';
+import type { IdentityDeps } from '../kit/deps.ts';
+import type { MappingDeps } from '../secret-references/mappings.ts';
+
+export interface McpDeps extends IdentityDeps, MappingDeps {
+  readonly mcp: McpReplica;
+  /** The way to servers outside. */
+  readonly dialer: Pick<Dialer, 'stream' | 'check'>;
+  readonly secrets: Pick<Secrets, 'resolve' | 'hostsOf'>;
+  /** Where clients reach the gateway, without a slash at the end. */
+  readonly publicUrl: () => string;
+}

@@ -1,0 +1,254 @@
+// MCP integrations: made, listed, changed, archived, shared with workspaces, read and switched.
+import { randomUUID } from 'node:crypto';
+import { create } from '@bufbuild/protobuf';
+import type { McpCapabilityList, McpMetadata } from '../../../gen/gateway/admin/v2/mcp_capabilities_pb.ts';
+import {
+  type CreateMcpIntegrationRequest,
+  CreateMcpIntegrationResponseSchema,
+  type DeleteMcpIntegrationRequest,
+  DeleteMcpIntegrationResponseSchema,
+  type GetMcpIntegrationMetadataRequest,
+  type GetMcpIntegrationRequest,
+  type ListMcpIntegrationCapabilitiesRequest,
+  type ListMcpIntegrationsRequest,
+  type ListMcpIntegrationWorkspacesRequest,
+  type McpIntegration,
+  McpIntegrationListSchema,
+  McpIntegrationSchema,
+  type McpIntegrationWorkspaceList,
+  McpIntegrationWorkspaceListSchema,
+  type SyncMcpIntegrationRequest,
+  SyncMcpIntegrationResponseSchema,
+  type TestMcpIntegrationRequest,
+  TestMcpIntegrationResponseSchema,
+  type UpdateMcpIntegrationCapabilitiesRequest,
+  UpdateMcpIntegrationCapabilitiesResponseSchema,
+  type UpdateMcpIntegrationRequest,
+  UpdateMcpIntegrationResponseSchema,
+  type UpdateMcpIntegrationWorkspacesRequest,
+  UpdateMcpIntegrationWorkspacesResponseSchema,
+} from '../../../gen/gateway/admin/v2/mcp_integrations_pb.ts';
+import { switchMap } from '../../access/mcp/capability-switches.ts';
+import {
+  type McpIntegrationBody,
+  mcpCatalogues,
+  mcpIntegrations,
+  mcpOpenApi,
+  mcpServers,
+} from '../../access/mcp/mcp-collections.ts';
+import type { Call } from '../../call/call.ts';
+import { fail, invalidField } from '../../lib/errors.ts';
+import { codec } from '../../rest/codec.ts';
+import type { Collection, JsonObject } from '../../store/collection.ts';
+import { archiveOperation, type Document, insertOperation, updateOperation } from '../../store/documents.ts';
+import { authorOf, callerOf, organisationOf, targetWorkspace } from '../kit/caller.ts';
+import { retryOnConflict } from '../kit/retry-on-conflict.ts';
+import { newSlug } from '../kit/slug.ts';
+import { findMcpIntegration, requireMcpLevel } from './access.ts';
+import { changedMcpBody, newMcpBody } from './body.ts';
+import { capabilityList, means, shownSwitches, switched } from './capabilities.ts';
+import { accepted, describedOf, newCatalogue } from './catalogue.ts';
+import type { McpDeps } from './deps.ts';
+import { listMcpIntegrations } from './list.ts';
+import { checkMcpMappings } from './mappings.ts';
+import { infoOf, mcpIntegrationRecord, metadataRecord } from './record.ts';
+import { keep, type SyncOutcome, syncServer, testServer } from './sync.ts';
+import { mcpShared, mcpWorkspaceList } from './workspaces.ts';
+
+type Integrated = Document<McpIntegrationBody>;
+
+const OBJECT = 'mcp-integration';
+
+/** The methods of McpIntegrationsService but for those of OpenAPI documents. */
+export function mcpIntegrationMethods(deps: McpDeps) {
+  const { documents, changes, directory, mcp, now } = deps;
+  const catalogueOf = ({ organisationId, id }: Integrated) => mcp.catalogue(organisationId, id)?.body;
+  const shown = (document: Integrated): JsonObject =>
+    codec.encode(McpIntegrationSchema, mcpIntegrationRecord(directory, document, undefined)) as JsonObject;
+
+  /** Reads, works out and writes a body; `told` is what the audit log shows of it. */
+  async function update(
+    call: Call,
+    id: string,
+    told: (document: Integrated) => JsonObject,
+    change: (before: Integrated, at: number) => McpIntegrationBody | Promise<McpIntegrationBody>,
+  ): Promise<void> {
+    const caller = callerOf(call);
+    await retryOnConflict(async () => {
+      const before = await findMcpIntegration(deps, caller, id, 'update');
+      const updatedAt = now();
+      const body = await change(before, updatedAt);
+      const operation = updateOperation(mcpIntegrations, before.id, before.version, { body, updatedAt });
+      await changes.commit(call, organisationOf(caller), [operation], {
+        ...targetOf(before),
+        name: body.name,
+        before: told(before),
+        after: told({ ...before, body, updatedAt }),
+      });
+    });
+  }
+
+  return {
+    async createMcpIntegration(request: CreateMcpIntegrationRequest, call: Call) {
+      const caller = callerOf(call);
+      const { organisationId } = caller;
+      if ((request.organisationId ?? organisationId) !== organisationId)
+        throw invalidField('organisation_id', "must be the caller's organisation");
+      const workspaceId = targetWorkspace(directory, caller, request.workspaceId);
+      const level = workspaceId === undefined ? 'organisation' : 'workspace';
+      requireMcpLevel(directory, caller, level, 'create');
+      const createdAt = now();
+      const slug = newSlug(request.slug, '', request.name, 40);
+      const scope = { organisationId, workspaceId };
+      const body = await newMcpBody(deps, level, scope, authorOf(caller), slug, request);
+      checkMcpMappings(deps, caller, undefined, body);
+      const place = workspaceId === undefined ? {} : { workspaceId };
+      const document = { id: randomUUID(), ...place, slug, createdAt, body };
+      const catalogue = { id: document.id, ...place, createdAt, body: newCatalogue(document.id) };
+      const after = shown({
+        ...document,
+        organisationId,
+        updatedAt: createdAt,
+        version: 1,
+        status: 'active',
+        schemaVersion: mcpIntegrations.schemaVersion,
+      });
+      await changes.commit(
+        call,
+        organisationOf(caller),
+        [insertOperation(mcpIntegrations, document), insertOperation(mcpCatalogues, catalogue)],
+        { ...targetOf(document), after },
+      );
+      return create(CreateMcpIntegrationResponseSchema, { id: document.id, slug, object: OBJECT });
+    },
+
+    async listMcpIntegrations(request: ListMcpIntegrationsRequest, call: Call) {
+      return create(McpIntegrationListSchema, await listMcpIntegrations(deps, callerOf(call), request));
+    },
+
+    async getMcpIntegration(request: GetMcpIntegrationRequest, call: Call): Promise<McpIntegration> {
+      const found = await findMcpIntegration(deps, callerOf(call), request.id, 'read');
+      return mcpIntegrationRecord(directory, found, catalogueOf(found));
+    },
+
+    async updateMcpIntegration(request: UpdateMcpIntegrationRequest, call: Call) {
+      await update(call, request.id, shown, async (before) => {
+        const body = await changedMcpBody(deps, before, request);
+        checkMcpMappings(deps, callerOf(call), before.body, body);
+        return body;
+      });
+      return create(UpdateMcpIntegrationResponseSchema);
+    },
+
+    async deleteMcpIntegration(request: DeleteMcpIntegrationRequest, call: Call) {
+      const caller = callerOf(call);
+      const scope = organisationOf(caller);
+      const before = await findMcpIntegration(deps, caller, request.id, 'delete');
+      const used = await documents.page(scope, mcpServers, {
+        filter: [{ field: 'integrationId', op: 'eq', value: before.id }],
+        pageSize: 1,
+      });
+      if (used.total > 0)
+        throw fail('conflict', `the MCP integration has MCP servers (${used.total}): delete them first`);
+      const updatedAt = now();
+      const belonging: readonly Collection<object>[] = [mcpCatalogues, mcpOpenApi];
+      const parts = await Promise.all(
+        belonging.map(async (collection) => ({
+          collection,
+          found: await documents.get(scope, collection, before.id),
+        })),
+      );
+      const operations = [
+        archiveOperation(mcpIntegrations, before.id, { version: before.version, updatedAt }),
+        ...parts.flatMap(({ collection, found }) =>
+          found === undefined ? [] : [archiveOperation(collection, before.id, { updatedAt })],
+        ),
+      ];
+      await changes.commit(call, scope, operations, { ...targetOf(before), before: shown(before) });
+      return create(DeleteMcpIntegrationResponseSchema);
+    },
+
+    async listMcpIntegrationWorkspaces(
+      request: ListMcpIntegrationWorkspacesRequest,
+      call: Call,
+    ): Promise<McpIntegrationWorkspaceList> {
+      const caller = callerOf(call);
+      const found = await findMcpIntegration(deps, caller, request.id, 'read');
+      return mcpWorkspaceList(directory, caller, found, request.version !== undefined);
+    },
+
+    async updateMcpIntegrationWorkspaces(request: UpdateMcpIntegrationWorkspacesRequest, call: Call) {
+      const told = (document: Integrated): JsonObject =>
+        codec.encode(
+          McpIntegrationWorkspaceListSchema,
+          mcpWorkspaceList(directory, undefined, document),
+        ) as JsonObject;
+      await update(call, request.id, told, (before, at) => mcpShared(directory, before, request, at));
+      return create(UpdateMcpIntegrationWorkspacesResponseSchema);
+    },
+
+    async listMcpIntegrationCapabilities(
+      request: ListMcpIntegrationCapabilitiesRequest,
+      call: Call,
+    ): Promise<McpCapabilityList> {
+      const found = await findMcpIntegration(deps, callerOf(call), request.id, 'read');
+      const known = catalogueOf(found) ?? newCatalogue(found.id);
+      return capabilityList(known, { own: switchMap(found.body.switches) }, request);
+    },
+
+    async updateMcpIntegrationCapabilities(request: UpdateMcpIntegrationCapabilitiesRequest, call: Call) {
+      const { capabilities } = request;
+      await update(
+        call,
+        request.id,
+        ({ body }) => shownSwitches(body.switches),
+        ({ body }, at) => ({ ...body, switches: switched(body.switches, capabilities, at) }),
+      );
+      const accepts = capabilities.filter(({ accept }) => accept === true);
+      if (accepts.length > 0) {
+        const found = await findMcpIntegration(deps, callerOf(call), request.id, 'update');
+        await keep(deps, call, found, (before) =>
+          accepted(before, (one) => accepts.some((change) => means(change, one))),
+        );
+      }
+      return create(UpdateMcpIntegrationCapabilitiesResponseSchema, { success: true });
+    },
+
+    async getMcpIntegrationMetadata(
+      request: GetMcpIntegrationMetadataRequest,
+      call: Call,
+    ): Promise<McpMetadata> {
+      const found = await findMcpIntegration(deps, callerOf(call), request.id, 'read');
+      return metadataRecord(catalogueOf(found));
+    },
+
+    async syncMcpIntegration(request: SyncMcpIntegrationRequest, call: Call) {
+      const found = await findMcpIntegration(deps, callerOf(call), request.id, 'update');
+      const { serverInfo, capabilities, clear } = request;
+      const told = capabilities.length > 0 || clear.includes('capabilities');
+      const outcome = await syncServer(deps, call, found, {
+        info: serverInfo && infoOf(serverInfo),
+        capabilities: told ? describedOf(capabilities as unknown as JsonObject[]) : undefined,
+      });
+      return create(SyncMcpIntegrationResponseSchema, outcomeMembers(outcome));
+    },
+
+    async testMcpIntegration(request: TestMcpIntegrationRequest, call: Call) {
+      const found = await findMcpIntegration(deps, callerOf(call), request.id, 'read');
+      return create(TestMcpIntegrationResponseSchema, outcomeMembers(await testServer(deps, call, found)));
+    },
+  };
+}
+
+/** The members that every answer of a reading has. */
+export function outcomeMembers({ success, message, details }: SyncOutcome) {
+  return {
+    success,
+    ...(message === undefined ? {} : { message }),
+    ...(details === undefined ? {} : { details: details as Record<string, never> }),
+  };
+}
+
+function targetOf({ id, workspaceId, body }: Pick<Integrated, 'id' | 'workspaceId' | 'body'>) {
+  return { id, name: body.name, workspaceId };
+}
