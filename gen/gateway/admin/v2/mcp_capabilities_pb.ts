@@ -269,6 +269,8 @@ export type McpCapabilitySwitch = Message<"gateway.admin.v2.McpCapabilitySwitch"
   name: string;
 
   /**
+   * What it is.
+   *
    * @generated from field: string type = 2;
    */
   type: string;

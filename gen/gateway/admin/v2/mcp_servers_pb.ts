@@ -783,6 +783,8 @@ export type SyncMcpServerMetadataRequest = Message<"gateway.admin.v2.SyncMcpServ
   icons: JsonObject[];
 
   /**
+   * Its capabilities object.
+   *
    * @generated from field: google.protobuf.Struct capability_flags = 9;
    */
   capabilityFlags?: JsonObject | undefined;
