@@ -13,6 +13,7 @@ import { openMetricsPort } from './app/metrics-port.ts';
 import { openEdge } from './app/open-edge.ts';
 import { type Identity, openIdentity } from './app/open-identity.ts';
 import { type Ledger, openLedger } from './app/open-ledger.ts';
+import { openMcp } from './app/open-mcp.ts';
 import { openPipeline } from './app/open-pipeline.ts';
 import { openReplicas } from './app/open-replicas.ts';
 import { openServices } from './app/open-services.ts';
@@ -95,29 +96,10 @@ export async function startApp(
     ...damageFamily(stores.store),
   ]);
   const publicUrl = (): string => settings.publicUrl ?? ownUrl(settings, address.port);
-  const services = openServices({
-    ...base,
-    identity,
-    replicas,
-    ledger,
-    opened,
-    watch,
-    validator,
-    allow,
-    publicUrl,
-  });
-  const edge = openEdge({
-    ...base,
-    ...services,
-    identity,
-    ledger,
-    watch,
-    names,
-    validator,
-    inFlight,
-    metrics,
-    unready: ready.unready,
-  });
+  const mcp = openMcp(base, identity, replicas, ledger, opened);
+  const rooms = { ...base, mcp, identity, replicas, ledger, opened, watch, validator, allow, publicUrl };
+  const services = openServices(rooms);
+  const edge = openEdge({ ...rooms, ...services, names, inFlight, metrics, unready: ready.unready });
   // Before the port is bound: a faulty file ends the start.
   const configFile = await openDeclared(base, tenancy, services.declared);
   const address = await edge.listen();

@@ -58,6 +58,9 @@ export interface Settings {
   readonly trustedProxies: readonly Range[];
   /** Where people reach the gateway, without a slash at the end; undefined: where it listens. */
   readonly publicUrl: string | undefined;
+  /** Longest wait for a connection to an MCP server, and longest silence of one that answers, in milliseconds. */
+  readonly mcpConnectMs: number;
+  readonly mcpSilenceMs: number;
   /** The mail server's address, with its password; undefined: no mail is sent. */
   readonly smtpUrl: string | undefined;
   readonly mailFrom: string;
@@ -159,6 +162,8 @@ export function readSettings(env: Environment): Settings {
     corsOrigins: read('GATEWAY_CORS_ORIGINS', origins, []),
     trustedProxies: read('GATEWAY_TRUSTED_PROXIES', parseProxies, []),
     publicUrl: optional('GATEWAY_PUBLIC_URL', baseUrl),
+    mcpConnectMs: read('GATEWAY_MCP_CONNECT_SECONDS', integer(1, 300), 10) * 1000,
+    mcpSilenceMs: read('GATEWAY_MCP_SILENCE_SECONDS', integer(1, 3600), 30) * 1000,
     smtpUrl: optional('GATEWAY_SMTP_URL', address(/^smtps?:\/\/[^\s/]+$/, 'smtp://host:587')),
     mailFrom: read('GATEWAY_MAIL_FROM', oneLine, 'sluice@localhost'),
     workers: read('GATEWAY_WORKERS', integer(1, 256), 1),

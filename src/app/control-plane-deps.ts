@@ -7,6 +7,7 @@ import type { contractValidator } from '../rpc/validator.ts';
 import type { Base } from './base.ts';
 import type { Identity } from './open-identity.ts';
 import type { Ledger } from './open-ledger.ts';
+import type { Mcp } from './open-mcp.ts';
 import type { OpenPipeline } from './open-pipeline.ts';
 import type { Replicas } from './open-replicas.ts';
 import type { registrations } from './services.ts';
@@ -17,6 +18,7 @@ export interface Rooms extends Base {
   readonly replicas: Replicas;
   readonly ledger: Ledger;
   readonly opened: OpenPipeline;
+  readonly mcp: Pick<Mcp, 'service'>;
   readonly watch: Watch;
   readonly validator: ReturnType<typeof contractValidator>;
   readonly allow: Parameters<typeof jwksUriCheck>[1];

@@ -22,6 +22,7 @@ import type { Base } from './base.ts';
 import { listenError } from './listen-error.ts';
 import type { Identity } from './open-identity.ts';
 import type { Ledger } from './open-ledger.ts';
+import type { Mcp } from './open-mcp.ts';
 import type { openServices } from './open-services.ts';
 import type { Readiness } from './readiness.ts';
 import type { Watch } from './telemetry.ts';
@@ -38,6 +39,7 @@ interface EdgeParts extends Base, ReturnType<typeof openServices> {
   readonly inFlight: ReturnType<typeof createInFlight>;
   readonly metrics: ReturnType<typeof createMetrics>;
   readonly unready: Readiness['unready'];
+  readonly mcp: Mcp;
 }
 
 /** Does not listen yet. */
@@ -75,8 +77,19 @@ export function openEdge(parts: EdgeParts) {
     identify: (call: Call) => identify(call, { keys, tokens, sessions }),
     full: inFlight.full,
   };
+  // A browser's session does not open the MCP gateway: its clients send a key or a token.
+  const byKey = (call: Call) => identify(call, { keys, tokens });
+  parts.mcp.callsThrough(rpc.transport);
+  const { host, corsOrigins: origins, publicUrl } = settings;
   const dispatch = createEdge({
     rest: asked,
+    mcp: {
+      ...asked,
+      identify: byKey,
+      gateway: parts.mcp.gateway,
+      origins: { host, origins, publicUrl },
+      publicUrl,
+    },
     pages: {
       unready,
       metrics: metricsDeps,
@@ -104,7 +117,11 @@ export function openEdge(parts: EdgeParts) {
     budget,
     link,
     metricsDeps,
-    drain: () => listener.drain(settings.drainMs),
+    async drain() {
+      parts.mcp.gateway.streams.close();
+      await listener.drain(settings.drainMs);
+      await parts.mcp.close();
+    },
     /** @throws Error for people when the port cannot be had */
     listen: () =>
       listener

@@ -31,13 +31,14 @@ export async function openIdentity(
   const secure = settings.tls !== undefined || origin?.startsWith('https:') === true;
   const site = { origin, secure };
   const sessions = new SessionRing({ hasher, keys, directory, documents, site, now: Date.now });
-  const dialer = createDialer({
+  const egress = {
     allow,
     localServers: isEmbeddedOnLoopback(settings),
     ...(settings.httpsProxy === undefined ? {} : { httpsProxy: settings.httpsProxy }),
     ...(settings.noProxy === undefined ? {} : { noProxy: settings.noProxy }),
     ...(settings.extraCa === undefined ? {} : { extraCa: settings.extraCa }),
-  });
+  };
+  const dialer = createDialer(egress);
   const tokens = new Tokens({
     dialer,
     directory,
@@ -61,5 +62,18 @@ export async function openIdentity(
     },
     onLost: (error, count) => log.error({ err: error, count }, 'audit log: entries could not be written'),
   });
-  return { given, keyDeps, tenancy, keys, sessions, directory, managed, dialer, tokens, auditLog, addressOf };
+  return {
+    given,
+    keyDeps,
+    tenancy,
+    keys,
+    sessions,
+    directory,
+    managed,
+    egress,
+    dialer,
+    tokens,
+    auditLog,
+    addressOf,
+  };
 }

@@ -1,10 +1,12 @@
 // The services of the contract, with what each needs of the rooms.
 
+import { McpService } from '../../gen/gateway/inference/v2/mcp_pb.ts';
 import type { DeclaredStateDeps } from '../admin/declared-state/service.ts';
 import type { PromptsDeps } from '../admin/prompts/deps.ts';
 import { promptRuns } from '../inference/prompts.ts';
 import { KeptResponses } from '../inference/responses/kept-responses.ts';
 import { PromptCatalogue } from '../prompts/prompt-catalogue.ts';
+import { implement } from '../rpc/implement.ts';
 import { check } from '../rpc/interceptors/validate.ts';
 import { identityDeps, type Rooms } from './control-plane-deps.ts';
 import { openSandbox } from './declared-sandbox.ts';
@@ -34,9 +36,10 @@ export function openServices(rooms: Rooms) {
   };
   return {
     foresee: runs.foresee,
-    services: registrations(opened.pipeline, logsDeps(rooms), identity, audit, declared).map((one) =>
-      withManagedBy(one, { managed: rooms.identity.managed, documents: stores.documents }),
-    ),
+    services: [
+      ...registrations(opened.pipeline, logsDeps(rooms), identity, audit, declared),
+      implement(McpService, rooms.mcp.service),
+    ].map((one) => withManagedBy(one, { managed: rooms.identity.managed, documents: stores.documents })),
     declared,
   };
 }

@@ -168,6 +168,11 @@ export const SETTINGS: readonly SettingRow[] = [
     'The address that people reach the gateway at. Links of invitations and of export files begin with it.',
   ),
   row(
+    'GATEWAY_MCP_CONNECT_SECONDS, GATEWAY_MCP_SILENCE_SECONDS',
+    '10, 30',
+    'Longest wait for a connection to an MCP server, and longest silence of one that answers. Then the call ends with an error.',
+  ),
+  row(
     'GATEWAY_SMTP_URL, GATEWAY_MAIL_FROM',
     '(none), `sluice@localhost`',
     'The mail server (`smtp://user:password@host:587` or `smtps://`), and the sender of invitations and alerts.',

@@ -7,6 +7,7 @@ import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import { fail, toGatewayError } from '../lib/errors.ts';
 import { cors } from './cors.ts';
 import type { Dispatch } from './listener.ts';
+import { type McpEdgeDeps, mcpEdge } from './mcp.ts';
 import { type PageDeps, pages } from './pages.ts';
 import { respondError } from './respond.ts';
 import { createRest, isRest, type RestDeps } from './rest.ts';
@@ -15,6 +16,7 @@ import { strayHeaders } from './stray-headers.ts';
 /** What the edge is built of. */
 export interface EdgeDeps {
   readonly rest: RestDeps;
+  readonly mcp: McpEdgeDeps;
   readonly pages: PageDeps;
   /** gRPC, gRPC-Web and Connect. */
   readonly rpc: Dispatch;
@@ -28,6 +30,7 @@ const RPC_PATH = /^\/(?:gateway|grpc)\.[a-z0-9_.]+\.[A-Z]\w*\/\w+/;
 /** What answers the port's requests. */
 export function createEdge(deps: EdgeDeps): Dispatch {
   const rest = createRest(deps.rest);
+  const mcp = mcpEdge(deps.mcp);
   const koa = new Koa();
   // A client that leaves, or a socket that breaks, is told to the call; it is not an error of ours.
   koa.on('error', (error: unknown) => deps.log.debug({ err: error }, 'edge'));
@@ -65,7 +68,7 @@ export function createEdge(deps: EdgeDeps): Dispatch {
     const url = req.url ?? '';
     if (RPC_PATH.test(url)) deps.rpc(req, res);
     else if (isRest(url)) void lean(koa.createContext(req, res));
-    else void http(req, res);
+    else if (!mcp(req, res)) void http(req, res);
   };
 }
 
@@ -73,5 +76,13 @@ function exposedHeaders({ rest }: EdgeDeps): string[] {
   const ours = rest.names.prefixes.flatMap((prefix) =>
     ['request-id', 'trace-id', 'provider'].map((name) => prefix + name),
   );
-  return [...ours, 'retry-after', 'grpc-status', 'grpc-message', 'grpc-status-details-bin'];
+  return [
+    ...ours,
+    'retry-after',
+    'mcp-session-id',
+    'www-authenticate',
+    'grpc-status',
+    'grpc-message',
+    'grpc-status-details-bin',
+  ];
 }

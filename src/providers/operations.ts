@@ -72,6 +72,7 @@ export type GuardrailView =
   | 'ocr'
   | 'gemini'
   | 'converse'
+  | 'tools'
   | 'other';
 
 /** One operation. */

@@ -23,6 +23,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   // It reads what calls have left behind; nothing below knows that it is watched.
   'src/telemetry': 3,
   'src/inference': 3,
+  'src/mcp': 3,
   'src/rpc': 4,
   'src/edge': 4,
   'src/settings.ts': 4,

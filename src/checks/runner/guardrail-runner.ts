@@ -59,6 +59,7 @@ const ANSWERS_WITH_TEXT: ReadonlySet<Api> = new Set([
   'messages',
   'gemini',
   'converse',
+  'tools',
 ]);
 
 /** Makes the runner. */

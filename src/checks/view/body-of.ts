@@ -5,6 +5,7 @@ import { geminiRequest, geminiResponse } from './gemini.ts';
 import { messagesRequest, messagesResponse } from './messages.ts';
 import { completionResponse, mediaRequest, mediaResponse, promptRequest } from './prompts.ts';
 import { responsesRequest, responsesResponse } from './responses.ts';
+import { toolResult, toolsRequest } from './tools.ts';
 import type { Api, Body, JsonObject } from './traffic.ts';
 
 /** A request's body with its texts found. */
@@ -24,6 +25,8 @@ export function requestBody(api: Api, json: JsonObject): Body {
     case 'speech':
     case 'transcripts':
       return mediaRequest(json);
+    case 'tools':
+      return toolsRequest(json);
     default:
       return promptRequest(json);
   }
@@ -47,6 +50,8 @@ export function responseBody(api: Api, json: JsonObject): Body {
     case 'transcripts':
     case 'ocr':
       return mediaResponse(json);
+    case 'tools':
+      return toolResult(json);
     default:
       return completionResponse(json);
   }

@@ -1,8 +1,7 @@
 // Whether the principal may call the method: its key's kind and scopes, its workspace, and the role of the
 // person that the key belongs to.
-import { accessCheck } from '../../access/authorize.ts';
 import type { Directory } from '../../access/directory.ts';
-import { checkRole } from '../../access/roles.ts';
+import { admission } from '../../access/still-valid.ts';
 import { fail } from '../../lib/errors.ts';
 import { annotationsOf } from '../../rest/routes.ts';
 import type { Interceptor } from '../handler.ts';
@@ -10,16 +9,12 @@ import type { Interceptor } from '../handler.ts';
 export function accessInterceptor(directory: Directory): Interceptor {
   return (method) => {
     const { access } = annotationsOf(method);
-    const check = accessCheck(access);
+    const admit = admission(access, directory);
     return (next) => (input, call) => {
       if (access.open) return next(input, call);
       const { principal } = call;
       if (principal === undefined) throw fail('unauthenticated', 'an API key is needed');
-      const { organisationId, workspaceId, userId } = principal;
-      if (workspaceId !== undefined && directory.workspace(organisationId, workspaceId) === undefined)
-        throw fail('forbidden', 'the workspace of this key is archived');
-      check(principal);
-      if (userId !== undefined && !access.authenticated) checkRole(directory, principal, access.scopes);
+      admit(principal);
       return next(input, call);
     };
   };

@@ -1,0 +1,72 @@
+// The MCP gateway's data plane, put together. Its tool calls go through the transport of all calls, which is made later.
+import { McpService } from '../../gen/gateway/inference/v2/mcp_pb.ts';
+import { guardrailDefaultsOf } from '../access/guardrail-defaults.ts';
+import { admission, isStillValid } from '../access/still-valid.ts';
+import { createDialer } from '../lib/egress/dialer.ts';
+import { mcpService } from '../mcp/calls/call-tool.ts';
+import { toolGuards } from '../mcp/calls/guard-tools.ts';
+import { type GatewayDeps, McpGateway } from '../mcp/gateway.ts';
+import { storedAuth } from '../mcp/upstream/stored-auth.ts';
+import { annotationsOf } from '../rest/routes.ts';
+import type { InProcess } from '../rpc/in-process.ts';
+import type { Base } from './base.ts';
+import type { Identity } from './open-identity.ts';
+import type { Ledger } from './open-ledger.ts';
+import type { OpenPipeline } from './open-pipeline.ts';
+import type { Replicas } from './open-replicas.ts';
+
+export type Mcp = ReturnType<typeof openMcp>;
+
+/** Waits for a connection as the common dialer does, unless the settings say otherwise. */
+const USUAL_CONNECT_MS = 10_000;
+
+export function openMcp(
+  { settings, stores }: Base,
+  { keys, tokens, directory, dialer: common, egress }: Identity,
+  { mcp: replica, guardrails }: Replicas,
+  { callBooks }: Ledger,
+  { secrets, pipeline }: OpenPipeline,
+) {
+  const connectTimeoutMs = settings.mcpConnectMs;
+  const dialer =
+    connectTimeoutMs === USUAL_CONNECT_MS ? common : createDialer({ ...egress, connectTimeoutMs });
+  let transport: InProcess | undefined;
+  const admit = admission(annotationsOf(McpService.method.callTool).access, directory);
+  const callTool: GatewayDeps['callTool'] = async (call, request) => {
+    if (transport === undefined) throw new Error('the transport is not there yet');
+    return (await transport.stream(call, request)) as Awaited<ReturnType<GatewayDeps['callTool']>>;
+  };
+  const gateway = new McpGateway({
+    replica,
+    dialer,
+    secrets,
+    auth: storedAuth(replica),
+    bounds: { silenceMs: settings.mcpSilenceMs, messageBytes: settings.bodyLimit },
+    secret: stores.hashSecret,
+    callTool,
+    admit,
+    isStillValid: (call) => isStillValid(call, { keys, tokens }, admit),
+    workspaceId: (organisationId, idOrSlug) => directory.workspace(organisationId, idOrSlug)?.id,
+    isOwnKey: (text) => keys.find(text) !== undefined || tokens.isOurs(text),
+  });
+  const guards = toolGuards({
+    runner: pipeline.checks.runner,
+    find: (tenant, id) => guardrails.find(tenant, id),
+    defaultsOf: guardrailDefaultsOf(directory),
+  });
+  return {
+    gateway,
+    service: mcpService({
+      bodies: callBooks,
+      guards,
+      fromRpc: (request, call) => gateway.fromRpc(request, call),
+    }),
+    /** Called once, before the port is open. */
+    callsThrough(made: InProcess): void {
+      transport = made;
+    },
+    async close(): Promise<void> {
+      if (dialer !== common) await dialer.close();
+    },
+  };
+}

@@ -1,0 +1,49 @@
+// The paths of the MCP gateway: `/<server>/mcp`, `/<workspace>/<server>/mcp`, `/mcp`, and their OAuth metadata.
+
+/** What a path asks for. */
+export interface McpPath {
+  readonly kind: 'protocol' | 'metadata';
+  /** Slug of the server; undefined: all servers of the caller's workspace. */
+  readonly slug: string | undefined;
+  /** Id or slug. */
+  readonly workspace: string | undefined;
+  /** The path of the protocol, as the caller wrote it, without its query. */
+  readonly path: string;
+}
+
+const PROTOCOL = /^(?:\/([^/?]{1,300}))?(?:\/([^/?]{1,300}))?\/mcp\/?$/;
+const METADATA = '/.well-known/oauth-protected-resource';
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/;
+/** First parts of other paths of the gateway. */
+const RESERVED = new Set([
+  ...['oauth', 'admin', 'docs', 'mcp', 'proxy', 'console', 'v1', 'v2', 'v1beta', 'exports', '.well-known'],
+]);
+
+/** Undefined for any other path. */
+export function mcpPathOf(url: string): McpPath | undefined {
+  const mark = url.indexOf('?');
+  const path = mark === -1 ? url : url.slice(0, mark);
+  if (path.startsWith(METADATA)) return named('metadata', path.slice(METADATA.length));
+  return path.endsWith('mcp') || path.endsWith('mcp/') ? named('protocol', path) : undefined;
+}
+
+function named(kind: McpPath['kind'], path: string): McpPath | undefined {
+  const match = PROTOCOL.exec(path);
+  if (match === null) return undefined;
+  const [first, second] = [plain(match[1]), plain(match[2])];
+  if (first === false || second === false) return undefined;
+  if (first !== undefined && RESERVED.has(first.toLowerCase())) return undefined;
+  const [workspace, slug] = second === undefined ? [undefined, first] : [first, second];
+  return { kind, slug, workspace, path };
+}
+
+/** A part of the path, its escapes undone once; false for what can name nothing. */
+function plain(part: string | undefined): string | undefined | false {
+  if (part === undefined) return undefined;
+  try {
+    const text = decodeURIComponent(part);
+    return NAME.test(text) ? text : false;
+  } catch {
+    return false;
+  }
+}

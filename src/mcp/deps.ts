@@ -1,0 +1,36 @@
+// What the MCP gateway needs of the other rooms.
+import type { McpReplica } from '../access/mcp/mcp-replica.ts';
+import type { McpServer } from '../access/mcp/mcp-server.ts';
+import type { Principal } from '../call/principal.ts';
+import type { Dialer } from '../lib/egress/outbound.ts';
+import type { Secrets } from '../secrets/secrets.ts';
+
+/** Bounds, from the settings. */
+export interface McpBounds {
+  /** Longest silence of an upstream within an answer, in milliseconds. */
+  readonly silenceMs: number;
+  /** Longest message in either direction, in bytes. */
+  readonly messageBytes: number;
+}
+
+/** How the gateway proves itself to an upstream for a caller. */
+export interface UpstreamAuth {
+  /**
+   * Headers as flat pairs; empty: none are needed.
+   * @throws GatewayError, McpError when the user must connect first
+   */
+  headersFor(server: McpServer, principal: Principal): Promise<readonly string[]> | readonly string[];
+  /** The upstream did not take what `headersFor` gave. @returns the error to tell */
+  refused(server: McpServer, principal: Principal): Error;
+}
+
+export interface McpDeps {
+  readonly replica: Pick<McpReplica, 'serverBySlug' | 'serversOf' | 'onChanged'>;
+  /** Opens connections within the bound of the settings. */
+  readonly dialer: Pick<Dialer, 'stream'>;
+  readonly secrets: Pick<Secrets, 'resolve' | 'hostsOf'>;
+  readonly auth: UpstreamAuth;
+  readonly bounds: McpBounds;
+  /** 32 bytes, the same for all instances. */
+  readonly secret: Uint8Array;
+}

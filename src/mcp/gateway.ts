@@ -1,0 +1,269 @@
+// The MCP gateway as the edge sees it: a request of the protocol in, an answer out.
+import { create } from '@bufbuild/protobuf';
+import {
+  type CallToolRequest,
+  CallToolRequestSchema,
+  type CallToolResponse,
+} from '../../gen/gateway/inference/v2/mcp_pb.ts';
+import type { McpServer } from '../access/mcp/mcp-server.ts';
+import type { Call } from '../call/call.ts';
+import type { Principal } from '../call/principal.ts';
+import { fail } from '../lib/errors.ts';
+import { attachContext, frameOf, type ToolCallContext } from './calls/call-context.ts';
+import type { McpDeps } from './deps.ts';
+import { OpenStreams } from './open-streams.ts';
+import { readBody } from './read-body.ts';
+import type { Asked, AskedWithout } from './relay/asked.ts';
+import { type Relayed, relayDelete, relayGet, relayPost } from './relay/relay.ts';
+import { SessionIds, type SessionRef } from './session-ids.ts';
+import { guarded } from './stream-text.ts';
+import { type Target, targetOf } from './upstream/target.ts';
+import { checkVisible } from './visibility.ts';
+import { eraOf } from './wire/eras.ts';
+import type { HeaderOf } from './wire/header-mismatch.ts';
+import { isObject, isRequest, type JsonObject, type RpcRequest } from './wire/json-rpc.ts';
+import { McpError, RPC, toMcpError } from './wire/mcp-error.ts';
+import { checkParamHeaders } from './wire/param-headers.ts';
+import type { Frame } from './wire/sse-frames.ts';
+
+/** A request whose caller is known. */
+export interface McpRequest {
+  readonly verb: string;
+  /** Slug of the server; undefined: all servers of the workspace. */
+  readonly slug: string | undefined;
+  /** Id or slug; undefined: the caller's. */
+  readonly workspace: string | undefined;
+  readonly call: Call;
+  /** Of a POST. */
+  readonly body: Uint8Array | undefined;
+}
+
+/** An answer that has begun; of a stream the text comes as it does. */
+export interface McpReply {
+  readonly status: number;
+  readonly headers: readonly (readonly [string, string])[];
+  readonly body: string | AsyncIterable<string> | undefined;
+}
+
+export interface GatewayDeps extends McpDeps {
+  /** Counts, limits and logs a tool call, and makes it. */
+  readonly callTool: (call: Call, request: CallToolRequest) => Promise<AsyncIterable<CallToolResponse>>;
+  /** Whether the caller may use MCP. @throws GatewayError forbidden */
+  readonly admit: (principal: Principal) => void;
+  /** Asks the same again, as things are now. */
+  readonly isStillValid: (call: Call) => Promise<boolean>;
+  /** Id of a workspace of the organisation, by id or slug. */
+  readonly workspaceId: (organisationId: string, idOrSlug: string) => string | undefined;
+  readonly isOwnKey: (text: string) => boolean;
+}
+
+export class McpGateway {
+  readonly #deps: GatewayDeps;
+  readonly #ids: SessionIds;
+  readonly streams = new OpenStreams();
+
+  constructor(deps: GatewayDeps) {
+    this.#deps = deps;
+    this.#ids = new SessionIds(deps.secret);
+  }
+
+  /** Never throws for what a caller or an upstream does. */
+  async serve(request: McpRequest): Promise<McpReply> {
+    let id: RpcRequest['id'] | null = null;
+    try {
+      const principal = this.#principal(request);
+      const server = this.#server(principal, request);
+      if (request.verb !== 'POST') return await this.#withoutMessage(request, principal, server);
+      const { message, text } = await readBody(
+        request.body ?? new Uint8Array(),
+        this.#deps.bounds.messageBytes,
+      );
+      if ('id' in message) id = message.id;
+      const header = headerOf(request.call);
+      const era = eraOf(message, header);
+      const session = this.#session(request, principal, server, 'method' in message ? message.method : '');
+      const { call } = request;
+      const asked: Asked = {
+        server,
+        principal,
+        headers: call.headers,
+        era,
+        message,
+        text,
+        session: session?.id,
+        signal: call.signal,
+      };
+      const isCall = isRequest(message) && message.method === 'tools/call';
+      if (isCall) return await this.#toolCall(request, { ...asked, message });
+      checkVisible(server, message);
+      const target = await this.#target(asked);
+      const answer = await relayPost(this.#deps, target, asked);
+      return this.#reply(request, asked, answer, id);
+    } catch (thrown) {
+      return errorReply(toMcpError(thrown, id));
+    }
+  }
+
+  /** A tool call that came over gRPC or Connect: in the present revision, without a session. */
+  fromRpc(_request: CallToolRequest, _call: Call): ToolCallContext {
+    throw fail('operation_unsupported', 'tools are called over HTTP, at /<server>/mcp');
+  }
+
+  #principal({ call }: McpRequest): Principal {
+    const principal = call.identity?.principal;
+    if (principal === undefined) throw fail('unauthenticated', 'an API key is needed');
+    this.#deps.admit(principal);
+    return principal;
+  }
+
+  #server(principal: Principal, { slug, workspace }: McpRequest): McpServer {
+    const { organisationId, workspaceId, userId } = principal;
+    if (workspaceId === undefined) throw fail('forbidden', 'a key of a workspace is needed');
+    if (workspace !== undefined && this.#deps.workspaceId(organisationId, workspace) !== workspaceId)
+      throw fail('forbidden', 'the key is not of this workspace');
+    const server =
+      slug === undefined ? undefined : this.#deps.replica.serverBySlug(organisationId, workspaceId, slug);
+    if (server === undefined) throw noServer();
+    if (!server.allowsUser(userId))
+      throw fail('forbidden', 'the user of this key may not use this MCP server');
+    return server;
+  }
+
+  /** The session that the client names; undefined: none. @throws McpError 404 for one that is not the caller's */
+  #session(
+    { call }: McpRequest,
+    principal: Principal,
+    server: McpServer,
+    method: string,
+  ): SessionRef | undefined {
+    const given = call.headers.plain('mcp-session-id');
+    if (given === undefined || method === 'initialize') return undefined;
+    const session = this.#ids.open(given, server.id, principal);
+    if (session === undefined)
+      throw new McpError(RPC.noSession, 'Session not found: initialize again', { status: 404 });
+    return session;
+  }
+
+  async #withoutMessage(request: McpRequest, principal: Principal, server: McpServer): Promise<McpReply> {
+    const { verb, call } = request;
+    const session = this.#session(request, principal, server, '');
+    const version = call.headers.plain('mcp-protocol-version') ?? '';
+    if (session === undefined && (verb === 'DELETE' || version >= '2026')) throw notAllowed();
+    const asked: AskedWithout = {
+      server,
+      principal,
+      headers: call.headers,
+      era: 'legacy',
+      session: session?.id,
+      signal: call.signal,
+    };
+    const target = await this.#target(asked);
+    const relay = verb === 'GET' ? relayGet : relayDelete;
+    return this.#reply(request, asked, await relay(this.#deps, target, asked), null);
+  }
+
+  async #toolCall(request: McpRequest, asked: Asked & { readonly message: RpcRequest }): Promise<McpReply> {
+    const { message, server, headers } = asked;
+    const { name, arguments: args } = message.params ?? {};
+    if (typeof name !== 'string' || name === '' || name.length > 1024)
+      throw fail('validation_failed', 'Invalid params: name must be a text of 1 to 1024 characters');
+    if (asked.era === 'modern')
+      checkParamHeaders(message.id, schemaOf(server, name), args, (header) => headers.plain(header));
+    let relayed: Relayed | undefined;
+    const context: ToolCallContext = {
+      server,
+      request: message,
+      host: new URL(server.integration.body.url).host,
+      answer: undefined,
+      run: async (written) => {
+        const target = await this.#target(asked);
+        relayed = await relayPost(
+          this.#deps,
+          target,
+          written === args ? asked : withArguments(asked, written),
+        );
+        return relayed;
+      },
+    };
+    const input = create(CallToolRequestSchema, { server: server.slug, tool: name });
+    request.call.bodyBytes = 0;
+    const messages = await this.#deps.callTool(request.call, attachContext(input, context));
+    const answer = context.answer ?? { status: 202, headers: [], body: undefined };
+    const body = typeof answer.body === 'string' ? await onlyText(messages) : framesIn(messages);
+    return this.#reply(
+      request,
+      asked,
+      { ...answer, body, session: relayed?.session, isForgotten: false },
+      message.id,
+    );
+  }
+
+  #target({ server, principal, headers }: AskedWithout): Promise<Target> {
+    return targetOf(this.#deps, server, principal, headers, this.#deps.isOwnKey);
+  }
+
+  #reply(request: McpRequest, asked: AskedWithout, answer: Relayed, id: RpcRequest['id'] | null): McpReply {
+    const { server, principal } = asked;
+    const { session, status, body } = answer;
+    const headers = [...answer.headers];
+    if (session !== undefined)
+      headers.push(['mcp-session-id', this.#ids.seal({ kind: 'relay', id: session }, server.id, principal)]);
+    if (body === undefined || typeof body === 'string') return { status, headers, body };
+    const { call } = request;
+    const leave = this.streams.add({
+      isAllowed: async () => this.#isOpen(server, principal) && (await this.#deps.isStillValid(call)),
+      end: (why) => call.abort(why),
+    });
+    return { status, headers, body: guarded(body, id, leave) };
+  }
+
+  /** Whether the server is still there for its caller. */
+  #isOpen({ organisationId, workspaceId, slug, id }: McpServer, { userId }: Principal): boolean {
+    const now = this.#deps.replica.serverBySlug(organisationId, workspaceId, slug);
+    return now?.id === id && now.allowsUser(userId);
+  }
+}
+
+export function headerOf(call: Call): HeaderOf {
+  return (name) => call.headers.plain(name);
+}
+
+function noServer(): McpError {
+  return new McpError(RPC.refused, 'there is no such MCP server in this workspace', {
+    status: 404,
+    data: { reason: 'not_found' },
+  });
+}
+
+function notAllowed(): McpError {
+  return new McpError(RPC.refused, 'Method not allowed', { status: 405, headers: [['allow', 'POST']] });
+}
+
+export function errorReply(error: McpError): McpReply {
+  return {
+    status: error.status,
+    headers: [['content-type', 'application/json'], ...(error.details.headers ?? [])],
+    body: error.text(),
+  };
+}
+
+/** The schema of a tool's arguments as the last sync saw it. */
+function schemaOf(server: McpServer, name: string): unknown {
+  return server.capabilities.find((one) => one.type === 'tool' && one.name === name)?.described.inputSchema;
+}
+
+function withArguments(asked: Asked & { readonly message: RpcRequest }, args: JsonObject | undefined): Asked {
+  const { params } = asked.message;
+  const message = { ...asked.message, params: { ...(isObject(params) ? params : {}), arguments: args } };
+  return { ...asked, message, text: JSON.stringify(message) };
+}
+
+async function onlyText(messages: AsyncIterable<CallToolResponse>): Promise<string> {
+  let text = '';
+  for await (const message of messages) text = message.message;
+  return text;
+}
+
+async function* framesIn(messages: AsyncIterable<CallToolResponse>): AsyncGenerator<Frame, void> {
+  for await (const message of messages) yield frameOf(message) ?? { data: message.message };
+}

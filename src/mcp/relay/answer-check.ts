@@ -1,0 +1,110 @@
+// Messages of an upstream, read before they are passed on: each must be one of the protocol, lists are filtered, and
+// the one response that ends the exchange is for the request that was sent.
+import { fail, type GatewayError } from '../../lib/errors.ts';
+import { isFaithful } from '../../rest/faithful-json.ts';
+import { isTooHeavy } from '../../rest/json-weight.ts';
+import { filteredList, isNoticeShown, type Switched } from '../visibility.ts';
+import type { Era } from '../wire/eras.ts';
+import {
+  isErrorBody,
+  isObject,
+  isResponse,
+  type JsonObject,
+  type RequestId,
+  type RpcMessage,
+  type RpcResponse,
+} from '../wire/json-rpc.ts';
+
+/** What becomes of a message. */
+export interface Checked {
+  /** The text to pass on; undefined: it is left out. */
+  readonly text: string | undefined;
+  /** It answers the request. */
+  readonly response: RpcResponse | undefined;
+}
+
+/** What is waited for. */
+export interface Expected {
+  readonly server: Switched;
+  readonly era: Era;
+  /** Undefined: a stream of notices, which holds no response. */
+  readonly id: RequestId | undefined;
+  readonly method: string;
+}
+
+/** @throws GatewayError upstream_garbage */
+export async function checkedMessage(text: string, expected: Expected): Promise<Checked> {
+  const message = readUpstream(await parsed(text));
+  if (!isResponse(message)) {
+    // From 2026-07-28 on servers ask nothing: what they need is in their results.
+    if ('id' in message && expected.era === 'modern') throw garbage('asked something of the client');
+    const isShown = isNoticeShown(expected.server, message);
+    return { text: isShown ? faithful(text, message) : undefined, response: undefined };
+  }
+  if (expected.id === undefined) {
+    // A stream that is resumed may bring the response of an earlier request.
+    return { text: faithful(text, message), response: undefined };
+  }
+  if (message.id !== expected.id && !(message.id === null && message.error))
+    throw garbage('answered with the id of another request');
+  const own: RpcResponse = { ...message, id: expected.id };
+  const shown = shownResponse(own, expected);
+  const isSame = shown === own && message.id === expected.id;
+  return { text: isSame ? faithful(text, message) : JSON.stringify(shown), response: shown };
+}
+
+function shownResponse(response: RpcResponse, { server, method }: Expected): RpcResponse {
+  const { result } = response;
+  if (result === undefined) return response;
+  const filtered = withPrivateScope(filteredList(server, method, result));
+  return filtered === result ? response : { ...response, result: filtered };
+}
+
+/** Answers belong to a caller: nobody else's cache may hold them. */
+function withPrivateScope(result: JsonObject): JsonObject {
+  return result.cacheScope === undefined || result.cacheScope === 'private'
+    ? result
+    : { ...result, cacheScope: 'private' };
+}
+
+async function parsed(text: string): Promise<unknown> {
+  if (text.length > LIGHT && (await isTooHeavy(Buffer.from(text))))
+    throw garbage('sent a message with too many members');
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw garbage('sent a message that is not JSON');
+  }
+}
+
+const LIGHT = 65_536;
+
+/** @throws GatewayError upstream_garbage for what is no message */
+function readUpstream(value: unknown): RpcMessage {
+  if (!isObject(value) || value.jsonrpc !== '2.0') throw garbage('sent what is no message of the protocol');
+  if (Object.hasOwn(value, 'method')) {
+    const isCall = typeof value.method === 'string' && (value.params === undefined || isObject(value.params));
+    const hasId = !Object.hasOwn(value, 'id') || isId(value.id);
+    if (isCall && hasId) return value as unknown as RpcMessage;
+    throw garbage('sent what is no message of the protocol');
+  }
+  const hasResult = isObject(value.result);
+  const isAnswer = hasResult ? value.error === undefined : isErrorBody(value.error);
+  const id = value.id ?? null;
+  if (!isAnswer || !(isId(id) || (id === null && !hasResult)))
+    throw garbage('sent what is no message of the protocol');
+  return value as unknown as RpcMessage;
+}
+
+function isId(value: unknown): value is RequestId {
+  return typeof value === 'string' || typeof value === 'number';
+}
+
+/** The text itself, unless a member stands in it twice. */
+function faithful(text: string, message: RpcMessage): string {
+  return isFaithful(text) ? text : JSON.stringify(message);
+}
+
+export function garbage(what: string): GatewayError {
+  return fail('upstream_garbage', `the MCP server ${what}`);
+}

@@ -1,0 +1,36 @@
+// One request of a client, read and checked, on its way to an upstream.
+import type { McpServer } from '../../access/mcp/mcp-server.ts';
+import type { Principal } from '../../call/principal.ts';
+import type { AbortLike } from '../../lib/abort.ts';
+import type { GatewayHeaders } from '../../lib/gateway-headers.ts';
+import type { Era } from '../wire/eras.ts';
+import type { RpcMessage, RpcResponse } from '../wire/json-rpc.ts';
+import type { Frame } from '../wire/sse-frames.ts';
+
+/** A message of a client. */
+export interface Asked {
+  readonly server: McpServer;
+  readonly principal: Principal;
+  readonly headers: GatewayHeaders;
+  readonly era: Era;
+  readonly message: RpcMessage;
+  /** The message as it is sent on. */
+  readonly text: string;
+  /** The upstream's session; undefined: there is none. */
+  readonly session: string | undefined;
+  /** Aborted when the client leaves, or may not go on. */
+  readonly signal: AbortLike;
+}
+
+/** An answer that has begun. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: readonly (readonly [string, string])[];
+  /** JSON text, a stream of events, or nothing. */
+  readonly body: string | AsyncIterable<Frame> | undefined;
+  /** What JSON text says. */
+  readonly response?: RpcResponse;
+}
+
+/** What is sent without a message. */
+export type AskedWithout = Omit<Asked, 'message' | 'text'>;

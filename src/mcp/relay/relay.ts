@@ -1,0 +1,155 @@
+// The relay: a request in the generation that the upstream speaks, too. The wire is passed on and filtered.
+import type { StreamedAnswer } from '../../lib/egress/outbound.ts';
+import { fail, type GatewayError } from '../../lib/errors.ts';
+import type { McpDeps } from '../deps.ts';
+import { MOST_SESSION_ID } from '../session-ids.ts';
+import { dropped, exchange, formOf, wholeText } from '../upstream/exchange.ts';
+import type { Target } from '../upstream/target.ts';
+import { isRequest } from '../wire/json-rpc.ts';
+import { FrameReader } from '../wire/sse-frames.ts';
+import { checkedMessage, type Expected, garbage } from './answer-check.ts';
+import type { Answer, Asked, AskedWithout } from './asked.ts';
+import { relayedEvents } from './relayed-events.ts';
+
+type RelayDeps = Pick<McpDeps, 'dialer' | 'bounds' | 'auth'>;
+
+/** Headers of the protocol that go on as they came, by lower-case name. */
+const PROTOCOL_HEADERS = ['accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name', 'last-event-id'];
+
+/** A relayed answer, and what it says of the upstream's session. */
+export interface Relayed extends Answer {
+  /** Set by the answer to `initialize`. */
+  readonly session: string | undefined;
+  /** The upstream does not know the session any more. */
+  readonly isForgotten: boolean;
+}
+
+/**
+ * Sends a client's message on.
+ * @throws GatewayError, McpError when no answer has begun
+ */
+export async function relayPost(deps: RelayDeps, target: Target, asked: Asked): Promise<Relayed> {
+  const { message, signal } = asked;
+  const answer = await exchange(deps, target, {
+    method: 'POST',
+    headers: [...protocolHeaders(asked), 'content-type', 'application/json'],
+    body: asked.text,
+    isSafe: 'method' in message && message.method !== 'tools/call',
+    signal,
+  });
+  const id = isRequest(message) ? message.id : undefined;
+  await refuseChallenge(deps, asked, answer);
+  const session = sessionOf(answer);
+  const isForgotten = answer.status === 404 && asked.session !== undefined;
+  const about = { session, isForgotten };
+  if (id === undefined) return { ...(await noticeAnswer(answer)), ...about };
+  const method = 'method' in message ? message.method : '';
+  const expected: Expected = { server: asked.server, era: asked.era, id, method };
+  if (formOf(answer) === 'events' && answer.status === 200)
+    return { ...eventsAnswer(deps, answer, expected), ...about };
+  return { ...(await jsonAnswer(deps, answer, expected, isForgotten)), ...about };
+}
+
+/** Opens the stream of notices of a session. @throws GatewayError */
+export async function relayGet(deps: RelayDeps, target: Target, asked: AskedWithout): Promise<Relayed> {
+  const headers = protocolHeaders(asked);
+  const answer = await exchange(deps, target, {
+    method: 'GET',
+    headers,
+    signal: asked.signal,
+    isSafe: true,
+    isQuiet: true,
+  });
+  await refuseChallenge(deps, asked, answer);
+  const about = { session: undefined, isForgotten: answer.status === 404 };
+  if (answer.status !== 200 || formOf(answer) !== 'events')
+    return { ...(await noticeAnswer(answer)), ...about };
+  const expected: Expected = { server: asked.server, era: asked.era, id: undefined, method: '' };
+  return { ...eventsAnswer(deps, answer, expected), ...about };
+}
+
+/** Ends a session. @throws GatewayError */
+export async function relayDelete(deps: RelayDeps, target: Target, asked: AskedWithout): Promise<Relayed> {
+  const headers = protocolHeaders(asked);
+  const answer = await exchange(deps, target, { method: 'DELETE', headers, signal: asked.signal });
+  await refuseChallenge(deps, asked, answer);
+  return { ...(await noticeAnswer(answer)), session: undefined, isForgotten: answer.status === 404 };
+}
+
+function protocolHeaders({ headers, session }: AskedWithout): string[] {
+  const pairs = PROTOCOL_HEADERS.flatMap((name) => {
+    const value = headers.plain(name);
+    return value === undefined ? [] : [name, value];
+  });
+  for (const name of Object.keys(headers.raw))
+    if (name.startsWith('mcp-param-')) pairs.push(name, headers.plain(name) ?? '');
+  if (session !== undefined) pairs.push('mcp-session-id', session);
+  return pairs;
+}
+
+/** An upstream that wants other credentials is no refusal of this gateway. */
+async function refuseChallenge(
+  { auth }: RelayDeps,
+  { server, principal }: AskedWithout,
+  answer: StreamedAnswer,
+): Promise<void> {
+  if (answer.status !== 401 && answer.status !== 403) return;
+  await dropped(answer);
+  throw auth.refused(server, principal);
+}
+
+/** What answers a notification or a response: a status, and nothing of the upstream's own words. */
+async function noticeAnswer(answer: StreamedAnswer): Promise<Answer> {
+  await dropped(answer);
+  if (answer.status >= 500)
+    throw fail('upstream_status', `the MCP server answered with the status ${answer.status}`);
+  return { status: answer.status === 200 ? 202 : answer.status, headers: [], body: undefined };
+}
+
+async function jsonAnswer(
+  { bounds }: RelayDeps,
+  answer: StreamedAnswer,
+  expected: Expected,
+  isForgotten: boolean,
+): Promise<Answer> {
+  const bytes = await wholeText(answer, bounds.messageBytes);
+  if (formOf(answer) !== 'json') {
+    if (answer.status < 400) throw garbage('answered with what is no message of the protocol');
+    throw statusError(answer, isForgotten);
+  }
+  const text = bytes.toString('utf8');
+  if (answer.status >= 400 && !/"jsonrpc"/.test(text)) throw statusError(answer, isForgotten);
+  const { text: shown, response } = await checkedMessage(text, expected);
+  if (response === undefined) throw garbage('did not answer the request');
+  return { status: answer.status, headers: JSON_HEADERS, body: shown, response };
+}
+
+/** A session that the upstream has forgotten is 404 for the client, too: it begins a new one. */
+function statusError({ status }: StreamedAnswer, isForgotten: boolean): GatewayError {
+  const message = `the MCP server answered with the status ${status}`;
+  return isForgotten ? fail('not_found', message, { status: 404 }) : fail('upstream_status', message);
+}
+
+const JSON_HEADERS = [['content-type', 'application/json']] as const;
+export const EVENT_HEADERS = [
+  ['content-type', 'text/event-stream'],
+  ['cache-control', 'no-cache, no-transform'],
+  ['x-accel-buffering', 'no'],
+] as const;
+
+function eventsAnswer({ bounds }: RelayDeps, answer: StreamedAnswer, expected: Expected): Answer {
+  const reader = new FrameReader(bounds.messageBytes);
+  return {
+    status: 200,
+    headers: EVENT_HEADERS,
+    body: relayedEvents(answer.body, reader, (text) => checkedMessage(text, expected), expected.id),
+  };
+}
+
+function sessionOf(answer: StreamedAnswer): string | undefined {
+  const id = answer.header('mcp-session-id');
+  if (id === undefined) return undefined;
+  if (!/^[\x21-\x7e]+$/.test(id) || id.length > MOST_SESSION_ID)
+    throw garbage('gave a session id that cannot be kept');
+  return id;
+}

@@ -1,0 +1,89 @@
+// One HTTP exchange with an upstream, within its bounds: redirects are not followed, and its refusals are never shown
+// as the gateway's own.
+import type { AbortLike } from '../../lib/abort.ts';
+import type { StreamedAnswer } from '../../lib/egress/outbound.ts';
+import { fail, GatewayError } from '../../lib/errors.ts';
+import { Pieces } from '../../lib/incoming/pieces.ts';
+import type { McpDeps } from '../deps.ts';
+import type { Target } from './target.ts';
+
+export interface UpstreamRequest {
+  readonly method: 'POST' | 'GET' | 'DELETE';
+  /** Flat pairs of the protocol. */
+  readonly headers: readonly string[];
+  readonly body?: string;
+  readonly signal: AbortLike;
+  /** May be sent twice: a connection that the server closed while it was idle is found out by sending. */
+  readonly isSafe?: boolean;
+  /** Streams of notices are silent most of the time. */
+  readonly isQuiet?: boolean;
+}
+
+/** A stream of notices may be silent for a day. */
+const QUIET_MS = 86_400_000;
+
+/** @throws GatewayError host_refused, upstream_* */
+export async function exchange(
+  deps: Pick<McpDeps, 'dialer' | 'bounds'>,
+  target: Target,
+  request: UpstreamRequest,
+): Promise<StreamedAnswer> {
+  const answer = await sent(deps, target, request).catch((thrown: unknown) => {
+    const isClosed = thrown instanceof GatewayError && thrown.reason === 'upstream_unreachable';
+    if (!request.isSafe || !isClosed) throw thrown;
+    return sent(deps, target, request);
+  });
+  if (answer.status >= 300 && answer.status < 400) {
+    await dropped(answer);
+    throw fail(
+      'upstream_garbage',
+      `the MCP server answered with a redirect (${answer.status}), which is not followed`,
+    );
+  }
+  return answer;
+}
+
+function sent(
+  { dialer, bounds }: Pick<McpDeps, 'dialer' | 'bounds'>,
+  target: Target,
+  { method, headers, body, signal, isQuiet }: UpstreamRequest,
+): Promise<StreamedAnswer> {
+  return dialer.stream({
+    origin: target.origin,
+    path: target.path,
+    method,
+    headers: [...target.headers, ...headers, 'accept-encoding', 'identity', 'user-agent', 'sluice-gateway'],
+    body,
+    signal,
+    headTimeoutMs: bounds.silenceMs,
+    idleTimeoutMs: isQuiet ? QUIET_MS : bounds.silenceMs,
+  });
+}
+
+/** Gives up the rest of an answer. */
+export async function dropped(answer: StreamedAnswer): Promise<void> {
+  await answer.body[Symbol.asyncIterator]().return?.();
+}
+
+/** The whole body. @throws GatewayError upstream_garbage for one over the bound */
+export async function wholeText(answer: StreamedAnswer, most: number): Promise<Buffer> {
+  const coding = answer.header('content-encoding') ?? 'identity';
+  if (coding !== '' && coding.toLowerCase() !== 'identity') {
+    await dropped(answer);
+    throw fail('upstream_garbage', 'the MCP server encoded its answer although it was not asked to');
+  }
+  const pieces = new Pieces(true);
+  for await (const piece of answer.body) {
+    pieces.push(piece);
+    if (pieces.bytes > most)
+      throw fail('upstream_garbage', `the MCP server sent an answer over ${most} bytes`);
+  }
+  return pieces.take();
+}
+
+/** `json`, `events`, or undefined for any other type. */
+export function formOf(answer: StreamedAnswer): 'json' | 'events' | undefined {
+  const type = (answer.header('content-type') ?? '').toLowerCase();
+  if (/^text\/event-stream\b/.test(type)) return 'events';
+  return /^application\/(?:[\w.+-]+\+)?json\b/.test(type) ? 'json' : undefined;
+}

@@ -1,0 +1,98 @@
+// Where an upstream is, and with which headers it is called for one caller.
+import type { McpServer } from '../../access/mcp/mcp-server.ts';
+import type { Principal } from '../../call/principal.ts';
+import { fail } from '../../lib/errors.ts';
+import type { GatewayHeaders } from '../../lib/gateway-headers.ts';
+import { withSecrets } from '../../secrets/mappings.ts';
+import { isAllowedHost } from '../../secrets/references.ts';
+import type { JsonObject } from '../../store/collection.ts';
+import type { McpDeps } from '../deps.ts';
+
+/** An upstream as one caller reaches it. */
+export interface Target {
+  readonly origin: string;
+  readonly path: string;
+  /** Flat pairs: custom headers, those of the caller that are passed through, and credentials. */
+  readonly headers: readonly string[];
+}
+
+/** Headers of a caller that never go to an upstream, whatever is configured. */
+const NEVER = new Set([
+  ...[
+    'host',
+    'connection',
+    'content-length',
+    'content-type',
+    'transfer-encoding',
+    'upgrade',
+    'te',
+    'trailer',
+  ],
+  ...['accept', 'accept-encoding', 'keep-alive', 'proxy-authorization', 'expect', 'cookie', 'x-api-key'],
+  ...['mcp-session-id', 'mcp-protocol-version', 'mcp-method', 'mcp-name', 'last-event-id', 'origin'],
+]);
+
+/**
+ * @param isOwnKey whether a text is a key or token of this gateway, which goes nowhere
+ * @throws GatewayError host_refused, forbidden, secret_unavailable; what `auth` throws
+ */
+export async function targetOf(
+  { secrets, auth }: Pick<McpDeps, 'secrets' | 'auth'>,
+  server: McpServer,
+  principal: Principal,
+  headers: GatewayHeaders,
+  isOwnKey: (text: string) => boolean,
+): Promise<Target> {
+  const { body } = server.integration;
+  const url = new URL(body.url);
+  const custom = await customHeaders(secrets, server, url.origin);
+  const credentials = await auth.headersFor(server, principal);
+  const own = new Set(
+    [...custom, ...credentials].filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase()),
+  );
+  const passed = (body.passthroughHeaders ?? []).flatMap((name) => {
+    const lower = name.toLowerCase();
+    if (NEVER.has(lower) || own.has(lower) || headers.names.owns(lower)) return [];
+    const value = headers.plain(lower);
+    return value === undefined || carriesKey(value, isOwnKey) ? [] : [lower, value];
+  });
+  return {
+    origin: url.origin,
+    path: url.pathname + url.search,
+    headers: [...custom, ...credentials, ...passed],
+  };
+}
+
+function carriesKey(value: string, isOwnKey: (text: string) => boolean): boolean {
+  const token = /^bearer +(.*)$/is.exec(value)?.[1]?.trim() ?? value.trim();
+  return isOwnKey(token);
+}
+
+async function customHeaders(
+  secrets: McpDeps['secrets'],
+  server: McpServer,
+  origin: string,
+): Promise<readonly string[]> {
+  const { body } = server.integration;
+  const plain: JsonObject = { ...body.secrets?.customHeaders };
+  const mappings = (body.secretMappings ?? []).filter(({ targetField }) =>
+    targetField.startsWith('configurations.custom_headers'),
+  );
+  if (mappings.length === 0) return flat(plain);
+  const { organisationId, workspaceId } = server;
+  for (const { secretReferenceId } of mappings) {
+    const hosts = secrets.hostsOf(organisationId, workspaceId, secretReferenceId);
+    if (hosts !== undefined && !isAllowedHost(hosts, origin))
+      throw fail('forbidden', `a secret of the MCP server ${server.slug} is not bound to the server's host`);
+  }
+  const tenant = { organisationId, workspaceId };
+  const fields = { configurations: { custom_headers: plain } };
+  const filled = await withSecrets(fields, mappings, tenant, secrets.resolve);
+  return flat((filled.configurations as JsonObject).custom_headers as JsonObject);
+}
+
+function flat(headers: JsonObject): readonly string[] {
+  return Object.entries(headers).flatMap(([name, value]) =>
+    typeof value === 'string' && !NEVER.has(name.toLowerCase()) ? [name, value] : [],
+  );
+}

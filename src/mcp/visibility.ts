@@ -1,0 +1,153 @@
+// What a caller may see of a server, and what it may call: the switches of the integration and of the server, and the
+// pins of tool descriptions. Asked for every message, so that a change holds in open sessions at once.
+import { capabilityHash } from '../access/mcp/capability-hash.ts';
+import type { CapabilityType } from '../access/mcp/mcp-collections.ts';
+import type { McpServer } from '../access/mcp/mcp-server.ts';
+import { fail, type GatewayError } from '../lib/errors.ts';
+import type { JsonObject as StoredObject } from '../store/collection.ts';
+import { matchesTemplate, sameUri } from './uris.ts';
+import { isObject, type JsonObject, type RpcMessage } from './wire/json-rpc.ts';
+
+/** A server whose capabilities are switched. */
+export type Switched = Pick<McpServer, 'isEnabled' | 'pinOf' | 'holdsChanged' | 'capabilities'>;
+
+/** Lists by the method that asks for them. */
+export const LISTS: Readonly<Record<string, { readonly member: string; readonly type: CapabilityType }>> = {
+  'tools/list': { member: 'tools', type: 'tool' },
+  'prompts/list': { member: 'prompts', type: 'prompt' },
+  'resources/list': { member: 'resources', type: 'resource' },
+  'resources/templates/list': { member: 'resourceTemplates', type: 'resource_template' },
+};
+
+/** Items of one page of a list. */
+export const MOST_ITEMS = 10_000;
+
+/** The list without what is hidden; `cacheScope` is private wherever the revision has it. */
+export function filteredList(server: Switched, method: string, result: JsonObject): JsonObject {
+  const list = Object.hasOwn(LISTS, method) ? LISTS[method] : undefined;
+  if (list === undefined) return result;
+  const items = result[list.member];
+  if (!Array.isArray(items))
+    throw fail('upstream_garbage', `the MCP server answered ${method} without a list`);
+  if (items.length > MOST_ITEMS)
+    throw fail('upstream_garbage', `the MCP server answered ${method} with more than ${MOST_ITEMS} items`);
+  const shown = items.filter((item) => isObject(item) && isShown(server, list.type, item));
+  const scope = 'cacheScope' in result || 'ttlMs' in result ? { cacheScope: 'private' } : {};
+  return { ...result, [list.member]: shown, ...scope };
+}
+
+/** Whether an item of a list is offered, as the server describes it now. */
+export function isShown(server: Switched, type: CapabilityType, item: JsonObject): boolean {
+  const name = nameOf(type, item);
+  if (name === undefined) return false;
+  const other = typeof item.name === 'string' && item.name !== name ? item.name : undefined;
+  if (type === 'resource') return isResourceShown(server, name, other);
+  if (!server.isEnabled(type, name, other)) return false;
+  return type !== 'tool' || !isHeld(server, name, item);
+}
+
+/** A changed description that nobody has accepted is held back where the integration asks for it. */
+function isHeld(server: Switched, name: string, item: JsonObject): boolean {
+  if (!server.holdsChanged) return false;
+  const pin = server.pinOf('tool', name);
+  if (pin === undefined) return false;
+  return pin.pinned !== capabilityHash('tool', name, item as StoredObject);
+}
+
+function nameOf(type: CapabilityType, item: JsonObject): string | undefined {
+  const name = type === 'resource' ? item.uri : type === 'resource_template' ? item.uriTemplate : item.name;
+  return typeof name === 'string' ? name : undefined;
+}
+
+/** Whether a tool may be called by what is stored of it. */
+export function isToolCallable(server: Switched, name: string): boolean {
+  if (!server.isEnabled('tool', name)) return false;
+  const pin = server.holdsChanged ? server.pinOf('tool', name) : undefined;
+  return pin === undefined || pin.pinned === pin.hash;
+}
+
+function isResourceShown(server: Switched, uri: string, name?: string): boolean {
+  if (!server.isEnabled('resource', uri, name)) return false;
+  let named = false;
+  for (const { type, name: stored, described } of server.capabilities) {
+    if (type !== 'resource' || typeof described.uri !== 'string' || !sameUri(described.uri, uri)) continue;
+    if (!server.isEnabled('resource', described.uri, stored)) return false;
+    named = true;
+  }
+  if (named) return true;
+  return !server.capabilities.some(
+    ({ type, name: stored, described }) =>
+      type === 'resource_template' &&
+      typeof described.uriTemplate === 'string' &&
+      !server.isEnabled(type, described.uriTemplate, stored) &&
+      matchesTemplate(described.uriTemplate, uri),
+  );
+}
+
+/**
+ * Refuses a message for what is hidden, in the words for what does not exist.
+ * @throws GatewayError not_found
+ */
+export function checkVisible(server: Switched, message: RpcMessage): void {
+  if (!('method' in message)) return;
+  const { method, params = {} } = message;
+  switch (method) {
+    case 'tools/call':
+      if (typeof params.name === 'string' && !isToolCallable(server, params.name))
+        throw unknownTool(params.name);
+      return;
+    case 'prompts/get':
+      if (typeof params.name === 'string') checkPrompt(server, params.name);
+      return;
+    case 'resources/read':
+    case 'resources/subscribe':
+    case 'resources/unsubscribe':
+      if (typeof params.uri === 'string') checkResource(server, params.uri);
+      return;
+    case 'completion/complete':
+      if (isObject(params.ref)) checkReference(server, params.ref);
+      return;
+    case 'subscriptions/listen':
+      checkSubscriptions(server, params);
+  }
+}
+
+function checkReference(server: Switched, ref: JsonObject): void {
+  if (ref.type === 'ref/prompt' && typeof ref.name === 'string') checkPrompt(server, ref.name);
+  if (ref.type !== 'ref/resource' || typeof ref.uri !== 'string') return;
+  if (!server.isEnabled('resource_template', ref.uri)) throw unknownResource(ref.uri);
+  checkResource(server, ref.uri);
+}
+
+function checkSubscriptions(server: Switched, { notifications }: JsonObject): void {
+  const uris = isObject(notifications) ? notifications.resourceSubscriptions : undefined;
+  if (!Array.isArray(uris)) return;
+  for (const uri of uris) if (typeof uri === 'string') checkResource(server, uri);
+}
+
+function checkPrompt(server: Switched, name: string): void {
+  if (!server.isEnabled('prompt', name)) throw fail('not_found', `Unknown prompt: ${short(name)}`);
+}
+
+function checkResource(server: Switched, uri: string): void {
+  if (!isResourceShown(server, uri)) throw unknownResource(uri);
+}
+
+export function unknownTool(name: string): GatewayError {
+  return fail('not_found', `Unknown tool: ${short(name)}`);
+}
+
+function unknownResource(uri: string): GatewayError {
+  return fail('not_found', `Resource not found: ${short(uri)}`);
+}
+
+/** Whether a notice of the server may be passed on. */
+export function isNoticeShown(server: Switched, message: RpcMessage): boolean {
+  if (!('method' in message) || message.method !== 'notifications/resources/updated') return true;
+  const uri = message.params?.uri;
+  return typeof uri !== 'string' || isResourceShown(server, uri);
+}
+
+function short(text: string): string {
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
+}

@@ -1,0 +1,172 @@
+// What callers and upstreams do wrong: an error of the protocol, nothing leaks, the process lives.
+import type http from 'node:http';
+import test from 'ava';
+import type { TestGateway } from '../support/gateway.ts';
+import { startMcpGateway } from '../support/mcp/mcp-gateway.ts';
+import { freePort } from '../support/mcp/programs.ts';
+import { startUpstream, type Upstream } from '../support/mcp/upstreams.ts';
+import { modern, post } from '../support/mcp/wire.ts';
+
+type Behaviour = (res: http.ServerResponse, id: number, method: string) => void;
+
+let upstream: Upstream;
+let gateway: TestGateway;
+let behave: Behaviour;
+test.before(async () => {
+  upstream = await startUpstream((_req, res, body) => {
+    const { id, method } = JSON.parse(body || '{}') as { id: number; method: string };
+    if (method === 'server/discover')
+      return json({
+        jsonrpc: '2.0',
+        id,
+        result: { resultType: 'complete', supportedVersions: ['2026-07-28'], capabilities: { tools: {} } },
+      })(res, id, method);
+    return behave(res, id, method);
+  });
+  const dead = `http://127.0.0.1:${await freePort()}/mcp`;
+  gateway = await startMcpGateway(
+    { odd: { url: upstream.url }, away: { url: dead }, inside: { url: 'http://169.254.169.254/mcp' } },
+    { GATEWAY_MCP_SILENCE_SECONDS: '1', GATEWAY_BODY_LIMIT: '1MiB' },
+  );
+});
+test.after.always(async () => {
+  await gateway?.close();
+  await upstream?.close();
+});
+
+const json =
+  (value: unknown, status = 200): Behaviour =>
+  (res) => {
+    res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+  };
+const raw =
+  (text: string, type = 'application/json', status = 200): Behaviour =>
+  (res) => {
+    res.writeHead(status, { 'content-type': type }).end(text);
+  };
+const events =
+  (...datas: string[]): Behaviour =>
+  (res) => {
+    res
+      .writeHead(200, { 'content-type': 'text/event-stream' })
+      .end(datas.map((data) => `data: ${data}\n\n`).join(''));
+  };
+const url = () => `${gateway.origin}/odd/mcp`;
+const call = () => modern(url(), 'tools/call', { name: 'any', arguments: {} });
+const good = '{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[]}}';
+
+const GARBAGE: Readonly<Record<string, Behaviour>> = {
+  'no JSON': raw('<html>'),
+  'another type': raw('hello', 'text/plain'),
+  'a list': raw(`[${good}]`),
+  'another id': raw(good.replace('"id":1', '"id":2')),
+  'no version': raw('{"id":1,"result":{}}'),
+  'result and error': raw('{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"x"}}'),
+  'a redirect': (res) => res.writeHead(302, { location: 'http://169.254.169.254/' }).end(),
+  'a server error': raw('{"secret":"stack trace"}', 'application/json', 500),
+  'a challenge': (res) => res.writeHead(401, { 'www-authenticate': 'Bearer realm="theirs"' }).end(),
+  'events that are none': events('{"jsonrpc":"2.0"', good),
+  'a stream without a response': events('{"jsonrpc":"2.0","method":"notifications/message","params":{}}'),
+  'a request of the server': events(
+    '{"jsonrpc":"2.0","id":5,"method":"sampling/createMessage","params":{}}',
+    good,
+  ),
+  'a broken connection': (res) => res.destroy(),
+  silence: () => {},
+  'silence in mid-stream': (res) =>
+    res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders(),
+  'an answer without end': (res) => {
+    res.writeHead(200, { 'content-type': 'application/json' });
+    res.end(`{"jsonrpc":"2.0","id":1,"result":{"x":"${'x'.repeat(2 * 1024 * 1024)}"}}`);
+  },
+};
+
+for (const [name, behaviour] of Object.entries(GARBAGE)) {
+  test.serial(`an upstream that answers a tool call with ${name}`, async (t) => {
+    behave = behaviour;
+    const answer = await call();
+    t.is(answer.json.id, 1);
+    t.is(answer.json.error?.code, -32603, answer.text);
+    t.true([200, 502, 504].includes(answer.status), String(answer.status));
+    t.notRegex(answer.text, /stack trace|169\.254|theirs|127\.0\.0\.1/);
+    t.is(answer.headers.get('www-authenticate'), null);
+    behave = json(JSON.parse(good));
+    t.is((await call()).status, 200);
+  });
+}
+
+test.serial('a second response is not passed on', async (t) => {
+  behave = events(good, good.replace('"content":[]', '"content":["second"]'));
+  const { text } = await call();
+  t.false(text.includes('second'));
+});
+
+test.serial('lists of too many items, and lists that are none', async (t) => {
+  for (const tools of ['x', Array.from({ length: 10_001 }, (_, i) => ({ name: `t${i}` }))]) {
+    behave = json({ jsonrpc: '2.0', id: 1, result: { resultType: 'complete', tools } });
+    t.is((await modern(url(), 'tools/list')).json.error?.code, -32603);
+  }
+});
+
+test.serial('an upstream that is away, and one that must not be called', async (t) => {
+  const away = await modern(`${gateway.origin}/away/mcp`, 'tools/call', { name: 'any', arguments: {} });
+  t.is(away.status, 502);
+  t.is(away.json.error?.code, -32603);
+  const inside = await modern(`${gateway.origin}/inside/mcp`, 'tools/call', { name: 'any', arguments: {} });
+  t.is(inside.status, 400);
+  t.like(inside.json.error?.data, { reason: 'host_refused' });
+});
+
+test.serial('messages that are none: a code of JSON-RPC, and nothing is sent on', async (t) => {
+  const before = upstream.seen.length;
+  const cases: [string, number, number][] = [
+    ['{', 400, -32700],
+    ['', 400, -32700],
+    ['null', 400, -32600],
+    ['"x"', 400, -32600],
+    ['[]', 400, -32600],
+    ['[{"jsonrpc":"2.0","id":1,"method":"tools/list"}]', 400, -32600],
+    ['{"jsonrpc":"1.0","id":1,"method":"ping"}', 400, -32600],
+    ['{"jsonrpc":"2.0","id":null,"method":"ping"}', 400, -32600],
+    ['{"jsonrpc":"2.0","id":{},"method":"ping"}', 400, -32600],
+    ['{"jsonrpc":"2.0","id":1.5,"method":"ping"}', 400, -32600],
+    ['{"jsonrpc":"2.0","id":1,"method":7}', 400, -32600],
+    ['{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', 400, -32600],
+    ['{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}', 400, -32600],
+    ['{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":""}}', 400, -32600],
+    [`{"jsonrpc":"2.0","id":"${'x'.repeat(2000)}","method":"ping"}`, 400, -32600],
+    [`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":""}}`, 400, -32602],
+    [`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":[]}}`, 400, -32602],
+  ];
+  for (const [body, status, code] of cases) {
+    const answer = await post(url(), body);
+    t.is(answer.status, status, body.slice(0, 80));
+    t.is(answer.json.error?.code, code, body.slice(0, 80));
+  }
+  t.is((await post(url(), '{}', { 'content-type': 'text/plain' })).status, 415);
+  t.is((await post(url(), `"${'x'.repeat(2 * 1024 * 1024)}"`)).status, 413);
+  t.is(upstream.seen.length, before);
+});
+
+test.serial('revisions: an unknown one is told with those that there are', async (t) => {
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': '2099-01-01',
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: meta } });
+  const answer = await post(url(), body, {
+    'mcp-protocol-version': '2099-01-01',
+    'mcp-method': 'tools/list',
+  });
+  t.is(answer.status, 400);
+  t.like(answer.json.error, { code: -32022, data: { supported: ['2026-07-28'], requested: '2099-01-01' } });
+});
+
+test.serial('a member that stands twice, or in escapes, is one thing to all who read it', async (t) => {
+  behave = json(JSON.parse(good));
+  const twice =
+    '{"jsonrpc":"2.0","id":1,"method":"tools/list","\\u006dethod":"tools/call","params":{"name":"a","\\u006eame":"b","arguments":{}}}';
+  await post(url(), twice);
+  const sent = upstream.seen.at(-1)!.body;
+  t.is(sent, '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"b","arguments":{}}}');
+});
