@@ -29,8 +29,8 @@ export interface Callers {
 }
 
 /**
- * `x-gateway-api-key`; when it is absent, `Authorization: Bearer` or `x-api-key`
- * holding a gateway key or, when none does, the cookie of a session or a token. What is left of the two is the provider's
+ * `x-gateway-api-key`; when it is absent, `Authorization: Bearer`, `x-api-key` or `x-goog-api-key` holding a gateway key
+ * or, when none does, the cookie of a session or a token. What is left of them is the provider's
  * credential, unless it is a key or token for this gateway.
  * @throws GatewayError unauthenticated.
  */
@@ -41,39 +41,38 @@ export function authenticate(
   connection?: object,
 ): Authentication {
   const { keys, tokens } = callers;
-  const bearer = bearerOf(headers.plain('authorization'));
-  const xApiKey = bearerOf(headers.plain('x-api-key'));
+  const presented = ['authorization', 'x-api-key', 'x-goog-api-key'].flatMap(
+    (name) => bearerOf(headers.plain(name)) ?? [],
+  );
   const own = headers.get('api-key');
   if (own !== undefined) {
     const record = keys.find(own, connection);
     // A client that sends its gateway key twice must not ship it to a provider.
-    const candidates = [bearer, xApiKey].filter((value) => value !== own);
-    const credential = candidates.find((value) => isForeign(value, callers));
+    const credential = presented.find((value) => value !== own && isForeign(value, callers));
     if (record === undefined && tokens !== undefined && looksLikeToken(own))
       return { principal: tokens.principalOf(own), key: own, providerCredential: credential };
     return accept(record, own, credential, now, headers);
   }
-  for (const [candidate, other] of [
-    [bearer, xApiKey],
-    [xApiKey, bearer],
-  ] as const) {
-    if (candidate === undefined) continue;
+  const credentialBeside = (key: string): string | undefined =>
+    presented.find((value) => value !== key && isForeign(value, callers));
+  for (const candidate of presented) {
     const record = keys.find(candidate, connection);
-    if (record) return accept(record, candidate, isForeign(other, callers) ? other : undefined, now, headers);
+    if (record) return accept(record, candidate, credentialBeside(candidate), now, headers);
   }
   const signedIn = callers.sessions?.callerOf(headers);
-  if (signedIn !== undefined && !isOurToken(tokens, bearer) && !isOurToken(tokens, xApiKey)) {
+  if (signedIn !== undefined && !presented.some((value) => isOurToken(tokens, value))) {
     const { principal, secret } = signedIn;
-    return { principal, key: secret, providerCredential: bearer ?? xApiKey };
+    return { principal, key: secret, providerCredential: presented[0] };
   }
-  const token = tokens && tokenAmong(bearer, xApiKey, tokens);
-  if (tokens !== undefined && token !== undefined) {
-    const other = token === bearer ? xApiKey : bearer;
-    const credential = other !== token && isForeign(other, callers) ? other : undefined;
-    return { principal: tokens.principalOf(token), key: token, providerCredential: credential };
-  }
+  const token = tokens && tokenAmong(presented, tokens);
+  if (tokens !== undefined && token !== undefined)
+    return {
+      principal: tokens.principalOf(token),
+      key: token,
+      providerCredential: credentialBeside(token),
+    };
   const needed = `${headers.names.canonical}api-key, or Authorization: Bearer`;
-  const given = bearer ?? xApiKey;
+  const [given] = presented;
   throw unauthenticated(
     `${given === undefined ? `an API key is needed: ${needed}` : notKnown(given, headers)}${aliasHint(headers)}`,
   );
@@ -103,28 +102,24 @@ function notKnown(key: string, { names }: GatewayHeaders): string {
 }
 
 /** The one that is for this gateway, where both could be; a provider's credential may have a token's form too. */
-function tokenAmong(
-  bearer: string | undefined,
-  xApiKey: string | undefined,
-  tokens: Pick<Tokens, 'isOurs'>,
-): string | undefined {
-  const first = bearer !== undefined && looksLikeToken(bearer) ? bearer : undefined;
-  const second = xApiKey !== undefined && looksLikeToken(xApiKey) ? xApiKey : undefined;
-  if (first === undefined || second === undefined) return first ?? second;
-  return !tokens.isOurs(first) && tokens.isOurs(second) ? second : first;
+function tokenAmong(presented: readonly string[], tokens: Pick<Tokens, 'isOurs'>): string | undefined {
+  const candidates = presented.filter(looksLikeToken);
+  if (candidates.length < 2) return candidates[0];
+  return candidates.find((candidate) => tokens.isOurs(candidate)) ?? candidates[0];
 }
 
-function isOurToken(tokens: Callers['tokens'], text: string | undefined): boolean {
-  return text !== undefined && tokens !== undefined && looksLikeToken(text) && tokens.isOurs(text);
+function isOurToken(tokens: Callers['tokens'], text: string): boolean {
+  return tokens !== undefined && looksLikeToken(text) && tokens.isOurs(text);
 }
 
-function isForeign(value: string | undefined, { keys, tokens }: Callers): value is string {
-  if (value === undefined || value === '' || keys.find(value) !== undefined) return false;
+function isForeign(value: string, { keys, tokens }: Callers): boolean {
+  if (value === '' || keys.find(value) !== undefined) return false;
   return tokens === undefined || !tokens.isOurs(value);
 }
 
 function bearerOf(authorization: string | undefined): string | undefined {
-  if (authorization === undefined) return undefined;
+  // A signature of AWS is for the address that it was made for: it is no credential to pass on.
+  if (authorization === undefined || /^aws4-/i.test(authorization)) return undefined;
   const match = /^bearer +(.*)$/is.exec(authorization);
   const token = (match ? match[1] : authorization)?.trim();
   return token === '' ? undefined : token;

@@ -37,10 +37,12 @@ import { WorkspaceExclusionsService } from '../../gen/gateway/admin/v2/workspace
 import { WorkspaceMembersService } from '../../gen/gateway/admin/v2/workspace_members_pb.ts';
 import { WorkspacesService } from '../../gen/gateway/admin/v2/workspaces_pb.ts';
 import { AudioService } from '../../gen/gateway/inference/v2/audio_pb.ts';
+import { BedrockService } from '../../gen/gateway/inference/v2/bedrock_pb.ts';
 import { ChatService } from '../../gen/gateway/inference/v2/chat_pb.ts';
 import { CompletionsService } from '../../gen/gateway/inference/v2/completions_pb.ts';
 import { ConfigExplanationService } from '../../gen/gateway/inference/v2/config_pb.ts';
 import { EmbeddingsService } from '../../gen/gateway/inference/v2/embeddings_pb.ts';
+import { GeminiService } from '../../gen/gateway/inference/v2/gemini_pb.ts';
 import { ImagesService } from '../../gen/gateway/inference/v2/images_pb.ts';
 import { MessagesService } from '../../gen/gateway/inference/v2/messages_pb.ts';
 import { ModelsService } from '../../gen/gateway/inference/v2/models_pb.ts';
@@ -91,10 +93,12 @@ import { workspaceExclusionsService } from '../admin/workspaces/exclusions.ts';
 import { workspacesService } from '../admin/workspaces/service.ts';
 import type { AliasCatalogue } from '../configs/alias-catalogue.ts';
 import { audioService } from '../inference/audio.ts';
+import { bedrockService } from '../inference/bedrock.ts';
 import { chatService } from '../inference/chat.ts';
 import { completionsService } from '../inference/completions.ts';
 import { embeddingsService } from '../inference/embeddings.ts';
 import { configExplanationService } from '../inference/explain-config.ts';
+import { geminiService } from '../inference/gemini.ts';
 import { imagesService } from '../inference/images.ts';
 import { messagesService } from '../inference/messages.ts';
 import { modelsService } from '../inference/models.ts';
@@ -137,6 +141,8 @@ export function registrations(
   return [
     implement(ChatService, chatService(pipeline)),
     implement(MessagesService, messagesService(pipeline)),
+    implement(GeminiService, geminiService(pipeline)),
+    implement(BedrockService, bedrockService(pipeline)),
     implement(CompletionsService, completionsService(pipeline)),
     implement(EmbeddingsService, embeddingsService(pipeline)),
     implement(ModerationsService, moderationsService(pipeline)),

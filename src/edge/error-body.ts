@@ -1,7 +1,8 @@
 // Errors as REST bodies: two shapes by plane, both with the OpenAI-style object that
-// every SDK reads (house.md, part 7), and Anthropic's on the routes of its API.
+// every SDK reads (house.md, part 7), and those of Anthropic, Google and AWS on the routes of their APIs.
 import { Form, Plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import type { GatewayError } from '../lib/errors.ts';
+import { bedrockError, geminiError } from './native-errors.ts';
 
 /** Which shape an error has. */
 export interface ErrorShape {
@@ -20,7 +21,15 @@ export interface ErrorShape {
 /** The body of an error answer, or of the error event inside a stream. */
 export function errorBody(error: GatewayError, shape: ErrorShape): Record<string, unknown> {
   const { details } = error;
-  if (shape.form === Form.MESSAGES) return messagesError(error, shape.requestId);
+  switch (shape.form) {
+    case Form.MESSAGES:
+      return messagesError(error, shape.requestId);
+    case Form.GEMINI:
+      return geminiError(error);
+    case Form.BEDROCK:
+      return bedrockError(error);
+    default:
+  }
   const common = {
     error: {
       message: error.message,

@@ -24,6 +24,7 @@ export class BodyReader {
    * The body's bytes, decompressed.
    * @param limit longest body in bytes, compressed or not
    * @param keyId whose budget of bytes it counts against; undefined: that of callers without a key
+   * @param untyped whether a body that says no type, or bytes of any, is JSON all the same: AWS's clients say so
    * @throws GatewayError body_too_large, unsupported_media_type, malformed_body, request_timeout, overloaded, or the signal's reason.
    */
   async read(
@@ -31,9 +32,12 @@ export class BodyReader {
     limit: number,
     signal: AbortLike,
     keyId: string | undefined,
+    untyped = false,
   ): Promise<Uint8Array> {
-    if (!isJson(req.headers['content-type'])) {
-      const form = /^application\/x-www-form-urlencoded\b/i.test(req.headers['content-type'] ?? '');
+    const type = req.headers['content-type'];
+    const isBytes = type === undefined || /^application\/octet-stream\b/i.test(type);
+    if (!isJson(type) && !(untyped && isBytes)) {
+      const form = /^application\/x-www-form-urlencoded\b/i.test(type ?? '');
       // What curl -d sends when it is not told otherwise.
       const how = form ? ": with curl, add -H 'content-type: application/json'" : '';
       throw fail('unsupported_media_type', `content-type: must be application/json${how}`, {

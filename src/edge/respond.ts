@@ -1,8 +1,10 @@
 // Answers onto the socket.
 import type { ServerResponse } from 'node:http';
+import { Form } from '../../gen/gateway/options/v2/options_pb.ts';
 import { fail, type GatewayError } from '../lib/errors.ts';
 import { type ErrorShape, errorBody } from './error-body.ts';
 import { hasBody } from './has-body.ts';
+import { exceptionName } from './native-errors.ts';
 
 /** Name and value pairs. */
 export type Pairs = Iterable<readonly [string, string]>;
@@ -44,6 +46,7 @@ export function respondError(
       ['retry-after-ms', String(Math.ceil(retryAfterMs))],
     );
   }
+  if (shape.form === Form.BEDROCK) all.push(['x-amzn-errortype', exceptionName(error)]);
   // A body that was not read is not read for its own sake: the connection ends.
   if (!res.req.complete && hasBody(res.req)) all.push(['connection', 'close']);
   respondJson(

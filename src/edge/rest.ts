@@ -35,6 +35,7 @@ import { strayHeaders } from './stray-headers.ts';
 import { writeBytes } from './write-bytes.ts';
 import { writeEvents } from './write-events.ts';
 import { writeLines } from './write-lines.ts';
+import { writeNative } from './write-native.ts';
 
 /** What the REST surface is built of. */
 export interface RestDeps {
@@ -59,6 +60,9 @@ export interface RestDeps {
 export type RestHandler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
 
 const BASE = /^\/v[12](?=\/|$)/;
+/** Where Google's and AWS's clients find their paths: a version of Google's stays a part of the path. */
+const NATIVE =
+  /^\/(?:v1beta(?:\d+)?\/|model\/[^/?]+\/(?:converse|converse-stream|invoke|invoke-with-response-stream|count-tokens)(?:\?|$))/;
 /** List prices are asked for without a base path, as clients of this ecosystem do. */
 const ROOT = /^\/model-configs\/pricing\/[^/?]+\/[^?]/;
 /** What joining a base that ends in a slash with a path gives. */
@@ -67,7 +71,7 @@ const FORWARDED_VERBS = ['POST', 'GET', 'PUT', 'DELETE'];
 
 /** Whether a URL is the REST surface's. */
 export function isRest(url: string): boolean {
-  return BASE.test(url) || ROOT.test(url);
+  return BASE.test(url) || ROOT.test(url) || NATIVE.test(url);
 }
 
 export function createRest(deps: RestDeps): RestHandler {
@@ -78,7 +82,7 @@ export function createRest(deps: RestDeps): RestHandler {
   );
   return async (req, res) => {
     const url = req.url ?? '/';
-    const raw = ROOT.test(url) ? url : url.slice(3).replace(LEADING_SLASHES, '/') || '/';
+    const raw = ROOT.test(url) || NATIVE.test(url) ? url : url.slice(3).replace(LEADING_SLASHES, '/') || '/';
     const mark = raw.indexOf('?');
     const path = mark === -1 ? raw : raw.slice(0, mark);
     const verb = req.method ?? 'GET';
@@ -172,6 +176,13 @@ async function operation(
     }
     if (method.methodKind === 'server_streaming') {
       const messages = await deps.transport.stream(call, input);
+      const { form } = annotationsOf(method);
+      if (form !== Form.UNSPECIFIED) {
+        const shape = { plane: route.plane, form, requestId: call.id };
+        const { status = 200 } = call.record;
+        await writeNative(res, status, method.output, messages, answerHeaders(call), shape, query);
+        return;
+      }
       await writeLines(res, method.output, messages, answerHeaders(call));
       return;
     }
@@ -288,7 +299,8 @@ async function readBody(
   const timeoutMs = timeoutOf(call);
   if (timeoutMs !== undefined) call.expireAfter(timeoutMs, () => timedOut(timeoutMs));
   try {
-    const bytes = await bodies.read(req, bodyLimit, call.signal, call.identity?.principal.keyId);
+    const untyped = annotationsOf(call.method).form === Form.BEDROCK;
+    const bytes = await bodies.read(req, bodyLimit, call.signal, call.identity?.principal.keyId, untyped);
     call.bodyBytes = bytes.length;
     // Operations of the control plane whose path says all take no body as an empty one.
     return await parse(bytes.length === 0 && plane === Plane.CONTROL ? Buffer.from('{}') : bytes);
@@ -363,18 +375,27 @@ function wantsStream(body: Parsed | undefined): boolean {
 function callOf(
   { names }: RestDeps,
   method: DescMethod,
-  { headers, socket }: IncomingMessage,
+  { headers, socket, url }: IncomingMessage,
   verb: string,
   path: string,
 ): Call {
   return new Call(method, {
     protocol: 'rest',
-    headers: new GatewayHeaders(names, headers),
+    headers: new GatewayHeaders(names, withQueryKey(headers, url)),
     httpMethod: verb,
     path,
     remote: socket.remoteAddress ?? '',
     connection: socket,
   });
+}
+
+const QUERY_KEY = /^\/(?:v[12]\/)?(?:v1beta\d*\/|models\/)[^?]*\?(?:[^#]*&)?key=/;
+
+/** Google's clients may say their key in the query: it counts as the header that others of them send. */
+function withQueryKey(headers: IncomingMessage['headers'], url = ''): IncomingMessage['headers'] {
+  if (!QUERY_KEY.test(url) || headers['x-goog-api-key'] !== undefined) return headers;
+  const key = new URLSearchParams(url.slice(url.indexOf('?') + 1)).get('key');
+  return key ? { ...headers, 'x-goog-api-key': key } : headers;
 }
 
 function refuse(res: ServerResponse, error: GatewayError, plane: Plane, call: Call): void {

@@ -1,6 +1,6 @@
 // Routes as path items: the same table that the edge serves.
 import type { DescField, DescMethod } from '@bufbuild/protobuf';
-import { AccessSchema, Plane } from '../../gen/gateway/options/v2/options_pb.ts';
+import { AccessSchema, Form, Plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import { codec } from '../rest/codec.ts';
 import { answersBytes, formOf } from '../rest/form-shape.ts';
 import { shapeOf } from '../rest/json-shape.ts';
@@ -126,6 +126,18 @@ function answerOf({ method, streamMethod, plane }: Route, schemas: Schemas): Jso
     };
   }
   if (method.methodKind === 'server_streaming') {
+    const { form } = annotationsOf(method);
+    if (form !== Form.UNSPECIFIED) {
+      const types =
+        form === Form.BEDROCK
+          ? ['application/vnd.amazon.eventstream']
+          : ['text/event-stream', 'application/json'];
+      return {
+        description: paragraphs(comment, 'Pieces of the schema shown.'),
+        headers: answerHeadersOf(plane),
+        content: Object.fromEntries(types.map((type) => [type, { schema: schemas.ref(method.output) }])),
+      };
+    }
     return {
       description: paragraphs(comment, 'One JSON object of the schema shown a line.'),
       headers: answerHeadersOf(plane),

@@ -8,6 +8,8 @@ const ORDER = [
   'Chat',
   'Messages',
   'Responses',
+  'Gemini',
+  'Bedrock',
   'Completions',
   'Embeddings',
   'Rerank',

@@ -6,6 +6,14 @@ import {
   VoiceListSchema,
 } from '../../gen/gateway/inference/v2/audio_pb.ts';
 import {
+  ConverseEventSchema,
+  ConverseRequestSchema,
+  ConverseResponseSchema,
+  InvokeModelEventSchema,
+  InvokeModelRequestSchema,
+  InvokeModelResponseSchema,
+} from '../../gen/gateway/inference/v2/bedrock_pb.ts';
+import {
   ChatCompletionChunkSchema,
   ChatCompletionSchema,
   CreateChatCompletionRequestSchema,
@@ -19,6 +27,16 @@ import {
   CreateEmbeddingsRequestSchema,
   EmbeddingsSchema,
 } from '../../gen/gateway/inference/v2/embeddings_pb.ts';
+import {
+  BatchEmbedContentsRequestSchema,
+  ContentEmbeddingSchema,
+  ContentEmbeddingsSchema,
+  ContentTokensSchema,
+  CountContentTokensRequestSchema,
+  EmbedContentRequestSchema,
+  GenerateContentRequestSchema,
+  GenerateContentResponseSchema,
+} from '../../gen/gateway/inference/v2/gemini_pb.ts';
 import {
   CreateImageRequestSchema,
   ImageEventSchema,
@@ -73,6 +91,7 @@ export type GuardrailView =
   | 'gemini'
   | 'converse'
   | 'tools'
+  | 'invoke'
   | 'other';
 
 /** One operation. */
@@ -107,7 +126,7 @@ export interface OperationRow {
   /** Only providers whose literal lists it in `native` have it themselves, whatever their dialect can say. */
   readonly listed?: true;
   /** What all other providers are asked in its place: its requests and answers are translated. */
-  readonly over?: 'chat';
+  readonly over?: 'chat' | 'embeddings';
   /** The caller's headers that go on to providers that have it themselves, by lower-case name. */
   readonly relays?: readonly string[];
 }
@@ -288,6 +307,110 @@ export const OPERATIONS = {
     requestType: 'listResponseInputItems',
     genAiName: 'list_input_items',
     listed: true,
+  },
+  generateContent: {
+    request: GenerateContentRequestSchema,
+    answer: GenerateContentResponseSchema,
+    chunk: GenerateContentResponseSchema,
+    hasBody: true,
+    path: '/v1beta/models',
+    methods: ['GenerateContent', 'StreamGenerateContent'],
+    makesTokens: true,
+    counted: true,
+    needsModel: true,
+    cached: true,
+    idempotent: true,
+    view: 'gemini',
+    requestType: 'chatComplete',
+    genAiName: 'generate_content',
+    listed: true,
+    over: 'chat',
+  },
+  countContentTokens: {
+    request: CountContentTokensRequestSchema,
+    answer: ContentTokensSchema,
+    hasBody: true,
+    path: '/v1beta/models',
+    methods: ['CountContentTokens'],
+    makesTokens: false,
+    counted: false,
+    needsModel: true,
+    cached: false,
+    idempotent: true,
+    view: 'gemini',
+    requestType: 'messagesCountTokens',
+    genAiName: 'count_tokens',
+    listed: true,
+  },
+  embedContent: {
+    request: EmbedContentRequestSchema,
+    answer: ContentEmbeddingSchema,
+    hasBody: true,
+    path: '/v1beta/models',
+    methods: ['EmbedContent'],
+    makesTokens: false,
+    counted: true,
+    needsModel: true,
+    cached: true,
+    idempotent: true,
+    view: 'gemini',
+    requestType: 'embed',
+    genAiName: 'embeddings',
+    listed: true,
+    over: 'embeddings',
+  },
+  batchEmbedContents: {
+    request: BatchEmbedContentsRequestSchema,
+    answer: ContentEmbeddingsSchema,
+    hasBody: true,
+    path: '/v1beta/models',
+    methods: ['BatchEmbedContents'],
+    makesTokens: false,
+    counted: true,
+    needsModel: true,
+    cached: true,
+    idempotent: true,
+    view: 'gemini',
+    requestType: 'embed',
+    genAiName: 'embeddings',
+    listed: true,
+    over: 'embeddings',
+  },
+  converse: {
+    request: ConverseRequestSchema,
+    answer: ConverseResponseSchema,
+    chunk: ConverseEventSchema,
+    hasBody: true,
+    path: '/model',
+    methods: ['Converse', 'ConverseStream'],
+    makesTokens: true,
+    counted: true,
+    needsModel: true,
+    cached: true,
+    idempotent: true,
+    view: 'converse',
+    requestType: 'chatComplete',
+    genAiName: 'chat',
+    listed: true,
+    over: 'chat',
+  },
+  invokeModel: {
+    request: InvokeModelRequestSchema,
+    answer: InvokeModelResponseSchema,
+    chunk: InvokeModelEventSchema,
+    hasBody: true,
+    path: '/model',
+    methods: ['InvokeModel', 'InvokeModelWithResponseStream'],
+    makesTokens: true,
+    counted: true,
+    needsModel: true,
+    cached: true,
+    idempotent: true,
+    view: 'invoke',
+    requestType: 'chatComplete',
+    genAiName: 'chat',
+    listed: true,
+    over: 'chat',
   },
   embeddings: {
     request: CreateEmbeddingsRequestSchema,

@@ -3,7 +3,14 @@
 import type { DescField, DescMessage, DescOneof } from '@bufbuild/protobuf';
 import { getOption, hasOption, ScalarType } from '@bufbuild/protobuf';
 import { field as rules } from '../../gen/buf/validate/validate_pb.ts';
-import { cleared, extra, type Unset, union, unset } from '../../gen/gateway/options/v2/options_pb.ts';
+import {
+  camel_case,
+  cleared,
+  extra,
+  type Unset,
+  union,
+  unset,
+} from '../../gen/gateway/options/v2/options_pb.ts';
 
 /** What a value may be, before it is put into a message. */
 export type ValueShape =
@@ -98,10 +105,21 @@ function readShape(desc: DescMessage): MessageShape {
     kind: 'object',
     desc,
     fields,
-    byName: new Map(fields.map((field) => [field.name, field])),
+    byName: namesOf(desc, fields),
     extra: extraField?.localName,
     cleared: clearedField?.localName,
   };
+}
+
+/** Fields by the members that are read as theirs: in camelCase messages by the names of the protos too. */
+function namesOf(desc: DescMessage, fields: readonly FieldShape[]): ReadonlyMap<string, FieldShape> {
+  const names = new Map(fields.map((field) => [field.name, field]));
+  if (!getOption(desc, camel_case)) return names;
+  for (const { name, localName } of desc.fields) {
+    const field = fields.find(({ local }) => local === localName);
+    if (field !== undefined) names.set(name, field);
+  }
+  return names;
 }
 
 function unionShape(desc: DescMessage, group: DescOneof): MessageShape {
@@ -117,8 +135,7 @@ function unionShape(desc: DescMessage, group: DescOneof): MessageShape {
 
 function fieldShape(field: DescField): FieldShape {
   return {
-    // A json_name written by hand wins ("hate/threatening"); else the proto name is the member's name.
-    name: field.jsonName === camelCase(field.name) ? field.name : field.jsonName,
+    name: memberName(field),
     local: field.localName,
     many: field.fieldKind === 'list' ? 'list' : field.fieldKind === 'map' ? 'map' : 'one',
     value: valueShape(field),
@@ -138,6 +155,12 @@ function isFlag(field: DescField): boolean {
   return (
     greaterThan.case === 'gte' && greaterThan.value === 0 && lessThan.case === 'lte' && lessThan.value === 1
   );
+}
+
+/** A json_name written by hand wins ("hate/threatening"); else the proto name is the member's name, or its camelCase. */
+export function memberName(field: DescField): string {
+  const isPlain = field.jsonName === camelCase(field.name);
+  return isPlain && !getOption(field.parent, camel_case) ? field.name : field.jsonName;
 }
 
 function valueShape(field: DescField): ValueShape {

@@ -3,7 +3,7 @@
 
 type Segment =
   | { readonly kind: 'literal'; readonly text: string }
-  | { readonly kind: 'one' | 'rest'; readonly field: string };
+  | { readonly kind: 'one' | 'rest'; readonly field: string; readonly verb: string };
 
 /** A parsed path template. */
 export interface PathTemplate {
@@ -31,7 +31,7 @@ export function parsePathTemplate(text: string): PathTemplate {
   const fields = segments.flatMap((s) => (s.kind === 'literal' ? [] : [s.field]));
   return {
     text,
-    shape: `/${segments.map((s) => (s.kind === 'literal' ? s.text : s.kind === 'one' ? '*' : '**')).join('/')}`,
+    shape: `/${segments.map((s) => (s.kind === 'literal' ? s.text : (s.kind === 'one' ? '*' : '**') + s.verb)).join('/')}`,
     fields,
     literal: fields.length === 0,
     match: (path) => matchSegments(segments, path),
@@ -39,8 +39,11 @@ export function parsePathTemplate(text: string): PathTemplate {
 }
 
 function parseSegment(template: string, part: string): Segment {
-  const variable = /^\{([a-z_][a-z0-9_.]*)(?:=(\*\*?))?\}$/.exec(part);
-  if (variable) return { kind: variable[2] === '**' ? 'rest' : 'one', field: variable[1]! };
+  const variable = /^\{([a-z_][a-z0-9_.]*)(?:=(\*\*?))?\}((?::[A-Za-z]+)?)$/.exec(part);
+  if (variable) {
+    const [, field = '', many, verb = ''] = variable;
+    return { kind: many === '**' ? 'rest' : 'one', field, verb };
+  }
   if (!/^[A-Za-z0-9._~@:-]+$/.test(part))
     throw new Error(`path template ${template}: cannot read segment "${part}"`);
   return { kind: 'literal', text: part };
@@ -53,17 +56,30 @@ function matchSegments(
   const values = new Map<string, string>();
   for (const [i, segment] of segments.entries()) {
     if (segment.kind === 'rest') {
-      const rest = path.slice(i).join('/');
-      if (rest === '') return undefined;
+      const rest = withoutVerb(path.slice(i).join('/'), segment.verb);
+      if (rest === undefined || rest === '') return undefined;
       values.set(segment.field, rest);
       return values;
     }
     const part = path[i];
     if (part === undefined || part === '') return undefined;
-    if (segment.kind !== 'literal') values.set(segment.field, part);
-    else if (part !== segment.text && decodeSegment(part) !== segment.text) return undefined;
+    if (segment.kind !== 'literal') {
+      const value = withoutVerb(part, segment.verb);
+      if (value === undefined || value === '') return undefined;
+      values.set(segment.field, value);
+    } else if (part !== segment.text && decodeSegment(part) !== segment.text) return undefined;
   }
   return path.length === segments.length ? values : undefined;
+}
+
+/** What stands before the verb, whose colon may be encoded; undefined when the verb is another one. */
+function withoutVerb(part: string, verb: string): string | undefined {
+  if (verb === '') return part;
+  if (part.endsWith(verb)) return part.slice(0, -verb.length);
+  const name = verb.slice(1);
+  return part.endsWith(name) && /%3a$/i.test(part.slice(0, -name.length))
+    ? part.slice(0, -name.length - 3)
+    : undefined;
 }
 
 /** A path segment without its percent-encoding; undefined when it is malformed. */

@@ -13,6 +13,7 @@ import { http as httpOption } from '../../gen/google/api/annotations_pb.ts';
 import type { Reason } from '../../src/lib/errors.ts';
 import { codec } from '../../src/rest/codec.ts';
 import { annotationsOf } from '../../src/rest/routes.ts';
+import { unframed } from '../providers/support/aws-frames.ts';
 import { type FakeProvider, type Seen, startFakeProvider } from '../support/fake-provider.ts';
 import { startGateway, type TestGateway, WORKSPACE_KEY } from '../support/gateway.ts';
 
@@ -205,17 +206,37 @@ async function callRest(bench: Bench, one: Called, headers: Record<string, strin
     ...(hasBody ? { body: JSON.stringify(one.body ?? {}) } : {}),
     redirect: 'manual',
   });
-  const text = await response.text();
+  const type = response.headers.get('content-type') ?? '';
+  const bytes = Buffer.from(await response.arrayBuffer());
+  const text = bytes.toString('utf8');
   const base = { status: response.status, headers: response.headers };
   const none = { json: {}, events: [], complete: false };
   if (response.status !== 200) {
     return { ...base, ...none, error: { kind: 'rest', body: JSON.parse(text) as JsonObject } };
   }
-  if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
+  if (one.method.methodKind === 'server_streaming')
+    return { ...base, ...none, events: nativeEvents(type, bytes), complete: true, error: undefined };
+  if (!type.startsWith('text/event-stream')) {
     return { ...base, ...none, json: JSON.parse(text) as JsonObject, error: undefined };
   }
   const { events, done } = readEvents(text, annotationsOf(one.method).form !== Form.UNSPECIFIED);
   return { ...base, ...none, events, complete: done, error: undefined };
+}
+
+/** The pieces of a stream in Google's or AWS's form. */
+function nativeEvents(type: string, bytes: Buffer): JsonObject[] {
+  if (type.startsWith('application/json')) return JSON.parse(bytes.toString('utf8')) as JsonObject[];
+  if (type.startsWith('text/event-stream'))
+    return bytes
+      .toString('utf8')
+      .split('\r\n\r\n')
+      .filter((event) => event !== '')
+      .map((event) => JSON.parse(event.replace(/^data: /, '')) as JsonObject);
+  return unframed(bytes).map(({ name, json }) =>
+    name === 'chunk'
+      ? (JSON.parse(Buffer.from(String(json.bytes), 'base64').toString('utf8')) as JsonObject)
+      : { [name]: json },
+  );
 }
 
 /**
@@ -329,8 +350,13 @@ function refusal(t: ExecutionContext, one: Case, outcome: Outcome, expected: Ref
   const isControl = getOption(one.method.parent, plane) === Plane.CONTROL;
   if (error.kind === 'rest') {
     t.is(outcome.status, expected.status);
-    if (annotationsOf(one.method).form === Form.MESSAGES) {
+    const { form } = annotationsOf(one.method);
+    if (form === Form.MESSAGES) {
       messagesErrorShape(t, error.body, expected);
+      return;
+    }
+    if (form === Form.GEMINI || form === Form.BEDROCK) {
+      nativeErrorShape(t, error.body, expected, form, headers);
       return;
     }
     restErrorShape(t, error.body, isControl);
@@ -367,6 +393,29 @@ function messagesErrorShape(t: ExecutionContext, body: JsonObject, expected: Ref
   t.deepEqual(Object.keys(inner).sort(), ['message', 'type']);
   t.regex(String(inner.type), /_(?:error|large)$/);
   t.regex(String(body.request_id), UUID);
+  const [first] = (body.errors ?? []) as JsonObject[];
+  if (expected.param) t.is(first?.field, expected.param);
+  if (expected.message !== undefined) t.regex(String(inner.message), pattern(expected.message));
+  if (expected.rule !== undefined) t.is(first?.rule, expected.rule);
+  if (expected.provider !== undefined) t.is(body.provider, expected.provider);
+}
+
+/** Google's `error`, and AWS's exceptions. */
+function nativeErrorShape(
+  t: ExecutionContext,
+  body: JsonObject,
+  expected: Refusal,
+  form: Form,
+  headers: Headers,
+): void {
+  const inner = (form === Form.GEMINI ? body.error : body) as JsonObject;
+  if (form === Form.GEMINI) {
+    t.is(inner.code, expected.status);
+    t.regex(String(inner.status), /^[A-Z_]+$/);
+  } else {
+    t.regex(String(inner.__type), /^[A-Z][A-Za-z]+Exception$/);
+    t.is(headers.get('x-amzn-errortype'), String(inner.__type));
+  }
   const [first] = (body.errors ?? []) as JsonObject[];
   if (expected.param) t.is(first?.field, expected.param);
   if (expected.message !== undefined) t.regex(String(inner.message), pattern(expected.message));

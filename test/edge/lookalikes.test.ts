@@ -88,8 +88,8 @@ test('every verb of a lookalike is 404', async (t) => {
 test('every other path passes, and /proxy/<path> reaches any', async (t) => {
   for (const path of [
     '/files',
-    '/model/anthropic.claude/converse',
-    '/models/gemini-3:generateContent',
+    '/model/anthropic.claude/count-tokens',
+    '/models/gemini-3:predict',
     '/organization/users',
     '/openai/deployments/x/chat/completions',
     '/api/keys',

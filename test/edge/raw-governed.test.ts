@@ -138,19 +138,22 @@ const FORMS: readonly (readonly [path: string, body: (text: string) => Json])[] 
   ],
   ['/proxy/completions', (text) => ({ model: 'gpt-ok', prompt: text })],
   ['/proxy/embeddings', (text) => ({ model: 'gpt-ok', input: ['a', text] })],
-  ['/models/gemini-ok:generateContent', (text) => ({ contents: [{ parts: [{ text }] }] })],
+  ['/proxy/models/gemini-ok:generateContent', (text) => ({ contents: [{ parts: [{ text }] }] })],
   [
-    '/v1beta/models/gemini-ok:streamGenerateContent?alt=sse',
+    '/proxy/v1beta/models/gemini-ok:streamGenerateContent?alt=sse',
     (text) => ({ contents: [], system_instruction: { parts: [{ text }] } }),
   ],
-  ['/model/anthropic.claude-ok/converse', (text) => ({ messages: [{ role: 'user', content: [{ text }] }] })],
   [
-    '/model/anthropic.claude-ok/converse-stream',
+    '/proxy/model/anthropic.claude-ok/converse',
+    (text) => ({ messages: [{ role: 'user', content: [{ text }] }] }),
+  ],
+  [
+    '/proxy/model/anthropic.claude-ok/converse-stream',
     (text) => ({
       messages: [{ role: 'user', content: [{ toolResult: { content: [{ json: { text } }] } }] }],
     }),
   ],
-  ['/model/anthropic.claude-ok/invoke', (text) => ({ anthropic_version: 'x', messages: [user(text)] })],
+  ['/proxy/model/anthropic.claude-ok/invoke', (text) => ({ anthropic_version: 'x', messages: [user(text)] })],
   ['/proxy/images/generations', (text) => ({ model: 'gpt-ok', prompt: text })],
 ];
 
@@ -296,11 +299,11 @@ const ANSWERS: readonly (readonly [path: string, body: Json, answer: (text: stri
   ],
   ['/proxy/messages', { messages: [] }, (text) => ({ content: [{ type: 'text', text }] })],
   [
-    '/models/m:generateContent',
+    '/proxy/models/m:generateContent',
     { contents: [] },
     (text) => ({ candidates: [{ content: { parts: [{ text }] } }] }),
   ],
-  ['/model/m/converse', { messages: [] }, (text) => ({ output: { message: { content: [{ text }] } } })],
+  ['/proxy/model/m/converse', { messages: [] }, (text) => ({ output: { message: { content: [{ text }] } } })],
 ];
 
 test.serial(
@@ -335,8 +338,8 @@ test.serial(
     }
     for (const [path, body] of [
       ['/proxy/responses', { input: 'x', stream: true }],
-      ['/models/m:streamGenerateContent', { contents: [] }],
-      ['/model/m/converse-stream', { messages: [] }],
+      ['/proxy/models/m:streamGenerateContent', { contents: [] }],
+      ['/proxy/model/m/converse-stream', { messages: [] }],
     ] as const) {
       const { status, sent, response } = await send(path, { key: 'answered', body });
       t.is(status, 403, path);

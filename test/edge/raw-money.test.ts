@@ -139,7 +139,7 @@ const FORMS: Readonly<Record<string, Form>> = {
     model: 'claude-sonnet-4-5',
   },
   'generateContent, whole': {
-    path: '/models/gemini-2.5-flash:generateContent',
+    path: '/proxy/models/gemini-2.5-flash:generateContent',
     body: { contents: [{ parts: [{ text: 'hi' }] }] },
     answer: JSON.stringify(
       { candidates: [{ content: { parts: [{ text: long }] } }], usageMetadata: GEMINI, modelVersion: 'g' },
@@ -151,7 +151,7 @@ const FORMS: Readonly<Record<string, Form>> = {
     responseModel: 'g',
   },
   'streamGenerateContent as events': {
-    path: '/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse',
+    path: '/proxy/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse',
     body: { contents: [] },
     type: 'text/event-stream',
     answer: crlf(
@@ -163,7 +163,7 @@ const FORMS: Readonly<Record<string, Form>> = {
     responseModel: 'g',
   },
   'streamGenerateContent as one long list': {
-    path: '/models/gemini-2.5-flash:streamGenerateContent',
+    path: '/proxy/models/gemini-2.5-flash:streamGenerateContent',
     body: { contents: [] },
     answer: `[${Array.from({ length: 20 }, (_, i) =>
       JSON.stringify({
@@ -177,14 +177,14 @@ const FORMS: Readonly<Record<string, Form>> = {
     responseModel: 'g',
   },
   'Converse, whole': {
-    path: '/model/anthropic.claude-3-haiku-20240307-v1%3A0/converse',
+    path: '/proxy/model/anthropic.claude-3-haiku-20240307-v1%3A0/converse',
     body: { messages: [] },
     answer: JSON.stringify({ output: { message: { content: [{ text: long }] } }, usage: CONVERSE }),
     counts: [10, 3],
     model: 'anthropic.claude-3-haiku-20240307-v1:0',
   },
   'Converse, streamed in frames': {
-    path: '/model/amazon.nova-lite-v1:0/converse-stream',
+    path: '/proxy/model/amazon.nova-lite-v1:0/converse-stream',
     body: { messages: [] },
     type: 'application/vnd.amazon.eventstream',
     answer: framed([
@@ -195,7 +195,7 @@ const FORMS: Readonly<Record<string, Form>> = {
     model: 'amazon.nova-lite-v1:0',
   },
   'InvokeModel, streamed in frames': {
-    path: '/model/anthropic.claude-3-haiku-20240307-v1:0/invoke-with-response-stream',
+    path: '/proxy/model/anthropic.claude-3-haiku-20240307-v1:0/invoke-with-response-stream',
     body: { messages: [] },
     type: 'application/vnd.amazon.eventstream',
     answer: framed([
@@ -217,7 +217,7 @@ const FORMS: Readonly<Record<string, Form>> = {
     responseModel: 'c',
   },
   "InvokeModel's metrics alone": {
-    path: '/model/meta.llama3-8b-instruct-v1:0/invoke-with-response-stream',
+    path: '/proxy/model/meta.llama3-8b-instruct-v1:0/invoke-with-response-stream',
     body: { prompt: 'hi' },
     type: 'application/vnd.amazon.eventstream',
     answer: framed([

@@ -1,7 +1,9 @@
 // A provider on a real socket that behaves as the request's model says, well or badly.
-// It speaks OpenAI's dialect, and Anthropic's on /v1/messages, and remembers what it was sent.
+// It speaks OpenAI's dialect, Anthropic's on /v1/messages, Google's and Bedrock's (fake-native.ts), and remembers what it
+// was sent.
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { fakeNative } from './fake-native.ts';
 import { fakeResponses } from './fake-responses.ts';
 
 /** What the provider was sent. */
@@ -113,6 +115,7 @@ async function behave(
     return json(res, 200, { id, object: 'model', created: 1, owned_by: 'fake', extra_member: { a: [1] } });
   }
   const request = parse(body);
+  if (fakeNative(res, path, request, req.url ?? '')) return;
   const model = String(request.model ?? '');
   const status = /^status-(\d{3})$/.exec(model);
   if (status) {

@@ -56,6 +56,16 @@ export function softDenial(api: Api, model: string, id: string, createdAtMs: num
         usage: none,
       };
     }
+    case 'gemini': {
+      const content = { role: 'model', parts: [{ text: DENIED }] };
+      const candidates = [{ content, finishReason: 'SAFETY', index: 0 }];
+      return { candidates, usageMetadata: {}, modelVersion: model, responseId: id };
+    }
+    case 'converse': {
+      const none = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
+      const output = { message: { role: 'assistant', content: [{ text: DENIED }] } };
+      return { output, stopReason: 'content_filtered', usage: none, metrics: { latencyMs: 0 } };
+    }
     default:
       return undefined;
   }

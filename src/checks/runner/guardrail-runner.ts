@@ -60,6 +60,7 @@ const ANSWERS_WITH_TEXT: ReadonlySet<Api> = new Set([
   'gemini',
   'converse',
   'tools',
+  'invoke',
 ]);
 
 /** Makes the runner. */

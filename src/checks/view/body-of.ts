@@ -1,12 +1,29 @@
 // From a JSON body to what the checks see of it, by the API that it belongs to.
+
+import { answerKind, type InvokeKind, requestKind } from '../../providers/forms/bedrock/invoke-kind.ts';
 import { chatRequest, chatResponse } from './chat.ts';
 import { converseRequest, converseResponse } from './converse.ts';
 import { geminiRequest, geminiResponse } from './gemini.ts';
 import { messagesRequest, messagesResponse } from './messages.ts';
-import { completionResponse, mediaRequest, mediaResponse, promptRequest } from './prompts.ts';
+import {
+  completionResponse,
+  mediaRequest,
+  mediaResponse,
+  ownRequest,
+  ownResponse,
+  promptRequest,
+} from './prompts.ts';
 import { responsesRequest, responsesResponse } from './responses.ts';
 import { toolResult, toolsRequest } from './tools.ts';
 import type { Api, Body, JsonObject } from './traffic.ts';
+
+/** Bodies of InvokeModel by the forms that they have. */
+const INVOKED: Readonly<Record<InvokeKind, Api>> = {
+  messages: 'messages',
+  nova: 'converse',
+  chat: 'chat',
+  own: 'completions',
+};
 
 /** A request's body with its texts found. */
 export function requestBody(api: Api, json: JsonObject): Body {
@@ -27,6 +44,8 @@ export function requestBody(api: Api, json: JsonObject): Body {
       return mediaRequest(json);
     case 'tools':
       return toolsRequest(json);
+    case 'invoke':
+      return requestKind(json) === 'own' ? ownRequest(json) : requestBody(INVOKED[requestKind(json)], json);
     default:
       return promptRequest(json);
   }
@@ -52,6 +71,8 @@ export function responseBody(api: Api, json: JsonObject): Body {
       return mediaResponse(json);
     case 'tools':
       return toolResult(json);
+    case 'invoke':
+      return answerKind(json) === 'own' ? ownResponse(json) : responseBody(INVOKED[answerKind(json)], json);
     default:
       return completionResponse(json);
   }

@@ -40,6 +40,7 @@ function readContents(slots: Slots, contents: unknown, path: JsonPath, from: num
     slots.text(path, contents, { role: 'user', unit: from });
     return from + 1;
   }
+  if (contents === undefined || contents === null) return from;
   if (!Array.isArray(contents)) {
     readContent(slots, contents, path, 'user', from);
     return from + 1;

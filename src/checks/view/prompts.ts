@@ -15,6 +15,40 @@ export function promptRequest(json: JsonObject): Body {
   return slots.body(json, 1);
 }
 
+/** Where models of Bedrock have the text of their own requests: Titan, Llama, Mistral, Cohere, Stability. */
+const OWN = ['prompt', 'inputText', 'texts', 'message', 'query', 'documents'];
+
+/** A body of a model's own form; one without a text that is known cannot be read. */
+export function ownRequest(json: JsonObject): Body {
+  const slots = new Slots();
+  const draft = { role: 'user', unit: 0 };
+  for (const name of OWN) slots.prompts([name], json[name], draft);
+  for (const name of ['text_prompts', 'chat_history'])
+    for (const [part, path] of slots.objects([name], json[name])) {
+      slots.text([...path, 'text'], part.text, draft);
+      slots.text([...path, 'message'], part.message, draft);
+    }
+  if (slots.body(json, 1).slots.length === 0) slots.unreadable();
+  return slots.body(json, 1);
+}
+
+/** An answer of a model's own form. */
+export function ownResponse(json: JsonObject): Body {
+  const slots = new Slots();
+  const draft = { role: 'assistant', unit: 0 };
+  slots.text(['generation'], json.generation, draft);
+  slots.text(['text'], json.text, draft);
+  for (const [name, member] of [
+    ['results', 'outputText'],
+    ['outputs', 'text'],
+    ['generations', 'text'],
+    ['completions', 'text'],
+  ] as const)
+    for (const [part, path] of slots.objects([name], json[name]))
+      slots.text([...path, member], part[member], draft);
+  return slots.body(json, 1);
+}
+
 /** One unit for each choice of a completion; other answers of these APIs hold no text. */
 export function completionResponse(json: JsonObject): Body {
   const slots = new Slots();

@@ -252,7 +252,8 @@ function passThrough(
   sent: Prepared,
   signal: AbortLike,
 ): Opening {
-  const { origin, path } = locateRaw(bound.target, bound.stranger ? withoutKeys(head.path) : head.path);
+  const own = withoutOwnKey(pipeline, call, head.path);
+  const { origin, path } = locateRaw(bound.target, bound.stranger ? withoutKeys(own) : own);
   const id = timeOrderedId();
   const headers = requestHeaders(pipeline, sent.headers, bound, call, hasBody);
   if (!hasHeader(head, ATTEMPT_HEADER)) headers.push(ATTEMPT_HEADER, id);
@@ -368,6 +369,18 @@ function requestHeaders(
     pairs.push(name, value);
   }
   return [...pairs, ...options, ...auth];
+}
+
+/** A key of the gateway in the query, as Google's clients may send it, is not for the provider. */
+function withoutOwnKey({ planner }: Pipeline, { presentedKey }: Call, path: string): string {
+  const mark = path.indexOf('?');
+  if (mark === -1 || !/[?&]key=/.test(path)) return path;
+  const isOurs = secretCheck(presentedKey, planner.deps.isOwnKey, undefined);
+  const kept = path
+    .slice(mark + 1)
+    .split('&')
+    .filter((pair) => !pair.startsWith('key=') || !isOurs(new URLSearchParams(pair).get('key') ?? ''));
+  return kept.length === 0 ? path.slice(0, mark) : `${path.slice(0, mark)}?${kept.join('&')}`;
 }
 
 /** Some providers take a credential in the query. */

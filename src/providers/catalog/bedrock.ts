@@ -10,6 +10,7 @@ export const bedrock: ProviderEntry = {
   auth: 'aws',
   streamUsage: 'unasked',
   operations: ['chat', 'embeddings', 'rerank', 'images'],
+  native: ['converse', 'invokeModel'],
   options: [...AWS_IDENTITY, ...BEDROCK],
   locate,
   prices: ['bedrock', 'bedrock_converse'],

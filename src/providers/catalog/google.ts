@@ -11,6 +11,7 @@ export const google: ProviderEntry = {
   auth: { header: 'x-goog-api-key' },
   streamUsage: 'unasked',
   operations: ['chat', 'embeddings', 'models', 'model', 'images'],
+  native: ['generateContent', 'countContentTokens', 'embedContent', 'batchEmbedContents'],
   prices: ['gemini'],
   genAiName: 'gcp.gemini',
 };

@@ -16,7 +16,7 @@ export const vertexAi: ProviderEntry = {
   auth: 'google',
   streamUsage: 'stream_options',
   operations: ['chat', 'embeddings', 'images'],
-  native: ['messages'],
+  native: ['messages', 'generateContent', 'countContentTokens'],
   options: VERTEX,
   locate,
   prices: [

@@ -28,4 +28,10 @@ export interface Carries {
   readonly own: boolean;
   /** The tier of service that is asked for. */
   readonly tiers: boolean;
+  /** Several answers at once, logarithms of probabilities, and sound. */
+  readonly choices: boolean;
+  /** `presence_penalty` and `frequency_penalty`. */
+  readonly penalties: boolean;
+  /** Google's signatures of thoughts, in `extra_content`. */
+  readonly google: boolean;
 }

@@ -16,6 +16,9 @@ const OPENAI: Carries = Object.freeze({
   stops: 4,
   own: false,
   tiers: false,
+  choices: true,
+  penalties: true,
+  google: false,
 });
 
 const CLAUDE: Carries = Object.freeze({
@@ -32,12 +35,23 @@ const CLAUDE: Carries = Object.freeze({
   stops: 8191,
   own: true,
   tiers: true,
+  choices: false,
+  penalties: false,
+  google: false,
 });
 
 const BY_DIALECT: Readonly<Record<string, Carries>> = Object.freeze({
   openai: OPENAI,
   anthropic: CLAUDE,
-  gemini: { ...OPENAI, toolMedia: true, topK: true, thinking: 'member', stops: 5, oneTool: false },
+  gemini: {
+    ...OPENAI,
+    toolMedia: true,
+    topK: true,
+    thinking: 'member',
+    stops: 5,
+    oneTool: false,
+    google: true,
+  },
   cohere: {
     ...OPENAI,
     signatures: true,
@@ -46,6 +60,7 @@ const BY_DIALECT: Readonly<Record<string, Carries>> = Object.freeze({
     oneTool: false,
     thinking: 'member',
     stops: 5,
+    choices: false,
   },
 });
 
@@ -71,6 +86,8 @@ function carriesBy(dialect: string, model: string): Carries {
             toolMedia: true,
             thinking: 'none',
             oneTool: false,
+            choices: false,
+            penalties: false,
           };
     case 'vertex':
       return isClaude

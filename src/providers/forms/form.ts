@@ -41,3 +41,10 @@ export interface PieceTranslator<Chunk> {
   /** Called once, when the answer has come to its end. */
   end(usage: UsageReport): readonly Chunk[];
 }
+
+/** A form whose answers come whole, to and from another operation. */
+export interface WholeForm<Request, Answer, OtherRequest, OtherAnswer> {
+  /** @throws GatewayError `validation_failed` for what cannot be asked. */
+  to(request: Request): { readonly other: OtherRequest; readonly lost: readonly string[] };
+  answer(other: OtherAnswer, request: Request): Answer;
+}

@@ -9,9 +9,14 @@ import {
   type RequestOf,
   type StreamingName,
 } from '../operations.ts';
-import type { Form } from './form.ts';
+import { converseForm } from './bedrock/form.ts';
+import { invokeForm } from './bedrock/invoke-form.ts';
+import type { Form, WholeForm } from './form.ts';
+import { batchEmbedForm, embedForm } from './gemini/embeddings.ts';
+import { geminiForm } from './gemini/form.ts';
 import { messagesForm } from './messages/form.ts';
 import { overChat } from './over-chat.ts';
+import { overWhole } from './over-whole.ts';
 import { responsesForm } from './responses/form.ts';
 
 /** Any operation, its messages not told apart. */
@@ -34,7 +39,21 @@ export type StreamedOperation<N extends StreamingName> = StreamingOperation<
 
 /** The forms of operations that are spoken over chat. */
 type Forms = { readonly [N in OperationName]?: (json: MessageJson) => Form<never, object, object> };
-const FORMS: Forms = { messages: messagesForm as never, responses: responsesForm as never };
+const FORMS: Forms = {
+  messages: messagesForm as never,
+  responses: responsesForm as never,
+  generateContent: geminiForm as never,
+  converse: converseForm as never,
+  invokeModel: invokeForm as never,
+};
+/** The forms of operations that are spoken over embeddings. */
+type WholeForms = {
+  readonly [N in OperationName]?: (json: MessageJson) => WholeForm<never, object, never, never>;
+};
+const WHOLE_FORMS: WholeForms = {
+  embedContent: embedForm as never,
+  batchEmbedContents: batchEmbedForm as never,
+};
 
 const translated = new WeakMap<Dialect, Map<OperationName, AnyOperation>>();
 
@@ -63,9 +82,19 @@ function translatedOf(json: MessageJson, dialect: Dialect, name: OperationName):
   }
   const made = known.get(name);
   if (made !== undefined) return made;
-  const form = FORMS[name];
-  if (form === undefined || dialect.chat === undefined) return undefined;
-  const operation = overChat(form(json), dialect.chat) as AnyOperation;
+  const operation = madeOf(json, dialect, name);
+  if (operation === undefined) return undefined;
   known.set(name, operation);
   return operation;
+}
+
+function madeOf(
+  json: MessageJson,
+  { chat, embeddings }: Dialect,
+  name: OperationName,
+): AnyOperation | undefined {
+  const [form, whole] = [FORMS[name], WHOLE_FORMS[name]];
+  if (form !== undefined && chat !== undefined) return overChat(form(json), chat) as AnyOperation;
+  if (whole === undefined || embeddings === undefined) return undefined;
+  return overWhole(whole(json), embeddings as never) as AnyOperation;
 }

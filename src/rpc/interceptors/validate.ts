@@ -1,6 +1,7 @@
 // Innermost: the rules on the fields, over every protocol.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
+  type DescField,
   type DescMessage,
   type DescMethod,
   type DescOneof,
@@ -11,6 +12,7 @@ import type { Validator } from '@bufbuild/protovalidate';
 import { union } from '../../../gen/gateway/options/v2/options_pb.ts';
 import type { Call } from '../../call/call.ts';
 import { fail, type Violation, validationFailed } from '../../lib/errors.ts';
+import { memberName } from '../../rest/json-shape.ts';
 import { streamTwinOf } from '../../rest/routes.ts';
 import { type Handler, type Interceptor, isStream, type Output } from '../handler.ts';
 import { type QuickCheck, quickCheck } from '../quick-check.ts';
@@ -84,13 +86,25 @@ export function check(validator: Validator, desc: DescMessage, message: Message)
   );
 }
 
+/** Names of members by the fields of the contract's descriptors. */
+const members = new WeakMap<object, string>();
+
+function nameOf(element: PathElement): string {
+  let name = members.get(element);
+  if (name === undefined) {
+    name = memberName(element as unknown as DescField);
+    members.set(element, name);
+  }
+  return name;
+}
+
 type PathElement = { readonly kind?: string; readonly name?: string } & Record<string, unknown>;
 
 /** The path as callers know it: JSON names, list indices, and no trace of the wrappers around unions. */
 function fieldPath(path: readonly unknown[]): string {
   let text = '';
   for (const element of withoutBare(path as readonly PathElement[])) {
-    if (element.kind === 'field') text += `${text ? '.' : ''}${element.name}`;
+    if (element.kind === 'field') text += `${text ? '.' : ''}${nameOf(element)}`;
     else if (element.kind === 'list_sub') text += `[${String(element.index)}]`;
     else if (element.kind === 'map_sub') text += `["${String(element.key)}"]`;
   }

@@ -15,7 +15,7 @@ import {
 import { type MessageEvent, MessageEventSchema } from '../../../gen/gateway/inference/v2/messages_pb.ts';
 import { jsonOf } from '../../../src/providers/forms/json-of.ts';
 import { messageJson } from '../../../src/providers/forms/messages/answer.ts';
-import { MessageEvents } from '../../../src/providers/forms/messages/events.ts';
+import { eventOf, MessageEvents } from '../../../src/providers/forms/messages/events.ts';
 import { MessageFold } from '../../../src/providers/forms/messages/fold.ts';
 import { wholeAsEvents } from '../../../src/providers/forms/messages/whole-as-events.ts';
 import { chatAsChunks } from '../../../src/providers/whole-as-chunks.ts';
@@ -26,7 +26,7 @@ import { contextOf, targetOf } from '../support/target.ts';
 const MODEL = 'asked';
 
 function eventsOf(chunks: readonly ChatCompletionChunk[]): JsonObject[] {
-  const events = new MessageEvents(codec, MODEL);
+  const events = new MessageEvents((event) => [eventOf(codec, event)], MODEL);
   const all: MessageEvent[] = chunks.flatMap((chunk) => [...events.push(chunk)]);
   all.push(...events.end(undefined));
   return all.map((event) => jsonOf(codec, MessageEventSchema, event));

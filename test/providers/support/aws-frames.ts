@@ -14,6 +14,19 @@ export function framed(frames: unknown): Buffer {
   );
 }
 
+/** The frames of a stream: their types and JSON payloads. @throws Error for a wrong checksum */
+export function unframed(bytes: Buffer): { name: string; json: Record<string, never> }[] {
+  const frames = [];
+  for (let at = 0; at < bytes.length; ) {
+    const length = bytes.readUInt32BE(at);
+    const { headers, body } = codec.decode(bytes.subarray(at, at + length));
+    const name = String((headers[':event-type'] ?? headers[':exception-type'])?.value);
+    frames.push({ name, json: JSON.parse(Buffer.from(body).toString('utf8')) as Record<string, never> });
+    at += length;
+  }
+  return frames;
+}
+
 /** One frame. */
 export function frame(name: string, payload: string, kind = 'event'): Uint8Array {
   return codec.encode({

@@ -8,7 +8,7 @@
 
 import type { GenEnum, GenExtension, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, extDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { FieldOptions, MethodOptions, OneofOptions, ServiceOptions } from "@bufbuild/protobuf/wkt";
+import type { FieldOptions, MessageOptions, MethodOptions, OneofOptions, ServiceOptions } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_descriptor } from "@bufbuild/protobuf/wkt";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file gateway/options/v2/options.proto.
  */
 export const file_gateway_options_v2_options: GenFile = /*@__PURE__*/
-  fileDesc("CiBnYXRld2F5L29wdGlvbnMvdjIvb3B0aW9ucy5wcm90bxISZ2F0ZXdheS5vcHRpb25zLnYyImkKBkFjY2VzcxIOCgZzY29wZXMYASADKAkSKgoFa2luZHMYAiADKA4yGy5nYXRld2F5Lm9wdGlvbnMudjIuS2V5S2luZBIMCgRvcGVuGAMgASgIEhUKDWF1dGhlbnRpY2F0ZWQYBCABKAgiNQoFQXVkaXQSDAoEdmVyYhgBIAEoCRIQCghyZXNvdXJjZRgCIAEoCRIMCgRub25lGAMgASgIKkEKBVBsYW5lEhUKEVBMQU5FX1VOU1BFQ0lGSUVEEAASDgoKUExBTkVfREFUQRABEhEKDVBMQU5FX0NPTlRST0wQAipDCgRGb3JtEhQKEEZPUk1fVU5TUEVDSUZJRUQQABIRCg1GT1JNX01FU1NBR0VTEAESEgoORk9STV9SRVNQT05TRVMQAipBCgVVbnNldBIVChFVTlNFVF9VTlNQRUNJRklFRBAAEg4KClVOU0VUX05VTEwQARIRCg1VTlNFVF9ERUZBVUxUEAIqmQEKB0tleUtpbmQSGAoUS0VZX0tJTkRfVU5TUEVDSUZJRUQQABIhCh1LRVlfS0lORF9PUkdBTklTQVRJT05fU0VSVklDRRABEh4KGktFWV9LSU5EX1dPUktTUEFDRV9TRVJWSUNFEAISGwoXS0VZX0tJTkRfV09SS1NQQUNFX1VTRVIQAxIUChBLRVlfS0lORF9TRVNTSU9OEAQ6UgoFcGxhbmUSHy5nb29nbGUucHJvdG9idWYuU2VydmljZU9wdGlvbnMYtYcDIAEoDjIZLmdhdGV3YXkub3B0aW9ucy52Mi5QbGFuZVIFcGxhbmU6VAoGYWNjZXNzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYv4cDIAEoCzIaLmdhdGV3YXkub3B0aW9ucy52Mi5BY2Nlc3NSBmFjY2VzczpRCgVhdWRpdBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMCHAyABKAsyGS5nYXRld2F5Lm9wdGlvbnMudjIuQXVkaXRSBWF1ZGl0OkUKDXN0cmVhbV9tZXRob2QSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjBhwMgASgJUgxzdHJlYW1NZXRob2Q6OgoHbWV0ZXJlZBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMKHAyABKAhSB21ldGVyZWQ6PAoIdW5sb2dnZWQSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjDhwMgASgIUgh1bmxvZ2dlZDpDCgxpbl93b3Jrc3BhY2USHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjEhwMgASgIUgtpbldvcmtzcGFjZTpOCgRmb3JtEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYxYcDIAEoDjIYLmdhdGV3YXkub3B0aW9ucy52Mi5Gb3JtUgRmb3JtOj0KCWxvbmdfYm9keRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMaHAyABKAhSCGxvbmdCb2R5Oj0KCWZvcm1fYm9keRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMeHAyABKAhSCGZvcm1Cb2R5OkMKDGJ5dGVzX2Fuc3dlchIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMiHAyABKAhSC2J5dGVzQW5zd2VyOjUKBWV4dHJhEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjJhwMgASgIUgVleHRyYTpQCgV1bnNldBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYyocDIAEoDjIZLmdhdGV3YXkub3B0aW9ucy52Mi5VbnNldFIFdW5zZXQ6OQoHY2xlYXJlZBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYy4cDIAEoCFIHY2xlYXJlZDo1CgV1bmlvbhIdLmdvb2dsZS5wcm90b2J1Zi5PbmVvZk9wdGlvbnMY04cDIAEoCFIFdW5pb25C3QEKHWRldi5zbHVpY2UuZ2F0ZXdheS5vcHRpb25zLnYyQgxPcHRpb25zUHJvdG9QAVpEZ2l0aHViLmNvbS9zbHVpY2UtZ2F0ZXdheS9zbHVpY2UvZ2VuL2dvL2dhdGV3YXkvb3B0aW9ucy92MjtvcHRpb25zdjKiAgNHT1iqAhJHYXRld2F5Lk9wdGlvbnMuVjLKAhJHYXRld2F5XE9wdGlvbnNcVjLiAh5HYXRld2F5XE9wdGlvbnNcVjJcR1BCTWV0YWRhdGHqAhRHYXRld2F5OjpPcHRpb25zOjpWMmIGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("CiBnYXRld2F5L29wdGlvbnMvdjIvb3B0aW9ucy5wcm90bxISZ2F0ZXdheS5vcHRpb25zLnYyImkKBkFjY2VzcxIOCgZzY29wZXMYASADKAkSKgoFa2luZHMYAiADKA4yGy5nYXRld2F5Lm9wdGlvbnMudjIuS2V5S2luZBIMCgRvcGVuGAMgASgIEhUKDWF1dGhlbnRpY2F0ZWQYBCABKAgiNQoFQXVkaXQSDAoEdmVyYhgBIAEoCRIQCghyZXNvdXJjZRgCIAEoCRIMCgRub25lGAMgASgIKkEKBVBsYW5lEhUKEVBMQU5FX1VOU1BFQ0lGSUVEEAASDgoKUExBTkVfREFUQRABEhEKDVBMQU5FX0NPTlRST0wQAipmCgRGb3JtEhQKEEZPUk1fVU5TUEVDSUZJRUQQABIRCg1GT1JNX01FU1NBR0VTEAESEgoORk9STV9SRVNQT05TRVMQAhIPCgtGT1JNX0dFTUlOSRADEhAKDEZPUk1fQkVEUk9DSxAEKkEKBVVuc2V0EhUKEVVOU0VUX1VOU1BFQ0lGSUVEEAASDgoKVU5TRVRfTlVMTBABEhEKDVVOU0VUX0RFRkFVTFQQAiqZAQoHS2V5S2luZBIYChRLRVlfS0lORF9VTlNQRUNJRklFRBAAEiEKHUtFWV9LSU5EX09SR0FOSVNBVElPTl9TRVJWSUNFEAESHgoaS0VZX0tJTkRfV09SS1NQQUNFX1NFUlZJQ0UQAhIbChdLRVlfS0lORF9XT1JLU1BBQ0VfVVNFUhADEhQKEEtFWV9LSU5EX1NFU1NJT04QBDpSCgVwbGFuZRIfLmdvb2dsZS5wcm90b2J1Zi5TZXJ2aWNlT3B0aW9ucxi1hwMgASgOMhkuZ2F0ZXdheS5vcHRpb25zLnYyLlBsYW5lUgVwbGFuZTpUCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi/hwMgASgLMhouZ2F0ZXdheS5vcHRpb25zLnYyLkFjY2Vzc1IGYWNjZXNzOlEKBWF1ZGl0Eh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYwIcDIAEoCzIZLmdhdGV3YXkub3B0aW9ucy52Mi5BdWRpdFIFYXVkaXQ6RQoNc3RyZWFtX21ldGhvZBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMGHAyABKAlSDHN0cmVhbU1ldGhvZDo6CgdtZXRlcmVkEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYwocDIAEoCFIHbWV0ZXJlZDo8Cgh1bmxvZ2dlZBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMOHAyABKAhSCHVubG9nZ2VkOkMKDGluX3dvcmtzcGFjZRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMSHAyABKAhSC2luV29ya3NwYWNlOk4KBGZvcm0SHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjFhwMgASgOMhguZ2F0ZXdheS5vcHRpb25zLnYyLkZvcm1SBGZvcm06PQoJbG9uZ19ib2R5Eh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYxocDIAEoCFIIbG9uZ0JvZHk6PQoJZm9ybV9ib2R5Eh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYx4cDIAEoCFIIZm9ybUJvZHk6QwoMYnl0ZXNfYW5zd2VyEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYyIcDIAEoCFILYnl0ZXNBbnN3ZXI6NQoFZXh0cmESHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGMmHAyABKAhSBWV4dHJhOlAKBXVuc2V0Eh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjKhwMgASgOMhkuZ2F0ZXdheS5vcHRpb25zLnYyLlVuc2V0UgV1bnNldDo5CgdjbGVhcmVkEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjLhwMgASgIUgdjbGVhcmVkOkAKCmNhbWVsX2Nhc2USHy5nb29nbGUucHJvdG9idWYuTWVzc2FnZU9wdGlvbnMY3YcDIAEoCFIJY2FtZWxDYXNlOjUKBXVuaW9uEh0uZ29vZ2xlLnByb3RvYnVmLk9uZW9mT3B0aW9ucxjThwMgASgIUgV1bmlvbkLdAQodZGV2LnNsdWljZS5nYXRld2F5Lm9wdGlvbnMudjJCDE9wdGlvbnNQcm90b1ABWkRnaXRodWIuY29tL3NsdWljZS1nYXRld2F5L3NsdWljZS9nZW4vZ28vZ2F0ZXdheS9vcHRpb25zL3YyO29wdGlvbnN2MqICA0dPWKoCEkdhdGV3YXkuT3B0aW9ucy5WMsoCEkdhdGV3YXlcT3B0aW9uc1xWMuICHkdhdGV3YXlcT3B0aW9uc1xWMlxHUEJNZXRhZGF0YeoCFEdhdGV3YXk6Ok9wdGlvbnM6OlYyYgZwcm90bzM", [file_google_protobuf_descriptor]);
 
 /**
  * Who may call a method.
@@ -161,6 +161,21 @@ export const Form = {
    * @generated from enum value: FORM_RESPONSES = 2;
    */
   RESPONSES: 2,
+
+  /**
+   * Gemini's: a list of answers, as events with `alt=sse`, else as one JSON array; errors are
+   * `{"error": {"code", "message", "status"}}`.
+   *
+   * @generated from enum value: FORM_GEMINI = 3;
+   */
+  GEMINI: 3,
+
+  /**
+   * Bedrock's: AWS's binary event stream; errors have their type in `__type` and the header `x-amzn-errortype`.
+   *
+   * @generated from enum value: FORM_BEDROCK = 4;
+   */
+  BEDROCK: 4,
 } as const;
 
 /**
@@ -392,6 +407,15 @@ export const cleared: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
   extDesc(file_gateway_options_v2_options, 13);
 
 /**
+ * The message's members have camelCase names in JSON, as published forms of Google and AWS have them; the
+ * snake_case names are read too.
+ *
+ * @generated from extension: bool camel_case = 50141;
+ */
+export const camel_case: GenExtension<MessageOptions, boolean> = /*@__PURE__*/
+  extDesc(file_gateway_options_v2_options, 14);
+
+/**
  * The message that consists of this oneof is written in JSON as the bare
  * value of the member that is set (a string, an array, an object); which
  * member is read is told by the JSON value's type.
@@ -399,5 +423,5 @@ export const cleared: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
  * @generated from extension: bool union = 50131;
  */
 export const union: GenExtension<OneofOptions, boolean> = /*@__PURE__*/
-  extDesc(file_gateway_options_v2_options, 14);
+  extDesc(file_gateway_options_v2_options, 15);
 

@@ -15,21 +15,28 @@ export class AssembledFold<F extends Fold> implements Assembled {
   readonly #fold: F;
   readonly #read: (piece: object) => JsonObject;
   readonly #whole: (fold: F) => JsonObject;
+  readonly #size: (event: JsonObject) => number;
   held = 0;
   /** What came later shows in the length of the JSON. */
   readonly left = 0;
 
-  /** @param read an event's JSON @param whole the answer so far */
-  constructor(fold: F, read: (piece: object) => JsonObject, whole: (fold: F) => JsonObject) {
+  /** @param read an event's JSON @param whole the answer so far @param size about how much text an event adds */
+  constructor(
+    fold: F,
+    read: (piece: object) => JsonObject,
+    whole: (fold: F) => JsonObject,
+    size: (event: JsonObject) => number = ({ delta }) => sizeOf(delta),
+  ) {
     this.#fold = fold;
     this.#read = read;
     this.#whole = whole;
+    this.#size = size;
   }
 
   push(piece: object): void {
     if (this.held > MAX_TEXT) return;
     const event = this.#read(piece);
-    this.held += sizeOf(event.delta);
+    this.held += this.#size(event);
     this.#fold.push(event);
   }
 

@@ -2,7 +2,10 @@
 import { type GuardrailView, type OperationName, operationRow } from '../../../providers/operations.ts';
 import { BYTES } from './bytes.ts';
 import { CHOICES } from './choices.ts';
+import { CONVERSE } from './converse.ts';
+import { GEMINI } from './gemini.ts';
 import { IMAGES } from './images.ts';
+import { INVOKE } from './invoke.ts';
 import { MESSAGES } from './messages.ts';
 import type { PieceForm } from './piece-form.ts';
 import { RESPONSES } from './responses.ts';
@@ -12,6 +15,9 @@ const FORMS: Partial<Readonly<Record<GuardrailView, PieceForm>>> = {
   messages: MESSAGES,
   responses: RESPONSES,
   speech: BYTES,
+  gemini: GEMINI,
+  converse: CONVERSE,
+  invoke: INVOKE,
 };
 
 /** How the operation's answers come in pieces, and how they are read. */

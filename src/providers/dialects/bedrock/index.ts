@@ -1,5 +1,7 @@
 // Bedrock's dialect: Converse and ConverseStream behind OpenAI's shape.
 import type { Dialect, MessageJson, ProviderEntry } from '../../dialect.ts';
+import { nativeInvoke } from '../../forms/bedrock/invoke-native.ts';
+import { nativeConverse } from '../../forms/bedrock/native.ts';
 import { sentHeaders } from '../../options/sent.ts';
 import { tapUsage } from '../../usage/tap.ts';
 import { chat } from './chat.ts';
@@ -14,6 +16,8 @@ export function createBedrockDialect(json: MessageJson): Dialect {
     name: 'bedrock',
     framing: 'aws-event-stream',
     chat: chat(json),
+    converse: nativeConverse(json),
+    invokeModel: nativeInvoke(json),
     embeddings: embeddings(json),
     images: images(),
     rerank: rerank(json),

@@ -1,5 +1,6 @@
 // Google's dialect: generateContent in OpenAI's shape.
 import type { Dialect, MessageJson, ProviderEntry } from '../../dialect.ts';
+import { nativeBatchEmbed, nativeCount, nativeEmbed, nativeGenerate } from '../../forms/gemini/native.ts';
 import { tapUsage } from '../../usage/tap.ts';
 import { chat } from './chat.ts';
 import { embeddings } from './embeddings.ts';
@@ -15,6 +16,10 @@ export function createGeminiDialect(json: MessageJson): Dialect {
   return Object.freeze({
     name: 'gemini',
     chat: chat(json),
+    generateContent: nativeGenerate(json),
+    countContentTokens: nativeCount(json),
+    embedContent: nativeEmbed(json),
+    batchEmbedContents: nativeBatchEmbed(json),
     embeddings: embeddings(json),
     images: images(json),
     models: models(),

@@ -5,6 +5,7 @@ import { tapUsage } from '../../usage/tap.ts';
 import { readError } from '../gemini/error.ts';
 import { chat } from './chat.ts';
 import { embeddings } from './embeddings.ts';
+import { countContentTokens, generateContent } from './generate-content.ts';
 import { images } from './images.ts';
 import { messages } from './messages.ts';
 
@@ -14,6 +15,8 @@ export function createVertexDialect(json: MessageJson): Dialect {
     name: 'vertex',
     chat: chat(json),
     messages: messages(json),
+    generateContent: generateContent(json),
+    countContentTokens: countContentTokens(json),
     embeddings: embeddings(json),
     images: images(json),
     headers: sentHeaders,

@@ -57,11 +57,11 @@ interface Call {
   text: string;
 }
 
-/** Translates the chunks of one answer. */
-export class MessageEvents implements PieceTranslator<MessageEvent> {
-  readonly #json: MessageJson;
+/** Translates the chunks of one answer. @template E what becomes of an event: itself, or what another form has for it */
+export class MessageEvents<E = MessageEvent> implements PieceTranslator<E> {
+  readonly #emit: (event: JsonObject) => readonly E[];
   readonly #model: string;
-  #out: MessageEvent[] = [];
+  #out: E[] = [];
   #started = false;
   #open: OpenBlock | undefined;
   #next = 0;
@@ -77,12 +77,12 @@ export class MessageEvents implements PieceTranslator<MessageEvent> {
   #usage: Usage | undefined;
   #ownContent: JsonObject | undefined;
 
-  constructor(json: MessageJson, model: string) {
-    this.#json = json;
+  constructor(emit: (event: JsonObject) => readonly E[], model: string) {
+    this.#emit = emit;
     this.#model = model;
   }
 
-  push(chunk: ChatCompletionChunk): readonly MessageEvent[] {
+  push(chunk: ChatCompletionChunk): readonly E[] {
     this.#out = [];
     if (!this.#started) this.#start(chunk);
     if (chunk.usage !== undefined) this.#usage = chunk.usage;
@@ -91,7 +91,7 @@ export class MessageEvents implements PieceTranslator<MessageEvent> {
     return this.#out.length === 0 ? NONE : this.#out;
   }
 
-  end(usage: UsageReport): readonly MessageEvent[] {
+  end(usage: UsageReport): readonly E[] {
     this.#out = [];
     if (!this.#started) this.#begin('', this.#model);
     for (const call of this.#waiting.values()) this.#openCall(call);
@@ -260,6 +260,6 @@ export class MessageEvents implements PieceTranslator<MessageEvent> {
   }
 
   #send(event: JsonObject): void {
-    this.#out.push(eventOf(this.#json, event));
+    this.#out.push(...this.#emit(event));
   }
 }

@@ -22,7 +22,7 @@ export function messagesForm(json: MessageJson): Form<CreateMessageRequest, Mess
       chatRequest(json, jsonOf(json, CreateMessageRequestSchema, request), carries, stream),
     answer: (completion, request, _context, usage) =>
       messageOf(json, completion, typeof usage === 'object' ? usage : completion.usage, request.model ?? ''),
-    pieces: (request) => new MessageEvents(json, request.model ?? ''),
+    pieces: (request) => new MessageEvents((event) => [eventOf(json, event)], request.model ?? ''),
     wholeAsChunks: (answer) => messageEvents(json, answer),
   };
 }

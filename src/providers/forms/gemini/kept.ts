@@ -1,0 +1,46 @@
+// What other wires prove their thoughts with, kept in the signature of a part until the client sends it back. Google's
+// clients hold signatures as bytes, so that one is Base64.
+import type { JsonObject } from '@bufbuild/protobuf';
+import { isObject } from '../../json-object.ts';
+
+const PREFIX = 'sluice.';
+
+/** How a signature of ours begins in Base64. */
+export const MARK = Buffer.from(PREFIX).toString('base64').slice(0, 8);
+
+/** The signature that holds thinking blocks of another wire. */
+export function keptSignature(blocks: readonly JsonObject[]): string {
+  return Buffer.from(PREFIX + JSON.stringify(blocks)).toString('base64');
+}
+
+/** The blocks of a signature that was made here; undefined for one of Google's own. */
+export function keptIn(signature: string): JsonObject[] | undefined {
+  if (!signature.startsWith(MARK)) return undefined;
+  const text = Buffer.from(signature, 'base64').toString('utf8');
+  if (!text.startsWith(PREFIX)) return undefined;
+  try {
+    const value: unknown = JSON.parse(text.slice(PREFIX.length));
+    return Array.isArray(value) ? value.filter(isObject) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** The request's body without signatures that were made here: Google refuses those that are not its own. */
+export function withoutKept(body: JsonObject): JsonObject {
+  const { contents } = body;
+  if (!Array.isArray(contents) || !JSON.stringify(contents).includes(MARK)) return body;
+  return {
+    ...body,
+    contents: contents.map((content) => {
+      if (!isObject(content) || !Array.isArray(content.parts)) return content;
+      return { ...content, parts: content.parts.filter(isObject).flatMap(withoutMark) };
+    }),
+  };
+}
+
+function withoutMark(part: JsonObject): JsonObject[] {
+  const { thoughtSignature: signature, ...rest } = part;
+  if (typeof signature !== 'string' || keptIn(signature) === undefined) return [part];
+  return part.thought === true ? [] : [rest];
+}
