@@ -18,8 +18,8 @@ import { entries, groups } from './together/groups.ts';
 
 const AVA = fileURLToPath(new URL('../../node_modules/ava/entrypoints/cli.js', import.meta.url));
 const COMPILED = fileURLToPath(new URL('../../.cache/compiled', import.meta.url));
-/** How ava marks a test that passed. */
-const PASSED = /^ {2}✔ /;
+/** How ava marks a test that passed: its title, and how long it took. */
+const PASSED = /^ {2}✔ (.+?)(?: \([\d.ms ]+\))?$/;
 /** Ava's closing lines on what failed. */
 const FAILED = /^ {2}(\d+) (?:tests?|hooks?) failed/;
 /** A test that failed, as it is told when it did: its file's path and its title, parted by `›`. */
@@ -41,8 +41,10 @@ interface Outcome {
   readonly code: number;
   readonly passed: number;
   readonly failed: number;
-  /** Tests that failed, by file and title. */
+  /** Tests that failed, by file, title and what they said. */
   readonly failures: readonly string[];
+  /** The titles of those that passed. */
+  readonly passes: ReadonlySet<string>;
   /** Something else went wrong. */
   readonly trouble: boolean;
 }
@@ -91,6 +93,7 @@ function runAva(given: readonly string[], env: NodeJS.ProcessEnv): Promise<Outco
   const ava = spawn(process.execPath, [AVA, ...given], { env, stdio: ['inherit', 'pipe', 'inherit'] });
   let passed = 0;
   let failed = 0;
+  const passes = new Set<string>();
   let trouble = false;
   let leftOpen = false;
   const failures: string[] = [];
@@ -98,7 +101,11 @@ function runAva(given: readonly string[], env: NodeJS.ProcessEnv): Promise<Outco
     const plain = stripVTControlCharacters(coloured);
     const line = plain.replace(GROUPED, '$1$2');
     process.stdout.write(`${line === plain ? coloured : line}\n`);
-    if (PASSED.test(line)) passed++;
+    const title = PASSED.exec(line)?.[1];
+    if (title !== undefined) {
+      passed++;
+      passes.add(title);
+    }
     failed += Number(FAILED.exec(line)?.[1] ?? 0);
     failures.push(...(FAILURE.exec(line)?.slice(1) ?? []));
     trouble ||= TROUBLE.test(line);
@@ -109,7 +116,7 @@ function runAva(given: readonly string[], env: NodeJS.ProcessEnv): Promise<Outco
     ava.once('error', reject);
     ava.once('close', (code) => {
       const forgot = leftOpen && failed === 0;
-      resolve({ code: code || Number(forgot), passed, failed, failures, trouble: trouble || forgot });
+      resolve({ code: code || Number(forgot), passed, failed, failures, passes, trouble: trouble || forgot });
     });
   });
 }
@@ -134,6 +141,7 @@ async function nameFlaky(first: Outcome, env: NodeJS.ProcessEnv): Promise<number
   for (const failure of failures) {
     // A file that is run by itself is not named before its tests.
     if (again.failures.some((still) => failure.endsWith(still))) continue;
+    if (![...again.passes].some((title) => failure.includes(title))) continue;
     process.stdout.write(`FLAKY, passed at a second look only: ${failure}\n`);
     flaky++;
   }

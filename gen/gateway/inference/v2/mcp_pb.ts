@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file gateway/inference/v2/mcp.proto.
  */
 export const file_gateway_inference_v2_mcp: GenFile = /*@__PURE__*/
-  fileDesc("Ch5nYXRld2F5L2luZmVyZW5jZS92Mi9tY3AucHJvdG8SFGdhdGV3YXkuaW5mZXJlbmNlLnYyImYKD0NhbGxUb29sUmVxdWVzdBIaCgZzZXJ2ZXIYASABKAlCCrpIB3IFEAEY/wESGAoEdG9vbBgCIAEoCUIKukgHcgUQARiACBIdCglhcmd1bWVudHMYAyABKAlCCrpIB3IFGICAwAwiIwoQQ2FsbFRvb2xSZXNwb25zZRIPCgdtZXNzYWdlGAEgASgJMo8BCgpNY3BTZXJ2aWNlEnsKCENhbGxUb29sEiUuZ2F0ZXdheS5pbmZlcmVuY2UudjIuQ2FsbFRvb2xSZXF1ZXN0GiYuZ2F0ZXdheS5pbmZlcmVuY2UudjIuQ2FsbFRvb2xSZXNwb25zZSIe+rsYEAoKbWNwLmludm9rZRICAgOCvBgCGAGQvBgBMAEaBKi7GAFC5wEKH2Rldi5zbHVpY2UuZ2F0ZXdheS5pbmZlcmVuY2UudjJCCE1jcFByb3RvUAFaSGdpdGh1Yi5jb20vc2x1aWNlLWdhdGV3YXkvc2x1aWNlL2dlbi9nby9nYXRld2F5L2luZmVyZW5jZS92MjtpbmZlcmVuY2V2MqICA0dJWKoCFEdhdGV3YXkuSW5mZXJlbmNlLlYyygIUR2F0ZXdheVxJbmZlcmVuY2VcVjLiAiBHYXRld2F5XEluZmVyZW5jZVxWMlxHUEJNZXRhZGF0YeoCFkdhdGV3YXk6OkluZmVyZW5jZTo6VjJiBnByb3RvMw", [file_buf_validate_validate, file_gateway_options_v2_options]);
+  fileDesc("Ch5nYXRld2F5L2luZmVyZW5jZS92Mi9tY3AucHJvdG8SFGdhdGV3YXkuaW5mZXJlbmNlLnYyIloKD0NhbGxUb29sUmVxdWVzdBIaCgZzZXJ2ZXIYASABKAlCCrpIB3IFEAEY/wESGAoEdG9vbBgCIAEoCUIKukgHcgUQARiACBIRCglhcmd1bWVudHMYAyABKAkiIwoQQ2FsbFRvb2xSZXNwb25zZRIPCgdtZXNzYWdlGAEgASgJMo8BCgpNY3BTZXJ2aWNlEnsKCENhbGxUb29sEiUuZ2F0ZXdheS5pbmZlcmVuY2UudjIuQ2FsbFRvb2xSZXF1ZXN0GiYuZ2F0ZXdheS5pbmZlcmVuY2UudjIuQ2FsbFRvb2xSZXNwb25zZSIe+rsYEAoKbWNwLmludm9rZRICAgOCvBgCGAGQvBgBMAEaBKi7GAFC5wEKH2Rldi5zbHVpY2UuZ2F0ZXdheS5pbmZlcmVuY2UudjJCCE1jcFByb3RvUAFaSGdpdGh1Yi5jb20vc2x1aWNlLWdhdGV3YXkvc2x1aWNlL2dlbi9nby9nYXRld2F5L2luZmVyZW5jZS92MjtpbmZlcmVuY2V2MqICA0dJWKoCFEdhdGV3YXkuSW5mZXJlbmNlLlYyygIUR2F0ZXdheVxJbmZlcmVuY2VcVjLiAiBHYXRld2F5XEluZmVyZW5jZVxWMlxHUEJNZXRhZGF0YeoCFkdhdGV3YXk6OkluZmVyZW5jZTo6VjJiBnByb3RvMw", [file_buf_validate_validate, file_gateway_options_v2_options]);
 
 /**
  * Which tool, and its arguments.
@@ -37,7 +37,7 @@ export type CallToolRequest = Message<"gateway.inference.v2.CallToolRequest"> & 
   tool: string;
 
   /**
-   * The arguments as JSON text, an object; empty: there are none.
+   * The arguments as JSON text, an object, as large as a body may be; empty: there are none.
    *
    * @generated from field: string arguments = 3;
    */
