@@ -5,7 +5,7 @@ import type { Schedule } from './limits/period.ts';
 
 /** One condition; all of a policy's conditions hold. */
 export interface PolicyCondition {
-  /** api_key, organisation_id, workspace_id or metadata.<field>. */
+  /** api_key, organisation_id, workspace_id, provider, mcp_server, mcp_tool or metadata.<field>. */
   readonly key: string;
   /** One of them is the request's; `*` is any. */
   readonly values: readonly string[];
@@ -23,6 +23,8 @@ export interface PolicyBody extends Bounded {
   readonly groupBy: readonly string[];
   /** Absent: rates allow, budgets deny. */
   readonly onStoreOutage?: OnStoreOutage;
+  /** Absent: model calls. */
+  readonly target?: 'mcp_tools';
   /** Tokens that a call without a stated maximum is assumed to make. */
   readonly assumedOutputTokens?: number;
 }

@@ -38,6 +38,7 @@ function common(kind: PolicyKind, document: Document<object>, { directory, organ
     group_by: body.groupBy.map((key) => ({ key })),
     on_store_outage: body.onStoreOutage,
     assumed_output_tokens: body.assumedOutputTokens,
+    target: body.target,
   };
 }
 

@@ -93,6 +93,41 @@ export function checkAssumed({ type, assumedOutputTokens }: PolicyBody & { reado
     throw invalidField('assumed_output_tokens', 'must not be given for requests');
 }
 
+/** Keys that only tool calls have. */
+const TOOL_KEYS: ReadonlySet<string> = new Set(['mcp_server', 'mcp_tool']);
+
+/** The target as it is kept. */
+export function targetOf(given: string | undefined): { readonly target?: 'mcp_tools' } {
+  return given === 'mcp_tools' ? { target: given } : {};
+}
+
+/**
+ * That the keys and the type are those of the target's calls.
+ * @throws GatewayError validation_failed.
+ */
+export function checkTarget({ target, type, conditions, groupBy }: PolicyBody & { readonly type: string }): void {
+  const fault = (key: string): string | undefined => {
+    if (target === undefined) return TOOL_KEYS.has(key) ? 'needs the target mcp_tools' : undefined;
+    return key === 'provider' ? 'is not for the target mcp_tools: a tool call has no provider' : undefined;
+  };
+  for (const [list, keys] of [
+    ['conditions', conditions.map(({ key }) => key)],
+    ['group_by', groupBy],
+  ] as const)
+    for (const [i, key] of keys.entries()) {
+      const message = fault(key);
+      if (message !== undefined) throw invalidField(`${list}[${i}].key`, `${key} ${message}`);
+    }
+  if (target === 'mcp_tools' && type === 'tokens')
+    throw invalidField('type', 'must not be tokens with the target mcp_tools: tool calls make none');
+}
+
+/** @throws GatewayError validation_failed when an update names another target: it never changes. */
+export function checkSameTarget({ target = 'llm' }: { readonly target?: string }, given: string | undefined): void {
+  if (given !== undefined && given !== target)
+    throw invalidField('target', `is ${target} and never changes: make another policy`);
+}
+
 /** What a policy assumes, as callers are shown it. */
 export function shownAssumed({
   type,

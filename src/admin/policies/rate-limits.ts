@@ -46,7 +46,10 @@ import {
   groupKeysOf,
   groupMessages,
   policyWorkspace,
+  checkSameTarget,
+  checkTarget,
   shownAssumed,
+  targetOf,
 } from './parts.ts';
 
 const OBJECT = 'policy_rate_limits';
@@ -75,8 +78,10 @@ export function rateLimitPoliciesService(deps: IdentityDeps) {
         value: request.value,
         onStoreOutage: request.onStoreOutage as RateLimitPolicyBody['onStoreOutage'],
         assumedOutputTokens: request.assumedOutputTokens,
+        ...targetOf(request.target),
       });
       checkAssumed(given);
+      checkTarget(given);
       checkUnit(given);
       const body = bounded(deps, caller, RATE_POLICY_RULES, undefined, given);
       const [id, createdAt] = [randomUUID(), now()];
@@ -128,6 +133,7 @@ export function rateLimitPoliciesService(deps: IdentityDeps) {
     ): Promise<UpdateRateLimitPolicyResponse> {
       const before = await find(call, request.policyId);
       const { organisationId, workspaceId, body: was } = before;
+      checkSameTarget(was, request.target);
       const fields = patch(request.clear, ['name', 'on_store_outage', 'assumed_output_tokens']);
       const given = defined<RateLimitPolicyBody>({
         name: fields.optional('name', request.name, was.name),
@@ -141,6 +147,7 @@ export function rateLimitPoliciesService(deps: IdentityDeps) {
           request.onStoreOutage as RateLimitPolicyBody['onStoreOutage'],
           was.onStoreOutage,
         ),
+        ...targetOf(was.target),
         assumedOutputTokens: fields.optional(
           'assumed_output_tokens',
           request.assumedOutputTokens,
@@ -148,6 +155,7 @@ export function rateLimitPoliciesService(deps: IdentityDeps) {
         ),
       });
       checkAssumed(given);
+      checkTarget(given);
       checkUnit(given);
       const body = bounded(deps, callerOf(call), RATE_POLICY_RULES, was, given);
       const change = { body, updatedAt: now() };
@@ -215,6 +223,7 @@ function policyRecord(document: Document<RateLimitPolicyBody>): RateLimitPolicy 
     value: body.value,
     onStoreOutage: body.onStoreOutage ?? 'allow',
     ...shownAssumed(body),
+    target: body.target ?? 'llm',
     status,
     ...(workspaceId === undefined ? {} : { workspaceId }),
     organisationId,

@@ -67,7 +67,10 @@ import {
   groupKeysOf,
   groupMessages,
   policyWorkspace,
+  checkSameTarget,
+  checkTarget,
   shownAssumed,
+  targetOf,
 } from './parts.ts';
 import { changedReset, checkAmounts, countedSince, resetOf } from './reset.ts';
 
@@ -110,8 +113,10 @@ export function usageLimitPoliciesService(deps: UsageLimitPoliciesDeps) {
         countedSince: undefined,
         onStoreOutage: request.onStoreOutage as UsageLimitPolicyBody['onStoreOutage'],
         assumedOutputTokens: request.assumedOutputTokens,
+        ...targetOf(request.target),
       });
       checkAssumed(given);
+      checkTarget(given);
       checkAmounts(given);
       const body = bounded(deps, caller, USAGE_POLICY_RULES, undefined, given);
       const [id, createdAt] = [randomUUID(), now()];
@@ -168,6 +173,7 @@ export function usageLimitPoliciesService(deps: UsageLimitPoliciesDeps) {
     ): Promise<UpdateUsageLimitPolicyResponse> {
       const before = await find(call, request.policyId);
       const { organisationId, workspaceId, body: was } = before;
+      checkSameTarget(was, request.target);
       const fields = patch(request.clear, CLEARABLE);
       const given = defined<UsageLimitPolicyBody>({
         name: fields.optional('name', request.name, was.name),
@@ -183,6 +189,7 @@ export function usageLimitPoliciesService(deps: UsageLimitPoliciesDeps) {
           request.onStoreOutage as UsageLimitPolicyBody['onStoreOutage'],
           was.onStoreOutage,
         ),
+        ...targetOf(was.target),
         assumedOutputTokens: fields.optional(
           'assumed_output_tokens',
           request.assumedOutputTokens,
@@ -190,6 +197,7 @@ export function usageLimitPoliciesService(deps: UsageLimitPoliciesDeps) {
         ),
       });
       checkAssumed(given);
+      checkTarget(given);
       checkAmounts(given);
       const body = bounded(deps, callerOf(call), USAGE_POLICY_RULES, was, given);
       const value = request.resetUsageForValue;
@@ -324,6 +332,7 @@ function policyRecord(document: Document<UsageLimitPolicyBody>, now: number): Us
     ...(last === undefined ? {} : { lastResetAt: timeText(last) }),
     onStoreOutage: body.onStoreOutage ?? 'deny',
     ...shownAssumed(body),
+    target: body.target ?? 'llm',
     status,
     ...(workspaceId === undefined ? {} : { workspaceId }),
     organisationId,

@@ -30,6 +30,8 @@ interface Compiled {
   readonly groupBy: readonly string[];
   /** It names the provider: it is asked for each attempt, and not for the call. */
   readonly ofTarget: boolean;
+  /** It is for tool calls, and for nothing else. */
+  readonly ofTools: boolean;
   readonly rule: Rule;
 }
 
@@ -70,8 +72,9 @@ export class PolicySet {
 
   #addRules(rules: Rule[], own: ReadonlyMap<string, Compiled>, subject: Subject): void {
     const isAttempt = subject.provider !== undefined;
-    for (const { policyId, workspaceId, conditions, groupBy, ofTarget, rule } of own.values()) {
-      if (ofTarget !== isAttempt) continue;
+    const isTool = subject.mcp !== undefined;
+    for (const { policyId, workspaceId, conditions, groupBy, ofTarget, ofTools, rule } of own.values()) {
+      if (ofTarget !== isAttempt || ofTools !== isTool) continue;
       if (workspaceId !== undefined && workspaceId !== subject.workspaceId) continue;
       if (!conditions.every((condition) => holds(condition, subject))) continue;
       const group = groupOf(groupBy, subject);
@@ -90,7 +93,15 @@ export class PolicySet {
 function compiled({ id, workspaceId, body }: Document<PolicyBody>, rule: Rule): Compiled {
   const { conditions, groupBy } = body;
   const ofTarget = [...groupBy, ...conditions.map(({ key }) => key)].includes(PROVIDER_KEY);
-  return { policyId: id, workspaceId, conditions, groupBy, ofTarget, rule };
+  return {
+    policyId: id,
+    workspaceId,
+    conditions,
+    groupBy,
+    ofTarget,
+    ofTools: body.target === 'mcp_tools',
+    rule,
+  };
 }
 
 function holds({ key, values, excludes }: PolicyCondition, subject: Subject): boolean {

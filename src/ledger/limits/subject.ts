@@ -5,6 +5,15 @@ import type { LimitSubject } from '../../call/account.ts';
 export interface Subject extends LimitSubject {
   /** What an attempt is sent to: the provider's identifier, and the slug of a stored one. Absent: the call itself. */
   readonly provider?: readonly string[] | undefined;
+  /** The tool that is called; absent: it is no tool call. */
+  readonly mcp?: McpSubject | undefined;
+}
+
+/** A tool call, as limits see it. */
+export interface McpSubject {
+  /** The server's slug, and its id. */
+  readonly server: readonly string[];
+  readonly tool: string;
 }
 
 /** The key of policies that are asked for each attempt. */
@@ -21,6 +30,10 @@ export function valuesOf(subject: Subject, key: string): readonly string[] {
       return [subject.workspaceId, subject.workspaceSlug].filter((value) => value !== undefined);
     case PROVIDER_KEY:
       return subject.provider ?? [];
+    case 'mcp_server':
+      return subject.mcp?.server ?? [];
+    case 'mcp_tool':
+      return subject.mcp === undefined ? [] : [subject.mcp.tool];
     default: {
       const name = key.startsWith('metadata.') ? key.slice('metadata.'.length) : undefined;
       if (name === undefined || !Object.hasOwn(subject.metadata, name)) return [];

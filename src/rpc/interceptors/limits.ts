@@ -35,6 +35,8 @@ export interface LimitsDeps {
   readonly flights?: Pick<InFlightJournal, 'settling' | 'over'> | undefined;
   /** What a call will ask for, where its message does not say it itself. */
   readonly foresee?: PromptRuns['foresee'] | undefined;
+  /** The id of an MCP server of an organisation. */
+  readonly mcpServerId?: ((organisationId: string, slug: string) => string | undefined) | undefined;
   /** Is told of work that goes on after the answer, so that a stop waits for it. */
   readonly inBackground: (work: Promise<unknown>, aside?: boolean) => void;
 }
@@ -44,6 +46,7 @@ export function limitsInterceptor(deps: LimitsDeps): Interceptor {
   return (method) => {
     if (!hasOption(method, metered) || !getOption(method, metered)) return (next) => next;
     const operation = `${method.parent.typeName}/${method.name}`;
+    const isToolCall = operation === TOOL_CALL;
     const hasOutput = method.input.fields.some(({ name }) => name === 'max_tokens') || streamsIn(method);
     const settle = (ticket: Ticket, call: Call, done: () => void, failed: boolean): void => {
       if (!ticket.held) return;
@@ -86,7 +89,7 @@ export function limitsInterceptor(deps: LimitsDeps): Interceptor {
       const defaults = principal.sessionId === undefined ? stored : { ...stored, ...FROM_CONSOLE };
       call.defaultMetadata = foreseen ? { ...defaults, ...foreseen.metadata } : defaults;
       call.clientMetadata = isStream(input) ? undefined : clientMetadata(input, call.headers);
-      const rules = applying(deps, call, principal);
+      const rules = applying(deps, call, principal, isToolCall ? toolOf(deps, input, principal) : undefined);
       const isLimited = rules.length > 0 || call.limitSubject !== undefined;
       if (isStream(input) && (isLimited || isEncoded(call)))
         return measured(next, input, call, principal, rules);
@@ -192,7 +195,21 @@ function factsOf(
   };
 }
 
-function applying(deps: LimitsDeps, call: Call, principal: Principal): readonly Rule[] {
+/** The operation of tool calls: policies with the target mcp_tools are for it, all others are not. */
+const TOOL_CALL = 'gateway.inference.v2.McpService/CallTool';
+
+function toolOf(deps: LimitsDeps, input: Input, { organisationId }: Principal): Subject['mcp'] {
+  const slug = textMember(input, 'server') ?? '';
+  const id = deps.mcpServerId?.(organisationId, slug);
+  return { server: id === undefined ? [slug] : [slug, id], tool: textMember(input, 'tool') ?? '' };
+}
+
+function applying(
+  deps: LimitsDeps,
+  call: Call,
+  principal: Principal,
+  mcp: Subject['mcp'],
+): readonly Rule[] {
   const { organisationId, workspaceId, keyId, token } = principal;
   const settings = deps.keys.settings(organisationId, keyId);
   const workspace =
@@ -210,8 +227,9 @@ function applying(deps: LimitsDeps, call: Call, principal: Principal): readonly 
     workspaceSlug: workspace?.slug,
     keyId,
     metadata: { ...call.clientMetadata, ...readMetadata(call.headers), ...call.defaultMetadata },
+    ...(mcp === undefined ? {} : { mcp }),
   });
-  if (deps.policies.hasOfTargets(organisationId)) call.limitSubject = subject();
+  if (mcp === undefined && deps.policies.hasOfTargets(organisationId)) call.limitSubject = subject();
   const rules = rulesOf(subject, organisationId, deps.policies, carriers);
   return READS.has(call.source.httpMethod) ? rules.filter(countsReads) : rules;
 }

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file gateway/admin/v2/policies.proto.
  */
 export const file_gateway_admin_v2_policies: GenFile = /*@__PURE__*/
-  fileDesc("Ch9nYXRld2F5L2FkbWluL3YyL3BvbGljaWVzLnByb3RvEhBnYXRld2F5LmFkbWluLnYyIugBCg9Qb2xpY3lDb25kaXRpb24SXAoDa2V5GAEgASgJQk+6SExyShiMATJFXihhcGlfa2V5fG9yZ2FuaXNhdGlvbl9pZHx3b3Jrc3BhY2VfaWR8cHJvdmlkZXJ8bWV0YWRhdGFcLlxTezEsMTI4fSkkEjQKBXZhbHVlGAIgASgLMh0uZ2F0ZXdheS5hZG1pbi52Mi5Qb2xpY3lWYWx1ZUIGukgDyAEBEjQKCGV4Y2x1ZGVzGAMgASgLMh0uZ2F0ZXdheS5hZG1pbi52Mi5Qb2xpY3lWYWx1ZUgAiAEBQgsKCV9leGNsdWRlcyJwCgtQb2xpY3lWYWx1ZRIaCgR0ZXh0GAEgASgJQgq6SAdyBRABGP8BSAASMgoFdGV4dHMYAiABKAsyIS5nYXRld2F5LmFkbWluLnYyLlBvbGljeVZhbHVlTGlzdEgAQhEKBGtpbmQSCbpIAggBmL0YASI2Cg9Qb2xpY3lWYWx1ZUxpc3QSIwoGdmFsdWVzGAEgAygJQhO6SBCSAQ0IARBkIgdyBRABGP8BImsKC1BvbGljeUdyb3VwElwKA2tleRgBIAEoCUJPukhMckoYjAEyRV4oYXBpX2tleXxvcmdhbmlzYXRpb25faWR8d29ya3NwYWNlX2lkfHByb3ZpZGVyfG1ldGFkYXRhXC5cU3sxLDEyOH0pJELQAQobZGV2LnNsdWljZS5nYXRld2F5LmFkbWluLnYyQg1Qb2xpY2llc1Byb3RvUAFaQGdpdGh1Yi5jb20vc2x1aWNlLWdhdGV3YXkvc2x1aWNlL2dlbi9nby9nYXRld2F5L2FkbWluL3YyO2FkbWludjKiAgNHQViqAhBHYXRld2F5LkFkbWluLlYyygIQR2F0ZXdheVxBZG1pblxWMuICHEdhdGV3YXlcQWRtaW5cVjJcR1BCTWV0YWRhdGHqAhJHYXRld2F5OjpBZG1pbjo6VjJiBnByb3RvMw", [file_buf_validate_validate, file_gateway_options_v2_options]);
+  fileDesc("Ch9nYXRld2F5L2FkbWluL3YyL3BvbGljaWVzLnByb3RvEhBnYXRld2F5LmFkbWluLnYyIvwBCg9Qb2xpY3lDb25kaXRpb24ScAoDa2V5GAEgASgJQmO6SGByXhiMATJZXihhcGlfa2V5fG9yZ2FuaXNhdGlvbl9pZHx3b3Jrc3BhY2VfaWR8cHJvdmlkZXJ8bWNwX3NlcnZlcnxtY3BfdG9vbHxtZXRhZGF0YVwuXFN7MSwxMjh9KSQSNAoFdmFsdWUYAiABKAsyHS5nYXRld2F5LmFkbWluLnYyLlBvbGljeVZhbHVlQga6SAPIAQESNAoIZXhjbHVkZXMYAyABKAsyHS5nYXRld2F5LmFkbWluLnYyLlBvbGljeVZhbHVlSACIAQFCCwoJX2V4Y2x1ZGVzInAKC1BvbGljeVZhbHVlEhoKBHRleHQYASABKAlCCrpIB3IFEAEY/wFIABIyCgV0ZXh0cxgCIAEoCzIhLmdhdGV3YXkuYWRtaW4udjIuUG9saWN5VmFsdWVMaXN0SABCEQoEa2luZBIJukgCCAGYvRgBIjYKD1BvbGljeVZhbHVlTGlzdBIjCgZ2YWx1ZXMYASADKAlCE7pIEJIBDQgBEGQiB3IFEAEY/wEifwoLUG9saWN5R3JvdXAScAoDa2V5GAEgASgJQmO6SGByXhiMATJZXihhcGlfa2V5fG9yZ2FuaXNhdGlvbl9pZHx3b3Jrc3BhY2VfaWR8cHJvdmlkZXJ8bWNwX3NlcnZlcnxtY3BfdG9vbHxtZXRhZGF0YVwuXFN7MSwxMjh9KSRC0AEKG2Rldi5zbHVpY2UuZ2F0ZXdheS5hZG1pbi52MkINUG9saWNpZXNQcm90b1ABWkBnaXRodWIuY29tL3NsdWljZS1nYXRld2F5L3NsdWljZS9nZW4vZ28vZ2F0ZXdheS9hZG1pbi92MjthZG1pbnYyogIDR0FYqgIQR2F0ZXdheS5BZG1pbi5WMsoCEEdhdGV3YXlcQWRtaW5cVjLiAhxHYXRld2F5XEFkbWluXFYyXEdQQk1ldGFkYXRh6gISR2F0ZXdheTo6QWRtaW46OlYyYgZwcm90bzM", [file_buf_validate_validate, file_gateway_options_v2_options]);
 
 /**
  * One condition; all of a policy's conditions hold.
@@ -25,6 +25,7 @@ export type PolicyCondition = Message<"gateway.admin.v2.PolicyCondition"> & {
   /**
    * api_key, organisation_id, workspace_id, provider or metadata.<field>. `provider` is what an attempt is sent to: the
    * provider's identifier, or the slug of a stored provider. A policy that names it is asked for each attempt by itself.
+   * With the target mcp_tools also mcp_server (a server's slug or id) and mcp_tool, and not provider.
    *
    * @generated from field: string key = 1;
    */
@@ -117,6 +118,7 @@ export type PolicyGroup = Message<"gateway.admin.v2.PolicyGroup"> & {
   /**
    * api_key, organisation_id, workspace_id, provider or metadata.<field>. `provider` is what an attempt is sent to: the
    * provider's identifier, or the slug of a stored provider. A policy that names it is asked for each attempt by itself.
+   * With the target mcp_tools also mcp_server (a server's slug or id) and mcp_tool, and not provider.
    *
    * @generated from field: string key = 1;
    */
