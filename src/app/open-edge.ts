@@ -133,7 +133,7 @@ export function openEdge(parts: EdgeParts) {
 type Incoming = Pick<Parameters<typeof createRpc>[0], 'pace' | 'budget' | 'prove' | 'refuse'>;
 
 function openRpc(
-  { settings, log, services, foresee, identity, ledger, unready, ...parts }: EdgeParts,
+  { settings, log, services, foresee, mcpServerId, identity, ledger, unready, ...parts }: EdgeParts,
   incoming: Incoming,
 ) {
   const { keys, tokens, sessions, directory, auditLog } = identity;
@@ -143,7 +143,7 @@ function openRpc(
     services,
     validator: parts.validator,
     keys,
-    limits: { ...ledger.limits, books, flights, keys, directory, foresee },
+    limits: { ...ledger.limits, books, flights, keys, directory, foresee, mcpServerId },
     tokens,
     sessions,
     directory,

@@ -13,7 +13,7 @@ import { openSandbox } from './declared-sandbox.ts';
 import { withManagedBy } from './managed-by.ts';
 import { registrations } from './services.ts';
 
-/** `foresee` is what limits ask of prompts before a call runs. */
+/** `foresee` and `mcpServerId` are what limits ask before a call runs. */
 export function openServices(rooms: Rooms) {
   const { stores, replicas, opened, validator } = rooms;
   const book = new PromptCatalogue(replicas.prompts, stores.documents);
@@ -36,6 +36,7 @@ export function openServices(rooms: Rooms) {
   };
   return {
     foresee: runs.foresee,
+    mcpServerId: (organisationId: string, slug: string) => replicas.mcp.server(organisationId, slug)?.id,
     services: [
       ...registrations(opened.pipeline, logsDeps(rooms), identity, audit, declared),
       implement(McpService, rooms.mcp.service),

@@ -105,7 +105,12 @@ export function targetOf(given: string | undefined): { readonly target?: 'mcp_to
  * That the keys and the type are those of the target's calls.
  * @throws GatewayError validation_failed.
  */
-export function checkTarget({ target, type, conditions, groupBy }: PolicyBody & { readonly type: string }): void {
+export function checkTarget({
+  target,
+  type,
+  conditions,
+  groupBy,
+}: PolicyBody & { readonly type: string }): void {
   const fault = (key: string): string | undefined => {
     if (target === undefined) return TOOL_KEYS.has(key) ? 'needs the target mcp_tools' : undefined;
     return key === 'provider' ? 'is not for the target mcp_tools: a tool call has no provider' : undefined;
@@ -123,7 +128,10 @@ export function checkTarget({ target, type, conditions, groupBy }: PolicyBody & 
 }
 
 /** @throws GatewayError validation_failed when an update names another target: it never changes. */
-export function checkSameTarget({ target = 'llm' }: { readonly target?: string }, given: string | undefined): void {
+export function checkSameTarget(
+  { target = 'llm' }: { readonly target?: string },
+  given: string | undefined,
+): void {
   if (given !== undefined && given !== target)
     throw invalidField('target', `is ${target} and never changes: make another policy`);
 }

@@ -40,14 +40,14 @@ import { timeText } from '../kit/time.ts';
 import {
   checkAssumed,
   checkRoom,
+  checkSameTarget,
+  checkTarget,
   conditionMessages,
   conditionsOf,
   findPolicy,
   groupKeysOf,
   groupMessages,
   policyWorkspace,
-  checkSameTarget,
-  checkTarget,
   shownAssumed,
   targetOf,
 } from './parts.ts';

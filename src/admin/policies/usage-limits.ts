@@ -61,14 +61,14 @@ import {
 import {
   checkAssumed,
   checkRoom,
+  checkSameTarget,
+  checkTarget,
   conditionMessages,
   conditionsOf,
   findPolicy,
   groupKeysOf,
   groupMessages,
   policyWorkspace,
-  checkSameTarget,
-  checkTarget,
   shownAssumed,
   targetOf,
 } from './parts.ts';
