@@ -4,6 +4,7 @@
 import { enableCompileCache } from 'node:module';
 import { compileCacheFolder } from './lib/compile-cache.ts';
 import { withLeanMalloc } from './lib/lean-malloc.ts';
+import { warmWorker } from './lib/warm-workers.ts';
 
 /** Young objects of calls in flight die before they are moved to the old generation. */
 const YOUNG = ['--max-semi-space-size=32'];
@@ -16,6 +17,16 @@ if (folder !== undefined) {
   // Worker threads and processes read it from here.
   process.env.NODE_COMPILE_CACHE = folder;
 }
+
+/** What an embedded gateway opens first loads beside the program. */
+function warmStores({ MONGODB_URI, REDIS_URL }: NodeJS.ProcessEnv): void {
+  if (MONGODB_URI) return;
+  warmWorker(new URL('./store/sqlite/writer.ts', import.meta.url));
+  if (!REDIS_URL) warmWorker(new URL('./store/memory/worker.ts', import.meta.url));
+}
+
+const isHelp = process.argv.some((arg) => arg === '--help' || arg === '-h' || arg === '--version');
+if (process.argv[2] === 'start' && !isHelp) warmStores(process.env);
 
 const { runCommand } = await import('./cli.ts');
 await runCommand(process.argv.slice(2));

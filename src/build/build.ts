@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Plugin, rolldown } from 'rolldown';
+import { builtins } from './builtins.ts';
 import { thirdPartyLicences } from './licences.ts';
 import { relocate } from './relocate.ts';
 
@@ -25,7 +26,7 @@ export async function build(root = ROOT, dist = join(root, 'dist')): Promise<num
       cwd: root,
       input: { main: join(root, 'src/main.ts') },
       platform: 'node',
-      plugins: [slim, relocate(root, scratch), asciiOnly],
+      plugins: [slim, builtins, relocate(root, scratch), asciiOnly],
       onLog: (level, { code, message }, report) => {
         // depd, of Koa, makes a wrapper by it.
         if (code === 'EVAL') return;

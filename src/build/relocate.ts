@@ -1,6 +1,6 @@
 // Files that the sources find next to themselves, found in the build: `new URL('./x', import.meta.url)` is rewritten to
 // where the build keeps x. A `.ts` becomes an entry of its own (workers, what is loaded late), anything else is copied.
-import { cpSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import type { Plugin } from 'rolldown';
 
@@ -47,7 +47,16 @@ export function relocate(root: string, dist: string): Plugin {
       },
     },
     writeBundle() {
-      for (const [from, to] of copies) cpSync(from, join(dist, to), { recursive: true });
+      for (const [from, to] of copies) {
+        if (from.endsWith('.json')) writeData(from, join(dist, to));
+        else cpSync(from, join(dist, to), { recursive: true });
+      }
     },
   };
+}
+
+/** Data without the spaces that people read it by. */
+function writeData(from: string, to: string): void {
+  mkdirSync(dirname(to), { recursive: true });
+  writeFileSync(to, JSON.stringify(JSON.parse(readFileSync(from, 'utf8'))));
 }

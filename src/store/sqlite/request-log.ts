@@ -15,6 +15,9 @@ import { rollupStore } from './log/rollup-store.ts';
 import type { LogBegin, ReaderCall, WriterCall } from './protocol.ts';
 import type { WorkerBounds, WorkerClient } from './worker-client.ts';
 
+/** A compactor without work for so long ends: a gateway at rest has no use for its memory. Milliseconds. */
+const REST_MS = 2000;
+
 export interface OpenLog {
   readonly store: LogStore;
   readonly maintenance: LogMaintenance;
@@ -37,6 +40,7 @@ export function openLog(
     new URL('./log/compactor-process.ts', import.meta.url),
     setup,
     bounds,
+    { rest: { ms: REST_MS, lastCall: { kind: 'close' } } },
   );
   const compactor = new LogCompactor(writer, keeping, setup.block);
   const entries = entryStore(writer, pages, compactor);
@@ -63,6 +67,6 @@ export function openLog(
 /** Reads in a process that has no part in what calls wait for; in a thread of this one when that gets no time. */
 function reader(setup: LogSetup, bounds: WorkerBounds): WorkerClient<LogReaderCall> {
   const entry = new URL('./log/reader.ts', import.meta.url);
-  const worker = (apart: boolean) => lazyWorker<LogReaderCall>(entry, setup, bounds, apart);
+  const worker = (apart: boolean) => lazyWorker<LogReaderCall>(entry, setup, bounds, { apart });
   return hedgedWorker(worker(true), worker(false), bounds);
 }

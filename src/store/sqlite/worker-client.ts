@@ -2,6 +2,7 @@
 // event loop, and a new worker when one dies.
 import { Worker } from 'node:worker_threads';
 import { fail, type GatewayError } from '../../lib/errors.ts';
+import { takeWarmWorker } from '../../lib/warm-workers.ts';
 import { FailedOperation } from '../documents.ts';
 import { type Envelope, type Failure, monotonicNow, NOTICE, type Opened, type Reply } from './protocol.ts';
 import { ReaderProcess } from './reader-process.ts';
@@ -58,7 +59,9 @@ export async function startWorker<C>(
 
   function start(): Promise<void> {
     return new Promise((resolve, reject) => {
-      const started = apart ? new ReaderProcess(entry, setup) : new Worker(entry, { workerData: setup });
+      const started = apart
+        ? new ReaderProcess(entry, setup)
+        : (takeWarmWorker(entry, setup) ?? new Worker(entry, { workerData: setup }));
       started.once('message', (opened: Opened) => {
         if (!opened.opened) {
           void started.terminate();

@@ -1,6 +1,7 @@
 // A worker's end: takes all that waits in the port as one group, answers it as one message.
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { trimHeapWhenIdle } from '../../lib/trim-heap.ts';
+import { LATER } from '../../lib/warm-workers.ts';
 import {
   type Envelope,
   type Failure,
@@ -45,13 +46,13 @@ export function serve<C, S = WorkerSetup>(groupSize: number, open: (setup: S) =>
   }
   const next = (): unknown => receiveMessageOnPort(port)?.message;
   const onMessage = (take: (message: unknown) => void): void => void port.on('message', take);
-  serveOver(
-    { post: (message) => port.postMessage(message), onMessage, next },
-    groupSize,
-    open,
-    workerData as S,
-  );
-  trimHeapWhenIdle();
+  const end: WorkerEnd = { post: (message) => port.postMessage(message), onMessage, next };
+  const begin = (setup: unknown): void => {
+    serveOver(end, groupSize, open, setup as S);
+    trimHeapWhenIdle();
+  };
+  if (workerData === LATER) port.once('message', begin);
+  else begin(workerData);
 }
 
 function serveOver<C, S>(end: WorkerEnd, groupSize: number, open: (setup: S) => RunGroup<C>, setup: S): void {

@@ -1,30 +1,65 @@
-// A worker that starts with its first call: most gateways never call it, and it costs memory.
+// A worker that starts with its first call: most gateways never call it, and it costs memory. One that rests for a while ends,
+// and starts again with the next call.
 import { fail } from '../../../lib/errors.ts';
 import { startWorker, type WorkerBounds, type WorkerClient } from '../worker-client.ts';
 
-/** @param apart as `startWorker` says. `lastCall` of `close` is only sent to a worker that was started. */
+/** How a lazy worker starts and ends. */
+export interface LazyOptions<C> {
+  /** As `startWorker` says. */
+  readonly apart?: boolean;
+  /** Milliseconds without a call after which it ends, and the call that ends it; absent: it stays. */
+  readonly rest?: { readonly ms: number; readonly lastCall: C } | undefined;
+}
+
+/** `lastCall` of `close` is only sent to a worker that was started. */
 export function lazyWorker<C>(
   entry: URL,
   setup: object,
   bounds: WorkerBounds,
-  apart = false,
+  { apart = false, rest }: LazyOptions<C> = {},
 ): WorkerClient<C> {
   let started: Promise<WorkerClient<C>> | undefined;
+  /** The worker before, which has its files until it has ended. */
+  let ending: Promise<void> | undefined;
   let closed = false;
+  let calls = 0;
+  let timer: NodeJS.Timeout | undefined;
+
   const start = (): Promise<WorkerClient<C>> => {
-    started ??= startWorker<C>(entry, setup, bounds, apart).catch((error: unknown) => {
-      started = undefined;
-      throw error;
-    });
+    started ??= Promise.resolve(ending)
+      .then(() => startWorker<C>(entry, setup, bounds, apart))
+      .catch((error: unknown) => {
+        started = undefined;
+        throw error;
+      });
     return started;
+  };
+  const end = (): void => {
+    const [last, lastCall] = [started, rest?.lastCall];
+    if (closed || calls > 0 || last === undefined || lastCall === undefined) return;
+    started = undefined;
+    ending = last.then((client) => client.close(lastCall)).catch(() => undefined);
+  };
+  const rested = (): void => {
+    if (rest === undefined || closed) return;
+    timer ??= setTimeout(end, rest.ms).unref();
+    timer.refresh();
   };
   return {
     call: async (call, length, deadlineMs) => {
       if (closed) throw fail('store_unavailable', 'the store is closed');
-      return (await start()).call(call, length, deadlineMs);
+      calls++;
+      try {
+        return await (await start()).call(call, length, deadlineMs);
+      } finally {
+        calls--;
+        rested();
+      }
     },
     close: async (lastCall) => {
       closed = true;
+      clearTimeout(timer);
+      await ending;
       const client = await started?.catch(() => undefined);
       await client?.close(lastCall);
     },
