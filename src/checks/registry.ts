@@ -17,6 +17,7 @@ import { log } from './log.ts';
 import { modelRules } from './model-rules.ts';
 import { modelWhitelist } from './model-whitelist.ts';
 import { notNull } from './not-null.ts';
+import { PARTNERS } from './partners/index.ts';
 import { regexMatch } from './regex-match.ts';
 import { regexReplace } from './regex-replace.ts';
 import { requestParametersCheck } from './request-parameters-check.ts';
@@ -54,6 +55,7 @@ export const CHECKS: readonly Check[] = [
   validUrls,
   webhook,
   wordCount,
+  ...PARTNERS,
 ];
 
 const byId = new Map(
