@@ -41,6 +41,13 @@ function logRulesOf({ settings }: WorkspaceBody): LogRules | undefined {
   return { bodies: debug !== 0, keepDays: typeof days === 'number' ? days : undefined };
 }
 
+/** A user as calls need it; undefined for deactivated ones. */
+function activeUser(document: Document<UserBody>): Document<UserBody> | undefined {
+  const { scim, inactive, ...body } = document.body;
+  if (inactive) return undefined;
+  return scim === undefined ? document : { ...document, body };
+}
+
 /** The snapshot. Ids are looked up within an organisation, so that no caller meets another's. */
 export class Directory {
   readonly #organisations = new Replica(organisations, { row: (document) => document });
@@ -55,7 +62,7 @@ export class Directory {
   });
   /** Of the workspaces that have rules of their own. */
   readonly #logRules = new Map<string, LogRules>();
-  readonly #users = new Replica(users, { row: (document) => document, nameOf: ({ body }) => body.email });
+  readonly #users = new Replica(users, { row: activeUser, nameOf: ({ body }) => body.email });
   readonly #members: Replica<MemberBody, Place> = new Replica(members, {
     row: ({ workspaceId, body: { userId, role } }) =>
       workspaceId === undefined ? undefined : { userId, workspaceId, role },

@@ -8,6 +8,7 @@ import { jwtSettings } from './jwt/collection.ts';
 import { encryptionKeys } from './key-bundle.ts';
 import { MCP_COLLECTIONS } from './mcp/mcp-collections.ts';
 import { PROVIDER_COLLECTIONS } from './providers/provider-collections.ts';
+import { SCIM_COLLECTIONS } from './scim/scim-collections.ts';
 import type { SecurityCategory, SecuritySettings } from './security-settings.ts';
 import { sessions } from './sessions/session-collection.ts';
 
@@ -53,14 +54,37 @@ export interface UserBody {
   readonly firstName: string;
   readonly lastName: string;
   readonly role: OrganisationRole;
+  /** Groups of an identity provider made a member an admin. */
+  readonly roleFrom?: GroupSource;
+  /** Deactivated by an identity provider: the directory does not know the user, so keys and sessions do not count. */
+  readonly inactive?: true;
+  /** What an identity provider keeps of the user. */
+  readonly scim?: ScimUser;
+}
+
+/** Where groups come from: `scim`, or the id of an identity provider for sign-in. */
+export type GroupSource = string;
+
+/** A user's attributes of RFC 7643. */
+export interface ScimUser {
+  readonly userName: string;
+  /** In lower case: unique in the organisation. */
+  readonly userNameKey: string;
+  readonly externalId?: string;
+  /** `active` was taken away and is not told. */
+  readonly withoutActive?: true;
+  /** The others, as the schemas name them; at most 32 KB. */
+  readonly attributes: JsonObject;
 }
 
 /** A user's place in the workspace that the document belongs to. */
 export interface MemberBody {
   readonly userId: string;
   readonly role: WorkspaceRole;
-  /** The user's, which never changes: lists are filtered by it. */
+  /** The user's: lists are filtered by it. */
   readonly email: string;
+  /** Groups gave the role; `own` is the one that was given by hand before. */
+  readonly fromGroups?: { readonly source: GroupSource; readonly own?: WorkspaceRole };
 }
 
 /** What is kept of a secret. */
@@ -170,8 +194,13 @@ export const users: Collection<UserBody> = defineCollection<UserBody>({
   fields: [
     { name: 'email', type: 'text' },
     { name: 'role', type: 'text' },
+    { name: 'userNameKey', type: 'text', nullable: true, path: 'scim.userNameKey' },
+    { name: 'externalId', type: 'text', nullable: true, path: 'scim.externalId' },
   ],
-  unique: [{ fields: ['email'], per: 'organisation' }],
+  unique: [
+    { fields: ['email'], per: 'organisation' },
+    { fields: ['userNameKey'], per: 'organisation' },
+  ],
   sortable: ['email'],
 });
 
@@ -256,6 +285,7 @@ export const accessCollections: readonly Collection<object>[] = [
   firstKeys,
   sessions,
   jwtSettings,
+  ...SCIM_COLLECTIONS,
   ...PROVIDER_COLLECTIONS,
   ...MCP_COLLECTIONS,
 ];

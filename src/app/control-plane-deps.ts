@@ -42,7 +42,7 @@ export function identityDeps({
   ...rooms
 }: Rooms): IdentityDeps {
   const { documents, hasher } = stores;
-  const { dialer, directory, auditLog, sessions, keys, addressOf } = identity;
+  const { dialer, directory, auditLog, sessions, scimGroups, keys, addressOf } = identity;
   const { providers, mcp, secretReferences } = replicas;
   const { plans, secrets, pipeline } = opened;
   const { mailer, callBooks, limits, usage, reRates } = ledger;
@@ -57,6 +57,8 @@ export function identityDeps({
     },
     documents,
     changes: auditLog.changes,
+    systemChanges: auditLog.systemChanges,
+    scimGroups,
     directory,
     sessions,
     keys,

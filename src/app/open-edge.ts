@@ -96,6 +96,7 @@ export function openEdge(parts: EdgeParts) {
       openapi: () => readFile(OPENAPI),
       docs: docs(),
       exportFile: ledger.exports.file,
+      scim: { scim: parts.scim, pace, budget, prove, full: inFlight.full },
     },
     rpc: rpc.handler,
     corsOrigins: settings.corsOrigins,

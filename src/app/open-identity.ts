@@ -5,6 +5,7 @@ import { Directory } from '../access/directory.ts';
 import { Tokens } from '../access/jwt/tokens.ts';
 import { KeyRing } from '../access/key-ring.ts';
 import { ManagedRecords } from '../access/managed-records.ts';
+import { ScimGroups } from '../access/scim/scim-groups.ts';
 import { SessionRing } from '../access/sessions/session-ring.ts';
 import type { Call } from '../call/call.ts';
 import { clientAddress } from '../lib/client-address.ts';
@@ -26,6 +27,7 @@ export async function openIdentity(
   await storeGivenKeys(keyDeps, tenancy, given);
   const keys = new KeyRing(hasher);
   const directory = new Directory();
+  const scimGroups = new ScimGroups();
   const managed = new ManagedRecords();
   const origin = settings.publicUrl === undefined ? undefined : new URL(settings.publicUrl).origin;
   const secure = settings.tls !== undefined || origin?.startsWith('https:') === true;
@@ -69,6 +71,7 @@ export async function openIdentity(
     keys,
     sessions,
     directory,
+    scimGroups,
     managed,
     egress,
     dialer,

@@ -11,6 +11,7 @@ import { check } from '../rpc/interceptors/validate.ts';
 import { identityDeps, type Rooms } from './control-plane-deps.ts';
 import { openSandbox } from './declared-sandbox.ts';
 import { withManagedBy } from './managed-by.ts';
+import { openScim } from './open-scim.ts';
 import { registrations } from './services.ts';
 
 /** `foresee` and `mcpServerId` are what limits ask before a call runs. */
@@ -42,6 +43,7 @@ export function openServices(rooms: Rooms) {
       implement(McpService, rooms.mcp.service),
     ].map((one) => withManagedBy(one, { managed: rooms.identity.managed, documents: stores.documents })),
     declared,
+    scim: openScim(identity, rooms.settings),
   };
 }
 

@@ -26,6 +26,7 @@ import { PromptsService } from '../../gen/gateway/admin/v2/prompts_pb.ts';
 import { ProviderCatalogueService } from '../../gen/gateway/admin/v2/provider_catalogue_pb.ts';
 import { ProvidersService } from '../../gen/gateway/admin/v2/providers_pb.ts';
 import { RateLimitPoliciesService } from '../../gen/gateway/admin/v2/rate_limit_policies_pb.ts';
+import { ScimService } from '../../gen/gateway/admin/v2/scim_pb.ts';
 import { SecretReferencesService } from '../../gen/gateway/admin/v2/secret_references_pb.ts';
 import { SessionsService } from '../../gen/gateway/admin/v2/sessions_pb.ts';
 import { TracesService } from '../../gen/gateway/admin/v2/traces_pb.ts';
@@ -82,6 +83,7 @@ import { promptsService } from '../admin/prompts/service.ts';
 import { providerCatalogueService } from '../admin/provider-catalogue/service.ts';
 import type { ProviderDeps } from '../admin/providers/deps.ts';
 import { providersService } from '../admin/providers/service.ts';
+import { type ScimServiceDeps, scimService } from '../admin/scim/service.ts';
 import { type SecretReferencesDeps, secretReferencesService } from '../admin/secret-references/service.ts';
 import { type SessionsDeps, sessionsService } from '../admin/sessions/service.ts';
 import { tracesService } from '../admin/traces/service.ts';
@@ -127,6 +129,7 @@ export function registrations(
     SecretReferencesDeps &
     SessionsDeps &
     McpDeps &
+    ScimServiceDeps &
     ModelPricingDeps & { readonly aliases: AliasCatalogue },
   audit: AuditLogsDeps,
   declared: DeclaredStateDeps,
@@ -187,6 +190,7 @@ export function registrations(
     implement(ModelPricingService, modelPricingService(identity)),
     implement(SecretReferencesService, secretReferencesService(identity)),
     implement(UsageLimitPoliciesService, usageLimitPoliciesService(identity)),
+    implement(ScimService, scimService(identity)),
     implement(SessionsService, sessionsService(identity)),
     implement(UsersService, usersService(identity)),
     implement(UserInvitesService, userInvitesService(identity)),

@@ -15,6 +15,7 @@ const ORDER = [
   'limits',
   'logs',
   'access',
+  'sign-in',
   'agents',
   'mcp',
   'operations',

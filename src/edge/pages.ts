@@ -5,6 +5,7 @@ import { exportPage, type HandedFile } from './export-page.ts';
 import { homePage } from './home-page.ts';
 import { INVITE_PATHS, invitePage } from './invite-page.ts';
 import { type MetricsDeps, metricsPage } from './metrics-page.ts';
+import { SCIM_BASE, type ScimPageDeps, scimPage } from './scim-page.ts';
 
 /** What the pages show. */
 export interface PageDeps {
@@ -16,9 +17,10 @@ export interface PageDeps {
   readonly docs: Middleware;
   /** The file that an address is for. Must answer within a bound. */
   readonly exportFile: (token: string) => Promise<HandedFile | undefined>;
+  readonly scim: ScimPageDeps;
 }
 
-export function pages({ unready, metrics, openapi, docs, exportFile }: PageDeps): Middleware {
+export function pages({ unready, metrics, openapi, docs, exportFile, scim }: PageDeps): Middleware {
   const router = new Router();
   router.get('/', homePage());
   for (const path of ['/healthz', '/health'])
@@ -37,6 +39,7 @@ export function pages({ unready, metrics, openapi, docs, exportFile }: PageDeps)
   });
   for (const path of INVITE_PATHS) router.get(path, invitePage);
   router.get('/exports/:token', exportPage(exportFile));
+  router.all(`${SCIM_BASE}{/*path}`, scimPage(scim));
   router.get('/docs{/*path}', docs);
   return router.routes() as unknown as Middleware;
 }

@@ -87,6 +87,14 @@ export const PERMISSIONS: Readonly<Record<string, string>> = {
   DeleteSecretReference: adminKeys,
   TestSecretReference: adminKeys,
 
+  CreateScimToken: adminKeys,
+  ListScimTokens: adminKeys,
+  DeleteScimToken: adminKeys,
+  ListScimMappings: adminKeys,
+  CreateScimMapping: adminKeys,
+  DeleteScimMapping: adminKeys,
+  ListScimGroups: adminKeys,
+
   // Users and permissions.
   ListUsers: adminKeys,
   GetUser: adminKeys,

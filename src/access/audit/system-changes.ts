@@ -5,6 +5,7 @@ import type { Document, WriteOperation } from '../../store/documents.ts';
 import { systemAction } from './audited-call.ts';
 import type { Chain } from './chain.ts';
 import { type AuditTarget, auditedTarget, narrowed } from './changes.ts';
+import type { AuditRecord } from './entry.ts';
 
 /** What is done, in the words of the audit annotations, e.g. "rotate" and "api-key". */
 export interface SystemAction {
@@ -12,6 +13,10 @@ export interface SystemAction {
   readonly resource: string;
   /** Why, or by which command; no secret. */
   readonly detail?: string;
+  /** Who asked for it by another way than a call of the contract, and how; the gateway itself when absent. */
+  readonly by?: Partial<
+    Pick<AuditRecord, 'actor' | 'requestId' | 'protocol' | 'method' | 'path' | 'clientIp'>
+  >;
 }
 
 /** Writes changes of the gateway itself. */
@@ -28,10 +33,11 @@ export interface SystemChanges {
 /** @param now Unix milliseconds */
 export function createSystemChanges(chain: Chain, now: () => number): SystemChanges {
   return {
-    commit({ verb, resource, detail = '' }, scope, operations, target) {
+    commit({ verb, resource, detail = '', by }, scope, operations, target) {
       const record = {
         ...systemAction(now(), verb, resource, target),
         ...auditedTarget(scope, target),
+        ...by,
         detail,
       };
       return chain.append(scope.organisationId, record, narrowed(operations, scope));
