@@ -190,6 +190,15 @@ export function registrations(
     implement(ModelPricingService, modelPricingService(identity)),
     implement(SecretReferencesService, secretReferencesService(identity)),
     implement(UsageLimitPoliciesService, usageLimitPoliciesService(identity)),
+    ...peopleRegistrations(identity),
+  ];
+}
+
+/** The services of people: who signs in, and with what. */
+function peopleRegistrations(
+  identity: InvitesDeps & SessionsDeps & ScimServiceDeps & JwtDeps,
+): Registration[] {
+  return [
     implement(ScimService, scimService(identity)),
     implement(SessionsService, sessionsService(identity)),
     implement(UsersService, usersService(identity)),
