@@ -102,12 +102,6 @@ const REFUSALS: readonly (readonly [string, () => ReturnType<typeof send>, numbe
     /is no option of openai; the nearest: openai_organization/,
   ],
   [
-    'a saved config',
-    () => ask({ 'x-gateway-config': 'fats' }),
-    400,
-    /no saved config fats; the nearest: fast/,
-  ],
-  [
     'an admin key for a model call',
     () => send(gateway, 'POST', '/chat/completions', { body: chat }),
     403,
