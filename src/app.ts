@@ -97,7 +97,19 @@ export async function startApp(
   ]);
   const publicUrl = (): string => settings.publicUrl ?? ownUrl(settings, address.port);
   const mcp = openMcp(base, identity, replicas, ledger, opened);
-  const rooms = { ...base, mcp, identity, replicas, ledger, opened, watch, validator, allow, publicUrl };
+  const rooms = {
+    ...base,
+    mcp,
+    identity,
+    replicas,
+    ledger,
+    opened,
+    watch,
+    validator,
+    allow,
+    publicUrl,
+    ready,
+  };
   const services = openServices(rooms);
   const edge = openEdge({ ...rooms, ...services, names, inFlight, metrics, unready: ready.unready });
   // Before the port is bound: a faulty file ends the start.
@@ -125,6 +137,7 @@ export async function startApp(
     async stop() {
       configFile?.close();
       ready.drain();
+      ledger.live.close();
       await edge.drain();
       await opened.close(PIPELINE_CLOSE_MS);
       await ledger.endJobs();

@@ -19,6 +19,7 @@ export class KeyRing {
   readonly #byHash = new Map<string, KeyRecord>();
   readonly #hints = new Set<string>();
   readonly #presented = new WeakMap<object, Presented>();
+  readonly #lent = new Set<string>();
   /** By id: called when the key is presented for the first time. */
   readonly #awaited = new Map<string, () => void>();
   readonly replica: Replica<ApiKeyBody, KeyRecord> = new Replica(apiKeys, {
@@ -52,7 +53,17 @@ export class KeyRing {
     const key = newApiKey();
     const hash = this.#hasher.hash(key);
     this.#add({ hash, hint: keyHint(key), principal, expiresAt: undefined });
-    return { key, takeBack: () => void this.#byHash.delete(hash) };
+    this.#lent.add(principal.keyId);
+    const takeBack = (): void => {
+      this.#byHash.delete(hash);
+      this.#lent.delete(principal.keyId);
+    };
+    return { key, takeBack };
+  }
+
+  /** Whether a key is lent. */
+  isLent(keyId: string): boolean {
+    return this.#lent.has(keyId);
   }
 
   /** How many keys there are. */

@@ -10,7 +10,9 @@ import type { Ledger } from './open-ledger.ts';
 import type { Mcp } from './open-mcp.ts';
 import type { OpenPipeline } from './open-pipeline.ts';
 import type { Replicas } from './open-replicas.ts';
+import type { Readiness } from './readiness.ts';
 import type { registrations } from './services.ts';
+import { statusDeps } from './status-deps.ts';
 import type { Watch } from './telemetry.ts';
 
 export interface Rooms extends Base {
@@ -22,6 +24,7 @@ export interface Rooms extends Base {
   readonly watch: Watch;
   readonly validator: ReturnType<typeof contractValidator>;
   readonly allow: Parameters<typeof jwksUriCheck>[1];
+  readonly ready: Pick<Readiness, 'stores'>;
   /** Where people reach the gateway: asked when it listens. */
   readonly publicUrl: () => string;
 }
@@ -64,6 +67,7 @@ export function identityDeps({
     keys,
     addressOf,
     usage,
+    status: statusDeps({ ledger, ...rooms }),
     groups: limits.groups,
     reRates,
     now: Date.now,

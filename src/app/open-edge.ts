@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { FailedCalls } from '../access/failed-calls.ts';
 import { identify } from '../access/identify.ts';
 import type { Call } from '../call/call.ts';
+import { consolePage } from '../edge/console-page.ts';
 import { docs } from '../edge/docs.ts';
 import { createEdge } from '../edge/edge.ts';
 import { createListener } from '../edge/listener.ts';
@@ -28,6 +29,8 @@ import type { Readiness } from './readiness.ts';
 import type { Watch } from './telemetry.ts';
 import { linkToPrimary } from './workers/link.ts';
 
+/** Next to the program in the build; in a checkout that runs its sources, that of the last build. */
+const CONSOLE = new URL('../../dist/console/', import.meta.url);
 const OPENAPI = new URL('../../gen/openapi.json', import.meta.url);
 
 interface EdgeParts extends Base, ReturnType<typeof openServices> {
@@ -95,6 +98,7 @@ export function openEdge(parts: EdgeParts) {
       metrics: metricsDeps,
       openapi: () => readFile(OPENAPI),
       docs: docs(),
+      console: consolePage(CONSOLE),
       exportFile: ledger.exports.file,
       scim: { scim: parts.scim, pace, budget, prove, full: inFlight.full },
     },

@@ -3,6 +3,7 @@
 import { Groups } from '../ledger/limits/groups.ts';
 import { openLimits } from '../ledger/limits/open-limits.ts';
 import { UsageReader } from '../ledger/limits/usage.ts';
+import { LiveEntries } from '../ledger/live-entries.ts';
 import { createReRateJobs } from '../ledger/re-rate/jobs.ts';
 import { createMailer } from '../lib/mailer.ts';
 import { openMemoryState } from '../store/memory/open-memory.ts';
@@ -26,7 +27,12 @@ export async function openLedger(
   const { documents, feed } = stores;
   const store = stores.store.requestLog;
   const now = Date.now;
-  const callBooks = openCallBooks(settings, { store, directory, ownPrices, onEntry }, log);
+  const live = new LiveEntries();
+  const told: typeof onEntry = (entry, call) => {
+    live.tell(entry);
+    onEntry?.(entry, call);
+  };
+  const callBooks = openCallBooks(settings, { store, directory, ownPrices, onEntry: told }, log);
   const { flights, prices, counter } = callBooks;
   const mailer =
     settings.smtpUrl === undefined ? undefined : createMailer(settings.smtpUrl, settings.mailFrom);
@@ -74,6 +80,7 @@ export async function openLedger(
   const exports = await openExports({ stores, feed, documents, store, organisations, alone }, log);
   return {
     callBooks,
+    live,
     limits,
     reRates,
     exports,

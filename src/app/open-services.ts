@@ -3,6 +3,7 @@
 import { McpService } from '../../gen/gateway/inference/v2/mcp_pb.ts';
 import type { DeclaredStateDeps } from '../admin/declared-state/service.ts';
 import type { PromptsDeps } from '../admin/prompts/deps.ts';
+import type { Principal } from '../call/principal.ts';
 import { promptRuns } from '../inference/prompts.ts';
 import { KeptResponses } from '../inference/responses/kept-responses.ts';
 import { PromptCatalogue } from '../prompts/prompt-catalogue.ts';
@@ -47,6 +48,20 @@ export function openServices(rooms: Rooms) {
   };
 }
 
+/** Keys that are stored nowhere count as long as their holder has them. */
+function stillCalls({ keys, sessions }: Rooms['identity']): (principal: Principal) => boolean | undefined {
+  return ({ organisationId, keyId, sessionId, token }) => {
+    if (token !== undefined) return undefined;
+    if (sessionId !== undefined) {
+      const session = sessions.replica.get(organisationId, sessionId);
+      return session !== undefined && sessions.principalOf(session) !== undefined;
+    }
+    const key = keys.replica.get(organisationId, keyId);
+    if (key === undefined) return keys.isLent(keyId) ? undefined : false;
+    return key.expiresAt === undefined || key.expiresAt > Date.now();
+  };
+}
+
 function logsDeps({ stores, identity, ledger, watch }: Rooms) {
   const { callBooks } = ledger;
   return {
@@ -61,6 +76,9 @@ function logsDeps({ stores, identity, ledger, watch }: Rooms) {
     keepsMetadata: callBooks.keepsMetadata,
     keepDays: callBooks.keepDays,
     onUsageRefused: watch.onUsageRefused,
+    live: ledger.live,
+    isShared: stores.state !== undefined,
+    stillCalls: stillCalls(identity),
     now: Date.now,
   };
 }

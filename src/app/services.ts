@@ -5,6 +5,7 @@ import { AnalyticsGroupsService } from '../../gen/gateway/admin/v2/analytics_gro
 import { AnalyticsSummariesService } from '../../gen/gateway/admin/v2/analytics_summaries_pb.ts';
 import { ApiKeysService } from '../../gen/gateway/admin/v2/api_keys_pb.ts';
 import { AuditLogsService } from '../../gen/gateway/admin/v2/audit_logs_pb.ts';
+import { BudgetsService } from '../../gen/gateway/admin/v2/budgets_pb.ts';
 import { CollectionsService } from '../../gen/gateway/admin/v2/collections_pb.ts';
 import { ConfigsService } from '../../gen/gateway/admin/v2/configs_pb.ts';
 import { DeclaredStateService } from '../../gen/gateway/admin/v2/declared_state_pb.ts';
@@ -29,6 +30,7 @@ import { RateLimitPoliciesService } from '../../gen/gateway/admin/v2/rate_limit_
 import { ScimService } from '../../gen/gateway/admin/v2/scim_pb.ts';
 import { SecretReferencesService } from '../../gen/gateway/admin/v2/secret_references_pb.ts';
 import { SessionsService } from '../../gen/gateway/admin/v2/sessions_pb.ts';
+import { StatusService } from '../../gen/gateway/admin/v2/status_pb.ts';
 import { TracesService } from '../../gen/gateway/admin/v2/traces_pb.ts';
 import { UsageLimitPoliciesService } from '../../gen/gateway/admin/v2/usage_limit_policies_pb.ts';
 import { UserInvitesService } from '../../gen/gateway/admin/v2/user_invites_pb.ts';
@@ -58,6 +60,7 @@ import { analyticsGroupsService } from '../admin/analytics/groups.ts';
 import { analyticsSummariesService } from '../admin/analytics/summaries.ts';
 import { type ApiKeysDeps, apiKeysService } from '../admin/api-keys/service.ts';
 import { type AuditLogsDeps, auditLogsService } from '../admin/audit-logs/service.ts';
+import { type BudgetsDeps, budgetsService } from '../admin/budgets/service.ts';
 import { collectionsService } from '../admin/collections/service.ts';
 import { type ConfigsDeps, configsService } from '../admin/configs/service.ts';
 import { type DeclaredStateDeps, declaredStateService } from '../admin/declared-state/service.ts';
@@ -86,6 +89,7 @@ import { providersService } from '../admin/providers/service.ts';
 import { type ScimServiceDeps, scimService } from '../admin/scim/service.ts';
 import { type SecretReferencesDeps, secretReferencesService } from '../admin/secret-references/service.ts';
 import { type SessionsDeps, sessionsService } from '../admin/sessions/service.ts';
+import { type StatusDeps, statusService } from '../admin/status/service.ts';
 import { tracesService } from '../admin/traces/service.ts';
 import { type InvitesDeps, userInvitesService } from '../admin/user-invites/service.ts';
 import { usersService } from '../admin/users/service.ts';
@@ -130,6 +134,8 @@ export function registrations(
     SessionsDeps &
     McpDeps &
     ScimServiceDeps &
+    BudgetsDeps &
+    StatusDeps &
     ModelPricingDeps & { readonly aliases: AliasCatalogue },
   audit: AuditLogsDeps,
   declared: DeclaredStateDeps,
@@ -158,13 +164,8 @@ export function registrations(
     implement(ConfigExplanationService, configExplanationService(pipeline)),
     implement(PromptCompletionsService, identity.runs.service),
     implement(ProxyService, proxyService(pipeline)),
+    ...bookServices(logs),
     implement(LogExportsService, logExportsService({ ...identity, ...logs })),
-    implement(LogsService, logsService(logs)),
-    implement(FeedbackService, feedbackService(logs)),
-    implement(TracesService, tracesService(logs)),
-    implement(AnalyticsGraphsService, analyticsGraphsService(logs)),
-    implement(AnalyticsGroupsService, analyticsGroupsService(logs)),
-    implement(AnalyticsSummariesService, analyticsSummariesService(logs)),
     implement(ApiKeysService, apiKeysService(identity)),
     implement(CollectionsService, collectionsService(identity)),
     implement(LabelsService, labelsService(identity)),
@@ -190,6 +191,8 @@ export function registrations(
     implement(ModelPricingService, modelPricingService(identity)),
     implement(SecretReferencesService, secretReferencesService(identity)),
     implement(UsageLimitPoliciesService, usageLimitPoliciesService(identity)),
+    implement(BudgetsService, budgetsService(identity)),
+    implement(StatusService, statusService(identity)),
     ...peopleRegistrations(identity),
   ];
 }
@@ -204,5 +207,17 @@ function peopleRegistrations(
     implement(UsersService, usersService(identity)),
     implement(UserInvitesService, userInvitesService(identity)),
     implement(JwtSettingsService, jwtSettingsService(identity)),
+  ];
+}
+
+/** Services over the request log. */
+function bookServices(logs: Parameters<typeof logsService>[0]): Registration[] {
+  return [
+    implement(LogsService, logsService(logs)),
+    implement(FeedbackService, feedbackService(logs)),
+    implement(TracesService, tracesService(logs)),
+    implement(AnalyticsGraphsService, analyticsGraphsService(logs)),
+    implement(AnalyticsGroupsService, analyticsGroupsService(logs)),
+    implement(AnalyticsSummariesService, analyticsSummariesService(logs)),
   ];
 }

@@ -43,7 +43,9 @@ export async function build(root = ROOT, dist = join(root, 'dist')): Promise<num
     });
     await bundle.close();
     const modules = output.flatMap((part) => (part.type === 'chunk' ? part.moduleIds : []));
-    writeFileSync(join(scratch, 'THIRD-PARTY-LICENSES'), thirdPartyLicences(root, modules));
+    const { buildConsole } = await import('./console.ts');
+    const browsers = await buildConsole(root, join(scratch, 'console'));
+    writeFileSync(join(scratch, 'THIRD-PARTY-LICENSES'), thirdPartyLicences(root, [...modules, ...browsers]));
     writeFileSync(join(scratch, 'build.json'), `${JSON.stringify({ of })}\n`);
     rmSync(dist, { recursive: true, force: true });
     renameSync(scratch, dist);

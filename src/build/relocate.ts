@@ -26,6 +26,8 @@ export function relocate(root: string, dist: string): Plugin {
           const path = resolve(dirname(id), name);
           const below = relative(root, path);
           if (below === 'package.json') return '../package.json';
+          // What the build writes itself.
+          if (below.startsWith('dist')) return `./${below.slice('dist/'.length)}/`;
           if (!below.endsWith('.ts')) {
             copies.set(path, below);
             return `./${below}${name.endsWith('/') ? '/' : ''}`;

@@ -8,6 +8,7 @@ interface Link {
 }
 
 const LINKS: readonly Link[] = [
+  { path: '/console', title: 'Console' },
   { path: '/docs/quick-start', title: 'Quick start' },
   { path: '/docs/guides', title: 'Guides' },
   { path: '/docs', title: 'API reference' },

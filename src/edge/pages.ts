@@ -15,12 +15,21 @@ export interface PageDeps {
   /** The OpenAPI document's JSON text. */
   readonly openapi: () => Promise<Buffer>;
   readonly docs: Middleware;
+  readonly console: Middleware;
   /** The file that an address is for. Must answer within a bound. */
   readonly exportFile: (token: string) => Promise<HandedFile | undefined>;
   readonly scim: ScimPageDeps;
 }
 
-export function pages({ unready, metrics, openapi, docs, exportFile, scim }: PageDeps): Middleware {
+export function pages({
+  unready,
+  metrics,
+  openapi,
+  docs,
+  console: consoleFiles,
+  exportFile,
+  scim,
+}: PageDeps): Middleware {
   const router = new Router();
   router.get('/', homePage());
   for (const path of ['/healthz', '/health'])
@@ -41,5 +50,6 @@ export function pages({ unready, metrics, openapi, docs, exportFile, scim }: Pag
   router.get('/exports/:token', exportPage(exportFile));
   router.all(`${SCIM_BASE}{/*path}`, scimPage(scim));
   router.get('/docs{/*path}', docs);
+  router.get('/console{/*path}', consoleFiles);
   return router.routes() as unknown as Middleware;
 }

@@ -21,18 +21,24 @@ export async function writeLines(
   for (const [name, value] of headers) head[name] = value;
   res.writeHead(200, head);
   let text = '';
-  const send = async (): Promise<void> => {
-    const full = text !== '' && !res.write(text);
+  let soon: NodeJS.Immediate | undefined;
+  const write = (): void => {
+    soon = undefined;
+    if (text !== '') res.write(text);
     text = '';
-    if (full) await drained(res);
   };
   try {
     for await (const message of messages) {
       text += `${JSON.stringify(codec.encode(desc, message))}\n`;
-      if (text.length >= CHUNK) await send();
+      // Lines that come together are written together; one that comes alone does not wait for others.
+      if (text.length >= CHUNK) write();
+      else soon ??= setImmediate(write);
+      if (res.writableNeedDrain) await drained(res);
     }
+    clearImmediate(soon);
     res.end(text);
   } catch {
+    clearImmediate(soon);
     res.destroy();
   }
 }

@@ -23,6 +23,7 @@ const STEPS: readonly (readonly [string, () => Promise<Result>])[] = [
   ['buf breaking against main', breaking],
   ['biome: format and lint', tool('biome', 'ci', '--error-on-warnings', '--colors=off', ...WRITTEN_BY_HAND)],
   ['tsc: types', tool('tsc', '--noEmit')],
+  ['tsc: types of the console', tool('tsc', '--noEmit', '-p', 'src/console')],
   ['ava: architecture', tool('ava', 'test/architecture/**/*.test.ts')],
 ];
 

@@ -28,6 +28,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   'src/edge': 4,
   'src/settings.ts': 4,
   'src/openapi': 5,
+  'src/console': 5,
   'src/build': 5,
   'src/migrate': 5,
   'src/app.ts': 5,
@@ -70,6 +71,7 @@ const ONLY: Readonly<Record<string, readonly string[]>> = {
   'src/settings.ts': ['src/app.ts', 'src/app', 'src/cli', 'src/cli.ts', 'src/migrate'],
   'src/openapi': [],
   'src/build': [],
+  'src/console': [],
   'src/app.ts': ['src/cli', 'src/cli.ts'],
   'src/app': ['src/app.ts', 'src/cli', 'src/cli.ts'],
   'src/migrate': ['src/cli', 'src/cli.ts'],
@@ -93,6 +95,10 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@opentelemetry/sdk-metrics': ['src/telemetry'],
   undici: ['src/lib'],
   rolldown: ['src/build'],
+  vite: ['src/build'],
+  preact: ['src/console'],
+  '@connectrpc/connect-web': ['src/console'],
+  uplot: ['src/console'],
 };
 
 const sources = sourcesOf('src');
@@ -114,6 +120,16 @@ test('imports go down the floors, never up or sideways', (t) => {
       if (BESIDE[own]?.some((name) => name === other || name === to)) return undefined;
       const [here, there] = [FLOORS[own] ?? 0, FLOORS[other] ?? 0];
       return there < here ? undefined : `floor ${here} imports floor ${there}`;
+    }),
+    [],
+  );
+});
+
+test('the console is a client of the contract and knows nothing else of the gateway', (t) => {
+  t.deepEqual(
+    everyImport((from, to) => {
+      const known = to.startsWith('gen/') || to.startsWith('src/console/') || !to.startsWith('src/');
+      return roomOf(from) !== 'src/console' || (known && !to.startsWith('node:')) ? undefined : 'only gen/';
     }),
     [],
   );

@@ -21,7 +21,7 @@ const NOT_CODE = /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\
 /** All TypeScript files below a folder of the project, by path. */
 export function sourcesOf(folder: string): Source[] {
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
     .map((entry) => sourceOf(join(entry.parentPath, entry.name)))
     .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
@@ -36,7 +36,10 @@ function sourceOf(file: string): Source {
       (found) => (/^['"`]/.test(found) ? "''" : ' ') + found.replace(/[^\n]/g, ''),
     ),
     comments: commentsOf(text),
-    imports: imports.map((name) => (name.startsWith('.') ? below(resolve(dirname(file), name)) : name)),
+    imports: imports
+      .map((name) => name.replace(/\?.*$/, ''))
+      .filter((name) => !name.endsWith('.css'))
+      .map((name) => (name.startsWith('.') ? below(resolve(dirname(file), name)) : name)),
   };
 }
 

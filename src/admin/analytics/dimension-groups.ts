@@ -16,7 +16,7 @@ import { asked, type Selection, selectionOf } from './selection.ts';
 import { workspaceNames } from './workspace-names.ts';
 
 /** The dimension that groups requests, and the member that names the group. */
-const DIMENSIONS = {
+export const DIMENSIONS = {
   ai_service: { dimension: 'provider', member: (value: string) => ({ aiService: value }) },
   model: { dimension: 'model', member: (value: string) => ({ model: value }) },
   status_code: { dimension: 'statusCode', member: (value: string) => ({ statusCode: Number(value) }) },

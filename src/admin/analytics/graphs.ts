@@ -9,6 +9,8 @@ import {
   CostGraphSchema,
   type CountGraph,
   CountGraphSchema,
+  type GroupedGraph,
+  type GroupedGraphRequest,
   type LatencyGraph,
   LatencyGraphSchema,
   type TokensGraph,
@@ -23,6 +25,7 @@ import type { LogRollups } from '../../store/log/aggregation.ts';
 import type { AnalyticsDeps } from './deps.ts';
 import { errorGraphs } from './error-graphs.ts';
 import { feedbackGraphs } from './feedback-graphs.ts';
+import { getGroupedGraph } from './grouped-graph.ts';
 import { percentilesOf } from './latencies.ts';
 import { costPerRequest, hitsOf, latencyPerRequest, mean, percent } from './ratios.ts';
 import type { Series, SeriesOptions, Slot } from './series.ts';
@@ -49,6 +52,10 @@ export function analyticsGraphsService(deps: AnalyticsDeps) {
   return {
     ...errorGraphs(deps),
     ...feedbackGraphs(deps),
+
+    getGroupedGraph(request: GroupedGraphRequest, call: Call): Promise<GroupedGraph> {
+      return getGroupedGraph(deps, request, call);
+    },
 
     getRequestsGraph(request: AnalyticsRequest, call: Call): Promise<CountGraph> {
       return counted(request, call, ({ rollup }) => rollup.requests);

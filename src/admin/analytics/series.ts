@@ -50,7 +50,15 @@ export async function readSeries(
   call: Call,
   options: SeriesOptions = {},
 ): Promise<Series> {
-  const selection = await selectionOf(deps, request, call);
+  return readSelected(deps, await selectionOf(deps, request, call), options);
+}
+
+/** Adds up the entries of a selection. @throws GatewayError validation_failed, naming the parameter. */
+export async function readSelected(
+  deps: AnalyticsDeps,
+  selection: Selection,
+  options: SeriesOptions = {},
+): Promise<Series> {
   const { from, until } = selection.filter;
   const { main, beside, bucketMs } = await aggregated(deps, selection, options);
   const slots = new Map(bucketsOf(from, until, bucketMs).map((at) => [at, emptySlot(at)]));

@@ -25,7 +25,7 @@ import type { Call } from '../../call/call.ts';
 import type { TenantScope } from '../../call/scope.ts';
 import type { ConfigCatalogue } from '../../configs/config-catalogue.ts';
 import { type ConfigBody, configs, configVersions } from '../../configs/config-collections.ts';
-import { invalidField } from '../../lib/errors.ts';
+import { fail, invalidField } from '../../lib/errors.ts';
 import {
   archiveOperation,
   type Condition,
@@ -156,6 +156,11 @@ export function configsService(deps: ConfigsDeps) {
         const { organisationId, workspaceId = '' } = before;
         const scope = { organisationId, workspaceId };
         const at = now();
+        const { baseVersionId } = request;
+        if (baseVersionId !== undefined && baseVersionId !== before.body.versionId)
+          throw fail('conflict', 'the config was saved by another since: read it and make the change again', {
+            param: 'base_version_id',
+          });
         const owner = { tenant: scope, id: before.id, slug: before.slug ?? '', before: before.body.config };
         const config =
           request.config === undefined

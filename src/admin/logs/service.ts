@@ -6,11 +6,15 @@ import {
   CreateLogsResponseSchema,
   type CustomLog,
   type GetLogRequest,
+  type ListLogFacetsRequest,
   type ListLogsRequest,
   type LogDetail,
+  type LogFacetList,
   type LogList,
   LogListSchema,
+  type LogTail,
   Order,
+  type TailLogsRequest,
 } from '../../../gen/gateway/admin/v2/logs_pb.ts';
 import { logReaderOf, logSight } from '../../access/roles.ts';
 import type { SecuritySetting } from '../../access/security-settings.ts';
@@ -27,17 +31,19 @@ import { callerOf, found, scopeOf } from '../kit/caller.ts';
 import { optionalTime, timeText } from '../kit/time.ts';
 import { logDetail } from './detail.ts';
 import { logEntry } from './entry.ts';
+import { listLogFacets } from './facets.ts';
 import { type LogFilterDeps, logSelection } from './filter.ts';
 import { insertedLog } from './insert.ts';
 import { withLate } from './late.ts';
 import { isSeen, seenFeedback } from './reach.ts';
+import { type TailDeps, tailLogs } from './tail.ts';
 
 const DEFAULT_PAGE_SIZE = 100;
 /** Entries before a page that is named by its number. */
 const MAX_SKIP = 100_000;
 
 /** What the service needs. */
-export interface LogsDeps extends LogFilterDeps {
+export interface LogsDeps extends LogFilterDeps, Pick<TailDeps, 'live' | 'isShared' | 'stillCalls'> {
   readonly store: LogStore;
   /** Makes everything recorded so far readable. */
   readonly flush: () => Promise<void>;
@@ -118,6 +124,14 @@ export function logsService(deps: LogsDeps) {
         feedback: feedback.get(traceId),
         hooksOnly: request.type === 'hooks',
       });
+    },
+
+    listLogFacets(request: ListLogFacetsRequest, call: Call): Promise<LogFacetList> {
+      return listLogFacets(deps, request, call);
+    },
+
+    tailLogs(request: TailLogsRequest, call: Call): Promise<AsyncIterable<LogTail>> {
+      return tailLogs(deps, request, call);
     },
 
     async createLogs(request: CreateLogsRequest, call: Call): Promise<CreateLogsResponse> {

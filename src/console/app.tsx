@@ -1,0 +1,86 @@
+// The shell: who is signed in, the navigation, the page, and the keys that work everywhere.
+import { useSignal } from '@preact/signals';
+import type { ComponentType } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { readSession, session, signOut } from './api.ts';
+import { GoTo } from './go-to.tsx';
+import type { PageProps } from './page-props.ts';
+import { PAGES, type Page } from './pages.ts';
+import { Alert } from './parts.tsx';
+import { go, href, path } from './router.ts';
+import { SignIn } from './sign-in.tsx';
+
+export function App() {
+  useEffect(() => void readSession(), []);
+  if (session.value === undefined) return <main id="main" aria-busy="true" />;
+  return (
+    <>
+      <a class="skip" href="#main">
+        Skip to content
+      </a>
+      {session.value === null ? <SignIn /> : <Shell key={session.value.id} />}
+    </>
+  );
+}
+
+function Shell() {
+  const allowed = PAGES.filter((page) => page.allowed());
+  const first = allowed[0];
+  useEffect(() => {
+    if (path.value === '/' && first !== undefined) go(first.path, true);
+  }, [first]);
+  const page = allowed.find((one) => path.value === one.path || path.value.startsWith(`${one.path}/`));
+  return (
+    <div class="shell">
+      <header>
+        <a class="brand" href={href('/')}>
+          Sluice
+        </a>
+        <nav aria-label="Main">
+          <ul>
+            {allowed.map(({ name, path: to }) => (
+              <li key={to}>
+                <a href={href(to)} aria-current={page?.path === to ? 'page' : undefined}>
+                  {name}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </nav>
+        <div class="account">
+          <span class="who" title={session.value?.role}>
+            {session.value?.name}
+          </span>
+          <button type="button" onClick={() => void signOut()}>
+            Sign out
+          </button>
+        </div>
+      </header>
+      <main id="main" tabIndex={-1}>
+        {page !== undefined && <Shown key={page.path} page={page} />}
+        {page === undefined && path.value !== '/' && (
+          <p class="empty">There is no such page, or not for this key.</p>
+        )}
+      </main>
+      <GoTo pages={allowed} />
+    </div>
+  );
+}
+
+function Shown({ page }: { readonly page: Page }) {
+  const loaded = useSignal<{ readonly part?: ComponentType<PageProps>; readonly fault?: boolean }>({});
+  useEffect(() => {
+    page.load().then(
+      (module) => {
+        loaded.value = { part: module.default };
+      },
+      () => {
+        loaded.value = { fault: true };
+      },
+    );
+  }, [page, loaded]);
+  const { part: Part, fault } = loaded.value;
+  if (fault) return <Alert>The page could not be loaded. Reload to try again.</Alert>;
+  if (Part === undefined) return <p class="empty">Loading…</p>;
+  return <Part rest={decodeURIComponent(path.value.slice(page.path.length + 1))} />;
+}

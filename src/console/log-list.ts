@@ -1,0 +1,146 @@
+// The entries that the address means: pages of them, and those that are made meanwhile.
+import { type Signal, signal } from '@preact/signals';
+import { type LogEntry, LogsService } from '../../gen/gateway/admin/v2/logs_pb.ts';
+import { client, detailOf, notice, reachable, session, wordsOf } from './api.ts';
+import { filtersOf, timesOf } from './log-query.ts';
+
+const PAGE = 100;
+const AGAIN_MS = [500, 1000, 2000, 5000];
+/** Entries are looked for again that far back when the stream broke off. */
+const BACK_MS = 5000;
+
+/** What is known of the list. */
+export interface LogListState {
+  readonly entries: readonly LogEntry[];
+  readonly total: number;
+  readonly totalCapped: boolean;
+  readonly isLoaded: boolean;
+  readonly fault: string;
+  /** Live entries that wait until the reader looks. */
+  readonly waiting: readonly LogEntry[];
+  readonly skipped: number;
+}
+
+const EMPTY: LogListState = {
+  entries: [],
+  total: 0,
+  totalCapped: false,
+  isLoaded: false,
+  fault: '',
+  waiting: [],
+  skipped: 0,
+};
+
+/** Reads until it is closed. */
+export class LogList {
+  readonly state: Signal<LogListState> = signal(EMPTY);
+  /** Whether rows may come in at the top. */
+  isTop = true;
+  readonly #params: URLSearchParams;
+  readonly #left = new AbortController();
+  readonly #ids = new Set<string>();
+  #next: string | undefined;
+  #isReading = false;
+  #readAt = Date.now();
+
+  constructor(params: URLSearchParams) {
+    this.#params = params;
+    void this.#open();
+  }
+
+  close(): void {
+    this.#left.abort();
+  }
+
+  /** Puts the entries that wait to the others. */
+  show(): void {
+    const { entries, waiting, total } = this.state.value;
+    if (waiting.length === 0) return;
+    this.#set({ entries: [...waiting, ...entries], waiting: [], total: total + waiting.length });
+  }
+
+  /** The next page within the filter. */
+  async more(): Promise<void> {
+    if (this.#isReading || this.#next === undefined || this.#left.signal.aborted) return;
+    await this.#page(this.#next);
+  }
+
+  async #open(): Promise<void> {
+    await this.#page(undefined);
+    if (this.#params.get('to') === null) await this.#follow();
+  }
+
+  async #page(after: string | undefined): Promise<void> {
+    this.#isReading = true;
+    try {
+      const request = { ...filtersOf(this.#params), ...timesOf(this.#params), pageSize: PAGE };
+      const list = await client(LogsService).listLogs(after === undefined ? request : { ...request, after }, {
+        signal: this.#left.signal,
+      });
+      const fresh = list.data.filter(({ id }) => !this.#ids.has(id));
+      for (const { id } of fresh) this.#ids.add(id);
+      this.#next = list.next;
+      const known = this.state.value;
+      this.#set({
+        entries: [...known.entries, ...fresh],
+        ...(after === undefined ? { total: Number(list.total), totalCapped: list.totalCapped } : {}),
+        isLoaded: true,
+        fault: '',
+      });
+    } catch (error) {
+      if (!this.#left.signal.aborted) this.#set({ fault: wordsOf(error), isLoaded: true });
+    }
+    this.#isReading = false;
+  }
+
+  /** Reads along; when the gateway is gone it says so and comes back without a gap. */
+  async #follow(): Promise<void> {
+    let since: string | undefined = new Date(this.#readAt - BACK_MS).toISOString();
+    for (let tries = 0; !this.#left.signal.aborted && session.value !== null; tries++) {
+      try {
+        const stream = client(LogsService).tailLogs(
+          { ...filtersOf(this.#params), ...(since && { since }) },
+          { signal: this.#left.signal },
+        );
+        for await (const { data, skipped } of stream) {
+          tries = 0;
+          reachable.value = true;
+          this.#readAt = Date.now();
+          this.#take(data, Number(skipped));
+        }
+      } catch (error) {
+        if (this.#left.signal.aborted) return;
+        notice(error);
+        // What is wrong with the request does not get better.
+        const status = detailOf(error)?.httpStatus ?? 0;
+        if (status === 400 || status === 401 || status === 403) return;
+        reachable.value = false;
+      }
+      since = new Date(Math.max(this.#readAt - BACK_MS, Date.now() - 3_500_000)).toISOString();
+      await pause(AGAIN_MS[Math.min(tries, AGAIN_MS.length - 1)] ?? 5000, this.#left.signal);
+    }
+  }
+
+  #take(data: readonly LogEntry[], skipped: number): void {
+    const fresh = data.filter(({ id }) => !this.#ids.has(id)).reverse();
+    for (const { id } of fresh) this.#ids.add(id);
+    if (fresh.length === 0 && skipped === 0) return;
+    const { waiting, skipped: before } = this.state.value;
+    this.#set({ waiting: [...fresh, ...waiting], skipped: before + skipped });
+    if (this.isTop) this.show();
+  }
+
+  #set(change: Partial<LogListState>): void {
+    if (!this.#left.signal.aborted) this.state.value = { ...this.state.value, ...change };
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,43 @@
+// The address' members as filters of the log: pages that show entries and sums of them share them.
+import { timeOf } from './figures.ts';
+import { href, query } from './router.ts';
+
+/** Members of the address, and the filters that they are. */
+export const FILTERS = {
+  status: 'statusCode',
+  model: 'aiModel',
+  provider: 'aiOrg',
+  key: 'apiKeyIds',
+  workspace: 'workspaceSlug',
+  config: 'configs',
+  virtual_key: 'virtualKeys',
+  prompt: 'promptSlug',
+  cache: 'cacheStatus',
+  trace: 'traceId',
+  metadata: 'metadata',
+  q: 'search',
+} as const;
+
+export type FilterName = keyof typeof FILTERS;
+
+/** What the address filters by, without times. */
+export function filtersOf(params: URLSearchParams): Partial<Record<(typeof FILTERS)[FilterName], string>> {
+  const given = Object.entries(FILTERS).flatMap(([name, field]) => {
+    const value = params.get(name)?.trim();
+    return value ? [[field, value] as const] : [];
+  });
+  return Object.fromEntries(given);
+}
+
+export function timesOf(params: URLSearchParams): {
+  timeOfGenerationMin?: string;
+  timeOfGenerationMax?: string;
+} {
+  const [from, to] = [timeOf(params.get('from')), timeOf(params.get('to'))];
+  return { ...(from && { timeOfGenerationMin: from }), ...(to && { timeOfGenerationMax: to }) };
+}
+
+/** A link to entries: what the address filters by, and more. */
+export function entriesHref(more: Readonly<Record<string, string>>): string {
+  return href('/logs', { ...Object.fromEntries(query.value), ...more });
+}

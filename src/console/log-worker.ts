@@ -1,0 +1,70 @@
+// Reads one entry apart from the page: a body of 20 MB is parsed and written out here, and no frame waits for it.
+
+interface Message {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  readonly truncated?: number;
+}
+
+/** An entry as the page shows it. */
+export interface ReadLog {
+  readonly status: number;
+  readonly fault?: string;
+  readonly reason?: string;
+  readonly entry?: Readonly<Record<string, unknown>>;
+  readonly request?: {
+    readonly url: string;
+    readonly method: string;
+    readonly body: string;
+    readonly truncated: number;
+  };
+  readonly response?: { readonly status: number; readonly body: string; readonly truncated: number };
+  readonly providerRequest?: string;
+  readonly providerResponse?: string;
+  readonly hooks?: string;
+}
+
+async function read(id: string): Promise<ReadLog> {
+  const answer = await fetch(`/v1/logs/${encodeURIComponent(id)}`, { credentials: 'same-origin' });
+  const json = (await answer.json()) as Record<string, unknown>;
+  if (!answer.ok) {
+    const { message, code } = (json.error ?? {}) as { message?: string; code?: string };
+    return {
+      status: answer.status,
+      fault: message ?? 'the entry could not be read',
+      ...(code && { reason: code }),
+    };
+  }
+  const request = json.request as Message & { readonly url?: string; readonly method?: string };
+  const response = json.response as Message & { readonly status?: number };
+  return {
+    status: 200,
+    entry: json.entry as Record<string, unknown>,
+    request: {
+      url: request.url ?? '',
+      method: request.method ?? '',
+      body: written(request.body),
+      truncated: request.truncated ?? 0,
+    },
+    response: {
+      status: response.status ?? 0,
+      body: written(response.body),
+      truncated: response.truncated ?? 0,
+    },
+    providerRequest: written((json.transformedRequest as Message | undefined)?.body),
+    providerResponse: written((json.originalResponse as Message | undefined)?.body),
+    hooks: written(json.hook_results),
+  };
+}
+
+function written(body: unknown): string {
+  if (body === undefined || body === null) return '';
+  return typeof body === 'string' ? body : JSON.stringify(body, null, 2);
+}
+
+addEventListener('message', ({ data }: MessageEvent<string>) => {
+  read(data).then(
+    (log) => postMessage(log),
+    () => postMessage({ status: 0, fault: 'the gateway does not answer' } satisfies ReadLog),
+  );
+});

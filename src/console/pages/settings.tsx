@@ -1,0 +1,90 @@
+// Settings: the reader's sessions, and the state of the gateway.
+import { useSignal } from '@preact/signals';
+import { SessionsService } from '../../../gen/gateway/admin/v2/sessions_pb.ts';
+import { StatusService } from '../../../gen/gateway/admin/v2/status_pb.ts';
+import { client, may, session, signOut, wordsOf } from '../api.ts';
+import { duration, moment, whole } from '../figures.ts';
+import { Alert, Head, Table, useLoaded } from '../parts.tsx';
+
+export default function Settings() {
+  return (
+    <>
+      <Head title="Settings" />
+      <p>
+        {session.value?.name}, {session.value?.role}, of {session.value?.organisationName}
+      </p>
+      {session.value?.workspaceId === '' && may('organisation_settings.read') && <Status />}
+      <Sessions />
+    </>
+  );
+}
+
+function Status() {
+  const { value, error } = useLoaded('status', (signal) => client(StatusService).getStatus({}, { signal }));
+  return (
+    <section aria-label="Gateway">
+      <h2>Gateway</h2>
+      {error !== undefined && <Alert>{error}</Alert>}
+      {value !== undefined && (
+        <>
+          <p>
+            Sluice {value.version} on Node.js {value.runtime}, instance {value.instance},{' '}
+            {whole(value.processes)} process{value.processes === 1 ? '' : 'es'}, since{' '}
+            {moment(value.startedAt)}. Entries not stored yet: {whole(value.logBuffered)}, the oldest for{' '}
+            {duration(value.logLagMs)}.
+          </p>
+          <Table
+            label="Stores"
+            columns={['Store', 'Kind', 'State', 'Answers in']}
+            rows={value.stores.map(({ name, kind, ready, latencyMs }) => [
+              name,
+              kind,
+              ready ? 'ready' : 'does not answer',
+              duration(latencyMs),
+            ])}
+            empty=""
+          />
+        </>
+      )}
+    </section>
+  );
+}
+
+function Sessions() {
+  const fault = useSignal('');
+  const { value, error, reload } = useLoaded('sessions', (signal) =>
+    client(SessionsService).listSessions({ pageSize: 100 }, { signal }),
+  );
+  const end = async (id: string, isCurrent: boolean): Promise<void> => {
+    if (isCurrent) return signOut();
+    await client(SessionsService)
+      .deleteSession({ sessionId: id })
+      .catch((thrown: unknown) => {
+        fault.value = wordsOf(thrown);
+      });
+    reload();
+  };
+  return (
+    <section aria-label="Sessions">
+      <h2>Sessions</h2>
+      {(error ?? fault.value) !== '' && <Alert>{error ?? fault.value}</Alert>}
+      {value !== undefined && (
+        <Table
+          label="Sessions"
+          columns={['Who', 'Browser', 'From', 'Last call', 'Ends', '']}
+          rows={value.data.map((one) => [
+            <bdi key="who">{one.name}</bdi>,
+            <bdi key="agent">{one.userAgent.slice(0, 60)}</bdi>,
+            one.address,
+            moment(one.lastUsedAt),
+            moment(one.expiresAt),
+            <button key="end" type="button" onClick={() => void end(one.id, one.isCurrent)}>
+              {one.isCurrent ? 'End this one' : 'End'}
+            </button>,
+          ])}
+          empty="No session is open."
+        />
+      )}
+    </section>
+  );
+}

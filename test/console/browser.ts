@@ -1,0 +1,64 @@
+// A browser for tests of the console: Debian's chromium where it is at hand, driven by playwright.
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { buildConsole } from '../../src/build/console.ts';
+
+const { isFresh } = createRequire(import.meta.url)('../../src/launch.cjs') as {
+  isFresh(root: string): boolean;
+};
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+
+/** The program; undefined: there is none. */
+export function chromiumPath(): string | undefined {
+  return [process.env.CHROMIUM_PATH ?? '', ...PLACES].find((path) => path !== '' && existsSync(path));
+}
+
+/** Builds the console where the gateway of a checkout looks for it, unless the last build has it. */
+export async function builtConsole(): Promise<void> {
+  if (isFresh(ROOT) && existsSync(join(ROOT, 'dist/console'))) return;
+  await buildConsole(ROOT, join(ROOT, 'dist/console'));
+}
+
+/** @param executablePath as chromiumPath says */
+export function openBrowser(executablePath: string): Promise<Browser> {
+  return chromium.launch({
+    executablePath,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+  });
+}
+
+/** What a page did that it must not do: errors, words of the console of the browser, requests to strangers. */
+export interface Watched {
+  readonly page: Page;
+  readonly faults: string[];
+  readonly requests: { readonly url: string; readonly method: string }[];
+}
+
+export async function openPage(context: BrowserContext, origin: string): Promise<Watched> {
+  const page = await context.newPage();
+  page.setDefaultTimeout(30_000);
+  const faults: string[] = [];
+  const requests: { url: string; method: string }[] = [];
+  page.on('pageerror', (error) => faults.push(String(error)));
+  page.on('console', (message) => {
+    // A refusal is told by the browser as well: it is what the page is about then.
+    if (message.type() === 'error' && !/status of 4\d\d/.test(message.text())) faults.push(message.text());
+  });
+  page.on('request', (request) => {
+    requests.push({ url: request.url(), method: request.method() });
+    if (!/^(?:data|blob):/.test(request.url()) && new URL(request.url()).origin !== origin)
+      faults.push(`asks a stranger: ${request.url()}`);
+  });
+  return { page, faults, requests };
+}
+
+/** Signs in where the page is. */
+export async function signIn(page: Page, key: string): Promise<void> {
+  await page.getByLabel('API key').fill(key);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('navigation', { name: 'Main' }).waitFor();
+}
