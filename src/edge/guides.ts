@@ -14,6 +14,7 @@ const ORDER = [
   'prompts',
   'limits',
   'logs',
+  'console',
   'access',
   'sign-in',
   'agents',

@@ -1,0 +1,164 @@
+// What the console reads, over every protocol: entries as they are made, facets, graphs by group, budgets, the gateway's state.
+import test from 'ava';
+import { AnalyticsGraphsService } from '../../gen/gateway/admin/v2/analytics_graphs_pb.ts';
+import { BudgetsService } from '../../gen/gateway/admin/v2/budgets_pb.ts';
+import { LogsService } from '../../gen/gateway/admin/v2/logs_pb.ts';
+import { StatusService } from '../../gen/gateway/admin/v2/status_pb.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Json, ok } from '../support/front-door.ts';
+import { ADMIN_KEY, WORKSPACE_KEY } from '../support/gateway.ts';
+import { forbidden, fresh, invalid, openStories, runRefused } from './identity-stories.ts';
+
+const { listLogFacets } = LogsService.method;
+const { getGroupedGraph } = AnalyticsGraphsService.method;
+const { listBudgets } = BudgetsService.method;
+const { getStatus } = StatusService.method;
+const { bench, story } = openStories(test);
+
+async function call(model: string, key = WORKSPACE_KEY, team = 'a'): Promise<void> {
+  const { gateway, provider } = bench();
+  const answer = await fetch(`${gateway.origin}/v1/chat/completions`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'x-gateway-api-key': key,
+      'x-gateway-provider': 'openai',
+      'x-gateway-custom-host': `${provider.origin}/v1`,
+      'x-gateway-metadata': JSON.stringify({ team }),
+      authorization: 'Bearer sk',
+    },
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hi' }] }),
+  });
+  await answer.arrayBuffer();
+}
+
+const lastHour = () => ({
+  time_of_generation_min: new Date(Date.now() - 3_600_000).toISOString(),
+  time_of_generation_max: new Date(Date.now() + 1000).toISOString(),
+});
+
+story('facets count the values of entries, and a graph by group adds up to its points', async (t, admin) => {
+  const scopes = ['completions.write'];
+  const body = { name: fresh('facets'), workspace_id: 'default', scopes };
+  const { id, key } = await ok(bench().gateway, 'POST', '/api-keys/workspace/service', { body });
+  await call('gpt-ok', String(key), 'a');
+  await call('gpt-ok', String(key), 'b');
+  await call('gpt-ok-2', String(key), 'b');
+  const { data, metadata_names: names } = await admin.ok(listLogFacets, { api_key_ids: String(id) });
+  const models = (data as Json[]).find(({ name }) => name === 'ai_model')?.values as Json[];
+  t.deepEqual(
+    models.map(({ value, requests }) => [value, requests]),
+    [
+      ['gpt-ok', 2],
+      ['gpt-ok-2', 1],
+    ],
+  );
+  t.true((names as string[]).includes('team'));
+
+  const asked = { ...lastHour(), measure: 'requests', api_key_ids: String(id), top: 1 };
+  const graph = await admin.ok(getGroupedGraph, asked);
+  t.deepEqual(graph.groups, ['gpt-ok']);
+  const points = graph.data_points as { values: number[]; rest: number }[];
+  t.is(
+    points.reduce((sum, { values }) => sum + (values[0] ?? 0), 0),
+    2,
+  );
+  t.is(
+    points.reduce((sum, { rest }) => sum + rest, 0),
+    1,
+  );
+  const teams = await admin.ok(getGroupedGraph, { ...asked, group_by: 'metadata.team', top: 5 });
+  t.deepEqual((teams.groups as string[]).toSorted(), ['a', 'b']);
+});
+
+story('budgets tell what was spent, held and left, to those who see their owner', async (t, admin) => {
+  const name = fresh('capped');
+  const usage = { type: 'tokens', credit_limit: 1_000_000 };
+  const body = { name, workspace_id: 'default', scopes: ['completions.write'], usage_limits: usage };
+  const { id, key } = await ok(bench().gateway, 'POST', '/api-keys/workspace/service', { body });
+  await call('gpt-ok', String(key));
+  const find = async (caller: typeof admin) =>
+    ((await caller.ok(listBudgets, { kind: 'api-key' })).data as Json[]).find((budget) => budget.id === id);
+  // It is settled after the answer.
+  const found = await eventually('a settled call', async () => {
+    const budget = await find(admin);
+    return Number(budget?.spent) > 0 && budget;
+  });
+  t.like(found, {
+    object: 'budget',
+    kind: 'api-key',
+    name,
+    type: 'tokens',
+    credit_limit: 1_000_000,
+    status: 'active',
+  });
+  t.is(Number(found.spent) + Number(found.held) + Number(found.free), 1_000_000);
+  const other = fresh('other');
+  await ok(bench().gateway, 'POST', '/admin/workspaces', { body: { name: other, slug: other } });
+  const reader = { name: 'r', workspace_id: other, scopes: ['analytics.view'] };
+  const stranger = await ok(bench().gateway, 'POST', '/api-keys/workspace/service', { body: reader });
+  t.is(await find(admin.as(String(stranger.key))), undefined);
+});
+
+story('the gateway tells its version and whether its stores answer', async (t, admin) => {
+  // A store that is busy may be late once: it is asked within a bound.
+  const status = await eventually('ready stores', async () => {
+    const told = await admin.ok(getStatus);
+    return (told.stores as Json[]).every(({ ready }) => ready) && told;
+  });
+  t.regex(String(status.version), /^\d+\.\d+\.\d+/);
+  t.deepEqual(
+    (status.stores as Json[]).map(({ name }) => name),
+    ['documents', 'shared'],
+  );
+});
+
+runRefused(test, bench, [
+  ['an unknown measure', getGroupedGraph, { ...lastHour(), measure: 'joy' }, invalid('measure')],
+  [
+    'an unknown group',
+    getGroupedGraph,
+    { ...lastHour(), measure: 'cost', group_by: 'x' },
+    invalid('group_by'),
+  ],
+  ['an unknown kind', listBudgets, { kind: 'x' }, invalid('kind')],
+  ['a status that is none', listLogFacets, { status_code: 'x' }, invalid('status_code')],
+  ['a key of a workspace', getStatus, {}, forbidden, WORKSPACE_KEY],
+]);
+
+test('a tail tells entries once, those of before when asked, and ends with its key', async (t) => {
+  const { gateway } = bench();
+  const model = fresh('tailed');
+  await call(model);
+  const body = { name: 't', workspace_id: 'default', scopes: ['logs.list'] };
+  const key = await ok(gateway, 'POST', '/api-keys/workspace/service', { body });
+  const since = encodeURIComponent(new Date(Date.now() - 60_000).toISOString());
+  const open = (query: string) =>
+    fetch(`${gateway.origin}/v1/logs/tail?${query}`, { headers: { 'x-gateway-api-key': String(key.key) } });
+  const answer = await open(`ai_model=${model}&since=${since}`);
+  t.is(answer.status, 200);
+  const seen: string[] = [];
+  let text = '';
+  let called = false;
+  for await (const bytes of answer.body ?? []) {
+    text += Buffer.from(bytes).toString('utf8');
+    const lines = text.split('\n');
+    text = lines.pop() ?? '';
+    for (const line of lines)
+      for (const { id } of (JSON.parse(line) as { data: { id: string }[] }).data) seen.push(id);
+    if (seen.length === 1 && !called) {
+      called = true;
+      await call('gpt-other');
+      await call(model);
+    }
+    if (seen.length === 2)
+      await ok(gateway, 'DELETE', `/api-keys/${key.id}`, { key: ADMIN_KEY }).catch(() => {});
+  }
+  t.is(seen.length, 2);
+  t.is(new Set(seen).size, 2);
+  const old = encodeURIComponent(new Date(Date.now() - 7_200_000).toISOString());
+  const late = await fetch(`${gateway.origin}/v1/logs/tail?since=${old}`, {
+    headers: { 'x-gateway-api-key': ADMIN_KEY },
+  });
+  t.is(late.status, 400);
+});
