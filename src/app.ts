@@ -139,6 +139,7 @@ export async function startApp(
       ready.drain();
       ledger.live.close();
       await edge.drain();
+      await services.files.close();
       await opened.close(PIPELINE_CLOSE_MS);
       await ledger.endJobs();
       await identity.dialer.close();

@@ -53,6 +53,11 @@ export interface Settings {
   readonly metricDays: number;
   /** Days that responses are kept, for callers that go on from them. */
   readonly responseDays: number;
+  /** Bytes of one file that the gateway keeps, and of all files of a workspace. */
+  readonly fileBytes: number;
+  readonly workspaceFileBytes: number;
+  /** Days that the gateway keeps a file at the most; undefined: until it is deleted. */
+  readonly fileDays: number | undefined;
   readonly corsOrigins: readonly string[];
   /** Proxies whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly Range[];
@@ -159,6 +164,9 @@ export function readSettings(env: Environment): Settings {
     bodyDays: read('GATEWAY_BODY_RETENTION_DAYS', integer(1, 3650), 90),
     metricDays: read('GATEWAY_METRICS_RETENTION_DAYS', integer(1, 3650), 365),
     responseDays: read('GATEWAY_RESPONSES_RETENTION_DAYS', integer(1, 3650), 30),
+    fileBytes: read('GATEWAY_FILE_LIMIT', bytes, 512 * 1024 * 1024),
+    workspaceFileBytes: read('GATEWAY_FILES_QUOTA', bytes, 10 * 1024 * 1024 * 1024),
+    fileDays: optional('GATEWAY_FILES_RETENTION_DAYS', integer(1, 3650)),
     corsOrigins: read('GATEWAY_CORS_ORIGINS', origins, []),
     trustedProxies: read('GATEWAY_TRUSTED_PROXIES', parseProxies, []),
     publicUrl: optional('GATEWAY_PUBLIC_URL', baseUrl),

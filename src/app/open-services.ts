@@ -4,6 +4,8 @@ import { McpService } from '../../gen/gateway/inference/v2/mcp_pb.ts';
 import type { DeclaredStateDeps } from '../admin/declared-state/service.ts';
 import type { PromptsDeps } from '../admin/prompts/deps.ts';
 import type { Principal } from '../call/principal.ts';
+import { OwnFiles } from '../inference/files/own-files.ts';
+import { ProviderCopies } from '../inference/files/provider-copies.ts';
 import { promptRuns } from '../inference/prompts.ts';
 import { KeptResponses } from '../inference/responses/kept-responses.ts';
 import { PromptCatalogue } from '../prompts/prompt-catalogue.ts';
@@ -30,7 +32,9 @@ export function openServices(rooms: Rooms) {
     now: Date.now,
     onTrouble: (error) => rooms.log.warn({ err: error }, 'a response could not be kept'),
   });
-  const identity = { runs, book, messageRules, keptResponses, ...identityDeps(rooms) };
+  const files = openFiles(rooms);
+  const copies = new ProviderCopies(opened.pipeline, files);
+  const identity = { files, copies, runs, book, messageRules, keptResponses, ...identityDeps(rooms) };
   const declared: DeclaredStateDeps = {
     ...identity,
     changes: auditLog.changes,
@@ -45,6 +49,7 @@ export function openServices(rooms: Rooms) {
     ].map((one) => withManagedBy(one, { managed: rooms.identity.managed, documents: stores.documents })),
     declared,
     scim: openScim(identity, rooms.settings),
+    files,
   };
 }
 
@@ -60,6 +65,18 @@ function stillCalls({ keys, sessions }: Rooms['identity']): (principal: Principa
     if (key === undefined) return keys.isLent(keyId) ? undefined : false;
     return key.expiresAt === undefined || key.expiresAt > Date.now();
   };
+function openFiles({ settings, stores, identity, onTrouble }: Rooms): OwnFiles {
+  return new OwnFiles({
+    documents: stores.documents,
+    blobs: stores.blobs,
+    maxBytes: settings.fileBytes,
+    quotaBytes: settings.workspaceFileBytes,
+    keptMs: settings.fileDays === undefined ? undefined : settings.fileDays * 86_400_000,
+    organisations: () => identity.directory.organisationIds(),
+    alone: settings.mongodbUri === undefined && settings.workers === 1,
+    now: Date.now,
+    onTrouble,
+  });
 }
 
 function logsDeps({ stores, identity, ledger, watch }: Rooms) {

@@ -39,12 +39,16 @@ import { VirtualKeysService } from '../../gen/gateway/admin/v2/virtual_keys_pb.t
 import { WorkspaceExclusionsService } from '../../gen/gateway/admin/v2/workspace_exclusions_pb.ts';
 import { WorkspaceMembersService } from '../../gen/gateway/admin/v2/workspace_members_pb.ts';
 import { WorkspacesService } from '../../gen/gateway/admin/v2/workspaces_pb.ts';
+import { AssistantsService } from '../../gen/gateway/inference/v2/assistants_pb.ts';
 import { AudioService } from '../../gen/gateway/inference/v2/audio_pb.ts';
+import { BatchesService } from '../../gen/gateway/inference/v2/batches_pb.ts';
 import { BedrockService } from '../../gen/gateway/inference/v2/bedrock_pb.ts';
 import { ChatService } from '../../gen/gateway/inference/v2/chat_pb.ts';
 import { CompletionsService } from '../../gen/gateway/inference/v2/completions_pb.ts';
 import { ConfigExplanationService } from '../../gen/gateway/inference/v2/config_pb.ts';
 import { EmbeddingsService } from '../../gen/gateway/inference/v2/embeddings_pb.ts';
+import { FilesService } from '../../gen/gateway/inference/v2/files_pb.ts';
+import { FineTuningService } from '../../gen/gateway/inference/v2/fine_tuning_pb.ts';
 import { GeminiService } from '../../gen/gateway/inference/v2/gemini_pb.ts';
 import { ImagesService } from '../../gen/gateway/inference/v2/images_pb.ts';
 import { MessagesService } from '../../gen/gateway/inference/v2/messages_pb.ts';
@@ -55,6 +59,8 @@ import { PromptCompletionsService } from '../../gen/gateway/inference/v2/prompts
 import { ProxyService } from '../../gen/gateway/inference/v2/proxy_pb.ts';
 import { RerankService } from '../../gen/gateway/inference/v2/rerank_pb.ts';
 import { ResponsesService } from '../../gen/gateway/inference/v2/responses_pb.ts';
+import { UploadsService } from '../../gen/gateway/inference/v2/uploads_pb.ts';
+import { VectorStoresService } from '../../gen/gateway/inference/v2/vector_stores_pb.ts';
 import { analyticsGraphsService } from '../admin/analytics/graphs.ts';
 import { analyticsGroupsService } from '../admin/analytics/groups.ts';
 import { analyticsSummariesService } from '../admin/analytics/summaries.ts';
@@ -99,11 +105,17 @@ import { workspaceExclusionsService } from '../admin/workspaces/exclusions.ts';
 import { workspacesService } from '../admin/workspaces/service.ts';
 import type { AliasCatalogue } from '../configs/alias-catalogue.ts';
 import { audioService } from '../inference/audio.ts';
+import { batchesService } from '../inference/batches/service.ts';
 import { bedrockService } from '../inference/bedrock.ts';
 import { chatService } from '../inference/chat.ts';
 import { completionsService } from '../inference/completions.ts';
 import { embeddingsService } from '../inference/embeddings.ts';
 import { configExplanationService } from '../inference/explain-config.ts';
+import type { OwnFiles } from '../inference/files/own-files.ts';
+import type { ProviderCopies } from '../inference/files/provider-copies.ts';
+import { relays } from '../inference/files/relays.ts';
+import { filesService } from '../inference/files/service.ts';
+import { uploadsService } from '../inference/files/uploads.ts';
 import { geminiService } from '../inference/gemini.ts';
 import { imagesService } from '../inference/images.ts';
 import { messagesService } from '../inference/messages.ts';
@@ -117,15 +129,23 @@ import { rerankService } from '../inference/rerank.ts';
 import type { KeptResponses } from '../inference/responses/kept-responses.ts';
 import { responsesService } from '../inference/responses/service.ts';
 import { providers } from '../providers/catalog/registry.ts';
+import { ASSISTANTS, FINE_TUNING, VECTOR_STORES } from '../providers/relayed-rows.ts';
 import { implement } from '../rpc/implement.ts';
 import type { Registration } from '../rpc/methods.ts';
+
+/** Files that the gateway keeps, and their copies at providers. */
+export interface FilesDeps {
+  readonly files: OwnFiles;
+  readonly copies: ProviderCopies;
+}
 
 /** The list that the transports, the routes and the documents are made of. */
 export function registrations(
   pipeline: Pipeline,
   logs: Parameters<typeof logsService>[0] & Pick<LogExportsDeps, 'blobs' | 'links'>,
   identity: InvitesDeps &
-    PromptsDeps & { readonly runs: PromptRuns; readonly keptResponses: KeptResponses } & JwtDeps &
+    PromptsDeps & { readonly runs: PromptRuns; readonly keptResponses: KeptResponses } & FilesDeps &
+    JwtDeps &
     ApiKeysDeps &
     UsageLimitPoliciesDeps &
     ConfigsDeps &
@@ -163,6 +183,12 @@ export function registrations(
     implement(ModelsService, modelsService(pipeline, ownModels)),
     implement(ConfigExplanationService, configExplanationService(pipeline)),
     implement(PromptCompletionsService, identity.runs.service),
+    implement(FilesService, filesService(pipeline, identity.files)),
+    implement(UploadsService, uploadsService(pipeline, identity.copies)),
+    implement(BatchesService, batchesService(pipeline, identity.copies)),
+    implement(FineTuningService, relays(pipeline, identity.copies, FINE_TUNING)),
+    implement(VectorStoresService, relays(pipeline, identity.copies, VECTOR_STORES)),
+    implement(AssistantsService, relays(pipeline, identity.copies, ASSISTANTS)),
     implement(ProxyService, proxyService(pipeline)),
     ...bookServices(logs),
     implement(LogExportsService, logExportsService({ ...identity, ...logs })),

@@ -79,8 +79,11 @@ async function parserOf(contentType: string): Promise<Parser> {
 class Members {
   readonly #parser: Parser;
   readonly #body: AsyncIterator<Uint8Array>;
-  readonly #found: FormMember[] = [];
+  readonly #found: { readonly member: FormMember; readonly file?: Readable }[] = [];
+  /** Of the member that was given last. */
   #file: Readable | undefined;
+  /** Those that are not read to their end. */
+  readonly #files = new Set<Readable>();
   #error: Error | undefined;
   #over = false;
   #texts = 0;
@@ -98,8 +101,11 @@ class Members {
       // Without a listener an error that comes before the file is read would end the process.
       file.on('error', () => {});
       const bytes = this.#bytesOf(file);
-      this.#add({ kind: 'file', name: checkedName(name), filename: filename ?? '', contentType, bytes });
-      this.#file = file;
+      this.#files.add(file.once('close', () => this.#files.delete(file)));
+      this.#add(
+        { kind: 'file', name: checkedName(name), filename: filename ?? '', contentType, bytes },
+        file,
+      );
     });
     for (const event of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const)
       parser.on(event, () => this.#fail(tooLarge('a form with that many members')));
@@ -119,7 +125,10 @@ class Members {
     for (;;) {
       if (this.#error) throw this.#error;
       const next = this.#found.shift();
-      if (next !== undefined) return next;
+      if (next !== undefined) {
+        this.#file = next.file;
+        return next.member;
+      }
       if (this.#over) return undefined;
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
@@ -130,20 +139,20 @@ class Members {
   stop(): void {
     if (!this.#over) void this.#body.return?.();
     this.#over = true;
-    this.#file?.destroy();
+    for (const file of this.#files) file.destroy();
     this.#parser.removeAllListeners('error').on('error', () => {});
     this.#parser.destroy();
   }
 
-  #add(member: FormMember): void {
-    this.#found.push(member);
+  #add(member: FormMember, file?: Readable): void {
+    this.#found.push(file === undefined ? { member } : { member, file });
     this.#wake?.();
   }
 
   #fail(error: Error): void {
     this.#error ??= error;
     this.#wake?.();
-    this.#file?.destroy(this.#error);
+    for (const file of this.#files) file.destroy(this.#error);
   }
 
   async *#bytesOf(file: Readable): AsyncGenerator<Uint8Array> {

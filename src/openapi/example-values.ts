@@ -53,6 +53,7 @@ export const NAMED: Readonly<Record<string, readonly unknown[]>> = {
   audiences: [['sluice']],
   scopes: [['completions.write']],
   url: ['https://example.com'],
+  endpoint: ['/v1/chat/completions'],
   custom_host: ['https://models.example.com/v1'],
   unit: ['rpm'],
   type: ['requests', 'cost'],

@@ -32,6 +32,10 @@ export class Examples {
     for (const known of NAMED[name] ?? []) if (takes(schema, known)) return known;
     if ('const' in schema) return schema.const;
     if (Array.isArray(schema.enum)) return schema.enum[0];
+    if (Array.isArray(schema.allOf)) {
+      const parts = schema.allOf as readonly Schema[];
+      return Object.assign({}, ...parts.map((part) => this.#value(part, name, at)));
+    }
     if (Array.isArray(schema.anyOf)) return this.#choice(schema, name, at);
     const [type] = [schema.type].flat();
     if (type === 'object') return this.#object(schema, at);

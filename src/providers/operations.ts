@@ -1,5 +1,5 @@
 // The operations of model providers, one row each: what every stage must know of one. Dialects know how it is encoded.
-import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
+import type { DescMessage, DescMethod, MessageShape } from '@bufbuild/protobuf';
 import {
   CreateSpeechRequestSchema,
   ListVoicesRequestSchema,
@@ -74,6 +74,7 @@ import {
   ModelResponseSchema,
   ResponseEventSchema,
 } from '../../gen/gateway/inference/v2/responses_pb.ts';
+import { RELAYED, STREAMED } from './relayed-rows.ts';
 
 /** How guardrails find the texts of a body; of `other` they find none. */
 export type GuardrailView =
@@ -129,6 +130,8 @@ export interface OperationRow {
   readonly over?: 'chat' | 'embeddings';
   /** The caller's headers that go on to providers that have it themselves, by lower-case name. */
   readonly relays?: readonly string[];
+  /** The method whose verb, path and messages a provider of OpenAI's form has, too. */
+  readonly rpc?: DescMethod;
 }
 
 /** What Anthropic's clients say in headers and no gateway may keep to itself. */
@@ -552,6 +555,8 @@ export const OPERATIONS = {
     requestType: 'retrieveModel',
     genAiName: 'get_model',
   },
+  ...STREAMED,
+  ...RELAYED,
 } as const satisfies Readonly<Record<string, OperationRow>>;
 
 type Rows = typeof OPERATIONS;

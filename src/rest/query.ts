@@ -19,7 +19,10 @@ export function readQuery(desc: DescMessage, query: string): Json {
   const violations: Violation[] = [];
   for (const [name, text] of new URLSearchParams(query)) {
     const field = fieldOf(desc, name);
-    if (field === undefined) {
+    if (field === undefined && keepsUnknown(desc)) {
+      const known = out[name];
+      out[name] = known === undefined ? text : [known, text].flat();
+    } else if (field === undefined) {
       violations.push({
         field: name,
         rule: 'unknown',
@@ -46,6 +49,12 @@ export function bindPath(desc: DescMessage, json: Json, values: ReadonlyMap<stri
     if (field) json[field.name] = valueOfText(field, text);
   }
   return json;
+}
+
+/** Whether members that a message does not name go on to a provider. */
+function keepsUnknown(desc: DescMessage): boolean {
+  const shape = shapeOf(desc);
+  return shape.kind === 'object' && shape.extra !== undefined;
 }
 
 function fieldOf(desc: DescMessage, name: string): FieldShape | undefined {

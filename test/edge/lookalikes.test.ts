@@ -87,7 +87,7 @@ test('every verb of a lookalike is 404', async (t) => {
 
 test('every other path passes, and /proxy/<path> reaches any', async (t) => {
   for (const path of [
-    '/files',
+    '/things',
     '/model/anthropic.claude/count-tokens',
     '/models/gemini-3:predict',
     '/organization/users',

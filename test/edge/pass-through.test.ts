@@ -146,7 +146,7 @@ test('multipart goes through untouched', async (t) => {
   const encoded = new Response(form);
   const type = encoded.headers.get('content-type')!;
   const body = Buffer.from(await encoded.arrayBuffer());
-  const { sent } = await call({ path: '/v1/files', headers: { 'content-type': type }, body });
+  const { sent } = await call({ path: '/v1/own/files', headers: { 'content-type': type }, body });
   t.true(sent.body.equals(body));
   t.is(sent.headers['content-type'], type);
   t.is(sent.headers['content-length'], String(body.length));
@@ -154,7 +154,7 @@ test('multipart goes through untouched', async (t) => {
 
 test('204 and 304 have no body and no length', async (t) => {
   for (const status of [204, 304]) {
-    const { response } = await call({ method: 'DELETE', path: '/v1/files/1' }, (_req, res) => {
+    const { response } = await call({ method: 'DELETE', path: '/v1/things/1' }, (_req, res) => {
       res.writeHead(status, { 'x-kept': '1' }).end();
     });
     t.is(response.status, status);

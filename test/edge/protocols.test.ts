@@ -126,15 +126,15 @@ test('HTTP/2 cleartext: REST whole, streamed, refused and passed through', async
   t.true(large instanceof Error || large.status === 413 || large.status === 400);
 
   const bytes = Buffer.from([0, 1, 255]);
-  bench.provider.next('/h2/files', (_req, res, sent) => {
+  bench.provider.next('/h2/things', (_req, res, sent) => {
     res.writeHead(201, { 'set-cookie': ['a=1', 'b=2'], connection: 'close' });
     res.end(Buffer.concat([sent, sent]));
   });
-  const passed = await h2(session, { ...post(headers, '/v1/files'), 'content-type': 'x/y' }, bytes);
+  const passed = await h2(session, { ...post(headers, '/v1/things'), 'content-type': 'x/y' }, bytes);
   t.is(passed.status, 201);
   t.deepEqual(passed.headers['set-cookie'], ['a=1', 'b=2']);
   t.true(passed.body.equals(Buffer.concat([bytes, bytes])));
-  const sent = bench.sentTo('/h2').find(({ url }) => url === '/h2/files')!;
+  const sent = bench.sentTo('/h2').find(({ url }) => url === '/h2/things')!;
   t.false(sent.rawHeaders.some((name) => name.startsWith(':')));
   t.is(sent.headers['content-type'], 'x/y');
 });

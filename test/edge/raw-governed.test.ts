@@ -265,7 +265,7 @@ test.serial(
 
 test.serial('with `deny` nothing is passed through', async (t) => {
   for (const [path, method] of [
-    ['/files', 'GET'],
+    ['/things', 'GET'],
     ['/any', 'POST'],
     ['/proxy/chat/completions', 'POST'],
   ] as const) {

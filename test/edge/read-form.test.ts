@@ -54,6 +54,16 @@ test('a file that is not read is passed over', async (t) => {
   t.deepEqual(names, ['one', 'two']);
 });
 
+test('a long file after a text is read from its beginning', async (t) => {
+  const body = 'x'.repeat(300_000);
+  const form = text('purpose', 'batch') + file('file', 'f', body) + END;
+  for (const size of [65_536, 400_000])
+    t.deepEqual(await membersOf(inPieces(form, size)), [
+      ['purpose', 'batch'],
+      ['file', 'f', 'text/plain', body],
+    ]);
+});
+
 test('the body is read no faster than the file', async (t) => {
   let given = 0;
   async function* endless(): AsyncGenerator<Uint8Array> {

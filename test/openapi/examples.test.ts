@@ -5,6 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import test from 'ava';
 import { openPath } from '../../src/openapi/paths.ts';
 import { codec } from '../../src/rest/codec.ts';
+import { formOf } from '../../src/rest/form-shape.ts';
 import { createRouteTable, type Route } from '../../src/rest/routes.ts';
 import { contractValidator } from '../../src/rpc/validator.ts';
 import { generatedFiles, servicesOf } from '../architecture/contract.ts';
@@ -59,9 +60,12 @@ test('examples of requests are messages of the contract and keep its rules', asy
   for (const route of routes.filter(({ hasBody }) => hasBody)) {
     const name = `${route.verb.toLowerCase()} ${openPath(route)}`;
     const { operation } = operations.find((one) => one.name === name)!;
-    const body = operation.requestBody!.content['application/json']!.example as Json;
-    const message = codec.decode(route.method.input, { ...body, ...pathOf(route) });
-    const { kind, ...result } = validator.validate(route.method.input, message);
+    const form = formOf(route.method);
+    const type = form === undefined ? 'application/json' : 'multipart/form-data';
+    const body = operation.requestBody!.content[type]!.example as Json;
+    const desc = form?.head ?? route.method.input;
+    const message = codec.decode(desc, { ...body, ...pathOf(route) });
+    const { kind, ...result } = validator.validate(desc, message);
     t.is(
       kind,
       'valid',

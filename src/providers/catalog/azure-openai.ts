@@ -2,6 +2,7 @@
 // host, the deployment part of the path, and the version a query; with the versions
 // "v1" and "preview" paths are OpenAI's own and the body's model names the deployment.
 import type { Location, ProviderEntry, ProviderOptions } from '../dialect.ts';
+import { ALL_FAMILIES } from '../families.ts';
 import { KEEPS_RESPONSES } from '../keeps-responses.ts';
 import type { OperationName } from '../operations.ts';
 import { AZURE_IDENTITY, AZURE_TOKEN } from '../options/azure.ts';
@@ -11,6 +12,8 @@ const group = 'azure';
 /** Operations of a deployment; the others are the resource's. */
 const OF_DEPLOYMENT: readonly OperationName[] = ['chat', 'completions', 'embeddings', 'images', 'speech'];
 const OPERATIONS: readonly OperationName[] = [...OF_DEPLOYMENT, 'models', 'model'];
+/** Of the resource. */
+const NATIVE: readonly OperationName[] = [...KEEPS_RESPONSES, ...ALL_FAMILIES];
 
 export const azureOpenai: ProviderEntry = {
   id: 'azure-openai',
@@ -21,7 +24,7 @@ export const azureOpenai: ProviderEntry = {
   auth: 'azure',
   streamUsage: 'stream_options',
   operations: OPERATIONS,
-  native: KEEPS_RESPONSES,
+  native: NATIVE,
   options: [
     ...storedOnly(AZURE_IDENTITY),
     ...storedOnly(AZURE_TOKEN),
@@ -37,7 +40,7 @@ export const azureOpenai: ProviderEntry = {
     text('azure_api_version', {
       group,
       aliases: ['api_version'],
-      required: { operations: [...OPERATIONS, ...KEEPS_RESPONSES] },
+      required: { operations: [...OPERATIONS, ...NATIVE] },
       pattern: [
         /^(?:\d{4}-\d{2}-\d{2}(?:-preview)?|v1|preview)$/,
         'must be a date (2024-10-21), v1 or preview',

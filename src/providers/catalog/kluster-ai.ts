@@ -1,5 +1,6 @@
 // kluster.ai API reference.
 import type { ProviderEntry } from '../dialect.ts';
+import { FILES_AND_BATCHES } from '../families.ts';
 
 export const klusterAi: ProviderEntry = {
   id: 'kluster-ai',
@@ -8,5 +9,6 @@ export const klusterAi: ProviderEntry = {
   baseUrl: 'https://api.kluster.ai/v1',
   auth: 'bearer',
   streamUsage: 'stream_options',
+  native: FILES_AND_BATCHES,
   operations: ['chat', 'embeddings', 'models', 'model'],
 };

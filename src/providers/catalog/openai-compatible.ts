@@ -1,5 +1,6 @@
 // Any server that speaks OpenAI's API: the custom host names it, its base path (often /v1) included.
 import type { ProviderEntry } from '../dialect.ts';
+import { ALL_FAMILIES } from '../families.ts';
 
 export const openaiCompatible: ProviderEntry = {
   id: 'openai-compatible',
@@ -7,6 +8,7 @@ export const openaiCompatible: ProviderEntry = {
   dialect: 'openai',
   auth: 'bearer',
   keyless: true,
+  // What a server of this form has is its own to say.
+  native: ['ocr', 'voices', ...ALL_FAMILIES],
   streamUsage: 'stream_options',
-  native: ['ocr', 'voices'],
 };

@@ -1,5 +1,6 @@
 // OpenAI API reference ("Authentication": organization and project).
 import type { ProviderEntry } from '../dialect.ts';
+import { ALL_FAMILIES } from '../families.ts';
 import { KEEPS_RESPONSES } from '../keeps-responses.ts';
 import { text } from '../options/spec.ts';
 
@@ -11,7 +12,7 @@ export const openai: ProviderEntry = {
   baseUrl: 'https://api.openai.com/v1',
   auth: 'bearer',
   streamUsage: 'stream_options',
-  native: [...KEEPS_RESPONSES, 'voices'],
+  native: [...KEEPS_RESPONSES, 'voices', ...ALL_FAMILIES],
   options: [
     text('openai_organization', { effect: 'account', sends: { header: 'openai-organization' } }),
     text('openai_project', { effect: 'account', sends: { header: 'openai-project' } }),

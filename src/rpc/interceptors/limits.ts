@@ -20,6 +20,7 @@ import type { Rule } from '../../ledger/limits/rule.ts';
 import { type Carried, type Carrier, countsReads, READS, rulesOf } from '../../ledger/limits/rules-of.ts';
 import type { Subject } from '../../ledger/limits/subject.ts';
 import { codingsOf } from '../../lib/incoming/decoded-length.ts';
+import { formOf } from '../../rest/form-shape.ts';
 import type { JsonObject } from '../../store/collection.ts';
 import { type Handler, type Input, type Interceptor, isStream, type Output, watched } from '../handler.ts';
 import { measuredBody } from './measured-body.ts';
@@ -47,7 +48,10 @@ export function limitsInterceptor(deps: LimitsDeps): Interceptor {
     if (!hasOption(method, metered) || !getOption(method, metered)) return (next) => next;
     const operation = `${method.parent.typeName}/${method.name}`;
     const isToolCall = operation === TOOL_CALL;
-    const hasOutput = method.input.fields.some(({ name }) => name === 'max_tokens') || streamsIn(method);
+    const hasOutput =
+      method.input.fields.some(({ name }) => name === 'max_tokens') || method.methodKind === 'bidi_streaming';
+    // What a form asks for is not told by its length: a file is no prompt.
+    const isForm = formOf(method) !== undefined;
     const settle = (ticket: Ticket, call: Call, done: () => void, failed: boolean): void => {
       if (!ticket.held) return;
       const work = async (): Promise<void> => {
@@ -91,7 +95,7 @@ export function limitsInterceptor(deps: LimitsDeps): Interceptor {
       call.clientMetadata = isStream(input) ? undefined : clientMetadata(input, call.headers);
       const rules = applying(deps, call, principal, isToolCall ? toolOf(deps, input, principal) : undefined);
       const isLimited = rules.length > 0 || call.limitSubject !== undefined;
-      if (isStream(input) && (isLimited || isEncoded(call)))
+      if (isStream(input) && !isForm && (isLimited || isEncoded(call)))
         return measured(next, input, call, principal, rules);
       return rules.length === 0 ? next(input, call) : admitted(next, input, call, principal, rules, foreseen);
     }

@@ -9,6 +9,8 @@ import {
   nativeInputItems,
 } from '../../forms/responses/native-kept.ts';
 import { sentHeaders } from '../../options/sent.ts';
+import { relayedOperations } from '../../relayed.ts';
+import { streamedFiles } from '../../relayed-bytes.ts';
 import { tapUsage } from '../../usage/tap.ts';
 import { chat } from './chat.ts';
 import { completions } from './completions.ts';
@@ -44,6 +46,8 @@ export function createOpenAiDialect(json: MessageJson): Dialect {
     cancelResponse: nativeCancel(json),
     inputItems: nativeInputItems(json),
     models: models(json),
+    ...relayedOperations(json),
+    ...streamedFiles(json),
     model: model(json),
     headers: sentHeaders,
     error: readError,

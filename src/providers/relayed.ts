@@ -1,0 +1,79 @@
+// Operations whose wire is the contract's own: the verb and path of their method, the message as JSON, and what the
+// message does not name goes along.
+import { type DescMethod, getOption, type Message } from '@bufbuild/protobuf';
+import { http } from '../../gen/google/api/annotations_pb.ts';
+import { fail } from '../lib/errors.ts';
+import type { Dialect, MessageJson, Operation, Outbound } from './dialect.ts';
+import { isObject } from './json-object.ts';
+import { parseAnswer } from './parse-answer.ts';
+import { RELAYED, RELAYED_NAMES, type RelayedName } from './relayed-rows.ts';
+
+type Json = Record<string, unknown>;
+
+const HEADERS = Object.freeze(['accept', 'application/json']);
+const BODY_HEADERS = Object.freeze(['content-type', 'application/json', ...HEADERS]);
+const VARIABLE = /\{([a-z_]+)\}/g;
+
+/** All of them, for a dialect of OpenAI's form. */
+export function relayedOperations(json: MessageJson): Pick<Dialect, RelayedName> {
+  const entries = RELAYED_NAMES.map((name) => [name, relayed(json, RELAYED[name].rpc)]);
+  return Object.fromEntries(entries) as Pick<Dialect, RelayedName>;
+}
+
+/** One method's wire. @throws Error for a method without a path */
+export function relayed(json: MessageJson, method: DescMethod): Operation<Message, Message> {
+  const { input, output } = method;
+  const { verb, template, hasBody } = wayOf(method);
+  return {
+    request(request): Outbound {
+      const members = json.encode(input, request) as Json;
+      const path = filled(template, members);
+      if (hasBody) return { method: verb, path, headers: BODY_HEADERS, body: JSON.stringify(members) };
+      return { method: verb, path: withQuery(path, members), headers: HEADERS, body: undefined };
+    },
+    response(body, _request, { target }) {
+      const provider = target.provider.id;
+      const value = parseAnswer(body, provider);
+      // Together lists with the bare array.
+      const object = Array.isArray(value) ? { object: 'list', data: value } : value;
+      if (!isObject(object))
+        throw fail('upstream_garbage', 'the provider answered with JSON that is not an object', { provider });
+      return { answer: json.decode(output, object), usage: undefined, model: undefined };
+    },
+  };
+}
+
+interface Way {
+  readonly verb: Outbound['method'];
+  readonly template: string;
+  readonly hasBody: boolean;
+}
+
+function wayOf(method: DescMethod): Way {
+  const { pattern, body } = getOption(method, http);
+  if (pattern.case !== 'get' && pattern.case !== 'post' && pattern.case !== 'delete')
+    throw new Error(`${method.name}: no path to relay`);
+  return {
+    verb: pattern.case.toUpperCase() as Outbound['method'],
+    template: pattern.value,
+    hasBody: body === '*',
+  };
+}
+
+/** The path with its variables, which are taken out of the members. */
+function filled(template: string, members: Json): string {
+  return template.replaceAll(VARIABLE, (_, name: string) => {
+    const value = String(members[name] ?? '');
+    delete members[name];
+    // A dot segment would lead to another operation.
+    return value === '.' || value === '..' ? value.replaceAll('.', '%252E') : encodeURIComponent(value);
+  });
+}
+
+function withQuery(path: string, members: Json): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(members))
+    for (const one of Array.isArray(value) ? value : [value])
+      if (one !== null && typeof one !== 'object') query.append(name, String(one));
+  return query.size === 0 ? path : `${path}?${query}`;
+}
