@@ -6,6 +6,7 @@ import { forgetWhenUsed } from './access/first-keys.ts';
 import { ownUrl, readAllowList } from './app/addresses.ts';
 import type { Base } from './app/base.ts';
 import type { ConfigFileDeps } from './app/config-file.ts';
+import { openBatches } from './app/batches.ts';
 import { openControl } from './app/control.ts';
 import { gauges } from './app/gauges.ts';
 import { ledgerCommands } from './app/ledger-commands.ts';
@@ -112,6 +113,14 @@ export async function startApp(
   };
   const services = openServices(rooms);
   const edge = openEdge({ ...rooms, ...services, names, inFlight, metrics, unready: ready.unready });
+  const batches = await openBatches({
+    ...base,
+    identity,
+    ledger,
+    names,
+    files: services.files,
+    transport: edge.rpc.transport,
+  });
   // Before the port is bound: a faulty file ends the start.
   const configFile = await openDeclared(base, tenancy, services.declared);
   const address = await edge.listen();
@@ -139,6 +148,7 @@ export async function startApp(
       ready.drain();
       ledger.live.close();
       await edge.drain();
+      await batches.close();
       await services.files.close();
       await opened.close(PIPELINE_CLOSE_MS);
       await ledger.endJobs();

@@ -56,6 +56,8 @@ export interface Settings {
   /** Bytes of one file that the gateway keeps, and of all files of a workspace. */
   readonly fileBytes: number;
   readonly workspaceFileBytes: number;
+  /** Rows of one batch that run at once. */
+  readonly batchRows: number;
   /** Days that the gateway keeps a file at the most; undefined: until it is deleted. */
   readonly fileDays: number | undefined;
   readonly corsOrigins: readonly string[];
@@ -166,6 +168,7 @@ export function readSettings(env: Environment): Settings {
     responseDays: read('GATEWAY_RESPONSES_RETENTION_DAYS', integer(1, 3650), 30),
     fileBytes: read('GATEWAY_FILE_LIMIT', bytes, 512 * 1024 * 1024),
     workspaceFileBytes: read('GATEWAY_FILES_QUOTA', bytes, 10 * 1024 * 1024 * 1024),
+    batchRows: read('GATEWAY_BATCH_ROWS_AT_ONCE', integer(1, 1000), 16),
     fileDays: optional('GATEWAY_FILES_RETENTION_DAYS', integer(1, 3650)),
     corsOrigins: read('GATEWAY_CORS_ORIGINS', origins, []),
     trustedProxies: read('GATEWAY_TRUSTED_PROXIES', parseProxies, []),

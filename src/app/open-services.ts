@@ -4,6 +4,7 @@ import { McpService } from '../../gen/gateway/inference/v2/mcp_pb.ts';
 import type { DeclaredStateDeps } from '../admin/declared-state/service.ts';
 import type { PromptsDeps } from '../admin/prompts/deps.ts';
 import type { Principal } from '../call/principal.ts';
+import { OwnBatches } from '../inference/batches/own-batches.ts';
 import { OwnFiles } from '../inference/files/own-files.ts';
 import { ProviderCopies } from '../inference/files/provider-copies.ts';
 import { promptRuns } from '../inference/prompts.ts';
@@ -34,7 +35,17 @@ export function openServices(rooms: Rooms) {
   });
   const files = openFiles(rooms);
   const copies = new ProviderCopies(opened.pipeline, files);
-  const identity = { files, copies, runs, book, messageRules, keptResponses, ...identityDeps(rooms) };
+  const batches = new OwnBatches({ documents: stores.documents, files, now: Date.now });
+  const identity = {
+    files,
+    copies,
+    batches,
+    runs,
+    book,
+    messageRules,
+    keptResponses,
+    ...identityDeps(rooms),
+  };
   const declared: DeclaredStateDeps = {
     ...identity,
     changes: auditLog.changes,

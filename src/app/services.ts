@@ -105,6 +105,7 @@ import { workspaceExclusionsService } from '../admin/workspaces/exclusions.ts';
 import { workspacesService } from '../admin/workspaces/service.ts';
 import type { AliasCatalogue } from '../configs/alias-catalogue.ts';
 import { audioService } from '../inference/audio.ts';
+import type { OwnBatches } from '../inference/batches/own-batches.ts';
 import { batchesService } from '../inference/batches/service.ts';
 import { bedrockService } from '../inference/bedrock.ts';
 import { chatService } from '../inference/chat.ts';
@@ -137,6 +138,7 @@ import type { Registration } from '../rpc/methods.ts';
 export interface FilesDeps {
   readonly files: OwnFiles;
   readonly copies: ProviderCopies;
+  readonly batches: OwnBatches;
 }
 
 /** The list that the transports, the routes and the documents are made of. */
@@ -185,7 +187,7 @@ export function registrations(
     implement(PromptCompletionsService, identity.runs.service),
     implement(FilesService, filesService(pipeline, identity.files)),
     implement(UploadsService, uploadsService(pipeline, identity.copies)),
-    implement(BatchesService, batchesService(pipeline, identity.copies)),
+    implement(BatchesService, batchesService(pipeline, identity)),
     implement(FineTuningService, relays(pipeline, identity.copies, FINE_TUNING)),
     implement(VectorStoresService, relays(pipeline, identity.copies, VECTOR_STORES)),
     implement(AssistantsService, relays(pipeline, identity.copies, ASSISTANTS)),

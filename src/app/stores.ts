@@ -11,6 +11,7 @@ import { declaredCollections } from '../access/managed-records.ts';
 import { masterKey } from '../access/master-key.ts';
 import type { RotateCommandDeps } from '../access/rotate-command.ts';
 import { configCollections } from '../configs/config-collections.ts';
+import { batchCollections } from '../inference/batches/collection.ts';
 import { fileCollections } from '../inference/files/collection.ts';
 import { alertCollections } from '../ledger/alerts/alert.ts';
 import { exportCollections } from '../ledger/exports/collection.ts';
@@ -53,6 +54,7 @@ export const COLLECTIONS: readonly Collection<object>[] = [
   ...exportCollections,
   ...reRateCollections,
   ...fileCollections,
+  ...batchCollections,
   ...declaredCollections,
 ];
 

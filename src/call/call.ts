@@ -90,6 +90,8 @@ export class Call {
   readonly record: CallRecord = newCallRecord();
   /** Notes the verdicts of a stream's guardrails when it has ended. */
   streamHooks: (() => void) | undefined;
+  /** A refusal for want of room leaves no entry: the call is made again. */
+  repeats = false;
   /** Only status, type and code of errors are kept, because their texts may quote the request. */
   wordless = false;
   /** Undefined: its bodies are not kept. */

@@ -199,3 +199,9 @@ export function toGatewayError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
   return new GatewayError('internal', 'the gateway failed to answer this request', { cause: thrown });
 }
+
+/** Whether a call was refused by the gateway for want of room, and may be made again. */
+export function isForWantOfRoom({ reason, details }: GatewayError): boolean {
+  const isFull = reason === 'rate_limited' || reason === 'overloaded' || reason === 'store_unavailable';
+  return isFull && details.provider === undefined;
+}

@@ -1,44 +1,110 @@
-// Batches at the provider that a call selects.
-
+// Batches: at the provider that a call selects, where that has them, else run by the gateway.
 import { create } from '@bufbuild/protobuf';
 import {
+  type Batch,
+  type BatchList,
+  BatchListSchema,
+  type CancelBatchRequest,
+  type CreateBatchRequest,
   type GetBatchOutputRequest,
+  type GetBatchRequest,
   GetBatchRequestSchema,
+  type ListBatchesRequest,
 } from '../../../gen/gateway/inference/v2/batches_pb.ts';
 import type { BinaryAnswer } from '../../../gen/gateway/inference/v2/common_pb.ts';
 import { GetFileContentRequestSchema } from '../../../gen/gateway/inference/v2/files_pb.ts';
 import type { Call } from '../../call/call.ts';
-import { fail, invalidField } from '../../lib/errors.ts';
+import { invalidField } from '../../lib/errors.ts';
 import { contentOf } from '../files/native.ts';
+import type { OwnFiles } from '../files/own-files.ts';
+import { ownerOf } from '../files/owner.ts';
 import { placeOf } from '../files/place.ts';
-import type { ProviderCopies } from '../files/provider-copies.ts';
+import { fileNotFound, type ProviderCopies } from '../files/provider-copies.ts';
 import { relays } from '../files/relays.ts';
+import { endsOf, ownContent } from '../files/service.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { runWhole } from '../pipeline/run.ts';
+import { OWN_BATCH } from './collection.ts';
+import { batchMessage, batchNotFound, type OwnBatches } from './own-batches.ts';
+
+/** Batches of a page that does not say. */
+const PAGE = 20;
+const isOwn = (id: string): boolean => id.startsWith(OWN_BATCH);
 
 /** The methods of BatchesService. */
-export function batchesService(pipeline: Pipeline, copies: ProviderCopies) {
+export function batchesService(
+  pipeline: Pipeline,
+  { files, copies, batches }: { files: OwnFiles; copies: ProviderCopies; batches: OwnBatches },
+) {
+  const relayed = relays(pipeline, copies, ['createBatch', 'listBatches', 'getBatch', 'cancelBatch']);
+  const atProvider = async (call: Call, id: string, name: 'getBatch' | 'cancelBatch' | 'fileContent') => {
+    const bound = await placeOf(pipeline, call, name);
+    if (bound === undefined) throw batchNotFound(id);
+    return bound;
+  };
+
   return {
-    ...relays(pipeline, copies, ['createBatch', 'listBatches', 'getBatch', 'cancelBatch']),
+    async createBatch(request: CreateBatchRequest, call: Call): Promise<Batch> {
+      if ((await placeOf(pipeline, call, 'createBatch', true)) !== undefined)
+        return relayed.createBatch(request, call);
+      return batchMessage(await batches.create(call, request));
+    },
+
+    async listBatches(request: ListBatchesRequest, call: Call): Promise<BatchList> {
+      if ((await placeOf(pipeline, call, 'listBatches', true)) !== undefined && !isOwn(request.after ?? ''))
+        return relayed.listBatches(request, call);
+      const { after, limit = PAGE } = request;
+      const { documents, more } = await batches.list(ownerOf(call), after, limit);
+      return create(BatchListSchema, {
+        object: 'list',
+        data: documents.map(batchMessage),
+        hasMore: more,
+        ...endsOf(documents),
+      });
+    },
+
+    async getBatch(request: GetBatchRequest, call: Call): Promise<Batch> {
+      const { batchId: id } = request;
+      if (isOwn(id)) return batchMessage(await batches.get(ownerOf(call), id));
+      await atProvider(call, id, 'getBatch');
+      return relayed.getBatch(request, call);
+    },
+
+    async cancelBatch(request: CancelBatchRequest, call: Call): Promise<Batch> {
+      const { batchId: id } = request;
+      if (isOwn(id)) return batchMessage(await batches.cancel(ownerOf(call), id));
+      await atProvider(call, id, 'cancelBatch');
+      return relayed.cancelBatch(request, call);
+    },
 
     async getBatchOutput(
       { batchId }: GetBatchOutputRequest,
       call: Call,
     ): Promise<AsyncIterable<BinaryAnswer>> {
-      const bound = await placeOf(pipeline, call, 'fileContent');
-      if (bound === undefined)
-        throw fail('not_found', 'batch_id: there is no such batch', { param: 'batch_id' });
-      const batch = await runWhole(
+      if (isOwn(batchId)) {
+        const owner = ownerOf(call);
+        const batch = batchMessage(await batches.get(owner, batchId));
+        const id = outputOf(batch);
+        const file = await files.get(owner, id);
+        if (file === undefined) throw fileNotFound(id);
+        return ownContent(files, file);
+      }
+      const bound = await atProvider(call, batchId, 'fileContent');
+      const asked = create(GetBatchRequestSchema, { batchId });
+      const batch = await runWhole(pipeline, call, 'getBatch', asked, undefined);
+      return contentOf(
         pipeline,
         call,
-        'getBatch',
-        create(GetBatchRequestSchema, { batchId }),
-        undefined,
+        bound,
+        create(GetFileContentRequestSchema, { fileId: outputOf(batch) }),
       );
-      if (batch.outputFileId === undefined)
-        throw invalidField('batch_id', `names a batch without output: it is ${batch.status ?? 'not done'}`);
-      const file = create(GetFileContentRequestSchema, { fileId: batch.outputFileId });
-      return contentOf(pipeline, call, bound, file);
     },
   };
+}
+
+/** @throws GatewayError validation_failed while there is none */
+function outputOf({ outputFileId, status, errorFileId }: Batch): string {
+  if (outputFileId !== undefined) return outputFileId;
+  const errors = errorFileId === undefined ? '' : `; its errors are in ${errorFileId}`;
+  throw invalidField('batch_id', `names a batch without output: it is ${status ?? 'not done'}${errors}`);
 }

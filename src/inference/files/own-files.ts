@@ -110,9 +110,61 @@ export class OwnFiles {
     return this.#isOver(found) ? undefined : found;
   }
 
-  /** A file that is written by a batch, ready or not. */
-  async written(owner: FileOwner, id: string): Promise<OwnFile | undefined> {
-    return this.#deps.documents.get(owner, files, id);
+  /**
+   * A file that a batch writes: begun, or the one that a killed process began. `finish` and `drop` end it.
+   * @param id of the one that was begun; undefined: there is none
+   */
+  async openWritten(
+    owner: FileOwner,
+    id: string | undefined,
+    batch: string,
+    filename: string,
+    expiresAfterMs: number | undefined,
+  ): Promise<WrittenFile> {
+    const { documents, blobs, now } = this.#deps;
+    let found = id === undefined ? undefined : await documents.get(owner, files, id);
+    if (found === undefined) {
+      const file = {
+        filename,
+        contentType: 'application/jsonl',
+        purpose: 'batch_output',
+        expiresAfterMs,
+        batch,
+      };
+      const expiresAt = this.#expiryOf(file);
+      const body: FileBody = {
+        ...fieldsOf(file),
+        ...(expiresAt === undefined ? {} : { expiresAt }),
+        bytes: 0,
+        stored: 0,
+        status: 'uploading',
+        key: randomBytes(32).toString('base64'),
+        copies: [],
+      };
+      found = await documents.insert(owner, files, {
+        id: OWN_FILE + timeOrderedId(),
+        createdAt: now(),
+        body,
+      });
+    }
+    const document = found;
+    const writer = new FileWriter(blobs, document.id, Buffer.from(document.body.key, 'base64'));
+    return {
+      id: document.id,
+      writer,
+      finish: async () => {
+        if (document.body.status === 'ready') return true;
+        if (writer.bytes === 0) {
+          await this.remove(owner, document.id);
+          return false;
+        }
+        await writer.end();
+        const { bytes, stored } = writer;
+        await this.#change(owner, document.id, (body) => ({ ...body, bytes, stored, status: 'ready' }));
+        return true;
+      },
+      drop: async () => void (await this.remove(owner, document.id)),
+    };
   }
 
   /** A page, and whether more follow. @throws GatewayError validation_failed for an unknown `after` */
@@ -262,6 +314,15 @@ export class OwnFiles {
   expiry(file: NewFile): number | undefined {
     return this.#expiryOf(file);
   }
+}
+
+/** A file that a batch writes. */
+export interface WrittenFile {
+  readonly id: string;
+  readonly writer: FileWriter;
+  /** Makes it readable. False: nothing was written, and it is gone. */
+  finish(): Promise<boolean>;
+  drop(): Promise<void>;
 }
 
 /** A file while it is written. */

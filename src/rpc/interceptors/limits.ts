@@ -208,7 +208,13 @@ function toolOf(deps: LimitsDeps, input: Input, { organisationId }: Principal): 
   return { server: id === undefined ? [slug] : [slug, id], tool: textMember(input, 'tool') ?? '' };
 }
 
-function applying(deps: LimitsDeps, call: Call, principal: Principal, mcp: Subject['mcp']): readonly Rule[] {
+/** All rules that a call of the principal meets. */
+export function applying(
+  deps: Pick<LimitsDeps, 'keys' | 'directory' | 'policies'>,
+  call: Call,
+  principal: Principal,
+  mcp: Subject['mcp'],
+): readonly Rule[] {
   const { organisationId, workspaceId, keyId, token } = principal;
   const settings = deps.keys.settings(organisationId, keyId);
   const workspace =

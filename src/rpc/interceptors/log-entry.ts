@@ -3,7 +3,7 @@ import { getOption } from '@bufbuild/protobuf';
 import { Plane, unlogged } from '../../../gen/gateway/options/v2/options_pb.ts';
 import type { Call } from '../../call/call.ts';
 import type { RequestRecord } from '../../call/record.ts';
-import { type GatewayError, type Reason, toGatewayError } from '../../lib/errors.ts';
+import { type GatewayError, isForWantOfRoom, type Reason, toGatewayError } from '../../lib/errors.ts';
 import { annotationsOf } from '../../rest/routes.ts';
 import type { CallSpans } from '../../telemetry/call-spans.ts';
 import type { CallLog } from '../call-log.ts';
@@ -42,7 +42,8 @@ export function logEntryInterceptor(observer: CallObserver, spans?: CallSpans, t
       const status = left ? 499 : (error?.status ?? call.record.status ?? 200);
       observer.end(operation, status, end.ms, error?.reason);
       tell?.(call, operation, status, end.ms, error);
-      if (!logged || !call.principal) {
+      const isRepeated = call.repeats && error !== undefined && isForWantOfRoom(error);
+      if (!logged || !call.principal || isRepeated) {
         if (call.traceContext) spans?.ended(entryOf(call, end), call.traceContext);
         return undefined;
       }

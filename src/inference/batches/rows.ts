@@ -1,0 +1,104 @@
+// The rows of a batch's input: lines of JSON, read one after the other.
+import { isObject } from '../../providers/json-object.ts';
+import type { BatchFault } from './collection.ts';
+
+/** A request of a batch. */
+export interface BatchRow {
+  /** From 1. */
+  readonly line: number;
+  readonly customId: string;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** A line: a row, or what is wrong with it. */
+export type BatchLine =
+  | { readonly line: number; readonly row: BatchRow }
+  | {
+      readonly line: number;
+      readonly row?: undefined;
+      readonly customId: string | null;
+      readonly fault: BatchFault;
+    };
+
+/** Of one line, in bytes. */
+const MAX_LINE = 25 * 1024 * 1024;
+const MAX_ID = 512;
+
+/** Lines of text without their ends. Empty lines are passed over and count. `undefined`: a line over the bound. */
+export async function* linesOf(
+  pieces: AsyncIterable<Uint8Array>,
+): AsyncGenerator<{ readonly line: number; readonly text: string | undefined }> {
+  let waiting: Uint8Array[] = [];
+  let held = 0;
+  let line = 0;
+  const taken = (last: Uint8Array): string | undefined => {
+    const bytes = Buffer.concat([...waiting, last]);
+    const text = held > MAX_LINE ? undefined : bytes.toString('utf8').replace(/\r$/, '');
+    waiting = [];
+    held = 0;
+    return line === 1 ? text?.replace(/^\uFEFF/, '') : text;
+  };
+  for await (const piece of pieces) {
+    let from = 0;
+    for (let end = piece.indexOf(10); end !== -1; end = piece.indexOf(10, from)) {
+      line++;
+      const text = taken(piece.subarray(from, end));
+      from = end + 1;
+      if (text === undefined || text.trim() !== '') yield { line, text };
+    }
+    held += piece.length - from;
+    if (held <= MAX_LINE) waiting.push(piece.subarray(from));
+  }
+  line++;
+  if (held > 0) {
+    const text = taken(new Uint8Array());
+    if (text === undefined || text.trim() !== '') yield { line, text };
+  }
+}
+
+/** Reads lines as rows for one endpoint. */
+export class RowReader {
+  readonly #endpoint: string;
+  readonly #seen = new Map<string, number>();
+
+  constructor(endpoint: string) {
+    this.#endpoint = endpoint;
+  }
+
+  read({ line, text }: { readonly line: number; readonly text: string | undefined }): BatchLine {
+    let customId: string | null = null;
+    const bad = (param: string, message: string): BatchLine => ({
+      line,
+      customId,
+      fault: faultAt(line, param, message),
+    });
+    if (text === undefined) return bad('', 'is too long');
+    let json: unknown;
+    try {
+      json = JSON.parse(text);
+    } catch {
+      return bad('', 'is no JSON');
+    }
+    if (!isObject(json)) return bad('', 'must be an object');
+    const { custom_id: id, method, url, body } = json;
+    if (typeof id !== 'string' || id.length === 0 || id.length > MAX_ID)
+      return bad('custom_id', `must be a text of 1 to ${MAX_ID} characters`);
+    customId = id;
+    const before = this.#seen.get(id);
+    if (before !== undefined)
+      return bad('custom_id', `is the one of line ${before}, too; each must be its own`);
+    this.#seen.set(id, line);
+    if (method !== undefined && method !== 'POST') return bad('method', 'must be POST');
+    if (url !== this.#endpoint) return bad('url', `must be ${this.#endpoint}, as the batch says`);
+    if (!isObject(body)) return bad('body', 'must be an object');
+    if (body.stream === true) return bad('body.stream', 'must not be true: answers of a batch are whole');
+    return { line, row: { line, customId: id, body } };
+  }
+}
+
+/** A fault that names its line and member. */
+export function faultAt(line: number, param: string, message: string, code = 'invalid_request'): BatchFault {
+  const what = param === '' ? `line ${line}` : `line ${line}: ${param}`;
+  const text = param === '' ? `${what}: the line ${message}` : `${what}: ${message}`;
+  return { code, message: text, line, ...(param === '' ? {} : { param }) };
+}

@@ -1,0 +1,305 @@
+// Runs the gateway's own batches in the background: one instance runs each, and another takes over when it is gone.
+import { randomUUID } from 'node:crypto';
+import { GatewayError } from '../../lib/errors.ts';
+import type { ChangeFeed } from '../../store/change-feed.ts';
+import type { DocumentStore } from '../../store/documents.ts';
+import { follow } from '../../store/follow.ts';
+import { Replica } from '../../store/replica.ts';
+import type { FileOwner, OwnFiles } from '../files/own-files.ts';
+import { type BatchBody, type BatchCaller, batches, isOpen } from './collection.ts';
+import type { OwnBatch } from './own-batches.ts';
+import { type BatchRow, linesOf, RowReader } from './rows.ts';
+import { type RowAnswer, type RowCounts, resumed, runRows } from './run-batch.ts';
+
+/** Whose rows, and where they go. */
+export interface RowsOf {
+  readonly owner: FileOwner;
+  readonly batchId: string;
+  readonly endpoint: string;
+  readonly caller: BatchCaller;
+  readonly signal: AbortSignal;
+}
+
+/** Money that is held for rows. */
+export interface RowHolds {
+  /** A row begins: its own call holds its money now. */
+  begins(row: BatchRow): Promise<void>;
+  release(): Promise<void>;
+}
+
+/** What makes rows into calls. */
+export interface RowCalls {
+  /** One call. Waits while limits have no room. @throws GatewayError unauthenticated when the key does not count any more */
+  call(rows: RowsOf, row: BatchRow): Promise<RowAnswer>;
+  /** Holds what rows may cost. @throws GatewayError budget_exhausted */
+  hold(rows: RowsOf, wanted: AsyncIterable<BatchRow>): Promise<RowHolds>;
+}
+
+/** What running takes. */
+export interface BatchRunnerDeps {
+  readonly feed: ChangeFeed;
+  readonly documents: DocumentStore;
+  readonly files: OwnFiles;
+  readonly calls: RowCalls;
+  readonly organisations: () => Iterable<string>;
+  /** Rows of one batch at once. */
+  readonly atOnce: number;
+  /** This process is the only one with the store. */
+  readonly alone: boolean;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  readonly onTrouble: (error: unknown, what: string) => void;
+}
+
+const LEASE_MS = 30_000;
+const LOOK_MS = 1000;
+const REST_MS = 2000;
+const AT_ONCE = 8;
+const MAX_ROWS = 50_000;
+const CLOSE_MS = 5000;
+const RACES = 8;
+
+/** Runs batches until it is closed. @throws GatewayError store_unavailable */
+export async function runBatches(deps: BatchRunnerDeps): Promise<{ close(): Promise<void> }> {
+  const { documents, files, calls, now, alone, onTrouble } = deps;
+  const instance = randomUUID();
+  const open = new Map<string, OwnBatch>();
+  const running = new Map<string, Promise<void>>();
+  const resting = new Map<string, number>();
+  const stopping = new AbortController();
+
+  function look(): void {
+    if (stopping.signal.aborted) return;
+    for (const batch of open.values()) {
+      if (running.size >= AT_ONCE) return;
+      if (running.has(batch.id) || (resting.get(batch.id) ?? 0) > now() || !isDue(batch)) continue;
+      const work = turn(batch)
+        .catch((error: unknown) => {
+          resting.set(batch.id, now() + REST_MS);
+          onTrouble(error, 'a batch could not go on yet');
+        })
+        .finally(() => {
+          running.delete(batch.id);
+        });
+      running.set(batch.id, work);
+    }
+  }
+
+  function isDue({ body: { lease } }: OwnBatch): boolean {
+    return lease === undefined || lease.until <= now() || lease.owner === instance || alone;
+  }
+
+  const leased = (): { lease: { owner: string; until: number } } => ({
+    lease: { owner: instance, until: now() + LEASE_MS },
+  });
+
+  /** Changes the batch in its newest version. Undefined: it is gone, or another instance has it. */
+  async function change(
+    { id, organisationId, workspaceId }: OwnBatch,
+    make: (body: BatchBody) => BatchBody,
+  ): Promise<OwnBatch | undefined> {
+    const scope = { organisationId, workspaceId };
+    for (let race = 1; ; race++) {
+      const found = await documents.get(scope, batches, id);
+      if (found === undefined || !isOpen(found.body) || !isDue(found)) return undefined;
+      try {
+        const body = make(found.body);
+        return await documents.update(scope, batches, id, found.version, { body, updatedAt: now() });
+      } catch (error) {
+        const lost = error instanceof GatewayError && error.reason === 'version_conflict';
+        if (!lost || race === RACES) throw error;
+      }
+    }
+  }
+
+  async function turn(known: OwnBatch): Promise<void> {
+    const owner = { organisationId: known.organisationId, workspaceId: known.workspaceId! };
+    const claimed = await change(known, (body) => ({ ...body, ...leased() }));
+    if (claimed === undefined) return void open.delete(known.id);
+    const { endpoint, inputFileId, caller } = claimed.body;
+    const { id } = claimed;
+    const over = new AbortController();
+    const stop = (): void => over.abort();
+    stopping.signal.addEventListener('abort', stop);
+    const rows: RowsOf = { owner, batchId: id, endpoint, caller, signal: over.signal };
+    const counts: RowCounts = { completed: 0, failed: 0, faults: [] };
+    const input = await files.get(owner, inputFileId);
+    if (input === undefined)
+      return end(claimed, counts, 'failed', 'the input file is gone', 'input_file_gone');
+    let total = 0;
+    const read = () => files.read(input);
+    for await (const _ of linesOf(read())) total++;
+    if (total === 0) return end(claimed, counts, 'failed', 'the input file has no rows', 'empty_file');
+    if (total > MAX_ROWS)
+      return end(
+        claimed,
+        counts,
+        'failed',
+        `the input file has ${total} rows; it may have ${MAX_ROWS}`,
+        'too_many_rows',
+      );
+    const output = await files.openWritten(
+      owner,
+      claimed.body.outputFileId,
+      id,
+      `${id}_output.jsonl`,
+      claimed.body.outputExpiresMs,
+    );
+    const errors = await files.openWritten(
+      owner,
+      claimed.body.errorFileId,
+      id,
+      `${id}_error.jsonl`,
+      claimed.body.outputExpiresMs,
+    );
+    const named = await change(claimed, (body) => ({
+      ...body,
+      ...leased(),
+      outputFileId: output.id,
+      errorFileId: errors.id,
+      counts: { ...body.counts, total },
+    }));
+    if (named === undefined) return;
+    const done = await resumed({ output: output.writer, errors: errors.writer }, counts);
+    const wanted = async function* (): AsyncGenerator<BatchRow> {
+      const reader = new RowReader(endpoint);
+      for await (const text of linesOf(read())) {
+        const { line, row } = reader.read(text);
+        if (row !== undefined && !done.has(line)) yield row;
+      }
+    };
+    let holds: RowHolds;
+    try {
+      holds = await calls.hold(rows, wanted());
+    } catch (error) {
+      if (!(error instanceof GatewayError) || error.reason !== 'budget_exhausted') throw error;
+      await output.drop();
+      await errors.drop();
+      return end(claimed, counts, 'failed', error.message, 'budget_exhausted', true);
+    }
+    let reached: BatchBody['status'] | undefined;
+    let lost = false;
+    const tell = async (): Promise<void> => {
+      const stored = await change(claimed, (body) => ({
+        ...body,
+        ...leased(),
+        status: body.status === 'validating' ? 'in_progress' : body.status,
+        ...(body.inProgressAt === undefined ? { inProgressAt: now() } : {}),
+        counts: { total, completed: counts.completed, failed: counts.failed },
+        faults: merged(body.faults, counts.faults),
+      }));
+      lost = stored === undefined;
+      if (stored?.body.status === 'cancelling') reached = 'cancelled';
+      else if (stored !== undefined && stored.body.expiresAt <= now()) reached = 'expired';
+      if (lost || reached !== undefined) over.abort();
+    };
+    await tell();
+    let telling = Promise.resolve();
+    const timer = setInterval(() => {
+      telling = telling
+        .then(tell)
+        .catch((error: unknown) => onTrouble(error, 'a batch could not tell how far it is'));
+    }, LOOK_MS);
+    let failure: GatewayError | undefined;
+    const goesOn = (): boolean => !over.signal.aborted && failure === undefined;
+    try {
+      const whole = await runRows(
+        {
+          id,
+          endpoint,
+          input: read,
+          files: { output: output.writer, errors: errors.writer },
+          atOnce: deps.atOnce,
+          goesOn,
+          counts,
+          call: async (row) => {
+            await holds.begins(row);
+            return calls.call(rows, row);
+          },
+        },
+        done,
+      ).catch((error: unknown) => {
+        if (!(error instanceof GatewayError)) throw error;
+        if (over.signal.aborted) return false;
+        if (error.reason !== 'unauthenticated' && error.reason !== 'forbidden') throw error;
+        failure = error;
+        return true;
+      });
+      if (whole) reached ??= failure === undefined ? 'completed' : 'failed';
+    } finally {
+      clearInterval(timer);
+      await telling;
+      await holds.release();
+      stopping.signal.removeEventListener('abort', stop);
+    }
+    if (lost) return;
+    if (reached === undefined) {
+      // Stopped: the next one to look goes on.
+      await change(claimed, ({ lease: _, ...body }) => body);
+      return;
+    }
+    await change(claimed, (body) => ({
+      ...body,
+      ...leased(),
+      status: body.status === 'cancelling' ? body.status : 'finalizing',
+      finalizingAt: now(),
+    }));
+    const kept = { output: await output.finish(), errors: await errors.finish() };
+    await end(claimed, counts, reached, failure?.message, failure?.reason, false, kept);
+  }
+
+  async function end(
+    batch: OwnBatch,
+    counts: RowCounts,
+    status: BatchBody['status'],
+    message?: string,
+    code = 'failed',
+    dropped = false,
+    kept?: { readonly output: boolean; readonly errors: boolean },
+  ): Promise<void> {
+    await change(batch, ({ lease: _, outputFileId, errorFileId, ...body }) => ({
+      ...body,
+      ...(outputFileId !== undefined && !dropped && kept?.output !== false ? { outputFileId } : {}),
+      ...(errorFileId !== undefined && !dropped && kept?.errors !== false ? { errorFileId } : {}),
+      status,
+      endedAt: now(),
+      counts: { ...body.counts, completed: counts.completed, failed: counts.failed },
+      faults: [...merged(body.faults, counts.faults), ...(message === undefined ? [] : [{ code, message }])],
+      caller: { keyId: body.caller.keyId, headers: {} },
+    }));
+    open.delete(batch.id);
+  }
+
+  const replica = new Replica(batches, {
+    row: () => undefined,
+    changed: (_now, _before, document) => {
+      if (document.status === 'active' && isOpen(document.body)) open.set(document.id, document);
+      else open.delete(document.id);
+      look();
+    },
+  });
+  const onError = (error: unknown): void => onTrouble(error, 'batches could not be read yet');
+  const { feed, organisations } = deps;
+  const unfollow = await follow({ feed, documents, organisations, onError }, [replica]);
+  const timer = setInterval(look, LOOK_MS).unref();
+  look();
+  return {
+    async close() {
+      stopping.abort();
+      clearInterval(timer);
+      unfollow();
+      let late: NodeJS.Timeout | undefined;
+      const waited = new Promise<void>((resolve) => {
+        late = setTimeout(resolve, CLOSE_MS);
+      });
+      await Promise.race([Promise.all(running.values()), waited]);
+      clearTimeout(late);
+    },
+  };
+}
+
+/** Faults of a turn before and of this one, each line once. */
+function merged(before: BatchBody['faults'], more: BatchBody['faults']): BatchBody['faults'] {
+  const known = new Set(before.map(({ line }) => line));
+  return [...before, ...more.filter(({ line }) => !known.has(line))].slice(0, 100);
+}
