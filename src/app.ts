@@ -5,8 +5,8 @@ import { ensureFirstKeys, type FirstKeys, type Tenancy } from './access/bootstra
 import { forgetWhenUsed } from './access/first-keys.ts';
 import { ownUrl, readAllowList } from './app/addresses.ts';
 import type { Base } from './app/base.ts';
-import type { ConfigFileDeps } from './app/config-file.ts';
 import { openBatches } from './app/batches.ts';
+import type { ConfigFileDeps } from './app/config-file.ts';
 import { openControl } from './app/control.ts';
 import { gauges } from './app/gauges.ts';
 import { ledgerCommands } from './app/ledger-commands.ts';

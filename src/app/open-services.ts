@@ -76,6 +76,8 @@ function stillCalls({ keys, sessions }: Rooms['identity']): (principal: Principa
     if (key === undefined) return keys.isLent(keyId) ? undefined : false;
     return key.expiresAt === undefined || key.expiresAt > Date.now();
   };
+}
+
 function openFiles({ settings, stores, identity, onTrouble }: Rooms): OwnFiles {
   return new OwnFiles({
     documents: stores.documents,

@@ -13,6 +13,7 @@ const ORDER = [
   'guardrails',
   'prompts',
   'limits',
+  'files-and-batches',
   'logs',
   'console',
   'access',

@@ -7,7 +7,7 @@ import OpenAI, { toFile } from 'openai';
 import { eventually } from '../support/eventually.ts';
 import { startFilesProvider } from '../support/fake-files.ts';
 import { type FakeProvider, startFakeProvider } from '../support/fake-provider.ts';
-import { startGateway, type TestGateway, WORKSPACE_KEY } from '../support/gateway.ts';
+import { ADMIN_KEY, startGateway, type TestGateway, WORKSPACE_KEY } from '../support/gateway.ts';
 
 let gateway: TestGateway;
 let provider: FakeProvider;
@@ -243,4 +243,30 @@ test('a provider’s own batches are relayed, with files of the gateway copied t
     },
   });
   t.is(await raw.text(), row('a'));
+});
+
+test('a batch above its budget ends failed with the reason, and none of its rows runs', async (t) => {
+  const made1 = await fetch(`${gateway.origin}/v1/policies/usage-limits`, {
+    method: 'POST',
+    headers: { 'x-gateway-api-key': ADMIN_KEY, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      name: 'little',
+      conditions: [{ key: 'metadata.team', value: 'poor' }],
+      group_by: [{ key: 'workspace_id' }],
+      type: 'tokens',
+      credit_limit: 3000,
+    }),
+  });
+  t.is(made1.status, 200);
+  const openai = clientOf(gateway, '/poor', { 'x-gateway-metadata': '{"team":"poor"}' });
+  const batch = await made(
+    openai,
+    Array.from({ length: 10 }, (_, i) => row(`r${i}`)),
+  );
+  const done = await over(openai, batch.id);
+  t.is(done.status, 'failed');
+  t.is(done.errors?.data?.[0]?.code, 'budget_exhausted');
+  t.false(provider.seen.some(({ url }) => url.startsWith('/poor/')));
+  const small = await over(openai, (await made(openai, [row('one')])).id);
+  t.is(small.status, 'completed', 'what was held is free again');
 });
