@@ -165,11 +165,7 @@ export function readSettings(env: Environment): Settings {
     logDays: read('GATEWAY_LOG_RETENTION_DAYS', integer(1, 3650), 90),
     bodyDays: read('GATEWAY_BODY_RETENTION_DAYS', integer(1, 3650), 90),
     metricDays: read('GATEWAY_METRICS_RETENTION_DAYS', integer(1, 3650), 365),
-    responseDays: read('GATEWAY_RESPONSES_RETENTION_DAYS', integer(1, 3650), 30),
-    fileBytes: read('GATEWAY_FILE_LIMIT', bytes, 512 * 1024 * 1024),
-    workspaceFileBytes: read('GATEWAY_FILES_QUOTA', bytes, 10 * 1024 * 1024 * 1024),
-    batchRows: read('GATEWAY_BATCH_ROWS_AT_ONCE', integer(1, 1000), 16),
-    fileDays: optional('GATEWAY_FILES_RETENTION_DAYS', integer(1, 3650)),
+    ...fileSettings(read),
     corsOrigins: read('GATEWAY_CORS_ORIGINS', origins, []),
     trustedProxies: read('GATEWAY_TRUSTED_PROXIES', parseProxies, []),
     publicUrl: optional('GATEWAY_PUBLIC_URL', baseUrl),
@@ -225,6 +221,19 @@ export function isEmbeddedOnLoopback({
   redisUrl,
 }: Pick<Settings, 'host' | 'mongodbUri' | 'redisUrl'>): boolean {
   return mongodbUri === undefined && redisUrl === undefined && LOOPBACK.test(host);
+}
+
+type Read = <T>(name: string, parse: (text: string) => T, fallback: T) => T;
+
+/** Responses and files that the gateway keeps, and batches that it runs. */
+function fileSettings(read: Read) {
+  return {
+    responseDays: read('GATEWAY_RESPONSES_RETENTION_DAYS', integer(1, 3650), 30),
+    fileBytes: read('GATEWAY_FILE_LIMIT', bytes, 512 * 1024 * 1024),
+    workspaceFileBytes: read('GATEWAY_FILES_QUOTA', bytes, 10 * 1024 * 1024 * 1024),
+    batchRows: read('GATEWAY_BATCH_ROWS_AT_ONCE', integer(1, 1000), 16),
+    fileDays: read<number | undefined>('GATEWAY_FILES_RETENTION_DAYS', integer(1, 3650), undefined),
+  };
 }
 
 /** What is wrong between settings that are well by themselves. */

@@ -185,12 +185,7 @@ export function registrations(
     implement(ModelsService, modelsService(pipeline, ownModels)),
     implement(ConfigExplanationService, configExplanationService(pipeline)),
     implement(PromptCompletionsService, identity.runs.service),
-    implement(FilesService, filesService(pipeline, identity.files)),
-    implement(UploadsService, uploadsService(pipeline, identity.copies)),
-    implement(BatchesService, batchesService(pipeline, identity)),
-    implement(FineTuningService, relays(pipeline, identity.copies, FINE_TUNING)),
-    implement(VectorStoresService, relays(pipeline, identity.copies, VECTOR_STORES)),
-    implement(AssistantsService, relays(pipeline, identity.copies, ASSISTANTS)),
+    ...fileServices(pipeline, identity),
     implement(ProxyService, proxyService(pipeline)),
     ...bookServices(logs),
     implement(LogExportsService, logExportsService({ ...identity, ...logs })),
@@ -247,5 +242,16 @@ function bookServices(logs: Parameters<typeof logsService>[0]): Registration[] {
     implement(AnalyticsGraphsService, analyticsGraphsService(logs)),
     implement(AnalyticsGroupsService, analyticsGroupsService(logs)),
     implement(AnalyticsSummariesService, analyticsSummariesService(logs)),
+  ];
+}
+
+function fileServices(pipeline: Pipeline, identity: FilesDeps): Registration[] {
+  return [
+    implement(FilesService, filesService(pipeline, identity.files)),
+    implement(UploadsService, uploadsService(pipeline, identity.copies)),
+    implement(BatchesService, batchesService(pipeline, identity)),
+    implement(FineTuningService, relays(pipeline, identity.copies, FINE_TUNING)),
+    implement(VectorStoresService, relays(pipeline, identity.copies, VECTOR_STORES)),
+    implement(AssistantsService, relays(pipeline, identity.copies, ASSISTANTS)),
   ];
 }

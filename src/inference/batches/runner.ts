@@ -5,7 +5,7 @@ import type { ChangeFeed } from '../../store/change-feed.ts';
 import type { DocumentStore } from '../../store/documents.ts';
 import { follow } from '../../store/follow.ts';
 import { Replica } from '../../store/replica.ts';
-import type { FileOwner, OwnFiles } from '../files/own-files.ts';
+import type { FileOwner, OwnFiles, WrittenFile } from '../files/own-files.ts';
 import { type BatchBody, type BatchCaller, batches, isOpen } from './collection.ts';
 import type { OwnBatch } from './own-batches.ts';
 import { type BatchRow, linesOf, RowReader } from './rows.ts';
@@ -58,6 +58,20 @@ const AT_ONCE = 8;
 const MAX_ROWS = 50_000;
 const CLOSE_MS = 5000;
 const RACES = 8;
+
+/** A batch whose rows run. */
+interface Going {
+  readonly claimed: OwnBatch;
+  readonly rows: RowsOf;
+  readonly counts: RowCounts;
+  readonly total: number;
+  readonly done: ReadonlySet<number>;
+  readonly read: () => AsyncIterable<Uint8Array>;
+  readonly over: AbortController;
+  readonly holds: RowHolds;
+  readonly output: WrittenFile;
+  readonly errors: WrittenFile;
+}
 
 /** Runs batches until it is closed. @throws GatewayError store_unavailable */
 export async function runBatches(deps: BatchRunnerDeps): Promise<{ close(): Promise<void> }> {
@@ -177,6 +191,15 @@ export async function runBatches(deps: BatchRunnerDeps): Promise<{ close(): Prom
       await errors.drop();
       return end(claimed, counts, 'failed', error.message, 'budget_exhausted', true);
     }
+    await run({ claimed, rows, counts, total, done, read, over, holds, output, errors });
+    stopping.signal.removeEventListener('abort', stop);
+  }
+
+  /** Runs the rows that are left, and tells how far it is while they run. */
+  async function run(going: Going): Promise<void> {
+    const { claimed, rows, counts, total, done, read, over, holds, output, errors } = going;
+    const { id } = claimed;
+    const { endpoint } = claimed.body;
     let reached: BatchBody['status'] | undefined;
     let lost = false;
     const tell = async (): Promise<void> => {
@@ -230,7 +253,6 @@ export async function runBatches(deps: BatchRunnerDeps): Promise<{ close(): Prom
       clearInterval(timer);
       await telling;
       await holds.release();
-      stopping.signal.removeEventListener('abort', stop);
     }
     if (lost) return;
     if (reached === undefined) {
