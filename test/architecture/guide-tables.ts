@@ -2,6 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { attacksTable } from './guide-tables/attacks.ts';
+import { conformanceTable } from './guide-tables/conformance.ts';
 import { environmentTable } from './guide-tables/environment.ts';
 import { metricsTable } from './guide-tables/metrics.ts';
 import { operationsTable } from './guide-tables/operations.ts';
@@ -18,6 +19,7 @@ interface Table {
 
 const TABLES: readonly Table[] = [
   { name: 'attacks', guide: 'security', make: attacksTable },
+  { name: 'conformance', guide: 'providers', make: conformanceTable },
   { name: 'environment', guide: 'providers', make: environmentTable },
   { name: 'metrics', guide: 'telemetry', make: metricsTable },
   { name: 'operations', guide: 'operations', make: operationsTable },

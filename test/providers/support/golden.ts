@@ -49,11 +49,12 @@ export class GoldenCase {
   readonly dialect: Dialect;
   readonly request: Message;
 
-  constructor(folder: string, dialect: string) {
+  /** @param provider that answers in place of the fixture's own: another one of the same wire */
+  constructor(folder: string, dialect: string, provider?: string) {
     this.folder = folder;
     const given = this.has('case.json') ? (this.json('case.json') as Partial<Settings>) : {};
     const defaults = { provider: dialect, strict: true, options: {}, operation: 'chat' as const };
-    this.settings = { ...defaults, ...given };
+    this.settings = { ...defaults, ...given, ...(provider === undefined ? {} : { provider }) };
     this.target = targetOf(this.settings.provider, {
       strict: this.settings.strict,
       options: this.settings.options,
