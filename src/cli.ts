@@ -22,6 +22,7 @@ import { type Remote, withGateway } from './cli/client.ts';
 import { doctor } from './cli/doctor/doctor.ts';
 import * as lists from './cli/list-commands.ts';
 import { outputTo } from './cli/output.ts';
+import { prettyLog } from './cli/pretty-log.ts';
 import { program, type Run } from './cli/program.ts';
 import * as state from './cli/state-commands.ts';
 import { version, versionAsked } from './cli/usage.ts';
@@ -47,7 +48,7 @@ const start: Run = async (_args, options) => {
   }
   for (const line of strangeVariables(process.env)) process.stderr.write(`${line}\n`);
   const settings = readSettings(process.env);
-  const log = createLog(settings.logLevel);
+  const log = createLog(settings.logLevel, prettyLog(process.stdout, process.env));
   const about = {
     givenBy: [
       ...(settings.adminApiKey === undefined ? [] : ['GATEWAY_ADMIN_API_KEY']),

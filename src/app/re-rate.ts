@@ -1,10 +1,12 @@
 // `sluice ledger re-rate`, put together: over the stores of a gateway that runs, or of the command itself.
+
 import { randomUUID } from 'node:crypto';
 import type { SystemChanges } from '../access/audit/system-changes.ts';
 import { inDollars } from '../ledger/prices/dollars.ts';
 import type { PriceList } from '../ledger/prices/price-list.ts';
 import { type ReRateDeps, reRate } from '../ledger/re-rate/re-rate.ts';
 import type { ReRateBody, ReRateSpan } from '../ledger/re-rate/run.ts';
+import { progressOf } from '../lib/progress.ts';
 import type { JsonObject } from '../store/collection.ts';
 import type { DocumentStore } from '../store/documents.ts';
 import type { LogStore } from '../store/log-store.ts';
@@ -58,7 +60,9 @@ export async function reRateAll(
   const all = [...(await parts.organisations())];
   const meant = organisationId === undefined ? all : all.filter((id) => id === organisationId);
   if (meant.length === 0) throw new Error(`there is no organisation ${organisationId ?? ''}`);
-  for (const id of meant) {
+  const told = progressOf('organisations', say, meant.length);
+  for (const [i, id] of meant.entries()) {
+    told(i);
     const deps = { ...reRateDeps(parts), owner: randomUUID() };
     const { entries, changed, before, after, budgets } = await reRate(deps, id, span, dryRun, signal);
     const verb = dryRun ? 'would change' : 'changed';

@@ -4,6 +4,7 @@ import { organisationIds } from '../access/organisation-ids.ts';
 import { type ComparedBudget, verifyBudgets } from '../ledger/verify/verify.ts';
 import { verifyRollups } from '../ledger/verify/verify-rollups.ts';
 import { callControl } from '../lib/control-socket.ts';
+import { progressOf } from '../lib/progress.ts';
 import type { Settings } from '../settings.ts';
 import type { DocumentStore } from '../store/documents.ts';
 import type { LogStore } from '../store/log-store.ts';
@@ -65,10 +66,12 @@ async function verifiedRollups(parts: VerifyParts, order: VerifyOrder): Promise<
     order.organisationId === undefined ? await organisationIds(parts.maintenance) : [order.organisationId];
   const compare = () => verifyRollups({ store, organisations, logDays, now: Date.now() });
   const { days, different } = await compare();
-  for (const { organisationId, day, sums, entries } of different) {
+  const told = progressOf('roll-ups of days', say, different.length);
+  for (const [i, { organisationId, day, sums, entries }] of different.entries()) {
     const date = new Date(day).toISOString().slice(0, 10);
     say(`differs: ${organisationId} sums of ${date}: ${sums}, entries ${entries} (1e-12 USD)`);
     if (order.rebuild) await parts.logMaintenance.remakeRollups(organisationId, day);
+    told(i + 1);
   }
   const left = order.rebuild && different.length > 0 ? (await compare()).different : different;
   const corrected = different.length - left.length;

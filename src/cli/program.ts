@@ -41,7 +41,7 @@ export const COMMANDS: readonly Declared[] = [
   },
   {
     words: 'doctor',
-    does: 'Checks the stores and the data folder; exits with 1 when one is ill.',
+    does: 'Checks the stores, the data folder, the clock, the way out and the providers; exits with 1 when one is ill.',
     options: [
       ['--data-dir <dir>', 'an embedded data folder'],
       ['--json', 'one JSON object'],

@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { hasLeftFlights } from '../ledger/flight/flight-folder.ts';
+import { progressOf } from '../lib/progress.ts';
 import { SettingsError } from '../settings.ts';
 import { compareDocuments, copyDocuments, documentConflicts } from '../store/copy/documents.ts';
 import { compareKept, copyKept, KEPT_NAME } from '../store/copy/kept-values.ts';
@@ -116,7 +117,8 @@ async function copyAll({ collections, say }: MigrateDeps, ends: Ends): Promise<r
     say(`${name}: ${written} copied, ${present} there already`);
     if (conflicts.length > 0) return conflicts;
   }
-  say(`${LOG_NAME}: ${await copyLog(source, target)} entries are there`);
+  const told = progressOf(LOG_NAME, say);
+  say(`${LOG_NAME}: ${await copyLog(source, target, told)} entries are there`);
   for (const { name, count } of await copyLogParts(source, target)) say(`${name}: ${count} are there`);
   say(`${KEPT_NAME}: ${await copyKept(source.kept, target.kept)} are there`);
   const { gone, ...files } = await copyExportFiles(sourceFiles, target.blobs);

@@ -22,11 +22,16 @@ async function* batchesOf({ logMaintenance }: CopySide): AsyncGenerator<readonly
 }
 
 /** Copies all entries; answers how many the source has. */
-export async function copyLog(source: CopySide, target: CopySide): Promise<number> {
+export async function copyLog(
+  source: CopySide,
+  target: CopySide,
+  told: (done: number) => void = () => undefined,
+): Promise<number> {
   let count = 0;
   for await (const entries of batchesOf(source)) {
     await target.logMaintenance.importEntries(entries);
     count += entries.length;
+    told(count);
   }
   return count;
 }
