@@ -1,7 +1,6 @@
 // Providers: the hosts of stored ones and of the environment's may be called, and take connections.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import {
   type Credentials,
   PROVIDER_COLLECTIONS,
@@ -13,7 +12,7 @@ import { judgeUrl } from '../../lib/egress/url-rules.ts';
 import { providerById } from '../../providers/catalog/registry.ts';
 import { originOf } from '../../providers/locate.ts';
 import { isEmbeddedOnLoopback, type Settings } from '../../settings.ts';
-import { tableOf } from '../../store/sqlite/columns.ts';
+import { readBodies } from '../../store/sqlite/read-bodies.ts';
 import type { Check, Finding } from './check.ts';
 import { reachable } from './reachable.ts';
 
@@ -75,35 +74,15 @@ function ofEnvironment({ environmentProviders }: Settings): Called[] {
 function ofFolder({ mongodbUri, dataDir }: Settings): Called[] {
   const path = join(dataDir, 'sluice.db');
   if (mongodbUri !== undefined || !existsSync(path)) return [];
-  const database = new DatabaseSync(path, { readOnly: true, timeout: 5000 });
-  try {
-    const tables = new Set(
-      database
-        .prepare(`SELECT name FROM sqlite_schema WHERE type = 'table'`)
-        .all()
-        .map(({ name }) => name),
-    );
-    return PROVIDER_COLLECTIONS.filter((one) => tables.has(tableOf(one))).flatMap((collection) =>
-      database
-        .prepare(`SELECT slug, body FROM ${tableOf(collection)} WHERE archived = 0 LIMIT 1000`)
-        .all()
-        .flatMap(({ slug, body }) => {
-          const { aiProviderId, configurations, integrationId } = JSON.parse(String(body)) as Credentials & {
-            readonly aiProviderId: string;
-            readonly integrationId?: string;
-          };
-          // One of an integration is called at its integration's address.
-          if (collection === storedProviders && integrationId !== undefined) return [];
-          return calledAt(
-            String(slug),
-            aiProviderId,
-            (configurations ?? {}) as Readonly<Record<string, unknown>>,
-          );
-        }),
-    );
-  } finally {
-    database.close();
-  }
+  return readBodies(path, PROVIDER_COLLECTIONS).flatMap(({ collection, slug, body }) => {
+    const { aiProviderId, configurations, integrationId } = body as Credentials & {
+      readonly aiProviderId: string;
+      readonly integrationId?: string;
+    };
+    // One of an integration is called at its integration's address.
+    if (collection === storedProviders && integrationId !== undefined) return [];
+    return calledAt(slug, aiProviderId, (configurations ?? {}) as Readonly<Record<string, unknown>>);
+  });
 }
 
 function calledAt(slug: string, providerId: string, options: Readonly<Record<string, unknown>>): Called[] {
