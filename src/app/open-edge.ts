@@ -123,7 +123,7 @@ export function openEdge(parts: EdgeParts) {
     link,
     metricsDeps,
     async drain() {
-      parts.mcp.gateway.streams.close();
+      parts.mcp.gateway.close();
       await listener.drain(settings.drainMs);
       await parts.mcp.close();
     },

@@ -14,11 +14,12 @@ import type { McpDeps } from './deps.ts';
 import { OpenStreams } from './open-streams.ts';
 import { readBody } from './read-body.ts';
 import type { Asked, AskedWithout } from './relay/asked.ts';
-import { type Relayed, relayDelete, relayGet, relayPost } from './relay/relay.ts';
+import type { Relayed } from './relay/relay.ts';
 import { SessionIds, type SessionRef } from './session-ids.ts';
 import { guarded } from './stream-text.ts';
 import { type Target, targetOf } from './upstream/target.ts';
 import { checkVisible } from './visibility.ts';
+import { Ways } from './ways.ts';
 import { eraOf } from './wire/eras.ts';
 import type { HeaderOf } from './wire/header-mismatch.ts';
 import { isObject, isRequest, type JsonObject, type RpcRequest } from './wire/json-rpc.ts';
@@ -60,11 +61,13 @@ export interface GatewayDeps extends McpDeps {
 export class McpGateway {
   readonly #deps: GatewayDeps;
   readonly #ids: SessionIds;
+  readonly #ways: Ways;
   readonly streams = new OpenStreams();
 
   constructor(deps: GatewayDeps) {
     this.#deps = deps;
     this.#ids = new SessionIds(deps.secret);
+    this.#ways = new Ways(deps);
   }
 
   /** Never throws for what a caller or an upstream does. */
@@ -90,18 +93,24 @@ export class McpGateway {
         era,
         message,
         text,
-        session: session?.id,
+        ...sessionOf(session),
         signal: call.signal,
       };
       const isCall = isRequest(message) && message.method === 'tools/call';
       if (isCall) return await this.#toolCall(request, { ...asked, message });
       checkVisible(server, message);
       const target = await this.#target(asked);
-      const answer = await relayPost(this.#deps, target, asked);
+      const answer = await this.#ways.post(target, asked);
       return this.#reply(request, asked, answer, id);
     } catch (thrown) {
       return errorReply(toMcpError(thrown, id));
     }
+  }
+
+  /** Ends all streams, and what waits for clients. */
+  close(): void {
+    this.streams.close();
+    this.#ways.close();
   }
 
   /** A tool call that came over gRPC or Connect: in the present revision, without a session. */
@@ -154,12 +163,12 @@ export class McpGateway {
       principal,
       headers: call.headers,
       era: 'legacy',
-      session: session?.id,
+      ...sessionOf(session),
       signal: call.signal,
     };
     const target = await this.#target(asked);
-    const relay = verb === 'GET' ? relayGet : relayDelete;
-    return this.#reply(request, asked, await relay(this.#deps, target, asked), null);
+    const answer = await (verb === 'GET' ? this.#ways.get(target, asked) : this.#ways.delete(target, asked));
+    return this.#reply(request, asked, answer, null);
   }
 
   async #toolCall(request: McpRequest, asked: Asked & { readonly message: RpcRequest }): Promise<McpReply> {
@@ -177,11 +186,7 @@ export class McpGateway {
       answer: undefined,
       run: async (written) => {
         const target = await this.#target(asked);
-        relayed = await relayPost(
-          this.#deps,
-          target,
-          written === args ? asked : withArguments(asked, written),
-        );
+        relayed = await this.#ways.post(target, written === args ? asked : withArguments(asked, written));
         return relayed;
       },
     };
@@ -204,10 +209,13 @@ export class McpGateway {
 
   #reply(request: McpRequest, asked: AskedWithout, answer: Relayed, id: RpcRequest['id'] | null): McpReply {
     const { server, principal } = asked;
-    const { session, status, body } = answer;
+    const { session, isHeld, status, body } = answer;
     const headers = [...answer.headers];
     if (session !== undefined)
-      headers.push(['mcp-session-id', this.#ids.seal({ kind: 'relay', id: session }, server.id, principal)]);
+      headers.push([
+        'mcp-session-id',
+        this.#ids.seal({ kind: isHeld ? 'held' : 'relay', id: session }, server.id, principal),
+      ]);
     if (body === undefined || typeof body === 'string') return { status, headers, body };
     const { call } = request;
     const leave = this.streams.add({
@@ -222,6 +230,10 @@ export class McpGateway {
     const now = this.#deps.replica.serverBySlug(organisationId, workspaceId, slug);
     return now?.id === id && now.allowsUser(userId);
   }
+}
+
+function sessionOf(session: SessionRef | undefined): Pick<Asked, 'session' | 'bridge'> {
+  return session?.kind === 'held' ? { session: undefined, bridge: session.id } : { session: session?.id };
 }
 
 export function headerOf(call: Call): HeaderOf {
@@ -242,7 +254,7 @@ function notAllowed(): McpError {
 export function errorReply(error: McpError): McpReply {
   return {
     status: error.status,
-    headers: [['content-type', 'application/json'], ...(error.details.headers ?? [])],
+    headers: [['content-type', 'application/json'], ...(error.rpc.headers ?? [])],
     body: error.text(),
   };
 }

@@ -12,6 +12,7 @@ import {
   type JsonObject,
   type RequestId,
   type RpcMessage,
+  type RpcRequest,
   type RpcResponse,
 } from '../wire/json-rpc.ts';
 
@@ -21,6 +22,8 @@ export interface Checked {
   readonly text: string | undefined;
   /** It answers the request. */
   readonly response: RpcResponse | undefined;
+  /** It asks something of the client. */
+  readonly request?: RpcRequest;
 }
 
 /** What is waited for. */
@@ -39,7 +42,8 @@ export async function checkedMessage(text: string, expected: Expected): Promise<
     // From 2026-07-28 on servers ask nothing: what they need is in their results.
     if ('id' in message && expected.era === 'modern') throw garbage('asked something of the client');
     const isShown = isNoticeShown(expected.server, message);
-    return { text: isShown ? faithful(text, message) : undefined, response: undefined };
+    const asks = 'id' in message ? { request: message } : {};
+    return { text: isShown ? faithful(text, message) : undefined, response: undefined, ...asks };
   }
   if (expected.id === undefined) {
     // A stream that is resumed may bring the response of an earlier request.

@@ -18,6 +18,8 @@ export interface Asked {
   readonly text: string;
   /** The upstream's session; undefined: there is none. */
   readonly session: string | undefined;
+  /** What is sealed in the id of a session that the gateway holds; undefined: it holds none. */
+  readonly bridge?: string | undefined;
   /** Aborted when the client leaves, or may not go on. */
   readonly signal: AbortLike;
 }

@@ -20,6 +20,8 @@ const PROTOCOL_HEADERS = ['accept', 'mcp-protocol-version', 'mcp-method', 'mcp-n
 export interface Relayed extends Answer {
   /** Set by the answer to `initialize`. */
   readonly session: string | undefined;
+  /** The session is one that the gateway holds. */
+  readonly isHeld?: true;
   /** The upstream does not know the session any more. */
   readonly isForgotten: boolean;
 }
@@ -58,7 +60,6 @@ export async function relayGet(deps: RelayDeps, target: Target, asked: AskedWith
     headers,
     signal: asked.signal,
     isSafe: true,
-    isQuiet: true,
   });
   await refuseChallenge(deps, asked, answer);
   const about = { session: undefined, isForgotten: answer.status === 404 };
@@ -112,7 +113,7 @@ async function jsonAnswer(
   expected: Expected,
   isForgotten: boolean,
 ): Promise<Answer> {
-  const bytes = await wholeText(answer, bounds.messageBytes);
+  const bytes = await wholeText(answer, bounds.messageBytes, bounds.silenceMs);
   if (formOf(answer) !== 'json') {
     if (answer.status < 400) throw garbage('answered with what is no message of the protocol');
     throw statusError(answer, isForgotten);
@@ -142,7 +143,7 @@ function eventsAnswer({ bounds }: RelayDeps, answer: StreamedAnswer, expected: E
   return {
     status: 200,
     headers: EVENT_HEADERS,
-    body: relayedEvents(answer.body, reader, (text) => checkedMessage(text, expected), expected.id),
+    body: relayedEvents(answer.body, reader, expected, bounds.silenceMs),
   };
 }
 

@@ -1,45 +1,50 @@
 // A stream of an upstream's events, each message checked. It ends with the response, or, where the upstream gave its
 // events ids, without one: the client resumes it then.
-import type { RequestId } from '../wire/json-rpc.ts';
+import { unlessSilent } from '../upstream/unless-silent.ts';
 import type { Frame, FrameReader } from '../wire/sse-frames.ts';
-import { type Checked, garbage } from './answer-check.ts';
+import { checkedMessage, type Expected, garbage } from './answer-check.ts';
 
-/**
- * @param id of the request that waits; undefined: a stream of notices, which ends when it ends
- * @throws GatewayError upstream_garbage, upstream_timeout, upstream_interrupted
- */
+/** How long a server waits for what it has asked the user, and a stream of notices for a notice, in milliseconds. */
+const ASKED_MS = 900_000;
+const NOTICES_MS = 86_400_000;
+
+/** @throws GatewayError upstream_garbage, upstream_timeout, upstream_interrupted */
 export async function* relayedEvents(
   bytes: AsyncIterable<Uint8Array>,
   reader: FrameReader,
-  check: (text: string) => Promise<Checked>,
-  id: RequestId | undefined,
+  expected: Expected,
+  silenceMs: number,
 ): AsyncGenerator<Frame, void> {
   let isResumable = false;
-  for await (const piece of bytes) {
+  let boundMs =
+    expected.id === undefined || expected.method === 'subscriptions/listen' ? NOTICES_MS : silenceMs;
+  for await (const piece of unlessSilent(bytes, () => boundMs)) {
     for (const frame of reader.push(piece)) {
       isResumable ||= frame.id !== undefined && frame.id !== '';
-      const shown = await shownFrame(frame, check);
+      const shown = await shownFrame(frame, expected);
+      if (shown?.request !== undefined) boundMs = Math.max(boundMs, ASKED_MS);
       if (shown !== undefined) yield shown;
       // What comes after the response, a second one for example, is not read.
       if (shown?.response !== undefined) return;
     }
   }
   for (const frame of reader.end()) {
-    const shown = await shownFrame(frame, check);
+    const shown = await shownFrame(frame, expected);
     if (shown !== undefined) yield shown;
     if (shown?.response !== undefined) return;
   }
-  if (id !== undefined && !isResumable) throw garbage('ended its answer without a response');
+  if (expected.id !== undefined && !isResumable) throw garbage('ended its answer without a response');
 }
 
-async function shownFrame(
-  frame: Frame,
-  check: (text: string) => Promise<Checked>,
-): Promise<Frame | undefined> {
+async function shownFrame(frame: Frame, expected: Expected): Promise<Frame | undefined> {
   const { data, ...rest } = frame;
   // A block without data sets the last id, or the time to retry.
   if (data === undefined || data === '') return frame;
-  const { text, response } = await check(data);
-  if (text !== undefined) return { ...rest, data: text, ...(response === undefined ? {} : { response }) };
-  return frame.id === undefined ? undefined : { id: frame.id };
+  const { text, response, request } = await checkedMessage(data, expected);
+  if (text === undefined) return frame.id === undefined ? undefined : { id: frame.id };
+  const said = {
+    ...(response === undefined ? {} : { response }),
+    ...(request === undefined ? {} : { request }),
+  };
+  return { ...rest, data: text, ...said };
 }

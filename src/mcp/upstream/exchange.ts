@@ -6,6 +6,7 @@ import { fail, GatewayError } from '../../lib/errors.ts';
 import { Pieces } from '../../lib/incoming/pieces.ts';
 import type { McpDeps } from '../deps.ts';
 import type { Target } from './target.ts';
+import { unlessSilent } from './unless-silent.ts';
 
 export interface UpstreamRequest {
   readonly method: 'POST' | 'GET' | 'DELETE';
@@ -15,11 +16,9 @@ export interface UpstreamRequest {
   readonly signal: AbortLike;
   /** May be sent twice: a connection that the server closed while it was idle is found out by sending. */
   readonly isSafe?: boolean;
-  /** Streams of notices are silent most of the time. */
-  readonly isQuiet?: boolean;
 }
 
-/** A stream of notices may be silent for a day. */
+/** How long a body may be silent here: its readers have bounds of their own. */
 const QUIET_MS = 86_400_000;
 
 /** @throws GatewayError host_refused, upstream_* */
@@ -46,7 +45,7 @@ export async function exchange(
 function sent(
   { dialer, bounds }: Pick<McpDeps, 'dialer' | 'bounds'>,
   target: Target,
-  { method, headers, body, signal, isQuiet }: UpstreamRequest,
+  { method, headers, body, signal }: UpstreamRequest,
 ): Promise<StreamedAnswer> {
   return dialer.stream({
     origin: target.origin,
@@ -56,7 +55,7 @@ function sent(
     body,
     signal,
     headTimeoutMs: bounds.silenceMs,
-    idleTimeoutMs: isQuiet ? QUIET_MS : bounds.silenceMs,
+    idleTimeoutMs: QUIET_MS,
   });
 }
 
@@ -66,14 +65,14 @@ export async function dropped(answer: StreamedAnswer): Promise<void> {
 }
 
 /** The whole body. @throws GatewayError upstream_garbage for one over the bound */
-export async function wholeText(answer: StreamedAnswer, most: number): Promise<Buffer> {
+export async function wholeText(answer: StreamedAnswer, most: number, silenceMs: number): Promise<Buffer> {
   const coding = answer.header('content-encoding') ?? 'identity';
   if (coding !== '' && coding.toLowerCase() !== 'identity') {
     await dropped(answer);
     throw fail('upstream_garbage', 'the MCP server encoded its answer although it was not asked to');
   }
   const pieces = new Pieces(true);
-  for await (const piece of answer.body) {
+  for await (const piece of unlessSilent(answer.body, () => silenceMs)) {
     pieces.push(piece);
     if (pieces.bytes > most)
       throw fail('upstream_garbage', `the MCP server sent an answer over ${most} bytes`);

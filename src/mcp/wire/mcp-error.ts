@@ -1,5 +1,5 @@
 // Errors of the protocol: a JSON-RPC code, and the HTTP status of an answer that has not begun.
-import { type Reason, toGatewayError } from '../../lib/errors.ts';
+import { GatewayError, type Reason, toGatewayError } from '../../lib/errors.ts';
 
 export type RequestId = string | number;
 
@@ -29,25 +29,32 @@ export interface McpErrorDetails {
   readonly headers?: readonly (readonly [string, string])[];
 }
 
-export class McpError extends Error {
-  override readonly name = 'McpError';
-  readonly code: number;
-  readonly details: McpErrorDetails;
+/** Reasons of the books, by the HTTP status of the answer. */
+const REASONS: Readonly<Record<number, Reason>> = {
+  401: 'unauthenticated',
+  403: 'forbidden',
+  404: 'not_found',
+  405: 'method_not_allowed',
+  413: 'body_too_large',
+  502: 'upstream_status',
+};
 
-  constructor(code: number, message: string, details: McpErrorDetails = {}) {
-    super(message);
-    this.code = code;
-    this.details = details;
-  }
+/** An error of the protocol. As any error of the gateway's it passes the interceptors as it is. */
+export class McpError extends GatewayError {
+  readonly rpcCode: number;
+  readonly rpc: McpErrorDetails;
 
-  get status(): number {
-    return this.details.status ?? 400;
+  constructor(code: number, message: string, rpc: McpErrorDetails = {}) {
+    super(REASONS[rpc.status ?? 400] ?? 'validation_failed', message, { status: rpc.status ?? 400 });
+    this.name = 'McpError';
+    this.rpcCode = code;
+    this.rpc = rpc;
   }
 
   /** The error as a response to a request. */
-  text(id: RequestId | null = this.details.id ?? null): string {
-    const { data } = this.details;
-    const error = { code: this.code, message: this.message, ...(data === undefined ? {} : { data }) };
+  text(id: RequestId | null = this.rpc.id ?? null): string {
+    const { data } = this.rpc;
+    const error = { code: this.rpcCode, message: this.message, ...(data === undefined ? {} : { data }) };
     return JSON.stringify({ jsonrpc: '2.0', id, error });
   }
 }
@@ -77,7 +84,7 @@ const WORDS: Partial<Readonly<Record<Reason, string>>> = {
 
 /** Whatever was thrown, as an error of the protocol; what is not meant for callers stays in the log. */
 export function toMcpError(thrown: unknown, id: RequestId | null): McpError {
-  if (thrown instanceof McpError) return thrown.details.id === undefined ? withId(thrown, id) : thrown;
+  if (thrown instanceof McpError) return thrown.rpc.id === undefined ? withId(thrown, id) : thrown;
   const error = toGatewayError(thrown);
   const { retryAfterMs, members } = error.details;
   const data = {
@@ -95,6 +102,6 @@ export function toMcpError(thrown: unknown, id: RequestId | null): McpError {
   return new McpError(code, message, { id, status, data, headers });
 }
 
-function withId({ code, message, details }: McpError, id: RequestId | null): McpError {
-  return new McpError(code, message, { ...details, id });
+function withId({ rpcCode, message, rpc }: McpError, id: RequestId | null): McpError {
+  return new McpError(rpcCode, message, { ...rpc, id });
 }

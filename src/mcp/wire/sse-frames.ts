@@ -1,6 +1,6 @@
 // Server-sent events as frames that can be sent on: with their ids and retries, which resume a stream that broke off.
 import { fail } from '../../lib/errors.ts';
-import type { RpcResponse } from './json-rpc.ts';
+import type { RpcRequest, RpcResponse } from './json-rpc.ts';
 
 /** One event, or a block that sets the last id or the time to retry alone. */
 export interface Frame {
@@ -11,6 +11,8 @@ export interface Frame {
   readonly retry?: string;
   /** The data, where it is the response that was waited for. */
   readonly response?: RpcResponse;
+  /** The data, where it asks something of the client. */
+  readonly request?: RpcRequest;
 }
 
 /** Reads one stream; lines may end in LF, CRLF or CR, and bytes may be cut anywhere. */

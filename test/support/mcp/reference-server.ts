@@ -5,7 +5,6 @@ import {
   fromJsonSchema,
   inputRequired,
   McpServer,
-  MissingRequiredClientCapabilityError,
   ResourceTemplate,
   type ServerContext,
 } from '@modelcontextprotocol/server';
@@ -47,6 +46,19 @@ export function referenceServer(): McpServer {
   addPrompts(server);
   addDiagnostics(server);
   return server;
+}
+
+/** Asks as the older revisions do, or by a result that asks, whichever the request allows. */
+async function elicited(
+  ctx: ServerContext,
+  params: Form,
+): Promise<{ readonly action: string; readonly content?: unknown } | ReturnType<typeof inputRequired>> {
+  if ((ctx.mcpReq as { readonly envelope?: unknown }).envelope === undefined)
+    return ctx.mcpReq.elicitInput(params, { relatedRequestId: ctx.mcpReq.id } as never);
+  const given = (
+    ctx.mcpReq.inputResponses as Record<string, { action: string; content?: unknown }> | undefined
+  )?.asked;
+  return given ?? inputRequired({ inputRequests: { asked: inputRequired.elicit(params as never) } });
 }
 
 type Handler = (args: Record<string, string>, ctx: ServerContext) => unknown;
@@ -106,7 +118,18 @@ function addTalk(server: McpServer): void {
     'test_sampling',
     async ({ prompt }, ctx) => {
       const messages = [{ role: 'user' as const, content: { type: 'text' as const, text: prompt ?? '' } }];
-      const result = await ctx.mcpReq.requestSampling({ messages, maxTokens: 100 });
+      if ((ctx.mcpReq as { readonly envelope?: unknown }).envelope !== undefined) {
+        const given = ctx.mcpReq.inputResponses as
+          | Record<string, { content?: { text?: string } }>
+          | undefined;
+        if (given?.asked !== undefined) return text(`LLM response: ${given.asked.content?.text}`);
+        return inputRequired({
+          inputRequests: { asked: inputRequired.createMessage({ messages, maxTokens: 100 }) },
+        });
+      }
+      const result = await ctx.mcpReq.requestSampling({ messages, maxTokens: 100 }, {
+        relatedRequestId: ctx.mcpReq.id,
+      } as never);
       return text(`LLM response: ${(result.content as { text?: string }).text}`);
     },
     object({ prompt: { type: 'string' } }, ['prompt']),
@@ -119,16 +142,18 @@ function addTalk(server: McpServer): void {
         username: { type: 'string', description: "User's response" },
         email: { type: 'string', description: "User's email address" },
       };
-      const { action, content } = await ctx.mcpReq.elicitInput(
-        form(message ?? '', user, ['username', 'email']),
-      );
+      const given = await elicited(ctx, form(message ?? '', user, ['username', 'email']));
+      if (!('action' in given)) return given;
+      const { action, content } = given;
       return text(`User response: action=${action}, content=${JSON.stringify(content)}`);
     },
     object({ message: { type: 'string' } }, ['message']),
   );
   const elicits = (name: string, properties: Properties) =>
     tool(server, name, async (_args, ctx) => {
-      const { action, content } = await ctx.mcpReq.elicitInput(form('Please answer', properties));
+      const given = await elicited(ctx, form('Please answer', properties));
+      if (!('action' in given)) return given;
+      const { action, content } = given;
       return text(`Elicitation completed: action=${action}, content=${JSON.stringify(content ?? {})}`);
     });
   elicits('test_elicitation_sep1034_defaults', {
@@ -314,12 +339,11 @@ function addPrompts(server: McpServer): void {
 /** What the suite looks at the newer revision with. */
 function addDiagnostics(server: McpServer): void {
   tool(server, 'test_missing_capability', (_args, ctx) => {
-    const all = (ctx.mcpReq as unknown as { envelope?: Record<string, Record<string, unknown>> }).envelope?.[
-      'io.modelcontextprotocol/clientCapabilities'
-    ];
-    if (all?.sampling === undefined)
-      throw new MissingRequiredClientCapabilityError({ requiredCapabilities: { sampling: {} } });
-    return text('has sampling');
+    if (ctx.mcpReq.inputResponses !== undefined) return text('has sampling');
+    const messages = [{ role: 'user' as const, content: { type: 'text' as const, text: 'Hello' } }];
+    return inputRequired({
+      inputRequests: { hello: inputRequired.createMessage({ messages, maxTokens: 10 }) },
+    });
   });
   tool(server, 'test_streaming_elicitation', (_args, ctx) =>
     answered(ctx, 'user_name') === undefined

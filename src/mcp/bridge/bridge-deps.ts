@@ -1,0 +1,91 @@
+// What both bridges share: an exchange in the upstream's generation, whatever the client speaks.
+import { GatewayHeaders } from '../../lib/gateway-headers.ts';
+import type { McpDeps } from '../deps.ts';
+import type { Asked } from '../relay/asked.ts';
+import { type Relayed, relayPost } from '../relay/relay.ts';
+import type { Target } from '../upstream/target.ts';
+import { type Era, FIRST_MODERN, META } from '../wire/eras.ts';
+import type { JsonObject, RpcMessage } from '../wire/json-rpc.ts';
+import { encodedHeader, paramHeaders } from '../wire/param-headers.ts';
+import type { Frame } from '../wire/sse-frames.ts';
+
+export type BridgeDeps = Pick<McpDeps, 'dialer' | 'bounds' | 'auth'>;
+
+/** The gateway as a client names itself. */
+export const CLIENT_INFO = { name: 'sluice-gateway', version: '1' };
+
+/** A message in the upstream's generation. */
+export interface Across {
+  readonly message: RpcMessage;
+  readonly era: Era;
+  readonly session?: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Sends a message for a client. @throws GatewayError, McpError when no answer has begun */
+export function sendAcross(deps: BridgeDeps, target: Target, asked: Asked, across: Across): Promise<Relayed> {
+  const { names } = asked.headers;
+  const headers = { accept: 'application/json, text/event-stream', ...across.headers };
+  return relayPost(deps, target, {
+    server: asked.server,
+    principal: asked.principal,
+    headers: new GatewayHeaders(names, headers),
+    era: across.era,
+    message: across.message,
+    text: JSON.stringify(across.message),
+    session: across.session,
+    signal: asked.signal,
+  });
+}
+
+const NAMED: Readonly<Record<string, string>> = {
+  'tools/call': 'name',
+  'prompts/get': 'name',
+  'resources/read': 'uri',
+};
+
+/** The headers that revision 2026-07-28 asks for. @param schema of the tool that is called */
+export function modernHeaders(method: string, params: JsonObject, schema?: unknown): Record<string, string> {
+  const field = NAMED[method];
+  const name = field === undefined ? undefined : params[field];
+  const extra = paramHeaders(schema, params.arguments);
+  const pairs: [string, string][] = [];
+  for (let i = 0; i + 1 < extra.length; i += 2) pairs.push([extra[i]!.toLowerCase(), extra[i + 1]!]);
+  return {
+    'mcp-protocol-version': FIRST_MODERN,
+    'mcp-method': method,
+    ...(typeof name === 'string' ? { 'mcp-name': encodedHeader(name) } : {}),
+    ...Object.fromEntries(pairs),
+  };
+}
+
+/** `_meta` of a request in revision 2026-07-28. */
+export function modernMeta(
+  own: JsonObject | undefined,
+  client: {
+    readonly info?: unknown;
+    readonly capabilities: JsonObject;
+    readonly logLevel?: string | undefined;
+  },
+): JsonObject {
+  return {
+    ...own,
+    [META.version]: FIRST_MODERN,
+    [META.clientInfo]: client.info ?? CLIENT_INFO,
+    [META.clientCapabilities]: client.capabilities,
+    ...(client.logLevel === undefined ? {} : { [META.logLevel]: client.logLevel }),
+  };
+}
+
+/** The frames of an answer, of JSON one. */
+export async function* framesOf({ body, response }: Relayed): AsyncGenerator<Frame, void> {
+  if (typeof body === 'string') yield { data: body, ...(response === undefined ? {} : { response }) };
+  else if (body !== undefined) yield* body;
+}
+
+/** A message as an event. */
+export function eventOf(message: RpcMessage): Frame {
+  const data = JSON.stringify(message);
+  if ('method' in message) return { event: 'message', data };
+  return { event: 'message', data, response: message };
+}

@@ -1,0 +1,80 @@
+// The session of a client of an older revision at a server without sessions. What must outlive a restart stands sealed
+// in its id; what is under way is held here.
+import { randomUUID } from 'node:crypto';
+import { LruCache } from '../../lib/lru-cache.ts';
+import { isObject, type JsonObject, type RequestId, type RpcResponse } from '../wire/json-rpc.ts';
+
+/** What the id says. */
+export interface SealedSession {
+  readonly sid: string;
+  readonly version: string;
+  readonly capabilities: JsonObject;
+  readonly info: JsonObject;
+}
+
+/** What is under way. */
+export interface ClientSession extends SealedSession {
+  /** Requests to the client that wait, by id. */
+  readonly waiting: Map<RequestId, (answer: RpcResponse) => void>;
+  /** Ends a request of the client. */
+  readonly running: Map<RequestId, () => void>;
+  /** Resources that it wants to hear of. */
+  readonly watched: Set<string>;
+  logLevel: string | undefined;
+  /** Told when `watched` changes. */
+  rewatch: (() => void) | undefined;
+}
+
+const MOST_SESSIONS = 10_000;
+/** Of facts in an id, as JSON. */
+const MOST_FACTS = 1500;
+
+export class ClientSessions {
+  readonly #held = new LruCache<ClientSession>(MOST_SESSIONS);
+  readonly #ended = new LruCache<true>(MOST_SESSIONS);
+
+  /** Of the parameters of `initialize`. */
+  begin(version: string, params: JsonObject): SealedSession {
+    const sid = randomUUID();
+    const capabilities = isObject(params.capabilities) ? params.capabilities : {};
+    const info = isObject(params.clientInfo) ? params.clientInfo : {};
+    const whole = { sid, version, capabilities, info };
+    if (JSON.stringify(whole).length <= MOST_FACTS) return whole;
+    // What is too long to be carried is left to its names.
+    const short = Object.fromEntries(
+      ['elicitation', 'sampling', 'roots'].flatMap((one) => (one in capabilities ? [[one, {}]] : [])),
+    );
+    const { name = '', version: own = '' } = info;
+    return {
+      sid,
+      version,
+      capabilities: short,
+      info: { name: String(name).slice(0, 200), version: String(own).slice(0, 50) },
+    };
+  }
+
+  /** The session of an id; undefined: it was ended. */
+  of(text: string): ClientSession | undefined {
+    const facts = JSON.parse(text) as SealedSession;
+    if (this.#ended.get(facts.sid)) return undefined;
+    let held = this.#held.get(facts.sid);
+    if (held === undefined) {
+      held = {
+        ...facts,
+        waiting: new Map(),
+        running: new Map(),
+        watched: new Set(),
+        logLevel: undefined,
+        rewatch: undefined,
+      };
+      this.#held.set(facts.sid, held);
+    }
+    return held;
+  }
+
+  end(session: ClientSession): void {
+    for (const stop of session.running.values()) stop();
+    this.#held.delete(session.sid);
+    this.#ended.set(session.sid, true);
+  }
+}

@@ -1,0 +1,65 @@
+// Which generations each upstream speaks: found out once, by asking it, and kept for a while.
+import { LruCache } from '../../lib/lru-cache.ts';
+import type { Asked } from '../relay/asked.ts';
+import type { Target } from '../upstream/target.ts';
+import type { RpcRequest } from '../wire/json-rpc.ts';
+import { type BridgeDeps, modernHeaders, modernMeta, sendAcross } from './bridge-deps.ts';
+
+const KEPT_MS = 300_000;
+const MOST_KEPT = 10_000;
+
+interface Known {
+  readonly isModern: Promise<boolean>;
+  readonly at: number;
+}
+
+export class EraBook {
+  readonly #deps: BridgeDeps;
+  readonly #known = new LruCache<Known>(MOST_KEPT);
+
+  constructor(deps: BridgeDeps) {
+    this.#deps = deps;
+  }
+
+  /** Whether the upstream speaks revision 2026-07-28. @throws GatewayError when it cannot be asked */
+  isModern(target: Target, asked: Asked): Promise<boolean> {
+    const { server } = asked;
+    const key = `${server.integration.id} ${server.integration.version}`;
+    const known = this.#known.get(key);
+    if (known !== undefined && Date.now() - known.at < KEPT_MS) return known.isModern;
+    const isModern = discover(this.#deps, target, asked);
+    this.#known.set(key, { isModern, at: Date.now() });
+    // What could not be found out is asked again.
+    isModern.catch(() => this.#known.delete(key));
+    return isModern;
+  }
+}
+
+async function discover(deps: BridgeDeps, target: Target, asked: Asked): Promise<boolean> {
+  const method = 'server/discover';
+  const message: RpcRequest = {
+    jsonrpc: '2.0',
+    id: 'discover',
+    method,
+    params: { _meta: modernMeta(undefined, { capabilities: {} }) },
+  };
+  const headers = modernHeaders(method, {});
+  // Servers of older revisions refuse it in many ways; one that cannot be reached throws another error.
+  const answer = await sendAcross(deps, target, asked, { message, era: 'modern', headers }).catch(
+    (thrown: unknown) => {
+      const reason = (thrown as { readonly reason?: string }).reason ?? '';
+      if (reason === 'upstream_status' || reason === 'upstream_garbage') return undefined;
+      throw thrown;
+    },
+  );
+  if (answer === undefined) return false;
+  if (typeof answer.body === 'string') return Array.isArray(answer.response?.result?.supportedVersions);
+  if (answer.body === undefined) return false;
+  try {
+    for await (const { response } of answer.body)
+      if (response !== undefined) return Array.isArray(response.result?.supportedVersions);
+  } catch {
+    return false;
+  }
+  return false;
+}

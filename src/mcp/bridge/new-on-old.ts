@@ -1,0 +1,404 @@
+// A client of 2026-07-28 at a server of an older revision: a session is held for it, and what the server asks of the
+// client becomes `input_required`; the exchange waits here until the client comes again with its answers.
+import { randomBytes } from 'node:crypto';
+import { Aborter } from '../../lib/abort.ts';
+import { fail } from '../../lib/errors.ts';
+import { GatewayHeaders } from '../../lib/gateway-headers.ts';
+import { garbage } from '../relay/answer-check.ts';
+import type { Asked } from '../relay/asked.ts';
+import { EVENT_HEADERS, type Relayed, relayGet } from '../relay/relay.ts';
+import { callerOf } from '../session-ids.ts';
+import type { Target } from '../upstream/target.ts';
+import { META, MODERN_VERSIONS, metaOf } from '../wire/eras.ts';
+import {
+  isObject,
+  isRequest,
+  type JsonObject,
+  type RequestId,
+  type RpcRequest,
+  type RpcResponse,
+} from '../wire/json-rpc.ts';
+import { McpError, RPC } from '../wire/mcp-error.ts';
+import type { Frame } from '../wire/sse-frames.ts';
+import { type BridgeDeps, eventOf, framesOf, sendAcross } from './bridge-deps.ts';
+import { type UpstreamSession, UpstreamSessions } from './upstream-sessions.ts';
+
+type AskedRequest = Asked & { readonly message: RpcRequest };
+
+/** An exchange that waits for the client's answers. */
+interface Held {
+  readonly owner: string;
+  readonly session: UpstreamSession;
+  readonly frames: AsyncGenerator<Frame, void>;
+  readonly aborter: Aborter;
+  /** Ids at the server, by the keys that the client knows. */
+  readonly questions: Map<
+    string,
+    { readonly id: RequestId; readonly method: string; readonly params: JsonObject }
+  >;
+  timer: NodeJS.Timeout | undefined;
+}
+
+const HELD_MS = 900_000;
+const MOST_HELD = 2000;
+/** Methods that revision 2026-07-28 has not. */
+const GONE = new Set([
+  'initialize',
+  'ping',
+  'logging/setLevel',
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'roots/list',
+  'sampling/createMessage',
+  'elicitation/create',
+]);
+const CACHED = new Set([
+  'tools/list',
+  'prompts/list',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'server/discover',
+]);
+
+export class NewOnOld {
+  readonly #deps: BridgeDeps;
+  readonly #sessions: UpstreamSessions;
+  readonly #held = new Map<string, Held>();
+
+  constructor(deps: BridgeDeps) {
+    this.#deps = deps;
+    this.#sessions = new UpstreamSessions(deps);
+  }
+
+  async post(target: Target, asked: Asked): Promise<Relayed> {
+    const { message } = asked;
+    if (!isRequest(message))
+      return { status: 202, headers: [], body: undefined, session: undefined, isForgotten: false };
+    const { id, method, params = {} } = message;
+    if (GONE.has(method))
+      throw new McpError(RPC.methodNotFound, `Method not found: ${method} is not of this revision`, {
+        id,
+        status: 404,
+      });
+    const own = { ...asked, message };
+    if (method === 'subscriptions/listen') return this.#listen(target, own);
+    if (params.requestState !== undefined) return this.#resume(target, own);
+    return this.#begin(target, own, true);
+  }
+
+  async #begin(target: Target, asked: AskedRequest, mayRenew: boolean): Promise<Relayed> {
+    const session = await this.#sessions.of(target, asked);
+    const { id, method } = asked.message;
+    if (method === 'server/discover') return jsonAnswer({ jsonrpc: '2.0', id, result: discovered(session) });
+    await this.#setLogLevel(target, asked, session);
+    const aborter = new Aborter();
+    const answer = await linked(asked, aborter, () =>
+      this.#send(target, { ...asked, signal: aborter }, session),
+    );
+    if (answer.isForgotten && mayRenew) {
+      this.#sessions.forget(session);
+      return this.#begin(target, asked, false);
+    }
+    if (typeof answer.body === 'string') {
+      const { response } = answer;
+      if (response === undefined) throw garbage('did not answer the request');
+      return { ...jsonAnswer(modernResponse(response, id, method)), status: answer.status };
+    }
+    const owner = ownerOf(asked);
+    const held: Held = {
+      owner,
+      session,
+      frames: framesOf(answer),
+      aborter,
+      questions: new Map(),
+      timer: undefined,
+    };
+    return eventsAnswer(this.#rounds(target, asked, held));
+  }
+
+  /** The messages up to the response, or to what the server asks. */
+  async *#rounds(target: Target, asked: AskedRequest, held: Held): AsyncGenerator<Frame, void> {
+    const { id, method } = asked.message;
+    const leave = (): void => held.aborter.abort(asked.signal.reason as Error);
+    asked.signal.addEventListener('abort', leave);
+    const wantsLog = metaOf(asked.message)?.[META.logLevel] !== undefined;
+    let isKept = false;
+    try {
+      for (;;) {
+        const { done, value: frame } = await held.frames.next();
+        if (done) throw garbage('ended its answer without a response');
+        const { response, request, data = '' } = frame;
+        if (response !== undefined) {
+          yield eventOf(modernResponse(response, id, method));
+          return;
+        }
+        if (request === undefined) {
+          const isLog = data.includes('"notifications/message"');
+          if (data !== '' && (!isLog || wantsLog)) yield { event: 'message', data };
+          continue;
+        }
+        if (request.method === 'ping') {
+          await this.#tell(target, asked, held.session, { jsonrpc: '2.0', id: request.id, result: {} });
+          continue;
+        }
+        held.questions.set(`q${held.questions.size + 1}`, {
+          id: request.id,
+          method: request.method,
+          params: request.params ?? {},
+        });
+        const state = this.#keep(held);
+        isKept = true;
+        yield eventOf({ jsonrpc: '2.0', id, result: inputRequired(held, state) });
+        return;
+      }
+    } finally {
+      asked.signal.removeEventListener('abort', leave);
+      if (!isKept) await held.frames.return();
+    }
+  }
+
+  async #resume(target: Target, asked: AskedRequest): Promise<Relayed> {
+    const { id, params = {} } = asked.message;
+    const state = typeof params.requestState === 'string' ? params.requestState : '';
+    const held = this.#held.get(state);
+    if (held === undefined || held.owner !== ownerOf(asked))
+      throw new McpError(RPC.invalidParams, 'Invalid params: requestState is not known, or not any more', {
+        id,
+      });
+    const given = isObject(params.inputResponses) ? params.inputResponses : {};
+    const missing = [...held.questions.keys()].filter((key) => !isObject(given[key]));
+    if (missing.length > 0) return jsonAnswer({ jsonrpc: '2.0', id, result: inputRequired(held, state) });
+    this.#held.delete(state);
+    clearTimeout(held.timer);
+    for (const [key, { id: theirs }] of held.questions)
+      await this.#tell(target, asked, held.session, {
+        jsonrpc: '2.0',
+        id: theirs,
+        result: given[key] as JsonObject,
+      });
+    held.questions.clear();
+    return eventsAnswer(this.#rounds(target, asked, held));
+  }
+
+  #keep(held: Held): string {
+    if (this.#held.size >= MOST_HELD) {
+      const [first] = this.#held.keys();
+      if (first !== undefined) this.#drop(first);
+    }
+    const state = randomBytes(24).toString('base64url');
+    held.timer = setTimeout(() => this.#drop(state), HELD_MS).unref();
+    this.#held.set(state, held);
+    return state;
+  }
+
+  #drop(state: string): void {
+    const held = this.#held.get(state);
+    this.#held.delete(state);
+    clearTimeout(held?.timer);
+    held?.aborter.abort(fail('request_timeout', 'the client did not answer what the server asked'));
+  }
+
+  /** Ends what waits. */
+  close(): void {
+    for (const state of [...this.#held.keys()]) this.#drop(state);
+  }
+
+  async #setLogLevel(target: Target, asked: AskedRequest, session: UpstreamSession): Promise<void> {
+    const level = metaOf(asked.message)?.[META.logLevel];
+    if (typeof level !== 'string' || level === session.logLevel) return;
+    const { capabilities } = session.said;
+    if (!isObject(capabilities) || capabilities.logging === undefined) return;
+    session.logLevel = level;
+    const message: RpcRequest = {
+      jsonrpc: '2.0',
+      id: 'level',
+      method: 'logging/setLevel',
+      params: { level },
+    };
+    for await (const _ of framesOf(await this.#across(target, asked, session, message)));
+  }
+
+  #send(target: Target, asked: AskedRequest, session: UpstreamSession): Promise<Relayed> {
+    const { id, method, params } = asked.message;
+    const { _meta, inputResponses: _given, requestState: _state, ...rest } = params ?? {};
+    const meta =
+      isObject(_meta) && _meta.progressToken !== undefined
+        ? { _meta: { progressToken: _meta.progressToken } }
+        : {};
+    return this.#across(target, asked, session, { jsonrpc: '2.0', id, method, params: { ...rest, ...meta } });
+  }
+
+  #across(
+    target: Target,
+    asked: Asked,
+    session: UpstreamSession,
+    message: RpcRequest | RpcResponse,
+  ): Promise<Relayed> {
+    const headers = { 'mcp-protocol-version': session.version };
+    return sendAcross(this.#deps, target, asked, { message, era: 'legacy', session: session.id, headers });
+  }
+
+  async #tell(target: Target, asked: Asked, session: UpstreamSession, answer: RpcResponse): Promise<void> {
+    await this.#across(target, asked, session, answer);
+  }
+
+  /** The server's own stream of notices, as the subscription that the client asked for. */
+  async #listen(target: Target, asked: AskedRequest): Promise<Relayed> {
+    const { params } = asked.message;
+    if (!isObject(params?.notifications))
+      throw new McpError(RPC.invalidParams, 'Invalid params: notifications is missing', {
+        id: asked.message.id,
+      });
+    const session = await this.#sessions.of(target, asked);
+    const honored = honoredOf(params.notifications, session.said.capabilities);
+    return eventsAnswer(this.#notices(target, asked, session, honored));
+  }
+
+  async *#notices(
+    target: Target,
+    asked: AskedRequest,
+    session: UpstreamSession,
+    honored: JsonObject,
+  ): AsyncGenerator<Frame, void> {
+    const { id } = asked.message;
+    const stamp = { [META.subscription]: id };
+    const notice = (method: string, params: JsonObject): Frame =>
+      eventOf({
+        jsonrpc: '2.0',
+        method,
+        params: { ...params, _meta: { ...(isObject(params._meta) ? params._meta : {}), ...stamp } },
+      });
+    yield notice('notifications/subscriptions/acknowledged', { notifications: honored });
+    const uris = (honored.resourceSubscriptions ?? []) as readonly string[];
+    for (const uri of uris)
+      for await (const _ of framesOf(
+        await this.#across(target, asked, session, {
+          jsonrpc: '2.0',
+          id: 'watch',
+          method: 'resources/subscribe',
+          params: { uri },
+        }),
+      ));
+    if (Object.keys(honored).length > 0) {
+      const headers = new GatewayHeaders(asked.headers.names, {
+        accept: 'text/event-stream',
+        'mcp-protocol-version': session.version,
+      });
+      const { server, principal, signal } = asked;
+      const answer = await relayGet(this.#deps, target, {
+        server,
+        principal,
+        headers,
+        era: 'legacy',
+        session: session.id,
+        signal,
+      });
+      for await (const { data = '' } of framesOf(answer)) {
+        const message =
+          data === ''
+            ? undefined
+            : (JSON.parse(data) as { readonly method?: string; readonly params?: JsonObject });
+        if (message?.method !== undefined && isHonored(honored, message.method, message.params))
+          yield notice(message.method, message.params ?? {});
+      }
+    }
+    yield eventOf({ jsonrpc: '2.0', id, result: { resultType: 'complete', _meta: stamp } });
+  }
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  'notifications/tools/list_changed': 'toolsListChanged',
+  'notifications/prompts/list_changed': 'promptsListChanged',
+  'notifications/resources/list_changed': 'resourcesListChanged',
+};
+
+function isHonored(honored: JsonObject, method: string, params: JsonObject | undefined): boolean {
+  const kind = KINDS[method];
+  if (kind !== undefined) return honored[kind] === true;
+  const uris = honored.resourceSubscriptions;
+  return method === 'notifications/resources/updated' && Array.isArray(uris) && uris.includes(params?.uri);
+}
+
+function honoredOf(asked: JsonObject, capabilities: unknown): JsonObject {
+  const has = (kind: string, what: string): boolean => {
+    const one = isObject(capabilities) ? capabilities[kind] : undefined;
+    return isObject(one) && one[what] === true;
+  };
+  const uris = Array.isArray(asked.resourceSubscriptions)
+    ? asked.resourceSubscriptions.filter((uri) => typeof uri === 'string').slice(0, 1000)
+    : [];
+  return {
+    ...(asked.toolsListChanged === true && has('tools', 'listChanged') ? { toolsListChanged: true } : {}),
+    ...(asked.promptsListChanged === true && has('prompts', 'listChanged')
+      ? { promptsListChanged: true }
+      : {}),
+    ...(asked.resourcesListChanged === true && has('resources', 'listChanged')
+      ? { resourcesListChanged: true }
+      : {}),
+    ...(uris.length > 0 && has('resources', 'subscribe') ? { resourceSubscriptions: uris } : {}),
+  };
+}
+
+/** The call that a state belongs to: the caller, the server, and what was asked of it. */
+function ownerOf({ server, principal, message }: AskedRequest): string {
+  const { name, uri } = message.params ?? {};
+  return JSON.stringify([server.id, callerOf(principal), message.method, name ?? uri ?? null]);
+}
+
+function inputRequired({ questions }: Held, requestState: string): JsonObject {
+  const all = [...questions].map(([key, { method, params }]) => [key, { method, params }] as const);
+  return { resultType: 'input_required', inputRequests: Object.fromEntries(all), requestState };
+}
+
+function discovered({ said }: UpstreamSession): JsonObject {
+  const { capabilities, instructions, serverInfo } = said;
+  const { tasks: _tasks, logging, ...rest } = isObject(capabilities) ? capabilities : {};
+  return {
+    resultType: 'complete',
+    supportedVersions: MODERN_VERSIONS,
+    capabilities: { ...rest, ...(logging === undefined ? {} : { logging }) },
+    ...(typeof instructions === 'string' ? { instructions } : {}),
+    ttlMs: 0,
+    cacheScope: 'private',
+    _meta: { [META.serverInfo]: serverInfo },
+  };
+}
+
+/** With the members that revision 2026-07-28 asks for. */
+function modernResponse({ result, error }: RpcResponse, id: RequestId, method: string): RpcResponse {
+  if (error !== undefined) {
+    const code = error.code === RPC.resourceNotFound ? RPC.invalidParams : error.code;
+    return { jsonrpc: '2.0', id, error: { ...error, code } };
+  }
+  const cache = CACHED.has(method) ? { ttlMs: 0, cacheScope: 'private' } : {};
+  return { jsonrpc: '2.0', id, result: { ...result, resultType: 'complete', ...cache } };
+}
+
+function jsonAnswer(response: RpcResponse): Relayed {
+  const headers = [['content-type', 'application/json']] as const;
+  return {
+    status: 200,
+    headers,
+    body: JSON.stringify(response),
+    response,
+    session: undefined,
+    isForgotten: false,
+  };
+}
+
+function eventsAnswer(body: AsyncGenerator<Frame, void>): Relayed {
+  return { status: 200, headers: EVENT_HEADERS, body, session: undefined, isForgotten: false };
+}
+
+/** Aborts with the caller while an answer has not begun. */
+async function linked<T>({ signal }: Asked, aborter: Aborter, work: () => Promise<T>): Promise<T> {
+  const leave = (): void => aborter.abort(signal.reason as Error);
+  if (signal.aborted) leave();
+  signal.addEventListener('abort', leave);
+  try {
+    return await work();
+  } finally {
+    signal.removeEventListener('abort', leave);
+  }
+}

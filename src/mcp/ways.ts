@@ -1,0 +1,85 @@
+// Which way a request goes: relayed where its server speaks its generation, across a bridge where it does not.
+import type { BridgeDeps } from './bridge/bridge-deps.ts';
+import type { ClientSession } from './bridge/client-session.ts';
+import { EraBook } from './bridge/era-book.ts';
+import { NewOnOld } from './bridge/new-on-old.ts';
+import { OldOnNew } from './bridge/old-on-new.ts';
+import type { Asked, AskedWithout } from './relay/asked.ts';
+import { EVENT_HEADERS, type Relayed, relayDelete, relayGet, relayPost } from './relay/relay.ts';
+import type { Target } from './upstream/target.ts';
+import { isRequest, type RpcRequest } from './wire/json-rpc.ts';
+import { McpError, RPC } from './wire/mcp-error.ts';
+
+export class Ways {
+  readonly #deps: BridgeDeps;
+  readonly #eras: EraBook;
+  readonly #newOnOld: NewOnOld;
+  readonly #oldOnNew: OldOnNew;
+
+  constructor(deps: BridgeDeps) {
+    this.#deps = deps;
+    this.#eras = new EraBook(deps);
+    this.#newOnOld = new NewOnOld(deps);
+    this.#oldOnNew = new OldOnNew(deps);
+  }
+
+  /** @throws GatewayError, McpError when no answer has begun */
+  async post(target: Target, asked: Asked): Promise<Relayed> {
+    const { message, era } = asked;
+    if (era === 'modern') {
+      const isModern = await this.#eras.isModern(target, asked);
+      return isModern ? relayPost(this.#deps, target, asked) : this.#newOnOld.post(target, asked);
+    }
+    const held = this.#held(asked);
+    if (held !== undefined) return this.#oldOnNew.post(target, asked, held);
+    const isFirst = isRequest(message) && message.method === 'initialize';
+    return isFirst ? this.#initialize(target, { ...asked, message }) : relayPost(this.#deps, target, asked);
+  }
+
+  /** The stream of notices of a session. */
+  async get(target: Target, asked: AskedWithout): Promise<Relayed> {
+    const session = this.#held(asked);
+    if (session === undefined) return relayGet(this.#deps, target, asked);
+    const body = this.#oldOnNew.notices(target, withoutMessage(asked), session);
+    return { status: 200, headers: EVENT_HEADERS, body, session: undefined, isForgotten: false };
+  }
+
+  async delete(target: Target, asked: AskedWithout): Promise<Relayed> {
+    const session = this.#held(asked);
+    if (session === undefined) return relayDelete(this.#deps, target, asked);
+    this.#oldOnNew.sessions.end(session);
+    return { status: 200, headers: [], body: undefined, session: undefined, isForgotten: false };
+  }
+
+  close(): void {
+    this.#newOnOld.close();
+  }
+
+  /** An older client is served by an older server where there is one: the bridge is for servers that refuse it. */
+  async #initialize(target: Target, asked: Asked & { readonly message: RpcRequest }): Promise<Relayed> {
+    try {
+      const answer = await relayPost(this.#deps, target, asked);
+      if (answer.response?.error === undefined) return answer;
+      if (!(await this.#eras.isModern(target, asked))) return answer;
+    } catch (thrown) {
+      const reason = (thrown as { readonly reason?: string }).reason ?? '';
+      const isRefusal = reason === 'upstream_status' || reason === 'upstream_garbage';
+      if (!isRefusal || !(await this.#eras.isModern(target, asked))) throw thrown;
+    }
+    return this.#oldOnNew.initialize(target, asked);
+  }
+
+  #held({ bridge }: AskedWithout): ClientSession | undefined {
+    if (bridge === undefined) return undefined;
+    const session = this.#oldOnNew.sessions.of(bridge);
+    if (session === undefined)
+      throw new McpError(RPC.noSession, 'Session not found: initialize again', { status: 404 });
+    return session;
+  }
+}
+
+/** A subscription of the older client's stream of notices, which has no message of its own. */
+function withoutMessage(asked: AskedWithout): Asked {
+  const message: RpcRequest = { jsonrpc: '2.0', id: 'notices', method: 'subscriptions/listen' };
+  return { ...asked, message, text: '' };
+}

@@ -1,0 +1,152 @@
+// Clients and servers of different generations: what the server needs of the client, sessions that are nobody else's,
+// and servers that forget them.
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Client as OlderClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as OlderTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { CreateMessageRequestSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import test from 'ava';
+import { type TestGateway, WORKSPACE_KEY } from '../support/gateway.ts';
+import { startMcpGateway } from '../support/mcp/mcp-gateway.ts';
+import { startLegacyUpstream, startModernUpstream, type Upstream } from '../support/mcp/upstreams.ts';
+import { MODERN, modern, post } from '../support/mcp/wire.ts';
+
+let older: Upstream;
+let newer: Upstream;
+let gateway: TestGateway;
+test.before(async () => {
+  [older, newer] = await Promise.all([startLegacyUpstream(), startModernUpstream()]);
+  gateway = await startMcpGateway({ older: { url: older.url }, newer: { url: newer.url } });
+});
+test.after.always(async () => {
+  await gateway?.close();
+  await older?.close();
+  await newer?.close();
+});
+
+const auth = { requestInit: { headers: { authorization: `Bearer ${WORKSPACE_KEY}` } } };
+const at = (slug: string) => new URL(`${gateway.origin}/${slug}/mcp`);
+const textOf = (result: unknown) => (result as { content: { text: string }[] }).content[0]!.text;
+
+test.serial('an older client at a newer server: elicitation and sampling within the call', async (t) => {
+  const client = new OlderClient(
+    { name: 'older', version: '1' },
+    { capabilities: { elicitation: {}, sampling: {} } },
+  );
+  client.setRequestHandler(ElicitRequestSchema, () => ({
+    action: 'accept',
+    content: { username: 'ada', email: 'a@b.c' },
+  }));
+  client.setRequestHandler(CreateMessageRequestSchema, () => ({
+    model: 'm',
+    role: 'assistant',
+    content: { type: 'text', text: 'Paris' },
+  }));
+  await client.connect(new OlderTransport(at('newer'), auth));
+  t.is(client.getServerVersion()?.name, 'reference');
+  t.true((await client.listTools()).tools.length > 5);
+  t.regex(
+    textOf(await client.callTool({ name: 'test_elicitation', arguments: { message: 'who?' } })),
+    /action=accept.*ada/,
+  );
+  t.is(
+    textOf(await client.callTool({ name: 'test_sampling', arguments: { prompt: 'capital?' } })),
+    'LLM response: Paris',
+  );
+  t.regex(
+    textOf(await client.callTool({ name: 'test_input_required_result_multi_round', arguments: {} })),
+    /^done/,
+  );
+  const steps: number[] = [];
+  await client.callTool({ name: 'test_tool_with_progress', arguments: {} }, undefined, {
+    onprogress: ({ progress }) => steps.push(progress),
+  });
+  t.deepEqual(steps, [0, 50, 100]);
+  await client.close();
+});
+
+test.serial(
+  'a newer client at an older server: elicitation and sampling as input that is required',
+  async (t) => {
+    const client = new Client(
+      { name: 'newer', version: '1' },
+      { capabilities: { elicitation: {}, sampling: {} }, versionNegotiation: { mode: { pin: MODERN } } },
+    );
+    client.setRequestHandler('elicitation/create', () => ({
+      action: 'accept',
+      content: { username: 'ada', email: 'a@b.c' },
+    }));
+    client.setRequestHandler('sampling/createMessage', () => ({
+      model: 'm',
+      role: 'assistant',
+      content: { type: 'text', text: 'Paris' },
+    }));
+    await client.connect(new StreamableHTTPClientTransport(at('older'), auth));
+    t.regex(
+      textOf(await client.callTool({ name: 'test_elicitation', arguments: { message: 'who?' } })),
+      /action=accept.*ada/,
+    );
+    t.is(
+      textOf(await client.callTool({ name: 'test_sampling', arguments: { prompt: 'capital?' } })),
+      'LLM response: Paris',
+    );
+    const [first] = (await client.readResource({ uri: 'test://static-text' })).contents;
+    t.regex(JSON.stringify(first), /static text resource/);
+    await client.close();
+  },
+);
+
+test.serial(
+  'a server that forgets its sessions is greeted anew, without a word to the newer client',
+  async (t) => {
+    const call = () =>
+      modern(`${gateway.origin}/older/mcp`, 'tools/call', { name: 'test_simple_text', arguments: {} });
+    t.is((await call()).json.error, undefined);
+    older.forget();
+    t.is((await call()).json.error, undefined);
+    t.is((await call()).json.result?.resultType, 'complete');
+  },
+);
+
+test.serial('an older client whose session the older server has forgotten is told so: 404', async (t) => {
+  const hello = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'initialize',
+    params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } },
+  };
+  const opened = await post(`${gateway.origin}/older/mcp`, JSON.stringify(hello));
+  older.forget();
+  const list = JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'tools/list' });
+  const answer = await post(`${gateway.origin}/older/mcp`, list, {
+    'mcp-session-id': opened.headers.get('mcp-session-id')!,
+  });
+  t.is(answer.status, 404);
+});
+
+test.serial(
+  'what waits for a client’s answer is its own: another state, or another tool, finds nothing',
+  async (t) => {
+    const url = `${gateway.origin}/older/mcp`;
+    const params = { name: 'test_elicitation', arguments: { message: 'who?' } };
+    const asked = await modern(url, 'tools/call', params);
+    t.is(asked.json.result?.resultType, 'input_required');
+    const requestState = asked.json.result?.requestState as string;
+    const [key] = Object.keys(asked.json.result?.inputRequests as object);
+    const inputResponses = { [key!]: { action: 'decline' } };
+    for (const wrong of [
+      { ...params, requestState: `${requestState}x` },
+      { name: 'test_sampling', arguments: { prompt: 'x' }, requestState },
+    ]) {
+      const answer = await modern(url, 'tools/call', { ...wrong, inputResponses });
+      t.is(answer.json.error?.code, -32602);
+    }
+    const again = await modern(url, 'tools/call', { ...params, requestState });
+    t.is(again.json.result?.resultType, 'input_required');
+    const done = await modern(url, 'tools/call', { ...params, inputResponses, requestState });
+    t.is(done.json.result?.resultType, 'complete');
+    t.is(
+      (await modern(url, 'tools/call', { ...params, inputResponses, requestState })).json.error?.code,
+      -32602,
+    );
+  },
+);
