@@ -63,7 +63,7 @@ if (path === undefined) {
       await page.getByLabel('Search').blur();
       for (let i = 0; i < 4; i++) {
         await page.keyboard.press('j');
-        await page.waitForFunction(`document.activeElement?.closest('tr')?.dataset.row === '${i}'`);
+        await page.locator(`tr[data-row="${i}"] a:focus`).waitFor();
       }
       await page.keyboard.press('Enter');
       const request = page.getByRole('region', { name: 'Request' });
