@@ -65,6 +65,17 @@ export interface Settings {
   readonly trustedProxies: readonly Range[];
   /** Where people reach the gateway, without a slash at the end; undefined: where it listens. */
   readonly publicUrl: string | undefined;
+  /** The identity provider that people sign in by; undefined: none. It holds a secret. */
+  readonly oidc:
+    | {
+        readonly issuer: string;
+        readonly clientId: string;
+        readonly clientSecret: string;
+        readonly scopes: string;
+        readonly groupsClaim: string;
+        readonly onFirstSight: boolean;
+      }
+    | undefined;
   /** Longest wait for a connection to an MCP server, and longest silence of one that answers, in milliseconds. */
   readonly mcpConnectMs: number;
   readonly mcpSilenceMs: number;
@@ -169,6 +180,7 @@ export function readSettings(env: Environment): Settings {
     corsOrigins: read('GATEWAY_CORS_ORIGINS', origins, []),
     trustedProxies: read('GATEWAY_TRUSTED_PROXIES', parseProxies, []),
     publicUrl: optional('GATEWAY_PUBLIC_URL', baseUrl),
+    oidc: readOidc(env, read, faults),
     mcpConnectMs: read('GATEWAY_MCP_CONNECT_SECONDS', integer(1, 300), 10) * 1000,
     mcpSilenceMs: read('GATEWAY_MCP_SILENCE_SECONDS', integer(1, 3600), 30) * 1000,
     smtpUrl: optional('GATEWAY_SMTP_URL', address(/^smtps?:\/\/[^\s/]+$/, 'smtp://host:587')),
@@ -281,6 +293,33 @@ export function strangeVariables(env: Environment): string[] {
     .filter((name) => name.startsWith('GATEWAY_') && !known.has(name) && !OF_SERVICES.test(name))
     .sort()
     .map((name) => `${name}: is no setting${didYouMean(name, known)}`);
+}
+
+type Read = <T>(name: string, parse: (text: string) => T, fallback: T) => T;
+
+function readOidc(env: Environment, read: Read, faults: string[]): Settings['oidc'] {
+  const needed = ['GATEWAY_OIDC_ISSUER', 'GATEWAY_OIDC_CLIENT_ID', 'GATEWAY_OIDC_CLIENT_SECRET'];
+  const missing = needed.filter((name) => !set(env, name));
+  if (missing.length > 0 && missing.length < needed.length)
+    faults.push(`${missing.join(', ')}: needed with the other settings of the identity provider`);
+  const settings = {
+    issuer: read('GATEWAY_OIDC_ISSUER', issuerUrl, ''),
+    clientId: read('GATEWAY_OIDC_CLIENT_ID', oneLine, ''),
+    clientSecret: read('GATEWAY_OIDC_CLIENT_SECRET', oneLine, ''),
+    scopes: read('GATEWAY_OIDC_SCOPES', oneLine, 'openid profile email'),
+    groupsClaim: read('GATEWAY_OIDC_GROUPS_CLAIM', oneLine, 'groups'),
+    onFirstSight: read('GATEWAY_OIDC_ACCOUNTS', oneOf('invited', 'first_sight'), 'invited') === 'first_sight',
+  };
+  return missing.length > 0 ? undefined : settings;
+}
+
+/** Tokens over an unencrypted connection could be forged: only this machine may be asked without TLS. */
+function issuerUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isOpen = url?.protocol === 'http:' && LOOPBACK.test(url.hostname);
+  if (url === undefined || (url.protocol !== 'https:' && !isOpen) || url.search !== '' || url.username !== '')
+    throw new Error('must be the https:// address of an issuer');
+  return text;
 }
 
 function set(env: Environment, name: string): boolean {

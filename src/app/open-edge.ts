@@ -25,6 +25,7 @@ import type { Identity } from './open-identity.ts';
 import type { Ledger } from './open-ledger.ts';
 import type { Mcp } from './open-mcp.ts';
 import type { openServices } from './open-services.ts';
+import { openSignIn } from './open-sign-in.ts';
 import type { Readiness } from './readiness.ts';
 import type { Watch } from './telemetry.ts';
 import { linkToPrimary } from './workers/link.ts';
@@ -42,6 +43,8 @@ interface EdgeParts extends Base, ReturnType<typeof openServices> {
   readonly inFlight: ReturnType<typeof createInFlight>;
   readonly metrics: ReturnType<typeof createMetrics>;
   readonly unready: Readiness['unready'];
+  /** Where people reach the gateway: asked when it listens. */
+  readonly publicUrl: () => string;
   readonly mcp: Mcp;
 }
 
@@ -100,6 +103,7 @@ export function openEdge(parts: EdgeParts) {
       docs: docs(),
       console: consolePage(CONSOLE),
       exportFile: ledger.exports.file,
+      signIn: openSignIn(parts, identity, names, parts.publicUrl),
       scim: { scim: parts.scim, pace, budget, prove, full: inFlight.full },
     },
     rpc: rpc.handler,

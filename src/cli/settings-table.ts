@@ -168,6 +168,16 @@ export const SETTINGS: readonly SettingRow[] = [
     'The address that people reach the gateway at. Links of invitations and of export files begin with it.',
   ),
   row(
+    'GATEWAY_OIDC_ISSUER, GATEWAY_OIDC_CLIENT_ID, GATEWAY_OIDC_CLIENT_SECRET',
+    '(none)',
+    'The identity provider that people sign in by at `/console/sign-in/oidc`: its issuer, and the gateway’s client there.',
+  ),
+  row(
+    'GATEWAY_OIDC_SCOPES, GATEWAY_OIDC_GROUPS_CLAIM, GATEWAY_OIDC_ACCOUNTS',
+    '`openid profile email`, `groups`, `invited`',
+    'What is asked for; the claim of the groups; whether only invited people get an account (`invited`) or all (`first_sight`).',
+  ),
+  row(
     'GATEWAY_MCP_CONNECT_SECONDS, GATEWAY_MCP_SILENCE_SECONDS',
     '10, 30',
     'Longest wait for a connection to an MCP server, and longest silence of one that answers. Then the call ends with an error.',

@@ -6,6 +6,7 @@ import { homePage } from './home-page.ts';
 import { INVITE_PATHS, invitePage } from './invite-page.ts';
 import { type MetricsDeps, metricsPage } from './metrics-page.ts';
 import { SCIM_BASE, type ScimPageDeps, scimPage } from './scim-page.ts';
+import { beginPage, CALLBACK_PATH, callbackPage, SIGN_IN_PATH, type SignInSurface } from './sign-in-page.ts';
 
 /** What the pages show. */
 export interface PageDeps {
@@ -19,6 +20,8 @@ export interface PageDeps {
   /** The file that an address is for. Must answer within a bound. */
   readonly exportFile: (token: string) => Promise<HandedFile | undefined>;
   readonly scim: ScimPageDeps;
+  /** Undefined: people do not sign in by an identity provider. */
+  readonly signIn: SignInSurface | undefined;
 }
 
 export function pages({
@@ -29,6 +32,7 @@ export function pages({
   console: consoleFiles,
   exportFile,
   scim,
+  signIn,
 }: PageDeps): Middleware {
   const router = new Router();
   router.get('/', homePage());
@@ -48,6 +52,10 @@ export function pages({
   });
   for (const path of INVITE_PATHS) router.get(path, invitePage);
   router.get('/exports/:token', exportPage(exportFile));
+  if (signIn !== undefined) {
+    router.get(SIGN_IN_PATH, beginPage(signIn));
+    router.get(CALLBACK_PATH, callbackPage(signIn));
+  }
   router.all(`${SCIM_BASE}{/*path}`, scimPage(scim));
   router.get('/docs{/*path}', docs);
   router.get('/console{/*path}', consoleFiles);

@@ -1,0 +1,166 @@
+// OpenID Connect: code with PKCE, state, nonce and iss, by openid-client, which is loaded with the first sign-in. All its
+// requests go through the egress firewall.
+import type { Configuration } from 'openid-client';
+import { dialedFetch } from '../../lib/egress/dialed-fetch.ts';
+import type { Dialer } from '../../lib/egress/outbound.ts';
+import { fail } from '../../lib/errors.ts';
+import type { KeyHasher } from '../key-hash.ts';
+import { openTransaction, ownPath, SIGN_IN_MS, sealTransaction } from './transaction.ts';
+
+export interface OidcOptions {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly scopes: string;
+  readonly groupsClaim: string;
+}
+
+export interface OidcDeps {
+  readonly options: OidcOptions;
+  readonly dialer: Dialer;
+  readonly hasher: KeyHasher;
+  /** Where people reach the gateway. */
+  readonly publicUrl: () => string;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** Told why a sign-in failed; people learn no more than that it did. */
+  readonly onTrouble: (error: unknown) => void;
+}
+
+/** The person that an identity provider names. */
+export interface SignedIn {
+  /** In lower case; the identity provider has verified it. */
+  readonly email: string;
+  readonly firstName: string;
+  readonly lastName: string;
+  readonly groups: readonly string[];
+  readonly returnTo: string;
+}
+
+/** How long what an issuer tells of itself counts. */
+const METADATA_MS = 600_000;
+const MOST_GROUPS = 1000;
+const FETCH = { headTimeoutMs: 10_000, idleTimeoutMs: 10_000, maxBytes: 512 * 1024 };
+
+export class OidcClient {
+  readonly #deps: OidcDeps;
+  #known: { readonly config: Promise<Configuration>; readonly until: number } | undefined;
+
+  constructor(deps: OidcDeps) {
+    this.#deps = deps;
+  }
+
+  get #redirectUri(): string {
+    return `${this.#deps.publicUrl()}/console/callback`;
+  }
+
+  /** Where the browser goes, and what it keeps. @throws GatewayError upstream_unreachable */
+  async begin(returnTo: string | undefined): Promise<{ readonly location: string; readonly cookie: string }> {
+    const client = await import('openid-client');
+    const config = await this.#config();
+    const transaction = {
+      state: client.randomState(),
+      nonce: client.randomNonce(),
+      verifier: client.randomPKCECodeVerifier(),
+      returnTo: ownPath(returnTo),
+      expiresAt: this.#deps.now() + SIGN_IN_MS,
+    };
+    const location = client.buildAuthorizationUrl(config, {
+      redirect_uri: this.#redirectUri,
+      scope: this.#deps.options.scopes,
+      state: transaction.state,
+      nonce: transaction.nonce,
+      code_challenge: await client.calculatePKCECodeChallenge(transaction.verifier),
+      code_challenge_method: 'S256',
+    });
+    return { location: location.href, cookie: sealTransaction(this.#deps.hasher, transaction) };
+  }
+
+  /**
+   * @param query of the callback, with its question mark
+   * @throws GatewayError unauthenticated for a sign-in that this browser did not begin, that another issuer answers, or
+   *   whose code was used; forbidden for an address that is not verified
+   */
+  async finish(query: string, cookie: string | undefined): Promise<SignedIn> {
+    const { hasher, now, options } = this.#deps;
+    const transaction = cookie === undefined ? undefined : openTransaction(hasher, cookie, now());
+    if (transaction === undefined) throw failed();
+    const claims = await this.#claims(query, transaction);
+    const { email, email_verified: verified, given_name: firstName, family_name: lastName } = claims;
+    if (typeof email !== 'string' || email.length > 320 || verified !== true)
+      throw fail('forbidden', 'the identity provider has not verified the email address of this account');
+    const groups = claims[options.groupsClaim];
+    return {
+      email: email.toLowerCase(),
+      firstName: nameOf(firstName),
+      lastName: nameOf(lastName),
+      groups: (Array.isArray(groups) ? groups : [])
+        .filter((one) => typeof one === 'string')
+        .slice(0, MOST_GROUPS),
+      returnTo: transaction.returnTo,
+    };
+  }
+
+  async #claims(
+    query: string,
+    { state, nonce, verifier }: { readonly state: string; readonly nonce: string; readonly verifier: string },
+  ): Promise<Readonly<Record<string, unknown>>> {
+    try {
+      const client = await import('openid-client');
+      const checks = {
+        expectedState: state,
+        expectedNonce: nonce,
+        pkceCodeVerifier: verifier,
+        idTokenExpected: true,
+      };
+      const url = new URL(this.#redirectUri + query);
+      const config = await this.#config();
+      const tokens = await client.authorizationCodeGrant(config, url, checks);
+      const claims = tokens.claims();
+      if (claims === undefined) throw failed();
+      if (claims.email !== undefined || config.serverMetadata().userinfo_endpoint === undefined)
+        return claims;
+      // Some identity providers tell the address at their userinfo endpoint alone.
+      return { ...(await client.fetchUserInfo(config, tokens.access_token, claims.sub)), ...claims };
+    } catch (error) {
+      this.#deps.onTrouble(error);
+      throw failed();
+    }
+  }
+
+  #config(): Promise<Configuration> {
+    const { now } = this.#deps;
+    if (this.#known !== undefined && this.#known.until > now()) return this.#known.config;
+    const config = this.#discover();
+    this.#known = { config, until: now() + METADATA_MS };
+    config.catch(() => {
+      this.#known = undefined;
+    });
+    return config;
+  }
+
+  async #discover(): Promise<Configuration> {
+    const { options, dialer, onTrouble } = this.#deps;
+    const client = await import('openid-client');
+    const issuer = new URL(options.issuer);
+    try {
+      return await client.discovery(issuer, options.clientId, options.clientSecret, undefined, {
+        [client.customFetch]: dialedFetch(dialer, FETCH) as never,
+        timeout: 15,
+        // The settings take an address without TLS on this machine alone.
+        execute: issuer.protocol === 'http:' ? [client.allowInsecureRequests] : [],
+      });
+    } catch (error) {
+      onTrouble(error);
+      throw fail('upstream_unreachable', 'the identity provider does not answer: try again later');
+    }
+  }
+}
+
+function failed() {
+  return fail('unauthenticated', 'the sign-in was not completed: begin again');
+}
+
+function nameOf(claim: unknown): string {
+  return typeof claim === 'string' ? claim.slice(0, 100) : '';
+}

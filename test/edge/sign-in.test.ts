@@ -1,0 +1,214 @@
+// Sign-in by a real OpenID provider, and attacks on it.
+import test from 'ava';
+import { type Json, ok } from '../support/front-door.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import {
+  Browser,
+  CLIENT,
+  type IdentityProvider,
+  startIdentityProvider,
+} from '../support/identity-provider.ts';
+import { newScimToken, ScimClient } from '../support/scim-client.ts';
+
+let provider: IdentityProvider;
+let gateway: TestGateway;
+test.before(async () => {
+  provider = await startIdentityProvider();
+  gateway = await startGateway({
+    GATEWAY_OIDC_ISSUER: provider.issuer,
+    GATEWAY_OIDC_CLIENT_ID: CLIENT.id,
+    GATEWAY_OIDC_CLIENT_SECRET: CLIENT.secret,
+    GATEWAY_OIDC_ACCOUNTS: 'first_sight',
+  });
+  provider.serve(`${gateway.origin}/console/callback`);
+});
+test.after.always(async () => {
+  await gateway?.close();
+  await provider?.close();
+});
+
+const person = (login: string, given: Json = {}) => {
+  const email = `${login}@sign-in.test`;
+  provider.accounts.set(login, { email, email_verified: true, given_name: 'Ada', ...given });
+  return email;
+};
+const begin = (browser: Browser, returnTo?: string) =>
+  browser.ask(
+    `${gateway.origin}/console/sign-in/oidc${returnTo === undefined ? '' : `?return_to=${encodeURIComponent(returnTo)}`}`,
+  );
+/** Up to the callback. */
+const authorised = async (browser: Browser, login: string, returnTo?: string) => {
+  const begun = await begin(browser, returnTo);
+  return browser.authorise(begun.headers.get('location') ?? '', login);
+};
+const signedIn = async (browser: Browser, login: string, returnTo?: string) =>
+  browser.ask(await authorised(browser, login, returnTo));
+const whoami = async (browser: Browser): Promise<Json> =>
+  (await (await browser.ask(`${gateway.origin}/v1/sessions/current`)).json()) as Json;
+
+test.serial('a person signs in and has the roles of their groups; they go with the groups', async (t) => {
+  const email = person('ada', { groups: ['AI Platform'] });
+  await ok(gateway, 'POST', '/scim/workspaces', {
+    body: { workspace_id: 'default', role: 'manager', scim_group_name: 'ai platform' },
+  });
+  const browser = new Browser();
+  const begun = await begin(browser, '/console/logs?status=429');
+  t.is(begun.status, 303);
+  const asked = new URL(begun.headers.get('location') ?? '');
+  t.is(asked.origin, provider.issuer);
+  t.is(asked.searchParams.get('code_challenge_method'), 'S256');
+  t.is(asked.searchParams.get('redirect_uri'), `${gateway.origin}/console/callback`);
+  t.regex(
+    begun.headers.get('set-cookie') ?? '',
+    /Path=\/console\/callback; HttpOnly; SameSite=Lax; Max-Age=600/,
+  );
+  const back = await browser.ask(await browser.authorise(asked.href, 'ada'));
+  t.is(back.status, 303, await back.text());
+  t.is(back.headers.get('location'), '/console/logs?status=429');
+  t.like(await whoami(browser), {
+    name: email,
+    role: 'member',
+    workspaces: [{ slug: 'default', role: 'manager' }],
+  });
+  person('ada', { groups: [] });
+  await signedIn(browser, 'ada');
+  t.deepEqual((await ok(gateway, 'GET', `/admin/users?email=${email}`)).total, 1, 'one account');
+  const [user] = (await ok(gateway, 'GET', `/admin/users?email=${email}`)).data as Json[];
+  t.deepEqual(user?.workspace_ids, []);
+  t.false(gateway.logLines.join('').includes(CLIENT.secret));
+});
+
+test.serial('each sign-in has a new session, and the one before ends', async (t) => {
+  person('grace', { groups: ['ai platform'] });
+  const browser = new Browser();
+  const jar = browser.cookies(gateway.origin);
+  jar.set('sluice_session', `sls_${'a'.repeat(43)}`);
+  await signedIn(browser, 'grace');
+  const first = jar.get('sluice_session');
+  t.not(first, `sls_${'a'.repeat(43)}`, 'a planted session is not kept');
+  await signedIn(browser, 'grace');
+  t.not(jar.get('sluice_session'), first);
+  const old = new Browser();
+  old.cookies(gateway.origin).set('sluice_session', String(first));
+  t.is((await old.ask(`${gateway.origin}/v1/sessions/current`)).status, 401);
+});
+
+test.serial('attacks: forged state, replayed code, login CSRF, other issuer, unverified mail', async (t) => {
+  person('mallory', { groups: ['ai platform'] });
+  const refused = async (browser: Browser, url: string, status: number, what: string) => {
+    const answer = await browser.ask(url);
+    t.is(answer.status, status, what);
+    t.false(
+      answer.headers.getSetCookie().some((line) => line.includes('sluice_session=')),
+      what,
+    );
+  };
+  const forged = new Browser();
+  const url = new URL(await authorised(forged, 'mallory'));
+  url.searchParams.set('state', 'forged');
+  await refused(forged, url.href, 401, 'a forged state');
+
+  const replayed = new Browser();
+  const once = await authorised(replayed, 'mallory');
+  const kept = replayed.cookies(gateway.origin).get('sluice_sign_in') ?? '';
+  t.is((await replayed.ask(once)).status, 303);
+  await refused(replayed, once, 401, 'without the cookie, which was used');
+  const again = new Browser();
+  again.cookies(gateway.origin).set('sluice_sign_in', kept);
+  await refused(again, once, 401, 'a code that was used, with a kept cookie');
+
+  const victim = new Browser();
+  await refused(victim, await authorised(new Browser(), 'mallory'), 401, 'the callback of another browser');
+  await begin(victim);
+  await refused(victim, await authorised(new Browser(), 'mallory'), 401, 'the callback of another sign-in');
+
+  const mixed = new Browser();
+  const other = new URL(await authorised(mixed, 'mallory'));
+  t.is(other.searchParams.get('iss'), provider.issuer);
+  other.searchParams.set('iss', 'https://elsewhere.test');
+  await refused(mixed, other.href, 401, 'another issuer');
+
+  const tampered = new Browser();
+  const whole = await authorised(tampered, 'mallory');
+  tampered.cookies(gateway.origin).set('sluice_sign_in', `${kept.split('.')[0]}.${'0'.repeat(64)}`);
+  await refused(tampered, whole, 401, 'a cookie that the gateway did not sign');
+
+  person('unverified', { email_verified: false });
+  const unverified = new Browser();
+  await refused(
+    unverified,
+    await authorised(unverified, 'unverified'),
+    403,
+    'an address that is not verified',
+  );
+  await refused(
+    new Browser(),
+    `${gateway.origin}/console/callback?error=access_denied&state=x`,
+    401,
+    'an error',
+  );
+});
+
+test.serial('the way back leads into the console alone', async (t) => {
+  person('open', { groups: ['ai platform'] });
+  for (const elsewhere of [
+    'https://elsewhere.test/',
+    '//elsewhere.test',
+    '/\\elsewhere.test',
+    '/console\\@x',
+    '/consoleevil',
+    '/v1/keys',
+    'javascript:alert(1)',
+    '/console/sign-in/oidc',
+  ]) {
+    const browser = new Browser();
+    const back = await signedIn(browser, 'open', elsewhere);
+    t.is(back.headers.get('location'), '/console', elsewhere);
+  }
+});
+
+test.serial('a deactivated person does not sign in, and an account is made for an invited one', async (t) => {
+  const email = person('gone', { groups: ['ai platform'] });
+  await signedIn(new Browser(), 'gone');
+  const scim = new ScimClient(gateway, (await newScimToken(gateway)).token);
+  const [user] = (await ok(gateway, 'GET', `/admin/users?email=${email}`)).data as Json[];
+  await scim.patch(`/Users/${user?.id}`, { op: 'replace', value: { active: false } });
+  t.is((await signedIn(new Browser(), 'gone')).status, 403);
+
+  const invited = person('invited');
+  await ok(gateway, 'POST', '/admin/users/invites', {
+    body: { email: invited, role: 'member', workspaces: [{ id: 'default', role: 'member' }] },
+  });
+  const browser = new Browser();
+  t.is((await signedIn(browser, 'invited')).status, 303);
+  t.like(await whoami(browser), { name: invited, workspaces: [{ slug: 'default', role: 'member' }] });
+});
+
+test.serial('invited only: others have no account', async (t) => {
+  const closed = await startIdentityProvider();
+  const strict = await startGateway({
+    GATEWAY_OIDC_ISSUER: closed.issuer,
+    GATEWAY_OIDC_CLIENT_ID: CLIENT.id,
+    GATEWAY_OIDC_CLIENT_SECRET: CLIENT.secret,
+  });
+  t.teardown(async () => {
+    await strict.close();
+    await closed.close();
+  });
+  closed.serve(`${strict.origin}/console/callback`);
+  closed.accounts.set('stranger', { email: 'stranger@sign-in.test', email_verified: true });
+  const browser = new Browser();
+  const begun = await browser.ask(`${strict.origin}/console/sign-in/oidc`);
+  const back = await browser.ask(await browser.authorise(begun.headers.get('location') ?? '', 'stranger'));
+  t.is(back.status, 403);
+});
+
+test('without an identity provider in the settings nobody is sent away; half of the settings stop the start', async (t) => {
+  const plain = await startGateway();
+  t.teardown(() => plain.close());
+  const answer = await fetch(`${plain.origin}/console/sign-in/oidc`, { redirect: 'manual' });
+  t.is(answer.headers.get('location'), null);
+  await t.throwsAsync(startGateway({ GATEWAY_OIDC_ISSUER: 'https://idp.test' }), {
+    message: /GATEWAY_OIDC_CLIENT_ID/,
+  });
+});
