@@ -210,8 +210,7 @@ export function readSettings(env: Environment): Settings {
     telemetry: readTelemetrySettings(read),
   };
   const fromEnvironment = read('GATEWAY_PROVIDERS_FROM_ENV', flag, isEmbeddedOnLoopback(settings));
-  const cert = optional('TLS_CERT_PATH', pemFile('CERTIFICATE'));
-  const key = optional('TLS_KEY_PATH', pemFile('PRIVATE KEY'));
+  const tls = readTls(read);
   faults.push(...conflictsOf(settings, env));
   if (faults.length > 0) throw new SettingsError(faults.join('\n'));
   return Object.freeze({
@@ -219,7 +218,7 @@ export function readSettings(env: Environment): Settings {
     configEnvironment: settings.configFile === undefined ? {} : env,
     environmentProviders: fromEnvironment ? providersFromEnvironment(env) : NO_PROVIDERS,
     secretEnvironment: managerEnvironment(env, settings.secretEnvAllow),
-    tls: cert && key ? { cert, key } : undefined,
+    tls,
   });
 }
 
@@ -296,6 +295,12 @@ export function strangeVariables(env: Environment): string[] {
 }
 
 type Read = <T>(name: string, parse: (text: string) => T, fallback: T) => T;
+
+function readTls(read: Read): Settings['tls'] {
+  const cert = read('TLS_CERT_PATH', pemFile('CERTIFICATE'), '');
+  const key = read('TLS_KEY_PATH', pemFile('PRIVATE KEY'), '');
+  return cert !== '' && key !== '' ? { cert, key } : undefined;
+}
 
 function readOidc(env: Environment, read: Read, faults: string[]): Settings['oidc'] {
   const needed = ['GATEWAY_OIDC_ISSUER', 'GATEWAY_OIDC_CLIENT_ID', 'GATEWAY_OIDC_CLIENT_SECRET'];
