@@ -294,8 +294,6 @@ export function strangeVariables(env: Environment): string[] {
     .map((name) => `${name}: is no setting${didYouMean(name, known)}`);
 }
 
-type Read = <T>(name: string, parse: (text: string) => T, fallback: T) => T;
-
 function readTls(read: Read): Settings['tls'] {
   const cert = read('TLS_CERT_PATH', pemFile('CERTIFICATE'), '');
   const key = read('TLS_KEY_PATH', pemFile('PRIVATE KEY'), '');
