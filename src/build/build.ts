@@ -1,5 +1,5 @@
 // The build: the sources and the packages that they use as JavaScript in dist/, split where they load late.
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -42,6 +42,10 @@ export async function build(root = ROOT, dist = join(root, 'dist')): Promise<num
       minify: { mangle: false, compress: false, codegen: true },
     });
     await bundle.close();
+    // The validator of OpenAPI documents reads them next to itself.
+    cpSync(join(root, 'node_modules/@seriousme/openapi-schema-validator/schemas'), join(scratch, 'schemas'), {
+      recursive: true,
+    });
     const modules = output.flatMap((part) => (part.type === 'chunk' ? part.moduleIds : []));
     const { buildConsole } = await import('./console.ts');
     const browsers = await buildConsole(root, join(scratch, 'console'));

@@ -126,6 +126,10 @@ export const BODIES: Readonly<Record<string, unknown>> = {
     server_info: { name: 'tickets', version: '1.0.0', protocol_version: '2026-07-28' },
     capabilities: [{ name: 'echo', type: 'tool', input_schema: { type: 'object' } }],
   },
+  UpdateMcpIntegrationOpenApiRequest: {
+    source: 'https://api.example.com/openapi.json',
+    operations: ['listPets', 'GET /pets/{petId}'],
+  },
   CreateMcpServerRequest: {
     name: 'Tickets',
     slug: 'tickets',

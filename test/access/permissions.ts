@@ -241,6 +241,8 @@ export const PERMISSIONS: Readonly<Record<string, string>> = {
   GetMcpIntegrationMetadata: everybody,
   SyncMcpIntegration: keyManagers,
   TestMcpIntegration: everybody,
+  GetMcpIntegrationOpenApi: everybody,
+  UpdateMcpIntegrationOpenApi: keyManagers,
   CreateMcpServer: keyManagers,
   ListMcpServers: everybody,
   GetMcpServer: everybody,

@@ -93,6 +93,8 @@ const REACHED: Readonly<Record<string, RegExp>> = {
   GetMcpServerTokens: /belongs to no user/,
   SetMcpServerTokens: /belongs to no user/,
   DeleteMcpServerTokens: /belongs to no user/,
+  GetMcpIntegrationOpenApi: /no OpenAPI document/,
+  UpdateMcpIntegrationOpenApi: /another transport/,
   DeleteWorkspace: /./,
   RenderPrompt: /key/,
   UpdateFeedback: /key/,

@@ -229,6 +229,13 @@ export interface McpOpenApiBody {
   readonly version: string;
   /** As it was given or read. */
   readonly document: JsonObject;
+  /** All of the document. */
+  readonly operations: readonly {
+    readonly id: string;
+    readonly method: string;
+    readonly path: string;
+    readonly summary?: string;
+  }[];
   /** In the order of the catalogue's capabilities. */
   readonly tools: readonly RestTool[];
 }

@@ -15,9 +15,6 @@ import type { McpDeps } from './deps.ts';
 import { addressesOf, readMcpMappings } from './mappings.ts';
 import { readRules } from './rules.ts';
 
-/** The address by which an integration offers this gateway's own operations. */
-export const OWN_ADDRESS = 'gateway:';
-
 /** The body of an integration to be. @throws GatewayError validation_failed, host_refused. */
 export async function newMcpBody(
   deps: McpDeps,
@@ -108,8 +105,9 @@ const NOTHING = {
 /** That the members fit together, and that the address may be called. */
 function checkWhole({ dialer }: McpDeps, body: McpIntegrationBody): void {
   const { url, transport, authType, headerMasks, secretMappings = [], clientSecretMask, oauth } = body;
-  if (!(transport === 'openapi' && url === OWN_ADDRESS))
-    checkAddress((text, field) => dialer.check(text, field), url, 'url');
+  checkAddress((text, field) => dialer.check(text, field), url, 'url');
+  if (transport === 'openapi' && url.includes('?'))
+    throw invalidField('url', 'must have no query: paths of the document follow it');
   const mapped = (target: string): boolean =>
     secretMappings.some(({ targetField }) => targetField.startsWith(`configurations.${target}`));
   if (authType === 'headers' && headerMasks === undefined && !mapped('custom_headers'))

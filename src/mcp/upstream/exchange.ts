@@ -5,6 +5,7 @@ import type { StreamedAnswer } from '../../lib/egress/outbound.ts';
 import { fail, GatewayError } from '../../lib/errors.ts';
 import { Pieces } from '../../lib/incoming/pieces.ts';
 import type { McpDeps } from '../deps.ts';
+import { restExchange } from '../rest/rest-exchange.ts';
 import type { Target } from './target.ts';
 import { unlessSilent } from './unless-silent.ts';
 
@@ -27,6 +28,7 @@ export async function exchange(
   target: Target,
   request: UpstreamRequest,
 ): Promise<StreamedAnswer> {
+  if (target.rest !== undefined) return restExchange(deps, target.rest, target, request);
   const answer = await sent(deps, target, request).catch((thrown: unknown) => {
     const isClosed = thrown instanceof GatewayError && thrown.reason === 'upstream_unreachable';
     if (!request.isSafe || !isClosed) throw thrown;

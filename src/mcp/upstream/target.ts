@@ -14,6 +14,8 @@ export interface Target {
   readonly path: string;
   /** Flat pairs: custom headers, those of the caller that are passed through, and credentials. */
   readonly headers: readonly string[];
+  /** Set for a REST API: its tools are called in its place. */
+  readonly rest?: McpServer;
 }
 
 /** Headers of a caller that never go to an upstream, whatever is configured. */
@@ -60,6 +62,7 @@ export async function targetOf(
     origin: url.origin,
     path: url.pathname + url.search,
     headers: [...custom, ...credentials, ...passed],
+    ...(body.transport === 'openapi' ? { rest: server } : {}),
   };
 }
 
