@@ -2,17 +2,9 @@
 import type { RestTool } from '../../access/mcp/mcp-collections.ts';
 import type { Json, JsonObject } from '../../store/collection.ts';
 import type { Described } from '../mcp-integrations/catalogue.ts';
+import { DocumentError, type DocumentOperation } from './document-error.ts';
 import { operationTool } from './operation-tool.ts';
 import { objectOf, resolved } from './references.ts';
-
-/** An operation of the document. */
-export interface DocumentOperation {
-  /** Its operationId, or its method and path. */
-  readonly id: string;
-  readonly method: string;
-  readonly path: string;
-  readonly summary?: string;
-}
 
 export interface CompiledDocument {
   readonly title: string;
@@ -28,16 +20,6 @@ export interface CompiledDocument {
 export interface DocumentFault {
   readonly fault: string;
   readonly message: string;
-}
-
-/** Thrown within a compilation. */
-export class DocumentError extends Error {
-  readonly field: string;
-
-  constructor(field: string, message: string) {
-    super(message);
-    this.field = field;
-  }
 }
 
 const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options'];

@@ -3,7 +3,7 @@ import type { ArgumentPlace, RestArgument, RestTool } from '../../access/mcp/mcp
 import { headerFault } from '../../access/providers/header-fault.ts';
 import type { Json, JsonObject } from '../../store/collection.ts';
 import type { Described } from '../mcp-integrations/catalogue.ts';
-import { DocumentError, type DocumentOperation } from './compile-document.ts';
+import { DocumentError, type DocumentOperation } from './document-error.ts';
 import { objectOf, resolved, standalone } from './references.ts';
 
 const MOST_ARGUMENTS = 100;

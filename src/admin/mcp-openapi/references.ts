@@ -1,6 +1,6 @@
 // References of an OpenAPI document: they lead to places of its own, and nowhere else.
 import type { Json, JsonObject } from '../../store/collection.ts';
-import { DocumentError } from './compile-document.ts';
+import { DocumentError } from './document-error.ts';
 
 const DEEPEST = 16;
 const SCHEMAS = '#/components/schemas/';

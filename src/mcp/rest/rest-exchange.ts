@@ -2,15 +2,24 @@
 // request, through the same dialer as every other upstream.
 import type { McpHttpHandler, Server } from '@modelcontextprotocol/server';
 import type { McpServer } from '../../access/mcp/mcp-server.ts';
+import type { AbortLike } from '../../lib/abort.ts';
 import type { StreamedAnswer } from '../../lib/egress/outbound.ts';
 import { fail, GatewayError } from '../../lib/errors.ts';
 import type { JsonObject } from '../../store/collection.ts';
 import type { McpDeps } from '../deps.ts';
-import type { UpstreamRequest } from '../upstream/exchange.ts';
 import { restRequest } from './rest-request.ts';
 
 /** Of one answer that a model reads. */
 const MOST_BYTES = 1024 * 1024;
+
+/** One request of the protocol. */
+interface UpstreamRequest {
+  readonly method: string;
+  /** Flat pairs. */
+  readonly headers: readonly string[];
+  readonly body?: string;
+  readonly signal: AbortLike;
+}
 
 /** What the exchange needs to know of its target. */
 export interface RestTarget {
