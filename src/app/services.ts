@@ -79,8 +79,7 @@ import { labelsService } from '../admin/labels/service.ts';
 import { type LogExportsDeps, logExportsService } from '../admin/log-exports/service.ts';
 import { logsService } from '../admin/logs/service.ts';
 import type { McpDeps } from '../admin/mcp-integrations/deps.ts';
-import { mcpIntegrationMethods } from '../admin/mcp-integrations/service.ts';
-import { mcpOpenApiMethods } from '../admin/mcp-openapi/service.ts';
+import { mcpIntegrationsService } from '../admin/mcp-openapi/service.ts';
 import { mcpServersService } from '../admin/mcp-servers/service.ts';
 import { modelAliasesService } from '../admin/model-aliases/service.ts';
 import { type ModelPricingDeps, modelPricingService } from '../admin/model-pricing/service.ts';
@@ -200,10 +199,7 @@ export function registrations(
     implement(ModelAliasesService, modelAliasesService(identity)),
     implement(GuardrailsService, guardrailsService(identity)),
     implement(IntegrationsService, integrationsService(identity)),
-    implement(McpIntegrationsService, {
-      ...mcpIntegrationMethods(identity),
-      ...mcpOpenApiMethods(identity),
-    }),
+    implement(McpIntegrationsService, mcpIntegrationsService(identity)),
     implement(McpServersService, mcpServersService(identity)),
     implement(ProvidersService, providersService(identity)),
     implement(ProviderCatalogueService, providerCatalogueService(providers)),

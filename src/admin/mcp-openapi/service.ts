@@ -20,14 +20,20 @@ import { findMcpIntegration } from '../mcp-integrations/access.ts';
 import { synced } from '../mcp-integrations/catalogue.ts';
 import { checkAddress } from '../mcp-integrations/configurations.ts';
 import type { McpDeps } from '../mcp-integrations/deps.ts';
+import { mcpIntegrationMethods } from '../mcp-integrations/service.ts';
 import { keep } from '../mcp-integrations/sync.ts';
 import { compileInWorker } from './compile.ts';
 
 const MOST_BYTES = 2 * 1024 * 1024;
 const STEP_MS = 10_000;
 
-/** The methods of McpIntegrationsService that are about documents. */
-export function mcpOpenApiMethods(deps: McpDeps) {
+/** The methods of McpIntegrationsService. */
+export function mcpIntegrationsService(deps: McpDeps) {
+  return { ...mcpIntegrationMethods(deps), ...mcpOpenApiMethods(deps) };
+}
+
+/** Those that are about documents. */
+function mcpOpenApiMethods(deps: McpDeps) {
   const { documents, now } = deps;
   return {
     async getMcpIntegrationOpenApi(request: GetMcpIntegrationOpenApiRequest, call: Call) {
