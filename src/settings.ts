@@ -110,6 +110,9 @@ export interface Settings {
   readonly holdMs: number;
   readonly logLevel: string;
   /** Models that are labels of metrics although the catalogue does not know them. */
+  /** Of realtime sessions: without a frame, and altogether; milliseconds. */
+  readonly realtimeIdleMs: number;
+  readonly realtimeMaxMs: number;
   readonly metricsModels: readonly string[];
   /** The bearer token that GET /metrics asks for; undefined: anybody reads it, without what calls cost. */
   readonly metricsToken: string | undefined;
@@ -204,6 +207,8 @@ export function readSettings(env: Environment): Settings {
     drainMs: read('GATEWAY_DRAIN_SECONDS', integer(0, 3600), 30) * 1000,
     holdMs: read('GATEWAY_HOLD_SECONDS', integer(1, 600), 60) * 1000,
     logLevel: read('LOG_LEVEL', oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'), 'info'),
+    realtimeIdleMs: read('GATEWAY_REALTIME_IDLE_SECONDS', integer(1, 86_400), 300) * 1000,
+    realtimeMaxMs: read('GATEWAY_REALTIME_MAX_SECONDS', integer(1, 86_400), 3600) * 1000,
     metricsModels: read('GATEWAY_METRICS_MODELS', modelNames, []),
     metricsToken: optional('GATEWAY_METRICS_TOKEN', apiKey),
     metricsPort: optional('GATEWAY_METRICS_PORT', integer(0, 65535)),

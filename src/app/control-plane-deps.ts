@@ -31,7 +31,7 @@ export interface Rooms extends Base {
 
 type IdentityDeps = Omit<
   Parameters<typeof registrations>[2],
-  'files' | 'copies' | 'batches' | 'runs' | 'book' | 'messageRules' | 'keptResponses'
+  'files' | 'copies' | 'batches' | 'runs' | 'book' | 'messageRules' | 'keptResponses' | 'sessionsOf'
 >;
 
 /** What services of the control plane are made with. */

@@ -1,13 +1,16 @@
 // The port: RPC, REST and pages over one listener.
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
+import type { Message } from '@bufbuild/protobuf';
 import { FailedCalls } from '../access/failed-calls.ts';
 import { identify } from '../access/identify.ts';
 import type { Call } from '../call/call.ts';
 import { consolePage } from '../edge/console-page.ts';
 import { docs } from '../edge/docs.ts';
 import { createEdge } from '../edge/edge.ts';
+import { joinedUpgrades } from '../edge/joined-upgrades.ts';
 import { createListener } from '../edge/listener.ts';
+import { realtimeSockets } from '../edge/realtime-socket.ts';
 import { responsesSockets } from '../edge/responses-socket.ts';
 import { isTrusted } from '../lib/client-address.ts';
 import type { GatewayError } from '../lib/errors.ts';
@@ -69,6 +72,7 @@ export function openEdge(parts: EdgeParts) {
     return error;
   };
   const rpc = openRpc(parts, { pace, budget, prove, refuse });
+  parts.turns.run = (call) => rpc.transport.stream(call, noMessages());
   const routes = createRouteTable(rpc.methods.services);
   watch.learn(routes);
   const link = linkToPrimary(metrics.read);
@@ -119,7 +123,7 @@ export function openEdge(parts: EdgeParts) {
     },
     tls: settings.tls,
     dispatch,
-    upgrades: responsesSockets(asked),
+    upgrades: joinedUpgrades([responsesSockets(asked), realtimeSockets(asked)]),
   });
   return {
     rpc,
@@ -167,3 +171,6 @@ function openRpc(
     ready: async () => (await unready()) === undefined,
   });
 }
+
+/** A response within a session brings none of its own. */
+async function* noMessages(): AsyncGenerator<Message> {}

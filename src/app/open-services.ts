@@ -8,6 +8,7 @@ import { OwnBatches } from '../inference/batches/own-batches.ts';
 import { OwnFiles } from '../inference/files/own-files.ts';
 import { ProviderCopies } from '../inference/files/provider-copies.ts';
 import { promptRuns } from '../inference/prompts.ts';
+import type { TurnPort } from '../inference/realtime/turns.ts';
 import { KeptResponses } from '../inference/responses/kept-responses.ts';
 import { PromptCatalogue } from '../prompts/prompt-catalogue.ts';
 import { implement } from '../rpc/implement.ts';
@@ -36,6 +37,9 @@ export function openServices(rooms: Rooms) {
   const files = openFiles(rooms);
   const copies = new ProviderCopies(opened.pipeline, files);
   const batches = new OwnBatches({ documents: stores.documents, files, now: Date.now });
+  const turns: TurnPort = { run: undefined };
+  const { realtimeIdleMs: idleMs, realtimeMaxMs: maxMs } = rooms.settings;
+  const sessionsOf = { turns, times: { idleMs, maxMs } };
   const identity = {
     files,
     copies,
@@ -44,6 +48,7 @@ export function openServices(rooms: Rooms) {
     book,
     messageRules,
     keptResponses,
+    sessionsOf,
     ...identityDeps(rooms),
   };
   const declared: DeclaredStateDeps = {
@@ -52,6 +57,7 @@ export function openServices(rooms: Rooms) {
     openSandbox: (organisationId) => openSandbox(rooms, organisationId),
   };
   return {
+    turns,
     foresee: runs.foresee,
     mcpServerId: (organisationId: string, slug: string) => replicas.mcp.server(organisationId, slug)?.id,
     services: [

@@ -57,6 +57,7 @@ import { ModerationsService } from '../../gen/gateway/inference/v2/moderations_p
 import { OcrService } from '../../gen/gateway/inference/v2/ocr_pb.ts';
 import { PromptCompletionsService } from '../../gen/gateway/inference/v2/prompts_pb.ts';
 import { ProxyService } from '../../gen/gateway/inference/v2/proxy_pb.ts';
+import { RealtimeService } from '../../gen/gateway/inference/v2/realtime_pb.ts';
 import { RerankService } from '../../gen/gateway/inference/v2/rerank_pb.ts';
 import { ResponsesService } from '../../gen/gateway/inference/v2/responses_pb.ts';
 import { UploadsService } from '../../gen/gateway/inference/v2/uploads_pb.ts';
@@ -126,6 +127,7 @@ import { ocrService } from '../inference/ocr.ts';
 import type { Pipeline } from '../inference/pipeline/pipeline.ts';
 import type { PromptRuns } from '../inference/prompts.ts';
 import { proxyService } from '../inference/proxy.ts';
+import { type RealtimeDeps, realtimeService } from '../inference/realtime/service.ts';
 import { rerankService } from '../inference/rerank.ts';
 import type { KeptResponses } from '../inference/responses/kept-responses.ts';
 import { responsesService } from '../inference/responses/service.ts';
@@ -146,7 +148,11 @@ export function registrations(
   pipeline: Pipeline,
   logs: Parameters<typeof logsService>[0] & Pick<LogExportsDeps, 'blobs' | 'links'>,
   identity: InvitesDeps &
-    PromptsDeps & { readonly runs: PromptRuns; readonly keptResponses: KeptResponses } & FilesDeps &
+    PromptsDeps & {
+      readonly runs: PromptRuns;
+      readonly keptResponses: KeptResponses;
+      readonly sessionsOf: RealtimeDeps;
+    } & FilesDeps &
     JwtDeps &
     ApiKeysDeps &
     UsageLimitPoliciesDeps &
@@ -180,6 +186,7 @@ export function registrations(
     implement(RerankService, rerankService(pipeline)),
     implement(ImagesService, imagesService(pipeline)),
     implement(AudioService, audioService(pipeline)),
+    implement(RealtimeService, realtimeService(pipeline, identity.sessionsOf)),
     implement(OcrService, ocrService(pipeline)),
     implement(ResponsesService, responsesService(pipeline, identity.keptResponses)),
     implement(ModelsService, modelsService(pipeline, ownModels)),

@@ -9,6 +9,7 @@ import type { CallAccount, LimitSubject } from './account.ts';
 import type { CallBodies } from './bodies.ts';
 import { type CallRecord, newCallRecord } from './call-record.ts';
 import type { Principal } from './principal.ts';
+import type { CallTurn } from './turn.ts';
 
 export type Protocol = 'rest' | 'connect' | 'grpc' | 'grpc-web' | 'in-process';
 
@@ -67,6 +68,8 @@ export class Call {
   presentedKey: string | undefined;
   /** The credential for the provider that the caller sent, without its scheme. */
   providerCredential: string | undefined;
+  /** Of a response within a live session. */
+  turn: CallTurn | undefined;
   /** Its entry in the audit log was written together with what it changed. */
   audited = false;
   /** Of calls over one connection: earlier answers that are not kept elsewhere, by their ids. */

@@ -20,6 +20,7 @@ const ORDER = [
   'sign-in',
   'agents',
   'mcp',
+  'media',
   'operations',
   'clients',
   'operating',

@@ -137,6 +137,11 @@ async function operation(
   path: string,
   query: string,
 ): Promise<void> {
+  if (route.method.methodKind === 'bidi_streaming')
+    return respondError(res, notUpgraded(path), { plane: route.plane }, [
+      ...strayHeaders(deps.names, req),
+      ['upgrade', 'websocket'],
+    ]);
   const call = callOf(deps, route.method, req, req.method ?? '', path);
   new Leave(req, res).tell((error) => call.abort(error));
   try {
@@ -432,4 +437,12 @@ function unknownPath(path: string, nearest: string): GatewayError {
 
 function overloaded(): GatewayError {
   return fail('overloaded', 'the gateway is at its limit of calls in flight', { retryAfterMs: 1000 });
+}
+
+function notUpgraded(path: string): GatewayError {
+  return fail(
+    'validation_failed',
+    `GET ${path} opens a WebSocket: send it with the headers Connection: Upgrade and Upgrade: websocket over HTTP/1.1`,
+    { param: 'upgrade' },
+  );
 }

@@ -1,5 +1,5 @@
 // Routes as path items: the same table that the edge serves.
-import type { DescField, DescMethod } from '@bufbuild/protobuf';
+import type { DescField, DescMessage, DescMethod } from '@bufbuild/protobuf';
 import { AccessSchema, Form, Plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import { codec } from '../rest/codec.ts';
 import { answersBytes, formOf } from '../rest/form-shape.ts';
@@ -68,7 +68,7 @@ function operationOf(route: Route, operationId: string, schemas: Schemas): Json 
           },
         }
       : {}),
-    responses: { 200: answerOf(route, schemas), ...errorResponsesOf(route) },
+    responses: { [openingOf(method) ? 101 : 200]: answerOf(route, schemas), ...errorResponsesOf(route) },
     security: access.open ? [] : securityOf(plane),
     'x-sluice-access': accessOf(method),
     'x-sluice-rpc': {
@@ -95,9 +95,15 @@ function needsBody({ method, template, plane }: Route): boolean {
   return plane === Plane.DATA || others.some(mustBeGiven);
 }
 
+/** What opens a session, which is a WebSocket over REST. */
+function openingOf(method: DescMethod): DescMessage | undefined {
+  if (method.methodKind !== 'bidi_streaming') return undefined;
+  return method.input.fields.find(({ name }) => name === 'open')?.message;
+}
+
 /** The path's fields; and, without a body, the others as query parameters. */
 function parametersOf({ method, template, hasBody }: Route, schemas: Schemas): Json[] {
-  const input = formOf(method)?.head ?? method.input;
+  const input = formOf(method)?.head ?? openingOf(method) ?? method.input;
   const shape = shapeOf(input);
   if (shape.kind !== 'object') return [];
   const parameters = shape.fields.flatMap((field): Json[] => {
@@ -118,6 +124,11 @@ function parametersOf({ method, template, hasBody }: Route, schemas: Schemas): J
 
 function answerOf({ method, streamMethod, plane }: Route, schemas: Schemas): Json {
   const comment = commentOf(method.output);
+  if (openingOf(method) !== undefined)
+    return {
+      description:
+        "The session is open: a WebSocket, whose frames are the provider's both ways. Asked for with the headers `Connection: Upgrade` and `Upgrade: websocket`.",
+    };
   if (answersBytes(method)) {
     return {
       description: 'The bytes.',

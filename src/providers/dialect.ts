@@ -49,6 +49,13 @@ export type StreamUsage = 'stream_options' | 'unasked';
 /** What to do with a stream whose client leaves. */
 export type ClientCut = 'drain' | 'cancel';
 
+/** How a provider's realtime sessions are opened, and in which events they are told. */
+export interface RealtimeWire {
+  readonly events: 'openai' | 'gemini';
+  /** Path after the base address, with its query. @param model empty: none is named */
+  path(model: string, options: ProviderOptions): string;
+}
+
 /** One provider: data only. */
 export interface ProviderEntry {
   /** Identifier in x-gateway-provider. */
@@ -98,6 +105,8 @@ export interface ProviderEntry {
    * path that is passed through only the base counts. Called with options that were checked against their specs.
    */
   readonly locate?: (options: ProviderOptions, operation: OperationName | undefined) => Location;
+  /** Its realtime sessions; absent: it has none. */
+  readonly realtime?: RealtimeWire;
   /** The form of its images where it is not OpenAI's. */
   readonly imageWire?: ImageWireName;
   /** Its names in the list that prices and models' facts are taken from (ledger/prices/take.ts). */

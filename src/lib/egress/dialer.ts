@@ -10,6 +10,7 @@ import { parseNoProxy } from './no-proxy.ts';
 import type { Dialer, OutboundRequest, StreamedAnswer, WholeAnswer } from './outbound.ts';
 import { createProxy } from './proxy.ts';
 import { type Route, Routes } from './route.ts';
+import { openSocket } from './socket.ts';
 import { StreamedExchange } from './streamed.ts';
 import { judgeUrl } from './url-rules.ts';
 import { WholeExchange } from './whole.ts';
@@ -73,6 +74,7 @@ export function createDialer(options: DialerOptions): Dialer {
         new StreamedExchange(routeOf(ways, request), request, resolve, reject).start();
       });
     },
+    socket: (request) => openSocket(routeOf(ways, request), request.origin),
     check(url, param, localPort) {
       if (passed.has(url)) return;
       if (local !== undefined && localPort !== undefined && isLocalServer(url, localPort)) return;
@@ -87,7 +89,7 @@ export function createDialer(options: DialerOptions): Dialer {
 }
 
 /** Undici also takes an absolute URL as a path, which would ask the target to call another one. */
-function routeOf({ routes, networks, local }: Ways, request: OutboundRequest): Route {
+function routeOf({ routes, networks, local }: Ways, request: Where): Route {
   if (request.path.charCodeAt(0) !== 47)
     throw fail('validation_failed', 'a path begins with a slash', { param: 'path' });
   const { network, origin, localPort } = request;
@@ -96,6 +98,9 @@ function routeOf({ routes, networks, local }: Ways, request: OutboundRequest): R
     return local.routesTo(localPort).to(origin);
   return routes.to(origin);
 }
+
+/** What of a request says where it goes. */
+type Where = Pick<OutboundRequest, 'origin' | 'path' | 'network' | 'localPort'>;
 
 interface Ways {
   readonly routes: Routes;

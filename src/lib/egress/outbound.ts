@@ -3,6 +3,7 @@
 
 import type { AbortLike } from '../abort.ts';
 import type { Network } from './network.ts';
+import type { OpenSocket } from './socket.ts';
 
 /** A body to send: whole, or in pieces with backpressure. */
 export type OutboundBody = string | Uint8Array | AsyncIterable<Uint8Array> | undefined;
@@ -64,6 +65,8 @@ export interface Dialer {
   whole(request: OutboundRequest, maxBytes: number): Promise<WholeAnswer>;
   /** Sends and resolves with the head; the body follows. */
   stream(request: OutboundRequest): Promise<StreamedAnswer>;
+  /** Opens a connection of its own, for a WebSocket. It is the caller's to close. */
+  socket(request: Pick<OutboundRequest, 'origin' | 'path' | 'network' | 'localPort'>): Promise<OpenSocket>;
   /**
    * Refuses, without a connection, an address that may never be called.
    * @param localPort as in a request

@@ -1,5 +1,5 @@
 // From an origin to the pool of connections that serves it; the static rules run once per origin, not per request.
-import { Pool } from 'undici';
+import { type buildConnector, Pool } from 'undici';
 import { fail } from '../errors.ts';
 import type { AllowList } from './allow-list.ts';
 import { type ConnectSettings, connectDirect } from './connector.ts';
@@ -9,6 +9,8 @@ import { judgeUrl, type Target } from './url-rules.ts';
 /** How one origin is reached. */
 export interface Route {
   readonly pool: Pool;
+  /** Opens a connection that is in no pool. */
+  readonly connect: buildConnector.connector;
   /** The host as the caller named it, for messages. */
   readonly host: string;
   /** Prefix of the path in requests that a proxy forwards (absolute-form); empty otherwise. */
@@ -110,6 +112,7 @@ export class Routes {
     });
     return {
       pool,
+      connect,
       host: target.host,
       forward: forwarded ? absoluteForm(target) : '',
       extraHeaders: forwarded ? proxy.headers : [],

@@ -7,6 +7,7 @@ import { KEEPS_RESPONSES } from '../keeps-responses.ts';
 import type { OperationName } from '../operations.ts';
 import { AZURE_IDENTITY, AZURE_TOKEN } from '../options/azure.ts';
 import { storedOnly, text } from '../options/spec.ts';
+import { AZURE_REALTIME } from '../realtime.ts';
 
 const group = 'azure';
 /** Operations of a deployment; the others are the resource's. */
@@ -23,6 +24,7 @@ export const azureOpenai: ProviderEntry = {
   baseUrl: 'https://{azure_resource_name}.openai.azure.com/openai',
   auth: 'azure',
   streamUsage: 'stream_options',
+  realtime: AZURE_REALTIME,
   operations: OPERATIONS,
   native: NATIVE,
   options: [

@@ -1,8 +1,10 @@
 // OpenAI API reference ("Authentication": organization and project).
+
 import type { ProviderEntry } from '../dialect.ts';
 import { ALL_FAMILIES } from '../families.ts';
 import { KEEPS_RESPONSES } from '../keeps-responses.ts';
 import { text } from '../options/spec.ts';
+import { OPENAI_REALTIME } from '../realtime.ts';
 
 export const openai: ProviderEntry = {
   id: 'openai',
@@ -12,7 +14,15 @@ export const openai: ProviderEntry = {
   baseUrl: 'https://api.openai.com/v1',
   auth: 'bearer',
   streamUsage: 'stream_options',
-  native: [...KEEPS_RESPONSES, 'voices', ...ALL_FAMILIES],
+  realtime: OPENAI_REALTIME,
+  native: [
+    ...KEEPS_RESPONSES,
+    'voices',
+    'realtimeSecret',
+    'realtimeSession',
+    'transcriptionSession',
+    ...ALL_FAMILIES,
+  ],
   options: [
     text('openai_organization', { effect: 'account', sends: { header: 'openai-organization' } }),
     text('openai_project', { effect: 'account', sends: { header: 'openai-project' } }),

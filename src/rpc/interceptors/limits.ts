@@ -1,5 +1,6 @@
 // Limits on model calls: admitted before the handler runs, settled when the answer has ended.
 import { type DescMethod, getOption, hasOption, type Message, toBinary } from '@bufbuild/protobuf';
+import { RealtimeService } from '../../../gen/gateway/inference/v2/realtime_pb.ts';
 import { metered } from '../../../gen/gateway/options/v2/options_pb.ts';
 import type { Directory } from '../../access/directory.ts';
 import type { KeyRing } from '../../access/key-ring.ts';
@@ -11,7 +12,7 @@ import type { Foreseen, PromptRuns } from '../../inference/prompts.ts';
 import type { Books } from '../../ledger/books.ts';
 import type { InFlightJournal } from '../../ledger/flight/in-flight-journal.ts';
 import type { Admission, Ticket } from '../../ledger/limits/admission.ts';
-import { estimateOf } from '../../ledger/limits/estimate.ts';
+import { type Estimate, estimateOf } from '../../ledger/limits/estimate.ts';
 import type { AdmittedCall } from '../../ledger/limits/hold-note.ts';
 import type { Holds } from '../../ledger/limits/holds.ts';
 import type { PolicySet } from '../../ledger/limits/policy-set.ts';
@@ -52,6 +53,7 @@ export function limitsInterceptor(deps: LimitsDeps): Interceptor {
       method.input.fields.some(({ name }) => name === 'max_tokens') || method.methodKind === 'bidi_streaming';
     // What a form asks for is not told by its length: a file is no prompt.
     const isForm = formOf(method) !== undefined;
+    const live = method === RealtimeService.method.connect;
     const settle = (ticket: Ticket, call: Call, done: () => void, failed: boolean): void => {
       if (!ticket.held) return;
       const work = async (): Promise<void> => {
@@ -95,7 +97,7 @@ export function limitsInterceptor(deps: LimitsDeps): Interceptor {
       call.clientMetadata = isStream(input) ? undefined : clientMetadata(input, call.headers);
       const rules = applying(deps, call, principal, isToolCall ? toolOf(deps, input, principal) : undefined);
       const isLimited = rules.length > 0 || call.limitSubject !== undefined;
-      if (isStream(input) && !isForm && (isLimited || isEncoded(call)))
+      if (!live && isStream(input) && !isForm && (isLimited || isEncoded(call)))
         return measured(next, input, call, principal, rules);
       return rules.length === 0 ? next(input, call) : admitted(next, input, call, principal, rules, foreseen);
     }
@@ -136,12 +138,15 @@ export function limitsInterceptor(deps: LimitsDeps): Interceptor {
         id: call.id,
         organisationId: principal.organisationId,
         rules,
-        estimate: estimateOf(
-          foreseen?.bytes ?? bytesOf(method, input, call),
-          foreseen?.request ?? (isStream(input) ? {} : input),
-          hasOutput,
-        ),
-        model: foreseen?.model ?? textMember(input, 'model'),
+        estimate:
+          live && call.turn === undefined
+            ? OPENING
+            : estimateOf(
+                foreseen?.bytes ?? bytesOf(method, input, call),
+                foreseen?.request ?? (isStream(input) ? {} : input),
+                hasOutput,
+              ),
+        model: foreseen?.model ?? call.turn?.model ?? textMember(input, 'model'),
         provider: call.headers.get('provider'),
         call: factsOf(call, principal, operation, input),
       });
@@ -167,6 +172,9 @@ export function limitsInterceptor(deps: LimitsDeps): Interceptor {
     }
   };
 }
+
+/** Of a session, whose responses are calls of their own: enough to find out whether there is anything left. */
+const OPENING: Estimate = { input: 1, output: 0 };
 
 /** The budgets that the call is charged to. */
 function chargedTo({ rules }: Ticket): NonNullable<Call['account']['held']> {

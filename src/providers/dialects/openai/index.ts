@@ -21,6 +21,7 @@ import { model } from './model.ts';
 import { models } from './models.ts';
 import { moderations } from './moderations.ts';
 import { ocr } from './ocr.ts';
+import { realtimeSecret } from './realtime.ts';
 import { rerank } from './rerank.ts';
 import { speech } from './speech.ts';
 import { voices } from './voices.ts';
@@ -39,6 +40,9 @@ export function createOpenAiDialect(json: MessageJson): Dialect {
     speech: speech(json),
     voices: voices(json),
     ocr: ocr(json),
+    realtimeSecret: realtimeSecret(json, '/realtime/client_secrets'),
+    realtimeSession: realtimeSecret(json, '/realtime/sessions'),
+    transcriptionSession: realtimeSecret(json, '/realtime/transcription_sessions'),
     responses: nativeResponses(json),
     compactResponse: nativeCompaction(json),
     getResponse: nativeGet(json),

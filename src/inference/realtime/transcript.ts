@@ -1,0 +1,25 @@
+// What was said in a session, for the log.
+import type { CallBodies } from '../../call/bodies.ts';
+
+/** Characters that are kept. */
+const MOST = 1024 * 1024;
+
+/** Kept where bodies are. */
+export class Transcript {
+  readonly #lines: { readonly role: string; readonly text: string }[] = [];
+  readonly #kept: boolean;
+  #held = 0;
+
+  constructor(bodies: CallBodies | undefined) {
+    this.#kept = bodies !== undefined;
+    if (bodies === undefined) return;
+    bodies.response = () => JSON.stringify({ transcript: this.#lines });
+    bodies.passing.response = { held: 0, left: 0 };
+  }
+
+  add(role: 'user' | 'assistant', text: string): void {
+    if (!this.#kept || text === '' || this.#held > MOST) return;
+    this.#held += text.length;
+    this.#lines.push({ role, text });
+  }
+}
