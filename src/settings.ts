@@ -5,7 +5,7 @@ import type { Range } from './lib/egress/address-rules.ts';
 import { didYouMean } from './lib/nearest.ts';
 import { type EnvironmentProviders, providersFromEnvironment } from './providers/from-environment.ts';
 import { managerEnvironment } from './secrets/manager-environment.ts';
-import { readTelemetrySettings, type TelemetrySettings } from './telemetry/settings.ts';
+import { type ReadVariable, readTelemetrySettings, type TelemetrySettings } from './telemetry/settings.ts';
 
 /** All settings, validated. */
 export interface Settings {
@@ -207,8 +207,7 @@ export function readSettings(env: Environment): Settings {
     drainMs: read('GATEWAY_DRAIN_SECONDS', integer(0, 3600), 30) * 1000,
     holdMs: read('GATEWAY_HOLD_SECONDS', integer(1, 600), 60) * 1000,
     logLevel: read('LOG_LEVEL', oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'), 'info'),
-    realtimeIdleMs: read('GATEWAY_REALTIME_IDLE_SECONDS', integer(1, 86_400), 300) * 1000,
-    realtimeMaxMs: read('GATEWAY_REALTIME_MAX_SECONDS', integer(1, 86_400), 3600) * 1000,
+    ...readRealtime(read),
     metricsModels: read('GATEWAY_METRICS_MODELS', modelNames, []),
     metricsToken: optional('GATEWAY_METRICS_TOKEN', apiKey),
     metricsPort: optional('GATEWAY_METRICS_PORT', integer(0, 65535)),
@@ -359,6 +358,14 @@ function integer(low: number, high: number): (text: string) => number {
 function flag(text: string): boolean {
   if (text !== '0' && text !== '1') throw new Error('must be 0 or 1');
   return text === '1';
+}
+
+function readRealtime(read: ReadVariable): Pick<Settings, 'realtimeIdleMs' | 'realtimeMaxMs'> {
+  const seconds = integer(1, 86_400);
+  return {
+    realtimeIdleMs: read('GATEWAY_REALTIME_IDLE_SECONDS', seconds, 300) * 1000,
+    realtimeMaxMs: read('GATEWAY_REALTIME_MAX_SECONDS', seconds, 3600) * 1000,
+  };
 }
 
 function oneOf<const T extends string>(...words: readonly T[]): (text: string) => T {

@@ -184,10 +184,7 @@ export function registrations(
     implement(EmbeddingsService, embeddingsService(pipeline)),
     implement(ModerationsService, moderationsService(pipeline)),
     implement(RerankService, rerankService(pipeline)),
-    implement(ImagesService, imagesService(pipeline)),
-    implement(AudioService, audioService(pipeline)),
-    implement(RealtimeService, realtimeService(pipeline, identity.sessionsOf)),
-    implement(OcrService, ocrService(pipeline)),
+    ...media(pipeline, identity.sessionsOf),
     implement(ResponsesService, responsesService(pipeline, identity.keptResponses)),
     implement(ModelsService, modelsService(pipeline, ownModels)),
     implement(ConfigExplanationService, configExplanationService(pipeline)),
@@ -260,5 +257,15 @@ function fileServices(pipeline: Pipeline, identity: FilesDeps): Registration[] {
     implement(FineTuningService, relays(pipeline, identity.copies, FINE_TUNING)),
     implement(VectorStoresService, relays(pipeline, identity.copies, VECTOR_STORES)),
     implement(AssistantsService, relays(pipeline, identity.copies, ASSISTANTS)),
+  ];
+}
+
+/** What is no text. */
+function media(pipeline: Pipeline, sessionsOf: RealtimeDeps): Registration[] {
+  return [
+    implement(ImagesService, imagesService(pipeline)),
+    implement(AudioService, audioService(pipeline)),
+    implement(OcrService, ocrService(pipeline)),
+    implement(RealtimeService, realtimeService(pipeline, sessionsOf)),
   ];
 }
