@@ -204,10 +204,8 @@ export function readSettings(env: Environment): Settings {
     noProxy: optional('NO_PROXY', (text) => text) ?? optional('no_proxy', (text) => text),
     extraCa: optional('GATEWAY_EXTRA_CA', pemFile('CERTIFICATE')),
     tls: undefined,
-    drainMs: read('GATEWAY_DRAIN_SECONDS', integer(0, 3600), 30) * 1000,
-    holdMs: read('GATEWAY_HOLD_SECONDS', integer(1, 600), 60) * 1000,
+    ...readDurations(read),
     logLevel: read('LOG_LEVEL', oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'), 'info'),
-    ...readRealtime(read),
     metricsModels: read('GATEWAY_METRICS_MODELS', modelNames, []),
     metricsToken: optional('GATEWAY_METRICS_TOKEN', apiKey),
     metricsPort: optional('GATEWAY_METRICS_PORT', integer(0, 65535)),
@@ -360,9 +358,13 @@ function flag(text: string): boolean {
   return text === '1';
 }
 
-function readRealtime(read: ReadVariable): Pick<Settings, 'realtimeIdleMs' | 'realtimeMaxMs'> {
+function readDurations(
+  read: ReadVariable,
+): Pick<Settings, 'drainMs' | 'holdMs' | 'realtimeIdleMs' | 'realtimeMaxMs'> {
   const seconds = integer(1, 86_400);
   return {
+    drainMs: read('GATEWAY_DRAIN_SECONDS', integer(0, 3600), 30) * 1000,
+    holdMs: read('GATEWAY_HOLD_SECONDS', integer(1, 600), 60) * 1000,
     realtimeIdleMs: read('GATEWAY_REALTIME_IDLE_SECONDS', seconds, 300) * 1000,
     realtimeMaxMs: read('GATEWAY_REALTIME_MAX_SECONDS', seconds, 3600) * 1000,
   };
