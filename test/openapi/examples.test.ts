@@ -44,6 +44,7 @@ function faultOf({ schema, example }: Media): string | undefined {
 test('every body and every successful answer has an example that its schema takes', (t) => {
   t.true(operations.length > 150);
   for (const { name, operation } of operations) {
+    if ('101' in operation.responses) continue;
     const answers = Object.entries(operation.responses).filter(([status]) => status.startsWith('2'));
     t.is(answers.length, 1, name);
     const contents = [operation.requestBody?.content, answers[0]![1].content].flatMap((content) =>
