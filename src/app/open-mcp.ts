@@ -6,6 +6,7 @@ import { createDialer } from '../lib/egress/dialer.ts';
 import { mcpService } from '../mcp/calls/call-tool.ts';
 import { toolGuards } from '../mcp/calls/guard-tools.ts';
 import { type GatewayDeps, McpGateway } from '../mcp/gateway.ts';
+import { SseLines } from '../mcp/sse/sse-lines.ts';
 import { storedAuth } from '../mcp/upstream/stored-auth.ts';
 import { annotationsOf } from '../rest/routes.ts';
 import type { InProcess } from '../rpc/in-process.ts';
@@ -36,12 +37,14 @@ export function openMcp(
     if (transport === undefined) throw new Error('the transport is not there yet');
     return (await transport.stream(call, request)) as Awaited<ReturnType<GatewayDeps['callTool']>>;
   };
+  const bounds = { silenceMs: settings.mcpSilenceMs, messageBytes: settings.bodyLimit };
   const gateway = new McpGateway({
     replica,
     dialer,
+    lines: new SseLines({ dialer, bounds }),
     secrets,
     auth: storedAuth(replica),
-    bounds: { silenceMs: settings.mcpSilenceMs, messageBytes: settings.bodyLimit },
+    bounds,
     secret: stores.hashSecret,
     callTool,
     admit,

@@ -111,6 +111,7 @@ export class McpGateway {
   close(): void {
     this.streams.close();
     this.#ways.close();
+    this.#deps.lines.close();
   }
 
   /** A tool call that came over gRPC or Connect: in the present revision, without a session. */

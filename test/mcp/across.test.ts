@@ -150,3 +150,19 @@ test.serial(
     );
   },
 );
+
+test.serial(
+  'requests of newer clients with the same id at once, by one key, have their own answers',
+  async (t) => {
+    const call = (name: string) =>
+      modern(`${gateway.origin}/older/mcp`, 'tools/call', { name, arguments: {} });
+    const names = ['test_tool_with_logging', 'test_tool_with_progress'];
+    const whole = await Promise.all(names.map(async (name) => (await call(name)).json.result?.content));
+    t.notDeepEqual(whole[0], whole[1]);
+    const all = await Promise.all(Array.from({ length: 10 }, (_, i) => call(names[i % 2]!)));
+    for (const [i, { json, text }] of all.entries()) {
+      t.is(json.id, 1);
+      t.deepEqual(json.result?.content, whole[i % 2], text);
+    }
+  },
+);

@@ -9,7 +9,7 @@ import type { JsonObject, RpcMessage } from '../wire/json-rpc.ts';
 import { encodedHeader, paramHeaders } from '../wire/param-headers.ts';
 import type { Frame } from '../wire/sse-frames.ts';
 
-export type BridgeDeps = Pick<McpDeps, 'dialer' | 'bounds' | 'auth'>;
+export type BridgeDeps = Pick<McpDeps, 'dialer' | 'bounds' | 'auth' | 'lines'>;
 
 /** The gateway as a client names itself. */
 export const CLIENT_INFO = { name: 'sluice-gateway', version: '1' };

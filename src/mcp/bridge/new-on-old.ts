@@ -1,6 +1,6 @@
 // A client of 2026-07-28 at a server of an older revision: a session is held for it, and what the server asks of the
 // client becomes `input_required`; the exchange waits here until the client comes again with its answers.
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { Aborter } from '../../lib/abort.ts';
 import { fail } from '../../lib/errors.ts';
 import { GatewayHeaders } from '../../lib/gateway-headers.ts';
@@ -220,7 +220,9 @@ export class NewOnOld {
   }
 
   #send(target: Target, asked: AskedRequest, session: UpstreamSession): Promise<Relayed> {
-    const { id, method, params } = asked.message;
+    const { method, params } = asked.message;
+    // Clients share the session, and have the same ids.
+    const id = randomUUID();
     const { _meta, inputResponses: _given, requestState: _state, ...rest } = params ?? {};
     const meta =
       isObject(_meta) && _meta.progressToken !== undefined

@@ -37,7 +37,7 @@ export interface Expected {
 
 /** @throws GatewayError upstream_garbage */
 export async function checkedMessage(text: string, expected: Expected): Promise<Checked> {
-  const message = readUpstream(await parsed(text));
+  const message = await upstreamMessage(text);
   if (!isResponse(message)) {
     // From 2026-07-28 on servers ask nothing: what they need is in their results.
     if ('id' in message && expected.era === 'modern') throw garbage('asked something of the client');
@@ -55,6 +55,11 @@ export async function checkedMessage(text: string, expected: Expected): Promise<
   const shown = shownResponse(own, expected);
   const isSame = shown === own && message.id === expected.id;
   return { text: isSame ? faithful(text, message) : JSON.stringify(shown), response: shown };
+}
+
+/** A message of an upstream. @throws GatewayError upstream_garbage */
+export async function upstreamMessage(text: string): Promise<RpcMessage> {
+  return readUpstream(await parsed(text));
 }
 
 function shownResponse(response: RpcResponse, { server, method }: Expected): RpcResponse {

@@ -11,7 +11,7 @@ import { checkedMessage, type Expected, garbage } from './answer-check.ts';
 import type { Answer, Asked, AskedWithout } from './asked.ts';
 import { relayedEvents } from './relayed-events.ts';
 
-type RelayDeps = Pick<McpDeps, 'dialer' | 'bounds' | 'auth'>;
+type RelayDeps = Pick<McpDeps, 'dialer' | 'bounds' | 'auth' | 'lines'>;
 
 /** Headers of the protocol that go on as they came, by lower-case name. */
 const PROTOCOL_HEADERS = ['accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name', 'last-event-id'];

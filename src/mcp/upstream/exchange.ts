@@ -24,16 +24,14 @@ const QUIET_MS = 86_400_000;
 
 /** @throws GatewayError host_refused, upstream_* */
 export async function exchange(
-  deps: Pick<McpDeps, 'dialer' | 'bounds'>,
+  deps: Pick<McpDeps, 'dialer' | 'bounds' | 'lines'>,
   target: Target,
   request: UpstreamRequest,
 ): Promise<StreamedAnswer> {
   if (target.rest !== undefined) return restExchange(deps, target.rest, target, request);
-  const answer = await sent(deps, target, request).catch((thrown: unknown) => {
-    const isClosed = thrown instanceof GatewayError && thrown.reason === 'upstream_unreachable';
-    if (!request.isSafe || !isClosed) throw thrown;
-    return sent(deps, target, request);
-  });
+  const answer = await (target.isSse
+    ? deps.lines.exchange(target, request)
+    : sentSafely(deps, target, request));
   if (answer.status >= 300 && answer.status < 400) {
     await dropped(answer);
     throw fail(
@@ -42,6 +40,20 @@ export async function exchange(
     );
   }
   return answer;
+}
+
+async function sentSafely(
+  deps: Pick<McpDeps, 'dialer' | 'bounds'>,
+  target: Target,
+  request: UpstreamRequest,
+): Promise<StreamedAnswer> {
+  try {
+    return await sent(deps, target, request);
+  } catch (thrown) {
+    const isClosed = thrown instanceof GatewayError && thrown.reason === 'upstream_unreachable';
+    if (!request.isSafe || !isClosed) throw thrown;
+    return sent(deps, target, request);
+  }
 }
 
 function sent(

@@ -16,6 +16,8 @@ export interface Target {
   readonly headers: readonly string[];
   /** Set for a REST API: its tools are called in its place. */
   readonly rest?: McpServer;
+  /** It speaks the HTTP+SSE transport of revision 2024-11-05. */
+  readonly isSse?: boolean;
 }
 
 /** Headers of a caller that never go to an upstream, whatever is configured. */
@@ -63,6 +65,7 @@ export async function targetOf(
     path: url.pathname + url.search,
     headers: [...custom, ...credentials, ...passed],
     ...(body.transport === 'openapi' ? { rest: server } : {}),
+    isSse: body.transport === 'sse',
   };
 }
 

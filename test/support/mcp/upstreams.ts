@@ -8,6 +8,7 @@ import {
   NodeStreamableHTTPServerTransport,
   toNodeHandler,
 } from '@modelcontextprotocol/node';
+import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
 import { createMcpHandler, type McpServer } from '@modelcontextprotocol/server';
 import { referenceServer } from './reference-server.ts';
 
@@ -98,6 +99,26 @@ export function startModernUpstream(
   return startUpstream(
     (req, res, body) => allowed(req, res) && node(req, res, body === '' ? undefined : JSON.parse(body)),
   );
+}
+
+/** A server of the HTTP+SSE transport: the SDK's own. */
+export function startSseUpstream(make: () => McpServer = referenceServer): Promise<Upstream> {
+  const sessions = new Map<string, SSEServerTransport>();
+  const forget = (): void => {
+    for (const transport of sessions.values()) void transport.close();
+    sessions.clear();
+  };
+  return startUpstream(async (req, res, body) => {
+    if (req.method === 'GET') {
+      const transport = new SSEServerTransport('/messages', res);
+      sessions.set(transport.sessionId, transport);
+      return make().connect(transport as never);
+    }
+    const id = new URL(req.url ?? '', 'http://x').searchParams.get('sessionId') ?? '';
+    const known = req.method === 'POST' ? sessions.get(id) : undefined;
+    if (known === undefined) return res.writeHead(req.method === 'POST' ? 404 : 405).end();
+    return known.handlePostMessage(req, res, JSON.parse(body));
+  }, forget);
 }
 
 function allowed(req: http.IncomingMessage, res: http.ServerResponse): boolean {
