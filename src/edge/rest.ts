@@ -67,6 +67,8 @@ const NATIVE =
 const ROOT = /^\/model-configs\/pricing\/[^/?]+\/[^?]/;
 /** What joining a base that ends in a slash with a path gives. */
 const LEADING_SLASHES = /^\/{2,}/;
+/** Files of callers in Anthropic's form, which has neither a purpose nor times as numbers: they are its own to read. */
+const FILES = /^\/files(?=\/|$)/;
 const FORWARDED_VERBS = ['POST', 'GET', 'PUT', 'DELETE'];
 
 /** Whether a URL is the REST surface's. */
@@ -87,12 +89,14 @@ export function createRest(deps: RestDeps): RestHandler {
     const path = mark === -1 ? raw : raw.slice(0, mark);
     const verb = req.method ?? 'GET';
     const isProxy = path.startsWith('/proxy/');
-    const match = isProxy ? undefined : deps.routes.match(verb, path);
+    const isForeign = req.headers['anthropic-version'] !== undefined && FILES.test(path);
+    const match = isProxy || isForeign ? undefined : deps.routes.match(verb, path);
     const plane = match?.route.plane ?? Plane.DATA;
     // Asked before a body is read; the interceptor that counts has the last word.
     if (deps.full(plane === Plane.CONTROL))
       return respondError(res, overloaded(), { plane, ...formOf(match) }, strayHeaders(deps.names, req));
     if (isProxy) return passThrough(deps, req, res, raw.slice('/proxy'.length));
+    if (isForeign && FORWARDED_VERBS.includes(verb)) return passThrough(deps, req, res, raw);
     const form = match && formShapeOf(match.route.method);
     if (match && form) return formOperation(deps, req, res, match, path, form);
     if (match)

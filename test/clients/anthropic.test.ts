@@ -65,3 +65,18 @@ for (const wire of ['anthropic', 'openai'] as const) {
     t.true(message.usage.output_tokens > 0);
   });
 }
+
+test('its files go as they are: no purpose, and the provider’s own object', async (t) => {
+  const own = client('anthropic');
+  const file = new File([Buffer.from('of a file, wörld')], 'notes.txt', { type: 'text/plain' });
+  // The fake provider has no files: what counts is what it was asked.
+  await t.throwsAsync(own.beta.files.upload({ file }), { message: /nothing at/ });
+  const sent = provider.seen.findLast(({ url }) => url.includes('/files'))!;
+  t.regex(sent.url, /^\/sdk-\d+\/v1\/files/);
+  t.is(sent.method, 'POST');
+  t.true(sent.body.toString('utf8').includes('of a file, wörld'));
+  t.false(sent.body.toString('utf8').includes('purpose'));
+  t.truthy(sent.headers['anthropic-version']);
+  await t.throwsAsync(async () => own.beta.files.list(), { message: /nothing at/ });
+  t.is(provider.seen.findLast(({ url }) => url.includes('/files'))!.method, 'GET');
+});
