@@ -141,11 +141,7 @@ async function operation(
   path: string,
   query: string,
 ): Promise<void> {
-  if (route.method.methodKind === 'bidi_streaming')
-    return respondError(res, notUpgraded(path), { plane: route.plane }, [
-      ...strayHeaders(deps.names, req),
-      ['upgrade', 'websocket'],
-    ]);
+  if (route.method.methodKind === 'bidi_streaming') return withoutUpgrade(deps, req, res, route, path);
   const call = callOf(deps, route.method, req, req.method ?? '', path);
   new Leave(req, res).tell((error) => call.abort(error));
   try {
@@ -218,8 +214,8 @@ async function formOperation(
   new Leave(req, res).tell((error) => call.abort(error));
   try {
     // Without a valid key the interceptors refuse the call before its body is read.
-    await isKnown(deps, call, req);
-    if (!isForm(req.headers['content-type']))
+    const known = await isKnown(deps, call, req);
+    if (known && !isForm(req.headers['content-type']))
       throw fail('unsupported_media_type', 'content-type: must be multipart/form-data with a boundary', {
         param: 'content-type',
       });
@@ -229,6 +225,26 @@ async function formOperation(
   } catch (thrown) {
     refuse(res, toGatewayError(thrown), route.plane, call);
   }
+}
+
+/** A plain request for what is a WebSocket: a caller without a valid key is refused as everywhere, others are told. */
+async function withoutUpgrade(
+  deps: RestDeps,
+  req: IncomingMessage,
+  res: ServerResponse,
+  { method, plane }: Route,
+  path: string,
+): Promise<void> {
+  const call = callOf(deps, method, req, req.method ?? '', path);
+  try {
+    if (!(await isKnown(deps, call, req))) await deps.transport.stream(call, (async function* () {})());
+  } catch (thrown) {
+    return refuse(res, toGatewayError(thrown), plane, call);
+  }
+  respondError(res, notUpgraded(path), { plane }, [
+    ...strayHeaders(deps.names, req),
+    ['upgrade', 'websocket'],
+  ]);
 }
 
 /** The message of an operation of the control plane; a workspace that is named outside of the message goes to the call. */

@@ -6,6 +6,7 @@ import { fail } from '../lib/errors.ts';
 import type { Dialect, MessageJson, Outbound, TranslationContext } from './dialect.ts';
 import { isObject } from './json-object.ts';
 import { parseAnswer } from './parse-answer.ts';
+import { pathSegment } from './path-segment.ts';
 import type { STREAMED } from './relayed-rows.ts';
 
 const JSON_ANSWER = Object.freeze(['accept', 'application/json']);
@@ -23,7 +24,7 @@ export function streamedFiles(json: MessageJson): Pick<Dialect, keyof typeof STR
       }),
     },
     addUploadPart: {
-      request: ({ uploadId }) => at('POST', `/uploads/${encodeURIComponent(uploadId)}/parts`, JSON_ANSWER),
+      request: ({ uploadId }) => at('POST', `/uploads/${pathSegment(uploadId)}/parts`, JSON_ANSWER),
       response: (body, _request, context) => ({
         answer: json.decode(UploadPartSchema, objectOf(body, context)),
         usage: undefined,
@@ -31,7 +32,7 @@ export function streamedFiles(json: MessageJson): Pick<Dialect, keyof typeof STR
       }),
     },
     fileContent: {
-      request: ({ fileId }) => at('GET', `/files/${encodeURIComponent(fileId)}/content`, ANY_ANSWER),
+      request: ({ fileId }) => at('GET', `/files/${pathSegment(fileId)}/content`, ANY_ANSWER),
       response(_body, _request, { target }) {
         throw fail('upstream_garbage', 'bytes have no message', { provider: target.provider.id });
       },

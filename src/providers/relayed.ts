@@ -6,6 +6,7 @@ import { fail } from '../lib/errors.ts';
 import type { Dialect, MessageJson, Operation, Outbound } from './dialect.ts';
 import { isObject } from './json-object.ts';
 import { parseAnswer } from './parse-answer.ts';
+import { pathSegment } from './path-segment.ts';
 import { RELAYED, RELAYED_NAMES, type RelayedName } from './relayed-rows.ts';
 
 type Json = Record<string, unknown>;
@@ -65,8 +66,7 @@ function filled(template: string, members: Json): string {
   return template.replaceAll(VARIABLE, (_, name: string) => {
     const value = String(members[name] ?? '');
     delete members[name];
-    // A dot segment would lead to another operation.
-    return value === '.' || value === '..' ? value.replaceAll('.', '%252E') : encodeURIComponent(value);
+    return pathSegment(value);
   });
 }
 

@@ -9,7 +9,7 @@ import { generatedFiles, servicesOf } from '../architecture/contract.ts';
 export interface Call {
   readonly verb: string;
   readonly path: string;
-  /** The same operation over Connect; undefined for paths that pass through. */
+  /** The same operation over Connect; undefined for paths that pass through, and for streams both ways. */
   readonly rpc: string | undefined;
   /** Whether it answers by a stream. */
   readonly streams: boolean;
@@ -31,7 +31,8 @@ export async function everyCall(): Promise<Call[]> {
     .map(({ verb, template, method }) => ({
       verb,
       path: template.text.replace(/\{[^}]+\}/g, 'made-up'),
-      rpc: `/${method.parent.typeName}/${method.name}`,
+      // Both ways at once needs HTTP/2, which this is not.
+      rpc: method.methodKind === 'bidi_streaming' ? undefined : `/${method.parent.typeName}/${method.name}`,
       streams: method.methodKind !== 'unary',
     }));
   const raw = PASSED_THROUGH.map((path) => ({ verb: 'POST', path, rpc: undefined, streams: false }));

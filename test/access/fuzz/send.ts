@@ -84,7 +84,8 @@ async function inProcess(
   const input = takesMany ? many(messages) : (messages[0] as Message);
   const told: JsonObject[] = [];
   try {
-    if (method.methodKind === 'unary') told.push(encoded(method, await transport.unary(call, input)));
+    const answersOnce = method.methodKind === 'unary' || method.methodKind === 'client_streaming';
+    if (answersOnce) told.push(encoded(method, await transport.unary(call, input)));
     else
       for await (const message of await transport.stream(call, input)) {
         told.push(encoded(method, message));
