@@ -9,6 +9,7 @@ import type { McpServer } from '../access/mcp/mcp-server.ts';
 import type { Call } from '../call/call.ts';
 import type { Principal } from '../call/principal.ts';
 import { fail } from '../lib/errors.ts';
+import { AllServers } from './all/all-servers.ts';
 import { attachContext, frameOf, type ToolCallContext } from './calls/call-context.ts';
 import type { McpDeps } from './deps.ts';
 import { OpenStreams } from './open-streams.ts';
@@ -62,12 +63,17 @@ export class McpGateway {
   readonly #deps: GatewayDeps;
   readonly #ids: SessionIds;
   readonly #ways: Ways;
+  readonly #all: AllServers;
   readonly streams = new OpenStreams();
 
   constructor(deps: GatewayDeps) {
     this.#deps = deps;
     this.#ids = new SessionIds(deps.secret);
     this.#ways = new Ways(deps);
+    this.#all = new AllServers({
+      ...deps,
+      forward: async (asked) => this.#ways.post(await this.#target(asked), asked),
+    });
   }
 
   /** Never throws for what a caller or an upstream does. */
@@ -99,9 +105,7 @@ export class McpGateway {
       const isCall = isRequest(message) && message.method === 'tools/call';
       if (isCall) return await this.#toolCall(request, { ...asked, message });
       checkVisible(server, message);
-      const target = await this.#target(asked);
-      const answer = await this.#ways.post(target, asked);
-      return this.#reply(request, asked, answer, id);
+      return this.#reply(request, asked, await this.#post(asked), id);
     } catch (thrown) {
       return errorReply(toMcpError(thrown, id));
     }
@@ -119,6 +123,11 @@ export class McpGateway {
     throw fail('operation_unsupported', 'tools are called over HTTP, at /<server>/mcp');
   }
 
+  async #post(asked: Asked): Promise<Relayed> {
+    if (AllServers.isStandIn(asked.server)) return this.#all.post(asked);
+    return this.#ways.post(await this.#target(asked), asked);
+  }
+
   #principal({ call }: McpRequest): Principal {
     const principal = call.identity?.principal;
     if (principal === undefined) throw fail('unauthenticated', 'an API key is needed');
@@ -131,8 +140,8 @@ export class McpGateway {
     if (workspaceId === undefined) throw fail('forbidden', 'a key of a workspace is needed');
     if (workspace !== undefined && this.#deps.workspaceId(organisationId, workspace) !== workspaceId)
       throw fail('forbidden', 'the key is not of this workspace');
-    const server =
-      slug === undefined ? undefined : this.#deps.replica.serverBySlug(organisationId, workspaceId, slug);
+    if (slug === undefined) return this.#all.standIn(principal);
+    const server = this.#deps.replica.serverBySlug(organisationId, workspaceId, slug);
     if (server === undefined) throw noServer();
     if (!server.allowsUser(userId))
       throw fail('forbidden', 'the user of this key may not use this MCP server');
@@ -167,18 +176,26 @@ export class McpGateway {
       ...sessionOf(session),
       signal: call.signal,
     };
+    if (AllServers.isStandIn(server)) {
+      // It sends no notices of its own.
+      if (verb === 'GET') throw notAllowed();
+      return this.#reply(request, asked, this.#all.end(asked), null);
+    }
     const target = await this.#target(asked);
     const answer = await (verb === 'GET' ? this.#ways.get(target, asked) : this.#ways.delete(target, asked));
     return this.#reply(request, asked, answer, null);
   }
 
   async #toolCall(request: McpRequest, asked: Asked & { readonly message: RpcRequest }): Promise<McpReply> {
-    const { message, server, headers } = asked;
+    const { message, headers } = asked;
     const { name, arguments: args } = message.params ?? {};
     if (typeof name !== 'string' || name === '' || name.length > 1024)
       throw fail('validation_failed', 'Invalid params: name must be a text of 1 to 1024 characters');
+    const { server, tool } = AllServers.isStandIn(asked.server)
+      ? this.#all.toolOf(asked.principal, name)
+      : { server: asked.server, tool: name };
     if (asked.era === 'modern')
-      checkParamHeaders(message.id, schemaOf(server, name), args, (header) => headers.plain(header));
+      checkParamHeaders(message.id, schemaOf(server, tool), args, (header) => headers.plain(header));
     let relayed: Relayed | undefined;
     const context: ToolCallContext = {
       server,
@@ -186,12 +203,11 @@ export class McpGateway {
       host: new URL(server.integration.body.url).host,
       answer: undefined,
       run: async (written) => {
-        const target = await this.#target(asked);
-        relayed = await this.#ways.post(target, written === args ? asked : withArguments(asked, written));
+        relayed = await this.#post(written === args ? asked : withArguments(asked, written));
         return relayed;
       },
     };
-    const input = create(CallToolRequestSchema, { server: server.slug, tool: name });
+    const input = create(CallToolRequestSchema, { server: server.slug, tool });
     request.call.bodyBytes = 0;
     const messages = await this.#deps.callTool(request.call, attachContext(input, context));
     const answer = context.answer ?? { status: 202, headers: [], body: undefined };
@@ -201,6 +217,7 @@ export class McpGateway {
       asked,
       { ...answer, body, session: relayed?.session, isForgotten: false },
       message.id,
+      server,
     );
   }
 
@@ -208,7 +225,14 @@ export class McpGateway {
     return targetOf(this.#deps, server, principal, headers, this.#deps.isOwnKey);
   }
 
-  #reply(request: McpRequest, asked: AskedWithout, answer: Relayed, id: RpcRequest['id'] | null): McpReply {
+  /** @param called the server of a stream's messages */
+  #reply(
+    request: McpRequest,
+    asked: AskedWithout,
+    answer: Relayed,
+    id: RpcRequest['id'] | null,
+    called: McpServer = asked.server,
+  ): McpReply {
     const { server, principal } = asked;
     const { session, isHeld, status, body } = answer;
     const headers = [...answer.headers];
@@ -220,14 +244,16 @@ export class McpGateway {
     if (body === undefined || typeof body === 'string') return { status, headers, body };
     const { call } = request;
     const leave = this.streams.add({
-      isAllowed: async () => this.#isOpen(server, principal) && (await this.#deps.isStillValid(call)),
+      isAllowed: async () => this.#isOpen(called, principal) && (await this.#deps.isStillValid(call)),
       end: (why) => call.abort(why),
     });
     return { status, headers, body: guarded(body, id, leave) };
   }
 
   /** Whether the server is still there for its caller. */
-  #isOpen({ organisationId, workspaceId, slug, id }: McpServer, { userId }: Principal): boolean {
+  #isOpen(server: McpServer, { userId }: Principal): boolean {
+    if (AllServers.isStandIn(server)) return true;
+    const { organisationId, workspaceId, slug, id } = server;
     const now = this.#deps.replica.serverBySlug(organisationId, workspaceId, slug);
     return now?.id === id && now.allowsUser(userId);
   }

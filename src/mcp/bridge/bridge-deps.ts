@@ -9,7 +9,10 @@ import type { JsonObject, RpcMessage } from '../wire/json-rpc.ts';
 import { encodedHeader, paramHeaders } from '../wire/param-headers.ts';
 import type { Frame } from '../wire/sse-frames.ts';
 
-export type BridgeDeps = Pick<McpDeps, 'dialer' | 'bounds' | 'auth' | 'lines'>;
+export interface BridgeDeps extends Pick<McpDeps, 'dialer' | 'bounds' | 'auth' | 'lines'> {
+  /** Takes messages in the place of an upstream, with the headers of the client. */
+  readonly send?: (asked: Asked) => Promise<Relayed>;
+}
 
 /** The gateway as a client names itself. */
 export const CLIENT_INFO = { name: 'sluice-gateway', version: '1' };
@@ -26,16 +29,17 @@ export interface Across {
 export function sendAcross(deps: BridgeDeps, target: Target, asked: Asked, across: Across): Promise<Relayed> {
   const { names } = asked.headers;
   const headers = { accept: 'application/json, text/event-stream', ...across.headers };
-  return relayPost(deps, target, {
+  const sent: Asked = {
     server: asked.server,
     principal: asked.principal,
-    headers: new GatewayHeaders(names, headers),
+    headers: deps.send === undefined ? new GatewayHeaders(names, headers) : asked.headers,
     era: across.era,
     message: across.message,
     text: JSON.stringify(across.message),
     session: across.session,
     signal: asked.signal,
-  });
+  };
+  return deps.send === undefined ? relayPost(deps, target, sent) : deps.send(sent);
 }
 
 const NAMED: Readonly<Record<string, string>> = {

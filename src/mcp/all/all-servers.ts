@@ -1,0 +1,268 @@
+// All servers of a workspace at one endpoint. It answers as a server of 2026-07-28 would, whatever its servers speak;
+// clients of older revisions reach it over the bridge for such servers.
+import type { McpReplica } from '../../access/mcp/mcp-replica.ts';
+import { McpServer } from '../../access/mcp/mcp-server.ts';
+import type { Principal } from '../../call/principal.ts';
+import { fail } from '../../lib/errors.ts';
+import { GatewayHeaders } from '../../lib/gateway-headers.ts';
+import { type BridgeDeps, eventOf, framesOf, modernHeaders } from '../bridge/bridge-deps.ts';
+import type { ClientSession } from '../bridge/client-session.ts';
+import { OldOnNew } from '../bridge/old-on-new.ts';
+import type { Asked, AskedWithout } from '../relay/asked.ts';
+import { EVENT_HEADERS, type Relayed } from '../relay/relay.ts';
+import { checkVisible, LISTS, unknownTool } from '../visibility.ts';
+import { META, MODERN_VERSIONS, metaOf } from '../wire/eras.ts';
+import { isObject, isRequest, type JsonObject, type RpcRequest } from '../wire/json-rpc.ts';
+import { McpError, RPC } from '../wire/mcp-error.ts';
+import type { Frame } from '../wire/sse-frames.ts';
+import { itemAt, type Named, namedBy, resultAt, uriNamedBy } from './names.ts';
+import { wholeList } from './whole-list.ts';
+
+type AskedRequest = Asked & { readonly message: RpcRequest };
+
+export interface AllServersDeps extends BridgeDeps {
+  readonly replica: Pick<McpReplica, 'serverBySlug' | 'serversOf'>;
+  /** Sends a message of 2026-07-28 to one server, whatever that speaks. @throws GatewayError, McpError */
+  readonly forward: (asked: Asked) => Promise<Relayed>;
+}
+
+/** Id and slug of what stands for all servers: no server can have them. */
+const ALL = 'mcp';
+const NOWHERE = { origin: '', path: '', headers: [] };
+/** In `_meta` of lists: servers whose items are missing, and why. */
+export const UNAVAILABLE = 'sluice/unavailableServers';
+const INFO = { name: 'sluice', title: 'All MCP servers of the workspace', version: '1' };
+const ABOUT = { session: undefined, isForgotten: false } as const;
+
+export class AllServers {
+  readonly #deps: AllServersDeps;
+  readonly #older: OldOnNew;
+
+  constructor(deps: AllServersDeps) {
+    this.#deps = deps;
+    this.#older = new OldOnNew({ ...deps, send: (asked) => this.#answer(asked) });
+  }
+
+  /** What stands for all servers where one is asked for. */
+  standIn({ organisationId, workspaceId }: Principal): McpServer {
+    const place = { organisationId, slug: ALL, id: ALL, createdAt: 0, updatedAt: 0, version: 0 };
+    const of = { name: ALL, ownerId: '' };
+    return new McpServer({
+      server: { ...place, workspaceId, body: { ...of, integrationId: ALL } },
+      integration: {
+        ...place,
+        workspaceId: undefined,
+        body: { ...of, level: 'organisation', url: '', transport: 'http', authType: 'none' },
+      },
+      catalogue: undefined,
+      openApi: undefined,
+    } as ConstructorParameters<typeof McpServer>[0]);
+  }
+
+  static isStandIn({ id }: McpServer): boolean {
+    return id === ALL;
+  }
+
+  /** The server and the name there of a tool. @throws GatewayError not_found */
+  toolOf(principal: Principal, name: string): { readonly server: McpServer; readonly tool: string } {
+    const named = namedBy(name);
+    const server = this.#server(principal, named);
+    if (named === undefined || named.name === '' || server === undefined) throw unknownTool(name);
+    return { server, tool: named.name };
+  }
+
+  /** Any message; tool calls come when they are counted. @throws GatewayError, McpError */
+  async post(asked: Asked): Promise<Relayed> {
+    const { message, era } = asked;
+    if (era === 'modern') return this.#answer(asked);
+    if (isRequest(message) && message.method === 'initialize')
+      return this.#older.initialize(NOWHERE, { ...asked, message });
+    return this.#older.post(NOWHERE, asked, this.#session(asked));
+  }
+
+  /** Ends a session of an older client. */
+  end(asked: AskedWithout): Relayed {
+    this.#older.sessions.end(this.#session(asked));
+    return { status: 200, headers: [], body: undefined, ...ABOUT };
+  }
+
+  #session({ bridge }: AskedWithout): ClientSession {
+    if (bridge === undefined) throw new McpError(RPC.invalidRequest, 'Invalid request: initialize first');
+    const session = this.#older.sessions.of(bridge);
+    if (session !== undefined) return session;
+    throw new McpError(RPC.noSession, 'Session not found: initialize again', { status: 404 });
+  }
+
+  /** As a server of 2026-07-28. */
+  async #answer(asked: Asked): Promise<Relayed> {
+    const { message } = asked;
+    if (!isRequest(message)) return { status: 202, headers: [], body: undefined, ...ABOUT };
+    const { id, method, params = {} } = message;
+    const own = { ...asked, message };
+    switch (method) {
+      case 'server/discover':
+        return answer(id, discovered());
+      case 'subscriptions/listen':
+        return { status: 200, headers: EVENT_HEADERS, body: noNotices(message), ...ABOUT };
+      case 'tools/call':
+      case 'prompts/get':
+        return this.#routed(own, params, 'name', namedBy(textOf(params.name, 'name')));
+      case 'resources/read':
+        return this.#routed(own, params, 'uri', uriNamedBy(textOf(params.uri, 'uri')));
+      case 'completion/complete':
+        return this.#completed(own, params);
+      default:
+        if (Object.hasOwn(LISTS, method)) return this.#list(own);
+        throw new McpError(RPC.methodNotFound, `Method not found: ${method.slice(0, 200)}`, {
+          id,
+          status: 404,
+        });
+    }
+  }
+
+  async #list(asked: AskedRequest): Promise<Relayed> {
+    const { id, method, params } = asked.message;
+    const { organisationId, workspaceId = '', userId } = asked.principal;
+    if (params?.cursor !== undefined)
+      throw new McpError(RPC.invalidParams, 'Invalid params: cursor is not known: lists have one page', {
+        id,
+      });
+    const { member } = LISTS[method]!;
+    const servers = this.#deps.replica.serversOf(organisationId, workspaceId);
+    const lists = await Promise.all(
+      servers
+        .filter((server) => server.allowsUser(userId))
+        .map((server) =>
+          wholeList({ server, signal: asked.signal }, member, (signal, cursor) =>
+            this.#send({ ...asked, signal }, server, cursor === undefined ? {} : { cursor }),
+          ),
+        ),
+    );
+    const missing = lists.flatMap((list) => list.missing ?? []);
+    return answer(id, {
+      [member]: lists.flatMap(({ slug, items }) => items.map((item) => itemAt(slug, item))),
+      ...cached(),
+      ...(missing.length === 0 ? {} : { _meta: { [UNAVAILABLE]: missing } }),
+    });
+  }
+
+  async #completed(asked: AskedRequest, params: JsonObject): Promise<Relayed> {
+    const ref = isObject(params.ref) ? params.ref : {};
+    const field = ref.type === 'ref/resource' ? 'uri' : 'name';
+    const text = textOf(ref[field], `ref.${field}`);
+    const named = field === 'uri' ? uriNamedBy(text) : namedBy(text);
+    const server = this.#server(asked.principal, named);
+    if (server === undefined || named === undefined) throw unknown(text);
+    return this.#send(asked, server, { ...params, ref: { ...ref, [field]: named.name } });
+  }
+
+  async #routed(
+    asked: AskedRequest,
+    params: JsonObject,
+    field: 'name' | 'uri',
+    named: Named | undefined,
+  ): Promise<Relayed> {
+    const server = this.#server(asked.principal, named);
+    if (server === undefined || named === undefined) throw unknown(String(params[field]));
+    const got = await this.#send(asked, server, { ...params, [field]: named.name });
+    return renamed(got, server.slug);
+  }
+
+  /** To one server, with the headers that its revision asks for. */
+  #send(asked: AskedRequest, server: McpServer, params: JsonObject): Promise<Relayed> {
+    const { method } = asked.message;
+    const meta = metaOf(asked.message);
+    const message: RpcRequest = {
+      ...asked.message,
+      params: { ...params, ...(meta === undefined ? {} : { _meta: meta }) },
+    };
+    checkVisible(server, message);
+    const tool = method === 'tools/call' ? params.name : undefined;
+    const schema = server.capabilities.find((one) => one.type === 'tool' && one.name === tool)?.described;
+    const given = Object.entries(asked.headers.raw).filter(([name]) => !name.startsWith('mcp-'));
+    const raw = {
+      ...Object.fromEntries(given),
+      accept: 'application/json, text/event-stream',
+      ...modernHeaders(method, params, schema?.inputSchema),
+    };
+    return this.#deps.forward({
+      server,
+      principal: asked.principal,
+      headers: new GatewayHeaders(asked.headers.names, raw),
+      era: 'modern',
+      message,
+      text: JSON.stringify(message),
+      session: undefined,
+      signal: asked.signal,
+    });
+  }
+
+  #server(
+    { organisationId, workspaceId, userId }: Principal,
+    named: Named | undefined,
+  ): McpServer | undefined {
+    if (named === undefined || workspaceId === undefined) return undefined;
+    const server = this.#deps.replica.serverBySlug(organisationId, workspaceId, named.slug);
+    return server?.allowsUser(userId) ? server : undefined;
+  }
+}
+
+function textOf(value: unknown, field: string): string {
+  if (typeof value === 'string' && value !== '' && value.length <= 8192) return value;
+  throw new McpError(RPC.invalidParams, `Invalid params: ${field} must be a text of 1 to 8192 characters`);
+}
+
+function unknown(text: string) {
+  return fail('not_found', `Not found: ${text.slice(0, 200)}`);
+}
+
+function cached(): JsonObject {
+  return { resultType: 'complete', ttlMs: 0, cacheScope: 'private' };
+}
+
+function discovered(): JsonObject {
+  const capabilities = { tools: {}, prompts: {}, resources: {}, completions: {} };
+  return {
+    supportedVersions: MODERN_VERSIONS,
+    capabilities,
+    ...cached(),
+    _meta: { [META.serverInfo]: INFO },
+  };
+}
+
+/** No server's notices are passed on here: the subscription is acknowledged, and ends. */
+async function* noNotices({ id }: RpcRequest): AsyncGenerator<Frame, void> {
+  const _meta = { [META.subscription]: id };
+  const method = 'notifications/subscriptions/acknowledged';
+  yield eventOf({ jsonrpc: '2.0', method, params: { notifications: {}, _meta } });
+  yield eventOf({ jsonrpc: '2.0', id, result: { resultType: 'complete', _meta } });
+}
+
+function answer(id: RpcRequest['id'], result: JsonObject): Relayed {
+  const response = { jsonrpc: '2.0', id, result } as const;
+  const headers = [['content-type', 'application/json']] as const;
+  return { status: 200, headers, body: JSON.stringify(response), response, ...ABOUT };
+}
+
+/** The answer with names of resources as they are here. */
+function renamed(got: Relayed, slug: string): Relayed {
+  const { body, response } = got;
+  if (body === undefined) return got;
+  if (typeof body !== 'string') return { ...got, body: renamedFrames(got, slug) };
+  const result = response?.result && resultAt(slug, response.result);
+  if (response === undefined || result === undefined || result === response.result) return got;
+  const own = { ...response, result };
+  return { ...got, body: JSON.stringify(own), response: own };
+}
+
+async function* renamedFrames(got: Relayed, slug: string): AsyncGenerator<Frame, void> {
+  for await (const frame of framesOf(got)) {
+    const result = frame.response?.result;
+    const own = result && resultAt(slug, result);
+    if (frame.response === undefined || own === result || own === undefined) yield frame;
+    else {
+      const response = { ...frame.response, result: own };
+      yield { ...frame, data: JSON.stringify(response), response };
+    }
+  }
+}
