@@ -1,6 +1,6 @@
 // The port: RPC, REST and pages over one listener.
-import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
+import { fileURLToPath } from 'node:url';
 import type { Message } from '@bufbuild/protobuf';
 import { FailedCalls } from '../access/failed-calls.ts';
 import { identify } from '../access/identify.ts';
@@ -17,6 +17,7 @@ import type { GatewayError } from '../lib/errors.ts';
 import type { HeaderNames } from '../lib/gateway-headers.ts';
 import { Pace } from '../lib/incoming/pace.ts';
 import { ReadingBudget } from '../lib/incoming/reading-budget.ts';
+import { readPacked } from '../lib/packed-file.ts';
 import { createRouteTable } from '../rest/routes.ts';
 import type { createInFlight } from '../rpc/in-flight.ts';
 import type { createMetrics } from '../rpc/metrics.ts';
@@ -103,7 +104,7 @@ export function openEdge(parts: EdgeParts) {
     pages: {
       unready,
       metrics: metricsDeps,
-      openapi: () => readFile(OPENAPI),
+      openapi: openapiReader(),
       docs: docs(),
       console: consolePage(CONSOLE),
       exportFile: ledger.exports.file,
@@ -174,3 +175,15 @@ function openRpc(
 
 /** A response within a session brings none of its own. */
 async function* noMessages(): AsyncGenerator<Message> {}
+
+/** The document, read when it is first asked for. */
+function openapiReader(): () => Promise<Buffer> {
+  let read: Promise<Buffer> | undefined;
+  return () => {
+    read ??= readPacked(fileURLToPath(OPENAPI)).catch((error: unknown) => {
+      read = undefined;
+      throw error;
+    });
+    return read;
+  };
+}

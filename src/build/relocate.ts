@@ -2,6 +2,7 @@
 // where the build keeps x. A `.ts` becomes an entry of its own (workers, what is loaded late), anything else is copied.
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
+import { brotliCompressSync } from 'node:zlib';
 import type { Plugin } from 'rolldown';
 
 const OWN_URL = /new URL\(\s*'([^']+)',\s*import\.meta\.url\s*,?\s*\)/g;
@@ -11,6 +12,13 @@ const PACKAGE_URL = /import\.meta\.resolve\(\s*`([a-z-]+)\/\$\{(\w+)\}`\s*\)/g;
 const PACKAGE_FILES: Readonly<Record<string, readonly string[]>> = {
   'swagger-ui-dist': ['swagger-ui-bundle.js', 'swagger-ui.css', 'favicon-32x32.png'],
 };
+
+/** What is kept compressed: `readPacked` (src/lib/packed-file.ts) reads it. */
+const PACKED = new Set([
+  'gen/openapi.json',
+  'swagger-ui-dist/swagger-ui-bundle.js',
+  'swagger-ui-dist/swagger-ui.css',
+]);
 
 /** @param root of the project @param dist where the build goes; flat, so that `import.meta.url` is always in it */
 export function relocate(root: string, dist: string): Plugin {
@@ -50,15 +58,25 @@ export function relocate(root: string, dist: string): Plugin {
     },
     writeBundle() {
       for (const [from, to] of copies) {
-        if (from.endsWith('.json')) writeData(from, join(dist, to));
+        if (PACKED.has(to)) writePacked(from, join(dist, to));
+        else if (from.endsWith('.json')) writeData(from, join(dist, to));
         else cpSync(from, join(dist, to), { recursive: true });
       }
     },
   };
 }
 
+function writePacked(from: string, to: string): void {
+  mkdirSync(dirname(to), { recursive: true });
+  writeFileSync(`${to}.br`, brotliCompressSync(from.endsWith('.json') ? dataOf(from) : readFileSync(from)));
+}
+
 /** Data without the spaces that people read it by. */
 function writeData(from: string, to: string): void {
   mkdirSync(dirname(to), { recursive: true });
-  writeFileSync(to, JSON.stringify(JSON.parse(readFileSync(from, 'utf8'))));
+  writeFileSync(to, dataOf(from));
+}
+
+function dataOf(path: string): string {
+  return JSON.stringify(JSON.parse(readFileSync(path, 'utf8')));
 }

@@ -183,6 +183,17 @@ export const SETTINGS: readonly SettingRow[] = [
     'Longest wait for a connection to an MCP server, and longest silence of one that answers. Then the call ends with an error.',
   ),
   row(
+    'GATEWAY_FILE_LIMIT, GATEWAY_FILES_QUOTA, GATEWAY_FILES_RETENTION_DAYS',
+    `512 MiB, 10 GiB, ${NONE}`,
+    'Of files that the gateway keeps: bytes of one, bytes of all of a workspace (413 above either), and days that one is kept at the most.',
+  ),
+  row('GATEWAY_BATCH_ROWS_AT_ONCE', '16', 'Rows of one batch of the gateway that run at once.'),
+  row(
+    'GATEWAY_REALTIME_IDLE_SECONDS, GATEWAY_REALTIME_MAX_SECONDS',
+    '300, 3600',
+    'A realtime session ends after so long without a frame, and after so long in all.',
+  ),
+  row(
     'GATEWAY_SMTP_URL, GATEWAY_MAIL_FROM',
     '(none), `sluice@localhost`',
     'The mail server (`smtp://user:password@host:587` or `smtps://`), and the sender of invitations and alerts.',

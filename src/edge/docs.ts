@@ -1,9 +1,9 @@
 // /docs: the OpenAPI document, rendered by Swagger UI from this machine alone: no
 // CDN, no inline script, so that a strict content security policy holds. The guides are served here too.
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Context, Middleware } from 'koa';
+import { readPacked } from '../lib/packed-file.ts';
 
 interface Page {
   readonly type: string;
@@ -117,7 +117,7 @@ function text(type: string, content: string): Page {
 }
 
 function packaged(type: string, file: string): Page {
-  return { type, load: () => readFile(fileURLToPath(import.meta.resolve(`swagger-ui-dist/${file}`))) };
+  return { type, load: () => readPacked(fileURLToPath(import.meta.resolve(`swagger-ui-dist/${file}`))) };
 }
 
 function etagOf(bytes: Buffer): string {

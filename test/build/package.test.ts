@@ -28,11 +28,14 @@ const npm = (args: readonly string[], cwd: string) => run('npm', args, { cwd, ti
 
 test.after.always(() => rmSync(folder, { recursive: true, force: true }));
 
+/** What a build reads besides the sources. */
+const FILES = ['package.json', 'package-lock.json', '.npmrc', 'tsconfig.json', 'README.md', 'LICENSE'];
+
 test.serial('the package is small, and builds and depends on nothing', async (t) => {
   t.timeout(170_000);
   // A copy: other tests read the checkout's files meanwhile.
   const tree = join(folder, 'checkout');
-  for (const name of ['src', 'gen', 'package.json', 'package-lock.json', '.npmrc', 'README.md', 'LICENSE'])
+  for (const name of ['src', 'gen', ...FILES])
     cpSync(join(ROOT, name), join(tree, name), { recursive: true });
   symlinkSync(join(ROOT, 'node_modules'), join(tree, 'node_modules'));
   const { stdout } = await npm(['pack', '--json', '--pack-destination', folder], tree);
