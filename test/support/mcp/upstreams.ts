@@ -60,9 +60,9 @@ const originOk = localhostOriginValidation();
 const hostOk = localhostHostValidation();
 
 /** A server of revision 2025-11-25 and older, with sessions. */
-export function startLegacyUpstream(make: () => McpServer = referenceServer): Promise<Upstream> {
+export async function startLegacyUpstream(make: () => McpServer = referenceServer): Promise<Upstream> {
   const sessions = new Map<string, NodeStreamableHTTPServerTransport>();
-  return startUpstream(
+  const upstream = await startUpstream(
     async (req, res, body) => {
       if (!allowed(req, res)) return;
       const id = req.headers['mcp-session-id'] as string | undefined;
@@ -87,6 +87,14 @@ export function startLegacyUpstream(make: () => McpServer = referenceServer): Pr
     },
     () => sessions.clear(),
   );
+  return {
+    ...upstream,
+    async close() {
+      // Ends what their servers have asked and still wait for.
+      for (const transport of [...sessions.values()]) await transport.close();
+      await upstream.close();
+    },
+  };
 }
 
 /** A server of revision 2026-07-28 alone, or, where `both` says so, of both without sessions. */
