@@ -219,7 +219,15 @@ async function formOperation(
       throw fail('unsupported_media_type', 'content-type: must be multipart/form-data with a boundary', {
         param: 'content-type',
       });
-    const answer = await deps.transport.unary(call, formRequest(deps, call, req, method.input, form, values));
+    const messages = formRequest(deps, call, req, method.input, form, values);
+    // What the answer is, the provider says: a form may ask for events or for text after its file, too.
+    if (route.streamMethod !== undefined && answersBytes(route.streamMethod)) {
+      call.method = route.streamMethod;
+      const bytes = (await deps.transport.stream(call, messages)) as AsyncIterable<BinaryAnswer>;
+      await writeBytes(res, call.record.status ?? 200, bytes, () => answerHeaders(call));
+      return;
+    }
+    const answer = await deps.transport.unary(call, messages);
     const json = JSON.stringify(codec.encode(method.output, answer));
     respondJson(res, call.record.status ?? 200, json, answerHeaders(call));
   } catch (thrown) {

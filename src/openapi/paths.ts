@@ -155,6 +155,18 @@ function answerOf({ method, streamMethod, plane }: Route, schemas: Schemas): Jso
       content: { 'application/jsonl': { schema: schemas.ref(method.output) } },
     };
   }
+  if (streamMethod !== undefined && answersBytes(streamMethod)) {
+    const text = { schema: { type: 'string' } };
+    return {
+      description: paragraphs(comment, 'Text where `response_format` asks for it; events with `stream`.'),
+      headers: answerHeadersOf(plane),
+      content: {
+        'application/json': { schema: schemas.ref(method.output) },
+        'text/plain': text,
+        'text/event-stream': text,
+      },
+    };
+  }
   const chunk = streamMethod && { schema: schemas.ref(streamMethod.output) };
   const streamed =
     'With `"stream": true`: server-sent events; the `data` of each is JSON of the schema shown, and the last is `[DONE]`.';

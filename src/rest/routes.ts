@@ -125,7 +125,8 @@ export function streamTwinOf(method: DescMethod): DescMethod | undefined {
   const name = getOption(method, stream_method);
   if (!name) return undefined;
   const twin = method.parent.methods.find((candidate) => candidate.name === name);
-  if (twin?.methodKind !== 'server_streaming') throw new Error(`${method.name}: no streaming method ${name}`);
+  const kind = method.methodKind === 'client_streaming' ? 'bidi_streaming' : 'server_streaming';
+  if (twin?.methodKind !== kind) throw new Error(`${method.name}: no streaming method ${name}`);
   return twin;
 }
 

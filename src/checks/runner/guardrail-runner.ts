@@ -53,6 +53,7 @@ const RETRY_AFTER_MS = 1000;
 
 /** APIs whose answers hold text that can be examined. */
 const ANSWERS_WITH_TEXT: ReadonlySet<Api> = new Set([
+  'transcripts',
   'chat',
   'completions',
   'responses',

@@ -1,5 +1,6 @@
 // A multipart form to a provider, written while its file comes.
 import { randomUUID } from 'node:crypto';
+import type { FormPart, NamedFile } from '../media/form-parts.ts';
 
 /** Members of a form by their names: texts, and objects and lists of them. */
 export type FormMembers = Readonly<Record<string, unknown>>;
@@ -29,10 +30,40 @@ export function formBody(parts: FormParts): FormBody {
 
 async function* piecesOf(parts: FormParts, boundary: string): AsyncGenerator<Uint8Array> {
   const { before, member, filename, contentType, bytes, after } = parts;
-  const head = `--${boundary}\r\ncontent-disposition: form-data; name="${member}"; filename="${quoted(filename)}"\r\ncontent-type: ${contentType}\r\n\r\n`;
-  yield Buffer.from(texts(before, boundary) + head);
+  yield Buffer.from(texts(before, boundary) + fileHead({ name: member, filename, contentType }, boundary));
   yield* bytes;
   yield Buffer.from(`\r\n${texts(after(), boundary)}--${boundary}--\r\n`);
+}
+
+/** What a form of several files is made of. */
+export interface FilesParts extends Pick<FormParts, 'before' | 'after'> {
+  /** Where each file begins, and its bytes. */
+  readonly parts: AsyncIterable<FormPart>;
+}
+
+/** Writes a form of one file or several. Nothing is read before its reader asks. */
+export function filesBody(parts: FilesParts): FormBody {
+  const boundary = `sluice-${randomUUID()}`;
+  return { contentType: `multipart/form-data; boundary=${boundary}`, pieces: filePieces(parts, boundary) };
+}
+
+async function* filePieces(
+  { before, parts, after }: FilesParts,
+  boundary: string,
+): AsyncGenerator<Uint8Array> {
+  let start = texts(before, boundary);
+  for await (const part of parts) {
+    if ('bytes' in part) yield part.bytes;
+    else {
+      yield Buffer.from(start + fileHead(part.file, boundary));
+      start = '\r\n';
+    }
+  }
+  yield Buffer.from(`\r\n${texts(after(), boundary)}--${boundary}--\r\n`);
+}
+
+function fileHead({ name, filename, contentType }: NamedFile, boundary: string): string {
+  return `--${boundary}\r\ncontent-disposition: form-data; name="${quoted(name)}"; filename="${quoted(filename)}"\r\ncontent-type: ${contentType}\r\n\r\n`;
 }
 
 function texts(members: FormMembers, boundary: string): string {

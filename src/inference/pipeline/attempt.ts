@@ -49,7 +49,7 @@ export class Attempt {
   readonly #call: Call;
   readonly #target: Target;
   readonly #host: string;
-  readonly #model: string;
+  #model: string;
   readonly #startedAt = Date.now();
   readonly #start = performance.now();
   readonly #aside: boolean;
@@ -114,6 +114,12 @@ export class Attempt {
   asks(request: object): void {
     this.#asked = request;
     this.#served((request as { readonly serviceTier?: unknown }).serviceTier);
+  }
+
+  /** Which model it asks for is known: it stood after a form's files. */
+  names(model: string): void {
+    this.#model = model;
+    if (!this.#aside) this.#call.record.model = model;
   }
 
   /** A stream was answered whole. */

@@ -99,7 +99,8 @@ function askedOf<Request extends object>(
   return { bound, ...how, name, request, model: modelFor(bound.target, name, asked), signal };
 }
 
-async function run<Request extends object, Answer extends object, Whole extends object = object>(
+/** Runs a job through the stages. @param model of the request */
+export async function run<Request extends object, Answer extends object, Whole extends object = object>(
   pipeline: Pipeline,
   call: Call,
   model: string | undefined,

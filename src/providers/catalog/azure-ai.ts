@@ -12,7 +12,7 @@ export const azureAi: ProviderEntry = {
   auth: 'azure-foundry',
   streamUsage: 'stream_options',
   operations: ['chat', 'completions', 'embeddings', 'rerank', 'models', 'model', 'images', 'speech'],
-  native: ['ocr'],
+  native: ['ocr', 'transcriptions', 'translations'],
   options: [
     ...AZURE_IDENTITY,
     ...AZURE_TOKEN,

@@ -11,10 +11,15 @@ import { AZURE_REALTIME } from '../realtime.ts';
 
 const group = 'azure';
 /** Operations of a deployment; the others are the resource's. */
-const OF_DEPLOYMENT: readonly OperationName[] = ['chat', 'completions', 'embeddings', 'images', 'speech'];
+/** Forms with audio. */
+const FORMS: readonly OperationName[] = ['transcriptions', 'translations'];
+const OF_DEPLOYMENT: readonly OperationName[] = [
+  ...(['chat', 'completions', 'embeddings', 'images', 'speech'] as const),
+  ...FORMS,
+];
 const OPERATIONS: readonly OperationName[] = [...OF_DEPLOYMENT, 'models', 'model'];
 /** Of the resource. */
-const NATIVE: readonly OperationName[] = [...KEEPS_RESPONSES, ...ALL_FAMILIES];
+const NATIVE: readonly OperationName[] = [...KEEPS_RESPONSES, ...FORMS, ...ALL_FAMILIES];
 
 export const azureOpenai: ProviderEntry = {
   id: 'azure-openai',

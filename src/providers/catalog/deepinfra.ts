@@ -9,6 +9,6 @@ export const deepinfra: ProviderEntry = {
   auth: 'bearer',
   streamUsage: 'stream_options',
   operations: ['chat', 'completions', 'embeddings', 'models', 'model', 'images', 'speech'],
-  native: ['voices'],
+  native: ['voices', 'transcriptions', 'translations'],
   prices: ['deepinfra'],
 };

@@ -11,7 +11,7 @@ export const groq: ProviderEntry = {
   streamUsage: 'stream_options',
   // Goes on, and is paid, when the connection is closed (OpenRouter, "Streaming", part "Stream cancellation").
   onClientCut: 'drain',
-  native: ['responses', ...FILES_AND_BATCHES],
+  native: ['responses', 'transcriptions', 'translations', ...FILES_AND_BATCHES],
   operations: ['chat', 'models', 'model', 'speech'],
   prices: ['groq'],
 };

@@ -9,5 +9,5 @@ export const lemonfoxAi: ProviderEntry = {
   auth: 'bearer',
   streamUsage: 'stream_options',
   operations: ['chat', 'models', 'model', 'images', 'speech'],
-  native: ['voices'],
+  native: ['voices', 'transcriptions'],
 };

@@ -14,7 +14,7 @@ export const mistralAi: ProviderEntry = {
   onClientCut: 'drain',
   operations: ['chat', 'embeddings', 'moderations', 'models', 'model', 'speech'],
   // Its batches have another form: the gateway runs them.
-  native: ['ocr', 'voices', ...FILES, ...PLAIN_FINE_TUNING],
+  native: ['ocr', 'voices', 'transcriptions', ...FILES, ...PLAIN_FINE_TUNING],
   renames: { seed: 'random_seed', max_completion_tokens: 'max_tokens' },
   prices: ['mistral'],
   genAiName: 'mistral_ai',

@@ -11,7 +11,16 @@ export const openaiCompatible: ProviderEntry = {
   auth: 'bearer',
   keyless: true,
   // What a server of this form has is its own to say.
-  native: ['ocr', 'voices', 'realtimeSecret', 'realtimeSession', 'transcriptionSession', ...ALL_FAMILIES],
+  native: [
+    'ocr',
+    'voices',
+    'transcriptions',
+    'translations',
+    'realtimeSecret',
+    'realtimeSession',
+    'transcriptionSession',
+    ...ALL_FAMILIES,
+  ],
   streamUsage: 'stream_options',
   realtime: OPENAI_REALTIME,
 };

@@ -18,6 +18,8 @@ export const openai: ProviderEntry = {
   native: [
     ...KEEPS_RESPONSES,
     'voices',
+    'transcriptions',
+    'translations',
     'realtimeSecret',
     'realtimeSession',
     'transcriptionSession',

@@ -11,7 +11,7 @@ export const togetherAi: ProviderEntry = {
   auth: 'bearer',
   streamUsage: 'stream_options',
   operations: ['chat', 'completions', 'embeddings', 'rerank', 'models', 'model', 'images', 'speech'],
-  native: ['voices', ...FILES_AND_BATCHES],
+  native: ['voices', 'transcriptions', 'translations', ...FILES_AND_BATCHES],
   imageWire: 'together',
   renames: { max_completion_tokens: 'max_tokens' },
   paths: { uploadFile: '/v1/files/upload' },

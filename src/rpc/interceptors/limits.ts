@@ -49,10 +49,11 @@ export function limitsInterceptor(deps: LimitsDeps): Interceptor {
     if (!hasOption(method, metered) || !getOption(method, metered)) return (next) => next;
     const operation = `${method.parent.typeName}/${method.name}`;
     const isToolCall = operation === TOOL_CALL;
-    const hasOutput =
-      method.input.fields.some(({ name }) => name === 'max_tokens') || method.methodKind === 'bidi_streaming';
     // What a form asks for is not told by its length: a file is no prompt.
     const isForm = formOf(method) !== undefined;
+    const hasOutput =
+      method.input.fields.some(({ name }) => name === 'max_tokens') ||
+      (method.methodKind === 'bidi_streaming' && !isForm);
     const live = method === RealtimeService.method.connect;
     const settle = (ticket: Ticket, call: Call, done: () => void, failed: boolean): void => {
       if (!ticket.held) return;

@@ -12,6 +12,7 @@ import type { Validator } from '@bufbuild/protovalidate';
 import { union } from '../../../gen/gateway/options/v2/options_pb.ts';
 import type { Call } from '../../call/call.ts';
 import { fail, type Violation, validationFailed } from '../../lib/errors.ts';
+import { formOf } from '../../rest/form-shape.ts';
 import { memberName } from '../../rest/json-shape.ts';
 import { streamTwinOf } from '../../rest/routes.ts';
 import { type Handler, type Interceptor, isStream, type Output } from '../handler.ts';
@@ -23,7 +24,7 @@ export function validateInterceptor(validator: Validator): Interceptor {
     const prepare = streamFlag(method);
     const surelyValid = quickCheck(method.input);
     return (next) => (input, call) => {
-      if (isStream(input)) return next(validated(validator, method.input, surelyValid, input), call);
+      if (isStream(input)) return next(validated(validator, method, surelyValid, input), call);
       const message = typeof input === 'function' ? input() : input;
       prepare(message);
       if (surelyValid(message)) return next(message, call);
@@ -50,12 +51,13 @@ async function checkedAlone(
 
 async function* validated(
   validator: Validator,
-  desc: DescMessage,
+  method: DescMethod,
   surelyValid: QuickCheck,
   messages: AsyncIterable<Message>,
 ): AsyncGenerator<Message> {
+  const isForm = formOf(method) !== undefined;
   for await (const message of messages) {
-    if (!surelyValid(message)) check(validator, desc, message);
+    if (!surelyValid(message)) check(validator, method.input, message, isForm);
     yield message;
   }
 }
@@ -63,15 +65,19 @@ async function* validated(
 /** Violations that are told of one request. */
 const MOST_VIOLATIONS = 100;
 
-/** @throws GatewayError validation_failed with every violation, at most 100 */
-export function check(validator: Validator, desc: DescMessage, message: Message): void {
+/**
+ * @param isForm whether fields are named as members of a form are, without the message that they stand in
+ * @throws GatewayError validation_failed with every violation, at most 100
+ */
+export function check(validator: Validator, desc: DescMessage, message: Message, isForm = false): void {
   const result = validator.validate(desc, message);
   if (result.kind === 'valid') return;
   if (result.kind === 'error')
     throw fail('internal', 'a rule could not be evaluated', { cause: result.error });
   throw validationFailed(
     result.violations.slice(0, MOST_VIOLATIONS).map((violation): Violation => {
-      const path = fieldPath(violation.field);
+      const full = fieldPath(violation.field);
+      const path = isForm ? full.replace(/^(?:head|tail)\./, '') : full;
       const text = violation.message;
       // A rule over a whole message names its field in front of its text.
       const named = /^([a-z_.]+): (.*)$/s.exec(text);

@@ -7,7 +7,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../../buf/validate/validate_pb.ts";
-import type { BinaryAnswerSchema } from "./common_pb.ts";
+import type { BinaryAnswerSchema, FormFile } from "./common_pb.ts";
 import { file_gateway_inference_v2_common } from "./common_pb.ts";
 import { file_gateway_options_v2_options } from "../../options/v2/options_pb.ts";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
@@ -18,7 +18,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file gateway/inference/v2/audio.proto.
  */
 export const file_gateway_inference_v2_audio: GenFile = /*@__PURE__*/
-  fileDesc("CiBnYXRld2F5L2luZmVyZW5jZS92Mi9hdWRpby5wcm90bxIUZ2F0ZXdheS5pbmZlcmVuY2UudjIitgMKE0NyZWF0ZVNwZWVjaFJlcXVlc3QSGwoFbW9kZWwYASABKAlCB7pIBHICEAFIAIgBARIhCgVpbnB1dBgCIAEoCUINukgKyAEBcgUQARiAIEgBiAEBEi8KBXZvaWNlGAMgASgLMhsuZ2F0ZXdheS5pbmZlcmVuY2UudjIuVm9pY2VIAogBARIjCgxpbnN0cnVjdGlvbnMYBCABKAlCCLpIBXIDGIAgSAOIAQESJwoPcmVzcG9uc2VfZm9ybWF0GAUgASgJQgm6SAZyBBABGEBIBIgBARIrCgVzcGVlZBgGIAEoAUIXukgUEhIZAAAAAAAAEEApAAAAAAAA0D9IBYgBARIlCg1zdHJlYW1fZm9ybWF0GAcgASgJQgm6SAZyBBABGEBIBogBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQggKBl9tb2RlbEIICgZfaW5wdXRCCAoGX3ZvaWNlQg8KDV9pbnN0cnVjdGlvbnNCEgoQX3Jlc3BvbnNlX2Zvcm1hdEIICgZfc3BlZWRCEAoOX3N0cmVhbV9mb3JtYXQiUAoFVm9pY2USDgoEbmFtZRgBIAEoCUgAEikKBm9iamVjdBgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RIAEIMCgRraW5kEgSYvRgBImYKEUxpc3RWb2ljZXNSZXF1ZXN0Eh4KBWxpbWl0GAEgASgFQgq6SAcaBRjoBygBSACIAQESHAoGb2Zmc2V0GAIgASgFQge6SAQaAigASAGIAQFCCAoGX2xpbWl0QgkKB19vZmZzZXQigQEKCVZvaWNlTGlzdBITCgZvYmplY3QYASABKAlIAIgBARIlCgRkYXRhGAIgAygLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQgkKB19vYmplY3QyzAIKDEF1ZGlvU2VydmljZRKjAQoMQ3JlYXRlU3BlZWNoEikuZ2F0ZXdheS5pbmZlcmVuY2UudjIuQ3JlYXRlU3BlZWNoUmVxdWVzdBoiLmdhdGV3YXkuaW5mZXJlbmNlLnYyLkJpbmFyeUFuc3dlciJC+rsYGAoRY29tcGxldGlvbnMud3JpdGUSAwIDBIK8GAIYAZC8GAHAvBgBgtPkkwISOgEqIg0vYXVkaW8vc3BlZWNoMAESjwEKCkxpc3RWb2ljZXMSJy5nYXRld2F5LmluZmVyZW5jZS52Mi5MaXN0Vm9pY2VzUmVxdWVzdBofLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlZvaWNlTGlzdCI3+rsYGAoRY29tcGxldGlvbnMud3JpdGUSAwIDBIK8GAIYAYLT5JMCDxINL2F1ZGlvL3ZvaWNlcxoEqLsYAULpAQofZGV2LnNsdWljZS5nYXRld2F5LmluZmVyZW5jZS52MkIKQXVkaW9Qcm90b1ABWkhnaXRodWIuY29tL3NsdWljZS1nYXRld2F5L3NsdWljZS9nZW4vZ28vZ2F0ZXdheS9pbmZlcmVuY2UvdjI7aW5mZXJlbmNldjKiAgNHSViqAhRHYXRld2F5LkluZmVyZW5jZS5WMsoCFEdhdGV3YXlcSW5mZXJlbmNlXFYy4gIgR2F0ZXdheVxJbmZlcmVuY2VcVjJcR1BCTWV0YWRhdGHqAhZHYXRld2F5OjpJbmZlcmVuY2U6OlYyYgZwcm90bzM", [file_buf_validate_validate, file_gateway_inference_v2_common, file_gateway_options_v2_options, file_google_api_annotations, file_google_protobuf_struct]);
+  fileDesc("CiBnYXRld2F5L2luZmVyZW5jZS92Mi9hdWRpby5wcm90bxIUZ2F0ZXdheS5pbmZlcmVuY2UudjIitgMKE0NyZWF0ZVNwZWVjaFJlcXVlc3QSGwoFbW9kZWwYASABKAlCB7pIBHICEAFIAIgBARIhCgVpbnB1dBgCIAEoCUINukgKyAEBcgUQARiAIEgBiAEBEi8KBXZvaWNlGAMgASgLMhsuZ2F0ZXdheS5pbmZlcmVuY2UudjIuVm9pY2VIAogBARIjCgxpbnN0cnVjdGlvbnMYBCABKAlCCLpIBXIDGIAgSAOIAQESJwoPcmVzcG9uc2VfZm9ybWF0GAUgASgJQgm6SAZyBBABGEBIBIgBARIrCgVzcGVlZBgGIAEoAUIXukgUEhIZAAAAAAAAEEApAAAAAAAA0D9IBYgBARIlCg1zdHJlYW1fZm9ybWF0GAcgASgJQgm6SAZyBBABGEBIBogBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQggKBl9tb2RlbEIICgZfaW5wdXRCCAoGX3ZvaWNlQg8KDV9pbnN0cnVjdGlvbnNCEgoQX3Jlc3BvbnNlX2Zvcm1hdEIICgZfc3BlZWRCEAoOX3N0cmVhbV9mb3JtYXQiUAoFVm9pY2USDgoEbmFtZRgBIAEoCUgAEikKBm9iamVjdBgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RIAEIMCgRraW5kEgSYvRgBImYKEUxpc3RWb2ljZXNSZXF1ZXN0Eh4KBWxpbWl0GAEgASgFQgq6SAcaBRjoBygBSACIAQESHAoGb2Zmc2V0GAIgASgFQge6SAQaAigASAGIAQFCCAoGX2xpbWl0QgkKB19vZmZzZXQigQEKCVZvaWNlTGlzdBITCgZvYmplY3QYASABKAlIAIgBARIlCgRkYXRhGAIgAygLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQgkKB19vYmplY3Qi3gEKGkNyZWF0ZVRyYW5zY3JpcHRpb25SZXF1ZXN0EjcKBGhlYWQYASABKAsyJy5nYXRld2F5LmluZmVyZW5jZS52Mi5UcmFuc2NyaXB0aW9uSGVhZEgAEi4KBGZpbGUYAiABKAsyHi5nYXRld2F5LmluZmVyZW5jZS52Mi5Gb3JtRmlsZUgAEg8KBWNodW5rGAMgASgMSAASNwoEdGFpbBgEIAEoCzInLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlRyYW5zY3JpcHRpb25IZWFkSABCDQoEa2luZBIFukgCCAEiuQMKEVRyYW5zY3JpcHRpb25IZWFkEhsKBW1vZGVsGAEgASgJQge6SARyAhABSACIAQESIAoIbGFuZ3VhZ2UYAiABKAlCCbpIBnIEEAEYQEgBiAEBEh4KBnByb21wdBgDIAEoCUIJukgGcgQYgPoBSAKIAQESJwoPcmVzcG9uc2VfZm9ybWF0GAQgASgJQgm6SAZyBBABGEBIA4gBARIxCgt0ZW1wZXJhdHVyZRgFIAEoAUIXukgUEhIZAAAAAAAA8D8pAAAAAAAAAABIBIgBARIxChd0aW1lc3RhbXBfZ3JhbnVsYXJpdGllcxgGIAMoCUIQukgNkgEKEBAiBnIEEAEYQBIhCgdpbmNsdWRlGAcgAygJQhC6SA2SAQoQECIGcgQQARhAEhMKBnN0cmVhbRgIIAEoCEgFiAEBEi0KBWV4dHJhGPQDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBMi8GAFCCAoGX21vZGVsQgsKCV9sYW5ndWFnZUIJCgdfcHJvbXB0QhIKEF9yZXNwb25zZV9mb3JtYXRCDgoMX3RlbXBlcmF0dXJlQgkKB19zdHJlYW0i2AEKGENyZWF0ZVRyYW5zbGF0aW9uUmVxdWVzdBI1CgRoZWFkGAEgASgLMiUuZ2F0ZXdheS5pbmZlcmVuY2UudjIuVHJhbnNsYXRpb25IZWFkSAASLgoEZmlsZRgCIAEoCzIeLmdhdGV3YXkuaW5mZXJlbmNlLnYyLkZvcm1GaWxlSAASDwoFY2h1bmsYAyABKAxIABI1CgR0YWlsGAQgASgLMiUuZ2F0ZXdheS5pbmZlcmVuY2UudjIuVHJhbnNsYXRpb25IZWFkSABCDQoEa2luZBIFukgCCAEikgIKD1RyYW5zbGF0aW9uSGVhZBIbCgVtb2RlbBgBIAEoCUIHukgEcgIQAUgAiAEBEh4KBnByb21wdBgCIAEoCUIJukgGcgQYgPoBSAGIAQESJwoPcmVzcG9uc2VfZm9ybWF0GAMgASgJQgm6SAZyBBABGEBIAogBARIxCgt0ZW1wZXJhdHVyZRgEIAEoAUIXukgUEhIZAAAAAAAA8D8pAAAAAAAAAABIA4gBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQggKBl9tb2RlbEIJCgdfcHJvbXB0QhIKEF9yZXNwb25zZV9mb3JtYXRCDgoMX3RlbXBlcmF0dXJlIusBCg1UcmFuc2NyaXB0aW9uEgwKBHRleHQYASABKAkSFQoIbGFuZ3VhZ2UYAiABKAlIAIgBARIpCghzZWdtZW50cxgDIAMoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSJgoFd29yZHMYBCADKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EiYKBXVzYWdlGAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQgsKCV9sYW5ndWFnZTKsCAoMQXVkaW9TZXJ2aWNlEqMBCgxDcmVhdGVTcGVlY2gSKS5nYXRld2F5LmluZmVyZW5jZS52Mi5DcmVhdGVTcGVlY2hSZXF1ZXN0GiIuZ2F0ZXdheS5pbmZlcmVuY2UudjIuQmluYXJ5QW5zd2VyIkL6uxgYChFjb21wbGV0aW9ucy53cml0ZRIDAgMEgrwYAhgBkLwYAcC8GAGC0+STAhI6ASoiDS9hdWRpby9zcGVlY2gwARLRAQoTQ3JlYXRlVHJhbnNjcmlwdGlvbhIwLmdhdGV3YXkuaW5mZXJlbmNlLnYyLkNyZWF0ZVRyYW5zY3JpcHRpb25SZXF1ZXN0GiMuZ2F0ZXdheS5pbmZlcmVuY2UudjIuVHJhbnNjcmlwdGlvbiJh+rsYGAoRY29tcGxldGlvbnMud3JpdGUSAwIDBIK8GAIYAYq8GBNTdHJlYW1UcmFuc2NyaXB0aW9ukLwYAbi8GAGC0+STAho6ASoiFS9hdWRpby90cmFuc2NyaXB0aW9ucygBEp8BChNTdHJlYW1UcmFuc2NyaXB0aW9uEjAuZ2F0ZXdheS5pbmZlcmVuY2UudjIuQ3JlYXRlVHJhbnNjcmlwdGlvblJlcXVlc3QaIi5nYXRld2F5LmluZmVyZW5jZS52Mi5CaW5hcnlBbnN3ZXIiLvq7GBgKEWNvbXBsZXRpb25zLndyaXRlEgMCAwSCvBgCGAGQvBgBuLwYAcC8GAEoATABEskBChFDcmVhdGVUcmFuc2xhdGlvbhIuLmdhdGV3YXkuaW5mZXJlbmNlLnYyLkNyZWF0ZVRyYW5zbGF0aW9uUmVxdWVzdBojLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlRyYW5zY3JpcHRpb24iXfq7GBgKEWNvbXBsZXRpb25zLndyaXRlEgMCAwSCvBgCGAGKvBgRU3RyZWFtVHJhbnNsYXRpb26QvBgBuLwYAYLT5JMCGDoBKiITL2F1ZGlvL3RyYW5zbGF0aW9ucygBEpsBChFTdHJlYW1UcmFuc2xhdGlvbhIuLmdhdGV3YXkuaW5mZXJlbmNlLnYyLkNyZWF0ZVRyYW5zbGF0aW9uUmVxdWVzdBoiLmdhdGV3YXkuaW5mZXJlbmNlLnYyLkJpbmFyeUFuc3dlciIu+rsYGAoRY29tcGxldGlvbnMud3JpdGUSAwIDBIK8GAIYAZC8GAG4vBgBwLwYASgBMAESjwEKCkxpc3RWb2ljZXMSJy5nYXRld2F5LmluZmVyZW5jZS52Mi5MaXN0Vm9pY2VzUmVxdWVzdBofLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlZvaWNlTGlzdCI3+rsYGAoRY29tcGxldGlvbnMud3JpdGUSAwIDBIK8GAIYAYLT5JMCDxINL2F1ZGlvL3ZvaWNlcxoEqLsYAULpAQofZGV2LnNsdWljZS5nYXRld2F5LmluZmVyZW5jZS52MkIKQXVkaW9Qcm90b1ABWkhnaXRodWIuY29tL3NsdWljZS1nYXRld2F5L3NsdWljZS9nZW4vZ28vZ2F0ZXdheS9pbmZlcmVuY2UvdjI7aW5mZXJlbmNldjKiAgNHSViqAhRHYXRld2F5LkluZmVyZW5jZS5WMsoCFEdhdGV3YXlcSW5mZXJlbmNlXFYy4gIgR2F0ZXdheVxJbmZlcmVuY2VcVjJcR1BCTWV0YWRhdGHqAhZHYXRld2F5OjpJbmZlcmVuY2U6OlYyYgZwcm90bzM", [file_buf_validate_validate, file_gateway_inference_v2_common, file_gateway_options_v2_options, file_google_api_annotations, file_google_protobuf_struct]);
 
 /**
  * What to say, and how.
@@ -177,6 +177,280 @@ export const VoiceListSchema: GenMessage<VoiceList> = /*@__PURE__*/
   messageDesc(file_gateway_inference_v2_audio, 3);
 
 /**
+ * The head, then the file's bytes; what follows them in a form is the tail.
+ *
+ * @generated from message gateway.inference.v2.CreateTranscriptionRequest
+ */
+export type CreateTranscriptionRequest = Message<"gateway.inference.v2.CreateTranscriptionRequest"> & {
+  /**
+   * @generated from oneof gateway.inference.v2.CreateTranscriptionRequest.kind
+   */
+  kind: {
+    /**
+     * Members of the form before the file.
+     *
+     * @generated from field: gateway.inference.v2.TranscriptionHead head = 1;
+     */
+    value: TranscriptionHead;
+    case: "head";
+  } | {
+    /**
+     * The file begins. Over gRPC it may be left out.
+     *
+     * @generated from field: gateway.inference.v2.FormFile file = 2;
+     */
+    value: FormFile;
+    case: "file";
+  } | {
+    /**
+     * @generated from field: bytes chunk = 3;
+     */
+    value: Uint8Array;
+    case: "chunk";
+  } | {
+    /**
+     * Members of the form after the file.
+     *
+     * @generated from field: gateway.inference.v2.TranscriptionHead tail = 4;
+     */
+    value: TranscriptionHead;
+    case: "tail";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message gateway.inference.v2.CreateTranscriptionRequest.
+ * Use `create(CreateTranscriptionRequestSchema)` to create a new message.
+ */
+export const CreateTranscriptionRequestSchema: GenMessage<CreateTranscriptionRequest> = /*@__PURE__*/
+  messageDesc(file_gateway_inference_v2_audio, 4);
+
+/**
+ * How speech is written down.
+ *
+ * @generated from message gateway.inference.v2.TranscriptionHead
+ */
+export type TranscriptionHead = Message<"gateway.inference.v2.TranscriptionHead"> & {
+  /**
+   * The provider's name of the model. It must be given, before the file or after it.
+   *
+   * @generated from field: optional string model = 1;
+   */
+  model?: string | undefined;
+
+  /**
+   * The language that is spoken, e.g. "en".
+   *
+   * @generated from field: optional string language = 2;
+   */
+  language?: string | undefined;
+
+  /**
+   * Words that guide the model. Where guardrails look at requests, it must stand before the file.
+   *
+   * @generated from field: optional string prompt = 3;
+   */
+  prompt?: string | undefined;
+
+  /**
+   * "json", "text", "srt", "verbose_json", "vtt" or "diarized_json".
+   *
+   * @generated from field: optional string response_format = 4;
+   */
+  responseFormat?: string | undefined;
+
+  /**
+   * 0 to 1.
+   *
+   * @generated from field: optional double temperature = 5;
+   */
+  temperature?: number | undefined;
+
+  /**
+   * "word", "segment" or both; with "verbose_json".
+   *
+   * @generated from field: repeated string timestamp_granularities = 6;
+   */
+  timestampGranularities: string[];
+
+  /**
+   * More that the answer has, e.g. "logprobs".
+   *
+   * @generated from field: repeated string include = 7;
+   */
+  include: string[];
+
+  /**
+   * Answer with events.
+   *
+   * @generated from field: optional bool stream = 8;
+   */
+  stream?: boolean | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Struct extra = 500;
+   */
+  extra?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message gateway.inference.v2.TranscriptionHead.
+ * Use `create(TranscriptionHeadSchema)` to create a new message.
+ */
+export const TranscriptionHeadSchema: GenMessage<TranscriptionHead> = /*@__PURE__*/
+  messageDesc(file_gateway_inference_v2_audio, 5);
+
+/**
+ * The head, then the file's bytes; what follows them in a form is the tail.
+ *
+ * @generated from message gateway.inference.v2.CreateTranslationRequest
+ */
+export type CreateTranslationRequest = Message<"gateway.inference.v2.CreateTranslationRequest"> & {
+  /**
+   * @generated from oneof gateway.inference.v2.CreateTranslationRequest.kind
+   */
+  kind: {
+    /**
+     * Members of the form before the file.
+     *
+     * @generated from field: gateway.inference.v2.TranslationHead head = 1;
+     */
+    value: TranslationHead;
+    case: "head";
+  } | {
+    /**
+     * The file begins. Over gRPC it may be left out.
+     *
+     * @generated from field: gateway.inference.v2.FormFile file = 2;
+     */
+    value: FormFile;
+    case: "file";
+  } | {
+    /**
+     * @generated from field: bytes chunk = 3;
+     */
+    value: Uint8Array;
+    case: "chunk";
+  } | {
+    /**
+     * Members of the form after the file.
+     *
+     * @generated from field: gateway.inference.v2.TranslationHead tail = 4;
+     */
+    value: TranslationHead;
+    case: "tail";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message gateway.inference.v2.CreateTranslationRequest.
+ * Use `create(CreateTranslationRequestSchema)` to create a new message.
+ */
+export const CreateTranslationRequestSchema: GenMessage<CreateTranslationRequest> = /*@__PURE__*/
+  messageDesc(file_gateway_inference_v2_audio, 6);
+
+/**
+ * How speech is translated.
+ *
+ * @generated from message gateway.inference.v2.TranslationHead
+ */
+export type TranslationHead = Message<"gateway.inference.v2.TranslationHead"> & {
+  /**
+   * The provider's name of the model. It must be given, before the file or after it.
+   *
+   * @generated from field: optional string model = 1;
+   */
+  model?: string | undefined;
+
+  /**
+   * Words in English that guide the model. Where guardrails look at requests, it must stand before the file.
+   *
+   * @generated from field: optional string prompt = 2;
+   */
+  prompt?: string | undefined;
+
+  /**
+   * "json", "text", "srt", "verbose_json" or "vtt".
+   *
+   * @generated from field: optional string response_format = 3;
+   */
+  responseFormat?: string | undefined;
+
+  /**
+   * 0 to 1.
+   *
+   * @generated from field: optional double temperature = 4;
+   */
+  temperature?: number | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Struct extra = 500;
+   */
+  extra?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message gateway.inference.v2.TranslationHead.
+ * Use `create(TranslationHeadSchema)` to create a new message.
+ */
+export const TranslationHeadSchema: GenMessage<TranslationHead> = /*@__PURE__*/
+  messageDesc(file_gateway_inference_v2_audio, 7);
+
+/**
+ * What was said.
+ *
+ * @generated from message gateway.inference.v2.Transcription
+ */
+export type Transcription = Message<"gateway.inference.v2.Transcription"> & {
+  /**
+   * The words; with a response format that is no JSON the whole answer, e.g. subtitles.
+   *
+   * @generated from field: string text = 1;
+   */
+  text: string;
+
+  /**
+   * The language that was heard, of "verbose_json".
+   *
+   * @generated from field: optional string language = 2;
+   */
+  language?: string | undefined;
+
+  /**
+   * Parts with their times, of "verbose_json" and "diarized_json".
+   *
+   * @generated from field: repeated google.protobuf.Struct segments = 3;
+   */
+  segments: JsonObject[];
+
+  /**
+   * Words with their times.
+   *
+   * @generated from field: repeated google.protobuf.Struct words = 4;
+   */
+  words: JsonObject[];
+
+  /**
+   * Tokens or seconds, where the provider counts them.
+   *
+   * @generated from field: google.protobuf.Struct usage = 5;
+   */
+  usage?: JsonObject | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Struct extra = 500;
+   */
+  extra?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message gateway.inference.v2.Transcription.
+ * Use `create(TranscriptionSchema)` to create a new message.
+ */
+export const TranscriptionSchema: GenMessage<Transcription> = /*@__PURE__*/
+  messageDesc(file_gateway_inference_v2_audio, 8);
+
+/**
  * Audio, in the shape of OpenAI's API.
  *
  * @generated from service gateway.inference.v2.AudioService
@@ -191,6 +465,51 @@ export const AudioService: GenService<{
   createSpeech: {
     methodKind: "server_streaming";
     input: typeof CreateSpeechRequestSchema;
+    output: typeof BinaryAnswerSchema;
+  },
+  /**
+   * Writes down what is said. Over REST a form with `file` and `model`; over gRPC the head, then the file's bytes. The
+   * provider reads while the client still sends. REST answers in the form that `response_format` asks for: JSON, or plain
+   * text, SRT and WebVTT as text; with `stream=true` in the provider's events.
+   *
+   * Errors: 400 for a form without a file, a model or its end, and for members that are wrong, and then the provider keeps
+   * nothing. Under the provider openai its own values of `response_format` are checked; other providers have others.
+   *
+   * @generated from rpc gateway.inference.v2.AudioService.CreateTranscription
+   */
+  createTranscription: {
+    methodKind: "client_streaming";
+    input: typeof CreateTranscriptionRequestSchema;
+    output: typeof TranscriptionSchema;
+  },
+  /**
+   * As CreateTranscription, the answer in bytes as REST gives it: its head says the content type.
+   *
+   * @generated from rpc gateway.inference.v2.AudioService.StreamTranscription
+   */
+  streamTranscription: {
+    methodKind: "bidi_streaming";
+    input: typeof CreateTranscriptionRequestSchema;
+    output: typeof BinaryAnswerSchema;
+  },
+  /**
+   * Writes down in English what is said in any language. As CreateTranscription, but for streams: no provider has those.
+   *
+   * @generated from rpc gateway.inference.v2.AudioService.CreateTranslation
+   */
+  createTranslation: {
+    methodKind: "client_streaming";
+    input: typeof CreateTranslationRequestSchema;
+    output: typeof TranscriptionSchema;
+  },
+  /**
+   * As CreateTranslation, the answer in bytes as REST gives it: its head says the content type.
+   *
+   * @generated from rpc gateway.inference.v2.AudioService.StreamTranslation
+   */
+  streamTranslation: {
+    methodKind: "bidi_streaming";
+    input: typeof CreateTranslationRequestSchema;
     output: typeof BinaryAnswerSchema;
   },
   /**

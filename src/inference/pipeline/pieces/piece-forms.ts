@@ -15,6 +15,7 @@ const FORMS: Partial<Readonly<Record<GuardrailView, PieceForm>>> = {
   messages: MESSAGES,
   responses: RESPONSES,
   speech: BYTES,
+  transcripts: BYTES,
   gemini: GEMINI,
   converse: CONVERSE,
   invoke: INVOKE,

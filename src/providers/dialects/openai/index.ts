@@ -24,6 +24,7 @@ import { ocr } from './ocr.ts';
 import { realtimeSecret } from './realtime.ts';
 import { rerank } from './rerank.ts';
 import { speech } from './speech.ts';
+import { transcriptions, translations } from './transcripts.ts';
 import { voices } from './voices.ts';
 
 /** The dialect of OpenAI and of all compatible providers. */
@@ -38,6 +39,8 @@ export function createOpenAiDialect(json: MessageJson): Dialect {
     rerank: rerank(json),
     images: images(json),
     speech: speech(json),
+    transcriptions: transcriptions(json),
+    translations: translations(json),
     voices: voices(json),
     ocr: ocr(json),
     realtimeSecret: realtimeSecret(json, '/realtime/client_secrets'),

@@ -1,0 +1,221 @@
+// A form with files through the stages: plan, guardrails, the plan's attempts. The provider reads while the client still
+// sends; a form that turns out to be wrong is cut, and the provider keeps nothing.
+import type { Message } from '@bufbuild/protobuf';
+import type { BinaryAnswer } from '../../../gen/gateway/inference/v2/common_pb.ts';
+import type { Call } from '../../call/call.ts';
+import type { Guardrails } from '../../checks/hook.ts';
+import type { AbortLike } from '../../lib/abort.ts';
+import type { OutboundRequest } from '../../lib/egress/outbound.ts';
+import { type GatewayError, invalidField } from '../../lib/errors.ts';
+import { timeOrderedId } from '../../lib/time-ordered-id.ts';
+import type { Operation } from '../../providers/dialect.ts';
+import { type AnswerOf, operationRow, type RequestOf } from '../../providers/operations.ts';
+import { codec } from '../../rest/codec.ts';
+import { type FormMembers, filesBody } from '../files/form-body.ts';
+import type { UploadMessage } from '../files/form-reader.ts';
+import type { Attempt } from '../pipeline/attempt.ts';
+import { checkModel } from '../pipeline/model-access.ts';
+import { modelFor, operationOf } from '../pipeline/operation-of.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
+import { readBounded } from '../pipeline/read-bounded.ts';
+import { rewritten } from '../pipeline/rewrite.ts';
+import { run } from '../pipeline/run.ts';
+import { type Opening, runAttempt } from '../pipeline/run-attempt.ts';
+import { traced } from '../pipeline/traced.ts';
+import { translationOf } from '../pipeline/translation.ts';
+import { outboundRequest, upstreamError } from '../pipeline/upstream.ts';
+import type { BoundTarget } from '../plan/bind.ts';
+import { planOf } from '../plan/select.ts';
+import { answerOf, type FormAnswer, type FormName, type Kept } from './form-answer.ts';
+import { type FileRules, MediaForm } from './form-parts.ts';
+import { Replay } from './replay.ts';
+
+type Head = { readonly model?: string; readonly prompt?: string } & Message;
+
+/** Longest error that is read, in bytes. */
+const MAX_ERROR = 1024 * 1024;
+
+/** How a form is run. */
+export interface FormRun {
+  readonly files: FileRules;
+  /** Whether the answer is wanted as a message, whatever form the provider gives it. */
+  readonly typed: boolean;
+}
+
+/** Runs one form. @throws GatewayError the form's own fault, a guardrail's denial, or the provider's refusal */
+export async function runForm<N extends FormName>(
+  pipeline: Pipeline,
+  call: Call,
+  name: N,
+  messages: AsyncIterable<UploadMessage<RequestOf<N>>>,
+  { files, typed }: FormRun,
+): Promise<FormAnswer<AnswerOf<N>>> {
+  const form = await MediaForm.open(messages, files, call.signal);
+  let streams = false;
+  try {
+    const head = form.head as Head;
+    const { plan } = await planOf(call, pipeline.planner, head.model);
+    const sent = new Replay(form.parts(), plan.maxAttempts > 1);
+    let kept: Kept | undefined;
+    let failed: unknown;
+    const answer = await run(pipeline, call, head.model, {
+      name,
+      request: head,
+      streams: false,
+      async attempt(bound: BoundTarget, request: Head, signal: AbortLike): Promise<object> {
+        if (form.error !== undefined) throw form.error;
+        // What was sent on is not here any more.
+        if (!sent.whole) throw failed;
+        try {
+          const made = await attemptForm(pipeline, call, { name, bound, form, request, sent, signal, typed });
+          if (made.kept === undefined) return made.events;
+          kept = made.kept;
+          return kept.message;
+        } catch (thrown) {
+          failed = thrown;
+          throw thrown;
+        }
+      },
+    });
+    if (Symbol.asyncIterator in answer) {
+      streams = true;
+      const events = answer as AsyncIterable<BinaryAnswer>;
+      return { message: undefined, kept: undefined, events: leaving(events, form) };
+    }
+    return { message: answer as AnswerOf<N>, kept: kept!, events: undefined };
+  } finally {
+    if (!streams) form.leave();
+  }
+}
+
+interface Try<N extends FormName> {
+  readonly name: N;
+  readonly bound: BoundTarget;
+  readonly form: MediaForm<RequestOf<N>>;
+  readonly request: Head;
+  readonly sent: Replay;
+  readonly signal: AbortLike;
+  readonly typed: boolean;
+}
+
+async function attemptForm<N extends FormName>(pipeline: Pipeline, call: Call, asked: Try<N>) {
+  const { name, bound, form, sent, signal, typed } = asked;
+  const { target } = bound;
+  const request = rewritten(name, asked.request, bound) as Head;
+  const context = translationOf(call, target, pipeline.now, name);
+  const { dialect, operation } = operationOf(pipeline, target, name);
+  const own = operation as unknown as Operation<Message, Message>;
+  const write = own.request(request, context);
+  // Nothing is sent before the file is here.
+  await sent.first();
+  const early = request.model ?? bound.model;
+  if (early !== undefined) checkModel(bound, name, modelFor(target, name, early));
+  let attempt: Attempt | undefined;
+  let fault: GatewayError | undefined;
+  const body = filesBody({
+    before: membersOf(name, request),
+    parts: sent.parts(),
+    after() {
+      try {
+        const tail = tailOf(name, form as unknown as MediaForm<Head>, request, bound);
+        if (tail !== undefined) own.request(tail, context);
+        const model = modelFor(target, name, early ?? tail?.model);
+        if (early === undefined) {
+          checkModel(bound, name, model);
+          attempt?.names(model);
+        }
+        return tail === undefined ? {} : membersOf(name, tail);
+      } catch (thrown) {
+        fault = thrown as GatewayError;
+        throw thrown;
+      }
+    },
+  });
+  const id = timeOrderedId();
+  const headers = [...write.headers, 'content-type', body.contentType];
+  const located = outboundRequest(bound, dialect, name, { ...write, headers }, signal, id);
+  const outbound = traced(call, { ...located, body: body.pieces }, id);
+  const opening = openingOf(asked, id, outbound, request, early ?? '');
+  const guarded = ((bound.plan.guardrails as Guardrails | undefined)?.output.length ?? 0) > 0;
+  const ownFault = (): GatewayError | undefined => fault ?? form.error;
+  const dial = (out: OutboundRequest) =>
+    pipeline.dialer.stream(out).catch((thrown: unknown) => {
+      throw ownFault() ?? thrown;
+    });
+  return runAttempt(pipeline, call, opening, dial, async (answer, made) => {
+    attempt = made;
+    if (answer.status < 200 || answer.status > 299) {
+      const error = await readBounded(answer.body, MAX_ERROR);
+      throw ownFault() ?? upstreamError(target, dialect, answer, error);
+    }
+    const tailed = form.tail as Head | undefined;
+    if (early === undefined && tailed?.model !== undefined) made.names(tailed.model);
+    const read = (bytes: Uint8Array) => own.response(bytes, request, context);
+    return answerOf(answer, made, name, { read, provider: target.provider.id, whole: typed || guarded });
+  });
+}
+
+function openingOf<N extends FormName>(
+  { bound, name }: Try<N>,
+  id: string,
+  outbound: OutboundRequest,
+  request: Head,
+  model: string,
+): Opening {
+  return {
+    id,
+    bound,
+    outbound,
+    model,
+    body: 0,
+    request,
+    makesTokens: false,
+    limited: true,
+    estimated: false,
+    tells: true,
+    streams: false,
+    aside: false,
+    written: false,
+    name,
+  };
+}
+
+/**
+ * What stands after the files, judged: what the config sets stays as it is set.
+ * @throws GatewayError validation_failed naming the member
+ */
+function tailOf(
+  name: FormName,
+  { head, tail }: MediaForm<Head>,
+  sent: Head,
+  bound: BoundTarget,
+): Head | undefined {
+  if (tail === undefined) return undefined;
+  const [before, after] = [membersOf(name, head), membersOf(name, tail)];
+  const twice = Object.keys(after).find((member) => Object.hasOwn(before, member));
+  if (twice !== undefined) throw invalidField(twice, 'must be given once');
+  if (tail.model?.startsWith('@'))
+    throw invalidField('model', 'must stand before the file where it names a stored provider');
+  const guarded = ((bound.plan.guardrails as Guardrails | undefined)?.input.length ?? 0) > 0;
+  const hidden = guarded ? Object.keys(after).find((member) => member === 'prompt') : undefined;
+  if (hidden !== undefined)
+    throw invalidField(hidden, 'must stand before the file: guardrails look at it before it is sent');
+  const set = membersOf(name, sent);
+  const left = Object.fromEntries(Object.entries(after).filter(([member]) => !Object.hasOwn(set, member)));
+  return codec.decodeRequest(operationRow(name).request, left) as Head;
+}
+
+function membersOf(name: FormName, message: Message): FormMembers {
+  return codec.encode(operationRow(name).request, message) as FormMembers;
+}
+
+async function* leaving(
+  events: AsyncIterable<BinaryAnswer>,
+  form: { leave(): void },
+): AsyncGenerator<BinaryAnswer> {
+  try {
+    yield* events;
+  } finally {
+    form.leave();
+  }
+}
