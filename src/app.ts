@@ -110,6 +110,7 @@ export async function startApp(
     allow,
     publicUrl,
     ready,
+    names,
   };
   const services = openServices(rooms);
   const edge = openEdge({ ...rooms, ...services, names, inFlight, metrics, unready: ready.unready });

@@ -2,6 +2,7 @@
 import { jwksUriCheck } from '../access/jwt/jwks-uri.ts';
 import { makeKey } from '../access/keys.ts';
 import { guardrailFault } from '../admin/guardrails/usage.ts';
+import type { HeaderNames } from '../lib/gateway-headers.ts';
 import { providerById } from '../providers/catalog/registry.ts';
 import type { contractValidator } from '../rpc/validator.ts';
 import type { Base } from './base.ts';
@@ -27,11 +28,20 @@ export interface Rooms extends Base {
   readonly ready: Pick<Readiness, 'stores'>;
   /** Where people reach the gateway: asked when it listens. */
   readonly publicUrl: () => string;
+  readonly names: HeaderNames;
 }
 
 type IdentityDeps = Omit<
   Parameters<typeof registrations>[2],
-  'files' | 'copies' | 'batches' | 'runs' | 'book' | 'messageRules' | 'keptResponses' | 'sessionsOf'
+  | 'files'
+  | 'copies'
+  | 'batches'
+  | 'settling'
+  | 'runs'
+  | 'book'
+  | 'messageRules'
+  | 'keptResponses'
+  | 'sessionsOf'
 >;
 
 /** What services of the control plane are made with. */

@@ -5,6 +5,8 @@ import type { DeclaredStateDeps } from '../admin/declared-state/service.ts';
 import type { PromptsDeps } from '../admin/prompts/deps.ts';
 import type { Principal } from '../call/principal.ts';
 import { OwnBatches } from '../inference/batches/own-batches.ts';
+import { ProviderNotes } from '../inference/batches/provider-notes.ts';
+import type { SettleDeps } from '../inference/batches/settle-output.ts';
 import { OwnFiles } from '../inference/files/own-files.ts';
 import { ProviderCopies } from '../inference/files/provider-copies.ts';
 import { promptRuns } from '../inference/prompts.ts';
@@ -12,11 +14,13 @@ import type { TurnPort } from '../inference/realtime/turns.ts';
 import { KeptResponses } from '../inference/responses/kept-responses.ts';
 import { PromptCatalogue } from '../prompts/prompt-catalogue.ts';
 import { implement } from '../rpc/implement.ts';
+import { applying } from '../rpc/interceptors/limits.ts';
 import { check } from '../rpc/interceptors/validate.ts';
 import { identityDeps, type Rooms } from './control-plane-deps.ts';
 import { openSandbox } from './declared-sandbox.ts';
 import { withManagedBy } from './managed-by.ts';
 import { openScim } from './open-scim.ts';
+import { providerBatchBooks } from './provider-batch-books.ts';
 import { registrations } from './services.ts';
 
 /** `foresee` and `mcpServerId` are what limits ask before a call runs. */
@@ -35,7 +39,8 @@ export function openServices(rooms: Rooms) {
     onTrouble: (error) => rooms.log.warn({ err: error }, 'a response could not be kept'),
   });
   const files = openFiles(rooms);
-  const copies = new ProviderCopies(opened.pipeline, files);
+  const settling = openSettling(rooms);
+  const copies = new ProviderCopies(opened.pipeline, files, settling.notes);
   const batches = new OwnBatches({ documents: stores.documents, files, now: Date.now });
   const turns: TurnPort = { run: undefined };
   const { realtimeIdleMs: idleMs, realtimeMaxMs: maxMs } = rooms.settings;
@@ -44,6 +49,7 @@ export function openServices(rooms: Rooms) {
     files,
     copies,
     batches,
+    settling,
     runs,
     book,
     messageRules,
@@ -96,6 +102,24 @@ function openFiles({ settings, stores, identity, onTrouble }: Rooms): OwnFiles {
     now: Date.now,
     onTrouble,
   });
+}
+
+function openSettling({ stores, identity, ledger, names, log }: Rooms): SettleDeps {
+  const { documents, store } = stores;
+  const { keys, directory } = identity;
+  const { admission, policies } = ledger.limits;
+  const onTrouble = (error: unknown, what: string): void => log.warn({ err: error }, what);
+  const books = providerBatchBooks({
+    admission,
+    policies,
+    books: ledger.callBooks.books,
+    store: store.requestLog,
+    names,
+    rulesFor: (call, principal) => applying({ keys, directory, policies }, call, principal, undefined),
+    principalOf: (organisationId, keyId) => keys.replica.get(organisationId, keyId)?.principal,
+    now: Date.now,
+  });
+  return { notes: new ProviderNotes({ documents, now: Date.now, onTrouble }), books, now: Date.now };
 }
 
 function logsDeps({ stores, identity, ledger, watch }: Rooms) {

@@ -108,6 +108,7 @@ import type { AliasCatalogue } from '../configs/alias-catalogue.ts';
 import { audioService } from '../inference/audio.ts';
 import type { OwnBatches } from '../inference/batches/own-batches.ts';
 import { batchesService } from '../inference/batches/service.ts';
+import type { SettleDeps } from '../inference/batches/settle-output.ts';
 import { bedrockService } from '../inference/bedrock.ts';
 import { chatService } from '../inference/chat.ts';
 import { completionsService } from '../inference/completions.ts';
@@ -141,6 +142,8 @@ export interface FilesDeps {
   readonly files: OwnFiles;
   readonly copies: ProviderCopies;
   readonly batches: OwnBatches;
+  /** Of what providers' own batches have written. */
+  readonly settling: SettleDeps;
 }
 
 /** The list that the transports, the routes and the documents are made of. */
@@ -251,7 +254,7 @@ function bookServices(logs: Parameters<typeof logsService>[0]): Registration[] {
 
 function fileServices(pipeline: Pipeline, identity: FilesDeps): Registration[] {
   return [
-    implement(FilesService, filesService(pipeline, identity.files)),
+    implement(FilesService, filesService(pipeline, identity.files, identity.settling)),
     implement(UploadsService, uploadsService(pipeline, identity.copies)),
     implement(BatchesService, batchesService(pipeline, identity)),
     implement(FineTuningService, relays(pipeline, identity.copies, FINE_TUNING)),

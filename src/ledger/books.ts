@@ -103,6 +103,21 @@ export class Books {
     return undefined;
   };
 
+  /** An entry that no call of this process made, with its costs, ready to be written. */
+  priced(entry: RequestRecord): RequestRecord {
+    const { prices, keepDays, keepsMetadata } = this.#deps;
+    const priced = pricedEntry(prices, entry);
+    const days = keepDays?.(entry.workspaceId);
+    if (days !== undefined) (priced as { keepDays?: number }).keepDays = days;
+    if (keepsMetadata === false) (priced as { metadata: object }).metadata = {};
+    return priced;
+  }
+
+  /** Such an entry was written. Must be told once. */
+  told(entry: RequestRecord, call: Call): void {
+    this.#deps.onEntry?.(entry, call);
+  }
+
   /** Resolves when the entries of calls that were read to their end are taken, or after ten seconds: for a stop. */
   drained(): Promise<void> {
     return within(COMPLETE_MS, this.#draining);
@@ -116,12 +131,9 @@ export class Books {
   }
 
   #take(entry: RequestRecord, call: Call): Promise<void> | undefined {
-    const priced = pricedEntry(this.#deps.prices, entry);
+    const priced = this.priced(entry);
     const budgets = call.account.held && chargedBudgets(call.account.held);
     if (budgets !== undefined) (entry as { budgets?: readonly string[] }).budgets = budgets;
-    const keepDays = this.#deps.keepDays?.(entry.workspaceId);
-    if (keepDays !== undefined) (entry as { keepDays?: number }).keepDays = keepDays;
-    if (this.#deps.keepsMetadata === false) (entry as { metadata: object }).metadata = {};
     if (call.record.saved !== undefined) noteSaved(this.#deps.prices, entry, call.record.saved);
     if (call.bodies !== undefined && this.#deps.bodies?.take(entry, call.bodies, call.headers.raw))
       (entry as { bodies?: true }).bodies = true;

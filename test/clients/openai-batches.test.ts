@@ -8,6 +8,7 @@ import { eventually } from '../support/eventually.ts';
 import { startFilesProvider } from '../support/fake-files.ts';
 import { type FakeProvider, startFakeProvider } from '../support/fake-provider.ts';
 import { ADMIN_KEY, startGateway, type TestGateway, WORKSPACE_KEY } from '../support/gateway.ts';
+import { type Json, limitsClient, until } from '../support/limits-client.ts';
 
 let gateway: TestGateway;
 let provider: FakeProvider;
@@ -269,4 +270,37 @@ test('a batch above its budget ends failed with the reason, and none of its rows
   t.false(provider.seen.some(({ url }) => url.startsWith('/poor/')));
   const small = await over(openai, (await made(openai, [row('one')])).id);
   t.is(small.status, 'completed', 'what was held is free again');
+});
+
+test('the money of a batch is the sum of its entries, to the last digit', async (t) => {
+  const client = limitsClient(gateway, provider);
+  await client.admin('POST', '/model-configs/pricing', {
+    provider: 'deepseek',
+    model: 'gpt-ok',
+    effective_from: '2020-01-01T00:00:00Z',
+    pay_as_you_go: { request_token: { price: 0.0000123457 }, response_token: { price: 0.0000765433 } },
+  });
+  const { id, key } = await client.key({ usage_limits: { type: 'cost', credit_limit: 1000 } });
+  const openai = new OpenAI({
+    apiKey: key,
+    baseURL: `${gateway.origin}/v1`,
+    maxRetries: 0,
+    defaultHeaders: { 'x-gateway-config': config('/money') },
+  });
+  const count = 37;
+  const rows = Array.from({ length: count }, (_, i) => row(`r${i}`));
+  const batch = await over(openai, (await made(openai, rows)).id);
+  t.like(batch, { status: 'completed', request_counts: { completed: count } });
+  const metadata = encodeURIComponent(JSON.stringify({ _batch: batch.id }));
+  const page = await until(
+    () => client.admin('GET', `/logs?page_size=100&metadata=${metadata}`),
+    ({ total }) => Number(total) >= count,
+  );
+  const entries = page.data as Json[];
+  t.is(entries.length, count);
+  const sum = entries.reduce((all, { cost_exact: cost }) => all + BigInt(String(cost)), 0n);
+  t.true(sum > 0n);
+  const dollars = Number(`${sum / 10n ** 12n}.${String(sum % 10n ** 12n).padStart(12, '0')}`);
+  const used = (record: Json): unknown => (record.usage_limits as Json).current_usage;
+  t.is(used(await client.keyUntil(id, (record) => used(record) === dollars)), dollars);
 });

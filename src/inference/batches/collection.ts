@@ -1,5 +1,6 @@
 // Batches that the gateway runs, as they are stored.
 import { type Collection, defineCollection, type JsonObject } from '../../store/collection.ts';
+import { providerBatches } from './provider-collection.ts';
 
 export type BatchStatus =
   | 'validating'
@@ -59,7 +60,7 @@ export const batches: Collection<BatchBody> = defineCollection<BatchBody>({
 });
 
 /** All collections of this room. */
-export const batchCollections: readonly Collection<object>[] = [batches];
+export const batchCollections: readonly Collection<object>[] = [batches, providerBatches];
 
 /** How ids of the gateway's own batches begin. */
 export const OWN_BATCH = 'batch_gw_';

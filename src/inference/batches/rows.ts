@@ -24,36 +24,56 @@ export type BatchLine =
 const MAX_LINE = 25 * 1024 * 1024;
 const MAX_ID = 512;
 
-/** Lines of text without their ends. Empty lines are passed over and count. `undefined`: a line over the bound. */
-export async function* linesOf(
-  pieces: AsyncIterable<Uint8Array>,
-): AsyncGenerator<{ readonly line: number; readonly text: string | undefined }> {
-  let waiting: Uint8Array[] = [];
-  let held = 0;
-  let line = 0;
-  const taken = (last: Uint8Array): string | undefined => {
-    const bytes = Buffer.concat([...waiting, last]);
-    const text = held > MAX_LINE ? undefined : bytes.toString('utf8').replace(/\r$/, '');
-    waiting = [];
-    held = 0;
-    return line === 1 ? text?.replace(/^\uFEFF/, '') : text;
-  };
-  for await (const piece of pieces) {
+/** A line of text without its end. `undefined`: it is over the bound. */
+export interface TextLine {
+  /** From 1. */
+  readonly line: number;
+  readonly text: string | undefined;
+}
+
+/** Cuts bytes into lines while they come. Empty lines are passed over and count. */
+export class LineSplitter {
+  #waiting: Uint8Array[] = [];
+  #held = 0;
+  #line = 0;
+
+  /** The lines that end in the piece. */
+  push(piece: Uint8Array): TextLine[] {
+    const lines: TextLine[] = [];
     let from = 0;
     for (let end = piece.indexOf(10); end !== -1; end = piece.indexOf(10, from)) {
-      line++;
-      const text = taken(piece.subarray(from, end));
+      this.#take(piece.subarray(from, end), lines);
       from = end + 1;
-      if (text === undefined || text.trim() !== '') yield { line, text };
     }
-    held += piece.length - from;
-    if (held <= MAX_LINE) waiting.push(piece.subarray(from));
+    this.#held += piece.length - from;
+    if (this.#held <= MAX_LINE) this.#waiting.push(piece.subarray(from));
+    return lines;
   }
-  line++;
-  if (held > 0) {
-    const text = taken(new Uint8Array());
-    if (text === undefined || text.trim() !== '') yield { line, text };
+
+  /** The last line, where nothing ends it. */
+  end(): TextLine[] {
+    const lines: TextLine[] = [];
+    if (this.#held > 0) this.#take(new Uint8Array(), lines);
+    return lines;
   }
+
+  #take(last: Uint8Array, lines: TextLine[]): void {
+    this.#line++;
+    const isOver = this.#held > MAX_LINE;
+    const bytes = isOver ? undefined : Buffer.concat([...this.#waiting, last]);
+    this.#waiting = [];
+    this.#held = 0;
+    let text = bytes?.toString('utf8').replace(/\r$/, '');
+    if (this.#line === 1) text = text?.replace(/^\uFEFF/, '');
+    if (text === undefined || text.trim() !== '') lines.push({ line: this.#line, text });
+  }
+}
+
+/** The lines of a file. */
+export async function* linesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<TextLine> {
+  const splitter = new LineSplitter();
+  for await (const piece of pieces) yield* splitter.push(piece);
+  yield* splitter.end();
 }
 
 /** Reads lines as rows for one endpoint. */
@@ -65,7 +85,7 @@ export class RowReader {
     this.#endpoint = endpoint;
   }
 
-  read({ line, text }: { readonly line: number; readonly text: string | undefined }): BatchLine {
+  read({ line, text }: TextLine): BatchLine {
     let customId: string | null = null;
     const bad = (param: string, message: string): BatchLine => ({
       line,

@@ -24,8 +24,10 @@ import { relays } from '../files/relays.ts';
 import { endsOf, ownContent } from '../files/service.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { runWhole } from '../pipeline/run.ts';
+import type { BoundTarget } from '../plan/bind.ts';
 import { OWN_BATCH } from './collection.ts';
 import { batchMessage, batchNotFound, type OwnBatches } from './own-batches.ts';
+import { type SettleDeps, settled } from './settle-output.ts';
 
 /** Batches of a page that does not say. */
 const PAGE = 20;
@@ -34,7 +36,12 @@ const isOwn = (id: string): boolean => id.startsWith(OWN_BATCH);
 /** The methods of BatchesService. */
 export function batchesService(
   pipeline: Pipeline,
-  { files, copies, batches }: { files: OwnFiles; copies: ProviderCopies; batches: OwnBatches },
+  {
+    files,
+    copies,
+    batches,
+    settling,
+  }: { files: OwnFiles; copies: ProviderCopies; batches: OwnBatches; settling: SettleDeps },
 ) {
   const relayed = relays(pipeline, copies, ['createBatch', 'listBatches', 'getBatch', 'cancelBatch']);
   const atProvider = async (call: Call, id: string, name: 'getBatch' | 'cancelBatch' | 'fileContent') => {
@@ -43,16 +50,29 @@ export function batchesService(
     return bound;
   };
 
+  const seen = async (call: Call, bound: BoundTarget, batch: Batch): Promise<Batch> => {
+    await settling.notes.outputs(call, bound, batch);
+    return batch;
+  };
+
   return {
     async createBatch(request: CreateBatchRequest, call: Call): Promise<Batch> {
-      if ((await placeOf(pipeline, call, 'createBatch', true)) !== undefined)
-        return relayed.createBatch(request, call);
+      const bound = await placeOf(pipeline, call, 'createBatch', true);
+      if (bound !== undefined) {
+        const batch = await relayed.createBatch(request, call);
+        await settling.notes.batch(call, bound, batch, request);
+        return batch;
+      }
       return batchMessage(await batches.create(call, request));
     },
 
     async listBatches(request: ListBatchesRequest, call: Call): Promise<BatchList> {
-      if ((await placeOf(pipeline, call, 'listBatches', true)) !== undefined && !isOwn(request.after ?? ''))
-        return relayed.listBatches(request, call);
+      const bound = await placeOf(pipeline, call, 'listBatches', true);
+      if (bound !== undefined && !isOwn(request.after ?? '')) {
+        const page = await relayed.listBatches(request, call);
+        for (const batch of page.data) await settling.notes.outputs(call, bound, batch);
+        return page;
+      }
       const { after, limit = PAGE } = request;
       const { documents, more } = await batches.list(ownerOf(call), after, limit);
       return create(BatchListSchema, {
@@ -66,15 +86,15 @@ export function batchesService(
     async getBatch(request: GetBatchRequest, call: Call): Promise<Batch> {
       const { batchId: id } = request;
       if (isOwn(id)) return batchMessage(await batches.get(ownerOf(call), id));
-      await atProvider(call, id, 'getBatch');
-      return relayed.getBatch(request, call);
+      const bound = await atProvider(call, id, 'getBatch');
+      return seen(call, bound, await relayed.getBatch(request, call));
     },
 
     async cancelBatch(request: CancelBatchRequest, call: Call): Promise<Batch> {
       const { batchId: id } = request;
       if (isOwn(id)) return batchMessage(await batches.cancel(ownerOf(call), id));
-      await atProvider(call, id, 'cancelBatch');
-      return relayed.cancelBatch(request, call);
+      const bound = await atProvider(call, id, 'cancelBatch');
+      return seen(call, bound, await relayed.cancelBatch(request, call));
     },
 
     async getBatchOutput(
@@ -92,11 +112,11 @@ export function batchesService(
       const bound = await atProvider(call, batchId, 'fileContent');
       const asked = create(GetBatchRequestSchema, { batchId });
       const batch = await runWhole(pipeline, call, 'getBatch', asked, undefined);
-      return contentOf(
-        pipeline,
-        call,
-        bound,
-        create(GetFileContentRequestSchema, { fileId: outputOf(batch) }),
+      const fileId = outputOf(batch);
+      await settling.notes.outputs(call, bound, { ...batch, id: batchId });
+      const content = create(GetFileContentRequestSchema, { fileId });
+      return settled(settling, { call, bound, fileId, batchId }, () =>
+        contentOf(pipeline, call, bound, content),
       );
     },
   };

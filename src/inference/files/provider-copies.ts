@@ -5,6 +5,8 @@ import { UploadFileHeadSchema } from '../../../gen/gateway/inference/v2/files_pb
 import type { Call } from '../../call/call.ts';
 import { fail, type GatewayError } from '../../lib/errors.ts';
 import { has } from '../../providers/offered.ts';
+import { FirstModel } from '../batches/first-model.ts';
+import type { ProviderNotes } from '../batches/provider-notes.ts';
 import { dialectOf } from '../pipeline/operation-of.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { BoundTarget } from '../plan/bind.ts';
@@ -18,12 +20,14 @@ import { ownerOf } from './owner.ts';
 export class ProviderCopies {
   readonly #pipeline: Pipeline;
   readonly #files: OwnFiles;
+  readonly #notes: ProviderNotes;
   /** Copies under way, by file and provider. */
   readonly #flights = new Map<string, Promise<string>>();
 
-  constructor(pipeline: Pipeline, files: OwnFiles) {
+  constructor(pipeline: Pipeline, files: OwnFiles, notes: ProviderNotes) {
     this.#pipeline = pipeline;
     this.#files = files;
+    this.#notes = notes;
   }
 
   /**
@@ -68,16 +72,18 @@ export class ProviderCopies {
       );
     const { purpose, filename, contentType } = file.body;
     const head = create(UploadFileHeadSchema, { purpose });
+    const first = new FirstModel();
     const form = formBody({
       before: { purpose },
       member: 'file',
       filename,
       contentType,
-      bytes: this.#files.read(file),
+      bytes: first.hear(this.#files.read(file)),
       after: () => ({}),
     });
     const sending = { form, fault: () => undefined, aside: true };
     const answer = await sendForm(this.#pipeline, call, bound, 'uploadFile', head, sending);
+    if (purpose === 'batch') await this.#notes.input(call, bound, answer.id, first.model);
     return answer.id;
   }
 }

@@ -19,6 +19,8 @@ import type { Call } from '../../call/call.ts';
 import { type fail, invalidField } from '../../lib/errors.ts';
 import type { RequestOf } from '../../providers/operations.ts';
 import { codec } from '../../rest/codec.ts';
+import { FirstModel } from '../batches/first-model.ts';
+import { type SettleDeps, settled } from '../batches/settle-output.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { runWhole } from '../pipeline/run.ts';
 import type { BoundTarget } from '../plan/bind.ts';
@@ -40,7 +42,7 @@ const OWN_PAGE = 1000;
 type Reader = FormReader<UploadFileHead>;
 
 /** The methods of FilesService. */
-export function filesService(pipeline: Pipeline, files: OwnFiles) {
+export function filesService(pipeline: Pipeline, files: OwnFiles, settling: SettleDeps) {
   const ownFile = async (call: Call, id: string): Promise<OwnFile> => {
     const found = await files.get(ownerOf(call), id);
     if (found === undefined) throw fileNotFound(id);
@@ -64,7 +66,9 @@ export function filesService(pipeline: Pipeline, files: OwnFiles) {
         const bound = await placeOf(pipeline, call, 'uploadFile', true);
         const { purpose } = form.head;
         if (purpose !== undefined) checkPurpose(purpose, bound);
-        return await (bound === undefined ? keep(files, call, form) : send(pipeline, call, bound, form));
+        return await (bound === undefined
+          ? keep(files, call, form)
+          : send(pipeline, call, bound, form, settling));
       } finally {
         form.leave();
       }
@@ -104,7 +108,8 @@ export function filesService(pipeline: Pipeline, files: OwnFiles) {
     async getFileContent(request: GetFileContentRequest, call: Call): Promise<AsyncIterable<BinaryAnswer>> {
       const { fileId: id } = request;
       if (isOwnFile(id)) return ownContent(files, await ownFile(call, id));
-      return contentOf(pipeline, call, await atProvider(call, id, 'fileContent'), request);
+      const bound = await atProvider(call, id, 'fileContent');
+      return settled(settling, { call, bound, fileId: id }, () => contentOf(pipeline, call, bound, request));
     },
   };
 }
@@ -144,17 +149,24 @@ function tailOf({ head, tail }: Reader, bound: BoundTarget | undefined): UploadF
 }
 
 /** The file to the provider, while it comes. */
-async function send(pipeline: Pipeline, call: Call, bound: BoundTarget, form: Reader): Promise<File> {
+async function send(
+  pipeline: Pipeline,
+  call: Call,
+  bound: BoundTarget,
+  form: Reader,
+  { notes }: SettleDeps,
+): Promise<File> {
   const { filename, contentType } = await form.file();
   const json = (head: UploadFileHead | undefined): FormMembers =>
     head === undefined ? {} : (codec.encode(UploadFileHeadSchema, head) as FormMembers);
   let fault: ReturnType<typeof fail> | undefined;
+  const first = new FirstModel();
   const body = formBody({
     before: json(form.head),
     member: 'file',
     filename: filename || 'file',
     contentType: contentType || 'application/octet-stream',
-    bytes: form.bytes(),
+    bytes: first.hear(form.bytes()),
     after() {
       try {
         return json(tailOf(form, bound));
@@ -165,10 +177,13 @@ async function send(pipeline: Pipeline, call: Call, bound: BoundTarget, form: Re
     },
   });
   const request: RequestOf<'uploadFile'> = form.head;
-  return sendForm(pipeline, call, bound, 'uploadFile', request, {
+  const file = await sendForm(pipeline, call, bound, 'uploadFile', request, {
     form: body,
     fault: () => fault ?? form.error,
   });
+  if ((form.head.purpose ?? form.tail?.purpose) === 'batch')
+    await notes.input(call, bound, file.id, first.model);
+  return file;
 }
 
 /** The file kept by the gateway. */

@@ -235,6 +235,29 @@ export class Admission {
     }
   }
 
+  /**
+   * Charges what was called elsewhere and is paid for: nothing was held, and no limit is asked.
+   * @param entry priced; it is written in the same step as its charges
+   * @returns whether it was charged: false when it was before
+   * @throws GatewayError store_unavailable
+   */
+  async book(organisationId: string, counted: readonly Counted[], entry: RequestRecord): Promise<boolean> {
+    const { state, journal } = this.#deps;
+    const ticket = { id: entry.id, organisationId, rules: counted, loose: 'asked' } as const;
+    const order = this.#orderOf(ticket, { attempts: entry.attempts, failed: false, entry });
+    const written = journalEntry(entry);
+    const settled = await state.settle(organisationId, {
+      id: entry.id,
+      charges: order.charges ?? [],
+      orphan: 'charge',
+      ...(written && { entry: written }),
+    });
+    if (settled.outcome === 'repeated') return false;
+    this.#tell(organisationId, counted, settled.budgets);
+    journal.mark(organisationId);
+    return true;
+  }
+
   #tellRefused(organisationId: string, limits: readonly LimitState[], counted: readonly Counted[]): void {
     const { watch } = this.#deps;
     if (watch === undefined) return;
@@ -262,8 +285,8 @@ export class Admission {
   }
 
   #orderOf(
-    { id, organisationId, rules, loose }: Ticket,
-    { attempts: ended, failed, entry }: CallEnd,
+    { id, organisationId, rules, loose }: Pick<Ticket, 'id' | 'organisationId' | 'rules' | 'loose'>,
+    { attempts: ended, failed, entry }: Pick<CallEnd, 'attempts' | 'failed' | 'entry'>,
   ): SettleRequest {
     // The entry's attempts have their prices: the charge equals the entry.
     const attempts = ended && (entry?.attempts ?? ended);

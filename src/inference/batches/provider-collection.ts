@@ -1,0 +1,40 @@
+// What is known of batches that providers run: the model of their input, who made them, and how far their output is booked.
+// None of it is a provider's file: these are notes about them.
+import { type Collection, defineCollection, type JsonObject } from '../../store/collection.ts';
+
+/** Who made a batch: its rows are in that caller's books. */
+export interface BatchMaker {
+  readonly workspaceId?: string;
+  readonly keyId: string;
+  readonly userId?: string;
+  /** Of a token, whose key cannot be looked up: JSON of the principal. */
+  readonly token?: JsonObject;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** How far the rows of an output are in the books. */
+export interface Settling {
+  /** When it began: all entries of its rows have this time. Unix milliseconds. */
+  readonly at: number;
+  /** All rows up to this line are booked. */
+  readonly line: number;
+  readonly done: boolean;
+}
+
+/** A note: of an input file, of a batch, or of a file that a batch has written. */
+export interface ProviderBatchBody {
+  readonly kind: 'input' | 'batch' | 'output';
+  /** Of the input's first row: providers take one model a file. */
+  readonly model?: string;
+  readonly endpoint?: string;
+  readonly maker?: BatchMaker;
+  /** The batch's id at the provider. */
+  readonly batchId?: string;
+  readonly settling?: Settling;
+}
+
+export const providerBatches: Collection<ProviderBatchBody> = defineCollection<ProviderBatchBody>({
+  name: 'provider_batches',
+  schemaVersion: 1,
+  fields: [{ name: 'kind', type: 'text' }],
+});

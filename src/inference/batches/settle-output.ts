@@ -1,0 +1,162 @@
+// The output of a provider's own batch, booked while it is fetched: row by row, each once, on however many instances and
+// however often it is fetched. No piece goes on before the rows that end in it are in the books.
+import type { BinaryAnswer } from '../../../gen/gateway/inference/v2/common_pb.ts';
+import type { Call } from '../../call/call.ts';
+import type { BoundTarget } from '../plan/bind.ts';
+import { isOutput, type OutputRow, outputRow } from './output-rows.ts';
+import type { BatchMaker, ProviderBatchBody } from './provider-collection.ts';
+import { noteId, type ProviderNotes } from './provider-notes.ts';
+import type { RowBooks } from './row-books.ts';
+import { LineSplitter, type TextLine } from './rows.ts';
+
+/** What settling takes. */
+export interface SettleDeps {
+  readonly notes: ProviderNotes;
+  readonly books: RowBooks;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+/** Rows that are booked at once. */
+const AT_ONCE = 100;
+/** Rows after which it is written down how far the books are. */
+const NOTED_EVERY = 500;
+
+/** A file of a provider on its way to a caller. */
+export interface Fetched {
+  readonly call: Call;
+  readonly bound: BoundTarget;
+  readonly fileId: string;
+  /** Where the caller names the batch. */
+  readonly batchId?: string;
+}
+
+/** The bytes as they are, with the rows of a batch's output booked. @throws GatewayError store_unavailable */
+export async function settled(
+  deps: SettleDeps,
+  fetched: Fetched,
+  open: () => Promise<AsyncIterable<BinaryAnswer>>,
+): Promise<AsyncIterable<BinaryAnswer>> {
+  const note = await deps.notes.get(fetched.call, fetched.bound, 'output', fetched.fileId);
+  const answer = await open();
+  return note?.body.settling?.done ? answer : tapped(answer, new Settlement(deps, fetched, note?.body));
+}
+
+/** The last piece waits until all rows are booked. */
+async function* tapped(
+  answer: AsyncIterable<BinaryAnswer>,
+  settlement: Settlement,
+): AsyncGenerator<BinaryAnswer> {
+  const lines = new LineSplitter();
+  let waiting: BinaryAnswer | undefined;
+  for await (const piece of answer) {
+    if (piece.kind.case === 'chunk' && settlement.hears) await settlement.take(lines.push(piece.kind.value));
+    if (waiting !== undefined) yield waiting;
+    waiting = piece;
+  }
+  if (settlement.hears) {
+    await settlement.take(lines.end());
+    await settlement.end();
+  }
+  if (waiting !== undefined) yield waiting;
+}
+
+/** Whose rows they are. */
+interface Owned {
+  readonly at: number;
+  readonly again: boolean;
+  readonly batchId: string | undefined;
+  readonly maker: BatchMaker | undefined;
+  readonly endpoint: string | undefined;
+  readonly model: string | undefined;
+}
+
+/** One output while it passes. */
+class Settlement {
+  readonly #deps: SettleDeps;
+  readonly #fetched: Fetched;
+  readonly #id: string;
+  #known: ProviderBatchBody | undefined;
+  #owned: Owned | undefined;
+  /** Rows up to this line are booked. */
+  #line = 0;
+  #noted = 0;
+  #isOutput: boolean | undefined;
+
+  constructor(deps: SettleDeps, fetched: Fetched, known: ProviderBatchBody | undefined) {
+    this.#deps = deps;
+    this.#fetched = fetched;
+    this.#known = known;
+    this.#id = noteId(fetched.bound, 'output', fetched.fileId);
+    if (known !== undefined || fetched.batchId !== undefined) this.#isOutput = true;
+  }
+
+  /** False: the file is none that a batch has written. */
+  get hears(): boolean {
+    return this.#isOutput !== false;
+  }
+
+  /** @throws GatewayError store_unavailable */
+  async take(lines: readonly TextLine[]): Promise<void> {
+    const [first] = lines;
+    if (first === undefined) return;
+    this.#isOutput ??= isOutput(first);
+    if (!this.#isOutput) return;
+    const owned = await this.#begun();
+    const rows = lines.filter(({ line }) => line > this.#line).map(outputRow);
+    for (let at = 0; at < rows.length; at += AT_ONCE) await this.#book(owned, rows.slice(at, at + AT_ONCE));
+    if (this.#line - this.#noted >= NOTED_EVERY) await this.#note(false);
+  }
+
+  /** All of it has passed. @throws GatewayError store_unavailable */
+  async end(): Promise<void> {
+    if (this.#isOutput !== true) return;
+    await this.#begun();
+    await this.#note(true);
+  }
+
+  async #book(owned: Owned, rows: readonly OutputRow[]): Promise<void> {
+    const { call, bound } = this.#fetched;
+    await this.#deps.books.book({ ...owned, call, bound, id: this.#id, rows });
+    this.#line = rows.at(-1)?.line ?? this.#line;
+  }
+
+  /** Begins, or goes on where another process or an earlier fetch has stopped. */
+  async #begun(): Promise<Owned> {
+    if (this.#owned !== undefined) return this.#owned;
+    const { notes, now } = this.#deps;
+    const { call, bound, batchId } = this.#fetched;
+    const begins = { at: now(), line: 0, done: false };
+    if (this.#known === undefined) {
+      const body: ProviderBatchBody = { kind: 'output', settling: begins };
+      const named = batchId === undefined ? body : { ...body, batchId };
+      this.#known = (await notes.insert(call, this.#id, named)).body;
+    }
+    let before = this.#known.settling?.at !== begins.at;
+    if (this.#known.settling === undefined) {
+      const changed = await notes.change(call, this.#id, (body) =>
+        body.settling === undefined ? { ...body, settling: begins } : undefined,
+      );
+      this.#known = changed?.body ?? this.#known;
+      before = this.#known.settling?.at !== begins.at;
+    }
+    const { at, line } = this.#known.settling ?? begins;
+    this.#line = line;
+    this.#noted = line;
+    const ofBatch = this.#known.batchId ?? batchId;
+    const batch = ofBatch === undefined ? undefined : await notes.get(call, bound, 'batch', ofBatch);
+    const { maker, endpoint, model } = batch?.body ?? {};
+    this.#owned = { at, again: before, batchId: ofBatch, maker, endpoint, model };
+    return this.#owned;
+  }
+
+  async #note(done: boolean): Promise<void> {
+    const line = this.#line;
+    this.#noted = line;
+    await this.#deps.notes.change(this.#fetched.call, this.#id, (body) => {
+      const { settling } = body;
+      if (settling === undefined || settling.done) return undefined;
+      return { ...body, settling: { ...settling, line: Math.max(line, settling.line), done } };
+    });
+  }
+}
