@@ -5,7 +5,6 @@ import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import type { KeyRing } from '../access/key-ring.ts';
 import { Call } from '../call/call.ts';
 import type { Principal } from '../call/principal.ts';
-import { errorBody } from '../edge/error-body.ts';
 import type { BatchCaller } from '../inference/batches/collection.ts';
 import { ENDPOINTS } from '../inference/batches/endpoints.ts';
 import type { BatchRow } from '../inference/batches/rows.ts';
@@ -20,6 +19,7 @@ import { GatewayHeaders, type HeaderNames } from '../lib/gateway-headers.ts';
 import { rawJsonOf } from '../lib/raw-json.ts';
 import { timeOrderedId } from '../lib/time-ordered-id.ts';
 import { codec } from '../rest/codec.ts';
+import { errorBody } from '../rest/error-body.ts';
 import type { InProcess } from '../rpc/in-process.ts';
 
 /** What rows are called with. */

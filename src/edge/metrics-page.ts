@@ -4,8 +4,8 @@ import http from 'node:http';
 import type { Context, Middleware } from 'koa';
 import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import { fail, type GatewayError } from '../lib/errors.ts';
+import { errorBody } from '../rest/error-body.ts';
 import { type Audience, type FamilyValues, formatFor, printPage } from '../telemetry/metrics-page.ts';
-import { errorBody } from './error-body.ts';
 
 /** What the page is made of, and who may read it. */
 export interface MetricsDeps {

@@ -10,6 +10,7 @@ import {
   type ResponseHead,
 } from '../../gen/gateway/inference/v2/proxy_pb.ts';
 import type { Call } from '../call/call.ts';
+import { toGatewayError } from '../lib/errors.ts';
 import { IncomingBody } from '../lib/incoming/incoming-body.ts';
 import type { Pace } from '../lib/incoming/pace.ts';
 import type { ReadingBudget } from '../lib/incoming/reading-budget.ts';
@@ -55,9 +56,10 @@ export async function writeForwarded(
     }
     res.end();
   } catch (error) {
-    // Once bytes are out, only a broken connection tells the caller that some are missing.
     if (!res.headersSent) throw error;
-    res.destroy();
+    // A stream that was told of its error is over; else only a broken connection tells that bytes are missing.
+    if (toGatewayError(error).details.told) res.end();
+    else res.destroy();
   }
 }
 

@@ -2,9 +2,9 @@
 import type { ServerResponse } from 'node:http';
 import { Form } from '../../gen/gateway/options/v2/options_pb.ts';
 import { fail, type GatewayError } from '../lib/errors.ts';
-import { type ErrorShape, errorBody } from './error-body.ts';
+import { type ErrorShape, errorBody } from '../rest/error-body.ts';
+import { exceptionName } from '../rest/native-errors.ts';
 import { hasBody } from './has-body.ts';
-import { exceptionName } from './native-errors.ts';
 
 /** Name and value pairs. */
 export type Pairs = Iterable<readonly [string, string]>;

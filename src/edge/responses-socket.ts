@@ -15,9 +15,9 @@ import { fail, type GatewayError, toGatewayError } from '../lib/errors.ts';
 import { GatewayHeaders } from '../lib/gateway-headers.ts';
 import { rawJsonOf } from '../lib/raw-json.ts';
 import { codec } from '../rest/codec.ts';
+import { errorBody } from '../rest/error-body.ts';
 import { isTooHeavy } from '../rest/json-weight.ts';
 import { annotationsOf } from '../rest/routes.ts';
-import { errorBody } from './error-body.ts';
 import type { RestDeps } from './rest.ts';
 
 /** A connection without a message for so long is closed, in milliseconds. */

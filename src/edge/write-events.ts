@@ -6,7 +6,7 @@ import { Form } from '../../gen/gateway/options/v2/options_pb.ts';
 import { toGatewayError } from '../lib/errors.ts';
 import { rawJsonOf } from '../lib/raw-json.ts';
 import { codec } from '../rest/codec.ts';
-import { type ErrorShape, errorBody } from './error-body.ts';
+import { type ErrorShape, errorBody } from '../rest/error-body.ts';
 import { drained, type Pairs } from './respond.ts';
 
 /** Characters that wait for one write at the most. */

@@ -6,8 +6,8 @@ import { awsEventFrame } from '../lib/aws-event-frame.ts';
 import { type GatewayError, toGatewayError } from '../lib/errors.ts';
 import { rawJsonOf } from '../lib/raw-json.ts';
 import { codec } from '../rest/codec.ts';
-import { type ErrorShape, errorBody } from './error-body.ts';
-import { exceptionName } from './native-errors.ts';
+import { type ErrorShape, errorBody } from '../rest/error-body.ts';
+import { exceptionFrame } from '../rest/exception-frame.ts';
 import { drained, type Pairs } from './respond.ts';
 
 /** How the pieces of one stream are written. */
@@ -80,6 +80,7 @@ function array(shape: ErrorShape): Writing {
 }
 
 const FRAMES = 'application/vnd.amazon.eventstream';
+const NOTHING = new Uint8Array();
 
 /** Converse's events: the one member of each is its type. */
 function frames(shape: ErrorShape): Writing {
@@ -89,7 +90,7 @@ function frames(shape: ErrorShape): Writing {
       const { type, payload } = eventIn(json);
       return eventFrame(type, payload);
     },
-    end: (_first, error) => exceptionFrame(shape, error),
+    end: (_first, error) => (error === undefined ? NOTHING : exceptionFrame(error, shape)),
   };
 }
 
@@ -98,7 +99,7 @@ function chunks(shape: ErrorShape): Writing {
   return {
     type: FRAMES,
     piece: (json) => eventFrame('chunk', JSON.stringify({ bytes: Buffer.from(json).toString('base64') })),
-    end: (_first, error) => exceptionFrame(shape, error),
+    end: (_first, error) => (error === undefined ? NOTHING : exceptionFrame(error, shape)),
   };
 }
 
@@ -116,26 +117,5 @@ function eventFrame(type: string, payload: string): Buffer {
   return awsEventFrame(
     { ':event-type': type, ':content-type': 'application/json', ':message-type': 'event' },
     payload,
-  );
-}
-
-/** Exceptions that Bedrock's streams have; any other one is none that AWS's clients would tell by its name. */
-const STREAMED: ReadonlySet<string> = new Set([
-  ...['ValidationException', 'ThrottlingException', 'InternalServerException', 'ServiceUnavailableException'],
-  ...['ModelStreamErrorException', 'ModelTimeoutException'],
-]);
-
-function exceptionFrame(shape: ErrorShape, error: GatewayError | undefined): Uint8Array {
-  if (error === undefined) return Buffer.alloc(0);
-  const name = exceptionName(error);
-  const known = STREAMED.has(name)
-    ? name
-    : error.status < 500
-      ? 'ValidationException'
-      : 'ModelStreamErrorException';
-  const type = known[0]!.toLowerCase() + known.slice(1);
-  return awsEventFrame(
-    { ':exception-type': type, ':content-type': 'application/json', ':message-type': 'exception' },
-    JSON.stringify(errorBody(error, shape)),
   );
 }

@@ -1,5 +1,5 @@
 // Error answers: which statuses an operation may answer with, and the two shapes
-// of edge/error-body.ts. Statuses and codes come from the table in lib/errors.ts.
+// of rest/error-body.ts. Statuses and codes come from the table in lib/errors.ts.
 import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import { fail, type Reason } from '../lib/errors.ts';
 import type { Route } from '../rest/routes.ts';

@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import test from 'ava';
 import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
-import { errorBody } from '../../src/edge/error-body.ts';
 import { fail, invalidField } from '../../src/lib/errors.ts';
 import { openPath } from '../../src/openapi/paths.ts';
+import { errorBody } from '../../src/rest/error-body.ts';
 import { createRouteTable } from '../../src/rest/routes.ts';
 import { generatedFiles, servicesOf } from '../architecture/contract.ts';
 

@@ -13,6 +13,7 @@ import type { Attempt } from './attempt.ts';
 import type { HeldSignal } from './drains.ts';
 import type { Pipeline } from './pipeline.ts';
 import { retryAfter } from './upstream.ts';
+import type { UsageTap } from './usage-tap.ts';
 import { remainingMs, worldOf } from './world.ts';
 
 /** Longest request that is kept to be sent again, in bytes. */
@@ -23,6 +24,9 @@ export interface Forwarded {
   readonly answer: StreamedAnswer;
   readonly attempt: Attempt;
   readonly bound: BoundTarget;
+  readonly tap: UsageTap;
+  /** Whether the tap hears the bytes before they are held back. */
+  readonly tapped: boolean;
   /** Goes on when the client leaves; undefined: it is cancelled then. */
   readonly held?: HeldSignal | undefined;
 }

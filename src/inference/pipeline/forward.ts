@@ -13,7 +13,7 @@ import type { Call } from '../../call/call.ts';
 import type { Guardrails } from '../../checks/hook.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import type { InboundHead, StreamedAnswer } from '../../lib/egress/outbound.ts';
-import { fail, type GatewayError, invalidField } from '../../lib/errors.ts';
+import { fail, GatewayError, invalidField } from '../../lib/errors.ts';
 import { timeOrderedId } from '../../lib/time-ordered-id.ts';
 import { Turns } from '../../lib/turns.ts';
 import { authHeaders } from '../../providers/auth/index.ts';
@@ -31,7 +31,6 @@ import { guardedAnswer, RefusedAnswer } from '../raw/guarded-answer.ts';
 import { RawGuards } from '../raw/raw-guards.ts';
 import { type RawRequest, readRawRequest } from '../raw/raw-request.ts';
 import { arriving } from './arriving.ts';
-import type { Attempt } from './attempt.ts';
 import { drainedRest } from './drain.ts';
 import { drainsWhenCut, HeldSignal } from './drains.ts';
 import { type Forwarded, forwardRouted } from './forward-routed.ts';
@@ -65,6 +64,10 @@ export async function forward(
   if (request.cut && named === undefined && selectsNothing(readSelection(call.headers), undefined))
     throw modelNotFound(pipeline.raw.bodyLimit);
   const routing = await planOf(call, pipeline.planner, named);
+  const tapOf = (answer: InboundHead, { target }: BoundTarget): UsageTap =>
+    new UsageTap(dialectOf(pipeline, target), target.provider, answer, () =>
+      Math.max(state.bytes, bodyLength(head), call.bodyBytes ?? 0),
+    );
   const send = async (
     bound: BoundTarget,
     bytes: AsyncIterable<Uint8Array> | Uint8Array | undefined,
@@ -85,9 +88,9 @@ export async function forward(
             throw state.error ?? thrown;
           }),
         async (answer, attempt) => {
-          const forwarded = { answer, attempt, bound, held };
-          if (sent.guards === undefined) return forwarded;
-          return { ...forwarded, answer: await guarded(pipeline, forwarded, sent, signal) };
+          const tap = tapOf(answer, bound);
+          const forwarded = { answer, attempt, bound, tap, tapped: false, held };
+          return sent.guards === undefined ? forwarded : guarded(pipeline, forwarded, sent, signal);
         },
       );
     } catch (thrown) {
@@ -95,7 +98,7 @@ export async function forward(
       throw thrown;
     }
   };
-  const { answer, attempt, bound, held } = routing.plan.once
+  const forwarded = routing.plan.once
     ? await send(await bindOnly(call, routing), request.body, call.signal)
     : await forwardRouted(
         pipeline,
@@ -105,13 +108,11 @@ export async function forward(
         request.body,
         send,
       );
+  const { answer, tap, held } = forwarded;
   call.record.status = answer.status;
-  const tap = new UsageTap(dialectOf(pipeline, bound.target), bound.target.provider, answer, () =>
-    Math.max(state.bytes, bodyLength(head), call.bodyBytes ?? 0),
-  );
   call.record.streamed = tap.streams;
   const billed = request.hasBody && !request.path.free;
-  const answered = answerMessages(heardAnswer(call, answer), attempt, tap, held, billed);
+  const answered = answerMessages({ ...forwarded, answer: heardAnswer(call, answer) }, billed);
   return held === undefined ? answered : drainedRest(answered, held);
 }
 
@@ -214,21 +215,26 @@ function modelNotFound(limit: number): GatewayError {
 /** The answer after its output guardrails. What they refuse is paid for. */
 async function guarded(
   pipeline: Pipeline,
-  { answer, attempt, bound }: Forwarded,
+  forwarded: Forwarded,
   { guards, governed }: Prepared,
   signal: AbortLike,
-): Promise<StreamedAnswer> {
+): Promise<Forwarded> {
+  const { answer, attempt, bound } = forwarded;
+  let tapped = false;
+  const hear = (chunk: Uint8Array): Promise<void> | undefined => {
+    tapped = true;
+    return forwarded.tap.push(chunk);
+  };
   try {
-    return await guardedAnswer(answer, guards!, governed, signal);
+    const given = await guardedAnswer(answer, guards!, governed, signal, hear);
+    return { ...forwarded, answer: given, tapped };
   } catch (thrown) {
     if (!(thrown instanceof RefusedAnswer)) throw thrown;
-    const tap = new UsageTap(
-      dialectOf(pipeline, bound.target),
-      bound.target.provider,
-      plainHead(answer),
-      () => 0,
-    );
-    void tap.push(thrown.body);
+    const { target } = bound;
+    const tap = tapped
+      ? forwarded.tap
+      : new UsageTap(dialectOf(pipeline, target), target.provider, plainHead(answer), () => 0);
+    if (!tapped) void tap.push(thrown.body);
     const { model, ...heard } = tap.end();
     const unpriced = heard.usage === undefined;
     attempt.end({ status: answer.status, outcome: 'success', ...heard, unpriced, responseModel: model });
@@ -408,10 +414,7 @@ function connectionNames(headers: readonly Header[]): ReadonlySet<string> {
 }
 
 async function* answerMessages(
-  answer: StreamedAnswer,
-  attempt: Attempt,
-  tap: UsageTap,
-  held: HeldSignal | undefined,
+  { answer, attempt, tap, tapped, held }: Forwarded,
   billed: boolean,
 ): AsyncGenerator<ForwardResponse> {
   let whole = false;
@@ -424,7 +427,7 @@ async function* answerMessages(
       const pause = turns.step(chunk.length);
       if (pause !== undefined) await pause;
       if (tap.streams) attempt.firstToken();
-      const read = tap.push(chunk);
+      const read = tapped ? undefined : tap.push(chunk);
       if (read !== undefined) await read;
       held?.read(chunk.length);
       yield create(ForwardResponseSchema, { kind: { case: 'chunk', value: chunk } });
@@ -443,6 +446,9 @@ async function* answerMessages(
     });
   } catch (thrown) {
     const { model, ...heard } = tap.end();
+    // A guardrail ended it: nothing failed at the provider.
+    if (thrown instanceof GatewayError && thrown.details.told)
+      attempt.end({ status: answer.status, outcome: 'success', ...heard, responseModel: model });
     throw attempt.fail(thrown, heard, model);
   } finally {
     if (!whole) {

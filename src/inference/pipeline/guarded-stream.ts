@@ -30,7 +30,8 @@ export async function guardedStream(
   events: AsyncIterable<object>,
   { chunk, form, denied, ...options }: GuardedStreamDeps,
 ): Promise<GuardedStream> {
-  const guard = createStreamGuard<object>({ ...options, increments: (event) => form.increments(event) });
+  const increments = form.reader?.() ?? ((event: object) => form.increments(event));
+  const guard = createStreamGuard<object>({ ...options, increments });
   let first: object | undefined;
   let last: object | undefined;
   let begun = false;

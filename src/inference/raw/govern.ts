@@ -1,6 +1,7 @@
 // What may be passed through: restrictions of models and mandatory guardrails hold on raw paths, too. Where a request
 // cannot be read they would be evaded, and the call is refused, unless the operator allows it.
 import type { Guardrails, Hook } from '../../checks/hook.ts';
+import { mustHoldAnswer } from '../../checks/stream/stream-guard.ts';
 import { fail, type GatewayError } from '../../lib/errors.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import { clip } from '../plan/faults.ts';
@@ -50,10 +51,11 @@ export async function govern(
   if (request.hasBody && !readable && mandatory !== undefined && rule === 'govern')
     throw unreadable(request, `the guardrail ${mandatory.id} must see every request`, json !== undefined);
   const mustRead = rule === 'govern' && hooks.output.some(isMandatory);
-  if (mustRead && readable && (path.streams || json.stream === true) && path.form.says)
+  const streams = readable && (path.streams || json.stream === true) && path.form.says;
+  if (mustRead && streams && mustHoldAnswer(hooks.output))
     throw fail(
       'forbidden',
-      `the guardrail ${hooks.output.find(isMandatory)!.id} must see every answer, and it cannot see streams that are passed through: ask for a whole answer, or use the gateway's own /chat/completions`,
+      `the guardrail ${hooks.output.find(isMandatory)!.id} may have to change the answer, and it cannot change streams that are passed through: ask for a whole answer, or use the gateway's own /chat/completions`,
       { param: 'stream' },
     );
   const says = path.form?.says === true && (readable || !request.hasBody);

@@ -1,14 +1,18 @@
-// A whole answer of a known form that is looked at before it is passed on.
-
+// An answer of a known form that is looked at before it is passed on: whole, or event by event.
+import type { JsonObject } from '@bufbuild/protobuf';
 import type { AbortLike } from '../../lib/abort.ts';
 import type { StreamedAnswer } from '../../lib/egress/outbound.ts';
-import { fail, GatewayError } from '../../lib/errors.ts';
+import { GatewayError } from '../../lib/errors.ts';
 import { decodedAside } from '../../lib/incoming/decode-aside.ts';
 import { codingsOf } from '../../lib/incoming/decoded-length.ts';
-import { framingOf } from '../../providers/framing.ts';
+import { type Framing, framingOf } from '../../providers/framing.ts';
+import { isObject } from '../../providers/json-object.ts';
 import { readBounded } from '../pipeline/read-bounded.ts';
 import type { Governed } from './govern.ts';
+import { type GuardedEventsDeps, guardedEvents, REFUSALS } from './guarded-events.ts';
 import type { RawGuards } from './raw-guards.ts';
+import { pieceFrom } from './stream-forms.ts';
+import { unseen } from './unseen.ts';
 
 /** Longest answer that guardrails look at, in bytes. */
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -35,28 +39,29 @@ export class RefusedAnswer {
 }
 
 /**
- * The answer after its output guardrails: the same bytes where they write nothing. Streams, and what has no known form,
- * go on unread unless every answer must be read. @throws RefusedAnswer
+ * The answer after its output guardrails: the same bytes where they write nothing. What has no known form goes on unread
+ * unless every answer must be read. @param hear told of the bytes of a stream that is read @throws RefusedAnswer
  */
 export async function guardedAnswer(
   answer: StreamedAnswer,
   guards: RawGuards,
-  { says, mustRead }: Governed,
+  governed: Governed,
   signal: AbortLike,
+  hear: GuardedEventsDeps['hear'],
 ): Promise<StreamedAnswer> {
   if (answer.status < 200 || answer.status > 299 || answer.status === 204) return answer;
-  if (framingOf(answer.header('content-type') ?? '') !== undefined) {
-    if (!mustRead) return answer;
-    await answer.body[Symbol.asyncIterator]().return?.();
-    throw new RefusedAnswer(unseen('it is a stream'), NO_BYTES);
-  }
+  const { says, mustRead } = governed;
+  const framing = framingOf(answer.header('content-type') ?? '');
+  if (framing !== undefined) return guardedStream(answer, guards, governed, framing, signal, hear);
   if (!says) return answer;
   const bytes = await readBounded(answer.body, MAX_BYTES + 1);
   if (bytes.length > MAX_BYTES)
     throw new RefusedAnswer(unseen(`it is longer than ${MAX_BYTES} bytes`), NO_BYTES);
   const codings = codingsOf(answer.header('content-encoding'));
   const plain = codings.length === 0 ? bytes : await decodedAside(bytes, codings, MAX_BYTES);
-  const json = plain && objectOf(plain);
+  const parsed = plain && parse(plain);
+  if (Array.isArray(parsed)) return guardedList(answer, guards, parsed, bytes, mustRead, signal);
+  const json = isObject(parsed) ? parsed : undefined;
   if (json === undefined) {
     if (mustRead) throw new RefusedAnswer(unseen('it is no JSON object'), bytes);
     return withBody(answer, bytes, answer.rawHeaders);
@@ -74,22 +79,85 @@ export async function guardedAnswer(
 
 const NO_BYTES = new Uint8Array();
 
-function unseen(why: string): GatewayError {
-  return fail(
-    'forbidden',
-    `the provider's answer is not passed on: a guardrail must see every answer, and ${why}; ask for a whole answer, or use the gateway's own operations`,
-  );
-}
-
-function objectOf(bytes: Uint8Array): Readonly<Record<string, unknown>> | undefined {
+function parse(bytes: Uint8Array): unknown {
   try {
-    const json: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
-    return typeof json === 'object' && json !== null && !Array.isArray(json)
-      ? (json as Readonly<Record<string, unknown>>)
-      : undefined;
+    return JSON.parse(Buffer.from(bytes).toString('utf8'));
   } catch {
     return undefined;
   }
+}
+
+/** A stream, event by event. */
+async function guardedStream(
+  answer: StreamedAnswer,
+  guards: RawGuards,
+  { says, mustRead }: Governed,
+  framing: Framing,
+  signal: AbortLike,
+  hear: GuardedEventsDeps['hear'],
+): Promise<StreamedAnswer> {
+  const form = says ? guards.streamForm : undefined;
+  const isEncoded = codingsOf(answer.header('content-encoding')).length > 0;
+  if (form === undefined || isEncoded) {
+    if (!mustRead) return answer;
+    await answer.body[Symbol.asyncIterator]().return?.();
+    throw new RefusedAnswer(unseen(isEncoded ? 'its stream is compressed' : guards.whyNoStream), NO_BYTES);
+  }
+  try {
+    const { requestId } = guards;
+    const body = await guardedEvents(answer.body, {
+      form,
+      framing,
+      mustRead,
+      requestId,
+      hear,
+      guard: (events, pieces) => guards.stream(events, form.schema, pieces, signal),
+    });
+    return withStream(answer, body);
+  } catch (thrown) {
+    const isRefusal = thrown instanceof GatewayError && REFUSALS.has(thrown.reason);
+    throw isRefusal ? new RefusedAnswer(thrown, NO_BYTES) : thrown;
+  }
+}
+
+/** Gemini's stream as one list of JSON. */
+async function guardedList(
+  answer: StreamedAnswer,
+  guards: RawGuards,
+  list: readonly unknown[],
+  bytes: Uint8Array,
+  mustRead: boolean,
+  signal: AbortLike,
+): Promise<StreamedAnswer> {
+  const form = guards.streamForm;
+  if (form === undefined || !list.every(isObject)) {
+    if (mustRead) throw new RefusedAnswer(unseen('it is a list that cannot be read'), bytes);
+    return withBody(answer, bytes, answer.rawHeaders);
+  }
+  const pieces = list.map((json) => pieceFrom(form.schema, json as JsonObject));
+  try {
+    const { events } = await guards.stream(inOrder(pieces), form.schema, form.pieces, signal);
+    for await (const _ of events);
+  } catch (thrown) {
+    if (thrown instanceof GatewayError) throw new RefusedAnswer(thrown, bytes);
+    throw thrown;
+  }
+  return withBody(answer, bytes, answer.rawHeaders);
+}
+
+async function* inOrder<T>(values: readonly T[]): AsyncGenerator<T, void> {
+  yield* values;
+}
+
+/** What a guardrail may cut has no length before it is over. */
+function withStream(answer: StreamedAnswer, body: StreamedAnswer['body']): StreamedAnswer {
+  const rawHeaders = answer.rawHeaders.filter((_, i, all) => !OF_BYTES.has(all[i - (i % 2)]!.toLowerCase()));
+  return {
+    status: answer.status,
+    rawHeaders,
+    header: (name) => (OF_BYTES.has(name) ? undefined : answer.header(name)),
+    body,
+  };
 }
 
 /** @param plain whether its bytes are no longer encoded */

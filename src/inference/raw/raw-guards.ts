@@ -1,20 +1,25 @@
 // Guardrails around a request that is passed through, by the view of its form.
+import type { DescMessage } from '@bufbuild/protobuf';
 import type { Call } from '../../call/call.ts';
 import type { Guardrails } from '../../checks/hook.ts';
 import { denied, hookResults } from '../../checks/runner/answer.ts';
 import type { HookRun } from '../../checks/runner/hook-result.ts';
 import { CallBudget } from '../../checks/sandbox/call-budget.ts';
+import { mustHoldAnswer } from '../../checks/stream/stream-guard.ts';
 import { requestBody, responseBody } from '../../checks/view/body-of.ts';
 import type { JsonObject as Json, Traffic } from '../../checks/view/traffic.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import type { GatewayError } from '../../lib/errors.ts';
 import { plain } from '../pipeline/explain.ts';
+import { type GuardedStream, guardedStream } from '../pipeline/guarded-stream.ts';
 import { laterHooks } from '../pipeline/later-hooks.ts';
 import { errorWithMembers } from '../pipeline/members.ts';
 import { noteHooks } from '../pipeline/note-hooks.ts';
+import type { PieceForm } from '../pipeline/pieces/piece-form.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import type { RawForm } from './forms.ts';
+import { type StreamForm, streamFormOf } from './stream-forms.ts';
 
 /** The guardrails of one request at one target. */
 export class RawGuards {
@@ -68,6 +73,41 @@ export class RawGuards {
     noteHooks(this.#call, run, 'after');
     if (run.decision === 'deny') throw this.#denied(run);
     return run.response !== undefined && run.response !== json ? (run.response as Json) : json;
+  }
+
+  get requestId(): string {
+    return this.#call.id;
+  }
+
+  /** How the form's streams are read; undefined: they are not, for the reason that `whyNoStream` says. */
+  get streamForm(): StreamForm | undefined {
+    return mustHoldAnswer(this.#hooks.output) ? undefined : streamFormOf(this.#form.view);
+  }
+
+  get whyNoStream(): string {
+    const writes = mustHoldAnswer(this.#hooks.output);
+    return writes ? 'it is a stream, which the guardrail may have to change' : 'it is a stream';
+  }
+
+  /** Output guardrails over the events of a stream. @param chunk of an event @throws GatewayError guardrail_denied (446) */
+  async stream(
+    events: AsyncIterable<object>,
+    chunk: DescMessage,
+    form: PieceForm,
+    signal: AbortLike,
+  ): Promise<GuardedStream> {
+    const guarded = await guardedStream(events, {
+      ...this.#pipeline.checks,
+      hooks: this.#hooks.output,
+      traffic: this.#traffic,
+      signal,
+      later: laterHooks(this.#call, 'after', this.#pipeline.keepsLate),
+      chunk,
+      form,
+      denied: (run) => this.#denied(run),
+    });
+    this.#call.streamHooks = (): void => noteHooks(this.#call, guarded.outcome(), 'after');
+    return guarded;
   }
 
   #denied(output: HookRun | undefined): GatewayError {

@@ -6,8 +6,9 @@ import { GatewayError, toGatewayError } from '../../lib/errors.ts';
 import { rawJsonOf } from '../../lib/raw-json.ts';
 import { jsonOf } from '../../providers/forms/json-of.ts';
 import { eventMessage } from '../../providers/forms/responses/pieces.ts';
-import { isObject, objectOf } from '../../providers/json-object.ts';
+import { objectOf } from '../../providers/json-object.ts';
 import { codec } from '../../rest/codec.ts';
+import { failedEvent } from './failed-event.ts';
 import type { Keeper } from './keep.ts';
 
 const TYPE = /^\{"type":"([a-z_.]{1,64})"/;
@@ -54,34 +55,11 @@ export async function* toldEvents(
   } catch (thrown) {
     const error = toGatewayError(thrown);
     if (first === undefined || error.reason === 'client_closed') throw error;
-    yield failure(first, last ?? first, error);
+    yield failedEvent(first, last ?? first, error);
     throw new GatewayError(error.reason, error.message, { ...error.details, told: true, cause: error.cause });
   }
 }
 
 function following(json: JsonObject, response: JsonObject, previous: string): ResponseEvent {
   return eventMessage(codec, { ...json, response: { ...response, previous_response_id: previous } });
-}
-
-/** The event of a response that could not be made to its end. */
-function failure(first: ResponseEvent, last: ResponseEvent, error: GatewayError): ResponseEvent {
-  const response = jsonOf(codec, ResponseEventSchema, first).response;
-  const { code, members } = error.details;
-  return eventMessage(codec, {
-    type: 'response.failed',
-    sequence_number: Number(last.sequenceNumber ?? 0n) + 1,
-    response: {
-      ...(isObject(response) ? response : {}),
-      status: 'failed',
-      error: {
-        code: error.status === 429 ? 'rate_limit_exceeded' : (code ?? own(error)),
-        message: error.message,
-        ...(members as JsonObject | undefined),
-      },
-    },
-  });
-}
-
-function own({ reason }: GatewayError): string {
-  return reason.startsWith('upstream_') || reason === 'internal' ? 'server_error' : reason;
 }

@@ -7,6 +7,8 @@ import type { Increment } from '../../../checks/stream/stream-guard.ts';
 export interface PieceForm {
   /** The texts of a piece, for guardrails. */
   increments(piece: object): readonly Increment[];
+  /** `increments` for one stream, where what a piece says depends on those before it. */
+  reader?(): (piece: object) => readonly Increment[];
   /** Whether the answer has begun with it: until then the caller can still be given another one. */
   hasContent(piece: object): boolean;
   /** The text of a piece or of a whole answer, for an estimate of its tokens. */

@@ -13,6 +13,7 @@ import { objectOf } from '../../../providers/json-object.ts';
 import { codec } from '../../../rest/codec.ts';
 import { AssembledFold } from './assembled-fold.ts';
 import type { PieceForm } from './piece-form.ts';
+import { ResponseTexts } from './response-texts.ts';
 
 const KINDS: Readonly<Record<string, Increment['kind']>> = {
   'response.output_text.delta': 'content',
@@ -28,6 +29,10 @@ const BEGINNING =
 /** Events of the Responses API. */
 export const RESPONSES: PieceForm = {
   increments: (piece) => incrementsOf(piece as ResponseEvent),
+  reader() {
+    const texts = new ResponseTexts(incrementsOf);
+    return (piece) => texts.of(piece as ResponseEvent);
+  },
   hasContent: (piece) => !BEGINNING.test((piece as ResponseEvent).type),
   said,
   cutOff: (last, _chunk, first) => [cutOff(last as ResponseEvent, first as ResponseEvent)],
