@@ -4,12 +4,8 @@ import type { TenantScope } from '../../call/scope.ts';
 import { fail, invalidField, type Reason } from '../../lib/errors.ts';
 import { type CollectionBody, promptCollections } from '../../prompts/prompt-collections.ts';
 import { derivedId } from '../../prompts/universal-labels.ts';
-import {
-  type Document,
-  type DocumentStore,
-  insertOperation,
-  type WriteOperation,
-} from '../../store/documents.ts';
+import type { Document, DocumentStore, WriteOperation } from '../../store/documents.ts';
+import { insertOf } from '../kit/resource.ts';
 import { LOST_RACE } from '../kit/retry-on-conflict.ts';
 
 /** The reasons of a commit that lost a race, also in storing the default collection. */
@@ -50,15 +46,7 @@ export function firstCollection(
 export async function keepDefault(deps: CollectionDeps, scope: WorkspaceScope): Promise<WriteOperation[]> {
   const first = firstCollection(deps, scope);
   const kept = await deps.documents.get(scope, promptCollections, first.id);
-  return kept === undefined ? [keepOperation(first)] : [];
-}
-
-/** The insert of a default collection. */
-export function keepOperation(
-  { id, slug = '', createdAt }: Document<CollectionBody>,
-  body: CollectionBody = { name: 'default', isDefault: true },
-): WriteOperation {
-  return insertOperation(promptCollections, { id, slug, createdAt, body });
+  return kept === undefined ? [insertOf(promptCollections, first)] : [];
 }
 
 /** A collection of the scope, by id or slug; version 0 for a default one that is not stored yet. */

@@ -1,5 +1,4 @@
 // Collections of prompts: made, listed, changed, archived.
-import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import {
   ChildCollectionSchema,
@@ -30,35 +29,27 @@ import {
   prompts,
 } from '../../prompts/prompt-collections.ts';
 import type { PromptReplica } from '../../prompts/prompt-replica.ts';
-import { codec } from '../../rest/codec.ts';
-import type { JsonObject } from '../../store/collection.ts';
-import {
-  archiveOperation,
-  type Condition,
-  type Document,
-  insertOperation,
-  updateOperation,
-} from '../../store/documents.ts';
+import type { Condition, Document, DocumentStore } from '../../store/documents.ts';
 import { callerOf, found, ownWorkspace, targetScope, targetWorkspace } from '../kit/caller.ts';
-import { listHead, newestFirst } from '../kit/lists.ts';
+import { listHead } from '../kit/lists.ts';
 import { defined } from '../kit/patch.ts';
+import { recordHead } from '../kit/record.ts';
+import { resource, shownAs, tenantOf } from '../kit/resource.ts';
 import { retryOnConflict } from '../kit/retry-on-conflict.ts';
 import { slugOf } from '../kit/slug.ts';
-import { timeText } from '../kit/time.ts';
+import { optionalTimeText, timeText } from '../kit/time.ts';
 import type { PromptsDeps } from '../prompts/deps.ts';
-import {
-  CREATED_MEANWHILE,
-  findCollection,
-  firstCollection,
-  keepDefault,
-  keepOperation,
-  parentFor,
-} from './default.ts';
+import { CREATED_MEANWHILE, findCollection, firstCollection, keepDefault, parentFor } from './default.ts';
 
 /** The methods of CollectionsService. */
 export function collectionsService(deps: PromptsDeps) {
-  const { documents, changes, directory, now, book } = deps;
+  const { documents, directory, book } = deps;
   const { replica } = book;
+  const stored = resource(deps, {
+    collection: promptCollections,
+    noun: 'collection',
+    shown: shownAs(CollectionSchema, collectionRecord),
+  });
 
   const find = async (
     call: Call,
@@ -73,35 +64,15 @@ export function collectionsService(deps: PromptsDeps) {
       const caller = callerOf(call);
       const { organisationId } = caller;
       const scope = { organisationId, workspaceId: ownWorkspace(directory, caller, request.workspaceId) };
-      const { parentCollectionId } = request;
+      const { name, parentCollectionId } = request;
       const parentId = parentCollectionId && (await parentFor(deps, scope, parentCollectionId));
-      const [id, slug, createdAt] = [randomUUID(), slugOf('co', request.name, 6), now()];
-      const body = defined<CollectionBody>({ name: request.name, parentId, isDefault: undefined });
-      const made: Document<CollectionBody> = {
-        id,
-        ...scope,
-        slug,
-        version: 1,
-        status: 'active',
-        schemaVersion: 1,
-        createdAt,
-        updatedAt: createdAt,
-        body,
-      };
+      const body = defined<CollectionBody>({ name, parentId, isDefault: undefined });
+      const made = stored.draft(scope, body, { slug: slugOf('co', name, 6) });
       await retryOnConflict(
-        async () =>
-          changes.commit(
-            call,
-            scope,
-            [
-              ...(await keepDefault(deps, scope)),
-              insertOperation(promptCollections, { id, slug, createdAt, body }),
-            ],
-            { ...targetOf(made), after: shown(made) },
-          ),
+        async () => stored.create(call, made, { first: await keepDefault(deps, scope) }),
         CREATED_MEANWHILE,
       );
-      return create(CreateCollectionResponseSchema, { id, slug });
+      return create(CreateCollectionResponseSchema, { id: made.id, slug: made.slug });
     },
 
     async listCollections(request: ListCollectionsRequest, call: Call): Promise<CollectionList> {
@@ -112,7 +83,7 @@ export function collectionsService(deps: PromptsDeps) {
       const { search } = request;
       const filter: Condition[] =
         search === undefined ? [] : [{ field: 'name', op: 'contains', value: search }];
-      const page = await documents.page(scope, promptCollections, { ...newestFirst(request), filter });
+      const page = await stored.page(scope, request, { filter });
       const first = firstCollection(deps, scope);
       const alone =
         page.total === 0 &&
@@ -139,58 +110,46 @@ export function collectionsService(deps: PromptsDeps) {
     async updateCollection(request: UpdateCollectionRequest, call: Call): Promise<UpdateCollectionResponse> {
       return retryOnConflict(async () => {
         const before = await find(call, request);
-        const { id, version, organisationId, workspaceId } = before;
-        const body = { ...before.body, name: request.name };
-        const after = { ...before, body, updatedAt: now() };
-        const write =
-          version === 0
-            ? keepOperation(before, body)
-            : updateOperation(promptCollections, id, version, { body, updatedAt: after.updatedAt });
-        await changes.commit(call, { organisationId, workspaceId }, [write], {
-          ...targetOf(after),
-          before: shown(before),
-          after: shown(after),
-        });
+        const after = stored.changed(before, { ...before.body, name: request.name });
+        // The default collection is computed until something changes it.
+        if (before.version === 0) await stored.create(call, after, { before: stored.shown(before) });
+        else await stored.update(call, before, after);
         return create(UpdateCollectionResponseSchema);
       }, CREATED_MEANWHILE);
     },
 
     async deleteCollection(request: DeleteCollectionRequest, call: Call): Promise<DeleteCollectionResponse> {
       const before = await find(call, request);
-      const { id, version, organisationId, workspaceId } = before;
       if (before.body.isDefault) throw fail('not_found', 'the default collection of a workspace stays');
-      const scope = { organisationId, workspaceId };
-      for (const [collection, field, name] of [
-        [prompts, 'collectionId', 'prompts'],
-        [partials, 'collectionId', 'partials'],
-        [promptCollections, 'parentId', 'collections'],
-      ] as const) {
-        const filter: Condition[] = [{ field, op: 'eq', value: id }];
-        const page = await documents.page(scope, collection, { filter, pageSize: 1 });
-        if (page.total > 0) throw fail('conflict', `there are still ${name} in the collection`);
-      }
-      const order = { version, updatedAt: now() };
-      await changes.commit(call, scope, [archiveOperation(promptCollections, id, order)], {
-        ...targetOf(before),
-        before: shown(before),
-      });
+      await refuseFull(documents, before);
+      await stored.archive(call, before);
       return create(DeleteCollectionResponseSchema);
     },
   };
 }
 
+/** @throws GatewayError conflict for a collection that something is in */
+async function refuseFull(documents: DocumentStore, before: Document<CollectionBody>): Promise<void> {
+  for (const [collection, field, name] of [
+    [prompts, 'collectionId', 'prompts'],
+    [partials, 'collectionId', 'partials'],
+    [promptCollections, 'parentId', 'collections'],
+  ] as const) {
+    const filter: Condition[] = [{ field, op: 'eq', value: before.id }];
+    const page = await documents.page(tenantOf(before), collection, { filter, pageSize: 1 });
+    if (page.total > 0) throw fail('conflict', `there are still ${name} in the collection`);
+  }
+}
+
 function collectionRecord(document: Document<CollectionBody>): Collection {
-  const { id, workspaceId = '', slug = '', status, createdAt, updatedAt, body } = document;
+  const { workspaceId = '', slug = '', body } = document;
   return create(CollectionSchema, {
-    id,
+    ...recordHead(document),
     name: body.name,
     workspaceId,
     slug,
-    ...(body.parentId === undefined ? {} : { parentCollectionId: body.parentId }),
+    parentCollectionId: body.parentId,
     isDefault: body.isDefault ? 1 : 0,
-    status,
-    createdAt: timeText(createdAt),
-    lastUpdatedAt: timeText(updatedAt),
     object: 'collection',
   });
 }
@@ -204,17 +163,7 @@ function detailsOf(id: string, replica: PromptReplica): CollectionDetails {
   return create(CollectionDetailsSchema, {
     childCollectionsCount: BigInt(children.count),
     promptsCount: BigInt(own.count),
-    ...(children.lastUpdatedAt === undefined
-      ? {}
-      : { childCollectionsLastUpdatedAt: timeText(children.lastUpdatedAt) }),
-    ...(own.lastUpdatedAt === undefined ? {} : { promptsLastUpdatedAt: timeText(own.lastUpdatedAt) }),
+    childCollectionsLastUpdatedAt: optionalTimeText(children.lastUpdatedAt),
+    promptsLastUpdatedAt: optionalTimeText(own.lastUpdatedAt),
   });
-}
-
-function shown(document: Document<CollectionBody>): JsonObject {
-  return codec.encode(CollectionSchema, collectionRecord(document)) as JsonObject;
-}
-
-function targetOf({ id, workspaceId, body }: Document<CollectionBody>) {
-  return { id, name: body.name, workspaceId };
 }

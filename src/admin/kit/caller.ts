@@ -93,6 +93,12 @@ export function authorOf({ userId, keyId }: Principal): string {
   return userId ?? keyId;
 }
 
+/** @throws GatewayError validation_failed when another organisation than the caller's is named. */
+export function checkOrganisation({ organisationId }: Principal, given: string | undefined): void {
+  if (given && given !== organisationId)
+    throw invalidField('organisation_id', 'is not the organisation of the caller');
+}
+
 /** The thing, when it was found. @throws GatewayError not_found. */
 export function found<T>(document: T | undefined, what: string): T {
   if (document === undefined) throw fail('not_found', `there is no such ${what}`);

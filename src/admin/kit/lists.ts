@@ -1,7 +1,8 @@
 // Pages of lists: their common parameters and answers.
 import type { DocumentPage, DocumentStatus, PageQuery } from '../../store/documents.ts';
 
-const DEFAULT_PAGE_SIZE = 100;
+/** Elements of a page, where a list has no default of its own. */
+export const DEFAULT_PAGE_SIZE = 100;
 
 /** Which page, as list requests carry it. */
 export interface PageRequest {

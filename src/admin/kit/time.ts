@@ -28,3 +28,8 @@ export function readTime(field: string, text: string): number {
 export function timeText(ms: number): string {
   return new Date(ms).toISOString();
 }
+
+/** As `timeText`; undefined stays. */
+export function optionalTimeText(ms: number | undefined): string | undefined {
+  return ms === undefined ? undefined : timeText(ms);
+}

@@ -1,5 +1,4 @@
 // Labels of prompt versions: made, listed, changed, archived. The universal labels, of every workspace, are built in.
-import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import {
   type CreateLabelRequest,
@@ -24,19 +23,13 @@ import type { Principal } from '../../call/principal.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
 import { type LabelBody, labels } from '../../prompts/prompt-collections.ts';
 import { type UniversalLabel, universalLabels } from '../../prompts/universal-labels.ts';
-import { codec } from '../../rest/codec.ts';
-import type { JsonObject } from '../../store/collection.ts';
-import {
-  archiveOperation,
-  type Condition,
-  type Document,
-  insertOperation,
-  updateOperation,
-} from '../../store/documents.ts';
-import { callerOf, found, ownWorkspace, targetScope } from '../kit/caller.ts';
+import type { Condition, Document } from '../../store/documents.ts';
+import { callerOf, ownWorkspace, targetScope } from '../kit/caller.ts';
 import { withConflictRetries } from '../kit/conflict-retries.ts';
-import { listHead, newestFirst } from '../kit/lists.ts';
+import { DEFAULT_PAGE_SIZE, listHead } from '../kit/lists.ts';
 import { defined, patch } from '../kit/patch.ts';
+import { recordHead } from '../kit/record.ts';
+import { resource, shownAs } from '../kit/resource.ts';
 import { timeText } from '../kit/time.ts';
 import type { PromptsDeps } from '../prompts/deps.ts';
 
@@ -51,7 +44,13 @@ interface Named {
 }
 
 /** The methods of LabelsService. */
-export function labelsService({ documents, changes, directory, now }: PromptsDeps) {
+export function labelsService(deps: PromptsDeps) {
+  const { directory } = deps;
+  const stored = resource(deps, {
+    collection: labels,
+    noun: 'label',
+    shown: shownAs(LabelSchema, labelRecord),
+  });
   const universal = (caller: Principal, id: string): UniversalLabel | undefined =>
     universalLabels(caller.organisationId).find((label) => label.id === id);
 
@@ -60,8 +59,7 @@ export function labelsService({ documents, changes, directory, now }: PromptsDep
     checkOrganisation(caller, request);
     if (universal(caller, request.labelId))
       throw fail('forbidden', 'labels of every workspace stay as they are');
-    const scope = targetScope(directory, caller, request.workspaceId);
-    return found(await documents.get(scope, labels, request.labelId), 'label');
+    return stored.find(targetScope(directory, caller, request.workspaceId), request.labelId);
   };
 
   return withConflictRetries({
@@ -69,30 +67,10 @@ export function labelsService({ documents, changes, directory, now }: PromptsDep
       const caller = callerOf(call);
       checkOrganisation(caller, request);
       const { organisationId } = caller;
-      const workspaceId = ownWorkspace(directory, caller, request.workspaceId);
-      const body = defined<LabelBody>({
-        name: checkedName(request.name),
-        description: request.description,
-        colorCode: request.colorCode,
-      });
-      const [id, createdAt] = [randomUUID(), now()];
-      const made: Document<LabelBody> = {
-        id,
-        organisationId,
-        workspaceId,
-        version: 1,
-        status: 'active',
-        schemaVersion: 1,
-        createdAt,
-        updatedAt: createdAt,
-        body,
-      };
-      await changes.commit(
-        call,
-        { organisationId, workspaceId },
-        [insertOperation(labels, { id, createdAt, body })],
-        { ...targetOf(made), after: shown(made) },
-      );
+      const scope = { organisationId, workspaceId: ownWorkspace(directory, caller, request.workspaceId) };
+      const { description, colorCode } = request;
+      const body = defined<LabelBody>({ name: checkedName(request.name), description, colorCode });
+      const { id } = await stored.create(call, stored.draft(scope, body));
       return create(CreateLabelResponseSchema, { id });
     },
 
@@ -102,25 +80,10 @@ export function labelsService({ documents, changes, directory, now }: PromptsDep
       const { search } = request;
       const filter: Condition[] =
         search === undefined ? [] : [{ field: 'name', op: 'contains', value: search }];
-      const place = newestFirst(request);
       const scope = targetScope(directory, caller, request.workspaceId);
-      const page = await documents.page(scope, labels, { ...place, filter });
-      const head = listHead(page);
-      const everywhere = universalLabels(caller.organisationId).filter(({ name }) =>
-        name.includes(search ?? ''),
-      );
-      // They follow the workspace's own.
-      const size = place.pageSize ?? page.documents.length;
-      const from = Math.max(0, (place.page ?? 0) * size - page.total);
-      const rest = head.totalCapped ? [] : everywhere.slice(from, from + size - page.documents.length);
-      return create(LabelListSchema, {
-        ...head,
-        total: head.total + BigInt(head.totalCapped ? 0 : everywhere.length),
-        data: [
-          ...page.documents.map(labelRecord),
-          ...rest.map((label) => universalRecord(directory, caller.organisationId, label)),
-        ],
-      });
+      const page = await stored.page(scope, request, { filter });
+      const own = { ...listHead(page), data: page.documents.map(labelRecord) };
+      return create(LabelListSchema, withUniversal(directory, caller, request, own));
     },
 
     async getLabel(request: GetLabelRequest, call: Call): Promise<Label> {
@@ -133,34 +96,37 @@ export function labelsService({ documents, changes, directory, now }: PromptsDep
 
     async updateLabel(request: UpdateLabelRequest, call: Call): Promise<UpdateLabelResponse> {
       const before = await find(call, request);
-      const { id, version, organisationId, workspaceId } = before;
+      const { name, description, colorCode } = before.body;
       const fields = patch(request.clear, ['description', 'color_code']);
       const body = defined<LabelBody>({
-        name: request.name === undefined ? before.body.name : checkedName(request.name),
-        description: fields.optional('description', request.description, before.body.description),
-        colorCode: fields.optional('color_code', request.colorCode, before.body.colorCode),
+        name: request.name === undefined ? name : checkedName(request.name),
+        description: fields.optional('description', request.description, description),
+        colorCode: fields.optional('color_code', request.colorCode, colorCode),
       });
-      const after = { ...before, body, updatedAt: now() };
-      await changes.commit(
-        call,
-        { organisationId, workspaceId },
-        [updateOperation(labels, id, version, { body, updatedAt: after.updatedAt })],
-        { ...targetOf(after), before: shown(before), after: shown(after) },
-      );
+      await stored.update(call, before, stored.changed(before, body));
       return create(UpdateLabelResponseSchema);
     },
 
     async deleteLabel(request: DeleteLabelRequest, call: Call): Promise<DeleteLabelResponse> {
-      const before = await find(call, request);
-      const { id, version, organisationId, workspaceId } = before;
-      const order = { version, updatedAt: now() };
-      await changes.commit(call, { organisationId, workspaceId }, [archiveOperation(labels, id, order)], {
-        ...targetOf(before),
-        before: shown(before),
-      });
+      await stored.archive(call, await find(call, request));
       return create(DeleteLabelResponseSchema);
     },
   });
+}
+
+/** The page with the universal labels, which follow the workspace's own. */
+function withUniversal(
+  directory: Directory,
+  { organisationId }: Principal,
+  { search = '', currentPage = 0, pageSize = DEFAULT_PAGE_SIZE }: ListLabelsRequest,
+  own: ReturnType<typeof listHead> & { readonly data: readonly Label[] },
+) {
+  if (own.totalCapped) return { ...own, data: [...own.data] };
+  const everywhere = universalLabels(organisationId).filter(({ name }) => name.includes(search));
+  const from = Math.max(0, currentPage * pageSize - Number(own.total));
+  const rest = everywhere.slice(from, from + pageSize - own.data.length);
+  const data = [...own.data, ...rest.map((label) => universalRecord(directory, organisationId, label))];
+  return { ...own, total: own.total + BigInt(everywhere.length), data };
 }
 
 /** @throws GatewayError validation_failed, conflict */
@@ -188,17 +154,14 @@ function checkOrganisation({ organisationId }: Principal, request: Omit<Named, '
 }
 
 function labelRecord(document: Document<LabelBody>): Label {
-  const { id, organisationId, workspaceId = '', status, createdAt, updatedAt, body } = document;
+  const { organisationId, workspaceId = '', body } = document;
   return create(LabelSchema, {
-    id,
+    ...recordHead(document),
     ...body,
     organisationId,
     workspaceId,
     isUniversal: false,
-    status,
     object: 'label',
-    createdAt: timeText(createdAt),
-    lastUpdatedAt: timeText(updatedAt),
   });
 }
 
@@ -214,12 +177,4 @@ function universalRecord(directory: Directory, organisationId: string, { id, nam
     createdAt: at,
     lastUpdatedAt: at,
   });
-}
-
-function shown(document: Document<LabelBody>): JsonObject {
-  return codec.encode(LabelSchema, labelRecord(document)) as JsonObject;
-}
-
-function targetOf({ id, workspaceId, body }: Document<LabelBody>) {
-  return { id, name: body.name, workspaceId };
 }

@@ -1,5 +1,4 @@
 // Model aliases: made, listed, changed, archived.
-import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import {
   type CreateModelAliasRequest,
@@ -18,29 +17,34 @@ import type { Call } from '../../call/call.ts';
 import type { TenantScope } from '../../call/scope.ts';
 import { configs, type ModelAliasBody, modelAliases } from '../../configs/config-collections.ts';
 import { invalidField } from '../../lib/errors.ts';
-import { codec } from '../../rest/codec.ts';
-import type { JsonObject } from '../../store/collection.ts';
-import { archiveOperation, type Document, insertOperation, updateOperation } from '../../store/documents.ts';
-import { callerOf, found, ownWorkspace, targetScope } from '../kit/caller.ts';
+import type { Document } from '../../store/documents.ts';
+import { callerOf, ownWorkspace, targetScope } from '../kit/caller.ts';
 import { withConflictRetries } from '../kit/conflict-retries.ts';
 import type { IdentityDeps } from '../kit/deps.ts';
-import { listHead, newestFirst } from '../kit/lists.ts';
+import { listHead } from '../kit/lists.ts';
 import { defined, patch } from '../kit/patch.ts';
+import { recordHead } from '../kit/record.ts';
+import { resource, shownAs, tenantOf } from '../kit/resource.ts';
 import { tellingTaken } from '../kit/taken.ts';
-import { timeText } from '../kit/time.ts';
 
 type Alias = Document<ModelAliasBody>;
 
+const TAKEN = { field: 'name', message: 'is the name of another model alias of the workspace' };
+
 /** The methods of ModelAliasesService. */
-export function modelAliasesService({ documents, changes, directory, now }: IdentityDeps) {
-  const find = async (
+export function modelAliasesService(deps: IdentityDeps) {
+  const { documents, directory } = deps;
+  const aliases = resource(deps, {
+    collection: modelAliases,
+    noun: 'model alias',
+    shown: shownAs(ModelAliasSchema, aliasRecord),
+  });
+  const find = (
     call: Call,
     { aliasId, workspaceId }: { readonly aliasId: string; readonly workspaceId?: string | undefined },
-  ): Promise<Alias> =>
-    found(
-      await documents.get(targetScope(directory, callerOf(call), workspaceId), modelAliases, aliasId),
-      'model alias',
-    );
+  ): Promise<Alias> => aliases.find(targetScope(directory, callerOf(call), workspaceId), aliasId);
+  /** The names of aliases are unique in a workspace. */
+  const named = (write: () => Promise<Alias>): Promise<Alias> => tellingTaken(write, () => TAKEN);
 
   /** @throws GatewayError validation_failed for a config that the workspace does not have */
   const configNamed = async (scope: TenantScope, idOrSlug: string) => {
@@ -54,35 +58,16 @@ export function modelAliasesService({ documents, changes, directory, now }: Iden
       const caller = callerOf(call);
       const { organisationId } = caller;
       const scope = { organisationId, workspaceId: ownWorkspace(directory, caller, request.workspaceId) };
-      const body = defined<ModelAliasBody>({
-        name: request.name,
-        ...(await configNamed(scope, request.config)),
-        description: request.description,
+      const { name: slug, description } = request;
+      const config = await configNamed(scope, request.config);
+      const made = aliases.draft(scope, defined<ModelAliasBody>({ name: slug, ...config, description }), {
+        slug,
       });
-      const [id, createdAt] = [randomUUID(), now()];
-      const made: Alias = {
-        id,
-        ...scope,
-        slug: body.name,
-        version: 1,
-        status: 'active',
-        schemaVersion: modelAliases.schemaVersion,
-        createdAt,
-        updatedAt: createdAt,
-        body,
-      };
-      const operation = insertOperation(modelAliases, { id, slug: body.name, createdAt, body });
-      const target = { ...targetOf(made), after: shown(made) };
-      await tellingTaken(
-        () => changes.commit(call, scope, [operation], target),
-        () => TAKEN,
-      );
-      return aliasRecord(made);
+      return aliasRecord(await named(() => aliases.create(call, made)));
     },
 
     async listModelAliases(request: ListModelAliasesRequest, call: Call): Promise<ModelAliasList> {
-      const scope = targetScope(directory, callerOf(call), request.workspaceId);
-      const page = await documents.page(scope, modelAliases, newestFirst(request));
+      const page = await aliases.page(targetScope(directory, callerOf(call), request.workspaceId), request);
       return create(ModelAliasListSchema, { ...listHead(page), data: page.documents.map(aliasRecord) });
     },
 
@@ -92,69 +77,36 @@ export function modelAliasesService({ documents, changes, directory, now }: Iden
 
     async updateModelAlias(request: UpdateModelAliasRequest, call: Call): Promise<ModelAlias> {
       const before = await find(call, request);
-      const { id, version, organisationId, workspaceId } = before;
-      const scope = { organisationId, workspaceId };
       const fields = patch(request.clear, ['description']);
-      const { configId, configSlug } = before.body;
+      const { configId, configSlug, description } = before.body;
+      const { name = before.body.name, config } = request;
       const body = defined<ModelAliasBody>({
-        name: request.name ?? before.body.name,
-        ...(request.config === undefined
-          ? { configId, configSlug }
-          : await configNamed(scope, request.config)),
-        description: fields.optional('description', request.description, before.body.description),
+        name,
+        ...(config === undefined ? { configId, configSlug } : await configNamed(tenantOf(before), config)),
+        description: fields.optional('description', request.description, description),
       });
-      const after = { ...before, slug: body.name, body, updatedAt: now() };
-      const change = { body, slug: body.name, updatedAt: after.updatedAt };
-      await tellingTaken(
-        () =>
-          changes.commit(call, scope, [updateOperation(modelAliases, id, version, change)], {
-            ...targetOf(after),
-            before: shown(before),
-            after: shown(after),
-          }),
-        () => TAKEN,
-      );
-      return aliasRecord(after);
+      const after = aliases.changed(before, body, name);
+      return aliasRecord(await named(() => aliases.update(call, before, after)));
     },
 
     async deleteModelAlias(request: DeleteModelAliasRequest, call: Call): Promise<DeleteModelAliasResponse> {
-      const before = await find(call, request);
-      const { id, version, organisationId, workspaceId } = before;
-      await changes.commit(
-        call,
-        { organisationId, workspaceId },
-        [archiveOperation(modelAliases, id, { version, updatedAt: now() })],
-        { ...targetOf(before), before: shown(before) },
-      );
+      await aliases.archive(call, await find(call, request));
       return create(DeleteModelAliasResponseSchema);
     },
   });
 }
 
-const TAKEN = { field: 'name', message: 'is the name of another model alias of the workspace' };
-
 function aliasRecord(document: Alias): ModelAlias {
-  const { id, organisationId, workspaceId = '', status, createdAt, updatedAt, body } = document;
+  const { organisationId, workspaceId = '', body } = document;
   const { name, configId, configSlug, description } = body;
   return create(ModelAliasSchema, {
-    id,
+    ...recordHead(document),
     name,
     config: configSlug,
     configId,
-    ...(description === undefined ? {} : { description }),
+    description,
     organisationId,
     workspaceId,
-    status,
     object: 'model-alias',
-    createdAt: timeText(createdAt),
-    lastUpdatedAt: timeText(updatedAt),
   });
-}
-
-function shown(document: Alias): JsonObject {
-  return codec.encode(ModelAliasSchema, aliasRecord(document)) as JsonObject;
-}
-
-function targetOf({ id, workspaceId, body }: Alias) {
-  return { id, name: body.name, workspaceId };
 }
