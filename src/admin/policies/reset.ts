@@ -15,7 +15,9 @@ interface Given {
   readonly nextUsageResetAt?: string | undefined;
 }
 
-type Kept = { [K in keyof Reset]: Reset[K] | undefined };
+type Kept = {
+  [K in 'periodicReset' | 'periodicResetDays' | 'nextUsageResetAt']: UsageLimitPolicyBody[K] | undefined;
+};
 
 /** A new policy's reset. @throws GatewayError validation_failed naming the field. */
 export function resetOf(given: Given, now: number): Kept {

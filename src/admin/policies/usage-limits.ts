@@ -1,5 +1,4 @@
 // Usage-limit policies: made, listed, changed, archived.
-import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import {
   type CreateUsageLimitPolicyRequest,
@@ -29,22 +28,12 @@ import { MOST_GROUPS } from '../../ledger/limits/groups.ts';
 import { lastReset, resetAfter } from '../../ledger/limits/period.ts';
 import { scheduleOfPolicy, type UsageLimitPolicyBody, usageLimitPolicies } from '../../ledger/policies.ts';
 import { invalidField } from '../../lib/errors.ts';
-import { codec } from '../../rest/codec.ts';
-import type { JsonObject } from '../../store/collection.ts';
-import {
-  archiveOperation,
-  type Condition,
-  type Document,
-  insertOperation,
-  updateOperation,
-} from '../../store/documents.ts';
+import type { Document } from '../../store/documents.ts';
 import { USAGE_POLICY_RULES } from '../kit/bound-rules.ts';
-import { bounded, setAboveCaller, setByHigher } from '../kit/bounds.ts';
-import { callerOf, scopeOf, targetWorkspace } from '../kit/caller.ts';
 import type { IdentityDeps } from '../kit/deps.ts';
-import { listHead, newestFirst } from '../kit/lists.ts';
-import { defined, patch } from '../kit/patch.ts';
-import { timeText } from '../kit/time.ts';
+import { listHead } from '../kit/lists.ts';
+import { shownAs, tenantOf } from '../kit/resource.ts';
+import { optionalTimeText, timeText } from '../kit/time.ts';
 import {
   type EntitiesDeps,
   entityRecord,
@@ -58,26 +47,9 @@ import {
   statusOf,
   usageMap,
 } from './entities.ts';
-import {
-  checkAssumed,
-  checkRoom,
-  checkSameTarget,
-  checkTarget,
-  conditionMessages,
-  conditionsOf,
-  findPolicy,
-  groupKeysOf,
-  groupMessages,
-  policyWorkspace,
-  shownAssumed,
-  targetOf,
-} from './parts.ts';
+import { type PolicyKind, policyMembers, policyOperations } from './policy-operations.ts';
 import { changedReset, checkAmounts, countedSince, resetOf } from './reset.ts';
 
-const CLEARABLE = [
-  ...['name', 'alert_threshold', 'periodic_reset', 'periodic_reset_days', 'next_usage_reset_at'],
-  ...['on_store_outage', 'assumed_output_tokens'],
-];
 const OBJECT = 'policy_usage_limits';
 
 /** What the service is made with. */
@@ -87,56 +59,41 @@ export type UsageLimitPoliciesDeps = IdentityDeps & EntitiesDeps;
 const MOST_IN_MAP = 1000;
 const DEFAULT_PAGE_SIZE = 100;
 
+const KIND: PolicyKind<UsageLimitPolicyBody> = {
+  collection: usageLimitPolicies,
+  // Resets are shown as of the change.
+  shown: (document) =>
+    shownAs(UsageLimitPolicySchema, () => policyRecord(document, document.updatedAt))(document),
+  rules: USAGE_POLICY_RULES,
+  amount: 'creditLimit',
+  amountField: 'credit_limit',
+  clearable: ['alert_threshold', 'periodic_reset', 'periodic_reset_days', 'next_usage_reset_at'],
+  filters: ['type'],
+  check: checkAmounts,
+};
+
+type Policies = ReturnType<typeof policyOperations<UsageLimitPolicyBody>>;
+
 /** The methods of UsageLimitPoliciesService. */
 export function usageLimitPoliciesService(deps: UsageLimitPoliciesDeps) {
-  const { documents, changes, directory, now } = deps;
-  const find = (call: Call, id: string, status?: string) =>
-    findPolicy(documents, callerOf(call), usageLimitPolicies, id, status);
+  const policies = policyOperations(deps, KIND);
+  return { ...policyMethods(deps, policies), ...entityMethods(deps, policies) };
+}
 
+function policyMethods(deps: UsageLimitPoliciesDeps, policies: Policies) {
+  const { now } = deps;
   return {
     async createUsageLimitPolicy(
       request: CreateUsageLimitPolicyRequest,
       call: Call,
     ): Promise<CreateUsageLimitPolicyResponse> {
-      const caller = callerOf(call);
-      const { organisationId } = caller;
-      const workspaceId = policyWorkspace(directory, caller, request);
-      await checkRoom(documents, organisationId);
-      const given = defined<UsageLimitPolicyBody>({
-        name: request.name,
-        conditions: conditionsOf(request.conditions),
-        groupBy: groupKeysOf(request.groupBy),
+      const { id } = await policies.create(call, request, () => ({
         type: request.type as UsageLimitPolicyBody['type'],
         creditLimit: request.creditLimit,
         alertThreshold: request.alertThreshold,
         ...resetOf(request, now()),
         countedSince: undefined,
-        onStoreOutage: request.onStoreOutage as UsageLimitPolicyBody['onStoreOutage'],
-        assumedOutputTokens: request.assumedOutputTokens,
-        ...targetOf(request.target),
-      });
-      checkAssumed(given);
-      checkTarget(given);
-      checkAmounts(given);
-      const body = bounded(deps, caller, USAGE_POLICY_RULES, undefined, given);
-      const [id, createdAt] = [randomUUID(), now()];
-      const made: Document<UsageLimitPolicyBody> = {
-        id,
-        organisationId,
-        createdAt,
-        updatedAt: createdAt,
-        body,
-        version: 1,
-        schemaVersion: 1,
-        status: 'active',
-        ...(workspaceId === undefined ? {} : { workspaceId }),
-      };
-      await changes.commit(
-        call,
-        { organisationId, workspaceId },
-        [insertOperation(usageLimitPolicies, { id, createdAt, body })],
-        { id, name: body.name ?? '', workspaceId, after: shown(made) },
-      );
+      }));
       return create(CreateUsageLimitPolicyResponseSchema, { id, object: OBJECT });
     },
 
@@ -144,22 +101,14 @@ export function usageLimitPoliciesService(deps: UsageLimitPoliciesDeps) {
       request: ListUsageLimitPoliciesRequest,
       call: Call,
     ): Promise<UsageLimitPolicyList> {
-      const caller = callerOf(call);
-      const filter: Condition[] = [];
-      if (request.type !== undefined) filter.push({ field: 'type', op: 'eq', value: request.type });
-      const workspaceId = targetWorkspace(directory, caller, request.workspaceId);
-      const page = await documents.page({ ...scopeOf(caller), workspaceId }, usageLimitPolicies, {
-        ...newestFirst(request),
-        filter,
-        status: request.status === 'archived' ? 'archived' : 'active',
-      });
+      const page = await policies.page(call, request);
       const at = now();
       const data = page.documents.map((document) => policyRecord(document, at));
       return create(UsageLimitPolicyListSchema, { ...listHead(page), data });
     },
 
     async getUsageLimitPolicy(request: GetUsageLimitPolicyRequest, call: Call): Promise<UsageLimitPolicy> {
-      const found = await find(call, request.policyId, request.status);
+      const found = await policies.find(call, request);
       const record = policyRecord(found, now());
       if (request.includeUsage !== true) return record;
       const entities = await findEntities(deps, found, undefined, MOST_IN_MAP);
@@ -171,66 +120,50 @@ export function usageLimitPoliciesService(deps: UsageLimitPoliciesDeps) {
       request: UpdateUsageLimitPolicyRequest,
       call: Call,
     ): Promise<UpdateUsageLimitPolicyResponse> {
-      const before = await find(call, request.policyId);
-      const { organisationId, workspaceId, body: was } = before;
-      checkSameTarget(was, request.target);
-      const fields = patch(request.clear, CLEARABLE);
-      const given = defined<UsageLimitPolicyBody>({
-        name: fields.optional('name', request.name, was.name),
-        conditions: request.conditions.length > 0 ? conditionsOf(request.conditions) : was.conditions,
-        groupBy: was.groupBy,
-        type: was.type,
+      const before = await policies.find(call, { policyId: request.policyId });
+      const was = before.body;
+      const after = policies.changed(call, before, request, (fields) => ({
         creditLimit: fields.always('credit_limit', request.creditLimit, was.creditLimit),
         alertThreshold: fields.optional('alert_threshold', request.alertThreshold, was.alertThreshold),
         ...changedReset(was, request, fields, now()),
         countedSince: countedSince(was, now()),
-        onStoreOutage: fields.optional(
-          'on_store_outage',
-          request.onStoreOutage as UsageLimitPolicyBody['onStoreOutage'],
-          was.onStoreOutage,
-        ),
-        ...targetOf(was.target),
-        assumedOutputTokens: fields.optional(
-          'assumed_output_tokens',
-          request.assumedOutputTokens,
-          was.assumedOutputTokens,
-        ),
-      });
-      checkAssumed(given);
-      checkTarget(given);
-      checkAmounts(given);
-      const body = bounded(deps, callerOf(call), USAGE_POLICY_RULES, was, given);
+      }));
       const value = request.resetUsageForValue;
-      if (value !== undefined) checkTheirs(deps, call, was, 'reset_usage_for_value');
-      const entity = value === undefined ? undefined : await findByValueKey(deps, before, value);
-      if (value !== undefined && entity === undefined)
-        throw invalidField('reset_usage_for_value', 'is no value key that the policy has counted');
-      const change = { body, updatedAt: now() };
-      const after = { ...before, ...change };
-      await changes.commit(
-        call,
-        { organisationId, workspaceId },
-        [
-          updateOperation(usageLimitPolicies, before.id, before.version, change),
-          ...(entity === undefined ? [] : [resetNote(entity, change.updatedAt)]),
-        ],
-        {
-          id: before.id,
-          name: body.name ?? '',
-          workspaceId,
-          before: shown(before),
-          after: { ...shown(after), ...(value === undefined ? {} : { reset_usage_for_value: value }) },
-        },
-      );
-      if (entity !== undefined) await resetEntity(deps, after, entity);
+      if (value === undefined) await policies.stored.update(call, before, after);
+      else {
+        policies.checkTheirs(call, before, 'reset_usage_for_value');
+        const entity = await findByValueKey(deps, before, value);
+        if (entity === undefined)
+          throw invalidField('reset_usage_for_value', 'is no value key that the policy has counted');
+        await policies.stored.update(call, before, after, {
+          also: [resetNote(entity, after.updatedAt)],
+          after: { ...policies.stored.shown(after), reset_usage_for_value: value },
+        });
+        await resetEntity(deps, after, entity);
+      }
       return create(UpdateUsageLimitPolicyResponseSchema);
     },
 
+    async deleteUsageLimitPolicy(
+      { policyId }: DeleteUsageLimitPolicyRequest,
+      call: Call,
+    ): Promise<DeleteUsageLimitPolicyResponse> {
+      const before = await policies.find(call, { policyId });
+      policies.checkTheirs(call, before, 'policy_id');
+      await policies.stored.archive(call, before);
+      return create(DeleteUsageLimitPolicyResponseSchema);
+    },
+  };
+}
+
+function entityMethods(deps: UsageLimitPoliciesDeps, policies: Policies) {
+  const { changes, now } = deps;
+  return {
     async listUsageLimitEntities(
       request: ListUsageLimitEntitiesRequest,
       call: Call,
     ): Promise<UsageLimitEntityList> {
-      const policy = await find(call, request.policyId);
+      const policy = await policies.find(call, { policyId: request.policyId });
       const entities = await findEntities(deps, policy, request.search);
       const size = request.pageSize ?? DEFAULT_PAGE_SIZE;
       const from = (request.currentPage ?? 0) * size;
@@ -253,94 +186,40 @@ export function usageLimitPoliciesService(deps: UsageLimitPoliciesDeps) {
     },
 
     async resetUsageLimitEntity(
-      request: ResetUsageLimitEntityRequest,
+      { policyId, entityId }: ResetUsageLimitEntityRequest,
       call: Call,
     ): Promise<ResetUsageLimitEntityResponse> {
-      const policy = await find(call, request.policyId);
-      checkTheirs(deps, call, policy.body, 'entity_id');
-      const { organisationId, workspaceId } = policy;
-      const entity = await findEntity(deps, policy, request.entityId);
-      const [before] = await readEntities(deps, policy, [entity]);
+      const policy = await policies.find(call, { policyId });
+      policies.checkTheirs(call, policy, 'entity_id');
+      const entity = await findEntity(deps, policy, entityId);
+      const [read] = await readEntities(deps, policy, [entity]);
       const at = now();
-      await changes.commit(call, { organisationId, workspaceId }, [resetNote(entity, at)], {
+      const before = read && shownEntity(read);
+      const zero = { current_usage: 0, status: 'active', last_reset_at: timeText(at) };
+      await changes.commit(call, tenantOf(policy), [resetNote(entity, at)], {
         id: policy.id,
         name: policy.body.name ?? '',
-        workspaceId,
-        ...(before === undefined
-          ? {}
-          : {
-              before: shownEntity(before),
-              after: {
-                ...shownEntity(before),
-                current_usage: 0,
-                status: 'active',
-                last_reset_at: timeText(at),
-              },
-            }),
+        workspaceId: policy.workspaceId,
+        ...(before && { before, after: { ...before, ...zero } }),
       });
       await resetEntity(deps, policy, entity);
       return create(ResetUsageLimitEntityResponseSchema);
     },
-
-    async deleteUsageLimitPolicy(
-      request: DeleteUsageLimitPolicyRequest,
-      call: Call,
-    ): Promise<DeleteUsageLimitPolicyResponse> {
-      const before = await find(call, request.policyId);
-      checkTheirs(deps, call, before.body, 'policy_id');
-      const { organisationId, workspaceId } = before;
-      const order = { version: before.version, updatedAt: now() };
-      await changes.commit(
-        call,
-        { organisationId, workspaceId },
-        [archiveOperation(usageLimitPolicies, before.id, order)],
-        { id: before.id, name: before.body.name ?? '', workspaceId, before: shown(before) },
-      );
-      return create(DeleteUsageLimitPolicyResponseSchema);
-    },
   };
-}
-
-/** @throws GatewayError forbidden for a policy that a higher level made: it is neither removed nor reset below. */
-function checkTheirs(
-  { directory }: IdentityDeps,
-  call: Call,
-  body: UsageLimitPolicyBody,
-  field: string,
-): void {
-  const set = setAboveCaller(directory, callerOf(call), body, 'credit_limit', body.creditLimit);
-  if (set !== undefined) throw setByHigher(field, set);
 }
 
 /** @param now Unix milliseconds: resets are shown as of then. */
 function policyRecord(document: Document<UsageLimitPolicyBody>, now: number): UsageLimitPolicy {
-  const { id, organisationId, workspaceId, status, createdAt, updatedAt, body } = document;
-  const schedule = scheduleOfPolicy(body);
-  const [next, last] = [resetAfter(schedule, now), lastReset(schedule, now)];
+  const { creditLimit, alertThreshold, periodicReset, periodicResetDays } = document.body;
+  const schedule = scheduleOfPolicy(document.body);
   return create(UsageLimitPolicySchema, {
-    id,
+    ...policyMembers(document, 'deny'),
     object: OBJECT,
-    ...(body.name === undefined ? {} : { name: body.name }),
-    conditions: conditionMessages(body.conditions),
-    groupBy: groupMessages(body.groupBy),
-    type: body.type,
-    creditLimit: body.creditLimit,
-    ...(body.alertThreshold === undefined ? {} : { alertThreshold: body.alertThreshold }),
-    ...(body.periodicReset === undefined ? {} : { periodicReset: body.periodicReset }),
-    ...(body.periodicResetDays === undefined ? {} : { periodicResetDays: body.periodicResetDays }),
-    ...(next === undefined ? {} : { nextUsageResetAt: timeText(next) }),
-    ...(last === undefined ? {} : { lastResetAt: timeText(last) }),
-    onStoreOutage: body.onStoreOutage ?? 'deny',
-    ...shownAssumed(body),
-    target: body.target ?? 'llm',
-    status,
-    ...(workspaceId === undefined ? {} : { workspaceId }),
-    organisationId,
-    createdAt: timeText(createdAt),
-    lastUpdatedAt: timeText(updatedAt),
+    creditLimit,
+    alertThreshold,
+    periodicReset,
+    periodicResetDays,
+    nextUsageResetAt: optionalTimeText(resetAfter(schedule, now)),
+    lastResetAt: optionalTimeText(lastReset(schedule, now)),
   });
-}
-
-function shown(document: Document<UsageLimitPolicyBody>): JsonObject {
-  return codec.encode(UsageLimitPolicySchema, policyRecord(document, document.updatedAt)) as JsonObject;
 }
