@@ -10,20 +10,19 @@ import type { PartialBody, PartialVersionBody } from '../../prompts/prompt-colle
 import { codec } from '../../rest/codec.ts';
 import type { JsonObject } from '../../store/collection.ts';
 import type { Document } from '../../store/documents.ts';
+import { recordHead } from '../kit/record.ts';
 import { timeText } from '../kit/time.ts';
 
 /** What lists show of a partial. */
 export function partialSummary(document: Document<PartialBody>): PromptPartial {
-  const { id, slug = '', status, createdAt, updatedAt, body } = document;
+  const { slug = '', body } = document;
+  const { name, collectionId } = body;
   return create(PromptPartialSchema, {
-    id,
+    ...recordHead(document),
     slug,
-    name: body.name,
-    collectionId: body.collectionId,
-    status,
+    name,
+    collectionId,
     object: 'partial',
-    createdAt: timeText(createdAt),
-    lastUpdatedAt: timeText(updatedAt),
   });
 }
 
@@ -52,7 +51,7 @@ export function partialVersionRecord(
     slug: partial.slug ?? '',
     version: body.number,
     string: body.string,
-    ...(body.description === undefined ? {} : { description: body.description }),
+    description: body.description,
     createdAt: timeText(createdAt),
     promptVersionStatus: statusOf(partial, body.number),
     object: 'partial',

@@ -1,5 +1,4 @@
 // Prompt partials: made, listed, changed, published, archived, with their versions.
-import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import {
   type CreatePromptPartialRequest,
@@ -31,128 +30,58 @@ import {
   type PartialVersionBody,
   partials,
   partialVersions,
-  versionSlug,
 } from '../../prompts/prompt-collections.ts';
 import { parseTemplate } from '../../prompts/template/parse.ts';
-import {
-  archiveOperation,
-  type Condition,
-  type Document,
-  insertOperation,
-  updateOperation,
-  type WriteOperation,
-} from '../../store/documents.ts';
-import { CREATED_MEANWHILE, collectionNamed, firstCollection, keepDefault } from '../collections/default.ts';
-import { callerOf, found, ownWorkspace, targetScope } from '../kit/caller.ts';
-import { listHead, newestFirst } from '../kit/lists.ts';
+import { type Document, updateOperation, type WriteOperation } from '../../store/documents.ts';
+import { listHead } from '../kit/lists.ts';
 import { defined } from '../kit/patch.ts';
+import { insertOf, tenantOf } from '../kit/resource.ts';
 import { retryOnConflict } from '../kit/retry-on-conflict.ts';
-import { slugOf } from '../kit/slug.ts';
 import { aboutTemplate } from '../prompts/content.ts';
 import type { PromptsDeps } from '../prompts/deps.ts';
+import { type VersionedKind, versionedOperations } from '../prompts/versioned.ts';
 import { partialRecord, partialShown, partialSummary, partialVersionRecord } from './record.ts';
 
-interface Named {
-  readonly partialId: string;
-  readonly workspaceId?: string | undefined;
-}
+const KIND: VersionedKind<PartialBody, PartialVersionBody> = {
+  collection: partials,
+  versions: partialVersions,
+  noun: 'partial',
+  owner: 'partialId',
+  shown: partialShown,
+};
+
+type Versioned = ReturnType<typeof versionedOperations<PartialBody, PartialVersionBody>>;
+type Check = (scope: TenantScope, string: string, id?: string) => Promise<void>;
 
 /** The methods of PromptPartialsService. */
 export function promptPartialsService(deps: PromptsDeps) {
-  const { documents, changes, directory, now, book } = deps;
-
-  const find = async (call: Call, request: Named): Promise<Document<PartialBody>> => {
-    const scope = targetScope(directory, callerOf(call), request.workspaceId);
-    return found(await documents.get(scope, partials, request.partialId), 'partial');
-  };
-
-  const versionOf = async (
-    { id, body, ...scope }: Document<PartialBody>,
-    asked: string | number | undefined,
-  ): Promise<Document<PartialVersionBody>> => {
-    const number =
-      asked === undefined || asked === 'default' ? body.published : asked === 'latest' ? body.latest : asked;
-    return found(
-      await documents.get(tenantOf(scope), partialVersions, versionSlug(id, Number(number))),
-      'version',
-    );
-  };
-
+  const versioned = versionedOperations(deps, KIND);
   /** @param id of a partial that has the template from now on. @throws GatewayError validation_failed */
-  const check = async (scope: TenantScope, string: string, id = ''): Promise<void> => {
+  const check: Check = async (scope, string, id = '') => {
     const template = parseTemplate(string, 'string');
-    await aboutTemplate(book.partialsOf(scope, template, { id, template }));
+    await aboutTemplate(deps.book.partialsOf(scope, template, { id, template }));
   };
+  return { ...partialChanges(versioned, check), ...partialReads(versioned) };
+}
 
-  const archive = async (call: Call, before: Document<PartialBody>): Promise<void> => {
-    const order = { version: before.version, updatedAt: now() };
-    const shown = partialShown(before, await versionOf(before, 'default'));
-    await changes.commit(call, tenantOf(before), [archiveOperation(partials, before.id, order)], {
-      ...targetOf(before),
-      before: shown,
-    });
-  };
-
+function partialChanges(versioned: Versioned, check: Check) {
   return {
     async createPromptPartial(
       request: CreatePromptPartialRequest,
       call: Call,
     ): Promise<CreatePromptPartialResponse> {
-      const caller = callerOf(call);
-      const { organisationId } = caller;
-      const scope = { organisationId, workspaceId: ownWorkspace(directory, caller, request.workspaceId) };
-      await check(scope, request.string);
-      const collectionId =
-        request.collectionId === undefined
-          ? firstCollection(deps, scope).id
-          : await collectionNamed(deps, scope, request.collectionId);
-      const [id, slug, createdAt] = [randomUUID(), slugOf('pp', request.name, 10), now()];
-      const body: PartialBody = { name: request.name, collectionId, latest: 1, published: 1 };
-      const made: Document<PartialBody> = {
-        id,
-        ...scope,
-        slug,
-        version: 1,
-        status: 'active',
-        schemaVersion: 1,
-        createdAt,
-        updatedAt: createdAt,
-        body,
-      };
-      const version = newVersion(made, 1, request.string, request.versionDescription, createdAt);
-      await retryOnConflict(
-        async () =>
-          changes.commit(
-            call,
-            scope,
-            [
-              ...(await keepDefault(deps, scope)),
-              insertOperation(partials, { id, slug, createdAt, body }),
-              insertOf(version),
-            ],
-            { ...targetOf(made), after: partialShown(made, version) },
-          ),
-        CREATED_MEANWHILE,
+      const scope = versioned.scopeFor(call, request.workspaceId);
+      const { name, string, versionDescription: description } = request;
+      await check(scope, string);
+      const { made, version } = await versioned.create(
+        call,
+        scope,
+        request,
+        (collectionId) => ({ name, collectionId, latest: 1, published: 1 }),
+        (partialId) => defined<PartialVersionBody>({ partialId, number: 1, description, string }),
       );
+      const { id, slug } = made;
       return create(CreatePromptPartialResponseSchema, { id, slug, versionId: version.id });
-    },
-
-    async listPromptPartials(request: ListPromptPartialsRequest, call: Call): Promise<PromptPartialList> {
-      const scope = targetScope(directory, callerOf(call), request.workspaceId);
-      const filter: Condition[] = [];
-      if (request.search !== undefined) filter.push({ field: 'name', op: 'contains', value: request.search });
-      if (request.collectionId !== undefined) {
-        const value = await collectionNamed(deps, scope, request.collectionId);
-        filter.push({ field: 'collectionId', op: 'eq', value });
-      }
-      const page = await documents.page(scope, partials, { ...newestFirst(request), filter });
-      const data = page.documents.map(partialSummary);
-      return create(PromptPartialListSchema, { ...listHead(page), data });
-    },
-
-    async getPromptPartial(request: GetPromptPartialRequest, call: Call): Promise<PromptPartial> {
-      const partial = await find(call, request);
-      return partialRecord(partial, await versionOf(partial, request.version));
     },
 
     async updatePromptPartial(
@@ -160,124 +89,95 @@ export function promptPartialsService(deps: PromptsDeps) {
       call: Call,
     ): Promise<UpdatePromptPartialResponse> {
       return retryOnConflict(async () => {
-        const before = await find(call, request);
+        const before = await versioned.find(call, request.partialId, request.workspaceId);
         if (request.status === 'archived') {
-          await archive(call, before);
+          await versioned.archive(call, before);
           return create(UpdatePromptPartialResponseSchema);
         }
-        const { id, slug = '' } = before;
-        const scope = tenantOf(before);
-        if (request.string !== undefined) await check(scope, request.string, id);
-        const latest = await versionOf(before, 'latest');
-        const description = descriptionOf(request);
-        const at = now();
-        const isNew = request.string !== undefined && request.string !== latest.body.string;
+        const { id, slug } = before;
+        if (request.string !== undefined) await check(tenantOf(before), request.string, id);
+        const latest = await versioned.versionOf(before, 'latest');
+        const { name = before.body.name, string = latest.body.string } = request;
+        const isNew = string !== latest.body.string;
         const number = before.body.latest + (isNew ? 1 : 0);
-        const body = { ...before.body, name: request.name ?? before.body.name, latest: number };
-        const version = isNew
-          ? newVersion(before, number, request.string ?? '', description, at)
-          : described(latest, description);
-        const writes: WriteOperation[] = [
-          updateOperation(partials, id, before.version, { body, updatedAt: at }),
-        ];
-        if (isNew) writes.push(insertOf(version));
-        else if (description !== undefined)
-          writes.push(
-            updateOperation(partialVersions, latest.id, latest.version, {
-              body: version.body,
-              updatedAt: at,
-            }),
-          );
-        const after = { ...before, body, updatedAt: at };
-        await changes.commit(call, scope, writes, {
-          ...targetOf(after),
-          before: partialShown(before, latest),
-          after: partialShown(after, version),
-        });
+        const after = versioned.changed(before, { ...before.body, name, latest: number });
+        const { version, also } = versionAfter(versioned, after, latest, string, descriptionOf(request));
+        await versioned.update(call, before, after, [latest, version], also);
         const made = { id, slug, promptPartialVersionId: version.id };
         return create(UpdatePromptPartialResponseSchema, request.string === undefined ? {} : made);
       });
     },
 
     async deletePromptPartial(
-      request: DeletePromptPartialRequest,
+      { partialId, workspaceId }: DeletePromptPartialRequest,
       call: Call,
     ): Promise<DeletePromptPartialResponse> {
       return retryOnConflict(async () => {
-        await archive(call, await find(call, request));
+        await versioned.archive(call, await versioned.find(call, partialId, workspaceId));
         return create(DeletePromptPartialResponseSchema);
       });
     },
 
-    async listPromptPartialVersions(
-      request: ListPromptPartialVersionsRequest,
-      call: Call,
-    ): Promise<PromptPartialVersionList> {
-      const partial = await find(call, request);
-      const page = await documents.page(tenantOf(partial), partialVersions, {
-        ...newestFirst(request),
-        filter: [{ field: 'partialId', op: 'eq', value: partial.id }],
-      });
-      const data = page.documents.map((version) => partialVersionRecord(partial, version));
-      return create(PromptPartialVersionListSchema, { ...listHead(page), data });
-    },
-
     async publishPromptPartial(
-      request: PublishPromptPartialRequest,
+      { partialId, workspaceId, version: published }: PublishPromptPartialRequest,
       call: Call,
     ): Promise<PublishPromptPartialResponse> {
       return retryOnConflict(async () => {
-        const before = await find(call, request);
-        const version = await versionOf(before, request.version);
-        const template = parseTemplate(version.body.string, 'string');
-        await aboutTemplate(book.partialsOf(tenantOf(before), template, { id: before.id, template }));
-        const body = { ...before.body, published: request.version };
-        const after = { ...before, body, updatedAt: now() };
-        await changes.commit(
-          call,
-          tenantOf(before),
-          [updateOperation(partials, before.id, before.version, { body, updatedAt: after.updatedAt })],
-          {
-            ...targetOf(after),
-            before: partialShown(before, await versionOf(before, 'default')),
-            after: partialShown(after, version),
-          },
-        );
+        const before = await versioned.find(call, partialId, workspaceId);
+        const version = await versioned.versionOf(before, published);
+        await check(tenantOf(before), version.body.string, before.id);
+        const was = await versioned.versionOf(before, 'default');
+        const after = versioned.changed(before, { ...before.body, published });
+        await versioned.update(call, before, after, [was, version]);
         return create(PublishPromptPartialResponseSchema);
       });
     },
   };
 }
 
-function newVersion(
-  owner: Document<PartialBody>,
-  number: number,
+function partialReads(versioned: Versioned) {
+  return {
+    async listPromptPartials(request: ListPromptPartialsRequest, call: Call): Promise<PromptPartialList> {
+      const page = await versioned.page(call, request);
+      const data = page.documents.map(partialSummary);
+      return create(PromptPartialListSchema, { ...listHead(page), data });
+    },
+
+    async getPromptPartial(request: GetPromptPartialRequest, call: Call): Promise<PromptPartial> {
+      const partial = await versioned.find(call, request.partialId, request.workspaceId);
+      return partialRecord(partial, await versioned.versionOf(partial, request.version));
+    },
+
+    async listPromptPartialVersions(
+      request: ListPromptPartialVersionsRequest,
+      call: Call,
+    ): Promise<PromptPartialVersionList> {
+      const partial = await versioned.find(call, request.partialId, request.workspaceId);
+      const page = await versioned.versionPage(partial, request);
+      const data = page.documents.map((version) => partialVersionRecord(partial, version));
+      return create(PromptPartialVersionListSchema, { ...listHead(page), data });
+    },
+  };
+}
+
+/** The latest version after an update, and its write: another template makes a new one. */
+function versionAfter(
+  versioned: Versioned,
+  after: Document<PartialBody>,
+  latest: Document<PartialVersionBody>,
   string: string,
   description: string | undefined,
-  at: number,
-): Document<PartialVersionBody> {
-  return {
-    id: randomUUID(),
-    ...tenantOf(owner),
-    slug: versionSlug(owner.id, number),
-    version: 1,
-    status: 'active',
-    schemaVersion: 1,
-    createdAt: at,
-    updatedAt: at,
-    body: defined<PartialVersionBody>({ partialId: owner.id, number, description, string }),
-  } as Document<PartialVersionBody>;
-}
-
-function described(
-  version: Document<PartialVersionBody>,
-  description: string | undefined,
-): Document<PartialVersionBody> {
-  return description === undefined ? version : { ...version, body: { ...version.body, description } };
-}
-
-function insertOf({ id, slug = '', createdAt, body }: Document<PartialVersionBody>): WriteOperation {
-  return insertOperation(partialVersions, { id, slug, createdAt, body });
+): { readonly version: Document<PartialVersionBody>; readonly also: readonly WriteOperation[] } {
+  const at = after.updatedAt;
+  if (string !== latest.body.string) {
+    const own = { partialId: after.id, number: after.body.latest, description, string };
+    const version = versioned.newVersion(after, defined<PartialVersionBody>(own), at);
+    return { version, also: [insertOf(partialVersions, version)] };
+  }
+  if (description === undefined) return { version: latest, also: [] };
+  const body = { ...latest.body, description };
+  const write = updateOperation(partialVersions, latest.id, latest.version, { body, updatedAt: at });
+  return { version: { ...latest, body }, also: [write] };
 }
 
 /** Either spelling. @throws GatewayError validation_failed when they differ. */
@@ -285,18 +185,4 @@ function descriptionOf({ description, versionDescription }: UpdatePromptPartialR
   if (description !== undefined && versionDescription !== undefined && description !== versionDescription)
     throw invalidField('version_description', 'says something else than description');
   return description ?? versionDescription;
-}
-
-function tenantOf({
-  organisationId,
-  workspaceId,
-}: {
-  readonly organisationId: string;
-  readonly workspaceId?: string;
-}): TenantScope {
-  return { organisationId, workspaceId };
-}
-
-function targetOf({ id, workspaceId, body }: Document<PartialBody>) {
-  return { id, name: body.name, workspaceId };
 }

@@ -1,28 +1,21 @@
 // The update of a prompt, computed: what is written, and whether it makes a version.
-import { randomUUID } from 'node:crypto';
 import type { CreatePromptRequest, UpdatePromptRequest } from '../../../gen/gateway/admin/v2/prompts_pb.ts';
-import type { TenantScope } from '../../call/scope.ts';
 import { invalidField, validationFailed } from '../../lib/errors.ts';
 import { providerOf } from '../../prompts/prompt-catalogue.ts';
 import {
   type PromptBody,
   type PromptContent,
   type PromptVersionBody,
-  prompts,
   promptVersions,
-  versionSlug,
 } from '../../prompts/prompt-collections.ts';
 import type { JsonObject } from '../../store/collection.ts';
-import {
-  type Document,
-  insertOperation,
-  updateOperation,
-  type WriteOperation,
-} from '../../store/documents.ts';
+import { type Document, updateOperation, type WriteOperation } from '../../store/documents.ts';
 import { collectionNamed } from '../collections/default.ts';
 import { defined, type Patch, patch } from '../kit/patch.ts';
+import { insertOf, tenantOf } from '../kit/resource.ts';
 import { checkContent, checkMetadata, checkProvider, contentOf, providerSlug } from './content.ts';
 import type { PromptsDeps } from './deps.ts';
+import type { versionedOperations } from './versioned.ts';
 
 /** What becomes of a prompt. */
 export interface PromptChange {
@@ -30,8 +23,12 @@ export interface PromptChange {
   /** The latest version from now on. */
   readonly version: Document<PromptVersionBody>;
   readonly isNew: boolean;
-  readonly operations: readonly WriteOperation[];
+  /** The version's write. */
+  readonly also: readonly WriteOperation[];
 }
+
+/** The operations of prompts. */
+export type VersionedPrompts = ReturnType<typeof versionedOperations<PromptBody, PromptVersionBody>>;
 
 const CONTENT = ['model', 'parameters', 'functions', 'tools', 'tool_choice'];
 const CLEARABLE = [...CONTENT, 'virtual_key', 'template_metadata', 'prompt_metadata', 'version_description'];
@@ -39,10 +36,10 @@ const CLEARABLE = [...CONTENT, 'virtual_key', 'template_metadata', 'prompt_metad
 /** @throws GatewayError validation_failed */
 export async function changedPrompt(
   deps: PromptsDeps,
+  versioned: VersionedPrompts,
   request: UpdatePromptRequest,
   before: Document<PromptBody>,
   latest: Document<PromptVersionBody>,
-  at: number,
 ): Promise<PromptChange> {
   const scope = tenantOf(before);
   const fields = patch(request.clear, CLEARABLE);
@@ -50,21 +47,19 @@ export async function changedPrompt(
   const clearsProvider = fields.cleared('virtual_key') || request.virtualKey === '';
   const provider = providerSlug(request.virtualKey);
   if (!givesContent(request)) {
-    const version = { ...latest, body: describedBody(latest.body, request.versionDescription, fields) };
+    const body = describedBody(latest.body, request.versionDescription, fields);
     await checkProvider(deps, scope, provider);
     const changesProvider = provider !== undefined || clearsProvider;
-    const after = changed(before, at, {
+    const after = versioned.changed(before, {
       ...own,
       ...(changesProvider
         ? { provider: defined({ slug: provider, through: own.latest }) as PromptBody['provider'] }
         : {}),
-    } as PromptBody);
-    const operations = [writeOf(before, after)];
-    if (version.body.description !== latest.body.description) {
-      const { body } = version;
-      operations.push(updateOperation(promptVersions, latest.id, latest.version, { body, updatedAt: at }));
-    }
-    return { after, version, isNew: false, operations };
+    });
+    const { updatedAt } = after;
+    const write = updateOperation(promptVersions, latest.id, latest.version, { body, updatedAt });
+    const also = body.description === latest.body.description ? [] : [write];
+    return { after, version: { ...latest, body }, isNew: false, also };
   }
   const inherited = providerOf(before.body, latest.body.number, latest.body.content.virtualKey);
   const content = contentAfter(
@@ -74,9 +69,11 @@ export async function changedPrompt(
     provider ?? (clearsProvider ? undefined : inherited),
   );
   await checkContent(deps, scope, content);
-  const after = changed(before, at, { ...own, latest: before.body.latest + 1 });
-  const version = newVersion(before, after.body.latest, content, request.versionDescription, at);
-  return { after, version, isNew: true, operations: [writeOf(before, after), insertVersion(version)] };
+  const after = versioned.changed(before, { ...own, latest: before.body.latest + 1 });
+  const { latest: number } = after.body;
+  const body = { promptId: before.id, number, description: request.versionDescription, content };
+  const version = versioned.newVersion(before, defined<PromptVersionBody>(body), after.updatedAt);
+  return { after, version, isNew: true, also: [insertOf(promptVersions, version)] };
 }
 
 /** The prompt's document with its members that make no version. */
@@ -156,53 +153,4 @@ export function metadataOf({
   if (templateMetadata !== undefined && promptMetadata !== undefined)
     throw invalidField('prompt_metadata', 'is the same as template_metadata: give one of them');
   return templateMetadata ?? promptMetadata;
-}
-
-/** A version to be. */
-export function newVersion(
-  owner: Document<PromptBody>,
-  number: number,
-  content: PromptContent,
-  description: string | undefined,
-  at: number,
-): Document<PromptVersionBody> {
-  const { organisationId, workspaceId = '' } = owner;
-  return {
-    id: randomUUID(),
-    organisationId,
-    workspaceId,
-    slug: versionSlug(owner.id, number),
-    version: 1,
-    status: 'active',
-    schemaVersion: 1,
-    createdAt: at,
-    updatedAt: at,
-    body: defined<PromptVersionBody>({ promptId: owner.id, number, description, content }),
-  };
-}
-
-/** The insert of a version. */
-export function insertVersion({
-  id,
-  slug = '',
-  createdAt,
-  body,
-}: Document<PromptVersionBody>): WriteOperation {
-  return insertOperation(promptVersions, { id, slug, createdAt, body });
-}
-
-/** The workspace that a document belongs to. */
-export function tenantOf({ organisationId, workspaceId }: Document<object>): TenantScope {
-  return { organisationId, workspaceId };
-}
-
-function changed(before: Document<PromptBody>, updatedAt: number, body: PromptBody): Document<PromptBody> {
-  return { ...before, body, updatedAt };
-}
-
-function writeOf(
-  { id, version }: Document<PromptBody>,
-  { body, updatedAt }: Document<PromptBody>,
-): WriteOperation {
-  return updateOperation(prompts, id, version, { body, updatedAt });
 }

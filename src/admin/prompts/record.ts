@@ -17,25 +17,22 @@ import { codec } from '../../rest/codec.ts';
 import type { JsonObject } from '../../store/collection.ts';
 import type { Document } from '../../store/documents.ts';
 import { defined } from '../kit/patch.ts';
+import { recordHead } from '../kit/record.ts';
 import { timeText } from '../kit/time.ts';
 
 /** What lists show of a prompt. */
 export function promptSummary(document: Document<PromptBody>): Prompt {
-  const { model } = document.body;
-  return create(PromptSchema, { ...summaryOf(document), ...(model === undefined ? {} : { model }) });
+  return create(PromptSchema, { ...summaryOf(document), model: document.body.model });
 }
 
 function summaryOf(document: Document<PromptBody>) {
-  const { id, slug = '', workspaceId = '', status, createdAt, updatedAt, body } = document;
+  const { slug = '', workspaceId = '', body } = document;
   return {
-    id,
+    ...recordHead(document),
     slug,
     name: body.name,
     collectionId: body.collectionId,
-    status,
     object: 'prompt',
-    createdAt: timeText(createdAt),
-    lastUpdatedAt: timeText(updatedAt),
     accessLevel: 'workspace',
     promptOwningWorkspaceId: workspaceId,
   };
@@ -52,7 +49,7 @@ export function promptRecord(
   const provider = providerOf(document.body, number, content.virtualKey);
   return create(PromptSchema, {
     ...summaryOf(document),
-    ...(content.model === undefined ? {} : { model: content.model }),
+    model: content.model,
     promptVersionId: id,
     promptVersion: number,
     promptVersionDescription: description ?? '',
@@ -66,15 +63,11 @@ export function promptRecord(
       ? {}
       : { toolChoice: codec.decodeRequest(ToolChoiceSchema, content.toolChoice) }),
     ...(document.body.metadata === undefined ? {} : { templateMetadata: structOf(document.body.metadata) }),
-    ...(label === undefined
-      ? {}
-      : {
-          promptVersionLabelId: label.id,
-          promptVersionLabelName: label.name,
-          promptVersionLabels: [label],
-        }),
+    promptVersionLabelId: label?.id,
+    promptVersionLabelName: label?.name,
+    promptVersionLabels: label === undefined ? [] : [label],
     isRawTemplate: content.isRawTemplate ? 1 : 0,
-    ...(provider === undefined ? {} : { virtualKey: provider }),
+    virtualKey: provider,
   });
 }
 
@@ -102,8 +95,8 @@ export function promptVersionRecord(
       }),
     ),
     promptVersion: number,
-    ...(description === undefined ? {} : { promptDescription: description }),
-    ...(label === undefined ? {} : { labelId: label.id }),
+    promptDescription: description,
+    labelId: label?.id,
     createdAt: timeText(createdAt),
     status: statusOf(prompt, number),
     object: 'prompt',
