@@ -28,23 +28,15 @@ import type { Call } from '../../call/call.ts';
 import type { KeyKind, Principal } from '../../call/principal.ts';
 import type { UsageReader } from '../../ledger/limits/usage.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
-import { codec } from '../../rest/codec.ts';
-import type { JsonObject } from '../../store/collection.ts';
-import {
-  archiveOperation,
-  type Document,
-  insertOperation,
-  type NewDocument,
-  updateOperation,
-  type WriteOperation,
-} from '../../store/documents.ts';
+import type { Document, WriteOperation } from '../../store/documents.ts';
 import { KEY_RULES, KEY_RULES_WITHOUT_EXPIRY } from '../kit/bound-rules.ts';
 import { bounded, setAboveCaller, setByHigher } from '../kit/bounds.ts';
-import { callerOf, organisationOf, scopeOf, targetWorkspace } from '../kit/caller.ts';
+import { callerOf, checkOrganisation, scopeOf, targetWorkspace } from '../kit/caller.ts';
+import { withConflictRetries } from '../kit/conflict-retries.ts';
 import type { IdentityDeps } from '../kit/deps.ts';
 import { listHead } from '../kit/lists.ts';
 import { defined } from '../kit/patch.ts';
-import { retryOnConflict } from '../kit/retry-on-conflict.ts';
+import { newDocument, type Resource, resource, shownAs, tenantOf } from '../kit/resource.ts';
 import { timeText } from '../kit/time.ts';
 import { checkMaker, checkOwner, type KeyVerb, keyOwner, ownUser, requireVerb } from './access.ts';
 import { changedBody, newDetails } from './body.ts';
@@ -62,75 +54,124 @@ export interface ApiKeysDeps extends IdentityDeps {
   readonly usage: UsageReader;
 }
 
+/** The service's own parts. */
+interface KeysRoom extends ApiKeysDeps {
+  readonly stored: Resource<ApiKeyBody>;
+  /** The key as it is stored, when the caller sees it and may use one of the verbs on it. @throws GatewayError */
+  readonly find: (caller: Principal, id: string, ...verbs: KeyVerb[]) => Promise<Document<ApiKeyBody>>;
+}
+
 /** The methods of ApiKeysService. */
 export function apiKeysService(deps: ApiKeysDeps) {
-  const { documents, changes, directory, hasher, usage, now } = deps;
-  const shown = (document: Document<ApiKeyBody>): JsonObject =>
-    codec.encode(ApiKeySchema, apiKeyRecord(document, now())) as JsonObject;
-
-  /** The key as it is stored, when the caller sees it and may use one of the verbs on it. */
-  async function find(caller: Principal, id: string, ...verbs: KeyVerb[]): Promise<Document<ApiKeyBody>> {
-    const found = await documents.get(scopeOf(caller), apiKeys, id);
-    const own = ownUser(directory, caller);
-    if (found === undefined || (own !== undefined && found.body.userId !== own))
-      throw fail('not_found', 'there is no such API key');
-    requireVerb(directory, caller, found.body.kind, ...verbs);
-    return found;
-  }
-
-  /** Writes a changed body. */
-  async function update(
-    call: Call,
-    before: Document<ApiKeyBody>,
-    body: ApiKeyBody,
-    also: readonly WriteOperation[] = [],
-    told: JsonObject = {},
-  ): Promise<void> {
-    const change = { body, updatedAt: now() };
-    const after = { ...before, body, updatedAt: change.updatedAt };
-    await changes.commit(
-      call,
-      organisationOf(callerOf(call)),
-      [updateOperation(apiKeys, before.id, before.version, change), ...also],
-      { ...targetOf(before), name: body.name, before: shown(before), after: { ...shown(after), ...told } },
-    );
-  }
-
+  const { directory, now } = deps;
+  const stored = resource(deps, {
+    collection: apiKeys,
+    noun: 'API key',
+    shown: shownAs(ApiKeySchema, (document) => apiKeyRecord(document, now())),
+    // The user's document, where keys of a user are counted.
+    writesElsewhere: true,
+  });
+  const room: KeysRoom = {
+    ...deps,
+    stored,
+    async find(caller, id, ...verbs) {
+      const found = await stored.find(scopeOf(caller), id);
+      const own = ownUser(directory, caller);
+      if (own !== undefined && found.body.userId !== own) throw fail('not_found', 'there is no such API key');
+      requireVerb(directory, caller, found.body.kind, ...verbs);
+      return found;
+    },
+  };
   return {
-    async createApiKey(request: CreateApiKeyRequest, call: Call): Promise<CreateApiKeyResponse> {
+    createApiKey: (request: CreateApiKeyRequest, call: Call) => newKey(room, request, call),
+    ...keyChanges(room),
+    ...keyReads(room),
+  };
+}
+
+async function newKey(
+  { stored, documents, directory, hasher, now }: KeysRoom,
+  request: CreateApiKeyRequest,
+  call: Call,
+): Promise<CreateApiKeyResponse> {
+  const caller = callerOf(call);
+  const { organisationId } = caller;
+  const kind = kindOf(request);
+  requireVerb(directory, caller, kind, 'create');
+  checkOrganisation(caller, request.organisationId);
+  const workspaceId = placeOf(request, kind, () =>
+    targetWorkspace(directory, caller, request.workspaceId, { required: true }),
+  );
+  if (kind !== 'workspace-user' && request.userId) throw invalidField('user_id', 'is for user keys only');
+  const userId =
+    kind === 'workspace-user' ? keyOwner(directory, caller, workspaceId ?? '', request.userId) : undefined;
+  const at = now();
+  const terms = keyTerms(directory, organisationId, workspaceId, kind);
+  const given = newDetails(kind, userId, request, terms, at);
+  const rules = request.expiresAt === undefined ? KEY_RULES_WITHOUT_EXPIRY : KEY_RULES;
+  const details = bounded<KeyDetails>({ directory, now }, caller, rules, undefined, given);
+  checkMaker(directory, caller, details.scopes, kind);
+  const scope = { organisationId, workspaceId };
+  await checkKeyConfig(documents, scope, request.defaults?.configId);
+  const { secret, document } = makeKey(hasher, { ...details, ...scope }, at);
+  const { id } = document;
+  const made = newDocument(apiKeys, scope, document.body, document.createdAt, { id });
+  const commit = (also: readonly WriteOperation[] = []) => stored.create(call, made, { also });
+  if (userId === undefined || workspaceId === undefined || terms.count === undefined) await commit();
+  else await commitCounted(documents, { organisationId, workspaceId, userId }, terms.count, commit);
+  return create(CreateApiKeyResponseSchema, { id, key: secret, object: 'api-key' });
+}
+
+function keyChanges({ stored, find, documents, directory, hasher, now }: KeysRoom) {
+  return withConflictRetries({
+    async updateApiKey(request: UpdateApiKeyRequest, call: Call): Promise<UpdateApiKeyResponse> {
       const caller = callerOf(call);
-      const { organisationId } = caller;
-      const kind = kindOf(request);
-      requireVerb(directory, caller, kind, 'create');
-      checkOrganisation(caller, request.organisationId);
-      const workspaceId = placeOf(request, kind, () =>
-        targetWorkspace(directory, caller, request.workspaceId, { required: true }),
-      );
-      if (kind !== 'workspace-user' && request.userId) throw invalidField('user_id', 'is for user keys only');
-      const userId =
-        kind === 'workspace-user'
-          ? keyOwner(directory, caller, workspaceId ?? '', request.userId)
-          : undefined;
-      const at = now();
-      const terms = keyTerms(directory, organisationId, workspaceId, kind);
-      const given = newDetails(kind, userId, request, terms, at);
-      const rules = request.expiresAt === undefined ? KEY_RULES_WITHOUT_EXPIRY : KEY_RULES;
-      const details = bounded<KeyDetails>(deps, caller, rules, undefined, given);
-      checkMaker(directory, caller, details.scopes, kind);
-      await checkKeyConfig(documents, { organisationId, workspaceId }, request.defaults?.configId);
-      const { secret, document } = makeKey(hasher, { ...details, organisationId, workspaceId }, at);
-      const target = targetOf(document);
-      const after = shown(asNew(organisationId, document));
-      const commit = (also: readonly WriteOperation[] = []) =>
-        changes.commit(call, organisationOf(caller), [insertOperation(apiKeys, document), ...also], {
-          ...target,
-          after,
-        });
-      if (userId === undefined || workspaceId === undefined || terms.count === undefined) await commit();
-      else await commitCounted(documents, { organisationId, workspaceId, userId }, terms.count, commit);
-      return create(CreateApiKeyResponseSchema, { id: document.id, key: secret, object: 'api-key' });
+      const before = await find(caller, request.id, 'update');
+      const { organisationId, workspaceId, body } = before;
+      const terms = keyTerms(directory, organisationId, workspaceId, body.kind);
+      const given = changedBody(body, request, terms, now());
+      if (request.resetUsage === true) checkReset(directory, caller, body);
+      const changed = bounded({ directory, now }, caller, KEY_RULES, body, given, 'workspace');
+      await checkKeyConfig(documents, tenantOf(before), request.defaults?.configId);
+      const added = changed.scopes.filter((scope) => !body.scopes.includes(scope));
+      checkMaker(directory, caller, added, body.kind);
+      const also = await keepOne(documents, before, changed, now());
+      await stored.update(call, before, stored.changed(before, changed), { also });
+      return create(UpdateApiKeyResponseSchema);
     },
 
+    async deleteApiKey(request: DeleteApiKeyRequest, call: Call): Promise<DeleteApiKeyResponse> {
+      const before = await find(callerOf(call), request.id, 'delete');
+      await stored.archive(call, before, { also: await keepOne(documents, before, undefined, now()) });
+      return create(DeleteApiKeyResponseSchema);
+    },
+
+    async rotateApiKey(request: RotateApiKeyRequest, call: Call): Promise<RotateApiKeyResponse> {
+      const caller = callerOf(call);
+      const before = await find(caller, request.id, 'rotate', 'update');
+      const { id, body } = before;
+      const at = now();
+      checkRotation(directory, caller, before, at);
+      const asked = request.keyTransitionPeriodMs ?? body.rotation?.transitionMs ?? LEAST_TRANSITION_MS;
+      const until = Math.min(at + Number(asked), body.expiresAt ?? Number.POSITIVE_INFINITY);
+      const secret = newApiKey();
+      const rotation = body.rotation && afterRotation(body.rotation, at);
+      const due = defined<ApiKeyBody>({ ...body, rotation });
+      const keyTransitionExpiresAt = timeText(until);
+      const after = stored.changed(before, withSecret(due, secretParts(hasher, secret), until));
+      const told = {
+        rotation_mode: 'manual',
+        old_key_masked: shownSecret(body),
+        transition_expires_at: keyTransitionExpiresAt,
+      };
+      await stored.update(call, before, after, { after: { ...stored.shown(after), ...told } });
+      return create(RotateApiKeyResponseSchema, { id, key: secret, keyTransitionExpiresAt });
+    },
+  });
+}
+
+function keyReads({ find, documents, directory, usage, now }: KeysRoom) {
+  return {
     async listApiKeys(request: ListApiKeysRequest, call: Call): Promise<ApiKeyList> {
       const caller = callerOf(call);
       checkOrganisation(caller, request.organisationId);
@@ -147,61 +188,6 @@ export function apiKeysService(deps: ApiKeysDeps) {
     async getApiKey(request: GetApiKeyRequest, call: Call): Promise<ApiKey> {
       const found = await find(callerOf(call), request.id, 'read');
       return apiKeyRecord(found, now(), await keyUsage(usage, found));
-    },
-
-    async updateApiKey(request: UpdateApiKeyRequest, call: Call): Promise<UpdateApiKeyResponse> {
-      const caller = callerOf(call);
-      return retryOnConflict(async () => {
-        const before = await find(caller, request.id, 'update');
-        const { organisationId, workspaceId, body } = before;
-        const terms = keyTerms(directory, organisationId, workspaceId, body.kind);
-        const given = changedBody(body, request, terms, now());
-        if (request.resetUsage === true) checkReset(directory, caller, body);
-        const after = bounded(deps, caller, KEY_RULES, body, given, 'workspace');
-        await checkKeyConfig(documents, { organisationId, workspaceId }, request.defaults?.configId);
-        const added = after.scopes.filter((scope) => !body.scopes.includes(scope));
-        checkMaker(directory, caller, added, body.kind);
-        await update(call, before, after, await keepOne(documents, before, after, now()));
-        return create(UpdateApiKeyResponseSchema);
-      });
-    },
-
-    async deleteApiKey(request: DeleteApiKeyRequest, call: Call): Promise<DeleteApiKeyResponse> {
-      const caller = callerOf(call);
-      return retryOnConflict(async () => {
-        const before = await find(caller, request.id, 'delete');
-        const also = await keepOne(documents, before, undefined, now());
-        const order = { version: before.version, updatedAt: now() };
-        await changes.commit(
-          call,
-          organisationOf(caller),
-          [archiveOperation(apiKeys, before.id, order), ...also],
-          { ...targetOf(before), before: shown(before) },
-        );
-        return create(DeleteApiKeyResponseSchema);
-      });
-    },
-
-    async rotateApiKey(request: RotateApiKeyRequest, call: Call): Promise<RotateApiKeyResponse> {
-      const caller = callerOf(call);
-      return retryOnConflict(async () => {
-        const before = await find(caller, request.id, 'rotate', 'update');
-        const { id, body } = before;
-        const at = now();
-        checkRotation(directory, caller, before, at);
-        const asked = request.keyTransitionPeriodMs ?? body.rotation?.transitionMs ?? LEAST_TRANSITION_MS;
-        const until = Math.min(at + Number(asked), body.expiresAt ?? Number.POSITIVE_INFINITY);
-        const secret = newApiKey();
-        const rotation = body.rotation && afterRotation(body.rotation, at);
-        const due = defined<ApiKeyBody>({ ...body, rotation });
-        const keyTransitionExpiresAt = timeText(until);
-        await update(call, before, withSecret(due, secretParts(hasher, secret), until), [], {
-          rotation_mode: 'manual',
-          old_key_masked: shownSecret(body),
-          transition_expires_at: keyTransitionExpiresAt,
-        });
-        return create(RotateApiKeyResponseSchema, { id, key: secret, keyTransitionExpiresAt });
-      });
     },
   };
 }
@@ -243,27 +229,4 @@ function placeOf(
   if (kind !== 'organisation-service') return target();
   if (workspaceId) throw invalidField('workspace_id', 'is for keys of a workspace only');
   return undefined;
-}
-
-/** @throws GatewayError validation_failed when another organisation than the caller's is named. */
-function checkOrganisation({ organisationId }: Principal, given: string | undefined): void {
-  if (given && given !== organisationId)
-    throw invalidField('organisation_id', 'is not the organisation of the caller');
-}
-
-function targetOf({ id, workspaceId, body }: Pick<Document<ApiKeyBody>, 'id' | 'workspaceId' | 'body'>) {
-  return { id, name: body.name, workspaceId };
-}
-
-/** A document as it will be after its insert. */
-function asNew(organisationId: string, document: NewDocument<ApiKeyBody>): Document<ApiKeyBody> {
-  const { createdAt } = document;
-  return {
-    ...document,
-    organisationId,
-    updatedAt: createdAt,
-    version: 1,
-    status: 'active',
-    schemaVersion: apiKeys.schemaVersion,
-  };
 }

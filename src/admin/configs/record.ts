@@ -6,23 +6,21 @@ import { codec } from '../../rest/codec.ts';
 import type { JsonObject } from '../../store/collection.ts';
 import type { Document } from '../../store/documents.ts';
 import { masked } from '../kit/masked-secrets.ts';
+import { recordHead } from '../kit/record.ts';
 import { timeText } from '../kit/time.ts';
 
 /** What lists show of a config. */
 export function configSummary(document: Document<ConfigBody>): Config {
-  const { id, organisationId, workspaceId, slug, status, createdAt, updatedAt, body } = document;
+  const { organisationId, workspaceId = '', slug = '', body } = document;
   return create(ConfigSchema, {
-    id,
+    ...recordHead(document),
     name: body.name,
-    workspaceId: workspaceId ?? '',
-    slug: slug ?? '',
+    workspaceId,
+    slug,
     organisationId,
     isDefault: body.isDefault ? 1 : 0,
-    status,
     ownerId: body.ownerId,
     updatedBy: body.updatedBy,
-    createdAt: timeText(createdAt),
-    lastUpdatedAt: timeText(updatedAt),
     object: 'config',
   });
 }

@@ -27,17 +27,18 @@ import type { ConfigCatalogue } from '../../configs/config-catalogue.ts';
 import { type ConfigBody, configs, configVersions } from '../../configs/config-collections.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
 import {
-  archiveOperation,
   type Condition,
   type Document,
+  type DocumentStore,
   insertOperation,
   updateOperation,
   type WriteOperation,
 } from '../../store/documents.ts';
-import { authorOf, callerOf, found, organisationOf, ownWorkspace, targetScope } from '../kit/caller.ts';
+import { authorOf, callerOf, ownWorkspace, targetScope } from '../kit/caller.ts';
 import type { IdentityDeps } from '../kit/deps.ts';
 import { listHead, newestFirst, statusOf } from '../kit/lists.ts';
 import { defined } from '../kit/patch.ts';
+import { type Resource, resource, tenantOf } from '../kit/resource.ts';
 import { retryOnConflict } from '../kit/retry-on-conflict.ts';
 import { retryUntilFree } from '../kit/retry-until-free.ts';
 import { slugOf } from '../kit/slug.ts';
@@ -55,142 +56,71 @@ export interface ConfigsDeps extends IdentityDeps {
   readonly savedConfigs: ConfigCatalogue;
 }
 
-/** The methods of ConfigsService. */
-export function configsService(deps: ConfigsDeps) {
-  const { documents, changes, directory, now, rules } = deps;
-
-  const find = async (
+/** The service's own parts. */
+interface ConfigsRoom extends ConfigsDeps {
+  readonly stored: Resource<ConfigBody>;
+  readonly find: (
     call: Call,
     request: { readonly slug: string; readonly workspaceId?: string | undefined },
-  ): Promise<Document<ConfigBody>> => {
-    const scope = targetScope(directory, callerOf(call), request.workspaceId);
-    return found(await documents.get(scope, configs, request.slug), 'config');
-  };
+  ) => Promise<Document<ConfigBody>>;
+}
 
-  /** The operation that ends the default before, for another's sake. */
-  const instead = async (scope: TenantScope, id: string, updatedAt: number): Promise<WriteOperation[]> => {
-    const filter: Condition[] = [{ field: 'isDefault', op: 'eq', value: 1 }];
-    const page = await documents.page(scope, configs, { filter, pageSize: 1 });
-    return page.documents
-      .filter((other) => other.id !== id)
-      .map((other) => {
-        const { isDefault: _, ...body } = other.body;
-        return updateOperation(configs, other.id, other.version, { body, updatedAt });
-      });
+/** The methods of ConfigsService. */
+export function configsService(deps: ConfigsDeps) {
+  const stored = resource(deps, { collection: configs, noun: 'config', shown: configShown });
+  const room: ConfigsRoom = {
+    ...deps,
+    stored,
+    find: (call, { slug, workspaceId }) =>
+      stored.find(targetScope(deps.directory, callerOf(call), workspaceId), slug),
   };
+  return { ...configChanges(room), ...configReads(room) };
+}
 
+function configChanges(room: ConfigsRoom) {
+  const { documents, directory, now, rules, stored, find } = room;
   const archive = async (call: Call, before: Document<ConfigBody>): Promise<void> => {
-    await refuseUsed(deps, before);
-    const order = { version: before.version, updatedAt: now() };
-    await changes.commit(
-      call,
-      organisationOf(callerOf(call)),
-      [archiveOperation(configs, before.id, order)],
-      {
-        ...targetOf(before),
-        before: configShown(before),
-      },
-    );
+    await refuseUsed(room, before);
+    await stored.archive(call, before);
   };
 
   return {
     async createConfig(request: CreateConfigRequest, call: Call): Promise<CreateConfigResponse> {
       const caller = callerOf(call);
       const { organisationId } = caller;
-      const workspaceId = ownWorkspace(directory, caller, request.workspaceId);
-      const scope = { organisationId, workspaceId };
-      const [id, versionId] = [randomUUID(), randomUUID()];
+      const scope = { organisationId, workspaceId: ownWorkspace(directory, caller, request.workspaceId) };
+      const [id, versionId, at] = [randomUUID(), randomUUID(), now()];
       const owner = { tenant: scope, id, slug: '', before: undefined };
       const config = await checkedContent(documents, rules, owner, request.config!);
       const isDefault = defaultOf(request) === true ? true : undefined;
-      const at = now();
-      const author = authorOf(caller);
-      const body = defined<ConfigBody>({
-        name: request.name,
-        config,
-        versionId,
-        isDefault,
-        ownerId: author,
-        updatedBy: author,
-      });
+      const [ownerId, { name }] = [authorOf(caller), request];
+      const body = defined<ConfigBody>({ name, config, versionId, isDefault, ownerId, updatedBy: ownerId });
       return retryUntilFree(CHOSEN, async () => {
-        const slug = slugOf('pc', request.name, 6);
-        const document = { id, slug, workspaceId, createdAt: at, body };
-        const after = configShown({
-          ...document,
-          organisationId,
-          updatedAt: at,
-          version: 1,
-          status: 'active',
-          schemaVersion: 1,
+        const slug = slugOf('pc', name, 6);
+        const made = stored.draft(scope, body, { id, slug, at });
+        await stored.create(call, made, {
+          first: isDefault ? await instead(documents, scope, id, at) : [],
+          also: [versionOperation(made, at)],
         });
-        const operations = [
-          ...(isDefault ? await instead(scope, id, at) : []),
-          insertOperation(configs, document),
-          versionOperation(document, at),
-        ];
-        await changes.commit(call, scope, operations, { ...targetOf(document), after });
         return create(CreateConfigResponseSchema, { id, slug, versionId, object: 'config' });
       });
-    },
-
-    async listConfigs(request: ListConfigsRequest, call: Call): Promise<ConfigList> {
-      const scope = targetScope(directory, callerOf(call), request.workspaceId);
-      const filter: Condition[] =
-        request.name === undefined ? [] : [{ field: 'name', op: 'contains', value: request.name }];
-      const page = await documents.page(scope, configs, {
-        ...newestFirst(request),
-        filter,
-        status: statusOf(request.status),
-      });
-      return create(ConfigListSchema, { ...listHead(page), data: page.documents.map(configSummary) });
-    },
-
-    async getConfig(request: GetConfigRequest, call: Call): Promise<Config> {
-      return configRecord(await find(call, request));
     },
 
     async updateConfig(request: UpdateConfigRequest, call: Call): Promise<UpdateConfigResponse> {
       return retryUntilFree(CHOSEN, async () => {
         const before = await find(call, request);
-        const { organisationId, workspaceId = '' } = before;
-        const scope = { organisationId, workspaceId };
-        const at = now();
-        const { baseVersionId } = request;
-        if (baseVersionId !== undefined && baseVersionId !== before.body.versionId)
-          throw fail('conflict', 'the config was saved by another since: read it and make the change again', {
-            param: 'base_version_id',
-          });
-        const owner = { tenant: scope, id: before.id, slug: before.slug ?? '', before: before.body.config };
-        const config =
-          request.config === undefined
-            ? before.body.config
-            : await checkedContent(documents, rules, owner, request.config);
-        const isNew = JSON.stringify(config) !== JSON.stringify(before.body.config);
-        const asked = defaultOf(request) ?? before.body.isDefault;
-        const body = defined<ConfigBody>({
-          ...before.body,
-          name: request.name ?? before.body.name,
-          config,
-          versionId: isNew ? randomUUID() : before.body.versionId,
-          isDefault: asked ? true : undefined,
-          updatedBy: authorOf(callerOf(call)),
-        });
-        const after = { ...before, body, updatedAt: at };
-        if (request.status === 'archived') await archive(call, before);
+        const after = await changedConfig(room, before, request, authorOf(callerOf(call)));
+        const isArchived = request.status === 'archived';
+        if (isArchived) await archive(call, before);
         else {
-          const operations = [
-            ...(asked && !before.body.isDefault ? await instead(scope, before.id, at) : []),
-            updateOperation(configs, before.id, before.version, { body, updatedAt: at }),
-            ...(isNew ? [versionOperation(after, at)] : []),
-          ];
-          await changes.commit(call, scope, operations, {
-            ...targetOf(after),
-            before: configShown(before),
-            after: configShown(after),
+          const isNew = after.body.versionId !== before.body.versionId;
+          const takesDefault = after.body.isDefault && !before.body.isDefault;
+          await stored.update(call, before, after, {
+            first: takesDefault ? await instead(documents, tenantOf(before), before.id, after.updatedAt) : [],
+            also: isNew ? [versionOperation(after, after.updatedAt)] : [],
           });
         }
-        const { versionId } = request.status === 'archived' ? before.body : body;
+        const { versionId } = isArchived ? before.body : after.body;
         return create(UpdateConfigResponseSchema, { versionId, object: 'config' });
       });
     },
@@ -201,11 +131,26 @@ export function configsService(deps: ConfigsDeps) {
         return create(DeleteConfigResponseSchema);
       });
     },
+  };
+}
+
+function configReads({ documents, directory, stored, find, ...deps }: ConfigsRoom) {
+  return {
+    async listConfigs(request: ListConfigsRequest, call: Call): Promise<ConfigList> {
+      const scope = targetScope(directory, callerOf(call), request.workspaceId);
+      const filter: Condition[] =
+        request.name === undefined ? [] : [{ field: 'name', op: 'contains', value: request.name }];
+      const page = await stored.page(scope, request, { filter, status: statusOf(request.status) });
+      return create(ConfigListSchema, { ...listHead(page), data: page.documents.map(configSummary) });
+    },
+
+    async getConfig(request: GetConfigRequest, call: Call): Promise<Config> {
+      return configRecord(await find(call, request));
+    },
 
     async listConfigVersions(request: ListConfigVersionsRequest, call: Call): Promise<ConfigList> {
       const config = await find(call, request);
-      const { organisationId, workspaceId } = config;
-      const page = await documents.page({ organisationId, workspaceId }, configVersions, {
+      const page = await documents.page(tenantOf(config), configVersions, {
         ...newestFirst(request),
         filter: [{ field: 'configId', op: 'eq', value: config.id }],
       });
@@ -214,10 +159,55 @@ export function configsService(deps: ConfigsDeps) {
     },
 
     async getConfigUsage(request: GetConfigUsageRequest, call: Call): Promise<ConfigUsage> {
-      const { total, users } = await configUsage(deps, await find(call, request));
+      const usage = { documents, directory, savedConfigs: deps.savedConfigs };
+      const { total, users } = await configUsage(usage, await find(call, request));
       return create(ConfigUsageSchema, { object: 'config-usage', total: BigInt(total), data: [...users] });
     },
   };
+}
+
+/** The config as a request changes it. @throws GatewayError conflict, validation_failed */
+async function changedConfig(
+  { documents, rules, stored }: ConfigsRoom,
+  before: Document<ConfigBody>,
+  request: UpdateConfigRequest,
+  updatedBy: string,
+): Promise<Document<ConfigBody>> {
+  const { id, slug = '', body: was } = before;
+  if (request.baseVersionId !== undefined && request.baseVersionId !== was.versionId)
+    throw fail('conflict', 'the config was saved by another since: read it and make the change again', {
+      param: 'base_version_id',
+    });
+  const owner = { tenant: tenantOf(before), id, slug, before: was.config };
+  const config =
+    request.config === undefined ? was.config : await checkedContent(documents, rules, owner, request.config);
+  const isNew = JSON.stringify(config) !== JSON.stringify(was.config);
+  const body = defined<ConfigBody>({
+    ...was,
+    name: request.name ?? was.name,
+    config,
+    versionId: isNew ? randomUUID() : was.versionId,
+    isDefault: (defaultOf(request) ?? was.isDefault) ? true : undefined,
+    updatedBy,
+  });
+  return stored.changed(before, body);
+}
+
+/** The operation that ends the default before, where another becomes it. */
+async function instead(
+  documents: DocumentStore,
+  scope: TenantScope,
+  id: string,
+  updatedAt: number,
+): Promise<WriteOperation[]> {
+  const filter: Condition[] = [{ field: 'isDefault', op: 'eq', value: 1 }];
+  const page = await documents.page(scope, configs, { filter, pageSize: 1 });
+  return page.documents
+    .filter((other) => other.id !== id)
+    .map((other) => {
+      const { isDefault: _, ...body } = other.body;
+      return updateOperation(configs, other.id, other.version, { body, updatedAt });
+    });
 }
 
 function versionOperation(
@@ -242,8 +232,4 @@ function defaultOf({
     throw invalidField('isDefault', 'says something else than is_default');
   const given = isDefault ?? isDefaultAlias;
   return given === undefined ? undefined : given === 1;
-}
-
-function targetOf({ id, workspaceId, body }: Pick<Document<ConfigBody>, 'id' | 'workspaceId' | 'body'>) {
-  return { id, name: body.name, workspaceId };
 }

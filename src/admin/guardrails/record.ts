@@ -14,22 +14,20 @@ import { codec } from '../../rest/codec.ts';
 import type { JsonObject } from '../../store/collection.ts';
 import type { Document } from '../../store/documents.ts';
 import { masked } from '../kit/masked-secrets.ts';
+import { recordHead } from '../kit/record.ts';
 import { timeText } from '../kit/time.ts';
 
 /** What lists show of a guardrail. */
 export function guardrailSummary(document: Document<GuardrailBody>): Guardrail {
-  const { id, organisationId, workspaceId, slug, status, createdAt, updatedAt, body } = document;
+  const { organisationId, workspaceId, slug = '', body } = document;
   return create(GuardrailSchema, {
-    id,
+    ...recordHead(document),
     name: body.name,
-    slug: slug ?? '',
+    slug,
     organisationId,
-    ...(workspaceId === undefined ? {} : { workspaceId }),
-    status,
+    workspaceId,
     ownerId: body.ownerId,
     updatedBy: body.updatedBy,
-    createdAt: timeText(createdAt),
-    lastUpdatedAt: timeText(updatedAt),
     object: 'guardrail',
   });
 }

@@ -23,17 +23,24 @@ import type { ConfigCatalogue } from '../../configs/config-catalogue.ts';
 import { type GuardrailBody, guardrails, guardrailVersions } from '../../configs/config-collections.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
 import {
-  archiveOperation,
   type Condition,
   type Document,
   insertOperation,
-  updateOperation,
   type WriteOperation,
 } from '../../store/documents.ts';
 import { type BoundRule, bounded, setAboveCaller, setByHigher } from '../kit/bounds.ts';
-import { authorOf, callerOf, found, organisationOf, scopeOf, targetWorkspace } from '../kit/caller.ts';
+import {
+  authorOf,
+  callerOf,
+  checkOrganisation,
+  found,
+  organisationOf,
+  scopeOf,
+  targetScope,
+} from '../kit/caller.ts';
 import type { IdentityDeps } from '../kit/deps.ts';
 import { listHead, newestFirst } from '../kit/lists.ts';
+import { type Resource, resource } from '../kit/resource.ts';
 import { retryOnConflict } from '../kit/retry-on-conflict.ts';
 import { retryUntilFree } from '../kit/retry-until-free.ts';
 import { slugOf } from '../kit/slug.ts';
@@ -58,18 +65,78 @@ const CONTENT: BoundRule<GuardrailBody> = {
 
 type Verb = 'create' | 'read' | 'update' | 'delete';
 
+/** The service's own parts. */
+interface GuardrailsRoom extends GuardrailsDeps {
+  readonly stored: Resource<GuardrailBody>;
+  /** For changes: a workspace's caller has no part in the organisation's. */
+  readonly own: (call: Call, id: string, verb: Verb) => Promise<Document<GuardrailBody>>;
+}
+
 /** The methods of GuardrailsService. */
 export function guardrailsService(deps: GuardrailsDeps) {
-  const { documents, changes, directory, now } = deps;
-
-  /** For changes: a workspace's caller has no part in the organisation's. */
-  const own = async (call: Call, id: string, verb: Verb): Promise<Document<GuardrailBody>> => {
-    const caller = callerOf(call);
-    const document = found(await documents.get(scopeOf(caller), guardrails, id), 'guardrail');
-    checkScope(caller, document.workspaceId, verb);
-    return document;
+  const stored = resource(deps, { collection: guardrails, noun: 'guardrail', shown: guardrailShown });
+  const room: GuardrailsRoom = {
+    ...deps,
+    stored,
+    async own(call, id, verb) {
+      const caller = callerOf(call);
+      const document = await stored.find(scopeOf(caller), id);
+      checkScope(caller, document.workspaceId, verb);
+      return document;
+    },
   };
+  return { ...guardrailChanges(room), ...guardrailReads(room) };
+}
 
+function guardrailChanges(room: GuardrailsRoom) {
+  const { directory, now, stored, own } = room;
+  return {
+    async createGuardrail(request: CreateGuardrailRequest, call: Call): Promise<SavedGuardrailVersion> {
+      const caller = callerOf(call);
+      checkOrganisation(caller, request.organisationId);
+      const scope = targetScope(directory, caller, request.workspaceId);
+      checkScope(caller, scope.workspaceId, 'create');
+      const content = checkedGuardrail(request, undefined);
+      const [author, { name }, at] = [authorOf(caller), request, now()];
+      const given = { name, ...content, versionId: randomUUID(), ownerId: author, updatedBy: author };
+      const body = bounded<GuardrailBody>(room, caller, [CONTENT], undefined, given);
+      return retryUntilFree(['slug'], async () => {
+        const made = stored.draft(scope, body, { slug: slugOf('pg', name, 6), at });
+        return savedOf(await stored.create(call, made, { also: [versionOperation(made, at)] }));
+      });
+    },
+
+    async updateGuardrail(request: UpdateGuardrailRequest, call: Call): Promise<SavedGuardrailVersion> {
+      return retryOnConflict(async () => {
+        const before = await own(call, request.guardrailId, 'update');
+        const { checks, actions } = before.body;
+        const content = checkedGuardrail(request, { checks, actions });
+        const isNew = JSON.stringify(content) !== JSON.stringify({ checks, actions });
+        if (isNew) checkDefaultOf(directory, callerOf(call), before);
+        const after = stored.changed(before, {
+          ...before.body,
+          ...content,
+          name: request.name ?? before.body.name,
+          versionId: isNew ? randomUUID() : before.body.versionId,
+          updatedBy: authorOf(callerOf(call)),
+        });
+        const also = isNew ? [versionOperation(after, after.updatedAt)] : [];
+        return savedOf(await stored.update(call, before, after, { also }));
+      });
+    },
+
+    async deleteGuardrail(request: DeleteGuardrailRequest, call: Call): Promise<DeleteGuardrailResponse> {
+      return retryOnConflict(async () => {
+        const before = await own(call, request.guardrailId, 'delete');
+        refuseNamed(room, before);
+        await stored.archive(call, before);
+        return create(DeleteGuardrailResponseSchema);
+      });
+    },
+  };
+}
+
+function guardrailReads({ documents, directory, stored, own }: GuardrailsRoom) {
   /** For reading: the organisation's are everybody's. */
   const visible = async (call: Call, id: string): Promise<Document<GuardrailBody>> => {
     const caller = callerOf(call);
@@ -79,108 +146,20 @@ export function guardrailsService(deps: GuardrailsDeps) {
   };
 
   return {
-    async createGuardrail(request: CreateGuardrailRequest, call: Call): Promise<SavedGuardrailVersion> {
-      const caller = callerOf(call);
-      const { organisationId } = caller;
-      checkOrganisation(caller, request.organisationId);
-      const workspaceId = targetWorkspace(directory, caller, request.workspaceId);
-      checkScope(caller, workspaceId, 'create');
-      const content = checkedGuardrail(request, undefined);
-      const author = authorOf(caller);
-      const given: GuardrailBody = {
-        name: request.name,
-        ...content,
-        versionId: randomUUID(),
-        ownerId: author,
-        updatedBy: author,
-      };
-      const body = bounded(deps, caller, [CONTENT], undefined, given);
-      const at = now();
-      return retryUntilFree(['slug'], async () => {
-        const document = {
-          id: randomUUID(),
-          slug: slugOf('pg', request.name, 6),
-          createdAt: at,
-          body,
-          ...(workspaceId === undefined ? {} : { workspaceId }),
-        };
-        const after: Document<GuardrailBody> = {
-          ...document,
-          organisationId,
-          updatedAt: at,
-          version: 1,
-          status: 'active',
-          schemaVersion: 1,
-        };
-        const operations = [insertOperation(guardrails, document), versionOperation(after, at)];
-        await changes.commit(call, { organisationId, workspaceId }, operations, {
-          ...targetOf(after),
-          after: guardrailShown(after),
-        });
-        return savedOf(after);
-      });
-    },
-
     async listGuardrails(request: ListGuardrailsRequest, call: Call): Promise<GuardrailList> {
       const caller = callerOf(call);
       checkOrganisation(caller, request.organisationId);
-      const workspaceId = targetWorkspace(directory, caller, request.workspaceId);
+      const scope = targetScope(directory, caller, request.workspaceId);
       const filter: Condition[] = [];
       if (request.ids !== undefined) filter.push({ field: 'id', op: 'in', value: idsOf(request.ids) });
-      if (request.organisationId && workspaceId === undefined)
+      if (request.organisationId && scope.workspaceId === undefined)
         filter.push({ field: 'workspaceId', op: 'eq', value: null });
-      const scope = { organisationId: caller.organisationId, workspaceId };
-      const page = await documents.page(scope, guardrails, { ...newestFirst(request), filter });
+      const page = await stored.page(scope, request, { filter });
       return create(GuardrailListSchema, { ...listHead(page), data: page.documents.map(guardrailSummary) });
     },
 
     async getGuardrail(request: GetGuardrailRequest, call: Call): Promise<Guardrail> {
       return guardrailRecord(await visible(call, request.guardrailId));
-    },
-
-    async updateGuardrail(request: UpdateGuardrailRequest, call: Call): Promise<SavedGuardrailVersion> {
-      return retryOnConflict(async () => {
-        const before = await own(call, request.guardrailId, 'update');
-        const { organisationId, workspaceId } = before;
-        const { checks, actions } = before.body;
-        const content = checkedGuardrail(request, { checks, actions });
-        const isNew = JSON.stringify(content) !== JSON.stringify({ checks, actions });
-        if (isNew) checkDefaultOf(directory, callerOf(call), before);
-        const body: GuardrailBody = {
-          ...before.body,
-          ...content,
-          name: request.name ?? before.body.name,
-          versionId: isNew ? randomUUID() : before.body.versionId,
-          updatedBy: authorOf(callerOf(call)),
-        };
-        const at = now();
-        const after = { ...before, body, updatedAt: at };
-        const operations = [
-          updateOperation(guardrails, before.id, before.version, { body, updatedAt: at }),
-          ...(isNew ? [versionOperation(after, at)] : []),
-        ];
-        await changes.commit(call, { organisationId, workspaceId }, operations, {
-          ...targetOf(after),
-          before: guardrailShown(before),
-          after: guardrailShown(after),
-        });
-        return savedOf(after);
-      });
-    },
-
-    async deleteGuardrail(request: DeleteGuardrailRequest, call: Call): Promise<DeleteGuardrailResponse> {
-      return retryOnConflict(async () => {
-        const before = await own(call, request.guardrailId, 'delete');
-        refuseNamed(deps, before);
-        const order = { version: before.version, updatedAt: now() };
-        await changes.commit(
-          call,
-          organisationOf(callerOf(call)),
-          [archiveOperation(guardrails, before.id, order)],
-          { ...targetOf(before), before: guardrailShown(before) },
-        );
-        return create(DeleteGuardrailResponseSchema);
-      });
     },
 
     async listGuardrailVersions(request: ListGuardrailVersionsRequest, call: Call): Promise<GuardrailList> {
@@ -218,12 +197,6 @@ function checkScope({ scopes }: Principal, workspaceId: string | undefined, verb
   if (!scopes.has(scope)) throw fail('forbidden', `the key lacks the scope ${scope}`);
 }
 
-/** @throws GatewayError validation_failed when another organisation than the caller's is named. */
-function checkOrganisation({ organisationId }: Principal, given: string | undefined): void {
-  if (given && given !== organisationId)
-    throw invalidField('organisation_id', 'is not the organisation of the caller');
-}
-
 function idsOf(text: string): string[] {
   const ids = text.split(',').map((id) => id.trim());
   if (ids.length > MAX_IDS) throw invalidField('ids', `must be ${MAX_IDS} at the most`);
@@ -245,8 +218,4 @@ function versionOperation(
 
 function savedOf({ id, slug = '', body }: Document<GuardrailBody>): SavedGuardrailVersion {
   return create(SavedGuardrailVersionSchema, { id, slug, versionId: body.versionId, object: 'guardrail' });
-}
-
-function targetOf({ id, workspaceId, body }: Document<GuardrailBody>) {
-  return { id, name: body.name, workspaceId };
 }

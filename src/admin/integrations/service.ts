@@ -1,5 +1,4 @@
 // Integrations: made, listed, changed, archived, and shared with workspaces.
-import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import {
   type CreateIntegrationRequest,
@@ -43,16 +42,11 @@ import type { Call } from '../../call/call.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
 import { codec } from '../../rest/codec.ts';
 import type { JsonObject } from '../../store/collection.ts';
-import {
-  archiveOperation,
-  type Document,
-  insertOperation,
-  updateOperation,
-  type WriteOperation,
-} from '../../store/documents.ts';
+import type { Document, WriteOperation } from '../../store/documents.ts';
 import { INTEGRATION_RULES } from '../kit/bound-rules.ts';
 import { bounded } from '../kit/bounds.ts';
-import { callerOf, organisationOf, targetWorkspace } from '../kit/caller.ts';
+import { authorOf, callerOf, organisationOf, targetScope } from '../kit/caller.ts';
+import { type Resource, resource, shownAs } from '../kit/resource.ts';
 import { retryOnConflict } from '../kit/retry-on-conflict.ts';
 import { slugOf } from '../kit/slug.ts';
 import { entryOf, type ProviderDeps } from '../providers/deps.ts';
@@ -68,80 +62,73 @@ import { shared, workspaceList } from './workspaces.ts';
 
 type Integrated = Document<IntegrationBody>;
 
+/** Reads, works out and writes a body; `told` is what the audit log shows of it. */
+type Update = (
+  call: Call,
+  idOrSlug: string,
+  told: (document: Integrated) => JsonObject,
+  change: (
+    before: Integrated,
+    at: number,
+  ) => { readonly body: IntegrationBody; readonly also?: readonly WriteOperation[] },
+) => Promise<void>;
+
+/** The service's own parts. */
+interface IntegrationsRoom {
+  readonly deps: ProviderDeps;
+  readonly stored: Resource<IntegrationBody>;
+  readonly update: Update;
+}
+
 /** The methods of IntegrationsService. */
 export function integrationsService(deps: ProviderDeps) {
-  const { documents, changes, directory, now } = deps;
-  const shown = (document: Integrated): JsonObject =>
-    codec.encode(IntegrationSchema, integrationRecord(directory, document)) as JsonObject;
-  const shownModels = ({ body }: Integrated): JsonObject =>
-    codec.encode(IntegrationModelListSchema, modelList(body)) as JsonObject;
-  const shownWorkspaces = (document: Integrated): JsonObject =>
-    codec.encode(IntegrationWorkspaceListSchema, workspaceList(directory, document)) as JsonObject;
-
-  /** Reads, works out and writes a body; `told` is what the audit log shows of it. */
-  async function update(
-    call: Call,
-    idOrSlug: string,
-    told: (document: Integrated) => JsonObject,
-    change: (
-      before: Integrated,
-      at: number,
-    ) => { readonly body: IntegrationBody; readonly also?: readonly WriteOperation[] },
-  ): Promise<void> {
-    const caller = callerOf(call);
-    await retryOnConflict(async () => {
+  const stored = resource(deps, {
+    collection: integrations,
+    noun: 'integration',
+    shown: shownAs(IntegrationSchema, (document) => integrationRecord(deps.directory, document)),
+    // Stored providers of the workspaces that it is shared with.
+    writesElsewhere: true,
+  });
+  const update: Update = (call, idOrSlug, told, change) =>
+    retryOnConflict(async () => {
+      const caller = callerOf(call);
       const before = await findIntegration(deps, caller, idOrSlug, 'update');
-      const updatedAt = now();
-      const { body: given, also = [] } = change(before, updatedAt);
+      const { body: given, also = [] } = change(before, deps.now());
       const body = bounded(deps, caller, INTEGRATION_RULES, before.body, given, 'workspace');
-      const operations = [
-        updateOperation(integrations, before.id, before.version, { body, updatedAt }),
-        ...also,
-      ];
-      await changes.commit(call, organisationOf(caller), operations, {
-        ...targetOf(before),
-        name: body.name,
-        before: told(before),
-        after: told({ ...before, body, updatedAt }),
-      });
+      const after = stored.changed(before, body);
+      await stored.update(call, before, after, { also, before: told(before), after: told(after) });
     });
-  }
+  const room: IntegrationsRoom = { deps, stored, update };
+  return { ...ownMethods(room), ...modelMethods(room), ...workspaceMethods(room) };
+}
 
+function ownMethods({ deps, stored, update }: IntegrationsRoom) {
+  const { documents, directory } = deps;
   return {
     async createIntegration(
       request: CreateIntegrationRequest,
       call: Call,
     ): Promise<CreateIntegrationResponse> {
       const caller = callerOf(call);
-      const workspaceId = targetWorkspace(directory, caller, request.workspaceId);
+      const scope = targetScope(directory, caller, request.workspaceId);
+      const { workspaceId } = scope;
       const level = workspaceId === undefined ? 'organisation' : 'workspace';
       requireLevel(directory, caller, level, 'create');
       const entry = entryOf(deps, request.aiProviderId, 'ai_provider_id');
       if (request.defaultProviderSlug !== undefined && workspaceId === undefined)
         throw invalidField('default_provider_slug', 'is for integrations of a workspace');
-      const createdAt = now();
-      const { organisationId, userId: ownerId = caller.keyId } = caller;
-      const made = newIntegrationBody(deps, entry, level, { organisationId, workspaceId }, ownerId, request);
-      const granted = grantedMappings(deps, caller, entry, undefined, made, optionField);
+      const given = newIntegrationBody(deps, entry, level, scope, authorOf(caller), request);
+      const granted = grantedMappings(deps, caller, entry, undefined, given, optionField);
       const body = bounded(deps, caller, INTEGRATION_RULES, undefined, granted);
       const slug = request.slug ?? slugOf('', request.name, 40);
-      const place = workspaceId === undefined ? {} : { workspaceId };
-      const document = { id: randomUUID(), ...place, slug, createdAt, body };
-      const operations = [insertOperation(integrations, document)];
-      if (workspaceId !== undefined && (request.createDefaultProvider ?? true))
-        operations.push(
-          defaultProvider(document, workspaceId, request.defaultProviderSlug ?? slug, createdAt),
-        );
-      const after = shown({
-        ...document,
-        organisationId,
-        updatedAt: createdAt,
-        version: 1,
-        status: 'active',
-        schemaVersion: integrations.schemaVersion,
-      });
-      await changes.commit(call, organisationOf(caller), operations, { ...targetOf(document), after });
-      return create(CreateIntegrationResponseSchema, { id: document.id, slug, object: 'integration' });
+      const made = stored.draft(scope, body, { slug });
+      const { id, createdAt } = made;
+      const also =
+        workspaceId !== undefined && (request.createDefaultProvider ?? true)
+          ? [defaultProvider(made, workspaceId, request.defaultProviderSlug ?? slug, createdAt)]
+          : [];
+      await stored.create(call, made, { also });
+      return create(CreateIntegrationResponseSchema, { id, slug, object: 'integration' });
     },
 
     async listIntegrations(request: ListIntegrationsRequest, call: Call): Promise<IntegrationList> {
@@ -156,7 +143,7 @@ export function integrationsService(deps: ProviderDeps) {
       request: UpdateIntegrationRequest,
       call: Call,
     ): Promise<UpdateIntegrationResponse> {
-      await update(call, request.slug, shown, (before) => {
+      await update(call, request.slug, stored.shown, (before) => {
         const entry = entryOf(deps, before.body.aiProviderId, 'ai_provider_id');
         const made = changedIntegrationBody(deps, entry, before, request);
         return { body: grantedMappings(deps, callerOf(call), entry, before.body, made, optionField) };
@@ -176,14 +163,18 @@ export function integrationsService(deps: ProviderDeps) {
       });
       if (used.total > 0)
         throw fail('conflict', `the integration has stored providers (${used.total}): delete them first`);
-      const order = { version: before.version, updatedAt: now() };
-      await changes.commit(call, organisationOf(caller), [archiveOperation(integrations, before.id, order)], {
-        ...targetOf(before),
-        before: shown(before),
-      });
+      await stored.archive(call, before);
       return create(DeleteIntegrationResponseSchema);
     },
+  };
+}
 
+function modelMethods({ deps, update }: IntegrationsRoom) {
+  const { directory } = deps;
+  const shownModels = ({ body }: Integrated): JsonObject =>
+    codec.encode(IntegrationModelListSchema, modelList(body)) as JsonObject;
+
+  return {
     async listIntegrationModels(
       request: ListIntegrationModelsRequest,
       call: Call,
@@ -213,7 +204,15 @@ export function integrationsService(deps: ProviderDeps) {
       }));
       return create(DeleteIntegrationModelsResponseSchema);
     },
+  };
+}
 
+function workspaceMethods({ deps, update }: IntegrationsRoom) {
+  const { directory } = deps;
+  const shownWorkspaces = (document: Integrated): JsonObject =>
+    codec.encode(IntegrationWorkspaceListSchema, workspaceList(directory, document)) as JsonObject;
+
+  return {
     async listIntegrationWorkspaces(
       request: ListIntegrationWorkspacesRequest,
       call: Call,
@@ -233,8 +232,4 @@ export function integrationsService(deps: ProviderDeps) {
       return create(UpdateIntegrationWorkspacesResponseSchema);
     },
   };
-}
-
-function targetOf({ id, workspaceId, body }: Pick<Integrated, 'id' | 'workspaceId' | 'body'>) {
-  return { id, name: body.name, workspaceId };
 }

@@ -1,5 +1,4 @@
 // How the organisation's tokens are verified: read, replaced, taken away.
-import { randomUUID } from 'node:crypto';
 import { create, type JsonObject as ProtoJson } from '@bufbuild/protobuf';
 import {
   type DeleteJwtSettingsRequest,
@@ -16,13 +15,12 @@ import { readInlineSet } from '../../access/jwt/key-set.ts';
 import { DEFAULT_SKEW_SECONDS } from '../../access/jwt/realm.ts';
 import type { Call } from '../../call/call.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
-import { codec } from '../../rest/codec.ts';
-import type { JsonObject } from '../../store/collection.ts';
-import { archiveOperation, type Document, insertOperation, updateOperation } from '../../store/documents.ts';
+import type { Document } from '../../store/documents.ts';
 import { callerOf, organisationOf } from '../kit/caller.ts';
 import { withConflictRetries } from '../kit/conflict-retries.ts';
 import type { IdentityDeps } from '../kit/deps.ts';
 import { defined } from '../kit/patch.ts';
+import { resource, shownAs } from '../kit/resource.ts';
 import { LOST_RACE } from '../kit/retry-on-conflict.ts';
 import { timeText } from '../kit/time.ts';
 
@@ -35,9 +33,15 @@ export interface JwtDeps extends Pick<IdentityDeps, 'documents' | 'changes' | 'n
 const LOST = new Set([...LOST_RACE, 'conflict' as const]);
 
 /** The methods of JwtSettingsService. */
-export function jwtSettingsService({ documents, changes, now, checkUri }: JwtDeps) {
+export function jwtSettingsService({ checkUri, ...deps }: JwtDeps) {
+  const stored = resource(deps, {
+    collection: jwtSettings,
+    noun: JWT_SETTINGS,
+    shown: shownAs(JwtSettingsSchema, settingsRecord),
+    targetOf: ({ id }) => ({ id, name: JWT_SETTINGS }),
+  });
   const current = (call: Call): Promise<Document<JwtSettingsBody> | undefined> =>
-    documents.get(organisationOf(callerOf(call)), jwtSettings, JWT_SETTINGS);
+    deps.documents.get(organisationOf(callerOf(call)), jwtSettings, JWT_SETTINGS);
 
   return withConflictRetries(
     {
@@ -49,31 +53,14 @@ export function jwtSettingsService({ documents, changes, now, checkUri }: JwtDep
         const scope = organisationOf(callerOf(call));
         const body = readSettings(request, checkUri);
         const before = await current(call);
-        const at = now();
-        const id = before?.id ?? randomUUID();
-        const createdAt = before?.createdAt ?? at;
-        const after = settingsRecord({ body, createdAt, updatedAt: at });
-        const operation = before
-          ? updateOperation(jwtSettings, id, before.version, { body, updatedAt: at })
-          : insertOperation(jwtSettings, { id, slug: JWT_SETTINGS, createdAt, body });
-        await changes.commit(call, scope, [operation], {
-          id,
-          name: JWT_SETTINGS,
-          ...(before ? { before: shown(settingsRecord(before)) } : {}),
-          after: shown(after),
-        });
-        return after;
+        const after = before
+          ? await stored.update(call, before, stored.changed(before, body))
+          : await stored.create(call, stored.draft(scope, body, { slug: JWT_SETTINGS }));
+        return settingsRecord(after);
       },
 
       async deleteJwtSettings(_: DeleteJwtSettingsRequest, call: Call): Promise<DeleteJwtSettingsResponse> {
-        const before = existing(await current(call));
-        const order = { version: before.version, updatedAt: now() };
-        await changes.commit(
-          call,
-          organisationOf(callerOf(call)),
-          [archiveOperation(jwtSettings, before.id, order)],
-          { id: before.id, name: JWT_SETTINGS, before: shown(settingsRecord(before)) },
-        );
+        await stored.archive(call, existing(await current(call)));
         return create(DeleteJwtSettingsResponseSchema);
       },
     },
@@ -114,26 +101,20 @@ function readSettings(request: ReplaceJwtSettingsRequest, checkUri: CheckJwksUri
   });
 }
 
-type Recorded = Pick<Document<JwtSettingsBody>, 'body' | 'createdAt' | 'updatedAt'>;
-
-function settingsRecord({ body, createdAt, updatedAt }: Recorded): JwtSettings {
+function settingsRecord({ body, createdAt, updatedAt }: Document<JwtSettingsBody>): JwtSettings {
   const { jwksUri, jwks, issuers, audiences, algorithms, clockSkewSeconds, claims } = body;
   return create(JwtSettingsSchema, {
     object: 'jwt_settings',
-    ...(jwksUri === undefined ? {} : { jwksUri }),
-    ...(jwks === undefined ? {} : { jwks: jwks as unknown as ProtoJson }),
+    jwksUri,
+    jwks: jwks as unknown as ProtoJson | undefined,
     issuers: [...issuers],
     audiences: [...audiences],
     algorithms: [...algorithms],
     clockSkewSeconds: clockSkewSeconds ?? DEFAULT_SKEW_SECONDS,
-    ...(claims === undefined ? {} : { claims }),
+    claims,
     knownUsersOnly: body.knownUsersOnly ?? false,
-    ...(body.anyParty === undefined ? {} : { anyIssuerAndAudience: body.anyParty }),
+    anyIssuerAndAudience: body.anyParty,
     createdAt: timeText(createdAt),
     lastUpdatedAt: timeText(updatedAt),
   });
-}
-
-function shown(record: JwtSettings): JsonObject {
-  return codec.encode(JwtSettingsSchema, record) as JsonObject;
 }

@@ -1,5 +1,4 @@
 // Exports of the request log: made, started, stopped, and their files handed out.
-import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import {
   type CancelLogExportRequest,
@@ -30,7 +29,6 @@ import type { Directory } from '../../access/directory.ts';
 import { isPerson } from '../../access/roles.ts';
 import type { Call } from '../../call/call.ts';
 import type { Principal } from '../../call/principal.ts';
-import type { TenantScope } from '../../call/scope.ts';
 import {
   type ExportRun,
   keptFilter,
@@ -43,19 +41,15 @@ import { fail, invalidField } from '../../lib/errors.ts';
 import { codec } from '../../rest/codec.ts';
 import type { BlobStore } from '../../store/blobs.ts';
 import type { JsonObject } from '../../store/collection.ts';
-import {
-  type Document,
-  type DocumentStore,
-  insertOperation,
-  updateOperation,
-} from '../../store/documents.ts';
+import type { Document, DocumentStore } from '../../store/documents.ts';
 import type { LogStore } from '../../store/log-store.ts';
 import type { LogFilter } from '../../store/request-log.ts';
 import { asked } from '../analytics/selection.ts';
 import { authorOf, callerOf, found, scopeOf } from '../kit/caller.ts';
 import { withConflictRetries } from '../kit/conflict-retries.ts';
-import { listHead, newestFirst } from '../kit/lists.ts';
+import { listHead } from '../kit/lists.ts';
 import { defined, patch } from '../kit/patch.ts';
+import { type Resource, resource, shownAs, tenantOf } from '../kit/resource.ts';
 import { isWithinReach, narrowed, ownCalls, workspaceOfLogs } from '../logs/reach.ts';
 import { searchable } from '../logs/text.ts';
 import { deniedFields, exportFields, exportFilter } from './filters.ts';
@@ -82,141 +76,109 @@ type Known = Document<LogExportBody>;
 /** The default number of entries of an export. */
 const DEFAULT_PAGE_SIZE = 50_000;
 
+/** The service's own parts. */
+interface ExportsRoom extends LogExportsDeps {
+  readonly stored: Resource<LogExportBody>;
+  /** People see the exports they made. @throws GatewayError not_found */
+  readonly find: (call: Call, request: { readonly exportId: string }) => Promise<Known>;
+}
+
 /** The methods of LogExportsService. */
 export function logExportsService(deps: LogExportsDeps) {
-  const { documents, changes, directory, store, blobs, links, flush, publicUrl, now } = deps;
-
-  /** People see the exports they made. */
-  const find = async (call: Call, id: string): Promise<Known> => {
-    const caller = callerOf(call);
-    // No store takes a null byte for a name.
-    const known = id.includes('\0') ? undefined : await documents.get(scopeOf(caller), logExports, id);
-    const hidden = isPerson(caller) && known?.body.createdBy !== authorOf(caller);
-    return found(hidden ? undefined : known, 'export');
+  const stored = resource(deps, {
+    collection: logExports,
+    noun: 'export',
+    shown: shownAs(LogExportSchema, logExportRecord),
+    targetOf: ({ id, workspaceId, body }) => ({ id, name: body.description ?? '', workspaceId }),
+  });
+  const room: ExportsRoom = {
+    ...deps,
+    stored,
+    async find(call, { exportId: id }) {
+      const caller = callerOf(call);
+      // No store takes a null byte for a name.
+      const known = id.includes('\0') ? undefined : await deps.documents.get(scopeOf(caller), logExports, id);
+      const hidden = isPerson(caller) && known?.body.createdBy !== authorOf(caller);
+      return found(hidden ? undefined : known, 'export');
+    },
   };
-
-  const write = async (call: Call, before: Known, body: LogExportBody): Promise<void> => {
-    const { id, version, organisationId, workspaceId } = before;
-    const after = { ...before, body, updatedAt: now() };
-    await changes.commit(
-      call,
-      { organisationId, workspaceId },
-      [updateOperation(logExports, id, version, { body, updatedAt: after.updatedAt })],
-      { ...targetOf(after), before: shown(before), after: shown(after) },
-    );
-  };
-
-  /** How many entries match now. */
-  const total = async (scope: TenantScope, filter: LogFilter): Promise<bigint> => {
-    await flush();
-    const page = await asked(
-      store.page(scope, filter, { page: 0, pageSize: 1, order: 'desc' }),
-      (parameter) => `filters.${parameter}`,
-    );
-    return BigInt(page.total);
-  };
-
-  const receipt = async (id: string, scope: TenantScope, filter: LogFilter): Promise<LogExportReceipt> =>
-    create(LogExportReceiptSchema, { id, total: await total(scope, filter), object: 'export' });
-
   return withConflictRetries({
-    async createLogExport(request: CreateLogExportRequest, call: Call): Promise<LogExportReceipt> {
-      const caller = callerOf(call);
-      const { organisationId } = caller;
-      const filters = request.filters ?? create(LogExportFiltersSchema);
-      const workspaceId = await workspaceOf(deps, caller, request.workspaceId, filters.workspaceSlug);
-      const filter = exportFilter(filters, now());
-      const own = ownCalls(directory, caller, filter);
-      const body = defined<LogExportBody>({
-        filters: codec.encode(LogExportFiltersSchema, filters) as JsonObject,
-        requestedData: exportFields(directory, organisationId, request.requestedData),
-        description: described(request.description),
-        createdBy: authorOf(caller),
-        own: Object.keys(own).length === 0 ? undefined : own,
-        status: 'draft',
-        turns: 0,
-        run: undefined,
-        discard: undefined,
-        cleared: undefined,
-      });
-      const [id, createdAt] = [randomUUID(), now()];
-      const made: Known = {
-        id,
-        organisationId,
-        version: 1,
-        status: 'active',
-        schemaVersion: 1,
-        createdAt,
-        updatedAt: createdAt,
-        body,
-        ...(workspaceId === undefined ? {} : { workspaceId }),
-      };
-      const scope = { organisationId, workspaceId };
-      await changes.commit(call, scope, [insertOperation(logExports, { id, createdAt, body })], {
-        ...targetOf(made),
-        after: shown(made),
-      });
-      return receipt(id, scope, narrowed(filter, own));
-    },
+    createLogExport: (request: CreateLogExportRequest, call: Call) => newExport(room, request, call),
+    updateLogExport: (request: UpdateLogExportRequest, call: Call) => changedExport(room, request, call),
+    ...exportRuns(room),
+    ...exportReads(room),
+  });
+}
 
-    async listLogExports(request: ListLogExportsRequest, call: Call): Promise<LogExportList> {
-      const caller = callerOf(call);
-      const workspaceId = await workspaceOfLogs(deps, caller, request.workspaceId, 'workspace_id');
-      const page = await documents.page({ organisationId: caller.organisationId, workspaceId }, logExports, {
-        ...newestFirst(request),
-        filter: isPerson(caller) ? [{ field: 'createdBy', op: 'eq', value: authorOf(caller) }] : [],
-      });
-      return create(LogExportListSchema, { ...listHead(page), data: page.documents.map(logExportRecord) });
-    },
+async function newExport(
+  room: ExportsRoom,
+  request: CreateLogExportRequest,
+  call: Call,
+): Promise<LogExportReceipt> {
+  const { directory, stored, now } = room;
+  const caller = callerOf(call);
+  const { organisationId } = caller;
+  const filters = request.filters ?? create(LogExportFiltersSchema);
+  const workspaceId = await workspaceOf(room, caller, request.workspaceId, filters.workspaceSlug);
+  const filter = exportFilter(filters, now());
+  const own = ownCalls(directory, caller, filter);
+  const body = defined<LogExportBody>({
+    filters: codec.encode(LogExportFiltersSchema, filters) as JsonObject,
+    requestedData: exportFields(directory, organisationId, request.requestedData),
+    description: described(request.description),
+    createdBy: authorOf(caller),
+    own: Object.keys(own).length === 0 ? undefined : own,
+    status: 'draft',
+    turns: 0,
+    run: undefined,
+    discard: undefined,
+    cleared: undefined,
+  });
+  const made = await stored.create(call, stored.draft({ organisationId, workspaceId }, body));
+  return receiptOf(room, made, narrowed(filter, own));
+}
 
-    async getLogExportFieldRestrictions(
-      request: GetLogExportFieldRestrictionsRequest,
-      call: Call,
-    ): Promise<LogExportFieldRestrictions> {
-      const caller = callerOf(call);
-      await workspaceOfLogs(deps, caller, request.workspaceId, 'workspace_id');
-      return create(LogExportFieldRestrictionsSchema, {
-        object: 'export-field-restrictions',
-        deniedFields: [...deniedFields(directory, caller.organisationId)],
-      });
-    },
+async function changedExport(
+  room: ExportsRoom,
+  request: UpdateLogExportRequest,
+  call: Call,
+): Promise<LogExportReceipt> {
+  const { directory, stored, now } = room;
+  const before = await room.find(call, request);
+  const caller = callerOf(call);
+  const { organisationId, workspaceId } = before;
+  if (before.body.status === 'in_progress')
+    throw fail('conflict', 'the export runs: it must be cancelled first');
+  const filters = request.filters ?? filtersOf(before.body);
+  const named = await workspaceOf(room, caller, request.workspaceId, filters.workspaceSlug);
+  if (named !== undefined && named !== workspaceId)
+    throw invalidField('workspace_id', 'is not the workspace of the export');
+  const filter = exportFilter(filters, now());
+  const fields = patch(request.clear, ['description']);
+  const { run: _, own: __, ...rest } = before.body;
+  const own = ownOf(directory, caller, before.body, filter);
+  const body = defined<LogExportBody>({
+    ...rest,
+    filters: codec.encode(LogExportFiltersSchema, filters) as JsonObject,
+    requestedData:
+      request.requestedData.length === 0
+        ? rest.requestedData
+        : exportFields(directory, organisationId, request.requestedData),
+    description: fields.optional('description', described(request.description), rest.description),
+    status: 'draft',
+    own: Object.keys(own).length === 0 ? undefined : own,
+    discard: discardOf(rest),
+  });
+  await stored.update(call, before, stored.changed(before, body));
+  return receiptOf(room, before, narrowed(filter, own));
+}
 
-    async getLogExport(request: GetLogExportRequest, call: Call): Promise<LogExport> {
-      return logExportRecord(await find(call, request.exportId));
-    },
-
-    async updateLogExport(request: UpdateLogExportRequest, call: Call): Promise<LogExportReceipt> {
-      const before = await find(call, request.exportId);
-      const caller = callerOf(call);
-      const { organisationId, workspaceId } = before;
-      if (before.body.status === 'in_progress')
-        throw fail('conflict', 'the export runs: it must be cancelled first');
-      const filters = request.filters ?? filtersOf(before.body);
-      const named = await workspaceOf(deps, caller, request.workspaceId, filters.workspaceSlug);
-      if (named !== undefined && named !== workspaceId)
-        throw invalidField('workspace_id', 'is not the workspace of the export');
-      const filter = exportFilter(filters, now());
-      const fields = patch(request.clear, ['description']);
-      const { run: _, own: __, ...rest } = before.body;
-      const own = ownOf(caller, before.body, filter);
-      const body = defined<LogExportBody>({
-        ...rest,
-        filters: codec.encode(LogExportFiltersSchema, filters) as JsonObject,
-        requestedData:
-          request.requestedData.length === 0
-            ? rest.requestedData
-            : exportFields(directory, organisationId, request.requestedData),
-        description: fields.optional('description', described(request.description), rest.description),
-        status: 'draft',
-        own: Object.keys(own).length === 0 ? undefined : own,
-        discard: discardOf(rest),
-      });
-      await write(call, before, body);
-      return receipt(before.id, { organisationId, workspaceId }, narrowed(filter, own));
-    },
-
+/** Starting and stopping. */
+function exportRuns(room: ExportsRoom) {
+  const { directory, stored, find, flush } = room;
+  return {
     async startLogExport(request: StartLogExportRequest, call: Call): Promise<LogExportMessage> {
-      const before = await find(call, request.exportId);
+      const before = await find(call, request);
       const caller = callerOf(call);
       const { organisationId, body } = before;
       if (body.status === 'in_progress') return messageOf('The export runs already');
@@ -230,33 +192,60 @@ export function logExportsService(deps: LogExportsDeps) {
         body.status === 'stopped' &&
         body.run !== undefined &&
         isWithinReach(directory, caller, body.run.filter);
-      const run = goesOn ? again(body.run as ExportRun) : newRun(caller, body, fields);
+      const run = goesOn ? again(body.run as ExportRun) : newRun(room, caller, body, fields);
       const discard = goesOn ? body.discard : discardOf(body);
       // An instance that wrote it before it was stopped, and has not noticed yet, does not go on.
       const turns = body.turns + 1;
-      await write(
-        call,
-        before,
-        defined<LogExportBody>({ ...body, status: 'in_progress', run, discard, turns }),
-      );
+      const started = defined<LogExportBody>({ ...body, status: 'in_progress', run, discard, turns });
+      await stored.update(call, before, stored.changed(before, started));
       return messageOf('The export has been started');
     },
 
     async cancelLogExport(request: CancelLogExportRequest, call: Call): Promise<LogExportMessage> {
-      const before = await find(call, request.exportId);
-      if (before.body.status !== 'in_progress') throw fail('conflict', 'the export does not run');
-      const { run } = before.body;
-      await write(
-        call,
-        before,
-        defined<LogExportBody>({ ...before.body, status: 'stopped', run: run && again(run) }),
-      );
+      const before = await find(call, request);
+      const { body } = before;
+      if (body.status !== 'in_progress') throw fail('conflict', 'the export does not run');
+      const run = body.run && again(body.run);
+      const stopped = defined<LogExportBody>({ ...body, status: 'stopped', run });
+      await stored.update(call, before, stored.changed(before, stopped));
       return messageOf('The export has been cancelled');
+    },
+  };
+}
+
+function exportReads(room: ExportsRoom) {
+  const { directory, stored, blobs, links, publicUrl, now, find } = room;
+  return {
+    async listLogExports(request: ListLogExportsRequest, call: Call): Promise<LogExportList> {
+      const caller = callerOf(call);
+      const { organisationId } = caller;
+      const workspaceId = await workspaceOfLogs(room, caller, request.workspaceId, 'workspace_id');
+      const page = await stored.page({ organisationId, workspaceId }, request, {
+        filter: isPerson(caller) ? [{ field: 'createdBy', op: 'eq', value: authorOf(caller) }] : [],
+      });
+      return create(LogExportListSchema, { ...listHead(page), data: page.documents.map(logExportRecord) });
+    },
+
+    async getLogExportFieldRestrictions(
+      request: GetLogExportFieldRestrictionsRequest,
+      call: Call,
+    ): Promise<LogExportFieldRestrictions> {
+      const caller = callerOf(call);
+      await workspaceOfLogs(room, caller, request.workspaceId, 'workspace_id');
+      return create(LogExportFieldRestrictionsSchema, {
+        object: 'export-field-restrictions',
+        deniedFields: [...deniedFields(directory, caller.organisationId)],
+      });
+    },
+
+    async getLogExport(request: GetLogExportRequest, call: Call): Promise<LogExport> {
+      return logExportRecord(await find(call, request));
     },
 
     async downloadLogExport(request: DownloadLogExportRequest, call: Call): Promise<LogExportDownload> {
       const caller = callerOf(call);
-      const { id, organisationId, workspaceId, body } = await find(call, request.exportId);
+      const known = await find(call, request);
+      const { id, organisationId, body } = known;
       if (body.status !== 'success' || body.run === undefined)
         throw fail('conflict', 'the export is not done: there is no file yet');
       const denied = deniedFields(directory, organisationId).find((name) => body.run?.fields.includes(name));
@@ -266,38 +255,61 @@ export function logExportsService(deps: LogExportsDeps) {
       if (!isWithinReach(directory, caller, body.run.filter))
         throw fail('forbidden', 'the export holds calls of others: it must be changed and started anew');
       if (!(await isThere(blobs, body.run))) throw fail('conflict', 'the file of the export is gone');
-      const until = now() + LINK_MS;
-      const token = links.make({ scope: { organisationId, workspaceId }, exportId: id, until });
+      const token = links.make({ scope: tenantOf(known), exportId: id, until: now() + LINK_MS });
       return create(LogExportDownloadSchema, { signedUrl: `${publicUrl()}/exports/${token}` });
     },
-  });
+  };
+}
 
-  /** Narrows it to its maker's calls: as they may see now, or as they could when another caller acts. */
-  function ownOf(caller: Principal, { createdBy, own = {} }: LogExportBody, filter: LogFilter) {
-    return authorOf(caller) === createdBy ? ownCalls(directory, caller, filter) : own;
-  }
+/** The answer to a new or changed export: how many entries match now. */
+async function receiptOf(
+  { store, flush }: LogExportsDeps,
+  document: Known,
+  filter: LogFilter,
+): Promise<LogExportReceipt> {
+  await flush();
+  const page = await asked(
+    store.page(tenantOf(document), filter, { page: 0, pageSize: 1, order: 'desc' }),
+    (parameter) => `filters.${parameter}`,
+  );
+  return create(LogExportReceiptSchema, { id: document.id, total: BigInt(page.total), object: 'export' });
+}
 
-  function newRun(caller: Principal, body: LogExportBody, fields: readonly string[]): ExportRun {
-    const filters = filtersOf(body);
-    const startedAt = now();
-    const given = exportFilter(filters, startedAt);
-    const own = ownOf(caller, body, given);
-    const { pageSize = DEFAULT_PAGE_SIZE, currentPage = 0 } = filters;
-    return {
-      filter: keptFilter({
-        ...narrowed(given, own),
-        until: Math.min(given.until ?? startedAt + 1, startedAt + 1),
-      }),
-      fields,
-      skip: pageSize * currentPage,
-      take: pageSize,
-      passed: 0,
-      rows: 0,
-      bytes: 0,
-      parts: [],
-      startedAt,
-    };
-  }
+/** Narrows it to its maker's calls: as they may see now, or as they could when another caller acts. */
+function ownOf(
+  directory: Directory,
+  caller: Principal,
+  { createdBy, own = {} }: LogExportBody,
+  filter: LogFilter,
+) {
+  return authorOf(caller) === createdBy ? ownCalls(directory, caller, filter) : own;
+}
+
+function newRun(
+  { directory, now }: LogExportsDeps,
+  caller: Principal,
+  body: LogExportBody,
+  fields: readonly string[],
+): ExportRun {
+  const filters = filtersOf(body);
+  const startedAt = now();
+  const given = exportFilter(filters, startedAt);
+  const own = ownOf(directory, caller, body, given);
+  const { pageSize = DEFAULT_PAGE_SIZE, currentPage = 0 } = filters;
+  return {
+    filter: keptFilter({
+      ...narrowed(given, own),
+      until: Math.min(given.until ?? startedAt + 1, startedAt + 1),
+    }),
+    fields,
+    skip: pageSize * currentPage,
+    take: pageSize,
+    passed: 0,
+    rows: 0,
+    bytes: 0,
+    parts: [],
+    startedAt,
+  };
 }
 
 function described(text: string | undefined): string | undefined {
@@ -334,12 +346,4 @@ async function workspaceOf(
   if (filtered !== undefined && named !== undefined && filtered !== named)
     throw invalidField('filters.workspace_slug', 'is not the workspace of workspace_id');
   return named ?? filtered;
-}
-
-function shown(document: Known): JsonObject {
-  return codec.encode(LogExportSchema, logExportRecord(document)) as JsonObject;
-}
-
-function targetOf({ id, workspaceId, body }: Known) {
-  return { id, name: body.description ?? '', workspaceId };
 }

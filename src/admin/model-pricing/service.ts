@@ -1,5 +1,4 @@
 // Model pricing: list prices for everybody, and an organisation's own, made, listed, changed, archived.
-import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import {
   type CreateModelPriceRequest,
@@ -21,18 +20,11 @@ import { type ModelPriceBody, modelPrices } from '../../ledger/prices/price-coll
 import type { PriceList } from '../../ledger/prices/price-list.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
 import type { ProviderEntry } from '../../providers/dialect.ts';
-import { codec } from '../../rest/codec.ts';
-import type { JsonObject } from '../../store/collection.ts';
-import {
-  archiveOperation,
-  type Condition,
-  type Document,
-  insertOperation,
-  updateOperation,
-} from '../../store/documents.ts';
-import { authorOf, callerOf, found, organisationOf } from '../kit/caller.ts';
+import type { Condition } from '../../store/documents.ts';
+import { authorOf, callerOf, organisationOf } from '../kit/caller.ts';
 import type { IdentityDeps } from '../kit/deps.ts';
-import { listHead, newestFirst } from '../kit/lists.ts';
+import { listHead } from '../kit/lists.ts';
+import { resource, shownAs } from '../kit/resource.ts';
 import { retryOnConflict } from '../kit/retry-on-conflict.ts';
 import { optionalTime } from '../kit/time.ts';
 import { entryOf } from '../providers/deps.ts';
@@ -45,15 +37,17 @@ export interface ModelPricingDeps extends IdentityDeps, ReRateServiceDeps {
   readonly providerById: (id: string) => ProviderEntry | undefined;
 }
 
-type PriceDocument = Document<ModelPriceBody>;
-
 /** The methods of ModelPricingService. */
 export function modelPricingService(deps: ModelPricingDeps) {
-  const { documents, changes, prices, now } = deps;
-
-  async function named(call: Call, id: string): Promise<PriceDocument> {
-    return found(await documents.get(organisationOf(callerOf(call)), modelPrices, id), 'price');
-  }
+  const { prices, now } = deps;
+  const stored = resource(deps, {
+    collection: modelPrices,
+    noun: 'price',
+    shown: shownAs(ModelPriceSchema, priceRecord),
+    targetOf: ({ id, body }) => ({ id, name: `${body.provider}/${body.model}` }),
+  });
+  const named = (call: Call, { priceId }: { readonly priceId: string }) =>
+    stored.find(organisationOf(callerOf(call)), priceId);
 
   return {
     ...reRateMethods(deps),
@@ -77,18 +71,8 @@ export function modelPricingService(deps: ModelPricingDeps) {
         price: priceOf(request.payAsYouGo),
         createdBy: authorOf(caller),
       };
-      const document = { id: randomUUID(), createdAt, body };
-      const record = priceRecord({
-        ...document,
-        organisationId: caller.organisationId,
-        updatedAt: createdAt,
-        version: 1,
-        status: 'active',
-        schemaVersion: modelPrices.schemaVersion,
-      });
-      const target = { ...targetOf(document), after: shown(record) };
-      await changes.commit(call, organisationOf(caller), [insertOperation(modelPrices, document)], target);
-      return record;
+      const made = stored.draft(organisationOf(caller), body, { at: createdAt });
+      return priceRecord(await stored.create(call, made));
     },
 
     async listModelPrices(request: ListModelPricesRequest, call: Call): Promise<ModelPriceList> {
@@ -97,55 +81,31 @@ export function modelPricingService(deps: ModelPricingDeps) {
         const value = request[field];
         if (value !== undefined) filter.push({ field, op: 'eq', value });
       }
-      const scope = organisationOf(callerOf(call));
-      const page = await documents.page(scope, modelPrices, { ...newestFirst(request), filter });
+      const page = await stored.page(organisationOf(callerOf(call)), request, { filter });
       return create(ModelPriceListSchema, { ...listHead(page), data: page.documents.map(priceRecord) });
     },
 
     async getModelPrice(request: GetModelPriceRequest, call: Call): Promise<ModelPrice> {
-      return priceRecord(await named(call, request.priceId));
+      return priceRecord(await named(call, request));
     },
 
     async updateModelPrice(request: UpdateModelPriceRequest, call: Call): Promise<ModelPrice> {
       if (request.effectiveFrom === undefined && request.payAsYouGo === undefined)
         throw invalidField('', 'there is nothing to change', 'required');
       return retryOnConflict(async () => {
-        const before = await named(call, request.priceId);
+        const before = await named(call, request);
         const body: ModelPriceBody = {
           ...before.body,
           effectiveFrom: optionalTime('effective_from', request.effectiveFrom) ?? before.body.effectiveFrom,
           price: request.payAsYouGo === undefined ? before.body.price : priceOf(request.payAsYouGo),
         };
-        const updatedAt = now();
-        const record = priceRecord({ ...before, body, updatedAt });
-        const operation = updateOperation(modelPrices, before.id, before.version, { body, updatedAt });
-        await changes.commit(call, organisationOf(callerOf(call)), [operation], {
-          ...targetOf(before),
-          before: shown(priceRecord(before)),
-          after: shown(record),
-        });
-        return record;
+        return priceRecord(await stored.update(call, before, stored.changed(before, body)));
       });
     },
 
     async deleteModelPrice(request: DeleteModelPriceRequest, call: Call): Promise<DeleteModelPriceResponse> {
-      const before = await named(call, request.priceId);
-      const order = { version: before.version, updatedAt: now() };
-      await changes.commit(
-        call,
-        organisationOf(callerOf(call)),
-        [archiveOperation(modelPrices, before.id, order)],
-        { ...targetOf(before), before: shown(priceRecord(before)) },
-      );
+      await stored.archive(call, await named(call, request));
       return create(DeleteModelPriceResponseSchema);
     },
   };
-}
-
-function targetOf({ id, body }: Pick<PriceDocument, 'id' | 'body'>) {
-  return { id, name: `${body.provider}/${body.model}` };
-}
-
-function shown(record: ModelPrice): JsonObject {
-  return codec.encode(ModelPriceSchema, record) as JsonObject;
 }

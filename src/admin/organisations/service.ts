@@ -21,44 +21,30 @@ import { guardrails } from '../../configs/config-collections.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
 import { codec } from '../../rest/codec.ts';
 import type { JsonObject } from '../../store/collection.ts';
-import { type Document, type DocumentStore, updateOperation } from '../../store/documents.ts';
+import type { Document, DocumentStore } from '../../store/documents.ts';
 import { guardrailIds } from '../guardrails/usage.ts';
 import { callerOf, organisationOf } from '../kit/caller.ts';
 import { withConflictRetries } from '../kit/conflict-retries.ts';
 import type { IdentityDeps } from '../kit/deps.ts';
 import { defined, patch } from '../kit/patch.ts';
+import { resource, shownAs } from '../kit/resource.ts';
 import { timeText } from '../kit/time.ts';
 import { type CheckHost, keptWebhook, shownWebhook } from './alert-webhook.ts';
 import { namedSettings } from './security-settings.ts';
 
 /** The methods of OrganisationsService. */
-export function organisationsService({
-  documents,
-  changes,
-  directory,
-  now,
-  checkHost,
-}: IdentityDeps & { readonly checkHost: CheckHost }) {
+export function organisationsService(deps: IdentityDeps & { readonly checkHost: CheckHost }) {
+  const { documents, directory, checkHost } = deps;
+  const stored = resource(deps, {
+    collection: organisations,
+    noun: 'organisation',
+    shown: shownAs(OrganisationSchema, (document) => organisationRecord(directory, document)),
+  });
   const own = async (call: Call): Promise<Document<OrganisationBody>> => {
     const scope = organisationOf(callerOf(call));
     const found = await documents.get(scope, organisations, scope.organisationId);
     if (found === undefined) throw fail('not_found', 'the organisation is gone');
     return found;
-  };
-  const write = async (
-    call: Call,
-    before: Document<OrganisationBody>,
-    body: OrganisationBody,
-    shown: (document: Document<OrganisationBody>) => JsonObject,
-  ): Promise<void> => {
-    const change = { body, updatedAt: now() };
-    const operations = [updateOperation(organisations, before.id, before.version, change)];
-    await changes.commit(call, organisationOf(callerOf(call)), operations, {
-      id: before.id,
-      name: body.name,
-      before: shown(before),
-      after: shown({ ...before, ...change }),
-    });
   };
 
   return withConflictRetries({
@@ -72,12 +58,7 @@ export function organisationsService({
     ): Promise<UpdateOrganisationResponse> {
       const before = await own(call);
       const body = changedBody(before.body, request, checkHost);
-      await write(
-        call,
-        before,
-        body,
-        (document) => codec.encode(OrganisationSchema, organisationRecord(directory, document)) as JsonObject,
-      );
+      await stored.update(call, before, stored.changed(before, body));
       return create(UpdateOrganisationResponseSchema);
     },
 
@@ -110,8 +91,10 @@ export function organisationsService({
       });
       const { defaults: _gone, ...rest } = before.body;
       const body: OrganisationBody = Object.keys(defaults).length === 0 ? rest : { ...rest, defaults };
-      await write(call, before, body, ({ body: { defaults: shown } }) => ({ defaults: shown ?? null }));
-      return defaultsOf(documents, { ...before, body });
+      const after = stored.changed(before, body);
+      const shown = ({ body }: Document<OrganisationBody>) => ({ defaults: body.defaults ?? null });
+      await stored.update(call, before, after, { before: shown(before), after: shown(after) });
+      return defaultsOf(documents, after);
     },
   });
 }

@@ -1,24 +1,16 @@
 // What /providers and /virtual-keys share: both read and write one collection.
-import { randomUUID } from 'node:crypto';
 import { type ProviderBody, storedProviders } from '../../access/providers/provider-collections.ts';
 import { tagConditions } from '../../access/providers/tags.ts';
 import type { Call } from '../../call/call.ts';
 import type { Principal } from '../../call/principal.ts';
 import type { TenantScope } from '../../call/scope.ts';
-import { fail } from '../../lib/errors.ts';
 import type { JsonObject } from '../../store/collection.ts';
-import {
-  archiveOperation,
-  type Document,
-  type DocumentPage,
-  insertOperation,
-  type PageQuery,
-  updateOperation,
-} from '../../store/documents.ts';
+import type { Document, DocumentPage } from '../../store/documents.ts';
 import { PROVIDER_RULES } from '../kit/bound-rules.ts';
 import { bounded, setAboveCaller, setByHigher } from '../kit/bounds.ts';
-import { callerOf, organisationOf, targetWorkspace } from '../kit/caller.ts';
-import { newestFirst, type PageRequest } from '../kit/lists.ts';
+import { callerOf, found, targetWorkspace } from '../kit/caller.ts';
+import type { PageRequest } from '../kit/lists.ts';
+import { resource } from '../kit/resource.ts';
 import { retryOnConflict } from '../kit/retry-on-conflict.ts';
 import { slugOf } from '../kit/slug.ts';
 import { wantedTags } from '../kit/tags.ts';
@@ -49,15 +41,18 @@ interface Named {
 
 /** The operations of a view. */
 export function storedProviderOperations(deps: ProviderDeps, { shown, name, perWorkspace }: View) {
-  const { documents, changes, directory, now } = deps;
+  const { documents, directory } = deps;
+  const stored = resource(deps, { collection: storedProviders, noun: name, shown });
 
-  async function find(caller: Principal, { slug, workspaceId: given }: Named): Promise<Stored> {
+  const scopeFor = (caller: Principal, given: string | undefined): TenantScope => {
     const workspaceId = targetWorkspace(directory, caller, given, { required: perWorkspace });
-    const scope = { organisationId: caller.organisationId, workspaceId };
-    const stored = await documents.get(scope, storedProviders, slug);
-    const found = stored ?? fixedIn(deps, scope).find((one) => one.slug === slug || one.id === slug);
-    if (found === undefined) throw fail('not_found', `there is no such ${name}`);
-    return found;
+    return { organisationId: caller.organisationId, workspaceId };
+  };
+
+  async function find(caller: Principal, { slug, workspaceId }: Named): Promise<Stored> {
+    const scope = scopeFor(caller, workspaceId);
+    const kept = await documents.get(scope, storedProviders, slug);
+    return found(kept ?? fixedIn(deps, scope).find((one) => one.slug === slug || one.id === slug), name);
   }
 
   return {
@@ -72,28 +67,8 @@ export function storedProviderOperations(deps: ProviderDeps, { shown, name, perW
     ): Promise<Stored> {
       const caller = callerOf(call);
       const body = bounded(deps, caller, PROVIDER_RULES, undefined, given);
-      const { organisationId } = caller;
-      const createdAt = now();
-      const document = {
-        id: randomUUID(),
-        workspaceId,
-        slug: slug ?? slugOf('', body.name, PREFIX),
-        createdAt,
-        body,
-      };
-      const after: Stored = {
-        ...document,
-        organisationId,
-        updatedAt: createdAt,
-        version: 1,
-        status: 'active',
-        schemaVersion: storedProviders.schemaVersion,
-      };
-      await changes.commit(call, organisationOf(caller), [insertOperation(storedProviders, document)], {
-        ...targetOf(after),
-        after: shown(after),
-      });
-      return after;
+      const scope = { organisationId: caller.organisationId, workspaceId };
+      return stored.create(call, stored.draft(scope, body, { slug: slug ?? slugOf('', body.name, PREFIX) }));
     },
 
     /** A page, newest first. */
@@ -104,13 +79,11 @@ export function storedProviderOperations(deps: ProviderDeps, { shown, name, perW
         readonly tags?: string | undefined;
       },
     ): Promise<DocumentPage<ProviderBody>> {
-      const caller = callerOf(call);
-      const workspaceId = targetWorkspace(directory, caller, request.workspaceId, { required: perWorkspace });
-      const scope = { organisationId: caller.organisationId, workspaceId };
-      const tags = tagConditions(wantedTags(request.tags));
-      const query = newestFirst({ ...request, pageSize: request.pageSize ?? PAGE_SIZE });
-      const page = await documents.page(scope, storedProviders, { ...query, filter: tags });
-      return withFixed(page, query, tags.length > 0 ? [] : fixedIn(deps, scope));
+      const scope = scopeFor(callerOf(call), request.workspaceId);
+      const filter = tagConditions(wantedTags(request.tags));
+      const { currentPage = 0, pageSize = PAGE_SIZE } = request;
+      const page = await stored.page(scope, { currentPage, pageSize }, { filter });
+      return withFixed(page, currentPage, pageSize, filter.length > 0 ? [] : fixedIn(deps, scope));
     },
 
     /** Reads, works out and writes a body. */
@@ -122,39 +95,15 @@ export function storedProviderOperations(deps: ProviderDeps, { shown, name, perW
       const caller = callerOf(call);
       return retryOnConflict(async () => {
         const before = await find(caller, named);
-        const updatedAt = now();
         if (named.resetUsage === true) checkReset(deps, caller, before);
-        const body = bounded(
-          deps,
-          caller,
-          PROVIDER_RULES,
-          before.body,
-          change(before, updatedAt),
-          'workspace',
-        );
-        const after = { ...before, body, updatedAt };
-        const operation = updateOperation(storedProviders, before.id, before.version, { body, updatedAt });
-        await changes.commit(call, organisationOf(caller), [operation], {
-          ...targetOf(after),
-          before: shown(before),
-          after: shown(after),
-        });
-        return after;
+        const given = change(before, deps.now());
+        const body = bounded(deps, caller, PROVIDER_RULES, before.body, given, 'workspace');
+        return stored.update(call, before, stored.changed(before, body));
       });
     },
 
     async archive(call: Call, named: Named): Promise<void> {
-      const caller = callerOf(call);
-      await retryOnConflict(async () => {
-        const before = await find(caller, named);
-        const order = { version: before.version, updatedAt: now() };
-        await changes.commit(
-          call,
-          organisationOf(caller),
-          [archiveOperation(storedProviders, before.id, order)],
-          { ...targetOf(before), before: shown(before) },
-        );
-      });
+      await retryOnConflict(async () => stored.archive(call, await find(callerOf(call), named)));
     },
   };
 }
@@ -167,7 +116,8 @@ function fixedIn({ replica }: ProviderDeps, { organisationId, workspaceId }: Ten
 /** The page with those at the end of the list that no store has. */
 function withFixed(
   page: DocumentPage<ProviderBody>,
-  { page: number = 0, pageSize = PAGE_SIZE }: PageQuery,
+  number: number,
+  pageSize: number,
   fixed: readonly Stored[],
 ): DocumentPage<ProviderBody> {
   const from = Math.max(0, number * pageSize - page.total);
@@ -180,8 +130,4 @@ function checkReset({ directory }: ProviderDeps, caller: Principal, { body }: St
   const limits = body.usageLimits;
   const set = setAboveCaller(directory, caller, body, 'usage_limits', limits, 'workspace');
   if (set !== undefined) throw setByHigher('reset_usage', set, 'its usage is theirs to reset');
-}
-
-function targetOf({ id, workspaceId, body }: Stored) {
-  return { id, name: body.name, workspaceId };
 }

@@ -1,5 +1,4 @@
 // Secret references: made, listed, changed, tested, archived.
-import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import {
   type CreateSecretReferenceRequest,
@@ -24,16 +23,15 @@ import {
 import { tagConditions } from '../../access/providers/tags.ts';
 import type { Call } from '../../call/call.ts';
 import { fail, GatewayError, invalidField } from '../../lib/errors.ts';
-import { codec } from '../../rest/codec.ts';
 import { faultOf } from '../../secrets/failure.ts';
 import type { SecretReferenceDocument } from '../../secrets/references.ts';
 import { secretReferences } from '../../secrets/secret-collections.ts';
 import type { Secrets } from '../../secrets/secrets.ts';
-import type { JsonObject } from '../../store/collection.ts';
-import { archiveOperation, type Condition, insertOperation, updateOperation } from '../../store/documents.ts';
-import { authorOf, callerOf, found, organisationOf } from '../kit/caller.ts';
+import type { Condition } from '../../store/documents.ts';
+import { authorOf, callerOf, organisationOf } from '../kit/caller.ts';
 import type { IdentityDeps } from '../kit/deps.ts';
-import { listHead, newestFirst } from '../kit/lists.ts';
+import { listHead } from '../kit/lists.ts';
+import { resource, shownAs } from '../kit/resource.ts';
 import { retryOnConflict } from '../kit/retry-on-conflict.ts';
 import { newSlug } from '../kit/slug.ts';
 import { wantedTags } from '../kit/tags.ts';
@@ -53,12 +51,16 @@ const OBJECT = 'secret-reference';
 
 /** The methods of SecretReferencesService. */
 export function secretReferencesService(deps: SecretReferencesDeps) {
-  const { documents, changes, secrets, secretUsers, now } = deps;
-
-  async function named(call: Call, idOrSlug: string): Promise<SecretReferenceDocument> {
-    const scope = organisationOf(callerOf(call));
-    return found(await documents.get(scope, secretReferences, idOrSlug), 'secret reference');
-  }
+  const { secrets, secretUsers } = deps;
+  const stored = resource(deps, {
+    collection: secretReferences,
+    noun: 'secret reference',
+    shown: shownAs(SecretReferenceSchema, secretReferenceRecord),
+  });
+  const named = (
+    call: Call,
+    { secretReferenceId }: { readonly secretReferenceId: string },
+  ): Promise<SecretReferenceDocument> => stored.find(organisationOf(callerOf(call)), secretReferenceId);
 
   return {
     async createSecretReference(
@@ -71,19 +73,8 @@ export function secretReferencesService(deps: SecretReferencesDeps) {
         throw invalidField('organisation_id', "must be the caller's organisation");
       const slug = newSlug(request.slug, '', request.name, 40);
       const body = newSecretBody(deps, organisationId, authorOf(caller), slug, request);
-      const document = { id: randomUUID(), slug, createdAt: now(), body };
-      const made = {
-        ...document,
-        organisationId,
-        updatedAt: document.createdAt,
-        version: 1,
-        status: 'active' as const,
-        schemaVersion: secretReferences.schemaVersion,
-      };
-      const operation = insertOperation(secretReferences, document);
-      const target = { id: document.id, name: body.name, after: shown(made) };
-      await changes.commit(call, organisationOf(caller), [operation], target);
-      return create(CreateSecretReferenceResponseSchema, { id: document.id, slug, object: OBJECT });
+      const { id } = await stored.create(call, stored.draft(organisationOf(caller), body, { slug }));
+      return create(CreateSecretReferenceResponseSchema, { id, slug, object: OBJECT });
     },
 
     async listSecretReferences(
@@ -95,16 +86,14 @@ export function secretReferencesService(deps: SecretReferencesDeps) {
       if (managerType !== undefined) filter.push({ field: 'managerType', op: 'eq', value: managerType });
       if (search !== undefined)
         filter.push({ field: 'searchText', op: 'contains', value: search.toLowerCase() });
-      const page = await documents.page(organisationOf(callerOf(call)), secretReferences, {
-        ...newestFirst({ currentPage: request.currentPage, pageSize: request.pageSize ?? DEFAULT_PAGE_SIZE }),
-        filter,
-      });
+      const place = { currentPage: request.currentPage, pageSize: request.pageSize ?? DEFAULT_PAGE_SIZE };
+      const page = await stored.page(organisationOf(callerOf(call)), place, { filter });
       const data = page.documents.map(secretReferenceSummary);
       return create(SecretReferenceListSchema, { ...listHead(page), data });
     },
 
     async getSecretReference(request: GetSecretReferenceRequest, call: Call): Promise<SecretReference> {
-      return secretReferenceRecord(await named(call, request.secretReferenceId));
+      return secretReferenceRecord(await named(call, request));
     },
 
     async updateSecretReference(
@@ -112,17 +101,10 @@ export function secretReferencesService(deps: SecretReferencesDeps) {
       call: Call,
     ): Promise<UpdateSecretReferenceResponse> {
       await retryOnConflict(async () => {
-        const before = await named(call, request.secretReferenceId);
-        const { id, organisationId, slug = '', version } = before;
+        const before = await named(call, request);
+        const { organisationId, slug = '' } = before;
         const body = changedSecretBody(deps, organisationId, slug, before.body, request);
-        const updatedAt = now();
-        const operation = updateOperation(secretReferences, id, version, { body, updatedAt });
-        await changes.commit(call, organisationOf(callerOf(call)), [operation], {
-          id,
-          name: body.name,
-          before: shown(before),
-          after: shown({ ...before, body, updatedAt }),
-        });
+        await stored.update(call, before, stored.changed(before, body));
       });
       return create(UpdateSecretReferenceResponseSchema);
     },
@@ -131,14 +113,12 @@ export function secretReferencesService(deps: SecretReferencesDeps) {
       request: DeleteSecretReferenceRequest,
       call: Call,
     ): Promise<DeleteSecretReferenceResponse> {
-      const before = await named(call, request.secretReferenceId);
-      const { id, organisationId, slug = '', version } = before;
+      const before = await named(call, request);
+      const { id, organisationId, slug = '' } = before;
       const user = await firstUser(secretUsers, organisationId, { id, slug });
       if (user !== undefined)
         throw fail('conflict', `the secret reference is used by ${user}: take it out there first`);
-      const operation = archiveOperation(secretReferences, id, { version, updatedAt: now() });
-      const target = { id, name: before.body.name, before: shown(before) };
-      await changes.commit(call, organisationOf(callerOf(call)), [operation], target);
+      await stored.archive(call, before);
       return create(DeleteSecretReferenceResponseSchema);
     },
 
@@ -146,7 +126,7 @@ export function secretReferencesService(deps: SecretReferencesDeps) {
       request: TestSecretReferenceRequest,
       call: Call,
     ): Promise<TestSecretReferenceResponse> {
-      const reference = await named(call, request.secretReferenceId);
+      const reference = await named(call, request);
       const object = 'secret-reference-test';
       try {
         await secrets.test(reference);
@@ -157,8 +137,4 @@ export function secretReferencesService(deps: SecretReferencesDeps) {
       }
     },
   };
-}
-
-function shown(document: SecretReferenceDocument): JsonObject {
-  return codec.encode(SecretReferenceSchema, secretReferenceRecord(document)) as JsonObject;
 }
