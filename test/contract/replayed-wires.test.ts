@@ -114,7 +114,7 @@ function protocolsOf({ provider }: Fixture): readonly ('rest' | 'grpc')[] {
 function timeless({ created: _, id, ...rest }: JsonObject): Json {
   return JSON.parse(
     JSON.stringify({ id: String(id).replace(/^(gemini|bedrock|oracle)-.*/, '$1-'), ...rest }).replace(
-      /call_gemini-[0-9a-z]+_/g,
+      /call_(?:gemini|oracle)-[0-9a-z]+_/g,
       'call_',
     ),
   ) as Json;

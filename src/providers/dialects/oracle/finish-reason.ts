@@ -7,6 +7,7 @@ const WORDS: Readonly<Record<string, string>> = Object.freeze({
   ERROR_LIMIT: 'length',
   ERROR_TOXIC: 'content_filter',
   USER_CANCEL: 'stop',
+  TOOL_CALL: 'tool_calls',
 });
 const OPENAI = ['stop', 'length', 'tool_calls', 'content_filter', 'function_call'];
 
@@ -15,5 +16,6 @@ export function finishReason(reason: string | undefined, called: boolean, strict
   if (reason === undefined) return called ? 'tool_calls' : 'stop';
   if (OPENAI.includes(reason)) return called && reason === 'stop' ? 'tool_calls' : reason;
   if (!strict) return reason;
+  if (called && reason === 'COMPLETE') return 'tool_calls';
   return (Object.hasOwn(WORDS, reason) ? WORDS[reason] : undefined) ?? 'stop';
 }

@@ -6,22 +6,31 @@ import type {
   ToolChoice,
 } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import { invalidField, type Violation, validationFailed } from '../../../lib/errors.ts';
+import { arrayOf, isObject, objectOf, textOf } from '../../json-object.ts';
 import { conversation } from './messages.ts';
 import { sampling } from './sampling.ts';
 
 /** @throws GatewayError `validation_failed` naming what cannot be expressed. */
 export function chatRequest(request: CreateChatCompletionRequest, stream: boolean): JsonObject {
   refuse(request);
-  const { tools, toolChoice, parallelToolCalls, reasoningEffort, topLogprobs, n } = request;
+  const { tools, toolChoice, parallelToolCalls, topLogprobs, n, verbosity, metadata } = request;
+  const { prediction, webSearchOptions, serviceTier } = request;
+  const logProbs = topLogprobs ?? (request.logprobs === true ? 1 : undefined);
+  const effort = request.reasoningEffort ?? (request.thinking?.type === 'disabled' ? 'none' : undefined);
   const choice = toolChoiceOf(toolChoice);
   return {
     apiFormat: 'GENERIC',
     messages: conversation(request.messages),
     ...sampling(request, 'stop'),
     ...(n === undefined ? {} : { numGenerations: n }),
-    ...(topLogprobs === undefined ? {} : { logProbs: topLogprobs }),
+    ...(logProbs === undefined ? {} : { logProbs }),
     ...(Object.keys(request.logitBias).length === 0 ? {} : { logitBias: { ...request.logitBias } }),
-    ...(reasoningEffort === undefined ? {} : { reasoningEffort: reasoningEffort.toUpperCase() }),
+    ...(effort === undefined ? {} : { reasoningEffort: effort.toUpperCase() }),
+    ...(verbosity === undefined ? {} : { verbosity: verbosity.toUpperCase() }),
+    ...(metadata === undefined ? {} : { metadata }),
+    ...(prediction === undefined ? {} : { prediction: predictionOf(prediction) }),
+    ...(webSearchOptions === undefined ? {} : { webSearchOptions: namedOptions(webSearchOptions) }),
+    ...(serviceTier === undefined ? {} : { serviceTier: serviceTier.toUpperCase() }),
     ...(tools.length === 0 ? {} : { tools: tools.map(toolOf) }),
     ...(choice === undefined ? {} : { toolChoice: choice }),
     ...(parallelToolCalls === undefined ? {} : { isParallelToolCalls: parallelToolCalls }),
@@ -37,6 +46,8 @@ function refuse(request: CreateChatCompletionRequest): void {
     modalities: request.modalities.some((kind) => kind !== 'text'),
     functions: request.functions.length > 0,
     function_call: request.functionCall !== undefined,
+    // An effort is what it has.
+    thinking: request.thinking !== undefined && request.thinking.type !== 'disabled',
   };
   const violations = Object.entries(given).flatMap(([field, is]): Violation[] =>
     is ? [{ field, rule: 'unsupported', message: 'is not supported by this provider' }] : [],
@@ -89,4 +100,25 @@ function formatOf({ responseFormat: format }: CreateChatCompletionRequest): Json
     default:
       throw invalidField('response_format.type', 'must be text, json_object or json_schema');
   }
+}
+
+/** "StaticContent": a text, or parts of text. */
+function predictionOf({ content }: JsonObject): JsonObject {
+  const texts =
+    typeof content === 'string'
+      ? [content]
+      : arrayOf(content)
+          .filter(isObject)
+          .map(({ text }) => textOf(text) ?? '');
+  return { type: 'CONTENT', content: texts.map((text) => ({ type: 'TEXT', text })) };
+}
+
+/** "WebSearchOptions": OpenAI's, in Oracle's spelling. */
+function namedOptions({ search_context_size: size, user_location: location }: JsonObject): JsonObject {
+  const where = objectOf(location);
+  const approximate = objectOf(where?.approximate);
+  return {
+    ...(typeof size === 'string' ? { searchContextSize: size.toUpperCase() } : {}),
+    ...(where === undefined ? {} : { userLocation: { type: 'APPROXIMATE', approximate: approximate ?? {} } }),
+  };
 }

@@ -12,7 +12,9 @@ import { arrayOf, isObject, objectOf, textOf } from '../../json-object.ts';
 import { parseAnswer } from '../../parse-answer.ts';
 import { readErrorObject } from '../../provider-error.ts';
 import { readUsage } from '../../usage/tap.ts';
+import { calledTools } from './cohere-tools.ts';
 import { finishReason } from './finish-reason.ts';
+import { logprobsIn } from './logprobs.ts';
 import { namedUsage } from './usage.ts';
 
 /** @throws GatewayError `upstream_garbage`, or the error inside a good status. */
@@ -40,7 +42,7 @@ export function readCompletion(
     object: 'chat.completion',
     created: BigInt(Math.floor((Number.isNaN(created) ? now() : created) / 1000)),
     model: answered ?? model,
-    choices: choicesOf(said, target.strict),
+    choices: choicesOf(said, target.strict, `oracle-${now().toString(36)}`),
     ...(usage === undefined || usage === 'refused' ? {} : { usage }),
   });
   if (answer.choices.length === 0)
@@ -48,10 +50,21 @@ export function readCompletion(
   return { answer, usage, model: answered };
 }
 
-function choicesOf(said: JsonObject, strict: boolean): MessageInitShape<typeof ChatChoiceSchema>[] {
+function choicesOf(
+  said: JsonObject,
+  strict: boolean,
+  id: string,
+): MessageInitShape<typeof ChatChoiceSchema>[] {
   if (said.apiFormat === 'COHERE' || (typeof said.text === 'string' && said.choices === undefined)) {
-    const reason = finishReason(textOf(said.finishReason), false, strict);
-    return [{ index: 0, message: { role: 'assistant', content: textIn(said) }, finishReason: reason }];
+    const toolCalls = calledTools(said.toolCalls, id);
+    const reason = finishReason(textOf(said.finishReason), toolCalls.length > 0, strict);
+    const content = textIn(said);
+    const message = {
+      role: 'assistant',
+      ...(toolCalls.length > 0 && content === '' ? {} : { content }),
+      toolCalls,
+    };
+    return [{ index: 0, message, finishReason: reason }];
   }
   return arrayOf(said.choices)
     .filter(isObject)
@@ -61,6 +74,7 @@ function choicesOf(said: JsonObject, strict: boolean): MessageInitShape<typeof C
       return {
         index: typeof choice.index === 'number' ? choice.index : i,
         message,
+        ...logprobsIn(choice),
         finishReason: finishReason(textOf(choice.finishReason), called, strict),
       };
     });

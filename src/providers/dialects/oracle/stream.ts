@@ -15,7 +15,9 @@ import { clip } from '../../provider-error.ts';
 import type { UsageReport } from '../../usage/report.ts';
 import { readUsage } from '../../usage/tap.ts';
 import { isCohere } from './cohere.ts';
+import { calledTools } from './cohere-tools.ts';
 import { finishReason } from './finish-reason.ts';
+import { logprobsIn } from './logprobs.ts';
 import { namedUsage } from './usage.ts';
 
 const NONE: readonly never[] = Object.freeze([]);
@@ -103,20 +105,45 @@ export class OracleStream implements StreamTranslator<ChatCompletionChunk> {
     const message = objectOf(json.message) ?? {};
     // At its end Cohere's format repeats the whole text.
     const own = this.#cohere && reason === undefined ? json.text : undefined;
-    const delta = this.#delta(index, message, own);
-    if (reason === undefined) return Object.keys(delta).length === 0 ? undefined : { index, delta };
+    const delta = this.#delta(index, message, own, this.#cohereCalls(json, reason !== undefined));
+    const logprobs = logprobsIn(json);
+    if (reason === undefined)
+      return Object.keys(delta).length === 0 ? undefined : { index, delta, ...logprobs };
     this.#finished = true;
     const called = (this.#calls.get(index)?.length ?? 0) > 0;
-    return { index, delta, finishReason: finishReason(reason, called, this.#context.target.strict) };
+    return {
+      index,
+      delta,
+      ...logprobs,
+      finishReason: finishReason(reason, called, this.#context.target.strict),
+    };
   }
 
-  #delta(index: number, message: JsonObject, own: unknown): Delta {
+  /** Calls in Cohere's format, each whole; the last event repeats those that came before. */
+  #cohereCalls(json: JsonObject, isLast: boolean): NonNullable<Delta['toolCalls']> {
+    if (!this.#cohere) return [];
+    const known = this.#calls.get(0) ?? [];
+    const before = known.length;
+    const calls = calledTools(json.toolCalls, this.#id, isLast ? before : 0);
+    if (calls.length === 0) return [];
+    this.#calls.set(0, known);
+    return calls.map((call, i) => {
+      const id = `call_${this.#id}_${before + i}`;
+      known.push(id);
+      return { ...call, id, index: before + i };
+    });
+  }
+
+  #delta(index: number, message: JsonObject, own: unknown, calls: NonNullable<Delta['toolCalls']>): Delta {
     const content = arrayOf(message.content).filter(isObject);
     const text = typeof own === 'string' ? own : content.map((part) => textOf(part.text) ?? '').join('');
     const thought = this.#context.target.strict ? undefined : textOf(message.reasoningContent);
-    const toolCalls = arrayOf(message.toolCalls)
-      .filter(isObject)
-      .map((call) => this.#call(index, call));
+    const toolCalls = [
+      ...calls,
+      ...arrayOf(message.toolCalls)
+        .filter(isObject)
+        .map((call) => this.#call(index, call)),
+    ];
     const first = !this.#started;
     this.#started = true;
     return {
