@@ -123,7 +123,7 @@ export interface Settings {
 }
 
 /** Secret managers, and providers, that know identities of machines. */
-const OWN_IDENTITIES = ['aws_sm', 'azure_kv', 'hashicorp_vault', 'bedrock', 'azure'] as const;
+const OWN_IDENTITIES = ['aws_sm', 'azure_kv', 'hashicorp_vault', 'bedrock', 'azure', 'vertex'] as const;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

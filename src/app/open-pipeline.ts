@@ -64,6 +64,7 @@ export function openPipeline(
     own: {
       environment: settings.secretEnvironment,
       identity: settings.secretOwnIdentity,
+      fileAllow: settings.secretFileAllow,
     },
     models,
     names,

@@ -149,7 +149,7 @@ export const SETTINGS: readonly SettingRow[] = [
     'GATEWAY_SECRET_OWN_IDENTITY',
     NONE,
     '`aws_sm`, `azure_kv`, `hashicorp_vault`: managers that secret references may log in to with the gateway’s own identity. ' +
-      '`bedrock`: stored providers may call Bedrock and SageMaker with it; `azure`: Azure OpenAI and AI Foundry.',
+      '`bedrock`: stored providers may call Bedrock and SageMaker with it; `azure`: Azure OpenAI and AI Foundry; `vertex`: Vertex AI.',
   ),
   row(
     'GATEWAY_SECRET_TTL',

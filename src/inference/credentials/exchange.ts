@@ -13,12 +13,19 @@ export interface Exchanged {
   readonly text: string;
 }
 
-/** Posts a form. @throws GatewayError upstream_timeout, upstream_unreachable and its like, host_refused */
+/** What is asked. */
+export interface Question {
+  readonly method?: 'GET' | 'POST';
+  /** Flat pairs. */
+  readonly headers: readonly string[];
+  readonly body?: string;
+}
+
+/** Asks. @throws GatewayError upstream_timeout, upstream_unreachable and its like, host_refused */
 export async function exchange(
   dialer: Pick<Dialer, 'whole'>,
   url: URL,
-  headers: readonly string[],
-  body: string,
+  { method = 'POST', headers, body }: Question,
 ): Promise<Exchanged> {
   const aborter = new Aborter();
   const late = fail('upstream_timeout', `${url.host} gave no token within ${DEADLINE_MS / 1000} seconds`);
@@ -27,7 +34,7 @@ export async function exchange(
     const request = {
       origin: url.origin,
       path: url.pathname + url.search,
-      method: 'POST',
+      method,
       headers: ['accept', 'application/json', 'user-agent', 'sluice', ...headers],
       body,
       signal: aborter,

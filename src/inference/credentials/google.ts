@@ -1,104 +1,86 @@
-// A service account's token (Google, "Using OAuth 2.0 for server to server applications"): a signed assertion is
-// exchanged for an access token. google-auth-library does the same over its own HTTP client, past the egress dialer.
-import { importPKCS8, SignJWT } from 'jose';
-import { fail, invalidHeader } from '../../lib/errors.ts';
-import type { ProviderOptions } from '../../providers/dialect.ts';
+// Google's identities: an access token as it is given, a service account, an external account (workload identity
+// federation), or the process's own of GOOGLE_APPLICATION_CREDENTIALS.
+import { readFile } from 'node:fs/promises';
+import { fail } from '../../lib/errors.ts';
+import { vertexAi } from '../../providers/catalog/vertex-ai.ts';
 import { parsedObject, textOf } from '../../providers/json-object.ts';
+import { optionError } from '../../providers/options/named.ts';
 import { type Lease, Leases } from '../../secrets/leases.ts';
 import { arriving } from '../pipeline/arriving.ts';
-import { exchange } from './exchange.ts';
+import type { BoundTarget } from '../plan/bind.ts';
+import { accountLogin } from './google-account.ts';
+import { federation, isExternal } from './google-federation.ts';
+import { accountError } from './google-token.ts';
 import type { CredentialDeps, Identity } from './identity.ts';
+import { checkOwnIdentity } from './own-identity.ts';
 
-const TOKENS = 'https://oauth2.googleapis.com/token';
-const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
-const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
-const ACCOUNT = 'x-gateway-vertex-service-account-json';
-/** A token without a life of its own is kept for so long, in seconds. */
-const USUAL_LIFE = 300;
-const TOKEN = /^[\x21-\x7e]{1,8192}$/;
+const TYPE = 'vertex_auth_type';
+const ACCOUNT = 'vertex_service_account_json';
+const OWN = 'GOOGLE_APPLICATION_CREDENTIALS';
+const PROJECT = /^[a-z0-9.:-]{1,100}$/;
 
-interface ServiceAccount {
-  readonly email: string;
-  readonly privateKey: string;
-  readonly keyId: string | undefined;
-  /** Where its tokens are had. */
-  readonly tokens: URL;
+/** Who logs in, and how. */
+interface Login {
+  readonly who: unknown;
+  readonly login: () => Promise<Lease<string>>;
+  /** Flat pairs of further headers. */
+  readonly headers: readonly string[];
 }
 
-/** An access token as it is given goes out with the request; a service account's is fetched here. */
+/**
+ * By `vertex_auth_type`: `basic` sends the access token as it is, `serviceAccount` logs in with the given JSON, of a
+ * service account or of an external account, and `workload` with that or with the process's own. Without it the JSON
+ * logs in where there is one.
+ */
 export function googleTokens(deps: CredentialDeps): Identity {
   const leases = new Leases<string>(deps.now);
-  const tokenOf = (json: string): Promise<string> => {
-    // Read first, so that a broken key is the caller's fault each time.
-    const account = readAccount(json);
-    return leases.get(json, () => login(deps, account));
-  };
-  return ({ target }, request) => {
-    const json = accountIn(target.options);
-    return json === undefined
-      ? undefined
-      : arriving(tokenOf(json), request.signal).then((token) => ({
-          headers: ['authorization', `Bearer ${token}`],
-        }));
-  };
-}
-
-/** The JSON of the service account that calls; undefined where a token does. */
-function accountIn({
-  vertex_auth_type: type,
-  vertex_service_account_json: json,
-}: ProviderOptions): string | undefined {
-  if (type === 'workload')
-    throw invalidHeader(
-      'x-gateway-vertex-auth-type',
-      'workload is not supported yet: use basic or serviceAccount',
+  return (bound, request) => {
+    const found = loginOf(deps, bound);
+    return (
+      found &&
+      arriving(leases.get(found.who, found.login), request.signal).then((token) => ({
+        headers: ['authorization', `Bearer ${token}`, ...found.headers],
+      }))
     );
-  if (type === 'serviceAccount' && !json) throw invalidHeader(ACCOUNT, 'is required with serviceAccount');
-  return type === 'basic' || !json ? undefined : json;
+  };
 }
 
-async function login({ dialer, now }: CredentialDeps, account: ServiceAccount): Promise<Lease<string>> {
-  const { email, privateKey, keyId, tokens } = account;
-  const key = await importPKCS8(privateKey, 'RS256').catch(() => {
-    throw invalidHeader(ACCOUNT, 'private_key must be an RSA key in PEM (PKCS #8)');
+const NONE: readonly string[] = Object.freeze([]);
+
+function loginOf(deps: CredentialDeps, bound: BoundTarget): Login | undefined {
+  const { vertex_auth_type: type, vertex_service_account_json: text } = bound.target.options;
+  if (type === 'basic') return undefined;
+  if (text) return givenLogin(deps, bound, text);
+  if (type === 'workload') return ownLogin(deps, bound);
+  if (type === 'serviceAccount') throw optionError(vertexAi, ACCOUNT, 'is required with serviceAccount');
+  return undefined;
+}
+
+/** Read first, so that what is broken is the caller's fault each time. */
+function givenLogin(deps: CredentialDeps, bound: BoundTarget, text: string): Login {
+  const json = parsedObject(text);
+  if (json === undefined) throw accountError('must be the JSON of a service account or an external account');
+  if (!isExternal(json)) return { who: text, login: accountLogin(deps, json), headers: NONE };
+  const { isOwn, login } = federation(deps, json, false);
+  if (isOwn) checkOwnIdentity(deps, bound, 'vertex', ACCOUNT);
+  const quota = textOf(json.quota_project_id);
+  const headers = quota === undefined || !PROJECT.test(quota) ? NONE : ['x-goog-user-project', quota];
+  return { who: text, login, headers };
+}
+
+/** The process's own, as Google's libraries find it; metadata services are never asked. */
+function ownLogin(deps: CredentialDeps, bound: BoundTarget): Login {
+  checkOwnIdentity(deps, bound, 'vertex', TYPE);
+  const path = deps.environment[OWN];
+  if (!path) throw optionError(vertexAi, TYPE, `needs ${OWN} in the gateway's environment`);
+  return { who: [OWN, path], login: () => ownToken(deps, path), headers: NONE };
+}
+
+async function ownToken(deps: CredentialDeps, path: string): Promise<Lease<string>> {
+  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
+    throw fail('secret_unavailable', `the file of ${OWN} cannot be read`, { cause });
   });
-  const at = Math.floor(now() / 1000);
-  const assertion = await new SignJWT({ scope: SCOPE })
-    .setProtectedHeader({ alg: 'RS256', typ: 'JWT', ...(keyId === undefined ? {} : { kid: keyId }) })
-    .setIssuer(email)
-    .setSubject(email)
-    .setAudience(tokens.href)
-    .setIssuedAt(at)
-    .setExpirationTime(at + 3600)
-    .sign(key);
-  const body = new URLSearchParams({ grant_type: GRANT, assertion }).toString();
-  const headers = ['content-type', 'application/x-www-form-urlencoded'];
-  const { status, text } = await exchange(dialer, tokens, headers, body);
   const json = parsedObject(text);
-  const token = textOf(json?.access_token);
-  if (status === 200 && token !== undefined && TOKEN.test(token)) {
-    const life = typeof json?.expires_in === 'number' && json.expires_in > 0 ? json.expires_in : USUAL_LIFE;
-    return { token, expiresAt: now() + life * 1000 };
-  }
-  // The endpoint's words could repeat the assertion.
-  const why = /^[a-z_]{1,64}$/.test(textOf(json?.error) ?? '') ? `: ${textOf(json?.error)}` : '';
-  if (status >= 400 && status < 500)
-    throw fail('upstream_status', `the service account was given no token${why}`, {
-      status: status === 429 ? 429 : 401,
-      code: 'token_refused',
-    });
-  throw fail('upstream_unreachable', `${tokens.host} gave the service account no token (${status})`);
-}
-
-/** @throws GatewayError `invalid_header` for what is no key of a service account; nothing of it is repeated. */
-function readAccount(text: string): ServiceAccount {
-  const json = parsedObject(text);
-  if (json === undefined) throw invalidHeader(ACCOUNT, 'must be the JSON of a service account');
-  const [email, privateKey] = [textOf(json.client_email), textOf(json.private_key)];
-  if (email === undefined) throw invalidHeader(ACCOUNT, 'must have client_email');
-  if (privateKey === undefined) throw invalidHeader(ACCOUNT, 'must have private_key');
-  const tokens = URL.parse(textOf(json.token_uri) ?? TOKENS);
-  if (tokens === null || !/^https?:$/.test(tokens.protocol) || tokens.username !== '' || tokens.hash !== '')
-    throw invalidHeader(ACCOUNT, 'token_uri must be an https address');
-  return { email, privateKey, keyId: textOf(json.private_key_id), tokens };
+  if (json === undefined) throw fail('secret_unavailable', `the file of ${OWN} is no JSON`);
+  return isExternal(json) ? federation(deps, json, true).login() : accountLogin(deps, json)();
 }

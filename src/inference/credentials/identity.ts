@@ -3,7 +3,7 @@ import type { Dialer, OutboundRequest } from '../../lib/egress/outbound.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 
 /** As GATEWAY_SECRET_OWN_IDENTITY names a cloud's model services. */
-export type OwnIdentity = 'bedrock' | 'azure';
+export type OwnIdentity = 'bedrock' | 'azure' | 'vertex';
 
 /** What credentials are made with. */
 export interface CredentialDeps {
@@ -12,6 +12,8 @@ export interface CredentialDeps {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The clouds that stored providers may call with the process's own identity. */
   readonly ownIdentity: readonly string[];
+  /** Folders whose files credentials may name. */
+  readonly fileAllow: readonly string[];
   /** Unix milliseconds. */
   readonly now: () => number;
 }

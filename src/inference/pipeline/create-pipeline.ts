@@ -29,7 +29,7 @@ export interface PipelineParts {
   readonly dialer: Dialer;
   readonly dialects: Dialects;
   /** The process's own environment, and whether stored providers may be called with the identity that it has. */
-  readonly own: { readonly environment: CredentialDeps['environment']; readonly identity: readonly string[] };
+  readonly own: Pick<CredentialDeps, 'environment' | 'fileAllow'> & { readonly identity: readonly string[] };
   readonly models: ModelCatalogue;
   readonly names: HeaderNames;
   readonly plans: Pick<PlanDeps, 'providerById' | 'checkHost' | 'isOwnKey'> & Partial<PlanDeps>;
@@ -111,7 +111,7 @@ export function createPipeline(parts: PipelineParts): OpenPipeline {
   const pipeline: Pipeline = {
     dialer,
     dialects,
-    credentials: createCredentials({ dialer, now, environment: own.environment, ownIdentity: own.identity }),
+    credentials: createCredentials({ dialer, now, ...own, ownIdentity: own.identity }),
     models,
     planner: { deps, configs: new Configs(deps) },
     routes: {
