@@ -20,7 +20,7 @@ export function translationOf(
     target,
     now,
     relayed: relays && ((header) => (relays.includes(header) ? relayed(call, header) : undefined)),
-    lost: over === undefined ? undefined : (fields) => note(call, target, fields),
+    lost: over === undefined && name !== 'chat' ? undefined : (fields) => note(call, target, fields),
   };
 }
 

@@ -58,8 +58,11 @@ export function overChat<Request extends object, Answer extends object, Chunk>(
   };
 }
 
-/** Strictness is one of OpenAI's chat form; the forms above it need all that a provider says. */
-function openly(context: TranslationContext): TranslationContext {
+/**
+ * Strictness is one of OpenAI's chat form; the forms above it need all that a provider says. What is left out has been
+ * told by the names of the caller's form.
+ */
+function openly({ lost: _, ...context }: TranslationContext): TranslationContext {
   return context.target.strict ? { ...context, target: { ...context.target, strict: false } } : context;
 }
 

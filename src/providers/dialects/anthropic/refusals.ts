@@ -4,6 +4,10 @@
 // `metadata` but for its user_id, a speaker's `name`, an image's `detail`) is left out.
 import type { CreateChatCompletionRequest } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import { type Violation, validationFailed } from '../../../lib/errors.ts';
+import type { LeftOut } from '../left-out.ts';
+
+/** What would not change the answer. */
+export const LEFT_OUT: LeftOut = ['seed', 'store', 'prediction', 'prompt_cache_key', 'metadata'];
 
 /** @throws GatewayError `validation_failed` with every member that cannot be expressed. */
 export function refuseInexpressible(request: CreateChatCompletionRequest): void {

@@ -4,8 +4,10 @@ import type {
   ChatCompletionChunk,
   CreateChatCompletionRequest,
 } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
-import type { MessageJson, StreamingOperation } from '../../dialect.ts';
+import type { MessageJson, Outbound, StreamingOperation, TranslationContext } from '../../dialect.ts';
 import { chatAsChunks } from '../../whole-as-chunks.ts';
+import { tellLeftOut } from '../left-out.ts';
+import { LEFT_OUT } from './refusals.ts';
 import { chatCall } from './request.ts';
 import { readCompletion } from './response.ts';
 import { CohereStream } from './stream.ts';
@@ -15,10 +17,19 @@ export function chat(
   json: MessageJson,
 ): StreamingOperation<CreateChatCompletionRequest, ChatCompletion, ChatCompletionChunk> {
   return {
-    request: (request) => chatCall(request, false),
+    request: (request, context) => called(request, context, false),
     response: (body, request, context) => readCompletion(json, body, context, request.model ?? ''),
-    streamRequest: (request) => chatCall(request, true),
+    streamRequest: (request, context) => called(request, context, true),
     stream: (request, context) => new CohereStream(json, context, request),
     wholeAsChunks: (answer, request) => chatAsChunks(answer, request.streamOptions?.includeUsage === true),
   };
+}
+
+function called(
+  request: CreateChatCompletionRequest,
+  context: TranslationContext,
+  stream: boolean,
+): Outbound {
+  tellLeftOut(context, request, LEFT_OUT);
+  return chatCall(request, stream);
 }

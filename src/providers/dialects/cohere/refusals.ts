@@ -2,6 +2,18 @@
 // what would not (`store`, `metadata`, `user`, `prediction`, a speaker's `name`) is left out.
 import type { CreateChatCompletionRequest } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import { type Violation, validationFailed } from '../../../lib/errors.ts';
+import type { LeftOut } from '../left-out.ts';
+
+/** What would not change the answer. */
+export const LEFT_OUT: LeftOut = [
+  'store',
+  'metadata',
+  'user',
+  'safety_identifier',
+  'prompt_cache_key',
+  'prediction',
+  'service_tier',
+];
 
 /** @throws GatewayError `validation_failed` with every member that cannot be expressed. */
 export function refuseInexpressible(request: CreateChatCompletionRequest): void {
@@ -20,6 +32,7 @@ export function refuseInexpressible(request: CreateChatCompletionRequest): void 
   );
   refuse('web_search_options', request.webSearchOptions !== undefined);
   refuse('parallel_tool_calls', request.parallelToolCalls === false, 'cannot be false with this provider');
+  refuse('verbosity', (request.verbosity ?? 'medium') !== 'medium');
   refuse('functions', request.functions.length > 0, 'use tools instead');
   refuse('function_call', request.functionCall !== undefined, 'use tool_choice instead');
   if (violations.length > 0) throw validationFailed(violations);

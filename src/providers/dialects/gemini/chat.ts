@@ -4,8 +4,10 @@ import type {
   ChatCompletionChunk,
   CreateChatCompletionRequest,
 } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
-import type { MessageJson, StreamingOperation } from '../../dialect.ts';
+import type { MessageJson, Outbound, StreamingOperation, TranslationContext } from '../../dialect.ts';
 import { chatAsChunks } from '../../whole-as-chunks.ts';
+import { tellLeftOut } from '../left-out.ts';
+import { LEFT_OUT } from './refusals.ts';
 import { generateCall } from './request.ts';
 import { readCompletion } from './response.ts';
 import { GeminiStream } from './stream.ts';
@@ -15,11 +17,20 @@ export function chat(
   json: MessageJson,
 ): StreamingOperation<CreateChatCompletionRequest, ChatCompletion, ChatCompletionChunk> {
   return {
-    request: (request) => generateCall(request, false),
+    request: (request, context) => called(request, context, false),
     response: (body, _request, context) => readCompletion(json, body, context),
-    streamRequest: (request) => generateCall(request, true),
+    streamRequest: (request, context) => called(request, context, true),
     stream: (request, context) =>
       new GeminiStream(json, context, request.streamOptions?.includeUsage === true),
     wholeAsChunks: (answer, request) => chatAsChunks(answer, request.streamOptions?.includeUsage === true),
   };
+}
+
+function called(
+  request: CreateChatCompletionRequest,
+  context: TranslationContext,
+  stream: boolean,
+): Outbound {
+  tellLeftOut(context, request, LEFT_OUT);
+  return generateCall(request, stream);
 }

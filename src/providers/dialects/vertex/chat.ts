@@ -9,9 +9,12 @@ import { mistralAi } from '../../catalog/mistral-ai.ts';
 import type { MessageJson, Outbound, StreamingOperation, Target, TranslationContext } from '../../dialect.ts';
 import { chatAsChunks } from '../../whole-as-chunks.ts';
 import { chat as anthropicChat } from '../anthropic/chat.ts';
+import { LEFT_OUT as ANTHROPIC_LEFT_OUT } from '../anthropic/refusals.ts';
 import { messagesBody, messagesHeaders } from '../anthropic/request.ts';
 import { chat as geminiChat } from '../gemini/chat.ts';
+import { LEFT_OUT as GEMINI_LEFT_OUT } from '../gemini/refusals.ts';
 import { generateCall } from '../gemini/request.ts';
+import { tellLeftOut } from '../left-out.ts';
 import { chat as openAiChat } from '../openai/chat.ts';
 import { rawPredictPath, type ServedModel, servedModel, type Wire } from './served-model.ts';
 
@@ -35,8 +38,10 @@ export function chat(json: MessageJson): Chat {
     const named = { ...request, model: served.model };
     switch (served.wire) {
       case 'gemini':
+        tellLeftOut(context, request, GEMINI_LEFT_OUT);
         return generateCall(named, stream, served.path);
       case 'anthropic':
+        tellLeftOut(context, request, ANTHROPIC_LEFT_OUT);
         return anthropicCall(named, served, context.target, stream);
       default:
         return openAiCall(openai, named, served, context, stream);
@@ -97,8 +102,9 @@ function speakingOf(
 }
 
 /** Mistral's own names of members, and its refusal of `stream_options`, are the same wherever its models are served. */
-function asMistral({ target, now }: TranslationContext): TranslationContext {
+function asMistral(context: TranslationContext): TranslationContext {
+  const { target } = context;
   const { streamUsage, renames } = mistralAi;
   const provider = { ...target.provider, streamUsage, ...(renames === undefined ? {} : { renames }) };
-  return { now, target: { ...target, provider } };
+  return { ...context, target: { ...target, provider } };
 }
