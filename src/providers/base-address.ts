@@ -1,12 +1,10 @@
 // Base addresses: a provider's own, with options filled in, or a custom host. No value of an option can change the
 // host that a template names, but for the part that it stands for.
-import { invalidHeader } from '../lib/errors.ts';
 import type { ProviderEntry, ProviderOptions } from './dialect.ts';
-import { invalidOption, missingOption } from './options/check.ts';
+import { hostFault } from './options/check.ts';
+import { customHostError, invalidOption, missingOption } from './options/named.ts';
 import { type OptionSpec, text } from './options/spec.ts';
 
-/** The header of a custom host. */
-export const CUSTOM_HOST = 'x-gateway-custom-host';
 const MAX_KEPT = 1000;
 const PLACEHOLDER = /\{(\w+)\}/g;
 const HOST_PART = /^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/;
@@ -64,12 +62,8 @@ function kept(text: string, base: Base): Base {
 
 /** Reads a base address: http or https, a host, perhaps a path; no credentials, query or fragment. */
 function parseBase(text: string): Base {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:') || url.hostname === '') {
-    throw invalidHeader(CUSTOM_HOST, 'must be an http or https address');
-  }
-  if (url.username !== '' || url.password !== '' || text.includes('?') || text.includes('#')) {
-    throw invalidHeader(CUSTOM_HOST, 'must not carry credentials, a query or a fragment');
-  }
+  const fault = hostFault(text);
+  if (fault !== undefined) throw customHostError(fault);
+  const url = new URL(text);
   return Object.freeze({ origin: url.origin, path: url.pathname.replace(/\/+$/, '') });
 }

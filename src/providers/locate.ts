@@ -1,11 +1,12 @@
 // Where a call goes: base address, the provider's path, the query. Nothing that comes
 // from options or a request's path can change the host that a base address names.
-import { fail, invalidHeader } from '../lib/errors.ts';
+import { fail } from '../lib/errors.ts';
 import { authQuery } from './auth/index.ts';
-import { type Base, CUSTOM_HOST, customBase, templateBase } from './base-address.ts';
+import { type Base, customBase, templateBase } from './base-address.ts';
 import type { Location, Outbound, ProviderEntry, ProviderOptions, Target } from './dialect.ts';
 import type { OperationName } from './operations.ts';
 import { checkOptions } from './options/check.ts';
+import { customHostError } from './options/named.ts';
 import { sentQuery } from './options/sent.ts';
 
 const RAW_PATH = /^\/[\x21\x22\x24-\x7e]*$/;
@@ -107,7 +108,7 @@ function placeIn(
   const location = provider.locate?.(options, operation);
   if (customHost !== undefined) return { base: customBase(customHost), location };
   const own = location?.baseUrl ?? provider.baseUrl;
-  if (own === undefined) throw invalidHeader(CUSTOM_HOST, `is required for provider ${provider.id}`);
+  if (own === undefined) throw customHostError(`is required for provider ${provider.id}`);
   return { base: templateBase(provider, own, options), location };
 }
 

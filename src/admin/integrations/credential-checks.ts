@@ -5,6 +5,7 @@ import type { ProviderEntry } from '../../providers/dialect.ts';
 import { originOf } from '../../providers/locate.ts';
 import { isRequired } from '../../providers/options/check.ts';
 import { optionsOf } from '../../providers/options/index-of.ts';
+import { CUSTOM_HOST_WAYS, KEY_WAYS, waysOf } from '../../providers/options/named.ts';
 import type { JsonObject } from '../../store/collection.ts';
 
 /** The field of an option, for refusals. */
@@ -17,8 +18,13 @@ export function checkComplete(entry: ProviderEntry, made: Credentials, fieldOf: 
     secretMappings.map(({ targetField }) => targetField.slice(targetField.indexOf('.') + 1)),
   );
   if (plain.custom_host !== undefined) return;
-  if (entry.baseUrl === undefined)
-    throw invalidField(fieldOf('custom_host'), `is required for ${entry.id}`, 'required');
+  const hasAddress = entry.options?.some(({ type, required }) => type === 'host' && required !== undefined);
+  if (entry.baseUrl === undefined && !hasAddress)
+    throw invalidField(
+      fieldOf('custom_host'),
+      `is required for ${entry.id} (${CUSTOM_HOST_WAYS})`,
+      'required',
+    );
   const specs = [...optionsOf(entry).stored.values()];
   const violations = specs
     .filter(
@@ -28,14 +34,18 @@ export function checkComplete(entry: ProviderEntry, made: Credentials, fieldOf: 
         !mapped.has(spec.name) &&
         isRequired(spec, plain),
     )
-    .map(({ name }) => ({ field: fieldOf(name), rule: 'required', message: `is required for ${entry.id}` }));
+    .map((spec) => ({
+      field: fieldOf(spec.name),
+      rule: 'required',
+      message: `is required for ${entry.id} (${waysOf(spec)})`,
+    }));
   if (violations.length > 0) throw validationFailed(violations);
   const keyless =
     entry.auth === 'none' ||
     entry.keyless === true ||
     specs.some(({ name, keylessWith }) => keylessWith?.some((value) => value === plain[name]));
   if (mask === undefined && !keyless && !mapped.has('key'))
-    throw invalidField('key', `is required for ${entry.id}`, 'required');
+    throw invalidField('key', `is required for ${entry.id} (${KEY_WAYS})`, 'required');
 }
 
 /**

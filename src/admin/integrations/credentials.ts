@@ -8,6 +8,7 @@ import { type Violation, validationFailed } from '../../lib/errors.ts';
 import { theNearest } from '../../lib/nearest-names.ts';
 import type { ProviderEntry } from '../../providers/dialect.ts';
 import { optionsOf } from '../../providers/options/index-of.ts';
+import { waysOf } from '../../providers/options/named.ts';
 import type { Json, JsonObject } from '../../store/collection.ts';
 import { defined } from '../kit/patch.ts';
 import { addressOf, checkComplete, checkGivenAgain, type FieldOf } from './credential-checks.ts';
@@ -149,7 +150,7 @@ function readOptions(
       violations.push({
         field: `${fieldOf(name)}${path === '' || path.startsWith('[') ? path : `.${path}`}`,
         rule: 'option',
-        message,
+        message: spec === undefined ? message : `${message} (${waysOf(spec)})`,
       });
     if (faults.length > 0) continue;
     if (value === null) removed.push(name);

@@ -2,8 +2,9 @@
 import { Aborter } from '../../lib/abort.ts';
 import { headerIn } from '../../lib/egress/header-pairs.ts';
 import type { OutboundRequest } from '../../lib/egress/outbound.ts';
-import { fail, invalidHeader } from '../../lib/errors.ts';
-import type { ProviderOptions } from '../../providers/dialect.ts';
+import { fail } from '../../lib/errors.ts';
+import type { Target } from '../../providers/dialect.ts';
+import { optionError } from '../../providers/options/named.ts';
 import { type AwsCredentialsOf, awsCredentials } from '../../secrets/aws/credentials.ts';
 import { type AwsCredentials, signed } from '../../secrets/aws/signature.ts';
 import { faultOf } from '../../secrets/failure.ts';
@@ -29,35 +30,36 @@ export function awsSigner(deps: CredentialDeps): Identity {
     const { options, provider } = bound.target;
     const { aws_auth_type: type, aws_access_key_id: id, aws_secret_access_key: secret } = options;
     if (type === 'apiKey' || (type === undefined && !id && !secret)) return undefined;
-    const region = regionOf(options);
+    const region = regionOf(bound.target);
     const credentials =
       type === 'assumedRole' || type === 'serviceRole'
         ? arriving(roleOf(deps, rolesOf, bound, region), request.signal)
-        : Promise.resolve(staticKeys(options));
+        : Promise.resolve(staticKeys(bound.target));
     return credentials.then((given) =>
       proofOf(request, region, provider.signsFor ?? SERVICE, given, deps.now()),
     );
   };
 }
 
-function staticKeys({
-  aws_access_key_id: accessKeyId,
-  aws_secret_access_key: secretAccessKey,
-  aws_session_token: sessionToken,
-}: ProviderOptions): AwsCredentials {
+function staticKeys({ provider, options }: Target): AwsCredentials {
+  const {
+    aws_access_key_id: accessKeyId,
+    aws_secret_access_key: secretAccessKey,
+    aws_session_token: sessionToken,
+  } = options;
   if (!accessKeyId)
-    throw invalidHeader('x-gateway-aws-access-key-id', 'is required with aws-secret-access-key');
+    throw optionError(provider, 'aws_access_key_id', 'is required with aws_secret_access_key');
   if (!secretAccessKey)
-    throw invalidHeader('x-gateway-aws-secret-access-key', 'is required with aws-access-key-id');
+    throw optionError(provider, 'aws_secret_access_key', 'is required with aws_access_key_id');
   if (!/^[A-Za-z0-9]{1,128}$/.test(accessKeyId))
-    throw invalidHeader('x-gateway-aws-access-key-id', 'must be letters and digits');
+    throw optionError(provider, 'aws_access_key_id', 'must be letters and digits');
   return { accessKeyId, secretAccessKey, sessionToken };
 }
 
 /** The region is part of what is signed, also where a custom host makes it unnecessary for the address. */
-function regionOf({ aws_region: region = '' }: ProviderOptions): string {
+function regionOf({ provider, options: { aws_region: region = '' } }: Target): string {
   if (!REGION.test(region))
-    throw invalidHeader('x-gateway-aws-region', 'must be a region of AWS, e.g. us-east-1');
+    throw optionError(provider, 'aws_region', 'must be a region of AWS, e.g. us-east-1');
   return region;
 }
 
@@ -68,13 +70,13 @@ async function roleOf(
   bound: BoundTarget,
   region: string,
 ): Promise<AwsCredentials> {
-  const { options } = bound.target;
+  const { options, provider } = bound.target;
   const keyless = !options.aws_access_key_id && !options.aws_secret_access_key;
   if (options.aws_auth_type === 'assumedRole' && !options.aws_role_arn)
-    throw invalidHeader('x-gateway-aws-role-arn', 'is required with assumedRole');
+    throw optionError(provider, 'aws_role_arn', 'is required with assumedRole');
   if (options.aws_auth_type === 'serviceRole' || keyless)
-    checkOwnIdentity(deps, bound, 'bedrock', 'x-gateway-aws-auth-type');
-  if (!keyless) staticKeys(options);
+    checkOwnIdentity(deps, bound, 'bedrock', 'aws_auth_type');
+  if (!keyless) staticKeys(bound.target);
   const aborter = new Aborter();
   const late = fail('upstream_timeout', `AWS STS gave no keys within ${DEADLINE_MS / 1000} seconds`);
   const timer = setTimeout(() => aborter.abort(late), DEADLINE_MS);

@@ -1,7 +1,8 @@
 // Tokens of Microsoft Entra for Azure's model services, in place of a key.
 import { Aborter } from '../../lib/abort.ts';
-import { fail, invalidHeader } from '../../lib/errors.ts';
-import type { ProviderOptions } from '../../providers/dialect.ts';
+import { fail } from '../../lib/errors.ts';
+import type { Target } from '../../providers/dialect.ts';
+import { optionError } from '../../providers/options/named.ts';
 import { azureTokens } from '../../secrets/azure/token.ts';
 import { faultOf } from '../../secrets/failure.ts';
 import { arriving } from '../pipeline/arriving.ts';
@@ -9,7 +10,7 @@ import type { BoundTarget } from '../plan/bind.ts';
 import type { CredentialDeps, Identity } from './identity.ts';
 import { checkOwnIdentity } from './own-identity.ts';
 
-const MODE = 'x-gateway-azure-auth-mode';
+const MODE = 'azure_auth_mode';
 /** Hosts that Azure gives to its customers' resources. */
 const CLOUD = /^https:\/\/[a-z0-9.-]+\.(?:azure\.com|azure\.us|azure\.cn|windows\.net)(?::443)?(?:\/|$)/i;
 const RESOURCE = 'https://cognitiveservices.azure.com';
@@ -25,7 +26,6 @@ const DEADLINE_MS = 10_000;
 export function azureIdentity(deps: CredentialDeps): Identity {
   const tokens = azureTokens(deps);
   const fetched = async (bound: BoundTarget): Promise<string> => {
-    const { options } = bound.target;
     const auth = authOf(deps, bound);
     const aborter = new Aborter();
     const late = fail(
@@ -34,7 +34,7 @@ export function azureIdentity(deps: CredentialDeps): Identity {
     );
     const timer = setTimeout(() => aborter.abort(late), DEADLINE_MS);
     try {
-      return await tokens.get(auth, resourceOf(options), aborter);
+      return await tokens.get(auth, resourceOf(bound.target), aborter);
     } catch (error) {
       if (aborter.aborted) throw late;
       if (faultOf(error) === 'outage')
@@ -52,7 +52,8 @@ export function azureIdentity(deps: CredentialDeps): Identity {
     const { azure_auth_mode: mode, azure_ad_token: given } = bound.target.options;
     if (mode === undefined || mode === '' || mode === 'default') {
       if (!given) return undefined;
-      if (!TOKEN.test(given)) throw invalidHeader('x-gateway-azure-ad-token', 'must be printable ASCII');
+      if (!TOKEN.test(given))
+        throw optionError(bound.target.provider, 'azure_ad_token', 'must be printable ASCII');
       return Promise.resolve(withToken(given));
     }
     return arriving(fetched(bound), request.signal).then(withToken);
@@ -66,33 +67,33 @@ function withToken(token: string) {
 /** What the login needs, under the names of Azure's secret manager. */
 function authOf(deps: CredentialDeps, bound: BoundTarget): Readonly<Record<string, string>> {
   const { options } = bound.target;
-  if (options.azure_auth_mode === 'entra') return applicationOf(options);
+  if (options.azure_auth_mode === 'entra') return applicationOf(bound.target);
   checkOwnIdentity(deps, bound, 'azure', MODE);
-  checkCloud(options);
+  checkCloud(bound.target);
   const client = options.azure_managed_client_id || options.azure_workload_client_id;
   return { azure_auth_mode: 'managed', ...(client ? { azure_managed_client_id: client } : {}) };
 }
 
 /** The address of a Foundry resource is whatever the stored provider says. */
-function checkCloud({ azure_foundry_url: url }: ProviderOptions): void {
+function checkCloud({ provider, options: { azure_foundry_url: url } }: Target): void {
   if (url !== undefined && !CLOUD.test(url))
-    throw invalidHeader(MODE, "needs the gateway's own identity, which goes to Azure's hosts only");
+    throw optionError(provider, MODE, "needs the gateway's own identity, which goes to Azure's hosts only");
 }
 
-function applicationOf(options: ProviderOptions): Readonly<Record<string, string>> {
+function applicationOf({ provider, options }: Target): Readonly<Record<string, string>> {
   const names = ['azure_entra_tenant_id', 'azure_entra_client_id', 'azure_entra_client_secret'] as const;
   const given = names.map((name) => {
     const value = options[name];
-    if (!value) throw invalidHeader(`x-gateway-${name.replaceAll('_', '-')}`, 'is required with entra');
+    if (!value) throw optionError(provider, name, 'is required with entra');
     return [name, value] as const;
   });
   return { azure_auth_mode: 'entra', ...Object.fromEntries(given) };
 }
 
 /** What the token is for: `azure_entra_scope` without its usual ending, else Azure's model services. */
-function resourceOf({ azure_entra_scope: scope }: ProviderOptions): string {
+function resourceOf({ provider, options: { azure_entra_scope: scope } }: Target): string {
   if (!scope) return RESOURCE;
   if (!SCOPE.test(scope))
-    throw invalidHeader('x-gateway-azure-entra-scope', `must be an https address, e.g. ${RESOURCE}/.default`);
+    throw optionError(provider, 'azure_entra_scope', `must be an https address, e.g. ${RESOURCE}/.default`);
   return scope.replace(/\/(?:\.default)?\/?$/, '');
 }

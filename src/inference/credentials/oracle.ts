@@ -3,9 +3,9 @@
 import { createPrivateKey, hash, type KeyObject, sign } from 'node:crypto';
 import { headerIn } from '../../lib/egress/header-pairs.ts';
 import type { OutboundRequest } from '../../lib/egress/outbound.ts';
-import { invalidHeader } from '../../lib/errors.ts';
 import { LruCache } from '../../lib/lru-cache.ts';
-import type { ProviderOptions } from '../../providers/dialect.ts';
+import type { ProviderEntry, Target } from '../../providers/dialect.ts';
+import { optionError } from '../../providers/options/named.ts';
 import type { Identity, Proof } from './identity.ts';
 import { wholeBody } from './whole-body.ts';
 
@@ -19,23 +19,25 @@ const WITHOUT_BODY = 3;
 /** Signs each request with the key of `oracle_private_key` (PEM). */
 export function oracleSigner(now: () => number): Identity {
   const keys = new LruCache<KeyObject>(KEYS);
-  return ({ target: { options } }, request) => {
-    const keyId = keyIdOf(options);
+  return ({ target }, request) => {
+    const { options, provider } = target;
+    const keyId = keyIdOf(target);
     const { oracle_private_key: pem, oracle_key_passphrase: passphrase } = options;
-    if (!pem) throw invalidHeader('x-gateway-oracle-private-key', 'is required for oracle');
+    if (!pem) throw optionError(provider, 'oracle_private_key', 'is required for oracle');
     const digest = hash('sha256', `${passphrase ?? ''}\n${pem}`, 'base64url');
-    const key = keys.get(digest) ?? readKey(pem, passphrase);
+    const key = keys.get(digest) ?? readKey(provider, pem, passphrase);
     keys.set(digest, key);
     return proofOf(request, keyId, key, now());
   };
 }
 
-function keyIdOf(options: ProviderOptions): string {
+function keyIdOf({ provider, options }: Target): string {
   return OWN.map((name) => {
     const value = options[name] ?? '';
     if (!IDENTIFIER.test(value))
-      throw invalidHeader(
-        `x-gateway-${name.replaceAll('_', '-')}`,
+      throw optionError(
+        provider,
+        name,
         value === '' ? 'is required for oracle' : 'must be an identifier of Oracle Cloud',
       );
     return value;
@@ -43,7 +45,7 @@ function keyIdOf(options: ProviderOptions): string {
 }
 
 /** Headers and environments carry PEM with its line feeds escaped. */
-function readKey(pem: string, passphrase: string | undefined): KeyObject {
+function readKey(provider: ProviderEntry, pem: string, passphrase: string | undefined): KeyObject {
   try {
     const key = createPrivateKey({
       key: pem.replaceAll('\\n', '\n'),
@@ -54,7 +56,7 @@ function readKey(pem: string, passphrase: string | undefined): KeyObject {
   } catch {
     // What the library says could repeat the key.
   }
-  throw invalidHeader('x-gateway-oracle-private-key', 'must be an RSA key in PEM that its passphrase opens');
+  throw optionError(provider, 'oracle_private_key', 'must be an RSA key in PEM that its passphrase opens');
 }
 
 async function proofOf(request: OutboundRequest, keyId: string, key: KeyObject, at: number): Promise<Proof> {

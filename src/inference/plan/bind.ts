@@ -1,9 +1,11 @@
 // A plan's target for one call: its provider, its credential and its headers, all of them known.
-import { fail, type GatewayError, invalidHeader } from '../../lib/errors.ts';
+import { fail, type GatewayError } from '../../lib/errors.ts';
 import type { GatewayHeaders } from '../../lib/gateway-headers.ts';
 import { bringsCredential } from '../../providers/auth/index.ts';
 import type { ProviderEntry, ProviderOptions, Target } from '../../providers/dialect.ts';
 import { locate } from '../../providers/locate.ts';
+import { checkOptions } from '../../providers/options/check.ts';
+import { KEY_WAYS, keyError } from '../../providers/options/named.ts';
 import { isHarmlessName } from './config-options.ts';
 import { headerOptions } from './header-options.ts';
 import type { TargetPlan } from './plan.ts';
@@ -79,8 +81,10 @@ export function bindTarget(
         'forbidden',
         `${entry.id} needs a credential, and the stored provider has none that can be used`,
       );
+    // Options may bring the credential: where they are missing, they are what to give.
+    checkOptions(entry, options, undefined, false);
     if (!input.only) throw credentialMissing(plan, entry.id);
-    throw invalidHeader('authorization', `${entry.id} needs a credential: Authorization: Bearer <key>`);
+    throw keyError(`${entry.id} needs a credential`);
   }
   const own = plan.forwardHeaders;
   const all = own.length === 0 ? names : [...names, ...own];
@@ -125,9 +129,10 @@ function ownOrigin(target: Target): string | undefined {
 /** The error of a target that has no credential. */
 export function credentialMissing({ path }: TargetPlan, id: string): GatewayError {
   const field = `${path.slice('config.'.length)}.api_key`.replace(/^\./, '');
-  return fail('config_invalid', `invalid config: ${field}: is required: ${id} needs a credential`, {
+  const message = `is required: ${id} needs a credential (${KEY_WAYS})`;
+  return fail('config_invalid', `invalid config: ${field}: ${message}`, {
     param: field,
-    violations: [{ field, rule: 'config', message: `is required: ${id} needs a credential` }],
+    violations: [{ field, rule: 'config', message }],
   });
 }
 

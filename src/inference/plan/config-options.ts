@@ -3,6 +3,7 @@ import { RoutingConfigSchema } from '../../../gen/gateway/inference/v2/config_pb
 import { configOption, configOptionNames } from '../../providers/catalog/known-options.ts';
 import type { ProviderEntry, ProviderOptions } from '../../providers/dialect.ts';
 import { optionsOf } from '../../providers/options/index-of.ts';
+import { waysOf } from '../../providers/options/named.ts';
 import type { OptionSpec } from '../../providers/options/spec.ts';
 import { shapeOf } from '../../rest/json-shape.ts';
 import type { Fault } from './faults.ts';
@@ -24,7 +25,8 @@ export function configOptions(
     const spec = own ?? configOption(name);
     const text = spec && optionText(spec, value);
     if (spec === undefined) faults.push({ path, message: notKnown(name, membersOf(provider), faults) });
-    else if (value !== null && text === undefined) faults.push({ path, message: 'must be a string' });
+    else if (value !== null && text === undefined)
+      faults.push({ path, message: `must be a string (${waysOf(spec)})` });
     else if (provider && config.provider !== undefined && own === undefined)
       faults.push({ path, message: `is not an option of ${provider.id}` });
     else if (text !== undefined) read[spec.name] = text;

@@ -1,7 +1,7 @@
 // The gateway's credentials, in a provider's authentication scheme.
-import { invalidHeader } from '../../lib/errors.ts';
 import type { ProviderEntry, ProviderOptions, Target } from '../dialect.ts';
 import { isAnthropicFoundry } from '../options/azure.ts';
+import { keyError } from '../options/named.ts';
 import { credential as apiKey } from './api-key.ts';
 import { credential as bearer } from './bearer.ts';
 import { credential as none } from './none.ts';
@@ -32,7 +32,7 @@ const KEY = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
  */
 export function authHeaders({ apiKey: key, options, provider: { auth } }: Target): readonly string[] {
   if (key === undefined || key === '') return NONE;
-  if (!KEY.test(key)) throw invalidHeader('authorization', "the provider's key must be printable ASCII");
+  if (!KEY.test(key)) throw keyError("the provider's key must be printable ASCII");
   if (typeof auth === 'string') return SCHEMES[auth](key, options);
   return auth.header === undefined ? NONE : [auth.header, (auth.prefix ?? '') + key];
 }

@@ -1,6 +1,5 @@
 // Azure AI Foundry: a resource's own address, whatever path it has; OpenAI's API there, or Anthropic's where the address
 // says so. The bare host of a resource means its `/openai/v1`.
-import { invalidHeader } from '../../lib/errors.ts';
 import type { Location, ProviderEntry, ProviderOptions } from '../dialect.ts';
 import { AZURE_AI, AZURE_IDENTITY, AZURE_TOKEN, isAnthropicFoundry } from '../options/azure.ts';
 import { text } from '../options/spec.ts';
@@ -30,8 +29,9 @@ export const azureAi: ProviderEntry = {
 
 function locate({ azure_foundry_url: url }: ProviderOptions): Location {
   if (url === undefined) return {};
+  // With a custom host the option is not looked at, and may be none.
   const parsed = URL.parse(url);
-  if (parsed === null) throw invalidHeader('x-gateway-azure-foundry-url', 'must be an https address');
+  if (parsed === null) return {};
   const bare = parsed.pathname === '' || parsed.pathname === '/';
   if (isAnthropicFoundry(url)) return { baseUrl: url.replace(/\/v1\/?$/, ''), pathPrefix: '/v1' };
   return bare ? { baseUrl: parsed.origin, pathPrefix: '/openai/v1' } : { baseUrl: url };

@@ -1,8 +1,8 @@
 // Vertex AI ("REST reference", v1): the region is part of the host and of the path, the project part of the path.
-import { invalidHeader } from '../../lib/errors.ts';
 import type { Location, ProviderEntry, ProviderOptions } from '../dialect.ts';
 import { parsedObject, textOf } from '../json-object.ts';
 import type { OperationName } from '../operations.ts';
+import { optionError } from '../options/named.ts';
 import { VERTEX } from '../options/vertex.ts';
 
 /** Regions that are several ("Data residency"): their hosts are named otherwise. */
@@ -41,7 +41,7 @@ function locate(options: ProviderOptions, operation: OperationName | undefined):
   const base = baseOf(region);
   if (operation === undefined) return base;
   const project = projectOf(options);
-  if (project === undefined) throw invalidHeader('x-gateway-vertex-project-id', 'is required for vertex-ai');
+  if (project === undefined) throw optionError(vertexAi, 'vertex_project_id', 'is required for vertex-ai');
   const path = [project, region].map(encodeURIComponent);
   return { ...base, pathPrefix: `/v1/projects/${path[0]}/locations/${path[1]}` };
 }
@@ -58,6 +58,6 @@ function projectOf(options: ProviderOptions): string | undefined {
   if (named || text === undefined) return textOf(named);
   const account = parsedObject(text);
   if (account === undefined)
-    throw invalidHeader('x-gateway-vertex-service-account-json', 'must be the JSON of a service account');
+    throw optionError(vertexAi, 'vertex_service_account_json', 'must be the JSON of a service account');
   return textOf(account.project_id);
 }

@@ -2,6 +2,7 @@
 import { type OptionSpec, text, texts } from './spec.ts';
 
 const group = 'azure';
+const ofEntra = { when: { option: 'azure_auth_mode', is: ['entra'] } };
 const MODES = ['default', 'entra', 'managed', 'workload', 'entraFederated'];
 
 /** The kind of credential: a key (`default`), an Entra application, a managed or a workload identity. */
@@ -14,8 +15,8 @@ export const AZURE_IDENTITY: readonly OptionSpec[] = [
     keylessWith: MODES.slice(1),
     virtualKey: { preset: 'default' },
   }),
-  ...texts('azure_entra_tenant_id azure_entra_client_id', { group, effect: 'account' }),
-  text('azure_entra_client_secret', { group, effect: 'account', secret: true }),
+  ...texts('azure_entra_tenant_id azure_entra_client_id', { group, effect: 'account', required: ofEntra }),
+  text('azure_entra_client_secret', { group, effect: 'account', required: ofEntra, secret: true }),
   ...texts('azure_managed_client_id azure_workload_client_id', { group, effect: 'account' }),
   text('azure_workload_tenant_id', { group, effect: 'account', from: ['stored'] }),
 ];

@@ -1,15 +1,15 @@
-// Whether a call has the options that its provider needs.
-import { type GatewayError, invalidHeader } from '../../lib/errors.ts';
+// Whether a call has the options that its provider needs, and whether they are what they must be.
 import type { ProviderEntry, ProviderOptions } from '../dialect.ts';
 import type { OperationName } from '../operations.ts';
-import { headersOf, optionsOf } from './index-of.ts';
+import { optionsOf } from './index-of.ts';
+import { missingOption, specError } from './named.ts';
 import type { OptionCondition, OptionSpec } from './spec.ts';
 
 /**
  * Checks what a call needs.
  * @param operation undefined: a raw path is passed through
  * @param hosted whether a custom host replaces the address, whose options are then not looked at
- * @throws GatewayError `invalid_header` naming the header of an option that is missing or malformed.
+ * @throws GatewayError `invalid_header` naming each way of an option that is missing or malformed.
  */
 export function checkOptions(
   entry: ProviderEntry,
@@ -21,13 +21,39 @@ export function checkOptions(
   for (const spec of optionsOf(entry).checked) {
     if (hosted && spec.effect === 'address') continue;
     const value = options[spec.name];
-    const { required, pattern } = spec;
-    if (required !== undefined && !required.stored) {
-      if (!isRequired(spec, options, operation)) continue;
-      if (value === undefined || value === '') throw missingOption(entry, spec);
+    if (value === undefined || value === '') {
+      if (spec.required?.stored !== true && isRequired(spec, options, operation))
+        throw missingOption(entry, spec);
+      if (value === undefined) continue;
     }
-    if (pattern !== undefined && value !== undefined && !pattern[0].test(value)) throw invalidOption(spec);
+    const fault = optionFault(spec, value);
+    if (fault !== undefined) throw specError(spec, fault);
   }
+}
+
+/** What is wrong with an option's text; undefined: nothing. */
+export function optionFault({ pattern, oneOf, type }: OptionSpec, value: string): string | undefined {
+  if (pattern !== undefined && !pattern[0].test(value)) return pattern[1];
+  if (value === '') return undefined;
+  if (oneOf !== undefined && !oneOf.includes(value)) return `must be one of ${oneOf.join(', ')}`;
+  switch (type) {
+    case 'flag':
+      return /^(?:true|false|1|0)$/i.test(value) ? undefined : 'must be true or false';
+    case 'host':
+      return hostFault(value);
+    default:
+      return undefined;
+  }
+}
+
+/** What is wrong with a base address; undefined: nothing. */
+export function hostFault(value: string): string | undefined {
+  const url = URL.parse(value);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.hostname === '')
+    return 'must be an http or https address';
+  return url.username !== '' || url.password !== '' || value.includes('?') || value.includes('#')
+    ? 'must not carry credentials, a query or a fragment'
+    : undefined;
 }
 
 /** Whether an option is required. @param operation undefined: any call, also one of a raw path */
@@ -40,21 +66,6 @@ export function isRequired(
   const { operations, when, unless } = required;
   if (operations !== undefined && (operation === undefined || !operations.includes(operation))) return false;
   return (when === undefined || holds(when, options)) && (unless === undefined || !holds(unless, options));
-}
-
-/** The gateway's header that sets an option: `azure_api_version` is x-gateway-azure-api-version. */
-export function optionHeader(spec: OptionSpec): string {
-  return `x-gateway-${headersOf(spec)[0]}`;
-}
-
-/** The error of an option that a call lacks. */
-export function missingOption({ id }: ProviderEntry, spec: OptionSpec): GatewayError {
-  return invalidHeader(optionHeader(spec), `is required for ${id}`);
-}
-
-/** The error of an option whose value the provider cannot have. */
-export function invalidOption(spec: OptionSpec): GatewayError {
-  return invalidHeader(optionHeader(spec), spec.pattern?.[1] ?? 'cannot be part of an address');
 }
 
 function holds({ option, is }: OptionCondition, options: Readonly<Record<string, unknown>>): boolean {

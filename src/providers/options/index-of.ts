@@ -75,9 +75,13 @@ function indexOf(specs: readonly OptionSpec[]): OptionIndex {
 
 /** What only integrations have is checked when they are written. */
 function isCheckedPerCall(spec: OptionSpec): boolean {
-  const { required, pattern } = spec;
+  const { required, pattern, oneOf, type } = spec;
   return (
-    ((required !== undefined && !required.stored) || pattern !== undefined) &&
+    ((required !== undefined && !required.stored) ||
+      pattern !== undefined ||
+      oneOf !== undefined ||
+      type === 'flag' ||
+      type === 'host') &&
     (comesFrom(spec, 'header') || comesFrom(spec, 'config'))
   );
 }

@@ -1,8 +1,7 @@
 // Options that become part of the provider's request.
-import { invalidHeader } from '../../lib/errors.ts';
 import type { Target } from '../dialect.ts';
-import { optionHeader } from './check.ts';
 import { optionsOf } from './index-of.ts';
+import { specError } from './named.ts';
 import type { OptionSpec } from './spec.ts';
 
 const NONE: readonly string[] = Object.freeze([]);
@@ -11,7 +10,7 @@ const VALUE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 
 /**
  * Flat pairs of the headers that options become.
- * @throws GatewayError `invalid_header` naming the gateway's header for a value that no header can carry.
+ * @throws GatewayError `invalid_header` naming the option for a value that no header can carry.
  */
 export function sentHeaders(target: Target): readonly string[] {
   return headersOf(target, true);
@@ -29,7 +28,7 @@ function headersOf({ provider, options }: Target, byDefault: boolean): readonly 
     const given = options[spec.name];
     const value = byDefault ? sentValue(spec, given) : given;
     if (value === undefined || value === '') continue;
-    if (!VALUE.test(value)) throw invalidHeader(optionHeader(spec), 'must be printable ASCII');
+    if (!VALUE.test(value)) throw specError(spec, 'must be printable ASCII');
     pairs ??= [];
     pairs.push(spec.sends?.header ?? '', value);
   }
