@@ -76,6 +76,17 @@ export interface Settings {
         readonly onFirstSight: boolean;
       }
     | undefined;
+  /** The authorization server for MCP clients: lives in milliseconds, and registrations of one address. */
+  readonly oauth: {
+    /** Of an access token. */
+    readonly accessMs: number;
+    /** Of a grant after its tokens were last renewed. */
+    readonly grantMs: number;
+    /** Of a registration for new sign-ins. */
+    readonly clientMs: number;
+    /** 0: clients do not register themselves. */
+    readonly registrationsPerSecond: number;
+  };
   /** Longest wait for a connection to an MCP server, and longest silence of one that answers, in milliseconds. */
   readonly mcpConnectMs: number;
   readonly mcpSilenceMs: number;
@@ -184,6 +195,7 @@ export function readSettings(env: Environment): Settings {
     trustedProxies: read('GATEWAY_TRUSTED_PROXIES', parseProxies, []),
     publicUrl: optional('GATEWAY_PUBLIC_URL', baseUrl),
     oidc: readOidc(env, read, faults),
+    oauth: oauthSettings(read),
     mcpConnectMs: read('GATEWAY_MCP_CONNECT_SECONDS', integer(1, 300), 10) * 1000,
     mcpSilenceMs: read('GATEWAY_MCP_SILENCE_SECONDS', integer(1, 3600), 30) * 1000,
     smtpUrl: optional('GATEWAY_SMTP_URL', address(/^smtps?:\/\/[^\s/]+$/, 'smtp://host:587')),
@@ -237,6 +249,18 @@ export function isEmbeddedOnLoopback({
 }
 
 type Read = <T>(name: string, parse: (text: string) => T, fallback: T) => T;
+
+const DAY_MS = 86_400_000;
+
+/** The authorization server for MCP clients. */
+function oauthSettings(read: Read) {
+  return {
+    accessMs: read('GATEWAY_OAUTH_ACCESS_SECONDS', integer(1, 86_400), 3600) * 1000,
+    grantMs: read('GATEWAY_OAUTH_GRANT_DAYS', integer(1, 365), 30) * DAY_MS,
+    clientMs: read('GATEWAY_OAUTH_CLIENT_DAYS', integer(1, 365), 30) * DAY_MS,
+    registrationsPerSecond: read('GATEWAY_OAUTH_REGISTRATIONS_PER_SECOND', integer(0, 1000), 10),
+  };
+}
 
 /** Responses and files that the gateway keeps, and batches that it runs. */
 function fileSettings(read: Read) {

@@ -7,6 +7,7 @@ import { auditEntries, auditHeads } from './audit/entry.ts';
 import { jwtSettings } from './jwt/collection.ts';
 import { encryptionKeys } from './key-bundle.ts';
 import { MCP_COLLECTIONS } from './mcp/mcp-collections.ts';
+import { oauthGrants } from './oauth/grant-collection.ts';
 import { PROVIDER_COLLECTIONS } from './providers/provider-collections.ts';
 import { SCIM_COLLECTIONS } from './scim/scim-collections.ts';
 import type { SecurityCategory, SecuritySettings } from './security-settings.ts';
@@ -288,4 +289,5 @@ export const accessCollections: readonly Collection<object>[] = [
   ...SCIM_COLLECTIONS,
   ...PROVIDER_COLLECTIONS,
   ...MCP_COLLECTIONS,
+  oauthGrants,
 ];

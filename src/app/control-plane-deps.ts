@@ -55,7 +55,7 @@ export function identityDeps({
   ...rooms
 }: Rooms): IdentityDeps {
   const { documents, hasher } = stores;
-  const { dialer, directory, auditLog, sessions, scimGroups, keys, addressOf } = identity;
+  const { dialer, directory, auditLog, sessions, grants, scimGroups, keys, addressOf } = identity;
   const { providers, mcp, secretReferences } = replicas;
   const { plans, secrets, pipeline } = opened;
   const { mailer, callBooks, limits, usage, reRates } = ledger;
@@ -74,6 +74,7 @@ export function identityDeps({
     scimGroups,
     directory,
     sessions,
+    grants,
     keys,
     addressOf,
     usage,

@@ -10,6 +10,7 @@ import { docs } from '../edge/docs.ts';
 import { createEdge } from '../edge/edge.ts';
 import { joinedUpgrades } from '../edge/joined-upgrades.ts';
 import { createListener } from '../edge/listener.ts';
+import type { McpPath } from '../edge/mcp-paths.ts';
 import { realtimeSockets } from '../edge/realtime-socket.ts';
 import { responsesSockets } from '../edge/responses-socket.ts';
 import { isTrusted } from '../lib/client-address.ts';
@@ -28,6 +29,8 @@ import { listenError } from './listen-error.ts';
 import type { Identity } from './open-identity.ts';
 import type { Ledger } from './open-ledger.ts';
 import type { Mcp } from './open-mcp.ts';
+import { identifyByGrant, openOauth, visitorReader } from './open-oauth.ts';
+import type { Replicas } from './open-replicas.ts';
 import type { openServices } from './open-services.ts';
 import { openSignIn } from './open-sign-in.ts';
 import type { Readiness } from './readiness.ts';
@@ -50,6 +53,7 @@ interface EdgeParts extends Base, ReturnType<typeof openServices> {
   /** Where people reach the gateway: asked when it listens. */
   readonly publicUrl: () => string;
   readonly mcp: Mcp;
+  readonly replicas: Pick<Replicas, 'mcp'>;
 }
 
 /** Does not listen yet. */
@@ -88,15 +92,17 @@ export function openEdge(parts: EdgeParts) {
     identify: (call: Call) => identify(call, { keys, tokens, sessions }),
     full: inFlight.full,
   };
+  const byGrant = identifyByGrant(identity, parts.replicas);
   // A browser's session does not open the MCP gateway: its clients send a key or a token.
-  const byKey = (call: Call) => identify(call, { keys, tokens });
+  const identifyAt = (call: Call, path: McpPath) => byGrant(call, path) ?? identify(call, { keys, tokens });
+  const visitorOf = visitorReader(parts, names);
   parts.mcp.callsThrough(rpc.transport);
   const { host, corsOrigins: origins, publicUrl } = settings;
   const dispatch = createEdge({
     rest: asked,
     mcp: {
       ...asked,
-      identify: byKey,
+      identifyAt,
       gateway: parts.mcp.gateway,
       origins: { host, origins, publicUrl },
       publicUrl,
@@ -108,6 +114,7 @@ export function openEdge(parts: EdgeParts) {
       docs: docs(),
       console: consolePage(CONSOLE),
       exportFile: ledger.exports.file,
+      oauth: openOauth(parts, identity, parts.replicas, visitorOf),
       signIn: openSignIn(parts, identity, names, parts.publicUrl),
       scim: { scim: parts.scim, pace, budget, prove, full: inFlight.full },
     },

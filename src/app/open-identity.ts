@@ -5,6 +5,7 @@ import { Directory } from '../access/directory.ts';
 import { Tokens } from '../access/jwt/tokens.ts';
 import { KeyRing } from '../access/key-ring.ts';
 import { ManagedRecords } from '../access/managed-records.ts';
+import { GrantRing } from '../access/oauth/grant-ring.ts';
 import { ScimGroups } from '../access/scim/scim-groups.ts';
 import { SessionRing } from '../access/sessions/session-ring.ts';
 import type { Call } from '../call/call.ts';
@@ -33,6 +34,7 @@ export async function openIdentity(
   const secure = settings.tls !== undefined || origin?.startsWith('https:') === true;
   const site = { origin, secure };
   const sessions = new SessionRing({ hasher, keys, directory, documents, site, now: Date.now });
+  const grants = new GrantRing({ hasher, keys, directory, documents, now: Date.now });
   const egress = {
     allow,
     localServers: isEmbeddedOnLoopback(settings),
@@ -70,6 +72,7 @@ export async function openIdentity(
     tenancy,
     keys,
     sessions,
+    grants,
     directory,
     scimGroups,
     managed,

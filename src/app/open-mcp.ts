@@ -2,6 +2,8 @@
 import { McpService } from '../../gen/gateway/inference/v2/mcp_pb.ts';
 import { guardrailDefaultsOf } from '../access/guardrail-defaults.ts';
 import { admission, isStillValid } from '../access/still-valid.ts';
+import type { Call } from '../call/call.ts';
+import type { Principal } from '../call/principal.ts';
 import { createDialer } from '../lib/egress/dialer.ts';
 import { mcpService } from '../mcp/calls/call-tool.ts';
 import { toolGuards } from '../mcp/calls/guard-tools.ts';
@@ -23,7 +25,7 @@ const USUAL_CONNECT_MS = 10_000;
 
 export function openMcp(
   { settings, stores }: Base,
-  { keys, tokens, directory, dialer: common, egress }: Identity,
+  { keys, tokens, grants, directory, dialer: common, egress }: Identity,
   { mcp: replica, guardrails }: Replicas,
   { callBooks }: Ledger,
   { secrets, pipeline }: OpenPipeline,
@@ -48,9 +50,14 @@ export function openMcp(
     secret: stores.hashSecret,
     callTool,
     admit,
-    isStillValid: (call) => isStillValid(call, { keys, tokens }, admit),
+    isStillValid: (call) => {
+      const key = call.identity?.key ?? '';
+      return grants.isSecret(key)
+        ? isStillGranted(grants, call, admit)
+        : isStillValid(call, { keys, tokens }, admit);
+    },
     workspaceId: (organisationId, idOrSlug) => directory.workspace(organisationId, idOrSlug)?.id,
-    isOwnKey: (text) => keys.find(text) !== undefined || tokens.isOurs(text),
+    isOwnKey: (text) => keys.find(text) !== undefined || tokens.isOurs(text) || grants.isSecret(text),
   });
   const guards = toolGuards({
     runner: pipeline.checks.runner,
@@ -72,4 +79,20 @@ export function openMcp(
       if (dialer !== common) await dialer.close();
     },
   };
+}
+
+/** Asks again whether a client's access token, and the person who granted it, may still call. */
+async function isStillGranted(
+  grants: Identity['grants'],
+  call: Call,
+  admit: (principal: Principal) => void,
+): Promise<boolean> {
+  const { key, principal } = call.identity ?? {};
+  if (key === undefined || principal === undefined || !grants.isStillGranted(key)) return false;
+  try {
+    admit(principal);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -17,7 +17,7 @@ export type OpenPipeline = ReturnType<typeof openPipeline>;
 
 export function openPipeline(
   { settings, log, stores, onTrouble }: Base,
-  { keys, tokens, sessions, directory, dialer }: Identity,
+  { keys, tokens, sessions, grants, directory, dialer }: Identity,
   { aliases, configs, guardrails, providers, secretReferences }: Replicas,
   { callBooks, limits }: Ledger,
   { models, names }: Pick<PipelineParts, 'models' | 'names'>,
@@ -36,7 +36,11 @@ export function openPipeline(
   const plans: PipelineParts['plans'] = {
     providerById,
     checkHost: (url, param, localPort) => dialer.check(url, param, localPort),
-    isOwnKey: (text) => keys.find(text) !== undefined || tokens.isOurs(text) || sessions.isSecret(text),
+    isOwnKey: (text) =>
+      keys.find(text) !== undefined ||
+      tokens.isOurs(text) ||
+      sessions.isSecret(text) ||
+      grants.isSecret(text),
     resolveConfig: (tenant, slug) => configs.find(tenant, slug),
     resolveAlias: (tenant, model) => {
       const alias = aliases.find(tenant, model);

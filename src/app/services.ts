@@ -21,6 +21,7 @@ import { McpIntegrationsService } from '../../gen/gateway/admin/v2/mcp_integrati
 import { McpServersService } from '../../gen/gateway/admin/v2/mcp_servers_pb.ts';
 import { ModelAliasesService } from '../../gen/gateway/admin/v2/model_aliases_pb.ts';
 import { ModelPricingService } from '../../gen/gateway/admin/v2/model_pricing_pb.ts';
+import { OauthGrantsService } from '../../gen/gateway/admin/v2/oauth_grants_pb.ts';
 import { OrganisationsService } from '../../gen/gateway/admin/v2/organisations_pb.ts';
 import { PromptPartialsService } from '../../gen/gateway/admin/v2/prompt_partials_pb.ts';
 import { PromptsService } from '../../gen/gateway/admin/v2/prompts_pb.ts';
@@ -84,6 +85,7 @@ import { mcpIntegrationsService } from '../admin/mcp-openapi/service.ts';
 import { mcpServersService } from '../admin/mcp-servers/service.ts';
 import { modelAliasesService } from '../admin/model-aliases/service.ts';
 import { type ModelPricingDeps, modelPricingService } from '../admin/model-pricing/service.ts';
+import { type OauthGrantsDeps, oauthGrantsService } from '../admin/oauth-grants/service.ts';
 import { organisationsService } from '../admin/organisations/service.ts';
 import { rateLimitPoliciesService } from '../admin/policies/rate-limits.ts';
 import { type UsageLimitPoliciesDeps, usageLimitPoliciesService } from '../admin/policies/usage-limits.ts';
@@ -162,7 +164,7 @@ export function registrations(
     ConfigsDeps &
     ProviderDeps &
     SecretReferencesDeps &
-    SessionsDeps &
+    SignedInDeps &
     McpDeps &
     ScimServiceDeps &
     BudgetsDeps &
@@ -227,13 +229,16 @@ export function registrations(
   ];
 }
 
+type SignedInDeps = SessionsDeps & OauthGrantsDeps;
+
 /** The services of people: who signs in, and with what. */
 function peopleRegistrations(
-  identity: InvitesDeps & SessionsDeps & ScimServiceDeps & JwtDeps,
+  identity: InvitesDeps & SignedInDeps & ScimServiceDeps & JwtDeps,
 ): Registration[] {
   return [
     implement(ScimService, scimService(identity)),
     implement(SessionsService, sessionsService(identity)),
+    implement(OauthGrantsService, oauthGrantsService(identity)),
     implement(UsersService, usersService(identity)),
     implement(UserInvitesService, userInvitesService(identity)),
     implement(JwtSettingsService, jwtSettingsService(identity)),

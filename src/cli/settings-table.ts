@@ -183,6 +183,16 @@ export const SETTINGS: readonly SettingRow[] = [
     'Longest wait for a connection to an MCP server, and longest silence of one that answers. Then the call ends with an error.',
   ),
   row(
+    'GATEWAY_OAUTH_ACCESS_SECONDS, GATEWAY_OAUTH_GRANT_DAYS',
+    '3600, 30',
+    'How long an access token of an MCP client counts, and its grant when its tokens are not renewed.',
+  ),
+  row(
+    'GATEWAY_OAUTH_CLIENT_DAYS, GATEWAY_OAUTH_REGISTRATIONS_PER_SECOND',
+    '30, 10',
+    'How long the registration of an MCP client counts for new sign-ins; registrations of one address in a second (0: none).',
+  ),
+  row(
     'GATEWAY_FILE_LIMIT, GATEWAY_FILES_QUOTA, GATEWAY_FILES_RETENTION_DAYS',
     `512 MiB, 10 GiB, ${NONE}`,
     'Of files that the gateway keeps: bytes of one, bytes of all of a workspace (413 above either), and days that one is kept at the most.',

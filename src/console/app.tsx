@@ -7,12 +7,17 @@ import { GoTo } from './go-to.tsx';
 import type { PageProps } from './page-props.ts';
 import { PAGES, type Page } from './pages.ts';
 import { Alert } from './parts.tsx';
+import { returnTo } from './return-to.ts';
 import { go, href, path } from './router.ts';
 import { SignIn } from './sign-in.tsx';
 
 export function App() {
   useEffect(() => void readSession(), []);
-  if (session.value === undefined) return <main id="main" aria-busy="true" />;
+  const next = session.value ? returnTo() : undefined;
+  useEffect(() => {
+    if (next !== undefined) location.replace(next);
+  }, [next]);
+  if (session.value === undefined || next !== undefined) return <main id="main" aria-busy="true" />;
   return (
     <>
       <a class="skip" href="#main">

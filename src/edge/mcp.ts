@@ -8,6 +8,7 @@ import type { McpGateway, McpReply } from '../mcp/gateway.ts';
 import { errorReply } from '../mcp/gateway.ts';
 import { McpError, RPC, toMcpError } from '../mcp/wire/mcp-error.ts';
 import { answerHeaders } from '../rpc/answer-headers.ts';
+import { baseOf } from './base-of.ts';
 import { hasBody } from './has-body.ts';
 import { isKnownOrigin, type OriginRules } from './known-origin.ts';
 import { Leave } from './leave.ts';
@@ -19,11 +20,10 @@ import { writeStream } from './write-stream.ts';
 
 /** What the surface is built of. */
 export interface McpEdgeDeps
-  extends Pick<
-    RestDeps,
-    'names' | 'bodyLimit' | 'identify' | 'prove' | 'refuse' | 'full' | 'pace' | 'budget'
-  > {
+  extends Pick<RestDeps, 'names' | 'bodyLimit' | 'prove' | 'refuse' | 'full' | 'pace' | 'budget'> {
   readonly gateway: Pick<McpGateway, 'serve'>;
+  /** By a key, a token (JWT), or an access token that is for the path. */
+  readonly identifyAt: (call: Call, path: McpPath) => boolean | Promise<boolean>;
   readonly origins: OriginRules;
   /** Where people reach the gateway, without a slash at the end; undefined: by the Host. */
   readonly publicUrl: string | undefined;
@@ -83,7 +83,7 @@ async function refusal(
     return { ...errorReply(error), headers: [['allow', VERBS.join(', ')], ...errorReply(error).headers] };
   }
   if (deps.full(false)) throw fail('overloaded', 'too many calls are in progress', { retryAfterMs: 1000 });
-  if (await deps.identify(call)) {
+  if (await deps.identifyAt(call, path)) {
     deps.prove(req);
     return undefined;
   }
@@ -95,7 +95,7 @@ async function refusal(
 function challenge(deps: McpEdgeDeps, req: IncomingMessage, { path }: McpPath): McpReply {
   const { authorization } = req.headers;
   const isGiven = authorization !== undefined || deps.names.of('api-key').some((name) => name in req.headers);
-  const metadata = `${baseOf(deps, req)}/.well-known/oauth-protected-resource${path.replace(/\/$/, '')}`;
+  const metadata = `${baseOf(deps.publicUrl, req)}/.well-known/oauth-protected-resource${path.replace(/\/$/, '')}`;
   const what = isGiven ? 'error="invalid_token", ' : '';
   const reply = errorReply(
     refused(
@@ -138,25 +138,26 @@ function respondMetadata(
   res: ServerResponse,
   { path }: McpPath,
 ): void {
-  const base = baseOf(deps, req);
+  const base = baseOf(deps.publicUrl, req);
   // The same for servers that there are and that there are not.
   const json = {
     resource: `${base}${path.replace(/\/$/, '')}`,
+    authorization_servers: [base],
     bearer_methods_supported: ['header'],
     scopes_supported: ['mcp.invoke'],
+    resource_name: 'Sluice',
+    resource_documentation: `${base}/docs/mcp`,
   };
-  const headers = [['access-control-allow-origin', '*']] as const;
+  const headers = [
+    ['access-control-allow-origin', '*'],
+    ['access-control-allow-headers', 'mcp-protocol-version'],
+  ] as const;
+  if (req.method === 'OPTIONS') {
+    res.writeHead(204, Object.fromEntries(headers)).end();
+    return;
+  }
   if (req.method === 'GET' || req.method === 'HEAD') respondJson(res, 200, JSON.stringify(json), headers);
   else respondJson(res, 405, refused(405, 'GET only', 'method_not_allowed').text(), [['allow', 'GET']]);
-}
-
-const HOST = /^(?:[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
-
-function baseOf({ publicUrl }: McpEdgeDeps, req: IncomingMessage): string {
-  if (publicUrl !== undefined) return publicUrl;
-  const scheme = 'encrypted' in req.socket ? 'https' : 'http';
-  const host = req.headers.host ?? (req.headers[':authority'] as string | undefined) ?? '';
-  return `${scheme}://${HOST.test(host) ? host : 'localhost'}`;
 }
 
 function refused(status: number, message: string, reason: GatewayError['reason']): McpError {

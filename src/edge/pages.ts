@@ -5,6 +5,7 @@ import { exportPage, type HandedFile } from './export-page.ts';
 import { homePage } from './home-page.ts';
 import { INVITE_PATHS, invitePage } from './invite-page.ts';
 import { type MetricsDeps, metricsPage } from './metrics-page.ts';
+import { addOauthRoutes, type OauthSurface } from './oauth/oauth-routes.ts';
 import { SCIM_BASE, type ScimPageDeps, scimPage } from './scim-page.ts';
 import { beginPage, CALLBACK_PATH, callbackPage, SIGN_IN_PATH, type SignInSurface } from './sign-in-page.ts';
 
@@ -20,6 +21,7 @@ export interface PageDeps {
   /** The file that an address is for. Must answer within a bound. */
   readonly exportFile: (token: string) => Promise<HandedFile | undefined>;
   readonly scim: ScimPageDeps;
+  readonly oauth: OauthSurface;
   /** Undefined: people do not sign in by an identity provider. */
   readonly signIn: SignInSurface | undefined;
 }
@@ -32,6 +34,7 @@ export function pages({
   console: consoleFiles,
   exportFile,
   scim,
+  oauth,
   signIn,
 }: PageDeps): Middleware {
   const router = new Router();
@@ -56,6 +59,7 @@ export function pages({
     router.get(SIGN_IN_PATH, beginPage(signIn));
     router.get(CALLBACK_PATH, callbackPage(signIn));
   }
+  addOauthRoutes(router, oauth);
   router.all(`${SCIM_BASE}{/*path}`, scimPage(scim));
   router.get('/docs{/*path}', docs);
   router.get('/console{/*path}', consoleFiles);

@@ -15,10 +15,15 @@ export interface CookieSite {
 
 /** The session's secret in the request's cookies; undefined without one, and when another site made the request. */
 export function sessionCookie(headers: GatewayHeaders, site: CookieSite): string | undefined {
+  const secret = visitCookie(headers, site);
+  return secret !== undefined && isOwnOrigin(headers, site) ? secret : undefined;
+}
+
+/** As `sessionCookie`, whichever site led the browser here: for pages that change nothing when they are opened. */
+export function visitCookie(headers: GatewayHeaders, site: CookieSite): string | undefined {
   const cookies = headers.plain('cookie');
   if (cookies === undefined || !cookies.includes(NAME)) return undefined;
-  const secret = cookieNamed(cookies, SECURE_NAME) ?? (site.secure ? undefined : cookieNamed(cookies, NAME));
-  return secret !== undefined && isOwnOrigin(headers, site) ? secret : undefined;
+  return cookieNamed(cookies, SECURE_NAME) ?? (site.secure ? undefined : cookieNamed(cookies, NAME));
 }
 
 /**

@@ -14,7 +14,7 @@ const extended = new WeakMap<ReadonlySet<string>, ReadonlySet<string>>();
 /** The key's principal; undefined when the key is gone, has expired, or has another secret than the one that was used. */
 export function keyPrincipal(
   key: KeyRecord | undefined,
-  { id, body }: Document<SessionBody>,
+  { id, body }: { readonly id: string; readonly body: Pick<SessionBody, 'keyHash'> },
   now: number,
 ): Principal | undefined {
   if (key === undefined || (key.expiresAt !== undefined && key.expiresAt <= now)) return undefined;

@@ -8,7 +8,7 @@ import type { Directory } from '../directory.ts';
 import { type KeyHasher, sameHash } from '../key-hash.ts';
 import type { KeyRing } from '../key-ring.ts';
 import { type SessionBody, sessions } from './session-collection.ts';
-import { type CookieSite, sessionCookie } from './session-cookie.ts';
+import { type CookieSite, sessionCookie, visitCookie } from './session-cookie.ts';
 import { keyPrincipal, userPrincipal } from './session-principal.ts';
 
 const HOUR_MS = 3_600_000;
@@ -70,14 +70,41 @@ export class SessionRing {
   /** The caller of the request's cookie, and the cookie; undefined without a session, and when it has ended. */
   callerOf(headers: GatewayHeaders): { readonly principal: Principal; readonly secret: string } | undefined {
     const secret = sessionCookie(headers, this.#deps.site);
-    if (secret === undefined || !FORM.test(secret)) return undefined;
-    const hash = this.#deps.hasher.hash(secret);
-    const found = this.#byHash.get(hash);
-    if (found === undefined || !sameHash(found.body.hash, hash)) return undefined;
+    const found = secret === undefined ? undefined : this.#bySecret(secret);
+    if (secret === undefined || found === undefined) return undefined;
     const principal = this.principalOf(found, headers.get('workspace-id'));
     if (principal === undefined) return undefined;
     this.#note(found);
     return { principal, secret };
+  }
+
+  /**
+   * The session of a browser that any site may have led here; undefined without one, and when it has ended. For pages
+   * that change nothing when they are opened.
+   */
+  visitorOf(headers: GatewayHeaders): Document<SessionBody> | undefined {
+    const secret = visitCookie(headers, this.#deps.site);
+    const found = secret === undefined ? undefined : this.#bySecret(secret);
+    return found === undefined || !this.#counts(found) ? undefined : found;
+  }
+
+  #bySecret(secret: string): Document<SessionBody> | undefined {
+    if (!FORM.test(secret)) return undefined;
+    const hash = this.#deps.hasher.hash(secret);
+    const found = this.#byHash.get(hash);
+    return found !== undefined && sameHash(found.body.hash, hash) ? found : undefined;
+  }
+
+  /** Whether it has not ended. A person without a place in any workspace is signed in all the same. */
+  #counts({ organisationId, body, id }: Document<SessionBody>): boolean {
+    const { keys, directory, now } = this.#deps;
+    if (this.#isOver(body, now())) return false;
+    const { userId, keyId, role } = body;
+    if (userId !== undefined && directory.user(organisationId, userId)?.body.role !== role) return false;
+    return (
+      keyId === undefined ||
+      keyPrincipal(keys.replica.get(organisationId, keyId), { id, body }, now()) !== undefined
+    );
   }
 
   /** What a session may do now; undefined when it has ended. @param workspace that the call names, by id or slug */

@@ -14,6 +14,8 @@ export interface SignInTransaction {
   readonly expiresAt: number;
 }
 
+/** Of a path that a sign-in leads back to, in characters. */
+const MOST_RETURN = 1500;
 const PURPOSE = 'sign-in ';
 
 /** The cookie's value. */
@@ -34,10 +36,15 @@ export function openTransaction(
   return found.expiresAt > now ? found : undefined;
 }
 
-/** A path of this console; any other address, also `//elsewhere` and `/\elsewhere`, leads to the console's first page. */
+/**
+ * A path of this console, or a page of OAuth that a person signs in for; any other address, also `//elsewhere` and
+ * `/\elsewhere`, leads to the console's first page.
+ */
 export function ownPath(given: string | undefined): string {
   const isOwn =
-    given !== undefined && given.length <= 1000 && /^\/console(?:[/?#][\x21-\x5b\x5d-\x7e]*)?$/.test(given);
+    given !== undefined &&
+    given.length <= MOST_RETURN &&
+    /^\/(?:console(?:[/?#]|$)|oauth\/(?:authorize|connect)(?:[/?]|$))[\x21-\x5b\x5d-\x7e]*$/.test(given);
   return isOwn && !given.startsWith('/console/sign-in') && !given.startsWith('/console/callback')
     ? given
     : '/console';
