@@ -161,6 +161,7 @@ export const workspaces: Collection<WorkspaceBody> = defineCollection<WorkspaceB
 export const apiKeys: Collection<ApiKeyBody> = defineCollection<ApiKeyBody>({
   name: 'api_keys',
   schemaVersion: 1,
+  inWorkspace: { name: 'API keys', blocks: true },
   noticed: true,
   fields: [
     { name: 'name', type: 'text', searched: true },
@@ -262,6 +263,7 @@ export const deployments: Collection<DeploymentBody> = defineCollection<Deployme
 export const members: Collection<MemberBody> = defineCollection<MemberBody>({
   name: 'workspace_members',
   schemaVersion: 1,
+  inWorkspace: { name: 'members', blocks: false },
   noticed: true,
   fields: [
     { name: 'userId', type: 'text' },

@@ -27,6 +27,7 @@ export interface ConfigVersionBody {
 export const configs: Collection<ConfigBody> = defineCollection<ConfigBody>({
   name: 'configs',
   schemaVersion: 1,
+  inWorkspace: { name: 'configs', blocks: true },
   noticed: true,
   fields: [
     { name: 'name', type: 'text', searched: true },
@@ -72,6 +73,7 @@ export interface GuardrailVersionBody extends GuardrailContent {
 export const guardrails: Collection<GuardrailBody> = defineCollection<GuardrailBody>({
   name: 'guardrails',
   schemaVersion: 1,
+  inWorkspace: { name: 'guardrails', blocks: true },
   noticed: true,
   fields: [{ name: 'name', type: 'text' }],
   unique: [{ fields: ['slug'], per: 'organisation' }],
@@ -97,6 +99,7 @@ export interface ModelAliasBody {
 export const modelAliases: Collection<ModelAliasBody> = defineCollection<ModelAliasBody>({
   name: 'model_aliases',
   schemaVersion: 1,
+  inWorkspace: { name: 'model aliases', blocks: false },
   noticed: true,
   fields: [{ name: 'configId', type: 'text' }],
   unique: [{ fields: ['slug'], per: 'workspace' }],

@@ -63,6 +63,7 @@ export function scheduleOfPolicy(body: UsageLimitPolicyBody): Schedule {
 export const rateLimitPolicies: Collection<RateLimitPolicyBody> = defineCollection<RateLimitPolicyBody>({
   name: 'rate_limit_policies',
   schemaVersion: 1,
+  inWorkspace: { name: 'rate-limit policies', blocks: false },
   noticed: true,
   fields: [
     { name: 'type', type: 'text' },
@@ -73,6 +74,7 @@ export const rateLimitPolicies: Collection<RateLimitPolicyBody> = defineCollecti
 export const usageLimitPolicies: Collection<UsageLimitPolicyBody> = defineCollection<UsageLimitPolicyBody>({
   name: 'usage_limit_policies',
   schemaVersion: 1,
+  inWorkspace: { name: 'usage-limit policies', blocks: false },
   noticed: true,
   fields: [{ name: 'type', type: 'text' }],
 });

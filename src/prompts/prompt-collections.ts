@@ -79,6 +79,7 @@ export function versionSlug(ownerId: string, number: number): string {
 export const promptCollections: Collection<CollectionBody> = defineCollection<CollectionBody>({
   name: 'prompt_collections',
   schemaVersion: 1,
+  inWorkspace: { name: 'collections', blocks: false },
   noticed: true,
   fields: [
     { name: 'name', type: 'text', searched: true },
@@ -94,6 +95,7 @@ export const promptCollections: Collection<CollectionBody> = defineCollection<Co
 export const labels: Collection<LabelBody> = defineCollection<LabelBody>({
   name: 'labels',
   schemaVersion: 1,
+  inWorkspace: { name: 'labels', blocks: false },
   noticed: true,
   fields: [{ name: 'name', type: 'text', searched: true }],
   unique: [{ fields: ['name'], per: 'workspace' }],
@@ -102,6 +104,7 @@ export const labels: Collection<LabelBody> = defineCollection<LabelBody>({
 export const prompts: Collection<PromptBody> = defineCollection<PromptBody>({
   name: 'prompts',
   schemaVersion: 1,
+  inWorkspace: { name: 'prompts', blocks: true },
   noticed: true,
   fields: [
     { name: 'name', type: 'text', searched: true },
@@ -120,6 +123,7 @@ export const promptVersions: Collection<PromptVersionBody> = defineCollection<Pr
 export const partials: Collection<PartialBody> = defineCollection<PartialBody>({
   name: 'prompt_partials',
   schemaVersion: 1,
+  inWorkspace: { name: 'prompt partials', blocks: true },
   noticed: true,
   fields: [
     { name: 'name', type: 'text', searched: true },

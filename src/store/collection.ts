@@ -61,6 +61,16 @@ export interface CollectionDeclaration {
   readonly secret?: readonly (string | SecretField)[];
   /** Its changes are told to all instances (see change-feed.ts). */
   readonly noticed?: boolean;
+  /** Its documents belong to workspaces, and are archived with them. */
+  readonly inWorkspace?: WorkspaceContents;
+}
+
+/** Documents that belong to a workspace. */
+export interface WorkspaceContents {
+  /** In words, in the plural, as refusals name them. */
+  readonly name: string;
+  /** Whether a workspace that has some is archived only by force. */
+  readonly blocks: boolean;
 }
 
 /** A checked declaration; `B` is the body's type. Made by `defineCollection`. */
@@ -73,6 +83,7 @@ export interface Collection<B extends object = JsonObject> {
   readonly sortable: readonly string[];
   readonly secret: readonly SecretField[];
   readonly noticed: boolean;
+  readonly inWorkspace?: WorkspaceContents;
   /** Never set: it carries the body's type. */
   readonly bodyType?: B;
 }
@@ -140,6 +151,7 @@ export function defineCollection<B extends object = JsonObject>(
     sortable: [...new Set(['createdAt', ...sortable])],
     secret: secretFields(declaration, wrong),
     noticed: declaration.noticed ?? false,
+    ...(declaration.inWorkspace === undefined ? {} : { inWorkspace: declaration.inWorkspace }),
   };
 }
 

@@ -243,6 +243,7 @@ export interface McpOpenApiBody {
 export const mcpIntegrations: Collection<McpIntegrationBody> = defineCollection<McpIntegrationBody>({
   name: 'mcp_integrations',
   schemaVersion: 1,
+  inWorkspace: { name: 'MCP integrations', blocks: true },
   noticed: true,
   fields: [
     { name: 'level', type: 'text' },
@@ -263,6 +264,7 @@ export const mcpCatalogues: Collection<McpCatalogueBody> = defineCollection<McpC
 export const mcpServers: Collection<McpServerBody> = defineCollection<McpServerBody>({
   name: 'mcp_servers',
   schemaVersion: 1,
+  inWorkspace: { name: 'MCP servers', blocks: true },
   noticed: true,
   fields: [
     { name: 'integrationId', type: 'text' },
@@ -274,6 +276,7 @@ export const mcpServers: Collection<McpServerBody> = defineCollection<McpServerB
 export const mcpConnections: Collection<McpConnectionBody> = defineCollection<McpConnectionBody>({
   name: 'mcp_connections',
   schemaVersion: 1,
+  inWorkspace: { name: 'MCP connections', blocks: false },
   noticed: true,
   fields: [
     { name: 'serverId', type: 'text' },

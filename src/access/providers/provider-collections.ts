@@ -114,6 +114,7 @@ export interface ProviderBody extends Credentials, Tagged, Bounded {
 export const integrations: Collection<IntegrationBody> = defineCollection<IntegrationBody>({
   name: 'integrations',
   schemaVersion: 1,
+  inWorkspace: { name: 'integrations', blocks: true },
   noticed: true,
   fields: [
     { name: 'level', type: 'text' },
@@ -126,6 +127,7 @@ export const integrations: Collection<IntegrationBody> = defineCollection<Integr
 export const storedProviders: Collection<ProviderBody> = defineCollection<ProviderBody>({
   name: 'providers',
   schemaVersion: 1,
+  inWorkspace: { name: 'stored providers', blocks: true },
   noticed: true,
   fields: [
     { name: 'integrationId', type: 'text', nullable: true },
