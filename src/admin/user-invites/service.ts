@@ -38,8 +38,6 @@ import type { Call } from '../../call/call.ts';
 import type { Principal } from '../../call/principal.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
 import type { Mail } from '../../lib/mailer.ts';
-import { codec } from '../../rest/codec.ts';
-import type { JsonObject } from '../../store/collection.ts';
 import {
   type Document,
   insertOperation,
@@ -48,13 +46,14 @@ import {
 } from '../../store/documents.ts';
 import { checkMaker, requireVerb } from '../api-keys/access.ts';
 import { keyTerms, newExpiry } from '../api-keys/expiry.ts';
-import { callerOf, organisationOf } from '../kit/caller.ts';
+import { authorOf, callerOf, organisationOf } from '../kit/caller.ts';
 import { withConflictRetries } from '../kit/conflict-retries.ts';
 import type { IdentityDeps } from '../kit/deps.ts';
-import { listHead, newestFirst } from '../kit/lists.ts';
+import { listHead } from '../kit/lists.ts';
 import { defined } from '../kit/patch.ts';
+import { type Resource, resource, shownAs } from '../kit/resource.ts';
 import { tellingTaken } from '../kit/taken.ts';
-import { timeText } from '../kit/time.ts';
+import { optionalTimeText, timeText } from '../kit/time.ts';
 import { inviteFilter } from './filter.ts';
 
 /** What the service needs in addition to what identity shares. */
@@ -70,156 +69,149 @@ export interface InvitesDeps extends IdentityDeps {
 const DAY_MS = 86_400_000;
 const DEFAULT_TTL_DAYS = 7;
 
+/** The service's own parts. */
+interface InvitesRoom extends InvitesDeps {
+  readonly stored: Resource<InviteBody>;
+  readonly find: (call: Call, request: { readonly inviteId: string }) => Promise<Document<InviteBody>>;
+}
+
 /** The methods of UserInvitesService. */
 export function userInvitesService(deps: InvitesDeps) {
-  const { documents, changes, directory, now, publicUrl, mail } = deps;
-  const find = async (call: Call, id: string): Promise<Document<InviteBody>> => {
-    const found = await documents.get(organisationOf(callerOf(call)), invites, id);
-    if (found === undefined) throw fail('not_found', `there is no invitation ${id}`);
-    return found;
+  const stored = resource(deps, {
+    collection: invites,
+    noun: 'invitation',
+    shown: shownAs(UserInviteSchema, (document) => inviteRecord(document, deps.now())),
+    targetOf: ({ id, body }) => ({ id, name: body.email }),
+  });
+  const room: InvitesRoom = {
+    ...deps,
+    stored,
+    find: (call, { inviteId }) => stored.find(organisationOf(callerOf(call)), inviteId),
   };
-  const shown = (document: Document<InviteBody>) =>
-    codec.encode(UserInviteSchema, inviteRecord(document, now())) as JsonObject;
-  const expiry = (organisationId: string): number => {
-    const days = directory.organisation(organisationId)?.body.settings?.invite_ttl;
-    return now() + (typeof days === 'number' ? days : DEFAULT_TTL_DAYS) * DAY_MS;
-  };
-  const send = (organisationId: string, { email }: InviteBody, link: string): void => {
-    const name = directory.organisation(organisationId)?.body.name ?? '';
-    mail?.({
-      to: email,
-      subject: `Invitation to ${name.replaceAll(/[\r\n]+/g, ' ')}`,
-      text: `You are invited to ${name}.\n\nTo accept, open this link:\n${link}\n\nIt works once.\n`,
-    });
-  };
-
   return withConflictRetries({
-    async createUserInvite(request: CreateUserInviteRequest, call: Call): Promise<CreateUserInviteResponse> {
-      const caller = callerOf(call);
-      const { organisationId } = caller;
-      const email = request.email.toLowerCase();
-      if (directory.userByEmail(organisationId, email))
-        throw fail('conflict', `${email} is a user of the organisation already`, { param: 'email' });
-      const id = randomUUID();
-      const token = newToken();
-      const body = defined<InviteBody>({
-        email,
-        role: request.role as 'admin' | 'member',
-        state: 'pending',
-        pendingEmail: email,
-        expiresAt: expiry(organisationId),
-        acceptedAt: undefined,
-        tokenHash: hashOf(token),
-        invitedBy: caller.userId ?? caller.keyId,
-        workspaces: placesOf(deps, organisationId, request),
-        keyScopes: keyScopesOf(directory, caller, request),
-      });
-      const operations = await takenOver(deps, organisationId, email);
-      const createdAt = now();
-      const after = shown(asNew(id, organisationId, createdAt, body));
-      await tellingTaken(
-        () =>
-          changes.commit(
-            call,
-            organisationOf(caller),
-            [...operations, insertOperation(invites, { id, createdAt, body })],
-            { id, name: email, after },
-          ),
-        (at) =>
-          at < operations.length ? undefined : { field: 'email', message: `${email} is invited already` },
-      );
-      const inviteLink = linkOf(publicUrl(), id, token);
-      send(organisationId, body, inviteLink);
-      return create(CreateUserInviteResponseSchema, { id, inviteLink });
-    },
+    createUserInvite: (request: CreateUserInviteRequest, call: Call) => newInvite(room, request, call),
+    acceptUserInvite: (request: AcceptUserInviteRequest, call: Call) => accepted(room, request, call),
+    ...inviteMethods(room),
+  });
+}
 
+async function newInvite(
+  room: InvitesRoom,
+  request: CreateUserInviteRequest,
+  call: Call,
+): Promise<CreateUserInviteResponse> {
+  const { directory, stored, publicUrl } = room;
+  const caller = callerOf(call);
+  const { organisationId } = caller;
+  const email = request.email.toLowerCase();
+  if (directory.userByEmail(organisationId, email))
+    throw fail('conflict', `${email} is a user of the organisation already`, { param: 'email' });
+  const token = newToken();
+  const body = defined<InviteBody>({
+    email,
+    role: request.role as 'admin' | 'member',
+    state: 'pending',
+    pendingEmail: email,
+    expiresAt: expiryOf(room, organisationId),
+    acceptedAt: undefined,
+    tokenHash: hashOf(token),
+    invitedBy: authorOf(caller),
+    workspaces: placesOf(room, organisationId, request),
+    keyScopes: keyScopesOf(directory, caller, request),
+  });
+  const first = await takenOver(room, organisationId, email);
+  const made = stored.draft(organisationOf(caller), body);
+  await tellingTaken(
+    () => stored.create(call, made, { first }),
+    (at) => (at < first.length ? undefined : { field: 'email', message: `${email} is invited already` }),
+  );
+  const inviteLink = linkOf(publicUrl(), made.id, token);
+  send(room, made, inviteLink);
+  return create(CreateUserInviteResponseSchema, { id: made.id, inviteLink });
+}
+
+function inviteMethods(room: InvitesRoom) {
+  const { stored, find, now, publicUrl } = room;
+  return {
     async listUserInvites(request: ListUserInvitesRequest, call: Call): Promise<UserInviteList> {
-      const page = await documents.page(organisationOf(callerOf(call)), invites, {
-        ...newestFirst(request),
-        filter: inviteFilter(request, now()),
-      });
+      const filter = inviteFilter(request, now());
+      const page = await stored.page(organisationOf(callerOf(call)), request, { filter });
       const data = page.documents.map((document) => inviteRecord(document, now()));
       return create(UserInviteListSchema, { ...listHead(page), data });
     },
 
-    async getUserInvite({ inviteId }: GetUserInviteRequest, call: Call): Promise<UserInvite> {
-      return inviteRecord(await find(call, inviteId), now());
+    async getUserInvite(request: GetUserInviteRequest, call: Call): Promise<UserInvite> {
+      return inviteRecord(await find(call, request), now());
     },
 
-    async cancelUserInvite(
-      { inviteId }: CancelUserInviteRequest,
-      call: Call,
-    ): Promise<CancelUserInviteResponse> {
-      const before = await find(call, inviteId);
+    async cancelUserInvite(request: CancelUserInviteRequest, call: Call): Promise<CancelUserInviteResponse> {
+      const before = await find(call, request);
       if (before.body.state !== 'pending') throw notPending(before.body.state);
       const { pendingEmail: _free, ...rest } = before.body;
-      const change = { body: { ...rest, state: 'cancelled' as const }, updatedAt: now() };
-      await changes.commit(
-        call,
-        organisationOf(callerOf(call)),
-        [updateOperation(invites, before.id, before.version, change)],
-        {
-          id: before.id,
-          name: before.body.email,
-          before: shown(before),
-          after: shown({ ...before, ...change }),
-        },
-      );
+      await stored.update(call, before, stored.changed(before, { ...rest, state: 'cancelled' }));
       return create(CancelUserInviteResponseSchema);
     },
 
-    async resendUserInvite(
-      { inviteId }: ResendUserInviteRequest,
-      call: Call,
-    ): Promise<ResendUserInviteResponse> {
-      const before = await find(call, inviteId);
+    async resendUserInvite(request: ResendUserInviteRequest, call: Call): Promise<ResendUserInviteResponse> {
+      const before = await find(call, request);
       if (before.body.state !== 'pending') throw notPending(before.body.state);
       const token = newToken();
-      const body = {
-        ...before.body,
-        tokenHash: hashOf(token),
-        expiresAt: expiry(before.organisationId),
-      };
-      const change = { body, updatedAt: now() };
-      await changes.commit(
-        call,
-        organisationOf(callerOf(call)),
-        [updateOperation(invites, before.id, before.version, change)],
-        { id: before.id, name: body.email, before: shown(before), after: shown({ ...before, ...change }) },
-      );
+      const expiresAt = expiryOf(room, before.organisationId);
+      const body = { ...before.body, tokenHash: hashOf(token), expiresAt };
+      await stored.update(call, before, stored.changed(before, body));
       const link = linkOf(publicUrl(), before.id, token);
-      send(before.organisationId, body, link);
+      send(room, before, link);
       return create(ResendUserInviteResponseSchema, { link });
     },
+  };
+}
 
-    async acceptUserInvite(request: AcceptUserInviteRequest, call: Call): Promise<AcceptUserInviteResponse> {
-      const found = await documents.findByUnique(invites, 'tokenHash', hashOf(request.token));
-      if (found?.id !== request.inviteId || !sameToken(found.body.tokenHash, request.token))
-        throw fail('not_found', 'there is no such invitation, or its token is another');
-      if (found.body.state !== 'pending') throw notPending(found.body.state);
-      if (found.body.expiresAt <= now()) throw fail('conflict', 'the invitation has expired');
-      const accepted = acceptance(deps, found, request);
-      const scope = { organisationId: found.organisationId, workspaceId: undefined };
-      await changes.commit(call, scope, accepted.operations, {
-        id: found.id,
-        name: found.body.email,
-        before: shown(found),
-        after: {
-          ...shown({ ...found, body: accepted.invite }),
-          user_id: accepted.userId,
-          api_key_ids: accepted.keys.map(({ key }) => key.document.id),
-        },
-      });
-      return create(AcceptUserInviteResponseSchema, {
-        userId: accepted.userId,
-        organisationId: found.organisationId,
-        apiKeys: accepted.keys.map(({ workspaceId, key }) => ({
-          id: key.document.id,
-          workspaceId,
-          key: key.secret,
-        })),
-      });
+async function accepted(
+  room: InvitesRoom,
+  request: AcceptUserInviteRequest,
+  call: Call,
+): Promise<AcceptUserInviteResponse> {
+  const { documents, changes, stored, now } = room;
+  const found = await documents.findByUnique(invites, 'tokenHash', hashOf(request.token));
+  if (found?.id !== request.inviteId || !sameToken(found.body.tokenHash, request.token))
+    throw fail('not_found', 'there is no such invitation, or its token is another');
+  if (found.body.state !== 'pending') throw notPending(found.body.state);
+  if (found.body.expiresAt <= now()) throw fail('conflict', 'the invitation has expired');
+  const { userId, operations, invite, keys } = acceptance(room, found, request);
+  const { id, organisationId, body } = found;
+  await changes.commit(call, { organisationId, workspaceId: undefined }, operations, {
+    id,
+    name: body.email,
+    before: stored.shown(found),
+    after: {
+      ...stored.shown({ ...found, body: invite }),
+      user_id: userId,
+      api_key_ids: keys.map(({ key }) => key.document.id),
     },
+  });
+  return create(AcceptUserInviteResponseSchema, {
+    userId,
+    organisationId,
+    apiKeys: keys.map(({ workspaceId, key }) => ({ id: key.document.id, workspaceId, key: key.secret })),
+  });
+}
+
+/** When an invitation of now expires, in Unix milliseconds. */
+function expiryOf({ directory, now }: InvitesDeps, organisationId: string): number {
+  const days = directory.organisation(organisationId)?.body.settings?.invite_ttl;
+  return now() + (typeof days === 'number' ? days : DEFAULT_TTL_DAYS) * DAY_MS;
+}
+
+function send(
+  { directory, mail }: InvitesDeps,
+  { organisationId, body }: Document<InviteBody>,
+  link: string,
+): void {
+  const name = directory.organisation(organisationId)?.body.name ?? '';
+  mail?.({
+    to: body.email,
+    subject: `Invitation to ${name.replaceAll(/[\r\n]+/g, ' ')}`,
+    text: `You are invited to ${name}.\n\nTo accept, open this link:\n${link}\n\nIt works once.\n`,
   });
 }
 
@@ -232,7 +224,7 @@ export function inviteRecord({ id, createdAt, body }: Document<InviteBody>, now:
     role: body.role,
     createdAt: timeText(createdAt),
     expiresAt: timeText(body.expiresAt),
-    ...(body.acceptedAt === undefined ? {} : { acceptedAt: timeText(body.acceptedAt) }),
+    acceptedAt: optionalTimeText(body.acceptedAt),
     status: body.state === 'pending' && body.expiresAt <= now ? 'expired' : body.state,
     invitedBy: body.invitedBy,
     workspaces: body.workspaces.map(({ id: workspaceId, role }) => ({ workspaceId, role })),
@@ -363,22 +355,4 @@ function linkOf(publicUrl: string, id: string, token: string): string {
 
 function notPending(state: string) {
   return fail('conflict', `the invitation is ${state}`);
-}
-
-function asNew(
-  id: string,
-  organisationId: string,
-  createdAt: number,
-  body: InviteBody,
-): Document<InviteBody> {
-  return {
-    id,
-    organisationId,
-    createdAt,
-    body,
-    updatedAt: createdAt,
-    version: 1,
-    schemaVersion: 1,
-    status: 'active',
-  };
 }
