@@ -47,6 +47,7 @@ import { BedrockService } from '../../gen/gateway/inference/v2/bedrock_pb.ts';
 import { ChatService } from '../../gen/gateway/inference/v2/chat_pb.ts';
 import { CompletionsService } from '../../gen/gateway/inference/v2/completions_pb.ts';
 import { ConfigExplanationService } from '../../gen/gateway/inference/v2/config_pb.ts';
+import { ContainersService } from '../../gen/gateway/inference/v2/containers_pb.ts';
 import { EmbeddingsService } from '../../gen/gateway/inference/v2/embeddings_pb.ts';
 import { FilesService } from '../../gen/gateway/inference/v2/files_pb.ts';
 import { FineTuningService } from '../../gen/gateway/inference/v2/fine_tuning_pb.ts';
@@ -63,6 +64,7 @@ import { RerankService } from '../../gen/gateway/inference/v2/rerank_pb.ts';
 import { ResponsesService } from '../../gen/gateway/inference/v2/responses_pb.ts';
 import { UploadsService } from '../../gen/gateway/inference/v2/uploads_pb.ts';
 import { VectorStoresService } from '../../gen/gateway/inference/v2/vector_stores_pb.ts';
+import { VideosService } from '../../gen/gateway/inference/v2/videos_pb.ts';
 import { analyticsGraphsService } from '../admin/analytics/graphs.ts';
 import { analyticsGroupsService } from '../admin/analytics/groups.ts';
 import { analyticsSummariesService } from '../admin/analytics/summaries.ts';
@@ -114,6 +116,7 @@ import type { SettleDeps } from '../inference/batches/settle-output.ts';
 import { bedrockService } from '../inference/bedrock.ts';
 import { chatService } from '../inference/chat.ts';
 import { completionsService } from '../inference/completions.ts';
+import { containersService } from '../inference/containers.ts';
 import { embeddingsService } from '../inference/embeddings.ts';
 import { configExplanationService } from '../inference/explain-config.ts';
 import type { OwnFiles } from '../inference/files/own-files.ts';
@@ -134,6 +137,7 @@ import { type RealtimeDeps, realtimeService } from '../inference/realtime/servic
 import { rerankService } from '../inference/rerank.ts';
 import type { KeptResponses } from '../inference/responses/kept-responses.ts';
 import { responsesService } from '../inference/responses/service.ts';
+import { videosService } from '../inference/videos.ts';
 import { providers } from '../providers/catalog/registry.ts';
 import { ASSISTANTS, FINE_TUNING, VECTOR_STORES } from '../providers/relayed-rows.ts';
 import { implement } from '../rpc/implement.ts';
@@ -265,6 +269,8 @@ function fileServices(pipeline: Pipeline, identity: FilesDeps): Registration[] {
     implement(FineTuningService, relays(pipeline, identity.copies, FINE_TUNING)),
     implement(VectorStoresService, relays(pipeline, identity.copies, VECTOR_STORES)),
     implement(AssistantsService, relays(pipeline, identity.copies, ASSISTANTS)),
+    implement(VideosService, videosService(pipeline, identity.copies)),
+    implement(ContainersService, containersService(pipeline, identity.copies)),
   ];
 }
 

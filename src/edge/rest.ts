@@ -3,7 +3,13 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { DescMethod, Message } from '@bufbuild/protobuf';
+import {
+  create,
+  type DescMessage,
+  type DescMethod,
+  type Message,
+  type MessageInitShape,
+} from '@bufbuild/protobuf';
 import type { BinaryAnswer } from '../../gen/gateway/inference/v2/common_pb.ts';
 import { type ForwardResponse, ProxyService } from '../../gen/gateway/inference/v2/proxy_pb.ts';
 import { Form, Plane } from '../../gen/gateway/options/v2/options_pb.ts';
@@ -98,7 +104,7 @@ export function createRest(deps: RestDeps): RestHandler {
     if (isProxy) return passThrough(deps, req, res, raw.slice('/proxy'.length));
     if (isForeign && FORWARDED_VERBS.includes(verb)) return passThrough(deps, req, res, raw);
     const form = match && formShapeOf(match.route.method);
-    if (match && form) return formOperation(deps, req, res, match, path, form);
+    if (match && form) return formOperation(deps, bodies, req, res, match, path, form);
     if (match)
       return operation(
         deps,
@@ -203,6 +209,7 @@ async function operation(
 /** An operation that takes a form: its messages are read while they come. */
 async function formOperation(
   deps: RestDeps,
+  bodies: BodyReader,
   req: IncomingMessage,
   res: ServerResponse,
   { route, values }: RouteMatch,
@@ -215,11 +222,19 @@ async function formOperation(
   try {
     // Without a valid key the interceptors refuse the call before its body is read.
     const known = await isKnown(deps, call, req);
-    if (known && !isForm(req.headers['content-type']))
-      throw fail('unsupported_media_type', 'content-type: must be multipart/form-data with a boundary', {
-        param: 'content-type',
-      });
-    const messages = formRequest(deps, call, req, method.input, form, values);
+    const isJson = form.orJson && JSON_TYPE.test(req.headers['content-type'] ?? '');
+    if (known && !isJson && !isForm(req.headers['content-type']))
+      throw fail(
+        'unsupported_media_type',
+        `content-type: must be multipart/form-data with a boundary${form.orJson ? ', or application/json' : ''}`,
+        {
+          param: 'content-type',
+        },
+      );
+    const body = isJson ? await readBody(deps, bodies, deps.bodyLimit, call, req, route.plane) : undefined;
+    const messages = body
+      ? headAlone(method.input, form, values, body)
+      : formRequest(deps, call, req, method.input, form, values);
     // What the answer is, the provider says: a form may ask for events or for text after its file, too.
     if (route.streamMethod !== undefined && answersBytes(route.streamMethod)) {
       call.method = route.streamMethod;
@@ -233,6 +248,20 @@ async function formOperation(
   } catch (thrown) {
     refuse(res, toGatewayError(thrown), route.plane, call);
   }
+}
+
+const JSON_TYPE = /^application\/json\s*(?:;|$)/i;
+
+/** A form's texts as JSON. @throws GatewayError the body's fault */
+async function* headAlone(
+  input: DescMessage,
+  { head }: FormShape,
+  values: ReadonlyMap<string, string>,
+  { json, error }: Parsed,
+): AsyncGenerator<Message> {
+  if (error) throw error;
+  const value = codec.decodeRequest(head, bindPath(head, { ...(json as object) }, values));
+  yield create(input, { kind: { case: 'head', value } } as MessageInitShape<DescMessage>);
 }
 
 /** A plain request for what is a WebSocket: a caller without a valid key is refused as everywhere, others are told. */

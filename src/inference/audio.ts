@@ -11,24 +11,25 @@ import type {
 import type { BinaryAnswer } from '../../gen/gateway/inference/v2/common_pb.ts';
 import type { Call } from '../call/call.ts';
 import type { UploadMessage } from './files/form-reader.ts';
-import { bytesOf, type FormName } from './media/form-answer.ts';
+import { bytesOf } from './media/form-answer.ts';
 import { runForm } from './media/run-form.ts';
 import type { Pipeline } from './pipeline/pipeline.ts';
 import { runStream, runWhole } from './pipeline/run.ts';
 
 const FILES = { member: 'file', most: { file: 1 } } as const;
 
+type AudioForm = 'transcriptions' | 'translations';
 type Messages = AsyncIterable<UploadMessage<TranscriptionHead & TranslationHead>>;
 
 /** The methods of AudioService. */
 export function audioService(pipeline: Pipeline) {
-  const message = async (name: FormName, messages: unknown, call: Call): Promise<Transcription> => {
+  const message = async (name: AudioForm, messages: unknown, call: Call): Promise<Transcription> => {
     const run = { files: FILES, typed: true };
     const { message: answer } = await runForm(pipeline, call, name, messages as Messages, run);
     return answer!;
   };
   const bytes = async (
-    name: FormName,
+    name: AudioForm,
     messages: unknown,
     call: Call,
   ): Promise<AsyncIterable<BinaryAnswer>> => {

@@ -78,15 +78,28 @@ function operationOf(route: Route, operationId: string, schemas: Schemas): Json 
   };
 }
 
+/** Files of forms that are not named `file`. */
+const FILES: Readonly<Record<string, string>> = {
+  CreateImageEdit: 'image',
+  CreateImageVariation: 'image',
+  CreateVideo: 'input_reference',
+  AddUploadPart: 'data',
+};
+
 /** A form has its texts and its file. */
 function contentOf(method: DescMethod, schemas: Schemas): Json {
   const form = formOf(method);
   if (form === undefined) return { 'application/json': { schema: schemas.ref(method.input) } };
   const file = { type: 'string', format: 'binary' };
+  const member = FILES[method.name] ?? 'file';
   const schema = {
-    allOf: [schemas.ref(form.head), { type: 'object', properties: { file }, required: ['file'] }],
+    allOf: [
+      schemas.ref(form.head),
+      { type: 'object', properties: { [member]: file }, ...(form.orJson ? {} : { required: [member] }) },
+    ],
   };
-  return { 'multipart/form-data': { schema } };
+  const json = form.orJson ? { 'application/json': { schema: schemas.ref(form.head) } } : {};
+  return { 'multipart/form-data': { schema }, ...json };
 }
 
 /** The control plane reads a missing body as an empty one where the path carries everything required. */

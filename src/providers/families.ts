@@ -1,5 +1,14 @@
 // Which families of operations a provider publishes in OpenAI's form: its literal lists them in `native`.
-import { ASSISTANTS, BATCHES, FILES, FINE_TUNING, UPLOADS, VECTOR_STORES } from './relayed-rows.ts';
+import {
+  ASSISTANTS,
+  BATCHES,
+  CONTAINERS,
+  FILES,
+  FINE_TUNING,
+  UPLOADS,
+  VECTOR_STORES,
+  VIDEOS,
+} from './relayed-rows.ts';
 
 export { BATCHES, FILES };
 
@@ -21,4 +30,6 @@ export const ALL_FAMILIES = [
   ...FINE_TUNING,
   ...VECTOR_STORES,
   ...ASSISTANTS,
+  ...VIDEOS,
+  ...CONTAINERS,
 ] as const;

@@ -23,7 +23,7 @@ export interface MadeImage {
 }
 
 /** What a request says of how its images are priced. */
-type AskedImages = Pick<CreateImageRequest, 'model' | 'quality' | 'size'>;
+type AskedImages = Partial<Pick<CreateImageRequest, 'model' | 'quality' | 'size'>>;
 
 /**
  * An answer made of a provider's images.

@@ -42,8 +42,10 @@ import {
 } from '../../gen/gateway/inference/v2/gemini_pb.ts';
 import {
   CreateImageRequestSchema,
+  ImageEditHeadSchema,
   ImageEventSchema,
   ImagesSchema,
+  ImageVariationHeadSchema,
 } from '../../gen/gateway/inference/v2/images_pb.ts';
 import {
   CountMessageTokensRequestSchema,
@@ -81,6 +83,11 @@ import {
   ModelResponseSchema,
   ResponseEventSchema,
 } from '../../gen/gateway/inference/v2/responses_pb.ts';
+import {
+  RemixVideoRequestSchema,
+  VideoHeadSchema,
+  VideoSchema,
+} from '../../gen/gateway/inference/v2/videos_pb.ts';
 import { RELAYED, STREAMED } from './relayed-rows.ts';
 
 /** How guardrails find the texts of a body; of `other` they find none. */
@@ -483,6 +490,70 @@ export const OPERATIONS = {
     view: 'images',
     requestType: 'imageGenerate',
     genAiName: 'image_generation',
+  },
+  imageEdits: {
+    request: ImageEditHeadSchema,
+    answer: ImagesSchema,
+    hasBody: true,
+    path: '/v1/images/edits',
+    methods: ['CreateImageEdit', 'StreamImageEdit'],
+    makesTokens: false,
+    counted: false,
+    needsModel: false,
+    cached: false,
+    idempotent: false,
+    view: 'images',
+    requestType: 'imageEdit',
+    genAiName: 'image_edit',
+    listed: true,
+  },
+  imageVariations: {
+    request: ImageVariationHeadSchema,
+    answer: ImagesSchema,
+    hasBody: true,
+    path: '/v1/images/variations',
+    methods: ['CreateImageVariation'],
+    makesTokens: false,
+    counted: false,
+    needsModel: false,
+    cached: false,
+    idempotent: false,
+    view: 'images',
+    requestType: 'imageVariation',
+    genAiName: 'image_variation',
+    listed: true,
+  },
+  createVideo: {
+    request: VideoHeadSchema,
+    answer: VideoSchema,
+    hasBody: true,
+    path: '/v1/videos',
+    methods: ['CreateVideo'],
+    makesTokens: false,
+    counted: false,
+    needsModel: false,
+    cached: false,
+    idempotent: false,
+    view: 'images',
+    requestType: 'createVideo',
+    genAiName: 'video_generation',
+    listed: true,
+  },
+  remixVideo: {
+    request: RemixVideoRequestSchema,
+    answer: VideoSchema,
+    hasBody: true,
+    path: '/v1/videos',
+    methods: ['RemixVideo'],
+    makesTokens: false,
+    counted: false,
+    needsModel: false,
+    cached: false,
+    idempotent: false,
+    view: 'images',
+    requestType: 'remixVideo',
+    genAiName: 'video_generation',
+    listed: true,
   },
   speech: {
     request: CreateSpeechRequestSchema,

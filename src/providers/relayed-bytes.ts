@@ -1,5 +1,6 @@
 // Operations of files whose bytes stream, in OpenAI's wire: where they go, and how their answers are read. The bytes
 // themselves are the pipeline's.
+import { ContainerFileSchema } from '../../gen/gateway/inference/v2/containers_pb.ts';
 import { FileSchema } from '../../gen/gateway/inference/v2/files_pb.ts';
 import { UploadPartSchema } from '../../gen/gateway/inference/v2/uploads_pb.ts';
 import { fail } from '../lib/errors.ts';
@@ -33,11 +34,38 @@ export function streamedFiles(json: MessageJson): Pick<Dialect, keyof typeof STR
     },
     fileContent: {
       request: ({ fileId }) => at('GET', `/files/${pathSegment(fileId)}/content`, ANY_ANSWER),
-      response(_body, _request, { target }) {
-        throw fail('upstream_garbage', 'bytes have no message', { provider: target.provider.id });
+      response: noMessage,
+    },
+    createContainerFile: {
+      request({ containerId, fileId, extra }) {
+        const path = `/containers/${pathSegment(containerId)}/files`;
+        if (fileId === undefined) return at('POST', path, JSON_ANSWER);
+        const body = JSON.stringify({ ...extra, file_id: fileId });
+        return { method: 'POST', path, headers: ['content-type', 'application/json', ...JSON_ANSWER], body };
       },
+      response: (body, _request, context) => ({
+        answer: json.decode(ContainerFileSchema, objectOf(body, context)),
+        usage: undefined,
+        model: undefined,
+      }),
+    },
+    containerFileContent: {
+      request: ({ containerId, fileId }) =>
+        at('GET', `/containers/${pathSegment(containerId)}/files/${pathSegment(fileId)}/content`, ANY_ANSWER),
+      response: noMessage,
+    },
+    videoContent: {
+      request({ videoId, variant }) {
+        const query = variant === undefined ? '' : `?${new URLSearchParams({ variant })}`;
+        return at('GET', `/videos/${pathSegment(videoId)}/content${query}`, ANY_ANSWER);
+      },
+      response: noMessage,
     },
   };
+}
+
+function noMessage(_body: Uint8Array, _request: object, { target }: TranslationContext): never {
+  throw fail('upstream_garbage', 'bytes have no message', { provider: target.provider.id });
 }
 
 function at(method: Outbound['method'], path: string, headers: readonly string[]): Outbound {

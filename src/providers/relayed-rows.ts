@@ -3,6 +3,12 @@ import type { DescMessage, DescMethodUnary } from '@bufbuild/protobuf';
 import { AssistantsService } from '../../gen/gateway/inference/v2/assistants_pb.ts';
 import { BatchesService } from '../../gen/gateway/inference/v2/batches_pb.ts';
 import {
+  ContainerFileHeadSchema,
+  ContainerFileSchema,
+  ContainersService,
+  GetContainerFileContentRequestSchema,
+} from '../../gen/gateway/inference/v2/containers_pb.ts';
+import {
   FileSchema,
   FilesService,
   GetFileContentRequestSchema,
@@ -15,6 +21,7 @@ import {
   UploadsService,
 } from '../../gen/gateway/inference/v2/uploads_pb.ts';
 import { VectorStoresService } from '../../gen/gateway/inference/v2/vector_stores_pb.ts';
+import { GetVideoContentRequestSchema, VideosService } from '../../gen/gateway/inference/v2/videos_pb.ts';
 
 /** What the rows have in common. */
 const COMMON = {
@@ -44,6 +51,8 @@ const batches = BatchesService.method;
 const fineTuning = FineTuningService.method;
 const vectorStores = VectorStoresService.method;
 const assistants = AssistantsService.method;
+const videos = VideosService.method;
+const containers = ContainersService.method;
 
 /** Those that `relayed.ts` can say in any wire of OpenAI's form. */
 export const RELAYED = {
@@ -251,6 +260,37 @@ export const RELAYED = {
   ),
   listRunSteps: relay(assistants.listRunSteps, '/v1/assistants', 'listRunSteps', 'list_run_steps'),
   getRunStep: relay(assistants.getRunStep, '/v1/assistants', 'getRunStep', 'get_run_step'),
+  listVideos: relay(videos.listVideos, '/v1/videos', 'listVideos', 'list_videos'),
+  getVideo: relay(videos.getVideo, '/v1/videos', 'getVideo', 'get_video'),
+  deleteVideo: relay(videos.deleteVideo, '/v1/videos', 'deleteVideo', 'delete_video'),
+  createContainer: relay(
+    containers.createContainer,
+    '/v1/containers',
+    'createContainer',
+    'create_container',
+    true,
+  ),
+  listContainers: relay(containers.listContainers, '/v1/containers', 'listContainers', 'list_containers'),
+  getContainer: relay(containers.getContainer, '/v1/containers', 'getContainer', 'get_container'),
+  deleteContainer: relay(containers.deleteContainer, '/v1/containers', 'deleteContainer', 'delete_container'),
+  listContainerFiles: relay(
+    containers.listContainerFiles,
+    '/v1/containers',
+    'listContainerFiles',
+    'list_container_files',
+  ),
+  getContainerFile: relay(
+    containers.getContainerFile,
+    '/v1/containers',
+    'getContainerFile',
+    'get_container_file',
+  ),
+  deleteContainerFile: relay(
+    containers.deleteContainerFile,
+    '/v1/containers',
+    'deleteContainerFile',
+    'delete_container_file',
+  ),
 } as const;
 
 /** Those of files whose bytes stream: they have code of their own. */
@@ -285,6 +325,36 @@ export const STREAMED = {
     genAiName: 'get_file_content',
     hasBody: false,
   },
+  createContainerFile: {
+    ...COMMON,
+    request: ContainerFileHeadSchema,
+    answer: ContainerFileSchema,
+    path: '/v1/containers',
+    methods: ['CreateContainerFile'],
+    requestType: 'createContainerFile',
+    genAiName: 'create_container_file',
+    hasBody: true,
+  },
+  containerFileContent: {
+    ...COMMON,
+    request: GetContainerFileContentRequestSchema,
+    answer: ContainerFileSchema,
+    path: '/v1/containers',
+    methods: ['GetContainerFileContent'],
+    requestType: 'retrieveContainerFileContent',
+    genAiName: 'get_container_file_content',
+    hasBody: false,
+  },
+  videoContent: {
+    ...COMMON,
+    request: GetVideoContentRequestSchema,
+    answer: FileSchema,
+    path: '/v1/videos',
+    methods: ['GetVideoContent'],
+    requestType: 'retrieveVideoContent',
+    genAiName: 'get_video_content',
+    hasBody: false,
+  },
 } as const;
 
 export type RelayedName = keyof typeof RELAYED;
@@ -292,6 +362,25 @@ export const RELAYED_NAMES = Object.keys(RELAYED) as readonly RelayedName[];
 
 export const FILES = ['uploadFile', 'fileContent', 'listFiles', 'getFile', 'deleteFile'] as const;
 export const UPLOADS = ['addUploadPart', 'createUpload', 'completeUpload', 'cancelUpload'] as const;
+export const VIDEOS = [
+  'createVideo',
+  'remixVideo',
+  'videoContent',
+  'listVideos',
+  'getVideo',
+  'deleteVideo',
+] as const;
+export const CONTAINERS = [
+  'createContainerFile',
+  'containerFileContent',
+  'createContainer',
+  'listContainers',
+  'getContainer',
+  'deleteContainer',
+  'listContainerFiles',
+  'getContainerFile',
+  'deleteContainerFile',
+] as const;
 export const BATCHES = ['createBatch', 'listBatches', 'getBatch', 'cancelBatch'] as const;
 export const FINE_TUNING = [
   'createFineTuningJob',

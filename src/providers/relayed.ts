@@ -34,7 +34,8 @@ export function relayed(json: MessageJson, method: DescMethod): Operation<Messag
     },
     response(body, _request, { target }) {
       const provider = target.provider.id;
-      const value = parseAnswer(body, provider);
+      // Some answer a deletion with 204.
+      const value = verb === 'DELETE' && body.length === 0 ? { deleted: true } : parseAnswer(body, provider);
       // Together lists with the bare array.
       const object = Array.isArray(value) ? { object: 'list', data: value } : value;
       if (!isObject(object))

@@ -1,11 +1,13 @@
 // Methods whose REST request is a multipart form, and those whose REST answer is bytes: read off the contract once.
 import { type DescField, type DescMessage, type DescMethod, getOption } from '@bufbuild/protobuf';
-import { bytes_answer, form_body } from '../../gen/gateway/options/v2/options_pb.ts';
+import { bytes_answer, form_body, json_body } from '../../gen/gateway/options/v2/options_pb.ts';
 
 /** The messages of a form's request: a oneof `kind` of head, file, chunk and tail. */
 export interface FormShape {
   /** Of the head and of the tail: the form's texts. */
   readonly head: DescMessage;
+  /** Whether the request may be JSON: the head alone. */
+  readonly orJson: boolean;
 }
 
 const forms = new WeakMap<DescMethod, FormShape | false>();
@@ -37,7 +39,7 @@ function readForm(method: DescMethod): FormShape {
   const hasFiles = fields.get('file')?.message !== undefined && fields.has('chunk');
   if (head === undefined || head !== tail || !hasFiles || !takesMany(method))
     throw new Error(`${method.name}: a form's messages are head, file, chunk and tail, in a stream`);
-  return { head };
+  return { head, orJson: getOption(method, json_body) };
 }
 
 function takesMany({ methodKind }: DescMethod): boolean {

@@ -116,7 +116,7 @@ export function batchesService(
       await settling.notes.outputs(call, bound, { ...batch, id: batchId });
       const content = create(GetFileContentRequestSchema, { fileId });
       return settled(settling, { call, bound, fileId, batchId }, () =>
-        contentOf(pipeline, call, bound, content),
+        contentOf(pipeline, call, bound, 'fileContent', content),
       );
     },
   };

@@ -21,7 +21,8 @@ import type { FormBody } from './form-body.ts';
 /** Longest answer to an upload, in bytes. */
 const MAX_ANSWER = 1024 * 1024;
 
-type Sent = 'uploadFile' | 'addUploadPart';
+type Sent = 'uploadFile' | 'addUploadPart' | 'createContainerFile';
+type Content = 'fileContent' | 'containerFileContent' | 'videoContent';
 
 /** A form on its way. */
 export interface Sending {
@@ -64,15 +65,15 @@ export async function sendForm<N extends Sent>(
 }
 
 /** The bytes of a provider's file, once its head is here. @throws GatewayError the provider's refusal */
-export async function contentOf(
+export async function contentOf<N extends Content>(
   pipeline: Pipeline,
   call: Call,
   bound: BoundTarget,
-  request: RequestOf<'fileContent'>,
-  aside = false,
+  name: N,
+  request: RequestOf<N>,
 ): Promise<AsyncIterable<BinaryAnswer>> {
-  const opening = openingOf(pipeline, call, bound, 'fileContent', request, aside);
-  const { dialect } = operationOf(pipeline, bound.target, 'fileContent');
+  const opening = openingOf(pipeline, call, bound, name, request, false);
+  const { dialect } = operationOf(pipeline, bound.target, name);
   const dial = (outbound: OutboundRequest) => pipeline.dialer.stream(outbound);
   return runAttempt(pipeline, call, opening, dial, async (answer, attempt) => {
     if (answer.status < 200 || answer.status > 299)
@@ -119,7 +120,7 @@ function headOf(answer: StreamedAnswer): BinaryAnswer {
   });
 }
 
-function openingOf<N extends Sent | 'fileContent'>(
+function openingOf<N extends Sent | Content>(
   pipeline: Pipeline,
   call: Call,
   bound: BoundTarget,

@@ -34,6 +34,19 @@ export async function placeOf(
   return has(target.provider, dialectOf(pipeline, target), name) ? bound : undefined;
 }
 
+/**
+ * The one provider that a call selects, for what only providers have.
+ * @throws GatewayError of status 400 for a selection that is wrong, or of several; forbidden where a guardrail must see all
+ */
+export async function onlyTarget(pipeline: Pipeline, call: Call, name: OperationName): Promise<BoundTarget> {
+  const routing = await planOf(call, pipeline.planner, undefined);
+  if (routing.plan.targets.length !== 1)
+    throw fail('operation_unsupported', `${name} needs one provider: the config has several targets`);
+  const bound = await bindOnly(call, routing);
+  checkReadable(pipeline, bound, name);
+  return bound;
+}
+
 /** Undefined: the call selects no provider. */
 export async function routingOf(
   { planner }: Pipeline,

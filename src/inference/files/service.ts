@@ -109,7 +109,9 @@ export function filesService(pipeline: Pipeline, files: OwnFiles, settling: Sett
       const { fileId: id } = request;
       if (isOwnFile(id)) return ownContent(files, await ownFile(call, id));
       const bound = await atProvider(call, id, 'fileContent');
-      return settled(settling, { call, bound, fileId: id }, () => contentOf(pipeline, call, bound, request));
+      return settled(settling, { call, bound, fileId: id }, () =>
+        contentOf(pipeline, call, bound, 'fileContent', request),
+      );
     },
   };
 }

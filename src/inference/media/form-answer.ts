@@ -5,20 +5,19 @@ import { type BinaryAnswer, BinaryAnswerSchema } from '../../../gen/gateway/infe
 import type { StreamedAnswer } from '../../lib/egress/outbound.ts';
 import { fail } from '../../lib/errors.ts';
 import { rawJsonOf } from '../../lib/raw-json.ts';
-import { SseParser } from '../../lib/sse.ts';
 import { Turns } from '../../lib/turns.ts';
 import type { Translated } from '../../providers/dialect.ts';
-import { parsedObject } from '../../providers/json-object.ts';
 import { operationRow } from '../../providers/operations.ts';
-import { heardIn } from '../../providers/usage/heard.ts';
 import type { UsageReport } from '../../providers/usage/report.ts';
 import { codec } from '../../rest/codec.ts';
 import type { Attempt } from '../pipeline/attempt.ts';
 import { readBounded } from '../pipeline/read-bounded.ts';
 import { isEncoded, MAX_ANSWER_BYTES } from '../pipeline/whole.ts';
+import type { FormName } from './form-name.ts';
+import { type HeardEvents, heardEvents } from './heard-events.ts';
 
-/** Operations that take a form with files. */
-export type FormName = 'transcriptions' | 'translations';
+/** Those that may be answered with a text that is no JSON. */
+const TEXTS: ReadonlySet<FormName> = new Set(['transcriptions', 'translations']);
 
 /** An answer that was read whole. */
 export interface Kept {
@@ -35,6 +34,8 @@ export type FormAnswer<Answer> =
   | { readonly message: undefined; readonly kept: undefined; readonly events: AsyncIterable<BinaryAnswer> };
 
 interface How {
+  /** The request, with what stood after its files: it decides how images are priced. */
+  readonly request: () => object;
   /** Of JSON. */
   readonly read: (bytes: Uint8Array) => Translated<Message>;
   readonly provider: string;
@@ -53,14 +54,15 @@ export async function answerOf(
   answer: StreamedAnswer,
   attempt: Attempt,
   name: FormName,
-  { read, provider, whole }: How,
+  { request, read, provider, whole }: How,
 ): Promise<Made> {
   if (isEncoded(answer.header('content-encoding')))
     throw fail('upstream_garbage', `${provider} answered in an encoding that was not asked for`);
   const said = answer.header('content-type') ?? '';
   const contentType = TYPE.test(said) ? said : 'text/plain; charset=utf-8';
   const isEvents = /^text\/event-stream/i.test(said);
-  if (isEvents && !whole) return { events: eventsOf(answer, contentType, attempt) };
+  if (isEvents && !whole)
+    return { events: eventsOf(answer, contentType, attempt, heardEvents(name, request())) };
   const bytes = await readBounded(answer.body, MAX_ANSWER_BYTES);
   const ended = (usage: UsageReport, responseModel?: string): void =>
     attempt.end({
@@ -70,22 +72,21 @@ export async function answerOf(
       responseModel,
       unpriced: usage === undefined,
     });
-  if (/^application\/json/i.test(said)) {
+  if (!isEvents && (!TEXTS.has(name) || /^application\/json/i.test(said))) {
     const { answer: message, usage, model } = read(bytes);
     ended(usage, model);
     return { kept: { message, contentType, kind: 'json' } };
   }
-  const text = new TextDecoder().decode(bytes);
   if (!isEvents) {
+    const text = new TextDecoder().decode(bytes);
     ended(undefined);
     const message = create(TranscriptionSchema, { text });
     return { kept: { message, contentType, bytes, kind: 'text' } };
   }
-  const heard = new Heard();
+  const heard = heardEvents(name, request());
   heard.push(bytes);
   ended(heard.usage);
-  const message = codec.decode(operationRow(name).answer, { text: heard.text });
-  return { kept: { message, contentType, bytes, kind: 'events' } };
+  return { kept: { message: heard.message(), contentType, bytes, kind: 'events' } };
 }
 
 /** The answer in bytes: as the provider gave it, but for what guardrails changed. */
@@ -127,34 +128,12 @@ function changedText(kind: Kept['kind'], text: string): string {
   return `data: ${JSON.stringify({ type: 'transcript.text.done', text })}\n\n`;
 }
 
-/** What events say: the final text, and the usage. */
-class Heard {
-  readonly #parser = new SseParser();
-  #deltas = '';
-  #done: string | undefined;
-  usage: UsageReport;
-
-  push(bytes: Uint8Array): void {
-    for (const { data } of this.#parser.push(bytes)) {
-      const event = parsedObject(data) as JsonObject | undefined;
-      if (event === undefined) continue;
-      if (typeof event.delta === 'string') this.#deltas += event.delta;
-      if (event.type === 'transcript.text.done' && typeof event.text === 'string') this.#done = event.text;
-      this.usage = heardIn(codec, event) ?? this.usage;
-    }
-  }
-
-  get text(): string {
-    return this.#done ?? this.#deltas;
-  }
-}
-
 async function* eventsOf(
   answer: StreamedAnswer,
   contentType: string,
   attempt: Attempt,
+  heard: HeardEvents,
 ): AsyncGenerator<BinaryAnswer> {
-  const heard = new Heard();
   const turns = new Turns();
   let over = false;
   try {

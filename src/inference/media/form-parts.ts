@@ -21,6 +21,8 @@ export interface FileRules {
   readonly member: string;
   /** Members and how often each may be given. */
   readonly most: Readonly<Record<string, number>>;
+  /** Whether a head says enough without a file; absent: a file must be there. */
+  readonly without?: (head: object) => boolean;
 }
 
 /** Reads one form. What is wrong with the caller's messages stays known as the caller's fault, whoever reads them. */
@@ -70,7 +72,9 @@ export class MediaForm<Head> {
         if (done) break;
         yield* this.#partsOf(value.kind, seen);
       }
-      if (!seen.has(this.#rules.member)) throw invalidField(this.#rules.member, 'is required: a file');
+      const { member, without } = this.#rules;
+      if (!seen.has(member) && !(seen.size === 0 && without?.(this.head as object)))
+        throw invalidField(member, 'is required: a file');
     } catch (thrown) {
       this.error ??= thrown as GatewayError;
       throw thrown;

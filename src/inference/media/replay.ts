@@ -24,6 +24,11 @@ export class Replay {
     return this.#keeps || !this.#begun;
   }
 
+  /** Whether there is no file; known once `first` is over. */
+  get isEmpty(): boolean {
+    return this.#over && !this.#begun && this.#parts.length === 0;
+  }
+
   /** Reads as far as the first file, so that a form without one reaches no provider. @throws what the form throws */
   async first(): Promise<void> {
     if (this.#parts.length === 0 && !this.#over) await this.#read();

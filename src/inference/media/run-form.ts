@@ -11,7 +11,7 @@ import { timeOrderedId } from '../../lib/time-ordered-id.ts';
 import type { Operation } from '../../providers/dialect.ts';
 import { type AnswerOf, operationRow, type RequestOf } from '../../providers/operations.ts';
 import { codec } from '../../rest/codec.ts';
-import { type FormMembers, filesBody } from '../files/form-body.ts';
+import { type FormBody, type FormMembers, filesBody } from '../files/form-body.ts';
 import type { UploadMessage } from '../files/form-reader.ts';
 import type { Attempt } from '../pipeline/attempt.ts';
 import { checkModel } from '../pipeline/model-access.ts';
@@ -26,7 +26,8 @@ import { translationOf } from '../pipeline/translation.ts';
 import { outboundRequest, upstreamError } from '../pipeline/upstream.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import { planOf } from '../plan/select.ts';
-import { answerOf, type FormAnswer, type FormName, type Kept } from './form-answer.ts';
+import { answerOf, type FormAnswer, type Kept } from './form-answer.ts';
+import type { FormName } from './form-name.ts';
 import { type FileRules, MediaForm } from './form-parts.ts';
 import { Replay } from './replay.ts';
 
@@ -112,25 +113,28 @@ async function attemptForm<N extends FormName>(pipeline: Pipeline, call: Call, a
   if (early !== undefined) checkModel(bound, name, modelFor(target, name, early));
   let attempt: Attempt | undefined;
   let fault: GatewayError | undefined;
-  const body = filesBody({
-    before: membersOf(name, request),
-    parts: sent.parts(),
-    after() {
-      try {
-        const tail = tailOf(name, form as unknown as MediaForm<Head>, request, bound);
-        if (tail !== undefined) own.request(tail, context);
-        const model = modelFor(target, name, early ?? tail?.model);
-        if (early === undefined) {
-          checkModel(bound, name, model);
-          attempt?.names(model);
-        }
-        return tail === undefined ? {} : membersOf(name, tail);
-      } catch (thrown) {
-        fault = thrown as GatewayError;
-        throw thrown;
-      }
-    },
-  });
+  const body = sent.isEmpty
+    ? jsonBody(name, request)
+    : filesBody({
+        before: membersOf(name, request),
+        parts: sent.parts(),
+        after() {
+          try {
+            const tail = tailOf(name, form as unknown as MediaForm<Head>, request, bound);
+            if (tail !== undefined) own.request(tail, context);
+            const model = modelFor(target, name, early ?? tail?.model);
+            if (early === undefined) {
+              checkModel(bound, name, model);
+              attempt?.names(model);
+            }
+            checkGiven(name, request, tail);
+            return tail === undefined ? {} : membersOf(name, tail);
+          } catch (thrown) {
+            fault = thrown as GatewayError;
+            throw thrown;
+          }
+        },
+      });
   const id = timeOrderedId();
   const headers = [...write.headers, 'content-type', body.contentType];
   const located = outboundRequest(bound, dialect, name, { ...write, headers }, signal, id);
@@ -150,8 +154,10 @@ async function attemptForm<N extends FormName>(pipeline: Pipeline, call: Call, a
     }
     const tailed = form.tail as Head | undefined;
     if (early === undefined && tailed?.model !== undefined) made.names(tailed.model);
-    const read = (bytes: Uint8Array) => own.response(bytes, request, context);
-    return answerOf(answer, made, name, { read, provider: target.provider.id, whole: typed || guarded });
+    const whole = (): Head => joined(name, request, tailed);
+    const read = (bytes: Uint8Array) => own.response(bytes, whole(), context);
+    const how = { request: whole, read, provider: target.provider.id, whole: typed || guarded };
+    return answerOf(answer, made, name, how);
   });
 }
 
@@ -207,6 +213,37 @@ function tailOf(
 
 function membersOf(name: FormName, message: Message): FormMembers {
   return codec.encode(operationRow(name).request, message) as FormMembers;
+}
+
+/** Members that must be given, before the files or after them. */
+const REQUIRED: Partial<Readonly<Record<FormName, string>>> = { imageEdits: 'prompt', createVideo: 'prompt' };
+
+/** @throws GatewayError validation_failed naming the member */
+function checkGiven(name: FormName, head: Head, tail: Head | undefined): void {
+  const member = REQUIRED[name];
+  if (member === undefined || Object.hasOwn(joinedMembers(name, head, tail), member)) return;
+  throw invalidField(member, 'is required', 'required');
+}
+
+/** The request with what stood after its files. */
+function joined(name: FormName, head: Head, tail: Head | undefined): Head {
+  if (tail === undefined) return head;
+  return codec.decodeRequest(operationRow(name).request, joinedMembers(name, head, tail)) as Head;
+}
+
+function joinedMembers(name: FormName, head: Head, tail: Head | undefined): FormMembers {
+  return { ...(tail && membersOf(name, tail)), ...membersOf(name, head) };
+}
+
+/** A request without files goes as JSON. */
+function jsonBody(name: FormName, request: Head): FormBody {
+  checkGiven(name, request, undefined);
+  const text = Buffer.from(JSON.stringify(membersOf(name, request)));
+  return { contentType: 'application/json', pieces: onePiece(text) };
+}
+
+async function* onePiece(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
 }
 
 async function* leaving(

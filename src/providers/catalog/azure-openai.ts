@@ -11,8 +11,8 @@ import { AZURE_REALTIME } from '../realtime.ts';
 
 const group = 'azure';
 /** Operations of a deployment; the others are the resource's. */
-/** Forms with audio. */
-const FORMS: readonly OperationName[] = ['transcriptions', 'translations'];
+/** Forms with audio and images. */
+const FORMS: readonly OperationName[] = ['transcriptions', 'translations', 'imageEdits'];
 const OF_DEPLOYMENT: readonly OperationName[] = [
   ...(['chat', 'completions', 'embeddings', 'images', 'speech'] as const),
   ...FORMS,

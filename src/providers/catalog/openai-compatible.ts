@@ -14,6 +14,8 @@ export const openaiCompatible: ProviderEntry = {
   native: [
     'ocr',
     'voices',
+    'imageEdits',
+    'imageVariations',
     'transcriptions',
     'translations',
     'realtimeSecret',

@@ -18,6 +18,8 @@ export const openai: ProviderEntry = {
   native: [
     ...KEEPS_RESPONSES,
     'voices',
+    'imageEdits',
+    'imageVariations',
     'transcriptions',
     'translations',
     'realtimeSecret',

@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file gateway/options/v2/options.proto.
  */
 export const file_gateway_options_v2_options: GenFile = /*@__PURE__*/
-  fileDesc("CiBnYXRld2F5L29wdGlvbnMvdjIvb3B0aW9ucy5wcm90bxISZ2F0ZXdheS5vcHRpb25zLnYyImkKBkFjY2VzcxIOCgZzY29wZXMYASADKAkSKgoFa2luZHMYAiADKA4yGy5nYXRld2F5Lm9wdGlvbnMudjIuS2V5S2luZBIMCgRvcGVuGAMgASgIEhUKDWF1dGhlbnRpY2F0ZWQYBCABKAgiNQoFQXVkaXQSDAoEdmVyYhgBIAEoCRIQCghyZXNvdXJjZRgCIAEoCRIMCgRub25lGAMgASgIKkEKBVBsYW5lEhUKEVBMQU5FX1VOU1BFQ0lGSUVEEAASDgoKUExBTkVfREFUQRABEhEKDVBMQU5FX0NPTlRST0wQAipmCgRGb3JtEhQKEEZPUk1fVU5TUEVDSUZJRUQQABIRCg1GT1JNX01FU1NBR0VTEAESEgoORk9STV9SRVNQT05TRVMQAhIPCgtGT1JNX0dFTUlOSRADEhAKDEZPUk1fQkVEUk9DSxAEKkEKBVVuc2V0EhUKEVVOU0VUX1VOU1BFQ0lGSUVEEAASDgoKVU5TRVRfTlVMTBABEhEKDVVOU0VUX0RFRkFVTFQQAiqZAQoHS2V5S2luZBIYChRLRVlfS0lORF9VTlNQRUNJRklFRBAAEiEKHUtFWV9LSU5EX09SR0FOSVNBVElPTl9TRVJWSUNFEAESHgoaS0VZX0tJTkRfV09SS1NQQUNFX1NFUlZJQ0UQAhIbChdLRVlfS0lORF9XT1JLU1BBQ0VfVVNFUhADEhQKEEtFWV9LSU5EX1NFU1NJT04QBDpSCgVwbGFuZRIfLmdvb2dsZS5wcm90b2J1Zi5TZXJ2aWNlT3B0aW9ucxi1hwMgASgOMhkuZ2F0ZXdheS5vcHRpb25zLnYyLlBsYW5lUgVwbGFuZTpUCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi/hwMgASgLMhouZ2F0ZXdheS5vcHRpb25zLnYyLkFjY2Vzc1IGYWNjZXNzOlEKBWF1ZGl0Eh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYwIcDIAEoCzIZLmdhdGV3YXkub3B0aW9ucy52Mi5BdWRpdFIFYXVkaXQ6RQoNc3RyZWFtX21ldGhvZBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMGHAyABKAlSDHN0cmVhbU1ldGhvZDo6CgdtZXRlcmVkEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYwocDIAEoCFIHbWV0ZXJlZDo8Cgh1bmxvZ2dlZBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMOHAyABKAhSCHVubG9nZ2VkOkMKDGluX3dvcmtzcGFjZRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMSHAyABKAhSC2luV29ya3NwYWNlOk4KBGZvcm0SHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjFhwMgASgOMhguZ2F0ZXdheS5vcHRpb25zLnYyLkZvcm1SBGZvcm06PQoJbG9uZ19ib2R5Eh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYxocDIAEoCFIIbG9uZ0JvZHk6PQoJZm9ybV9ib2R5Eh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYx4cDIAEoCFIIZm9ybUJvZHk6QwoMYnl0ZXNfYW5zd2VyEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYyIcDIAEoCFILYnl0ZXNBbnN3ZXI6NQoFZXh0cmESHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGMmHAyABKAhSBWV4dHJhOlAKBXVuc2V0Eh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjKhwMgASgOMhkuZ2F0ZXdheS5vcHRpb25zLnYyLlVuc2V0UgV1bnNldDo5CgdjbGVhcmVkEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjLhwMgASgIUgdjbGVhcmVkOkAKCmNhbWVsX2Nhc2USHy5nb29nbGUucHJvdG9idWYuTWVzc2FnZU9wdGlvbnMY3YcDIAEoCFIJY2FtZWxDYXNlOjUKBXVuaW9uEh0uZ29vZ2xlLnByb3RvYnVmLk9uZW9mT3B0aW9ucxjThwMgASgIUgV1bmlvbkLdAQodZGV2LnNsdWljZS5nYXRld2F5Lm9wdGlvbnMudjJCDE9wdGlvbnNQcm90b1ABWkRnaXRodWIuY29tL3NsdWljZS1nYXRld2F5L3NsdWljZS9nZW4vZ28vZ2F0ZXdheS9vcHRpb25zL3YyO29wdGlvbnN2MqICA0dPWKoCEkdhdGV3YXkuT3B0aW9ucy5WMsoCEkdhdGV3YXlcT3B0aW9uc1xWMuICHkdhdGV3YXlcT3B0aW9uc1xWMlxHUEJNZXRhZGF0YeoCFEdhdGV3YXk6Ok9wdGlvbnM6OlYyYgZwcm90bzM", [file_google_protobuf_descriptor]);
+  fileDesc("CiBnYXRld2F5L29wdGlvbnMvdjIvb3B0aW9ucy5wcm90bxISZ2F0ZXdheS5vcHRpb25zLnYyImkKBkFjY2VzcxIOCgZzY29wZXMYASADKAkSKgoFa2luZHMYAiADKA4yGy5nYXRld2F5Lm9wdGlvbnMudjIuS2V5S2luZBIMCgRvcGVuGAMgASgIEhUKDWF1dGhlbnRpY2F0ZWQYBCABKAgiNQoFQXVkaXQSDAoEdmVyYhgBIAEoCRIQCghyZXNvdXJjZRgCIAEoCRIMCgRub25lGAMgASgIKkEKBVBsYW5lEhUKEVBMQU5FX1VOU1BFQ0lGSUVEEAASDgoKUExBTkVfREFUQRABEhEKDVBMQU5FX0NPTlRST0wQAipmCgRGb3JtEhQKEEZPUk1fVU5TUEVDSUZJRUQQABIRCg1GT1JNX01FU1NBR0VTEAESEgoORk9STV9SRVNQT05TRVMQAhIPCgtGT1JNX0dFTUlOSRADEhAKDEZPUk1fQkVEUk9DSxAEKkEKBVVuc2V0EhUKEVVOU0VUX1VOU1BFQ0lGSUVEEAASDgoKVU5TRVRfTlVMTBABEhEKDVVOU0VUX0RFRkFVTFQQAiqZAQoHS2V5S2luZBIYChRLRVlfS0lORF9VTlNQRUNJRklFRBAAEiEKHUtFWV9LSU5EX09SR0FOSVNBVElPTl9TRVJWSUNFEAESHgoaS0VZX0tJTkRfV09SS1NQQUNFX1NFUlZJQ0UQAhIbChdLRVlfS0lORF9XT1JLU1BBQ0VfVVNFUhADEhQKEEtFWV9LSU5EX1NFU1NJT04QBDpSCgVwbGFuZRIfLmdvb2dsZS5wcm90b2J1Zi5TZXJ2aWNlT3B0aW9ucxi1hwMgASgOMhkuZ2F0ZXdheS5vcHRpb25zLnYyLlBsYW5lUgVwbGFuZTpUCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi/hwMgASgLMhouZ2F0ZXdheS5vcHRpb25zLnYyLkFjY2Vzc1IGYWNjZXNzOlEKBWF1ZGl0Eh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYwIcDIAEoCzIZLmdhdGV3YXkub3B0aW9ucy52Mi5BdWRpdFIFYXVkaXQ6RQoNc3RyZWFtX21ldGhvZBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMGHAyABKAlSDHN0cmVhbU1ldGhvZDo6CgdtZXRlcmVkEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYwocDIAEoCFIHbWV0ZXJlZDo8Cgh1bmxvZ2dlZBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMOHAyABKAhSCHVubG9nZ2VkOkMKDGluX3dvcmtzcGFjZRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGMSHAyABKAhSC2luV29ya3NwYWNlOk4KBGZvcm0SHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjFhwMgASgOMhguZ2F0ZXdheS5vcHRpb25zLnYyLkZvcm1SBGZvcm06PQoJbG9uZ19ib2R5Eh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYxocDIAEoCFIIbG9uZ0JvZHk6PQoJZm9ybV9ib2R5Eh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYx4cDIAEoCFIIZm9ybUJvZHk6PQoJanNvbl9ib2R5Eh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYz4cDIAEoCFIIanNvbkJvZHk6QwoMYnl0ZXNfYW5zd2VyEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYyIcDIAEoCFILYnl0ZXNBbnN3ZXI6NQoFZXh0cmESHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGMmHAyABKAhSBWV4dHJhOlAKBXVuc2V0Eh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjKhwMgASgOMhkuZ2F0ZXdheS5vcHRpb25zLnYyLlVuc2V0UgV1bnNldDo5CgdjbGVhcmVkEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjLhwMgASgIUgdjbGVhcmVkOkAKCmNhbWVsX2Nhc2USHy5nb29nbGUucHJvdG9idWYuTWVzc2FnZU9wdGlvbnMY3YcDIAEoCFIJY2FtZWxDYXNlOjUKBXVuaW9uEh0uZ29vZ2xlLnByb3RvYnVmLk9uZW9mT3B0aW9ucxjThwMgASgIUgV1bmlvbkLdAQodZGV2LnNsdWljZS5nYXRld2F5Lm9wdGlvbnMudjJCDE9wdGlvbnNQcm90b1ABWkRnaXRodWIuY29tL3NsdWljZS1nYXRld2F5L3NsdWljZS9nZW4vZ28vZ2F0ZXdheS9vcHRpb25zL3YyO29wdGlvbnN2MqICA0dPWKoCEkdhdGV3YXkuT3B0aW9ucy5WMsoCEkdhdGV3YXlcT3B0aW9uc1xWMuICHkdhdGV3YXlcT3B0aW9uc1xWMlxHUEJNZXRhZGF0YeoCFEdhdGV3YXk6Ok9wdGlvbnM6OlYyYgZwcm90bzM", [file_google_protobuf_descriptor]);
 
 /**
  * Who may call a method.
@@ -370,13 +370,21 @@ export const form_body: GenExtension<MethodOptions, boolean> = /*@__PURE__*/
   extDesc(file_gateway_options_v2_options, 9);
 
 /**
+ * With form_body: over REST the request may be JSON too, without files; it is the head alone.
+ *
+ * @generated from extension: bool json_body = 50127;
+ */
+export const json_body: GenExtension<MethodOptions, boolean> = /*@__PURE__*/
+  extDesc(file_gateway_options_v2_options, 10);
+
+/**
  * On a server-streaming method of the data plane: over REST the answer is the bytes of its messages, which are
  * BinaryAnswer.
  *
  * @generated from extension: bool bytes_answer = 50120;
  */
 export const bytes_answer: GenExtension<MethodOptions, boolean> = /*@__PURE__*/
-  extDesc(file_gateway_options_v2_options, 10);
+  extDesc(file_gateway_options_v2_options, 11);
 
 /**
  * The field (a google.protobuf.Struct) that keeps the JSON members which the
@@ -385,7 +393,7 @@ export const bytes_answer: GenExtension<MethodOptions, boolean> = /*@__PURE__*/
  * @generated from extension: bool extra = 50121;
  */
 export const extra: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
-  extDesc(file_gateway_options_v2_options, 11);
+  extDesc(file_gateway_options_v2_options, 12);
 
 /**
  * What JSON shows when the field is unset; without it the member is omitted.
@@ -393,7 +401,7 @@ export const extra: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
  * @generated from extension: gateway.options.v2.Unset unset = 50122;
  */
 export const unset: GenExtension<FieldOptions, Unset> = /*@__PURE__*/
-  extDesc(file_gateway_options_v2_options, 12);
+  extDesc(file_gateway_options_v2_options, 13);
 
 /**
  * On a `repeated string` of an update's request: the names of fields to clear.
@@ -404,7 +412,7 @@ export const unset: GenExtension<FieldOptions, Unset> = /*@__PURE__*/
  * @generated from extension: bool cleared = 50123;
  */
 export const cleared: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
-  extDesc(file_gateway_options_v2_options, 13);
+  extDesc(file_gateway_options_v2_options, 14);
 
 /**
  * The message's members have camelCase names in JSON, as published forms of Google and AWS have them; the
@@ -413,7 +421,7 @@ export const cleared: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
  * @generated from extension: bool camel_case = 50141;
  */
 export const camel_case: GenExtension<MessageOptions, boolean> = /*@__PURE__*/
-  extDesc(file_gateway_options_v2_options, 14);
+  extDesc(file_gateway_options_v2_options, 15);
 
 /**
  * The message that consists of this oneof is written in JSON as the bare
@@ -423,5 +431,5 @@ export const camel_case: GenExtension<MessageOptions, boolean> = /*@__PURE__*/
  * @generated from extension: bool union = 50131;
  */
 export const union: GenExtension<OneofOptions, boolean> = /*@__PURE__*/
-  extDesc(file_gateway_options_v2_options, 15);
+  extDesc(file_gateway_options_v2_options, 16);
 

@@ -23,5 +23,7 @@ const FORMS: Partial<Readonly<Record<GuardrailView, PieceForm>>> = {
 
 /** How the operation's answers come in pieces, and how they are read. */
 export function pieceForm(name: OperationName): PieceForm {
+  // Answers of forms come in bytes.
+  if (name === 'imageEdits') return BYTES;
   return FORMS[operationRow(name).view] ?? CHOICES;
 }

@@ -16,6 +16,7 @@ import { chat } from './chat.ts';
 import { completions } from './completions.ts';
 import { embeddings } from './embeddings.ts';
 import { readError } from './error.ts';
+import { imageEdits, imageVariations } from './image-edits.ts';
 import { images } from './images.ts';
 import { model } from './model.ts';
 import { models } from './models.ts';
@@ -25,6 +26,7 @@ import { realtimeSecret } from './realtime.ts';
 import { rerank } from './rerank.ts';
 import { speech } from './speech.ts';
 import { transcriptions, translations } from './transcripts.ts';
+import { createVideo, remixVideo } from './videos.ts';
 import { voices } from './voices.ts';
 
 /** The dialect of OpenAI and of all compatible providers. */
@@ -38,6 +40,8 @@ export function createOpenAiDialect(json: MessageJson): Dialect {
     moderations: moderations(json),
     rerank: rerank(json),
     images: images(json),
+    imageEdits: imageEdits(json),
+    imageVariations: imageVariations(json),
     speech: speech(json),
     transcriptions: transcriptions(json),
     translations: translations(json),
@@ -55,6 +59,8 @@ export function createOpenAiDialect(json: MessageJson): Dialect {
     models: models(json),
     ...relayedOperations(json),
     ...streamedFiles(json),
+    createVideo: createVideo(json),
+    remixVideo: remixVideo(json),
     model: model(json),
     headers: sentHeaders,
     error: readError,
