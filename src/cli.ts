@@ -340,6 +340,24 @@ const diffCommand: Run = async (_args, options) => {
   }
 };
 
+/** Standard output is the protocol's alone; the exit code is 0 when the client has closed its end. */
+const mcpCommand: Run = async (_args, options, [server]) => {
+  const { serveStdio } = await import('./cli/mcp/stdio-command.ts');
+  const stop = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
+  process.stdout.once('error', () => stop.abort());
+  const streams = { input: process.stdin, output: process.stdout, errors: process.stderr };
+  await serveStdio(
+    server,
+    optional({ url: options.url, key: options.key }),
+    process.env,
+    streams,
+    stop.signal,
+  );
+  await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
+  process.exit(0);
+};
+
 /** Commands that read their own arguments. */
 const legacy =
   (run: (args: readonly string[]) => Promise<void>): Run =>
@@ -376,6 +394,7 @@ const RUNS: ReadonlyMap<string, Run> = new Map<string, Run>([
         out,
       ),
   ],
+  ['mcp', mcpCommand],
   ['plan', (_, options) => state.plan(stateOf(options), process.env, out)],
   ['apply', (_, options) => state.apply(stateOf(options), process.env, out)],
   ['diff', diffCommand],

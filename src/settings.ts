@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { parseProxies } from './lib/client-address.ts';
 import type { Range } from './lib/egress/address-rules.ts';
 import { didYouMean } from './lib/nearest.ts';
+import { readStdioCommands, type StdioCommands } from './lib/stdio-commands.ts';
 import { type EnvironmentProviders, providersFromEnvironment } from './providers/from-environment.ts';
 import { managerEnvironment } from './secrets/manager-environment.ts';
 import { type ReadVariable, readTelemetrySettings, type TelemetrySettings } from './telemetry/settings.ts';
@@ -90,6 +91,9 @@ export interface Settings {
   /** Longest wait for a connection to an MCP server, and longest silence of one that answers, in milliseconds. */
   readonly mcpConnectMs: number;
   readonly mcpSilenceMs: number;
+  /** Programs that MCP servers may be, by name, and how many of them run at once. They may hold secrets. */
+  readonly mcpStdio: StdioCommands;
+  readonly mcpStdioProcesses: number;
   /** The mail server's address, with its password; undefined: no mail is sent. */
   readonly smtpUrl: string | undefined;
   readonly mailFrom: string;
@@ -196,8 +200,7 @@ export function readSettings(env: Environment): Settings {
     publicUrl: optional('GATEWAY_PUBLIC_URL', baseUrl),
     oidc: readOidc(env, read, faults),
     oauth: oauthSettings(read),
-    mcpConnectMs: read('GATEWAY_MCP_CONNECT_SECONDS', integer(1, 300), 10) * 1000,
-    mcpSilenceMs: read('GATEWAY_MCP_SILENCE_SECONDS', integer(1, 3600), 30) * 1000,
+    ...readMcp(read, env),
     smtpUrl: optional('GATEWAY_SMTP_URL', address(/^smtps?:\/\/[^\s/]+$/, 'smtp://host:587')),
     mailFrom: read('GATEWAY_MAIL_FROM', oneLine, 'sluice@localhost'),
     workers: read('GATEWAY_WORKERS', integer(1, 256), 1),
@@ -374,6 +377,18 @@ function integer(low: number, high: number): (text: string) => number {
       throw new Error(`must be a whole number from ${low} to ${high}`);
     }
     return Number(text);
+  };
+}
+
+function readMcp(
+  read: ReadVariable,
+  env: Environment,
+): Pick<Settings, 'mcpConnectMs' | 'mcpSilenceMs' | 'mcpStdio' | 'mcpStdioProcesses'> {
+  return {
+    mcpConnectMs: read('GATEWAY_MCP_CONNECT_SECONDS', integer(1, 300), 10) * 1000,
+    mcpSilenceMs: read('GATEWAY_MCP_SILENCE_SECONDS', integer(1, 3600), 30) * 1000,
+    mcpStdio: read<StdioCommands>('GATEWAY_MCP_STDIO', (text) => readStdioCommands(text, env), new Map()),
+    mcpStdioProcesses: read('GATEWAY_MCP_STDIO_PROCESSES', integer(1, 10_000), 64),
   };
 }
 

@@ -21,7 +21,7 @@ export interface Rooms extends Base {
   readonly replicas: Replicas;
   readonly ledger: Ledger;
   readonly opened: OpenPipeline;
-  readonly mcp: Pick<Mcp, 'service'>;
+  readonly mcp: Pick<Mcp, 'service' | 'programs'>;
   readonly watch: Watch;
   readonly validator: ReturnType<typeof contractValidator>;
   readonly allow: Parameters<typeof jwksUriCheck>[1];
@@ -90,6 +90,7 @@ export function identityDeps({
       firstUserOf: (organisationId, { id }) => kind.userOfSecret(organisationId, id),
     })),
     mcp,
+    programs: rooms.mcp.programs,
     dialer,
     secretReferences,
     prices: callBooks.prices,

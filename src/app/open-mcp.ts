@@ -8,7 +8,10 @@ import { createDialer } from '../lib/egress/dialer.ts';
 import { mcpService } from '../mcp/calls/call-tool.ts';
 import { toolGuards } from '../mcp/calls/guard-tools.ts';
 import { type GatewayDeps, McpGateway } from '../mcp/gateway.ts';
-import { SseLines } from '../mcp/sse/sse-lines.ts';
+import { Lines } from '../mcp/lines/lines.ts';
+import { SseLine } from '../mcp/sse/sse-line.ts';
+import { stdioFetch } from '../mcp/stdio/stdio-fetch.ts';
+import { stdioLines } from '../mcp/stdio/stdio-lines.ts';
 import { storedAuth } from '../mcp/upstream/stored-auth.ts';
 import { annotationsOf } from '../rest/routes.ts';
 import type { InProcess } from '../rpc/in-process.ts';
@@ -20,11 +23,13 @@ import type { Replicas } from './open-replicas.ts';
 
 export type Mcp = ReturnType<typeof openMcp>;
 
+/** Connections to servers of the HTTP+SSE transport. */
+const MOST_SSE = 2000;
 /** Waits for a connection as the common dialer does, unless the settings say otherwise. */
 const USUAL_CONNECT_MS = 10_000;
 
 export function openMcp(
-  { settings, stores }: Base,
+  { settings, stores, log }: Base,
   { keys, tokens, grants, directory, dialer: common, egress }: Identity,
   { mcp: replica, guardrails }: Replicas,
   { callBooks }: Ledger,
@@ -40,10 +45,20 @@ export function openMcp(
     return (await transport.stream(call, request)) as Awaited<ReturnType<GatewayDeps['callTool']>>;
   };
   const bounds = { silenceMs: settings.mcpSilenceMs, messageBytes: settings.bodyLimit };
+  const programs = stdioLines({
+    commands: settings.mcpStdio,
+    most: settings.mcpStdioProcesses,
+    messageBytes: bounds.messageBytes,
+    log,
+  });
   const gateway = new McpGateway({
     replica,
     dialer,
-    lines: new SseLines({ dialer, bounds }),
+    lines: new Lines({
+      make: (target, over) => new SseLine({ dialer, bounds }, target, over),
+      most: MOST_SSE,
+    }),
+    programs,
     secrets,
     auth: storedAuth(replica),
     bounds,
@@ -71,6 +86,11 @@ export function openMcp(
       guards,
       fromRpc: (request, call) => gateway.fromRpc(request, call),
     }),
+    /** For the control plane's own readings of programs. */
+    programs: {
+      names: [...settings.mcpStdio.keys()],
+      fetchOf: (url: string, owner: string) => stdioFetch(programs, url, owner),
+    },
     /** Called once, before the port is open. */
     callsThrough(made: InProcess): void {
       transport = made;

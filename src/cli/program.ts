@@ -86,6 +86,15 @@ export const COMMANDS: readonly Declared[] = [
       ['--no-follow', 'ends after them'],
     ],
   },
+  {
+    words: 'mcp',
+    does: 'Serves MCP on standard input and output for a local client: one server, or all of a workspace.',
+    operands: '[server]',
+    options: [
+      ['--url <url>', 'the gateway; SLUICE_URL if absent'],
+      ['--key <key>', 'a key with the scope mcp.invoke; SLUICE_KEY if absent'],
+    ],
+  },
   { words: 'plan', does: 'Tells what applying a file would change.', remote: true, options: [FILE, SOURCE] },
   {
     words: 'apply',

@@ -193,6 +193,12 @@ export const SETTINGS: readonly SettingRow[] = [
     'How long the registration of an MCP client counts for new sign-ins; registrations of one address in a second (0: none).',
   ),
   row(
+    'GATEWAY_MCP_STDIO, GATEWAY_MCP_STDIO_PROCESSES',
+    `${NONE}, 64`,
+    'Programs that MCP servers may be: `{"<name>":{"command":"...","args":[...],"env":{...},"cwd":"..."}}`, as JSON or as the ' +
+      'path of a file of JSON; and how many of them run at once. No other program is started.',
+  ),
+  row(
     'GATEWAY_FILE_LIMIT, GATEWAY_FILES_QUOTA, GATEWAY_FILES_RETENTION_DAYS',
     `512 MiB, 10 GiB, ${NONE}`,
     'Of files that the gateway keeps: bytes of one, bytes of all of a workspace (413 above either), and days that one is kept at the most.',

@@ -4,7 +4,7 @@ import type { McpServer } from '../access/mcp/mcp-server.ts';
 import type { Principal } from '../call/principal.ts';
 import type { Dialer } from '../lib/egress/outbound.ts';
 import type { Secrets } from '../secrets/secrets.ts';
-import type { SseLines } from './sse/sse-lines.ts';
+import type { Lines } from './lines/lines.ts';
 
 /** Bounds, from the settings. */
 export interface McpBounds {
@@ -30,7 +30,9 @@ export interface McpDeps {
   /** Opens connections within the bound of the settings. */
   readonly dialer: Pick<Dialer, 'stream'>;
   /** Connections to servers of the HTTP+SSE transport. */
-  readonly lines: Pick<SseLines, 'exchange' | 'close'>;
+  readonly lines: Pick<Lines, 'exchange' | 'close'>;
+  /** Programs that the operator's settings name. */
+  readonly programs: Pick<Lines, 'exchange' | 'close'>;
   readonly secrets: Pick<Secrets, 'resolve' | 'hostsOf'>;
   readonly auth: UpstreamAuth;
   readonly bounds: McpBounds;

@@ -116,6 +116,7 @@ export class McpGateway {
     this.streams.close();
     this.#ways.close();
     this.#deps.lines.close();
+    this.#deps.programs.close();
   }
 
   /** A tool call that came over gRPC or Connect: in the present revision, without a session. */
@@ -200,7 +201,7 @@ export class McpGateway {
     const context: ToolCallContext = {
       server,
       request: message,
-      host: new URL(server.integration.body.url).host,
+      host: hostOf(server),
       answer: undefined,
       run: async (written) => {
         relayed = await this.#post(written === args ? asked : withArguments(asked, written));
@@ -284,6 +285,11 @@ export function errorReply(error: McpError): McpReply {
     headers: [['content-type', 'application/json'], ...(error.rpc.headers ?? [])],
     body: error.text(),
   };
+}
+
+/** Of the books: a program has its address there. */
+function hostOf({ integration: { body } }: McpServer): string {
+  return body.transport === 'stdio' ? body.url : new URL(body.url).host;
 }
 
 /** The schema of a tool's arguments as the last sync saw it. */

@@ -5,6 +5,7 @@ import { EraBook } from './bridge/era-book.ts';
 import { NewOnOld } from './bridge/new-on-old.ts';
 import { OldOnNew } from './bridge/old-on-new.ts';
 import type { Asked, AskedWithout } from './relay/asked.ts';
+import { Patiences } from './relay/patience.ts';
 import { EVENT_HEADERS, type Relayed, relayDelete, relayGet, relayPost } from './relay/relay.ts';
 import type { Target } from './upstream/target.ts';
 import { isRequest, type RpcRequest } from './wire/json-rpc.ts';
@@ -15,6 +16,7 @@ export class Ways {
   readonly #eras: EraBook;
   readonly #newOnOld: NewOnOld;
   readonly #oldOnNew: OldOnNew;
+  readonly #patiences = new Patiences();
 
   constructor(deps: BridgeDeps) {
     this.#deps = deps;
@@ -33,13 +35,14 @@ export class Ways {
     const held = this.#held(asked);
     if (held !== undefined) return this.#oldOnNew.post(target, asked, held);
     const isFirst = isRequest(message) && message.method === 'initialize';
-    return isFirst ? this.#initialize(target, { ...asked, message }) : relayPost(this.#deps, target, asked);
+    if (isFirst) return this.#initialize(target, { ...asked, message });
+    return relayPost(this.#deps, target, this.#patient(asked));
   }
 
   /** The stream of notices of a session. */
   async get(target: Target, asked: AskedWithout): Promise<Relayed> {
     const session = this.#held(asked);
-    if (session === undefined) return relayGet(this.#deps, target, asked);
+    if (session === undefined) return relayGet(this.#deps, target, this.#patient(asked));
     const body = this.#oldOnNew.notices(target, withoutMessage(asked), session);
     return { status: 200, headers: EVENT_HEADERS, body, session: undefined, isForgotten: false };
   }
@@ -67,6 +70,14 @@ export class Ways {
       if (!isRefusal || !(await this.#eras.isModern(target, asked))) throw thrown;
     }
     return this.#oldOnNew.initialize(target, asked);
+  }
+
+  /** With what is known of the questions of its session. */
+  #patient<T extends AskedWithout>(asked: T): T {
+    const { session, server } = asked;
+    return session === undefined
+      ? asked
+      : { ...asked, patience: this.#patiences.of(`${server.id} ${session}`) };
   }
 
   #held({ bridge }: AskedWithout): ClientSession | undefined {

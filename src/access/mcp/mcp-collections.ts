@@ -3,8 +3,11 @@
 import { type Collection, defineCollection, type Json, type JsonObject } from '../../store/collection.ts';
 import type { StoredMapping } from '../providers/provider-collections.ts';
 
-/** How a server is reached: streamable HTTP (either era), the older SSE, or a REST API by its OpenAPI document. */
-export type McpTransport = 'http' | 'sse' | 'openapi';
+/**
+ * How a server is reached: streamable HTTP (either era), the older SSE, a REST API by its OpenAPI document, or a program
+ * that the operator's settings name (its url is `stdio:<name>`).
+ */
+export type McpTransport = 'http' | 'sse' | 'openapi' | 'stdio';
 
 /** How the gateway proves itself to a server. */
 export type McpAuthType = 'none' | 'headers' | 'oauth_auto' | 'oauth_client_credentials';

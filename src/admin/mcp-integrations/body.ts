@@ -6,6 +6,7 @@ import type {
 import type { McpAuthType, McpIntegrationBody, McpTransport } from '../../access/mcp/mcp-collections.ts';
 import type { TenantScope } from '../../call/scope.ts';
 import { invalidField } from '../../lib/errors.ts';
+import { commandNameOf } from '../../lib/stdio-commands.ts';
 import type { JsonObject } from '../../store/collection.ts';
 import type { Document } from '../../store/documents.ts';
 import { defined, patch } from '../kit/patch.ts';
@@ -103,7 +104,11 @@ const NOTHING = {
 };
 
 /** That the members fit together, and that the address may be called. */
-function checkWhole({ dialer }: McpDeps, body: McpIntegrationBody): void {
+function checkWhole({ dialer, programs }: McpDeps, body: McpIntegrationBody): void {
+  if (body.transport === 'stdio') {
+    checkProgram(programs.names, body);
+    return;
+  }
   const { url, transport, authType, headerMasks, secretMappings = [], clientSecretMask, oauth } = body;
   checkAddress((text, field) => dialer.check(text, field), url, 'url');
   if (transport === 'openapi' && url.includes('?'))
@@ -126,6 +131,19 @@ function checkWhole({ dialer }: McpDeps, body: McpIntegrationBody): void {
         'required',
       );
   }
+}
+
+/** Only what the operator's settings name is ever started: a body says nothing but its name. */
+function checkProgram(names: readonly string[], body: McpIntegrationBody): void {
+  const { url, authType, headerMasks, secretMappings, passthroughHeaders } = body;
+  const name = commandNameOf(url);
+  if (name === undefined || !names.includes(name))
+    throw invalidField('url', 'must be stdio: and the name of a program of the setting GATEWAY_MCP_STDIO');
+  if (authType !== 'none')
+    throw invalidField('auth_type', 'must be none: a program gets its variables from the settings');
+  if (headerMasks !== undefined || passthroughHeaders !== undefined)
+    throw invalidField('configurations', 'must have no headers: a program takes none');
+  if (secretMappings !== undefined) throw invalidField('secret_mappings', 'must be empty for a program');
 }
 
 /** A secret was given for an address. Who may change the address and never saw the secret must not get it sent there. */

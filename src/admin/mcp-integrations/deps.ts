@@ -10,6 +10,14 @@ export interface McpDeps extends IdentityDeps, MappingDeps {
   /** The way to servers outside. */
   readonly dialer: Pick<Dialer, 'stream' | 'check'>;
   readonly secrets: Pick<Secrets, 'resolve' | 'hostsOf'>;
+  /** Programs that the operator's settings name, and sessions with them. @param url `stdio:<name>` */
+  readonly programs: {
+    readonly names: readonly string[];
+    readonly fetchOf: (
+      url: string,
+      owner: string,
+    ) => { readonly fetch: typeof fetch; readonly close: () => Promise<void> };
+  };
   /** Where clients reach the gateway, without a slash at the end. */
   readonly publicUrl: () => string;
 }

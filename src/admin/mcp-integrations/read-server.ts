@@ -11,7 +11,10 @@ import { type Described, MOST_CAPABILITIES } from './catalogue.ts';
 /** How a server is reached. */
 export interface ServerWay {
   readonly url: string;
+  /** Of a program it is `http`, over its own `fetch`. */
   readonly transport: 'http' | 'sse';
+  /** In the place of the dialer. */
+  readonly program?: { readonly fetch: typeof fetch; readonly close: () => Promise<void> };
   /** Credentials and whatever else goes with every request. */
   readonly headers: Readonly<Record<string, string>>;
   /** The gateway gets a token of its own by them. */
@@ -64,7 +67,7 @@ export async function readServer(
     headers: way.headers,
     signal: whole,
   };
-  const dialed = dialedFetch(dialer, options);
+  const dialed = way.program?.fetch ?? dialedFetch(dialer, options);
   const watched: typeof fetch = async (input, init) => {
     try {
       const response = await dialed(input, init);
@@ -113,6 +116,7 @@ export async function readServer(
     throw told(error, failures.at(-1), statuses.at(-1));
   } finally {
     await client.close().catch(() => {});
+    await way.program?.close();
   }
 }
 

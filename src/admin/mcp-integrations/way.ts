@@ -23,6 +23,16 @@ export async function wayTo(
   const { url, transport, authType, oauth } = integration.body;
   if (transport === 'openapi')
     throw fail('conflict', 'a REST API has no MCP server: give its OpenAPI document');
+  if (transport === 'stdio') {
+    const owner = `reading ${caller.keyId}`;
+    // The address is one for the library alone.
+    return {
+      url: 'http://localhost/',
+      transport: 'http',
+      headers: {},
+      program: deps.programs.fetchOf(url, owner),
+    };
+  }
   checkHosts(deps, integration);
   const { customHeaders = {}, clientSecret } = await upstreamSecrets(
     integration,

@@ -9,7 +9,7 @@ import type { JsonObject, RpcMessage } from '../wire/json-rpc.ts';
 import { encodedHeader, paramHeaders } from '../wire/param-headers.ts';
 import type { Frame } from '../wire/sse-frames.ts';
 
-export interface BridgeDeps extends Pick<McpDeps, 'dialer' | 'bounds' | 'auth' | 'lines'> {
+export interface BridgeDeps extends Pick<McpDeps, 'dialer' | 'bounds' | 'auth' | 'lines' | 'programs'> {
   /** Takes messages in the place of an upstream, with the headers of the client. */
   readonly send?: (asked: Asked) => Promise<Relayed>;
 }
@@ -38,6 +38,7 @@ export function sendAcross(deps: BridgeDeps, target: Target, asked: Asked, acros
     text: JSON.stringify(across.message),
     session: across.session,
     signal: asked.signal,
+    ...(asked.patience === undefined ? {} : { patience: asked.patience }),
   };
   return deps.send === undefined ? relayPost(deps, target, sent) : deps.send(sent);
 }

@@ -3,10 +3,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Aborter } from '../../lib/abort.ts';
 import { fail } from '../../lib/errors.ts';
-import { GatewayHeaders } from '../../lib/gateway-headers.ts';
+import { MergedFrames } from '../notices/merged-frames.ts';
 import { garbage } from '../relay/answer-check.ts';
 import type { Asked } from '../relay/asked.ts';
-import { EVENT_HEADERS, type Relayed, relayGet } from '../relay/relay.ts';
+import { Patience } from '../relay/patience.ts';
+import { EVENT_HEADERS, type Relayed } from '../relay/relay.ts';
 import { callerOf } from '../session-ids.ts';
 import type { Target } from '../upstream/target.ts';
 import { META, MODERN_VERSIONS, metaOf } from '../wire/eras.ts';
@@ -29,8 +30,11 @@ type AskedRequest = Asked & { readonly message: RpcRequest };
 interface Held {
   readonly owner: string;
   readonly session: UpstreamSession;
-  readonly frames: AsyncGenerator<Frame, void>;
+  readonly frames: MergedFrames;
   readonly aborter: Aborter;
+  readonly patience: Patience;
+  /** Takes no more of the session's stream. */
+  readonly leave: () => void;
   /** Ids at the server, by the keys that the client knows. */
   readonly questions: Map<
     string,
@@ -93,27 +97,41 @@ export class NewOnOld {
     if (method === 'server/discover') return jsonAnswer({ jsonrpc: '2.0', id, result: discovered(session) });
     await this.#setLogLevel(target, asked, session);
     const aborter = new Aborter();
-    const answer = await linked(asked, aborter, () =>
-      this.#send(target, { ...asked, signal: aborter }, session),
-    );
-    if (answer.isForgotten && mayRenew) {
-      this.#sessions.forget(session);
-      return this.#begin(target, asked, false);
-    }
-    if (typeof answer.body === 'string') {
-      const { response } = answer;
-      if (response === undefined) throw garbage('did not answer the request');
-      return { ...jsonAnswer(modernResponse(response, id, method)), status: answer.status };
+    const patience = new Patience();
+    const own = { ...asked, signal: aborter, patience };
+    const sent = linked(asked, aborter, () => this.#send(target, own, session));
+    const frames = new MergedFrames(framesOfSent(sent));
+    const asks = Promise.withResolvers<undefined>();
+    const leave = session.stream.attend({
+      progressToken: metaOf(asked.message)?.progressToken,
+      take: (message) => {
+        const data = JSON.stringify(message);
+        if ('id' in message) patience.asked();
+        frames.add({ event: 'message', data, ...('id' in message ? { request: message } : {}) });
+        asks.resolve(undefined);
+      },
+    });
+    try {
+      // A server that answers with JSON has not begun to while it asks.
+      const answer = await Promise.race([sent, asks.promise]);
+      if (answer?.isForgotten && mayRenew) {
+        leave();
+        this.#sessions.forget(session);
+        return await this.#begin(target, asked, false);
+      }
+      if (typeof answer?.body === 'string') {
+        const { response } = answer;
+        if (response === undefined) throw garbage('did not answer the request');
+        leave();
+        return { ...jsonAnswer(modernResponse(response, id, method)), status: answer.status };
+      }
+    } catch (thrown) {
+      leave();
+      throw thrown;
     }
     const owner = ownerOf(asked);
-    const held: Held = {
-      owner,
-      session,
-      frames: framesOf(answer),
-      aborter,
-      questions: new Map(),
-      timer: undefined,
-    };
+    const questions: Held['questions'] = new Map();
+    const held = { owner, session, frames, aborter, patience, leave, questions, timer: undefined };
     return eventsAnswer(this.#rounds(target, asked, held));
   }
 
@@ -154,7 +172,10 @@ export class NewOnOld {
       }
     } finally {
       asked.signal.removeEventListener('abort', leave);
-      if (!isKept) await held.frames.return();
+      if (!isKept) {
+        held.leave();
+        await held.frames.return();
+      }
     }
   }
 
@@ -178,6 +199,7 @@ export class NewOnOld {
         result: given[key] as JsonObject,
       });
     held.questions.clear();
+    held.patience.answered();
     return eventsAnswer(this.#rounds(target, asked, held));
   }
 
@@ -196,12 +218,14 @@ export class NewOnOld {
     const held = this.#held.get(state);
     this.#held.delete(state);
     clearTimeout(held?.timer);
+    held?.leave();
     held?.aborter.abort(fail('request_timeout', 'the client did not answer what the server asked'));
   }
 
   /** Ends what waits. */
   close(): void {
     for (const state of [...this.#held.keys()]) this.#drop(state);
+    this.#sessions.close();
   }
 
   async #setLogLevel(target: Target, asked: AskedRequest, session: UpstreamSession): Promise<void> {
@@ -265,48 +289,67 @@ export class NewOnOld {
   ): AsyncGenerator<Frame, void> {
     const { id } = asked.message;
     const stamp = { [META.subscription]: id };
-    const notice = (method: string, params: JsonObject): Frame =>
+    const notice = (method: string, params: JsonObject = {}): Frame =>
       eventOf({
         jsonrpc: '2.0',
         method,
         params: { ...params, _meta: { ...(isObject(params._meta) ? params._meta : {}), ...stamp } },
       });
     yield notice('notifications/subscriptions/acknowledged', { notifications: honored });
+    const frames = new MergedFrames(endless());
+    const left = (): void => frames.fail(asked.signal.reason);
+    asked.signal.addEventListener('abort', left);
+    if (asked.signal.aborted) left();
+    const leave = session.stream.listen(({ method, params }) => {
+      if (isHonored(honored, method, params)) frames.add(notice(method, params));
+    });
     const uris = (honored.resourceSubscriptions ?? []) as readonly string[];
-    for (const uri of uris)
-      for await (const _ of framesOf(
-        await this.#across(target, asked, session, {
-          jsonrpc: '2.0',
-          id: 'watch',
-          method: 'resources/subscribe',
-          params: { uri },
-        }),
-      ));
-    if (Object.keys(honored).length > 0) {
-      const headers = new GatewayHeaders(asked.headers.names, {
-        accept: 'text/event-stream',
-        'mcp-protocol-version': session.version,
-      });
-      const { server, principal, signal } = asked;
-      const answer = await relayGet(this.#deps, target, {
-        server,
-        principal,
-        headers,
-        era: 'legacy',
-        session: session.id,
-        signal,
-      });
-      for await (const { data = '' } of framesOf(answer)) {
-        const message =
-          data === ''
-            ? undefined
-            : (JSON.parse(data) as { readonly method?: string; readonly params?: JsonObject });
-        if (message?.method !== undefined && isHonored(honored, message.method, message.params))
-          yield notice(message.method, message.params ?? {});
-      }
+    try {
+      for (const uri of uris) await this.#watch(target, asked, session, uri);
+      yield* frames;
+    } finally {
+      leave();
+      asked.signal.removeEventListener('abort', left);
+      for (const uri of uris) this.#unwatch(target, asked, session, uri);
     }
-    yield eventOf({ jsonrpc: '2.0', id, result: { resultType: 'complete', _meta: stamp } });
   }
+
+  /** The server is told of the first subscription of a resource in a session, and of the end of the last. */
+  async #watch(target: Target, asked: Asked, session: UpstreamSession, uri: string): Promise<void> {
+    const count = session.watched.get(uri) ?? 0;
+    session.watched.set(uri, count + 1);
+    if (count === 0) await this.#subscribed(target, asked, session, 'resources/subscribe', uri);
+  }
+
+  #unwatch(target: Target, asked: Asked, session: UpstreamSession, uri: string): void {
+    const count = (session.watched.get(uri) ?? 0) - 1;
+    if (count > 0) return void session.watched.set(uri, count);
+    session.watched.delete(uri);
+    // The subscription's own signal has ended it.
+    const own = { ...asked, signal: new Aborter() };
+    this.#subscribed(target, own, session, 'resources/unsubscribe', uri).catch(() => {});
+  }
+
+  async #subscribed(
+    target: Target,
+    asked: Asked,
+    session: UpstreamSession,
+    method: string,
+    uri: string,
+  ): Promise<void> {
+    const message: RpcRequest = { jsonrpc: '2.0', id: randomUUID(), method, params: { uri } };
+    for await (const _ of framesOf(await this.#across(target, asked, session, message)));
+  }
+}
+
+/** The frames of an answer that has not begun yet. */
+async function* framesOfSent(sent: Promise<Relayed>): AsyncGenerator<Frame, void> {
+  yield* framesOf(await sent);
+}
+
+/** A stream of nothing: what is added to it is all that it has. */
+async function* endless(): AsyncGenerator<Frame, void> {
+  await new Promise<never>(() => {});
 }
 
 const KINDS: Readonly<Record<string, string>> = {

@@ -1,14 +1,18 @@
 // Sessions at servers of older revisions for clients that have none: one for each server, caller and set of the client's
 // capabilities, begun anew when the server has forgotten it, and ended when it was idle for long.
 import { Aborter } from '../../lib/abort.ts';
+import { fail } from '../../lib/errors.ts';
+import { GatewayHeaders } from '../../lib/gateway-headers.ts';
 import { garbage } from '../relay/answer-check.ts';
 import type { Asked } from '../relay/asked.ts';
+import { relayDelete, relayGet } from '../relay/relay.ts';
 import { callerOf } from '../session-ids.ts';
 import type { Target } from '../upstream/target.ts';
 import { LEGACY_VERSIONS, META, metaOf } from '../wire/eras.ts';
 import { isObject, type JsonObject, type RpcRequest } from '../wire/json-rpc.ts';
 import { McpError, RPC } from '../wire/mcp-error.ts';
 import { type BridgeDeps, CLIENT_INFO, framesOf, sendAcross } from './bridge-deps.ts';
+import { SessionStream } from './session-stream.ts';
 
 export interface UpstreamSession {
   readonly key: string;
@@ -18,21 +22,38 @@ export interface UpstreamSession {
   /** The result of `initialize`. */
   readonly said: JsonObject;
   logLevel: string | undefined;
+  readonly stream: SessionStream;
+  /** How many subscriptions watch a resource. */
+  readonly watched: Map<string, number>;
 }
 
 interface Held {
   readonly session: Promise<UpstreamSession>;
+  /** Once it has begun. */
+  now: UpstreamSession | undefined;
+  /** Of the newest request: with its credentials the gateway speaks for itself. */
+  way: Way;
   usedAt: number;
 }
 
+interface Way {
+  readonly target: Target;
+  readonly asked: Asked;
+}
+
 const IDLE_MS = 600_000;
+const SWEEP_MS = 60_000;
+/** How long the end of a session may take. */
+const END_MS = 5000;
 const MOST_SESSIONS = 5000;
 /** What a client may have that a server asks for. */
 const CAPABILITIES = ['elicitation', 'sampling', 'roots'];
 
 export class UpstreamSessions {
   readonly #deps: BridgeDeps;
+  /** In the order of their last use. */
   readonly #held = new Map<string, Held>();
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(deps: BridgeDeps) {
     this.#deps = deps;
@@ -40,33 +61,56 @@ export class UpstreamSessions {
 
   /** @throws GatewayError, McpError when there can be none */
   of(target: Target, asked: Asked): Promise<UpstreamSession> {
-    this.#sweep();
     const capabilities = capabilitiesOf(asked);
     const { server, principal } = asked;
     const key = JSON.stringify([server.id, server.integration.version, callerOf(principal), capabilities]);
+    // The session is the caller's next requests', too: it does not end with this one.
+    const way = { target, asked: { ...asked, signal: new Aborter() } };
     const known = this.#held.get(key);
     if (known !== undefined) {
       known.usedAt = Date.now();
+      known.way = way;
+      this.#held.delete(key);
+      this.#held.set(key, known);
       return known.session;
     }
-    // The session is the caller's next requests', too: it does not end with this one.
-    const session = this.#begin(target, { ...asked, signal: new Aborter() }, key, capabilities);
-    this.#held.set(key, { session, usedAt: Date.now() });
-    session.catch(() => this.#held.delete(key));
+    const session = this.#begin(way, key, capabilities);
+    const held: Held = { session, now: undefined, way, usedAt: Date.now() };
+    this.#held.set(key, held);
+    this.#timer ??= setInterval(() => this.#sweep(), SWEEP_MS).unref();
+    if (this.#held.size > MOST_SESSIONS) this.#dropOldest();
+    session.then(
+      (now) => {
+        held.now = now;
+      },
+      () => this.#held.get(key) === held && this.#remove(key),
+    );
     return session;
   }
 
   /** The server does not know it any more. */
-  forget({ key }: UpstreamSession): void {
-    this.#held.delete(key);
+  forget(session: UpstreamSession): void {
+    session.stream.close();
+    // Another request may have begun a new one already.
+    if (this.#held.get(session.key)?.now === session) this.#remove(session.key);
   }
 
-  async #begin(
-    target: Target,
-    asked: Asked,
-    key: string,
-    capabilities: JsonObject,
-  ): Promise<UpstreamSession> {
+  /** Ends all sessions; the servers are not told. */
+  close(): void {
+    for (const [key, { session }] of [...this.#held]) {
+      this.#remove(key);
+      void session.then(({ stream }) => stream.close()).catch(() => {});
+    }
+  }
+
+  #remove(key: string): void {
+    this.#held.delete(key);
+    if (this.#held.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  async #begin({ target, asked }: Way, key: string, capabilities: JsonObject): Promise<UpstreamSession> {
     const params = { protocolVersion: LEGACY_VERSIONS[0], capabilities, clientInfo: CLIENT_INFO };
     const message: RpcRequest = { jsonrpc: '2.0', id: 'initialize', method: 'initialize', params };
     const answer = await sendAcross(this.#deps, target, asked, { message, era: 'legacy', headers: {} });
@@ -86,17 +130,64 @@ export class UpstreamSessions {
       session: answer.session,
       headers,
     });
-    return { key, id: answer.session, version, said, logLevel: undefined };
+    const stream = this.#stream({ target, asked }, key, answer.session, version);
+    return { key, id: answer.session, version, said, logLevel: undefined, stream, watched: new Map() };
+  }
+
+  #stream(first: Way, key: string, session: string | undefined, version: string): SessionStream {
+    const way = (): Way => this.#held.get(key)?.way ?? first;
+    return new SessionStream({
+      open: (signal) => {
+        const { target, asked } = way();
+        const accept = { accept: 'text/event-stream', 'mcp-protocol-version': version };
+        const headers = new GatewayHeaders(asked.headers.names, accept);
+        const { server, principal } = asked;
+        return relayGet(this.#deps, target, { server, principal, headers, era: 'legacy', session, signal });
+      },
+      tell: async (message) => {
+        const { target, asked } = way();
+        const headers = { 'mcp-protocol-version': version };
+        await sendAcross(this.#deps, target, asked, { message, era: 'legacy', session, headers });
+      },
+    });
+  }
+
+  #dropOldest(): void {
+    for (const [key, held] of this.#held) return void this.#drop(key, held);
   }
 
   #sweep(): void {
-    if (this.#held.size === 0) return;
     const now = Date.now();
-    for (const [key, { usedAt }] of this.#held) {
-      // In the order of their beginning: most that are idle come first.
-      if (now - usedAt < IDLE_MS && this.#held.size <= MOST_SESSIONS) break;
-      this.#held.delete(key);
-    }
+    for (const [key, held] of [...this.#held])
+      if (now - held.usedAt >= IDLE_MS) void this.#dropIdle(key, held);
+  }
+
+  async #dropIdle(key: string, held: Held): Promise<void> {
+    const session = await held.session.catch(() => undefined);
+    if (session?.stream.isListenedTo) held.usedAt = Date.now();
+    else await this.#drop(key, held);
+  }
+
+  /** Ends a session, and tells the server. */
+  async #drop(key: string, held: Held): Promise<void> {
+    this.#remove(key);
+    const session = await held.session.catch(() => undefined);
+    session?.stream.close();
+    if (session?.id === undefined) return;
+    const { target, asked } = held.way;
+    const signal = new Aborter();
+    const timer = setTimeout(() => signal.abort(fail('upstream_timeout', 'the end took too long')), END_MS);
+    const headers = new GatewayHeaders(asked.headers.names, { 'mcp-protocol-version': session.version });
+    const { server, principal } = asked;
+    await relayDelete(this.#deps, target, {
+      server,
+      principal,
+      headers,
+      era: 'legacy',
+      session: session.id,
+      signal,
+    }).catch(() => {});
+    clearTimeout(timer);
   }
 }
 

@@ -6,6 +6,7 @@ import type { GatewayHeaders } from '../../lib/gateway-headers.ts';
 import type { Era } from '../wire/eras.ts';
 import type { RpcMessage, RpcResponse } from '../wire/json-rpc.ts';
 import type { Frame } from '../wire/sse-frames.ts';
+import type { Patience } from './patience.ts';
 
 /** A message of a client. */
 export interface Asked {
@@ -22,6 +23,8 @@ export interface Asked {
   readonly bridge?: string | undefined;
   /** Aborted when the client leaves, or may not go on. */
   readonly signal: AbortLike;
+  /** Of the session, or of the request. */
+  readonly patience?: Patience;
 }
 
 /** An answer that has begun. */

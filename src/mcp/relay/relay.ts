@@ -9,9 +9,10 @@ import { isRequest } from '../wire/json-rpc.ts';
 import { FrameReader } from '../wire/sse-frames.ts';
 import { checkedMessage, type Expected, garbage } from './answer-check.ts';
 import type { Answer, Asked, AskedWithout } from './asked.ts';
+import type { Patience } from './patience.ts';
 import { relayedEvents } from './relayed-events.ts';
 
-type RelayDeps = Pick<McpDeps, 'dialer' | 'bounds' | 'auth' | 'lines'>;
+type RelayDeps = Pick<McpDeps, 'dialer' | 'bounds' | 'auth' | 'lines' | 'programs'>;
 
 /** Headers of the protocol that go on as they came, by lower-case name. */
 const PROTOCOL_HEADERS = ['accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name', 'last-event-id'];
@@ -38,7 +39,9 @@ export async function relayPost(deps: RelayDeps, target: Target, asked: Asked): 
     body: asked.text,
     isSafe: 'method' in message && message.method !== 'tools/call',
     signal,
+    patience: asked.patience,
   });
+  if (!('method' in message)) asked.patience?.answered();
   const id = isRequest(message) ? message.id : undefined;
   await refuseChallenge(deps, asked, answer);
   const session = sessionOf(answer);
@@ -48,7 +51,7 @@ export async function relayPost(deps: RelayDeps, target: Target, asked: Asked): 
   const method = 'method' in message ? message.method : '';
   const expected: Expected = { server: asked.server, era: asked.era, id, method };
   if (formOf(answer) === 'events' && answer.status === 200)
-    return { ...eventsAnswer(deps, answer, expected), ...about };
+    return { ...eventsAnswer(deps, answer, expected, asked.patience), ...about };
   return { ...(await jsonAnswer(deps, answer, expected, isForgotten)), ...about };
 }
 
@@ -66,7 +69,7 @@ export async function relayGet(deps: RelayDeps, target: Target, asked: AskedWith
   if (answer.status !== 200 || formOf(answer) !== 'events')
     return { ...(await noticeAnswer(answer)), ...about };
   const expected: Expected = { server: asked.server, era: asked.era, id: undefined, method: '' };
-  return { ...eventsAnswer(deps, answer, expected), ...about };
+  return { ...eventsAnswer(deps, answer, expected, asked.patience), ...about };
 }
 
 /** Ends a session. @throws GatewayError */
@@ -138,12 +141,17 @@ export const EVENT_HEADERS = [
   ['x-accel-buffering', 'no'],
 ] as const;
 
-function eventsAnswer({ bounds }: RelayDeps, answer: StreamedAnswer, expected: Expected): Answer {
+function eventsAnswer(
+  { bounds }: RelayDeps,
+  answer: StreamedAnswer,
+  expected: Expected,
+  patience: Patience | undefined,
+): Answer {
   const reader = new FrameReader(bounds.messageBytes);
   return {
     status: 200,
     headers: EVENT_HEADERS,
-    body: relayedEvents(answer.body, reader, expected, bounds.silenceMs),
+    body: relayedEvents(answer.body, reader, expected, bounds.silenceMs, patience),
   };
 }
 

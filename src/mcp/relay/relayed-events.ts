@@ -3,9 +3,9 @@
 import { unlessSilent } from '../upstream/unless-silent.ts';
 import type { Frame, FrameReader } from '../wire/sse-frames.ts';
 import { checkedMessage, type Expected, garbage } from './answer-check.ts';
+import { ASKED_MS, type Patience } from './patience.ts';
 
-/** How long a server waits for what it has asked the user, and a stream of notices for a notice, in milliseconds. */
-const ASKED_MS = 900_000;
+/** How long a stream of notices waits for a notice, in milliseconds. */
 const NOTICES_MS = 86_400_000;
 
 /** @throws GatewayError upstream_garbage, upstream_timeout, upstream_interrupted */
@@ -14,15 +14,24 @@ export async function* relayedEvents(
   reader: FrameReader,
   expected: Expected,
   silenceMs: number,
+  patience: Patience | undefined,
 ): AsyncGenerator<Frame, void> {
   let isResumable = false;
   let boundMs =
     expected.id === undefined || expected.method === 'subscriptions/listen' ? NOTICES_MS : silenceMs;
-  for await (const piece of unlessSilent(bytes, () => boundMs)) {
+  const bound = {
+    boundMs: () => patience?.boundMs(boundMs) ?? boundMs,
+    notBefore: () => patience?.answeredAt ?? 0,
+  };
+  for await (const piece of unlessSilent(bytes, bound)) {
     for (const frame of reader.push(piece)) {
       isResumable ||= frame.id !== undefined && frame.id !== '';
       const shown = await shownFrame(frame, expected);
-      if (shown?.request !== undefined) boundMs = Math.max(boundMs, ASKED_MS);
+      if (shown?.request !== undefined) {
+        boundMs = Math.max(boundMs, ASKED_MS);
+        // What is asked on a stream of notices belongs to a request that waits elsewhere.
+        if (expected.id === undefined) patience?.asked();
+      }
       if (shown !== undefined) yield shown;
       // What comes after the response, a second one for example, is not read.
       if (shown?.response !== undefined) return;

@@ -1,42 +1,18 @@
 // One connection of the HTTP+SSE transport (revision 2024-11-05): all messages of the server come on one stream, whose
-// first event names the address that messages of the client are posted to. Requests get ids of the connection's own, so
-// that callers with the same ids do not meet.
+// first event names the address that messages of the client are posted to.
 import { Aborter, type AbortLike } from '../../lib/abort.ts';
 import type { Dialer, StreamedAnswer } from '../../lib/egress/outbound.ts';
 import { fail, type GatewayError } from '../../lib/errors.ts';
+import type { Inbox } from '../lines/inbox.ts';
+import type { Line, LineTarget } from '../lines/line.ts';
+import { lineEnded, Multiplexer } from '../lines/multiplexer.ts';
 import { garbage, upstreamMessage } from '../relay/answer-check.ts';
-import {
-  isObject,
-  isResponse,
-  type JsonObject,
-  type RequestId,
-  type RpcMessage,
-  type RpcNotification,
-  type RpcRequest,
-  type RpcResponse,
-} from '../wire/json-rpc.ts';
-import { RPC } from '../wire/mcp-error.ts';
+import type { RpcMessage, RpcRequest } from '../wire/json-rpc.ts';
 import { type Frame, FrameReader } from '../wire/sse-frames.ts';
-import { Inbox } from './inbox.ts';
-
-/** Where the stream is, and the headers of one caller. */
-export interface SseTarget {
-  readonly origin: string;
-  readonly path: string;
-  /** Flat pairs. */
-  readonly headers: readonly string[];
-}
 
 export interface SseDeps {
   readonly dialer: Pick<Dialer, 'stream'>;
   readonly bounds: { readonly silenceMs: number; readonly messageBytes: number };
-}
-
-/** A request that waits for its response. */
-interface Pending {
-  readonly inbox: Inbox;
-  readonly id: RequestId;
-  readonly token: unknown;
 }
 
 /** How long the stream of a connection may be silent: each request has a bound of its own. */
@@ -44,41 +20,44 @@ const QUIET_MS = 86_400_000;
 /** Of the body of an answer to a POST, which says nothing. */
 const MOST_IGNORED = 65_536;
 const ENCODING = ['accept-encoding', 'identity', 'user-agent', 'sluice-gateway'];
-/** Notices of the server as such, which belong to no request. */
-const COMMON = /^notifications\/(?:(?:tools|prompts|resources)\/list_changed|resources\/updated)$/;
 
-export class SseLine {
-  /** Of the stream. */
+export class SseLine implements Line {
   readonly address: string;
+  readonly owner = undefined;
   readonly #deps: SseDeps;
   readonly #over: () => void;
   readonly #aborter = new Aborter();
-  readonly #pending = new Map<number, Pending>();
-  readonly #listeners = new Set<Inbox>();
+  readonly #requests: Multiplexer;
   readonly #endpoint = Promise.withResolvers<string>();
   /** Headers of the newest request: with them the gateway answers a ping, and cancels. */
-  #target: SseTarget;
-  #last = 0;
+  #target: LineTarget;
   #isOver = false;
-  usedAt = Date.now();
 
   /** @param over called once, when the connection has ended */
-  constructor(deps: SseDeps, target: SseTarget, over: () => void) {
+  constructor(deps: SseDeps, target: LineTarget, over: () => void) {
     this.#deps = deps;
     this.#target = target;
     this.#over = over;
     this.address = target.origin + target.path;
+    this.#requests = new Multiplexer({
+      messageBytes: deps.bounds.messageBytes,
+      tell: (message) => this.#tell(message),
+    });
     this.#endpoint.promise.catch(() => {});
   }
 
-  get isBusy(): boolean {
-    return this.#pending.size > 0 || this.#listeners.size > 0;
+  get hasRequests(): boolean {
+    return this.#requests.hasRequests;
   }
 
-  /**
-   * Connects. @returns undefined, or the answer of a server that refuses
-   * @throws GatewayError
-   */
+  get isBusy(): boolean {
+    return this.#requests.isBusy;
+  }
+
+  get usedAt(): number {
+    return this.#requests.usedAt;
+  }
+
   async open(signal: AbortLike): Promise<StreamedAnswer | undefined> {
     const leave = (): void => this.close(signal.reason as GatewayError);
     if (signal.aborted) leave();
@@ -117,40 +96,16 @@ export class SseLine {
     }
   }
 
-  /** @returns the server's refusal, or the messages up to the response @throws GatewayError */
-  async request(target: SseTarget, request: RpcRequest, signal: AbortLike): Promise<StreamedAnswer | Inbox> {
-    const number = ++this.#last;
-    const { id, method, params } = request;
-    const meta = isObject(params?._meta) ? params._meta : {};
-    const token = meta.progressToken;
-    const aborted = (): void => inbox.fail(signal.reason);
-    const inbox = new Inbox(this.#deps.bounds.messageBytes, () => {
-      signal.removeEventListener('abort', aborted);
-      if (this.#pending.delete(number) && method !== 'initialize') this.#cancel(number);
-    });
-    signal.addEventListener('abort', aborted);
-    this.#pending.set(number, { inbox, id, token });
-    const own = token === undefined ? params : { ...params, _meta: { ...meta, progressToken: number } };
-    const sent = {
-      jsonrpc: '2.0',
-      id: number,
-      method,
-      ...(own === undefined ? {} : { params: own }),
-    } as const;
-    try {
-      const refusal = await this.post(target, sent, signal);
-      if (refusal === undefined) return inbox;
-      this.#settle(number);
-      return refusal;
-    } catch (thrown) {
-      inbox.end();
-      throw thrown;
-    }
+  request(target: LineTarget, request: RpcRequest, signal: AbortLike): Promise<StreamedAnswer | Inbox> {
+    return this.#requests.request(request, signal, (own) => this.post(target, own, signal));
   }
 
-  /** A notification, or an answer to the server. @returns the server's refusal @throws GatewayError */
-  async post(target: SseTarget, message: RpcMessage, signal: AbortLike): Promise<StreamedAnswer | undefined> {
-    this.usedAt = Date.now();
+  async post(
+    target: LineTarget,
+    message: RpcMessage,
+    signal: AbortLike,
+  ): Promise<StreamedAnswer | undefined> {
+    this.#requests.usedAt = Date.now();
     this.#target = target;
     const path = await this.#endpoint.promise;
     const answer = await this.#deps.dialer.stream({
@@ -158,7 +113,7 @@ export class SseLine {
       path,
       method: 'POST',
       headers: [...target.headers, 'content-type', 'application/json', ...ENCODING],
-      body: JSON.stringify(this.#withOwnId(message)),
+      body: JSON.stringify(this.#requests.withOwnId(message)),
       signal,
       headTimeoutMs: this.#deps.bounds.silenceMs,
       idleTimeoutMs: this.#deps.bounds.silenceMs,
@@ -168,30 +123,16 @@ export class SseLine {
     return undefined;
   }
 
-  /** What the server sends that answers no request. */
   listen(signal: AbortLike): Inbox {
-    const aborted = (): void => inbox.fail(signal.reason);
-    const inbox = new Inbox(this.#deps.bounds.messageBytes, () => {
-      signal.removeEventListener('abort', aborted);
-      this.#listeners.delete(inbox);
-      this.usedAt = Date.now();
-    });
-    signal.addEventListener('abort', aborted);
-    this.#listeners.add(inbox);
-    if (this.#isOver) inbox.end();
-    return inbox;
+    return this.#requests.listen(signal);
   }
 
-  /** @param why what requests under way get; undefined: the connection is not needed any more */
-  close(why: GatewayError = interrupted()): void {
+  close(why: GatewayError = lineEnded()): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#endpoint.reject(why);
     this.#aborter.abort(why);
-    const waiting = [...this.#pending.values()];
-    this.#pending.clear();
-    for (const { inbox } of waiting) inbox.fail(why);
-    for (const inbox of [...this.#listeners]) inbox.end();
+    this.#requests.close(why);
     this.#over();
   }
 
@@ -208,68 +149,7 @@ export class SseLine {
   async #take({ event = 'message', data = '' }: Frame): Promise<void> {
     if (event === 'endpoint') this.#endpoint.resolve(this.#pathOf(data));
     if (event !== 'message' || data === '') return;
-    const message = await upstreamMessage(data);
-    if (isResponse(message)) this.#answered(message);
-    else if ('id' in message) this.#asked(message);
-    else this.#noticed(message);
-  }
-
-  #answered(message: RpcResponse): void {
-    const only = message.id === null && this.#pending.size === 1 ? [...this.#pending.keys()][0] : undefined;
-    const number = only ?? message.id;
-    const isSent = Number.isInteger(number) && Number(number) >= 1 && Number(number) <= this.#last;
-    if (!isSent) throw garbage('answered with the id of another request');
-    // A second answer, or one after the client has left, is not read.
-    const pending = this.#pending.get(Number(number));
-    pending?.inbox.push(JSON.stringify({ ...message, id: pending.id }));
-    this.#settle(Number(number));
-  }
-
-  #settle(number: number): void {
-    const pending = this.#pending.get(number);
-    this.#pending.delete(number);
-    pending?.inbox.end();
-    this.usedAt = Date.now();
-  }
-
-  #asked(message: RpcRequest): void {
-    const reader = message.method === 'ping' ? undefined : this.#reader();
-    if (reader !== undefined) {
-      reader.push(JSON.stringify(message));
-      return;
-    }
-    const { id, method } = message;
-    const error = { code: RPC.methodNotFound, message: 'no client waits for an answer' };
-    this.#tell({ jsonrpc: '2.0', id, ...(method === 'ping' ? { result: {} } : { error }) });
-  }
-
-  #noticed(message: RpcNotification): void {
-    const { method, params } = message;
-    if (method === 'notifications/progress') {
-      const pending = this.#pending.get(Number(params?.progressToken));
-      const own: JsonObject = { ...params, progressToken: pending?.token };
-      if (pending?.token !== undefined) pending.inbox.push(JSON.stringify({ ...message, params: own }));
-    } else if (COMMON.test(method)) {
-      for (const inbox of this.#listeners) inbox.push(JSON.stringify(message));
-    } else this.#reader()?.push(JSON.stringify(message));
-  }
-
-  /** The transport does not say which request a message belongs to: it is taken for the newest one's. */
-  #reader(): Inbox | undefined {
-    return [...this.#pending.values()].at(-1)?.inbox ?? [...this.#listeners][0];
-  }
-
-  #withOwnId(message: RpcMessage): RpcMessage {
-    if (!('method' in message) || message.method !== 'notifications/cancelled') return message;
-    const { requestId } = message.params ?? {};
-    const own = [...this.#pending].findLast(([, { id }]) => id === requestId)?.[0];
-    return own === undefined ? message : { ...message, params: { ...message.params, requestId: own } };
-  }
-
-  #cancel(requestId: number): void {
-    if (this.#isOver) return;
-    this.usedAt = Date.now();
-    this.#tell({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } });
+    this.#requests.take(await upstreamMessage(data));
   }
 
   /** What need not arrive. */
@@ -287,10 +167,6 @@ export class SseLine {
       throw garbage('named an endpoint of another origin');
     return url.pathname + url.search;
   }
-}
-
-function interrupted(): GatewayError {
-  return fail('upstream_interrupted', 'the MCP server ended its stream');
 }
 
 /** Reads a body to its end, so that the connection can be used again. */

@@ -1,13 +1,14 @@
 // One HTTP exchange with an upstream, within its bounds: redirects are not followed, and its refusals are never shown
 // as the gateway's own.
-import type { AbortLike } from '../../lib/abort.ts';
+import { Aborter, type AbortLike } from '../../lib/abort.ts';
 import type { StreamedAnswer } from '../../lib/egress/outbound.ts';
 import { fail, GatewayError } from '../../lib/errors.ts';
 import { Pieces } from '../../lib/incoming/pieces.ts';
 import type { McpDeps } from '../deps.ts';
+import { ASKED_MS, type Patience } from '../relay/patience.ts';
 import { restExchange } from '../rest/rest-exchange.ts';
 import type { Target } from './target.ts';
-import { unlessSilent } from './unless-silent.ts';
+import { soon, unlessSilent } from './unless-silent.ts';
 
 export interface UpstreamRequest {
   readonly method: 'POST' | 'GET' | 'DELETE';
@@ -17,6 +18,8 @@ export interface UpstreamRequest {
   readonly signal: AbortLike;
   /** May be sent twice: a connection that the server closed while it was idle is found out by sending. */
   readonly isSafe?: boolean;
+  /** Whether the server waits for what it has asked the user. */
+  readonly patience?: Patience | undefined;
 }
 
 /** How long a body may be silent here: its readers have bounds of their own. */
@@ -24,11 +27,12 @@ const QUIET_MS = 86_400_000;
 
 /** @throws GatewayError host_refused, upstream_* */
 export async function exchange(
-  deps: Pick<McpDeps, 'dialer' | 'bounds' | 'lines'>,
+  deps: Pick<McpDeps, 'dialer' | 'bounds' | 'lines' | 'programs'>,
   target: Target,
   request: UpstreamRequest,
 ): Promise<StreamedAnswer> {
   if (target.rest !== undefined) return restExchange(deps, target.rest, target, request);
+  if (target.isProgram) return deps.programs.exchange(target, request);
   const answer = await (target.isSse
     ? deps.lines.exchange(target, request)
     : sentSafely(deps, target, request));
@@ -56,10 +60,36 @@ async function sentSafely(
   }
 }
 
-function sent(
-  { dialer, bounds }: Pick<McpDeps, 'dialer' | 'bounds'>,
+async function sent(
+  deps: Pick<McpDeps, 'dialer' | 'bounds'>,
+  target: Target,
+  request: UpstreamRequest,
+): Promise<StreamedAnswer> {
+  const { patience, signal } = request;
+  const { silenceMs } = deps.bounds;
+  if (patience === undefined) return dialed(deps, target, request, silenceMs);
+  // A server that answers with JSON sends not even a head while it asks.
+  const aborter = new Aborter();
+  const leave = (): void => aborter.abort(signal.reason as Error);
+  if (signal.aborted) leave();
+  signal.addEventListener('abort', leave);
+  try {
+    const head = dialed(deps, target, { ...request, signal: aborter }, ASKED_MS);
+    return await soon(head, {
+      boundMs: () => patience.boundMs(silenceMs),
+      notBefore: () => patience.answeredAt,
+    });
+  } catch (thrown) {
+    aborter.abort(thrown as Error);
+    throw thrown;
+  }
+}
+
+function dialed(
+  { dialer }: Pick<McpDeps, 'dialer'>,
   target: Target,
   { method, headers, body, signal }: UpstreamRequest,
+  headTimeoutMs: number,
 ): Promise<StreamedAnswer> {
   return dialer.stream({
     origin: target.origin,
@@ -68,7 +98,7 @@ function sent(
     headers: [...target.headers, ...headers, 'accept-encoding', 'identity', 'user-agent', 'sluice-gateway'],
     body,
     signal,
-    headTimeoutMs: bounds.silenceMs,
+    headTimeoutMs,
     idleTimeoutMs: QUIET_MS,
   });
 }
@@ -86,7 +116,7 @@ export async function wholeText(answer: StreamedAnswer, most: number, silenceMs:
     throw fail('upstream_garbage', 'the MCP server encoded its answer although it was not asked to');
   }
   const pieces = new Pieces(true);
-  for await (const piece of unlessSilent(answer.body, () => silenceMs)) {
+  for await (const piece of unlessSilent(answer.body, { boundMs: () => silenceMs })) {
     pieces.push(piece);
     if (pieces.bytes > most)
       throw fail('upstream_garbage', `the MCP server sent an answer over ${most} bytes`);

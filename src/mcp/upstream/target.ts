@@ -7,6 +7,7 @@ import { withSecrets } from '../../secrets/mappings.ts';
 import { isAllowedHost } from '../../secrets/references.ts';
 import type { JsonObject } from '../../store/collection.ts';
 import type { McpDeps } from '../deps.ts';
+import { callerOf } from '../session-ids.ts';
 
 /** An upstream as one caller reaches it. */
 export interface Target {
@@ -18,6 +19,10 @@ export interface Target {
   readonly rest?: McpServer;
   /** It speaks the HTTP+SSE transport of revision 2024-11-05. */
   readonly isSse?: boolean;
+  /** A program of the operator's settings; its origin is `stdio:<name>`. */
+  readonly isProgram?: boolean;
+  /** Whose sessions they are. */
+  readonly owner?: string;
 }
 
 /** Headers of a caller that never go to an upstream, whatever is configured. */
@@ -48,6 +53,8 @@ export async function targetOf(
   isOwnKey: (text: string) => boolean,
 ): Promise<Target> {
   const { body } = server.integration;
+  if (body.transport === 'stdio')
+    return { origin: body.url, path: '', headers: [], isProgram: true, owner: callerOf(principal) };
   const url = new URL(body.url);
   const custom = await customHeaders(secrets, server, url.origin);
   const credentials = await auth.headersFor(server, principal);

@@ -1,5 +1,5 @@
-// Servers of the HTTP+SSE transport, answered for as if they spoke streamable HTTP with sessions: a session is one
-// connection of this process, and each request's messages are a stream of their own.
+// Servers of one line, answered for as if they spoke streamable HTTP with sessions: a session is one line of this
+// process, and each request's messages are a stream of their own.
 import { randomUUID } from 'node:crypto';
 import type { AbortLike } from '../../lib/abort.ts';
 import type { StreamedAnswer } from '../../lib/egress/outbound.ts';
@@ -7,10 +7,10 @@ import { fail } from '../../lib/errors.ts';
 import { isRequest, type RpcMessage } from '../wire/json-rpc.ts';
 import { RPC } from '../wire/mcp-error.ts';
 import { Inbox } from './inbox.ts';
-import { type SseDeps, SseLine, type SseTarget } from './sse-line.ts';
+import type { Line, LineTarget } from './line.ts';
 
 /** A request of streamable HTTP. */
-export interface SseRequest {
+export interface LineRequest {
   readonly method: 'POST' | 'GET' | 'DELETE';
   /** Flat pairs of the protocol. */
   readonly headers: readonly string[];
@@ -18,23 +18,30 @@ export interface SseRequest {
   readonly signal: AbortLike;
 }
 
-const MOST_LINES = 2000;
+export interface LinesDeps {
+  /** @param over to be called once, when the line has ended @throws GatewayError when there can be none */
+  readonly make: (target: LineTarget, over: () => void) => Line;
+  /** Lines at once: of all callers, and of one owner where lines have any. */
+  readonly most: number;
+  readonly mostOfOwner?: number;
+}
+
 const IDLE_MS = 600_000;
 const SWEEP_MS = 60_000;
 const SESSION = 'mcp-session-id';
 
-export class SseLines {
-  readonly #deps: SseDeps;
+export class Lines {
+  readonly #deps: LinesDeps;
   /** By session, in the order of their last use. */
-  readonly #lines = new Map<string, SseLine>();
+  readonly #lines = new Map<string, Line>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(deps: SseDeps) {
+  constructor(deps: LinesDeps) {
     this.#deps = deps;
   }
 
   /** @throws GatewayError what the dialer throws, upstream_garbage, overloaded */
-  async exchange(target: SseTarget, request: SseRequest): Promise<StreamedAnswer> {
+  async exchange(target: LineTarget, request: LineRequest): Promise<StreamedAnswer> {
     const { method, headers, body = '', signal } = request;
     const id = headers[headers.indexOf(SESSION) + 1];
     if (!headers.includes(SESSION) || id === undefined) {
@@ -66,13 +73,13 @@ export class SseLines {
   }
 
   async #begin(
-    target: SseTarget,
+    target: LineTarget,
     message: RpcMessage & { readonly id: string | number; readonly method: string },
     signal: AbortLike,
   ): Promise<StreamedAnswer> {
-    this.#makeRoom();
+    this.#makeRoom(target.owner);
     const id = randomUUID();
-    const line = new SseLine(this.#deps, target, () => this.#ended(id));
+    const line = this.#deps.make(target, () => this.#ended(id));
     this.#lines.set(id, line);
     this.#timer ??= setInterval(() => this.#sweep(), SWEEP_MS).unref();
     try {
@@ -87,7 +94,7 @@ export class SseLines {
     }
   }
 
-  #used(id: string, target: SseTarget): SseLine | undefined {
+  #used(id: string, target: LineTarget): Line | undefined {
     const line = this.#lines.get(id);
     // An integration with another address has other sessions.
     if (line === undefined || line.address !== target.origin + target.path) return undefined;
@@ -96,14 +103,11 @@ export class SseLines {
     return line;
   }
 
-  #makeRoom(): void {
-    if (this.#lines.size < MOST_LINES) return;
-    for (const line of this.#lines.values()) {
-      if (line.isBusy) continue;
-      line.close();
-      return;
-    }
-    throw fail('overloaded', 'too many sessions with MCP servers are open', { retryAfterMs: 1000 });
+  #makeRoom(owner: string | undefined): void {
+    const { most, mostOfOwner = most } = this.#deps;
+    const own = owner === undefined ? [] : [...this.#lines.values()].filter((one) => one.owner === owner);
+    if (own.length >= mostOfOwner) endIdle(own);
+    if (this.#lines.size >= most) endIdle(this.#lines.values());
   }
 
   #ended(id: string): void {
@@ -118,6 +122,15 @@ export class SseLines {
     for (const line of [...this.#lines.values()])
       if (!line.isBusy && now - line.usedAt > IDLE_MS) line.close();
   }
+}
+
+/** Ends the one that was not used for the longest time. @throws GatewayError overloaded when all are in use */
+function endIdle(lines: Iterable<Line>): void {
+  const all = [...lines];
+  const idle = all.find(({ isBusy }) => !isBusy) ?? all.find(({ hasRequests }) => !hasRequests);
+  if (idle === undefined)
+    throw fail('overloaded', 'too many sessions with MCP servers are open', { retryAfterMs: 1000 });
+  idle.close();
 }
 
 function events(body: AsyncIterable<Uint8Array>, session?: string): StreamedAnswer {
