@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { parseProxies } from './lib/client-address.ts';
 import type { Range } from './lib/egress/address-rules.ts';
+import { isIssuerUrl } from './lib/issuer-url.ts';
 import { didYouMean } from './lib/nearest.ts';
 import { readStdioCommands, type StdioCommands } from './lib/stdio-commands.ts';
 import { type EnvironmentProviders, providersFromEnvironment } from './providers/from-environment.ts';
@@ -345,12 +346,8 @@ function readOidc(env: Environment, read: Read, faults: string[]): Settings['oid
   return missing.length > 0 ? undefined : settings;
 }
 
-/** Tokens over an unencrypted connection could be forged: only this machine may be asked without TLS. */
 function issuerUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isOpen = url?.protocol === 'http:' && LOOPBACK.test(url.hostname);
-  if (url === undefined || (url.protocol !== 'https:' && !isOpen) || url.search !== '' || url.username !== '')
-    throw new Error('must be the https:// address of an issuer');
+  if (!isIssuerUrl(text)) throw new Error('must be the https:// address of an issuer');
   return text;
 }
 

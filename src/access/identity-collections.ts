@@ -12,6 +12,7 @@ import { PROVIDER_COLLECTIONS } from './providers/provider-collections.ts';
 import { SCIM_COLLECTIONS } from './scim/scim-collections.ts';
 import type { SecurityCategory, SecuritySettings } from './security-settings.ts';
 import { sessions } from './sessions/session-collection.ts';
+import { identityProviders } from './sign-in/identity-provider-collection.ts';
 
 /** The tenant. */
 export interface OrganisationBody {
@@ -287,6 +288,7 @@ export const accessCollections: readonly Collection<object>[] = [
   encryptionKeys,
   firstKeys,
   sessions,
+  identityProviders,
   jwtSettings,
   ...SCIM_COLLECTIONS,
   ...PROVIDER_COLLECTIONS,

@@ -2,6 +2,7 @@
 import { jwksUriCheck } from '../access/jwt/jwks-uri.ts';
 import { makeKey } from '../access/keys.ts';
 import { guardrailFault } from '../admin/guardrails/usage.ts';
+import { AddressRates } from '../lib/address-rates.ts';
 import type { HeaderNames } from '../lib/gateway-headers.ts';
 import { providerById } from '../providers/catalog/registry.ts';
 import type { contractValidator } from '../rpc/validator.ts';
@@ -55,7 +56,8 @@ export function identityDeps({
   ...rooms
 }: Rooms): IdentityDeps {
   const { documents, hasher } = stores;
-  const { dialer, directory, auditLog, sessions, grants, scimGroups, keys, addressOf } = identity;
+  const { dialer, directory, auditLog, sessions, grants, scimGroups, keys, addressOf, identityProviders } =
+    identity;
   const { providers, mcp, secretReferences } = replicas;
   const { plans, secrets, pipeline } = opened;
   const { mailer, callBooks, limits, usage, reRates } = ledger;
@@ -86,7 +88,7 @@ export function identityDeps({
     providerById,
     checkHost: (url: string, param: string, localPort?: number) => dialer.check(url, param, localPort),
     secrets,
-    secretUsers: [providers, mcp].map((kind) => ({
+    secretUsers: [providers, mcp, identityProviders].map((kind) => ({
       firstUserOf: (organisationId, { id }) => kind.userOfSecret(organisationId, id),
     })),
     mcp,
@@ -98,6 +100,13 @@ export function identityDeps({
     makeKey: (key) => makeKey(hasher, key, Date.now()),
     checkUri: jwksUriCheck(dialer, rooms.allow),
     publicUrl: rooms.publicUrl,
+    homeOrganisationId: identity.tenancy.organisationId,
+    identityProviders,
+    hasSettingsProvider: rooms.settings.oidc !== undefined,
+    state: ledger.state,
+    site: sessions.site,
+    rates: new AddressRates(rooms.settings.failedCallsPerSecond),
+    onTrouble: (error: unknown) => log.warn({ err: error }, 'a sign-in link could not be sent'),
     mail:
       mailer &&
       ((mail) => {

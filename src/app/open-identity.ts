@@ -8,6 +8,7 @@ import { ManagedRecords } from '../access/managed-records.ts';
 import { GrantRing } from '../access/oauth/grant-ring.ts';
 import { ScimGroups } from '../access/scim/scim-groups.ts';
 import { SessionRing } from '../access/sessions/session-ring.ts';
+import { IdentityProviders, SETTINGS_PROVIDER } from '../access/sign-in/identity-providers.ts';
 import type { Call } from '../call/call.ts';
 import { clientAddress } from '../lib/client-address.ts';
 import { createDialer } from '../lib/egress/dialer.ts';
@@ -33,8 +34,20 @@ export async function openIdentity(
   const origin = settings.publicUrl === undefined ? undefined : new URL(settings.publicUrl).origin;
   const secure = settings.tls !== undefined || origin?.startsWith('https:') === true;
   const site = { origin, secure };
-  const sessions = new SessionRing({ hasher, keys, directory, documents, site, now: Date.now });
   const grants = new GrantRing({ hasher, keys, directory, documents, now: Date.now });
+  const identityProviders = new IdentityProviders();
+  const sessions = new SessionRing({
+    hasher,
+    keys,
+    directory,
+    documents,
+    site,
+    isProviderEnabled: (organisationId, id) =>
+      id === SETTINGS_PROVIDER
+        ? settings.oidc !== undefined
+        : identityProviders.enabled(organisationId, id) !== undefined,
+    now: Date.now,
+  });
   const egress = {
     allow,
     localServers: isEmbeddedOnLoopback(settings),
@@ -73,6 +86,7 @@ export async function openIdentity(
     keys,
     sessions,
     grants,
+    identityProviders,
     directory,
     scimGroups,
     managed,

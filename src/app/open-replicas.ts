@@ -20,7 +20,7 @@ export type Replicas = Awaited<ReturnType<typeof openReplicas>>;
 /** Resolves when all of it was read. @throws GatewayError store_unavailable */
 export async function openReplicas(
   { settings, log, stores: { store, feed, documents }, onTrouble }: Base,
-  { keys, sessions, grants, directory, scimGroups, managed, tokens, tenancy }: Identity,
+  { keys, sessions, grants, identityProviders, directory, scimGroups, managed, tokens, tenancy }: Identity,
 ) {
   const { providers: given, faults } = settings.environmentProviders;
   for (const fault of faults) log.warn({ fault }, 'a variable of the environment makes no provider');
@@ -42,7 +42,7 @@ export async function openReplicas(
   };
   const stops = await Promise.all([
     follow(source, [...directory.replicas, tokens.replica, keys.replica, sessions.replica, managed.replica]),
-    follow(source, [scimGroups.replica, grants.replica]),
+    follow(source, [scimGroups.replica, grants.replica, identityProviders.replica]),
     follow(source, [guardrails.replica, configs.replica, aliases.replica]),
     follow(source, providers.replicas),
     follow(source, mcp.replicas),

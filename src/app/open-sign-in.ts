@@ -1,40 +1,48 @@
-// Sign-in by an identity provider of the settings, with what it needs of the rooms.
-import { setCookie } from '../access/sessions/session-cookie.ts';
+// Sign-in without an API key, with what it needs of the rooms: identity providers, links by mail, back-channel logout.
+
+import type { FillSecrets } from '../access/mcp/upstream-headers.ts';
+import { linkCookie, linkSecret, setCookie } from '../access/sessions/session-cookie.ts';
 import { LONGEST_MS } from '../access/sessions/session-ring.ts';
-import { OidcClient } from '../access/sign-in/oidc-client.ts';
-import { signIn } from '../admin/sign-in/sign-in.ts';
+import { SETTINGS_PROVIDER } from '../access/sign-in/identity-providers.ts';
+import { LOGOUT_SECONDS } from '../access/sign-in/logout-token.ts';
+import { type SignedIn, signInFailed } from '../access/sign-in/oidc-client.ts';
+import { OidcClients } from '../access/sign-in/oidc-clients.ts';
+import { LINK_MS, openLink } from '../access/sign-in/sign-in-link.ts';
+import { openTransaction } from '../access/sign-in/transaction.ts';
+import { endSessions } from '../admin/sign-in/logout.ts';
+import { type SignInDeps, signIn } from '../admin/sign-in/sign-in.ts';
 import type { SignInSurface } from '../edge/sign-in-page.ts';
 import { AddressRates } from '../lib/address-rates.ts';
 import { clientAddress } from '../lib/client-address.ts';
 import { GatewayHeaders, type HeaderNames } from '../lib/gateway-headers.ts';
+import type { SharedState } from '../store/shared-state.ts';
 import type { Base } from './base.ts';
 import type { Identity } from './open-identity.ts';
 
-/** Undefined without an identity provider in the settings. */
-export function openSignIn(
-  { settings, log, stores: { documents, hasher } }: Base,
-  { dialer, directory, sessions, auditLog, tenancy }: Identity,
-  names: HeaderNames,
-  publicUrl: () => string,
-): SignInSurface | undefined {
+export interface SignInParts extends Base {
+  readonly identity: Identity;
+  readonly state: Pick<SharedState, 'acquireLease'>;
+  readonly names: HeaderNames;
+  readonly publicUrl: () => string;
+  readonly fill: FillSecrets;
+}
+
+/** The source of groups of the identity provider that the settings name. */
+const SETTINGS_GROUPS = 'oidc';
+
+export function openSignIn(parts: SignInParts): SignInSurface {
+  const { settings, log, stores, identity, state, names, publicUrl, fill } = parts;
+  const { dialer, directory, sessions, auditLog, tenancy } = identity;
+  const home = tenancy.organisationId;
+  const { hasher, documents } = stores;
   const { oidc } = settings;
-  if (oidc === undefined) return undefined;
-  const { systemChanges } = auditLog;
-  const { organisationId } = tenancy;
-  const people = {
-    documents,
-    systemChanges,
-    directory,
-    sessions,
-    organisationId,
-    onFirstSight: oidc.onFirstSight,
-    now: Date.now,
-  };
-  const client = new OidcClient({
-    options: oidc,
+  const clients = new OidcClients({
+    ofSettings: oidc && { ...oidc, organisationId: home, clientSecret: async () => oidc.clientSecret },
+    providers: identity.identityProviders,
     dialer,
     hasher,
     publicUrl,
+    fill,
     now: Date.now,
     onTrouble: (error) => log.warn({ err: error }, 'a sign-in by the identity provider failed'),
   });
@@ -46,13 +54,48 @@ export function openSignIn(
   };
   const secure: SignInSurface['secure'] = ({ headers }) =>
     sessions.site.secure || headers['x-forwarded-proto'] === 'https';
+  /** Of one use on all instances. */
+  const useOnce = async (organisationId: string, key: string, leaseMs: number): Promise<boolean> =>
+    (await state.acquireLease(organisationId, { key, owner: crypto.randomUUID(), leaseMs })).acquired;
+  const enter = async (
+    req: Parameters<SignInSurface['taken']>[0],
+    person: SignedIn,
+    how: Pick<SignInDeps, 'organisationId' | 'onFirstSight' | 'protocol' | 'groupSource'>,
+  ) => {
+    const browser = { headers: new GatewayHeaders(names, req.headers), address: addressOf(req) };
+    const people = { documents, systemChanges: auditLog.systemChanges, directory, sessions, now: Date.now };
+    const secret = await signIn({ ...people, ...how }, person, browser);
+    return { location: person.returnTo, setCookie: setCookie(secret, secure(req), LONGEST_MS) };
+  };
   return {
-    begin: (returnTo) => client.begin(returnTo),
+    async begin({ organisation = home, provider, returnTo }) {
+      return clients.find(organisation, provider).client.begin(returnTo);
+    },
     async finish(req, query, cookie) {
-      const person = await client.finish(query, cookie);
-      const browser = { headers: new GatewayHeaders(names, req.headers), address: addressOf(req) };
-      const secret = await signIn(people, person, browser);
-      return { location: person.returnTo, setCookie: setCookie(secret, secure(req), LONGEST_MS) };
+      const transaction = cookie === undefined ? undefined : openTransaction(hasher, cookie, Date.now());
+      if (transaction === undefined) throw signInFailed();
+      const { organisationId, providerId } = transaction;
+      const { client, onFirstSight } = clients.find(organisationId, providerId);
+      const groupSource = providerId === SETTINGS_PROVIDER ? SETTINGS_GROUPS : providerId;
+      const how = { organisationId, onFirstSight, protocol: 'oidc', groupSource } as const;
+      return enter(req, await client.finish(query, transaction), how);
+    },
+    async followLink(req, token) {
+      const link = openLink(hasher, token, linkSecret(req.headers.cookie), Date.now());
+      if (link === undefined) throw signInFailed();
+      const { organisationId, email, returnTo, id } = link;
+      if (!(await useOnce(organisationId, `sign-in:link:${id}`, LINK_MS))) throw signInFailed();
+      const person = { email, firstName: '', lastName: '', groups: [], by: {}, returnTo };
+      const how = { organisationId, onFirstSight: false, protocol: 'mail', groupSource: undefined } as const;
+      const { location, setCookie: session } = await enter(req, person, how);
+      return { location, setCookie: [session, linkCookie('', secure(req), 0)] };
+    },
+    async logout({ organisation = home, provider }, token) {
+      const ready = clients.find(organisation, provider);
+      const meant = await clients.logout(ready, token);
+      const key = `sign-in:logout:${hasher.hash(`${ready.options.issuer} ${meant.tokenId}`).slice(0, 40)}`;
+      if (!(await useOnce(organisation, key, 2 * LOGOUT_SECONDS * 1000))) return;
+      await endSessions({ ...auditLog, sessions, now: Date.now }, organisation, ready.id, meant);
     },
     taken: (req) => rates.take(addressOf(req)),
     secure,

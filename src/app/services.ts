@@ -12,6 +12,7 @@ import { DeclaredStateService } from '../../gen/gateway/admin/v2/declared_state_
 import { DeploymentsService } from '../../gen/gateway/admin/v2/deployments_pb.ts';
 import { FeedbackService } from '../../gen/gateway/admin/v2/feedback_pb.ts';
 import { GuardrailsService } from '../../gen/gateway/admin/v2/guardrails_pb.ts';
+import { IdentityProvidersService } from '../../gen/gateway/admin/v2/identity_providers_pb.ts';
 import { IntegrationsService } from '../../gen/gateway/admin/v2/integrations_pb.ts';
 import { JwtSettingsService } from '../../gen/gateway/admin/v2/jwt_pb.ts';
 import { LabelsService } from '../../gen/gateway/admin/v2/labels_pb.ts';
@@ -77,6 +78,7 @@ import { type DeclaredStateDeps, declaredStateService } from '../admin/declared-
 import { deploymentsService } from '../admin/deployments/service.ts';
 import { feedbackService } from '../admin/feedback/service.ts';
 import { guardrailsService } from '../admin/guardrails/service.ts';
+import { type IdentityProvidersDeps, identityProvidersService } from '../admin/identity-providers/service.ts';
 import { integrationsService } from '../admin/integrations/service.ts';
 import { type JwtDeps, jwtSettingsService } from '../admin/jwt/service.ts';
 import { labelsService } from '../admin/labels/service.ts';
@@ -218,11 +220,7 @@ export function registrations(
     implement(ProviderCatalogueService, providerCatalogueService(providers)),
     implement(VirtualKeysService, virtualKeysService(identity)),
     implement(AuditLogsService, auditLogsService(audit)),
-    implement(OrganisationsService, organisationsService(identity)),
-    implement(DeploymentsService, deploymentsService(identity)),
-    implement(WorkspacesService, workspacesService(identity)),
-    implement(WorkspaceExclusionsService, workspaceExclusionsService(identity)),
-    implement(WorkspaceMembersService, workspaceMembersService(identity)),
+    ...placeRegistrations(identity),
     implement(RateLimitPoliciesService, rateLimitPoliciesService(identity)),
     implement(ModelPricingService, modelPricingService(identity)),
     implement(SecretReferencesService, secretReferencesService(identity)),
@@ -233,7 +231,7 @@ export function registrations(
   ];
 }
 
-type SignedInDeps = SessionsDeps & OauthGrantsDeps;
+type SignedInDeps = SessionsDeps & IdentityProvidersDeps & OauthGrantsDeps;
 
 /** The services of people: who signs in, and with what. */
 function peopleRegistrations(
@@ -243,9 +241,23 @@ function peopleRegistrations(
     implement(ScimService, scimService(identity)),
     implement(SessionsService, sessionsService(identity)),
     implement(OauthGrantsService, oauthGrantsService(identity)),
+    implement(IdentityProvidersService, identityProvidersService(identity)),
     implement(UsersService, usersService(identity)),
     implement(UserInvitesService, userInvitesService(identity)),
     implement(JwtSettingsService, jwtSettingsService(identity)),
+  ];
+}
+
+/** The services of the tenancy. */
+function placeRegistrations(
+  identity: Parameters<typeof workspacesService>[0] & Parameters<typeof organisationsService>[0],
+): Registration[] {
+  return [
+    implement(OrganisationsService, organisationsService(identity)),
+    implement(DeploymentsService, deploymentsService(identity)),
+    implement(WorkspacesService, workspacesService(identity)),
+    implement(WorkspaceExclusionsService, workspaceExclusionsService(identity)),
+    implement(WorkspaceMembersService, workspaceMembersService(identity)),
   ];
 }
 

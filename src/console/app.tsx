@@ -11,12 +11,21 @@ import { returnTo } from './return-to.ts';
 import { go, href, path } from './router.ts';
 import { SignIn } from './sign-in.tsx';
 
+/** The one page that needs no session. */
+const INVITE: Page = {
+  path: '/invite',
+  name: 'Invitation',
+  allowed: () => true,
+  load: () => import('./invite.tsx'),
+};
+
 export function App() {
   useEffect(() => void readSession(), []);
   const next = session.value ? returnTo() : undefined;
   useEffect(() => {
     if (next !== undefined) location.replace(next);
   }, [next]);
+  if (path.value === INVITE.path) return <Shown page={INVITE} />;
   if (session.value === undefined || next !== undefined) return <main id="main" aria-busy="true" />;
   return (
     <>

@@ -3,11 +3,21 @@ import Router from '@koa/router';
 import type { Middleware } from 'koa';
 import { exportPage, type HandedFile } from './export-page.ts';
 import { homePage } from './home-page.ts';
-import { INVITE_PATHS, invitePage } from './invite-page.ts';
 import { type MetricsDeps, metricsPage } from './metrics-page.ts';
 import { addOauthRoutes, type OauthSurface } from './oauth/oauth-routes.ts';
+import { BodyReader } from './read-body.ts';
 import { SCIM_BASE, type ScimPageDeps, scimPage } from './scim-page.ts';
-import { beginPage, CALLBACK_PATH, callbackPage, SIGN_IN_PATH, type SignInSurface } from './sign-in-page.ts';
+import {
+  beginPage,
+  CALLBACK_PATH,
+  callbackPage,
+  LINK_PATH,
+  LOGOUT_PATH,
+  linkPage,
+  logoutPage,
+  SIGN_IN_PATH,
+  type SignInSurface,
+} from './sign-in-page.ts';
 
 /** What the pages show. */
 export interface PageDeps {
@@ -22,8 +32,7 @@ export interface PageDeps {
   readonly exportFile: (token: string) => Promise<HandedFile | undefined>;
   readonly scim: ScimPageDeps;
   readonly oauth: OauthSurface;
-  /** Undefined: people do not sign in by an identity provider. */
-  readonly signIn: SignInSurface | undefined;
+  readonly signIn: SignInSurface;
 }
 
 export function pages({
@@ -53,12 +62,13 @@ export function pages({
     ctx.body = await openapi();
     ctx.type = 'application/json';
   });
-  for (const path of INVITE_PATHS) router.get(path, invitePage);
+  // Where the link of an invitation leads: a page of the console. Browsers keep what stands after the `#`.
+  router.get('/invite', (ctx) => ctx.redirect('/console/invite'));
   router.get('/exports/:token', exportPage(exportFile));
-  if (signIn !== undefined) {
-    router.get(SIGN_IN_PATH, beginPage(signIn));
-    router.get(CALLBACK_PATH, callbackPage(signIn));
-  }
+  router.get(SIGN_IN_PATH, beginPage(signIn));
+  router.get(LINK_PATH, linkPage(signIn));
+  router.get(CALLBACK_PATH, callbackPage(signIn));
+  router.post(LOGOUT_PATH, logoutPage(signIn, new BodyReader(scim.pace, scim.budget)));
   addOauthRoutes(router, oauth);
   router.all(`${SCIM_BASE}{/*path}`, scimPage(scim));
   router.get('/docs{/*path}', docs);

@@ -8,6 +8,7 @@ import { pauseForTurn } from '../lib/incoming/pause-for-turn.ts';
 import { Pieces } from '../lib/incoming/pieces.ts';
 import type { Reading, ReadingBudget } from '../lib/incoming/reading-budget.ts';
 
+const FORM_TYPE = /^application\/x-www-form-urlencoded\b/i;
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\b/i;
 
 /** Reads bodies. */
@@ -37,7 +38,7 @@ export class BodyReader {
     const type = req.headers['content-type'];
     const isBytes = type === undefined || /^application\/octet-stream\b/i.test(type);
     if (!isJson(type) && !(untyped && isBytes)) {
-      const form = /^application\/x-www-form-urlencoded\b/i.test(type ?? '');
+      const form = FORM_TYPE.test(type ?? '');
       // What curl -d sends when it is not told otherwise.
       const how = form ? ": with curl, add -H 'content-type: application/json'" : '';
       throw fail('unsupported_media_type', `content-type: must be application/json${how}`, {
@@ -57,6 +58,24 @@ export class BodyReader {
       const body = await this.#whole(req, limit, signal, reading);
       if (decoder === undefined) return body;
       return await decoder(body, limit, (held) => reading.hold(body.length + held));
+    } finally {
+      reading.release();
+    }
+  }
+
+  /**
+   * The bytes of a short form (application/x-www-form-urlencoded) of a caller without a key.
+   * @throws GatewayError as `read`
+   */
+  async readForm(req: IncomingMessage, limit: number, signal: AbortLike): Promise<Uint8Array> {
+    if (!FORM_TYPE.test(req.headers['content-type'] ?? ''))
+      throw fail('unsupported_media_type', 'content-type: must be application/x-www-form-urlencoded', {
+        param: 'content-type',
+      });
+    if (Number(req.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
+    const reading = this.#budget.open(undefined);
+    try {
+      return await this.#whole(req, limit, signal, reading);
     } finally {
       reading.release();
     }

@@ -1,11 +1,22 @@
-// /console/sign-in/oidc and /console/callback: the browser goes to the identity provider and comes back with a session.
+// Sign-in without an API key: the browser goes to the identity provider and comes back with a session, or follows a link
+// that was mailed. And the address where identity providers end sessions.
 import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware } from 'koa';
-import { type GatewayError, toGatewayError } from '../lib/errors.ts';
+import { Aborter } from '../lib/abort.ts';
+import { fail, type GatewayError, toGatewayError } from '../lib/errors.ts';
+import type { BodyReader } from './read-body.ts';
+
+/** An identity provider, by the query of an address. */
+export interface NamedProvider {
+  /** Id; undefined: the first organisation. */
+  readonly organisation: string | undefined;
+  /** Id or slug; undefined: that of the settings. */
+  readonly provider: string | undefined;
+}
 
 export interface SignInSurface {
   readonly begin: (
-    returnTo: string | undefined,
+    named: NamedProvider & { readonly returnTo: string | undefined },
   ) => Promise<{ readonly location: string; readonly cookie: string }>;
   /** @returns where the browser goes, and the header of the session's cookie */
   readonly finish: (
@@ -13,18 +24,29 @@ export interface SignInSurface {
     query: string,
     cookie: string | undefined,
   ) => Promise<{ readonly location: string; readonly setCookie: string }>;
+  /** As `finish`, by the token of a link. */
+  readonly followLink: (
+    req: IncomingMessage,
+    token: string,
+  ) => Promise<{ readonly location: string; readonly setCookie: readonly string[] }>;
+  /** Ends the sessions that a logout token means. @throws GatewayError validation_failed for one that does not count */
+  readonly logout: (named: NamedProvider, token: string) => Promise<void>;
   /** Counts a sign-in of an address. @returns milliseconds to wait when there are too many; else 0 */
   readonly taken: (req: IncomingMessage) => number;
   readonly secure: (req: IncomingMessage) => boolean;
 }
 
 export const SIGN_IN_PATH = '/console/sign-in/oidc';
+export const LINK_PATH = '/console/sign-in/link';
 export const CALLBACK_PATH = '/console/callback';
+export const LOGOUT_PATH = '/console/backchannel-logout';
 const NAME = 'sluice_sign_in';
+const LONGEST_FORM = 16 * 1024;
 
 export function beginPage(surface: SignInSurface): Middleware {
   return guarded(surface, async (ctx) => {
-    const { location, cookie } = await surface.begin(ctx.URL.searchParams.get('return_to') ?? undefined);
+    const returnTo = ctx.URL.searchParams.get('return_to') ?? undefined;
+    const { location, cookie } = await surface.begin({ ...namedBy(ctx), returnTo });
     ctx.append('set-cookie', transactionCookie(cookie, surface.secure(ctx.req), 600));
     redirect(ctx, location);
   });
@@ -39,6 +61,42 @@ export function callbackPage(surface: SignInSurface): Middleware {
     ctx.append('set-cookie', setCookie);
     redirect(ctx, location);
   });
+}
+
+export function linkPage(surface: SignInSurface): Middleware {
+  return guarded(surface, async (ctx) => {
+    const token = ctx.URL.searchParams.get('token') ?? '';
+    const { location, setCookie } = await surface.followLink(ctx.req, token);
+    for (const one of setCookie) ctx.append('set-cookie', one);
+    redirect(ctx, location);
+  });
+}
+
+/** OpenID Connect Back-Channel Logout 1.0, part 2.5: a form with a logout token, and 200 or 400. */
+export function logoutPage(surface: SignInSurface, bodies: BodyReader): Middleware {
+  return guarded(surface, async (ctx) => {
+    const aborter = new Aborter();
+    const left = (): void => aborter.abort(fail('client_closed', 'the client has left'));
+    ctx.res.once('close', left);
+    try {
+      const bytes = await bodies.readForm(ctx.req, LONGEST_FORM, aborter);
+      const token = new URLSearchParams(Buffer.from(bytes).toString()).get('logout_token');
+      if (token === null)
+        throw fail('validation_failed', 'logout_token: is needed', { param: 'logout_token' });
+      await surface.logout(namedBy(ctx), token);
+      ctx.status = 200;
+      ctx.body = '';
+    } finally {
+      ctx.res.off('close', left);
+    }
+  });
+}
+
+function namedBy({ URL: { searchParams } }: Context): NamedProvider {
+  return {
+    organisation: searchParams.get('organisation') ?? undefined,
+    provider: searchParams.get('provider') ?? undefined,
+  };
 }
 
 function guarded(surface: SignInSurface, run: (ctx: Context) => Promise<void>): Middleware {

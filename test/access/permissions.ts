@@ -182,6 +182,11 @@ export const PERMISSIONS: Readonly<Record<string, string>> = {
   CreateScimMapping: adminKeys,
   DeleteScimMapping: adminKeys,
   ListScimGroups: adminKeys,
+  CreateIdentityProvider: adminKeys,
+  ListIdentityProviders: adminKeys,
+  GetIdentityProvider: adminKeys,
+  UpdateIdentityProvider: adminKeys,
+  DeleteIdentityProvider: adminKeys,
 
   // Users and permissions.
   ListUsers: adminKeys,
@@ -388,6 +393,8 @@ export const PERMISSIONS: Readonly<Record<string, string>> = {
   // About the caller alone.
   CreateSession: everybody,
   GetSession: everybody,
+  ListSignInMethods: open,
+  RequestSignInLink: open,
   ListSessions: everybody,
   DeleteSession: everybody,
   DeleteUserSessions: everybody,

@@ -1,6 +1,7 @@
 // A real OpenID provider (oidc-provider) on a free loopback port, and a browser that signs in at it.
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import Provider from 'oidc-provider';
 
 /** What the provider says of an account, by its login. */
@@ -11,6 +12,8 @@ export interface IdentityProvider {
   readonly accounts: Accounts;
   /** Begins to answer, for a client that comes back to this address. */
   serve(redirectUri: string): void;
+  /** A token that the provider signs, e.g. to log somebody out. */
+  sign(claims: JWTPayload, type?: string): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -21,7 +24,12 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const accounts: Accounts = new Map();
+  const { privateKey } = await generateKeyPair('RS256', { extractable: true });
+  const kid = 'of-tests';
+  const jwks = { keys: [{ ...(await exportJWK(privateKey)), kid, use: 'sig', alg: 'RS256' }] };
   return {
+    sign: (claims, typ = 'logout+jwt') =>
+      new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid, typ }).sign(privateKey),
     issuer,
     accounts,
     serve(redirectUri) {
@@ -40,6 +48,7 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
           email: ['email', 'email_verified'],
           profile: ['given_name', 'family_name'],
         },
+        jwks,
         cookies: { keys: ['of-tests'] },
         pkce: { required: () => true },
         findAccount: (_ctx, id) => ({ accountId: id, claims: () => ({ sub: id, ...accounts.get(id) }) }),

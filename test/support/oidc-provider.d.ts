@@ -5,6 +5,7 @@ declare module 'oidc-provider' {
   interface Configuration {
     readonly clients: readonly Readonly<Record<string, unknown>>[];
     readonly claims: Readonly<Record<string, readonly string[]>>;
+    readonly jwks: { readonly keys: readonly object[] };
     readonly cookies: { readonly keys: readonly string[] };
     readonly pkce: { readonly required: () => boolean };
     readonly findAccount: (

@@ -1,6 +1,16 @@
 // Sessions as they are stored.
 import { type Collection, defineCollection } from '../../store/collection.ts';
 
+/** A sign-in without an API key. */
+export interface SignedInBy {
+  /** Id of an identity provider, `settings` for that of the settings; absent: by a link that was mailed. */
+  readonly providerId?: string;
+  /** The identity provider's own name of the person (`sub`). */
+  readonly subject?: string;
+  /** The identity provider's session (`sid`), where it tells one. */
+  readonly providerSession?: string;
+}
+
 /** A person who is signed in; times are Unix milliseconds. The document's workspace is none: a session reaches what its key reaches. */
 export interface SessionBody {
   /** Keyed hash of the cookie's value. */
@@ -16,6 +26,8 @@ export interface SessionBody {
   readonly seenAt: number;
   /** When it ends at the latest. */
   readonly expiresAt: number;
+  /** How the person signed in; absent: by an API key. */
+  readonly by?: SignedInBy;
   readonly address: string;
   readonly userAgent: string;
 }

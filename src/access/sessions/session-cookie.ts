@@ -13,6 +13,19 @@ export interface CookieSite {
   readonly origin: string | undefined;
 }
 
+const LINK_NAME = 'sluice_link';
+
+/** The cookie by which a mailed link knows the browser that asked for it. */
+export function linkCookie(secret: string, secure: boolean, maxAgeMs: number): string {
+  const rest = `Path=/console/sign-in; HttpOnly; SameSite=Lax; Max-Age=${Math.floor(maxAgeMs / 1000)}`;
+  return `${LINK_NAME}=${secret}; ${rest}${secure ? '; Secure' : ''}`;
+}
+
+/** @param cookies the header; undefined: the browser asked for no link */
+export function linkSecret(cookies: string | undefined): string | undefined {
+  return cookieNamed(cookies ?? '', LINK_NAME);
+}
+
 /** The session's secret in the request's cookies; undefined without one, and when another site made the request. */
 export function sessionCookie(headers: GatewayHeaders, site: CookieSite): string | undefined {
   const secret = visitCookie(headers, site);

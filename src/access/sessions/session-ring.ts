@@ -26,6 +26,8 @@ export interface SessionRingDeps {
   readonly directory: Directory;
   readonly documents: Pick<DocumentStore, 'commit'>;
   readonly site: CookieSite;
+  /** Whether people may sign in by an identity provider. */
+  readonly isProviderEnabled: (organisationId: string, providerId: string) => boolean;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -109,9 +111,11 @@ export class SessionRing {
 
   /** What a session may do now; undefined when it has ended. @param workspace that the call names, by id or slug */
   principalOf(session: Document<SessionBody>, workspace?: string): Principal | undefined {
-    const { keys, directory, now } = this.#deps;
+    const { keys, directory, now, isProviderEnabled } = this.#deps;
     const { body, organisationId } = session;
     if (this.#isOver(body, now())) return undefined;
+    const { providerId } = body.by ?? {};
+    if (providerId !== undefined && !isProviderEnabled(organisationId, providerId)) return undefined;
     if (body.userId !== undefined && directory.user(organisationId, body.userId)?.body.role !== body.role)
       return undefined;
     return body.keyId === undefined

@@ -3,19 +3,27 @@
 import type { Configuration } from 'openid-client';
 import { dialedFetch } from '../../lib/egress/dialed-fetch.ts';
 import type { Dialer } from '../../lib/egress/outbound.ts';
-import { fail } from '../../lib/errors.ts';
+import { fail, type GatewayError } from '../../lib/errors.ts';
 import type { KeyHasher } from '../key-hash.ts';
-import { openTransaction, ownPath, SIGN_IN_MS, sealTransaction } from './transaction.ts';
+import type { SignedInBy } from '../sessions/session-collection.ts';
+import { ownPath, SIGN_IN_MS, type SignInTransaction, sealTransaction } from './transaction.ts';
 
 export interface OidcOptions {
   readonly issuer: string;
   readonly clientId: string;
-  readonly clientSecret: string;
+  /** @throws GatewayError secret_unavailable */
+  readonly clientSecret: () => Promise<string>;
   readonly scopes: string;
   readonly groupsClaim: string;
+  /** Lower case; absent: addresses of all domains. */
+  readonly emailDomains?: readonly string[];
 }
 
+/** Whose identity provider it is. */
+export type OidcPlace = Pick<SignInTransaction, 'organisationId' | 'providerId'>;
+
 export interface OidcDeps {
+  readonly place: OidcPlace;
   readonly options: OidcOptions;
   readonly dialer: Dialer;
   readonly hasher: KeyHasher;
@@ -34,6 +42,7 @@ export interface SignedIn {
   readonly firstName: string;
   readonly lastName: string;
   readonly groups: readonly string[];
+  readonly by: SignedInBy;
   readonly returnTo: string;
 }
 
@@ -59,6 +68,7 @@ export class OidcClient {
     const client = await import('openid-client');
     const config = await this.#config();
     const transaction = {
+      ...this.#deps.place,
       state: client.randomState(),
       nonce: client.randomNonce(),
       verifier: client.randomPKCECodeVerifier(),
@@ -78,18 +88,21 @@ export class OidcClient {
 
   /**
    * @param query of the callback, with its question mark
-   * @throws GatewayError unauthenticated for a sign-in that this browser did not begin, that another issuer answers, or
-   *   whose code was used; forbidden for an address that is not verified
+   * @param transaction that this browser began
+   * @throws GatewayError unauthenticated for a sign-in that another issuer answers, or whose code was used; forbidden
+   *   for an address that is not verified, or of another domain
    */
-  async finish(query: string, cookie: string | undefined): Promise<SignedIn> {
-    const { hasher, now, options } = this.#deps;
-    const transaction = cookie === undefined ? undefined : openTransaction(hasher, cookie, now());
-    if (transaction === undefined) throw failed();
+  async finish(query: string, transaction: SignInTransaction): Promise<SignedIn> {
+    const { options, place } = this.#deps;
     const claims = await this.#claims(query, transaction);
     const { email, email_verified: verified, given_name: firstName, family_name: lastName } = claims;
     if (typeof email !== 'string' || email.length > 320 || verified !== true)
       throw fail('forbidden', 'the identity provider has not verified the email address of this account');
+    const domain = email.slice(email.lastIndexOf('@') + 1).toLowerCase();
+    if (options.emailDomains?.includes(domain) === false)
+      throw fail('forbidden', `addresses of ${domain.slice(0, 253)} do not sign in here`);
     const groups = claims[options.groupsClaim];
+    const { sub, sid } = claims;
     return {
       email: email.toLowerCase(),
       firstName: nameOf(firstName),
@@ -97,6 +110,11 @@ export class OidcClient {
       groups: (Array.isArray(groups) ? groups : [])
         .filter((one) => typeof one === 'string')
         .slice(0, MOST_GROUPS),
+      by: {
+        providerId: place.providerId,
+        ...(typeof sub === 'string' ? { subject: sub.slice(0, 255) } : {}),
+        ...(typeof sid === 'string' ? { providerSession: sid.slice(0, 255) } : {}),
+      },
       returnTo: transaction.returnTo,
     };
   }
@@ -117,15 +135,20 @@ export class OidcClient {
       const config = await this.#config();
       const tokens = await client.authorizationCodeGrant(config, url, checks);
       const claims = tokens.claims();
-      if (claims === undefined) throw failed();
+      if (claims === undefined) throw signInFailed();
       if (claims.email !== undefined || config.serverMetadata().userinfo_endpoint === undefined)
         return claims;
       // Some identity providers tell the address at their userinfo endpoint alone.
       return { ...(await client.fetchUserInfo(config, tokens.access_token, claims.sub)), ...claims };
     } catch (error) {
       this.#deps.onTrouble(error);
-      throw failed();
+      throw signInFailed();
     }
+  }
+
+  /** The identity provider's own address of its keys. @throws GatewayError upstream_unreachable */
+  async keysUri(): Promise<string | undefined> {
+    return (await this.#config()).serverMetadata().jwks_uri;
   }
 
   #config(): Promise<Configuration> {
@@ -144,7 +167,7 @@ export class OidcClient {
     const client = await import('openid-client');
     const issuer = new URL(options.issuer);
     try {
-      return await client.discovery(issuer, options.clientId, options.clientSecret, undefined, {
+      return await client.discovery(issuer, options.clientId, await options.clientSecret(), undefined, {
         [client.customFetch]: dialedFetch(dialer, FETCH) as never,
         timeout: 15,
         // The settings take an address without TLS on this machine alone.
@@ -157,7 +180,8 @@ export class OidcClient {
   }
 }
 
-function failed() {
+/** The answer to whatever is wrong with a sign-in: no more is told. */
+export function signInFailed(): GatewayError {
   return fail('unauthenticated', 'the sign-in was not completed: begin again');
 }
 

@@ -5,6 +5,9 @@ import { type KeyHasher, sameHash } from '../key-hash.ts';
 export const SIGN_IN_MS = 600_000;
 
 export interface SignInTransaction {
+  readonly organisationId: string;
+  /** The identity provider that answers. */
+  readonly providerId: string;
   readonly state: string;
   readonly nonce: string;
   readonly verifier: string;
@@ -45,7 +48,7 @@ export function ownPath(given: string | undefined): string {
     given !== undefined &&
     given.length <= MOST_RETURN &&
     /^\/(?:console(?:[/?#]|$)|oauth\/(?:authorize|connect)(?:[/?]|$))[\x21-\x5b\x5d-\x7e]*$/.test(given);
-  return isOwn && !given.startsWith('/console/sign-in') && !given.startsWith('/console/callback')
+  return isOwn && !given.startsWith('/console/sign-in/') && !given.startsWith('/console/callback')
     ? given
     : '/console';
 }

@@ -63,7 +63,7 @@ export function unmasked(json: JsonObject, before: JsonObject | undefined, fault
 }
 
 /** The first and last characters of a text that is long enough. */
-function maskOf(text: string): string {
+export function maskOf(text: string): string {
   return text.length < 16 ? MASK : `${text.slice(0, 3)}${MASK}${text.slice(-4)}`;
 }
 

@@ -15,7 +15,6 @@ import {
   SessionSchema,
   SessionWorkspaceSchema,
 } from '../../../gen/gateway/admin/v2/sessions_pb.ts';
-import type { KeyHasher } from '../../access/key-hash.ts';
 import type { KeyRing } from '../../access/key-ring.ts';
 import { governs } from '../../access/roles.ts';
 import { type SessionBody, sessions } from '../../access/sessions/session-collection.ts';
@@ -36,12 +35,11 @@ import { callerOf, organisationOf } from '../kit/caller.ts';
 import { withConflictRetries } from '../kit/conflict-retries.ts';
 import type { IdentityDeps } from '../kit/deps.ts';
 import { timeText } from '../kit/time.ts';
+import { type SignInMethodsDeps, signInMethods } from '../sign-in/methods.ts';
 
-export interface SessionsDeps extends IdentityDeps {
+export interface SessionsDeps extends IdentityDeps, SignInMethodsDeps {
   readonly sessions: SessionRing;
   readonly keys: KeyRing;
-  readonly hasher: KeyHasher;
-  readonly addressOf: (call: Call) => string;
 }
 
 /** Of one key or user: the oldest ends when there are more. */
@@ -69,6 +67,8 @@ export function sessionsService(deps: SessionsDeps) {
   };
 
   return withConflictRetries({
+    ...signInMethods(deps),
+
     async createSession(_: object, call: Call): Promise<CallerSession> {
       const caller = callerOf(call);
       const session = newSession(deps, call, caller);

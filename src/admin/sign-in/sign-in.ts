@@ -37,6 +37,10 @@ export interface SignInDeps {
   readonly organisationId: string;
   /** Who has neither an account nor an invitation gets an account. */
   readonly onFirstSight: boolean;
+  /** How the person came; the audit log names it. */
+  readonly protocol: 'oidc' | 'mail';
+  /** Whose groups give roles; undefined: groups have no part in it. */
+  readonly groupSource: string | undefined;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -46,8 +50,6 @@ export interface Browser {
   readonly headers: GatewayHeaders;
   readonly address: string;
 }
-
-const SOURCE = 'oidc';
 
 /** @returns the secret of the new session, for the cookie. @throws GatewayError forbidden */
 export async function signIn(deps: SignInDeps, person: SignedIn, browser: Browser): Promise<string> {
@@ -62,7 +64,7 @@ export async function signIn(deps: SignInDeps, person: SignedIn, browser: Browse
   };
   const by: SystemAction['by'] = {
     actor: { type: 'user', id: '', name: person.email, keyId: '', role: '' },
-    protocol: 'oidc',
+    protocol: deps.protocol,
     clientIp: browser.address,
   };
   let user = await find();
@@ -72,17 +74,18 @@ export async function signIn(deps: SignInDeps, person: SignedIn, browser: Browse
   }
   if (user === undefined || user.body.inactive)
     throw fail('forbidden', 'there is no account for this address: ask an admin of the organisation');
-  await syncGrants(deps, {
-    organisationId,
-    source: SOURCE,
-    userIds: [user.id],
-    grantsOf: async () => {
-      const grants = await grantsOf(deps, person.groups);
-      return () => grants;
-    },
-    by,
-  });
-  return startSession(deps, (await find()) ?? user, browser, by);
+  if (deps.groupSource !== undefined)
+    await syncGrants(deps, {
+      organisationId,
+      source: deps.groupSource,
+      userIds: [user.id],
+      grantsOf: async () => {
+        const grants = await grantsOf(deps, person.groups);
+        return () => grants;
+      },
+      by,
+    });
+  return startSession(deps, (await find()) ?? user, { ...browser, by: person.by }, by);
 }
 
 /** Makes an account: by the invitation of the address, or on first sight. @throws GatewayError forbidden */
@@ -148,7 +151,7 @@ async function grantsOf(deps: SignInDeps, groups: readonly string[]): Promise<Gr
 async function startSession(
   { sessions: ring, systemChanges, organisationId, now }: SignInDeps,
   user: Document<UserBody>,
-  { headers, address }: Browser,
+  { headers, address, by: signedInBy }: Browser & Pick<SignedIn, 'by'>,
   by: SystemAction['by'],
 ): Promise<string> {
   const { secret, hash } = ring.newSecret();
@@ -157,6 +160,7 @@ async function startSession(
     hash,
     userId: user.id,
     role: user.body.role,
+    by: signedInBy,
     seenAt,
     expiresAt: seenAt + LONGEST_MS,
     address,

@@ -28,6 +28,7 @@ function opened(secure = false) {
   put(key, 1);
   const noted: WriteOperation[] = [];
   const ring = new SessionRing({
+    isProviderEnabled: () => true,
     hasher,
     keys,
     directory: new Directory(),
