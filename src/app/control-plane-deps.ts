@@ -36,6 +36,7 @@ type IdentityDeps = Omit<
   Parameters<typeof registrations>[2],
   | 'files'
   | 'copies'
+  | 'uploads'
   | 'batches'
   | 'settling'
   | 'runs'

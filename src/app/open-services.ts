@@ -8,6 +8,7 @@ import { OwnBatches } from '../inference/batches/own-batches.ts';
 import { ProviderNotes } from '../inference/batches/provider-notes.ts';
 import type { SettleDeps } from '../inference/batches/settle-output.ts';
 import { OwnFiles } from '../inference/files/own-files.ts';
+import { OwnUploads } from '../inference/files/own-uploads.ts';
 import { ProviderCopies } from '../inference/files/provider-copies.ts';
 import { promptRuns } from '../inference/prompts.ts';
 import type { TurnPort } from '../inference/realtime/turns.ts';
@@ -48,6 +49,7 @@ export function openServices(rooms: Rooms) {
   const identity = {
     files,
     copies,
+    uploads: openUploads(rooms, files),
     batches,
     settling,
     runs,
@@ -102,6 +104,10 @@ function openFiles({ settings, stores, identity, onTrouble }: Rooms): OwnFiles {
     now: Date.now,
     onTrouble,
   });
+}
+
+function openUploads({ settings, stores: { documents } }: Rooms, files: OwnFiles): OwnUploads {
+  return new OwnUploads({ documents, files, maxBytes: settings.fileBytes, now: Date.now });
 }
 
 function openSettling({ stores, identity, ledger, names, log }: Rooms): SettleDeps {

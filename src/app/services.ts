@@ -122,6 +122,7 @@ import { containersService } from '../inference/containers.ts';
 import { embeddingsService } from '../inference/embeddings.ts';
 import { configExplanationService } from '../inference/explain-config.ts';
 import type { OwnFiles } from '../inference/files/own-files.ts';
+import type { OwnUploads } from '../inference/files/own-uploads.ts';
 import type { ProviderCopies } from '../inference/files/provider-copies.ts';
 import { relays } from '../inference/files/relays.ts';
 import { filesService } from '../inference/files/service.ts';
@@ -149,6 +150,7 @@ import type { Registration } from '../rpc/methods.ts';
 export interface FilesDeps {
   readonly files: OwnFiles;
   readonly copies: ProviderCopies;
+  readonly uploads: OwnUploads;
   readonly batches: OwnBatches;
   /** Of what providers' own batches have written. */
   readonly settling: SettleDeps;
@@ -276,7 +278,7 @@ function bookServices(logs: Parameters<typeof logsService>[0]): Registration[] {
 function fileServices(pipeline: Pipeline, identity: FilesDeps): Registration[] {
   return [
     implement(FilesService, filesService(pipeline, identity.files, identity.settling)),
-    implement(UploadsService, uploadsService(pipeline, identity.copies)),
+    implement(UploadsService, uploadsService(pipeline, identity.copies, identity.uploads)),
     implement(BatchesService, batchesService(pipeline, identity)),
     implement(FineTuningService, relays(pipeline, identity.copies, FINE_TUNING)),
     implement(VectorStoresService, relays(pipeline, identity.copies, VECTOR_STORES)),

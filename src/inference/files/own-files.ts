@@ -43,6 +43,8 @@ export interface NewFile {
   /** Milliseconds. */
   readonly expiresAfterMs?: number | undefined;
   readonly batch?: string;
+  /** The upload that it is a part of. */
+  readonly upload?: string;
 }
 
 /** Which files of a list. */
@@ -78,10 +80,14 @@ export class OwnFiles {
     }, SWEEP_MS).unref();
   }
 
-  /** Begins a file. `end` or `remove` follows. @throws GatewayError body_too_large when the workspace keeps too much */
-  async begin(owner: FileOwner, file: NewFile): Promise<FileUpload> {
+  /**
+   * Begins a file. `end` or `drop` follows.
+   * @param instead bytes of parts that it takes the place of
+   * @throws GatewayError body_too_large when the workspace keeps too much
+   */
+  async begin(owner: FileOwner, file: NewFile, instead = 0): Promise<FileUpload> {
     const { documents, now } = this.#deps;
-    const used = await this.#used(owner);
+    const used = Math.max(0, (await this.#used(owner)) - instead);
     const id = OWN_FILE + timeOrderedId();
     const key = randomBytes(32);
     const body: FileBody = {
@@ -165,6 +171,24 @@ export class OwnFiles {
       },
       drop: async () => void (await this.remove(owner, document.id)),
     };
+  }
+
+  /** The parts of an upload that are whole. @throws GatewayError store_unavailable */
+  async partsOf(owner: FileOwner, upload: string): Promise<OwnFile[]> {
+    const filter = [{ field: 'status', op: 'eq', value: 'part' } as const];
+    const parts: OwnFile[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await this.#deps.documents.page(owner, files, {
+        filter,
+        pageSize: 1000,
+        ...(cursor && { cursor }),
+      });
+      for (const part of page.documents)
+        if (part.body.upload === upload && !this.#isOver(part)) parts.push(part);
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    return parts;
   }
 
   /** A page, and whether more follow. @throws GatewayError validation_failed for an unknown `after` */
@@ -388,7 +412,7 @@ export class FileUpload {
       ...(expiresAt === undefined ? {} : { expiresAt }),
       bytes,
       stored,
-      status: 'ready',
+      status: file.upload === undefined ? 'ready' : 'part',
     });
     this.#done();
     return this.#document;
@@ -412,8 +436,14 @@ export class FileUpload {
   }
 }
 
-function fieldsOf({ filename, contentType, purpose, batch }: NewFile) {
-  return { filename, contentType, purpose, ...(batch === undefined ? {} : { batch }) };
+function fieldsOf({ filename, contentType, purpose, batch, upload }: NewFile) {
+  return {
+    filename,
+    contentType,
+    purpose,
+    ...(batch === undefined ? {} : { batch }),
+    ...(upload === undefined ? {} : { upload }),
+  };
 }
 
 function tooLarge(why: string): GatewayError {

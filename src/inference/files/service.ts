@@ -33,9 +33,8 @@ import type { OwnFile, OwnFiles } from './own-files.ts';
 import { ownerOf } from './owner.ts';
 import { placeOf } from './place.ts';
 import { fileNotFound } from './provider-copies.ts';
+import { checkPurpose } from './purposes.ts';
 
-/** What OpenAI takes; other providers have purposes of their own. */
-const OPENAI_PURPOSES = new Set(['assistants', 'batch', 'fine-tune', 'vision', 'user_data', 'evals']);
 /** Files of a page that does not say. */
 const OWN_PAGE = 1000;
 
@@ -130,12 +129,6 @@ export async function* ownContent(files: OwnFiles, file: OwnFile): AsyncGenerato
 export function endsOf(page: readonly { readonly id: string }[]): { firstId?: string; lastId?: string } {
   const [first, last] = [page[0], page.at(-1)];
   return first === undefined || last === undefined ? {} : { firstId: first.id, lastId: last.id };
-}
-
-/** @throws GatewayError validation_failed naming the member */
-function checkPurpose(purpose: string, bound: BoundTarget | undefined): void {
-  if (bound?.target.provider.id === 'openai' && !OPENAI_PURPOSES.has(purpose))
-    throw invalidField('purpose', `must be one of ${[...OPENAI_PURPOSES].join(', ')}`);
 }
 
 /** What stands after the file, judged. @throws GatewayError validation_failed naming the member */
