@@ -92,6 +92,8 @@ export interface Settings {
   /** Longest wait for a connection to an MCP server, and longest silence of one that answers, in milliseconds. */
   readonly mcpConnectMs: number;
   readonly mcpSilenceMs: number;
+  /** Whether `/mcp` offers tools to search and call tools by, in the place of all tools. */
+  readonly mcpToolSearch: boolean;
   /** Programs that MCP servers may be, by name, and how many of them run at once. They may hold secrets. */
   readonly mcpStdio: StdioCommands;
   readonly mcpStdioProcesses: number;
@@ -380,10 +382,11 @@ function integer(low: number, high: number): (text: string) => number {
 function readMcp(
   read: ReadVariable,
   env: Environment,
-): Pick<Settings, 'mcpConnectMs' | 'mcpSilenceMs' | 'mcpStdio' | 'mcpStdioProcesses'> {
+): Pick<Settings, 'mcpConnectMs' | 'mcpSilenceMs' | 'mcpToolSearch' | 'mcpStdio' | 'mcpStdioProcesses'> {
   return {
     mcpConnectMs: read('GATEWAY_MCP_CONNECT_SECONDS', integer(1, 300), 10) * 1000,
     mcpSilenceMs: read('GATEWAY_MCP_SILENCE_SECONDS', integer(1, 3600), 30) * 1000,
+    mcpToolSearch: read('GATEWAY_MCP_TOOL_SEARCH', flag, false),
     mcpStdio: read<StdioCommands>('GATEWAY_MCP_STDIO', (text) => readStdioCommands(text, env), new Map()),
     mcpStdioProcesses: read('GATEWAY_MCP_STDIO_PROCESSES', integer(1, 10_000), 64),
   };

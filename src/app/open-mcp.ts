@@ -62,6 +62,7 @@ export function openMcp(
     secrets,
     auth: storedAuth(replica),
     bounds,
+    searchesTools: settings.mcpToolSearch,
     secret: stores.hashSecret,
     callTool,
     admit,

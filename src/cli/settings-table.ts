@@ -193,6 +193,11 @@ export const SETTINGS: readonly SettingRow[] = [
     'How long the registration of an MCP client counts for new sign-ins; registrations of one address in a second (0: none).',
   ),
   row(
+    'GATEWAY_MCP_TOOL_SEARCH',
+    '`0`',
+    '`1`: `/mcp` offers `search_tools` and `call_tool` in the place of all tools.',
+  ),
+  row(
     'GATEWAY_MCP_STDIO, GATEWAY_MCP_STDIO_PROCESSES',
     `${NONE}, 64`,
     'Programs that MCP servers may be: `{"<name>":{"command":"...","args":[...],"env":{...},"cwd":"..."}}`, as JSON or as the ' +

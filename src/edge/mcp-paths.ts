@@ -7,6 +7,8 @@ export interface McpPath {
   readonly slug: string | undefined;
   /** Id or slug. */
   readonly workspace: string | undefined;
+  /** `?tools=search` and `?tools=all`; undefined: the client does not say. */
+  readonly searchesTools: boolean | undefined;
   /** The path of the protocol, as the caller wrote it, without its query. */
   readonly path: string;
 }
@@ -23,18 +25,23 @@ const RESERVED = new Set([
 export function mcpPathOf(url: string): McpPath | undefined {
   const mark = url.indexOf('?');
   const path = mark === -1 ? url : url.slice(0, mark);
-  if (path.startsWith(METADATA)) return named('metadata', path.slice(METADATA.length));
-  return path.endsWith('mcp') || path.endsWith('mcp/') ? named('protocol', path) : undefined;
+  if (path.startsWith(METADATA)) return named('metadata', path.slice(METADATA.length), '');
+  if (!path.endsWith('mcp') && !path.endsWith('mcp/')) return undefined;
+  return named('protocol', path, mark === -1 ? '' : url.slice(mark + 1));
 }
 
-function named(kind: McpPath['kind'], path: string): McpPath | undefined {
+const TOOLS: Readonly<Record<string, boolean>> = { search: true, all: false };
+
+function named(kind: McpPath['kind'], path: string, query: string): McpPath | undefined {
   const match = PROTOCOL.exec(path);
   if (match === null) return undefined;
   const [first, second] = [plain(match[1]), plain(match[2])];
   if (first === false || second === false) return undefined;
   if (first !== undefined && RESERVED.has(first.toLowerCase())) return undefined;
   const [workspace, slug] = second === undefined ? [undefined, first] : [first, second];
-  return { kind, slug, workspace, path };
+  const tools = query === '' ? undefined : new URLSearchParams(query).get('tools');
+  const searchesTools = typeof tools === 'string' && Object.hasOwn(TOOLS, tools) ? TOOLS[tools] : undefined;
+  return { kind, slug, workspace, searchesTools, path };
 }
 
 /** A part of the path, its escapes undone once; false for what can name nothing. */

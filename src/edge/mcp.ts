@@ -113,12 +113,12 @@ async function served(
   bodies: BodyReader,
   req: IncomingMessage,
   call: Call,
-  { slug, workspace }: McpPath,
+  { slug, workspace, searchesTools }: McpPath,
 ): Promise<McpReply> {
   const verb = req.method ?? '';
   const keyId = call.identity?.principal.keyId;
   const body = verb === 'POST' ? await bodies.read(req, bodyLimit, call.signal, keyId) : undefined;
-  return gateway.serve({ verb, slug, workspace, call, body });
+  return gateway.serve({ verb, slug, workspace, searchesTools, call, body });
 }
 
 async function write(req: IncomingMessage, res: ServerResponse, call: Call, reply: McpReply): Promise<void> {

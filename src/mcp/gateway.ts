@@ -10,8 +10,11 @@ import type { Call } from '../call/call.ts';
 import type { Principal } from '../call/principal.ts';
 import { fail } from '../lib/errors.ts';
 import { AllServers } from './all/all-servers.ts';
+import { CALL_TOOL, calledParams, SEARCH_TOOLS } from './all/search.ts';
 import { attachContext, frameOf, type ToolCallContext } from './calls/call-context.ts';
 import type { McpDeps } from './deps.ts';
+import { ListChanges } from './notices/list-changes.ts';
+import { noticedGet, noticedListen, type OwnNotices, withListChanged } from './notices/own-notices.ts';
 import { OpenStreams } from './open-streams.ts';
 import { readBody } from './read-body.ts';
 import type { Asked, AskedWithout } from './relay/asked.ts';
@@ -36,6 +39,8 @@ export interface McpRequest {
   /** Id or slug; undefined: the caller's. */
   readonly workspace: string | undefined;
   readonly call: Call;
+  /** At the endpoint of all servers: whether tools are searched, in the place of a list of all; undefined: as the settings say. */
+  readonly searchesTools?: boolean | undefined;
   /** Of a POST. */
   readonly body: Uint8Array | undefined;
 }
@@ -48,6 +53,8 @@ export interface McpReply {
 }
 
 export interface GatewayDeps extends McpDeps {
+  /** Whether tools of the endpoint of all servers are searched where the client does not say. */
+  readonly searchesTools: boolean;
   /** Counts, limits and logs a tool call, and makes it. */
   readonly callTool: (call: Call, request: CallToolRequest) => Promise<AsyncIterable<CallToolResponse>>;
   /** Whether the caller may use MCP. @throws GatewayError forbidden */
@@ -64,12 +71,14 @@ export class McpGateway {
   readonly #ids: SessionIds;
   readonly #ways: Ways;
   readonly #all: AllServers;
+  readonly #changes: ListChanges;
   readonly streams = new OpenStreams();
 
   constructor(deps: GatewayDeps) {
     this.#deps = deps;
     this.#ids = new SessionIds(deps.secret);
     this.#ways = new Ways(deps);
+    this.#changes = new ListChanges(deps.replica);
     this.#all = new AllServers({
       ...deps,
       forward: async (asked) => this.#ways.post(await this.#target(asked), asked),
@@ -101,11 +110,12 @@ export class McpGateway {
         text,
         ...sessionOf(session),
         signal: call.signal,
+        ...((request.searchesTools ?? this.#deps.searchesTools) ? { searchesTools: true } : {}),
       };
       const isCall = isRequest(message) && message.method === 'tools/call';
       if (isCall) return await this.#toolCall(request, { ...asked, message });
       checkVisible(server, message);
-      return this.#reply(request, asked, await this.#post(asked), id);
+      return this.#reply(request, asked, this.#noticed(asked, await this.#post(asked)), id);
     } catch (thrown) {
       return errorReply(toMcpError(thrown, id));
     }
@@ -127,6 +137,26 @@ export class McpGateway {
   async #post(asked: Asked): Promise<Relayed> {
     if (AllServers.isStandIn(asked.server)) return this.#all.post(asked);
     return this.#ways.post(await this.#target(asked), asked);
+  }
+
+  /** What a client learns of changes, and how it learns that it will. */
+  #noticed(asked: Asked, answer: Relayed): Relayed {
+    const { message, era } = asked;
+    const method = isRequest(message) ? message.method : '';
+    if (method === 'initialize' || method === 'server/discover') return withListChanged(answer);
+    if (method !== 'subscriptions/listen' || era !== 'modern') return answer;
+    return noticedListen(this.#ownNotices(asked), asked, answer);
+  }
+
+  #ownNotices({ server, principal, signal }: AskedWithout): OwnNotices {
+    const { organisationId, workspaceId = '' } = principal;
+    const { replica } = this.#deps;
+    const servers = (): readonly McpServer[] => {
+      if (AllServers.isStandIn(server)) return this.#all.servers(principal);
+      const now = replica.serverBySlug(organisationId, workspaceId, server.slug);
+      return now === undefined ? [] : [now];
+    };
+    return { changes: this.#changes, servers, signal };
   }
 
   #principal({ call }: McpRequest): Principal {
@@ -177,14 +207,20 @@ export class McpGateway {
       ...sessionOf(session),
       signal: call.signal,
     };
-    if (AllServers.isStandIn(server)) {
-      // It sends no notices of its own.
-      if (verb === 'GET') throw notAllowed();
-      return this.#reply(request, asked, this.#all.end(asked), null);
-    }
-    const target = await this.#target(asked);
-    const answer = await (verb === 'GET' ? this.#ways.get(target, asked) : this.#ways.delete(target, asked));
+    const answer = await (verb === 'GET' ? this.#get(asked) : this.#end(asked));
     return this.#reply(request, asked, answer, null);
+  }
+
+  async #get(asked: AskedWithout): Promise<Relayed> {
+    const answer = AllServers.isStandIn(asked.server)
+      ? this.#all.notices(asked)
+      : await this.#ways.get(await this.#target(asked), asked);
+    return noticedGet(this.#ownNotices(asked), answer);
+  }
+
+  async #end(asked: AskedWithout): Promise<Relayed> {
+    if (AllServers.isStandIn(asked.server)) return this.#all.end(asked);
+    return this.#ways.delete(await this.#target(asked), asked);
   }
 
   async #toolCall(request: McpRequest, asked: Asked & { readonly message: RpcRequest }): Promise<McpReply> {
@@ -192,9 +228,13 @@ export class McpGateway {
     const { name, arguments: args } = message.params ?? {};
     if (typeof name !== 'string' || name === '' || name.length > 1024)
       throw fail('validation_failed', 'Invalid params: name must be a text of 1 to 1024 characters');
-    const { server, tool } = AllServers.isStandIn(asked.server)
-      ? this.#all.toolOf(asked.principal, name)
-      : { server: asked.server, tool: name };
+    const isSearched = asked.searchesTools && AllServers.isStandIn(asked.server);
+    if (isSearched && name === CALL_TOOL) return this.#toolCall(request, withCalled(asked));
+    const isSearch = isSearched && name === SEARCH_TOOLS;
+    const { server, tool } =
+      AllServers.isStandIn(asked.server) && !isSearch
+        ? this.#all.toolOf(asked.principal, name)
+        : { server: asked.server, tool: name };
     if (asked.era === 'modern')
       checkParamHeaders(message.id, schemaOf(server, tool), args, (header) => headers.plain(header));
     let relayed: Relayed | undefined;
@@ -204,7 +244,9 @@ export class McpGateway {
       host: hostOf(server),
       answer: undefined,
       run: async (written) => {
-        relayed = await this.#post(written === args ? asked : withArguments(asked, written));
+        relayed = isSearch
+          ? await this.#all.search(asked, written)
+          : await this.#post(written === args ? asked : withArguments(asked, written));
         return relayed;
       },
     };
@@ -289,12 +331,21 @@ export function errorReply(error: McpError): McpReply {
 
 /** Of the books: a program has its address there. */
 function hostOf({ integration: { body } }: McpServer): string {
+  if (body.url === '') return '';
   return body.transport === 'stdio' ? body.url : new URL(body.url).host;
 }
 
 /** The schema of a tool's arguments as the last sync saw it. */
 function schemaOf(server: McpServer, name: string): unknown {
   return server.capabilities.find((one) => one.type === 'tool' && one.name === name)?.described.inputSchema;
+}
+
+/** The call that a call of `call_tool` means. @throws GatewayError */
+function withCalled(
+  asked: Asked & { readonly message: RpcRequest },
+): Asked & { readonly message: RpcRequest } {
+  const message = { ...asked.message, params: calledParams(asked.message.params ?? {}) };
+  return { ...asked, message, text: JSON.stringify(message) };
 }
 
 function withArguments(asked: Asked & { readonly message: RpcRequest }, args: JsonObject | undefined): Asked {

@@ -1,5 +1,5 @@
 // Which way a request goes: relayed where its server speaks its generation, across a bridge where it does not.
-import type { BridgeDeps } from './bridge/bridge-deps.ts';
+import { type BridgeDeps, withoutMessage } from './bridge/bridge-deps.ts';
 import type { ClientSession } from './bridge/client-session.ts';
 import { EraBook } from './bridge/era-book.ts';
 import { NewOnOld } from './bridge/new-on-old.ts';
@@ -87,10 +87,4 @@ export class Ways {
       throw new McpError(RPC.noSession, 'Session not found: initialize again', { status: 404 });
     return session;
   }
-}
-
-/** A subscription of the older client's stream of notices, which has no message of its own. */
-function withoutMessage(asked: AskedWithout): Asked {
-  const message: RpcRequest = { jsonrpc: '2.0', id: 'notices', method: 'subscriptions/listen' };
-  return { ...asked, message, text: '' };
 }

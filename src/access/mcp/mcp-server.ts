@@ -85,6 +85,22 @@ export class McpServer {
     return this.#parts.integration.body.holdChangedTools === true;
   }
 
+  /** What decides which capabilities of a type are shown, as one text: it differs where the list does. */
+  listKey(type: CapabilityType): string {
+    const { integration, server } = this.#parts;
+    const off = [...(integration.body.switches ?? []), ...(server.body.switches ?? [])]
+      .filter((one) => one.type === type && !one.enabled)
+      .map(({ name }) => name)
+      .sort();
+    const isDocument = integration.body.transport === 'openapi';
+    const told = this.capabilities.flatMap(({ type: of, name, hash, pinned }) => {
+      if (of !== type) return [];
+      if (isDocument) return [`${name} ${hash}`];
+      return this.holdsChanged && hash !== pinned ? [name] : [];
+    });
+    return JSON.stringify([off, told]);
+  }
+
   /** @param userId undefined: a service key, which is no user */
   allowsUser(userId: string | undefined): boolean {
     return allowsUser(this.#parts.server.body, userId);

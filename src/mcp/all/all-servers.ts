@@ -5,7 +5,7 @@ import { McpServer } from '../../access/mcp/mcp-server.ts';
 import type { Principal } from '../../call/principal.ts';
 import { fail } from '../../lib/errors.ts';
 import { GatewayHeaders } from '../../lib/gateway-headers.ts';
-import { type BridgeDeps, eventOf, framesOf, modernHeaders } from '../bridge/bridge-deps.ts';
+import { type BridgeDeps, framesOf, modernHeaders, withoutMessage } from '../bridge/bridge-deps.ts';
 import type { ClientSession } from '../bridge/client-session.ts';
 import { OldOnNew } from '../bridge/old-on-new.ts';
 import type { Asked, AskedWithout } from '../relay/asked.ts';
@@ -15,13 +15,15 @@ import { META, MODERN_VERSIONS, metaOf } from '../wire/eras.ts';
 import { isObject, isRequest, type JsonObject, type RpcRequest } from '../wire/json-rpc.ts';
 import { McpError, RPC } from '../wire/mcp-error.ts';
 import type { Frame } from '../wire/sse-frames.ts';
+import { mergedNotices } from './merged-notices.ts';
 import { itemAt, type Named, namedBy, resultAt, uriNamedBy } from './names.ts';
+import { SEARCH_LIST, searchResult } from './search.ts';
 import { wholeList } from './whole-list.ts';
 
 type AskedRequest = Asked & { readonly message: RpcRequest };
 
 export interface AllServersDeps extends BridgeDeps {
-  readonly replica: Pick<McpReplica, 'serverBySlug' | 'serversOf'>;
+  readonly replica: Pick<McpReplica, 'serverBySlug' | 'serversOf' | 'onChanged'>;
   /** Sends a message of 2026-07-28 to one server, whatever that speaks. @throws GatewayError, McpError */
   readonly forward: (asked: Asked) => Promise<Relayed>;
 }
@@ -63,6 +65,13 @@ export class AllServers {
     return id === ALL;
   }
 
+  /** What the caller may use now. */
+  servers({ organisationId, workspaceId = '', userId }: Principal): readonly McpServer[] {
+    return this.#deps.replica
+      .serversOf(organisationId, workspaceId)
+      .filter((server) => server.allowsUser(userId));
+  }
+
   /** The server and the name there of a tool. @throws GatewayError not_found */
   toolOf(principal: Principal, name: string): { readonly server: McpServer; readonly tool: string } {
     const named = namedBy(name);
@@ -78,6 +87,19 @@ export class AllServers {
     if (isRequest(message) && message.method === 'initialize')
       return this.#older.initialize(NOWHERE, { ...asked, message });
     return this.#older.post(NOWHERE, asked, this.#session(asked));
+  }
+
+  /** The stream of notices of an older client. */
+  notices(asked: AskedWithout): Relayed {
+    const session = this.#session(asked);
+    const body = this.#older.notices(NOWHERE, withoutMessage(asked), session);
+    return { status: 200, headers: EVENT_HEADERS, body, ...ABOUT };
+  }
+
+  /** Answers `search_tools`. */
+  async search(asked: AskedRequest, args: JsonObject | undefined): Promise<Relayed> {
+    const { lists, missing } = await this.#lists(asked, 'tools/list', {});
+    return answer(asked.message.id, { ...searchResult(args, lists), resultType: 'complete', ...missing });
   }
 
   /** Ends a session of an older client. */
@@ -103,7 +125,7 @@ export class AllServers {
       case 'server/discover':
         return answer(id, discovered());
       case 'subscriptions/listen':
-        return { status: 200, headers: EVENT_HEADERS, body: noNotices(message), ...ABOUT };
+        return { status: 200, headers: EVENT_HEADERS, body: this.#listen(own), ...ABOUT };
       case 'tools/call':
       case 'prompts/get':
         return this.#routed(own, params, 'name', namedBy(textOf(params.name, 'name')));
@@ -122,28 +144,45 @@ export class AllServers {
 
   async #list(asked: AskedRequest): Promise<Relayed> {
     const { id, method, params } = asked.message;
-    const { organisationId, workspaceId = '', userId } = asked.principal;
     if (params?.cursor !== undefined)
       throw new McpError(RPC.invalidParams, 'Invalid params: cursor is not known: lists have one page', {
         id,
       });
     const { member } = LISTS[method]!;
-    const servers = this.#deps.replica.serversOf(organisationId, workspaceId);
+    if (method === 'tools/list' && asked.searchesTools)
+      return answer(id, { tools: SEARCH_LIST, ...cached() });
+    const { lists, missing } = await this.#lists(asked, method, params);
+    return answer(id, { [member]: lists, ...cached(), ...missing });
+  }
+
+  /** One list of all servers; of those that are away it is told that they are missing. */
+  async #lists(asked: AskedRequest, method: string, params: JsonObject | undefined) {
+    const { member } = LISTS[method]!;
+    const message: RpcRequest = { ...asked.message, method, ...(params === undefined ? {} : { params }) };
+    const meta = metaOf(asked.message);
+    const own = { ...asked, message: { ...message, params: { ...params, ...(meta && { _meta: meta }) } } };
     const lists = await Promise.all(
-      servers
-        .filter((server) => server.allowsUser(userId))
-        .map((server) =>
-          wholeList({ server, signal: asked.signal }, member, (signal, cursor) =>
-            this.#send({ ...asked, signal }, server, cursor === undefined ? {} : { cursor }),
-          ),
+      this.servers(asked.principal).map((server) =>
+        wholeList({ server, signal: asked.signal }, member, (signal, cursor) =>
+          this.#send({ ...own, signal }, server, cursor === undefined ? {} : { cursor }),
         ),
+      ),
     );
     const missing = lists.flatMap((list) => list.missing ?? []);
-    return answer(id, {
-      [member]: lists.flatMap(({ slug, items }) => items.map((item) => itemAt(slug, item))),
-      ...cached(),
-      ...(missing.length === 0 ? {} : { _meta: { [UNAVAILABLE]: missing } }),
-    });
+    return {
+      lists: lists.flatMap(({ slug, items }) => items.map((item) => itemAt(slug, item))),
+      missing: missing.length === 0 ? {} : { _meta: { [UNAVAILABLE]: missing } },
+    };
+  }
+
+  #listen(asked: AskedRequest): AsyncGenerator<Frame, void> {
+    const deps = {
+      servers: () => this.servers(asked.principal),
+      onChanged: this.#deps.replica.onChanged.bind(this.#deps.replica),
+      listen: (server: McpServer, notifications: JsonObject, signal: Asked['signal']) =>
+        this.#send({ ...asked, signal }, server, { notifications }),
+    };
+    return mergedNotices(deps, asked.message, asked.signal);
   }
 
   async #completed(asked: AskedRequest, params: JsonObject): Promise<Relayed> {
@@ -221,21 +260,15 @@ function cached(): JsonObject {
 }
 
 function discovered(): JsonObject {
-  const capabilities = { tools: {}, prompts: {}, resources: {}, completions: {} };
+  const told = { listChanged: true };
+  const resources = { subscribe: true, ...told };
+  const capabilities = { tools: told, prompts: told, resources, completions: {} };
   return {
     supportedVersions: MODERN_VERSIONS,
     capabilities,
     ...cached(),
     _meta: { [META.serverInfo]: INFO },
   };
-}
-
-/** No server's notices are passed on here: the subscription is acknowledged, and ends. */
-async function* noNotices({ id }: RpcRequest): AsyncGenerator<Frame, void> {
-  const _meta = { [META.subscription]: id };
-  const method = 'notifications/subscriptions/acknowledged';
-  yield eventOf({ jsonrpc: '2.0', method, params: { notifications: {}, _meta } });
-  yield eventOf({ jsonrpc: '2.0', id, result: { resultType: 'complete', _meta } });
 }
 
 function answer(id: RpcRequest['id'], result: JsonObject): Relayed {

@@ -1,11 +1,11 @@
 // What both bridges share: an exchange in the upstream's generation, whatever the client speaks.
 import { GatewayHeaders } from '../../lib/gateway-headers.ts';
 import type { McpDeps } from '../deps.ts';
-import type { Asked } from '../relay/asked.ts';
+import type { Asked, AskedWithout } from '../relay/asked.ts';
 import { type Relayed, relayPost } from '../relay/relay.ts';
 import type { Target } from '../upstream/target.ts';
 import { type Era, FIRST_MODERN, META } from '../wire/eras.ts';
-import type { JsonObject, RpcMessage } from '../wire/json-rpc.ts';
+import type { JsonObject, RpcMessage, RpcRequest } from '../wire/json-rpc.ts';
 import { encodedHeader, paramHeaders } from '../wire/param-headers.ts';
 import type { Frame } from '../wire/sse-frames.ts';
 
@@ -39,6 +39,7 @@ export function sendAcross(deps: BridgeDeps, target: Target, asked: Asked, acros
     session: across.session,
     signal: asked.signal,
     ...(asked.patience === undefined ? {} : { patience: asked.patience }),
+    ...(asked.searchesTools ? { searchesTools: true } : {}),
   };
   return deps.send === undefined ? relayPost(deps, target, sent) : deps.send(sent);
 }
@@ -80,6 +81,12 @@ export function modernMeta(
     [META.clientCapabilities]: client.capabilities,
     ...(client.logLevel === undefined ? {} : { [META.logLevel]: client.logLevel }),
   };
+}
+
+/** A subscription of the older client's stream of notices, which has no message of its own. */
+export function withoutMessage(asked: AskedWithout): Asked {
+  const message: RpcRequest = { jsonrpc: '2.0', id: 'notices', method: 'subscriptions/listen' };
+  return { ...asked, message, text: '' };
 }
 
 /** The frames of an answer, of JSON one. */

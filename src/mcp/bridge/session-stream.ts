@@ -32,6 +32,8 @@ export interface SessionStreamDeps {
 
 const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 60_000;
+/** How long the first request of a session waits for the stream. */
+const OPENING_MS = 500;
 /** Notices of the server as such, which belong to no request. */
 const COMMON = /^notifications\/(?:(?:tools|prompts|resources)\/list_changed|resources\/updated)$/;
 
@@ -43,10 +45,21 @@ export class SessionStream {
   #timer: NodeJS.Timeout | undefined;
   #waitMs = FIRST_WAIT_MS;
   #isOver = false;
+  readonly #began = Promise.withResolvers<void>();
 
   constructor(deps: SessionStreamDeps) {
     this.#deps = deps;
     void this.#read();
+  }
+
+  /** Resolves when the stream is open, when there is none, or soon: what is sent before it is open may be lost. */
+  async opened(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, OPENING_MS);
+    });
+    await Promise.race([this.#began.promise, late]);
+    clearTimeout(timer);
   }
 
   get isListenedTo(): boolean {
@@ -74,6 +87,7 @@ export class SessionStream {
     let isThere = true;
     try {
       const answer = await this.#deps.open(this.#aborter);
+      this.#began.resolve();
       isThere = answer.status === 200 || answer.status >= 500;
       for await (const { data = '' } of framesOf(answer)) {
         if (data === '') continue;
@@ -81,6 +95,7 @@ export class SessionStream {
         this.#take(JSON.parse(data) as RpcMessage);
       }
     } catch {}
+    this.#began.resolve();
     // A server without such a stream says so by its status.
     if (this.#isOver || !isThere) return;
     this.#timer = setTimeout(() => void this.#read(), this.#waitMs).unref();

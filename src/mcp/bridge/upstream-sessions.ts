@@ -131,6 +131,7 @@ export class UpstreamSessions {
       headers,
     });
     const stream = this.#stream({ target, asked }, key, answer.session, version);
+    await stream.opened();
     return { key, id: answer.session, version, said, logLevel: undefined, stream, watched: new Map() };
   }
 

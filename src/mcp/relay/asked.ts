@@ -25,6 +25,8 @@ export interface Asked {
   readonly signal: AbortLike;
   /** Of the session, or of the request. */
   readonly patience?: Patience;
+  /** The endpoint of all servers offers tools to search and call tools by, in the place of all tools. */
+  readonly searchesTools?: true;
 }
 
 /** An answer that has begun. */
