@@ -19,10 +19,8 @@ if (folder !== undefined) {
 }
 
 /** What an embedded gateway opens first loads beside the program. */
-function warmStores({ MONGODB_URI, REDIS_URL }: NodeJS.ProcessEnv): void {
-  if (MONGODB_URI) return;
-  warmWorker(new URL('./store/sqlite/writer.ts', import.meta.url));
-  if (!REDIS_URL) warmWorker(new URL('./store/memory/worker.ts', import.meta.url));
+function warmStores({ MONGODB_URI }: NodeJS.ProcessEnv): void {
+  if (!MONGODB_URI) warmWorker(new URL('./store/sqlite/writer.ts', import.meta.url));
 }
 
 const isHelp = process.argv.some((arg) => arg === '--help' || arg === '-h' || arg === '--version');

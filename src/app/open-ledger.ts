@@ -37,7 +37,9 @@ export async function openLedger(
   const mailer =
     settings.smtpUrl === undefined ? undefined : createMailer(settings.smtpUrl, settings.mailFrom);
   // Without Redis limits are counted here alone, and what must outlive a crash is in the data folder.
-  const state = stores.state ?? (await openMemoryState({ dataDir: settings.dataDir }));
+  // The lock of the embedded documents is that of the whole folder.
+  const lazy = settings.mongodbUri === undefined;
+  const state = stores.state ?? (await openMemoryState({ dataDir: settings.dataDir, lazy }));
   const groups = new Groups({ documents, now, onTrouble });
   const { alerts, close: closeAlerts } = await openBudgetAlerts({
     documents,

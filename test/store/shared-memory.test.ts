@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import test from 'ava';
 import { GatewayError } from '../../src/lib/errors.ts';
 import { openMemoryState } from '../../src/store/memory/open-memory.ts';
+import { eventually } from '../support/eventually.ts';
 import { sharedStateContract } from './shared-state.contract.ts';
 import { openEmbedded, START_MS } from './shared-stores.ts';
 
@@ -98,3 +99,51 @@ test('what is settled is forgotten after its time, and not before', async (t) =>
   await state.close();
   rmSync(dataDir, { recursive: true });
 });
+
+test.serial(
+  'a lazy one starts no thread while nothing waits, and finds what an earlier process left',
+  async (t) => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'sluice-state-'));
+    const threads = async (): Promise<number> => {
+      const { readFile } = await import('node:fs/promises');
+      const text = await readFile('/proc/self/status', 'utf8').catch(() => 'Threads:\t0\n');
+      return Number(/^Threads:\s+(\d+)/m.exec(text)?.[1]);
+    };
+    const claim = { consumer: 'me', leaseMs: 60_000, max: 10 };
+    const before = await threads();
+    const first = await openMemoryState({ dataDir, lazy: true });
+    t.deepEqual(await first.claimJournal('o', claim), []);
+    t.deepEqual(await first.readJournal('o'), { size: 0, claimed: 0, lagMs: 0 });
+    t.deepEqual(await first.sweep('o', { owner: 'me', leaseMs: 60_000, max: 10 }), []);
+    await first.ready();
+    t.is(await threads(), before);
+    await first.appendJournal('o', { entries: [{ id: 'e', data: 'd' }], maxLength: 10 });
+    t.is((await first.readJournal('o')).size, 1);
+    await first.close();
+
+    const second = await openMemoryState({ dataDir, lazy: true });
+    const claimed = await second.claimJournal('o', claim);
+    t.deepEqual(
+      claimed.map(({ id }) => id),
+      ['e'],
+    );
+    await second.acknowledgeJournal('o', { consumer: 'me', seqs: claimed.map(({ seq }) => seq) });
+    const limits = [{ kind: 'budget', key: 'b', amount: 5n } as const];
+    await second.admit('o', { limits, hold: { id: 'a', owner: 'me', leaseMs: 1 } });
+    await second.close();
+
+    const third = await openMemoryState({ dataDir, lazy: true });
+    await eventually('the hold has expired', async () => {
+      const swept = await third.sweep('o', { owner: 'me', leaseMs: 60_000, max: 10 });
+      return swept.some(({ id }) => id === 'a');
+    });
+    await third.settle('o', { id: 'a' });
+    await third.close();
+
+    const fourth = await openMemoryState({ dataDir, lazy: true });
+    t.deepEqual(await fourth.sweep('o', { owner: 'me', leaseMs: 60_000, max: 10 }), []);
+    t.deepEqual(await fourth.readBudget('o', { key: 'b' }), { spent: 5n, held: 0n });
+    await fourth.close();
+    rmSync(dataDir, { recursive: true });
+  },
+);

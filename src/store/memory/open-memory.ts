@@ -6,7 +6,9 @@ import { checkNotice, createListeners } from '../shared/notices.ts';
 import { sharedStateOver } from '../shared/over-scripts.ts';
 import type { ArgsOf, ResultOf, ScriptName } from '../shared/scripts.ts';
 import type { SharedState } from '../shared-state.ts';
+import { lazyWorker } from '../sqlite/log/lazy-worker.ts';
 import { startWorker } from '../sqlite/worker-client.ts';
+import { isAtRest, nothingOf } from './at-rest.ts';
 import { cacheBodies } from './cache.ts';
 import type { Body, DURABLE, DurableName, StateCall } from './call.ts';
 import { circuitBodies } from './circuit.ts';
@@ -23,6 +25,11 @@ export interface MemoryStateOptions {
   readonly maxQueued?: number;
   /** How long settled ids and journal ids are known, in milliseconds; 15 minutes by default. */
   readonly rememberMs?: number;
+  /**
+   * The worker starts with the first call that needs it, where nothing of an earlier process waits. Only with a data
+   * directory that another lock keeps other processes out of; false by default.
+   */
+  readonly lazy?: boolean;
   /** The store's clock in milliseconds; Date.now by default. */
   readonly clock?: () => number;
 }
@@ -38,12 +45,17 @@ export async function openMemoryState(options: MemoryStateOptions): Promise<Shar
     maxQueued = 10_000,
     rememberMs = 15 * 60_000,
     clock = Date.now,
+    lazy = false,
   } = options;
-  const worker = await startWorker<StateCall>(
-    new URL('./worker.ts', import.meta.url),
-    { path: privateFile(dataDir), collections: [] },
-    { deadlineMs, maxQueued, maxQueuedLength: MAX_QUEUED_LENGTH },
-  ).catch((cause: unknown) => {
+  const path = privateFile(dataDir);
+  const entry = new URL('./worker.ts', import.meta.url);
+  const bounds = { deadlineMs, maxQueued, maxQueuedLength: MAX_QUEUED_LENGTH };
+  const setup = { path, collections: [] };
+  let asleep = lazy && isAtRest(path);
+  const opened = asleep
+    ? Promise.resolve(lazyWorker<StateCall>(entry, setup, bounds))
+    : startWorker<StateCall>(entry, setup, bounds);
+  const worker = await opened.catch((cause: unknown) => {
     const why = cause instanceof Error ? cause.message : '';
     throw fail(
       'store_unavailable',
@@ -67,6 +79,9 @@ export async function openMemoryState(options: MemoryStateOptions): Promise<Shar
     const at = momentOf(clock(), rememberMs);
     const body = bodies.get(name) as Body<N> | undefined;
     if (body !== undefined) return body(org, args, at);
+    const nothing = asleep ? nothingOf(name) : undefined;
+    if (nothing !== undefined) return nothing;
+    asleep = false;
     const call = {
       kind: 'run',
       name: name as DurableName,
@@ -89,7 +104,7 @@ export async function openMemoryState(options: MemoryStateOptions): Promise<Shar
     },
     subscribe: listeners.add,
     ready: async () => {
-      await worker.call({ kind: 'ping' }, 0, READY_MS);
+      if (!asleep) await worker.call({ kind: 'ping' }, 0, READY_MS);
     },
     close: async () => {
       closed = true;

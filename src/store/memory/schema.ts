@@ -1,7 +1,7 @@
 // The rows of shared state. Amounts are decimal text: SQLite's integers end at 2^63.
 import type { DatabaseSync } from 'node:sqlite';
 
-const LAYOUT = 2;
+export const LAYOUT = 2;
 
 /**
  * - `budgets` with a `keep_until` are removed some time after it.
