@@ -1,18 +1,17 @@
 // Commands that a running embedded gateway executes: no other process has its data open.
-import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { rotateDataKeys } from '../access/rotate-command.ts';
-import { type ControlCommand, type ControlSocket, listenControl } from '../lib/control-socket.ts';
+import {
+  type ControlCommand,
+  type ControlSocket,
+  controlPath,
+  listenControl,
+} from '../lib/control-socket.ts';
 import type { Settings } from '../settings.ts';
 import type { Stores } from './stores.ts';
 
 /** A write that was encrypted before its key changed is made within its deadline, or not at all. */
 const OWN_WRITES_MS = 6000;
-
-/** Where an embedded gateway takes commands that only it can do, for it alone has its data open. */
-export function controlPath(dataDir: string): string {
-  return join(dataDir, 'control.sock');
-}
 
 /** Takes them until it is closed; undefined, and a warning, where that is not possible. */
 export async function openControl(

@@ -3,11 +3,10 @@ import { createAuditLog } from '../access/audit/audit-log.ts';
 import { organisationIds } from '../access/organisation-ids.ts';
 import { OwnPrices } from '../ledger/prices/own-prices.ts';
 import { openPriceList } from '../ledger/prices/price-list.ts';
-import { callControl } from '../lib/control-socket.ts';
+import { callControl, controlPath } from '../lib/control-socket.ts';
 import type { Settings } from '../settings.ts';
 import { follow } from '../store/follow.ts';
 import { openMemoryState } from '../store/memory/open-memory.ts';
-import { controlPath } from './control.ts';
 import { readReRateOrder, reRateAll } from './re-rate.ts';
 import { openStores } from './stores.ts';
 

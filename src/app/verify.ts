@@ -3,7 +3,7 @@
 import { organisationIds } from '../access/organisation-ids.ts';
 import { type ComparedBudget, verifyBudgets } from '../ledger/verify/verify.ts';
 import { verifyRollups } from '../ledger/verify/verify-rollups.ts';
-import { callControl } from '../lib/control-socket.ts';
+import { callControl, controlPath } from '../lib/control-socket.ts';
 import { progressOf } from '../lib/progress.ts';
 import type { Settings } from '../settings.ts';
 import type { DocumentStore } from '../store/documents.ts';
@@ -12,7 +12,6 @@ import type { DocumentMaintenance, LogMaintenance } from '../store/maintenance.t
 import { openMemoryState } from '../store/memory/open-memory.ts';
 import type { SharedState } from '../store/shared-state.ts';
 import { budgetStanding } from './budget-standing.ts';
-import { controlPath } from './control.ts';
 import { openStores } from './stores.ts';
 
 export interface VerifyParts {

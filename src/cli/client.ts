@@ -1,12 +1,9 @@
 // How commands reach a gateway: over its port with a key, or by its data folder.
 import { existsSync } from 'node:fs';
-import { controlPath } from '../app/control.ts';
 import type { Operator } from '../app/operator.ts';
-import { startApp } from '../app.ts';
-import { holdControl } from '../lib/control-socket.ts';
+import { controlPath, holdControl } from '../lib/control-socket.ts';
 import { jsonCall } from '../lib/json-call.ts';
 import { readSettings, type Settings } from '../settings.ts';
-import { createLog } from '../telemetry/log.ts';
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export interface JsonObject {
@@ -85,6 +82,10 @@ async function withStopped<T>(settings: Settings, work: (gateway: Gateway) => Pr
     metricsPort: undefined,
     drainMs: 0,
   };
+  const [{ startApp }, { createLog }] = await Promise.all([
+    import('../app.ts'),
+    import('../telemetry/log.ts'),
+  ]);
   const app = await startApp(own, createLog('error', process.stderr as never));
   try {
     const { key } = app.lendOperatorKey();
@@ -95,7 +96,7 @@ async function withStopped<T>(settings: Settings, work: (gateway: Gateway) => Pr
 }
 
 /** The settings of the environment, with another data folder where one is given. */
-export function settingsFor({ dataDir }: Remote, env: Environment): Settings {
+export function settingsFor({ dataDir }: Pick<Remote, 'dataDir'>, env: Environment): Settings {
   const settings = readSettings(env);
   if (dataDir === undefined) return settings;
   if (!existsSync(dataDir)) throw new Error(`--data-dir: there is no folder ${dataDir}`);

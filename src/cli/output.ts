@@ -11,6 +11,14 @@ export interface Output {
   paint(style: Parameters<typeof styleText>[0], text: string): string;
 }
 
+/** What a command reads its settings from and prints to. */
+export interface Terminal {
+  readonly env: Environment;
+  readonly out: Output;
+  /** Texts for people who watch, and reasons of failures: they are no output. */
+  readonly tell: (line: string) => void;
+}
+
 /** @param env NO_COLOR counts, whatever it says */
 export function outputTo(stream: NodeJS.WriteStream, env: Environment): Output {
   const colours = stream.isTTY === true && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb';

@@ -1,5 +1,5 @@
 // The commands and their options, as the parser knows them.
-import { Command } from 'commander';
+import { Command, type OutputConfiguration } from 'commander';
 import { version } from './usage.ts';
 
 /** What runs a command: its arguments after the command's words, its options, and its operands. */
@@ -24,6 +24,7 @@ const FILE = [
   'a file of declared state, or a folder of such files',
   'sluice.yaml',
 ] as const;
+const DATA_DIR = ['--data-dir <dir>', 'an embedded data folder; GATEWAY_DATA_DIR if absent'] as const;
 const SOURCE = [
   '--source <name>',
   'the name that records are managed by; that of the file or folder if absent',
@@ -42,10 +43,7 @@ export const COMMANDS: readonly Declared[] = [
   {
     words: 'doctor',
     does: 'Checks the stores, the data folder, the clock, the way out and the providers; exits with 1 when one is ill.',
-    options: [
-      ['--data-dir <dir>', 'an embedded data folder'],
-      ['--json', 'one JSON object'],
-    ],
+    options: [DATA_DIR, ['--json', 'one JSON object']],
   },
   { words: 'keys list', does: 'Lists API keys.', remote: true },
   {
@@ -68,6 +66,7 @@ export const COMMANDS: readonly Declared[] = [
     options: [
       ['--new-master <source>', 'a file, or env for GATEWAY_NEW_ENCRYPTION_KEY'],
       ['--drop-old-masters', 'forgets earlier master keys'],
+      DATA_DIR,
     ],
   },
   {
@@ -112,7 +111,7 @@ export const COMMANDS: readonly Declared[] = [
   {
     words: 'migrate',
     does: 'Brings a store up to date, or copies an embedded one into MongoDB.',
-    options: [['--from <dir>', 'the data folder to copy']],
+    options: [['--from <dir>', 'the data folder to copy'], DATA_DIR],
   },
   {
     words: 'ledger re-rate',
@@ -123,6 +122,7 @@ export const COMMANDS: readonly Declared[] = [
       ['--organisation <id>', 'of one organisation'],
       ['--model <name>', 'of one model'],
       ['--dry-run', 'changes nothing'],
+      DATA_DIR,
     ],
   },
   {
@@ -131,6 +131,7 @@ export const COMMANDS: readonly Declared[] = [
     options: [
       ['--organisation <id>', 'of one organisation'],
       ['--rebuild', 'corrects what differs'],
+      DATA_DIR,
     ],
   },
   {
@@ -148,7 +149,7 @@ export const COMMANDS: readonly Declared[] = [
     words: 'accept-loss',
     does: 'Lets a gateway start without a part of its data folder that is lost.',
     operands: '<part...>',
-    options: [['--data-dir <dir>', 'an embedded data folder']],
+    options: [DATA_DIR],
   },
 ];
 
@@ -161,9 +162,19 @@ const GROUPS: Readonly<Record<string, string>> = {
   organisations: 'Organisations.',
 };
 
-/** The parser. @param runs by the words of a command @param args the whole command line */
-export function program(runs: ReadonlyMap<string, Run>, args: readonly string[]): Command {
+/**
+ * The parser.
+ * @param runs by the words of a command
+ * @param args the whole command line
+ * @param output where help and refusals go; the streams of the process if absent
+ */
+export function program(
+  runs: ReadonlyMap<string, Run>,
+  args: readonly string[],
+  output: OutputConfiguration = {},
+): Command {
   const root = new Command('sluice')
+    .configureOutput(output)
     .description('An AI gateway and control plane.')
     .addHelpText('after', '\nSettings are environment variables: see /docs/operating.');
   const groups = new Map<string, Command>();

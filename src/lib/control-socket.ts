@@ -2,6 +2,7 @@
 // answer is lines of JSON. For what only the process that holds the folder can do.
 import { chmodSync, rmSync } from 'node:fs';
 import { createConnection, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 /** Resolves with whether all went well. `say` tells people how it goes; the signal is aborted when the caller leaves. */
@@ -22,6 +23,11 @@ interface Answer {
   readonly say?: string;
   readonly done?: boolean;
   readonly error?: string;
+}
+
+/** Where an embedded gateway takes commands that only it can do, for it alone has its data open. */
+export function controlPath(dataDir: string): string {
+  return join(dataDir, 'control.sock');
 }
 
 const ALIVE_MS = 1000;

@@ -190,7 +190,8 @@ test('no any', (t) => {
 
 test('the environment is read by the command and settings only', (t) => {
   const readers = sources.filter(
-    ({ code, path }) => !/^src\/(main|cli|settings)\.ts$/.test(path) && /\bprocess\s*\.\s*env\b/.test(code),
+    ({ code, path }) =>
+      !/^src\/(main|cli|cli\/start|settings)\.ts$/.test(path) && /\bprocess\s*\.\s*env\b/.test(code),
   );
   t.deepEqual(pathsOf(readers), []);
 });

@@ -6,21 +6,10 @@ import { join } from 'node:path';
 import test from 'ava';
 import { CommanderError } from 'commander';
 import { COMMANDS, program, type Run } from '../../src/cli/program.ts';
-
-function run(...args: string[]): {
-  readonly status: number | null;
-  readonly out: string;
-  readonly err: string;
-} {
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['src/main.ts', ...args], {
-    encoding: 'utf8',
-    timeout: 60_000,
-    env: { PATH: process.env.PATH, PORT: '0', GATEWAY_DATA_DIR: dataDir },
-  });
-  return { status, out: stdout, err: stderr };
-}
+import { runCommand } from './run-command.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'sluice-usage-'));
+const env = { PORT: '0', GATEWAY_DATA_DIR: dataDir };
 test.after.always(() => rmSync(dataDir, { recursive: true, force: true }));
 
 /** What the parser prints and exits with, in this process. */
@@ -72,18 +61,38 @@ test('an unknown command or option names the nearest', async (t) => {
   }
 });
 
-test('exit codes: asked for help 0, and a start that is asked for help makes nothing', (t) => {
-  for (const args of [['--help'], ['help'], ['--version'], ['start', '--help'], ['keys', '-h']]) {
-    const { status, out, err } = run(...args);
-    t.is(status, 0, args.join(' '));
+test('exit codes: asked for help 0, and a start that is asked for help makes nothing', async (t) => {
+  for (const args of [
+    ['--help'],
+    ['help'],
+    ['--version'],
+    ['version'],
+    ['start', '--help'],
+    ['keys', '-h'],
+  ]) {
+    const { code, out, err } = await runCommand(args, env);
+    t.is(code, 0, args.join(' '));
     t.not(out, '');
     t.is(err, '');
   }
   for (const args of [[], ['fly'], ['keys'], ['start', '--fast']]) {
-    const { status, out, err } = run(...args);
-    t.is(status, 1, args.join(' '));
+    const { code, out, err } = await runCommand(args, env);
+    t.is(code, 1, args.join(' '));
     t.is(out, '');
     t.not(err, '');
+  }
+  // The same of the program itself.
+  for (const [args, status] of [
+    [['start', '-h'], 0],
+    [['start', '--fast'], 1],
+  ] as const) {
+    const ran = spawnSync(process.execPath, ['src/main.ts', ...args], {
+      encoding: 'utf8',
+      timeout: 60_000,
+      env: { PATH: process.env.PATH, ...env },
+    });
+    t.is(ran.status, status, ran.stderr);
+    t.not(status === 0 ? ran.stdout : ran.stderr, '');
   }
   t.deepEqual(readdirSync(dataDir), []);
 });

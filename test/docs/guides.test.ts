@@ -1,6 +1,14 @@
 // The README and the guides: their shell blocks run, their links lead somewhere, and the files that they name exist.
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import type http from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -36,16 +44,18 @@ const NOT_RUN: Readonly<Record<string, string>> = {
     'takes addresses of the reader; test/store has it',
 };
 
+const LANGUAGES = ['sh', 'console', 'js', 'json', 'yaml', 'toml', 'text'];
+
 for (const page of PAGES) {
   const text = readFileSync(join(ROOT, page), 'utf8');
   const blocks = blocksOf(text, 'sh');
   if (blocks.length > 0)
     test.serial(`${page}: its ${blocks.length} shell blocks run, one after the other`, async (t) => {
       t.timeout(120_000);
-      const world = await openWorld();
+      const world = await openWorld(text);
       try {
         for (const block of blocks) {
-          const { stdout } = await runShell(block, world.env).catch((error: { readonly stderr?: string }) => {
+          const { stdout } = await runShell(block, world).catch((error: { readonly stderr?: string }) => {
             throw new Error(`${page}\n${block}\n${error.stderr}\n${(error as { stdout?: string }).stdout}`);
           });
           t.true(stdout.length > 0, block);
@@ -57,8 +67,9 @@ for (const page of PAGES) {
     });
 
   test(`${page}: commands that do not run have a reason`, (t) => {
-    for (const [, language = ''] of text.matchAll(/^```(\w+)$/gm))
-      t.true(['sh', 'console', 'js', 'json', 'yaml', 'toml'].includes(language), language);
+    // A fence without a language would be read by no test.
+    for (const [i, [, language = '']] of [...text.matchAll(/^```(\w*)$/gm)].entries())
+      t.true((i % 2 === 0 ? LANGUAGES : ['']).includes(language), `${i}: ${language}`);
     for (const block of blocksOf(text, 'console')) t.truthy(NOT_RUN[block.split('\n')[0]!], block);
     t.pass();
   });
@@ -126,12 +137,17 @@ function anchorsOf(text: string): string[] {
 }
 
 interface World {
+  /** Where the blocks run. */
+  readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
   close(): Promise<void>;
 }
 
-/** A gateway, providers in the place of those on the internet, and a curl that fails when an answer is no success. */
-async function openWorld(): Promise<World> {
+/**
+ * A gateway, providers in the place of those on the internet, a curl that fails when an answer is no success, the `sluice`
+ * command, and the page's file of declared state in the folder.
+ */
+async function openWorld(text: string): Promise<World> {
   const provider = await startFakeProvider();
   const internet = await startInternet({
     'api.openai.com': provider.origin,
@@ -145,9 +161,18 @@ async function openWorld(): Promise<World> {
     throw error;
   });
   const home = mkdtempSync(join(tmpdir(), 'sluice-guides-'));
+  const command = join(home, 'bin', 'sluice');
+  mkdirSync(join(home, 'bin'));
+  writeFileSync(command, `#!/bin/sh\nexec "${process.execPath}" "${join(ROOT, 'src/main.ts')}" "$@"\n`, {
+    mode: 0o755,
+  });
+  const declared = blocksOf(text, 'yaml').find((block) => block.startsWith('version: 1\n'));
+  if (declared !== undefined) writeFileSync(join(home, 'sluice.yaml'), declared);
   writeFileSync(join(home, '.curlrc'), 'fail-with-body\nsilent\nshow-error\nmax-time = 30\n');
   return {
+    folder: home,
     env: {
+      PATH: `${join(home, 'bin')}:${process.env.PATH}`,
       CURL_HOME: home,
       SLUICE_URL: gateway.origin,
       SLUICE_KEY: WORKSPACE_KEY,
@@ -155,6 +180,7 @@ async function openWorld(): Promise<World> {
       OLLAMA_URL: provider.origin,
       OPENAI_API_KEY: 'sk-made-up-0123456789',
       ANTHROPIC_API_KEY: 'sk-ant-made-up-0123456789',
+      APP_KEY: 'slk_made_up_app_key_0123456789abcdef',
     },
     async close() {
       await gateway.close();
@@ -170,11 +196,11 @@ function vault(_: http.IncomingMessage, res: http.ServerResponse): void {
   res.end(JSON.stringify({ data: { data: { key: 'sk-made-up-in-a-vault' }, metadata: { version: 1 } } }));
 }
 
-function runShell(block: string, env: World['env']): Promise<{ readonly stdout: string }> {
-  const { PATH = '', HOME = '' } = process.env;
+function runShell(block: string, { env, folder }: World): Promise<{ readonly stdout: string }> {
+  const { HOME = '' } = process.env;
   return promisify(execFile)('bash', ['--norc', '-euo', 'pipefail', '-c', block], {
-    cwd: ROOT,
-    env: { ...env, PATH, HOME },
+    cwd: folder,
+    env: { ...env, HOME },
     maxBuffer: 2 ** 26,
   });
 }

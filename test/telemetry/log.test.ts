@@ -215,6 +215,6 @@ test.after('in all that was logged there is no secret', (t) => {
 });
 
 test('nothing in the product makes a log without the masks', (t) => {
-  for (const file of ['cli.ts', 'app.ts', 'app/stores.ts'])
+  for (const file of ['cli/start.ts', 'app.ts', 'app/stores.ts'])
     t.notRegex(readFileSync(new URL(`../../src/${file}`, import.meta.url), 'utf8'), /\bpino\(/);
 });

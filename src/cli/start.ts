@@ -1,0 +1,78 @@
+// `sluice start`: reads the environment, starts, stops on a signal.
+import cluster from 'node:cluster';
+import { flushCompileCache } from 'node:module';
+import type { FirstKeys } from '../access/bootstrap.ts';
+import { STORE_WAIT_MS } from '../app/stores-away.ts';
+import { startApp } from '../app.ts';
+import { giveMemoryBackWhenIdle } from '../lib/idle-memory.ts';
+import { readSettings, strangeVariables } from '../settings.ts';
+import { createLog } from '../telemetry/log.ts';
+import { bannerOf } from './banner.ts';
+import { prettyLog } from './pretty-log.ts';
+import type { Options } from './remote-options.ts';
+
+/** Resident bytes of this process that are given back when it is idle; under steady load it has 200 to 400 MB. */
+const MUCH_MEMORY = 448 * 2 ** 20;
+
+/** Options of `start`, by the variable that each stands for. */
+const START_OPTIONS = { port: 'PORT', host: 'HOST', dataDir: 'GATEWAY_DATA_DIR' } as const;
+
+/** Runs until a signal stops it. @throws Error for people when the start is not possible */
+export async function start(options: Options): Promise<void> {
+  for (const [name, variable] of Object.entries(START_OPTIONS)) {
+    const value = options[name];
+    // Further processes of this gateway read it from there.
+    if (typeof value === 'string') process.env[variable] = value;
+  }
+  for (const line of strangeVariables(process.env)) process.stderr.write(`${line}\n`);
+  const settings = readSettings(process.env);
+  const log = createLog(settings.logLevel, prettyLog(process.stdout, process.env));
+  const about = {
+    givenBy: [
+      ...(settings.adminApiKey === undefined ? [] : ['GATEWAY_ADMIN_API_KEY']),
+      ...(settings.apiKey === undefined ? [] : ['GATEWAY_API_KEY']),
+    ],
+    variables: process.env,
+    providers: settings.environmentProviders.providers.map(({ slug }) => slug),
+  };
+  if (settings.workers > 1 && cluster.isPrimary) {
+    const { workers } = settings;
+    const { runWorkers } = await import('../app/workers/primary.ts');
+    const onReady = (url: string, firstKeys: FirstKeys): void => {
+      process.stdout.write(bannerOf({ ...about, url, firstKeys, processes: workers }));
+    };
+    process.exitCode = await runWorkers({ workers, log, onReady });
+    return;
+  }
+  const app = await startApp(settings, log, STORE_WAIT_MS);
+  giveMemoryBackWhenIdle(MUCH_MEMORY);
+  const scheme = settings.tls ? 'https' : 'http';
+  const host = app.address.family === 'IPv6' ? `[${app.address.address}]` : app.address.address;
+  const url = `${scheme}://${host}:${app.address.port}`;
+  if (app.link === undefined) process.stdout.write(bannerOf({ ...about, url, firstKeys: app.firstKeys }));
+
+  let stopping = false;
+  const stop = (why: string): void => {
+    if (stopping) return;
+    stopping = true;
+    log.info({ why }, 'draining');
+    app.stop().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        log.fatal({ err: error }, 'the stop failed');
+        process.exit(1);
+      },
+    );
+  };
+  const onSignal = (signal: string): void => {
+    // A second signal does not wait for open calls; the first process knows of both.
+    if (stopping && app.link === undefined) process.exit(1);
+    if (app.link === undefined || signal === 'SIGTERM') stop(signal);
+  };
+  process.on('SIGTERM', () => onSignal('SIGTERM'));
+  process.on('SIGINT', () => onSignal('SIGINT'));
+  app.link?.onStop(stop);
+  app.link?.ready(url, app.firstKeys);
+  // A process that is killed later keeps what it compiled; there is nothing to write but after a first start.
+  flushCompileCache();
+}
