@@ -13,6 +13,7 @@ import { createEdge } from '../edge/edge.ts';
 import { joinedUpgrades } from '../edge/joined-upgrades.ts';
 import { createListener } from '../edge/listener.ts';
 import type { McpPath } from '../edge/mcp-paths.ts';
+import { createPlainRest } from '../edge/plain/rest.ts';
 import { realtimeSockets } from '../edge/realtime-socket.ts';
 import { responsesSockets } from '../edge/responses-socket.ts';
 import { isTrusted } from '../lib/client-address.ts';
@@ -138,6 +139,8 @@ export function openEdge(parts: EdgeParts) {
     },
     tls: settings.tls,
     dispatch,
+    plain: createPlainRest(asked),
+    onTrouble: (error) => log.error({ err: error }, 'an answer could not be written'),
     upgrades: joinedUpgrades([responsesSockets(asked), realtimeSockets(asked)]),
   });
   return {

@@ -52,7 +52,7 @@ export class Call {
   #atEnd: (() => void)[] = [];
   #timer: NodeJS.Timeout | undefined;
   #underWay = 0;
-  #whenEnded: (() => void)[] = [];
+  #whenEnded: (() => void)[] | undefined;
   #patienceMs = 0;
   /** Set before the body is read; the auth interceptor makes it the principal. */
   identity: Identity | undefined;
@@ -148,7 +148,10 @@ export class Call {
   /** The call is over: its timer stops, and the actions of `atEnd` run, once. */
   ended(): void {
     this.stopTimer();
-    for (const action of this.#atEnd.splice(0)) action();
+    const actions = this.#atEnd;
+    if (actions.length === 0) return;
+    this.#atEnd = [];
+    for (const action of actions) action();
   }
 
   /** An attempt has begun; `attemptEnded` follows. */
@@ -158,8 +161,10 @@ export class Call {
 
   attemptEnded(): void {
     this.#underWay--;
-    if (this.#underWay > 0) return;
-    for (const tell of this.#whenEnded.splice(0)) tell();
+    if (this.#underWay > 0 || this.#whenEnded === undefined) return;
+    const waiting = this.#whenEnded;
+    this.#whenEnded = undefined;
+    for (const tell of waiting) tell();
   }
 
   /** Lets attempts run for so long after the answer: the client has left, and they are read to their end. */
@@ -180,6 +185,7 @@ export class Call {
     if (this.#underWay === 0) return undefined;
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms + (ms > 0 ? this.#patienceMs : 0)).unref();
+      this.#whenEnded ??= [];
       this.#whenEnded.push(() => {
         clearTimeout(timer);
         resolve();

@@ -64,7 +64,9 @@ export interface Connection {
   asked: boolean;
   /** A request with a valid key has come. */
   proven: boolean;
-  /** Answers over HTTP/1 that are not complete. */
+  /** Reads and answers its plain requests; undefined: it is another protocol's, or node:http's. */
+  plain: { drain(): void } | undefined;
+  /** Answers of node:http over HTTP/1 that are not complete. */
   readonly answers: Set<ServerResponse>;
   running: number;
   /** When something happened last, in Unix milliseconds: a request of an unauthenticated client, any bytes of a caller. */
@@ -125,6 +127,7 @@ export class Connections {
       session: undefined,
       asked: false,
       proven: false,
+      plain: undefined,
       answers: new Set(),
       running: 0,
       lastAt: now,

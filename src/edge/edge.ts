@@ -1,7 +1,6 @@
 // The edge: which of the port's surfaces a request is for.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import Koa from 'koa';
-import compose from 'koa-compose';
 import type { Logger } from 'pino';
 import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import { fail, toGatewayError } from '../lib/errors.ts';
@@ -34,20 +33,6 @@ export function createEdge(deps: EdgeDeps): Dispatch {
   const koa = new Koa();
   // A client that leaves, or a socket that breaks, is told to the call; it is not an error of ours.
   koa.on('error', (error: unknown) => deps.log.debug({ err: error }, 'edge'));
-  koa.use(async (ctx, next) => {
-    if (!isRest(ctx.req.url ?? '')) return next();
-    await rest(ctx.req, ctx.res).catch((thrown: unknown) => {
-      deps.log.error({ err: thrown }, 'the edge failed');
-      if (!ctx.res.headersSent)
-        respondError(
-          ctx.res,
-          toGatewayError(thrown),
-          { plane: Plane.DATA },
-          strayHeaders(deps.rest.names, ctx.req),
-        );
-      else ctx.res.destroy();
-    });
-  });
   koa.use(pages(deps.pages));
   koa.use((ctx) => {
     ctx.respond = false;
@@ -59,17 +44,22 @@ export function createEdge(deps: EdgeDeps): Dispatch {
     );
   });
   const http = koa.callback();
-  // The REST surface answers by itself and watches its clients by itself: of Koa it needs the
-  // context and the middleware, not the listeners that Koa's own callback puts on every answer.
-  const lean = compose(koa.middleware);
   const preflight = deps.corsOrigins.length > 0 ? cors(deps.corsOrigins, exposedHeaders(deps)) : undefined;
   return (req: IncomingMessage, res: ServerResponse): void => {
     if (preflight?.(req, res)) return;
     const url = req.url ?? '';
     if (RPC_PATH.test(url)) deps.rpc(req, res);
-    else if (isRest(url)) void lean(koa.createContext(req, res));
+    // The REST surface answers by itself and watches its clients by itself: Koa's context and the listeners that its
+    // callback puts on every answer are a hundredth of a model call.
+    else if (isRest(url)) rest(req, res).catch((thrown: unknown) => failed(deps, req, res, thrown));
     else if (!mcp(req, res)) void http(req, res);
   };
+}
+
+function failed({ log, rest }: EdgeDeps, req: IncomingMessage, res: ServerResponse, thrown: unknown): void {
+  log.error({ err: thrown }, 'the edge failed');
+  if (res.headersSent) res.destroy();
+  else respondError(res, toGatewayError(thrown), { plane: Plane.DATA }, strayHeaders(rest.names, req));
 }
 
 function exposedHeaders({ rest }: EdgeDeps): string[] {

@@ -49,6 +49,11 @@ export function readFirstBytes(
   socket.on('readable', look).once('error', close).once('end', close);
 }
 
+/** Whether bytes may be the beginning of a request of HTTP/1. */
+export function mayBeRequest(bytes: Buffer): boolean {
+  return LINE.test(head('', bytes));
+}
+
 /** The first line, as far as it is there. */
 function head(start: string, bytes: Buffer): string {
   if (start.includes('\n')) return start;

@@ -1,7 +1,17 @@
 // Clients that end their side of the connection and wait for the answer, told from those that leave.
-import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Connection } from './connections.ts';
+
+/** What is asked of an answer that is not complete. */
+export interface WaitingAnswer {
+  readonly headersSent: boolean;
+  readonly req: { readonly complete: boolean; readonly httpVersionMinor: number };
+}
+
+/** A connection, and its answers that are not complete. */
+export interface HalfClosed {
+  readonly answers: ReadonlySet<WaitingAnswer>;
+  readonly stream: Socket;
+}
 
 /** How every answer begins. */
 const PREFIX = 'HTTP/1.1 ';
@@ -16,8 +26,7 @@ const PROBE_MS: readonly number[] = [5, 20, 100, 500, 2000, 5000, 10_000, 15_000
  * at a time, the first at once: each answer begins with them, so a client that waits sees its answer and nothing else.
  * @param probeMs times between two probes; the last one is for all that follow
  */
-export function onHalfClosed(connection: Connection, probeMs = PROBE_MS): void {
-  const { answers, stream } = connection;
+export function onHalfClosed({ answers, stream }: HalfClosed, probeMs = PROBE_MS): void {
   const [first] = answers;
   if (first === undefined) return;
   // Bodies that are cut off, and an answer that has begun: a client that ends its side in the middle leaves.
@@ -50,7 +59,7 @@ class StartedAnswer {
       (this.#write as (...args: unknown[]) => boolean)(this.#without(chunk), ...rest);
   }
 
-  sendByte({ req }: ServerResponse): void {
+  sendByte({ req }: WaitingAnswer): void {
     // Clients of HTTP/1.0 know no interim answers.
     const text = req.httpVersionMinor === 0 ? PREFIX : INTERIM;
     if (this.#sent === text.length) return;

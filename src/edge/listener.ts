@@ -15,6 +15,7 @@ import {
 } from './connections.ts';
 import { readFirstBytes } from './first-bytes.ts';
 import { onHalfClosed } from './half-closed.ts';
+import { type Plain, PlainConnection, type PlainDeps } from './plain/connection.ts';
 import { readInSlices } from './read-in-slices.ts';
 import type { Upgrades } from './responses-socket.ts';
 
@@ -25,6 +26,10 @@ export interface ListenerOptions {
   readonly dispatch: Dispatch;
   /** What answers requests to upgrade; absent: they are answered as if they had not asked. */
   readonly upgrades?: Upgrades;
+  /** What answers plain requests; absent: node:http reads all. */
+  readonly plain?: Plain;
+  /** Told of answers that cannot be written. */
+  readonly onTrouble?: (error: unknown) => void;
   readonly limits: ConnectionLimits;
   /** Shorter ones in tests. */
   readonly times?: ConnectionTimes;
@@ -57,6 +62,8 @@ const LINGER_MS = 1000;
 export function createListener({
   dispatch,
   upgrades,
+  plain,
+  onTrouble = () => {},
   limits,
   times = CONNECTION_TIMES,
   tls: pem,
@@ -115,6 +122,22 @@ export function createListener({
   // It never listens itself; this starts its watch over idle connections and slow headers.
   http1.emit('listening');
 
+  const speakHttp1 = (connection: Connection, rest: Buffer | undefined): void => {
+    const { stream } = connection;
+    connection.plain = undefined;
+    lingers(connection);
+    stream.on('end', () => onHalfClosed(connection));
+    http1.emit('connection', stream);
+    if (rest !== undefined) readInSlices(stream, rest);
+  };
+  const plainDeps: PlainDeps | undefined = plain && {
+    ...plain,
+    prove: (connection) => connections.prove(connection),
+    handOver: speakHttp1,
+    keepAliveMs: KEEP_ALIVE_MS,
+    draining: () => draining,
+    onTrouble,
+  };
   const speak = (connection: Connection, version: 1 | 2, rest?: Buffer): void => {
     const { stream } = connection;
     owners.set(stream, connection);
@@ -124,10 +147,13 @@ export function createListener({
       opening = undefined;
       return;
     }
-    lingers(connection);
-    stream.on('end', () => onHalfClosed(connection));
-    http1.emit('connection', stream);
-    if (rest !== undefined) readInSlices(stream, rest);
+    if (plainDeps === undefined || draining) {
+      speakHttp1(connection, rest);
+      return;
+    }
+    const own = new PlainConnection(connection, plainDeps);
+    connection.plain = own;
+    own.begin(rest);
   };
   const secure =
     pem &&
@@ -197,9 +223,10 @@ export function createListener({
       const cut = setTimeout(() => {
         for (const { socket } of connections.all) socket.destroy();
       }, graceMs);
-      for (const { session, asked, socket, answers } of connections.all) {
+      for (const { session, asked, socket, answers, plain: own } of connections.all) {
         for (const res of answers) res.shouldKeepAlive = false;
-        if (session !== undefined) session.close();
+        if (own !== undefined) own.drain();
+        else if (session !== undefined) session.close();
         else if (!asked) socket.destroy();
       }
       const idle = setInterval(() => http1.closeIdleConnections(), 50);
@@ -253,7 +280,7 @@ function beginOn(
     if (req.headers['transfer-encoding'] !== undefined) readInSlices(connection.stream);
     if (draining) res.shouldKeepAlive = false;
   }
-  res.once('close', () => {
+  res.on('close', () => {
     connection.running--;
     answers.delete(res);
     if (req.httpVersionMajor === 1 && res.writableFinished && !req.complete && !req.destroyed) leaves(req);

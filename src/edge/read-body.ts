@@ -114,14 +114,14 @@ export class BodyReader {
       req.on('end', () => {
         this.#pace.done(watched);
         signal.removeEventListener('abort', aborted);
-        resolve(pieces.takeInTurns());
+        resolve(pieces.isShort ? pieces.take() : pieces.takeInTurns());
       });
     });
   }
 }
 
 /** Whether a body of that content type is read as JSON; one without is. */
-function isJson(type: string | undefined): boolean {
+export function isJson(type: string | undefined): boolean {
   return type === undefined || JSON_TYPE.test(type);
 }
 

@@ -9,10 +9,17 @@ import { hasBody } from './has-body.ts';
 /** Name and value pairs. */
 export type Pairs = Iterable<readonly [string, string]>;
 
+/** A JSON answer, whole. */
+export interface JsonAnswer {
+  readonly status: number;
+  readonly json: string | Uint8Array;
+  readonly headers: Pairs;
+}
+
 /** A client that takes nothing of its answer for so long is given up. */
 const STALL_MS = 300_000;
 /** Bodies up to this size are joined with their head. */
-const MAX_JOINED = 16_384;
+export const MAX_JOINED = 16_384;
 
 /** A JSON answer, whole. */
 export function respondJson(
@@ -31,13 +38,12 @@ export function respondJson(
   else res.end(Buffer.from(json.buffer, json.byteOffset, json.length).toString('latin1'), 'latin1');
 }
 
-/** An error in its route's shape. */
-export function respondError(
-  res: ServerResponse,
+/** An error in its route's shape, as it is written. */
+export function errorAnswer(
   error: GatewayError,
   shape: ErrorShape,
   headers: Pairs,
-): void {
+): JsonAnswer & { readonly headers: readonly (readonly [string, string])[] } {
   const all = [...headers];
   const { retryAfterMs } = error.details;
   if (retryAfterMs !== undefined) {
@@ -47,12 +53,24 @@ export function respondError(
     );
   }
   if (shape.form === Form.BEDROCK) all.push(['x-amzn-errortype', exceptionName(error)]);
+  return { status: error.status, json: JSON.stringify(errorBody(error, shape)), headers: all };
+}
+
+/** An error in its route's shape. */
+export function respondError(
+  res: ServerResponse,
+  error: GatewayError,
+  shape: ErrorShape,
+  headers: Pairs,
+): void {
+  const { status, json, headers: own } = errorAnswer(error, shape, headers);
+  const all = [...own];
   // A body that was not read is not read for its own sake: the connection ends.
   if (!res.req.complete && hasBody(res.req)) all.push(['connection', 'close']);
   respondJson(
     res,
-    error.status,
-    JSON.stringify(errorBody(error, shape)),
+    status,
+    json,
     res.req.httpVersionMajor === 2 ? all.filter(([name]) => name !== 'connection') : all,
   );
 }

@@ -24,7 +24,7 @@ import { bodyLimitOf } from '../rest/body-limit.ts';
 import { codec } from '../rest/codec.ts';
 import { isFaithful } from '../rest/faithful-json.ts';
 import { answersBytes, type FormShape, formOf as formShapeOf } from '../rest/form-shape.ts';
-import { isTooHeavy } from '../rest/json-weight.ts';
+import { isTooHeavy, LIGHT_BYTES } from '../rest/json-weight.ts';
 import { createLookalikes } from '../rest/lookalikes.ts';
 import { takeWorkspace } from '../rest/named-workspace.ts';
 import { bindPath, readQuery } from '../rest/query.ts';
@@ -365,7 +365,8 @@ async function readBody(
     const bytes = await bodies.read(req, bodyLimit, call.signal, call.identity?.principal.keyId, untyped);
     call.bodyBytes = bytes.length;
     // Operations of the control plane whose path says all take no body as an empty one.
-    return await parse(bytes.length === 0 && plane === Plane.CONTROL ? Buffer.from('{}') : bytes);
+    const given = bytes.length === 0 && plane === Plane.CONTROL ? EMPTY_OBJECT : bytes;
+    return given.length <= LIGHT_BYTES ? parsed(given) : await parseLong(given);
   } catch (thrown) {
     const error = toGatewayError(thrown);
     // What fails for its body on the control plane is in the audit log: the interceptors must hear of it.
@@ -386,7 +387,7 @@ function timeoutOf(call: Call): number | undefined {
   }
 }
 
-interface Parsed {
+export interface Parsed {
   readonly bytes: Uint8Array;
   readonly json: unknown;
   /** Whether the bytes may be sent on as they are. */
@@ -394,19 +395,30 @@ interface Parsed {
   readonly error: GatewayError | undefined;
 }
 
+const EMPTY_OBJECT = Buffer.from('{}');
 /** Bodies above this are decoded and read in turns of the event loop of their own. */
 const LONG_BYTES = 1_048_576;
 
 /** The body's JSON, or the error to tell once the caller is known. */
-async function parse(bytes: Uint8Array): Promise<Parsed> {
-  if (await isTooHeavy(bytes)) return { ...malformed(bytes, ''), error: tooHeavy() };
+export function parsed(bytes: Uint8Array): Parsed {
   if (!isUtf8(bytes)) return malformed(bytes, 'the body must be UTF-8');
   const text = (bytes as Buffer).toString('utf8');
-  const long = bytes.length > LONG_BYTES;
-  if (long) await nextTurn();
+  try {
+    return { bytes, json: JSON.parse(text) as unknown, isFaithful: () => isFaithful(text), error: undefined };
+  } catch {
+    return malformed(bytes, 'the body must be valid JSON');
+  }
+}
+
+/** The same of a body that may hold the event loop. */
+async function parseLong(bytes: Uint8Array): Promise<Parsed> {
+  if (await isTooHeavy(bytes)) return { ...malformed(bytes, ''), error: tooHeavy() };
+  if (bytes.length <= LONG_BYTES) return parsed(bytes);
+  if (!isUtf8(bytes)) return malformed(bytes, 'the body must be UTF-8');
+  const text = (bytes as Buffer).toString('utf8');
+  await nextTurn();
   try {
     const json: unknown = JSON.parse(text);
-    if (!long) return { bytes, json, isFaithful: () => isFaithful(text), error: undefined };
     await nextTurn();
     const faithful = isFaithful(text);
     await nextTurn();
@@ -429,15 +441,15 @@ function malformed(bytes: Uint8Array, message: string): Parsed {
 
 const unread: Parsed = malformed(Buffer.alloc(0), 'the body was not read');
 
-function wantsStream(body: Parsed | undefined): boolean {
+export function wantsStream(body: Parsed | undefined): boolean {
   const { json } = body ?? { json: undefined };
   return typeof json === 'object' && json !== null && (json as { stream?: unknown }).stream === true;
 }
 
-function callOf(
+export function callOf(
   { names }: RestDeps,
   method: DescMethod,
-  { headers, socket, url }: IncomingMessage,
+  { headers, socket, url }: Pick<IncomingMessage, 'headers' | 'socket' | 'url'>,
   verb: string,
   path: string,
 ): Call {
@@ -477,7 +489,7 @@ function formOf(match: RouteMatch | undefined): { form?: Form } {
 }
 
 /** Anthropic's clients tell their users the id of a request by the header `request-id`. */
-function namedIn(form: Form, { id }: Call, headers: [string, string][]): [string, string][] {
+export function namedIn(form: Form, { id }: Call, headers: [string, string][]): [string, string][] {
   return form === Form.MESSAGES ? [...headers, ['request-id', id]] : headers;
 }
 

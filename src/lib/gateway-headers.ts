@@ -70,8 +70,8 @@ export class GatewayHeaders {
   get callerPrefix(): string {
     const { prefixes } = this.names;
     if (prefixes.length === 1) return this.names.canonical;
-    const keyed = prefixes.find((prefix) => this.raw[`${prefix}api-key`] !== undefined);
-    if (keyed !== undefined) return keyed;
+    const keys = this.names.of('api-key');
+    for (let i = 0; i < keys.length; i++) if (this.raw[keys[i]!] !== undefined) return prefixes[i]!;
     const used = Object.keys(this.raw);
     return prefixes.find((prefix) => used.some((name) => name.startsWith(prefix))) ?? this.names.canonical;
   }

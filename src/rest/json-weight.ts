@@ -22,7 +22,7 @@ const SLICE_BYTES = 2_097_152;
 /** Weight that is found in one turn at the most. */
 const SLICE_WEIGHT = 50_000;
 /** Shorter texts cannot weigh too much for one turn. */
-const LIGHT_BYTES = 65_536;
+export const LIGHT_BYTES = 65_536;
 
 /**
  * Whether a JSON text weighs more than `most`. It works in turns of the event loop.

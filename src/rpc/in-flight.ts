@@ -1,18 +1,13 @@
 // The bound on calls in flight of a process: shared fairly between workspaces, with a reserve for the control plane.
 
-/** Whose call it is, as the bound sees it. */
-export interface Entrant {
-  /** A call of the control plane. */
-  readonly control: boolean;
-  /** The caller's workspace within its organisation. */
-  readonly workspace: string;
-}
-
 export interface InFlight {
   /** Whether every caller would be refused: asked before the body is read. */
   full(control: boolean): boolean;
-  /** Takes a place; answers how to give it back, once. Undefined: there is none for this caller. */
-  enter(entrant: Entrant): (() => void) | undefined;
+  /**
+   * Takes a place; answers how to give it back, once. Undefined: there is none for this caller.
+   * @param control whether it is a call of the control plane @param workspace the id of the caller's, or of its organisation
+   */
+  enter(control: boolean, workspace: string): (() => void) | undefined;
   /** Whether one more call may begin that is not known yet. Its `leave` follows. */
   begin(): boolean;
   leave(): void;
@@ -53,7 +48,7 @@ export function createInFlight(most: number | undefined, several: () => boolean)
 
   return {
     full: (control) => (control ? !hasControlRoom() : models >= places),
-    enter({ control, workspace }) {
+    enter(control, workspace) {
       if (!(control ? hasControlRoom() : hasRoom(workspace))) {
         refused++;
         return undefined;

@@ -7,46 +7,43 @@ import { ok, send } from '../support/front-door.ts';
 import { startGateway, type TestGateway, WORKSPACE_KEY } from '../support/gateway.ts';
 import { chatHeaders } from '../support/limits-client.ts';
 
-const model = (workspace: string) => ({ control: false, workspace });
-const control = { control: true, workspace: 'a' };
-
 test('a single workspace takes all places', (t) => {
   const inFlight = createInFlight(4, () => false);
-  for (let i = 0; i < 4; i++) t.truthy(inFlight.enter(model('a')));
-  t.is(inFlight.enter(model('a')), undefined);
+  for (let i = 0; i < 4; i++) t.truthy(inFlight.enter(false, 'a'));
+  t.is(inFlight.enter(false, 'a'), undefined);
   t.true(inFlight.full(false));
   t.is(inFlight.refused, 1);
 });
 
 test('of several, one that takes all it can leaves a quarter of the places to the others', (t) => {
   const inFlight = createInFlight(8, () => true);
-  const own = Array.from({ length: 20 }, () => inFlight.enter(model('a'))).filter(
+  const own = Array.from({ length: 20 }, () => inFlight.enter(false, 'a')).filter(
     (leave) => leave !== undefined,
   );
   t.is(own.length, 6);
-  t.truthy(inFlight.enter(model('b')));
-  t.truthy(inFlight.enter(model('c')));
-  t.is(inFlight.enter(model('d')), undefined, 'all places are taken');
+  t.truthy(inFlight.enter(false, 'b'));
+  t.truthy(inFlight.enter(false, 'c'));
+  t.is(inFlight.enter(false, 'd'), undefined, 'all places are taken');
   own[0]?.();
   own[0]?.();
-  t.is(inFlight.enter(model('a')), undefined, 'it has more than its share');
-  t.truthy(inFlight.enter(model('d')), 'a place was given back, once');
-  t.is(inFlight.enter(model('d')), undefined);
+  t.is(inFlight.enter(false, 'a'), undefined, 'it has more than its share');
+  t.truthy(inFlight.enter(false, 'd'), 'a place was given back, once');
+  t.is(inFlight.enter(false, 'd'), undefined);
 });
 
 test('the control plane has places of its own, and they are bounded', (t) => {
   const inFlight = createInFlight(10, () => false);
-  for (let i = 0; i < 10; i++) inFlight.enter(model('a'));
+  for (let i = 0; i < 10; i++) inFlight.enter(false, 'a');
   t.false(inFlight.full(true));
-  t.truthy(inFlight.enter(control));
-  t.truthy(inFlight.enter(control));
-  t.is(inFlight.enter(control), undefined);
+  t.truthy(inFlight.enter(true, 'a'));
+  t.truthy(inFlight.enter(true, 'a'));
+  t.is(inFlight.enter(true, 'a'), undefined);
   t.true(inFlight.full(true));
 });
 
 test('without a bound everybody has room', (t) => {
   const inFlight = createInFlight(undefined, () => true);
-  for (let i = 0; i < 1000; i++) t.truthy(inFlight.enter(model('a')));
+  for (let i = 0; i < 1000; i++) t.truthy(inFlight.enter(false, 'a'));
   t.false(inFlight.full(false));
   t.true(inFlight.begin());
 });
@@ -68,7 +65,7 @@ test('never more model calls than places, and a workspace below its share has ro
             leave?.();
             continue;
           }
-          const leave = inFlight.enter(model(workspace));
+          const leave = inFlight.enter(false, workspace);
           const active = new Set(
             [...running].filter(([, calls]) => calls.length > 0).map(([name]) => name),
           ).add(workspace);

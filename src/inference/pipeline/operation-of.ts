@@ -19,13 +19,13 @@ export function operationOf<N extends OperationName>(pipeline: Pipeline, target:
   const dialect = dialectOf(pipeline, target);
   const found = spoken(codec, dialect, target.provider, name);
   if (found === undefined) throw unsupported(target, name);
-  return { dialect, ...found };
+  return { dialect, operation: found.operation, wire: found.wire };
 }
 
 /** An operation that answers in pieces. @throws GatewayError operation_unsupported */
 export function streamingOf<N extends StreamingName>(pipeline: Pipeline, target: Target, name: N) {
-  const { operation, ...found } = operationOf(pipeline, target, name);
-  return { ...found, operation: operation as StreamedOperation<N> };
+  const { dialect, operation, wire } = operationOf(pipeline, target, name);
+  return { dialect, operation: operation as StreamedOperation<N>, wire };
 }
 
 /** Whether an operation can answer in pieces. */

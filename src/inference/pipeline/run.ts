@@ -38,9 +38,9 @@ export function runWhole<N extends OperationName>(
     request,
     streams: false,
     attempt(bound, given, signal) {
-      const { operation, ...how } = operationOf(pipeline, bound.target, name);
+      const how = operationOf(pipeline, bound.target, name);
       const asked = askedOf(name, bound, how, given, signal, request, model);
-      return callWhole(pipeline, call, asked, operation);
+      return callWhole(pipeline, call, asked, how.operation);
     },
   };
   return run(pipeline, call, model, job, narrowed);
@@ -60,17 +60,18 @@ export function runStream<N extends StreamingName>(
     request,
     streams: true,
     attempt(bound, given, signal) {
-      const { operation, ...how } = streamingOf(pipeline, bound.target, name);
+      const how = streamingOf(pipeline, bound.target, name);
       const asked = askedOf(name, bound, how, given, signal, request, model);
-      const start = (until: AbortLike) => callStream(pipeline, call, { ...asked, signal: until }, operation);
+      const start = (until: AbortLike) =>
+        callStream(pipeline, call, { ...asked, signal: until }, how.operation);
       return drainsWhenCut(bound) ? drained(pipeline.drains, call, signal, start) : start(signal);
     },
     held: {
       whole(bound, given, signal) {
-        const { operation, ...how } = operationOf(pipeline, bound.target, name);
+        const how = operationOf(pipeline, bound.target, name);
         call.record.streamed = true;
         const asked = askedOf(name, bound, how, given, signal, undefined, undefined);
-        return callWhole(pipeline, call, asked, operation);
+        return callWhole(pipeline, call, asked, how.operation);
       },
       async *inPieces(bound, given, whole) {
         yield* streamingOf(pipeline, bound.target, name).operation.wholeAsChunks(whole, given);
@@ -88,7 +89,7 @@ export function runStream<N extends StreamingName>(
 function askedOf<Request extends object>(
   name: OperationName,
   bound: BoundTarget,
-  how: Pick<Asked<Request>, 'dialect' | 'wire'>,
+  { dialect, wire }: Pick<Asked<Request>, 'dialect' | 'wire'>,
   given: Request,
   signal: AbortLike,
   said: Request | undefined,
@@ -96,7 +97,7 @@ function askedOf<Request extends object>(
 ): Asked<Request> {
   const request = rewritten(name, given, bound);
   const asked = request === said ? (modelOf(request) ?? bound.model ?? model) : modelOf(request);
-  return { bound, ...how, name, request, model: modelFor(bound.target, name, asked), signal };
+  return { bound, dialect, name, wire, request, model: modelFor(bound.target, name, asked), signal };
 }
 
 /** Runs a job through the stages. @param model of the request */

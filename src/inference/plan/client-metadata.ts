@@ -10,7 +10,8 @@ interface Named {
 }
 
 /** Claude Code's attribution headers ("LLM gateway protocol"). */
-const HEADERS = ['x-claude-code-user-id', 'x-claude-code-session-id'];
+const USER_HEADER = 'x-claude-code-user-id';
+const SESSION_HEADER = 'x-claude-code-session-id';
 
 const LONGEST = 2048;
 
@@ -20,8 +21,11 @@ export function clientMetadata(
   headers: GatewayHeaders,
 ): Readonly<Record<string, string>> | undefined {
   const { metadata, safetyIdentifier, user: older } = request as Named;
-  const candidates: unknown[] = [metadata?.userId, metadata?.user_id, safetyIdentifier, older];
-  for (const name of HEADERS) candidates.push(headers.plain(name));
-  const user = candidates.find((value) => typeof value === 'string' && value !== '');
-  return typeof user === 'string' ? { _user: user.slice(0, LONGEST) } : undefined;
+  const said = named(metadata?.userId) ?? named(metadata?.user_id) ?? named(safetyIdentifier) ?? named(older);
+  const user = said ?? named(headers.plain(USER_HEADER)) ?? named(headers.plain(SESSION_HEADER));
+  return user === undefined ? undefined : { _user: user.slice(0, LONGEST) };
+}
+
+function named(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
 }

@@ -35,6 +35,11 @@ export class Pieces {
     return this.#bytes + objects * PIECE_OVERHEAD;
   }
 
+  /** Whether they are put together in one turn of the event loop. */
+  get isShort(): boolean {
+    return this.#bytes <= TURN_BYTES;
+  }
+
   push(piece: Uint8Array): void {
     this.#bytes += piece.length;
     const bytes = Buffer.isBuffer(piece)

@@ -2,25 +2,18 @@
 import { Plane } from '../../../gen/gateway/options/v2/options_pb.ts';
 import { fail, type GatewayError } from '../../lib/errors.ts';
 import { annotationsOf } from '../../rest/routes.ts';
-import { type Interceptor, isStream, watched } from '../handler.ts';
+import type { Interceptor } from '../handler.ts';
 import type { InFlight } from '../in-flight.ts';
 
 export function inFlightInterceptor(inFlight: InFlight): Interceptor {
   return (method) => {
     const control = annotationsOf(method).plane === Plane.CONTROL;
-    return (next) => async (input, call) => {
-      const { organisationId = '', workspaceId = '' } = call.principal ?? {};
-      const leave = inFlight.enter({ control, workspace: `${organisationId}/${workspaceId}` });
+    return (next) => (input, call) => {
+      const { principal } = call;
+      const leave = inFlight.enter(control, principal?.workspaceId ?? principal?.organisationId ?? '');
       if (leave === undefined) throw tooMany();
-      try {
-        const output = await next(input, call);
-        if (isStream(output)) return watched(output, (thrown) => thrown as Error, leave);
-        leave();
-        return output;
-      } catch (thrown) {
-        leave();
-        throw thrown;
-      }
+      call.atEnd(leave);
+      return next(input, call);
     };
   };
 }

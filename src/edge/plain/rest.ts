@@ -1,0 +1,85 @@
+// Plain requests of the REST surface: operations of the data plane with a short body in JSON and a whole answer, of callers
+// whose key is known. That is what most calls are, and what they need of node:http is little.
+import type { DescMethod, Message } from '@bufbuild/protobuf';
+import { Form, Plane } from '../../../gen/gateway/options/v2/options_pb.ts';
+import type { Call } from '../../call/call.ts';
+import { toGatewayError } from '../../lib/errors.ts';
+import { attachRawJson, rawJsonOf } from '../../lib/raw-json.ts';
+import { codec } from '../../rest/codec.ts';
+import { annotationsOf, type Route } from '../../rest/routes.ts';
+import { answerHeaders } from '../../rpc/answer-headers.ts';
+import { isJson } from '../read-body.ts';
+import { errorAnswer, type JsonAnswer } from '../respond.ts';
+import { callOf, namedIn, type Parsed, parsed, type RestDeps, wantsStream } from '../rest.ts';
+import type { Plain, PlainRequest } from './connection.ts';
+
+const BASES = ['/v1', '/v2'];
+
+/** Answers plain requests; leaves all others to node:http. */
+export function createPlainRest(deps: RestDeps): Plain {
+  const operations = new Map<string, { readonly route: Route; readonly path: string }>();
+  for (const route of deps.routes.routes.filter(isPlain))
+    for (const base of BASES)
+      operations.set(base + route.template.text, { route, path: route.template.text });
+  /** The call of a request that is taken here. */
+  const open = (request: PlainRequest): { readonly call: Call; readonly route: Route } | undefined => {
+    const { url, headers } = request;
+    const operation = operations.get(url);
+    if (operation === undefined || Number(headers['content-length']) > deps.bodyLimit) return undefined;
+    if (!isJson(headers['content-type']) || deps.full(false)) return undefined;
+    const { route, path } = operation;
+    const call = callOf(deps, route.method, request, 'POST', path);
+    return deps.identify(call) === true ? { call, route } : undefined;
+  };
+  return {
+    awaits: (request) => open(request) !== undefined,
+    handle(request) {
+      const opened = open(request);
+      if (opened === undefined) return undefined;
+      const { call, route } = opened;
+      const body = parsed(request.body);
+      if (route.streamMethod !== undefined && wantsStream(body)) return undefined;
+      call.bodyBytes = request.body.length;
+      request.left = (error) => call.abort(error);
+      return answer(deps, call, route.method, body);
+    },
+  };
+}
+
+/** Whether an operation takes one message in JSON and answers with one, at a path without fields. */
+function isPlain({ verb, template, method, hasBody, plane }: Route): boolean {
+  const { access, form } = annotationsOf(method);
+  return (
+    verb === 'POST' &&
+    template.literal &&
+    hasBody &&
+    plane === Plane.DATA &&
+    method.methodKind === 'unary' &&
+    !access.open &&
+    form !== Form.BEDROCK
+  );
+}
+
+async function answer(
+  deps: RestDeps,
+  call: Call,
+  method: DescMethod,
+  body: Parsed,
+): Promise<JsonAnswer | undefined> {
+  const input = (): Message => {
+    if (body.error) throw body.error;
+    const message = codec.decodeRequest(method.input, body.json);
+    return body.isFaithful() ? attachRawJson(message, body.bytes) : message;
+  };
+  const { form } = annotationsOf(method);
+  try {
+    const message = await deps.transport.unary(call, input);
+    const json = rawJsonOf(message) ?? JSON.stringify(codec.encode(method.output, message));
+    return { status: call.record.status ?? 200, json, headers: namedIn(form, call, answerHeaders(call)) };
+  } catch (thrown) {
+    const error = toGatewayError(thrown);
+    if (error.reason === 'client_closed') return undefined;
+    const shape = { plane: Plane.DATA, aliased: call.headers.aliased, form, requestId: call.id };
+    return errorAnswer(error, shape, answerHeaders(call));
+  }
+}
