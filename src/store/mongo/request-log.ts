@@ -18,6 +18,7 @@ import type { Calls, Deadline } from './calls.ts';
 import { isIndexMissing } from './failures.ts';
 import { addEntries, spanOf } from './log/aggregate.ts';
 import { bodiesByBucket, findBodies } from './log/bodies.ts';
+import { BodyMatcher } from './log/body-matcher.ts';
 import { searchPage } from './log/body-search.ts';
 import type { Bucket } from './log/bucket-name.ts';
 import { Buckets } from './log/buckets.ts';
@@ -60,7 +61,17 @@ export function logPlace(
 ): LogPlace {
   const database = connection.getClient().db(connection.name);
   const commandMs = Math.ceil(answerMs * 0.9);
-  return { connection, database, buckets: new Buckets(database), calls, commandMs, lateMs, settleMs, piece };
+  return {
+    connection,
+    database,
+    buckets: new Buckets(database),
+    calls,
+    matcher: new BodyMatcher(),
+    commandMs,
+    lateMs,
+    settleMs,
+    piece,
+  };
 }
 
 export function mongoRequestLog(place: LogPlace, roller: Roller): LogStore {

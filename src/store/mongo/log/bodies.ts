@@ -10,6 +10,7 @@ import type { CheckedScope } from './entry-filter.ts';
 import { KEY_INDEX } from './entry-indexes.ts';
 import { broken } from './entry-row.ts';
 import { keptText } from './kept-text.ts';
+import { LARGEST_TEXT } from './largest-text.ts';
 import type { LogPlace } from './place.ts';
 
 export interface BodiesRow extends RowKey {
@@ -22,7 +23,6 @@ const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
 /** A document of the server has 16 MiB. */
 const LARGEST = 15 * 1024 * 1024;
-const LARGEST_TEXT = 256 * 1024 * 1024;
 /** Compressed at once. */
 const TOGETHER = 8;
 
@@ -99,13 +99,6 @@ export async function findBodies(
 }
 
 export async function bodiesOf(row: Pick<BodiesRow, 'data'>): Promise<BodiesRecord> {
-  return (await unpackedBodies(row)).record;
-}
-
-/** The record, and the bytes of its text. */
-export async function unpackedBodies({
-  data,
-}: Pick<BodiesRow, 'data'>): Promise<{ readonly record: BodiesRecord; readonly bytes: number }> {
-  const text = await decompress(data.buffer, { maxOutputLength: LARGEST_TEXT });
-  return { record: JSON.parse(text.toString()) as BodiesRecord, bytes: text.length };
+  const text = await decompress(row.data.buffer, { maxOutputLength: LARGEST_TEXT });
+  return JSON.parse(text.toString()) as BodiesRecord;
 }

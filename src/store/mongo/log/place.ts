@@ -1,6 +1,7 @@
 // Where the log is kept, and how its calls are made.
 import type mongoose from 'mongoose';
 import type { Calls } from '../calls.ts';
+import type { BodyMatcher } from './body-matcher.ts';
 import type { Buckets } from './buckets.ts';
 
 export interface LogPlace {
@@ -8,6 +9,8 @@ export interface LogPlace {
   readonly database: mongoose.mongo.Db;
   readonly buckets: Buckets;
   readonly calls: Calls;
+  /** Compares bodies with the text of a search. */
+  readonly matcher: BodyMatcher;
   /** The time of one command, in milliseconds: longer ones are cut off. */
   readonly commandMs: number;
   /**
