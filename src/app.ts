@@ -97,7 +97,7 @@ export async function startApp(
     ...damageFamily(stores.store),
   ]);
   const publicUrl = (): string => settings.publicUrl ?? ownUrl(settings, address.port);
-  const mcp = openMcp(base, identity, replicas, ledger, opened);
+  const mcp = openMcp(base, identity, replicas, ledger, opened, publicUrl);
   const rooms = {
     ...base,
     mcp,

@@ -22,7 +22,7 @@ export interface Rooms extends Base {
   readonly replicas: Replicas;
   readonly ledger: Ledger;
   readonly opened: OpenPipeline;
-  readonly mcp: Pick<Mcp, 'service' | 'programs'>;
+  readonly mcp: Pick<Mcp, 'service' | 'programs' | 'oauth'>;
   readonly watch: Watch;
   readonly validator: ReturnType<typeof contractValidator>;
   readonly allow: Parameters<typeof jwksUriCheck>[1];
@@ -94,6 +94,7 @@ export function identityDeps({
     })),
     mcp,
     programs: rooms.mcp.programs,
+    userTokens: rooms.mcp.oauth.users,
     dialer,
     secretReferences,
     prices: callBooks.prices,

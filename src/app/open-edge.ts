@@ -122,7 +122,7 @@ export function openEdge(parts: EdgeParts) {
       docs: docs(),
       console: consolePage(CONSOLE),
       exportFile: ledger.exports.file,
-      oauth: openOauth(parts, identity, parts.replicas, visitorOf),
+      oauth: openOauth(parts, identity, parts.replicas, parts.mcp.oauth, visitorOf),
       signIn: openSignIn({ ...parts, names, state: ledger.state, fill }),
       scim: { scim: parts.scim, pace, budget, prove, full: inFlight.full },
     },

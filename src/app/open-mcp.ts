@@ -18,6 +18,7 @@ import type { InProcess } from '../rpc/in-process.ts';
 import type { Base } from './base.ts';
 import type { Identity } from './open-identity.ts';
 import type { Ledger } from './open-ledger.ts';
+import { openMcpOauth } from './open-mcp-oauth.ts';
 import type { OpenPipeline } from './open-pipeline.ts';
 import type { Replicas } from './open-replicas.ts';
 
@@ -29,12 +30,18 @@ const MOST_SSE = 2000;
 const USUAL_CONNECT_MS = 10_000;
 
 export function openMcp(
-  { settings, stores, log }: Base,
-  { keys, tokens, grants, directory, dialer: common, egress }: Identity,
-  { mcp: replica, guardrails }: Replicas,
+  base: Base,
+  identity: Identity,
+  replicas: Replicas,
   { callBooks }: Ledger,
-  { secrets, pipeline }: OpenPipeline,
+  opened: OpenPipeline,
+  publicUrl: () => string,
 ) {
+  const { settings, stores, log } = base;
+  const { keys, tokens, grants, directory, dialer: common, egress } = identity;
+  const { mcp: replica, guardrails } = replicas;
+  const { secrets, pipeline } = opened;
+  const oauth = openMcpOauth(base, identity, replicas, opened);
   const connectTimeoutMs = settings.mcpConnectMs;
   const dialer =
     connectTimeoutMs === USUAL_CONNECT_MS ? common : createDialer({ ...egress, connectTimeoutMs });
@@ -60,7 +67,7 @@ export function openMcp(
     }),
     programs,
     secrets,
-    auth: storedAuth(replica),
+    auth: storedAuth({ ...oauth, publicUrl }),
     bounds,
     searchesTools: settings.mcpToolSearch,
     secret: stores.hashSecret,
@@ -87,6 +94,7 @@ export function openMcp(
       guards,
       fromRpc: (request, call) => gateway.fromRpc(request, call),
     }),
+    oauth,
     /** For the control plane's own readings of programs. */
     programs: {
       names: [...settings.mcpStdio.keys()],

@@ -11,13 +11,13 @@ import type { Call } from '../call/call.ts';
 import { baseOf } from '../edge/base-of.ts';
 import { type McpPath, mcpPathOf } from '../edge/mcp-paths.ts';
 import type { OauthSurface } from '../edge/oauth/oauth-routes.ts';
-import { SIGN_IN_PATH } from '../edge/sign-in-page.ts';
 import { AddressRates } from '../lib/address-rates.ts';
 import { clientAddress } from '../lib/client-address.ts';
 import { GatewayHeaders, type HeaderNames } from '../lib/gateway-headers.ts';
 import { annotationsOf } from '../rest/routes.ts';
 import type { Base } from './base.ts';
 import type { Identity } from './open-identity.ts';
+import type { McpOauth } from './open-mcp-oauth.ts';
 import type { Replicas } from './open-replicas.ts';
 
 export type VisitorOf = (req: IncomingMessage) => Visitor;
@@ -36,6 +36,7 @@ export function openOauth(
   { settings, stores: { documents, hasher, hashSecret } }: Base,
   { dialer, directory, sessions, grants, auditLog }: Identity,
   { mcp }: Pick<Replicas, 'mcp'>,
+  { connect }: Pick<McpOauth, 'connect'>,
   visitorOf: VisitorOf,
 ): OauthSurface {
   const now = Date.now;
@@ -67,7 +68,10 @@ export function openOauth(
   };
   return {
     visitorOf,
-    signInPath: settings.oidc === undefined ? '/console/sign-in' : SIGN_IN_PATH,
+    connect,
+    sessions,
+    secure: ({ headers }) => sessions.site.secure || headers['x-forwarded-proto'] === 'https',
+    signInPath: '/console/sign-in',
     consent: new Consent(deps),
     tokens: new TokenEndpoint(deps),
     register: oauth.registrationsPerSecond === 0 ? undefined : (metadata) => registered.register(metadata),

@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals';
 import { SessionsService } from '../../gen/gateway/admin/v2/sessions_pb.ts';
 import { client, reachable, signIn, wordsOf } from './api.ts';
 import { Alert, Field, useLoaded } from './parts.tsx';
+import { returnTo } from './return-to.ts';
 
 export function SignIn() {
   const key = useSignal('');
@@ -51,7 +52,7 @@ function OtherWays() {
     client(SessionsService).listSignInMethods({}, { signal }),
   );
   if (value === undefined) return null;
-  const back = encodeURIComponent(location.pathname + location.search);
+  const back = encodeURIComponent(returnTo() ?? location.pathname + location.search);
   return (
     <>
       {value.data.map(({ name, path }) => (
@@ -77,9 +78,9 @@ function LinkForm() {
     event.preventDefault();
     fault.value = '';
     said.value = '';
-    const returnTo = location.pathname + location.search;
+    const back = returnTo() ?? location.pathname + location.search;
     try {
-      await client(SessionsService).requestSignInLink({ email: email.value.trim(), returnTo });
+      await client(SessionsService).requestSignInLink({ email: email.value.trim(), returnTo: back });
       said.value = 'If there is an account for this address, a link is on its way. Open it in this browser.';
     } catch (error) {
       fault.value = wordsOf(error);

@@ -21,8 +21,17 @@ export interface UpstreamAuth {
    * @throws GatewayError, McpError when the user must connect first
    */
   headersFor(server: McpServer, principal: Principal): Promise<readonly string[]> | readonly string[];
-  /** The upstream did not take what `headersFor` gave. @returns the error to tell */
-  refused(server: McpServer, principal: Principal): Error;
+  /** The upstream did not take what `headersFor` gave. @returns the error to tell; `CredentialsRenewed` to try once more */
+  refused(server: McpServer, principal: Principal, refusal: UpstreamRefusal): Promise<Error>;
+}
+
+/** An upstream's 401 or 403. */
+export interface UpstreamRefusal {
+  readonly status: number;
+  /** Its WWW-Authenticate. */
+  readonly challenge: string | undefined;
+  /** The bearer token that was sent. */
+  readonly sent: string | undefined;
 }
 
 export interface McpDeps {

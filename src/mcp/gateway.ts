@@ -21,6 +21,7 @@ import type { Asked, AskedWithout } from './relay/asked.ts';
 import type { Relayed } from './relay/relay.ts';
 import { SessionIds, type SessionRef } from './session-ids.ts';
 import { guarded } from './stream-text.ts';
+import { ConnectionNeeded, CredentialsRenewed, connectionError } from './upstream/connection-needed.ts';
 import { type Target, targetOf } from './upstream/target.ts';
 import { checkVisible } from './visibility.ts';
 import { Ways } from './ways.ts';
@@ -66,6 +67,9 @@ export interface GatewayDeps extends McpDeps {
   readonly isOwnKey: (text: string) => boolean;
 }
 
+/** The revision whose clients open an address that an error names (-32042). */
+const OPENS_BY_ERROR = '2025-11-25';
+
 export class McpGateway {
   readonly #deps: GatewayDeps;
   readonly #ids: SessionIds;
@@ -81,7 +85,7 @@ export class McpGateway {
     this.#changes = new ListChanges(deps.replica);
     this.#all = new AllServers({
       ...deps,
-      forward: async (asked) => this.#ways.post(await this.#target(asked), asked),
+      forward: (asked) => this.#reached(asked, (target) => this.#ways.post(target, asked)),
     });
   }
 
@@ -117,6 +121,10 @@ export class McpGateway {
       checkVisible(server, message);
       return this.#reply(request, asked, this.#noticed(asked, await this.#post(asked)), id);
     } catch (thrown) {
+      if (thrown instanceof ConnectionNeeded) {
+        const opens = request.call.headers.plain('mcp-protocol-version') === OPENS_BY_ERROR;
+        return errorReply(connectionError(thrown, id, opens));
+      }
       return errorReply(toMcpError(thrown, id));
     }
   }
@@ -136,7 +144,17 @@ export class McpGateway {
 
   async #post(asked: Asked): Promise<Relayed> {
     if (AllServers.isStandIn(asked.server)) return this.#all.post(asked);
-    return this.#ways.post(await this.#target(asked), asked);
+    return this.#reached(asked, (target) => this.#ways.post(target, asked));
+  }
+
+  /** Reaches a server: once more where its credentials were renewed, since a request that is refused does nothing. */
+  async #reached(asked: AskedWithout, reach: (target: Target) => Promise<Relayed>): Promise<Relayed> {
+    try {
+      return await reach(await this.#target(asked));
+    } catch (error) {
+      if (error instanceof CredentialsRenewed) return reach(await this.#target(asked));
+      throw error;
+    }
   }
 
   /** What a client learns of changes, and how it learns that it will. */
@@ -214,13 +232,13 @@ export class McpGateway {
   async #get(asked: AskedWithout): Promise<Relayed> {
     const answer = AllServers.isStandIn(asked.server)
       ? this.#all.notices(asked)
-      : await this.#ways.get(await this.#target(asked), asked);
+      : await this.#reached(asked, (target) => this.#ways.get(target, asked));
     return noticedGet(this.#ownNotices(asked), answer);
   }
 
   async #end(asked: AskedWithout): Promise<Relayed> {
     if (AllServers.isStandIn(asked.server)) return this.#all.end(asked);
-    return this.#ways.delete(await this.#target(asked), asked);
+    return this.#reached(asked, (target) => this.#ways.delete(target, asked));
   }
 
   async #toolCall(request: McpRequest, asked: Asked & { readonly message: RpcRequest }): Promise<McpReply> {

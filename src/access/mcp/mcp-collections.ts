@@ -1,6 +1,7 @@
 // The stored records of the MCP gateway. The control plane writes them (connections: the data plane, too); calls read
 // them through `McpReplica`.
 import { type Collection, defineCollection, type Json, type JsonObject } from '../../store/collection.ts';
+import { upstreamClients } from '../mcp-oauth/upstream-client-collection.ts';
 import type { StoredMapping } from '../providers/provider-collections.ts';
 
 /**
@@ -56,6 +57,8 @@ export interface McpOauthClient {
   /** Absent: it is discovered. */
   readonly tokenEndpoint?: string;
   readonly authorizationEndpoint?: string;
+  /** The only authorization server that is asked; absent: the one that the server names. */
+  readonly issuer?: string;
   readonly scope?: string;
 }
 
@@ -177,6 +180,23 @@ export interface UserAccess {
 export interface McpTokens {
   readonly accessToken: string;
   readonly refreshToken?: string;
+  /** Of a client that the gateway has registered. */
+  readonly clientSecret?: string;
+}
+
+/** The authorization server that gave a connection's tokens, and what they are for. */
+export interface McpConnectionOauth {
+  /** Where its endpoints are, for servers without metadata. */
+  readonly url: string;
+  readonly issuer: string;
+  readonly tokenEndpoint: string;
+  readonly revocationEndpoint?: string;
+  /** Ways of proving itself that it takes from clients. */
+  readonly authMethods?: readonly string[];
+  /** The one of the registered client. */
+  readonly authMethod?: string;
+  /** The resource indicator (RFC 8707). */
+  readonly resource: string;
 }
 
 /** A user's connection to a server. Only that user's calls use it. */
@@ -190,7 +210,12 @@ export interface McpConnectionBody {
   readonly scope?: string;
   /** The client that the tokens are bound to, e.g. a registered one; absent: the integration's. */
   readonly clientId?: string;
-  readonly tokenEndpoint?: string;
+  /** Absent: the tokens were given by the user, and cannot be renewed. */
+  readonly oauth?: McpConnectionOauth;
+  /** The address of the upstream that the tokens are for; they are sent to no other. */
+  readonly url?: string;
+  /** Set while an instance renews them. */
+  readonly lease?: { readonly owner: string; readonly until: number };
   /** The server did not take the token any more: the user connects again. */
   readonly isStale?: true;
 }
@@ -304,6 +329,7 @@ export const MCP_COLLECTIONS: readonly Collection<object>[] = [
   mcpOpenApi,
   mcpServers,
   mcpConnections,
+  upstreamClients,
 ];
 
 /** Slugs that are paths of the gateway's own. */

@@ -111,6 +111,11 @@ export class McpReplica {
     return this.#connections.named(organisationId, `${serverId} ${userId}`);
   }
 
+  /** A connection that this process has just written. */
+  connectionChanged(connection: Document<McpConnectionBody>): void {
+    this.#connections.apply(connection);
+  }
+
   /** All connections to a server. */
   connectionsOf(organisationId: string, serverId: string): Document<McpConnectionBody>[] {
     const all = [...this.#connections.of(organisationId).values()];

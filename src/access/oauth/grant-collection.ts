@@ -50,6 +50,7 @@ export const oauthGrants: Collection<OauthGrantBody> = defineCollection<OauthGra
   name: 'oauth_grants',
   schemaVersion: 1,
   noticed: true,
+  inWorkspace: { name: 'grants of MCP clients', blocks: false },
   fields: [
     { name: 'userId', type: 'text', nullable: true },
     { name: 'keyId', type: 'text', nullable: true },

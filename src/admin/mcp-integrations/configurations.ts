@@ -29,7 +29,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   passthrough_header: 'passthrough_headers',
   forward_headers: 'passthrough_headers',
 };
-const OAUTH = ['client_id', 'client_secret', 'token_endpoint', 'authorization_endpoint', 'scope'];
+const OAUTH = ['client_id', 'client_secret', 'token_endpoint', 'authorization_endpoint', 'issuer', 'scope'];
 const MOST_HEADERS = 32;
 const TEXT = /^[\x20-\x7e]{1,2048}$/;
 /** Of the caller's headers these are the gateway's own, or the protocol's. */
@@ -103,6 +103,7 @@ export function shownConfigurations(body: McpIntegrationBody): JsonObject {
     client_id: oauth?.clientId,
     token_endpoint: oauth?.tokenEndpoint,
     authorization_endpoint: oauth?.authorizationEndpoint,
+    issuer: oauth?.issuer,
     scope: oauth?.scope,
     masked_client_secret: clientSecretMask,
   });
@@ -169,7 +170,7 @@ function readOauth({ checkHost }: ConfigurationDeps, given: Json | undefined): G
   for (const [name, value] of Object.entries(known))
     if (value !== null && !(typeof value === 'string' && TEXT.test(value)))
       throw invalidField(`${field}.${name}`, 'must be 1 to 2048 printable characters');
-  for (const name of ['token_endpoint', 'authorization_endpoint'])
+  for (const name of ['token_endpoint', 'authorization_endpoint', 'issuer'])
     if (typeof known[name] === 'string') checkAddress(checkHost, known[name], `${field}.${name}`);
   const text = (name: string): string | undefined =>
     typeof known[name] === 'string' ? (known[name] as string) : undefined;
@@ -177,6 +178,7 @@ function readOauth({ checkHost }: ConfigurationDeps, given: Json | undefined): G
     clientId: text('client_id'),
     tokenEndpoint: text('token_endpoint'),
     authorizationEndpoint: text('authorization_endpoint'),
+    issuer: text('issuer'),
     scope: text('scope'),
   });
   const secret = known.client_secret as string | null | undefined;

@@ -1,5 +1,6 @@
 // What the services of MCP integrations and servers are made with.
 import type { McpReplica } from '../../access/mcp/mcp-replica.ts';
+import type { UserTokens } from '../../access/mcp-oauth/user-tokens.ts';
 import type { Dialer } from '../../lib/egress/outbound.ts';
 import type { Secrets } from '../../secrets/secrets.ts';
 import type { IdentityDeps } from '../kit/deps.ts';
@@ -18,6 +19,8 @@ export interface McpDeps extends IdentityDeps, MappingDeps {
       owner: string,
     ) => { readonly fetch: typeof fetch; readonly close: () => Promise<void> };
   };
+  /** Users' tokens at upstreams. */
+  readonly userTokens: Pick<UserTokens, 'bearer' | 'revoke'>;
   /** Where clients reach the gateway, without a slash at the end. */
   readonly publicUrl: () => string;
 }

@@ -39,7 +39,7 @@ export async function wayTo(
     integration.workspaceId ?? caller.workspaceId,
     (fields, mappings, tenant) => withSecrets(fields, mappings, tenant, deps.secrets.resolve),
   );
-  const token = authType === 'oauth_auto' ? tokenOf(deps, caller, integration, serverId) : undefined;
+  const token = authType === 'oauth_auto' ? await tokenOf(deps, caller, integration, serverId) : undefined;
   const headers = { ...customHeaders, ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) };
   const { clientId, scope, tokenEndpoint } = oauth ?? {};
   const isClient = authType === 'oauth_client_credentials' && clientId !== undefined;
@@ -54,17 +54,17 @@ export async function wayTo(
 }
 
 /** The caller's own token; undefined where it has none. */
-function tokenOf(
-  { mcp }: McpDeps,
+async function tokenOf(
+  { mcp, userTokens }: McpDeps,
   { organisationId, userId }: Principal,
   { id }: Document<McpIntegrationBody>,
   serverId: string | undefined,
-): string | undefined {
+): Promise<string | undefined> {
   if (userId === undefined) return undefined;
   const servers = serverId === undefined ? mcp.serversWith(organisationId, id) : [serverId];
   for (const server of servers) {
-    const found = mcp.connectionOf(organisationId, server, userId);
-    if (found !== undefined && !found.body.isStale) return found.body.tokens.accessToken;
+    const token = await userTokens.bearer(organisationId, server, userId);
+    if (token !== undefined) return token;
   }
   return undefined;
 }

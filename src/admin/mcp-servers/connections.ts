@@ -128,6 +128,7 @@ export async function keepTokens(
       userId,
       tokens: defined<McpConnectionBody['tokens']>({ accessToken, refreshToken }),
       expiresAt: expires,
+      url: deps.mcp.server(server.organisationId, server.id)?.integration.body.url,
     });
     const place = server.workspaceId === undefined ? {} : { workspaceId: server.workspaceId };
     const operation =
@@ -150,7 +151,14 @@ async function forget(deps: McpDeps, call: Call, server: Served, userId: string)
   const connection = await connectionOf(deps, server, userId);
   if (connection === undefined) return;
   const operation = archiveOperation(mcpConnections, connection.id, { updatedAt: deps.now() });
-  await deps.changes.commit(call, organisationOf(callerOf(call)), [operation], targetOf(server, userId));
+  const [written] = await deps.changes.commit(
+    call,
+    organisationOf(callerOf(call)),
+    [operation],
+    targetOf(server, userId),
+  );
+  deps.mcp.connectionChanged(written as Document<McpConnectionBody>);
+  await deps.userTokens.revoke(connection);
 }
 
 /** The server, in the workspace that the request names, if it does. */

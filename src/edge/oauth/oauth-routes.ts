@@ -2,15 +2,24 @@
 import type { IncomingMessage } from 'node:http';
 import type Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
+import { CALLBACK_PATH, METADATA_PATH } from '../../access/mcp-oauth/upstream-client.ts';
 import type { OauthClient } from '../../access/oauth/oauth-client.ts';
 import { OauthError } from '../../access/oauth/oauth-error.ts';
 import { serverMetadata } from '../../access/oauth/server-metadata.ts';
 import type { TokenEndpoint } from '../../access/oauth/token-endpoint.ts';
 import { toGatewayError } from '../../lib/errors.ts';
 import { AUTHORIZE_PATH, type AuthorizePageDeps, answerPage, questionPage } from './authorize-page.ts';
+import {
+  beginConnectPage,
+  CONNECT_PATH,
+  type ConnectPageDeps,
+  clientMetadataPage,
+  connectCallbackPage,
+  connectPage,
+} from './connect-page.ts';
 import { readSmallBody } from './small-body.ts';
 
-export interface OauthSurface extends AuthorizePageDeps {
+export interface OauthSurface extends AuthorizePageDeps, ConnectPageDeps {
   readonly tokens: Pick<TokenEndpoint, 'token' | 'revoke'>;
   /** Undefined: clients do not register themselves. @throws OauthError */
   readonly register:
@@ -41,6 +50,10 @@ export function addOauthRoutes(router: Router, surface: OauthSurface): void {
       ctx.set('cache-control', 'public, max-age=300');
       respond(ctx, 200, serverMetadata(base, register !== undefined));
     });
+  router.get(CONNECT_PATH, connectPage(surface));
+  router.post(CONNECT_PATH, beginConnectPage(surface));
+  router.get(CALLBACK_PATH, connectCallbackPage(surface));
+  router.get(METADATA_PATH, clientMetadataPage(surface));
   router.get(AUTHORIZE_PATH, questionPage(surface));
   router.post(AUTHORIZE_PATH, answerPage(surface));
   router.all(

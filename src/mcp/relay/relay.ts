@@ -43,7 +43,7 @@ export async function relayPost(deps: RelayDeps, target: Target, asked: Asked): 
   });
   if (!('method' in message)) asked.patience?.answered();
   const id = isRequest(message) ? message.id : undefined;
-  await refuseChallenge(deps, asked, answer);
+  await refuseChallenge(deps, target, asked, answer);
   const session = sessionOf(answer);
   const isForgotten = answer.status === 404 && asked.session !== undefined;
   const about = { session, isForgotten };
@@ -64,7 +64,7 @@ export async function relayGet(deps: RelayDeps, target: Target, asked: AskedWith
     signal: asked.signal,
     isSafe: true,
   });
-  await refuseChallenge(deps, asked, answer);
+  await refuseChallenge(deps, target, asked, answer);
   const about = { session: undefined, isForgotten: answer.status === 404 };
   if (answer.status !== 200 || formOf(answer) !== 'events')
     return { ...(await noticeAnswer(answer)), ...about };
@@ -76,7 +76,7 @@ export async function relayGet(deps: RelayDeps, target: Target, asked: AskedWith
 export async function relayDelete(deps: RelayDeps, target: Target, asked: AskedWithout): Promise<Relayed> {
   const headers = protocolHeaders(asked);
   const answer = await exchange(deps, target, { method: 'DELETE', headers, signal: asked.signal });
-  await refuseChallenge(deps, asked, answer);
+  await refuseChallenge(deps, target, asked, answer);
   return { ...(await noticeAnswer(answer)), session: undefined, isForgotten: answer.status === 404 };
 }
 
@@ -94,12 +94,16 @@ function protocolHeaders({ headers, session }: AskedWithout): string[] {
 /** An upstream that wants other credentials is no refusal of this gateway. */
 async function refuseChallenge(
   { auth }: RelayDeps,
+  { headers }: Target,
   { server, principal }: AskedWithout,
   answer: StreamedAnswer,
 ): Promise<void> {
-  if (answer.status !== 401 && answer.status !== 403) return;
+  const { status } = answer;
+  if (status !== 401 && status !== 403) return;
   await dropped(answer);
-  throw auth.refused(server, principal);
+  const at = headers.findIndex((text, i) => i % 2 === 0 && text.toLowerCase() === 'authorization');
+  const sent = /^bearer +(\S+)$/i.exec(headers[at + 1] ?? '')?.[1];
+  throw await auth.refused(server, principal, { status, challenge: answer.header('www-authenticate'), sent });
 }
 
 /** What answers a notification or a response: a status, and nothing of the upstream's own words. */
