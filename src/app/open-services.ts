@@ -8,6 +8,7 @@ import { OwnBatches } from '../inference/batches/own-batches.ts';
 import { ProviderNotes } from '../inference/batches/provider-notes.ts';
 import type { SettleDeps } from '../inference/batches/settle-output.ts';
 import { OwnFiles } from '../inference/files/own-files.ts';
+import { OwnInputs } from '../inference/files/own-inputs.ts';
 import { OwnUploads } from '../inference/files/own-uploads.ts';
 import { ProviderCopies } from '../inference/files/provider-copies.ts';
 import { promptRuns } from '../inference/prompts.ts';
@@ -42,6 +43,7 @@ export function openServices(rooms: Rooms) {
   const files = openFiles(rooms);
   const settling = openSettling(rooms);
   const copies = new ProviderCopies(opened.pipeline, files, settling.notes);
+  opened.pipeline.fileInputs.current = new OwnInputs(files, copies);
   const batches = new OwnBatches({ documents: stores.documents, files, now: Date.now });
   const turns: TurnPort = { run: undefined };
   const { realtimeIdleMs: idleMs, realtimeMaxMs: maxMs } = rooms.settings;

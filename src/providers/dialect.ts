@@ -107,6 +107,8 @@ export interface ProviderEntry {
   readonly locate?: (options: ProviderOptions, operation: OperationName | undefined) => Location;
   /** Its realtime sessions; absent: it has none. */
   readonly realtime?: RealtimeWire;
+  /** Whether requests to its models may name files that it keeps. */
+  readonly fileIds?: true;
   /** The form of its images where it is not OpenAI's. */
   readonly imageWire?: ImageWireName;
   /** Its names in the list that prices and models' facts are taken from (ledger/prices/take.ts). */

@@ -130,6 +130,7 @@ export function createPipeline(parts: PipelineParts): OpenPipeline {
     raw: parts.raw ?? { paths: 'govern', bodyLimit: 25 * 1024 * 1024 },
     keepsBodies: parts.keepsBodies,
     keepsWords: parts.keepsWords,
+    fileInputs: { current: undefined },
     countTexts: parts.countTexts ?? (async (texts) => texts.map(measured)),
     now,
   };

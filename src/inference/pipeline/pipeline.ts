@@ -16,6 +16,7 @@ import type { Loads } from '../route/loads.ts';
 import type { StickyStore } from '../route/sticky.ts';
 import type { Drains } from './drains.ts';
 import type { KeepsLate } from './later-hooks.ts';
+import type { FileInputsPort } from './own-files-port.ts';
 
 /** What the pipeline is built of. */
 export interface Pipeline {
@@ -45,6 +46,8 @@ export interface Pipeline {
   readonly keepsWords: (workspaceId: string | undefined) => boolean;
   /** Counts the tokens of texts, where no provider does. */
   readonly countTexts: (texts: readonly string[]) => Promise<readonly number[]>;
+  /** Files of the gateway that requests name. */
+  readonly fileInputs: FileInputsPort;
   /** Unix milliseconds. */
   readonly now: () => number;
 }

@@ -20,6 +20,7 @@ import { callRouted, type Job } from './routed.ts';
 import type { Asked } from './run-attempt.ts';
 import { callStream } from './stream.ts';
 import { callWhole } from './whole.ts';
+import { withFiles } from './with-files.ts';
 
 /** A call's way with fewer targets: what goes on from an answer goes to whom made that. */
 export type Narrowed = (routing: Routing) => Routing;
@@ -105,11 +106,12 @@ export async function run<Request extends object, Answer extends object, Whole e
   pipeline: Pipeline,
   call: Call,
   model: string | undefined,
-  job: Job<Request, Answer, Whole>,
+  given: Job<Request, Answer, Whole>,
   narrowed?: Narrowed,
 ): Promise<Answer> {
   keepBodies(call, pipeline);
-  noteRequest(call, job.name, job.request);
+  noteRequest(call, given.name, given.request);
+  const job = withFiles(pipeline.fileInputs, call, given);
   const planned = planOf(call, pipeline.planner, model);
   const whole = planned instanceof Promise ? await planned : planned;
   const routing = narrowed === undefined ? whole : narrowed(whole);

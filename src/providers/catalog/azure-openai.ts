@@ -29,6 +29,7 @@ export const azureOpenai: ProviderEntry = {
   baseUrl: 'https://{azure_resource_name}.openai.azure.com/openai',
   auth: 'azure',
   streamUsage: 'stream_options',
+  fileIds: true,
   realtime: AZURE_REALTIME,
   operations: OPERATIONS,
   native: NATIVE,

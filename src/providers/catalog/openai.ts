@@ -14,6 +14,7 @@ export const openai: ProviderEntry = {
   baseUrl: 'https://api.openai.com/v1',
   auth: 'bearer',
   streamUsage: 'stream_options',
+  fileIds: true,
   realtime: OPENAI_REALTIME,
   native: [
     ...KEEPS_RESPONSES,
