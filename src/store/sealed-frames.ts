@@ -1,6 +1,6 @@
 // Long bytes, encrypted in frames that can be read and written one after the other: AES-256-GCM with a random nonce for
 // each frame. Name, place and whether it is the last are authenticated, so that frames cannot be left out, swapped or cut.
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { type CipherGCM, createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { fail } from '../lib/errors.ts';
 
 /** Plain bytes of a full frame. */
@@ -30,20 +30,59 @@ export interface OpenedFrame {
   readonly sealedBytes: number;
 }
 
-/** One frame as it is stored. @param key 32 bytes */
-export function sealFrame(key: Uint8Array, place: FramePlace, bytes: Uint8Array): Buffer {
-  const nonce = randomBytes(NONCE_BYTES);
-  const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES });
-  cipher.setAAD(placeBytes(place));
-  const sealed = cipher.update(bytes);
-  cipher.final();
-  const frame = Buffer.allocUnsafe(HEAD_BYTES + sealed.length);
-  frame.writeUInt32BE(sealed.length, 0);
-  frame.writeUInt8(place.last ? 1 : 0, 4);
-  nonce.copy(frame, 5);
-  cipher.getAuthTag().copy(frame, 5 + NONCE_BYTES);
-  sealed.copy(frame, HEAD_BYTES);
-  return frame;
+/** A frame while its bytes come: they are encrypted at once, into memory that all frames of one writer share. */
+export class FrameSealer {
+  readonly #key: Uint8Array;
+  readonly #frame = Buffer.allocUnsafeSlow(HEAD_BYTES + FRAME_BYTES);
+  #cipher: CipherGCM | undefined;
+  #held = 0;
+
+  /** @param key 32 bytes */
+  constructor(key: Uint8Array) {
+    this.#key = key;
+  }
+
+  /** Plain bytes in it. */
+  get held(): number {
+    return this.#held;
+  }
+
+  /** Takes as many bytes as fit. @returns how many */
+  push(place: FramePlace, bytes: Uint8Array): number {
+    const part = bytes.subarray(0, FRAME_BYTES - this.#held);
+    const sealed = this.#open(place).update(part);
+    sealed.copy(this.#frame, HEAD_BYTES + this.#held);
+    this.#held += sealed.length;
+    release(sealed);
+    return part.length;
+  }
+
+  /** The frame as it is stored, until the next bytes come. */
+  end(place: FramePlace): Buffer {
+    const cipher = this.#open(place);
+    cipher.final();
+    this.#frame.writeUInt32BE(this.#held, 0);
+    this.#frame.writeUInt8(place.last ? 1 : 0, 4);
+    cipher.getAuthTag().copy(this.#frame, 5 + NONCE_BYTES);
+    const frame = this.#frame.subarray(0, HEAD_BYTES + this.#held);
+    this.#cipher = undefined;
+    this.#held = 0;
+    return frame;
+  }
+
+  #open(place: FramePlace): CipherGCM {
+    if (this.#cipher !== undefined) return this.#cipher;
+    const nonce = randomBytes(NONCE_BYTES);
+    nonce.copy(this.#frame, 5);
+    this.#cipher = createCipheriv(CIPHER, this.#key, nonce, { authTagLength: TAG_BYTES });
+    this.#cipher.setAAD(placeBytes(place));
+    return this.#cipher;
+  }
+}
+
+/** Gives the memory of a buffer back at once that nothing else can read. */
+function release({ buffer, length }: Buffer): void {
+  if (buffer.byteLength === length && length > 0) (buffer as ArrayBuffer).transfer(0);
 }
 
 /**

@@ -1,14 +1,13 @@
-// Writes one file into the blob store, frame by frame: at most two frames are in memory.
+// Writes one file into the blob store, frame by frame: one frame is in memory.
 import type { BlobStore } from '../../store/blobs.ts';
-import { FRAME_BYTES, openFrames, sealFrame } from '../../store/sealed-frames.ts';
+import { FRAME_BYTES, type FramePlace, FrameSealer, openFrames } from '../../store/sealed-frames.ts';
 
 /** Writes from the front to the end. */
 export class FileWriter {
   readonly #blobs: BlobStore;
   readonly #name: string;
   readonly #key: Uint8Array;
-  #waiting: Uint8Array[] = [];
-  #held = 0;
+  #sealer: FrameSealer | undefined;
   #index = 0;
   /** Plain bytes that were given. */
   bytes = 0;
@@ -25,31 +24,34 @@ export class FileWriter {
   /** @throws GatewayError store_unavailable */
   async write(bytes: Uint8Array): Promise<void> {
     this.bytes += bytes.length;
-    // A piece may be a view of memory that is used again.
+    this.#sealer ??= new FrameSealer(this.#key);
     for (let at = 0; at < bytes.length; ) {
-      const part = bytes.subarray(at, at + FRAME_BYTES - this.#held);
-      this.#waiting.push(part);
-      this.#held += part.length;
-      at += part.length;
-      if (this.#held === FRAME_BYTES) await this.flush();
+      at += this.#sealer.push(this.#place(false), bytes.subarray(at));
+      if (this.#sealer.held === FRAME_BYTES) await this.flush();
     }
   }
 
   /** Writes what waits as a frame of its own: it survives a kill when the promise resolves. */
-  async flush(last = false): Promise<void> {
-    if (this.#held === 0 && !last) return;
-    const plain = this.#waiting.length === 1 ? this.#waiting[0]! : Buffer.concat(this.#waiting);
-    this.#waiting = [];
-    this.#held = 0;
-    const frame = sealFrame(this.#key, { name: this.#name, index: this.#index, last }, plain);
+  async flush(): Promise<void> {
+    if (this.#sealer !== undefined && this.#sealer.held > 0) await this.#write(this.#sealer, false);
+  }
+
+  /** Writes the last frame, which is empty: what waits was begun as another one. */
+  async end(): Promise<void> {
+    await this.flush();
+    this.#sealer ??= new FrameSealer(this.#key);
+    await this.#write(this.#sealer, true);
+  }
+
+  async #write(sealer: FrameSealer, last: boolean): Promise<void> {
+    const frame = sealer.end(this.#place(last));
     await this.#blobs.write(this.#name, this.stored, frame);
     this.#index++;
     this.stored += frame.length;
   }
 
-  /** Writes the last frame. */
-  end(): Promise<void> {
-    return this.flush(true);
+  #place(last: boolean): FramePlace {
+    return { name: this.#name, index: this.#index, last };
   }
 
   /**

@@ -2,6 +2,7 @@
 import type { FormFile } from '../../../gen/gateway/inference/v2/common_pb.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import { fail, type GatewayError, invalidField } from '../../lib/errors.ts';
+import { bytesPassed } from '../../lib/young-garbage.ts';
 import { arriving } from '../pipeline/arriving.ts';
 
 /** A message of an upload. */
@@ -75,6 +76,7 @@ export class FormReader<Head> {
         if (kind === undefined) return;
         if (kind.case === 'chunk') {
           if (this.tail !== undefined) throw invalidField('chunk', 'must come before the tail');
+          bytesPassed(kind.value.length);
           if (kind.value.length > 0) yield kind.value;
         } else if (kind.case === 'tail') this.tail = kind.value;
         else if (kind.case === 'file') throw invalidField(this.#member, 'must be one file');

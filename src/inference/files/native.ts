@@ -6,6 +6,7 @@ import type { OutboundRequest, StreamedAnswer } from '../../lib/egress/outbound.
 import { fail, type GatewayError } from '../../lib/errors.ts';
 import { timeOrderedId } from '../../lib/time-ordered-id.ts';
 import { Turns } from '../../lib/turns.ts';
+import { bytesPassed } from '../../lib/young-garbage.ts';
 import type { Operation } from '../../providers/dialect.ts';
 import type { AnswerOf, RequestOf } from '../../providers/operations.ts';
 import { operationOf } from '../pipeline/operation-of.ts';
@@ -84,6 +85,7 @@ export async function contentOf<N extends Content>(
       try {
         yield headOf(answer);
         for await (const value of answer.body) {
+          bytesPassed(value.length);
           const pause = turns.step(value.length);
           if (pause !== undefined) await pause;
           yield create(BinaryAnswerSchema, {

@@ -17,6 +17,7 @@ import {
 } from '../../../gen/gateway/inference/v2/files_pb.ts';
 import type { Call } from '../../call/call.ts';
 import { type fail, invalidField } from '../../lib/errors.ts';
+import { bytesPassed } from '../../lib/young-garbage.ts';
 import type { RequestOf } from '../../providers/operations.ts';
 import { codec } from '../../rest/codec.ts';
 import { FirstModel } from '../batches/first-model.ts';
@@ -121,8 +122,10 @@ export async function* ownContent(files: OwnFiles, file: OwnFile): AsyncGenerato
   yield create(BinaryAnswerSchema, {
     kind: { case: 'head', value: { contentType, length: BigInt(bytes), filename } },
   });
-  for await (const value of files.read(file))
+  for await (const value of files.read(file)) {
+    bytesPassed(value.length);
     yield create(BinaryAnswerSchema, { kind: { case: 'chunk', value: value as Uint8Array<ArrayBuffer> } });
+  }
 }
 
 /** Ids of the first and of the last of a page. */

@@ -2,6 +2,7 @@
 import type { FormFile } from '../../../gen/gateway/inference/v2/common_pb.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import { fail, type GatewayError, invalidField } from '../../lib/errors.ts';
+import { bytesPassed } from '../../lib/young-garbage.ts';
 import type { UploadMessage } from '../files/form-reader.ts';
 import { arriving } from '../pipeline/arriving.ts';
 
@@ -94,6 +95,7 @@ export class MediaForm<Head> {
     else if (kind.case === 'file') yield { file: this.#begun(kind.value, seen) };
     else {
       if (seen.size === 0) yield { file: this.#begun({ name: '', filename: '', contentType: '' }, seen) };
+      bytesPassed(kind.value.length);
       if (kind.value.length > 0) yield { bytes: kind.value };
     }
   }
