@@ -29,9 +29,18 @@ export function readErrorObject(top: JsonObject): ProviderError | undefined {
   const nested = objectOf(top.error);
   const source = nested ?? top;
   const message =
-    messageOf(source.message) ?? textOf(top.error) ?? messageOf(top.message) ?? messageOf(top.detail);
+    messageOf(source.message) ??
+    messageOf(top.error) ??
+    messageOf(top.message) ??
+    messageOf(top.detail) ??
+    messageOf(source.msg) ??
+    textOf(top.error_message) ??
+    textOf(source.reason) ??
+    textOf(top.error_description) ??
+    messageOf(top.errors);
   const type = textOf(source.type);
-  const code = typeof source.code === 'number' ? String(source.code) : textOf(source.code);
+  const named = source.code ?? source.error_code;
+  const code = typeof named === 'number' ? String(named) : textOf(named);
   const param = textOf(source.param);
   if (message === undefined && (nested === undefined || (type === undefined && code === undefined))) {
     return nested === undefined ? undefined : { message: clip(JSON.stringify(nested)) };
@@ -60,7 +69,9 @@ export function statusIn(top: JsonObject): number | undefined {
 function messageOf(value: JsonValue | undefined): string | undefined {
   if (typeof value === 'string') return textOf(value);
   const violations = arrayOf(Array.isArray(value) ? value : objectOf(value)?.detail);
-  const words = violations.map((v) => (isObject(v) ? textOf(v.msg) : textOf(v))).filter(Boolean);
+  const words = violations
+    .map((v) => (isObject(v) ? (textOf(v.msg) ?? textOf(v.message)) : textOf(v)))
+    .filter(Boolean);
   return words.length > 0 ? words.join('; ') : undefined;
 }
 

@@ -28,8 +28,10 @@ export function mayReport(text: string): boolean {
   );
 }
 
+const X = 'x'.charCodeAt(0);
+
 /**
- * The object of token counts in an answer or an event: `usage`, Gemini's `usageMetadata`, Groq's `x_groq.usage`,
+ * The object of token counts in an answer or an event: `usage`, Gemini's `usageMetadata`, Groq's `x_groq.usage` and its like,
  * Moonshot's `choices[].usage`, Cohere's `delta.usage` and `meta.billed_units`, that of the whole answer in an event of
  * Responses (`response`) or of Anthropic's stream (`message`); undefined when it has none.
  */
@@ -38,7 +40,7 @@ export function usageIn(json: JsonObject): JsonObject | undefined {
   if (own !== undefined) return own;
   const meta = objectOf(json.meta);
   if (meta !== undefined && countsTokens(meta)) return meta;
-  for (const holder of [json.x_groq, json.response, json.message]) {
+  for (const holder of [json.response, json.message]) {
     const nested = objectOf(objectOf(holder)?.usage);
     if (nested !== undefined) return nested;
   }
@@ -47,6 +49,12 @@ export function usageIn(json: JsonObject): JsonObject | undefined {
   if (nested !== undefined) return nested;
   for (const choice of arrayOf(json.choices))
     if (isObject(choice) && isObject(choice.usage)) return choice.usage;
+  // Members of the provider's own, as Groq's x_groq is.
+  for (const name in json) {
+    if (name.charCodeAt(0) !== X || (name[1] !== '-' && name[1] !== '_')) continue;
+    const counts = objectOf(objectOf(json[name])?.usage);
+    if (counts !== undefined) return counts;
+  }
   return undefined;
 }
 

@@ -1,5 +1,5 @@
-// What of each provider's chat is tested, read off the golden fixtures: its own, or those of the wire that it shares,
-// which test/providers/shared-wire.test.ts replays for each provider of that wire.
+// What of each provider's chat is tested, read off the golden fixtures and the profiles of the shared wire: its own, or
+// those of the wire that it shares, which test/providers/shared-wire.test.ts replays for each provider of that wire.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { providers } from '../../../src/providers/catalog/registry.ts';
@@ -7,6 +7,7 @@ import type { ProviderEntry } from '../../../src/providers/dialect.ts';
 import { createDialects } from '../../../src/providers/dialects/registry.ts';
 import { has } from '../../../src/providers/offered.ts';
 import { codec } from '../../../src/rest/codec.ts';
+import { PROFILES } from '../../providers/wires/profiles.ts';
 import { ROOT } from '../tools.ts';
 import { tableOf } from './cell.ts';
 
@@ -52,8 +53,14 @@ function cellOf(
   feature: Feature,
   tested: ReadonlyMap<string, Set<Feature>>,
 ): string {
-  if (tested.get(id)?.has(feature)) return 'yes';
+  if (tested.get(id)?.has(feature) || inProfile(id, feature)) return 'yes';
   return dialect === SHARED && tested.get(SHARED)?.has(feature) ? 'shared' : 'not tested';
+}
+
+/** test/providers/wires.test.ts asserts all of these of each profile, and thoughts of those that have some. */
+function inProfile(id: string, feature: Feature): boolean {
+  const profile = PROFILES[id];
+  return profile !== undefined && (feature !== 'reasoning' || profile.reasoning !== undefined);
 }
 
 interface Case {

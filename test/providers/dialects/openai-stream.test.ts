@@ -63,7 +63,9 @@ test('a member that is spelt with escapes is hidden all the same', (t) => {
 });
 
 test('data of several lines is not passed on as one line', (t) => {
-  const [chunk] = run(['{"choices":[{"index":0,\n"delta":{"content":"x"},"finish_reason":"stop"}]}']);
+  const [chunk] = run([
+    '{"choices":[{"index":0,\n"delta":{"role":"assistant","content":"x"},"finish_reason":"stop"}]}',
+  ]);
   t.is(rawJsonOf(chunk as ChatCompletionChunk), undefined);
   t.is(chunk?.choices[0]?.delta?.content, 'x');
 });

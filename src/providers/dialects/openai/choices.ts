@@ -1,7 +1,9 @@
 // The choices of one streamed answer: which have begun and finished, and the repairs of their chunks.
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
-import { arrayOf, isObject, objectOf } from '../../json-object.ts';
+import { arrayOf, isObject, objectOf, textOf } from '../../json-object.ts';
+import { openAiWord } from './finish-words.ts';
 import { mendMessage } from './oddities.ts';
+import { mendArguments, mendBeginning } from './tool-call-oddities.ts';
 
 /** One choice so far. */
 interface Choice {
@@ -17,9 +19,12 @@ const MOST = 128;
 export class StreamedChoices {
   readonly #choices = new Map<number, Choice>();
   readonly #strict: boolean;
+  readonly #hasDeltas: boolean;
 
-  constructor(strict: boolean) {
+  /** @param hasDeltas whether its choices are pieces of messages; else they are texts */
+  constructor(strict: boolean, hasDeltas: boolean) {
     this.#strict = strict;
+    this.#hasDeltas = hasDeltas;
   }
 
   /** Whether a choice has begun and every one that has is finished. */
@@ -36,23 +41,35 @@ export class StreamedChoices {
 
   /** Takes note of a chunk's choices and mends them in place; whether it changed them. */
   watch(chunk: JsonObject): boolean {
-    if (!Array.isArray(chunk.choices)) return false;
+    if (!Array.isArray(chunk.choices)) {
+      // Clients go through the list.
+      chunk.choices = [];
+      return true;
+    }
     let changed = false;
-    for (const json of chunk.choices) if (isObject(json) && this.#watch(json)) changed = true;
-    return changed;
+    let place = 0;
+    for (const json of chunk.choices)
+      if (isObject(json) && this.#watch(json, place++, textOf(chunk.id) ?? 'answer')) changed = true;
+    if (place === chunk.choices.length) return changed;
+    chunk.choices = chunk.choices.filter(isObject);
+    return true;
   }
 
-  #watch(json: JsonObject): boolean {
-    const index = typeof json.index === 'number' ? json.index : 0;
+  #watch(json: JsonObject, place: number, answer: string): boolean {
+    let changed = false;
+    if (typeof json.index !== 'number') {
+      json.index = place;
+      changed = true;
+    }
+    const index = json.index as number;
     let choice = this.#choices.get(index);
+    const isFirst = choice === undefined;
     if (choice === undefined) {
-      if (this.#choices.size >= MOST) return false;
+      if (this.#choices.size >= MOST) return changed;
       choice = { finished: false, calls: undefined };
       this.#choices.set(index, choice);
     }
-    const delta = objectOf(json.delta);
-    let changed = delta !== undefined && mendMessage(delta, this.#strict);
-    if (delta !== undefined && this.#placeCalls(choice, delta)) changed = true;
+    if (this.#hasDeltas && this.#mendDelta(json, isFirst, choice, answer)) changed = true;
     const { finish_reason: reason } = json;
     if (typeof reason !== 'string') return changed;
     // Already reported, or no reason given.
@@ -61,11 +78,31 @@ export class StreamedChoices {
       return true;
     }
     choice.finished = true;
-    return changed;
+    const word = this.#strict ? openAiWord(reason) : undefined;
+    if (word === undefined) return changed;
+    json.finish_reason = word;
+    return true;
+  }
+
+  /** A piece is an object, and the first one of a choice names the role. */
+  #mendDelta(json: JsonObject, isFirst: boolean, choice: Choice, answer: string): boolean {
+    let changed = false;
+    let delta = objectOf(json.delta);
+    if (delta === undefined) {
+      delta = {};
+      json.delta = delta;
+      changed = true;
+    }
+    if (isFirst && typeof delta.role !== 'string') {
+      delta.role = 'assistant';
+      changed = true;
+    }
+    if (mendMessage(delta, this.#strict)) changed = true;
+    return this.#placeCalls(choice, delta, answer) || changed;
   }
 
   /** Calls are counted from 0 in the order in which they come. */
-  #placeCalls(choice: Choice, delta: JsonObject): boolean {
+  #placeCalls(choice: Choice, delta: JsonObject, answer: string): boolean {
     let changed = false;
     for (const call of arrayOf(delta.tool_calls)) {
       if (!isObject(call)) continue;
@@ -74,8 +111,11 @@ export class StreamedChoices {
       // Without an index a call begins with its id, and what follows belongs to the last one.
       const begins = typeof call.index === 'number' || (typeof call.id === 'string' && call.id !== '');
       const name = typeof call.index === 'number' ? call.index : begins ? call.id : [...calls.keys()].at(-1);
-      const place = calls.get(name) ?? calls.size;
+      const known = calls.get(name);
+      const place = known ?? calls.size;
       calls.set(name, place);
+      if (known === undefined && mendBeginning(call, answer, place)) changed = true;
+      if (mendArguments(call, known === undefined ? '' : undefined)) changed = true;
       if (call.index === place) continue;
       call.index = place;
       changed = true;

@@ -15,6 +15,17 @@ export function speaksOfError(json: JsonObject): boolean {
   return isObject(error) || (typeof error === 'string' && error !== '');
 }
 
+/** Whether an object that should be an answer is an error without a member `error`: a message, FastAPI's detail, Cloudflare's list. */
+export function isBareError(json: JsonObject): boolean {
+  if (Array.isArray(json.choices) || json.usage !== undefined) return false;
+  const { code, type, status, success } = json;
+  const isNamed = [code, type, status].some((one) => typeof one === 'string' || typeof one === 'number');
+  const hasWords = typeof json.message === 'string' && json.message !== '';
+  const hasDetail = (typeof json.detail === 'string' && json.detail !== '') || Array.isArray(json.detail);
+  const hasErrors = success === false && Array.isArray(json.errors) && json.errors.length > 0;
+  return (hasWords && (isNamed || success === false)) || hasDetail || hasErrors;
+}
+
 /** The error that an answer with a good status speaks of: the status that it names, or 502. */
 export function errorInside(json: JsonObject, provider: string): GatewayError {
   const { message, ...rest } = readErrorObject(json) ?? {

@@ -3,9 +3,12 @@
 //   Mistral (reasoning models)  `content` as an array of parts, with parts of thinking
 //   several                     `finish_reason: ""`, empty `function_call` and `audio` objects
 //   OpenRouter                  the finish twice (see stream.ts)
+//   several                     their own finish reasons (finish-words.ts), calls without ids (tool-call-oddities.ts)
 //   some fallbacks              tool-call indexes that begin at 1 (see stream.ts)
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
-import { arrayOf, isObject, objectOf } from '../../json-object.ts';
+import { arrayOf, isObject, objectOf, textOf } from '../../json-object.ts';
+import { openAiWord } from './finish-words.ts';
+import { mendWholeCalls } from './tool-call-oddities.ts';
 
 /** Mends the choices of a whole answer. */
 export function mendAnswer(answer: JsonObject, strict: boolean): boolean {
@@ -13,14 +16,24 @@ export function mendAnswer(answer: JsonObject, strict: boolean): boolean {
   for (const choice of arrayOf(answer.choices)) {
     if (!isObject(choice)) continue;
     const message = objectOf(choice.message);
-    if (choice.finish_reason === '') {
-      const calls = arrayOf(message?.tool_calls).length > 0;
-      choice.finish_reason = calls ? 'tool_calls' : 'stop';
+    if (mendFinish(choice, arrayOf(message?.tool_calls).length > 0, strict)) changed = true;
+    if (message === undefined) continue;
+    if (typeof message.role !== 'string') {
+      message.role = 'assistant';
       changed = true;
     }
-    if (message !== undefined && mendMessage(message, strict)) changed = true;
+    if (mendMessage(message, strict)) changed = true;
+    if (mendWholeCalls(message, textOf(answer.id) ?? 'answer')) changed = true;
   }
   return changed;
+}
+
+/** Mends the finish reason of a whole answer's choice. Strict: in OpenAI's words. */
+function mendFinish(choice: JsonObject, called: boolean, strict: boolean): boolean {
+  const { finish_reason: reason } = choice;
+  if (reason === '') choice.finish_reason = called ? 'tool_calls' : 'stop';
+  else if (strict && typeof reason === 'string') choice.finish_reason = openAiWord(reason) ?? reason;
+  return choice.finish_reason !== reason;
 }
 
 /** Mends a message or a piece of one. Strict: what a model thought is left out; else it is `reasoning_content`. */

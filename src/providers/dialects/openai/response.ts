@@ -1,14 +1,17 @@
 // Whole responses: read once, and the original bytes are kept with the message.
 import type { DescMessage, JsonObject, MessageShape } from '@bufbuild/protobuf';
-import { fail } from '../../../lib/errors.ts';
+import { ChatCompletionSchema } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
+import { CompletionSchema } from '../../../../gen/gateway/inference/v2/completions_pb.ts';
+import { fail, type GatewayError } from '../../../lib/errors.ts';
 import { lazyMessage } from '../../../lib/lazy-message.ts';
 import { attachRawJson } from '../../../lib/raw-json.ts';
 import type { MessageJson, Translated, TranslationContext } from '../../dialect.ts';
 import { isObject, textOf } from '../../json-object.ts';
 import { parseAnswer } from '../../parse-answer.ts';
+import { readErrorObject } from '../../provider-error.ts';
 import type { UsageReport } from '../../usage/report.ts';
 import { readUsage, usageIn } from '../../usage/tap.ts';
-import { errorInside, speaksOfError } from './error.ts';
+import { errorInside, isBareError, speaksOfError } from './error.ts';
 import { mendAnswer } from './oddities.ts';
 
 /** The answer's object. @throws GatewayError `upstream_garbage`, or the error inside a good status. */
@@ -23,6 +26,18 @@ export function readObject(body: Uint8Array, { target }: TranslationContext): Js
   return json;
 }
 
+/** Messages that are nothing without their choices. */
+const WITH_CHOICES: ReadonlySet<string> = new Set([ChatCompletionSchema.typeName, CompletionSchema.typeName]);
+
+/** What an answer without choices says: an error in the provider's own form, or nothing that can be read. */
+function noChoices(object: JsonObject, { target }: TranslationContext): GatewayError {
+  const provider = target.provider.id;
+  if (isBareError(object)) return errorInside(object, provider);
+  const words = readErrorObject(object)?.message;
+  const said = words === undefined ? '' : `: ${words}`;
+  return fail('upstream_garbage', `the provider answered without choices${said}`, { provider });
+}
+
 /** The answer as a message with the provider's own bytes attached. */
 export function readWhole<D extends DescMessage>(
   json: MessageJson,
@@ -31,6 +46,7 @@ export function readWhole<D extends DescMessage>(
   context: TranslationContext,
 ): Translated<MessageShape<D>> {
   const object = readObject(body, context);
+  if (!Array.isArray(object.choices) && WITH_CHOICES.has(schema.typeName)) throw noChoices(object, context);
   const mended = mendAnswer(object, context.target.strict);
   const answer = attachRawJson(
     lazyMessage(schema, () => json.decode(schema, object)),

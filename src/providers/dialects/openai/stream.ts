@@ -12,7 +12,7 @@ import { mergeUsage } from '../../merge-usage.ts';
 import type { UsageReport } from '../../usage/report.ts';
 import { readUsage, usageIn } from '../../usage/tap.ts';
 import { StreamedChoices } from './choices.ts';
-import { errorInside, errorText, speaksOfError } from './error.ts';
+import { errorInside, errorText, isBareError, speaksOfError } from './error.ts';
 import { removedMember } from './removed-member.ts';
 
 const NONE: readonly never[] = Object.freeze([]);
@@ -42,7 +42,7 @@ export class OpenAiStream<D extends DescMessage> implements StreamTranslator<Mes
 
   constructor(settings: StreamSettings<D>) {
     this.#settings = settings;
-    this.#choices = new StreamedChoices(settings.strict);
+    this.#choices = new StreamedChoices(settings.strict, isChunks(settings.schema));
   }
 
   get done(): boolean {
@@ -57,8 +57,9 @@ export class OpenAiStream<D extends DescMessage> implements StreamTranslator<Mes
       return this.#finishes();
     }
     const json = this.#parse(event);
-    if (!isObject(json)) return NONE;
-    if (speaksOfError(json) || event.event === 'error') throw errorInside(json, this.#settings.provider.id);
+    if (!isObject(json) || isEmpty(json)) return NONE;
+    if (speaksOfError(json) || event.event === 'error' || isBareError(json))
+      throw errorInside(json, this.#settings.provider.id);
     const text = this.#watch(json) ? JSON.stringify(json) : data;
     return this.#settings.hideUsage && Object.hasOwn(json, 'usage')
       ? this.#withoutUsage(json, text)
@@ -114,7 +115,7 @@ export class OpenAiStream<D extends DescMessage> implements StreamTranslator<Mes
     const { usage: _, choices: __, ...head } = this.#last ?? {};
     const { schema } = this.#settings;
     return unfinished.map(({ index, reason }) => {
-      const empty: JsonObject = schema.typeName.endsWith('Chunk') ? { delta: {} } : { text: '' };
+      const empty: JsonObject = isChunks(schema) ? { delta: {} } : { text: '' };
       const json = { ...head, choices: [{ index, ...empty, finish_reason: reason }] };
       return this.#chunk(json, JSON.stringify(json));
     });
@@ -133,4 +134,15 @@ export class OpenAiStream<D extends DescMessage> implements StreamTranslator<Mes
     // Text of several lines would have to be cut into several data lines again.
     return data.includes('\n') ? chunk : attachRawJson(chunk, data);
   }
+}
+
+/** Whether the pieces are those of messages; else they are texts. */
+function isChunks({ typeName }: DescMessage): boolean {
+  return typeName.endsWith('Chunk');
+}
+
+/** A sign of life. */
+function isEmpty(json: JsonObject): boolean {
+  for (const name in json) return name === 'type' && json.type === 'ping';
+  return true;
 }

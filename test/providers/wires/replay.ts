@@ -1,0 +1,76 @@
+// Reads recordings through a provider's own entry.
+
+import {
+  ChatCompletionChunkSchema,
+  ChatCompletionSchema,
+  CreateChatCompletionRequestSchema,
+} from '../../../gen/gateway/inference/v2/chat_pb.ts';
+import { UsageSchema } from '../../../gen/gateway/inference/v2/common_pb.ts';
+import { GatewayError } from '../../../src/lib/errors.ts';
+import { rawJsonOf } from '../../../src/lib/raw-json.ts';
+import { frameParser } from '../../../src/providers/framing.ts';
+import type { UsageReport } from '../../../src/providers/usage/report.ts';
+import { codec } from '../../../src/rest/codec.ts';
+import { dialects } from '../support/golden.ts';
+import { contextOf, targetOf } from '../support/target.ts';
+
+type Json = Record<string, never>;
+
+const REQUEST = codec.decodeRequest(CreateChatCompletionRequestSchema, {
+  model: 'm',
+  messages: [{ role: 'user', content: 'Hi' }],
+  stream_options: { include_usage: true },
+});
+
+/** One provider's chat, read as the edge would write it. */
+export function replay(id: string, strict = true) {
+  const target = targetOf(id, { strict });
+  const dialect = dialects.get(target.provider.dialect)!;
+  const chat = dialect.chat!;
+  const context = contextOf(target);
+  const text = (raw: string | Uint8Array): Json => JSON.parse(Buffer.from(raw).toString('utf8')) as Json;
+  return {
+    dialect,
+    /** What the provider gets of a request with this JSON. */
+    request(json: object): string {
+      const request = codec.decodeRequest(CreateChatCompletionRequestSchema, json);
+      return Buffer.from(chat.request(request, context).body ?? '').toString('utf8');
+    },
+    whole(body: Uint8Array) {
+      const { answer, usage } = chat.response(body, REQUEST, context);
+      const raw = rawJsonOf(answer);
+      return {
+        json: raw === undefined ? (codec.encode(ChatCompletionSchema, answer) as Json) : text(raw),
+        usage: counts(usage),
+      };
+    },
+    /** @param ends `error`: an error is told and not thrown */
+    stream(pieces: Iterable<Uint8Array>, ends: 'well' | 'error' = 'well') {
+      const translator = chat.stream(REQUEST, context);
+      const parser = frameParser(dialect.framing ?? 'sse');
+      const chunks: Json[] = [];
+      const take = (found: ReturnType<typeof translator.push>): void => {
+        for (const chunk of found) {
+          const raw = rawJsonOf(chunk);
+          chunks.push(
+            raw === undefined ? (codec.encode(ChatCompletionChunkSchema, chunk) as Json) : text(raw),
+          );
+        }
+      };
+      let error: GatewayError | undefined;
+      try {
+        for (const piece of pieces) for (const event of parser.push(piece)) take(translator.push(event));
+        for (const event of parser.end()) take(translator.push(event));
+        take(translator.end());
+      } catch (thrown) {
+        if (ends === 'well' || !(thrown instanceof GatewayError)) throw thrown;
+        error = thrown;
+      }
+      return { chunks, usage: counts(translator.usage()), error };
+    },
+  };
+}
+
+function counts(usage: UsageReport): Record<string, number> | undefined {
+  return typeof usage === 'object' ? (codec.encode(UsageSchema, usage) as Record<string, number>) : undefined;
+}
