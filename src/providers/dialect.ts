@@ -96,6 +96,11 @@ export interface ProviderEntry {
   readonly pathPrefix?: string;
   /** Paths (after the base) that differ from the dialect's own; of `model`, what precedes the name. */
   readonly paths?: Readonly<Partial<Record<OperationName, string>>>;
+  /**
+   * Raw paths that callers write after a version that is a prefix of the gateway's own, too, and so not part of what
+   * is passed through, and what they are at the provider.
+   */
+  readonly rawPaths?: Readonly<Record<string, string>>;
   /** Request members with another name at this provider: ours -> theirs. */
   readonly renames?: Readonly<Record<string, string>>;
   /** What callers, configs and integrations may say of it. */

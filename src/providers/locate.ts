@@ -53,7 +53,8 @@ export function locateRaw(target: Target, rawPath: string): Address {
     );
   }
   const { base } = placeOf(target, undefined);
-  return { origin: base.origin, path: withQuery(base.path + rawPath, authQuery(target)) };
+  const path = target.provider.rawPaths?.[rawPath] ?? rawPath;
+  return { origin: base.origin, path: withQuery(base.path + path, authQuery(target)) };
 }
 
 /** Encodings within encodings that are looked through: servers and the proxies before them may each decode once. */

@@ -9,5 +9,7 @@ export const cohere: ProviderEntry = {
   auth: 'bearer',
   streamUsage: 'unasked',
   operations: ['chat', 'embeddings', 'rerank', 'models', 'model'],
+  // Its clients write /v2/chat and /v2/embed.
+  rawPaths: { '/chat': '/v2/chat', '/embed': '/v2/embed' },
   prices: ['cohere', 'cohere_chat'],
 };
