@@ -149,6 +149,7 @@ export async function startApp(
       ready.drain();
       ledger.live.close();
       await edge.drain();
+      await services.backgroundRuns.close();
       await batches.close();
       await services.files.close();
       await opened.close(PIPELINE_CLOSE_MS);

@@ -43,6 +43,7 @@ type IdentityDeps = Omit<
   | 'book'
   | 'messageRules'
   | 'keptResponses'
+  | 'backgroundRuns'
   | 'sessionsOf'
 >;
 

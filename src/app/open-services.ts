@@ -13,6 +13,7 @@ import { OwnUploads } from '../inference/files/own-uploads.ts';
 import { ProviderCopies } from '../inference/files/provider-copies.ts';
 import { promptRuns } from '../inference/prompts.ts';
 import type { TurnPort } from '../inference/realtime/turns.ts';
+import { BackgroundRuns } from '../inference/responses/background-runs.ts';
 import { KeptResponses } from '../inference/responses/kept-responses.ts';
 import { PromptCatalogue } from '../prompts/prompt-catalogue.ts';
 import { implement } from '../rpc/implement.ts';
@@ -40,6 +41,7 @@ export function openServices(rooms: Rooms) {
     now: Date.now,
     onTrouble: (error) => rooms.log.warn({ err: error }, 'a response could not be kept'),
   });
+  const backgroundRuns = new BackgroundRuns(keptResponses, isAlone(rooms.settings));
   const files = openFiles(rooms);
   const settling = openSettling(rooms);
   const copies = new ProviderCopies(opened.pipeline, files, settling.notes);
@@ -58,6 +60,7 @@ export function openServices(rooms: Rooms) {
     book,
     messageRules,
     keptResponses,
+    backgroundRuns,
     sessionsOf,
     ...identityDeps(rooms),
   };
@@ -77,7 +80,13 @@ export function openServices(rooms: Rooms) {
     declared,
     scim: openScim(identity, rooms.settings),
     files,
+    backgroundRuns,
   };
+}
+
+/** No other process has the store. */
+function isAlone({ mongodbUri, workers }: Rooms['settings']): boolean {
+  return mongodbUri === undefined && workers === 1;
 }
 
 /** Keys that are stored nowhere count as long as their holder has them. */
@@ -102,7 +111,7 @@ function openFiles({ settings, stores, identity, onTrouble }: Rooms): OwnFiles {
     quotaBytes: settings.workspaceFileBytes,
     keptMs: settings.fileDays === undefined ? undefined : settings.fileDays * 86_400_000,
     organisations: () => identity.directory.organisationIds(),
-    alone: settings.mongodbUri === undefined && settings.workers === 1,
+    alone: isAlone(settings),
     now: Date.now,
     onTrouble,
   });

@@ -55,6 +55,7 @@ import type { PromptRuns } from '../inference/prompts.ts';
 import { proxyService } from '../inference/proxy.ts';
 import { type RealtimeDeps, realtimeService } from '../inference/realtime/service.ts';
 import { rerankService } from '../inference/rerank.ts';
+import type { BackgroundRuns } from '../inference/responses/background-runs.ts';
 import type { KeptResponses } from '../inference/responses/kept-responses.ts';
 import { responsesService } from '../inference/responses/service.ts';
 import { videosService } from '../inference/videos.ts';
@@ -72,6 +73,12 @@ export interface FilesDeps {
   readonly settling: SettleDeps;
 }
 
+/** Responses that the gateway keeps and makes. */
+export interface ResponsesDeps {
+  readonly keptResponses: KeptResponses;
+  readonly backgroundRuns: BackgroundRuns;
+}
+
 /** The list that the transports, the routes and the documents are made of. */
 export function registrations(
   pipeline: Pipeline,
@@ -79,10 +86,9 @@ export function registrations(
   identity: AdminDeps &
     FilesDeps & {
       readonly runs: PromptRuns;
-      readonly keptResponses: KeptResponses;
       readonly sessionsOf: RealtimeDeps;
       readonly aliases: AliasCatalogue;
-    },
+    } & ResponsesDeps,
   audit: AuditLogsDeps,
   declared: DeclaredStateDeps,
 ): Registration[] {
@@ -103,7 +109,7 @@ export function registrations(
     implement(ModerationsService, moderationsService(pipeline)),
     implement(RerankService, rerankService(pipeline)),
     ...media(pipeline, identity.sessionsOf),
-    implement(ResponsesService, responsesService(pipeline, identity.keptResponses)),
+    responses(pipeline, identity),
     implement(ModelsService, modelsService(pipeline, ownModels)),
     implement(ConfigExplanationService, configExplanationService(pipeline)),
     implement(PromptCompletionsService, identity.runs.service),
@@ -127,6 +133,10 @@ function fileServices(pipeline: Pipeline, identity: FilesDeps): Registration[] {
 }
 
 /** What is no text. */
+function responses(pipeline: Pipeline, { keptResponses, backgroundRuns }: ResponsesDeps): Registration {
+  return implement(ResponsesService, responsesService(pipeline, keptResponses, backgroundRuns));
+}
+
 function media(pipeline: Pipeline, sessionsOf: RealtimeDeps): Registration[] {
   return [
     implement(ImagesService, imagesService(pipeline)),

@@ -1,5 +1,5 @@
 // One call in progress: its request, its principal, and what is noted for the log.
-import type { DescMethod } from '@bufbuild/protobuf';
+import type { DescMethod, Message } from '@bufbuild/protobuf';
 import { Aborter, type AbortLike } from '../lib/abort.ts';
 import type { GatewayHeaders } from '../lib/gateway-headers.ts';
 import { randomId } from '../lib/random-id.ts';
@@ -91,6 +91,12 @@ export class Call {
   /** Headers to add to the answer, by lower-case name. */
   readonly answerHeaders = new Map<string, string>();
   readonly record: CallRecord = newCallRecord();
+  /**
+   * Answers the caller now, while the call goes on without it: its leaving ends nothing any more. Undefined: the method
+   * has no answers before its end.
+   */
+  detach: ((answer: Message | AsyncIterable<Message>) => void) | undefined;
+  #detached = false;
   /** Notes the verdicts of a stream's guardrails when it has ended. */
   streamHooks: (() => void) | undefined;
   /** A refusal for want of room leaves no entry: the call is made again. */
@@ -127,13 +133,23 @@ export class Call {
   }
 
   abort(reason: Error): void {
+    if (!this.#detached) this.#aborter.abort(reason);
+  }
+
+  /** From now on only `stop` and the call's own time end it. */
+  detached(): void {
+    this.#detached = true;
+  }
+
+  /** Ends a call that goes on without its caller. */
+  stop(reason: Error): void {
     this.#aborter.abort(reason);
   }
 
   /** Aborts the call with the given error `ms` milliseconds after it arrived. */
   expireAfter(ms: number, error: () => Error): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.abort(error()), Math.max(0, ms - this.elapsedMs()));
+    this.#timer = setTimeout(() => this.stop(error()), Math.max(0, ms - this.elapsedMs()));
   }
 
   stopTimer(): void {

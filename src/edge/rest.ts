@@ -153,7 +153,8 @@ async function operation(
   try {
     if (!route.hasBody && !annotationsOf(route.method).access.open) await isKnown(deps, call, req);
     const body = route.hasBody ? await readBody(deps, bodies, bodyLimit, call, req, route.plane) : undefined;
-    const streamed = route.streamMethod !== undefined && wantsStream(body);
+    const asks = route.hasBody ? wantsStream(body) : STREAM_QUERY.test(query);
+    const streamed = route.streamMethod !== undefined && asks;
     if (streamed && route.streamMethod) call.method = route.streamMethod;
     const { method } = call;
     const input = (): Message => {
@@ -440,6 +441,8 @@ function malformed(bytes: Uint8Array, message: string): Parsed {
 }
 
 const unread: Parsed = malformed(Buffer.alloc(0), 'the body was not read');
+
+const STREAM_QUERY = /(?:^|&)stream=true(?:&|$)/;
 
 export function wantsStream(body: Parsed | undefined): boolean {
   const { json } = body ?? { json: undefined };

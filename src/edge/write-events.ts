@@ -11,6 +11,8 @@ import { drained, type Pairs } from './respond.ts';
 
 /** Characters that wait for one write at the most. */
 const MOST_TOGETHER = 65_536;
+/** How long the head waits for the first event, in milliseconds. */
+const HEAD_ALONE_MS = 20;
 
 /** Writes until the stream ends. An error after the first event becomes the last event, without [DONE]. */
 export async function writeEvents(
@@ -30,9 +32,12 @@ export async function writeEvents(
   for (const [name, value] of headers) head[name] = value;
   res.writeHead(status, head);
   const out = new Together(res);
+  // The head leaves with the first event, which is nearly always at hand; a client must not wait for both.
+  const alone = setTimeout(() => res.flushHeaders(), HEAD_ALONE_MS);
   const named = (shape.form ?? Form.UNSPECIFIED) !== Form.UNSPECIFIED;
   try {
     for await (const message of messages) {
+      clearTimeout(alone);
       const json = rawJsonOf(message) ?? JSON.stringify(codec.encode(desc, message));
       const text = typeof json === 'string' ? json : Buffer.from(json).toString('utf8');
       const full = out.write(
@@ -49,6 +54,8 @@ export async function writeEvents(
     if (error.reason === 'client_closed' || res.destroyed) res.destroy();
     else if (error.details.told) res.end();
     else res.end(`${named ? 'event: error\n' : ''}data: ${JSON.stringify(errorBody(error, shape))}\n\n`);
+  } finally {
+    clearTimeout(alone);
   }
 }
 

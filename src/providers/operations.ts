@@ -264,9 +264,10 @@ export const OPERATIONS = {
   getResponse: {
     request: GetResponseRequestSchema,
     answer: ModelResponseSchema,
+    chunk: ResponseEventSchema,
     hasBody: false,
     path: '/v1/responses',
-    methods: ['GetResponse'],
+    methods: ['GetResponse', 'StreamKeptResponse'],
     makesTokens: false,
     counted: false,
     needsModel: false,

@@ -34,6 +34,7 @@ import { auditInterceptor } from './interceptors/audit.ts';
 import { authInterceptor } from './interceptors/auth.ts';
 import { type CallCapacity, capacityInterceptor } from './interceptors/capacity.ts';
 import { deadlineInterceptor } from './interceptors/deadline.ts';
+import { detachedInterceptor } from './interceptors/detached.ts';
 import { errorsInterceptor } from './interceptors/errors.ts';
 import { inFlightInterceptor } from './interceptors/in-flight.ts';
 import { type LimitsDeps, limitsInterceptor } from './interceptors/limits.ts';
@@ -88,6 +89,7 @@ export interface Rpc {
 export function createRpc(deps: RpcDeps): Rpc {
   const { validator = contractValidator() } = deps;
   const methods = new Methods(deps.services, [
+    detachedInterceptor(),
     errorsInterceptor(deps.log),
     capacityInterceptor(deps.capacity),
     logEntryInterceptor(deps.observer, deps.spans, callLog(deps.log)),

@@ -130,6 +130,7 @@ export const PERMISSIONS: Readonly<Record<string, string>> = {
   CreateResponse: workspaceKeys,
   StreamResponse: workspaceKeys,
   GetResponse: workspaceKeys,
+  StreamKeptResponse: workspaceKeys,
   DeleteResponse: workspaceKeys,
   CancelResponse: workspaceKeys,
   ListInputItems: workspaceKeys,

@@ -7,7 +7,7 @@ import { WORKSPACE_KEY } from '../support/gateway.ts';
 import { type Bench, type JsonObject, runCases, sentJson, startBench } from './runner.ts';
 import { storiesOf } from './story.ts';
 
-const { createResponse, getResponse, listInputItems, cancelResponse, compactResponse } =
+const { createResponse, getResponse, streamKeptResponse, listInputItems, cancelResponse, compactResponse } =
   ResponsesService.method;
 
 let bench: Bench;
@@ -167,16 +167,18 @@ runCases(test, () => bench, [
     refused: { status: 400, code: 3, reason: 'validation_failed', param: 'metadata' },
   },
   {
-    name: 'in the background only where it is published',
+    name: 'in the background where the provider has no such thing',
     method: createResponse,
     config: over('anthropic'),
     body: { ...ask, background: true },
-    refused: {
-      status: 400,
-      code: 3,
-      reason: 'validation_failed',
-      param: 'background',
-    },
+    check: (t, { json }) => t.like(json, { object: 'response', status: 'queued', background: true }),
+  },
+  {
+    name: 'in the background it is kept',
+    method: createResponse,
+    config: over('anthropic'),
+    body: { ...ask, background: true, store: false },
+    refused: { status: 400, code: 3, reason: 'validation_failed', param: 'background' },
   },
   {
     name: 'compaction only where it is published',
@@ -246,6 +248,16 @@ story('a response is kept for its workspace alone, and is listed and deleted the
   ] as const)
     t.is((await other.refused(method, body, config)).status, 404, method.name);
   t.is((await own.refused(cancelResponse, { response_id: id }, config)).status, 400);
+  // Over REST the official client reads them (test/clients/responses-background.test.ts).
+  if (own.protocol !== 'rest') {
+    const { events } = await own.exchange(streamKeptResponse, { response_id: id }, config);
+    t.deepEqual(
+      events.map(({ sequence_number: number }) => Number(number)),
+      events.map((_, i) => i),
+    );
+    t.is(events.at(-1)?.type, 'response.completed');
+    t.is((await other.refused(streamKeptResponse, { response_id: id }, config)).status, 404);
+  }
   t.is(
     (await own.exchange(ResponsesService.method.deleteResponse, { response_id: id }, config)).json.deleted,
     true,

@@ -40,7 +40,7 @@ export function fakeResponses(made: Map<string, Json>) {
       return;
     }
     const response = answered(`resp_native_${++count}`, request);
-    if (request.store !== false) made.set(String(response.id), { ...response, input: request.input });
+    if (request.store !== false) made.set(String(response.id), response);
     if (request.stream === true) stream(res, response, String(request.model));
     else send(res, 200, response);
   };
@@ -63,7 +63,9 @@ function keptOne(
   if (req.method === 'DELETE') {
     made.delete(id);
     send(res, 200, { id, object: 'response', deleted: true });
-  } else if (path.endsWith('/input_items'))
+  } else if (/[?&]stream=true/.test(req.url ?? ''))
+    stream(res, response, '', Number(/starting_after=(\d+)/.exec(req.url ?? '')?.[1] ?? -1));
+  else if (path.endsWith('/input_items'))
     send(res, 200, {
       object: 'list',
       data: [{ type: 'message', id: 'msg_in', role: 'user' }],
@@ -116,7 +118,7 @@ function answered(id: string, request: Json): Json {
   };
 }
 
-function stream(res: ServerResponse, response: Json, model: string): void {
+function stream(res: ServerResponse, response: Json, model: string, after = -1): void {
   res.writeHead(200, { 'content-type': 'text/event-stream' });
   const begun = { ...response, status: 'in_progress', output: [], usage: null };
   const events: Json[] = [
@@ -155,6 +157,7 @@ function stream(res: ServerResponse, response: Json, model: string): void {
     events.push({ type: 'error', code: 'server_error', message: 'it broke', param: null });
   } else events.push({ type: 'response.completed', response });
   events.forEach((event, i) => {
+    if (i <= after) return;
     res.write(`event: ${event.type}\ndata: ${JSON.stringify({ ...event, sequence_number: i })}\n\n`);
   });
   if (model === 'cut') setTimeout(() => res.destroy(), 20);

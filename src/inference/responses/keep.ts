@@ -50,16 +50,19 @@ export class Keeper {
     await this.#kept.put(ownerOf(this.#call), id, this.#made());
   }
 
-  /** Keeps the whole response. */
-  async keep(response: JsonObject): Promise<void> {
+  /** Keeps the whole response. @param events that it was told by, as JSON texts */
+  async keep(response: JsonObject, events: readonly string[] = []): Promise<void> {
     const id = textOf(response.id);
     if (id === undefined || !(this.isAsked || this.isRemembered)) return;
     if (this.isAsked && this.isElsewhere) return this.note(id);
     const { request, before } = this.#resolved;
     const own = withIds(plainItems(request.input).slice(before.length), id);
     const whole = { input: [...before, ...own], before: before.length, response };
-    if (this.isAsked) await this.#kept.put(ownerOf(this.#call), id, { ...this.#made(), whole });
-    else remember(this.#call.earlier, id, { ...this.#made(), whole });
+    const owner = ownerOf(this.#call);
+    if (this.isAsked) {
+      if (events.length > 0) await this.#kept.putEvents(owner, id, 0, events);
+      await this.#kept.put(owner, id, { ...this.#made(), whole });
+    } else remember(this.#call.earlier, id, { ...this.#made(), whole });
   }
 
   #made(): KeptResponse {

@@ -1,6 +1,8 @@
 // Responses that callers may go on from: those of providers that keep none are kept here whole, of the others only who
 // made them. Sealed, per workspace, for a bounded time.
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { promisify } from 'node:util';
+import { deflateRaw, inflateRaw } from 'node:zlib';
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { Principal } from '../../call/principal.ts';
 import { type KeptValues, MAX_KEPT_BYTES } from '../../store/kept-values.ts';
@@ -61,25 +63,75 @@ export class KeptResponses {
     const { values, now } = this.#deps;
     const place = placeOf(owner, id);
     const sealed = await values.get(place, now());
-    return sealed && (JSON.parse(this.#open(place, sealed)) as KeptResponse);
+    return sealed && (JSON.parse(this.#open(place, sealed).toString('utf8')) as KeptResponse);
   }
 
   /** Answers have been made and paid: one that cannot be kept is told of, and goes out all the same. */
   async put(owner: Owner, id: string, kept: KeptResponse): Promise<void> {
-    const { values, now, keptMs, onTrouble } = this.#deps;
-    const place = placeOf(owner, id);
     try {
-      const sealed = this.#seal(place, JSON.stringify(kept));
+      if (!(await this.mustPut(owner, id, kept)))
+        this.#deps.onTrouble(new Error('a response is too long to be kept'));
+    } catch (error) {
+      this.#deps.onTrouble(error);
+    }
+  }
+
+  /** Whether it could be kept: false where it is too long. @throws GatewayError store_unavailable */
+  async mustPut(owner: Owner, id: string, kept: KeptResponse): Promise<boolean> {
+    const { values, now, keptMs } = this.#deps;
+    const place = placeOf(owner, id);
+    const sealed = this.#seal(place, JSON.stringify(kept));
+    if (sealed.length > MAX_KEPT_BYTES) return false;
+    await values.put(place, sealed, now() + keptMs);
+    return true;
+  }
+
+  /** With its events. @throws GatewayError store_unavailable */
+  async remove(owner: Owner, id: string): Promise<boolean> {
+    for (let part = 0; await this.#deps.values.remove(partOf(owner, id, `events/${part}`)); part++);
+    return this.#deps.values.remove(placeOf(owner, id));
+  }
+
+  /** A part of the events that a response was told by, from 0. Events that cannot be kept are told of. */
+  async putEvents(owner: Owner, id: string, part: number, events: readonly string[]): Promise<void> {
+    const { values, now, keptMs, onTrouble } = this.#deps;
+    const place = partOf(owner, id, `events/${part}`);
+    try {
+      const sealed = this.#seal(place, await packed(JSON.stringify(events)));
       if (sealed.length <= MAX_KEPT_BYTES) await values.put(place, sealed, now() + keptMs);
-      else onTrouble(new Error(`a response of ${sealed.length} bytes is too long to be kept`));
     } catch (error) {
       onTrouble(error);
     }
   }
 
+  /** Undefined: there is no such part. @throws GatewayError store_unavailable */
+  async events(owner: Owner, id: string, part: number): Promise<readonly string[] | undefined> {
+    const { values, now } = this.#deps;
+    const place = partOf(owner, id, `events/${part}`);
+    const sealed = await values.get(place, now());
+    if (sealed === undefined) return undefined;
+    return JSON.parse(await unpacked(this.#open(place, sealed))) as string[];
+  }
+
+  /** Marks of a response that is being made: that it is, and that it is to stop. They are over by themselves. */
+  async mark(owner: Owner, id: string, name: 'run' | 'stop', forMs: number): Promise<void> {
+    const { values, now } = this.#deps;
+    await values.put(partOf(owner, id, name), MARK, now() + forMs);
+  }
+
   /** @throws GatewayError store_unavailable */
-  remove(owner: Owner, id: string): Promise<boolean> {
-    return this.#deps.values.remove(placeOf(owner, id));
+  async hasMark(owner: Owner, id: string, name: 'run' | 'stop'): Promise<boolean> {
+    const { values, now } = this.#deps;
+    return (await values.get(partOf(owner, id, name), now())) !== undefined;
+  }
+
+  /** @throws GatewayError store_unavailable */
+  async unmark(owner: Owner, id: string, name: 'run' | 'stop'): Promise<void> {
+    await this.#deps.values.remove(partOf(owner, id, name));
+  }
+
+  get now(): number {
+    return this.#deps.now();
   }
 
   /** Deletes what is over. */
@@ -96,25 +148,51 @@ export class KeptResponses {
     clearInterval(this.#timer);
   }
 
-  #seal(place: string, text: string): Uint8Array {
+  #seal(place: string, content: string | Uint8Array): Uint8Array {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv(CIPHER, this.#key, nonce, { authTagLength: TAG_BYTES });
     cipher.setAAD(Buffer.from(place));
-    const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+    const bytes = typeof content === 'string' ? Buffer.from(content) : content;
+    const sealed = Buffer.concat([cipher.update(bytes), cipher.final()]);
     return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
   }
 
-  #open(place: string, sealed: Uint8Array): string {
+  #open(place: string, sealed: Uint8Array): Buffer {
     const nonce = sealed.subarray(0, NONCE_BYTES);
     const decipher = createDecipheriv(CIPHER, this.#key, nonce, { authTagLength: TAG_BYTES });
     decipher.setAAD(Buffer.from(place));
     decipher.setAuthTag(sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
     const body = sealed.subarray(NONCE_BYTES + TAG_BYTES);
-    return Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8');
+    return Buffer.concat([decipher.update(body), decipher.final()]);
   }
+}
+
+const MARK = new Uint8Array([1]);
+const deflated = promisify(deflateRaw);
+const inflated = promisify(inflateRaw);
+/** Shorter texts are kept as they are, in bytes: packing costs more than it saves. */
+const PACKED_FROM = 65_536;
+/** The first byte says whether the others are packed. */
+const [AS_IS, PACKED] = [0, 1];
+
+async function packed(text: string): Promise<Uint8Array> {
+  const bytes = Buffer.from(text);
+  if (bytes.length < PACKED_FROM) return Buffer.concat([Buffer.from([AS_IS]), bytes]);
+  return Buffer.concat([Buffer.from([PACKED]), await deflated(bytes)]);
+}
+
+async function unpacked(bytes: Buffer): Promise<string> {
+  const content = bytes.subarray(1);
+  const plain = bytes[0] === PACKED ? await inflated(content) : content;
+  return plain.toString('utf8');
 }
 
 /** Ids are the callers' texts: an owner's ids have no slash. */
 function placeOf({ organisationId, workspaceId = '' }: Owner, id: string): string {
   return `response/${organisationId}/${workspaceId}/${id}`;
+}
+
+/** The id comes last: it may say anything. */
+function partOf({ organisationId, workspaceId = '' }: Owner, id: string, name: string): string {
+  return `response-part/${organisationId}/${workspaceId}/${name}/${id}`;
 }

@@ -7,7 +7,7 @@ import {
   ResponseInputSchema,
 } from '../../../gen/gateway/inference/v2/responses_pb.ts';
 import type { Call } from '../../call/call.ts';
-import { fail, type GatewayError } from '../../lib/errors.ts';
+import { fail, type GatewayError, invalidField } from '../../lib/errors.ts';
 import { arrayOf, isObject } from '../../providers/json-object.ts';
 import { codec } from '../../rest/codec.ts';
 import { itemAt, placeOfItem } from './item-ids.ts';
@@ -39,6 +39,8 @@ export async function resolved<Request extends Following>(
     return { request: same, made: previous, before: [] };
   }
   const { input, response } = previous.whole;
+  if (response.status === 'queued' || response.status === 'in_progress')
+    throw invalidField('previous_response_id', 'names a response that is not over yet');
   const before = [...input, ...arrayOf(response.output).filter(isObject)];
   const items = [...before, ...(own ?? plainItems(request.input))];
   return {

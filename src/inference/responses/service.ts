@@ -1,4 +1,5 @@
 // Responses: native where the provider publishes them, else over its chat; what providers do not keep is kept here.
+import type { JsonObject } from '@bufbuild/protobuf';
 import type {
   CancelResponseRequest,
   CompactResponseRequest,
@@ -19,36 +20,64 @@ import type { Call } from '../../call/call.ts';
 import { invalidField } from '../../lib/errors.ts';
 import { jsonOf } from '../../providers/forms/json-of.ts';
 import { messageOf } from '../../providers/forms/responses/form.ts';
+import { eventMessage } from '../../providers/forms/responses/pieces.ts';
 import type { AnswerOf, OperationName, RequestOf } from '../../providers/operations.ts';
 import { codec } from '../../rest/codec.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
-import { runStream, runWhole } from '../pipeline/run.ts';
+import { type Narrowed, runStream, runWhole } from '../pipeline/run.ts';
+import { begun, isOwn } from './background.ts';
+import { type BackgroundRuns, isOver, type Run } from './background-runs.ts';
 import { inputItems } from './input-items.ts';
 import { Keeper } from './keep.ts';
+import { keptEvents } from './kept-events.ts';
 import type { KeptResponse, KeptResponses } from './kept-responses.ts';
 import { routedTo } from './made-by.ts';
-import { keptOf, ownerOf, resolved } from './resolve.ts';
+import { keptOf, ownerOf, type Resolved, resolved } from './resolve.ts';
 import { toldEvents } from './told-events.ts';
 
 /** The methods of ResponsesService. */
-export function responsesService(pipeline: Pipeline, kept: KeptResponses) {
+export function responsesService(pipeline: Pipeline, kept: KeptResponses, runs: BackgroundRuns) {
   /** Asks whom it was made by. */
   const atMaker = <N extends OperationName>(
     call: Call,
     name: N,
     request: RequestOf<N>,
     made: KeptResponse | undefined,
-  ): Promise<AnswerOf<N>> => {
-    const model = made?.slug === undefined ? undefined : `@${made.slug}/${made.model}`;
-    return runWhole(pipeline, call, name, request, model, made && ((routing) => routedTo(made, routing)));
+  ): Promise<AnswerOf<N>> => runWhole(pipeline, call, name, request, modelAt(made), wayTo(made));
+
+  /** A kept response as it is now. @throws GatewayError not_found */
+  const found = async (call: Call, id: string): Promise<KeptResponse | undefined> => {
+    const known = await keptOf(kept, call, id);
+    return known && runs.settled(ownerOf(call), id, known);
+  };
+
+  const streamed = ({ request, made }: Resolved<CreateResponseRequest>, call: Call) =>
+    runStream(pipeline, call, 'responses', request, request.model, wayTo(made));
+
+  /** One that the gateway makes in the background: its call is answered at once. */
+  const inBackground = (plain: Resolved<CreateResponseRequest>, call: Call, previous: string | undefined) => {
+    const request = { ...plain.request, background: undefined, stream: true };
+    return begun(runs, call, plain, previous, () => streamed({ ...plain, request }, call));
   };
 
   return {
     async createResponse(request: CreateResponseRequest, call: Call): Promise<ModelResponse> {
       const plain = await resolved(kept, call, request);
+      if (call.detach !== undefined && (await isOwn(pipeline, call, request))) {
+        const run = await inBackground(plain, call, request.previousResponseId);
+        call.detach(messageOf(codec, run.response));
+        await runs.finish(run);
+        return messageOf(codec, run.response);
+      }
       const { made } = plain;
-      const way = made && ((routing: Parameters<typeof routedTo>[1]) => routedTo(made, routing));
-      const answer = await runWhole(pipeline, call, 'responses', plain.request, plain.request.model, way);
+      const answer = await runWhole(
+        pipeline,
+        call,
+        'responses',
+        plain.request,
+        plain.request.model,
+        wayTo(made),
+      );
       const keeper = new Keeper(kept, pipeline, call, plain);
       const told = plain.before.length === 0 ? answer : following(answer, request.previousResponseId ?? '');
       if (keeper.isAsked) await keeper.keep(jsonOf(codec, ModelResponseSchema, told));
@@ -57,35 +86,54 @@ export function responsesService(pipeline: Pipeline, kept: KeptResponses) {
 
     async streamResponse(request: CreateResponseRequest, call: Call): Promise<AsyncIterable<ResponseEvent>> {
       const plain = await resolved(kept, call, request);
-      const { made } = plain;
-      const way = made && ((routing: Parameters<typeof routedTo>[1]) => routedTo(made, routing));
-      const events = await runStream(pipeline, call, 'responses', plain.request, plain.request.model, way);
+      if (call.detach !== undefined && (await isOwn(pipeline, call, request))) {
+        const run = await inBackground(plain, call, request.previousResponseId);
+        call.detach(asEvents(run));
+        await runs.finish(run);
+        return asEvents(run);
+      }
+      const events = await streamed(plain, call);
       const previous = plain.before.length === 0 ? undefined : request.previousResponseId;
       return toldEvents(events, new Keeper(kept, pipeline, call, plain), previous);
     },
 
     async getResponse(request: GetResponseRequest, call: Call): Promise<ModelResponse> {
-      const found = await keptOf(kept, call, request.responseId);
-      if (found?.whole !== undefined) return messageOf(codec, found.whole.response);
-      return atMaker(call, 'getResponse', request, found);
+      const known = await found(call, request.responseId);
+      if (known?.whole !== undefined) return messageOf(codec, known.whole.response);
+      return atMaker(call, 'getResponse', request, known);
+    },
+
+    async streamKeptResponse(request: GetResponseRequest, call: Call): Promise<AsyncIterable<ResponseEvent>> {
+      const { responseId: id, startingAfter } = request;
+      const known = await found(call, id);
+      const after = startingAfter === undefined ? undefined : Number(startingAfter);
+      if (known?.whole !== undefined) return keptEvents({ kept, runs }, call, id, known, after);
+      return runStream(pipeline, call, 'getResponse', request, modelAt(known), wayTo(known));
     },
 
     async deleteResponse(request: DeleteResponseRequest, call: Call): Promise<DeletedResponse> {
       const { responseId: id } = request;
-      const found = await keptOf(kept, call, id);
+      const known = await found(call, id);
       const deleted = (): DeletedResponse =>
         codec.decode(DeletedResponseSchema, { id, object: 'response', deleted: true });
+      if (known?.whole !== undefined && !isOver(known.whole.response))
+        await runs.cancel(ownerOf(call), id, known);
       const answer =
-        found?.whole === undefined ? await atMaker(call, 'deleteResponse', request, found) : deleted();
-      if (found !== undefined) await kept.remove(ownerOf(call), id);
+        known?.whole === undefined ? await atMaker(call, 'deleteResponse', request, known) : deleted();
+      if (known !== undefined) await kept.remove(ownerOf(call), id);
       return answer;
     },
 
     async cancelResponse(request: CancelResponseRequest, call: Call): Promise<ModelResponse> {
-      const found = await keptOf(kept, call, request.responseId);
-      if (found?.whole !== undefined)
+      const { responseId: id } = request;
+      const known = await found(call, id);
+      if (known?.whole === undefined) return atMaker(call, 'cancelResponse', request, known);
+      const { response } = known.whole;
+      if (response.background !== true)
         throw invalidField('response_id', 'names a response that is not made in the background');
-      return atMaker(call, 'cancelResponse', request, found);
+      if (isOver(response)) return messageOf(codec, response);
+      const { whole = known.whole } = await runs.cancel(ownerOf(call), id, known);
+      return messageOf(codec, whole.response);
     },
 
     async listInputItems(request: ListInputItemsRequest, call: Call): Promise<InputItemList> {
@@ -96,11 +144,29 @@ export function responsesService(pipeline: Pipeline, kept: KeptResponses) {
 
     async compactResponse(request: CompactResponseRequest, call: Call) {
       const plain = await resolved(kept, call, request);
-      const { made } = plain;
-      const way = made && ((routing: Parameters<typeof routedTo>[1]) => routedTo(made, routing));
-      return runWhole(pipeline, call, 'compactResponse', plain.request, plain.request.model, way);
+      return runWhole(
+        pipeline,
+        call,
+        'compactResponse',
+        plain.request,
+        plain.request.model,
+        wayTo(plain.made),
+      );
     },
   };
+}
+
+/** The way to whom made a response; undefined: anyone's. */
+function wayTo(made: KeptResponse | undefined): Narrowed | undefined {
+  return made && ((routing) => routedTo(made, routing));
+}
+
+function modelAt(made: KeptResponse | undefined): string | undefined {
+  return made?.slug === undefined ? undefined : `@${made.slug}/${made.model}`;
+}
+
+async function* asEvents({ log }: Run): AsyncGenerator<ResponseEvent, void> {
+  for await (const text of log.read()) yield eventMessage(codec, JSON.parse(text) as JsonObject);
 }
 
 function following(answer: ModelResponse, previous: string): ModelResponse {

@@ -8,6 +8,7 @@ import { jsonOf } from '../../providers/forms/json-of.ts';
 import { eventMessage } from '../../providers/forms/responses/pieces.ts';
 import { objectOf } from '../../providers/json-object.ts';
 import { codec } from '../../rest/codec.ts';
+import { MOST_LOGGED } from './event-log.ts';
 import { failedEvent } from './failed-event.ts';
 import type { Keeper } from './keep.ts';
 
@@ -30,11 +31,13 @@ export async function* toldEvents(
 ): AsyncGenerator<ResponseEvent, void> {
   let [first, last]: (ResponseEvent | undefined)[] = [];
   let noted: Promise<void> | undefined;
+  const log = new Told();
   try {
     for await (const event of events) {
       const type = typeOf(event);
       last = event;
       if (!LIFE.test(type)) {
+        log.push(event);
         yield event;
         continue;
       }
@@ -46,9 +49,12 @@ export async function* toldEvents(
       // While it is made it can be read and stopped at its provider.
       if (type === 'response.created' && keeper.isAsked && keeper.isElsewhere && response !== undefined)
         noted = keeper.note(String(response.id));
+      if (type === 'response.created') log.isKept = keeper.isAsked && !keeper.isElsewhere;
+      log.push(told);
       if (END.test(type) && response !== undefined) {
         await noted;
-        await keeper.keep(objectOf(jsonOf(codec, ResponseEventSchema, told).response) ?? response);
+        const kept = objectOf(jsonOf(codec, ResponseEventSchema, told).response) ?? response;
+        await keeper.keep(kept, log.texts);
       }
       yield told;
     }
@@ -62,4 +68,22 @@ export async function* toldEvents(
 
 function following(json: JsonObject, response: JsonObject, previous: string): ResponseEvent {
   return eventMessage(codec, { ...json, response: { ...response, previous_response_id: previous } });
+}
+
+/** The events of a response that is kept here, as long as they can be. */
+class Told {
+  isKept = false;
+  texts: string[] = [];
+  #length = 0;
+
+  push(event: ResponseEvent): void {
+    if (!this.isKept) return;
+    const raw = rawJsonOf(event);
+    const text = typeof raw === 'string' ? raw : JSON.stringify(jsonOf(codec, ResponseEventSchema, event));
+    this.#length += text.length;
+    this.texts.push(text);
+    if (this.#length <= MOST_LOGGED) return;
+    this.isKept = false;
+    this.texts = [];
+  }
 }

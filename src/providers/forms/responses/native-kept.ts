@@ -10,14 +10,19 @@ import {
   InputItemListSchema,
   type ListInputItemsRequest,
   type ModelResponse,
+  type ResponseEvent,
 } from '../../../../gen/gateway/inference/v2/responses_pb.ts';
 import { lazyMessage } from '../../../lib/lazy-message.ts';
 import { attachRawJson } from '../../../lib/raw-json.ts';
-import type { MessageJson, Operation, Outbound } from '../../dialect.ts';
+import type { SseEvent } from '../../../lib/sse.ts';
+import type { MessageJson, Operation, Outbound, StreamingOperation } from '../../dialect.ts';
 import { readObject } from '../../dialects/openai/response.ts';
+import { eventsOf } from './events-of.ts';
 import { readResponse } from './native.ts';
+import { NativeEvents } from './native-events.ts';
 
 const HEADERS = Object.freeze(['accept', 'application/json']);
+const SSE_HEADERS = Object.freeze(['accept', 'text/event-stream']);
 
 function kept(
   method: Outbound['method'],
@@ -29,16 +34,47 @@ function kept(
   return { method, path, headers: HEADERS, body: undefined };
 }
 
-/** GET /responses/{id}. Its usage was booked when it was made. */
-export function nativeGet(json: MessageJson): Operation<GetResponseRequest, ModelResponse> {
+/** GET /responses/{id}, whole or its events again. Its usage was booked when it was made. */
+export function nativeGet(
+  json: MessageJson,
+): StreamingOperation<GetResponseRequest, ModelResponse, ResponseEvent> {
   return {
-    request: ({ responseId, include }) => {
-      const query = new URLSearchParams();
-      for (const one of include) query.append('include[]', one);
-      return kept('GET', responseId, '', query);
+    request: ({ responseId, include }) => kept('GET', responseId, '', included(include)),
+    streamRequest({ responseId, include, startingAfter, includeObfuscation }) {
+      const query = included(include);
+      query.set('stream', 'true');
+      if (startingAfter !== undefined) query.set('starting_after', String(startingAfter));
+      if (includeObfuscation !== undefined) query.set('include_obfuscation', String(includeObfuscation));
+      return { ...kept('GET', responseId, '', query), headers: SSE_HEADERS };
     },
     response: (body, _request, context) => ({ ...readResponse(json, body, context), usage: undefined }),
+    stream: (_request, { target: { provider } }) => new KeptEvents(json, provider),
+    wholeAsChunks: (answer) => eventsOf(json, answer),
   };
+}
+
+/** Events of an answer that is paid for. After its last one there are none. */
+class KeptEvents extends NativeEvents {
+  #some = false;
+
+  override push(event: SseEvent): readonly ResponseEvent[] {
+    this.#some = true;
+    return super.push(event);
+  }
+
+  override end(): readonly ResponseEvent[] {
+    return this.#some ? super.end() : [];
+  }
+
+  override usage(): undefined {
+    return undefined;
+  }
+}
+
+function included(include: readonly string[]): URLSearchParams {
+  const query = new URLSearchParams();
+  for (const one of include) query.append('include[]', one);
+  return query;
 }
 
 /** POST /responses/{id}/cancel. */

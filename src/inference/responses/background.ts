@@ -1,0 +1,72 @@
+// Whether the gateway makes a response in the background, and the call that it does so with.
+import type { JsonObject } from '@bufbuild/protobuf';
+import {
+  type CreateResponseRequest,
+  CreateResponseRequestSchema,
+  type ResponseEvent,
+} from '../../../gen/gateway/inference/v2/responses_pb.ts';
+import type { Call } from '../../call/call.ts';
+import { invalidField } from '../../lib/errors.ts';
+import { randomId } from '../../lib/random-id.ts';
+import { responseHead } from '../../providers/forms/responses/head.ts';
+import { has } from '../../providers/offered.ts';
+import { codec } from '../../rest/codec.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
+import { planOf } from '../plan/select.ts';
+import type { BackgroundRuns, Run } from './background-runs.ts';
+import { withIds } from './item-ids.ts';
+import { ownerOf, plainItems, type Resolved } from './resolve.ts';
+
+/** Whether a provider of the call's plan has no responses in the background: then the gateway makes this one. */
+export async function isOwn(
+  { planner, dialects }: Pipeline,
+  call: Call,
+  { background, store, model }: CreateResponseRequest,
+): Promise<boolean> {
+  if (background !== true) return false;
+  if (store === false)
+    throw invalidField(
+      'background',
+      'cannot be given together with store: false: who asks later must find it',
+    );
+  const { plan, bind } = await planOf(call, planner, model);
+  for (const target of plan.targets) {
+    const { provider } = (await bind(target)).target;
+    const dialect = dialects.get(provider.dialect);
+    const isNative = dialect !== undefined && has(provider, dialect, 'responses');
+    if (!isNative || !has(provider, dialect, 'cancelResponse')) return true;
+  }
+  return false;
+}
+
+/** Begins it. @param events makes the response @throws GatewayError overloaded, store_unavailable, body_too_large */
+export function begun(
+  runs: BackgroundRuns,
+  call: Call,
+  { request, before }: Resolved<CreateResponseRequest>,
+  previous: string | undefined,
+  events: () => Promise<AsyncIterable<ResponseEvent>>,
+): Promise<Run> {
+  const id = `resp_${randomId().replaceAll('-', '')}`;
+  const told = { ...request, input: undefined };
+  const head = codec.encode(CreateResponseRequestSchema, told) as JsonObject;
+  const queued: JsonObject = {
+    ...responseHead(head, id, Math.floor(Date.now() / 1000)),
+    status: 'queued',
+    background: true,
+    previous_response_id: previous ?? null,
+  };
+  const own = withIds(plainItems(request.input).slice(before.length), id);
+  return runs.begin({
+    id,
+    owner: ownerOf(call),
+    call,
+    queued,
+    input: { input: [...before, ...own], before: before.length },
+    events,
+    made() {
+      const { provider, virtualKey, model } = call.record;
+      return { provider, model, ...(virtualKey === undefined ? {} : { slug: virtualKey }) };
+    },
+  });
+}
