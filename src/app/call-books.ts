@@ -45,7 +45,7 @@ export interface CallBooks {
 }
 
 /** @param parts `onEntry` is called once with each entry */
-export function openCallBooks(
+export async function openCallBooks(
   settings: Settings,
   parts: {
     readonly store: LogStore;
@@ -54,9 +54,9 @@ export function openCallBooks(
     readonly onEntry: BooksDeps['onEntry'];
   },
   log: Logger,
-): CallBooks {
+): Promise<CallBooks> {
   const { store, directory, ownPrices, onEntry } = parts;
-  const opened = openOwnFlights(settings, log);
+  const opened = await openOwnFlights(settings, log);
   const flights = opened?.flights;
   const requestLog = createRequestLog({
     store,

@@ -2,21 +2,22 @@
 import type { Logger } from 'pino';
 import { type OpenInFlightJournal, openInFlightJournal } from '../ledger/flight/open-in-flight-journal.ts';
 import type { Settings } from '../settings.ts';
-import { redisFlights } from '../store/redis/flights.ts';
 
 /** Undefined where nothing can be written, which an instance on MongoDB and Redis needs not. @throws Error for people */
-export function openOwnFlights(
+export async function openOwnFlights(
   { dataDir, redisUrl, holdMs }: Settings,
   log: Logger,
-): OpenInFlightJournal | undefined {
+): Promise<OpenInFlightJournal | undefined> {
+  // Its client is read when there is a Redis.
+  const copies = redisUrl === undefined ? undefined : await import('../store/redis/flights.ts');
   try {
     return openInFlightJournal({
       dataDir,
       // A gone process is found before its holds expire.
       beatMs: holdMs / 6,
-      ...(redisUrl === undefined
+      ...(redisUrl === undefined || copies === undefined
         ? {}
-        : { mirrorOf: (owner) => redisFlights({ url: redisUrl, owner, lapseMs: holdMs / 2 }) }),
+        : { mirrorOf: (owner) => copies.redisFlights({ url: redisUrl, owner, lapseMs: holdMs / 2 }) }),
       onTrouble: (error, what) => log.error({ err: error }, what),
       onLost: (count) =>
         log.error({ count }, 'request log: entries were dropped because the store does not take them'),

@@ -32,7 +32,7 @@ export async function openLedger(
     live.tell(entry);
     onEntry?.(entry, call);
   };
-  const callBooks = openCallBooks(settings, { store, directory, ownPrices, onEntry: told }, log);
+  const callBooks = await openCallBooks(settings, { store, directory, ownPrices, onEntry: told }, log);
   const { flights, prices, counter } = callBooks;
   const mailer =
     settings.smtpUrl === undefined ? undefined : createMailer(settings.smtpUrl, settings.mailFrom);

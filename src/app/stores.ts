@@ -30,7 +30,6 @@ import { encryptedDocuments } from '../store/encrypted-documents.ts';
 import { folderBlobs } from '../store/folder-blobs.ts';
 import type { MongoStore } from '../store/mongo/open-mongo.ts';
 import { noticedDocuments } from '../store/noticed-documents.ts';
-import { openRedisState } from '../store/redis/open-redis.ts';
 import type { SharedState } from '../store/shared-state.ts';
 import { openSqliteStore, type SqliteStore } from '../store/sqlite/open-sqlite.ts';
 import { type Family, gauge } from '../telemetry/family.ts';
@@ -98,7 +97,7 @@ export async function openStores(
           address: storeAddress(mongodbUri),
           waitMs,
         });
-  const state = redisUrl === undefined ? undefined : openRedisState({ url: redisUrl });
+  const state = redisUrl === undefined ? undefined : await openRedis(redisUrl);
   const watch = state && new RedisWatch(given, storeAddress(redisUrl ?? ''), () => state.ready());
   const log = watch?.quiet() ?? given;
   // A gateway starts while its Redis is away; one that is there gets the time to connect.
@@ -198,6 +197,12 @@ function openEmbedded(settings: Settings, log: Logger): Promise<SqliteStore> {
           )
         : log.warn(damage, 'a file in the data folder is not known: it was set aside'),
   });
+}
+
+/** Its client is read when there is a Redis: it takes memory. */
+async function openRedis(url: string): Promise<SharedState> {
+  const { openRedisState } = await import('../store/redis/open-redis.ts');
+  return openRedisState({ url });
 }
 
 /** Its driver is read when there is a MongoDB: it takes memory. */

@@ -39,11 +39,14 @@ export const peer = createContextKey<Peer>(
   { description: 'peer' },
 );
 
-/** Registers all methods on a Connect router. */
-export function registerMethods(router: ConnectRouter, methods: Methods, names: HeaderNames): void {
-  for (const service of methods.services) {
-    router.service(service, implementationOf(service, methods, names));
-  }
+/** Registers the methods of a service on a Connect router. */
+export function registerMethods(
+  router: ConnectRouter,
+  service: DescService,
+  methods: Methods,
+  names: HeaderNames,
+): void {
+  router.service(service, implementationOf(service, methods, names));
 }
 
 function implementationOf(

@@ -6,6 +6,7 @@ import { Health, HealthCheckResponse_ServingStatus as Status } from '../../gen/g
 import { peer } from './connect-routes.ts';
 import { Watches } from './watches.ts';
 
+export const HEALTH_NAMES = [Health.typeName];
 const WATCH_EVERY_MS = 1000;
 
 /** @param ready Whether calls are taken; must answer within a bound. */

@@ -2,7 +2,7 @@
 // adapter, because bodies are read within bounds of pace and memory here.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { DescMethod, Message } from '@bufbuild/protobuf';
-import { Code, ConnectError, type ConnectRouter, type ContextValues } from '@connectrpc/connect';
+import { Code, ConnectError, type ContextValues } from '@connectrpc/connect';
 import { type UniversalHandler, uResponseNotFound } from '@connectrpc/connect/protocol';
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node';
 import { EnvelopeMeter } from '../lib/incoming/envelope-meter.ts';
@@ -29,26 +29,27 @@ export interface RequestOptions extends Pick<IncomingBodyOptions, 'pace' | 'read
 const ENVELOPED = /^application\/(?:grpc|connect\+)/;
 const JSON_TYPE = /^application\/(?:[a-z-]+\+)?json/;
 
-/** @param bodyLimit longest message of the data plane, in bytes */
+/** @param handlerOf finds the handler of a path @param bodyLimit longest message of the data plane, in bytes */
 export function nodeHandler(
-  router: ConnectRouter,
+  handlerOf: (path: string) => UniversalHandler | undefined,
   bodyLimit: number,
   optionsOf: (req: IncomingMessage, res: ServerResponse, method: DescMethod) => RequestOptions,
 ): (req: IncomingMessage, res: ServerResponse) => void {
-  const handlers = new Map(
-    router.handlers.map((handler) => [
-      handler.requestPath,
-      { handler, limit: bodyLimitOf(handler.method, bodyLimit) },
-    ]),
-  );
+  const limits = new Map<DescMethod, number>();
+  const limitOf = (method: DescMethod): number => {
+    const known = limits.get(method);
+    if (known !== undefined) return known;
+    const limit = bodyLimitOf(method, bodyLimit);
+    limits.set(method, limit);
+    return limit;
+  };
   return (req, res) => {
-    const found = handlers.get((req.url ?? '').split('?', 1)[0] ?? '');
-    if (found === undefined) {
+    const handler = handlerOf((req.url ?? '').split('?', 1)[0] ?? '');
+    if (handler === undefined) {
       res.writeHead(uResponseNotFound.status);
       res.end();
       return;
     }
-    const { handler, limit } = found;
     const options = optionsOf(req, res, handler.method);
     const { header, ...request } = universalRequestFromNodeRequest(
       req as NodeServerRequest,
@@ -63,7 +64,7 @@ export function nodeHandler(
       isJson: JSON_TYPE.test(req.headers['content-type'] ?? ''),
       isEnveloped: ENVELOPED.test(req.headers['content-type'] ?? ''),
       compression: takeCompression(header),
-      bodyLimit: limit,
+      bodyLimit: limitOf(handler.method),
       reading: options.reading,
       onLong: takesMany(handler.method) ? undefined : options.onLong,
       toError: options.toError ?? ((error) => error),

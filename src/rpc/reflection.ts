@@ -10,6 +10,9 @@ import type { ServerReflectionRequest } from '../../gen/grpc/reflection/v1/refle
 import { ServerReflection as V1 } from '../../gen/grpc/reflection/v1/reflection_pb.ts';
 import { ServerReflection as V1Alpha } from '../../gen/grpc/reflection/v1alpha/reflection_pb.ts';
 
+/** Both names of the service. */
+export const REFLECTION_NAMES = [V1.typeName, V1Alpha.typeName];
+
 type Answer =
   | { case: 'fileDescriptorResponse'; value: { fileDescriptorProto: Uint8Array[] } }
   | { case: 'allExtensionNumbersResponse'; value: { baseTypeName: string; extensionNumber: number[] } }

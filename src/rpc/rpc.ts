@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import type { Validator } from '@bufbuild/protovalidate';
-import { createConnectRouter, createContextValues } from '@connectrpc/connect';
+import { type ConnectRouter, createConnectRouter, createContextValues } from '@connectrpc/connect';
 import type { Logger } from 'pino';
 import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import type { AuditEvents } from '../access/audit/events.ts';
@@ -26,7 +26,7 @@ import type { CallSpans } from '../telemetry/call-spans.ts';
 import { callLog } from './call-log.ts';
 import { fastCompressions } from './compression.ts';
 import { gateOf, type Peer, peer, registerMethods } from './connect-routes.ts';
-import { registerHealth } from './health.ts';
+import { HEALTH_NAMES, registerHealth } from './health.ts';
 import type { InFlight } from './in-flight.ts';
 import { createInProcess, type InProcess } from './in-process.ts';
 import { accessInterceptor } from './interceptors/access.ts';
@@ -42,9 +42,10 @@ import { type CallObserver, logEntryInterceptor } from './interceptors/log-entry
 import { traceInterceptor } from './interceptors/trace.ts';
 import { validateInterceptor } from './interceptors/validate.ts';
 import { workspaceInterceptor } from './interceptors/workspace.ts';
+import { lazyHandlers, type ServiceGroup } from './lazy-handlers.ts';
 import { Methods, type Registration } from './methods.ts';
 import { nodeHandler } from './node-handler.ts';
-import { registerReflection } from './reflection.ts';
+import { REFLECTION_NAMES, registerReflection } from './reflection.ts';
 import { toConnectError } from './status.ts';
 import { contractValidator } from './validator.ts';
 
@@ -105,16 +106,22 @@ export function createRpc(deps: RpcDeps): Rpc {
   ]);
   const names = new Set(methods.services.map((service) => service.typeName));
   const identified = (call: Call) => identify(call, deps);
-  const router = createConnectRouter({
-    readMaxBytes: deps.bodyLimit,
-    acceptCompression: fastCompressions,
-    requestGate: gateOf(methods, deps.names, identified),
-  });
-  registerMethods(router, methods, deps.names);
-  registerHealth(router, names, deps.ready);
-  registerReflection(router, methods.services);
+  const open = () =>
+    createConnectRouter({
+      readMaxBytes: deps.bodyLimit,
+      acceptCompression: fastCompressions,
+      requestGate: gateOf(methods, deps.names, identified),
+    });
+  const groups: ServiceGroup[] = [
+    ...methods.services.map((service) => ({
+      names: [service.typeName],
+      register: (router: ConnectRouter) => registerMethods(router, service, methods, deps.names),
+    })),
+    { names: HEALTH_NAMES, register: (router) => registerHealth(router, names, deps.ready) },
+    { names: REFLECTION_NAMES, register: (router) => registerReflection(router, methods.services) },
+  ];
   const { pace, budget } = deps;
-  const handler = nodeHandler(router, deps.bodyLimit, (req, res, method) => {
+  const handler = nodeHandler(lazyHandlers(groups, open), deps.bodyLimit, (req, res, method) => {
     const plane = isControl(method) ? Plane.CONTROL : Plane.DATA;
     const known: Peer = {
       ...peerOf(deps.names, req, res),

@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { COLLECTIONS } from '../../app/stores.ts';
 import { quickCheck } from '../../store/data-folder/quick-check.ts';
-import { openRedisState } from '../../store/redis/open-redis.ts';
 import type { Check, Finding } from './check.ts';
 
 const WITHIN_MS = 5000;
@@ -64,6 +63,7 @@ async function mongoAnswers(uri: string): Promise<void> {
 }
 
 async function redisAnswers(url: string): Promise<void> {
+  const { openRedisState } = await import('../../store/redis/open-redis.ts');
   const state = openRedisState({ url });
   try {
     for (let tries = 0; ; tries++) {
