@@ -1,4 +1,4 @@
-// `npm run clients`: clients that two generators make from gen/openapi.json each make a call. The generators are installed
+// `npm run clients`: clients that three generators make from gen/openapi.json each make a call. The generators are installed
 // into .cache/clients; one that cannot be had is skipped loudly. Exits with 1 when a client that was made fails.
 import { execFile } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { ROOT } from '../architecture/tools.ts';
 import { startFakeProvider } from '../support/fake-provider.ts';
 import { startGateway, WORKSPACE_KEY } from '../support/gateway.ts';
+import { goClient } from './go-client.ts';
 
 const FOLDER = join(ROOT, '.cache', 'clients');
 const DOCUMENT = join(FOLDER, 'openapi.json');
@@ -106,7 +107,7 @@ const gateway = await startGateway({ LOG_LEVEL: 'silent' });
 const config = { provider: 'openai', custom_host: provider.origin, api_key: 'sk-made-up' };
 const env = { URL: gateway.origin, KEY: WORKSPACE_KEY, CONFIG: JSON.stringify(config) };
 try {
-  for (const generator of [python, typescript]) await prove(generator);
+  for (const generator of [python, typescript, goClient(FOLDER, DOCUMENT, run)]) await prove(generator);
 } finally {
   await gateway.close();
   await provider.close();

@@ -205,3 +205,27 @@ test('JSON without a content type is JSON; a form’s type is told how to be one
   t.is(form.status, 415);
   t.regex(await form.text(), /-H 'content-type: application\/json'/);
 });
+
+test('a model that is nearly of a stored provider is told its name; sizes of images are no models', async (t) => {
+  // A provider of its own would answer calls of the other tests.
+  const apart = await startGateway({ GATEWAY_EGRESS_ALLOW: '' });
+  t.teardown(() => apart.close());
+  const own = { name: 'Own', slug: 'own-openai', ai_provider_id: 'openai', key: 'sk-x' };
+  await ok(apart, 'POST', '/integrations', { body: own });
+  const workspaces = [{ id: 'default', enabled: true }];
+  await ok(apart, 'PUT', '/integrations/own-openai/workspaces', { body: { workspaces } });
+  const call = (model: string) => send(apart, 'POST', '/chat/completions', { key, body: { ...chat, model } });
+  const near = await call('own-opnai/gpt-4o');
+  t.is(near.status, 400);
+  t.regex(JSON.stringify(near.json), /did you mean the model own-openai\/gpt-4o\?/);
+  const far = await call('meta-llama/Llama-3');
+  t.regex(JSON.stringify(far.json), /or the model as @own-openai\/meta-llama\/Llama-3/);
+  const listed = await send(apart, 'GET', '/models', { key });
+  t.is(listed.status, 200);
+  const ids = (listed.json as { data: { id: string }[] }).data.map(({ id }) => id);
+  t.true(ids.includes('@own-openai/gpt-4o'));
+  t.deepEqual(
+    ids.filter((id) => /\d-x-\d/.test(id)),
+    [],
+  );
+});

@@ -137,7 +137,7 @@ function anchorsOf(text: string): string[] {
 }
 
 interface World {
-  /** Where the blocks run. */
+  /** Where the blocks run: in a clone, or where the page's file of declared state is. */
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
   close(): Promise<void>;
@@ -170,7 +170,7 @@ async function openWorld(text: string): Promise<World> {
   if (declared !== undefined) writeFileSync(join(home, 'sluice.yaml'), declared);
   writeFileSync(join(home, '.curlrc'), 'fail-with-body\nsilent\nshow-error\nmax-time = 30\n');
   return {
-    folder: home,
+    folder: declared === undefined ? ROOT : home,
     env: {
       PATH: `${join(home, 'bin')}:${process.env.PATH}`,
       CURL_HOME: home,

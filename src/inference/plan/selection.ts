@@ -4,6 +4,7 @@ import type { TenantScope } from '../../call/scope.ts';
 import { aliasHint } from '../../lib/alias-hint.ts';
 import { fail, type GatewayError } from '../../lib/errors.ts';
 import type { GatewayHeaders } from '../../lib/gateway-headers.ts';
+import { nearest } from '../../lib/nearest.ts';
 import { theNearest } from '../../lib/nearest-names.ts';
 import { nearProviders } from '../../providers/catalog/registry.ts';
 import type { Selected } from './bind.ts';
@@ -148,6 +149,17 @@ export function slugFault(
   return `there is no stored provider ${clip(slug)}${theNearest(slug, slugsOf?.(tenant) ?? [])}`;
 }
 
+/** How a model names its stored provider: `opena/gpt-4o` has a slug that is nearly one. */
+function storedHint(model: string, slugs: readonly string[]): string {
+  const [first] = slugs;
+  if (first === undefined) return '';
+  const [given = '', ...rest] = model.replace(/^@/, '').split('/');
+  const meant = rest.length === 0 ? undefined : nearest(given, slugs);
+  return meant === undefined
+    ? `; or the model as @${first}/${clip(model)}`
+    : `; did you mean the model ${meant}/${clip(rest.join('/'))}?`;
+}
+
 /** @param slugs stored providers that may be named */
 export function providerMissing(
   headers: GatewayHeaders,
@@ -155,8 +167,7 @@ export function providerMissing(
   slugs: readonly string[] = [],
 ): GatewayError {
   const name = (bare: string): string => canonical(headers, bare);
-  const [slug] = slugs;
-  const stored = slug === undefined ? '' : `; or the model as @${slug}/${clip(model ?? 'MODEL')}`;
+  const stored = storedHint(model ?? 'MODEL', slugs);
   return fail(
     'provider_missing',
     `no provider is selected: send ${name('provider')} with a credential, ${name('config')}, or ${name('custom-host')} with ${name('provider')}${stored}${aliasHint(headers)}`,

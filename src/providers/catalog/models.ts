@@ -26,6 +26,9 @@ interface Data {
   readonly providers: Readonly<Record<string, Readonly<Record<string, ModelInfo>>>>;
 }
 
+/** Kinds of a model's images, such as `hd/1024-x-1792/dall-e-3`: they have prices, and no call names them. */
+const SIZED = /(?:^|\/)\d+-x-\d+\//;
+
 /** Reads the data, once, when a model is first asked for. */
 export function openModelCatalogue(): ModelCatalogue {
   let read: ReadonlyMap<string, ReadonlyMap<string, ModelInfo>> | undefined;
@@ -35,7 +38,8 @@ export function openModelCatalogue(): ModelCatalogue {
   };
   return {
     find: (provider, model) => providers().get(provider)?.get(model),
-    modelsOf: (provider) => [...(providers().get(provider)?.keys() ?? [])],
+    modelsOf: (provider) =>
+      [...(providers().get(provider)?.keys() ?? [])].filter((name) => !SIZED.test(name)),
   };
 }
 
