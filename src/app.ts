@@ -19,6 +19,7 @@ import { openPipeline } from './app/open-pipeline.ts';
 import { openReplicas } from './app/open-replicas.ts';
 import { openServices } from './app/open-services.ts';
 import { lendOperatorKey, operatorCommand } from './app/operator.ts';
+import { readOwnOperations } from './app/own-operations.ts';
 import { readiness } from './app/readiness.ts';
 import { damageFamily, openStores } from './app/stores.ts';
 import { openWatch } from './app/telemetry.ts';
@@ -74,10 +75,10 @@ export async function startApp(
 ): Promise<App> {
   leanThreads();
   const allow = readAllowList(settings.egressAllow);
+  const operations = await readOwnOperations(settings.mcpOperations);
   const stores = await openStores(settings, given, storeWaitMs);
   const { log } = stores;
-  const onTrouble: Base['onTrouble'] = (error, what) => log.error({ err: error }, what);
-  const base: Base = { settings, log, stores, onTrouble };
+  const base: Base = { settings, log, stores, onTrouble: (err, what) => log.error({ err }, what) };
   const identity = await openIdentity(base, allow);
   const replicas = await openReplicas(base, identity);
   const models = openModelCatalogue();
@@ -97,7 +98,7 @@ export async function startApp(
     ...damageFamily(stores.store),
   ]);
   const publicUrl = (): string => settings.publicUrl ?? ownUrl(settings, address.port);
-  const mcp = openMcp(base, identity, replicas, ledger, opened, publicUrl);
+  const mcp = openMcp({ ...base, operations }, identity, replicas, ledger, opened, publicUrl);
   const rooms = {
     ...base,
     mcp,

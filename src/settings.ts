@@ -94,6 +94,8 @@ export interface Settings {
   readonly mcpSilenceMs: number;
   /** Whether `/mcp` offers tools to search and call tools by, in the place of all tools. */
   readonly mcpToolSearch: boolean;
+  /** Operations of the gateway that are tools at /admin/mcp, by their names in the OpenAPI document. */
+  readonly mcpOperations: readonly string[];
   /** Programs that MCP servers may be, by name, and how many of them run at once. They may hold secrets. */
   readonly mcpStdio: StdioCommands;
   readonly mcpStdioProcesses: number;
@@ -382,11 +384,19 @@ function integer(low: number, high: number): (text: string) => number {
 function readMcp(
   read: ReadVariable,
   env: Environment,
-): Pick<Settings, 'mcpConnectMs' | 'mcpSilenceMs' | 'mcpToolSearch' | 'mcpStdio' | 'mcpStdioProcesses'> {
+): Pick<
+  Settings,
+  'mcpOperations' | 'mcpConnectMs' | 'mcpSilenceMs' | 'mcpToolSearch' | 'mcpStdio' | 'mcpStdioProcesses'
+> {
   return {
     mcpConnectMs: read('GATEWAY_MCP_CONNECT_SECONDS', integer(1, 300), 10) * 1000,
     mcpSilenceMs: read('GATEWAY_MCP_SILENCE_SECONDS', integer(1, 3600), 30) * 1000,
     mcpToolSearch: read('GATEWAY_MCP_TOOL_SEARCH', flag, false),
+    mcpOperations: read(
+      'GATEWAY_MCP_OPERATIONS',
+      listOf(/^[A-Z][A-Za-z0-9]{0,99}$/, 'names of operations'),
+      [],
+    ),
     mcpStdio: read<StdioCommands>('GATEWAY_MCP_STDIO', (text) => readStdioCommands(text, env), new Map()),
     mcpStdioProcesses: read('GATEWAY_MCP_STDIO_PROCESSES', integer(1, 10_000), 64),
   };

@@ -104,7 +104,7 @@ export function openEdge(parts: EdgeParts) {
   // A browser's session does not open the MCP gateway: its clients send a key or a token.
   const identifyAt = (call: Call, path: McpPath) => byGrant(call, path) ?? identify(call, { keys, tokens });
   const visitorOf = visitorReader(parts, names);
-  parts.mcp.callsThrough(rpc.transport);
+  parts.mcp.callsThrough(rpc.transport, routes);
   const { host, corsOrigins: origins, publicUrl } = settings;
   const dispatch = createEdge({
     rest: asked,
@@ -112,6 +112,7 @@ export function openEdge(parts: EdgeParts) {
       ...asked,
       identifyAt,
       gateway: parts.mcp.gateway,
+      hasOperations: settings.mcpOperations.length > 0,
       origins: { host, origins, publicUrl },
       publicUrl,
     },

@@ -2,6 +2,7 @@
 import { McpService } from '../../gen/gateway/inference/v2/mcp_pb.ts';
 import { guardrailDefaultsOf } from '../access/guardrail-defaults.ts';
 import { admission, isStillValid } from '../access/still-valid.ts';
+import type { CompiledDocument } from '../admin/mcp-openapi/compile-document.ts';
 import type { Call } from '../call/call.ts';
 import type { Principal } from '../call/principal.ts';
 import { createDialer } from '../lib/egress/dialer.ts';
@@ -13,7 +14,7 @@ import { SseLine } from '../mcp/sse/sse-line.ts';
 import { stdioFetch } from '../mcp/stdio/stdio-fetch.ts';
 import { stdioLines } from '../mcp/stdio/stdio-lines.ts';
 import { storedAuth } from '../mcp/upstream/stored-auth.ts';
-import { annotationsOf } from '../rest/routes.ts';
+import { annotationsOf, type RouteTable } from '../rest/routes.ts';
 import type { InProcess } from '../rpc/in-process.ts';
 import type { Base } from './base.ts';
 import type { Identity } from './open-identity.ts';
@@ -21,6 +22,7 @@ import type { Ledger } from './open-ledger.ts';
 import { openMcpOauth } from './open-mcp-oauth.ts';
 import type { OpenPipeline } from './open-pipeline.ts';
 import type { Replicas } from './open-replicas.ts';
+import { ownOperationCaller, withOwnOperations } from './own-operations.ts';
 
 export type Mcp = ReturnType<typeof openMcp>;
 
@@ -30,14 +32,14 @@ const MOST_SSE = 2000;
 const USUAL_CONNECT_MS = 10_000;
 
 export function openMcp(
-  base: Base,
+  base: Base & { readonly operations: CompiledDocument | undefined },
   identity: Identity,
   replicas: Replicas,
   { callBooks }: Ledger,
   opened: OpenPipeline,
   publicUrl: () => string,
 ) {
-  const { settings, stores, log } = base;
+  const { settings, stores, log, operations } = base;
   const { keys, tokens, grants, directory, dialer: common, egress } = identity;
   const { mcp: replica, guardrails } = replicas;
   const { secrets, pipeline } = opened;
@@ -58,8 +60,13 @@ export function openMcp(
     messageBytes: bounds.messageBytes,
     log,
   });
+  let callOwn: GatewayDeps['callOwn'] | undefined;
   const gateway = new McpGateway({
-    replica,
+    replica: withOwnOperations(replica, operations),
+    callOwn: (outer, request, signal) => {
+      if (callOwn === undefined) throw new Error('the transport is not there yet');
+      return callOwn(outer, request, signal);
+    },
     dialer,
     lines: new Lines({
       make: (target, over) => new SseLine({ dialer, bounds }, target, over),
@@ -101,8 +108,9 @@ export function openMcp(
       fetchOf: (url: string, owner: string) => stdioFetch(programs, url, owner),
     },
     /** Called once, before the port is open. */
-    callsThrough(made: InProcess): void {
+    callsThrough(made: InProcess, routes: RouteTable): void {
       transport = made;
+      callOwn = ownOperationCaller(settings.mcpOperations, routes, made);
     },
     async close(): Promise<void> {
       if (dialer !== common) await dialer.close();

@@ -193,6 +193,11 @@ export const SETTINGS: readonly SettingRow[] = [
     'How long the registration of an MCP client counts for new sign-ins; registrations of one address in a second (0: none).',
   ),
   row(
+    'GATEWAY_MCP_OPERATIONS',
+    NONE,
+    'Operations of the gateway that are MCP tools at `/admin/mcp`: names of the OpenAPI document with commas between, e.g. `ListLogs`.',
+  ),
+  row(
     'GATEWAY_MCP_TOOL_SEARCH',
     '`0`',
     '`1`: `/mcp` offers `search_tools` and `call_tool` in the place of all tools.',

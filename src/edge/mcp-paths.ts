@@ -21,23 +21,32 @@ const RESERVED = new Set([
   ...['oauth', 'admin', 'docs', 'mcp', 'proxy', 'console', 'v1', 'v2', 'v1beta', 'exports', '.well-known'],
 ]);
 
-/** Undefined for any other path. */
-export function mcpPathOf(url: string): McpPath | undefined {
+/**
+ * Undefined for any other path.
+ * @param hasOperations whether operations of the gateway are tools, at /admin/mcp
+ */
+export function mcpPathOf(url: string, hasOperations = false): McpPath | undefined {
   const mark = url.indexOf('?');
   const path = mark === -1 ? url : url.slice(0, mark);
-  if (path.startsWith(METADATA)) return named('metadata', path.slice(METADATA.length), '');
+  if (path.startsWith(METADATA)) return named('metadata', path.slice(METADATA.length), '', hasOperations);
   if (!path.endsWith('mcp') && !path.endsWith('mcp/')) return undefined;
-  return named('protocol', path, mark === -1 ? '' : url.slice(mark + 1));
+  return named('protocol', path, mark === -1 ? '' : url.slice(mark + 1), hasOperations);
 }
 
 const TOOLS: Readonly<Record<string, boolean>> = { search: true, all: false };
 
-function named(kind: McpPath['kind'], path: string, query: string): McpPath | undefined {
+function named(
+  kind: McpPath['kind'],
+  path: string,
+  query: string,
+  hasOperations: boolean,
+): McpPath | undefined {
   const match = PROTOCOL.exec(path);
   if (match === null) return undefined;
   const [first, second] = [plain(match[1]), plain(match[2])];
   if (first === false || second === false) return undefined;
-  if (first !== undefined && RESERVED.has(first.toLowerCase())) return undefined;
+  const isOwn = hasOperations && first === 'admin' && second === undefined;
+  if (first !== undefined && RESERVED.has(first.toLowerCase()) && !isOwn) return undefined;
   const [workspace, slug] = second === undefined ? [undefined, first] : [first, second];
   const tools = query === '' ? undefined : new URLSearchParams(query).get('tools');
   const searchesTools = typeof tools === 'string' && Object.hasOwn(TOOLS, tools) ? TOOLS[tools] : undefined;

@@ -26,11 +26,11 @@ import { isFaithful } from '../rest/faithful-json.ts';
 import { answersBytes, type FormShape, formOf as formShapeOf } from '../rest/form-shape.ts';
 import { isTooHeavy, LIGHT_BYTES } from '../rest/json-weight.ts';
 import { createLookalikes } from '../rest/lookalikes.ts';
-import { takeWorkspace } from '../rest/named-workspace.ts';
 import { bindPath, readQuery } from '../rest/query.ts';
 import { annotationsOf, type Route, type RouteMatch, type RouteTable } from '../rest/routes.ts';
 import { answerHeaders } from '../rpc/answer-headers.ts';
 import type { InProcess } from '../rpc/in-process.ts';
+import { controlInput } from './control-input.ts';
 import { formRequest } from './form-request.ts';
 import { Leave } from './leave.ts';
 import { forwardRequest, writeForwarded } from './pass-through.ts';
@@ -283,25 +283,6 @@ async function withoutUpgrade(
     ...strayHeaders(deps.names, req),
     ['upgrade', 'websocket'],
   ]);
-}
-
-/** The message of an operation of the control plane; a workspace that is named outside of the message goes to the call. */
-function controlInput(
-  call: Call,
-  { method, hasBody }: Route,
-  values: ReadonlyMap<string, string>,
-  given: string,
-  body: unknown,
-): Message {
-  const desc = method.input;
-  const { query, json, workspace } = takeWorkspace(method, given, body);
-  call.namedWorkspace = workspace;
-  // Some clients put into the query what others put into the body.
-  const asked = readQuery(desc, query);
-  const isObject = typeof json === 'object' && json !== null && !Array.isArray(json);
-  const isNothing = !hasBody || (json === null && values.size > 0);
-  if (!isObject && !isNothing) return codec.decodeRequest(desc, json);
-  return codec.decodeRequest(desc, bindPath(desc, { ...asked, ...(json as object) }, values));
 }
 
 async function passThrough(

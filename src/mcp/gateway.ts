@@ -8,6 +8,7 @@ import {
 import type { McpServer } from '../access/mcp/mcp-server.ts';
 import type { Call } from '../call/call.ts';
 import type { Principal } from '../call/principal.ts';
+import type { AbortLike } from '../lib/abort.ts';
 import { fail } from '../lib/errors.ts';
 import { AllServers } from './all/all-servers.ts';
 import { CALL_TOOL, calledParams, SEARCH_TOOLS } from './all/search.ts';
@@ -22,7 +23,7 @@ import type { Relayed } from './relay/relay.ts';
 import { SessionIds, type SessionRef } from './session-ids.ts';
 import { guarded } from './stream-text.ts';
 import { ConnectionNeeded, CredentialsRenewed, connectionError } from './upstream/connection-needed.ts';
-import { type Target, targetOf } from './upstream/target.ts';
+import { type OwnAnswer, type OwnRequest, type Target, targetOf } from './upstream/target.ts';
 import { checkVisible } from './visibility.ts';
 import { Ways } from './ways.ts';
 import { eraOf } from './wire/eras.ts';
@@ -54,6 +55,8 @@ export interface McpReply {
 }
 
 export interface GatewayDeps extends McpDeps {
+  /** Runs an operation of this gateway with the credentials of a call. Never throws. */
+  readonly callOwn: (outer: Call, request: OwnRequest, signal: AbortLike) => Promise<OwnAnswer>;
   /** Whether tools of the endpoint of all servers are searched where the client does not say. */
   readonly searchesTools: boolean;
   /** Counts, limits and logs a tool call, and makes it. */
@@ -69,6 +72,9 @@ export interface GatewayDeps extends McpDeps {
 
 /** The revision whose clients open an address that an error names (-32042). */
 const OPENS_BY_ERROR = '2025-11-25';
+
+/** Id of the server whose tools are operations of this gateway: no stored one has it. */
+export const OWN_OPERATIONS = 'own-operations';
 
 export class McpGateway {
   readonly #deps: GatewayDeps;
@@ -114,6 +120,7 @@ export class McpGateway {
         text,
         ...sessionOf(session),
         signal: call.signal,
+        call,
         ...((request.searchesTools ?? this.#deps.searchesTools) ? { searchesTools: true } : {}),
       };
       const isCall = isRequest(message) && message.method === 'tools/call';
@@ -224,6 +231,7 @@ export class McpGateway {
       era: 'legacy',
       ...sessionOf(session),
       signal: call.signal,
+      call,
     };
     const answer = await (verb === 'GET' ? this.#get(asked) : this.#end(asked));
     return this.#reply(request, asked, answer, null);
@@ -282,8 +290,10 @@ export class McpGateway {
     );
   }
 
-  #target({ server, principal, headers }: AskedWithout): Promise<Target> {
-    return targetOf(this.#deps, server, principal, headers, this.#deps.isOwnKey);
+  async #target({ server, principal, headers, call }: AskedWithout): Promise<Target> {
+    const target = await targetOf(this.#deps, server, principal, headers, this.#deps.isOwnKey);
+    if (server.id !== OWN_OPERATIONS || call === undefined) return target;
+    return { ...target, callOwn: (request, signal) => this.#deps.callOwn(call, request, signal) };
   }
 
   /** @param called the server of a stream's messages */

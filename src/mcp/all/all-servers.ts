@@ -233,6 +233,7 @@ export class AllServers {
       text: JSON.stringify(message),
       session: undefined,
       signal: asked.signal,
+      ...(asked.call === undefined ? {} : { call: asked.call }),
     });
   }
 

@@ -39,6 +39,7 @@ export function sendAcross(deps: BridgeDeps, target: Target, asked: Asked, acros
     session: across.session,
     signal: asked.signal,
     ...(asked.patience === undefined ? {} : { patience: asked.patience }),
+    ...(asked.call === undefined ? {} : { call: asked.call }),
     ...(asked.searchesTools ? { searchesTools: true } : {}),
   };
   return deps.send === undefined ? relayPost(deps, target, sent) : deps.send(sent);

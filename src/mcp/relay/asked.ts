@@ -1,5 +1,6 @@
 // One request of a client, read and checked, on its way to an upstream.
 import type { McpServer } from '../../access/mcp/mcp-server.ts';
+import type { Call } from '../../call/call.ts';
 import type { Principal } from '../../call/principal.ts';
 import type { AbortLike } from '../../lib/abort.ts';
 import type { GatewayHeaders } from '../../lib/gateway-headers.ts';
@@ -23,6 +24,8 @@ export interface Asked {
   readonly bridge?: string | undefined;
   /** Aborted when the client leaves, or may not go on. */
   readonly signal: AbortLike;
+  /** What the message came with. */
+  readonly call?: Call;
   /** Of the session, or of the request. */
   readonly patience?: Patience;
   /** The endpoint of all servers offers tools to search and call tools by, in the place of all tools. */

@@ -7,6 +7,7 @@ import type { StreamedAnswer } from '../../lib/egress/outbound.ts';
 import { fail, GatewayError } from '../../lib/errors.ts';
 import type { JsonObject } from '../../store/collection.ts';
 import type { McpDeps } from '../deps.ts';
+import type { Target } from '../upstream/target.ts';
 import { restRequest } from './rest-request.ts';
 
 /** Of one answer that a model reads. */
@@ -24,6 +25,8 @@ interface UpstreamRequest {
 /** What the exchange needs to know of its target. */
 export interface RestTarget {
   readonly headers: readonly string[];
+  /** Of operations of this gateway. */
+  readonly callOwn?: Target['callOwn'];
 }
 
 /** @throws GatewayError what the dialer throws */
@@ -92,7 +95,7 @@ function toolsOf({ capabilities }: McpServer): readonly object[] {
 async function called(
   { dialer, bounds }: Pick<McpDeps, 'dialer' | 'bounds'>,
   server: McpServer,
-  { headers }: RestTarget,
+  { headers, callOwn }: RestTarget,
   name: string,
   args: JsonObject,
   signal: UpstreamRequest['signal'],
@@ -101,6 +104,10 @@ async function called(
   if (tool === undefined) return failed(`Unknown tool: ${name}`);
   try {
     const request = restRequest(server.integration.body.url, tool, args);
+    if (callOwn !== undefined) {
+      const { status, text } = await callOwn(request, signal);
+      return resultOf(status, 'application/json', text);
+    }
     const taken = new Set(headers.filter((_, i) => i % 2 === 0).map((one) => one.toLowerCase()));
     // Credentials of the integration win over a header that an argument would set.
     const own = pairs(request.headers).filter(([field]) => !taken.has(field.toLowerCase()));

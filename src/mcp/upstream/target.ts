@@ -1,6 +1,7 @@
 // Where an upstream is, and with which headers it is called for one caller.
 import type { McpServer } from '../../access/mcp/mcp-server.ts';
 import type { Principal } from '../../call/principal.ts';
+import type { AbortLike } from '../../lib/abort.ts';
 import { fail } from '../../lib/errors.ts';
 import type { GatewayHeaders } from '../../lib/gateway-headers.ts';
 import { withSecrets } from '../../secrets/mappings.ts';
@@ -8,6 +9,20 @@ import { isAllowedHost } from '../../secrets/references.ts';
 import type { JsonObject } from '../../store/collection.ts';
 import type { McpDeps } from '../deps.ts';
 import { callerOf } from '../session-ids.ts';
+
+/** A request to an operation of this gateway. */
+export interface OwnRequest {
+  readonly method: string;
+  /** With the base path and the query. */
+  readonly path: string;
+  readonly body: string | undefined;
+}
+
+export interface OwnAnswer {
+  readonly status: number;
+  /** JSON. */
+  readonly text: string;
+}
 
 /** An upstream as one caller reaches it. */
 export interface Target {
@@ -17,6 +32,8 @@ export interface Target {
   readonly headers: readonly string[];
   /** Set for a REST API: its tools are called in its place. */
   readonly rest?: McpServer;
+  /** Set where its tools are operations of this gateway: runs one for the caller. */
+  readonly callOwn?: (request: OwnRequest, signal: AbortLike) => Promise<OwnAnswer>;
   /** It speaks the HTTP+SSE transport of revision 2024-11-05. */
   readonly isSse?: boolean;
   /** A program of the operator's settings; its origin is `stdio:<name>`. */
