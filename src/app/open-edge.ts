@@ -112,7 +112,6 @@ export function openEdge(parts: EdgeParts) {
       ...asked,
       identifyAt,
       gateway: parts.mcp.gateway,
-      hasOperations: settings.mcpOperations.length > 0,
       origins: { host, origins, publicUrl },
       publicUrl,
     },

@@ -63,6 +63,7 @@ export function openMcp(
   let callOwn: GatewayDeps['callOwn'] | undefined;
   const gateway = new McpGateway({
     replica: withOwnOperations(replica, operations),
+    hasOperations: operations !== undefined,
     callOwn: (outer, request, signal) => {
       if (callOwn === undefined) throw new Error('the transport is not there yet');
       return callOwn(outer, request, signal);

@@ -21,12 +21,10 @@ import { writeStream } from './write-stream.ts';
 /** What the surface is built of. */
 export interface McpEdgeDeps
   extends Pick<RestDeps, 'names' | 'bodyLimit' | 'prove' | 'refuse' | 'full' | 'pace' | 'budget'> {
-  readonly gateway: Pick<McpGateway, 'serve'>;
+  readonly gateway: Pick<McpGateway, 'serve' | 'hasOperations'>;
   /** By a key, a token (JWT), or an access token that is for the path. */
   readonly identifyAt: (call: Call, path: McpPath) => boolean | Promise<boolean>;
   readonly origins: OriginRules;
-  /** Whether operations of the gateway are tools, at /admin/mcp. */
-  readonly hasOperations: boolean;
   /** Where people reach the gateway, without a slash at the end; undefined: by the Host. */
   readonly publicUrl: string | undefined;
 }
@@ -37,7 +35,7 @@ const VERBS = ['POST', 'GET', 'DELETE'];
 export function mcpEdge(deps: McpEdgeDeps): (req: IncomingMessage, res: ServerResponse) => boolean {
   const bodies = new BodyReader(deps.pace, deps.budget);
   return (req, res) => {
-    const path = mcpPathOf(req.url ?? '', deps.hasOperations);
+    const path = mcpPathOf(req.url ?? '', deps.gateway.hasOperations);
     if (path === undefined) return false;
     if (path.kind === 'metadata') respondMetadata(deps, req, res, path);
     else void answer(deps, bodies, req, res, path);

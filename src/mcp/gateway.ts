@@ -55,6 +55,7 @@ export interface McpReply {
 }
 
 export interface GatewayDeps extends McpDeps {
+  readonly hasOperations: boolean;
   /** Runs an operation of this gateway with the credentials of a call. Never throws. */
   readonly callOwn: (outer: Call, request: OwnRequest, signal: AbortLike) => Promise<OwnAnswer>;
   /** Whether tools of the endpoint of all servers are searched where the client does not say. */
@@ -93,6 +94,11 @@ export class McpGateway {
       ...deps,
       forward: (asked) => this.#reached(asked, (target) => this.#ways.post(target, asked)),
     });
+  }
+
+  /** Whether operations of the gateway are tools, at /admin/mcp. */
+  get hasOperations(): boolean {
+    return this.#deps.hasOperations;
   }
 
   /** Never throws for what a caller or an upstream does. */

@@ -225,6 +225,32 @@ test.serial('what an older server asks apart from the call is a question of the 
   t.regex(answered.text, /accept .*ada/);
 });
 
+test.serial(
+  'a client that has not declared what a server needs is not asked; unknown methods are 404',
+  async (t) => {
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': MODERN,
+      'io.modelcontextprotocol/clientCapabilities': {},
+    };
+    const send = (method: string, params: object, name?: string) =>
+      post(
+        at('/older/mcp'),
+        JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }),
+        {
+          'mcp-protocol-version': MODERN,
+          'mcp-method': method,
+          ...(name === undefined ? {} : { 'mcp-name': name }),
+        },
+      );
+    const called = await send('tools/call', { name: 'ask', arguments: {} }, 'ask');
+    t.is(called.json.result?.resultType, 'complete', called.text);
+    t.true(called.json.result?.isError);
+    const unknown = await send('nothing/such', {});
+    t.is(unknown.status, 404);
+    t.is(unknown.json.error?.code, -32601);
+  },
+);
+
 for (const path of ['/older/mcp', '/mcp'])
   test.serial(`${path}: the official clients of both generations answer it`, async (t) => {
     const name = path === '/mcp' ? 'older__ask' : 'ask';

@@ -56,6 +56,23 @@ const GONE = new Set([
   'sampling/createMessage',
   'elicitation/create',
 ]);
+/** Requests of revision 2026-07-28 that older servers have, too: others may be unknown to them. */
+const COMMON = new Set([
+  'tools/list',
+  'tools/call',
+  'prompts/list',
+  'prompts/get',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'completion/complete',
+]);
+/** What a client must have declared for a server's question. */
+const NEEDED: Readonly<Record<string, string>> = {
+  'elicitation/create': 'elicitation',
+  'sampling/createMessage': 'sampling',
+  'roots/list': 'roots',
+};
 const CACHED = new Set([
   'tools/list',
   'prompts/list',
@@ -119,11 +136,12 @@ export class NewOnOld {
         this.#sessions.forget(session);
         return await this.#begin(target, asked, false);
       }
-      if (typeof answer?.body === 'string') {
-        const { response } = answer;
-        if (response === undefined) throw garbage('did not answer the request');
+      if (answer !== undefined && (typeof answer.body === 'string' || !COMMON.has(method))) {
+        const response = answer.response ?? (await responseIn(frames));
         leave();
-        return { ...jsonAnswer(modernResponse(response, id, method)), status: answer.status };
+        // The revision tells an unknown method by the status, too.
+        const status = response.error?.code === RPC.methodNotFound ? 404 : answer.status;
+        return { ...jsonAnswer(modernResponse(response, id, method)), status };
       }
     } catch (thrown) {
       leave();
@@ -158,6 +176,15 @@ export class NewOnOld {
         }
         if (request.method === 'ping') {
           await this.#tell(target, asked, held.session, { jsonrpc: '2.0', id: request.id, result: {} });
+          continue;
+        }
+        if (!declares(asked, request.method)) {
+          const error = {
+            code: RPC.methodNotFound,
+            message: `the client has not declared ${request.method}`,
+          };
+          await this.#tell(target, asked, held.session, { jsonrpc: '2.0', id: request.id, error });
+          held.patience.answered();
           continue;
         }
         held.questions.set(`q${held.questions.size + 1}`, {
@@ -350,6 +377,19 @@ async function* framesOfSent(sent: Promise<Relayed>): AsyncGenerator<Frame, void
 /** A stream of nothing: what is added to it is all that it has. */
 async function* endless(): AsyncGenerator<Frame, void> {
   await new Promise<never>(() => {});
+}
+
+/** What answers a request about which nothing is told before. */
+async function responseIn(frames: MergedFrames): Promise<RpcResponse> {
+  for await (const { response } of frames) if (response !== undefined) return response;
+  throw garbage('did not answer the request');
+}
+
+/** Whether a request allows a server to ask such a thing. */
+function declares({ message }: AskedRequest, method: string): boolean {
+  const needed = Object.hasOwn(NEEDED, method) ? NEEDED[method] : undefined;
+  const declared = metaOf(message)?.[META.clientCapabilities];
+  return needed === undefined || (isObject(declared) && isObject(declared[needed]));
 }
 
 const KINDS: Readonly<Record<string, string>> = {
