@@ -1,5 +1,6 @@
 // The body of a POST: one message.
 import { isUtf8 } from 'node:buffer';
+import { isTooDeep } from '../lib/json-depth.ts';
 import { isFaithful } from '../rest/faithful-json.ts';
 import { isTooHeavy } from '../rest/json-weight.ts';
 import { type RpcMessage, readMessage } from './wire/json-rpc.ts';
@@ -25,6 +26,7 @@ export async function readBody(bytes: Uint8Array, most: number): Promise<ReadBod
   } catch {
     throw new McpError(RPC.parse, 'Parse error: the body must be JSON');
   }
+  if (isTooDeep(json)) throw new McpError(RPC.invalidRequest, 'Invalid request: the message nests too deep');
   const message = readMessage(json);
   return { message, text: isFaithful(text) ? text : JSON.stringify(message) };
 }

@@ -1,7 +1,9 @@
 // What callers and upstreams do wrong: an error of the protocol, nothing leaks, the process lives.
 import type http from 'node:http';
+import { gzipSync } from 'node:zlib';
 import test from 'ava';
-import type { TestGateway } from '../support/gateway.ts';
+import { eventually } from '../support/eventually.ts';
+import { type TestGateway, WORKSPACE_KEY } from '../support/gateway.ts';
 import { startMcpGateway } from '../support/mcp/mcp-gateway.ts';
 import { freePort } from '../support/mcp/programs.ts';
 import { startUpstream, type Upstream } from '../support/mcp/upstreams.ts';
@@ -75,6 +77,32 @@ const GARBAGE: Readonly<Record<string, Behaviour>> = {
   silence: () => {},
   'silence in mid-stream': (res) =>
     res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders(),
+  'a result of 5000 levels': (res) => {
+    const deep = `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`;
+    raw(`{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[],"x":${deep}}}`)(res, 1, '');
+  },
+  'compressed bytes': (res) => {
+    const bomb = gzipSync('x'.repeat(10_000_000));
+    res.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(bomb);
+  },
+  'compressed events': (res) => {
+    const bomb = gzipSync('data: x\n\n'.repeat(1_000_000));
+    res.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' }).end(bomb);
+  },
+  'an event without end': (res) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' });
+    const more = setInterval(() => res.write('x'.repeat(100_000)), 5);
+    res.on('close', () => clearInterval(more));
+  },
+  'a session id that cannot be kept': (res) => {
+    res.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': 'x'.repeat(5000) }).end(good);
+  },
+  'the id as a text': raw(good.replace('"id":1', '"id":"1"')),
+  'the id null': raw(good.replace('"id":1', '"id":null')),
+  'a result that is null': raw('{"jsonrpc":"2.0","id":1,"result":null}'),
+  'an error without a number': raw('{"jsonrpc":"2.0","id":1,"error":{"code":"x","message":"m"}}'),
+  'no content': (res) => res.writeHead(204).end(),
+  'a notice’s status': (res) => res.writeHead(202).end(),
   'an answer without end': (res) => {
     res.writeHead(200, { 'content-type': 'application/json' });
     res.end(`{"jsonrpc":"2.0","id":1,"result":{"x":"${'x'.repeat(2 * 1024 * 1024)}"}}`);
@@ -100,6 +128,63 @@ test.serial('a second response is not passed on', async (t) => {
   const { text } = await call();
   t.false(text.includes('second'));
 });
+
+test.serial('schemas that nest too deep, from servers and from clients', async (t) => {
+  const deep = `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`;
+  const list = `{"tools":[{"name":"a","inputSchema":${deep}}],"ttlMs":0,"resultType":"complete"}`;
+  behave = raw(`{"jsonrpc":"2.0","id":1,"result":${list}}`);
+  const answer = await modern(url(), 'tools/list');
+  t.is(answer.status, 502);
+  t.is(answer.json.error?.code, -32603);
+  const sent = await post(
+    url(),
+    `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"any","arguments":${deep}}}`,
+  );
+  t.is(sent.status, 400);
+  t.is(sent.json.error?.code, -32600);
+});
+
+test.serial(
+  'a server that sends comments for ever when it is asked what it is; callers who leave harm no others',
+  async (t) => {
+    const talks = await startUpstream((_req, res) => {
+      res.writeHead(200, { 'content-type': 'text/event-stream' });
+      const more = setInterval(() => res.write(': still here\n\n'), 100);
+      res.on('close', () => clearInterval(more));
+    });
+    const own = await startMcpGateway({ talks: { url: talks.url } }, { GATEWAY_MCP_SILENCE_SECONDS: '1' });
+    try {
+      const address = `${own.origin}/talks/mcp`;
+      const aborter = new AbortController();
+      const _meta = {
+        'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+        'io.modelcontextprotocol/clientCapabilities': {},
+      };
+      const left = fetch(address, {
+        method: 'POST',
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta } }),
+        headers: {
+          authorization: `Bearer ${WORKSPACE_KEY}`,
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          'mcp-protocol-version': '2026-07-28',
+          'mcp-method': 'tools/list',
+        },
+        signal: aborter.signal,
+      }).catch(() => 'left');
+      await eventually('the server is asked', () => talks.seen.length > 0);
+      const waits = modern(address, 'tools/list');
+      aborter.abort();
+      t.is(await left, 'left');
+      const answer = await waits;
+      t.is(answer.json.error?.code, -32603, answer.text);
+      t.is(answer.status, 504);
+    } finally {
+      await own.close();
+      await talks.close();
+    }
+  },
+);
 
 test.serial('lists of too many items, and lists that are none', async (t) => {
   for (const tools of ['x', Array.from({ length: 10_001 }, (_, i) => ({ name: `t${i}` }))]) {

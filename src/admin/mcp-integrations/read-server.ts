@@ -4,6 +4,7 @@ import type { McpServerInfo } from '../../access/mcp/mcp-collections.ts';
 import { type DialedFetchOptions, dialedFetch } from '../../lib/egress/dialed-fetch.ts';
 import type { Dialer } from '../../lib/egress/outbound.ts';
 import { fail, GatewayError } from '../../lib/errors.ts';
+import { isTooDeep } from '../../lib/json-depth.ts';
 import type { JsonObject } from '../../store/collection.ts';
 import { defined } from '../kit/patch.ts';
 import { type Described, MOST_CAPABILITIES } from './catalogue.ts';
@@ -173,6 +174,7 @@ async function capabilitiesOf(client: Client): Promise<readonly Described[]> {
   const add = (type: Described['type'], found: readonly object[]): void => {
     for (const one of found) {
       const { name, ...described } = one as { readonly name: string };
+      if (isTooDeep(described)) throw fail('upstream_garbage', 'the server offers what nests too deep');
       all.push({ type, name, described: described as JsonObject });
     }
     if (all.length > MOST_CAPABILITIES)

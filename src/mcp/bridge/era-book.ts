@@ -1,4 +1,6 @@
 // Which generations each upstream speaks: found out once, by asking it, and kept for a while.
+import { Aborter } from '../../lib/abort.ts';
+import { fail } from '../../lib/errors.ts';
 import { LruCache } from '../../lib/lru-cache.ts';
 import type { Asked } from '../relay/asked.ts';
 import type { Target } from '../upstream/target.ts';
@@ -27,7 +29,14 @@ export class EraBook {
     const key = `${server.integration.id} ${server.integration.version}`;
     const known = this.#known.get(key);
     if (known !== undefined && Date.now() - known.at < KEPT_MS) return known.isModern;
-    const isModern = discover(this.#deps, target, asked);
+    // Other callers wait for it, too: it does not end with this one.
+    const signal = new Aborter();
+    const isModern = discover(this.#deps, target, { ...asked, signal });
+    const late = setTimeout(
+      () => signal.abort(fail('upstream_timeout', 'the MCP server did not say what it is in time')),
+      this.#deps.bounds.silenceMs * 2,
+    );
+    isModern.catch(() => {}).finally(() => clearTimeout(late));
     this.#known.set(key, { isModern, at: Date.now() });
     // What could not be found out is asked again.
     isModern.catch(() => this.#known.delete(key));
@@ -59,6 +68,7 @@ async function discover(deps: BridgeDeps, target: Target, asked: Asked): Promise
     for await (const { response } of answer.body)
       if (response !== undefined) return Array.isArray(response.result?.supportedVersions);
   } catch {
+    if (asked.signal.aborted) throw asked.signal.reason;
     return false;
   }
   return false;

@@ -65,7 +65,8 @@ export class UpstreamSessions {
     const { server, principal } = asked;
     const key = JSON.stringify([server.id, server.integration.version, callerOf(principal), capabilities]);
     // The session is the caller's next requests', too: it does not end with this one.
-    const way = { target, asked: { ...asked, signal: new Aborter() } };
+    const own = new Aborter();
+    const way = { target, asked: { ...asked, signal: own } };
     const known = this.#held.get(key);
     if (known !== undefined) {
       known.usedAt = Date.now();
@@ -79,6 +80,11 @@ export class UpstreamSessions {
     this.#held.set(key, held);
     this.#timer ??= setInterval(() => this.#sweep(), SWEEP_MS).unref();
     if (this.#held.size > MOST_SESSIONS) this.#dropOldest();
+    const late = setTimeout(
+      () => own.abort(fail('upstream_timeout', 'the MCP server did not begin a session in time')),
+      this.#deps.bounds.silenceMs * 2,
+    );
+    session.catch(() => {}).finally(() => clearTimeout(late));
     session.then(
       (now) => {
         held.now = now;

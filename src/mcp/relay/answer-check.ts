@@ -1,6 +1,7 @@
 // Messages of an upstream, read before they are passed on: each must be one of the protocol, lists are filtered, and
 // the one response that ends the exchange is for the request that was sent.
 import { fail, type GatewayError } from '../../lib/errors.ts';
+import { isTooDeep } from '../../lib/json-depth.ts';
 import { isFaithful } from '../../rest/faithful-json.ts';
 import { isTooHeavy } from '../../rest/json-weight.ts';
 import { filteredList, isNoticeShown, type Switched } from '../visibility.ts';
@@ -79,11 +80,14 @@ function withPrivateScope(result: JsonObject): JsonObject {
 async function parsed(text: string): Promise<unknown> {
   if (text.length > LIGHT && (await isTooHeavy(Buffer.from(text))))
     throw garbage('sent a message with too many members');
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch {
     throw garbage('sent a message that is not JSON');
   }
+  if (isTooDeep(value)) throw garbage('sent a message that nests too deep');
+  return value;
 }
 
 const LIGHT = 65_536;

@@ -1,5 +1,6 @@
 // A stream of an upstream's events, each message checked. It ends with the response, or, where the upstream gave its
 // events ids, without one: the client resumes it then.
+import { fail } from '../../lib/errors.ts';
 import { unlessSilent } from '../upstream/unless-silent.ts';
 import type { Frame, FrameReader } from '../wire/sse-frames.ts';
 import { checkedMessage, type Expected, garbage } from './answer-check.ts';
@@ -23,8 +24,14 @@ export async function* relayedEvents(
     boundMs: () => patience?.boundMs(boundMs) ?? boundMs,
     notBefore: () => patience?.answeredAt ?? 0,
   };
+  let toldAt = performance.now();
   for await (const piece of unlessSilent(bytes, bound)) {
-    for (const frame of reader.push(piece)) {
+    const frames = reader.push(piece);
+    // Comments keep a connection open, and are no answer for ever.
+    if (frames.length > 0) toldAt = performance.now();
+    else if (performance.now() - toldAt > Math.max(boundMs, ASKED_MS))
+      throw fail('upstream_timeout', 'the MCP server sent nothing but comments');
+    for (const frame of frames) {
       isResumable ||= frame.id !== undefined && frame.id !== '';
       const shown = await shownFrame(frame, expected);
       if (shown?.request !== undefined) {
