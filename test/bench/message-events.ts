@@ -2,6 +2,7 @@
 // events. Native: from the form's own wire; translated: from a chat wire. node test/bench/message-events.ts prints
 // microseconds per event.
 
+import type { DescMessage } from '@bufbuild/protobuf';
 import { CreateMessageRequestSchema } from '../../gen/gateway/inference/v2/messages_pb.ts';
 import { CreateResponseRequestSchema } from '../../gen/gateway/inference/v2/responses_pb.ts';
 import { pieceForm } from '../../src/inference/pipeline/pieces/piece-forms.ts';
@@ -11,14 +12,17 @@ import type { Target } from '../../src/providers/dialect.ts';
 import { createDialects } from '../../src/providers/dialects/registry.ts';
 import { type StreamedOperation, spoken } from '../../src/providers/forms/spoken.ts';
 import { frameParser } from '../../src/providers/framing.ts';
-import type { RequestOf } from '../../src/providers/operations.ts';
+import { operationRow, type RequestOf } from '../../src/providers/operations.ts';
 import { codec } from '../../src/rest/codec.ts';
+import { framed } from '../providers/support/aws-frames.ts';
 import { median } from './median.ts';
 import { STREAM_EVENTS, STREAM_USAGE, streamEvents } from './payloads.ts';
 
 const ROUNDS = 400;
 
 export type FormName = 'messages' | 'responses';
+/** Forms of Google's and Amazon's clients. */
+export type NativeFormName = 'generateContent' | 'converse';
 
 interface Costs {
   readonly native: number;
@@ -45,6 +49,53 @@ export function eventCosts(form: FormName, rounds = ROUNDS): Costs {
     native: costOf('openai', form, request, responsesStream(), rounds),
     translated: costOf('openai-compatible', form, request, chat, rounds),
   };
+}
+
+/** The same of the forms of Google's and Amazon's clients. */
+export function nativeEventCosts(form: NativeFormName, rounds = ROUNDS): Costs {
+  const chat = Buffer.from(`${streamEvents().join('')}${STREAM_USAGE}data: [DONE]\n\n`);
+  if (form === 'generateContent') {
+    const request = codec.decode(operationRow(form).request, {
+      model: 'm',
+      contents: [{ role: 'user', parts: [{ text: 'Hi' }] }],
+    }) as RequestOf<typeof form>;
+    return {
+      native: costOf('google', form, request, geminiStream(), rounds),
+      translated: costOf('openai', form, request, chat, rounds),
+    };
+  }
+  const request = codec.decode(operationRow(form).request, {
+    modelId: 'm',
+    messages: [{ role: 'user', content: [{ text: 'Hi' }] }],
+  }) as RequestOf<typeof form>;
+  return {
+    native: costOf('bedrock', form, request, converseStream(), rounds),
+    translated: costOf('openai', form, request, chat, rounds),
+  };
+}
+
+function geminiStream(): Buffer {
+  const say = (candidate: object, usage: object = {}): string =>
+    `data: ${JSON.stringify({ candidates: [{ index: 0, ...candidate }], modelVersion: 'm', ...usage })}\r\n\r\n`;
+  const pieces = Array.from({ length: STREAM_EVENTS }, (_, i) =>
+    say({ content: { role: 'model', parts: [{ text: ` word${i}` }] } }),
+  );
+  const usageMetadata = { promptTokenCount: 12, candidatesTokenCount: 199, totalTokenCount: 211 };
+  return Buffer.from(pieces.join('') + say({ finishReason: 'STOP' }, { usageMetadata }));
+}
+
+function converseStream(): Buffer {
+  const usage = { inputTokens: 12, outputTokens: 199, totalTokens: 211 };
+  return framed([
+    ['messageStart', { role: 'assistant' }],
+    ...Array.from({ length: STREAM_EVENTS }, (_, i) => [
+      'contentBlockDelta',
+      { contentBlockIndex: 0, delta: { text: ` word${i}` } },
+    ]),
+    ['contentBlockStop', { contentBlockIndex: 0 }],
+    ['messageStop', { stopReason: 'end_turn' }],
+    ['metadata', { usage, metrics: { latencyMs: 5 } }],
+  ]);
 }
 
 function responsesStream(): Buffer {
@@ -84,7 +135,7 @@ function anthropicStream(): Buffer {
   );
 }
 
-function costOf<N extends FormName>(
+function costOf<N extends FormName | NativeFormName>(
   id: string,
   name: N,
   request: RequestOf<N>,
@@ -97,16 +148,19 @@ function costOf<N extends FormName>(
   const operation = spoken(codec, dialect, provider, name)!.operation as StreamedOperation<N>;
   const context = { target, now: () => 0 };
   const form = pieceForm(name);
+  const chunkSchema = operationRow(name).chunk as DescMessage;
   const times: number[] = [];
   let written = 0;
   for (let round = 0; round < rounds; round++) {
     const start = performance.now();
-    const parser = frameParser('sse');
+    const parser = frameParser(dialect.framing ?? 'sse');
     const translator = operation.stream(request, context);
     for (const event of parser.push(bytes)) {
       for (const piece of translator.push(event)) {
         form.said(piece as never);
-        written += `event: x\ndata: ${String(rawJsonOf(piece))}\n\n`.length;
+        written +=
+          `event: x\ndata: ${String(rawJsonOf(piece) ?? JSON.stringify(codec.encode(chunkSchema, piece)))}\n\n`
+            .length;
       }
     }
     times.push(((performance.now() - start) * 1000) / STREAM_EVENTS);
@@ -116,4 +170,9 @@ function costOf<N extends FormName>(
 }
 
 if (process.argv[1]?.endsWith('message-events.ts'))
-  console.log({ messages: eventCosts('messages'), responses: eventCosts('responses') });
+  console.log({
+    messages: eventCosts('messages'),
+    responses: eventCosts('responses'),
+    generateContent: nativeEventCosts('generateContent'),
+    converse: nativeEventCosts('converse'),
+  });

@@ -76,7 +76,7 @@ const ADDRESSES: readonly (readonly [string, string, string, ProviderOptions?])[
   ],
   ['reka-ai', CHAT, 'https://api.reka.ai/v1/chat/completions'],
   ['siliconflow', CHAT, 'https://api.siliconflow.cn/v1/chat/completions'],
-  ['upstage', CHAT, 'https://api.upstage.ai/v1/solar/chat/completions'],
+  ['upstage', CHAT, 'https://api.upstage.ai/v1/chat/completions'],
   ...(
     [
       ['us-central1', 'us-central1-aiplatform.googleapis.com'],

@@ -1,11 +1,11 @@
-// Nebius AI Studio API reference.
+// Nebius Token Factory API reference (before: AI Studio).
 import type { ProviderEntry } from '../dialect.ts';
 
 export const nebius: ProviderEntry = {
   id: 'nebius',
   name: 'Nebius',
   dialect: 'openai',
-  baseUrl: 'https://api.studio.nebius.ai/v1',
+  baseUrl: 'https://api.tokenfactory.nebius.com/v1',
   auth: 'bearer',
   streamUsage: 'stream_options',
   // Goes on, and is paid, when the connection is closed (OpenRouter, "Streaming", part "Stream cancellation").

@@ -5,7 +5,7 @@ export const novitaAi: ProviderEntry = {
   id: 'novita-ai',
   name: 'Novita AI',
   dialect: 'openai',
-  baseUrl: 'https://api.novita.ai/v3/openai',
+  baseUrl: 'https://api.novita.ai/openai/v1',
   auth: 'bearer',
   streamUsage: 'stream_options',
   operations: ['chat', 'completions', 'embeddings', 'rerank', 'models', 'model'],

@@ -5,7 +5,7 @@ export const upstage: ProviderEntry = {
   id: 'upstage',
   name: 'Upstage',
   dialect: 'openai',
-  baseUrl: 'https://api.upstage.ai/v1/solar',
+  baseUrl: 'https://api.upstage.ai/v1',
   auth: 'bearer',
   streamUsage: 'stream_options',
   operations: ['chat', 'embeddings'],
