@@ -5,6 +5,10 @@ import type { JsonObject } from '../view/traffic.ts';
 import { credentials, endpoint, host, key } from './fields.ts';
 import { definePartner, type Question, unreadable } from './partner.ts';
 
+/** Characters of a text ("Input requirements" of Content Safety), and of a document ("Data and service limits" of Language). */
+const LONGEST = 10_000;
+const LONGEST_DOCUMENT = 5_120;
+
 const SHARED = {
   credentials: credentials({ resourceName: host(), apiKey: key, endpoint }),
   apiVersion: defaulted(text(64), '2024-09-01'),
@@ -41,6 +45,7 @@ function objects(value: unknown): JsonObject[] {
 /** Hate, self-harm, sexual content and violence by severity, and words of blocklists. */
 export const azureContentSafety = definePartner({
   id: 'azure.contentSafety',
+  longest: LONGEST,
   validate: placed,
   fields: {
     ...SHARED,
@@ -73,6 +78,7 @@ export const azureContentSafety = definePartner({
 /** Attacks on the prompt. */
 export const azureShieldPrompt = definePartner({
   id: 'azure.shieldPrompt',
+  longest: LONGEST,
   events: ['input'],
   validate: placed,
   fields: SHARED,
@@ -90,6 +96,7 @@ export const azureShieldPrompt = definePartner({
 /** Texts that are others' works. */
 export const azureProtectedMaterial = definePartner({
   id: 'azure.protectedMaterial',
+  longest: LONGEST,
   events: ['output'],
   validate: placed,
   fields: SHARED,
@@ -104,6 +111,7 @@ export const azureProtectedMaterial = definePartner({
 /** Personal data, which may be taken out. */
 export const azurePii = definePartner({
   id: 'azure.pii',
+  longest: LONGEST_DOCUMENT,
   redacts: true,
   validate: placed,
   fields: {

@@ -33,7 +33,8 @@ export const bedrockGuard = definePartner({
   },
   ask(value, { credentials: given, guardrailId, guardrailVersion }, { event }, deps) {
     const base =
-      given.endpoint?.replace(/\/+$/, '') ?? `https://bedrock-runtime.${given.awsRegion}.amazonaws.com`;
+      given.endpoint?.replace(/\/+$/, '') ??
+      `https://bedrock-runtime.${given.awsRegion}.amazonaws.com${given.awsRegion.startsWith('cn-') ? '.cn' : ''}`;
     const path = [guardrailId, guardrailVersion].map(encodeURIComponent);
     const url = `${base}/guardrail/${path[0]}/version/${path[1]}/apply`;
     const body = { source: event === 'input' ? 'INPUT' : 'OUTPUT', content: [{ text: { text: value } }] };

@@ -14,6 +14,7 @@ import { postJson } from '../outward/post-json.ts';
 import { bodyOf, examinedSlots, examinedTexts, requireReadable } from '../view/examined.ts';
 import { rewriteSlots } from '../view/rewrite.ts';
 import type { Event, JsonObject } from '../view/traffic.ts';
+import { partsOf } from './long-texts.ts';
 
 /** One question to the service. */
 export interface Question {
@@ -38,6 +39,8 @@ export interface PartnerDefinition<F extends Fields> {
   readonly aliases?: readonly string[];
   readonly events?: readonly Event[];
   readonly fields: F;
+  /** Characters that the service takes at once: longer texts are asked about in parts. */
+  readonly longest?: number;
   /** Rules over several parameters. */
   validate?(parameters: Parameters<F>, fault: Fault): void;
   /** Whether parameters may ask for a text without what was found (`redact`). */
@@ -47,6 +50,14 @@ export interface PartnerDefinition<F extends Fields> {
   judge(answer: JsonObject, parameters: Parameters<F>, context: CheckContext): Judgement;
 }
 
+/** What a status says; the service's own words may repeat the text, and are not told. */
+const WORDS: Readonly<Record<number, string>> = Object.freeze({
+  400: 'could not read the question: it answered',
+  401: 'refuses the credentials: it answered',
+  403: 'refuses the credentials: it answered',
+  404: 'does not know what was asked for: it answered',
+  429: 'limits the rate: it answered',
+});
 const TIMEOUT = { timeout: defaulted(count(1, 60_000), 5000) };
 
 /** A check that asks the service about each text; the first that fails is told. */
@@ -91,9 +102,11 @@ async function judged<F extends Fields>(asking: Asking<F>): Promise<CheckOutcome
   let shown: Judgement | undefined;
   for (const text of await examinedTexts(context, false, deps.sandbox)) {
     if (text === '') continue;
-    const found = await answered(asking, text);
-    shown ??= found;
-    if (!found.verdict) return { verdict: false, data: found.data };
+    for (const part of partsOf(text, asking.definition.longest, true)) {
+      const found = await answered(asking, part);
+      shown ??= found;
+      if (!found.verdict) return { verdict: false, data: found.data };
+    }
   }
   return { verdict: true, data: shown?.data ?? null };
 }
@@ -106,11 +119,15 @@ async function redact<F extends Fields>(asking: Asking<F>): Promise<CheckOutcome
   const json = await rewriteSlots(bodyOf(context).json, examinedSlots(context, false), async (texts) => {
     const out: string[] = [];
     for (const { text } of texts) {
-      const found = await answered(asking, text);
-      data ??= found.data;
-      if (!found.verdict) data = found.data;
-      if (!found.verdict && found.redacted === undefined) verdict = false;
-      out.push(found.verdict ? text : (found.redacted ?? text));
+      let written = '';
+      for (const part of partsOf(text, asking.definition.longest, false)) {
+        const found = await answered(asking, part);
+        data ??= found.data;
+        if (!found.verdict) data = found.data;
+        if (!found.verdict && found.redacted === undefined) verdict = false;
+        written += found.verdict ? part : (found.redacted ?? part);
+      }
+      out.push(written);
     }
     return out;
   });
@@ -128,7 +145,7 @@ async function answered<F extends Fields>(
   if (status === 413)
     throw new CheckFailure('InputTooLongError', `the text is longer than ${id} takes (status 413)`);
   if (status < 200 || status > 299)
-    throw new CheckFailure('CallFailedError', `${id} answered with status ${status}`);
+    throw new CheckFailure('CallFailedError', `${id} ${WORDS[status] ?? 'answered'} with status ${status}`);
   if (!isObject(json))
     throw new CheckFailure('InvalidResponseError', `${id} did not answer with a JSON object`);
   return definition.judge(json, parameters, context);
