@@ -8,5 +8,6 @@ export function baseOf(publicUrl: string | undefined, req: IncomingMessage): str
   if (publicUrl !== undefined) return publicUrl.replace(/\/+$/, '');
   const scheme = 'encrypted' in req.socket ? 'https' : 'http';
   const host = req.headers.host ?? (req.headers[':authority'] as string | undefined) ?? '';
-  return `${scheme}://${HOST.test(host) ? host : 'localhost'}`;
+  const base = `${scheme}://${host}`;
+  return HOST.test(host) && URL.canParse(base) ? base : `${scheme}://localhost`;
 }

@@ -1,4 +1,5 @@
 // Attacks on the authorization server for MCP clients: what a client, another site or another user may not get.
+import http from 'node:http';
 import test, { type ExecutionContext } from 'ava';
 import { eventually } from '../support/eventually.ts';
 import { ADMIN_KEY, type TestGateway, WORKSPACE_KEY } from '../support/gateway.ts';
@@ -464,4 +465,41 @@ test.serial('bad input is a clear error, and nothing of it is kept', async (t) =
   });
   t.is((await send('/.well-known/oauth-authorization-server/elsewhere', '', FORM, 'GET')).status, 404);
   t.is((await send('/.well-known/openid-configuration', '', FORM, 'GET')).status, 200);
+});
+
+test.serial('odd hosts, paths and methods are no faults of the gateway', async (t) => {
+  const { port } = new URL(gateway.origin);
+  const raw = (path: string, host: string, method = 'GET'): Promise<number> =>
+    new Promise((resolve, reject) => {
+      http
+        .request(
+          { host: '127.0.0.1', port, path, method, headers: { host, cookie: person.cookie } },
+          (answer) => {
+            answer.resume();
+            resolve(answer.statusCode ?? 0);
+          },
+        )
+        .on('error', reject)
+        .end();
+    });
+  for (const host of ['999.999.999.999', '[', 'a b', '[::1', 'x'.repeat(300), '127.0.0.1:99999'])
+    for (const path of [
+      '/.well-known/oauth-authorization-server',
+      '/oauth/authorize?client_id=x',
+      '/oauth/connect/tools',
+      '/oauth/connect/%zz',
+      '/oauth/callback?state=a',
+      '/oauth/client-metadata.json',
+      '/.well-known/oauth-protected-resource/tools/mcp',
+    ])
+      t.true((await raw(path, host)) < 500, `${host} ${path}`);
+  for (const method of ['PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS'])
+    for (const path of [
+      '/oauth/authorize',
+      '/oauth/token',
+      '/oauth/register',
+      '/oauth/revoke',
+      '/oauth/callback',
+    ])
+      t.true((await raw(path, `127.0.0.1:${port}`, method)) < 500, `${method} ${path}`);
 });

@@ -17,16 +17,20 @@ export interface AuthServer {
   readonly scope: string | undefined;
 }
 
-const PROBE = JSON.stringify({
-  jsonrpc: '2.0',
-  id: 'probe',
-  method: 'initialize',
-  params: {
-    protocolVersion: '2025-11-25',
-    capabilities: {},
-    clientInfo: { name: 'sluice-gateway', version: '1' },
+/** Some servers shake hands with anybody: a list is asked for first. */
+const PROBES = [
+  { jsonrpc: '2.0', id: 'probe', method: 'tools/list', params: {} },
+  {
+    jsonrpc: '2.0',
+    id: 'probe',
+    method: 'initialize',
+    params: {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      clientInfo: { name: 'sluice-gateway', version: '1' },
+    },
   },
-});
+].map((message) => JSON.stringify(message));
 
 /** @throws GatewayError upstream_* or host_refused, in words for the person who connects */
 export async function discover(body: McpIntegrationBody, outside: OauthFetch): Promise<AuthServer> {
@@ -102,23 +106,31 @@ function checkServer(metadata: AuthorizationServerMetadata | undefined, issuer: 
     throw fail('upstream_garbage', 'the authorization server has an address that browsers must not open');
 }
 
+interface Challenge {
+  readonly resourceMetadataUrl?: URL;
+  readonly scope?: string;
+}
+
 /** What a server says to a request without credentials. */
 async function probe(
   { url, transport }: McpIntegrationBody,
   { fetch }: OauthFetch,
-  read: (response: Response) => { readonly resourceMetadataUrl?: URL; readonly scope?: string },
-) {
+  read: (response: Response) => Challenge,
+): Promise<Challenge> {
   const isSse = transport === 'sse';
-  const answer = await fetch(url, {
-    method: isSse ? 'GET' : 'POST',
-    headers: {
-      accept: isSse ? 'text/event-stream' : 'application/json, text/event-stream',
-      ...(isSse ? {} : { 'content-type': 'application/json' }),
-    },
-    ...(isSse ? {} : { body: PROBE }),
-  });
-  await answer.body?.cancel();
-  return answer.status === 401 || answer.status === 403 ? read(answer) : {};
+  for (const body of isSse ? [undefined] : PROBES) {
+    const answer = await fetch(url, {
+      method: isSse ? 'GET' : 'POST',
+      headers: {
+        accept: isSse ? 'text/event-stream' : 'application/json, text/event-stream',
+        ...(isSse ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body }),
+    });
+    await answer.body?.cancel();
+    if (answer.status === 401 || answer.status === 403) return read(answer);
+  }
+  return {};
 }
 
 /** The error in the gateway's words: the library's may repeat what the server wrote. */

@@ -29,6 +29,7 @@ export function ownMetadata(base: string): Readonly<Record<string, unknown>> {
     client_id: base + METADATA_PATH,
     client_name: 'Sluice',
     client_uri: base,
+    application_type: base.startsWith('https://') ? 'web' : 'native',
     redirect_uris: [base + CALLBACK_PATH],
     grant_types: ['authorization_code', 'refresh_token'],
     response_types: ['code'],

@@ -25,7 +25,7 @@ export function questionPage({ consent, visitorOf, signInPath }: AuthorizePageDe
     const visitor = visitorOf(ctx.req);
     await told(ctx, visitor, async () => {
       if (ctx.search.length > MOST_QUERY) throw new OauthError('invalid_request', 'the request is too long');
-      const question = await consent.ask(ctx.URL.searchParams, visitor);
+      const question = await consent.ask(new URLSearchParams(ctx.querystring), visitor);
       if (question === 'sign-in') return respondRedirect(ctx, signInLocation(ctx, signInPath));
       const target = formTarget(question.redirectUri);
       respondPage(ctx, 200, `Allow ${question.client.name || 'an application'}?`, questionHtml(question), [

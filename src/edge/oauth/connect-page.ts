@@ -57,7 +57,7 @@ export function beginConnectPage(deps: ConnectPageDeps): Middleware {
       return respondRefusal(ctx, 403, 'This did not come from your page: open the link again.');
     if (Number(ctx.get('content-length') || 0) > 0)
       await readSmallBody(ctx.req, 'application/x-www-form-urlencoded');
-    const scope = ctx.URL.searchParams.get('scope') ?? undefined;
+    const scope = new URLSearchParams(ctx.querystring).get('scope') ?? undefined;
     const more = scope !== undefined && /^[\x21\x23-\x5b\x5d-\x7e ]{1,1000}$/.test(scope) ? scope : undefined;
     const { location, cookie, state } = await connect.begin(session, slugOf(ctx), base, more);
     ctx.append('set-cookie', cookieOf(state, cookie, SECONDS, secure(ctx.req)));
@@ -76,12 +76,13 @@ export function connectCallbackPage({
     const { headers, address } = visitorOf(ctx.req);
     const session = sessions.visitorOf(headers);
     if (session === undefined) return respondRedirect(ctx, signInPath);
-    const state = ctx.URL.searchParams.get('state') ?? '';
+    const query = new URLSearchParams(ctx.querystring);
+    const state = query.get('state') ?? '';
     const name = nameOf(state);
     const cookie = name === undefined ? undefined : ctx.cookies.get(name);
     // One use: it is gone whatever comes of it.
     if (name !== undefined) ctx.append('set-cookie', cookieOf(state, '', 0, secure(ctx.req)));
-    const server = await connect.finish(session, ctx.URL.searchParams, cookie, address);
+    const server = await connect.finish(session, query, cookie, address);
     respondPage(
       ctx,
       200,
@@ -118,7 +119,8 @@ function guarded(run: (ctx: Context) => Promise<void>): Middleware {
 }
 
 function slugOf(ctx: Context): string {
-  return decodeURIComponent(ctx.path.split('/')[3] ?? '');
+  const given = ctx.path.split('/')[3] ?? '';
+  return /^[A-Za-z0-9._-]{1,255}$/.test(given) ? given : '-';
 }
 
 /** Each sign-in under way has a cookie of its own. */
