@@ -268,6 +268,17 @@ test.serial('a session that is open: calls, streams and newer clients learn it, 
   t.true(Array.isArray(renewed.json.result?.tools), renewed.text);
 });
 
+test.serial('a server that takes none of its tokens is not asked for ever new ones', async (t) => {
+  await connect();
+  upstream.odd = { noTokens: true };
+  const before = upstream.asked.length;
+  for (let i = 0; i < 5; i++) t.regex((await call()).text, /connection_needed/);
+  const renewals = upstream.asked
+    .slice(before)
+    .filter(({ form }) => form.get('grant_type') === 'refresh_token');
+  t.is(renewals.length, 1);
+});
+
 test.serial('an authorization server that is away for a moment costs no connection', async (t) => {
   await connect();
   upstream.valid.clear();

@@ -96,14 +96,14 @@ export class Browser {
   }
 
   /** Signs in at the provider, from its address for authorisation. @returns where it sends the browser */
-  async authorise(location: string, login: string): Promise<string> {
+  async authorise(location: string, login: string, end = '/console/callback'): Promise<string> {
     let url = location;
     for (let step = 0; step < 20; step++) {
       const answer = await this.ask(url);
       const next = answer.headers.get('location');
       if (next !== null) {
         url = new URL(next, url).href;
-        if (url.includes('/console/callback')) return url;
+        if (url.includes(end)) return url;
         continue;
       }
       const page = await answer.text();

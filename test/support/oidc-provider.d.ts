@@ -16,6 +16,9 @@ declare module 'oidc-provider' {
 
   export default class Provider {
     constructor(issuer: string, configuration: Configuration);
+    readonly AccessToken: {
+      find(value: string): Promise<{ readonly isExpired: boolean; destroy(): Promise<void> } | undefined>;
+    };
     callback(): RequestListener;
   }
 }

@@ -20,6 +20,8 @@ export interface ClientInformation {
   readonly token_endpoint_auth_method?: string;
 }
 
+/** Registered clients of one integration. */
+const MOST_CLIENTS = 8;
 export const METADATA_PATH = '/oauth/client-metadata.json';
 export const CALLBACK_PATH = '/oauth/callback';
 
@@ -85,8 +87,15 @@ async function registered(
     return asked(known.body);
   const body = await register(integration, server, base, outside);
   const at = deps.now();
+  // A server may name another issuer each time: the oldest clients go.
+  const page = await deps.documents.page(scope, upstreamClients, {
+    filter: [{ field: 'integrationId', op: 'eq', value: integration.id }],
+    sort: { field: 'createdAt', order: 'desc' },
+    pageSize: 2 * MOST_CLIENTS,
+  });
+  const old = page.documents.filter(({ id }, i) => id === known?.id || i >= MOST_CLIENTS - 1);
   const operations = [
-    ...(known === undefined ? [] : [archiveOperation(upstreamClients, known.id, { updatedAt: at })]),
+    ...old.map(({ id }) => archiveOperation(upstreamClients, id, { updatedAt: at })),
     insertOperation(upstreamClients, { id: randomUUID(), createdAt: at, body }),
   ];
   try {

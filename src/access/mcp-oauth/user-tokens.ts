@@ -34,6 +34,8 @@ const LEASE_MS = 2 * STEP_MS;
 /** Longest wait for another instance's renewal. */
 const WAIT_MS = LEASE_MS + 5000;
 const LOOK_MS = 100;
+/** A token that is refused so soon after its renewal is not renewed again: the server takes none of them. */
+const AT_MOST_EVERY_MS = 10_000;
 /** Errors by which an authorization server says that a refresh token will never do. */
 const FINAL = new Set([
   ...['invalid_grant', 'invalid_client', 'unauthorized_client', 'invalid_scope', 'invalid_target'],
@@ -99,6 +101,7 @@ export class UserTokens {
       const { body } = found;
       const isOther = body.tokens.accessToken !== refused;
       if (isOther && !this.#isExpiring(body)) return found;
+      if (!isOther && (body.renewedAt ?? 0) > now() - AT_MOST_EVERY_MS) return undefined;
       if (body.tokens.refreshToken === undefined || body.oauth === undefined) {
         const counts = isOther && (body.expiresAt ?? 0) > now();
         return counts ? found : this.#stale(found);
@@ -136,7 +139,7 @@ export class UserTokens {
         resource: oauth.resource,
         fetchFn: outside.fetch,
       });
-      const kept = { ...body, ...tokenParts(tokens, body, now()) };
+      const kept = { ...body, ...tokenParts(tokens, body, now()), renewedAt: now() };
       const written = await this.#write(leased, kept);
       return written ?? (await this.#again(leased));
     } catch (error) {

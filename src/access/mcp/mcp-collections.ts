@@ -214,6 +214,8 @@ export interface McpConnectionBody {
   readonly oauth?: McpConnectionOauth;
   /** The address of the upstream that the tokens are for; they are sent to no other. */
   readonly url?: string;
+  /** When they were last renewed, in Unix milliseconds. */
+  readonly renewedAt?: number;
   /** Set while an instance renews them. */
   readonly lease?: { readonly owner: string; readonly until: number };
   /** The server did not take the token any more: the user connects again. */

@@ -25,6 +25,8 @@ export interface AuthUpstream {
     redirect?: boolean;
     expiresIn?: number;
     delayMs?: number;
+    /** The MCP server takes no token. */
+    noTokens?: boolean;
   };
   close(): Promise<void>;
 }
@@ -161,7 +163,7 @@ export async function startAuthUpstream(): Promise<AuthUpstream> {
   async function proxied(req: http.IncomingMessage, res: http.ServerResponse, body: string): Promise<void> {
     const bearer = /^Bearer (.+)$/.exec(req.headers.authorization ?? '')?.[1];
     if (bearer !== undefined) made.bearers.push(bearer);
-    if (bearer === undefined || !made.valid.has(bearer)) {
+    if (bearer === undefined || made.odd.noTokens || !made.valid.has(bearer)) {
       const metadata = made.odd.noResource
         ? ''
         : ` resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`;
