@@ -103,7 +103,8 @@ story('what cannot work is refused, naming the member', async (t, admin) => {
   await refused({ slug: '0b8e4f0e-6f0a-4b47-9a52-3c1d3ea9d6a1' }, 'slug');
   await refused({ description: 'd'.repeat(501) }, 'description');
   await refused({ auth_type: 'basic' }, 'auth_type');
-  await refused({ transport: 'stdio' }, 'transport');
+  await refused({ transport: 'ws' }, 'transport');
+  await refused({ transport: 'stdio' }, 'url');
   await refused({ url: 'mcp.example.com' }, 'url');
   await refused({ url: 'file:///etc/passwd' }, 'url');
   await refused({ url: 'https://user:password@mcp.example.com/mcp' }, 'url');
