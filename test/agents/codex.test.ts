@@ -1,13 +1,13 @@
-// Codex from npm, unchanged, doing a task of five turns with tools: against a provider that publishes Responses, and
-// against one that only chats.
+// Codex from npm, unchanged, doing a task of five turns with tools, one of them its free-form apply_patch: against a
+// provider that publishes Responses, one that only chats, and one of Anthropic's wire.
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { startGateway, type TestGateway, WORKSPACE_KEY } from '../support/gateway.ts';
 import { npmAgent } from './npm-agent.ts';
-import { CALLS, startScriptedProvider } from './scripted-provider.ts';
+import { CALLS, PATCHED, startScriptedProvider } from './scripted-provider.ts';
 
 const VERSION = '0.169.0';
 const RUN_MS = 120_000;
@@ -19,7 +19,7 @@ if (codex === undefined) {
     t.pass();
   });
 } else {
-  for (const wire of ['openai', 'openai-compatible']) {
+  for (const wire of ['openai', 'openai-compatible', 'anthropic']) {
     test.serial(`a task of five turns over ${wire}`, async (t) => {
       t.timeout(RUN_MS * 2);
       const [gateway, provider] = await Promise.all([startGateway(), startScriptedProvider()]);
@@ -29,6 +29,9 @@ if (codex === undefined) {
         t.is(code, 0, out);
         t.regex(out, /all done/);
         t.is(provider.turns.length, CALLS + 1);
+        t.is(readFileSync(join(home, PATCHED.file), 'utf8').trim(), PATCHED.text);
+        t.true(JSON.stringify(provider.turns[0]!.tools).includes('apply_patch'));
+        t.false(out.includes('no patch'), out);
         const last = JSON.stringify(provider.turns.at(-1));
         for (let turn = 1; turn <= CALLS; turn++) t.true(last.includes(`turn-${turn}`), `turn ${turn}`);
       } finally {
@@ -55,7 +58,7 @@ function task(
   const config = JSON.stringify({ provider: wire, api_key: 'sk-of-the-provider', custom_host: host });
   const args = [
     ...['exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox'],
-    ...['-c', 'model_provider="sluice"', '-c', 'model="gpt-5-codex"'],
+    ...['-c', 'model_provider="sluice"', '-c', 'model="gpt-5.5"'],
     ...['-c', 'model_providers.sluice.name="Sluice"'],
     ...['-c', `model_providers.sluice.base_url="${origin}/v1"`],
     ...['-c', 'model_providers.sluice.wire_api="responses"'],

@@ -1,7 +1,9 @@
-// A provider that plays a task of several turns with an agent: it calls the agent's shell until it has seen enough
-// results, then says that it is done. It speaks Responses and chat completions, streamed as agents ask for it.
+// A provider that plays a task of several turns with an agent: it calls the agent's shell and its free-form tool that
+// patches files until it has seen enough results, then says that it is done. It speaks Responses, chat completions and
+// Messages, streamed as agents ask for it.
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { anthropicEvents, chatEvents, responsesEvents } from './scripted-wires.ts';
 
 type Json = Record<string, unknown>;
 
@@ -11,8 +13,26 @@ const SHELLS: Readonly<Record<string, (command: string) => Json>> = {
   shell_command: (command) => ({ command }),
   shell: (command) => ({ command: ['bash', '-lc', command] }),
 };
-/** Turns with a call, before the last one. */
-export const CALLS = 4;
+const PATCH = 'apply_patch';
+/** What the patch writes into a file of the agent's folder. */
+export const PATCHED = { file: 'note.txt', text: 'turn-2' } as const;
+/** The turns with a call, before the last one. */
+const STEPS: readonly ({ readonly shell: string } | { readonly patch: string })[] = [
+  { shell: 'echo turn-1' },
+  { patch: `*** Begin Patch\n*** Add File: ${PATCHED.file}\n+${PATCHED.text}\n*** End Patch\n` },
+  { shell: `cat ${PATCHED.file} && echo turn-3` },
+  { shell: 'echo turn-4' },
+];
+export const CALLS = STEPS.length;
+
+/** A call of a tool, as each wire writes it. */
+export interface ScriptedCall {
+  readonly name: string;
+  /** Of a function. */
+  readonly args: string;
+  /** Of a free-form tool that the wire knows as such. */
+  readonly input?: string;
+}
 
 export interface ScriptedProvider {
   readonly origin: string;
@@ -37,9 +57,15 @@ export async function startScriptedProvider(): Promise<ScriptedProvider> {
       }
       const body = JSON.parse(text) as Json;
       turns.push(body);
+      const model = String(body.model);
+      const call = nextCall(body);
       res.writeHead(200, { 'content-type': 'text/event-stream' });
-      if (path.endsWith('/responses')) responses(res, body, turns.length);
-      else chat(res, body, turns.length);
+      const write = path.endsWith('/responses')
+        ? responsesEvents
+        : path.endsWith('/messages')
+          ? anthropicEvents
+          : chatEvents;
+      res.end(write(call, turns.length, model));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -56,87 +82,33 @@ export async function startScriptedProvider(): Promise<ScriptedProvider> {
 }
 
 /** The next call, or undefined when the task is done. */
-function nextCall(tools: readonly string[], results: number): { name: string; args: string } | undefined {
-  const name = tools.find((tool) => tool in SHELLS);
-  if (results >= CALLS || name === undefined) return undefined;
-  return { name, args: JSON.stringify(SHELLS[name]!(`echo turn-${results + 1}`)) };
-}
-
-function responses(res: http.ServerResponse, body: Json, turn: number): void {
-  const input = (body.input ?? []) as Json[];
-  const results = input.filter(({ type }) => type === 'function_call_output').length;
-  const call = nextCall(
-    (body.tools as Json[]).map(({ name }) => String(name)),
-    results,
-  );
-  const id = `resp_${turn}`;
-  const item: Json =
-    call === undefined
-      ? {
-          id: `msg_${turn}`,
-          type: 'message',
-          role: 'assistant',
-          status: 'completed',
-          content: [{ type: 'output_text', text: 'all done', annotations: [] }],
-        }
-      : {
-          id: `fc_${turn}`,
-          type: 'function_call',
-          status: 'completed',
-          call_id: `call_${turn}`,
-          name: call.name,
-          arguments: call.args,
-        };
-  const usage = {
-    input_tokens: 10,
-    input_tokens_details: { cached_tokens: 0 },
-    output_tokens: 5,
-    output_tokens_details: { reasoning_tokens: 0 },
-    total_tokens: 15,
-  };
-  const head = {
-    id,
-    object: 'response',
-    created_at: 1,
-    model: body.model,
-    output: [],
-    status: 'in_progress',
-  };
-  const events: Json[] = [
-    { type: 'response.created', response: head },
-    { type: 'response.output_item.added', output_index: 0, item },
-    { type: 'response.output_item.done', output_index: 0, item },
-    { type: 'response.completed', response: { ...head, status: 'completed', output: [item], usage } },
-  ];
-  events.forEach((event, i) => {
-    res.write(`event: ${event.type}\ndata: ${JSON.stringify({ ...event, sequence_number: i })}\n\n`);
-  });
-  res.end();
-}
-
-function chat(res: http.ServerResponse, body: Json, turn: number): void {
-  const messages = body.messages as Json[];
-  const results = messages.filter(({ role }) => role === 'tool').length;
-  const tools = ((body.tools ?? []) as { function: { name: string } }[]).map((tool) => tool.function.name);
-  const call = nextCall(tools, results);
-  const chunk = (choices: Json[], more: Json = {}): void => {
-    const head = { id: `c${turn}`, object: 'chat.completion.chunk', created: 1, model: body.model };
-    res.write(`data: ${JSON.stringify({ ...head, choices, ...more })}\n\n`);
-  };
-  const delta = (piece: Json, finish: string | null = null): void =>
-    chunk([{ index: 0, delta: piece, finish_reason: finish }]);
-  if (call === undefined) {
-    delta({ role: 'assistant', content: 'all ' });
-    delta({ content: 'done' });
-    delta({}, 'stop');
-  } else {
-    const half = Math.floor(call.args.length / 2);
-    const named = { name: call.name, arguments: '' };
-    delta({ tool_calls: [{ index: 0, id: `call_${turn}`, type: 'function', function: named }] });
-    delta({ tool_calls: [{ index: 0, function: { arguments: call.args.slice(0, half) } }] });
-    delta({ tool_calls: [{ index: 0, function: { arguments: call.args.slice(half) } }] });
-    delta({}, 'tool_calls');
+function nextCall(body: Json): ScriptedCall | undefined {
+  const step = STEPS[resultsIn(body)];
+  const tools = (body.tools ?? []) as Json[];
+  const names = new Map(tools.map((tool) => [nameOf(tool), tool]));
+  if (step === undefined) return undefined;
+  if ('patch' in step && names.has(PATCH)) {
+    const { patch } = step;
+    const isFree = names.get(PATCH)!.type === 'custom' && names.get(PATCH)!.input_schema === undefined;
+    return { name: PATCH, args: JSON.stringify({ input: patch }), ...(isFree ? { input: patch } : {}) };
   }
-  chunk([], { usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } });
-  res.end('data: [DONE]\n\n');
+  const name = [...names.keys()].find((tool) => tool in SHELLS);
+  if (name === undefined) return undefined;
+  const command = 'shell' in step ? step.shell : `echo ${PATCHED.text} > ${PATCHED.file}; echo no patch`;
+  return { name, args: JSON.stringify(SHELLS[name]!(command)) };
+}
+
+function nameOf({ name, function: inner }: Json): string {
+  return String(name ?? (inner as Json | undefined)?.name);
+}
+
+/** Results of tools in what a turn is asked with. */
+function resultsIn({ input, messages }: Json): number {
+  if (Array.isArray(input))
+    return (input as Json[]).filter(({ type }) => /_output$/.test(String(type))).length;
+  return (messages as Json[]).reduce((sum, { role, content }) => {
+    if (role === 'tool') return sum + 1;
+    const blocks = Array.isArray(content) ? (content as Json[]) : [];
+    return sum + blocks.filter(({ type }) => type === 'tool_result').length;
+  }, 0);
 }
