@@ -5,6 +5,7 @@ import type {
   MessageBlock,
 } from '../../gen/gateway/inference/v2/messages_pb.ts';
 import { type Violation, validationFailed } from '../lib/errors.ts';
+import { turnFaults } from './message-turns.ts';
 
 /** Marks of the prompt cache in one request (Anthropic, "Prompt caching"). */
 const MOST_MARKS = 4;
@@ -35,6 +36,7 @@ export function checkMessages(
       wrong('thinking.budget_tokens', 'lt', 'must be less than max_tokens');
   }
   for (const fault of blockFaults(request)) violations.push(fault);
+  for (const fault of turnFaults(request.messages)) violations.push(fault);
   if (marksIn(request) > MOST_MARKS)
     wrong('cache_control', 'max_items', `at most ${MOST_MARKS} blocks of a request may have it`);
   if (violations.length > 0) throw validationFailed(violations);

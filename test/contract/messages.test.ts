@@ -36,6 +36,42 @@ const refusedField = (name: string, more: JsonObject, param: string): Case => ({
 
 const block = (more: JsonObject): JsonObject => ({ messages: [{ role: 'user', content: [more] }] });
 
+const uses = (...ids: string[]): JsonObject => ({
+  role: 'assistant',
+  content: ids.map((id) => ({ type: 'tool_use', id, name: 'f', input: {} })),
+});
+const results = (...ids: string[]): JsonObject => ({
+  role: 'user',
+  content: ids.map((id) => ({ type: 'tool_result', tool_use_id: id, content: 'x' })),
+});
+/** Turns out of their order, and the field that is named. */
+const TURNS: readonly (readonly [name: string, messages: JsonObject[], param: string])[] = [
+  ['a call without its result', [USER, uses('a', 'b'), results('a'), USER], 'messages[1].content[1].id'],
+  ['a call at the end', [USER, uses('a')], 'messages[1].content[0].id'],
+  [
+    'a result of another turn',
+    [USER, uses('a'), results('a'), uses('b'), results('a')],
+    'messages[4].content[0].tool_use_id',
+  ],
+  ['a result without a turn before it', [results('a')], 'messages[0].content[0].tool_use_id'],
+  ['one id of two calls', [USER, uses('a', 'a'), results('a')], 'messages[1].content[1].id'],
+  [
+    'a text before a result',
+    [
+      USER,
+      uses('a'),
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'x' },
+          { type: 'tool_result', tool_use_id: 'a', content: 'x' },
+        ],
+      },
+    ],
+    'messages[2].content[1]',
+  ],
+];
+
 const cases: Case[] = [
   {
     name: 'a whole answer over OpenAI’s wire',
@@ -227,6 +263,7 @@ const cases: Case[] = [
     block({ type: 'tool_result', content: 'x' }),
     'messages[0].content[0].tool_use_id',
   ),
+  ...TURNS.map(([name, messages, param]) => refusedField(name, { messages }, param)),
   refusedField(
     'a life of the cache that there is not',
     block({ type: 'text', text: 'x', cache_control: { type: 'ephemeral', ttl: '2h' } }),
@@ -235,6 +272,38 @@ const cases: Case[] = [
 ];
 
 runCases(test, () => bench, cases);
+
+runCases(test, () => bench, [
+  {
+    name: 'results of one turn may stand in several messages, and blocks of tomorrow anywhere',
+    method,
+    config: (host) => ({ provider: 'anthropic', custom_host: host, api_key: 'k' }),
+    body: {
+      ...BASE,
+      messages: [
+        USER,
+        uses('a', 'b'),
+        results('a'),
+        { role: 'system', content: 'be brief' },
+        results('b'),
+        {
+          role: 'assistant',
+          content: [
+            { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'x' } },
+            { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] },
+            { type: 'mcp_tool_use', id: 'mcptoolu_1', name: 'x', server_name: 'y', input: {} },
+            { type: 'mcp_tool_result', tool_use_id: 'mcptoolu_1', content: [] },
+            { type: 'redacted_thinking', data: 'abc' },
+            { type: 'of_tomorrow', anything: [1] },
+            { type: 'text', text: 'x' },
+          ],
+        },
+        { role: 'user', content: [{ type: 'container_upload', file_id: 'file_1' }] },
+      ],
+    },
+    check: (t, answer) => t.is((sentJson(t, answer).messages as JsonObject[]).length, 7),
+  },
+]);
 
 function denying(host: string, side: string, word: string): JsonObject {
   const check = { id: 'default.contains', parameters: { words: [word], operator: 'none' } };

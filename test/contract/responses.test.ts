@@ -35,6 +35,43 @@ function said({ output }: JsonObject): string {
     .join('');
 }
 
+const func: JsonObject = { type: 'function', name: 'f', parameters: {} };
+/** A request's members, and the field that is named. */
+const REFUSED: readonly (readonly [name: string, body: JsonObject, param: string])[] = [
+  ['15 tokens', { max_output_tokens: 15 }, 'max_output_tokens'],
+  ['21 logprobs', { top_logprobs: 21 }, 'top_logprobs'],
+  ['-1 logprobs', { top_logprobs: -1 }, 'top_logprobs'],
+  ['top_p over 1', { top_p: 1.5 }, 'top_p'],
+  ['no tool calls', { max_tool_calls: 0 }, 'max_tool_calls'],
+  ['129 tools', { tools: Array.from({ length: 129 }, (_, i) => ({ ...func, name: `f${i}` })) }, 'tools'],
+  ['a name with a space', { tools: [{ ...func, name: 'a b' }] }, 'tools[0].name'],
+  ['a function without a name', { tools: [{ type: 'function' }] }, 'tools[0].name'],
+  [
+    'a name of 65 letters',
+    { text: { format: { type: 'json_schema', name: 'n'.repeat(65), schema: {} } } },
+    'text.format.name',
+  ],
+  ['a schema without a name', { text: { format: { type: 'json_schema', schema: {} } } }, 'text.format.name'],
+  ['an unknown format', { text: { format: { type: 'yaml' } } }, 'text.format.type'],
+  ['an unknown verbosity', { text: { verbosity: 'loud' } }, 'text.verbosity'],
+  ['an unknown summary', { reasoning: { summary: 'long' } }, 'reasoning.summary'],
+  ['an unknown part', { include: ['nonsense'] }, 'include[0]'],
+  ['an unknown choice', { tool_choice: 'perhaps' }, 'tool_choice'],
+  ['an unknown truncation', { truncation: 'half' }, 'truncation'],
+  ['a long name of metadata', { metadata: { ['k'.repeat(65)]: 'v' } }, `metadata["${'k'.repeat(65)}"]`],
+  ['a long value of metadata', { metadata: { k: 'v'.repeat(513) } }, 'metadata["k"]'],
+  ['a long key of the cache', { prompt_cache_key: 'k'.repeat(65) }, 'prompt_cache_key'],
+  ['a long identifier', { safety_identifier: 'k'.repeat(65) }, 'safety_identifier'],
+  ['an unknown role', { input: [{ role: 'king', content: 'x' }] }, 'input[0].role'],
+  ['an output of no call', { input: [{ type: 'function_call_output', output: 'x' }] }, 'input[0].call_id'],
+  ['a message without content', { input: [{ role: 'user' }] }, 'input[0].content'],
+  [
+    'a conversation and a response',
+    { conversation: 'conv_1', previous_response_id: 'resp_1' },
+    'conversation',
+  ],
+];
+
 runCases(test, () => bench, [
   {
     name: 'native: the body goes as it came',
@@ -165,6 +202,29 @@ runCases(test, () => bench, [
     method: createResponse,
     body: { ...ask, metadata: Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`k${i}`, 'v'])) },
     refused: { status: 400, code: 3, reason: 'validation_failed', param: 'metadata' },
+  },
+  ...REFUSED.map(([name, body, param]) => ({
+    name: `refused by its name: ${name}`,
+    method: createResponse,
+    body: { ...ask, ...body },
+    refused: { status: 400, code: 3, reason: 'validation_failed' as const, param },
+  })),
+  {
+    name: 'items and parts of the answer that nobody here knows go on',
+    over: ['rest'],
+    method: createResponse,
+    body: {
+      ...ask,
+      input: [
+        { role: 'user', content: 'hi' },
+        { type: 'mcp_call', id: 'mcp_1', server_label: 'x', name: 'y', arguments: '{}', output: 'z' },
+        { type: 'shell_call_output', call_id: 'call_1', output: [{ stdout: 'x' }] },
+        { type: 'of_tomorrow', anything: { a: [1] } },
+      ],
+      tools: [{ type: 'of_tomorrow', secret: 1 }],
+      include: ['reasoning.encrypted_content'],
+    },
+    check: (t, answer) => t.is((sentJson(t, answer).input as JsonObject[]).length, 4),
   },
   {
     name: 'in the background where the provider has no such thing',

@@ -33,6 +33,7 @@ import { keptEvents } from './kept-events.ts';
 import type { KeptResponse, KeptResponses } from './kept-responses.ts';
 import { routedTo } from './made-by.ts';
 import { keptOf, ownerOf, type Resolved, resolved } from './resolve.ts';
+import { checkResponse } from './rules.ts';
 import { toldEvents } from './told-events.ts';
 
 /** The methods of ResponsesService. */
@@ -62,6 +63,7 @@ export function responsesService(pipeline: Pipeline, kept: KeptResponses, runs: 
 
   return {
     async createResponse(request: CreateResponseRequest, call: Call): Promise<ModelResponse> {
+      checkResponse(request);
       const plain = await resolved(kept, call, request);
       if (call.detach !== undefined && (await isOwn(pipeline, call, request))) {
         const run = await inBackground(plain, call, request.previousResponseId);
@@ -85,6 +87,7 @@ export function responsesService(pipeline: Pipeline, kept: KeptResponses, runs: 
     },
 
     async streamResponse(request: CreateResponseRequest, call: Call): Promise<AsyncIterable<ResponseEvent>> {
+      checkResponse(request);
       const plain = await resolved(kept, call, request);
       if (call.detach !== undefined && (await isOwn(pipeline, call, request))) {
         const run = await inBackground(plain, call, request.previousResponseId);

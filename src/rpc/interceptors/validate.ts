@@ -114,7 +114,9 @@ function fieldPath(path: readonly unknown[]): string {
     else if (element.kind === 'list_sub') text += `[${String(element.index)}]`;
     else if (element.kind === 'map_sub') text += `["${String(element.key)}"]`;
   }
-  return text.replaceAll(/\.(parts|blocks|texts|tokens|token_lists)\.values/g, '');
+  return text
+    .replaceAll(/\.(parts|blocks|texts|tokens|token_lists|items)\.values/g, '')
+    .replace(/^(input|tool_choice)\.(?:text|mode)$/, '$1');
 }
 
 /** A request that is itself a union is its member's bare value, or the bare list in it. */
