@@ -1,4 +1,4 @@
-// The order of the turns of a request (Anthropic, "Handle tool calls"): every call of a tool has its result in the turn
+// The turns of a request (Anthropic, "Handle tool calls"): none is empty, every call of a tool has its result in the turn
 // after it, results stand before anything else there, and no result is without its call.
 import type { MessageParam } from '../../gen/gateway/inference/v2/messages_pb.ts';
 import type { Violation } from '../lib/errors.ts';
@@ -24,6 +24,9 @@ export function turnFaults(messages: readonly MessageParam[]): readonly Violatio
   let open: Calls = new Map();
   let asked: ReadonlySet<string> = new Set();
   for (const [i, message] of messages.entries()) {
+    // The answer goes on with the last one of the assistant's, which may say nothing yet.
+    if (isEmpty(message) && !(message.role === 'assistant' && i === messages.length - 1))
+      wrong(`messages[${i}].content`, 'min_len', 'must not be empty');
     if (message.role === 'system') continue;
     const begins = message.role !== role;
     role = message.role;
@@ -38,6 +41,13 @@ export function turnFaults(messages: readonly MessageParam[]): readonly Violatio
   }
   unanswered(open);
   return faults;
+}
+
+function isEmpty({ content }: MessageParam): boolean {
+  const kind = content?.kind;
+  return kind?.case === 'text'
+    ? kind.value === ''
+    : kind?.case === 'blocks' && kind.value.values.length === 0;
 }
 
 type Wrong = (field: string, rule: string, message: string) => void;

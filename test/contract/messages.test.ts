@@ -47,6 +47,8 @@ const results = (...ids: string[]): JsonObject => ({
 /** Turns out of their order, and the field that is named. */
 const TURNS: readonly (readonly [name: string, messages: JsonObject[], param: string])[] = [
   ['a call without its result', [USER, uses('a', 'b'), results('a'), USER], 'messages[1].content[1].id'],
+  ['a message of no words', [{ role: 'user', content: '' }], 'messages[0].content'],
+  ['a message of no blocks', [USER, { role: 'assistant', content: [] }, USER], 'messages[1].content'],
   ['a call at the end', [USER, uses('a')], 'messages[1].content[0].id'],
   [
     'a result of another turn',

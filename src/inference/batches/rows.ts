@@ -112,6 +112,8 @@ export class RowReader {
     if (url !== this.#endpoint) return bad('url', `must be ${this.#endpoint}, as the batch says`);
     if (!isObject(body)) return bad('body', 'must be an object');
     if (body.stream === true) return bad('body.stream', 'must not be true: answers of a batch are whole');
+    if (body.background === true)
+      return bad('body.background', 'must not be true: rows of a batch are made in the background already');
     return { line, row: { line, customId: id, body } };
   }
 }
