@@ -126,6 +126,11 @@ export function resetNote(entity: Entity, at: number): WriteOperation {
   return updateOperation(usageLimitEntities, entity.id, entity.version, { body, updatedAt: at });
 }
 
+/** @throws GatewayError conflict for an entity that is counted together with others, store_unavailable */
+export async function checkReset({ usage }: EntitiesDeps, policy: Policy, entity: Entity): Promise<void> {
+  await usage.checkReset(policy.organisationId, groupRule(policy, entity.body.group));
+}
+
 /** Sets an entity's usage to zero. @throws GatewayError store_unavailable. */
 export async function resetEntity({ usage }: EntitiesDeps, policy: Policy, entity: Entity): Promise<void> {
   await usage.reset(policy.organisationId, groupRule(policy, entity.body.group));

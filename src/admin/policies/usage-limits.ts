@@ -35,6 +35,7 @@ import { listHead } from '../kit/lists.ts';
 import { shownAs, tenantOf } from '../kit/resource.ts';
 import { optionalTimeText, timeText } from '../kit/time.ts';
 import {
+  checkReset,
   type EntitiesDeps,
   entityRecord,
   findByValueKey,
@@ -135,6 +136,7 @@ function policyMethods(deps: UsageLimitPoliciesDeps, policies: Policies) {
         const entity = await findByValueKey(deps, before, value);
         if (entity === undefined)
           throw invalidField('reset_usage_for_value', 'is no value key that the policy has counted');
+        await checkReset(deps, before, entity);
         await policies.stored.update(call, before, after, {
           also: [resetNote(entity, after.updatedAt)],
           after: { ...policies.stored.shown(after), reset_usage_for_value: value },
@@ -192,6 +194,7 @@ function entityMethods(deps: UsageLimitPoliciesDeps, policies: Policies) {
       const policy = await policies.find(call, { policyId });
       policies.checkTheirs(call, policy, 'entity_id');
       const entity = await findEntity(deps, policy, entityId);
+      await checkReset(deps, policy, entity);
       const [read] = await readEntities(deps, policy, [entity]);
       const at = now();
       const before = read && shownEntity(read);

@@ -5,6 +5,7 @@ import type { AttemptRecord, RequestRecord } from '../../call/record.ts';
 import { fail, type GatewayError, type RateState, toGatewayError } from '../../lib/errors.ts';
 import { encodeEntry } from '../../store/log/entry-text.ts';
 import type {
+  BudgetLimit,
   Charge,
   ChargedBudget,
   HoldOrder,
@@ -128,9 +129,10 @@ export class Admission {
         ...(held ? { hold: this.#holdOf(order, worst, counted), journal: { maxLength: MOST_ENTRIES } } : {}),
       });
       if (this.#outage.answered()) this.#local.forget();
+      const placed = counted.map((one, i) => placedIn(one, limits[i]?.countedIn));
       if (outcome === 'denied') {
-        this.#tellRefused(organisationId, limits, counted);
-        throw refusalOf(limits, counted, at, ratesOf(counted, limits));
+        this.#tellRefused(organisationId, limits, placed);
+        throw refusalOf(limits, placed, at, ratesOf(placed, limits));
       }
       if (outcome === 'journal_full')
         throw fail('overloaded', 'the books of the organisation are full: the log store does not keep up', {
@@ -139,7 +141,7 @@ export class Admission {
       const local = rules.some(countsAlone)
         ? this.#local.counted(organisationId, counted, limits, at)
         : undefined;
-      return { ...ticket, loose: false, rates: ratesOf(counted, limits), local };
+      return { ...ticket, rules: placed, loose: false, rates: ratesOf(counted, limits), local };
     } catch (thrown) {
       const error = toGatewayError(thrown);
       if (error.reason !== 'store_unavailable') throw error;
@@ -380,8 +382,23 @@ function asHeld(id: string, rules: readonly Counted[]): SettleRequest {
   return { id, charges };
 }
 
-function kept({ keepUntil }: { readonly keepUntil?: number }): { readonly keepUntil?: number } {
-  return keepUntil === undefined ? {} : { keepUntil };
+function kept({
+  keepUntil,
+  pool,
+}: Pick<BudgetLimit, 'keepUntil' | 'pool'>): Pick<Charge, 'keepUntil' | 'pool'> {
+  return { ...(keepUntil === undefined ? {} : { keepUntil }), ...(pool === undefined ? {} : { pool }) };
+}
+
+/** A rule as the store counts it: that of all others, where its pool has no room for the group. */
+function placedIn(counted: Counted, countedIn: string | undefined): Counted {
+  const { rule, limit } = counted;
+  if (countedIn === undefined || rule.kind !== 'budget' || limit.kind !== 'budget') return counted;
+  const { pool: _, ...alone } = limit;
+  const name = `${rule.name}, its groups beyond ${rule.pool?.most}`;
+  return {
+    rule: { ...rule, id: rule.pool?.others ?? rule.id, name, pool: undefined },
+    limit: { ...alone, key: countedIn },
+  };
 }
 
 /** Whether an attempt may have used something that was neither reported nor estimated. */

@@ -1,5 +1,6 @@
 // The note on a hold: enough of its call to write an entry when the call's process is gone before the call ends.
 import type { AttemptRecord, RequestRecord } from '../../call/record.ts';
+import { budgetNamed, chargedBudgets } from '../charged-budgets.ts';
 import type { Estimate } from './estimate.ts';
 
 /** A call as it is known when it is admitted. */
@@ -69,11 +70,13 @@ export function linesOf(text: string): string | undefined {
 /**
  * The entry of a call that broke off with its process: it costs what was held for it, marked as an estimate.
  * Undefined: the note holds too little.
+ * @param held the budgets that it is held in, in the order of the note: one may be another than was asked for
  */
 export function interruptedEntry(
   organisationId: string,
   text: string,
   expiredAt: number,
+  held: readonly { readonly key: string }[] = [],
 ): RequestRecord | undefined {
   const note = readNote(text);
   if (note === undefined) return undefined;
@@ -93,7 +96,8 @@ export function interruptedEntry(
     ...priced,
   };
   const attempt: AttemptRecord = { ...common, id: `${call.id}-held`, host: '', startedAt: call.createdAt };
-  const charged = budgets === undefined ? {} : { budgets };
+  const charged =
+    budgets === undefined ? {} : { budgets: budgets.map((name, i) => heldIn(name, held[i]?.key)) };
   return {
     ...call,
     ...common,
@@ -103,6 +107,11 @@ export function interruptedEntry(
     streamed: false,
     attempts: [attempt],
   };
+}
+
+function heldIn(name: string, key: string | undefined): string {
+  const { key: asked, type } = budgetNamed(name);
+  return key === undefined || key === asked ? name : (chargedBudgets([{ key, type }])?.[0] ?? name);
 }
 
 /** Undefined for text that is no note: another version of the program may have written it. */

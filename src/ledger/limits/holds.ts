@@ -57,7 +57,7 @@ export function keepHolds(deps: HoldDeps): Holds {
       const expired = await state.sweep(organisationId, { owner, leaseMs, max: BATCH });
       if (expired.length === 0) continue;
       const replayed = await readReplayed(state);
-      for (const { id, note, expiredAt } of expired) {
+      for (const { id, note, expiredAt, budgets } of expired) {
         const lines = linesOf(note);
         if (lines !== undefined && replayed.has(lines)) {
           await state.release(organisationId, { id, refund: true });
@@ -66,7 +66,7 @@ export function keepHolds(deps: HoldDeps): Holds {
         }
         // Its lines may still be found: the sweep has prolonged the hold.
         if (lines !== undefined && lines !== own && waitsOn(waited, id)) continue;
-        const entry = interruptedEntry(organisationId, note, expiredAt);
+        const entry = interruptedEntry(organisationId, note, expiredAt, budgets);
         const written = entry && journalEntry(entry);
         await state.settle(organisationId, { id, ...(written ? { entry: written } : {}) });
         if (written) journal.mark(organisationId);

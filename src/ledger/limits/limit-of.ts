@@ -2,7 +2,7 @@
 import type { BudgetLimit, Limit } from '../../store/shared-state.ts';
 import { periodOf } from './period.ts';
 import { type BudgetRule, MOST, type Rule } from './rule.ts';
-import { budgetKey } from './usage.ts';
+import { budgetKey, budgetPool } from './usage.ts';
 
 /** A rule and what a call takes of it. */
 export interface Counted {
@@ -43,11 +43,13 @@ function budgetOf(rule: BudgetRule, { tokens, cost }: WorstCase, now: number): B
   const amount =
     type === 'cost' ? cost(assumedOutput) : type === 'tokens' ? BigInt(tokens(assumedOutput)) : 1n;
   const { end } = periodOf(schedule, now);
+  const pool = budgetPool(rule, now);
   return {
     kind: 'budget',
     key: budgetKey(rule, now),
     cap: rule.cap,
     amount: amount < MOST ? amount : MOST,
     ...(end === undefined ? {} : { keepUntil: end + KEPT_MS }),
+    ...(pool === undefined ? {} : { pool }),
   };
 }

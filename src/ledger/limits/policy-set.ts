@@ -138,10 +138,14 @@ function nameOf(id: string, { name }: PolicyBody): string {
 }
 
 /**
- * Groups of a rate-limit policy that are counted apart at once, where callers' metadata make them: what would be one
- * more is counted together with all others.
+ * Groups of a policy that are counted apart at once, where callers' metadata make them: what would be one more is counted
+ * together with all others.
  */
-export const MOST_RATE_GROUPS = 10_000;
+export const MOST_COUNTED_GROUPS = 10_000;
+
+function isDividedByCallers({ groupBy }: PolicyBody): boolean {
+  return groupBy.some((key) => key.startsWith('metadata.'));
+}
 
 function rateRule({ id, body }: Document<RateLimitPolicyBody>): RateRule | SlotRule {
   const { type, unit, value, onStoreOutage: onOutage = 'allow' } = body;
@@ -154,9 +158,7 @@ function rateRule({ id, body }: Document<RateLimitPolicyBody>): RateRule | SlotR
     unit,
     windowMs: WINDOWS[unit] ?? 60_000,
     limit: Math.floor(value),
-    pool: body.groupBy.some((key) => key.startsWith('metadata.'))
-      ? { key: `p:${id}`, most: MOST_RATE_GROUPS }
-      : undefined,
+    pool: isDividedByCallers(body) ? { key: `p:${id}`, most: MOST_COUNTED_GROUPS } : undefined,
     assumedOutput: body.assumedOutputTokens,
     onOutage,
   };
@@ -178,6 +180,9 @@ function usageRule({ id, body }: Document<UsageLimitPolicyBody>): BudgetRule {
     cap: capOf(type, creditLimit),
     threshold: alertThreshold === undefined ? undefined : capOf(type, alertThreshold),
     schedule: scheduleOfPolicy(body),
+    pool: isDividedByCallers(body)
+      ? { id: `p:${id}`, most: MOST_COUNTED_GROUPS, others: `p:${id}:others` }
+      : undefined,
     assumedOutput: body.assumedOutputTokens,
     onOutage: body.onStoreOutage ?? 'deny',
   };

@@ -33,6 +33,14 @@ export interface SlotRule {
   readonly onOutage: OnStoreOutage;
 }
 
+/** Budgets of one policy that are counted apart, and where further ones are counted together. */
+export interface RulePool {
+  readonly id: string;
+  readonly most: number;
+  /** As the id of a rule. */
+  readonly others: string;
+}
+
 /** So much until it is reset. */
 export interface BudgetRule {
   readonly kind: 'budget';
@@ -44,6 +52,8 @@ export interface BudgetRule {
   /** Usage at which an alert is sent, in the same; undefined: none is. */
   readonly threshold?: bigint | undefined;
   readonly schedule: Schedule;
+  /** Of a budget that callers' metadata divide: at most so many at once. */
+  readonly pool?: RulePool | undefined;
   readonly assumedOutput?: number | undefined;
   readonly onOutage: OnStoreOutage;
 }

@@ -1,6 +1,8 @@
 // The present usage of budgets.
+
+import { fail } from '../../lib/errors.ts';
 import type { JsonObject } from '../../store/collection.ts';
-import type { SharedState } from '../../store/shared-state.ts';
+import type { BudgetPool, BudgetReading, SharedState } from '../../store/shared-state.ts';
 import type { AlertLevel } from '../alerts/alert.ts';
 import type { SentAlerts } from '../alerts/watch.ts';
 import { inDollars } from '../prices/price-list.ts';
@@ -36,6 +38,13 @@ export function budgetKey({ id, schedule }: BudgetRule, now: number): string {
   return `${id}:${periodOf(schedule, now).name}`;
 }
 
+/** The pool that a budget is one of at a time; undefined: it is one by itself. */
+export function budgetPool({ pool, schedule }: BudgetRule, now: number): BudgetPool | undefined {
+  if (pool === undefined) return undefined;
+  const { name } = periodOf(schedule, now);
+  return { key: `${pool.id}:${name}`, most: pool.most, others: `${pool.others}:${name}` };
+}
+
 /** Reads budgets, and sets them to zero. */
 export class UsageReader {
   readonly #deps: UsageDeps;
@@ -52,7 +61,9 @@ export class UsageReader {
     const at = now();
     try {
       const key = budgetKey(rule, at);
-      const { spent, held, free = 0n } = await state.readBudget(organisationId, { key, cap: rule.cap });
+      const pool = budgetPool(rule, at);
+      const request = { key, cap: rule.cap, ...(pool === undefined ? {} : { pool }) };
+      const { spent, held, free = 0n } = await state.readBudget(organisationId, request);
       return {
         current: shown(rule, spent),
         held: shown(rule, held),
@@ -85,13 +96,33 @@ export class UsageReader {
   }
 
   /**
+   * What a reset begins from.
+   * @throws GatewayError store_unavailable; conflict for a budget that is counted together with others
+   */
+  async checkReset(organisationId: string, rule: BudgetRule): Promise<BudgetReading> {
+    const at = this.#deps.now();
+    const key = budgetKey(rule, at);
+    const pool = budgetPool(rule, at);
+    const read = await this.#deps.state.readBudget(
+      organisationId,
+      pool === undefined ? { key } : { key, pool },
+    );
+    if (read.together)
+      throw fail(
+        'conflict',
+        `the policy counts ${pool?.most} groups apart and this one together with others, so it cannot be reset alone; raise the policy's credit_limit`,
+      );
+    return read;
+  }
+
+  /**
    * Usage of the present period restarts from zero; amounts that calls in flight hold are charged when they end.
-   * @throws GatewayError store_unavailable.
+   * @throws GatewayError store_unavailable; conflict for one that is counted together with others
    */
   async reset(organisationId: string, rule: BudgetRule): Promise<void> {
     const { state, alerts, now } = this.#deps;
+    let { spent } = await this.checkReset(organisationId, rule);
     const key = budgetKey(rule, now());
-    let { spent } = await state.readBudget(organisationId, { key });
     // Calls that are settled meanwhile are part of the reset.
     for (;;) {
       if (spent === 0n) break;

@@ -5,12 +5,12 @@ import type { TakenItem } from '../state-transfer.ts';
 import type { Body } from './call.ts';
 import type { JournalRows } from './journal.ts';
 import type { Moment } from './moment.ts';
-import type { Budget, StateRows } from './rows.ts';
+import type { BudgetPlace, StateRows } from './rows.ts';
 import { othersOf, type Place, type WindowName, type Windows } from './windows.ts';
 
-/** A budget as it was found, or where a window is counted, by its place among the limits. */
+/** Where a budget or a window is counted, by its place among the limits. */
 interface Found {
-  readonly budgets: (Budget | undefined)[];
+  readonly budgets: (BudgetPlace | undefined)[];
   readonly places: (Place | undefined)[];
 }
 
@@ -32,14 +32,17 @@ export function admitBody(rows: StateRows, windows: Windows, journal: JournalRow
         };
       }
       case 'budget': {
-        const budget = rows.budget(org, limit.key);
-        found.budgets[i] = budget;
-        const { spent = 0n, held = 0n } = budget ?? {};
-        if (limit.cap === undefined) return { denied: false, remaining: undefined, retryAfterMs: undefined };
+        const place = rows.place(org, limit.key, limit.pool);
+        found.budgets[i] = place;
+        const { spent = 0n, held = 0n } = place.budget ?? {};
+        const elsewhere = place.key === limit.key ? {} : { countedIn: place.key };
+        if (limit.cap === undefined)
+          return { denied: false, remaining: undefined, retryAfterMs: undefined, ...elsewhere };
         return {
           denied: spent + held + limit.amount > limit.cap,
           remaining: atLeastZero(limit.cap - spent - held),
           retryAfterMs: undefined,
+          ...elsewhere,
         };
       }
       case 'slots': {
@@ -56,7 +59,7 @@ export function admitBody(rows: StateRows, windows: Windows, journal: JournalRow
     at: Moment,
     id: string,
     expiresAt: number,
-    { budget, place }: { readonly budget: Budget | undefined; readonly place: Place | undefined },
+    { budget, place }: { readonly budget: BudgetPlace | undefined; readonly place: Place | undefined },
   ): TakenItem {
     switch (limit.kind) {
       case 'window': {
@@ -68,9 +71,13 @@ export function admitBody(rows: StateRows, windows: Windows, journal: JournalRow
           : ['w', name.key, name.length, name.slices, slice, cost, pool.key, key];
       }
       case 'budget': {
-        const { spent = 0n, held = 0n } = budget ?? {};
-        rows.setBudget(org, limit.key, { spent, held: held + limit.amount, keepUntil: limit.keepUntil });
-        return ['b', limit.key, limit.amount.toString()];
+        const { keepUntil, amount, pool } = limit;
+        const { key = limit.key, budget: found, joins } = budget ?? {};
+        const { spent = 0n, held = 0n } = found ?? {};
+        rows.setBudget(org, key, { spent, held: held + amount, keepUntil });
+        if (pool !== undefined && joins !== undefined)
+          rows.setBudget(org, pool.key, { spent: joins + 1n, held: 0n, keepUntil });
+        return ['b', key, amount.toString()];
       }
       case 'slots':
         rows.setSlot(org, limit.key, id, expiresAt);

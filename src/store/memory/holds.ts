@@ -40,9 +40,10 @@ export function sweepBody(rows: StateRows): Body<'sweep'> {
 }
 
 export function readBudgetBody(rows: StateRows): Body<'readBudget'> {
-  return (org, { key }) => {
-    const { spent = 0n, held = 0n } = rows.budget(org, key) ?? {};
-    return { spent, held };
+  return (org, { key, pool }) => {
+    const place = rows.place(org, key, pool);
+    const { spent = 0n, held = 0n } = place.budget ?? {};
+    return place.key === key ? { spent, held } : { spent, held, together: true };
   };
 }
 

@@ -1,5 +1,6 @@
 // The rows that several scripts read and write: budgets, holds, slots.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { BudgetPool } from '../shared/admit.ts';
 import type { TakenItem } from '../state-transfer.ts';
 
 export interface HoldRow {
@@ -17,9 +18,20 @@ export interface Budget {
   readonly keepUntil: number | undefined;
 }
 
+/** Where a budget is counted that may belong to a pool. */
+export interface BudgetPlace {
+  readonly key: string;
+  /** As it is there. */
+  readonly budget: Budget | undefined;
+  /** It becomes one of the pool, which has so many. */
+  readonly joins: bigint | undefined;
+}
+
 export interface StateRows {
   /** Undefined: nothing is spent or held. */
   budget(org: string, key: string): Budget | undefined;
+  /** The budget itself; where its pool has as many as it may, that of all others. */
+  place(org: string, key: string, pool: BudgetPool | undefined): BudgetPlace;
   setBudget(org: string, key: string, budget: Budget): void;
   hold(org: string, id: string): HoldRow | undefined;
   /** What a hold took; 'settled' when it was. */
@@ -76,11 +88,20 @@ export function stateRows(database: DatabaseSync): StateRows {
   );
   const freeSlot = database.prepare('DELETE FROM slots WHERE org = ? AND key = ? AND id = ?');
 
+  const readBudget = (org: string, key: string): Budget | undefined => {
+    const row = getBudget.get(org, key) as unknown as [string, string, number | null] | undefined;
+    if (row === undefined) return undefined;
+    return { spent: BigInt(row[0]), held: BigInt(row[1]), keepUntil: row[2] ?? undefined };
+  };
+
   return {
-    budget: (org, key) => {
-      const row = getBudget.get(org, key) as unknown as [string, string, number | null] | undefined;
-      if (row === undefined) return undefined;
-      return { spent: BigInt(row[0]), held: BigInt(row[1]), keepUntil: row[2] ?? undefined };
+    budget: readBudget,
+    place: (org, key, pool) => {
+      const budget = readBudget(org, key);
+      if (budget !== undefined || pool === undefined) return { key, budget, joins: undefined };
+      const size = readBudget(org, pool.key)?.spent ?? 0n;
+      if (size < BigInt(pool.most)) return { key, budget, joins: size };
+      return { key: pool.others, budget: readBudget(org, pool.others), joins: undefined };
     },
     setBudget: (org, key, { spent, held, keepUntil }) => {
       putBudget.run(org, key, spent.toString(), held.toString(), keepUntil ?? null);

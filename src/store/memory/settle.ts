@@ -20,8 +20,11 @@ export function settleBody(rows: StateRows, windows: Windows, journal: JournalRo
     else if (actual < cost) windows.give(name, slice, cost - actual);
   }
 
-  function charge(org: string, { key, amount, keepUntil }: Charge, held: bigint): ChargedBudget {
-    const before = rows.budget(org, key) ?? { spent: 0n, held: 0n, keepUntil };
+  function charge(org: string, { key: asked, amount, keepUntil, pool }: Charge, held: bigint): ChargedBudget {
+    const { key, budget, joins } = rows.place(org, asked, pool);
+    const before = budget ?? { spent: 0n, held: 0n, keepUntil };
+    if (pool !== undefined && joins !== undefined)
+      rows.setBudget(org, pool.key, { spent: joins + 1n, held: 0n, keepUntil });
     const rest = before.held - held;
     const after = { spent: before.spent + amount, held: rest < 0n ? 0n : rest };
     rows.setBudget(org, key, { ...after, keepUntil: before.keepUntil });

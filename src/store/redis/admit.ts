@@ -15,6 +15,7 @@ import {
   JOURNAL,
   listOf,
   maybeNumber,
+  poolArguments,
   type RedisScript,
   type Reply,
   textOf,
@@ -50,7 +51,7 @@ end
 local reply, states, denied = {}, {}, false
 for i = 9, #ARGV - 1, ${EACH} do
   local kind, key, limit = A(i), A(i + 1), A(i + 2)
-  local no, remaining, retry = '0', '', ''
+  local no, remaining, retry, moved = '0', '', '', ''
   if kind == 'w' then
     local w, S, cost = tonumber(A(i + 3)), tonumber(A(i + 4)), tonumber(A(i + 5))
     local pool, name, st, others = A(i + 6), key, nil, nil
@@ -69,13 +70,14 @@ for i = 9, #ARGV - 1, ${EACH} do
     end
     remaining = math.max(0, max - total)
   elseif kind == 'b' then
-    local v = redis.call('HMGET', P .. 'b:' .. key, 's', 'h', 'u')
+    local name, v, joins = placeBudget(key, A(i + 5), A(i + 6), A(i + 7))
+    if name ~= key then moved = name end
     local sh, sl = parse(v[1])
     local hh, hl = parse(v[2])
     local ah, al = parse(A(i + 3))
     local uh, ul = sum(sh, sl, hh, hl)
     local th, tl = sum(uh, ul, ah, al)
-    states[i] = { hh = hh, hl = hl, ah = ah, al = al, keep = v[3] }
+    states[i] = { hh = hh, hl = hl, ah = ah, al = al, keep = v[3], name = name, joins = joins }
     if limit ~= '' then
       local ch, cl = parse(limit)
       if not prior and (th > ch or (th == ch and tl > cl)) then no = '1' end
@@ -89,7 +91,7 @@ for i = 9, #ARGV - 1, ${EACH} do
   end
   if no == '1' then denied = true end
   local n = #reply
-  reply[n + 1], reply[n + 2], reply[n + 3] = no, remaining, retry
+  reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = no, remaining, retry, moved
 end
 if prior then return { outcome, expiresAt, reply } end
 if denied then return { 'd', '', reply } end
@@ -98,7 +100,7 @@ if dry then return { 'f', '', reply } end
 local items = {}
 local expiry = nowMs + (leaseMs or 0)
 for i = 9, #ARGV - 1, ${EACH} do
-  local kind, key, st, at = A(i), A(i + 1), states[i], (i - 9) / ${EACH} * 3 + 2
+  local kind, key, st, at = A(i), A(i + 1), states[i], (i - 9) / ${EACH} * 4 + 2
   if kind == 'w' then
     local cost, pool = tonumber(A(i + 5)), A(i + 6)
     if cost > 0 then
@@ -111,12 +113,13 @@ for i = 9, #ARGV - 1, ${EACH} do
   elseif kind == 'b' then
     local held = text(sum(st.hh, st.hl, st.ah, st.al))
     if A(i + 4) == (st.keep or '') then
-      redis.call('HSET', P .. 'b:' .. key, 'h', held)
+      redis.call('HSET', P .. 'b:' .. st.name, 'h', held)
     else
-      keepBudget(P .. 'b:' .. key, A(i + 4), 'h', held)
+      keepBudget(P .. 'b:' .. st.name, A(i + 4), 'h', held)
     end
+    if st.joins then joinBudgets(A(i + 5), A(i + 4)) end
     if st.left then reply[at] = st.left end
-    items[#items + 1] = { 'b', key, A(i + 3) }
+    items[#items + 1] = { 'b', st.name, A(i + 3) }
   else
     redis.call('ZADD', P .. 's:' .. key, expiry, id)
     reply[at] = reply[at] - 1
@@ -147,7 +150,7 @@ return { 'a', expiresAt, reply }`,
     const [outcome, expiresAt, states] = listOf(reply);
     const flat = listOf(states);
     const limits: LimitState[] = [];
-    for (let i = 0; i < flat.length; i += 3) limits.push(decodeState(flat[i], flat[i + 1], flat[i + 2]));
+    for (let i = 0; i < flat.length; i += 4) limits.push(decodeState(flat.slice(i, i + 4)));
     return {
       outcome: known(OUTCOMES[textOf(outcome)]),
       limits,
@@ -176,18 +179,20 @@ function encodeLimit(limit: Limit): Argument[] {
         limit.cap?.toString() ?? '',
         limit.amount.toString(),
         limit.keepUntil ?? '',
-        ...['', '', ''],
+        ...poolArguments(limit.pool),
       ];
     case 'slots':
       return ['s', limit.key, limit.limit, '', '', '', '', ''];
   }
 }
 
-function decodeState(denied?: Reply, remaining?: Reply, retry?: Reply): LimitState {
+function decodeState([denied, remaining, retry, moved]: readonly Reply[]): LimitState {
   const text = textOf(remaining);
+  const countedIn = textOf(moved);
   return {
     denied: textOf(denied) === '1',
     remaining: text === '' ? undefined : BigInt(text),
     retryAfterMs: maybeNumber(retry),
+    ...(countedIn === '' ? {} : { countedIn }),
   };
 }

@@ -1,6 +1,6 @@
 // renew, sweep, readBudget and correctBudget in Lua.
 import { MARK_MS, type RenewOutcome, type SweptHold } from '../shared/holds.ts';
-import { listOf, type RedisScript, textOf } from './script.ts';
+import { BUDGETS, listOf, poolArguments, type RedisScript, textOf } from './script.ts';
 
 const OUTCOMES: Readonly<Record<string, RenewOutcome>> = {
   r: 'renewed',
@@ -81,13 +81,14 @@ return reply`,
 };
 
 export const readBudget: RedisScript<'readBudget'> = {
-  lua: `
-local v = redis.call('HMGET', P .. 'b:' .. A(1), 's', 'h')
-return { v[1] or '0', v[2] or '0' }`,
-  encode: ({ key }) => [key],
+  lua: `${BUDGETS}
+local name, v = placeBudget(A(1), A(2), A(3), A(4))
+return { v[1] or '0', v[2] or '0', name == A(1) and '' or '1' }`,
+  encode: ({ key, pool }) => [key, ...poolArguments(pool)],
   decode: (reply) => {
-    const [spent, held] = listOf(reply);
-    return { spent: BigInt(textOf(spent)), held: BigInt(textOf(held)) };
+    const [spent, held, together] = listOf(reply);
+    const state = { spent: BigInt(textOf(spent)), held: BigInt(textOf(held)) };
+    return textOf(together) === '' ? state : { ...state, together: true };
   },
 };
 

@@ -1,4 +1,5 @@
 // What a script of the Redis adapter is, and the pieces of Lua that several share.
+import type { BudgetPool } from '../shared/admit.ts';
 import type { ArgsOf, ResultOf, ScriptName } from '../shared/scripts.ts';
 
 /** What goes after the clock's argument. */
@@ -74,6 +75,13 @@ end
  * A budget is a hash: `s` spent, `h` held, and `u` until when it is kept, in milliseconds: absent, it never expires.
  */
 export const BUDGETS = `
+-- where a budget is counted that may belong to a pool of at most so many: its name, fields, and whether it joins the pool
+local function placeBudget(key, pool, most, others)
+  local v = redis.call('HMGET', P .. 'b:' .. key, 's', 'h', 'u')
+  if v[1] or v[2] or pool == '' then return key, v, false end
+  if tonumber(redis.call('HGET', P .. 'b:' .. pool, 's') or '0') < tonumber(most) then return key, v, true end
+  return others, redis.call('HMGET', P .. 'b:' .. others, 's', 'h', 'u'), false
+end
 -- writes fields of a budget with the time that it is kept until; '' is for ever
 local function keepBudget(key, keep, ...)
   if keep == '' then
@@ -84,6 +92,11 @@ local function keepBudget(key, keep, ...)
     redis.call('HSET', key, 'u', keep, ...)
     if real then redis.call('PEXPIREAT', key, keep) end
   end
+end
+local function joinBudgets(pool, keep)
+  local key = P .. 'b:' .. pool
+  local size = tonumber(redis.call('HGET', key, 's') or '0') + 1
+  keepBudget(key, keep, 's', int(size), 'h', '0')
 end
 `;
 
@@ -199,6 +212,11 @@ local function journalAppend(id, data, consumer, leaseMs)
   return seq
 end
 `;
+
+/** A budget's pool as scripts take it: three arguments. */
+export function poolArguments(pool: BudgetPool | undefined): readonly Argument[] {
+  return pool === undefined ? ['', '', ''] : [pool.key, pool.most, pool.others];
+}
 
 /** A reply's string or number as text. */
 export function textOf(reply: Reply | undefined): string {

@@ -1,6 +1,15 @@
 // settle in Lua: the hold's record becomes a mark that it was settled, kept for as long as repeats may come.
 import type { ChargedBudget, Settlement } from '../shared/settle.ts';
-import { AMOUNTS, BUDGETS, JOURNAL, listOf, type RedisScript, textOf, WINDOWS } from './script.ts';
+import {
+  AMOUNTS,
+  BUDGETS,
+  JOURNAL,
+  listOf,
+  poolArguments,
+  type RedisScript,
+  textOf,
+  WINDOWS,
+} from './script.ts';
 
 const OUTCOMES: Readonly<Record<string, Settlement['outcome']>> = {
   s: 'settled',
@@ -19,12 +28,13 @@ local hold = P .. 'h:' .. id
 local record = redis.call('GET', hold)
 if record and string.sub(record, 1, 1) == 'S' then return { 'r', {} } end
 if not record and orphan ~= '1' then return { 'u', {} } end
-local charges, costs, keeps, order = {}, {}, {}, {}
-for i = 8, #ARGV - 1, 4 do
+local charges, costs, keeps, pools, order = {}, {}, {}, {}, {}
+for i = 8, #ARGV - 1, 7 do
   local key = A(i + 1)
   if A(i) == 'b' then
     charges[key] = A(i + 2)
     keeps[key] = A(i + 3)
+    pools[key] = { A(i + 4), A(i + 5), A(i + 6) }
     order[#order + 1] = key
   else
     costs[key] = tonumber(A(i + 2))
@@ -60,8 +70,10 @@ if record then
 end
 local reply = {}
 for _, key in ipairs(order) do
-  local budget = P .. 'b:' .. key
-  local v = redis.call('HMGET', budget, 's', 'h')
+  local pool = pools[key] or { '', '', '' }
+  local name, v, joins = placeBudget(key, pool[1], pool[2], pool[3])
+  local budget = P .. 'b:' .. name
+  if joins then joinBudgets(pool[1], keeps[key] or '') end
   local sh, sl = parse(v[1])
   local ch, cl = parse(charges[key])
   local hh, hl = parse(v[2])
@@ -73,7 +85,7 @@ for _, key in ipairs(order) do
     keepBudget(budget, keeps[key], 's', spent, 'h', left)
   end
   local n = #reply
-  reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = key, charges[key], spent, left
+  reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = name, charges[key], spent, left
 end
 if real then redis.call('SET', hold, 'S', 'PX', ${rememberMs}) else redis.call('SET', hold, 'S') end
 local seq = ''
@@ -88,8 +100,11 @@ return { record and 's' or 'o', reply, seq }`,
       entry?.data ?? '',
       entry?.claim?.consumer ?? '',
       entry?.claim?.leaseMs ?? 0,
-      ...charges.flatMap(({ key, amount, keepUntil }) => ['b', key, amount.toString(), keepUntil ?? '']),
-      ...costs.flatMap(({ key, cost }) => ['w', key, cost, '']),
+      ...charges.flatMap(({ key, amount, keepUntil, pool }) => [
+        ...['b', key, amount.toString(), keepUntil ?? ''],
+        ...poolArguments(pool),
+      ]),
+      ...costs.flatMap(({ key, cost }) => ['w', key, cost, '', '', '', '']),
     ],
 
     decode: (reply) => {

@@ -49,6 +49,19 @@ export interface BudgetLimit {
   readonly amount: bigint;
   /** When the budget expires, in Unix milliseconds of the store; undefined: never. The newest value counts. */
   readonly keepUntil?: number;
+  readonly pool?: BudgetPool;
+}
+
+/**
+ * Budgets whose number callers decide, e.g. by their metadata. Of a pool at most `most` are kept; what would be one more
+ * is counted in `others`, one budget for all of them, under the same cap. How many there are is kept as what is spent of a
+ * budget of the pool's own key, so it expires with them. Budgets of a pool are never removed one by one: what is counted
+ * in `others` stays there, and no group passes more than the cap.
+ */
+export interface BudgetPool {
+  readonly key: string;
+  readonly most: number;
+  readonly others: string;
 }
 
 /** `limit` live holds at once. */
@@ -87,6 +100,8 @@ export interface LimitState {
   readonly remaining: bigint | undefined;
   /** When the same request may pass this limit, in ms; undefined: not known, or never. */
   readonly retryAfterMs: number | undefined;
+  /** The budget in which it is counted instead: that of all others of its pool. */
+  readonly countedIn?: string;
 }
 
 export interface Admission {
@@ -142,6 +157,12 @@ export function checkAdmit(request: AdmitRequest): void {
   checkLength('journal.entry.data', journal.entry.data, BOUNDS.entry);
 }
 
+export function checkPool(name: string, { key, most, others }: BudgetPool): void {
+  checkId(`${name}.key`, key);
+  checkWhole(`${name}.most`, most, 1, BOUNDS.count);
+  checkId(`${name}.others`, others);
+}
+
 function checkLimit(limit: Limit): void {
   checkId('limits.key', limit.key);
   switch (limit.kind) {
@@ -159,6 +180,7 @@ function checkLimit(limit: Limit): void {
       if (limit.cap !== undefined) checkAmount('limits.cap', limit.cap);
       checkAmount('limits.amount', limit.amount);
       if (limit.keepUntil !== undefined) checkTime('limits.keepUntil', limit.keepUntil);
+      if (limit.pool !== undefined) checkPool('limits.pool', limit.pool);
       return;
     case 'slots':
       checkWhole('limits.limit', limit.limit, 0, BOUNDS.count);

@@ -1,5 +1,6 @@
 // renew, sweep, readBudget and correctBudget: holds that are renewed, holds whose owner is gone, a budget's amounts.
 import { invalidField } from '../../lib/errors.ts';
+import { type BudgetPool, checkPool } from './admit.ts';
 import { BOUNDS, checkAmount, checkBatch, checkId, checkSpan, checkWhole } from './bounds.ts';
 
 /** Holds of one owner, each renewed by itself. */
@@ -37,11 +38,15 @@ export interface BudgetRequest {
   readonly key: string;
   /** To be told what is free. */
   readonly cap?: bigint;
+  /** As of its limit: where the budget is not one of the pool, that of all others is read. */
+  readonly pool?: BudgetPool;
 }
 
 export interface BudgetState {
   readonly spent: bigint;
   readonly held: bigint;
+  /** The amounts are of all budgets together for which the pool has no room. */
+  readonly together?: true;
 }
 
 /** `free`: the cap less what is spent and held, 0 at the least; absent without a cap. */
@@ -85,6 +90,7 @@ export function checkSweep(request: SweepRequest): void {
 export function checkBudget(request: BudgetRequest): void {
   checkId('key', request.key);
   if (request.cap !== undefined) checkAmount('cap', request.cap);
+  if (request.pool !== undefined) checkPool('pool', request.pool);
 }
 
 /** The reading of a request. */

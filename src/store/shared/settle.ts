@@ -1,5 +1,6 @@
 // settle: what an admission really cost, once per id; the hold goes, the journal's entry comes, in one step.
 import { invalidField } from '../../lib/errors.ts';
+import { type BudgetPool, checkPool } from './admit.ts';
 import { BOUNDS, checkAmount, checkBatch, checkId, checkTime, checkWhole } from './bounds.ts';
 import { checkEntry, type JournalEntry, type OwnEntry } from './journal.ts';
 
@@ -8,6 +9,7 @@ export interface Charge {
   readonly amount: bigint;
   /** As of the budget's limit; for one that is not there. */
   readonly keepUntil?: number;
+  readonly pool?: BudgetPool;
 }
 
 export interface WindowCost {
@@ -68,10 +70,11 @@ export function checkSettle(request: SettleRequest): void {
   const { charges = [], costs = [], entry } = request;
   checkBatch('charges', charges, BOUNDS.limits);
   checkBatch('costs', costs, BOUNDS.limits);
-  for (const { key, amount, keepUntil } of charges) {
+  for (const { key, amount, keepUntil, pool } of charges) {
     checkId('charges.key', key);
     checkAmount('charges.amount', amount);
     if (keepUntil !== undefined) checkTime('charges.keepUntil', keepUntil);
+    if (pool !== undefined) checkPool('charges.pool', pool);
   }
   for (const { key, cost } of costs) {
     checkId('costs.key', key);

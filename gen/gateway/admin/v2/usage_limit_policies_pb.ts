@@ -890,7 +890,9 @@ export const UsageLimitPoliciesService: GenService<{
   /**
    * Sets the present usage of one entity to zero.
    *
-   * Errors: 404 (AB08), 401 (AB05), 403 (AB03), 503 when the shared store does not answer.
+   * Errors: 404 (AB08), 409 (AB07) for an entity that is counted together with others because the
+   * policy has more than 10,000 of them, 401 (AB05), 403 (AB03), 503 when the shared store does not
+   * answer.
    *
    * @generated from rpc gateway.admin.v2.UsageLimitPoliciesService.ResetUsageLimitEntity
    */
