@@ -4,7 +4,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
-import type { Validator } from '@bufbuild/protovalidate';
 import { type ConnectRouter, createConnectRouter, createContextValues } from '@connectrpc/connect';
 import type { Logger } from 'pino';
 import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
@@ -47,7 +46,7 @@ import { Methods, type Registration } from './methods.ts';
 import { nodeHandler } from './node-handler.ts';
 import { REFLECTION_NAMES, registerReflection } from './reflection.ts';
 import { toConnectError } from './status.ts';
-import { contractValidator } from './validator.ts';
+import { contractValidator, type LazyValidator } from './validator.ts';
 
 export interface RpcDeps {
   readonly services: readonly Registration[];
@@ -67,7 +66,7 @@ export interface RpcDeps {
   readonly log: Logger;
   readonly names: HeaderNames;
   /** Of the contract's messages; one is made when absent. */
-  readonly validator?: Validator;
+  readonly validator?: LazyValidator;
   /** Bounds of bodies that are being read. */
   readonly pace: Pace;
   readonly budget: ReadingBudget;

@@ -1,24 +1,41 @@
 // The rules on the contract's fields. Nearly every message is known to keep them without the engine (quick-check.ts), which
 // takes 15 MB: it is loaded when it is first needed, and compiles the rules of a message type with its first message.
 import { createRequire } from 'node:module';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Validator } from '@bufbuild/protovalidate';
 import type { RuleEngine } from './rule-engine.ts';
 
 const load = createRequire(import.meta.url);
-const ENGINE = fileURLToPath(new URL('./rule-engine.ts', import.meta.url));
+const ENGINE = new URL('./rule-engine.ts', import.meta.url);
 
 /** Messages with more parts than this are judged up to their first violation: telling all of them takes long. */
 const MANY_PARTS = 1000;
 
+/** A validator whose engine may not be loaded yet. */
+export interface LazyValidator extends Validator {
+  /** Undefined once the engine is loaded; else loads it in turns of the event loop: at once it takes a tenth of a second. */
+  readonly ready?: () => Promise<void> | undefined;
+}
+
 /** A validator of the contract's messages; one serves a whole process. Its engine is loaded with the first message that needs it. */
-export function contractValidator(): Validator {
+export function contractValidator(): LazyValidator {
   let engine: RuleEngine | undefined;
   const rules = (): RuleEngine => {
-    engine ??= (load(ENGINE) as typeof import('./rule-engine.ts')).ruleEngine();
+    engine ??= (load(fileURLToPath(ENGINE)) as typeof import('./rule-engine.ts')).ruleEngine();
     return engine;
   };
+  let loading: Promise<void> | undefined;
   return {
+    ready() {
+      if (engine !== undefined) return undefined;
+      loading ??= import(ENGINE.href).then(async () => {
+        await nextTurn();
+        rules();
+        await nextTurn();
+      });
+      return loading;
+    },
     validate: (schema, message) =>
       (hasManyParts(message) ? rules().first : rules().all).validate(
         schema,

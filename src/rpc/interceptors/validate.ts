@@ -17,9 +17,9 @@ import { memberName } from '../../rest/json-shape.ts';
 import { streamTwinOf } from '../../rest/routes.ts';
 import { type Handler, type Interceptor, isStream, type Output } from '../handler.ts';
 import { type QuickCheck, quickCheck } from '../quick-check.ts';
-import { hasManyParts } from '../validator.ts';
+import { hasManyParts, type LazyValidator } from '../validator.ts';
 
-export function validateInterceptor(validator: Validator): Interceptor {
+export function validateInterceptor(validator: LazyValidator): Interceptor {
   return (method) => {
     const prepare = streamFlag(method);
     const surelyValid = quickCheck(method.input);
@@ -28,7 +28,8 @@ export function validateInterceptor(validator: Validator): Interceptor {
       const message = typeof input === 'function' ? input() : input;
       prepare(message);
       if (surelyValid(message)) return next(message, call);
-      if (hasManyParts(message)) return checkedAlone(validator, method.input, message, next, call);
+      if (validator.ready?.() !== undefined || hasManyParts(message))
+        return checkedAlone(validator, method.input, message, next, call);
       check(validator, method.input, message);
       return next(message, call);
     };
@@ -37,12 +38,13 @@ export function validateInterceptor(validator: Validator): Interceptor {
 
 /** Decoding before and the work after are not in the turn of the event loop in which the rules are applied. */
 async function checkedAlone(
-  validator: Validator,
+  validator: LazyValidator,
   desc: DescMessage,
   message: Message,
   next: Handler,
   call: Call,
 ): Promise<Output> {
+  await validator.ready?.();
   await nextTurn();
   check(validator, desc, message);
   await nextTurn();
@@ -50,14 +52,17 @@ async function checkedAlone(
 }
 
 async function* validated(
-  validator: Validator,
+  validator: LazyValidator,
   method: DescMethod,
   surelyValid: QuickCheck,
   messages: AsyncIterable<Message>,
 ): AsyncGenerator<Message> {
   const isForm = formOf(method) !== undefined;
   for await (const message of messages) {
-    if (!surelyValid(message)) check(validator, method.input, message, isForm);
+    if (!surelyValid(message)) {
+      await validator.ready?.();
+      check(validator, method.input, message, isForm);
+    }
     yield message;
   }
 }
