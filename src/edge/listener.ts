@@ -55,6 +55,8 @@ const MAX_HEADER_BYTES = 65_536;
 const STRANGERS_STREAMS = 100;
 const MAX_CONCURRENT_STREAMS = 1000;
 const STRANGERS_AT_ONCE = 8;
+/** Requests of connections with a valid key that begin in one turn: about 20 ms. */
+const CALLERS_AT_ONCE = 64;
 /** Bytes that are read of a body that is not wanted, and for how long, so that its answer is not lost with a reset. */
 const LINGER_BYTES = 1024 * 1024;
 const LINGER_MS = 1000;
@@ -75,27 +77,20 @@ export function createListener({
   /** Whose session is being made. */
   let opening: Connection | undefined;
 
-  let begun = 0;
-  /** Of all connections together: hundreds of them may bring their first request in one turn. */
-  const mayBegin = (): boolean => {
-    if (begun === 0)
-      setImmediate(() => {
-        begun = 0;
-      });
-    return ++begun <= STRANGERS_AT_ONCE;
-  };
+  // Of all connections together: hundreds of them may bring their first request in one turn, and one connection hundreds of
+  // requests that it pipelines.
+  const strangerMayBegin = perTurn(STRANGERS_AT_ONCE);
+  const callerMayBegin = perTurn(CALLERS_AT_ONCE);
   const handle: Dispatch = (req, res) => {
     const { stream } = req as unknown as http2.Http2ServerRequest;
     const connection = owners.get(req.httpVersionMajor === 1 ? req.socket : (stream.session ?? stream));
     if (connection !== undefined) beginOn(connection, req, res, draining);
     if (connection !== undefined && !connection.proven) owners.set(req, connection);
-    // Before a valid key was seen, few requests begin in one turn of the event loop, and then one in each.
-    if (
+    // So many requests begin in one turn of the event loop, and then one in each.
+    const mayBegin =
       connection === undefined ||
-      connection.proven ||
-      (connection.running <= STRANGERS_AT_ONCE && mayBegin())
-    )
-      dispatch(req, res);
+      (connection.proven ? callerMayBegin() : connection.running <= STRANGERS_AT_ONCE && strangerMayBegin());
+    if (mayBegin) dispatch(req, res);
     else inItsTurn(() => stream?.destroyed || dispatch(req, res));
   };
   const http1 = http.createServer(
@@ -259,6 +254,18 @@ function upgradesOf(
     socket.once('close', () => connection.running--);
     upgrades.upgrade(req, socket, head);
   });
+}
+
+/** Answers whether one more may begin in this turn of the event loop. */
+function perTurn(most: number): () => boolean {
+  let begun = 0;
+  const over = (): void => {
+    begun = 0;
+  };
+  return () => {
+    if (begun === 0) setImmediate(over);
+    return ++begun <= most;
+  };
 }
 
 function peerOf({ remoteAddress, remotePort }: Pick<net.Socket, 'remoteAddress' | 'remotePort'>): string {
