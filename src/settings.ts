@@ -4,6 +4,7 @@ import { parseProxies } from './lib/client-address.ts';
 import type { Range } from './lib/egress/address-rules.ts';
 import { isIssuerUrl } from './lib/issuer-url.ts';
 import { didYouMean } from './lib/nearest.ts';
+import { readS3Place, type S3Place } from './lib/s3-place.ts';
 import { readStdioCommands, type StdioCommands } from './lib/stdio-commands.ts';
 import { type EnvironmentProviders, providersFromEnvironment } from './providers/from-environment.ts';
 import { managerEnvironment } from './secrets/manager-environment.ts';
@@ -62,6 +63,8 @@ export interface Settings {
   readonly batchRows: number;
   /** Days that the gateway keeps a file at the most; undefined: until it is deleted. */
   readonly fileDays: number | undefined;
+  /** The object store that files and exports are kept in; undefined: the data folder, or MongoDB. It holds a secret. */
+  readonly s3: S3Place | undefined;
   readonly corsOrigins: readonly string[];
   /** Proxies whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly Range[];
@@ -278,6 +281,7 @@ function fileSettings(read: Read) {
     workspaceFileBytes: read('GATEWAY_FILES_QUOTA', bytes, 10 * 1024 * 1024 * 1024),
     batchRows: read('GATEWAY_BATCH_ROWS_AT_ONCE', integer(1, 1000), 16),
     fileDays: read<number | undefined>('GATEWAY_FILES_RETENTION_DAYS', integer(1, 3650), undefined),
+    s3: read<S3Place | undefined>('GATEWAY_FILES_S3', readS3Place, undefined),
   };
 }
 

@@ -110,8 +110,11 @@ export async function openStores(
     watch: store.watch,
     onError: (error) => log.warn({ err: error }, 'a change was not told to the other instances at once'),
   });
+  const s3 =
+    settings.s3 && (await import('../store/s3/s3-blobs.ts').then(({ s3Blobs }) => s3Blobs(settings.s3!)));
   const close = async (): Promise<void> => {
     watch?.stop();
+    await s3?.close();
     await feed.close();
     await state?.close();
     await store.close();
@@ -137,7 +140,9 @@ export async function openStores(
     return {
       store,
       documents,
-      blobs: mongodbUri === undefined ? folderBlobs(join(dataDir, 'exports')) : (store as MongoStore).blobs,
+      blobs:
+        s3 ??
+        (mongodbUri === undefined ? folderBlobs(join(dataDir, 'exports')) : (store as MongoStore).blobs),
       feed,
       rotation,
       state,

@@ -213,6 +213,11 @@ export const SETTINGS: readonly SettingRow[] = [
     `512 MiB, 10 GiB, ${NONE}`,
     'Of files that the gateway keeps: bytes of one, bytes of all of a workspace (413 above either), and days that one is kept at the most.',
   ),
+  row(
+    'GATEWAY_FILES_S3',
+    NONE,
+    'An S3-compatible object store for files and exports, in the place of the data folder or of MongoDB: `https://ACCESS_KEY_ID:SECRET@host/bucket/prefix?region=us-east-1`.',
+  ),
   row('GATEWAY_BATCH_ROWS_AT_ONCE', '16', 'Rows of one batch of the gateway that run at once.'),
   row(
     'GATEWAY_REALTIME_IDLE_SECONDS, GATEWAY_REALTIME_MAX_SECONDS',

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { hasLeftFlights } from '../ledger/flight/flight-folder.ts';
 import { progressOf } from '../lib/progress.ts';
 import { SettingsError } from '../settings.ts';
+import type { BlobStore } from '../store/blobs.ts';
 import { compareDocuments, copyDocuments, documentConflicts } from '../store/copy/documents.ts';
 import { compareKept, copyKept, KEPT_NAME } from '../store/copy/kept-values.ts';
 import { compareLogParts, copyLogParts } from '../store/copy/log-parts.ts';
@@ -15,8 +16,10 @@ import { folderBlobs } from '../store/folder-blobs.ts';
 import { openStateExport, type StateExport } from '../store/memory/export.ts';
 import { type MongoStore, openMongoStore } from '../store/mongo/open-mongo.ts';
 import { openRedisTransfer, type RedisTransfer } from '../store/redis/transfer.ts';
+import { s3Blobs } from '../store/s3/s3-blobs.ts';
 import { openSqliteStore, type SqliteStore } from '../store/sqlite/open-sqlite.ts';
 import { compareExportFiles, copyExportFiles, type ExportFiles, FILES_NAME } from './export-files.ts';
+import { compareKeptFiles, copyKeptFiles, KEPT_FILES_NAME } from './kept-files.ts';
 import { DEADLINE_MS, type MigrateDeps } from './migrate-deps.ts';
 import { refuseOtherKey } from './same-key.ts';
 import { table } from './table.ts';
@@ -30,6 +33,8 @@ interface Ends {
   readonly targetState: RedisTransfer | undefined;
   /** The files of exports. */
   readonly sourceFiles: ExportFiles;
+  /** Where files go. */
+  readonly blobs: BlobStore;
 }
 
 /**
@@ -85,7 +90,9 @@ async function openEnds(
   const targetState = needsRedis && url !== undefined ? await openRedisTransfer({ url }) : undefined;
   if (targetState !== undefined) closing.push(() => targetState.close());
   const sourceFiles = { documents: source, blobs: folderBlobs(join(dataDir, 'exports')) };
-  return { source, target, sourceState, targetState, sourceFiles };
+  const s3 = settings.s3 && s3Blobs(settings.s3);
+  if (s3 !== undefined) closing.push(() => s3.close());
+  return { source, target, sourceState, targetState, sourceFiles, blobs: s3 ?? target.blobs };
 }
 
 async function hasRows(state: StateExport): Promise<boolean> {
@@ -121,10 +128,14 @@ async function copyAll({ collections, say }: MigrateDeps, ends: Ends): Promise<r
   say(`${LOG_NAME}: ${await copyLog(source, target, told)} entries are there`);
   for (const { name, count } of await copyLogParts(source, target)) say(`${name}: ${count} are there`);
   say(`${KEPT_NAME}: ${await copyKept(source.kept, target.kept)} are there`);
-  const { gone, ...files } = await copyExportFiles(sourceFiles, target.blobs);
+  const { gone, ...files } = await copyExportFiles(sourceFiles, ends.blobs);
   say(`${FILES_NAME}: ${files.written} copied, ${files.present} there already`);
   for (const { id, organisationId } of gone)
     say(`  of the export ${id} of ${organisationId} there is no file: it has to be changed and started anew`);
+  const kept = await copyKeptFiles(sourceFiles, ends.blobs);
+  say(`${KEPT_FILES_NAME}: ${kept.written} copied, ${kept.present} there already`);
+  for (const { id, organisationId } of kept.gone)
+    say(`  the bytes of ${id} of ${organisationId} are not there`);
   if (sourceState === undefined || targetState === undefined) return [];
   const { name, written, present, conflicts } = await copyState(sourceState, targetState);
   say(`${name}: ${written} copied, ${present} there already`);
@@ -139,7 +150,8 @@ async function compareAll({ collections }: MigrateDeps, ends: Ends): Promise<Com
   }
   comparisons.push(await compareLogs(source, target), ...(await compareLogParts(source, target)));
   comparisons.push(await compareKept(source.kept, target.kept));
-  comparisons.push(await compareExportFiles(sourceFiles, target.blobs));
+  comparisons.push(await compareExportFiles(sourceFiles, ends.blobs));
+  comparisons.push(await compareKeptFiles(sourceFiles, ends.blobs));
   if (sourceState && targetState) comparisons.push(...(await compareState(sourceState, targetState)));
   return comparisons;
 }

@@ -39,7 +39,7 @@ export async function copyExportFiles(source: ExportFiles, target: BlobStore): P
       for (const part of parts)
         if ((await target.size(part.name)) === part.bytes) present++;
         else {
-          await copyPart(source.blobs, target, part);
+          await copyBlob(source.blobs, target, part);
           written++;
         }
   }
@@ -52,9 +52,9 @@ export async function compareExportFiles(source: ExportFiles, target: BlobStore)
   for await (const { whole, parts } of filesOf(source)) {
     if (!whole) continue;
     for (const part of parts) {
-      mine.add(`${part.name} ${await hashOf(source.blobs, part)}`);
+      mine.add(`${part.name} ${await hashOfBlob(source.blobs, part)}`);
       if ((await target.size(part.name)) === part.bytes)
-        theirs.add(`${part.name} ${await hashOf(target, part)}`);
+        theirs.add(`${part.name} ${await hashOfBlob(target, part)}`);
     }
   }
   const of = ({ count, hash }: typeof mine) => ({ count, hash });
@@ -82,7 +82,12 @@ async function* filesOf({ documents, blobs }: ExportFiles): AsyncGenerator<Kept>
   } while (after !== undefined);
 }
 
-async function copyPart(source: BlobStore, target: BlobStore, { name, bytes }: ExportPart): Promise<void> {
+/** Copies one blob whole. */
+export async function copyBlob(
+  source: BlobStore,
+  target: BlobStore,
+  { name, bytes }: ExportPart,
+): Promise<void> {
   // The pieces that an interrupted copy left may differ in size.
   await target.remove(name);
   let at = 0;
@@ -102,7 +107,8 @@ async function copyPart(source: BlobStore, target: BlobStore, { name, bytes }: E
   if (length > 0) await write();
 }
 
-async function hashOf(blobs: BlobStore, { name, bytes }: ExportPart): Promise<string> {
+/** Of its bytes, SHA-256 in hexadecimal digits. */
+export async function hashOfBlob(blobs: BlobStore, { name, bytes }: ExportPart): Promise<string> {
   const hash = createHash('sha256');
   for await (const piece of blobs.read(name, bytes)) hash.update(piece);
   return hash.digest('hex');

@@ -3,8 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
+import { type FileBody, files } from '../../src/inference/files/collection.ts';
 import { type ExportRun, type LogExportBody, logExports } from '../../src/ledger/exports/collection.ts';
 import { compareExportFiles, copyExportFiles } from '../../src/migrate/export-files.ts';
+import { compareKeptFiles, copyKeptFiles } from '../../src/migrate/kept-files.ts';
 import { isEqual } from '../../src/store/copy/sides.ts';
 import { folderBlobs } from '../../src/store/folder-blobs.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
@@ -68,4 +70,39 @@ test('files of exports that are done are copied, others begin anew, and what is 
   t.deepEqual(await Promise.all(['done.2', 'open.1', 'lost.1'].map((name) => theirs.size(name))), [3, 0, 0]);
   await theirs.write('done.1', MIB, Buffer.from('!'));
   t.false(isEqual(await compareExportFiles(source, theirs)), 'what differs is seen');
+});
+
+test('files that the gateway keeps are copied, with what batches have written so far', async (t) => {
+  const store = await openSqliteStore({ dataDir: join(root, 'kept'), collections: [files] });
+  t.teardown(() => store.close());
+  const [mine, theirs] = [folderBlobs(join(root, 'kept-from')), folderBlobs(join(root, 'kept-to'))];
+  const owner = { organisationId: 'o', workspaceId: 'w' };
+  const made = async (id: string, stored: number, body: Partial<FileBody>) => {
+    const all: FileBody = {
+      filename: 'f',
+      purpose: 'user_data',
+      contentType: 'text/plain',
+      bytes: stored,
+      stored,
+      status: 'ready',
+      key: '',
+      copies: [],
+      ...body,
+    };
+    await store.documents.insert(owner, files, { id, createdAt: 1, body: all });
+  };
+  await made('whole', 2 * MIB, {});
+  await mine.write('whole', 0, Buffer.alloc(2 * MIB, 'sealed'));
+  await made('of-a-batch', 0, { status: 'uploading', batch: 'b' });
+  await mine.write('of-a-batch', 0, Buffer.from('rows so far'));
+  await made('cut', 0, { status: 'uploading' });
+  await mine.write('cut', 0, Buffer.from('half'));
+  await made('lost', 5, {});
+  const source = { documents: store, blobs: mine };
+  const gone = [{ id: 'lost', organisationId: 'o' }];
+  t.false(isEqual(await compareKeptFiles(source, theirs)));
+  t.deepEqual(await copyKeptFiles(source, theirs), { written: 2, present: 0, gone });
+  t.deepEqual(await copyKeptFiles(source, theirs), { written: 0, present: 2, gone });
+  t.true(isEqual(await compareKeptFiles(source, theirs)));
+  t.deepEqual(await Promise.all(['of-a-batch', 'cut'].map((name) => theirs.size(name))), [11, 0]);
 });

@@ -14,6 +14,7 @@ import { type Calls, createCalls } from './calls.ts';
 import { connect } from './connection.ts';
 import { type CopyMark, copyMark, refuseHalfCopied } from './copy-mark.ts';
 import { mongoDocuments } from './documents.ts';
+import { gridBlobs } from './grid-blobs.ts';
 import { buildIndexes } from './indexes.ts';
 import { mongoKeptValues } from './kept-values.ts';
 import { moveOldEntries } from './log/old-entries.ts';
@@ -21,7 +22,6 @@ import { Roller } from './log/roller.ts';
 import { mongoLogMaintenance } from './log-maintenance.ts';
 import { mongoMaintenance } from './maintenance.ts';
 import { type LogTuning, logPlace, mongoRequestLog } from './request-log.ts';
-
 import { markUpgraded, refuseOlderProgram } from './schema-versions.ts';
 import { checkTopology, helloOf } from './topology.ts';
 import { mongoWatch } from './watch.ts';
@@ -149,7 +149,7 @@ function storeOver(
       end: () => calls.run(mark.end),
     },
     documents: mongoDocuments(connection, collections, calls),
-    blobs: mongoBlobs(connection, calls),
+    blobs: gridBlobs(connection, calls, mongoBlobs(connection, calls)),
     kept: mongoKeptValues(connection, calls),
     maintenance,
     logMaintenance: mongoLogMaintenance(place),
