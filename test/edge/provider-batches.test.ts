@@ -204,6 +204,20 @@ test('an output of a batch that was made elsewhere is booked for who fetches it'
   );
 });
 
+test('lines that are no rows are in no books, and what cannot be read is not given', async (t) => {
+  const world = await start(t, 2);
+  const { files } = world.provider;
+  const out = files.get('file-out')!;
+  const mixed = Buffer.from(`${out.content}\nno json\n{"custom_id":5}\n[]\n\u0000\n`);
+  files.set('file-out', { ...out, content: mixed });
+  await world.batch();
+  await world.get('/batches/batch_1', 'look');
+  t.is(await world.get('/files/file-out/content', 'mixed'), mixed.toString());
+  t.is((await world.rows(2)).length, 2);
+  const { data } = (await world.client.admin('GET', '/logs?page_size=100')) as { data: Json[] };
+  t.is(data.filter(({ metadata }) => (metadata as Json | undefined)?._batch === 'batch_1').length, 2);
+});
+
 test('a fetch that breaks off is gone on with by the next one, after a restart too', async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-provider-batch-'));
   t.teardown(() => rmSync(dataDir, { recursive: true, force: true }));

@@ -103,7 +103,9 @@ class Settlement {
     this.#isOutput ??= isOutput(first);
     if (!this.#isOutput) return;
     const owned = await this.#begun();
-    const rows = lines.filter(({ line }) => line > this.#line).map(outputRow);
+    // A row that is too long to be read is paid for all the same.
+    const isRow = (one: TextLine): boolean => one.text === undefined || isOutput(one);
+    const rows = lines.filter((one) => one.line > this.#line && isRow(one)).map(outputRow);
     for (let at = 0; at < rows.length; at += AT_ONCE) await this.#book(owned, rows.slice(at, at + AT_ONCE));
     if (this.#line - this.#noted >= NOTED_EVERY) await this.#note(false);
   }

@@ -16,6 +16,7 @@ import { type Opening, runAttempt } from '../pipeline/run-attempt.ts';
 import { traced } from '../pipeline/traced.ts';
 import { translationOf } from '../pipeline/translation.ts';
 import { outboundRequest, upstreamError } from '../pipeline/upstream.ts';
+import { isEncoded } from '../pipeline/whole.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 import type { FormBody } from './form-body.ts';
 
@@ -79,6 +80,10 @@ export async function contentOf<N extends Content>(
   return runAttempt(pipeline, call, opening, dial, async (answer, attempt) => {
     if (answer.status < 200 || answer.status > 299)
       throw upstreamError(bound.target, dialect, answer, await readBounded(answer.body, MAX_ANSWER));
+    if (isEncoded(answer.header('content-encoding')))
+      throw fail('upstream_garbage', 'the provider answered in an encoding that was not asked for', {
+        provider: bound.target.provider.id,
+      });
     return (async function* () {
       let whole = false;
       const turns = new Turns();
