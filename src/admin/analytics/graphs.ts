@@ -36,37 +36,14 @@ const SHARES = [0.5, 0.9, 0.99];
 
 /** The methods of AnalyticsGraphsService. */
 export function analyticsGraphsService(deps: AnalyticsDeps) {
-  const counted = async (
-    request: AnalyticsRequest,
-    call: Call,
-    total: (of: Slot | Series) => number,
-    options?: SeriesOptions,
-  ): Promise<CountGraph> => {
-    const { series, points, head } = await timedGraph(deps, request, call, options);
-    return create(CountGraphSchema, {
-      ...head,
-      summary: { total: BigInt(total(series)) },
-      dataPoints: points((slot) => ({ total: BigInt(total(slot)) })),
-    });
-  };
   return {
     ...errorGraphs(deps),
     ...feedbackGraphs(deps),
+    ...cacheGraphs(deps),
+    ...countGraphs(deps),
 
     getGroupedGraph(request: GroupedGraphRequest, call: Call): Promise<GroupedGraph> {
       return getGroupedGraph(deps, request, call);
-    },
-
-    getRequestsGraph(request: AnalyticsRequest, call: Call): Promise<CountGraph> {
-      return counted(request, call, ({ rollup }) => rollup.requests);
-    },
-
-    getErrorsGraph(request: AnalyticsRequest, call: Call): Promise<CountGraph> {
-      return counted(request, call, ({ rollup }) => rollup.errors);
-    },
-
-    getUsersGraph(request: AnalyticsRequest, call: Call): Promise<CountGraph> {
-      return counted(request, call, ({ unique }) => unique, { unique: 'user' });
     },
 
     async getUserRequestsGraph(request: AnalyticsRequest, call: Call): Promise<UserRequestsGraph> {
@@ -122,7 +99,40 @@ export function analyticsGraphsService(deps: AnalyticsDeps) {
       });
       return create(TokensGraphSchema, { ...head, summary: tokens(series), dataPoints: points(tokens) });
     },
+  };
+}
 
+function countGraphs(deps: AnalyticsDeps) {
+  const counted = async (
+    request: AnalyticsRequest,
+    call: Call,
+    total: (of: Slot | Series) => number,
+    options?: SeriesOptions,
+  ): Promise<CountGraph> => {
+    const { series, points, head } = await timedGraph(deps, request, call, options);
+    return create(CountGraphSchema, {
+      ...head,
+      summary: { total: BigInt(total(series)) },
+      dataPoints: points((slot) => ({ total: BigInt(total(slot)) })),
+    });
+  };
+  return {
+    getRequestsGraph(request: AnalyticsRequest, call: Call): Promise<CountGraph> {
+      return counted(request, call, ({ rollup }) => rollup.requests);
+    },
+
+    getErrorsGraph(request: AnalyticsRequest, call: Call): Promise<CountGraph> {
+      return counted(request, call, ({ rollup }) => rollup.errors);
+    },
+
+    getUsersGraph(request: AnalyticsRequest, call: Call): Promise<CountGraph> {
+      return counted(request, call, ({ unique }) => unique, { unique: 'user' });
+    },
+  };
+}
+
+function cacheGraphs(deps: AnalyticsDeps) {
+  return {
     async getCacheHitRateGraph(request: AnalyticsRequest, call: Call): Promise<CacheHitRateGraph> {
       const { series, points, head } = await timedGraph(deps, request, call);
       const savings = cumulated(series.slots);

@@ -34,7 +34,7 @@ import { callerOf, found, ownWorkspace, targetScope, targetWorkspace } from '../
 import { listHead } from '../kit/lists.ts';
 import { defined } from '../kit/patch.ts';
 import { recordHead } from '../kit/record.ts';
-import { resource, shownAs, tenantOf } from '../kit/resource.ts';
+import { type Resource, resource, shownAs, tenantOf } from '../kit/resource.ts';
 import { retryOnConflict } from '../kit/retry-on-conflict.ts';
 import { slugOf } from '../kit/slug.ts';
 import { optionalTimeText, timeText } from '../kit/time.ts';
@@ -75,24 +75,8 @@ export function collectionsService(deps: PromptsDeps) {
       return create(CreateCollectionResponseSchema, { id: made.id, slug: made.slug });
     },
 
-    async listCollections(request: ListCollectionsRequest, call: Call): Promise<CollectionList> {
-      const caller = callerOf(call);
-      const given = { required: true };
-      const workspaceId = targetWorkspace(directory, caller, request.workspaceId, given) ?? '';
-      const scope = { organisationId: caller.organisationId, workspaceId };
-      const { search } = request;
-      const filter: Condition[] =
-        search === undefined ? [] : [{ field: 'name', op: 'contains', value: search }];
-      const page = await stored.page(scope, request, { filter });
-      const first = firstCollection(deps, scope);
-      const alone =
-        page.total === 0 &&
-        first.body.name.includes(search ?? '') &&
-        (await documents.get(scope, promptCollections, first.id)) === undefined;
-      const some = alone && (request.currentPage ?? 0) === 0 ? [first] : page.documents;
-      const data = some.map((one) => detailed(one, replica));
-      return create(CollectionListSchema, { ...listHead(page), ...(alone ? { total: 1n } : {}), data });
-    },
+    listCollections: (request: ListCollectionsRequest, call: Call) =>
+      listCollections(deps, stored, request, call),
 
     async getCollection(request: GetCollectionRequest, call: Call): Promise<Collection> {
       const document = await find(call, request);
@@ -126,6 +110,31 @@ export function collectionsService(deps: PromptsDeps) {
       return create(DeleteCollectionResponseSchema);
     },
   };
+}
+
+/** The stored ones; a workspace without any has its default collection alone. */
+async function listCollections(
+  deps: PromptsDeps,
+  stored: Resource<CollectionBody>,
+  request: ListCollectionsRequest,
+  call: Call,
+): Promise<CollectionList> {
+  const { documents, directory, book } = deps;
+  const caller = callerOf(call);
+  const given = { required: true };
+  const workspaceId = targetWorkspace(directory, caller, request.workspaceId, given) ?? '';
+  const scope = { organisationId: caller.organisationId, workspaceId };
+  const { search } = request;
+  const filter: Condition[] = search === undefined ? [] : [{ field: 'name', op: 'contains', value: search }];
+  const page = await stored.page(scope, request, { filter });
+  const first = firstCollection(deps, scope);
+  const alone =
+    page.total === 0 &&
+    first.body.name.includes(search ?? '') &&
+    (await documents.get(scope, promptCollections, first.id)) === undefined;
+  const some = alone && (request.currentPage ?? 0) === 0 ? [first] : page.documents;
+  const data = some.map((one) => detailed(one, book.replica));
+  return create(CollectionListSchema, { ...listHead(page), ...(alone ? { total: 1n } : {}), data });
 }
 
 /** @throws GatewayError conflict for a collection that something is in */

@@ -60,7 +60,7 @@ export interface LogsDeps extends LogFilterDeps, Pick<TailDeps, 'live' | 'isShar
 
 /** The methods of LogsService. */
 export function logsService(deps: LogsDeps) {
-  const { store, flush, directory, prices } = deps;
+  const { store, flush, directory } = deps;
   return {
     async listLogs(request: ListLogsRequest, call: Call): Promise<LogList> {
       const principal = callerOf(call);
@@ -134,33 +134,40 @@ export function logsService(deps: LogsDeps) {
       return tailLogs(deps, request, call);
     },
 
-    async createLogs(request: CreateLogsRequest, call: Call): Promise<CreateLogsResponse> {
-      const principal = callerOf(call);
-      if (!principal.scopes.has('completions.write'))
-        throw fail('forbidden', 'the key lacks the scope completions.write');
-      const keepDays = deps.keepDays(principal.workspaceId);
-      const { keepsMetadata } = deps;
-      const { organisationId, userId } = principal;
-      const user = userId === undefined ? undefined : directory.user(organisationId, userId)?.body.email;
-      const keeps = deps.keepsBodies(principal.workspaceId) && call.headers.get('debug') !== 'false';
-      const logs = logsOf(request).map(({ log, at }) => {
-        const { entry, bodies } = insertedLog(
-          { call, principal, prices, keepDays, keepsMetadata, user },
-          log,
-          at,
-        );
-        return { entry: keeps ? { ...entry, bodies: true as const } : entry, bodies };
-      });
-      // Bodies are stored before the entry that refers to them.
-      if (keeps) await store.appendBodies(logs.map(({ bodies }) => bodies));
-      await store.append(logs.map(({ entry }) => entry));
-      for (const { entry } of logs)
-        for (const attempt of entry.attempts)
-          if (attempt.usageRefused) deps.onUsageRefused?.(entry.operation, attempt);
-      const ids = logs.map(({ entry }) => entry.id);
-      return create(CreateLogsResponseSchema, { status: 'success', ids, id: ids[0] ?? '' });
-    },
+    createLogs: (request: CreateLogsRequest, call: Call) => createLogs(deps, request, call),
   };
+}
+
+async function createLogs(
+  deps: LogsDeps,
+  request: CreateLogsRequest,
+  call: Call,
+): Promise<CreateLogsResponse> {
+  const { store, directory, prices } = deps;
+  const principal = callerOf(call);
+  if (!principal.scopes.has('completions.write'))
+    throw fail('forbidden', 'the key lacks the scope completions.write');
+  const keepDays = deps.keepDays(principal.workspaceId);
+  const { keepsMetadata } = deps;
+  const { organisationId, userId } = principal;
+  const user = userId === undefined ? undefined : directory.user(organisationId, userId)?.body.email;
+  const keeps = deps.keepsBodies(principal.workspaceId) && call.headers.get('debug') !== 'false';
+  const logs = logsOf(request).map(({ log, at }) => {
+    const { entry, bodies } = insertedLog(
+      { call, principal, prices, keepDays, keepsMetadata, user },
+      log,
+      at,
+    );
+    return { entry: keeps ? { ...entry, bodies: true as const } : entry, bodies };
+  });
+  // Bodies are stored before the entry that refers to them.
+  if (keeps) await store.appendBodies(logs.map(({ bodies }) => bodies));
+  await store.append(logs.map(({ entry }) => entry));
+  for (const { entry } of logs)
+    for (const attempt of entry.attempts)
+      if (attempt.usageRefused) deps.onUsageRefused?.(entry.operation, attempt);
+  const ids = logs.map(({ entry }) => entry.id);
+  return create(CreateLogsResponseSchema, { status: 'success', ids, id: ids[0] ?? '' });
 }
 
 /** @throws GatewayError validation_failed for a request with nothing in it */

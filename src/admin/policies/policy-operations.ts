@@ -11,7 +11,7 @@ import type { IdentityDeps } from '../kit/deps.ts';
 import type { PageRequest } from '../kit/lists.ts';
 import { defined, type Patch, patch } from '../kit/patch.ts';
 import { recordHead } from '../kit/record.ts';
-import { resource } from '../kit/resource.ts';
+import { type Resource, resource } from '../kit/resource.ts';
 import {
   checkAssumed,
   checkRoom,
@@ -110,16 +110,8 @@ export function policyOperations<B extends AnyPolicy>(deps: IdentityDeps, kind: 
       return stored.create(call, stored.draft({ organisationId, workspaceId }, body));
     },
 
-    page(call: Call, request: GivenList): Promise<DocumentPage<B>> {
-      const caller = callerOf(call);
-      const filter: Condition[] = kind.filters.flatMap((field) => {
-        const value = request[field];
-        return value === undefined ? [] : [{ field, op: 'eq', value }];
-      });
-      const workspaceId = targetWorkspace(directory, caller, request.workspaceId);
-      const status = request.status === 'archived' ? 'archived' : 'active';
-      return stored.page({ ...scopeOf(caller), workspaceId }, request, { filter, status });
-    },
+    page: (call: Call, request: GivenList): Promise<DocumentPage<B>> =>
+      stored.page(...pageOf(directory, kind, callerOf(call), request)),
 
     /** One as a request changes it. @param own reads the request's own members */
     changed(
@@ -152,6 +144,22 @@ export function policyOperations<B extends AnyPolicy>(deps: IdentityDeps, kind: 
       if (set !== undefined) throw setByHigher(field, set);
     },
   };
+}
+
+/** What a list reads. @throws GatewayError validation_failed */
+function pageOf<B extends AnyPolicy>(
+  directory: IdentityDeps['directory'],
+  { filters }: PolicyKind<B>,
+  caller: Principal,
+  request: GivenList,
+): Parameters<Resource<B>['page']> {
+  const filter: Condition[] = filters.flatMap((field) => {
+    const value = request[field];
+    return value === undefined ? [] : [{ field, op: 'eq', value }];
+  });
+  const workspaceId = targetWorkspace(directory, caller, request.workspaceId);
+  const status = request.status === 'archived' ? 'archived' : 'active';
+  return [{ ...scopeOf(caller), workspaceId }, request, { filter, status }];
 }
 
 /** The members that the records of both kinds have. @param outage what happens by default while the store does not answer */

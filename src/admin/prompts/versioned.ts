@@ -13,7 +13,7 @@ import {
 } from '../collections/default.ts';
 import { callerOf, found, ownWorkspace, targetScope } from '../kit/caller.ts';
 import { newestFirst, type PageRequest } from '../kit/lists.ts';
-import { insertOf, newDocument, resource, tenantOf } from '../kit/resource.ts';
+import { insertOf, newDocument, type Resource, resource, tenantOf } from '../kit/resource.ts';
 import { retryOnConflict } from '../kit/retry-on-conflict.ts';
 import { slugOf } from '../kit/slug.ts';
 import type { PromptsDeps } from './deps.ts';
@@ -48,6 +48,11 @@ interface GivenList extends PageRequest {
   readonly search?: string | undefined;
   readonly collectionId?: string | undefined;
   readonly workspaceId?: string | undefined;
+}
+
+interface GivenNew {
+  readonly name: string;
+  readonly collectionId?: string | undefined;
 }
 
 /** The operations of one kind. */
@@ -92,7 +97,7 @@ export function versionedOperations<B extends OwnerBody, V extends VersionBody>(
     async create(
       call: Call,
       scope: WorkspaceScope,
-      { name, collectionId: given }: { readonly name: string; readonly collectionId?: string | undefined },
+      { name, collectionId: given }: GivenNew,
       bodyIn: (collectionId: string) => B,
       firstVersion: (id: string) => V,
     ): Promise<{ readonly made: Document<B>; readonly version: Document<V> }> {
@@ -129,16 +134,7 @@ export function versionedOperations<B extends OwnerBody, V extends VersionBody>(
       await stored.archive(call, before, { before: shown(before, await versionOf(before, 'default')) });
     },
 
-    async page(call: Call, request: GivenList): Promise<DocumentPage<B>> {
-      const scope: TenantScope = targetScope(directory, callerOf(call), request.workspaceId);
-      const filter: Condition[] = [];
-      if (request.search !== undefined) filter.push({ field: 'name', op: 'contains', value: request.search });
-      if (request.collectionId !== undefined) {
-        const value = await collectionNamed(deps, scope, request.collectionId);
-        filter.push({ field: 'collectionId', op: 'eq', value });
-      }
-      return stored.page(scope, request, { filter });
-    },
+    page: (call: Call, request: GivenList): Promise<DocumentPage<B>> => pageOf(deps, stored, call, request),
 
     versionPage: (document: Document<B>, request: PageRequest): Promise<DocumentPage<V>> =>
       documents.page(tenantOf(document), versions, {
@@ -146,4 +142,21 @@ export function versionedOperations<B extends OwnerBody, V extends VersionBody>(
         filter: [{ field: owner, op: 'eq', value: document.id }],
       }),
   };
+}
+
+/** A page, of a collection and by a part of the name. @throws GatewayError validation_failed */
+async function pageOf<B extends object>(
+  deps: PromptsDeps,
+  stored: Resource<B>,
+  call: Call,
+  request: GivenList,
+): Promise<DocumentPage<B>> {
+  const scope: TenantScope = targetScope(deps.directory, callerOf(call), request.workspaceId);
+  const filter: Condition[] = [];
+  if (request.search !== undefined) filter.push({ field: 'name', op: 'contains', value: request.search });
+  if (request.collectionId !== undefined) {
+    const value = await collectionNamed(deps, scope, request.collectionId);
+    filter.push({ field: 'collectionId', op: 'eq', value });
+  }
+  return stored.page(scope, request, { filter });
 }

@@ -126,15 +126,21 @@ export function secretReferencesService(deps: SecretReferencesDeps) {
       request: TestSecretReferenceRequest,
       call: Call,
     ): Promise<TestSecretReferenceResponse> {
-      const reference = await named(call, request);
-      const object = 'secret-reference-test';
-      try {
-        await secrets.test(reference);
-        return create(TestSecretReferenceResponseSchema, { success: true, object });
-      } catch (error) {
-        const message = error instanceof GatewayError ? error.message : 'the secret cannot be read';
-        return create(TestSecretReferenceResponseSchema, { reason: faultOf(error), message, object });
-      }
+      return tested(secrets, await named(call, request));
     },
   };
+}
+
+async function tested(
+  secrets: Secrets,
+  reference: SecretReferenceDocument,
+): Promise<TestSecretReferenceResponse> {
+  const object = 'secret-reference-test';
+  try {
+    await secrets.test(reference);
+    return create(TestSecretReferenceResponseSchema, { success: true, object });
+  } catch (error) {
+    const message = error instanceof GatewayError ? error.message : 'the secret cannot be read';
+    return create(TestSecretReferenceResponseSchema, { reason: faultOf(error), message, object });
+  }
 }

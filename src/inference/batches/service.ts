@@ -33,16 +33,17 @@ import { type SettleDeps, settled } from './settle-output.ts';
 const PAGE = 20;
 const isOwn = (id: string): boolean => id.startsWith(OWN_BATCH);
 
+/** What the service is made with. */
+interface BatchesDeps {
+  readonly files: OwnFiles;
+  readonly copies: ProviderCopies;
+  readonly batches: OwnBatches;
+  readonly settling: SettleDeps;
+}
+
 /** The methods of BatchesService. */
-export function batchesService(
-  pipeline: Pipeline,
-  {
-    files,
-    copies,
-    batches,
-    settling,
-  }: { files: OwnFiles; copies: ProviderCopies; batches: OwnBatches; settling: SettleDeps },
-) {
+export function batchesService(pipeline: Pipeline, deps: BatchesDeps) {
+  const { copies, batches, settling } = deps;
   const relayed = relays(pipeline, copies, ['createBatch', 'listBatches', 'getBatch', 'cancelBatch']);
   const atProvider = async (call: Call, id: string, name: 'getBatch' | 'cancelBatch' | 'fileContent') => {
     const bound = await placeOf(pipeline, call, name);
@@ -101,25 +102,46 @@ export function batchesService(
       { batchId }: GetBatchOutputRequest,
       call: Call,
     ): Promise<AsyncIterable<BinaryAnswer>> {
-      if (isOwn(batchId)) {
-        const owner = ownerOf(call);
-        const batch = batchMessage(await batches.get(owner, batchId));
-        const id = outputOf(batch);
-        const file = await files.get(owner, id);
-        if (file === undefined) throw fileNotFound(id);
-        return ownContent(files, file);
-      }
-      const bound = await atProvider(call, batchId, 'fileContent');
-      const asked = create(GetBatchRequestSchema, { batchId });
-      const batch = await runWhole(pipeline, call, 'getBatch', asked, undefined);
-      const fileId = outputOf(batch);
-      await settling.notes.outputs(call, bound, { ...batch, id: batchId });
-      const content = create(GetFileContentRequestSchema, { fileId });
-      return settled(settling, { call, bound, fileId, batchId }, () =>
-        contentOf(pipeline, call, bound, 'fileContent', content),
+      if (isOwn(batchId)) return ownOutput(deps, ownerOf(call), batchId);
+      return providerOutput(
+        pipeline,
+        settling,
+        call,
+        await atProvider(call, batchId, 'fileContent'),
+        batchId,
       );
     },
   };
+}
+
+/** The output of a batch that the gateway runs. */
+async function ownOutput(
+  { files, batches }: Pick<BatchesDeps, 'files' | 'batches'>,
+  owner: ReturnType<typeof ownerOf>,
+  batchId: string,
+): Promise<AsyncIterable<BinaryAnswer>> {
+  const id = outputOf(batchMessage(await batches.get(owner, batchId)));
+  const file = await files.get(owner, id);
+  if (file === undefined) throw fileNotFound(id);
+  return ownContent(files, file);
+}
+
+/** The output of a provider's batch, whose rows are settled with it. */
+async function providerOutput(
+  pipeline: Pipeline,
+  settling: SettleDeps,
+  call: Call,
+  bound: BoundTarget,
+  batchId: string,
+): Promise<AsyncIterable<BinaryAnswer>> {
+  const asked = create(GetBatchRequestSchema, { batchId });
+  const batch = await runWhole(pipeline, call, 'getBatch', asked, undefined);
+  const fileId = outputOf(batch);
+  await settling.notes.outputs(call, bound, { ...batch, id: batchId });
+  const content = create(GetFileContentRequestSchema, { fileId });
+  return settled(settling, { call, bound, fileId, batchId }, () =>
+    contentOf(pipeline, call, bound, 'fileContent', content),
+  );
 }
 
 /** @throws GatewayError validation_failed while there is none */
