@@ -1,6 +1,7 @@
 // Runs the gateway's own batches in the background: one instance runs each, and another takes over when it is gone.
 import { randomUUID } from 'node:crypto';
 import { GatewayError } from '../../lib/errors.ts';
+import { settledWithin } from '../../lib/settled-within.ts';
 import type { ChangeFeed } from '../../store/change-feed.ts';
 import type { DocumentStore } from '../../store/documents.ts';
 import { follow } from '../../store/follow.ts';
@@ -75,50 +76,110 @@ interface Going {
 
 /** Runs batches until it is closed. @throws GatewayError store_unavailable */
 export async function runBatches(deps: BatchRunnerDeps): Promise<{ close(): Promise<void> }> {
-  const { documents, files, calls, now, alone, onTrouble } = deps;
-  const instance = randomUUID();
-  const open = new Map<string, OwnBatch>();
-  const running = new Map<string, Promise<void>>();
-  const resting = new Map<string, number>();
-  const stopping = new AbortController();
+  const turns = new BatchTurns(deps);
+  const replica = new Replica(batches, {
+    row: () => undefined,
+    changed: (_now, _before, document) => turns.take(document),
+  });
+  const onError = (error: unknown): void => deps.onTrouble(error, 'batches could not be read yet');
+  const { feed, documents, organisations } = deps;
+  const unfollow = await follow({ feed, documents, organisations, onError }, [replica]);
+  const timer = setInterval(() => turns.look(), LOOK_MS).unref();
+  turns.look();
+  return {
+    async close() {
+      clearInterval(timer);
+      unfollow();
+      await turns.stop();
+    },
+  };
+}
 
-  function look(): void {
-    if (stopping.signal.aborted) return;
-    for (const batch of open.values()) {
-      if (running.size >= AT_ONCE) return;
-      if (running.has(batch.id) || (resting.get(batch.id) ?? 0) > now() || !isDue(batch)) continue;
-      const work = turn(batch)
+/** The batches that are not done, and the turns that run their rows. */
+class BatchTurns {
+  readonly #deps: BatchRunnerDeps;
+  readonly #documents: BatchRunnerDeps['documents'];
+  readonly #files: BatchRunnerDeps['files'];
+  readonly #calls: BatchRunnerDeps['calls'];
+  readonly #now: BatchRunnerDeps['now'];
+  readonly #alone: boolean;
+  readonly #onTrouble: BatchRunnerDeps['onTrouble'];
+  readonly #instance = randomUUID();
+  readonly #open = new Map<string, OwnBatch>();
+  readonly #running = new Map<string, Promise<void>>();
+  /** When failed batches are tried again. */
+  readonly #resting = new Map<string, number>();
+  readonly #stopping = new AbortController();
+
+  constructor(deps: BatchRunnerDeps) {
+    this.#deps = deps;
+    this.#documents = deps.documents;
+    this.#files = deps.files;
+    this.#calls = deps.calls;
+    this.#now = deps.now;
+    this.#alone = deps.alone;
+    this.#onTrouble = deps.onTrouble;
+  }
+
+  /** Notes a batch as it is now. */
+  take(document: OwnBatch): void {
+    if (document.status === 'active' && isOpen(document.body)) this.#open.set(document.id, document);
+    else this.#open.delete(document.id);
+    this.look();
+  }
+
+  /** Ends the turns that run; waits a few seconds for them. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await settledWithin(this.#running.values(), CLOSE_MS);
+  }
+
+  /** Gives turns to batches that are due. */
+  look(): void {
+    if (this.#stopping.signal.aborted) return;
+    for (const batch of this.#open.values()) {
+      if (this.#running.size >= AT_ONCE) return;
+      if (
+        this.#running.has(batch.id) ||
+        (this.#resting.get(batch.id) ?? 0) > this.#now() ||
+        !this.#isDue(batch)
+      )
+        continue;
+      const work = this.#turn(batch)
         .catch((error: unknown) => {
-          resting.set(batch.id, now() + REST_MS);
-          onTrouble(error, 'a batch could not go on yet');
+          this.#resting.set(batch.id, this.#now() + REST_MS);
+          this.#onTrouble(error, 'a batch could not go on yet');
         })
         .finally(() => {
-          running.delete(batch.id);
+          this.#running.delete(batch.id);
         });
-      running.set(batch.id, work);
+      this.#running.set(batch.id, work);
     }
   }
 
-  function isDue({ body: { lease } }: OwnBatch): boolean {
-    return lease === undefined || lease.until <= now() || lease.owner === instance || alone;
+  #isDue({ body: { lease } }: OwnBatch): boolean {
+    return lease === undefined || lease.until <= this.#now() || lease.owner === this.#instance || this.#alone;
   }
 
-  const leased = (): { lease: { owner: string; until: number } } => ({
-    lease: { owner: instance, until: now() + LEASE_MS },
-  });
+  #leased(): { lease: { owner: string; until: number } } {
+    return { lease: { owner: this.#instance, until: this.#now() + LEASE_MS } };
+  }
 
   /** Changes the batch in its newest version. Undefined: it is gone, or another instance has it. */
-  async function change(
+  async #change(
     { id, organisationId, workspaceId }: OwnBatch,
     make: (body: BatchBody) => BatchBody,
   ): Promise<OwnBatch | undefined> {
     const scope = { organisationId, workspaceId };
     for (let race = 1; ; race++) {
-      const found = await documents.get(scope, batches, id);
-      if (found === undefined || !isOpen(found.body) || !isDue(found)) return undefined;
+      const found = await this.#documents.get(scope, batches, id);
+      if (found === undefined || !isOpen(found.body) || !this.#isDue(found)) return undefined;
       try {
         const body = make(found.body);
-        return await documents.update(scope, batches, id, found.version, { body, updatedAt: now() });
+        return await this.#documents.update(scope, batches, id, found.version, {
+          body,
+          updatedAt: this.#now(),
+        });
       } catch (error) {
         const lost = error instanceof GatewayError && error.reason === 'version_conflict';
         if (!lost || race === RACES) throw error;
@@ -126,49 +187,49 @@ export async function runBatches(deps: BatchRunnerDeps): Promise<{ close(): Prom
     }
   }
 
-  async function turn(known: OwnBatch): Promise<void> {
+  async #turn(known: OwnBatch): Promise<void> {
     const owner = { organisationId: known.organisationId, workspaceId: known.workspaceId! };
-    const claimed = await change(known, (body) => ({ ...body, ...leased() }));
-    if (claimed === undefined) return void open.delete(known.id);
+    const claimed = await this.#change(known, (body) => ({ ...body, ...this.#leased() }));
+    if (claimed === undefined) return void this.#open.delete(known.id);
     const { endpoint, inputFileId, caller } = claimed.body;
     const { id } = claimed;
     const over = new AbortController();
     const stop = (): void => over.abort();
-    stopping.signal.addEventListener('abort', stop);
+    this.#stopping.signal.addEventListener('abort', stop);
     const rows: RowsOf = { owner, batchId: id, endpoint, caller, signal: over.signal };
     const counts: RowCounts = { completed: 0, failed: 0, faults: [] };
-    const input = await files.get(owner, inputFileId);
+    const input = await this.#files.get(owner, inputFileId);
     if (input === undefined)
-      return end(claimed, counts, 'failed', 'the input file is gone', 'input_file_gone');
+      return this.#end(claimed, counts, 'failed', 'the input file is gone', 'input_file_gone');
     let total = 0;
-    const read = () => files.read(input);
+    const read = () => this.#files.read(input);
     for await (const _ of linesOf(read())) total++;
-    if (total === 0) return end(claimed, counts, 'failed', 'the input file has no rows', 'empty_file');
+    if (total === 0) return this.#end(claimed, counts, 'failed', 'the input file has no rows', 'empty_file');
     if (total > MAX_ROWS)
-      return end(
+      return this.#end(
         claimed,
         counts,
         'failed',
         `the input file has ${total} rows; it may have ${MAX_ROWS}`,
         'too_many_rows',
       );
-    const output = await files.openWritten(
+    const output = await this.#files.openWritten(
       owner,
       claimed.body.outputFileId,
       id,
       `${id}_output.jsonl`,
       claimed.body.outputExpiresMs,
     );
-    const errors = await files.openWritten(
+    const errors = await this.#files.openWritten(
       owner,
       claimed.body.errorFileId,
       id,
       `${id}_error.jsonl`,
       claimed.body.outputExpiresMs,
     );
-    const named = await change(claimed, (body) => ({
+    const named = await this.#change(claimed, (body) => ({
       ...body,
-      ...leased(),
+      ...this.#leased(),
       outputFileId: output.id,
       errorFileId: errors.id,
       counts: { ...body.counts, total },
@@ -184,36 +245,36 @@ export async function runBatches(deps: BatchRunnerDeps): Promise<{ close(): Prom
     };
     let holds: RowHolds;
     try {
-      holds = await calls.hold(rows, wanted());
+      holds = await this.#calls.hold(rows, wanted());
     } catch (error) {
       if (!(error instanceof GatewayError) || error.reason !== 'budget_exhausted') throw error;
       await output.drop();
       await errors.drop();
-      return end(claimed, counts, 'failed', error.message, 'budget_exhausted', true);
+      return this.#end(claimed, counts, 'failed', error.message, 'budget_exhausted', true);
     }
-    await run({ claimed, rows, counts, total, done, read, over, holds, output, errors });
-    stopping.signal.removeEventListener('abort', stop);
+    await this.#run({ claimed, rows, counts, total, done, read, over, holds, output, errors });
+    this.#stopping.signal.removeEventListener('abort', stop);
   }
 
   /** Runs the rows that are left, and tells how far it is while they run. */
-  async function run(going: Going): Promise<void> {
+  async #run(going: Going): Promise<void> {
     const { claimed, rows, counts, total, done, read, over, holds, output, errors } = going;
     const { id } = claimed;
     const { endpoint } = claimed.body;
     let reached: BatchBody['status'] | undefined;
     let lost = false;
     const tell = async (): Promise<void> => {
-      const stored = await change(claimed, (body) => ({
+      const stored = await this.#change(claimed, (body) => ({
         ...body,
-        ...leased(),
+        ...this.#leased(),
         status: body.status === 'validating' ? 'in_progress' : body.status,
-        ...(body.inProgressAt === undefined ? { inProgressAt: now() } : {}),
+        ...(body.inProgressAt === undefined ? { inProgressAt: this.#now() } : {}),
         counts: { total, completed: counts.completed, failed: counts.failed },
         faults: merged(body.faults, counts.faults),
       }));
       lost = stored === undefined;
       if (stored?.body.status === 'cancelling') reached = 'cancelled';
-      else if (stored !== undefined && stored.body.expiresAt <= now()) reached = 'expired';
+      else if (stored !== undefined && stored.body.expiresAt <= this.#now()) reached = 'expired';
       if (lost || reached !== undefined) over.abort();
     };
     await tell();
@@ -221,7 +282,7 @@ export async function runBatches(deps: BatchRunnerDeps): Promise<{ close(): Prom
     const timer = setInterval(() => {
       telling = telling
         .then(tell)
-        .catch((error: unknown) => onTrouble(error, 'a batch could not tell how far it is'));
+        .catch((error: unknown) => this.#onTrouble(error, 'a batch could not tell how far it is'));
     }, LOOK_MS);
     let failure: GatewayError | undefined;
     const goesOn = (): boolean => !over.signal.aborted && failure === undefined;
@@ -232,12 +293,12 @@ export async function runBatches(deps: BatchRunnerDeps): Promise<{ close(): Prom
           endpoint,
           input: read,
           files: { output: output.writer, errors: errors.writer },
-          atOnce: deps.atOnce,
+          atOnce: this.#deps.atOnce,
           goesOn,
           counts,
           call: async (row) => {
             await holds.begins(row);
-            return calls.call(rows, row);
+            return this.#calls.call(rows, row);
           },
         },
         done,
@@ -257,20 +318,20 @@ export async function runBatches(deps: BatchRunnerDeps): Promise<{ close(): Prom
     if (lost) return;
     if (reached === undefined) {
       // Stopped: the next one to look goes on.
-      await change(claimed, ({ lease: _, ...body }) => body);
+      await this.#change(claimed, ({ lease: _, ...body }) => body);
       return;
     }
-    await change(claimed, (body) => ({
+    await this.#change(claimed, (body) => ({
       ...body,
-      ...leased(),
+      ...this.#leased(),
       status: body.status === 'cancelling' ? body.status : 'finalizing',
-      finalizingAt: now(),
+      finalizingAt: this.#now(),
     }));
     const kept = { output: await output.finish(), errors: await errors.finish() };
-    await end(claimed, counts, reached, failure?.message, failure?.reason, false, kept);
+    await this.#end(claimed, counts, reached, failure?.message, failure?.reason, false, kept);
   }
 
-  async function end(
+  async #end(
     batch: OwnBatch,
     counts: RowCounts,
     status: BatchBody['status'],
@@ -279,45 +340,18 @@ export async function runBatches(deps: BatchRunnerDeps): Promise<{ close(): Prom
     dropped = false,
     kept?: { readonly output: boolean; readonly errors: boolean },
   ): Promise<void> {
-    await change(batch, ({ lease: _, outputFileId, errorFileId, ...body }) => ({
+    await this.#change(batch, ({ lease: _, outputFileId, errorFileId, ...body }) => ({
       ...body,
       ...(outputFileId !== undefined && !dropped && kept?.output !== false ? { outputFileId } : {}),
       ...(errorFileId !== undefined && !dropped && kept?.errors !== false ? { errorFileId } : {}),
       status,
-      endedAt: now(),
+      endedAt: this.#now(),
       counts: { ...body.counts, completed: counts.completed, failed: counts.failed },
       faults: [...merged(body.faults, counts.faults), ...(message === undefined ? [] : [{ code, message }])],
       caller: { keyId: body.caller.keyId, headers: {} },
     }));
-    open.delete(batch.id);
+    this.#open.delete(batch.id);
   }
-
-  const replica = new Replica(batches, {
-    row: () => undefined,
-    changed: (_now, _before, document) => {
-      if (document.status === 'active' && isOpen(document.body)) open.set(document.id, document);
-      else open.delete(document.id);
-      look();
-    },
-  });
-  const onError = (error: unknown): void => onTrouble(error, 'batches could not be read yet');
-  const { feed, organisations } = deps;
-  const unfollow = await follow({ feed, documents, organisations, onError }, [replica]);
-  const timer = setInterval(look, LOOK_MS).unref();
-  look();
-  return {
-    async close() {
-      stopping.abort();
-      clearInterval(timer);
-      unfollow();
-      let late: NodeJS.Timeout | undefined;
-      const waited = new Promise<void>((resolve) => {
-        late = setTimeout(resolve, CLOSE_MS);
-      });
-      await Promise.race([Promise.all(running.values()), waited]);
-      clearTimeout(late);
-    },
-  };
 }
 
 /** Faults of a turn before and of this one, each line once. */

@@ -2,6 +2,7 @@
 // exports than run at once they take turns, so that no export waits for the end of another.
 import { randomUUID } from 'node:crypto';
 import { GatewayError } from '../../lib/errors.ts';
+import { settledWithin } from '../../lib/settled-within.ts';
 import type { BlobStore } from '../../store/blobs.ts';
 import type { ChangeFeed } from '../../store/change-feed.ts';
 import type { Document, DocumentStore } from '../../store/documents.ts';
@@ -54,100 +55,150 @@ const RACES = 5;
 
 /** Resolves when it follows. @throws GatewayError store_unavailable */
 export async function runExports(deps: RunnerDeps): Promise<ExportRunner> {
-  const { documents, blobs, now, onTrouble, alone, sliceMs = SLICE_MS } = deps;
-  const owner = randomUUID();
-  /** Exports with work left, by id. */
-  const open = new Map<string, Known>();
-  const running = new Map<string, Promise<void>>();
-  /** When failed exports are tried again. */
-  const resting = new Map<string, number>();
-  /** The last slice that each organisation had: the one that waits longest is next, whatever the number of exports. */
-  const served = new Map<string, number>();
-  /** When the exports of one organisation last had a turn. */
-  const had = new Map<string, number>();
-  let slices = 0;
-  /** Exports that yielded to others, with their turns: what they wrote is kept, and they continue after it. */
-  const yielded = new Map<string, number>();
-  const stopping = new AbortController();
+  const turns = new ExportTurns(deps);
+  const replica = new Replica(logExports, {
+    row: () => undefined,
+    changed: (_now, _before, document) => turns.take(document),
+  });
+  const onError = (error: unknown): void =>
+    deps.onTrouble(error, 'exports of the request log could not be read yet');
+  const { feed, documents, organisations } = deps;
+  const unfollow = await follow({ feed, documents, organisations, onError }, [replica]);
+  const timer = setInterval(() => turns.look(), LOOK_MS).unref();
+  turns.look();
 
-  function take(known: Known): void {
-    const { status, run, discard } = known.body;
-    if (known.status === 'active' && (status === 'in_progress' || isKept(run) || discard !== undefined))
-      open.set(known.id, known);
-    else {
-      open.delete(known.id);
-      for (const notes of [resting, had, yielded]) notes.delete(known.id);
-    }
-    if (status === 'in_progress') look();
+  return {
+    async close() {
+      clearInterval(timer);
+      unfollow();
+      await turns.stop();
+    },
+  };
+}
+
+/** The exports that have work left, and whose turn it is. */
+class ExportTurns {
+  readonly #deps: RunnerDeps;
+  readonly #documents: RunnerDeps['documents'];
+  readonly #blobs: RunnerDeps['blobs'];
+  readonly #now: RunnerDeps['now'];
+  readonly #onTrouble: RunnerDeps['onTrouble'];
+  readonly #alone: boolean;
+  readonly #sliceMs: number;
+  readonly #owner = randomUUID();
+  /** Exports with work left, by id. */
+  readonly #open = new Map<string, Known>();
+  readonly #running = new Map<string, Promise<void>>();
+  /** When failed exports are tried again. */
+  readonly #resting = new Map<string, number>();
+  /** The last slice that each organisation had: the one that waits longest is next, whatever the number of exports. */
+  readonly #served = new Map<string, number>();
+  /** When the exports of one organisation last had a turn. */
+  readonly #had = new Map<string, number>();
+  #slices = 0;
+  /** Exports that yielded to others, with their turns: what they wrote is kept, and they continue after it. */
+  readonly #yielded = new Map<string, number>();
+  readonly #stopping = new AbortController();
+
+  constructor(deps: RunnerDeps) {
+    this.#deps = deps;
+    this.#documents = deps.documents;
+    this.#blobs = deps.blobs;
+    this.#now = deps.now;
+    this.#onTrouble = deps.onTrouble;
+    this.#alone = deps.alone;
+    this.#sliceMs = deps.sliceMs ?? SLICE_MS;
   }
 
-  function look(): void {
-    if (stopping.signal.aborted) return;
-    while (running.size < AT_ONCE) {
-      const known = next();
+  /** Ends the turns that run; waits a few seconds for them. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await settledWithin(this.#running.values(), CLOSE_MS);
+  }
+
+  /** Notes an export as it is now. */
+  take(known: Known): void {
+    const { status, run, discard } = known.body;
+    if (known.status === 'active' && (status === 'in_progress' || isKept(run) || discard !== undefined))
+      this.#open.set(known.id, known);
+    else {
+      this.#open.delete(known.id);
+      for (const notes of [this.#resting, this.#had, this.#yielded]) notes.delete(known.id);
+    }
+    if (status === 'in_progress') this.look();
+  }
+
+  /** Gives turns to those that are due. */
+  look(): void {
+    if (this.#stopping.signal.aborted) return;
+    while (this.#running.size < AT_ONCE) {
+      const known = this.#next();
       if (known === undefined) return;
-      served.set(known.organisationId, ++slices);
-      had.set(known.id, slices);
-      const work = turn(known)
+      this.#served.set(known.organisationId, ++this.#slices);
+      this.#had.set(known.id, this.#slices);
+      const work = this.#turn(known)
         .then(
           () => {},
           (error: unknown) => {
-            resting.set(known.id, now() + REST_MS);
-            onTrouble(error, 'an export of the request log could not go on yet');
+            this.#resting.set(known.id, this.#now() + REST_MS);
+            this.#onTrouble(error, 'an export of the request log could not go on yet');
           },
         )
         .then(() => {
-          running.delete(known.id);
-          look();
+          this.#running.delete(known.id);
+          this.look();
         });
-      running.set(known.id, work);
+      this.#running.set(known.id, work);
     }
   }
 
-  function next(): Known | undefined {
+  #next(): Known | undefined {
     let first: Known | undefined;
-    for (const known of open.values()) {
-      if (running.has(known.id) || !isDue(known)) continue;
-      if (first === undefined || isBefore(known, first)) first = known;
+    for (const known of this.#open.values()) {
+      if (this.#running.has(known.id) || !this.#isDue(known)) continue;
+      if (first === undefined || this.#isBefore(known, first)) first = known;
     }
     return first;
   }
 
-  function isBefore(one: Known, other: Known): boolean {
-    const [mine, theirs] = [served.get(one.organisationId) ?? 0, served.get(other.organisationId) ?? 0];
-    return mine === theirs ? (had.get(one.id) ?? 0) < (had.get(other.id) ?? 0) : mine < theirs;
+  #isBefore(one: Known, other: Known): boolean {
+    const [mine, theirs] = [
+      this.#served.get(one.organisationId) ?? 0,
+      this.#served.get(other.organisationId) ?? 0,
+    ];
+    return mine === theirs ? (this.#had.get(one.id) ?? 0) < (this.#had.get(other.id) ?? 0) : mine < theirs;
   }
 
-  function isDue({ id, updatedAt, body: { status, run, discard } }: Known): boolean {
-    if ((resting.get(id) ?? 0) > now()) return false;
+  #isDue({ id, updatedAt, body: { status, run, discard } }: Known): boolean {
+    if ((this.#resting.get(id) ?? 0) > this.#now()) return false;
     if (discard !== undefined) return true;
-    if (status !== 'in_progress') return isKept(run) && updatedAt + FILE_MS <= now();
+    if (status !== 'in_progress') return isKept(run) && updatedAt + FILE_MS <= this.#now();
     const lease = run?.lease;
     // Owned by this instance and not running: it failed, and resumes from the last checkpoint.
-    return lease === undefined || lease.until <= now() || lease.owner === owner || alone;
+    return lease === undefined || lease.until <= this.#now() || lease.owner === this.#owner || this.#alone;
   }
 
-  async function turn({ id, organisationId }: Known): Promise<void> {
+  async #turn({ id, organisationId }: Known): Promise<void> {
     // The replica may be older than a write of this instance whose answer was lost.
-    const known = await documents.get({ organisationId, workspaceId: undefined }, logExports, id);
+    const known = await this.#documents.get({ organisationId, workspaceId: undefined }, logExports, id);
     if (known === undefined) {
-      open.delete(id);
+      this.#open.delete(id);
       return;
     }
-    open.set(id, known);
-    if (!isDue(known)) return take(known);
-    if (known.body.discard !== undefined) return clear(known);
-    if (known.body.status !== 'in_progress') return forget(known);
-    const claimed = await claim(known);
-    if (claimed === undefined) resting.set(id, now() + REST_MS);
-    else await write(claimed);
+    this.#open.set(id, known);
+    if (!this.#isDue(known)) return this.take(known);
+    if (known.body.discard !== undefined) return this.#clear(known);
+    if (known.body.status !== 'in_progress') return this.#forget(known);
+    const claimed = await this.#claim(known);
+    if (claimed === undefined) this.#resting.set(id, this.#now() + REST_MS);
+    else await this.#write(claimed);
   }
 
   /** Deletes output that is not read any more, then its names. */
-  async function clear({ id, organisationId, body }: Known): Promise<void> {
+  async #clear({ id, organisationId, body }: Known): Promise<void> {
     const { discard = 0, cleared = 0 } = body;
-    for (let turn = cleared + 1; turn <= discard; turn++) await blobs.remove(partName(id, turn));
-    await change(organisationId, id, ({ discard: asked = 0, ...rest }) => ({
+    for (let turn = cleared + 1; turn <= discard; turn++) await this.#blobs.remove(partName(id, turn));
+    await this.#change(organisationId, id, ({ discard: asked = 0, ...rest }) => ({
       ...rest,
       ...(asked > discard ? { discard: asked } : {}),
       cleared: discard,
@@ -155,8 +206,8 @@ export async function runExports(deps: RunnerDeps): Promise<ExportRunner> {
   }
 
   /** Deletes a file whose retention is over; starting an export that was not finished starts it anew. */
-  async function forget({ id, organisationId }: Known): Promise<void> {
-    await change(organisationId, id, (body) => {
+  async #forget({ id, organisationId }: Known): Promise<void> {
+    await this.#change(organisationId, id, (body) => {
       if (body.status === 'in_progress' || body.run === undefined) return undefined;
       const { run, ...rest } = body;
       const gone = { ...rest, discard: body.turns };
@@ -165,20 +216,20 @@ export async function runExports(deps: RunnerDeps): Promise<ExportRunner> {
   }
 
   /** Takes the lease; undefined when another instance was faster. */
-  async function claim(known: Known): Promise<Known | undefined> {
+  async #claim(known: Known): Promise<Known | undefined> {
     const { run, turns } = known.body;
     if (run === undefined) return undefined;
     // Documents may have been copied from a store whose bytes were not.
-    const whole = await isThere(blobs, run);
-    const goesOn = whole && run.lease?.owner === owner && yielded.get(known.id) === turns;
-    yielded.delete(known.id);
+    const whole = await isThere(this.#blobs, run);
+    const goesOn = whole && run.lease?.owner === this.#owner && this.#yielded.get(known.id) === turns;
+    this.#yielded.delete(known.id);
     const body = {
       ...known.body,
       turns: goesOn ? turns : turns + 1,
-      run: { ...(whole ? run : anew(run)), lease: lease() },
+      run: { ...(whole ? run : anew(run)), lease: this.#lease() },
     };
     try {
-      return await update(known, body);
+      return await this.#update(known, body);
     } catch (error) {
       if (error instanceof GatewayError && ['version_conflict', 'not_found'].includes(error.reason))
         return undefined;
@@ -186,7 +237,7 @@ export async function runExports(deps: RunnerDeps): Promise<ExportRunner> {
     }
   }
 
-  async function write({ id, organisationId, workspaceId, body }: Known): Promise<void> {
+  async #write({ id, organisationId, workspaceId, body }: Known): Promise<void> {
     const { run, turns } = body;
     if (run === undefined) return;
     const scope = { organisationId, workspaceId };
@@ -196,24 +247,25 @@ export async function runExports(deps: RunnerDeps): Promise<ExportRunner> {
     const keep = async (stand: ExportRun): Promise<boolean> => {
       const { lease: _, ...rest } = stand;
       over = stand.endedAt !== undefined;
-      const next: ExportRun = over || stopping.signal.aborted ? rest : { ...rest, lease: lease() };
-      return change(organisationId, id, (stored) =>
+      const next: ExportRun =
+        over || this.#stopping.signal.aborted ? rest : { ...rest, lease: this.#lease() };
+      return this.#change(organisationId, id, (stored) =>
         ours(stored) ? { ...stored, run: next, status: over ? 'success' : 'in_progress' } : undefined,
       );
     };
-    const until = performance.now() + sliceMs;
+    const until = performance.now() + this.#sliceMs;
     const yields = (): boolean =>
-      stopping.signal.aborted || (performance.now() >= until && next() !== undefined);
+      this.#stopping.signal.aborted || (performance.now() >= until && this.#next() !== undefined);
     try {
       const name = partName(id, turns);
-      const kept = await writeExport(deps, scope, run, { name, keep, yields });
-      if (kept && !over) yielded.set(id, turns);
+      const kept = await writeExport(this.#deps, scope, run, { name, keep, yields });
+      if (kept && !over) this.#yielded.set(id, turns);
     } catch (error) {
       // An unavailable store comes back: then the run resumes from its last checkpoint.
       if (error instanceof GatewayError && error.reason === 'store_unavailable') throw error;
-      onTrouble(error, 'an export of the request log failed');
+      this.#onTrouble(error, 'an export of the request log failed');
       const why = error instanceof GatewayError ? error.message : 'it could not be written';
-      await change(organisationId, id, (stored) => {
+      await this.#change(organisationId, id, (stored) => {
         if (!ours(stored) || stored.run === undefined) return undefined;
         const { lease: _, ...rest } = stored.run;
         return { ...stored, status: 'failed', run: { ...rest, error: why } };
@@ -222,18 +274,18 @@ export async function runExports(deps: RunnerDeps): Promise<ExportRunner> {
   }
 
   /** Changes the document in its newest version; false when `make` wants no change, or it is deleted. */
-  async function change(
+  async #change(
     organisationId: string,
     id: string,
     make: (body: LogExportBody) => LogExportBody | undefined,
   ): Promise<boolean> {
     const scope = { organisationId, workspaceId: undefined };
     for (let race = 1; ; race++) {
-      const stored = await documents.get(scope, logExports, id);
+      const stored = await this.#documents.get(scope, logExports, id);
       const body = stored && make(stored.body);
       if (stored === undefined || body === undefined) return false;
       try {
-        await update(stored, body);
+        await this.#update(stored, body);
         return true;
       } catch (error) {
         const lost = error instanceof GatewayError && error.reason === 'version_conflict';
@@ -242,39 +294,14 @@ export async function runExports(deps: RunnerDeps): Promise<ExportRunner> {
     }
   }
 
-  function update({ id, organisationId, workspaceId, version }: Known, body: LogExportBody): Promise<Known> {
+  #update({ id, organisationId, workspaceId, version }: Known, body: LogExportBody): Promise<Known> {
     const scope = { organisationId, workspaceId };
-    return documents.update(scope, logExports, id, version, { body, updatedAt: now() });
+    return this.#documents.update(scope, logExports, id, version, { body, updatedAt: this.#now() });
   }
 
-  function lease() {
-    return { owner, until: now() + LEASE_MS };
+  #lease() {
+    return { owner: this.#owner, until: this.#now() + LEASE_MS };
   }
-
-  const replica = new Replica(logExports, {
-    row: () => undefined,
-    changed: (_now, _before, document) => take(document),
-  });
-  const onError = (error: unknown): void =>
-    onTrouble(error, 'exports of the request log could not be read yet');
-  const { feed, organisations } = deps;
-  const unfollow = await follow({ feed, documents, organisations, onError }, [replica]);
-  const timer = setInterval(look, LOOK_MS).unref();
-  look();
-
-  return {
-    async close() {
-      stopping.abort();
-      clearInterval(timer);
-      unfollow();
-      let late: NodeJS.Timeout | undefined;
-      const waited = new Promise<void>((resolve) => {
-        late = setTimeout(resolve, CLOSE_MS);
-      });
-      await Promise.race([Promise.all(running.values()), waited]);
-      clearTimeout(late);
-    },
-  };
 }
 
 /** Whether its bytes exist. */
