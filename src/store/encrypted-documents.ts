@@ -9,6 +9,7 @@ import type { TenantScope } from '../call/scope.ts';
 import type { Collection } from './collection.ts';
 import { bodyText } from './document-checks.ts';
 import type { Document, DocumentStore, WriteOperation } from './documents.ts';
+import { overCommit } from './over-commit.ts';
 import { type DataKeys, openedBody, sealedBody, type UnreadableSecret } from './sealed-body.ts';
 
 export interface Encryption {
@@ -75,17 +76,8 @@ export function encryptedDocuments(documents: DocumentStore, encryption: Encrypt
     );
   }
 
-  async function one<B extends object>(scope: TenantScope, operation: WriteOperation): Promise<Document<B>> {
-    const [document] = await commit(scope, [operation]);
-    return document as Document<B>;
-  }
-
   return {
-    insert: (scope, collection, document) => one(scope, { kind: 'insert', collection, document }),
-    update: (scope, collection, id, version, change) =>
-      one(scope, { kind: 'update', collection, id, version, change }),
-    archive: (scope, collection, id, order) => one(scope, { kind: 'archive', collection, id, order }),
-    commit,
+    ...overCommit(commit),
 
     get: async (scope, collection, idOrSlug, options) => {
       const document = await documents.get(scope, collection, idOrSlug, options);

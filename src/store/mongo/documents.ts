@@ -9,10 +9,10 @@ import {
   type DocumentPage,
   type DocumentStore,
   FailedOperation,
-  LIMITS,
   type WriteOperation,
 } from '../documents.ts';
-import { checkPageQuery, encodeCursor } from '../page-query.ts';
+import { overCommit, pageOf } from '../over-commit.ts';
+import { checkPageQuery } from '../page-query.ts';
 import { upgraded } from '../upgrades.ts';
 import type { Calls, Deadline } from './calls.ts';
 import { readOne, readPage, readUnique } from './document-reads.ts';
@@ -42,10 +42,6 @@ export function mongoDocuments(
     scope: TenantScope,
     operations: readonly WriteOperation[],
   ): Promise<readonly Document<object>[]> {
-    if (operations.length === 0) return [];
-    if (operations.length > LIMITS.operations) {
-      throw fail('validation_failed', `a commit has ${LIMITS.operations} operations at the most`);
-    }
     const writes = operations.map((operation) => ({
       model: modelFor(operation.collection),
       write: prepareWrite(scope, operation),
@@ -69,17 +65,8 @@ export function mongoDocuments(
     return documentsOf<object>((index) => (operations[index] as WriteOperation).collection, rows);
   }
 
-  async function one<B extends object>(scope: TenantScope, operation: WriteOperation): Promise<Document<B>> {
-    const [document] = await commit(scope, [operation]);
-    return document as Document<B>;
-  }
-
   return {
-    insert: (scope, collection, document) => one(scope, { kind: 'insert', collection, document }),
-    update: (scope, collection, id, version, change) =>
-      one(scope, { kind: 'update', collection, id, version, change }),
-    archive: (scope, collection, id, order) => one(scope, { kind: 'archive', collection, id, order }),
-    commit,
+    ...overCommit(commit),
 
     get: async <B extends object>(
       scope: TenantScope,
@@ -107,15 +94,7 @@ export function mongoDocuments(
         readPage(model, collection, checkedScope, checked, deadline),
       );
       const documents = await documentsOf<B>(() => collection, rows);
-      const lastId = documents.at(-1)?.id;
-      return {
-        documents,
-        total: Math.min(total, LIMITS.total),
-        totalCapped: total > LIMITS.total,
-        ...(last === undefined || lastId === undefined
-          ? {}
-          : { nextCursor: encodeCursor(checked, { value: last, id: lastId }) }),
-      };
+      return pageOf(documents, total, checked, last);
     },
 
     findByUnique: async <B extends object>(

@@ -1,7 +1,6 @@
 // The document port over the two workers: checks on this side, SQL on theirs.
 
 import type { TenantScope } from '../../call/scope.ts';
-import { fail } from '../../lib/errors.ts';
 import type { Collection } from '../collection.ts';
 import {
   bodyText,
@@ -13,14 +12,9 @@ import {
   indexedValues,
   narrowed,
 } from '../document-checks.ts';
-import {
-  type Document,
-  type DocumentPage,
-  type DocumentStore,
-  LIMITS,
-  type WriteOperation,
-} from '../documents.ts';
-import { checkPageQuery, encodeCursor } from '../page-query.ts';
+import type { Document, DocumentPage, DocumentStore, WriteOperation } from '../documents.ts';
+import { overCommit, pageOf } from '../over-commit.ts';
+import { checkPageQuery } from '../page-query.ts';
 import { upgraded } from '../upgrades.ts';
 import { afterUpdate, documentOf, documentsOf } from './document-rows.ts';
 import type {
@@ -55,103 +49,19 @@ export function sqliteDocuments(
     return place;
   }
 
-  function prepare(scope: TenantScope, operation: WriteOperation): Prepared {
-    const { organisationId: org, workspaceId } = checkScope(scope);
-    const { collection } = operation;
-    const c = placeOf(collection);
-    if (operation.kind === 'insert') {
-      const { document } = operation;
-      const workspace = narrowed(workspaceId, document.workspaceId);
-      const body = bodyText(document.body);
-      const createdAt = checkInteger('createdAt', document.createdAt, 0);
-      const slug = document.slug === undefined ? null : checkName('slug', document.slug);
-      const id = checkName('id', document.id);
-      const row: DocumentRow = [
-        id,
-        workspace ?? '',
-        slug,
-        1,
-        0,
-        createdAt,
-        createdAt,
-        collection.schemaVersion,
-        body,
-      ];
-      const fields = indexedValues(collection, document.body);
-      return {
-        write: { kind: 'insert', c, org, row, fields },
-        length: body.length,
-        written: () => documentOf(org, row, JSON.parse(body)),
-      };
-    }
-    const workspace = narrowed(workspaceId, operation.workspaceId);
-    const id = checkName('id', operation.id);
-    if (operation.kind === 'update') {
-      const { change } = operation;
-      const body = bodyText(change.body);
-      const { schemaVersion } = collection;
-      const updatedAt = checkInteger('updatedAt', change.updatedAt, 0);
-      const slug = typeof change.slug === 'string' ? checkName('slug', change.slug) : change.slug;
-      const version = checkInteger('version', operation.version, 1);
-      const fields = indexedValues(collection, change.body);
-      return {
-        write: {
-          kind: 'update',
-          c,
-          org,
-          workspace,
-          id,
-          version,
-          slug,
-          updatedAt,
-          schemaVersion,
-          body,
-          fields,
-        },
-        length: body.length,
-        written: (answer) =>
-          afterUpdate(org, id, updatedAt, schemaVersion, answer as UpdatedParts, JSON.parse(body)),
-      };
-    }
-    const { order } = operation;
-    const version = order.version === undefined ? null : checkInteger('version', order.version, 1);
-    const updatedAt = checkInteger('updatedAt', order.updatedAt, 0);
-    return {
-      write: { kind: 'archive', c, org, workspace, id, version, updatedAt },
-      length: 0,
-      written: (answer) => {
-        const row = answer as DocumentRow;
-        return upgraded(collection, documentOf(org, row, JSON.parse(row[8]) as object));
-      },
-    };
-  }
-
   async function commit(
     scope: TenantScope,
     operations: readonly WriteOperation[],
   ): Promise<readonly Document<object>[]> {
-    if (operations.length === 0) return [];
-    if (operations.length > LIMITS.operations) {
-      throw fail('validation_failed', `a commit has ${LIMITS.operations} operations at the most`);
-    }
-    const prepared = operations.map((operation) => prepare(scope, operation));
+    const prepared = operations.map((operation) => prepare(placeOf(operation.collection), scope, operation));
     const length = prepared.reduce((sum, one) => sum + one.length, 0);
     const writes = prepared.map((one) => one.write);
     const answers = await writer.call<RowWritten[]>({ kind: 'commit', writes }, length);
     return prepared.map((one, index) => one.written(answers[index] as RowWritten));
   }
 
-  async function one<B extends object>(scope: TenantScope, operation: WriteOperation): Promise<Document<B>> {
-    const [document] = await commit(scope, [operation]);
-    return document as Document<B>;
-  }
-
   return {
-    insert: (scope, collection, document) => one(scope, { kind: 'insert', collection, document }),
-    update: (scope, collection, id, version, change) =>
-      one(scope, { kind: 'update', collection, id, version, change }),
-    archive: (scope, collection, id, order) => one(scope, { kind: 'archive', collection, id, order }),
-    commit,
+    ...overCommit(commit),
 
     get: async <B extends object>(
       scope: TenantScope,
@@ -184,15 +94,7 @@ export function sqliteDocuments(
         workspace,
       });
       const documents = await documentsOf<B>(collection, org, rows);
-      const lastId = documents.at(-1)?.id;
-      return {
-        documents,
-        total: Math.min(total, LIMITS.total),
-        totalCapped: total > LIMITS.total,
-        ...(last === undefined || lastId === undefined
-          ? {}
-          : { nextCursor: encodeCursor(checked, { value: last, id: lastId }) }),
-      };
+      return pageOf(documents, total, checked, last);
     },
 
     findByUnique: async <B extends object>(
@@ -210,6 +112,82 @@ export function sqliteDocuments(
       const found = await reader.call<GlobalRow | null>(call);
       if (found === null) return undefined;
       return upgraded<B>(collection, documentOf(found[0], found[1], JSON.parse(found[1][8]) as object));
+    },
+  };
+}
+
+type Of<K extends WriteOperation['kind']> = Extract<WriteOperation, { readonly kind: K }>;
+
+/** @param c the collection's place @throws GatewayError validation_failed */
+function prepare(c: number, scope: TenantScope, operation: WriteOperation): Prepared {
+  const { organisationId: org, workspaceId } = checkScope(scope);
+  switch (operation.kind) {
+    case 'insert':
+      return preparedInsert(c, org, narrowed(workspaceId, operation.document.workspaceId), operation);
+    case 'update':
+      return preparedUpdate(c, org, narrowed(workspaceId, operation.workspaceId), operation);
+    case 'archive':
+      return preparedArchive(c, org, narrowed(workspaceId, operation.workspaceId), operation);
+  }
+}
+
+function preparedInsert(
+  c: number,
+  org: string,
+  workspace: string | null,
+  { collection, document }: Of<'insert'>,
+): Prepared {
+  const body = bodyText(document.body);
+  const createdAt = checkInteger('createdAt', document.createdAt, 0);
+  const slug = document.slug === undefined ? null : checkName('slug', document.slug);
+  const id = checkName('id', document.id);
+  const { schemaVersion } = collection;
+  const row: DocumentRow = [id, workspace ?? '', slug, 1, 0, createdAt, createdAt, schemaVersion, body];
+  const fields = indexedValues(collection, document.body);
+  return {
+    write: { kind: 'insert', c, org, row, fields },
+    length: body.length,
+    written: () => documentOf(org, row, JSON.parse(body)),
+  };
+}
+
+function preparedUpdate(
+  c: number,
+  org: string,
+  workspace: string | null,
+  { collection, change, ...operation }: Of<'update'>,
+): Prepared {
+  const id = checkName('id', operation.id);
+  const body = bodyText(change.body);
+  const { schemaVersion } = collection;
+  const updatedAt = checkInteger('updatedAt', change.updatedAt, 0);
+  const slug = typeof change.slug === 'string' ? checkName('slug', change.slug) : change.slug;
+  const version = checkInteger('version', operation.version, 1);
+  const fields = indexedValues(collection, change.body);
+  const written = { version, slug, updatedAt, schemaVersion, body, fields };
+  return {
+    write: { kind: 'update', c, org, workspace, id, ...written },
+    length: body.length,
+    written: (answer) =>
+      afterUpdate(org, id, updatedAt, schemaVersion, answer as UpdatedParts, JSON.parse(body)),
+  };
+}
+
+function preparedArchive(
+  c: number,
+  org: string,
+  workspace: string | null,
+  { collection, order, ...operation }: Of<'archive'>,
+): Prepared {
+  const id = checkName('id', operation.id);
+  const version = order.version === undefined ? null : checkInteger('version', order.version, 1);
+  const updatedAt = checkInteger('updatedAt', order.updatedAt, 0);
+  return {
+    write: { kind: 'archive', c, org, workspace, id, version, updatedAt },
+    length: 0,
+    written: (answer) => {
+      const row = answer as DocumentRow;
+      return upgraded(collection, documentOf(org, row, JSON.parse(row[8]) as object));
     },
   };
 }
