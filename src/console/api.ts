@@ -6,7 +6,7 @@ import { signal } from '@preact/signals';
 import { type CallerSession, SessionsService } from '../../gen/gateway/admin/v2/sessions_pb.ts';
 import { type ErrorDetail, ErrorDetailSchema } from '../../gen/gateway/common/v2/error_pb.ts';
 
-/** Undefined: not known yet; null: nobody is signed in. */
+/** Undefined: not known yet; null: no person is signed in. */
 export const session = signal<CallerSession | null | undefined>(undefined);
 /** Whether the gateway answered the last call. */
 export const reachable = signal(true);

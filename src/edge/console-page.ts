@@ -45,7 +45,7 @@ type Files = ReadonlyMap<string, File>;
 export function consolePage(folder: URL): Middleware {
   let files: Promise<Files> | undefined;
   return async (ctx) => {
-    // Read when it is first asked for: a start that nobody looks at keeps none of it.
+    // Read when it is first asked for: a gateway without visitors keeps none of it in memory.
     files ??= read(fileURLToPath(folder)).catch((error: unknown) => {
       files = undefined;
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return new Map<string, File>();

@@ -54,7 +54,7 @@ export function beginPage(surface: SignInSurface): Middleware {
 
 export function callbackPage(surface: SignInSurface): Middleware {
   return guarded(surface, async (ctx) => {
-    // One use: it is gone whatever comes of it.
+    // Single use: it is deleted also when the sign-in fails.
     ctx.append('set-cookie', transactionCookie('', surface.secure(ctx.req), 0));
     const cookie = ctx.cookies.get(NAME);
     const { location, setCookie } = await surface.finish(ctx.req, ctx.search, cookie);

@@ -8,7 +8,7 @@ import { McpError, RPC } from './wire/mcp-error.ts';
 
 export interface ReadBody {
   readonly message: RpcMessage;
-  /** What is sent on: the text itself, or the message anew where a member stands in it twice. */
+  /** The forwarded body: the original text, or the message serialised again when a member is duplicated. */
   readonly text: string;
 }
 

@@ -1,5 +1,5 @@
 // Session ids of clients of the older revisions. An id is the upstream's own, sealed for one caller at one server: it
-// needs no memory, holds after a restart and at every instance, and opens for nobody else.
+// needs no memory, holds after a restart and at every instance, and opens for no other key.
 import {
   createCipheriv,
   createDecipheriv,
@@ -10,7 +10,7 @@ import {
 } from 'node:crypto';
 import type { Principal } from '../call/principal.ts';
 
-/** What a session id stands for. */
+/** The contents of a session id. */
 export interface SessionRef {
   /** `relay`: the upstream's own session. `held`: one that this process holds. */
   readonly kind: 'relay' | 'held';

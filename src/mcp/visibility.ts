@@ -46,7 +46,7 @@ export function isShown(server: Switched, type: CapabilityType, item: JsonObject
   return type !== 'tool' || !isHeld(server, name, item);
 }
 
-/** A changed description that nobody has accepted is held back where the integration asks for it. */
+/** A changed description is held back until it is accepted, where the integration asks for that. */
 function isHeld(server: Switched, name: string, item: JsonObject): boolean {
   if (!server.holdsChanged) return false;
   const pin = server.pinOf('tool', name);

@@ -68,7 +68,7 @@ export class McpServer {
   get openApi(): Document<McpOpenApiBody> | undefined {
     return this.#parts.openApi;
   }
-  /** What the upstream said of itself at the last sync. */
+  /** The server information that the upstream reported at the last sync. */
   get info(): McpServerInfo {
     return this.#parts.catalogue?.body.info ?? {};
   }
@@ -148,7 +148,7 @@ export class McpServer {
     return [this.#parts.integration.body.rules ?? {}, this.#parts.server.body.rules ?? {}];
   }
 
-  /** The name that goes with a URI, or with a URI template. */
+  /** The name of a URI or of a URI template. */
   #nameOf(type: CapabilityType, uri: string): string | undefined {
     this.#names ??= new Map(
       this.capabilities.flatMap(({ type: of, name, described }) => {

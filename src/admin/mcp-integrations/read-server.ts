@@ -16,7 +16,7 @@ export interface ServerWay {
   readonly transport: 'http' | 'sse';
   /** In the place of the dialer. */
   readonly program?: { readonly fetch: typeof fetch; readonly close: () => Promise<void> };
-  /** Credentials and whatever else goes with every request. */
+  /** Headers of every request, credentials among them. */
   readonly headers: Readonly<Record<string, string>>;
   /** The gateway gets a token of its own by them. */
   readonly client?: ServerClient;
@@ -36,7 +36,7 @@ export interface ReadServer {
   readonly info: McpServerInfo;
   /** Undefined: they were not asked for. */
   readonly capabilities: readonly Described[] | undefined;
-  /** From the first byte sent until the server had said who it is. */
+  /** From the first byte sent to the answer of initialize. */
   readonly connectMs: number;
 }
 

@@ -174,7 +174,7 @@ async function serverIn(
   return server;
 }
 
-/** The audit log has whose tokens they are, and nothing of them. */
+/** The audit log names the owner of the tokens and shows no part of them. */
 function targetOf(server: Served, userId: string) {
   return {
     id: server.id,

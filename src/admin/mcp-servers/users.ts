@@ -59,7 +59,7 @@ export async function userAccessList(
   });
 }
 
-/** The body with what is said of users. @throws GatewayError validation_failed. */
+/** The body with the changed access of users. @throws GatewayError validation_failed. */
 export function withUserAccess(
   { directory }: Pick<McpDeps, 'directory'>,
   { organisationId, workspaceId = '', body }: Served,

@@ -45,7 +45,7 @@ export interface SignInMethodsDeps {
 
 /** Links of one address in LINK_MS. */
 const MOST_LINKS = 3;
-/** Links that are made at once: people wait for none of them. */
+/** The most links that are made at the same time; callers do not wait for them. */
 const AT_ONCE = 16;
 const MOST_WAITING = 1000;
 

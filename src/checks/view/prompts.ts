@@ -68,7 +68,7 @@ export function mediaRequest(json: JsonObject): Body {
   return slots.body(json, 1);
 }
 
-/** Prompts that a model rewrote, what was heard, what was read: one unit for each image or page. */
+/** Rewritten prompts, transcripts, texts read from pages: one unit for each image or page. */
 export function mediaResponse(json: JsonObject): Body {
   const slots = new Slots();
   const draft = { role: 'assistant' };

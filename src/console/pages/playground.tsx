@@ -108,7 +108,7 @@ export default function Playground() {
       system: text('system'),
       message: message.value,
     };
-    // What others may see of it is kept in the address; the credential and what is said are not.
+    // The address keeps the provider, the model and the base URL; credentials and messages stay out of it.
     ask({ provider: asked.provider, model: asked.model, base_url: asked.baseUrl }, true);
     void run(asked);
   };

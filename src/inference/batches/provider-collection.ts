@@ -1,5 +1,5 @@
 // What is known of batches that providers run: the model of their input, who made them, and how far their output is booked.
-// None of it is a provider's file: these are notes about them.
+// Notes about files at providers; their contents are not stored here.
 import { type Collection, defineCollection, type JsonObject } from '../../store/collection.ts';
 
 /** Who made a batch: its rows are in that caller's books. */

@@ -61,7 +61,7 @@ const CLOSE_MS = 5000;
 const RACES = 8;
 
 /** A batch whose rows run. */
-interface Going {
+interface RunningBatch {
   readonly claimed: OwnBatch;
   readonly rows: RowsOf;
   readonly counts: RowCounts;
@@ -257,7 +257,7 @@ class BatchTurns {
   }
 
   /** Runs the rows that are left, and tells how far it is while they run. */
-  async #run(going: Going): Promise<void> {
+  async #run(going: RunningBatch): Promise<void> {
     const { claimed, rows, counts, total, done, read, over, holds, output, errors } = going;
     const { id } = claimed;
     const { endpoint } = claimed.body;

@@ -15,7 +15,7 @@ export interface UploadMessage<Head> {
     | { readonly case: undefined; readonly value?: undefined };
 }
 
-/** Reads one upload. What is wrong with the caller's messages is told as the caller's fault, whoever reads them. */
+/** Reads one upload. A fault in the caller's messages is reported as the caller's, also where the provider's request reads them. */
 export class FormReader<Head> {
   readonly head: Head;
   readonly #input: AsyncIterator<UploadMessage<Head>>;

@@ -418,7 +418,7 @@ export class FileUpload {
     return this.#document;
   }
 
-  /** Nothing of it is left. */
+  /** Deletes the file with its bytes. */
   async drop(): Promise<void> {
     try {
       await this.#files.remove(this.#owner, this.id);

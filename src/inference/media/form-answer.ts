@@ -13,8 +13,8 @@ import { codec } from '../../rest/codec.ts';
 import type { Attempt } from '../pipeline/attempt.ts';
 import { readBounded } from '../pipeline/read-bounded.ts';
 import { isEncoded, MAX_ANSWER_BYTES } from '../pipeline/whole.ts';
+import { type EventCollector, eventCollector } from './event-collectors.ts';
 import type { FormName } from './form-name.ts';
-import { type HeardEvents, heardEvents } from './heard-events.ts';
 
 /** Those that may be answered with a text that is no JSON. */
 const TEXTS: ReadonlySet<FormName> = new Set(['transcriptions', 'translations']);
@@ -62,7 +62,7 @@ export async function answerOf(
   const contentType = TYPE.test(said) ? said : 'text/plain; charset=utf-8';
   const isEvents = /^text\/event-stream/i.test(said);
   if (isEvents && !whole)
-    return { events: eventsOf(answer, contentType, attempt, heardEvents(name, request())) };
+    return { events: eventsOf(answer, contentType, attempt, eventCollector(name, request())) };
   const bytes = await readBounded(answer.body, MAX_ANSWER_BYTES);
   const ended = (usage: UsageReport, responseModel?: string): void =>
     attempt.end({
@@ -83,10 +83,10 @@ export async function answerOf(
     const message = create(TranscriptionSchema, { text });
     return { kept: { message, contentType, bytes, kind: 'text' } };
   }
-  const heard = heardEvents(name, request());
-  heard.push(bytes);
-  ended(heard.usage);
-  return { kept: { message: heard.message(), contentType, bytes, kind: 'events' } };
+  const collector = eventCollector(name, request());
+  collector.push(bytes);
+  ended(collector.usage);
+  return { kept: { message: collector.message(), contentType, bytes, kind: 'events' } };
 }
 
 /** The answer in bytes: as the provider gave it, but for what guardrails changed. */
@@ -132,7 +132,7 @@ async function* eventsOf(
   answer: StreamedAnswer,
   contentType: string,
   attempt: Attempt,
-  heard: HeardEvents,
+  collector: EventCollector,
 ): AsyncGenerator<BinaryAnswer> {
   const turns = new Turns();
   let over = false;
@@ -140,7 +140,7 @@ async function* eventsOf(
     yield create(BinaryAnswerSchema, { kind: { case: 'head', value: { contentType } } });
     for await (const piece of answer.body) {
       attempt.firstToken();
-      heard.push(piece);
+      collector.push(piece);
       const pause = turns.step(piece.length);
       if (pause !== undefined) await pause;
       yield create(BinaryAnswerSchema, {
@@ -148,12 +148,12 @@ async function* eventsOf(
       });
     }
     over = true;
-    const { usage } = heard;
+    const { usage } = collector;
     attempt.end({ status: answer.status, outcome: 'success', usage, unpriced: usage === undefined });
   } catch (thrown) {
     over = true;
-    throw attempt.fail(thrown, { usage: heard.usage });
+    throw attempt.fail(thrown, { usage: collector.usage });
   } finally {
-    if (!over) attempt.fail(fail('client_closed', 'the client has left'), { usage: heard.usage });
+    if (!over) attempt.fail(fail('client_closed', 'the client has left'), { usage: collector.usage });
   }
 }

@@ -26,7 +26,7 @@ export interface FileRules {
   readonly without?: (head: object) => boolean;
 }
 
-/** Reads one form. What is wrong with the caller's messages stays known as the caller's fault, whoever reads them. */
+/** Reads one form. A fault in the caller's messages is reported as the caller's, also where the provider's request reads them. */
 export class MediaForm<Head> {
   readonly head: Head;
   readonly #input: AsyncIterator<UploadMessage<Head>>;

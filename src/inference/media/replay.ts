@@ -4,7 +4,7 @@ import type { FormPart } from './form-parts.ts';
 /** Longest form that is kept to be sent again, in bytes. */
 const MAX_BYTES = 25 * 1024 * 1024;
 
-/** One form. Without `keeps` it can be read once, and nothing of it is held. */
+/** One form. Without `keeps` it can be read once and is not buffered. */
 export class Replay {
   readonly #source: AsyncIterator<FormPart>;
   #parts: FormPart[] = [];

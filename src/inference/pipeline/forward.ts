@@ -34,7 +34,7 @@ import { arriving } from './arriving.ts';
 import { drainedRest } from './drain.ts';
 import { drainsWhenCut, HeldSignal } from './drains.ts';
 import { type Forwarded, forwardRouted } from './forward-routed.ts';
-import { heardAnswer, heardRequest, keepBodies } from './kept-bodies.ts';
+import { keepBodies, recordedAnswer, recordedRequest } from './kept-bodies.ts';
 import { dialectOf } from './operation-of.ts';
 import type { Pipeline } from './pipeline.ts';
 import { relayedHeaders } from './relayed-headers.ts';
@@ -58,7 +58,7 @@ export async function forward(
   const body = await readBody(input, call.signal);
   const state: BodyState = { error: undefined, bytes: 0 };
   keepBodies(call, pipeline);
-  const watched = body && remember(heardRequest(call, head, body), state);
+  const watched = body && remember(recordedRequest(call, head, body), state);
   const request = await readRawRequest(head, watched, pipeline.raw.bodyLimit, call.signal);
   const named = request.bodyModel;
   if (request.cut && named === undefined && selectsNothing(readSelection(call.headers), undefined))
@@ -112,7 +112,7 @@ export async function forward(
   call.record.status = answer.status;
   call.record.streamed = tap.streams;
   const billed = request.hasBody && !request.path.free;
-  const answered = answerMessages({ ...forwarded, answer: heardAnswer(call, answer) }, billed);
+  const answered = answerMessages({ ...forwarded, answer: recordedAnswer(call, answer) }, billed);
   return held === undefined ? answered : drainedRest(answered, held);
 }
 

@@ -100,7 +100,7 @@ export function noteReceived({ bodies }: Call, head: InboundHead, body?: Uint8Ar
 const MAX_HEARD = 1024 * 1024 + 4;
 
 /** The beginning of a body that passes. */
-class Heard implements Passing {
+class BodyRecorder implements Passing {
   readonly #pieces = new Pieces(true);
   held = 0;
   left = 0;
@@ -120,43 +120,46 @@ class Heard implements Passing {
 }
 
 /** A pass-through request's body, its beginning kept as it passes. */
-export function heardRequest(
+export function recordedRequest(
   { bodies }: Call,
   { method, path, headers }: RequestHead,
   body: AsyncIterable<Uint8Array>,
 ): AsyncIterable<Uint8Array> {
   if (bodies === undefined) return body;
-  const heard = new Heard();
-  bodies.request = heard.bytes;
-  bodies.passing.request = heard;
+  const recorder = new BodyRecorder();
+  bodies.request = recorder.bytes;
+  bodies.passing.request = recorder;
   bodies.sent = { method, url: path, headers: () => headers.flatMap(({ name, value }) => [name, value]) };
-  return hearing(body, heard);
+  return recorded(body, recorder);
 }
 
 /** A pass-through answer, the beginning of its body kept as it passes where it is text. */
-export function heardAnswer({ bodies }: Call, answer: StreamedAnswer): StreamedAnswer {
+export function recordedAnswer({ bodies }: Call, answer: StreamedAnswer): StreamedAnswer {
   if (bodies === undefined) return answer;
   bodies.received = { status: answer.status, headers: () => answer.rawHeaders };
   const type = answer.header('content-type') ?? '';
   if (!/^(?:text\/|application\/(?:json|x-ndjson|problem\+json))/i.test(type)) return answer;
   const coding = answer.header('content-encoding') ?? 'identity';
   if (coding !== 'identity' && coding !== '') return answer;
-  const heard = new Heard();
-  bodies.response = heard.bytes;
-  bodies.passing.response = heard;
+  const recorder = new BodyRecorder();
+  bodies.response = recorder.bytes;
+  bodies.passing.response = recorder;
   return {
     status: answer.status,
     get rawHeaders() {
       return answer.rawHeaders;
     },
     header: (name) => answer.header(name),
-    body: hearing(answer.body, heard),
+    body: recorded(answer.body, recorder),
   };
 }
 
-async function* hearing(body: AsyncIterable<Uint8Array>, heard: Heard): AsyncGenerator<Uint8Array> {
+async function* recorded(
+  body: AsyncIterable<Uint8Array>,
+  recorder: BodyRecorder,
+): AsyncGenerator<Uint8Array> {
   for await (const piece of body) {
-    heard.add(piece);
+    recorder.add(piece);
     yield piece;
   }
 }

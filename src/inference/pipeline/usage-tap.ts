@@ -19,8 +19,8 @@ const MAX_DECODED_BYTES = 256 * 1024 * 1024;
 const BEGINS_EVENTS = /^\s*(?:data:|event:|id:|retry:|:)/;
 const TELLING_BYTES = 16;
 
-/** What was heard. */
-export interface Heard {
+/** What the tap read. */
+export interface TappedUsage {
   readonly usage: Usage | undefined;
   /** A stream did not report it, or the report cannot be true: its events or bytes and the request's were counted. */
   readonly usageEstimated: boolean;
@@ -90,7 +90,7 @@ export class UsageTap {
     return this.#decoder?.end();
   }
 
-  end(): Heard {
+  end(): TappedUsage {
     if (this.#mode === 'events') this.#events(() => this.#parser.end());
     if (this.#mode === 'whole') this.#object();
     this.#mode = 'deaf';
@@ -136,7 +136,7 @@ export class UsageTap {
     try {
       for (const { data } of read()) this.#hear(data);
     } catch {
-      // An event over the parser's bound: nothing more is heard.
+      // An event over the parser's bound: nothing more is read.
       this.#mode = 'deaf';
     }
   }

@@ -1,4 +1,4 @@
-// Guardrails on what is said in a session: texts and transcripts when they are final.
+// Guardrails on a session's texts and transcripts, checked when they are final.
 import type { Call } from '../../call/call.ts';
 import type { Guardrails } from '../../checks/hook.ts';
 import type { AbortLike } from '../../lib/abort.ts';

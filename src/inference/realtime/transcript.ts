@@ -1,4 +1,4 @@
-// What was said in a session, for the log.
+// A session's transcript, for the log.
 import type { CallBodies } from '../../call/bodies.ts';
 
 /** Characters that are kept. */

@@ -28,7 +28,7 @@ export interface AllServersDeps extends BridgeDeps {
   readonly forward: (asked: Asked) => Promise<Relayed>;
 }
 
-/** Id and slug of what stands for all servers: no server can have them. */
+/** Id and slug of the set of all servers: no server can have them. */
 const ALL = 'mcp';
 const NOWHERE = { origin: '', path: '', headers: [] };
 /** In `_meta` of lists: servers whose items are missing, and why. */
@@ -45,7 +45,7 @@ export class AllServers {
     this.#older = new OldOnNew({ ...deps, send: (asked) => this.#answer(asked) });
   }
 
-  /** What stands for all servers where one is asked for. */
+  /** All servers as one, where a single server is expected. */
   standIn({ organisationId, workspaceId }: Principal): McpServer {
     const place = { organisationId, slug: ALL, id: ALL, createdAt: 0, updatedAt: 0, version: 0 };
     const of = { name: ALL, ownerId: '' };

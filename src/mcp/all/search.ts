@@ -10,7 +10,7 @@ const USUAL = 10;
 const MOST = 50;
 const MOST_QUERY = 1000;
 
-/** What stands in the list. */
+/** An entry of the list. */
 export const SEARCH_LIST: readonly JsonObject[] = [
   {
     name: SEARCH_TOOLS,
@@ -107,7 +107,7 @@ function ranked(query: string, tools: readonly JsonObject[]): readonly JsonObjec
     .map(({ tool }) => tool);
 }
 
-/** How much each word stands for a tool: its name says most. */
+/** The weight of each word of a tool: words of its name weigh most. */
 function countsOf({ name, title, description, inputSchema }: JsonObject): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   const add = (text: unknown, weight: number): void => {

@@ -55,7 +55,7 @@ async function pages(
   let cursor: string | undefined;
   for (let count = 0; count < MOST_PAGES; count++) {
     const { result = {}, error } = await responseOf(await page(cursor));
-    // A server without such a list has nothing of it.
+    // A server without such a list contributes no entries.
     if (error?.code === RPC.methodNotFound) return items;
     if (error !== undefined) throw fail('upstream_status', 'the MCP server refused to list');
     for (const item of (result[member] ?? []) as readonly unknown[]) if (isObject(item)) items.push(item);

@@ -25,7 +25,7 @@ import { type ClientSession, ClientSessions, type SealedSession } from './client
 const MOST_ROUNDS = 16;
 /** How long a user may take for an answer, in milliseconds. */
 const ANSWER_MS = 900_000;
-/** Methods that the older revisions have and 2026-07-28 has not, beside those that are answered here. */
+/** Methods of the older revisions that 2026-07-28 lacks, other than those answered here. */
 const NOTHING = {
   status: 202,
   headers: [],

@@ -70,7 +70,7 @@ function shownResponse(response: RpcResponse, { server, method }: Expected): Rpc
   return filtered === result ? response : { ...response, result: filtered };
 }
 
-/** Answers belong to a caller: nobody else's cache may hold them. */
+/** Answers belong to one caller: no shared cache may hold them. */
 function withPrivateScope(result: JsonObject): JsonObject {
   return result.cacheScope === undefined || result.cacheScope === 'private'
     ? result
@@ -113,7 +113,7 @@ function isId(value: unknown): value is RequestId {
   return typeof value === 'string' || typeof value === 'number';
 }
 
-/** The text itself, unless a member stands in it twice. */
+/** The original text, unless a member is duplicated. */
 function faithful(text: string, message: RpcMessage): string {
   return isFaithful(text) ? text : JSON.stringify(message);
 }

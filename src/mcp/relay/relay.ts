@@ -106,7 +106,7 @@ async function refuseChallenge(
   throw await auth.refused(server, principal, { status, challenge: answer.header('www-authenticate'), sent });
 }
 
-/** What answers a notification or a response: a status, and nothing of the upstream's own words. */
+/** The answer to a notification or a response: the status alone, without the upstream's text. */
 async function noticeAnswer(answer: StreamedAnswer): Promise<Answer> {
   await dropped(answer);
   if (answer.status >= 500)

@@ -14,7 +14,7 @@ export interface StdioLinesDeps {
 
 /** Programs of one caller, of all servers. */
 const MOST_OF_OWNER = 16;
-/** How long a command that ended before it said anything is not started again. */
+/** How long a command that exited without output is not restarted. */
 const PAUSE_MS = 1000;
 
 export function stdioLines({ commands, most, messageBytes, log }: StdioLinesDeps): Lines {

@@ -61,7 +61,7 @@ export function idOf(value: unknown): RequestId | null {
 }
 
 /**
- * A message of a client. Unknown members at the top are left out, so that nothing travels beside the protocol.
+ * A message of a client. Unknown top-level members are dropped: only members of the protocol are forwarded.
  * @throws McpError -32600 (HTTP 400)
  */
 export function readMessage(value: unknown): RpcMessage {

@@ -9,7 +9,7 @@ export interface MediaCounts {
   /** Images that were made, and of what kind: `<quality>.<size>`. */
   readonly images?: number;
   readonly imageKind?: string;
-  /** Milliseconds of audio that was heard. */
+  /** Milliseconds of audio input. */
   readonly audioMs?: number;
   /** Characters that were spoken. */
   readonly characters?: number;

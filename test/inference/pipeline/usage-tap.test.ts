@@ -1,6 +1,6 @@
 // Usage in pass-through answers, of every wire that a provider may speak on its own paths, however the bytes are cut.
 import test from 'ava';
-import { type Heard, UsageTap } from '../../../src/inference/pipeline/usage-tap.ts';
+import { type TappedUsage, UsageTap } from '../../../src/inference/pipeline/usage-tap.ts';
 import type { InboundHead } from '../../../src/lib/egress/outbound.ts';
 import { createDialects } from '../../../src/providers/dialects/registry.ts';
 import { codec } from '../../../src/rest/codec.ts';
@@ -8,7 +8,7 @@ import { targetOf } from '../../providers/support/target.ts';
 
 const dialects = createDialects(codec);
 
-function hear(provider: string, type: string, text: string, size: number): Heard {
+function hear(provider: string, type: string, text: string, size: number): TappedUsage {
   const target = targetOf(provider);
   const dialect = dialects.get(target.provider.dialect);
   if (dialect === undefined) throw new Error('no such dialect');

@@ -8,7 +8,7 @@ import {
 } from '../../../../gen/gateway/inference/v2/audio_pb.ts';
 import { type Violation, validationFailed } from '../../../lib/errors.ts';
 import type { MessageJson, Operation, Outbound, ProviderEntry } from '../../dialect.ts';
-import { heardIn } from '../../usage/heard.ts';
+import { transcriptionUsage } from '../../usage/transcription-usage.ts';
 import { readObject } from './response.ts';
 
 const HEADERS = Object.freeze(['accept', '*/*']);
@@ -42,7 +42,7 @@ function readAnswer(json: MessageJson): Operation<unknown, Transcription>['respo
     const answer = readObject(body, context);
     return {
       answer: json.decode(TranscriptionSchema, answer),
-      usage: heardIn(json, answer),
+      usage: transcriptionUsage(json, answer),
       model: undefined,
     };
   };

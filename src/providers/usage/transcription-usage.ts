@@ -7,7 +7,7 @@ import type { UsageReport } from './report.ts';
 import { readUsage, usageIn } from './tap.ts';
 
 /** What an answer, or an event, says of its usage: tokens, or else the length of the audio. */
-export function heardIn(json: MessageJson, answer: JsonObject): UsageReport {
+export function transcriptionUsage(json: MessageJson, answer: JsonObject): UsageReport {
   const { usage, duration } = answer;
   const seconds = isObject(usage) && usage.type === 'duration' ? usage.seconds : undefined;
   const counts = seconds === undefined ? usageIn(answer) : undefined;

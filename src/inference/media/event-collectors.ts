@@ -4,26 +4,26 @@ import { SseParser } from '../../lib/sse.ts';
 import { imagesUsage } from '../../providers/images.ts';
 import { parsedObject } from '../../providers/json-object.ts';
 import { operationRow } from '../../providers/operations.ts';
-import { heardIn } from '../../providers/usage/heard.ts';
 import type { UsageReport } from '../../providers/usage/report.ts';
+import { transcriptionUsage } from '../../providers/usage/transcription-usage.ts';
 import { codec } from '../../rest/codec.ts';
 import type { FormName } from './form-name.ts';
 
-/** Listens to one answer. */
-export interface HeardEvents {
+/** Collects the events of one answer. */
+export interface EventCollector {
   push(bytes: Uint8Array): void;
   readonly usage: UsageReport;
-  /** What was said, as an answer that is not streamed would say it. */
+  /** The whole answer. */
   message(): Message;
 }
 
 /** @param request decides how images are priced */
-export function heardEvents(name: FormName, request: object): HeardEvents {
-  return name === 'imageEdits' ? new HeardImages(request) : new HeardText(name);
+export function eventCollector(name: FormName, request: object): EventCollector {
+  return name === 'imageEdits' ? new ImageCollector(request) : new TranscriptCollector(name);
 }
 
 /** A transcript. */
-class HeardText implements HeardEvents {
+class TranscriptCollector implements EventCollector {
   readonly #parser = new SseParser();
   readonly #name: FormName;
   #deltas = '';
@@ -38,7 +38,7 @@ class HeardText implements HeardEvents {
     for (const event of eventsIn(this.#parser, bytes)) {
       if (typeof event.delta === 'string') this.#deltas += event.delta;
       if (event.type === 'transcript.text.done' && typeof event.text === 'string') this.#done = event.text;
-      this.usage = heardIn(codec, event) ?? this.usage;
+      this.usage = transcriptionUsage(codec, event) ?? this.usage;
     }
   }
 
@@ -48,7 +48,7 @@ class HeardText implements HeardEvents {
 }
 
 /** Images: unfinished ones pass. */
-class HeardImages implements HeardEvents {
+class ImageCollector implements EventCollector {
   readonly #parser = new SseParser();
   readonly #request: object;
   readonly #finished: JsonObject[] = [];
