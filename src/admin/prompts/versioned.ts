@@ -3,7 +3,13 @@ import type { Call } from '../../call/call.ts';
 import type { TenantScope } from '../../call/scope.ts';
 import { versionSlug } from '../../prompts/prompt-collections.ts';
 import type { Collection, JsonObject } from '../../store/collection.ts';
-import type { Condition, Document, DocumentPage, WriteOperation } from '../../store/documents.ts';
+import type {
+  Condition,
+  Document,
+  DocumentPage,
+  DocumentStore,
+  WriteOperation,
+} from '../../store/documents.ts';
 import {
   CREATED_MEANWHILE,
   collectionNamed,
@@ -63,17 +69,8 @@ export function versionedOperations<B extends OwnerBody, V extends VersionBody>(
   const { documents, directory } = deps;
   const stored = resource(deps, { collection, noun });
 
-  /** A version by number, "latest" or "default" (also when absent): the published one. @throws GatewayError not_found */
-  const versionOf = async (
-    document: Document<B>,
-    asked: string | number | undefined,
-  ): Promise<Document<V>> => {
-    const { latest, published } = document.body;
-    const number =
-      asked === undefined || asked === 'default' ? published : asked === 'latest' ? latest : asked;
-    const slug = versionSlug(document.id, Number(number));
-    return found(await documents.get(tenantOf(document), versions, slug), 'version');
-  };
+  const versionOf = (document: Document<B>, asked: string | number | undefined) =>
+    findVersion(documents, versions, document, asked);
 
   return {
     changed: stored.changed,
@@ -142,6 +139,19 @@ export function versionedOperations<B extends OwnerBody, V extends VersionBody>(
         filter: [{ field: owner, op: 'eq', value: document.id }],
       }),
   };
+}
+
+/** A version by number, "latest" or "default" (also when absent): the published one. @throws GatewayError not_found */
+async function findVersion<V extends object>(
+  documents: DocumentStore,
+  versions: Collection<V>,
+  document: Document<OwnerBody>,
+  asked: string | number | undefined,
+): Promise<Document<V>> {
+  const { latest, published } = document.body;
+  const number = asked === undefined || asked === 'default' ? published : asked === 'latest' ? latest : asked;
+  const slug = versionSlug(document.id, Number(number));
+  return found(await documents.get(tenantOf(document), versions, slug), 'version');
 }
 
 /** A page, of a collection and by a part of the name. @throws GatewayError validation_failed */

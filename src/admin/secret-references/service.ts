@@ -57,10 +57,8 @@ export function secretReferencesService(deps: SecretReferencesDeps) {
     noun: 'secret reference',
     shown: shownAs(SecretReferenceSchema, secretReferenceRecord),
   });
-  const named = (
-    call: Call,
-    { secretReferenceId }: { readonly secretReferenceId: string },
-  ): Promise<SecretReferenceDocument> => stored.find(organisationOf(callerOf(call)), secretReferenceId);
+  const named = (call: Call, { secretReferenceId }: { readonly secretReferenceId: string }) =>
+    stored.find(organisationOf(callerOf(call)), secretReferenceId);
 
   return {
     async createSecretReference(
@@ -81,12 +79,12 @@ export function secretReferencesService(deps: SecretReferencesDeps) {
       request: ListSecretReferencesRequest,
       call: Call,
     ): Promise<SecretReferenceList> {
+      const { managerType, search, currentPage, pageSize = DEFAULT_PAGE_SIZE } = request;
       const filter: Condition[] = tagConditions(wantedTags(request.tags));
-      const { managerType, search } = request;
       if (managerType !== undefined) filter.push({ field: 'managerType', op: 'eq', value: managerType });
       if (search !== undefined)
         filter.push({ field: 'searchText', op: 'contains', value: search.toLowerCase() });
-      const place = { currentPage: request.currentPage, pageSize: request.pageSize ?? DEFAULT_PAGE_SIZE };
+      const place = { currentPage, pageSize };
       const page = await stored.page(organisationOf(callerOf(call)), place, { filter });
       const data = page.documents.map(secretReferenceSummary);
       return create(SecretReferenceListSchema, { ...listHead(page), data });
@@ -114,8 +112,8 @@ export function secretReferencesService(deps: SecretReferencesDeps) {
       call: Call,
     ): Promise<DeleteSecretReferenceResponse> {
       const before = await named(call, request);
-      const { id, organisationId, slug = '' } = before;
-      const user = await firstUser(secretUsers, organisationId, { id, slug });
+      const { id, slug = '' } = before;
+      const user = await firstUser(secretUsers, before.organisationId, { id, slug });
       if (user !== undefined)
         throw fail('conflict', `the secret reference is used by ${user}: take it out there first`);
       await stored.archive(call, before);
