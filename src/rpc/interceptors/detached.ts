@@ -24,7 +24,7 @@ export function detachedInterceptor(): Interceptor {
   };
 }
 
-/** Nobody reads the answer: its stages end when its stream does. Errors are told by the stages. */
+/** The answer has no reader: its stages end when its stream does, and report errors themselves. */
 async function drain(output: Output): Promise<void> {
   if (!isStream(output)) return;
   try {
