@@ -22,6 +22,7 @@ import { ProxyService } from '../../gen/gateway/inference/v2/proxy_pb.ts';
 import { RealtimeService } from '../../gen/gateway/inference/v2/realtime_pb.ts';
 import { RerankService } from '../../gen/gateway/inference/v2/rerank_pb.ts';
 import { ResponsesService } from '../../gen/gateway/inference/v2/responses_pb.ts';
+import { TestsService } from '../../gen/gateway/inference/v2/tests_pb.ts';
 import { UploadsService } from '../../gen/gateway/inference/v2/uploads_pb.ts';
 import { VectorStoresService } from '../../gen/gateway/inference/v2/vector_stores_pb.ts';
 import { VideosService } from '../../gen/gateway/inference/v2/videos_pb.ts';
@@ -58,6 +59,7 @@ import { rerankService } from '../inference/rerank.ts';
 import type { BackgroundRuns } from '../inference/responses/background-runs.ts';
 import type { KeptResponses } from '../inference/responses/kept-responses.ts';
 import { responsesService } from '../inference/responses/service.ts';
+import { testsService } from '../inference/tests.ts';
 import { videosService } from '../inference/videos.ts';
 import { ASSISTANTS, FINE_TUNING, VECTOR_STORES } from '../providers/relayed-rows.ts';
 import { implement } from '../rpc/implement.ts';
@@ -112,6 +114,7 @@ export function registrations(
     responses(pipeline, identity),
     implement(ModelsService, modelsService(pipeline, ownModels)),
     implement(ConfigExplanationService, configExplanationService(pipeline)),
+    implement(TestsService, testsService(pipeline, ownModels.providersOf)),
     implement(PromptCompletionsService, identity.runs.service),
     ...fileServices(pipeline, identity),
     implement(ProxyService, proxyService(pipeline)),

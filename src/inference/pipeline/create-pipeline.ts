@@ -124,6 +124,7 @@ export function createPipeline(parts: PipelineParts): OpenPipeline {
     drains: new Drains(),
     cache: openResponseCache({ state, bytes: cache.bytes, encryptionKey: cache.secret }),
     checks,
+    savedGuardrails: saved,
     keepsLate: parts.keepsLate,
     flights: parts.flights,
     targets: parts.targets,

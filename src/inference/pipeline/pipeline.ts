@@ -17,6 +17,7 @@ import type { StickyStore } from '../route/sticky.ts';
 import type { Drains } from './drains.ts';
 import type { KeepsLate } from './later-hooks.ts';
 import type { FileInputsPort } from './own-files-port.ts';
+import type { PlanGuardrails } from './plan-guardrails.ts';
 
 /** What the pipeline is built of. */
 export interface Pipeline {
@@ -32,6 +33,8 @@ export interface Pipeline {
   /** Streams that go on without their clients. */
   readonly drains: Drains;
   readonly checks: Pick<Checks, 'runner' | 'deps'>;
+  /** Guardrails that are saved; undefined: none can be. */
+  readonly savedGuardrails: Pick<PlanGuardrails, 'one'> | undefined;
   /** Keeps verdicts of asynchronous guardrails that come after their call's entry; undefined: they are lost. */
   readonly keepsLate: KeepsLate | undefined;
   /** Where attempts are noted before their providers can see them; undefined: nowhere. */

@@ -62,6 +62,13 @@ export class PlanGuardrails {
     return made;
   }
 
+  /** One guardrail by itself. @throws GatewayError not_found */
+  one(tenant: TenantScope, idOrSlug: string, event: Event): Hook {
+    if (this.#source.find(tenant, idOrSlug) === undefined)
+      throw fail('not_found', `there is no guardrail ${idOrSlug}`);
+    return this.#hook({ id: idOrSlug, event, path: 'guardrail_id' }, tenant, false);
+  }
+
   /** Whether a target names a saved guardrail. */
   #names(plan: WholePlan): boolean {
     let names = this.#naming.get(plan);
