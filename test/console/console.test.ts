@@ -3,9 +3,11 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import test, { type ExecutionContext } from 'ava';
 import type { Browser, Page } from 'playwright-core';
+import { eventually } from '../support/eventually.ts';
 import { startFakeProvider } from '../support/fake-provider.ts';
 import { ok } from '../support/front-door.ts';
 import { ADMIN_KEY, startGateway, WORKSPACE_KEY } from '../support/gateway.ts';
+import { startMailServer } from '../support/mail-server.ts';
 import { builtConsole, chromiumPath, openBrowser, openPage, signIn } from './browser.ts';
 
 const path = chromiumPath();
@@ -165,6 +167,65 @@ if (path === undefined) {
     t.deepEqual(faults, []);
   });
 
+  test.serial('people are invited, sign in by a link, and try providers and guardrails', async (t) => {
+    t.timeout(170_000);
+    const mail = await startMailServer();
+    t.teardown(() => mail.close());
+    const { gateway, provider, page, faults } = await bench(t, opened(), { GATEWAY_SMTP_URL: mail.url });
+    const email = 'ada@console.test';
+    const { invite_link: link } = await ok(gateway, 'POST', '/admin/users/invites', {
+      body: {
+        email,
+        role: 'member',
+        workspaces: [{ id: 'default', role: 'admin' }],
+        workspace_api_key_details: { scopes: ['logs.list', 'providers.list'] },
+      },
+    });
+    await page.goto(String(link).replace(/^https?:\/\/[^/]+/, gateway.origin));
+    await page.getByLabel('First name').fill('Ada');
+    await page.getByRole('button', { name: 'Accept' }).click();
+    await page.getByLabel('Secret').waitFor();
+    t.false(page.url().includes('token'), 'the address keeps no token');
+    await page.getByRole('button', { name: 'Go to the console' }).click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+
+    await page.goto(`${gateway.origin}/console/logs?status=429`);
+    await page.getByLabel('Email').fill(email);
+    await page.getByRole('button', { name: 'Send link' }).click();
+    await page.getByText('a link is on its way').waitFor();
+    const text = await eventually('the mail', () => mail.messages.find((one) => one.includes('Sign in to')));
+    const sent = text.replaceAll(/=\n/g, '').replaceAll('=3D', '=');
+    await page.goto(/http\S+\/console\/sign-in\/link\?token=\S+/.exec(sent)?.[0] ?? '');
+    await page.getByRole('navigation', { name: 'Main' }).waitFor();
+    t.is(page.url(), `${gateway.origin}/console/logs?status=429`);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+
+    await ok(gateway, 'POST', '/virtual-keys', {
+      body: {
+        name: 'Tried',
+        slug: 'tried',
+        provider: 'openai',
+        key: 'sk-0123456789',
+        custom_host: `${provider.origin}/v1`,
+        workspace_id: 'default',
+      },
+    });
+    const checks = [{ id: 'default.contains', parameters: { operator: 'none', words: ['secret'] } }];
+    await ok(gateway, 'POST', '/guardrails', {
+      body: { name: 'No secrets', workspace_id: 'default', checks, actions: { deny: true } },
+    });
+    await page.goto(`${gateway.origin}/console/providers`);
+    await signIn(page, ADMIN_KEY);
+    await page.getByRole('button', { name: 'Test Tried' }).click();
+    await page.getByText(/works: \d+ models/).waitFor();
+    await page.goto(`${gateway.origin}/console/guardrails`);
+    await page.getByLabel('Text', { exact: true }).fill('a secret');
+    await page.getByRole('button', { name: 'Test' }).click();
+    await page.getByText('deny', { exact: true }).waitFor();
+    await page.getByRole('table', { name: 'Checks' }).getByText('default.contains').waitFor();
+    t.deepEqual(faults, []);
+  });
+
   test.serial(
     'nothing serious for people who see or steer otherwise: each page, light, dark and narrow',
     async (t) => {
@@ -252,8 +313,8 @@ test.serial(
   },
 );
 
-async function bench(t: ExecutionContext, browser: Browser) {
-  const gateway = await startGateway();
+async function bench(t: ExecutionContext, browser: Browser, env: Readonly<Record<string, string>> = {}) {
+  const gateway = await startGateway(env);
   t.teardown(() => gateway.close());
   const provider = await startFakeProvider();
   t.teardown(() => provider.close());
