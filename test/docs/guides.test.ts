@@ -199,7 +199,8 @@ function vault(_: http.IncomingMessage, res: http.ServerResponse): void {
 function runShell(block: string, { env, folder }: World): Promise<{ readonly stdout: string }> {
   const { HOME = '' } = process.env;
   return promisify(execFile)('bash', ['--norc', '-euo', 'pipefail', '-c', block], {
-    cwd: folder,
+    // Scripts are the checkout's.
+    cwd: block.startsWith('npm run ') ? ROOT : folder,
     env: { ...env, HOME },
     maxBuffer: 2 ** 26,
   });
