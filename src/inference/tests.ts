@@ -67,7 +67,7 @@ export function testsService(
       const event = request.event === 'output' ? 'output' : 'input';
       const hook = pipeline.savedGuardrails?.one({ organisationId, workspaceId }, request.guardrailId, event);
       if (hook === undefined) throw fail('not_found', `there is no guardrail ${request.guardrailId}`);
-      // Nobody waits for an async one in a call; here its verdict is what is asked for.
+      // A call does not wait for an asynchronous one; here its verdict is what is asked for.
       const hooks = [{ ...hook, async: false }];
       const run = await pipeline.checks.runner.run(hooks, trafficOf(request, event, call), call.signal);
       const [result] = run.results;

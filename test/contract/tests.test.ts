@@ -33,7 +33,10 @@ story('a stored provider is tried with its own address and credential', async (t
   t.like(answer, { object: 'provider-test', success: true, status: 200 });
   t.true(Number(answer.models) > 0);
   t.is(provider.seen.at(-1)?.headers.authorization, 'Bearer sk-tried-0123456789');
-  const away = await admin.ok(testProvider, { ...IN, slug: await stored(admin, 'http://127.0.0.1:65431/v1') });
+  const away = await admin.ok(testProvider, {
+    ...IN,
+    slug: await stored(admin, 'http://127.0.0.1:65431/v1'),
+  });
   t.like(away, { success: false, models: undefined });
   t.truthy(away.message);
 });
