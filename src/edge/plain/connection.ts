@@ -37,6 +37,8 @@ export interface PlainDeps extends Plain {
   readonly prove: (connection: Connection) => void;
   /** Takes the connection for good; its next bytes are read from it. @param rest what comes after them, read already */
   readonly handOver: (connection: Connection, rest: Buffer | undefined) => void;
+  /** How long the body of a head that came alone is waited for, in milliseconds; 20 when absent. */
+  readonly bodyWaitMs?: number;
   /** How long an idle connection is held, in milliseconds. */
   readonly keepAliveMs: number;
   /** Whether connections end with their answers. */
@@ -47,6 +49,8 @@ export interface PlainDeps extends Plain {
 
 /** Bytes that are taken before the answer is out; beyond them the connection is not read. */
 const MAX_EARLY_BYTES = 65_536;
+/** Short: node:http has the bounds on slow bodies. */
+const BODY_WAIT_MS = 20;
 /** Added to what the client is told, so that it does not write onto a connection that is being closed. */
 const GRACE_MS = 1000;
 
@@ -57,6 +61,8 @@ export class PlainConnection {
   #running: PlainRequest | undefined;
   /** The beginning of a request whose body comes by itself. */
   #partial: Buffer | undefined;
+  /** Hands that beginning over. */
+  #patience: NodeJS.Timeout | undefined;
   /** What came before the answer was out, or was read before the connection began. */
   #early: Buffer | undefined;
   /** The answer is out, and the client has not taken it yet. */
@@ -114,6 +120,7 @@ export class PlainConnection {
 
   readonly #onClose = (): void => {
     this.#waiting.clear();
+    clearTimeout(this.#patience);
     const running = this.#running;
     if (running === undefined) return;
     this.#over();
@@ -128,6 +135,7 @@ export class PlainConnection {
   #take(given: Buffer): void {
     const partial = this.#partial;
     this.#partial = undefined;
+    clearTimeout(this.#patience);
     const bytes = partial === undefined ? given : Buffer.concat([partial, given]);
     const head = readPlain(bytes);
     if (head === undefined) {
@@ -140,6 +148,7 @@ export class PlainConnection {
       // Of clients that write the head and then the body one more piece is waited for.
       if (!isWhole && partial === undefined && this.#deps.awaits(request)) {
         this.#partial = bytes;
+        this.#patience = setTimeout(() => this.#handOver(bytes), this.#deps.bodyWaitMs ?? BODY_WAIT_MS);
         return;
       }
       const answer = isWhole ? this.#deps.handle(request) : undefined;

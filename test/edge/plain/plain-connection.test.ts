@@ -31,6 +31,7 @@ async function serve(
   t: ExecutionContext,
   handle: PlainDeps['handle'],
   keepAliveMs = 60_000,
+  bodyWaitMs = 60_000,
 ): Promise<Served> {
   const all: Served = {
     port: 0,
@@ -50,6 +51,7 @@ async function serve(
       return handle(request);
     },
     awaits: ({ url }) => url !== '/unknown',
+    bodyWaitMs,
     prove: (connection) => own.prove(connection),
     handOver({ stream }, rest) {
       all.handedOver.push(stream);
@@ -276,6 +278,14 @@ test('what is not plain is handed over at once, with no word of it', async (t) =
     await until(() => served.taken === bytes.toString());
     t.is(served.handedOver.length, at + 1);
   }
+});
+
+test('a body that does not come is node:http’s to wait for', async (t) => {
+  const served = await serve(t, async () => answer('{}'), 60_000, 10);
+  const bytes = post({}, '{"a":1}').subarray(0, -5);
+  open(t, served).write(bytes);
+  await until(() => served.taken === bytes.toString());
+  t.is(served.handedOver.length, 1);
 });
 
 test('a body that comes after its head is waited for once; what comes later still is node:http’s', async (t) => {

@@ -27,11 +27,13 @@ const declare = (order: Order) => (title: string, body: Body) =>
   void file().tests.push({ title, body, order });
 const bodyOf = (hook: Hook): Body => hook[hook.length - 1] as Body;
 const before = (...hook: Hook): void => void file().before.push(bodyOf(hook));
+const beforeEach = (...hook: Hook): void => void file().beforeEach.push(bodyOf(hook));
 const afterAlways = (...hook: Hook): void => void file().after.push(bodyOf(hook));
 const afterEachAlways = (...hook: Hook): void => void file().afterEach.push(bodyOf(hook));
 
 export default Object.assign(declare('concurrent'), {
   before,
+  beforeEach,
   serial: Object.assign(declare('serial'), { before }),
   after: Object.assign(declare('last'), { always: afterAlways }),
   afterEach: { always: afterEachAlways },

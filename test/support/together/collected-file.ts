@@ -19,6 +19,8 @@ export class CollectedFile {
   readonly name: string;
   readonly tests: CollectedTest[] = [];
   readonly before: Body[] = [];
+  /** Run before each test. */
+  readonly beforeEach: Body[] = [];
   /** Run after each test, whatever came of it. */
   readonly afterEach: Body[] = [];
   /** Run when all has ended, whatever came of it. */
@@ -66,6 +68,7 @@ export class CollectedFile {
       this.#opened ??= runAll(this.before, t);
       await this.#opened;
       t.teardown(() => runAll(this.afterEach, t));
+      await runAll(this.beforeEach, t);
       await body(t);
     };
     return { body: gated, done };

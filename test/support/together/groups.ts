@@ -28,6 +28,7 @@ const SMALL = ['admin', 'openapi', 'prompts', 'providers', 'rest', 'rpc', 'saved
 /** Files that need a process of their own, and why. */
 const ALONE: Readonly<Record<string, string>> = {
   'lib/memory': 'measures the memory of its process',
+  'store/lazy-worker': 'counts the threads of its process',
   'telemetry/off': 'looks at the modules that its process loads',
 };
 
