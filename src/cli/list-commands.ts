@@ -1,5 +1,6 @@
 // `sluice keys`, `providers list`, `budgets list` and `logs tail`: what a gateway has.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { urlText } from '../lib/url-text.ts';
 import { allOf, type Gateway, type JsonObject, type Remote, withGateway } from './client.ts';
 import type { Output } from './output.ts';
 
@@ -46,14 +47,14 @@ export async function createKey(
 }
 
 export async function revokeKey(id: string, options: Options, env: Environment, out: Output): Promise<void> {
-  await withGateway(options, env, (gateway) => gateway.call('DELETE', `/api-keys/${encodeURIComponent(id)}`));
+  await withGateway(options, env, (gateway) => gateway.call('DELETE', `/api-keys/${urlText(id)}`));
   if (options.json) out.json({ id, revoked: true });
   else out.line(`The key ${id} is revoked.`);
 }
 
 export async function rotateKey(id: string, options: Options, env: Environment, out: Output): Promise<void> {
   const answer = await withGateway(options, env, (gateway) =>
-    gateway.call('POST', `/api-keys/${encodeURIComponent(id)}/rotate`, {}),
+    gateway.call('POST', `/api-keys/${urlText(id)}/rotate`, {}),
   );
   if (options.json) return out.json({ id, key: answer.key });
   out.line(text(answer.key));
@@ -70,7 +71,7 @@ export async function listProviders(
       workspace === undefined ? await allOf(gateway, '/admin/workspaces') : [{ slug: workspace }];
     const found: JsonObject[] = [];
     for (const { slug } of workspaces)
-      for (const one of await allOf(gateway, `/providers?workspace_id=${encodeURIComponent(text(slug))}`))
+      for (const one of await allOf(gateway, `/providers?workspace_id=${urlText(text(slug))}`))
         found.push({ ...one, workspace: text(slug) });
     return found;
   });
@@ -111,7 +112,7 @@ async function budgetsOf(gateway: Gateway): Promise<JsonObject[]> {
   for (const key of await allOf(gateway, '/api-keys')) add('key', key, key.usage_limits);
   for (const workspace of await allOf(gateway, '/admin/workspaces')) {
     add('workspace', workspace, workspace.usage_limits);
-    const path = `/providers?workspace_id=${encodeURIComponent(text(workspace.slug))}`;
+    const path = `/providers?workspace_id=${urlText(text(workspace.slug))}`;
     for (const provider of await allOf(gateway, path)) add('provider', provider, provider.usage_limits);
   }
   return budgets;

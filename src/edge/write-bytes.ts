@@ -1,6 +1,7 @@
 // An answer of bytes (BinaryAnswer) onto the socket, as fast as the client takes it.
 import type { ServerResponse } from 'node:http';
 import type { BinaryAnswer, BinaryHead } from '../../gen/gateway/inference/v2/common_pb.ts';
+import { urlText } from '../lib/url-text.ts';
 import { drained, type Pairs } from './respond.ts';
 
 /** Writes until the stream ends. One that breaks off ends the connection, so that clients see it. */
@@ -31,7 +32,7 @@ function headOf({ contentType, length, filename }: BinaryHead, own: Pairs): Reco
   if (length !== undefined) out['content-length'] = String(length);
   if (filename !== undefined)
     out['content-disposition'] =
-      `attachment; filename*=UTF-8''${encodeURIComponent(filename).replace(/['()*]/g, escaped)}`;
+      `attachment; filename*=UTF-8''${urlText(filename).replace(/['()*]/g, escaped)}`;
   for (const [name, value] of own) out[name] = value;
   return out;
 }

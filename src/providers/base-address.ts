@@ -1,5 +1,6 @@
 // Base addresses: a provider's own, with options filled in, or a custom host. No value of an option can change the
 // host that a template names, but for the part that it stands for.
+import { urlText } from '../lib/url-text.ts';
 import type { ProviderEntry, ProviderOptions } from './dialect.ts';
 import { hostFault } from './options/check.ts';
 import { customHostError, invalidOption, missingOption } from './options/named.ts';
@@ -38,7 +39,7 @@ export function templateBase(entry: ProviderEntry, template: string, options: Pr
     if (value === undefined || value === '') throw missingOption(entry, spec);
     if (path !== -1 && at > path) {
       if (value === '.' || value === '..' || !value.isWellFormed()) throw invalidOption(spec);
-      return encodeURIComponent(value);
+      return urlText(value);
     }
     if (!HOST_PART.test(value)) throw invalidOption(spec);
     inHost.push(spec);

@@ -1,5 +1,6 @@
 // A model's name inside a path.
 import { invalidField } from '../lib/errors.ts';
+import { urlText } from '../lib/url-text.ts';
 
 /**
  * The name with its slashes kept ("meta-llama/Llama-3-8B") and all else escaped.
@@ -12,5 +13,5 @@ export function modelPath(model: string): string {
   if (segments.some((segment) => segment === '' || segment === '.' || segment === '..')) {
     throw invalidField('model', 'must be names separated by single slashes', 'path');
   }
-  return segments.map(encodeURIComponent).join('/');
+  return segments.map(urlText).join('/');
 }

@@ -2,6 +2,7 @@
 import type { AbortLike } from '../lib/abort.ts';
 import type { Dialer } from '../lib/egress/outbound.ts';
 import { GatewayError } from '../lib/errors.ts';
+import { urlText } from '../lib/url-text.ts';
 import { secretFailure } from './failure.ts';
 
 export interface Question {
@@ -80,7 +81,7 @@ export function pathOf(path: string): string {
   const segments = path.replace(/^\/+|\/+$/g, '').split('/');
   if (segments.some((segment) => segment === '' || segment === '.' || segment === '..'))
     throw secretFailure('invalid', 'secret_path: must be names with single slashes between them');
-  return segments.map(encodeURIComponent).join('/');
+  return segments.map(urlText).join('/');
 }
 
 function parsed(text: string): unknown {

@@ -60,7 +60,7 @@ test('what the log does not take waits, and is taken when it does', async (t) =>
   });
   await fill(state, ['1', '2']);
   await journal.flush();
-  t.is(troubles.length, 1);
+  t.true(troubles.length >= 1);
   t.is((await state.readJournal(ORG)).size, 2);
   away = false;
   await fill(state, ['3']);

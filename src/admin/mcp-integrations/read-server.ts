@@ -5,6 +5,7 @@ import { type DialedFetchOptions, dialedFetch } from '../../lib/egress/dialed-fe
 import type { Dialer } from '../../lib/egress/outbound.ts';
 import { fail, GatewayError } from '../../lib/errors.ts';
 import { isTooDeep } from '../../lib/json-depth.ts';
+import { urlText } from '../../lib/url-text.ts';
 import type { JsonObject } from '../../store/collection.ts';
 import { defined } from '../kit/patch.ts';
 import { type Described, MOST_CAPABILITIES } from './catalogue.ts';
@@ -125,7 +126,7 @@ export async function readServer(
 async function tokenOf(dialed: typeof fetch, own: ServerClient, endpoint: string): Promise<string> {
   const { clientId, clientSecret, scope } = own;
   const form = { grant_type: 'client_credentials', ...(scope === undefined ? {} : { scope }) };
-  const basic = [clientId, clientSecret].map(encodeURIComponent).join(':');
+  const basic = [clientId, clientSecret].map(urlText).join(':');
   const response = await dialed(endpoint, {
     method: 'POST',
     headers: {

@@ -1,4 +1,5 @@
 // Aporia's guardrails (Aporia, "REST API": POST /{project}/validate).
+import { urlText } from '../../lib/url-text.ts';
 import { alias, required, text } from '../contract/fields.ts';
 import { credentials, endpoint, key } from './fields.ts';
 import { definePartner, unreadable } from './partner.ts';
@@ -13,7 +14,7 @@ export const aporiaValidateProject = definePartner({
   ask(value, { projectID, credentials: { apiKey, endpoint: base } }, { event }) {
     const asked = event === 'input';
     return {
-      url: `${base?.replace(/\/+$/, '') ?? 'https://gr-prd.aporia.com'}/${encodeURIComponent(projectID)}/validate`,
+      url: `${base?.replace(/\/+$/, '') ?? 'https://gr-prd.aporia.com'}/${urlText(projectID)}/validate`,
       headers: { 'x-aporia-api-key': apiKey },
       body: {
         messages: [{ role: asked ? 'user' : 'assistant', content: value }],

@@ -1,4 +1,5 @@
 // Azure AI Content Safety and Language ("Content Safety REST API", 2024-09-01; "Analyze text", 2024-11-01).
+import { urlText } from '../../lib/url-text.ts';
 import { count, defaulted, flag, text, texts } from '../contract/fields.ts';
 import { type Fault, isObject } from '../contract/parameters.ts';
 import type { JsonObject } from '../view/traffic.ts';
@@ -27,7 +28,7 @@ function question({ credentials: given, apiVersion }: Azure, path: string, body:
   const base =
     given.endpoint?.replace(/\/+$/, '') ?? `https://${given.resourceName ?? ''}.cognitiveservices.azure.com`;
   return {
-    url: `${base}${path}?api-version=${encodeURIComponent(apiVersion)}`,
+    url: `${base}${path}?api-version=${urlText(apiVersion)}`,
     headers: { 'ocp-apim-subscription-key': given.apiKey },
     body,
   };

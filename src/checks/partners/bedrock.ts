@@ -1,4 +1,5 @@
 // Amazon Bedrock Guardrails (Bedrock Runtime API reference, "ApplyGuardrail").
+import { urlText } from '../../lib/url-text.ts';
 import { signed } from '../../secrets/aws/signature.ts';
 import type { CheckDeps } from '../contract/check.ts';
 import { alias, flag, required, secret, text } from '../contract/fields.ts';
@@ -35,7 +36,7 @@ export const bedrockGuard = definePartner({
     const base =
       given.endpoint?.replace(/\/+$/, '') ??
       `https://bedrock-runtime.${given.awsRegion}.amazonaws.com${given.awsRegion.startsWith('cn-') ? '.cn' : ''}`;
-    const path = [guardrailId, guardrailVersion].map(encodeURIComponent);
+    const path = [guardrailId, guardrailVersion].map(urlText);
     const url = `${base}/guardrail/${path[0]}/version/${path[1]}/apply`;
     const body = { source: event === 'input' ? 'INPUT' : 'OUTPUT', content: [{ text: { text: value } }] };
     return { url, headers: headersOf(url, JSON.stringify(body), given, deps), body };

@@ -6,6 +6,7 @@ import type { Consent, ConsentQuestion, Visitor } from '../../access/oauth/conse
 import { OauthError } from '../../access/oauth/oauth-error.ts';
 import { isLoopbackUri, redirectHost } from '../../access/oauth/redirect-uri.ts';
 import { toGatewayError } from '../../lib/errors.ts';
+import { urlText } from '../../lib/url-text.ts';
 import { Html, html, respondPage, respondRedirect } from './page-html.ts';
 import { readSmallBody } from './small-body.ts';
 
@@ -48,7 +49,7 @@ export function answerPage({ consent, visitorOf }: AuthorizePageDeps): Middlewar
 
 /** The console's sign-in, which leads back here. */
 export function signInLocation(ctx: Context, signInPath: string): string {
-  return `${signInPath}?return_to=${encodeURIComponent(ctx.path + ctx.search)}`;
+  return `${signInPath}?return_to=${urlText(ctx.path + ctx.search)}`;
 }
 
 async function told(ctx: Context, { base }: Visitor, run: () => Promise<void>): Promise<void> {

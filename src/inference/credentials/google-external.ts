@@ -1,5 +1,6 @@
 // The JSON of an external account (AIP-4117, "Configuration file"), read and checked.
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
+import { urlText } from '../../lib/url-text.ts';
 import { objectOf, textOf } from '../../providers/json-object.ts';
 import { accountError, webAddress } from './google-token.ts';
 
@@ -55,7 +56,7 @@ export function readExternal(json: JsonObject): ExternalAccount {
     basic:
       client === undefined || secret === undefined
         ? undefined
-        : Buffer.from(`${encodeURIComponent(client)}:${encodeURIComponent(secret)}`).toString('base64'),
+        : Buffer.from(`${urlText(client)}:${urlText(secret)}`).toString('base64'),
     source: sourceOf(objectOf(json.credential_source) ?? {}),
   };
 }

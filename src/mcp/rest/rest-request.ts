@@ -2,6 +2,7 @@
 // changes which resource is meant by climbing, a query's value adds no parameter, a header's no line.
 import type { RestArgument, RestTool } from '../../access/mcp/mcp-collections.ts';
 import { invalidField } from '../../lib/errors.ts';
+import { urlText } from '../../lib/url-text.ts';
 import type { Json, JsonObject } from '../../store/collection.ts';
 
 export interface RestRequest {
@@ -121,8 +122,5 @@ function textOf(one: RestArgument, value: Json): string {
 function encoded(one: RestArgument, text: string): string {
   if (!text.isWellFormed()) throw invalidField(fieldOf(one), 'must be well-formed Unicode');
   // What encodeURIComponent leaves has a meaning in some places.
-  return encodeURIComponent(text).replaceAll(
-    /[!'()*]/g,
-    (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
+  return urlText(text).replaceAll(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
 }

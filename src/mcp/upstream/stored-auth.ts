@@ -1,11 +1,11 @@
 // How the gateway proves itself to an upstream: by the integration's headers, by the tokens of the user's connection, or by
 // a token of its own.
-
 import type { McpServer } from '../../access/mcp/mcp-server.ts';
 import type { ClientTokens } from '../../access/mcp-oauth/client-tokens.ts';
 import type { UserTokens } from '../../access/mcp-oauth/user-tokens.ts';
 import type { Principal } from '../../call/principal.ts';
 import { fail } from '../../lib/errors.ts';
+import { urlText } from '../../lib/url-text.ts';
 import type { UpstreamAuth } from '../deps.ts';
 import { ConnectionNeeded, CredentialsRenewed } from './connection-needed.ts';
 
@@ -23,7 +23,7 @@ export function storedAuth({ users, clients, publicUrl }: StoredAuthDeps): Upstr
         'upstream_status',
         `the MCP server ${server.slug} asks for a user's own consent: a key of a user is needed`,
       );
-    const more = scope === undefined ? '' : `?scope=${encodeURIComponent(scope)}`;
+    const more = scope === undefined ? '' : `?scope=${urlText(scope)}`;
     return new ConnectionNeeded(
       server.slug,
       `${publicUrl().replace(/\/+$/, '')}/oauth/connect/${server.slug}${more}`,

@@ -1,4 +1,5 @@
 // The gateway's credentials, in a provider's authentication scheme.
+import { urlText } from '../../lib/url-text.ts';
 import type { ProviderEntry, ProviderOptions, Target } from '../dialect.ts';
 import { isAnthropicFoundry } from '../options/azure.ts';
 import { keyError } from '../options/named.ts';
@@ -54,7 +55,7 @@ export function bringsCredential(
 export function authQuery({ apiKey: key, provider: { auth } }: Target): string | undefined {
   if (typeof auth === 'string' || auth.query === undefined || key === undefined || key === '')
     return undefined;
-  return `${auth.query}=${encodeURIComponent(key)}`;
+  return `${auth.query}=${urlText(key)}`;
 }
 
 /** Azure AI Foundry: a bearer token, but for Anthropic's API there, which has a header of its own. */

@@ -1,4 +1,5 @@
 // Vertex AI ("REST reference", v1): the region is part of the host and of the path, the project part of the path.
+import { urlText } from '../../lib/url-text.ts';
 import type { Location, ProviderEntry, ProviderOptions } from '../dialect.ts';
 import { parsedObject, textOf } from '../json-object.ts';
 import type { OperationName } from '../operations.ts';
@@ -42,7 +43,7 @@ function locate(options: ProviderOptions, operation: OperationName | undefined):
   if (operation === undefined) return base;
   const project = projectOf(options);
   if (project === undefined) throw optionError(vertexAi, 'vertex_project_id', 'is required for vertex-ai');
-  const path = [project, region].map(encodeURIComponent);
+  const path = [project, region].map(urlText);
   return { ...base, pathPrefix: `/v1/projects/${path[0]}/locations/${path[1]}` };
 }
 

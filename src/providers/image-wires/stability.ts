@@ -5,6 +5,7 @@ import type { Outbound } from '../dialect.ts';
 import { readObject } from '../dialects/openai/response.ts';
 import { madeImages } from '../images.ts';
 import { arrayOf, isObject, textOf } from '../json-object.ts';
+import { pathSegment } from '../path-segment.ts';
 import { type ImageWire, jsonCall, ownMembers, pixelsOf, ratioOf, seedOf } from './wire.ts';
 
 const RATIOS = ['16:9', '1:1', '21:9', '2:3', '3:2', '4:5', '5:4', '9:16', '9:21'];
@@ -35,7 +36,7 @@ export const stabilityImages: ImageWire = {
 function engineCall(request: CreateImageRequest): Outbound {
   const { model = '', prompt = '', negativePrompt, n, size, style } = request;
   const refused = negativePrompt === undefined ? [] : [{ text: negativePrompt, weight: -1 }];
-  return jsonCall(`/v1/generation/${encodeURIComponent(model)}/text-to-image`, {
+  return jsonCall(`/v1/generation/${pathSegment(model)}/text-to-image`, {
     text_prompts: [{ text: prompt, weight: 1 }, ...refused],
     samples: n,
     ...pixelsOf(size),

@@ -1,4 +1,5 @@
 // Options that become part of the provider's request.
+import { urlText } from '../../lib/url-text.ts';
 import type { Target } from '../dialect.ts';
 import { optionsOf } from './index-of.ts';
 import { specError } from './named.ts';
@@ -42,7 +43,7 @@ export function sentQuery({ provider, options }: Target): string | undefined {
   for (const spec of optionsOf(provider).sentQuery) {
     const value = sentValue(spec, options[spec.name]);
     if (value === undefined) continue;
-    const pair = `${spec.sends?.query}=${encodeURIComponent(value)}`;
+    const pair = `${spec.sends?.query}=${urlText(value)}`;
     query = query === undefined ? pair : `${query}&${pair}`;
   }
   return query;

@@ -2,6 +2,7 @@
 // deadline and the calls under way a bound.
 import { createHash } from 'node:crypto';
 import { fail } from '../../lib/errors.ts';
+import { urlText } from '../../lib/url-text.ts';
 import type { ArgsOf, RunScript, ScriptName } from '../shared/scripts.ts';
 import type { Client } from './connections.ts';
 import { PRELUDE, type RedisScript, type Reply } from './script.ts';
@@ -19,7 +20,7 @@ export interface RunnerBounds {
 
 /** The prefix of all keys of an organisation; what is in braces decides a cluster's node. */
 export function keyPrefix(organisationId: string): string {
-  return `sluice:{${encodeURIComponent(organisationId)}}:`;
+  return `sluice:{${urlText(organisationId)}}:`;
 }
 
 interface Loaded {

@@ -139,7 +139,8 @@ export async function startWorker<C>(
   function arm(at: number, now: number): void {
     clearTimeout(alarm);
     alarmAt = at;
-    alarm = setTimeout(watch, Math.max(1, Math.ceil(at - now)));
+    // After a stall of this thread the replies that came meanwhile are read first.
+    alarm = setTimeout(() => setImmediate(watch), Math.max(1, Math.ceil(at - now)));
   }
 
   function send(): void {

@@ -1,12 +1,13 @@
 // A model's id, or the ARN of an inference profile, a provisioned or an imported model, as one segment of a path.
 import { invalidField } from '../../../lib/errors.ts';
+import { urlText } from '../../../lib/url-text.ts';
 
 /** The id with all that a path cannot hold escaped, slashes and colons too. @throws GatewayError `validation_failed` */
 export function modelSegment(model: string): string {
   if (!model.isWellFormed()) throw invalidField('model', 'is not well-formed Unicode', 'unicode');
   if (model === '' || model === '.' || model === '..')
     throw invalidField('model', 'must be the id or the ARN of a model', 'path');
-  return encodeURIComponent(model);
+  return urlText(model);
 }
 
 /** Whether the id is of one of Anthropic's models, in whichever region or profile. */

@@ -9,6 +9,7 @@ import {
 import { invalidField } from '../../../lib/errors.ts';
 import type { MessageJson, Outbound, StreamingOperation, TranslationContext } from '../../dialect.ts';
 import { given } from '../../json-object.ts';
+import { pathSegment } from '../../path-segment.ts';
 import { chatAsChunks } from '../../whole-as-chunks.ts';
 import { type LeftOut, tellLeftOut } from '../left-out.ts';
 import { cohereRequest, isCohere } from './cohere.ts';
@@ -67,7 +68,7 @@ function call(request: CreateChatCompletionRequest, context: TranslationContext,
   };
   return {
     method: 'POST',
-    path: `/${encodeURIComponent(version)}/actions/chat`,
+    path: `/${pathSegment(version)}/actions/chat`,
     headers: stream ? SSE_TYPES : JSON_TYPES,
     body: JSON.stringify(body),
   };

@@ -8,6 +8,7 @@ import {
 import { fail, invalidField, type Violation, validationFailed } from '../../../lib/errors.ts';
 import type { Outbound, StreamingOperation, TranslationContext } from '../../dialect.ts';
 import { given, textOf } from '../../json-object.ts';
+import { pathSegment } from '../../path-segment.ts';
 import { completionAsChunks } from '../../whole-as-chunks.ts';
 import { readObject } from '../openai/response.ts';
 import { completionHead } from './head.ts';
@@ -68,7 +69,7 @@ function call(request: CreateCompletionRequest, { target }: TranslationContext, 
   const verb = stream ? 'generate_stream' : 'generate';
   // A custom host may name the model already.
   const isNamed = /\/models\/[^/]+(?:\/versions\/[^/]+)?\/?$/.test(target.customHost ?? '');
-  const path = isNamed ? `/${verb}` : `/v2/models/${encodeURIComponent(request.model ?? '')}/${verb}`;
+  const path = isNamed ? `/${verb}` : `/v2/models/${pathSegment(request.model ?? '')}/${verb}`;
   return {
     method: 'POST',
     path,

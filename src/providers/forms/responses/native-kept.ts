@@ -17,6 +17,7 @@ import { attachRawJson } from '../../../lib/raw-json.ts';
 import type { SseEvent } from '../../../lib/sse.ts';
 import type { MessageJson, Operation, Outbound, StreamingOperation } from '../../dialect.ts';
 import { readObject } from '../../dialects/openai/response.ts';
+import { pathSegment } from '../../path-segment.ts';
 import { eventsOf } from './events-of.ts';
 import { readResponse } from './native.ts';
 import { NativeEvents } from './native-events.ts';
@@ -30,7 +31,7 @@ function kept(
   more = '',
   query: URLSearchParams = new URLSearchParams(),
 ): Outbound {
-  const path = `/responses/${encodeURIComponent(id)}${more}${query.size === 0 ? '' : `?${query}`}`;
+  const path = `/responses/${pathSegment(id)}${more}${query.size === 0 ? '' : `?${query}`}`;
   return { method, path, headers: HEADERS, body: undefined };
 }
 
