@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
+import { durations } from './durations.ts';
 import { installServers } from './servers/install.ts';
 import { type SharedServer, sharedMongo, sharedRedis } from './servers/shared.ts';
 import { entries, groups } from './together/groups.ts';
@@ -34,6 +35,8 @@ const TROUBLE = /^ {2}✘ (?!\[fail\]: )|^ {2}\d+ (?:uncaught|unhandled)/;
 const LEFT_OPEN = /LEFT OPEN after its tests: /;
 /** More tests than that do not fail for want of a quiet machine. */
 const MOST_AGAIN = 40;
+/** How many of the slowest files the end of a run names. */
+const SLOWEST = 20;
 const TESTS = fileURLToPath(new URL('..', import.meta.url));
 
 /** What ava said, counted as it came. */
@@ -65,12 +68,23 @@ async function main(): Promise<number> {
     const environment = environmentWith(servers, runFolder);
     const files = args.some((arg) => /[/*]|\.ts$/.test(arg)) ? [] : entries();
     const outcome = await runAva([...args, ...files], environment);
+    tellSlowest(runFolder);
     const flaky = await nameFlaky(outcome, environment);
     return report(servers, flaky === outcome.failed && flaky > 0 ? settled(outcome) : outcome);
   } finally {
     for (const server of servers) await server.stop();
     killLeftOver(runFolder);
     rmSync(runFolder, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+/** Names the files that took longest, where there are many: they are what the run's time goes to. */
+function tellSlowest(runFolder: string): void {
+  const all = durations(runFolder);
+  if (all.length <= SLOWEST) return;
+  process.stdout.write(`\nslowest of ${all.length} files, in seconds, and CPU seconds of their thread\n`);
+  for (const { file, seconds, cpu } of all.slice(0, SLOWEST)) {
+    process.stdout.write(`${seconds.toFixed(1).padStart(7)} ${cpu.toFixed(1).padStart(6)}  ${file}\n`);
   }
 }
 

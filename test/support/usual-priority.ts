@@ -1,12 +1,19 @@
 // Ava loads this before each test file. Tests wait for readers, which would get next to nothing beside a busy core.
-// A file whose tests have ended and that something still keeps open (after a failed test, mostly) is ended, and named.
-import { registerCompletionHandler } from 'ava';
+// The file's duration is noted for the end of the run. A file whose tests have ended and that something still keeps open
+// (after a failed test, mostly) is ended, and named.
+import { fileURLToPath } from 'node:url';
+import test, { registerCompletionHandler } from 'ava';
 import { keepUsualPriority } from '../../src/lib/background-thread.ts';
+import { measureFile } from './durations.ts';
+import { nameOf } from './together/groups.ts';
 
 const GRACE_MS = 30_000;
 
 keepUsualPriority();
+const measured = measureFile(nameOf(fileURLToPath(test.meta.file)));
+
 registerCompletionHandler(() => {
+  measured();
   setTimeout(() => {
     process.stdout.write(`LEFT OPEN after its tests: ${process.getActiveResourcesInfo().join(', ')}\n`, () =>
       process.exit(0),

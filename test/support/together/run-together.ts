@@ -3,6 +3,7 @@
 import { registerHooks } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import ava from 'ava';
+import { measureFile } from '../durations.ts';
 import { collect } from './ava.ts';
 import type { CollectedFile } from './collected-file.ts';
 import { filesOf, nameOf, TESTS } from './groups.ts';
@@ -26,6 +27,7 @@ export async function runTogether(entry: string): Promise<void> {
   for (const file of collected) {
     const name = file.name.replaceAll('/', ' › ');
     for (const { title, body } of file.runnable(turn)) ava(`${name} › ${title}`, body);
+    void turn.then(() => void file.ended.then(measureFile(file.name)));
     turn = file.ended;
   }
 }
