@@ -1,5 +1,4 @@
 // Identity providers of an organisation: made, listed, changed, deleted.
-import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import {
   type CreateIdentityProviderRequest,
@@ -19,13 +18,12 @@ import {
 import type { Call } from '../../call/call.ts';
 import type { Principal } from '../../call/principal.ts';
 import { fail } from '../../lib/errors.ts';
-import { codec } from '../../rest/codec.ts';
-import type { JsonObject } from '../../store/collection.ts';
-import { archiveOperation, type Document, insertOperation, updateOperation } from '../../store/documents.ts';
-import { callerOf, found, organisationOf } from '../kit/caller.ts';
+import type { Document } from '../../store/documents.ts';
+import { callerOf, organisationOf } from '../kit/caller.ts';
 import { withConflictRetries } from '../kit/conflict-retries.ts';
 import type { IdentityDeps } from '../kit/deps.ts';
-import { listHead, newestFirst } from '../kit/lists.ts';
+import { listHead } from '../kit/lists.ts';
+import { resource, shownAs } from '../kit/resource.ts';
 import { newSlug } from '../kit/slug.ts';
 import { tellingTaken } from '../kit/taken.ts';
 import { timeText } from '../kit/time.ts';
@@ -50,15 +48,13 @@ const USER_SCOPES = ['create', 'read', 'update', 'delete', 'list'].map(
 
 /** The methods of IdentityProvidersService. */
 export function identityProvidersService(deps: IdentityProvidersDeps) {
-  const { documents, changes, now } = deps;
-  const find = async (call: Call, { identityProviderId }: { readonly identityProviderId: string }) =>
-    found(
-      await documents.get(organisationOf(callerOf(call)), identityProviders, identityProviderId),
-      'identity provider',
-    );
-  const shown = (document: Stored) =>
-    codec.encode(IdentityProviderSchema, recordOf(deps, document)) as JsonObject;
-  const targetOf = ({ id, body }: Stored) => ({ id, name: body.name });
+  const stored = resource(deps, {
+    collection: identityProviders,
+    noun: 'identity provider',
+    shown: shownAs(IdentityProviderSchema, (document: Stored) => recordOf(deps, document)),
+  });
+  const find = (call: Call, { identityProviderId }: { readonly identityProviderId: string }) =>
+    stored.find(organisationOf(callerOf(call)), identityProviderId);
 
   return withConflictRetries({
     async createIdentityProvider(
@@ -69,39 +65,19 @@ export function identityProvidersService(deps: IdentityProvidersDeps) {
       needUserScopes(caller);
       const body = newIdentityProvider(deps, caller, request);
       const scope = organisationOf(caller);
-      const { total } = await documents.page(scope, identityProviders, newestFirst({ pageSize: 1 }));
+      const { total } = await stored.page(scope, { pageSize: 1 });
       if (total >= MOST)
         throw fail('conflict', `an organisation has at most ${MOST} identity providers: delete one first`);
-      const [id, createdAt] = [randomUUID(), now()];
-      const slug = newSlug(request.slug, '', request.name, 40);
-      const made: Stored = {
-        id,
-        slug,
-        organisationId: caller.organisationId,
-        version: 1,
-        status: 'active',
-        schemaVersion: identityProviders.schemaVersion,
-        createdAt,
-        updatedAt: createdAt,
-        body,
-      };
+      const made = stored.draft(scope, body, { slug: newSlug(request.slug, '', request.name, 40) });
       await tellingTaken(
-        () =>
-          changes.commit(call, scope, [insertOperation(identityProviders, { id, slug, createdAt, body })], {
-            ...targetOf(made),
-            after: shown(made),
-          }),
+        () => stored.create(call, made),
         () => TAKEN,
       );
       return recordOf(deps, made);
     },
 
     async listIdentityProviders(request: ListIdentityProvidersRequest, call: Call) {
-      const page = await documents.page(
-        organisationOf(callerOf(call)),
-        identityProviders,
-        newestFirst(request),
-      );
+      const page = await stored.page(organisationOf(callerOf(call)), request);
       const data = page.documents.map((document) => recordOf(deps, document));
       return create(IdentityProviderListSchema, { ...listHead(page), data });
     },
@@ -118,27 +94,11 @@ export function identityProvidersService(deps: IdentityProvidersDeps) {
       needUserScopes(caller);
       const before = await find(call, request);
       const body = changedIdentityProvider(deps, caller, before.body, request);
-      const after = { ...before, body, updatedAt: now() };
-      const change = { body, updatedAt: after.updatedAt };
-      const operation = updateOperation(identityProviders, before.id, before.version, change);
-      await changes.commit(call, organisationOf(caller), [operation], {
-        ...targetOf(after),
-        before: shown(before),
-        after: shown(after),
-      });
-      return recordOf(deps, after);
+      return recordOf(deps, await stored.update(call, before, stored.changed(before, body)));
     },
 
     async deleteIdentityProvider(request: DeleteIdentityProviderRequest, call: Call) {
-      const before = await find(call, request);
-      const operation = archiveOperation(identityProviders, before.id, {
-        version: before.version,
-        updatedAt: now(),
-      });
-      await changes.commit(call, organisationOf(callerOf(call)), [operation], {
-        ...targetOf(before),
-        before: shown(before),
-      });
+      await stored.archive(call, await find(call, request));
       return create(DeleteIdentityProviderResponseSchema);
     },
   });

@@ -16,6 +16,7 @@ import {
   updateOperation,
   type WriteOperation,
 } from '../../store/documents.ts';
+import { archiveFound, type Wanted } from './archive-found.ts';
 import { found } from './caller.ts';
 import type { IdentityDeps } from './deps.ts';
 import { newestFirst, type PageRequest } from './lists.ts';
@@ -41,6 +42,15 @@ export interface ChangeOptions {
   /** What the audit log shows, where it is not the description's. */
   readonly before?: JsonObject;
   readonly after?: JsonObject;
+  /** What the audit log says the change is about, where it is not the description's. */
+  readonly target?: AuditTarget;
+}
+
+export interface ArchiveOptions extends Omit<ChangeOptions, 'after'> {
+  /** What is archived with it, however much it is. */
+  readonly dependents?: readonly Wanted[];
+  /** Where the dependents are found; absent: where the resource is. */
+  readonly dependentsScope?: TenantScope;
 }
 
 /** What a new one is made of besides its body. */
@@ -72,8 +82,21 @@ export interface Resource<B extends object> {
   create(call: Call, made: Document<B>, options?: ChangeOptions): Promise<Document<B>>;
   /** Writes body and slug. */
   update(call: Call, before: Document<B>, after: Document<B>, options?: ChangeOptions): Promise<Document<B>>;
-  archive(call: Call, before: Document<B>, options?: ChangeOptions): Promise<void>;
+  archive(call: Call, before: Document<B>, options?: ArchiveOptions): Promise<void>;
+  /**
+   * Archives any number of one organisation, in whatever version, with an audit entry per 500 of them and one where
+   * there are none. Answers with the documents as written.
+   */
+  archiveAll(
+    call: Call,
+    scope: TenantScope,
+    all: readonly Document<B>[],
+    target: AuditTarget,
+  ): Promise<readonly Document<B>[]>;
 }
+
+/** Archived with one commit. */
+const BATCH = 500;
 
 /** The operations of a resource. */
 export function resource<B extends object>(
@@ -86,16 +109,18 @@ export function resource<B extends object>(
     writesElsewhere = false,
   }: ResourceDescription<B>,
 ): Resource<B> {
+  const scopeOf = ({ organisationId, workspaceId }: Document<B>): TenantScope => ({
+    organisationId,
+    workspaceId: writesElsewhere ? undefined : workspaceId,
+  });
   const commit = async (
     call: Call,
     document: Document<B>,
     own: WriteOperation,
-    { first = [], also = [] }: ChangeOptions,
+    { first = [], also = [], target = targetOf(document) }: ChangeOptions,
     told: Pick<AuditTarget, 'before' | 'after'>,
   ): Promise<void> => {
-    const { organisationId, workspaceId } = document;
-    const scope = { organisationId, workspaceId: writesElsewhere ? undefined : workspaceId };
-    await changes.commit(call, scope, [...first, own, ...also], { ...targetOf(document), ...told });
+    await changes.commit(call, scopeOf(document), [...first, own, ...also], { ...target, ...told });
   };
   return {
     find: async (scope, idOrSlug) => found(await documents.get(scope, collection, idOrSlug), noun),
@@ -127,10 +152,28 @@ export function resource<B extends object>(
     },
 
     async archive(call, previous, options = {}) {
-      const { before = shown(previous) } = options;
+      const { before = shown(previous), target = targetOf(previous), dependents = [], first = [] } = options;
       const { id, version } = previous;
-      const own = archiveOperation(collection, id, { version, updatedAt: now() });
-      await commit(call, previous, own, options, { before });
+      const updatedAt = now();
+      const scope = options.dependentsScope ?? scopeOf(previous);
+      const batch = (operations: readonly WriteOperation[]) =>
+        changes.commit(call, scopeOf(previous), operations, { ...target, before });
+      const rest = await archiveFound({ documents, scope, updatedAt, commit: batch }, dependents);
+      const own = archiveOperation(collection, id, { version, updatedAt });
+      await commit(call, previous, own, { ...options, first: [...first, ...rest] }, { before });
+    },
+
+    async archiveAll(call, scope, all, target) {
+      const [only, ...others] = all;
+      const before = only === undefined || others.length > 0 ? {} : { before: shown(only) };
+      const written: Document<object>[] = [];
+      for (let i = 0; i < all.length || i === 0; i += BATCH) {
+        const operations = all
+          .slice(i, i + BATCH)
+          .map(({ id }) => archiveOperation(collection, id, { updatedAt: now() }));
+        written.push(...(await changes.commit(call, scope, operations, { ...target, ...before })));
+      }
+      return written as Document<B>[];
     },
   };
 }

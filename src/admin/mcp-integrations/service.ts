@@ -1,5 +1,4 @@
 // MCP integrations: made, listed, changed, archived, shared with workspaces, read and switched.
-import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import type { McpCapabilityList, McpMetadata } from '../../../gen/gateway/admin/v2/mcp_capabilities_pb.ts';
 import {
@@ -39,9 +38,10 @@ import {
 import type { Call } from '../../call/call.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
 import { codec } from '../../rest/codec.ts';
-import type { Collection, JsonObject } from '../../store/collection.ts';
-import { archiveOperation, type Document, insertOperation, updateOperation } from '../../store/documents.ts';
+import type { JsonObject } from '../../store/collection.ts';
+import type { Document } from '../../store/documents.ts';
 import { authorOf, callerOf, organisationOf, targetWorkspace } from '../kit/caller.ts';
+import { insertOf, newDocument, resource, shownAs } from '../kit/resource.ts';
 import { retryOnConflict } from '../kit/retry-on-conflict.ts';
 import { newSlug } from '../kit/slug.ts';
 import { findMcpIntegration, requireMcpLevel } from './access.ts';
@@ -61,10 +61,16 @@ const OBJECT = 'mcp-integration';
 
 /** The methods of McpIntegrationsService but for those of OpenAPI documents. */
 export function mcpIntegrationMethods(deps: McpDeps) {
-  const { documents, changes, directory, mcp, now } = deps;
+  const { documents, directory, mcp, now } = deps;
   const catalogueOf = ({ organisationId, id }: Integrated) => mcp.catalogue(organisationId, id)?.body;
-  const shown = (document: Integrated): JsonObject =>
-    codec.encode(McpIntegrationSchema, mcpIntegrationRecord(directory, document, undefined)) as JsonObject;
+  const stored = resource(deps, {
+    collection: mcpIntegrations,
+    noun: 'MCP integration',
+    shown: shownAs(McpIntegrationSchema, (document: Integrated) =>
+      mcpIntegrationRecord(directory, document, undefined),
+    ),
+    writesElsewhere: true,
+  });
 
   /** Reads, works out and writes a body; `told` is what the audit log shows of it. */
   async function update(
@@ -76,15 +82,8 @@ export function mcpIntegrationMethods(deps: McpDeps) {
     const caller = callerOf(call);
     await retryOnConflict(async () => {
       const before = await findMcpIntegration(deps, caller, id, 'update');
-      const updatedAt = now();
-      const body = await change(before, updatedAt);
-      const operation = updateOperation(mcpIntegrations, before.id, before.version, { body, updatedAt });
-      await changes.commit(call, organisationOf(caller), [operation], {
-        ...targetOf(before),
-        name: body.name,
-        before: told(before),
-        after: told({ ...before, body, updatedAt }),
-      });
+      const after = stored.changed(before, await change(before, now()));
+      await stored.update(call, before, after, { before: told(before), after: told(after) });
     });
   }
 
@@ -97,29 +96,15 @@ export function mcpIntegrationMethods(deps: McpDeps) {
       const workspaceId = targetWorkspace(directory, caller, request.workspaceId);
       const level = workspaceId === undefined ? 'organisation' : 'workspace';
       requireMcpLevel(directory, caller, level, 'create');
-      const createdAt = now();
       const slug = newSlug(request.slug, '', request.name, 40);
       const scope = { organisationId, workspaceId };
       const body = await newMcpBody(deps, level, scope, authorOf(caller), slug, request);
       checkMcpMappings(deps, caller, undefined, body);
-      const place = workspaceId === undefined ? {} : { workspaceId };
-      const document = { id: randomUUID(), ...place, slug, createdAt, body };
-      const catalogue = { id: document.id, ...place, createdAt, body: newCatalogue(document.id) };
-      const after = shown({
-        ...document,
-        organisationId,
-        updatedAt: createdAt,
-        version: 1,
-        status: 'active',
-        schemaVersion: mcpIntegrations.schemaVersion,
-      });
-      await changes.commit(
-        call,
-        organisationOf(caller),
-        [insertOperation(mcpIntegrations, document), insertOperation(mcpCatalogues, catalogue)],
-        { ...targetOf(document), after },
-      );
-      return create(CreateMcpIntegrationResponseSchema, { id: document.id, slug, object: OBJECT });
+      const made = stored.draft(scope, body, { slug });
+      const { id, createdAt: at } = made;
+      const catalogue = newDocument(mcpCatalogues, scope, newCatalogue(id), at, { id });
+      await stored.create(call, made, { also: [insertOf(mcpCatalogues, catalogue)] });
+      return create(CreateMcpIntegrationResponseSchema, { id, slug, object: OBJECT });
     },
 
     async listMcpIntegrations(request: ListMcpIntegrationsRequest, call: Call) {
@@ -132,7 +117,7 @@ export function mcpIntegrationMethods(deps: McpDeps) {
     },
 
     async updateMcpIntegration(request: UpdateMcpIntegrationRequest, call: Call) {
-      await update(call, request.id, shown, async (before) => {
+      await update(call, request.id, stored.shown, async (before) => {
         const body = await changedMcpBody(deps, before, request);
         checkMcpMappings(deps, callerOf(call), before.body, body);
         return body;
@@ -150,21 +135,9 @@ export function mcpIntegrationMethods(deps: McpDeps) {
       });
       if (used.total > 0)
         throw fail('conflict', `the MCP integration has MCP servers (${used.total}): delete them first`);
-      const updatedAt = now();
-      const belonging: readonly Collection<object>[] = [mcpCatalogues, mcpOpenApi];
-      const parts = await Promise.all(
-        belonging.map(async (collection) => ({
-          collection,
-          found: await documents.get(scope, collection, before.id),
-        })),
-      );
-      const operations = [
-        archiveOperation(mcpIntegrations, before.id, { version: before.version, updatedAt }),
-        ...parts.flatMap(({ collection, found }) =>
-          found === undefined ? [] : [archiveOperation(collection, before.id, { updatedAt })],
-        ),
-      ];
-      await changes.commit(call, scope, operations, { ...targetOf(before), before: shown(before) });
+      const filter = [{ field: 'id', op: 'eq' as const, value: before.id }];
+      const dependents = [mcpCatalogues, mcpOpenApi].map((collection) => ({ collection, filter }));
+      await stored.archive(call, before, { dependents });
       return create(DeleteMcpIntegrationResponseSchema);
     },
 
@@ -247,8 +220,4 @@ export function outcomeMembers({ success, message, details }: SyncOutcome) {
     ...(message === undefined ? {} : { message }),
     ...(details === undefined ? {} : { details: details as Record<string, never> }),
   };
-}
-
-function targetOf({ id, workspaceId, body }: Pick<Integrated, 'id' | 'workspaceId' | 'body'>) {
-  return { id, name: body.name, workspaceId };
 }

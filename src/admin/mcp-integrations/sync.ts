@@ -8,13 +8,9 @@ import { mcpCatalogues } from '../../access/mcp/mcp-collections.ts';
 import type { Call } from '../../call/call.ts';
 import { GatewayError } from '../../lib/errors.ts';
 import type { JsonObject } from '../../store/collection.ts';
-import {
-  type Document,
-  insertOperation,
-  updateOperation,
-  type WriteOperation,
-} from '../../store/documents.ts';
+import type { Document, WriteOperation } from '../../store/documents.ts';
 import { callerOf, organisationOf } from '../kit/caller.ts';
+import { resource } from '../kit/resource.ts';
 import { retryUntilFree } from '../kit/retry-until-free.ts';
 import { type Described, newCatalogue, synced, unsynced } from './catalogue.ts';
 import type { McpDeps } from './deps.ts';
@@ -119,26 +115,26 @@ export async function keep(
   change: (before: McpCatalogueBody) => McpCatalogueBody,
   also: readonly WriteOperation[] = [],
 ): Promise<McpCatalogueBody> {
-  const { documents, changes, now } = deps;
-  const { id, workspaceId } = integration;
-  const scope = organisationOf(callerOf(call));
+  const { documents } = deps;
+  const { id, workspaceId, organisationId } = integration;
+  const stored = resource(deps, {
+    collection: mcpCatalogues,
+    noun: 'catalogue',
+    shown: ({ body }) => auditedCatalogue(body),
+    targetOf: () => ({ id, name: integration.body.name, workspaceId }),
+    writesElsewhere: true,
+  });
   return retryUntilFree(['integrationId', 'id'], async () => {
-    const before = await documents.get(scope, mcpCatalogues, id);
-    const updatedAt = now();
+    const before = await documents.get(organisationOf(callerOf(call)), mcpCatalogues, id);
     const body = change(before?.body ?? newCatalogue(id));
-    const place = workspaceId === undefined ? {} : { workspaceId };
-    const operation =
+    const kept =
       before === undefined
-        ? insertOperation(mcpCatalogues, { id, ...place, createdAt: updatedAt, body })
-        : updateOperation(mcpCatalogues, id, before.version, { body, updatedAt });
-    await changes.commit(call, scope, [operation, ...also], {
-      id,
-      name: integration.body.name,
-      workspaceId,
-      before: auditedCatalogue(before?.body),
-      after: auditedCatalogue(body),
-    });
-    return body;
+        ? stored.create(call, stored.draft({ organisationId, workspaceId }, body, { id }), {
+            before: {},
+            also,
+          })
+        : stored.update(call, before, stored.changed(before, body), { also });
+    return (await kept).body;
   });
 }
 
@@ -163,8 +159,7 @@ function detailsOf({ capabilities, info }: McpCatalogueBody): JsonObject {
   };
 }
 
-function auditedCatalogue(body: McpCatalogueBody | undefined): JsonObject {
-  if (body === undefined) return {};
+function auditedCatalogue(body: McpCatalogueBody): JsonObject {
   const { info, syncStatus, capabilities } = body;
   return {
     sync_status: syncStatus,

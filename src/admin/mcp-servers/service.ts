@@ -1,5 +1,4 @@
 // MCP servers: made, listed, changed, archived, read, switched, and opened to users.
-import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import type { McpCapabilityList, McpMetadata } from '../../../gen/gateway/admin/v2/mcp_capabilities_pb.ts';
 import {
@@ -44,11 +43,9 @@ import { allowsUser } from '../../access/mcp/mcp-access.ts';
 import { type McpServerBody, mcpConnections, mcpServers } from '../../access/mcp/mcp-collections.ts';
 import type { Call } from '../../call/call.ts';
 import { fail } from '../../lib/errors.ts';
-import { codec } from '../../rest/codec.ts';
 import type { JsonObject } from '../../store/collection.ts';
-import { archiveOperation, insertOperation, updateOperation } from '../../store/documents.ts';
-import { archiveFound } from '../kit/archive-found.ts';
-import { authorOf, callerOf, organisationOf, targetWorkspace } from '../kit/caller.ts';
+import { authorOf, callerOf, targetWorkspace } from '../kit/caller.ts';
+import { resource, shownAs } from '../kit/resource.ts';
 import { retryOnConflict } from '../kit/retry-on-conflict.ts';
 import { capabilityList, shownSwitches, switched } from '../mcp-integrations/capabilities.ts';
 import { newCatalogue } from '../mcp-integrations/catalogue.ts';
@@ -66,9 +63,13 @@ import { shownUserAccess, userAccessList, withUserAccess } from './users.ts';
 
 /** The methods of McpServersService. */
 export function mcpServersService(deps: McpDeps) {
-  const { changes, directory, documents, mcp, now, publicUrl } = deps;
-  const shown = (document: Served): JsonObject =>
-    codec.encode(McpServerSchema, mcpServerRecord(deps, undefined, document)) as JsonObject;
+  const { directory, mcp, now, publicUrl } = deps;
+  const stored = resource(deps, {
+    collection: mcpServers,
+    noun: 'MCP server',
+    shown: shownAs(McpServerSchema, (document: Served) => mcpServerRecord(deps, undefined, document)),
+    writesElsewhere: true,
+  });
   const named = (call: Call, id: string): Promise<Served> => findMcpServer(deps, callerOf(call), id);
   const integrationOf = ({ organisationId, body }: Served) => {
     const found = mcp.integration(organisationId, body.integrationId);
@@ -85,15 +86,8 @@ export function mcpServersService(deps: McpDeps) {
   ): Promise<void> {
     await retryOnConflict(async () => {
       const before = await named(call, id);
-      const updatedAt = now();
-      const body = await change(before, updatedAt);
-      const operation = updateOperation(mcpServers, before.id, before.version, { body, updatedAt });
-      await changes.commit(call, organisationOf(callerOf(call)), [operation], {
-        ...targetOf(before),
-        name: body.name,
-        before: told(before),
-        after: told({ ...before, body, updatedAt }),
-      });
+      const after = stored.changed(before, await change(before, now()));
+      await stored.update(call, before, after, { before: told(before), after: told(after) });
     });
   }
 
@@ -103,21 +97,10 @@ export function mcpServersService(deps: McpDeps) {
       const { organisationId } = caller;
       const workspaceId = targetWorkspace(directory, caller, request.workspaceId, { required: true }) ?? '';
       const slug = serverSlug(request.slug, request.name);
-      const createdAt = now();
       const scope = { organisationId, workspaceId };
       const body = await newServerBody(deps, caller, scope, authorOf(caller), slug, request);
-      const document = { id: randomUUID(), workspaceId, slug, createdAt, body };
-      const after = shown({
-        ...document,
-        organisationId,
-        updatedAt: createdAt,
-        version: 1,
-        status: 'active',
-        schemaVersion: mcpServers.schemaVersion,
-      });
-      const operation = insertOperation(mcpServers, document);
-      await changes.commit(call, organisationOf(caller), [operation], { ...targetOf(document), after });
-      return create(CreateMcpServerResponseSchema, { id: document.id, slug, object: 'mcp-server' });
+      const { id } = await stored.create(call, stored.draft(scope, body, { slug }));
+      return create(CreateMcpServerResponseSchema, { id, slug, object: 'mcp-server' });
     },
 
     listMcpServers: (request: ListMcpServersRequest, call: Call) =>
@@ -128,27 +111,14 @@ export function mcpServersService(deps: McpDeps) {
     },
 
     async updateMcpServer(request: UpdateMcpServerRequest, call: Call) {
-      await update(call, request.id, shown, (before) => changedServerBody(deps, before, request));
+      await update(call, request.id, stored.shown, (before) => changedServerBody(deps, before, request));
       return create(UpdateMcpServerResponseSchema);
     },
 
     async deleteMcpServer({ id }: DeleteMcpServerRequest, call: Call) {
-      const scope = organisationOf(callerOf(call));
       const before = await named(call, id);
-      const updatedAt = now();
-      const target = { ...targetOf(before), before: shown(before) };
       const filter = [{ field: 'serverId', op: 'eq' as const, value: before.id }];
-      const rest = await archiveFound(
-        {
-          documents,
-          scope,
-          updatedAt,
-          commit: (operations) => changes.commit(call, scope, operations, target),
-        },
-        [{ collection: mcpConnections, filter }],
-      );
-      const archived = archiveOperation(mcpServers, before.id, { version: before.version, updatedAt });
-      await changes.commit(call, scope, [archived, ...rest], target);
+      await stored.archive(call, before, { dependents: [{ collection: mcpConnections, filter }] });
       return create(DeleteMcpServerResponseSchema);
     },
 
@@ -249,8 +219,4 @@ export function mcpServersService(deps: McpDeps) {
       });
     },
   };
-}
-
-function targetOf({ id, workspaceId, body }: Pick<Served, 'id' | 'workspaceId' | 'body'>) {
-  return { id, name: body.name, workspaceId };
 }

@@ -17,12 +17,11 @@ import { governs } from '../../access/roles.ts';
 import type { Call } from '../../call/call.ts';
 import type { Principal } from '../../call/principal.ts';
 import { fail } from '../../lib/errors.ts';
-import { codec } from '../../rest/codec.ts';
-import type { JsonObject } from '../../store/collection.ts';
-import { archiveOperation, type Document } from '../../store/documents.ts';
+import type { Document } from '../../store/documents.ts';
 import { callerOf, organisationOf } from '../kit/caller.ts';
 import { withConflictRetries } from '../kit/conflict-retries.ts';
 import type { IdentityDeps } from '../kit/deps.ts';
+import { resource, shownAs } from '../kit/resource.ts';
 import { timeText } from '../kit/time.ts';
 
 type Grant = Document<OauthGrantBody>;
@@ -33,12 +32,15 @@ export interface OauthGrantsDeps extends IdentityDeps {
 }
 
 const DEFAULT_PAGE_SIZE = 100;
-/** Archived with one commit. */
-const BATCH = 500;
 
 /** The methods of OauthGrantsService. */
 export function oauthGrantsService(deps: OauthGrantsDeps) {
-  const { grants, changes, directory, now } = deps;
+  const { grants, directory } = deps;
+  const stored = resource(deps, {
+    collection: oauthGrants,
+    noun: 'grant',
+    shown: shownAs(OauthGrantSchema, (grant: Grant) => grantRecord(deps, grant)),
+  });
   const mayAll = (principal: Principal, scope: string): boolean =>
     governs(directory, principal) && principal.scopes.has(scope);
   const seenBy = (principal: Principal, scope: string): Grant[] => {
@@ -46,13 +48,8 @@ export function oauthGrantsService(deps: OauthGrantsDeps) {
     return [...grants.of(principal.organisationId)].filter((grant) => all || isOwn(principal, grant));
   };
   const end = async (call: Call, ended: readonly Grant[], target: { id: string; name: string }) => {
-    const before = ended.length === 1 && ended[0] ? { before: shown(deps, ended[0]) } : {};
-    const operations = ended.map(({ id }) => archiveOperation(oauthGrants, id, { updatedAt: now() }));
-    const written = await changes.commit(call, organisationOf(callerOf(call)), operations, {
-      ...target,
-      ...before,
-    });
-    for (const document of written) grants.replica.apply(document as Grant);
+    const written = await stored.archiveAll(call, organisationOf(callerOf(call)), ended, target);
+    for (const document of written) grants.replica.apply(document);
   };
 
   return withConflictRetries({
@@ -83,8 +80,7 @@ export function oauthGrantsService(deps: OauthGrantsDeps) {
         ({ body }) => body.clientId === clientId,
       );
       const name = found[0]?.body.clientName ?? '';
-      for (let i = 0; i < found.length || i === 0; i += BATCH)
-        await end(call, found.slice(i, i + BATCH), { id: found[0]?.body.clientKey ?? '', name });
+      await end(call, found, { id: found[0]?.body.clientKey ?? '', name });
       return create(DeleteOauthGrantsResponseSchema, { ended: found.length });
     },
   });
@@ -92,10 +88,6 @@ export function oauthGrantsService(deps: OauthGrantsDeps) {
 
 function isOwn({ userId, keyId }: Principal, { body }: Grant): boolean {
   return userId === undefined ? body.userId === undefined && body.keyId === keyId : body.userId === userId;
-}
-
-function shown(deps: OauthGrantsDeps, grant: Grant): JsonObject {
-  return codec.encode(OauthGrantSchema, grantRecord(deps, grant)) as JsonObject;
 }
 
 /** What callers are shown of a grant. */

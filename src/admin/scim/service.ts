@@ -1,5 +1,4 @@
 // Tokens for SCIM, and the mappings of groups to roles.
-import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import {
   type CreateScimMappingRequest,
@@ -33,9 +32,10 @@ import type { Principal } from '../../call/principal.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
 import { codec } from '../../rest/codec.ts';
 import type { JsonObject } from '../../store/collection.ts';
-import { archiveOperation, type Document, insertOperation } from '../../store/documents.ts';
+import type { Document } from '../../store/documents.ts';
 import { authorOf, callerOf, organisationOf } from '../kit/caller.ts';
 import { withConflictRetries } from '../kit/conflict-retries.ts';
+import { insertOf, newDocument, resource } from '../kit/resource.ts';
 import { optionalTime, timeText } from '../kit/time.ts';
 import { namedPlace } from './automatic-name.ts';
 import type { ScimDeps } from './deps.ts';
@@ -55,14 +55,14 @@ const USER_SCOPES = ['create', 'read', 'update', 'delete', 'list'].map(
 
 /** The methods of ScimService. */
 export function scimService(deps: ScimServiceDeps) {
-  const { documents, changes, now } = deps;
-  const tokensOf = async (call: Call) => {
-    const page = await documents.page(organisationOf(callerOf(call)), scimTokens, {
-      sort: { field: 'createdAt', order: 'desc' },
-      pageSize: 100,
-    });
-    return page.documents;
-  };
+  const { documents, now } = deps;
+  const tokens = resource(deps, {
+    collection: scimTokens,
+    noun: 'SCIM token',
+    shown: ({ body }) => ({ name: body.name }),
+  });
+  const mappings = resource(deps, { collection: scimMappings, noun: 'SCIM mapping' });
+  const tokensOf = async (call: Call) => (await tokens.page(organisationOf(callerOf(call)), {})).documents;
 
   return withConflictRetries({
     async createScimToken({ name, expiresAt }: CreateScimTokenRequest, call: Call) {
@@ -75,13 +75,8 @@ export function scimService(deps: ScimServiceDeps) {
       const { token, hash, mask } = newToken(deps.hasher);
       const end = ends === undefined ? {} : { expiresAt: ends };
       const body: ScimTokenBody = { name, hash, mask, createdBy: authorOf(caller), ...end };
-      const id = randomUUID();
-      await changes.commit(
-        call,
-        organisationOf(caller),
-        [insertOperation(scimTokens, { id, createdAt: now(), body })],
-        { id, name, after: { name, expires_at: ends === undefined ? null : timeText(ends) } },
-      );
+      const after = { name, expires_at: ends === undefined ? null : timeText(ends) };
+      const { id } = await tokens.create(call, tokens.draft(organisationOf(caller), body), { after });
       const baseUrl = `${deps.publicUrl()}/scim/v2`;
       return create(CreateScimTokenResponseSchema, { id, token, baseUrl, object: 'scim-token' });
     },
@@ -92,15 +87,7 @@ export function scimService(deps: ScimServiceDeps) {
     },
 
     async deleteScimToken({ scimTokenId }: DeleteScimTokenRequest, call: Call) {
-      const scope = organisationOf(callerOf(call));
-      const found = await documents.get(scope, scimTokens, scimTokenId);
-      if (found === undefined) throw fail('not_found', `there is no SCIM token ${scimTokenId}`);
-      const order = { version: found.version, updatedAt: now() };
-      await changes.commit(call, scope, [archiveOperation(scimTokens, found.id, order)], {
-        id: found.id,
-        name: found.body.name,
-        before: { name: found.body.name },
-      });
+      await tokens.archive(call, await tokens.find(organisationOf(callerOf(call)), scimTokenId));
       return create(DeleteScimTokenResponseSchema);
     },
 
@@ -114,10 +101,15 @@ export function scimService(deps: ScimServiceDeps) {
           (!scimGroupId || body.groupId === scimGroupId) &&
           (!role || body.role === role.toLowerCase()),
       );
-      const mappings = await Promise.all(
-        found.slice(page * pageSize, (page + 1) * pageSize).map((mapping) => mappingRecord(deps, mapping)),
+      const shown = await Promise.all(
+        found.slice(page * pageSize, (page + 1) * pageSize).map((mapping) => namedMapping(deps, mapping)),
       );
-      return create(ScimMappingListSchema, { mappings, totalCount: BigInt(found.length), page, pageSize });
+      return create(ScimMappingListSchema, {
+        mappings: shown,
+        totalCount: BigInt(found.length),
+        page,
+        pageSize,
+      });
     },
 
     async createScimMapping(request: CreateScimMappingRequest, call: Call): Promise<ScimMapping> {
@@ -127,40 +119,22 @@ export function scimService(deps: ScimServiceDeps) {
       const place = placeOf(deps, organisationId, request.workspaceId);
       const role = roleOf(request.role, place);
       const group = await groupOf(deps, organisationId, request);
-      const mappings = await mappingsOf(deps, organisationId);
-      refuseMapping(mappings, group, place, role);
-      const id = randomUUID();
-      const createdAt = now();
-      const body: ScimMappingBody = {
+      refuseMapping(await mappingsOf(deps, organisationId), group, place, role);
+      const { displayName } = group.body;
+      const made = mappings.draft(organisationOf(caller), {
         groupId: group.id,
         ...(place === undefined ? {} : { place }),
         role,
         pair: `${group.id} ${place ?? ''}`,
-      };
-      const made = {
-        id,
-        workspaceId: place ?? '',
-        scimGroup: group.body.displayName,
-        scimGroupId: group.id,
-        role,
-      };
-      const mapping = create(ScimMappingSchema, made);
+      });
+      const mapping = mappingRecord(made, displayName);
       const isNew = group.version === 0;
-      const written = await changes.commit(
-        call,
-        organisationOf(caller),
-        [
-          insertOperation(scimMappings, { id, createdAt, body }),
-          ...(isNew ? [insertOperation(scimGroups, { id: group.id, createdAt, body: group.body })] : []),
-        ],
-        {
-          id,
-          name: group.body.displayName,
-          workspaceId: place,
-          after: codec.encode(ScimMappingSchema, mapping) as JsonObject,
-        },
-      );
-      if (isNew) deps.scimGroups.replica.apply(written[1] as Document<ScimGroupBody>);
+      await mappings.create(call, made, {
+        target: { id: made.id, name: displayName, workspaceId: place },
+        after: codec.encode(ScimMappingSchema, mapping) as JsonObject,
+        also: isNew ? [insertOf(scimGroups, group)] : [],
+      });
+      if (isNew) deps.scimGroups.replica.apply({ ...group, version: 1 });
       await syncScimGrants(deps, { organisationId, by: {} }, group.body.members);
       return mapping;
     },
@@ -168,14 +142,10 @@ export function scimService(deps: ScimServiceDeps) {
     async deleteScimMapping({ scimMappingId }: DeleteScimMappingRequest, call: Call) {
       const caller = callerOf(call);
       const scope = organisationOf(caller);
-      const found = await documents.get(scope, scimMappings, scimMappingId);
-      if (found === undefined) throw fail('not_found', `there is no SCIM mapping ${scimMappingId}`);
-      const before = await mappingRecord(deps, found);
-      const order = { version: found.version, updatedAt: now() };
-      await changes.commit(call, scope, [archiveOperation(scimMappings, found.id, order)], {
-        id: found.id,
-        name: before.scimGroup,
-        workspaceId: found.body.place,
+      const found = await mappings.find(scope, scimMappingId);
+      const before = await namedMapping(deps, found);
+      await mappings.archive(call, found, {
+        target: { id: found.id, name: before.scimGroup, workspaceId: found.body.place },
         before: codec.encode(ScimMappingSchema, before) as JsonObject,
       });
       const group = await documents.get(scope, scimGroups, found.body.groupId);
@@ -215,17 +185,16 @@ function tokenRecord({ id, createdAt, body }: Document<ScimTokenBody>) {
   });
 }
 
-async function mappingRecord({ documents }: ScimDeps, mapping: Document<ScimMappingBody>) {
-  const { id, organisationId, body } = mapping;
-  const scope = { organisationId, workspaceId: undefined };
-  const group = await documents.get(scope, scimGroups, body.groupId, { archived: true });
-  return create(ScimMappingSchema, {
-    id,
-    workspaceId: body.place ?? '',
-    scimGroup: group?.body.displayName ?? '',
-    scimGroupId: body.groupId,
-    role: body.role,
-  });
+/** A mapping with its group's name. */
+async function namedMapping({ documents }: ScimDeps, mapping: Document<ScimMappingBody>) {
+  const scope = { organisationId: mapping.organisationId, workspaceId: undefined };
+  const group = await documents.get(scope, scimGroups, mapping.body.groupId, { archived: true });
+  return mappingRecord(mapping, group?.body.displayName ?? '');
+}
+
+function mappingRecord({ id, body }: Document<ScimMappingBody>, scimGroup: string): ScimMapping {
+  const { place = '', groupId, role } = body;
+  return create(ScimMappingSchema, { id, workspaceId: place, scimGroup, scimGroupId: groupId, role });
 }
 
 function placeOf({ directory }: ScimDeps, organisationId: string, given: string | undefined) {
@@ -244,10 +213,10 @@ function roleOf(given: string, place: string | undefined): WorkspaceRole {
 
 /** The group that is named: version 0 is a new one. */
 async function groupOf(
-  { documents }: ScimDeps,
+  { documents, now }: ScimDeps,
   organisationId: string,
   { scimGroupId, scimGroupName }: CreateScimMappingRequest,
-): Promise<Pick<Document<ScimGroupBody>, 'id' | 'body' | 'version'>> {
+): Promise<Document<ScimGroupBody>> {
   if ((scimGroupId === undefined) === (scimGroupName === undefined))
     throw invalidField('scim_group_id', 'or scim_group_name is needed, and not both', 'exclusive');
   const scope = { organisationId, workspaceId: undefined };
@@ -264,7 +233,10 @@ async function groupOf(
     filter: [{ field: 'nameKey', op: 'eq', value: nameKey }],
     pageSize: 1,
   });
-  return page.documents[0] ?? { id: randomUUID(), version: 0, body: { displayName, nameKey, members: [] } };
+  const [known] = page.documents;
+  if (known !== undefined) return known;
+  const body: ScimGroupBody = { displayName, nameKey, members: [] };
+  return { ...newDocument(scimGroups, scope, body, now()), version: 0 };
 }
 
 /** @throws GatewayError conflict, validation_failed */

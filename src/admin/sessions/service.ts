@@ -1,5 +1,4 @@
 // Sessions of the console: made from a key, shown, ended.
-import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import {
   type CallerSession,
@@ -23,17 +22,11 @@ import { LONGEST_MS, type SessionRing } from '../../access/sessions/session-ring
 import type { Call } from '../../call/call.ts';
 import type { Principal } from '../../call/principal.ts';
 import { fail } from '../../lib/errors.ts';
-import { codec } from '../../rest/codec.ts';
-import type { JsonObject } from '../../store/collection.ts';
-import {
-  archiveOperation,
-  type Document,
-  insertOperation,
-  type WriteOperation,
-} from '../../store/documents.ts';
+import { archiveOperation, type Document } from '../../store/documents.ts';
 import { callerOf, organisationOf } from '../kit/caller.ts';
 import { withConflictRetries } from '../kit/conflict-retries.ts';
 import type { IdentityDeps } from '../kit/deps.ts';
+import { resource, shownAs } from '../kit/resource.ts';
 import { timeText } from '../kit/time.ts';
 import { type SignInMethodsDeps, signInMethods } from '../sign-in/methods.ts';
 
@@ -46,25 +39,24 @@ export interface SessionsDeps extends IdentityDeps, SignInMethodsDeps {
 const MOST = 100;
 const MOST_AGENT_CHARS = 200;
 const DEFAULT_PAGE_SIZE = 100;
-/** Archived with one commit. */
-const BATCH = 500;
 
 /** The methods of SessionsService. */
 export function sessionsService(deps: SessionsDeps) {
-  const { sessions: ring, changes, now } = deps;
+  const { sessions: ring, now } = deps;
+  const stored = resource(deps, {
+    collection: sessions,
+    noun: 'session',
+    shown: shownAs(SessionSchema, (session: Document<SessionBody>) =>
+      sessionRecord(deps, session, undefined),
+    ),
+    targetOf: (session) => ({ id: session.id, name: nameOf(deps, session) }),
+  });
   const mayEndAll = (principal: Principal): boolean =>
     governs(deps.directory, principal) && principal.scopes.has('organisation_users.delete');
   const seenBy = (principal: Principal, all: boolean): Document<SessionBody>[] =>
     [...ring.of(principal.organisationId)].filter((session) => all || isOwn(principal, session));
-  const shown = (session: Document<SessionBody>) =>
-    codec.encode(SessionSchema, sessionRecord(deps, session, undefined)) as JsonObject;
-  const end = (call: Call, ended: readonly Document<SessionBody>[], target: { id: string; name: string }) => {
-    const operations = ended
-      .slice(0, BATCH)
-      .map(({ id }) => archiveOperation(sessions, id, { updatedAt: now() }));
-    const before = ended.length === 1 && ended[0] ? { before: shown(ended[0]) } : {};
-    return changes.commit(call, organisationOf(callerOf(call)), operations, { ...target, ...before });
-  };
+  const end = (call: Call, ended: readonly Document<SessionBody>[], target: { id: string; name: string }) =>
+    stored.archiveAll(call, organisationOf(callerOf(call)), ended, target);
 
   return withConflictRetries({
     ...signInMethods(deps),
@@ -72,17 +64,10 @@ export function sessionsService(deps: SessionsDeps) {
     async createSession(_: object, call: Call): Promise<CallerSession> {
       const caller = callerOf(call);
       const session = newSession(deps, call, caller);
-      const document = asNew(session.id, caller.organisationId, session.body, now());
+      const document = stored.draft(organisationOf(caller), session.body);
       const ended = [...replaced(deps, call, caller), ...beyondMost(seenBy(caller, false), caller)];
-      const operations: WriteOperation[] = [
-        insertOperation(sessions, { id: session.id, createdAt: document.createdAt, body: session.body }),
-        ...ended.map(({ id }) => archiveOperation(sessions, id, { updatedAt: now() })),
-      ];
-      await changes.commit(call, organisationOf(caller), operations, {
-        id: session.id,
-        name: nameOf(deps, document),
-        after: shown(document),
-      });
+      const also = ended.map(({ id }) => archiveOperation(sessions, id, { updatedAt: now() }));
+      await stored.create(call, document, { also });
       call.answerHeaders.set('set-cookie', setCookie(session.secret, isSecure(deps, call), LONGEST_MS));
       const principal = ring.principalOf(document);
       if (principal === undefined) throw fail('unauthenticated', 'the API key is not known');
@@ -132,8 +117,7 @@ export function sessionsService(deps: SessionsDeps) {
       if (user === undefined || !(caller.userId === userId || mayEndAll(caller)))
         throw fail('not_found', `there is no user ${userId}`);
       const found = [...ring.of(caller.organisationId)].filter(({ body }) => body.userId === userId);
-      for (let i = 0; i < found.length || i === 0; i += BATCH)
-        await end(call, found.slice(i, i + BATCH), { id: userId, name: user.body.email });
+      await end(call, found, { id: userId, name: user.body.email });
       return create(DeleteUserSessionsResponseSchema, { ended: found.length });
     },
   });
@@ -163,7 +147,7 @@ function newSession(
     address: addressOf(call),
     userAgent: (call.headers.plain('user-agent') ?? '').slice(0, MOST_AGENT_CHARS),
   };
-  return { id: randomUUID(), secret, body };
+  return { secret, body };
 }
 
 /** The session that the browser has already. */
@@ -255,22 +239,4 @@ function callerSession(
       ? {}
       : { createdAt: timeText(session.createdAt), expiresAt: timeText(session.body.expiresAt) }),
   });
-}
-
-function asNew(
-  id: string,
-  organisationId: string,
-  body: SessionBody,
-  createdAt: number,
-): Document<SessionBody> {
-  return {
-    id,
-    organisationId,
-    createdAt,
-    body,
-    updatedAt: createdAt,
-    version: 1,
-    schemaVersion: 1,
-    status: 'active',
-  };
 }

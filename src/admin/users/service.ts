@@ -26,7 +26,7 @@ import {
   updateOperation,
   type WriteOperation,
 } from '../../store/documents.ts';
-import { archiveFound, type Wanted } from '../kit/archive-found.ts';
+import type { Wanted } from '../kit/archive-found.ts';
 import { callerOf, organisationOf } from '../kit/caller.ts';
 import { withConflictRetries } from '../kit/conflict-retries.ts';
 import type { IdentityDeps } from '../kit/deps.ts';
@@ -37,7 +37,7 @@ import { keysOf, placesOf } from './keys.ts';
 
 /** The methods of UsersService. */
 export function usersService(deps: IdentityDeps) {
-  const { documents, changes, directory } = deps;
+  const { documents, directory } = deps;
   const record = (document: Document<UserBody>) => userRecord(directory, document);
   const stored = resource(deps, {
     collection: users,
@@ -71,15 +71,10 @@ export function usersService(deps: IdentityDeps) {
     },
 
     async deleteUser({ userId }: DeleteUserRequest, call: Call): Promise<DeleteUserResponse> {
-      const scope = organisationOf(callerOf(call));
       const before = await find(call, userId);
       const also = await ownerLeaves(documents, before);
-      const target = { id: before.id, name: before.body.email, before: stored.shown(before) };
-      const commit = (operations: readonly WriteOperation[]) =>
-        changes.commit(call, scope, operations, target);
-      const wanted = [keysOf(before.id), placesOf(before.id), connectionsOf(before.id)];
-      const order = { documents, scope, updatedAt: deps.now(), commit };
-      await stored.archive(call, before, { first: await archiveFound(order, wanted), also });
+      const dependents = [keysOf(before.id), placesOf(before.id), connectionsOf(before.id)];
+      await stored.archive(call, before, { dependents, also });
       return create(DeleteUserResponseSchema);
     },
   });

@@ -30,14 +30,7 @@ import type { TenantScope } from '../../call/scope.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
 import { codec } from '../../rest/codec.ts';
 import type { JsonObject } from '../../store/collection.ts';
-import {
-  type Condition,
-  type Document,
-  type DocumentStore,
-  insertOperation,
-  type WriteOperation,
-} from '../../store/documents.ts';
-import { archiveFound } from '../kit/archive-found.ts';
+import { type Condition, type Document, type DocumentStore, insertOperation } from '../../store/documents.ts';
 import { callerOf, workspaceNamed } from '../kit/caller.ts';
 import { withConflictRetries } from '../kit/conflict-retries.ts';
 import type { IdentityDeps } from '../kit/deps.ts';
@@ -127,12 +120,7 @@ function memberChanges({ documents, changes, directory, now, stored, workspaceOf
       const scope = { organisationId, workspaceId };
       const before = await find(documents, scope, request.userId);
       refuseTouching(directory, call, before);
-      const { userId, email } = before.body;
-      const target = { id: userId, name: email, workspaceId, before: stored.shown(before) };
-      const commit = (operations: readonly WriteOperation[]) =>
-        changes.commit(call, scope, operations, target);
-      const order = { documents, scope, updatedAt: now(), commit };
-      await stored.archive(call, before, { first: await archiveFound(order, [keysOf(userId)]) });
+      await stored.archive(call, before, { dependents: [keysOf(before.body.userId)] });
       return create(RemoveWorkspaceMemberResponseSchema);
     },
   });

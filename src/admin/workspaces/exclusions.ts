@@ -9,9 +9,10 @@ import {
 import { type OrganisationBody, organisations } from '../../access/identity-collections.ts';
 import type { Call } from '../../call/call.ts';
 import { invalidField } from '../../lib/errors.ts';
-import { type Document, updateOperation } from '../../store/documents.ts';
-import { callerOf, found, organisationOf } from '../kit/caller.ts';
+import type { Document } from '../../store/documents.ts';
+import { callerOf, organisationOf } from '../kit/caller.ts';
 import type { IdentityDeps } from '../kit/deps.ts';
+import { resource } from '../kit/resource.ts';
 import { retryOnConflict } from '../kit/retry-on-conflict.ts';
 
 /** The member of the organisation's defaults that holds their ids. */
@@ -21,12 +22,14 @@ const MEMBER: Readonly<Record<string, string>> = {
 };
 
 /** The methods of WorkspaceExclusionsService. */
-export function workspaceExclusionsService({ documents, changes, directory, now }: IdentityDeps) {
+export function workspaceExclusionsService(deps: IdentityDeps) {
+  const { directory } = deps;
+  const stored = resource(deps, { collection: organisations, noun: 'organisation' });
   const own = async (call: Call, given: string | undefined): Promise<Document<OrganisationBody>> => {
     const scope = organisationOf(callerOf(call));
     if (given && given !== scope.organisationId)
       throw invalidField('organisation_id', 'is not the organisation of the caller');
-    return found(await documents.get(scope, organisations, scope.organisationId), 'organisation');
+    return stored.find(scope, scope.organisationId);
   };
 
   const answer = (organisationId: string, excluded: ReadonlySet<string>): WorkspaceExclusions =>
@@ -63,18 +66,10 @@ export function workspaceExclusionsService({ documents, changes, directory, now 
         }
         const member = MEMBER[kind]!;
         const body = { ...before.body, defaults: { ...before.body.defaults, [member]: [...excluded] } };
-        const change = { body, updatedAt: now() };
-        await changes.commit(
-          call,
-          organisationOf(callerOf(call)),
-          [updateOperation(organisations, before.id, before.version, change)],
-          {
-            id: before.id,
-            name: before.body.name,
-            before: { [kind]: [...was] },
-            after: { [kind]: [...excluded] },
-          },
-        );
+        await stored.update(call, before, stored.changed(before, body), {
+          before: { [kind]: [...was] },
+          after: { [kind]: [...excluded] },
+        });
         return answer(before.id, excluded);
       });
     },

@@ -31,7 +31,7 @@ import { listHead, statusOf } from '../kit/lists.ts';
 import { type Resource, resource, shownAs } from '../kit/resource.ts';
 import { newSlug } from '../kit/slug.ts';
 import { changedBody, newBody } from './body.ts';
-import { archiveContents } from './contents.ts';
+import { contentsOf } from './contents.ts';
 import { checkDefaults } from './defaults.ts';
 import { withOwnName } from './name.ts';
 import { workspaceRecord, workspaceUsage } from './record.ts';
@@ -71,7 +71,7 @@ export function workspacesService(deps: WorkspacesDeps) {
 }
 
 function workspaceChanges(room: WorkspacesRoom) {
-  const { documents, changes, directory, now, stored, read, named } = room;
+  const { documents, directory, now, stored, read, named } = room;
   /** The stored document: the directory may lag a moment. @throws GatewayError not_found. */
   const current = (call: Call, { id }: Document<WorkspaceBody>) =>
     stored.find(organisationOf(callerOf(call)), id);
@@ -113,17 +113,13 @@ function workspaceChanges(room: WorkspacesRoom) {
     },
 
     async deleteWorkspace(request: DeleteWorkspaceRequest, call: Call): Promise<DeleteWorkspaceResponse> {
-      const scope = organisationOf(callerOf(call));
       const before = await current(call, named(call, request.workspaceId));
       const { id, body } = before;
       if (body.isDefault) throw invalidField('workspace_id', 'the default workspace stays');
       if (request.name !== body.name) throw invalidField('name', "must be the workspace's name");
-      const target = { id, name: body.name, workspaceId: id, before: stored.shown(before) };
-      const force = request.forceDelete ?? false;
-      const first = await archiveContents(documents, before, force, now(), (batch) =>
-        changes.commit(call, scope, batch, target),
-      );
-      await stored.archive(call, before, { first });
+      const dependentsScope = { organisationId: before.organisationId, workspaceId: id };
+      const dependents = await contentsOf(documents, dependentsScope, request.forceDelete ?? false);
+      await stored.archive(call, before, { dependents, dependentsScope });
       return create(DeleteWorkspaceResponseSchema);
     },
   });
