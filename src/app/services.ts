@@ -8,6 +8,7 @@ import { ChatService } from '../../gen/gateway/inference/v2/chat_pb.ts';
 import { CompletionsService } from '../../gen/gateway/inference/v2/completions_pb.ts';
 import { ConfigExplanationService } from '../../gen/gateway/inference/v2/config_pb.ts';
 import { ContainersService } from '../../gen/gateway/inference/v2/containers_pb.ts';
+import { ConversationsService } from '../../gen/gateway/inference/v2/conversations_pb.ts';
 import { EmbeddingsService } from '../../gen/gateway/inference/v2/embeddings_pb.ts';
 import { FilesService } from '../../gen/gateway/inference/v2/files_pb.ts';
 import { FineTuningService } from '../../gen/gateway/inference/v2/fine_tuning_pb.ts';
@@ -61,7 +62,7 @@ import type { KeptResponses } from '../inference/responses/kept-responses.ts';
 import { responsesService } from '../inference/responses/service.ts';
 import { testsService } from '../inference/tests.ts';
 import { videosService } from '../inference/videos.ts';
-import { ASSISTANTS, FINE_TUNING, VECTOR_STORES } from '../providers/relayed-rows.ts';
+import { ASSISTANTS, CONVERSATIONS, FINE_TUNING, VECTOR_STORES } from '../providers/relayed-rows.ts';
 import { implement } from '../rpc/implement.ts';
 import type { Registration } from '../rpc/methods.ts';
 import { type AdminDeps, adminRegistrations, type LogsDeps } from './admin-services.ts';
@@ -131,6 +132,7 @@ function fileServices(pipeline: Pipeline, identity: FilesDeps): Registration[] {
     implement(VectorStoresService, relays(pipeline, identity.copies, VECTOR_STORES)),
     implement(AssistantsService, relays(pipeline, identity.copies, ASSISTANTS)),
     implement(VideosService, videosService(pipeline, identity.copies)),
+    implement(ConversationsService, relays(pipeline, identity.copies, CONVERSATIONS)),
     implement(ContainersService, containersService(pipeline, identity.copies)),
   ];
 }

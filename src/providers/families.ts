@@ -3,6 +3,7 @@ import {
   ASSISTANTS,
   BATCHES,
   CONTAINERS,
+  CONVERSATIONS,
   FILES,
   FINE_TUNING,
   UPLOADS,
@@ -32,4 +33,5 @@ export const ALL_FAMILIES = [
   ...ASSISTANTS,
   ...VIDEOS,
   ...CONTAINERS,
+  ...CONVERSATIONS,
 ] as const;

@@ -8,6 +8,7 @@ import {
   ContainersService,
   GetContainerFileContentRequestSchema,
 } from '../../gen/gateway/inference/v2/containers_pb.ts';
+import { ConversationsService } from '../../gen/gateway/inference/v2/conversations_pb.ts';
 import {
   FileSchema,
   FilesService,
@@ -53,6 +54,7 @@ const vectorStores = VectorStoresService.method;
 const assistants = AssistantsService.method;
 const videos = VideosService.method;
 const containers = ContainersService.method;
+const conversations = ConversationsService.method;
 
 /** Those that `relayed.ts` can say in any wire of OpenAI's form. */
 export const RELAYED = {
@@ -291,6 +293,57 @@ export const RELAYED = {
     'deleteContainerFile',
     'delete_container_file',
   ),
+  createConversation: relay(
+    conversations.createConversation,
+    '/v1/conversations',
+    'createConversation',
+    'create_conversation',
+    true,
+  ),
+  getConversation: relay(
+    conversations.getConversation,
+    '/v1/conversations',
+    'getConversation',
+    'get_conversation',
+  ),
+  updateConversation: relay(
+    conversations.updateConversation,
+    '/v1/conversations',
+    'updateConversation',
+    'update_conversation',
+    true,
+  ),
+  deleteConversation: relay(
+    conversations.deleteConversation,
+    '/v1/conversations',
+    'deleteConversation',
+    'delete_conversation',
+  ),
+  listConversationItems: relay(
+    conversations.listConversationItems,
+    '/v1/conversations',
+    'listConversationItems',
+    'list_conversation_items',
+  ),
+  createConversationItems: relay(
+    conversations.createConversationItems,
+    '/v1/conversations',
+    'createConversationItems',
+    'create_conversation_items',
+    true,
+  ),
+  getConversationItem: relay(
+    conversations.getConversationItem,
+    '/v1/conversations',
+    'getConversationItem',
+    'get_conversation_item',
+  ),
+  deleteConversationItem: relay(
+    conversations.deleteConversationItem,
+    '/v1/conversations',
+    'deleteConversationItem',
+    'delete_conversation_item',
+  ),
 } as const;
 
 /** Those of files whose bytes stream: they have code of their own. */
@@ -380,6 +433,16 @@ export const CONTAINERS = [
   'listContainerFiles',
   'getContainerFile',
   'deleteContainerFile',
+] as const;
+export const CONVERSATIONS = [
+  'createConversation',
+  'getConversation',
+  'updateConversation',
+  'deleteConversation',
+  'listConversationItems',
+  'createConversationItems',
+  'getConversationItem',
+  'deleteConversationItem',
 ] as const;
 export const BATCHES = ['createBatch', 'listBatches', 'getBatch', 'cancelBatch'] as const;
 export const FINE_TUNING = [

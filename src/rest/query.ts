@@ -11,14 +11,14 @@ type Json = Record<string, unknown>;
 
 /**
  * The parameters of a query as JSON members. A name may be written in snake_case
- * or camelCase; a list is a repeated parameter.
+ * or camelCase; a list is a repeated parameter, with or without brackets after its name.
  * @throws GatewayError validation_failed for an unknown, repeated or unreadable parameter.
  */
 export function readQuery(desc: DescMessage, query: string): Json {
   const out: Json = {};
   const violations: Violation[] = [];
   for (const [name, text] of new URLSearchParams(query)) {
-    const field = fieldOf(desc, name);
+    const field = fieldOf(desc, name) ?? bracketed(desc, name);
     if (field === undefined && keepsUnknown(desc)) {
       const known = out[name];
       out[name] = known === undefined ? text : [known, text].flat();
@@ -61,6 +61,12 @@ function fieldOf(desc: DescMessage, name: string): FieldShape | undefined {
   const shape = shapeOf(desc);
   if (shape.kind !== 'object') return undefined;
   return shape.byName.get(name) ?? shape.fields.find((field) => field.local === name);
+}
+
+/** A list's name with brackets, as OpenAI's clients write it: `include[]=a`. */
+function bracketed(desc: DescMessage, name: string): FieldShape | undefined {
+  const field = name.endsWith('[]') ? fieldOf(desc, name.slice(0, -2)) : undefined;
+  return field?.many === 'list' ? field : undefined;
 }
 
 /** A parameter's text as the JSON value its field asks for; text that does not fit stays text, and the codec refuses it. */

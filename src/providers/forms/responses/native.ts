@@ -12,6 +12,7 @@ import {
   type ResponseEvent,
   type ResponseInput,
 } from '../../../../gen/gateway/inference/v2/responses_pb.ts';
+import { invalidField } from '../../../lib/errors.ts';
 import { lazyMessage } from '../../../lib/lazy-message.ts';
 import { attachRawJson, rawJsonOf } from '../../../lib/raw-json.ts';
 import type {
@@ -39,12 +40,22 @@ export function nativeResponses(
   json: MessageJson,
 ): StreamingOperation<CreateResponseRequest, ModelResponse, ResponseEvent> {
   return {
-    request: (request) => createCall(json, request, false),
-    streamRequest: (request) => createCall(json, request, true),
+    request: (request, context) => createCall(json, kept(request, context), false),
+    streamRequest: (request, context) => createCall(json, kept(request, context), true),
     response: (body, _request, context) => readResponse(json, body, context),
     stream: (_request, { target: { provider } }) => new NativeEvents(json, provider),
     wholeAsChunks: (answer) => eventsOf(json, answer),
   };
+}
+
+/** The request. @throws GatewayError validation_failed for a conversation where the provider keeps none */
+function kept(request: CreateResponseRequest, { target: { provider } }: TranslationContext) {
+  if (request.conversation !== undefined && provider.native?.includes('createConversation') !== true)
+    throw invalidField(
+      'conversation',
+      `is not possible: ${provider.id} keeps no conversations; send the earlier items in input, or choose a provider with conversations`,
+    );
+  return request;
 }
 
 /** The shortening of a conversation. */
