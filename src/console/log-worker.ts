@@ -17,6 +17,7 @@ export interface ReadLog {
     readonly method: string;
     readonly body: string;
     readonly truncated: number;
+    readonly headers: Readonly<Record<string, string>>;
   };
   readonly response?: { readonly status: number; readonly body: string; readonly truncated: number };
   readonly providerRequest?: string;
@@ -45,6 +46,7 @@ async function read(id: string): Promise<ReadLog> {
       method: request.method ?? '',
       body: written(request.body),
       truncated: request.truncated ?? 0,
+      headers: request.headers ?? {},
     },
     response: {
       status: response.status ?? 0,

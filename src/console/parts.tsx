@@ -111,11 +111,14 @@ export function Table({
   label,
   columns,
   rows,
+  keys,
   empty,
 }: {
   readonly label: string;
   readonly columns: readonly string[];
   readonly rows: readonly (readonly ComponentChildren[])[];
+  /** What each row is told by; needed where rows have buttons of their own. */
+  readonly keys?: readonly string[];
   readonly empty: ComponentChildren;
 }) {
   if (rows.length === 0) return <p class="empty">{empty}</p>;
@@ -134,7 +137,7 @@ export function Table({
         </thead>
         <tbody>
           {rows.map((cells, i) => (
-            <tr key={i}>
+            <tr key={keys?.[i] ?? i}>
               {cells.map((cell, place) => (
                 <td key={columns[place]}>{cell}</td>
               ))}

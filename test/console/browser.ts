@@ -1,13 +1,15 @@
 // A browser for tests of the console: Debian's chromium where it is at hand, driven by playwright.
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { buildConsole } from '../../src/build/console.ts';
 
-const { isFresh } = createRequire(import.meta.url)('../../src/launch.cjs') as {
+const { isFresh, fingerprint } = createRequire(import.meta.url)('../../src/launch.cjs') as {
   isFresh(root: string): boolean;
+  fingerprint(root: string): string;
 };
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
@@ -17,10 +19,44 @@ export function chromiumPath(): string | undefined {
   return [process.env.CHROMIUM_PATH ?? '', ...PLACES].find((path) => path !== '' && existsSync(path));
 }
 
-/** Builds the console where the gateway of a checkout looks for it, unless the last build has it. */
+/** A lock that is older belongs to a process that was killed. */
+const STALE_MS = 120_000;
+
+/** Builds the console where the gateway of a checkout looks for it, once for all test files, unless it is built. */
 export async function builtConsole(): Promise<void> {
-  if (isFresh(ROOT) && existsSync(join(ROOT, 'dist/console'))) return;
-  await buildConsole(ROOT, join(ROOT, 'dist/console'));
+  const [out, lock, note] = ['dist/console', '.cache/console.lock', '.cache/console.of'].map((name) =>
+    join(ROOT, name),
+  ) as [string, string, string];
+  const of = fingerprint(ROOT);
+  const isBuilt = (): boolean =>
+    existsSync(out) && (isFresh(ROOT) || (existsSync(note) && readFileSync(note, 'utf8') === of));
+  while (!isBuilt()) {
+    if (!taken(lock)) {
+      await sleep(100);
+      continue;
+    }
+    try {
+      if (isBuilt()) return;
+      rmSync(note, { force: true });
+      await buildConsole(ROOT, out);
+      writeFileSync(note, of);
+    } finally {
+      rmSync(lock, { recursive: true, force: true });
+    }
+  }
+}
+
+/** Takes the lock, unless another process has it. */
+function taken(lock: string): boolean {
+  mkdirSync(join(lock, '..'), { recursive: true });
+  try {
+    mkdirSync(lock);
+    return true;
+  } catch {
+    const since = statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+    if (Date.now() - since > STALE_MS) rmSync(lock, { recursive: true, force: true });
+    return false;
+  }
 }
 
 /** @param executablePath as chromiumPath says */

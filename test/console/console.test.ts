@@ -1,37 +1,16 @@
 // The console in a browser: what people see and do, by role and name, light and dark, wide and narrow.
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import test, { type ExecutionContext } from 'ava';
-import type { Browser, Page } from 'playwright-core';
+import test from 'ava';
 import { eventually } from '../support/eventually.ts';
-import { startFakeProvider } from '../support/fake-provider.ts';
 import { ok } from '../support/front-door.ts';
-import { ADMIN_KEY, startGateway, WORKSPACE_KEY } from '../support/gateway.ts';
+import { ADMIN_KEY, startGateway } from '../support/gateway.ts';
 import { startMailServer } from '../support/mail-server.ts';
-import { builtConsole, chromiumPath, openBrowser, openPage, signIn } from './browser.ts';
+import { bench, check, inBrowser } from './bench.ts';
+import { signIn } from './browser.ts';
 
-const path = chromiumPath();
-const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 /** As a caller may write it: markup, a right-to-left override, and more than a row takes. */
 const HOSTILE = `<img src=x onerror="document.title='broken'">\u202e${'x'.repeat(20_000)}`;
 
-test.before(builtConsole);
-
-if (path === undefined) {
-  test.serial('the console in a browser', (t) => {
-    console.warn(
-      'NO CHROMIUM: the console was not tried in a browser (apt-get install chromium, or CHROMIUM_PATH)',
-    );
-    t.pass();
-  });
-} else {
-  let browser: Browser | undefined;
-  test.before(async () => {
-    browser = await openBrowser(path);
-  });
-  test.after.always(() => browser?.close());
-  const opened = (): Browser => browser as Browser;
-
+inBrowser((opened) => {
   test.serial(
     'people sign in where a link led, see calls as they are made, and what was said in them',
     async (t) => {
@@ -277,7 +256,7 @@ if (path === undefined) {
     t.deepEqual(await nav.getByRole('link').allInnerTexts(), ['Logs', 'Settings']);
     t.is(await page.getByRole('table', { name: 'Audit log' }).count(), 0);
   });
-}
+});
 
 test.serial(
   'its files say who may run what, are compressed and kept; the page fits into 120 KB',
@@ -312,45 +291,3 @@ test.serial(
       t.notRegex(await (await get(name)).text(), /sluice-gateway/, name);
   },
 );
-
-async function bench(t: ExecutionContext, browser: Browser, env: Readonly<Record<string, string>> = {}) {
-  const gateway = await startGateway(env);
-  t.teardown(() => gateway.close());
-  const provider = await startFakeProvider();
-  t.teardown(() => provider.close());
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
-  t.teardown(() => context.close());
-  const watched = await openPage(context, gateway.origin);
-  const call = (model: string, content: string, key = WORKSPACE_KEY) =>
-    fetch(`${gateway.origin}/v1/chat/completions`, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        'x-gateway-api-key': key,
-        'x-gateway-provider': 'openai',
-        'x-gateway-custom-host': `${provider.origin}/v1`,
-        authorization: 'Bearer sk',
-      },
-      body: JSON.stringify({ model, messages: [{ role: 'user', content }] }),
-    });
-  return { gateway, provider, call, ...watched };
-}
-
-interface Found {
-  readonly violations: readonly {
-    readonly id: string;
-    readonly impact: string;
-    readonly nodes: readonly { readonly html: string }[];
-  }[];
-}
-
-async function check(t: ExecutionContext, page: Page, what: string): Promise<void> {
-  await page.evaluate(AXE);
-  const found = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as Found;
-  const serious = found.violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
-  t.deepEqual(
-    serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`),
-    [],
-    what,
-  );
-}

@@ -1,7 +1,7 @@
 // Configs: saved routing, one to a page with its versions.
 import { ConfigsService } from '../../../gen/gateway/admin/v2/configs_pb.ts';
 import { client, may } from '../api.ts';
-import { ConfigPage } from '../config-page.tsx';
+import { ConfigPage } from '../config/page.tsx';
 import { moment } from '../figures.ts';
 import type { PageProps } from '../page-props.ts';
 import { Alert, Head, Table, useLoaded } from '../parts.tsx';

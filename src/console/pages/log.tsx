@@ -2,6 +2,7 @@
 
 import { session } from '../api.ts';
 import { BodyText } from '../body-text.tsx';
+import { curlOf } from '../curl.ts';
 import { dollars, duration, moment, whole } from '../figures.ts';
 import type { ReadLog } from '../log-worker.ts';
 import workerUrl from '../log-worker.ts?worker&url';
@@ -126,7 +127,10 @@ function Shown({ log, entry }: { readonly log: ReadLog; readonly entry: Entry })
         </p>
         <BodyText name="Request" text={log.request?.body ?? ''} />
         <p class="actions">
-          <button type="button" onClick={() => void navigator.clipboard.writeText(curlOf(log))}>
+          <button
+            type="button"
+            onClick={() => void navigator.clipboard.writeText(curlOf(log, location.origin))}
+          >
             Copy as curl
           </button>
           <a href={href('/playground', { replay: entry.id })}>Replay in the playground</a>
@@ -208,16 +212,4 @@ function Attempts({ attempts, of }: { readonly attempts: readonly Attempt[]; rea
 
 function cut(bytes = 0): string {
   return bytes > 0 ? `${whole(bytes)} bytes were not kept` : '';
-}
-
-/** The request for a shell; the key is the reader's own. */
-function curlOf({ request }: ReadLog): string {
-  const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
-  const url = request?.url.startsWith('/') ? location.origin + request.url : (request?.url ?? '');
-  return [
-    `curl -X ${request?.method || 'POST'} ${quoted(url)}`,
-    '-H "x-gateway-api-key: $GATEWAY_API_KEY"',
-    "-H 'content-type: application/json'",
-    ...(request?.body ? [`-d ${quoted(request.body)}`] : []),
-  ].join(' \\\n  ');
 }

@@ -1,206 +1,178 @@
-// Playground: a message to a model, and its answer as it comes.
-import { create } from '@bufbuild/protobuf';
-import { useSignal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
-import {
-  ChatMessageSchema,
-  ChatService,
-  type CreateChatCompletionRequest,
-  CreateChatCompletionRequestSchema,
-} from '../../../gen/gateway/inference/v2/chat_pb.ts';
-import { client, homeWorkspace, session, wordsOf } from '../api.ts';
-import { duration, whole } from '../figures.ts';
+// Playground: a message to one model or to two side by side, and the answers as they come.
+import { type Signal, useSignal } from '@preact/signals';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { homeWorkspace, session } from '../api.ts';
+import { Area } from '../fields.tsx';
 import { Alert, Choice, Field, Head } from '../parts.tsx';
-import { ask, href, query } from '../router.ts';
+import { AnswerPart } from '../playground/answer.tsx';
+import { type Asked, callOf, NOTHING, type Target } from '../playground/asked.ts';
+import { Price } from '../playground/price.tsx';
+import { useReplay } from '../playground/replay.ts';
+import { Save } from '../playground/save.tsx';
+import { TargetFields } from '../playground/target-fields.tsx';
+import { ask, query } from '../router.ts';
+import { Run } from '../run.ts';
 
-interface Answer {
-  readonly text: string;
-  readonly state: 'idle' | 'busy' | 'done';
-  readonly fault: string;
-  readonly note: string;
-  readonly entry: string;
+/** What the address says of a target; credentials and messages stay out of it. */
+function targetOf(mark: string): Target {
+  const text = (name: string): string => query.value.get(name + mark) ?? '';
+  return { provider: text('provider'), providerKey: '', baseUrl: text('base_url'), model: text('model') };
 }
 
-const IDLE: Answer = { text: '', state: 'idle', fault: '', note: '', entry: '' };
-
-interface Asked {
-  readonly provider: string;
-  readonly providerKey: string;
-  readonly baseUrl: string;
-  readonly model: string;
-  readonly workspace: string;
-  readonly system: string;
-  readonly message: string;
+function addressOf({ provider, model, baseUrl }: Target, mark: string): Record<string, string> {
+  return { [`provider${mark}`]: provider, [`model${mark}`]: model, [`base_url${mark}`]: baseUrl };
 }
 
-/** Headers of a model call; what is left open is not sent. */
-function headersOf({ provider, providerKey, baseUrl, workspace }: Asked): Record<string, string> {
-  return {
-    ...(provider && { 'x-gateway-provider': provider }),
-    ...(providerKey && { authorization: `Bearer ${providerKey}` }),
-    ...(baseUrl && { 'x-gateway-custom-host': baseUrl }),
-    ...(session.value?.workspaceId === '' && { 'x-gateway-workspace-id': workspace }),
-  };
+interface Side {
+  readonly mark: string;
+  readonly target: Signal<Target>;
+  readonly run: Run;
 }
 
-function requestOf({ model, system, message }: Asked): CreateChatCompletionRequest {
-  const said = (role: string, text: string) =>
-    create(ChatMessageSchema, { role, content: { kind: { case: 'text', value: text } } });
-  return create(CreateChatCompletionRequestSchema, {
-    ...(model && { model }),
-    messages: [...(system ? [said('system', system)] : []), said('user', message)],
-    stream: true,
-  });
+function useSide(mark: string): Side {
+  const target = useSignal(targetOf(mark));
+  const run = useMemo(() => new Run(), []);
+  const [provider, model, baseUrl] = [`provider${mark}`, `model${mark}`, `base_url${mark}`].map((name) =>
+    query.value.get(name),
+  );
+  useEffect(() => () => run.stop(), [run]);
+  // A link, a step back or a replay says it anew.
+  useEffect(() => {
+    target.value = { ...targetOf(mark), providerKey: target.value.providerKey };
+  }, [provider, model, baseUrl]);
+  return { mark, target, run };
 }
 
 export default function Playground() {
-  const answer = useSignal<Answer>(IDLE);
-  const workspace = useSignal(homeWorkspace());
-  const running = useRef<AbortController | undefined>(undefined);
-  const message = useSignal('');
-  useEffect(() => () => running.current?.abort(), []);
-  useReplay((text) => {
-    message.value = text;
-  });
-
-  const run = async (asked: Asked): Promise<void> => {
-    const control = new AbortController();
-    running.current = control;
-    const began = performance.now();
-    let first: number | undefined;
-    const set = (change: Partial<Answer>): void => {
-      answer.value = { ...answer.value, ...change };
-    };
-    answer.value = { ...IDLE, state: 'busy' };
-    try {
-      const stream = client(ChatService).streamChatCompletion(requestOf(asked), {
-        headers: headersOf(asked),
-        signal: control.signal,
-        onHeader: (headers) => set({ entry: headers.get('x-gateway-request-id') ?? '' }),
-      });
-      for await (const { choices, usage } of stream) {
-        const piece = choices.map(({ delta }) => delta?.content ?? '').join('');
-        if (piece !== '') first ??= performance.now() - began;
-        set({
-          text: answer.value.text + piece,
-          ...(usage && { note: `${whole(usage.promptTokens)} + ${whole(usage.completionTokens)} tokens` }),
-        });
-      }
-      const took = duration(performance.now() - began);
-      set({
-        note: [took, first && `first token ${duration(first)}`, answer.value.note].filter(Boolean).join(', '),
-      });
-    } catch (error) {
-      set(control.signal.aborted ? { note: 'stopped' } : { fault: wordsOf(error) });
-    }
-    set({ state: 'done' });
+  const asked = useSignal<Asked>({ ...NOTHING, workspace: homeWorkspace() });
+  const fault = useSignal('');
+  const isDouble = query.value.get('side_by_side') === '1';
+  const both = [useSide(''), useSide('2')];
+  const sides = isDouble ? both : both.slice(0, 1);
+  const set = (change: Partial<Asked>): void => {
+    asked.value = { ...asked.value, ...change };
   };
+  useReplay(set, (words) => {
+    fault.value = words;
+  });
   const submit = (event: Event): void => {
     event.preventDefault();
-    const data = new FormData(event.currentTarget as HTMLFormElement);
-    const text = (name: string): string => String(data.get(name) ?? '').trim();
-    const asked: Asked = {
-      provider: text('provider'),
-      providerKey: text('provider_key'),
-      baseUrl: text('base_url'),
-      model: text('model'),
-      workspace: workspace.value,
-      system: text('system'),
-      message: message.value,
-    };
-    // The address keeps the provider, the model and the base URL; credentials and messages stay out of it.
-    ask({ provider: asked.provider, model: asked.model, base_url: asked.baseUrl }, true);
-    void run(asked);
+    fault.value = '';
+    try {
+      const calls = sides.map(({ target, run }) => ({ run, call: callOf(asked.value, target.value) }));
+      ask(Object.assign({}, ...sides.map(({ target, mark }) => addressOf(target.value, mark))), true);
+      for (const { run, call } of calls) void run.start(call);
+    } catch (error) {
+      fault.value = error instanceof Error ? error.message : String(error);
+    }
   };
-  const { text, state, fault, note, entry } = answer.value;
-  const spaces = session.value?.workspaces ?? [];
+  const isBusy = sides.some(({ run }) => run.answer.value.state === 'busy');
+  const stop = (): void => {
+    for (const { run } of both) run.stop();
+  };
   return (
     <>
-      <Head title="Playground" />
+      <Head title="Playground">
+        <button
+          type="button"
+          aria-pressed={isDouble}
+          onClick={() => ask({ side_by_side: isDouble ? '' : '1' })}
+        >
+          Side by side
+        </button>
+      </Head>
       <form class="playground" onSubmit={submit}>
-        <div class="filters">
-          <Field
-            label="Provider"
-            name="provider"
-            placeholder="openai or @slug"
-            defaultValue={query.value.get('provider') ?? ''}
+        {sides.map(({ target, mark }) => (
+          <TargetFields key={mark} target={target} mark={mark === '' ? '' : ` ${mark}`} />
+        ))}
+        <AskedFields asked={asked.value} set={set} />
+        {sides.map(({ target, mark }) => (
+          <Price
+            key={mark}
+            label={mark === '' ? 'Price' : `Price ${mark}`}
+            {...target.value}
+            workspace={asked.value.workspace}
+            text={Object.values({ ...asked.value, workspace: '', maxTokens: '' }).join('')}
+            maxTokens={Number(asked.value.maxTokens) || 0}
           />
-          <Field label="Provider API key" name="provider_key" class="masked" />
-          <Field label="Base URL" name="base_url" defaultValue={query.value.get('base_url') ?? ''} />
-          <Field label="Model" name="model" defaultValue={query.value.get('model') ?? ''} />
-          {session.value?.workspaceId === '' && spaces.length > 1 && (
-            <Choice
-              label="Workspace"
-              value={workspace.value}
-              options={spaces.map(({ id, name }) => [id, name] as const)}
-              onChange={(id) => {
-                workspace.value = id;
-              }}
-            />
-          )}
-        </div>
-        <div class="field">
-          <label for="system">Instructions</label>
-          <textarea id="system" name="system" rows={2} />
-        </div>
-        <div class="field">
-          <label for="message">Message</label>
-          <textarea
-            id="message"
-            name="message"
-            rows={5}
-            required
-            value={message.value}
-            onInput={(event) => {
-              message.value = event.currentTarget.value;
-            }}
-            onKeyDown={(event) => {
-              if (event.key === 'Enter' && (event.ctrlKey || event.metaKey))
-                event.currentTarget.form?.requestSubmit();
-            }}
-          />
-        </div>
+        ))}
+        {fault.value !== '' && <Alert>{fault.value}</Alert>}
         <div class="actions">
-          <button type="submit" class="primary" disabled={state === 'busy'}>
+          <button type="submit" class="primary" disabled={isBusy}>
             Send
           </button>
-          <button type="button" disabled={state !== 'busy'} onClick={() => running.current?.abort()}>
+          <button type="button" disabled={!isBusy} onClick={stop}>
             Stop
           </button>
+          <Save asked={asked.value} target={both[0]?.target.value ?? targetOf('')} />
         </div>
       </form>
-      {fault !== '' && <Alert>{fault}</Alert>}
-      <section aria-label="Answer" class="part answer" aria-live="polite" aria-busy={state === 'busy'}>
-        <h2>Answer</h2>
-        <pre>{text}</pre>
-        {note !== '' && <p class="hint">{note}</p>}
-        {state === 'done' && entry !== '' && <a href={href(`/logs/${entry}`)}>Its entry in the log</a>}
-        {state === 'idle' && (
-          <p class="hint">The call counts and is in the log like every other, marked as the console's.</p>
-        )}
-      </section>
+      <div class="sides">
+        {sides.map(({ run, mark }) => (
+          <AnswerPart key={mark} name={mark === '' ? 'Answer' : `Answer ${mark}`} run={run} />
+        ))}
+      </div>
     </>
   );
 }
 
-/** Puts the last message of an entry into the field. */
-function useReplay(put: (text: string) => void): void {
-  const id = query.value.get('replay') ?? '';
-  useEffect(() => {
-    if (id === '') return;
-    fetch(`/v1/logs/${encodeURIComponent(id)}`)
-      .then((answer) => answer.json())
-      .then(
-        (log: {
-          request?: { body?: { model?: string; messages?: { content?: unknown }[] } };
-          entry?: { provider?: string };
-        }) => {
-          const { model = '', messages = [] } = log.request?.body ?? {};
-          ask({ model, provider: log.entry?.provider ?? '', replay: '' }, true);
-          const last = messages.at(-1)?.content;
-          put(typeof last === 'string' ? last : JSON.stringify(last ?? ''));
-        },
-      )
-      .catch(() => {});
-  }, [id]);
+interface AskedFieldsProps {
+  readonly asked: Asked;
+  readonly set: (change: Partial<Asked>) => void;
+}
+
+function AskedFields({ asked, set }: AskedFieldsProps) {
+  const spaces = session.value?.workspaces ?? [];
+  // Once it has something it stays open, also while a field is cleared.
+  const hasMore = useRef(false);
+  hasMore.current ||= asked.tools !== '' || asked.parameters !== '' || asked.maxTokens !== '';
+  const put =
+    (name: keyof Asked) =>
+    ({ currentTarget }: { readonly currentTarget: HTMLInputElement | HTMLTextAreaElement }): void =>
+      set({ [name]: currentTarget.value });
+  return (
+    <>
+      {session.value?.workspaceId === '' && spaces.length > 1 && (
+        <Choice
+          label="Workspace"
+          value={asked.workspace}
+          options={spaces.map(({ id, name }) => [id, name] as const)}
+          onChange={(workspace) => set({ workspace })}
+        />
+      )}
+      <Area label="Instructions" rows={2} value={asked.system} onInput={put('system')} />
+      {asked.before !== '' && (
+        <Area label="Conversation before" rows={6} value={asked.before} onInput={put('before')} />
+      )}
+      <Area
+        label="Message"
+        rows={5}
+        required
+        value={asked.message}
+        onInput={put('message')}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey))
+            event.currentTarget.form?.requestSubmit();
+        }}
+      />
+      <details open={hasMore.current}>
+        <summary>Tools and parameters</summary>
+        <Area
+          label="Tools"
+          rows={4}
+          placeholder='[{"type": "function", "function": {"name": "…", "parameters": {…}}}]'
+          value={asked.tools}
+          onInput={put('tools')}
+        />
+        <Area
+          label="Parameters"
+          rows={2}
+          placeholder='{"temperature": 0}'
+          value={asked.parameters}
+          onInput={put('parameters')}
+        />
+        <Field label="Max tokens" inputMode="numeric" value={asked.maxTokens} onInput={put('maxTokens')} />
+      </details>
+    </>
+  );
 }

@@ -1,10 +1,11 @@
 // The editor of configs, in a shadow root: its styles are adopted there, and nothing is inline.
-import { autocompletion, type CompletionContext, type CompletionResult } from '@codemirror/autocomplete';
+import { autocompletion } from '@codemirror/autocomplete';
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { json, jsonParseLinter } from '@codemirror/lang-json';
 import { type Diagnostic, linter, setDiagnostics } from '@codemirror/lint';
 import { EditorState } from '@codemirror/state';
 import { EditorView, keymap, lineNumbers } from '@codemirror/view';
+import { completion } from './complete.ts';
 
 /** What is wrong, and where: offsets of the text. */
 export interface Fault {
@@ -16,29 +17,9 @@ export interface Fault {
 export interface Editor {
   text(): string;
   show(faults: readonly Fault[]): void;
+  /** Another text in the place of the one that is there; it can be undone. */
+  put(text: string): void;
   close(): void;
-}
-
-/** Members of configs. */
-const MEMBERS = [
-  ...['strategy', 'mode', 'targets', 'conditions', 'query', 'then', 'default', 'weight', 'name'],
-  ...['provider', 'virtual_key', 'api_key', 'model', 'custom_host', 'override_params', 'retry', 'attempts'],
-  ...['on_status_codes', 'cache', 'max_age', 'request_timeout', 'forward_headers', 'input_guardrails'],
-  ...[
-    'output_guardrails',
-    'metadata',
-    'on_exhausted',
-    'circuit_breaker',
-    'fallback',
-    'loadbalance',
-    'conditional',
-  ],
-];
-
-function complete(context: CompletionContext): CompletionResult | null {
-  const word = context.matchBefore(/"?[\w-]*/);
-  if (word === null || (word.from === word.to && !context.explicit)) return null;
-  return { from: word.from, options: MEMBERS.map((label) => ({ label: `"${label}"`, type: 'property' })) };
 }
 
 const theme = EditorView.theme({
@@ -66,7 +47,7 @@ export function openEditor(place: HTMLElement, text: string): Editor {
         history(),
         json(),
         linter((view): Diagnostic[] => (view.state.doc.length === 0 ? [] : parse(view))),
-        autocompletion({ override: [complete] }),
+        autocompletion({ override: [completion()] }),
         keymap.of([...defaultKeymap, ...historyKeymap]),
         EditorView.lineWrapping,
         EditorView.contentAttributes.of({ 'aria-label': 'Config' }),
@@ -86,6 +67,7 @@ export function openEditor(place: HTMLElement, text: string): Editor {
       }));
       view.dispatch(setDiagnostics(view.state, shown));
     },
+    put: (text) => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } }),
     close: () => view.destroy(),
   };
 }

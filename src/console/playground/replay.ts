@@ -1,0 +1,67 @@
+// Puts the request of an entry into the playground.
+import { useEffect } from 'preact/hooks';
+import { ask, query } from '../router.ts';
+import type { Asked } from './asked.ts';
+
+interface Kept {
+  readonly request?: { readonly body?: unknown; readonly url?: string };
+  readonly entry?: { readonly provider?: string; readonly operation?: string };
+  readonly error?: { readonly message?: string };
+}
+
+interface Message {
+  readonly role?: string;
+  readonly content?: unknown;
+}
+
+/** What the playground has fields for, of a request. */
+type Replayed = Pick<Asked, 'system' | 'before' | 'message' | 'tools' | 'parameters' | 'maxTokens'>;
+
+/** While the address has `replay`, reads that entry once. */
+export function useReplay(put: (asked: Replayed) => void, fail: (fault: string) => void): void {
+  const id = query.value.get('replay') ?? '';
+  useEffect(() => {
+    if (id === '') return;
+    const left = new AbortController();
+    read(id, left.signal).then(put, (error: unknown) => {
+      if (!left.signal.aborted) fail(error instanceof Error ? error.message : String(error));
+    });
+    return () => left.abort();
+  }, [id]);
+}
+
+async function read(id: string, signal: AbortSignal): Promise<Replayed> {
+  const answer = await fetch(`/v1/logs/${encodeURIComponent(id)}`, { credentials: 'same-origin', signal });
+  const kept = (await answer.json()) as Kept;
+  if (!answer.ok) throw new Error(`The entry cannot be replayed: ${kept.error?.message ?? answer.status}`);
+  const body = kept.request?.body;
+  if (typeof body !== 'object' || body === null || !Array.isArray((body as { messages?: unknown }).messages))
+    throw new Error('The entry has no chat that could be replayed: copy it as curl instead.');
+  const { model = '', messages, tools, max_tokens, stream: _, ...others } = body as Record<string, unknown>;
+  ask({ model: String(model), provider: kept.entry?.provider ?? '', replay: '' }, true);
+  return fieldsOf(messages as readonly Message[], { tools, max_tokens, others });
+}
+
+interface Others {
+  readonly tools: unknown;
+  readonly max_tokens: unknown;
+  readonly others: Readonly<Record<string, unknown>>;
+}
+
+function fieldsOf(messages: readonly Message[], { tools, max_tokens, others }: Others): Replayed {
+  const [first] = messages;
+  const hasSystem = first?.role === 'system' && typeof first.content === 'string' && messages.length > 1;
+  const said = hasSystem ? messages.slice(1) : messages;
+  const last = said.at(-1);
+  const isPlain = last?.role === 'user' && typeof last.content === 'string';
+  // What does not end with a person's text stands as it is, and the next message follows it.
+  const before = isPlain ? said.slice(0, -1) : said;
+  return {
+    system: hasSystem ? String(first.content) : '',
+    before: before.length === 0 ? '' : JSON.stringify(before, null, 2),
+    message: isPlain ? String(last.content) : '',
+    tools: Array.isArray(tools) && tools.length > 0 ? JSON.stringify(tools, null, 2) : '',
+    parameters: Object.keys(others).length === 0 ? '' : JSON.stringify(others, null, 2),
+    maxTokens: typeof max_tokens === 'number' ? String(max_tokens) : '',
+  };
+}

@@ -1,0 +1,14 @@
+// What is shown once.
+import { Field } from './parts.tsx';
+
+export function Secret({ label = 'Secret', value }: { readonly label?: string; readonly value: string }) {
+  return (
+    <div class="once">
+      <Field label={label} readOnly value={value} onFocus={(event) => event.currentTarget.select()} />
+      <p class="hint">Keep it: it is not shown again.</p>
+      <button type="button" onClick={() => void navigator.clipboard.writeText(value)}>
+        Copy
+      </button>
+    </div>
+  );
+}

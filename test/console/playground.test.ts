@@ -1,0 +1,154 @@
+// The playground in a browser: one model or two, with tools, a price beforehand, and what is kept of it.
+import test from 'ava';
+import { ok } from '../support/front-door.ts';
+import { ADMIN_KEY, WORKSPACE_KEY } from '../support/gateway.ts';
+import { bench, inBrowser } from './bench.ts';
+import { signIn } from './browser.ts';
+
+const TOOLS = [{ type: 'function', function: { name: 'weather', parameters: { type: 'object' } } }];
+
+inBrowser((opened) => {
+  test.serial('two models answer side by side; tools and a price go with the message', async (t) => {
+    t.timeout(170_000);
+    const { gateway, provider, page, faults } = await bench(t, opened());
+    const body = {
+      provider: 'openai',
+      model: 'gpt-priced',
+      pay_as_you_go: { request_token: { price: 0.0001 }, response_token: { price: 0.0004 } },
+    };
+    await ok(gateway, 'POST', '/model-configs/pricing', { body });
+    await page.goto(`${gateway.origin}/console/playground?provider=openai&model=gpt-priced`);
+    await signIn(page, ADMIN_KEY);
+    await page.getByRole('button', { name: 'Side by side' }).click();
+    t.is(new URL(page.url()).searchParams.get('side_by_side'), '1');
+    for (const mark of ['', ' 2']) {
+      await page.getByLabel(`Provider${mark}`, { exact: true }).fill('openai');
+      await page.getByLabel(`Provider API key${mark}`, { exact: true }).fill(`sk-provider${mark.trim()}`);
+      await page.getByLabel(`Base URL${mark}`, { exact: true }).fill(`${provider.origin}/v1`);
+    }
+    await page.getByLabel('Model 2', { exact: true }).fill('gpt-other');
+    await page.getByLabel('Message').fill('x'.repeat(400));
+    await page.getByText('Tools and parameters').click();
+    await page.getByLabel('Max tokens').fill('1000');
+    const price = page.getByRole('status', { name: 'Price', exact: true });
+    await price.getByText('own price').waitFor();
+    // 100 tokens at 0.000001 and 1,000 at 0.000004 dollars.
+    t.regex(await price.innerText(), /about \$0\.0001 for about 100 tokens in.*at most \$0\.0041 in all/);
+    await page.getByText('Price: not known for this model.').waitFor();
+
+    await page.getByLabel('Tools', { exact: true }).fill('{"type": "function"}');
+    await page.getByRole('button', { name: 'Send' }).click();
+    t.regex(await page.getByRole('alert').innerText(), /Tools: must be a JSON array/);
+    t.is(provider.seen.length, 0);
+    await page.getByLabel('Tools', { exact: true }).fill(JSON.stringify(TOOLS));
+    await page.getByRole('button', { name: 'Send' }).click();
+    for (const name of ['Answer', 'Answer 2']) {
+      const answer = page.getByRole('region', { name, exact: true });
+      await answer.getByText('Zürich').waitFor();
+      await answer.getByRole('link', { name: 'Its entry in the log' }).waitFor();
+    }
+    const asked = provider.seen.map(({ headers, body }) => ({
+      key: headers.authorization,
+      ...(JSON.parse(body.toString()) as { model: string; tools: unknown; max_tokens: number }),
+    }));
+    t.deepEqual(asked.map(({ key, model }) => [key, model]).sort(), [
+      ['Bearer sk-provider', 'gpt-priced'],
+      ['Bearer sk-provider2', 'gpt-other'],
+    ]);
+    for (const { tools, max_tokens } of asked) {
+      t.deepEqual(tools, TOOLS);
+      t.is(max_tokens, 1000);
+    }
+    t.false(page.url().includes('sk-provider'));
+    t.deepEqual(faults, []);
+  });
+
+  test.serial('an answer is stopped, and what was tried is kept as a prompt and as a config', async (t) => {
+    t.timeout(170_000);
+    const { gateway, provider, page, faults } = await bench(t, opened());
+    await page.goto(`${gateway.origin}/console/playground?provider=openai&model=endless`);
+    await signIn(page, ADMIN_KEY);
+    await page.getByLabel('Provider API key').fill('sk-provider');
+    await page.getByLabel('Base URL').fill(`${provider.origin}/v1`);
+    await page.getByLabel('Message').fill('hello');
+    provider.next('/v1/chat/completions', (_, res) => {
+      res.writeHead(200, { 'content-type': 'text/event-stream' });
+      const chunk = { id: 'x', object: 'chat.completion.chunk', created: 1, model: 'endless' };
+      const choices = [{ index: 0, delta: { content: 'and on' }, finish_reason: null }];
+      res.write(`data: ${JSON.stringify({ ...chunk, choices })}\n\n`);
+    });
+    await page.getByRole('button', { name: 'Send' }).click();
+    const answer = page.getByRole('region', { name: 'Answer' });
+    await answer.getByText('and on').waitFor();
+    t.true(await page.getByRole('button', { name: 'Send' }).isDisabled());
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await answer.getByText('stopped').waitFor();
+
+    await page.getByRole('button', { name: 'Save as prompt' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Save as prompt' });
+    await dialog.getByLabel('Name').fill('Tried');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.getByRole('link', { name: 'open the prompt' }).waitFor();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    const { data: prompts } = (await ok(gateway, 'GET', '/prompts')) as { data: { slug: string }[] };
+    const prompt = await ok(gateway, 'GET', `/prompts/${prompts[0]?.slug}`);
+    t.is(prompt.string, JSON.stringify([{ role: 'user', content: 'hello' }]));
+    t.is(prompt.model, 'endless');
+
+    await page.getByRole('button', { name: 'Save as config' }).click();
+    const second = page.getByRole('dialog', { name: 'Save as config' });
+    await second.getByLabel('Name').fill('Tried');
+    await second.getByRole('button', { name: 'Save' }).click();
+    await second.getByRole('link', { name: 'open the config' }).click();
+    await page.waitForURL(/\/console\/configs\/[\w-]+$/);
+    const config = await ok(gateway, 'GET', `/configs/${page.url().split('/').at(-1)}`);
+    t.deepEqual(JSON.parse(String(config.config)), {
+      provider: 'openai',
+      custom_host: `${provider.origin}/v1`,
+      override_params: { model: 'endless' },
+    });
+    t.deepEqual(faults, []);
+  });
+
+  test.serial('an entry is replayed as it was asked, and copied for a shell', async (t) => {
+    t.timeout(170_000);
+    const { gateway, provider, page, faults, context } = await bench(t, opened());
+    const messages = [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'one' },
+      { role: 'assistant', content: 'two' },
+      { role: 'user', content: "it's three" },
+    ];
+    const headers = { 'x-gateway-provider': 'openai', 'x-gateway-custom-host': `${provider.origin}/v1` };
+    const body = { model: 'gpt-ok', messages, tools: TOOLS, temperature: 0.5, max_tokens: 9 };
+    await ok(gateway, 'POST', '/chat/completions', {
+      key: WORKSPACE_KEY,
+      headers: { ...headers, authorization: 'Bearer sk' },
+      body,
+    });
+    await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.goto(`${gateway.origin}/console/logs`);
+    await signIn(page, ADMIN_KEY);
+    await page.getByRole('table', { name: 'Logs' }).getByRole('link').first().click();
+    await page.getByRole('button', { name: 'Copy as curl' }).click();
+    const copied = String(await page.evaluate('navigator.clipboard.readText()'));
+    t.regex(copied, /^curl -X POST 'http:\/\/127\.0\.0\.1:\d+\/v1\/chat\/completions'/);
+    t.true(copied.includes(`it'\\''s three`), copied);
+    t.true(copied.includes("-H 'x-gateway-provider: openai'"), copied);
+    t.true(copied.includes('-H "authorization: Bearer $PROVIDER_API_KEY"'), copied);
+    t.false(copied.includes('slk_'));
+    await page.getByRole('link', { name: 'Replay in the playground' }).click();
+    await page.waitForURL(/\/console\/playground\?(?!.*replay)/);
+    t.is(await page.getByLabel('Message').inputValue(), "it's three");
+    t.is(await page.getByLabel('Instructions').inputValue(), 'Be brief.');
+    t.is(await page.getByLabel('Model').inputValue(), 'gpt-ok');
+    await page.getByLabel('Provider API key').fill('sk-again');
+    await page.getByLabel('Base URL').fill(`${provider.origin}/v1`);
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('region', { name: 'Answer' }).getByText('Zürich').waitFor();
+    const { stream, stream_options: _, ...again } = JSON.parse(provider.seen.at(-1)?.body.toString() ?? '{}');
+    t.true(stream);
+    t.deepEqual(again, body);
+    t.deepEqual(faults, []);
+  });
+});
