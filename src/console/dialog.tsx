@@ -16,7 +16,7 @@ interface FormDialogProps {
   readonly isPrimary?: boolean;
   readonly disabled?: boolean;
   readonly children?: ComponentChildren;
-  /** What is to be shown after it, e.g. a secret; nothing closes the dialog. @throws what the dialog then tells */
+  /** Returns what the dialog shows afterwards, e.g. a secret; undefined closes it. @throws what the dialog then tells */
   readonly onSubmit: (
     texts: Readonly<Record<string, string>>,
     data: FormData,
