@@ -90,6 +90,8 @@ export function withOwnOperations(
       own(organisationId, workspaceId),
       ...replica.serversOf(organisationId, workspaceId),
     ],
+    connectionOf: (organisationId, serverId, userId) =>
+      replica.connectionOf(organisationId, serverId, userId),
     onChanged: (listener) => replica.onChanged(listener),
   };
 }

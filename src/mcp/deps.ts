@@ -35,7 +35,7 @@ export interface UpstreamRefusal {
 }
 
 export interface McpDeps {
-  readonly replica: Pick<McpReplica, 'serverBySlug' | 'serversOf' | 'onChanged'>;
+  readonly replica: Pick<McpReplica, 'serverBySlug' | 'serversOf' | 'connectionOf' | 'onChanged'>;
   /** Opens connections within the bound of the settings. */
   readonly dialer: Pick<Dialer, 'stream'>;
   /** Connections to servers of the HTTP+SSE transport. */

@@ -12,6 +12,8 @@ import type { AbortLike } from '../lib/abort.ts';
 import { fail } from '../lib/errors.ts';
 import { AllServers } from './all/all-servers.ts';
 import { CALL_TOOL, calledParams, SEARCH_TOOLS } from './all/search.ts';
+import { factsOf } from './bridge/client-session.ts';
+import { declaresUrl } from './bridge/url-questions.ts';
 import { attachContext, frameOf, type ToolCallContext } from './calls/call-context.ts';
 import type { McpDeps } from './deps.ts';
 import { ListChanges } from './notices/list-changes.ts';
@@ -23,12 +25,14 @@ import type { Relayed } from './relay/relay.ts';
 import { SessionIds, type SessionRef } from './session-ids.ts';
 import { guarded } from './stream-text.ts';
 import { ConnectionNeeded, CredentialsRenewed, connectionError } from './upstream/connection-needed.ts';
+import { ConnectionQuestions } from './upstream/connection-questions.ts';
 import { type OwnAnswer, type OwnRequest, type Target, targetOf } from './upstream/target.ts';
+import { unconnectedResult } from './upstream/unconnected.ts';
 import { checkVisible } from './visibility.ts';
 import { Ways } from './ways.ts';
 import { eraOf } from './wire/eras.ts';
 import type { HeaderOf } from './wire/header-mismatch.ts';
-import { isObject, isRequest, type JsonObject, type RpcRequest } from './wire/json-rpc.ts';
+import { isObject, isRequest, type JsonObject, type RpcMessage, type RpcRequest } from './wire/json-rpc.ts';
 import { McpError, RPC, toMcpError } from './wire/mcp-error.ts';
 import { checkParamHeaders } from './wire/param-headers.ts';
 import type { Frame } from './wire/sse-frames.ts';
@@ -71,8 +75,13 @@ export interface GatewayDeps extends McpDeps {
   readonly isOwnKey: (text: string) => boolean;
 }
 
-/** The revision whose clients open an address that an error names (-32042). */
+/** The revision whose clients may open an address that an error names (-32042). */
 const OPENS_BY_ERROR = '2025-11-25';
+
+const JSON_HEADERS = [['content-type', 'application/json']] as const;
+
+/** What an answer, or a failure in the place of one, is made with. */
+type Told = Pick<Asked, 'server' | 'principal' | 'era' | 'opensUrls'> & Partial<Pick<Asked, 'message'>>;
 
 /** Id of the server whose tools are operations of this gateway: no stored one has it. */
 export const OWN_OPERATIONS = 'own-operations';
@@ -83,6 +92,7 @@ export class McpGateway {
   readonly #ways: Ways;
   readonly #all: AllServers;
   readonly #changes: ListChanges;
+  readonly #questions: ConnectionQuestions;
   readonly streams = new OpenStreams();
 
   constructor(deps: GatewayDeps) {
@@ -90,9 +100,10 @@ export class McpGateway {
     this.#ids = new SessionIds(deps.secret);
     this.#ways = new Ways(deps);
     this.#changes = new ListChanges(deps.replica);
+    this.#questions = new ConnectionQuestions(deps);
     this.#all = new AllServers({
       ...deps,
-      forward: (asked) => this.#reached(asked, (target) => this.#ways.post(target, asked)),
+      forward: (asked) => this.#posted(asked),
     });
   }
 
@@ -104,6 +115,7 @@ export class McpGateway {
   /** Never throws for what a caller or an upstream does. */
   async serve(request: McpRequest): Promise<McpReply> {
     let id: RpcRequest['id'] | null = null;
+    let told: Told | undefined;
     try {
       const principal = this.#principal(request);
       const server = this.#server(principal, request);
@@ -113,33 +125,56 @@ export class McpGateway {
         this.#deps.bounds.messageBytes,
       );
       if ('id' in message) id = message.id;
-      const header = headerOf(request.call);
-      const era = eraOf(message, header);
-      const session = this.#session(request, principal, server, 'method' in message ? message.method : '');
-      const { call } = request;
-      const asked: Asked = {
-        server,
-        principal,
-        headers: call.headers,
-        era,
-        message,
-        text,
-        ...sessionOf(session),
-        signal: call.signal,
-        call,
-        ...((request.searchesTools ?? this.#deps.searchesTools) ? { searchesTools: true } : {}),
-      };
-      const isCall = isRequest(message) && message.method === 'tools/call';
-      if (isCall) return await this.#toolCall(request, { ...asked, message });
-      checkVisible(server, message);
+      const asked = await this.#asked(request, principal, server, message, text);
+      told = asked;
+      const own = asked.message;
+      if (isRequest(own) && own.method === 'tools/call')
+        return await this.#toolCall(request, { ...asked, message: own });
+      checkVisible(server, own);
       return this.#reply(request, asked, this.#noticed(asked, await this.#post(asked)), id);
     } catch (thrown) {
-      if (thrown instanceof ConnectionNeeded) {
-        const opens = request.call.headers.plain('mcp-protocol-version') === OPENS_BY_ERROR;
-        return errorReply(connectionError(thrown, id, opens));
-      }
-      return errorReply(toMcpError(thrown, id));
+      return this.#failed(thrown, id, told);
     }
+  }
+
+  /** A message as it goes on: as it came, or as it was before the user was asked to connect. */
+  async #asked(
+    request: McpRequest,
+    principal: Principal,
+    server: McpServer,
+    message: RpcMessage,
+    text: string,
+  ): Promise<Asked> {
+    const { call } = request;
+    const header = headerOf(call);
+    const era = eraOf(message, header);
+    const session = this.#session(request, principal, server, 'method' in message ? message.method : '');
+    const isBack = era === 'modern' && this.#questions.isAnswer(message);
+    const own = isBack ? await this.#questions.answered(message, server.id, principal, call.signal) : message;
+    return {
+      server,
+      principal,
+      headers: call.headers,
+      era,
+      message: own,
+      text: own === message ? text : JSON.stringify(own),
+      ...sessionOf(session, message, header('mcp-protocol-version')),
+      signal: call.signal,
+      call,
+      ...((request.searchesTools ?? this.#deps.searchesTools) ? { searchesTools: true } : {}),
+    };
+  }
+
+  /** A failure as the answer. @param told undefined: the message could not be read */
+  #failed(thrown: unknown, id: RpcRequest['id'] | null, told: Told | undefined): McpReply {
+    if (!(thrown instanceof ConnectionNeeded)) return errorReply(toMcpError(thrown, id));
+    const { era, message, server, principal, opensUrls = false } = told ?? {};
+    const result =
+      era === 'modern' && message !== undefined && server !== undefined && principal !== undefined
+        ? this.#questions.ask(thrown, message, server.id, principal)
+        : undefined;
+    if (result === undefined || id === null) return errorReply(connectionError(thrown, id, opensUrls));
+    return { status: 200, headers: JSON_HEADERS, body: JSON.stringify({ jsonrpc: '2.0', id, result }) };
   }
 
   /** Ends all streams, and what waits for clients. */
@@ -156,8 +191,22 @@ export class McpGateway {
   }
 
   async #post(asked: Asked): Promise<Relayed> {
-    if (AllServers.isStandIn(asked.server)) return this.#all.post(asked);
-    return this.#reached(asked, (target) => this.#ways.post(target, asked));
+    return AllServers.isStandIn(asked.server) ? this.#all.post(asked) : this.#posted(asked);
+  }
+
+  /** To one server; what can be said of it without a connection is said to clients that can be asked to connect. */
+  async #posted(asked: Asked): Promise<Relayed> {
+    const { message, era, server } = asked;
+    try {
+      return await this.#reached(asked, (target) => this.#ways.post(target, asked));
+    } catch (thrown) {
+      const isAsked = thrown instanceof ConnectionNeeded && era === 'modern' && isRequest(message);
+      const result = isAsked ? unconnectedResult(server, message) : undefined;
+      if (result === undefined || !isRequest(message)) throw thrown;
+      const response = { jsonrpc: '2.0', id: message.id, result } as const;
+      const body = JSON.stringify(response);
+      return { status: 200, headers: JSON_HEADERS, body, response, session: undefined, isForgotten: false };
+    }
   }
 
   /** Reaches a server: once more where its credentials were renewed, since a request that is refused does nothing. */
@@ -235,7 +284,7 @@ export class McpGateway {
       principal,
       headers: call.headers,
       era: 'legacy',
-      ...sessionOf(session),
+      ...sessionOf(session, undefined, version),
       signal: call.signal,
       call,
     };
@@ -316,15 +365,20 @@ export class McpGateway {
     if (session !== undefined)
       headers.push([
         'mcp-session-id',
-        this.#ids.seal({ kind: isHeld ? 'held' : 'relay', id: session }, server.id, principal),
+        this.#ids.seal(
+          { kind: isHeld ? 'held' : 'relay', id: session, ...(asked.opensUrls ? { opensUrls: true } : {}) },
+          server.id,
+          principal,
+        ),
       ]);
     if (body === undefined || typeof body === 'string') return { status, headers, body };
     const { call } = request;
+    const failed = (thrown: unknown): string => String(this.#failed(thrown, id, asked).body);
     const leave = this.streams.add({
       isAllowed: async () => this.#isOpen(called, principal) && (await this.#deps.isStillValid(call)),
       end: (why) => call.abort(why),
     });
-    return { status, headers, body: guarded(body, id, leave) };
+    return { status, headers, body: guarded(body, id === null ? undefined : failed, leave) };
   }
 
   /** Whether the server is still there for its caller. */
@@ -336,8 +390,20 @@ export class McpGateway {
   }
 }
 
-function sessionOf(session: SessionRef | undefined): Pick<Asked, 'session' | 'bridge'> {
-  return session?.kind === 'held' ? { session: undefined, bridge: session.id } : { session: session?.id };
+/** @param message the first one of a session says what the client can @param version of an older client */
+function sessionOf(
+  session: SessionRef | undefined,
+  message: RpcMessage | undefined,
+  version: string | undefined,
+): Pick<Asked, 'session' | 'bridge' | 'opensUrls'> {
+  const params = message !== undefined && 'method' in message ? message.params : undefined;
+  const isFirst = message !== undefined && isRequest(message) && message.method === 'initialize';
+  const isNew = (isFirst ? params?.protocolVersion : version) === OPENS_BY_ERROR;
+  const opens = (declared: boolean): Pick<Asked, 'opensUrls'> =>
+    isNew && declared ? { opensUrls: true } : {};
+  if (isFirst) return { session: undefined, ...opens(declaresUrl(params?.capabilities)) };
+  if (session?.kind !== 'held') return { session: session?.id, ...opens(session?.opensUrls === true) };
+  return { session: undefined, bridge: session.id, ...opens(declaresUrl(factsOf(session.id).capabilities)) };
 }
 
 export function headerOf(call: Call): HeaderOf {

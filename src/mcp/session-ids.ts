@@ -15,6 +15,8 @@ export interface SessionRef {
   /** `relay`: the upstream's own session. `held`: one that this process holds. */
   readonly kind: 'relay' | 'held';
   readonly id: string;
+  /** Of a relayed session: its client opens addresses (elicitation in the mode `url`). */
+  readonly opensUrls?: true;
 }
 
 const CIPHER = 'aes-256-gcm';
@@ -33,11 +35,11 @@ export class SessionIds {
     this.#key = createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', 'mcp session ids', 32)));
   }
 
-  seal({ kind, id }: SessionRef, serverId: string, principal: Principal): string {
+  seal({ kind, id, opensUrls }: SessionRef, serverId: string, principal: Principal): string {
     const nonce = randomBytes(NONCE);
     const cipher = createCipheriv(CIPHER, this.#key, nonce, { authTagLength: TAG });
     cipher.setAAD(Buffer.from(ownerOf(serverId, principal)));
-    const text = `${kind === 'relay' ? 'r' : 'h'}${id}`;
+    const text = `${kind === 'held' ? 'h' : opensUrls ? 'u' : 'r'}${id}`;
     const sealed = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
     return PREFIX + sealed.toString('base64url');
   }
@@ -55,7 +57,9 @@ export class SessionIds {
         decipher.update(bytes.subarray(NONCE, -TAG)),
         decipher.final(),
       ]).toString();
-      return { kind: plain[0] === 'r' ? 'relay' : 'held', id: plain.slice(1) };
+      const id = plain.slice(1);
+      if (plain[0] === 'h') return { kind: 'held', id };
+      return { kind: 'relay', id, ...(plain[0] === 'u' ? { opensUrls: true } : {}) };
     } catch {
       return undefined;
     }

@@ -29,6 +29,17 @@ const MOST_SESSIONS = 10_000;
 /** Of facts in an id, as JSON. */
 const MOST_FACTS = 1500;
 
+/** The modes of elicitation alone. */
+function modesOf(capability: unknown): JsonObject {
+  const all = isObject(capability) ? capability : {};
+  return Object.fromEntries(['form', 'url'].flatMap((mode) => (isObject(all[mode]) ? [[mode, {}]] : [])));
+}
+
+/** What the id of a session that the gateway holds says. */
+export function factsOf(text: string): SealedSession {
+  return JSON.parse(text) as SealedSession;
+}
+
 export class ClientSessions {
   readonly #held = new LruCache<ClientSession>(MOST_SESSIONS);
   readonly #ended = new LruCache<true>(MOST_SESSIONS);
@@ -42,7 +53,9 @@ export class ClientSessions {
     if (JSON.stringify(whole).length <= MOST_FACTS) return whole;
     // What is too long to be carried is left to its names.
     const short = Object.fromEntries(
-      ['elicitation', 'sampling', 'roots'].flatMap((one) => (one in capabilities ? [[one, {}]] : [])),
+      ['elicitation', 'sampling', 'roots'].flatMap((one) =>
+        one in capabilities ? [[one, modesOf(capabilities[one])]] : [],
+      ),
     );
     const { name = '', version: own = '' } = info;
     return {
@@ -55,7 +68,7 @@ export class ClientSessions {
 
   /** The session of an id; undefined: it was ended. */
   of(text: string): ClientSession | undefined {
-    const facts = JSON.parse(text) as SealedSession;
+    const facts = factsOf(text);
     if (this.#ended.get(facts.sid)) return undefined;
     let held = this.#held.get(facts.sid);
     if (held === undefined) {

@@ -23,6 +23,7 @@ import { McpError, RPC } from '../wire/mcp-error.ts';
 import type { Frame } from '../wire/sse-frames.ts';
 import { type BridgeDeps, eventOf, framesOf, sendAcross } from './bridge-deps.ts';
 import { type UpstreamSession, UpstreamSessions } from './upstream-sessions.ts';
+import { checkUrlAnswers, withUrlQuestions } from './url-questions.ts';
 
 type AskedRequest = Asked & { readonly message: RpcRequest };
 
@@ -73,6 +74,8 @@ const NEEDED: Readonly<Record<string, string>> = {
   'sampling/createMessage': 'sampling',
   'roots/list': 'roots',
 };
+/** Of `_meta`, what older servers know, too. */
+const KEPT_META = new Set(['progressToken', 'traceparent', 'tracestate', 'baggage']);
 const CACHED = new Set([
   'tools/list',
   'prompts/list',
@@ -105,6 +108,7 @@ export class NewOnOld {
     const own = { ...asked, message };
     if (method === 'subscriptions/listen') return this.#listen(target, own);
     if (params.requestState !== undefined) return this.#resume(target, own);
+    checkUrlAnswers(message);
     return this.#begin(target, own, true);
   }
 
@@ -141,7 +145,7 @@ export class NewOnOld {
         leave();
         // The revision tells an unknown method by the status, too.
         const status = response.error?.code === RPC.methodNotFound ? 404 : answer.status;
-        return { ...jsonAnswer(modernResponse(response, id, method)), status };
+        return { ...jsonAnswer(modernResponse(response, asked.message)), status };
       }
     } catch (thrown) {
       leave();
@@ -155,7 +159,7 @@ export class NewOnOld {
 
   /** The messages up to the response, or to what the server asks. */
   async *#rounds(target: Target, asked: AskedRequest, held: Held): AsyncGenerator<Frame, void> {
-    const { id, method } = asked.message;
+    const { id } = asked.message;
     const leave = (): void => held.aborter.abort(asked.signal.reason as Error);
     asked.signal.addEventListener('abort', leave);
     const wantsLog = metaOf(asked.message)?.[META.logLevel] !== undefined;
@@ -166,19 +170,20 @@ export class NewOnOld {
         if (done) throw garbage('ended its answer without a response');
         const { response, request, data = '' } = frame;
         if (response !== undefined) {
-          yield eventOf(modernResponse(response, id, method));
+          yield eventOf(modernResponse(response, asked.message));
           return;
         }
         if (request === undefined) {
           const isLog = data.includes('"notifications/message"');
-          if (data !== '' && (!isLog || wantsLog)) yield { event: 'message', data };
+          const isGone = data.includes('"notifications/elicitation/complete"');
+          if (data !== '' && !isGone && (!isLog || wantsLog)) yield { event: 'message', data };
           continue;
         }
         if (request.method === 'ping') {
           await this.#tell(target, asked, held.session, { jsonrpc: '2.0', id: request.id, result: {} });
           continue;
         }
-        if (!declares(asked, request.method)) {
+        if (!declares(asked, request)) {
           const error = {
             code: RPC.methodNotFound,
             message: `the client has not declared ${request.method}`,
@@ -275,10 +280,10 @@ export class NewOnOld {
     // Clients share the session, and have the same ids.
     const id = randomUUID();
     const { _meta, inputResponses: _given, requestState: _state, ...rest } = params ?? {};
-    const meta =
-      isObject(_meta) && _meta.progressToken !== undefined
-        ? { _meta: { progressToken: _meta.progressToken } }
-        : {};
+    const kept = isObject(_meta)
+      ? Object.entries(_meta).filter(([name, value]) => KEPT_META.has(name) && value !== undefined)
+      : [];
+    const meta = kept.length === 0 ? {} : { _meta: Object.fromEntries(kept) };
     return this.#across(target, asked, session, { jsonrpc: '2.0', id, method, params: { ...rest, ...meta } });
   }
 
@@ -386,10 +391,15 @@ async function responseIn(frames: MergedFrames): Promise<RpcResponse> {
 }
 
 /** Whether a request allows a server to ask such a thing. */
-function declares({ message }: AskedRequest, method: string): boolean {
+function declares({ message }: AskedRequest, { method, params = {} }: RpcRequest): boolean {
   const needed = Object.hasOwn(NEEDED, method) ? NEEDED[method] : undefined;
+  if (needed === undefined) return true;
   const declared = metaOf(message)?.[META.clientCapabilities];
-  return needed === undefined || (isObject(declared) && isObject(declared[needed]));
+  const capability = isObject(declared) ? declared[needed] : undefined;
+  if (!isObject(capability) || needed !== 'elicitation') return isObject(capability);
+  // Without a mode the capability is that of forms.
+  const { form, url } = capability;
+  return params.mode === 'url' ? isObject(url) : isObject(form) || !isObject(url);
 }
 
 const KINDS: Readonly<Record<string, string>> = {
@@ -432,7 +442,11 @@ function ownerOf({ server, principal, message }: AskedRequest): string {
 }
 
 function inputRequired({ questions }: Held, requestState: string): JsonObject {
-  const all = [...questions].map(([key, { method, params }]) => [key, { method, params }] as const);
+  const all = [...questions].map(([key, { method, params }]) => {
+    // The id of an elicitation is no more.
+    const { elicitationId: _, ...rest } = params;
+    return [key, { method, params: method === 'elicitation/create' ? rest : params }] as const;
+  });
   return { resultType: 'input_required', inputRequests: Object.fromEntries(all), requestState };
 }
 
@@ -451,10 +465,11 @@ function discovered({ said }: UpstreamSession): JsonObject {
 }
 
 /** With the members that revision 2026-07-28 asks for. */
-function modernResponse({ result, error }: RpcResponse, id: RequestId, method: string): RpcResponse {
+function modernResponse({ result, error }: RpcResponse, message: RpcRequest): RpcResponse {
+  const { id, method } = message;
   if (error !== undefined) {
     const code = error.code === RPC.resourceNotFound ? RPC.invalidParams : error.code;
-    return { jsonrpc: '2.0', id, error: { ...error, code } };
+    return withUrlQuestions(message, { jsonrpc: '2.0', id, error: { ...error, code } });
   }
   const cache = CACHED.has(method) ? { ttlMs: 0, cacheScope: 'private' } : {};
   return { jsonrpc: '2.0', id, result: { ...result, resultType: 'complete', ...cache } };

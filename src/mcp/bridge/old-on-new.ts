@@ -121,8 +121,15 @@ export class OldOnNew {
       session.running.delete(id);
       asked.signal.removeEventListener('abort', leave);
     };
-    const frames = this.#rounds(target, { ...asked, signal: aborter }, session, over);
-    return { status: 200, headers: EVENT_HEADERS, body: frames, session: undefined, isForgotten: false };
+    const own = { ...asked, signal: aborter };
+    try {
+      const first = await this.#send(target, own, session, asked.message.method, asked.message.params ?? {});
+      const frames = this.#rounds(target, own, session, first, over);
+      return { status: 200, headers: EVENT_HEADERS, body: frames, session: undefined, isForgotten: false };
+    } catch (thrown) {
+      over();
+      throw thrown;
+    }
   }
 
   /** The messages for the client: notices, questions, and the response at the end. */
@@ -130,6 +137,7 @@ export class OldOnNew {
     target: Target,
     asked: Asked & { readonly message: RpcRequest },
     session: ClientSession,
+    first: Relayed,
     over: () => void,
   ): AsyncGenerator<Frame, void> {
     const { id, method } = asked.message;
@@ -137,7 +145,7 @@ export class OldOnNew {
     try {
       for (let round = 0; round < MOST_ROUNDS; round++) {
         let next: JsonObject | undefined;
-        const answer = await this.#send(target, asked, session, method, params);
+        const answer = round === 0 ? first : await this.#send(target, asked, session, method, params);
         for await (const frame of framesOf(answer)) {
           const { response } = frame;
           if (response === undefined) {
@@ -155,7 +163,7 @@ export class OldOnNew {
         for (const [key, question] of Object.entries(questionsOf(next))) {
           const own = randomUUID();
           const answered = this.#answer(session, own, asked);
-          yield eventOf({ jsonrpc: '2.0', id: own, method: question.method, params: question.params });
+          yield eventOf({ jsonrpc: '2.0', id: own, ...legacyQuestion(question, own) });
           inputResponses[key] = await answered;
         }
         params = { ...params, inputResponses, requestState: next.requestState };
@@ -270,6 +278,12 @@ function refusedInput(message: string | undefined): GatewayError {
 interface Question {
   readonly method: string;
   readonly params: JsonObject;
+}
+
+/** Elicitation in the mode `url` has an id of its own in the older revisions. */
+function legacyQuestion({ method, params }: Question, elicitationId: string): Question {
+  const isUrl = method === 'elicitation/create' && params.mode === 'url';
+  return { method, params: isUrl ? { elicitationId, ...params } : params };
 }
 
 function questionsOf({ inputRequests }: JsonObject): Record<string, Question> {

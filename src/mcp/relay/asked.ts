@@ -22,6 +22,8 @@ export interface Asked {
   readonly session: string | undefined;
   /** What is sealed in the id of a session that the gateway holds; undefined: it holds none. */
   readonly bridge?: string | undefined;
+  /** Of an older client: it opens addresses that an error names (-32042). */
+  readonly opensUrls?: true;
   /** Aborted when the client leaves, or may not go on. */
   readonly signal: AbortLike;
   /** What the message came with. */

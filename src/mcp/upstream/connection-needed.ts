@@ -1,7 +1,8 @@
-// What a caller is told when the user must connect to an upstream, or connect again: an error of the protocol with the
-// link; for clients of 2025-11-25 the one that asks them to open it.
+// What a caller is told when the user must connect to an upstream, or connect again: where the client can be asked to open
+// an address it is asked to (a result `input_required`, or the error -32042 of 2025-11-25), else an error with the link.
 import { createHash } from 'node:crypto';
 import { GatewayError } from '../../lib/errors.ts';
+import type { JsonObject } from '../wire/json-rpc.ts';
 import { McpError, type RequestId, RPC } from '../wire/mcp-error.ts';
 
 /** The user has to connect. */
@@ -26,6 +27,9 @@ export class CredentialsRenewed extends GatewayError {
   }
 }
 
+/** The key of the question in `inputRequests`. */
+export const CONNECT_KEY = 'connect';
+
 /** @param opens whether the client can be asked to open an address by an error (2025-11-25) */
 export function connectionError(
   { server, link, message }: ConnectionNeeded,
@@ -35,6 +39,17 @@ export function connectionError(
   const data = { reason: 'connection_needed', server, url: link };
   if (!opens) return new McpError(RPC.refused, message, { id, status: 200, data });
   const elicitationId = createHash('sha256').update(`${server} ${link}`).digest('hex').slice(0, 32);
-  const elicitations = [{ mode: 'url', elicitationId, url: link, message: `Connect to ${server}` }];
+  const elicitations = [{ mode: 'url', elicitationId, url: link, message: words(server) }];
   return new McpError(RPC.urlElicitation, message, { id, status: 200, data: { ...data, elicitations } });
+}
+
+/** The result of revision 2026-07-28 that asks the user to open the link. @param requestState what the client brings back */
+export function connectionAsked({ server, link }: ConnectionNeeded, requestState: string): JsonObject {
+  const params = { mode: 'url', url: link, message: words(server) };
+  const inputRequests = { [CONNECT_KEY]: { method: 'elicitation/create', params } };
+  return { resultType: 'input_required', inputRequests, requestState };
+}
+
+function words(server: string): string {
+  return `Connect to ${server}`;
 }
