@@ -4,12 +4,14 @@ import type { ClientSession } from './bridge/client-session.ts';
 import { EraBook } from './bridge/era-book.ts';
 import { NewOnOld } from './bridge/new-on-old.ts';
 import { OldOnNew } from './bridge/old-on-new.ts';
+import { HandshakeRefused } from './bridge/upstream-sessions.ts';
 import type { Asked, AskedWithout } from './relay/asked.ts';
 import { Patiences } from './relay/patience.ts';
 import { EVENT_HEADERS, type Relayed, relayDelete, relayGet, relayPost } from './relay/relay.ts';
 import type { Target } from './upstream/target.ts';
 import { isRequest, type RpcRequest } from './wire/json-rpc.ts';
 import { McpError, RPC } from './wire/mcp-error.ts';
+import type { Frame } from './wire/sse-frames.ts';
 
 export class Ways {
   readonly #deps: BridgeDeps;
@@ -30,7 +32,7 @@ export class Ways {
     const { message, era } = asked;
     if (era === 'modern') {
       const isModern = await this.#eras.isModern(target, asked);
-      return isModern ? relayPost(this.#deps, target, asked) : this.#newOnOld.post(target, asked);
+      return isModern ? relayPost(this.#deps, target, asked) : this.#across(target, asked);
     }
     const held = this.#held(asked);
     if (held !== undefined) return this.#oldOnNew.post(target, asked, held);
@@ -58,12 +60,23 @@ export class Ways {
     this.#newOnOld.close();
   }
 
+  /** A server that refuses the older handshake may speak the newer revision by now. */
+  async #across(target: Target, asked: Asked): Promise<Relayed> {
+    try {
+      return await this.#newOnOld.post(target, asked);
+    } catch (thrown) {
+      if (!(thrown instanceof HandshakeRefused) || !(await this.#eras.isModernNow(target, asked)))
+        throw thrown;
+      return relayPost(this.#deps, target, asked);
+    }
+  }
+
   /** An older client is served by an older server where there is one: the bridge is for servers that refuse it. */
   async #initialize(target: Target, asked: Asked & { readonly message: RpcRequest }): Promise<Relayed> {
     try {
-      const answer = await relayPost(this.#deps, target, asked);
+      const answer = await wholeAnswer(await relayPost(this.#deps, target, asked));
       if (answer.response?.error === undefined) return answer;
-      if (!(await this.#eras.isModern(target, asked))) return answer;
+      if (!(await this.#eras.isModernNow(target, asked))) return answer;
     } catch (thrown) {
       const reason = (thrown as { readonly reason?: string }).reason ?? '';
       const isRefusal = reason === 'upstream_status' || reason === 'upstream_garbage';
@@ -87,4 +100,18 @@ export class Ways {
       throw new McpError(RPC.noSession, 'Session not found: initialize again', { status: 404 });
     return session;
   }
+}
+
+/** With its response, where it is a stream. @throws GatewayError as the stream does */
+async function wholeAnswer(answer: Relayed): Promise<Relayed> {
+  const { body } = answer;
+  if (typeof body === 'string' || body === undefined) return answer;
+  const frames: Frame[] = [];
+  for await (const frame of body) frames.push(frame);
+  const response = frames.at(-1)?.response;
+  return { ...answer, body: again(frames), ...(response === undefined ? {} : { response }) };
+}
+
+async function* again(frames: readonly Frame[]): AsyncGenerator<Frame, void> {
+  yield* frames;
 }

@@ -49,6 +49,14 @@ const MOST_SESSIONS = 5000;
 /** What a client may have that a server asks for. */
 const CAPABILITIES = ['elicitation', 'sampling', 'roots'];
 
+/** A server that was taken for one of an older revision does not begin a session. */
+export class HandshakeRefused extends McpError {
+  constructor() {
+    super(RPC.internal, 'the MCP server refused the handshake', { status: 502 });
+    this.name = 'HandshakeRefused';
+  }
+}
+
 export class UpstreamSessions {
   readonly #deps: BridgeDeps;
   /** In the order of their last use. */
@@ -122,8 +130,7 @@ export class UpstreamSessions {
     const answer = await sendAcross(this.#deps, target, asked, { message, era: 'legacy', headers: {} });
     let said: JsonObject | undefined;
     for await (const { response } of framesOf(answer)) {
-      if (response?.error !== undefined)
-        throw new McpError(RPC.internal, 'the MCP server refused the handshake', { status: 502 });
+      if (response?.error !== undefined) throw new HandshakeRefused();
       said = response?.result;
     }
     const version = said?.protocolVersion;

@@ -25,6 +25,8 @@ export interface Line {
   readonly isBusy: boolean;
   /** Unix milliseconds. */
   readonly usedAt: number;
+  /** The server has answered in revision 2026-07-28, which has no handshake. */
+  readonly isModern?: boolean;
   /** Connects. @returns undefined, or the answer of a server that refuses @throws GatewayError */
   open(signal: AbortLike): Promise<StreamedAnswer | undefined>;
   /** @returns the server's refusal, or the messages up to the response @throws GatewayError */

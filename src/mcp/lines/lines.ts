@@ -1,9 +1,11 @@
-// Servers of one line, answered for as if they spoke streamable HTTP with sessions: a session is one line of this
-// process, and each request's messages are a stream of their own.
+// Servers of one line, answered for as if they spoke streamable HTTP: a session is one line of this process, and each
+// request's messages are a stream of their own. Programs speak 2026-07-28, too, which has no sessions: their requests share
+// one line of their caller's.
 import { randomUUID } from 'node:crypto';
 import type { AbortLike } from '../../lib/abort.ts';
 import type { StreamedAnswer } from '../../lib/egress/outbound.ts';
 import { fail } from '../../lib/errors.ts';
+import { isModernVersion } from '../wire/eras.ts';
 import { isRequest, type RpcMessage } from '../wire/json-rpc.ts';
 import { RPC } from '../wire/mcp-error.ts';
 import { Inbox } from './inbox.ts';
@@ -24,16 +26,21 @@ export interface LinesDeps {
   /** Lines at once: of all callers, and of one owner where lines have any. */
   readonly most: number;
   readonly mostOfOwner?: number;
+  /** Whether servers are asked without a session, in revision 2026-07-28. */
+  readonly hasModern?: boolean;
 }
 
 const IDLE_MS = 600_000;
 const SWEEP_MS = 60_000;
 const SESSION = 'mcp-session-id';
+const VERSION = 'mcp-protocol-version';
 
 export class Lines {
   readonly #deps: LinesDeps;
   /** By session, in the order of their last use. */
   readonly #lines = new Map<string, Line>();
+  /** Ids of lines without a session, by the caller and the server's address. */
+  readonly #shared = new Map<string, string>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(deps: LinesDeps) {
@@ -44,11 +51,7 @@ export class Lines {
   async exchange(target: LineTarget, request: LineRequest): Promise<StreamedAnswer> {
     const { method, headers, body = '', signal } = request;
     const id = headers[headers.indexOf(SESSION) + 1];
-    if (!headers.includes(SESSION) || id === undefined) {
-      const message = method === 'POST' ? (JSON.parse(body) as RpcMessage) : undefined;
-      const isFirst = message !== undefined && isRequest(message) && message.method === 'initialize';
-      return isFirst ? this.#begin(target, message, signal) : refused(400, 'Bad Request: initialize first');
-    }
+    if (!headers.includes(SESSION) || id === undefined) return this.#withoutSession(target, request);
     const line = this.#used(id, target);
     if (line === undefined) return refused(404, 'Session not found');
     if (method === 'GET') return events(line.listen(signal));
@@ -56,15 +59,62 @@ export class Lines {
       line.close();
       return answer(200, 'text/plain', '');
     }
-    const message = JSON.parse(body) as RpcMessage;
-    const got = isRequest(message)
-      ? await line.request(target, message, signal)
-      : await line.post(target, message, signal);
-    if (got === undefined) return answer(202, 'text/plain', '');
-    if (got instanceof Inbox) return events(got);
+    const got = await sent(line, target, JSON.parse(body) as RpcMessage, signal);
     // The server has forgotten the session that its endpoint names.
     if (got.status === 404 || got.status === 410) line.close();
     return got;
+  }
+
+  async #withoutSession(target: LineTarget, request: LineRequest): Promise<StreamedAnswer> {
+    const { method, headers, body = '', signal } = request;
+    const isModern = this.#deps.hasModern && isModernVersion(headers[headers.indexOf(VERSION) + 1] ?? '');
+    if (method === 'DELETE' && this.#deps.hasModern) {
+      this.#sharedOf(target)?.line.close();
+      return answer(200, 'text/plain', '');
+    }
+    const message = method === 'POST' ? (JSON.parse(body) as RpcMessage) : undefined;
+    if (message !== undefined && isRequest(message) && message.method === 'initialize')
+      return this.#begin(target, message, signal);
+    if (!isModern || message === undefined) return refused(400, 'Bad Request: initialize first');
+    return sent(await this.#sharedLine(target, signal), target, message, signal);
+  }
+
+  /** The line of a caller's requests without a session. */
+  async #sharedLine(target: LineTarget, signal: AbortLike): Promise<Line> {
+    const known = this.#sharedOf(target);
+    if (known !== undefined) return this.#used(known.id, target) ?? known.line;
+    const id = randomUUID();
+    const line = this.#made(id, target);
+    this.#shared.set(sharedKey(target), id);
+    try {
+      await line.open(signal);
+      return line;
+    } catch (thrown) {
+      line.close();
+      throw thrown;
+    }
+  }
+
+  #sharedOf(target: LineTarget): { readonly id: string; readonly line: Line } | undefined {
+    const id = this.#shared.get(sharedKey(target)) ?? '';
+    const line = this.#lines.get(id);
+    return line === undefined ? undefined : { id, line };
+  }
+
+  /** A line that a server of an older revision was asked on, and which has no session yet. */
+  #spare(target: LineTarget): string | undefined {
+    const shared = this.#sharedOf(target);
+    if (shared === undefined || shared.line.isModern) return undefined;
+    this.#shared.delete(sharedKey(target));
+    return shared.id;
+  }
+
+  #made(id: string, target: LineTarget): Line {
+    this.#makeRoom(target.owner);
+    const line = this.#deps.make(target, () => this.#ended(id));
+    this.#lines.set(id, line);
+    this.#timer ??= setInterval(() => this.#sweep(), SWEEP_MS).unref();
+    return line;
   }
 
   /** Ends all connections. */
@@ -77,13 +127,12 @@ export class Lines {
     message: RpcMessage & { readonly id: string | number; readonly method: string },
     signal: AbortLike,
   ): Promise<StreamedAnswer> {
-    this.#makeRoom(target.owner);
-    const id = randomUUID();
-    const line = this.#deps.make(target, () => this.#ended(id));
-    this.#lines.set(id, line);
-    this.#timer ??= setInterval(() => this.#sweep(), SWEEP_MS).unref();
+    const spare = this.#spare(target);
+    const id = spare ?? randomUUID();
+    const line = (spare && this.#used(spare, target)) || this.#made(id, target);
     try {
-      const got = (await line.open(signal)) ?? (await line.request(target, message, signal));
+      const refusal = spare === undefined ? await line.open(signal) : undefined;
+      const got = refusal ?? (await line.request(target, message, signal));
       if (got instanceof Inbox) return events(got, id);
       // Its connection is closed by the reader of the refusal.
       this.#ended(id);
@@ -112,6 +161,7 @@ export class Lines {
 
   #ended(id: string): void {
     this.#lines.delete(id);
+    for (const [key, shared] of this.#shared) if (shared === id) this.#shared.delete(key);
     if (this.#lines.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
@@ -122,6 +172,24 @@ export class Lines {
     for (const line of [...this.#lines.values()])
       if (!line.isBusy && now - line.usedAt > IDLE_MS) line.close();
   }
+}
+
+/** Sends a message on a line. */
+async function sent(
+  line: Line,
+  target: LineTarget,
+  message: RpcMessage,
+  signal: AbortLike,
+): Promise<StreamedAnswer> {
+  const got = isRequest(message)
+    ? await line.request(target, message, signal)
+    : await line.post(target, message, signal);
+  if (got === undefined) return answer(202, 'text/plain', '');
+  return got instanceof Inbox ? events(got) : got;
+}
+
+function sharedKey({ owner = '', origin, path }: LineTarget): string {
+  return JSON.stringify([owner, origin, path]);
 }
 
 /** Ends the one that was not used for the longest time. @throws GatewayError overloaded when all are in use */

@@ -4,6 +4,7 @@ import type { AbortLike } from '../../lib/abort.ts';
 import type { StreamedAnswer } from '../../lib/egress/outbound.ts';
 import { fail, type GatewayError } from '../../lib/errors.ts';
 import { garbage } from '../relay/answer-check.ts';
+import { META } from '../wire/eras.ts';
 import {
   isObject,
   isResponse,
@@ -22,6 +23,8 @@ interface Pending {
   readonly inbox: Inbox;
   readonly id: RequestId;
   readonly token: unknown;
+  /** It is a subscription of 2026-07-28, whose stream of notices has no end. */
+  readonly isSubscription: boolean;
 }
 
 export interface MultiplexerDeps {
@@ -48,11 +51,12 @@ export class Multiplexer {
   }
 
   get hasRequests(): boolean {
-    return this.#pending.size > 0;
+    for (const { isSubscription } of this.#pending.values()) if (!isSubscription) return true;
+    return false;
   }
 
   get isBusy(): boolean {
-    return this.hasRequests || this.#listeners.size > 0;
+    return this.#pending.size > 0 || this.#listeners.size > 0;
   }
 
   /**
@@ -75,7 +79,8 @@ export class Multiplexer {
       if (this.#pending.delete(number) && method !== 'initialize') this.#cancel(number);
     });
     signal.addEventListener('abort', aborted);
-    this.#pending.set(number, { inbox, id, token });
+    const isSubscription = method === 'subscriptions/listen';
+    this.#pending.set(number, { inbox, id, token, isSubscription });
     const own = token === undefined ? params : { ...params, _meta: { ...meta, progressToken: number } };
     try {
       const refusal = await send({
@@ -138,7 +143,11 @@ export class Multiplexer {
     if (!isSent) throw garbage('answered with the id of another request');
     // A second answer, or one after the client has left, is not read.
     const pending = this.#pending.get(Number(number));
-    pending?.inbox.push(JSON.stringify({ ...message, id: pending.id }));
+    if (pending !== undefined) {
+      const result =
+        pending.isSubscription && message.result ? stamped(message.result, pending.id) : undefined;
+      pending.inbox.push(JSON.stringify({ ...message, id: pending.id, ...(result && { result }) }));
+    }
     this.#settle(Number(number));
   }
 
@@ -162,7 +171,12 @@ export class Multiplexer {
 
   #noticed(message: RpcNotification): void {
     const { method, params } = message;
-    if (method === 'notifications/progress') {
+    const subscription = isObject(params?._meta) ? params._meta[META.subscription] : undefined;
+    if (subscription !== undefined) {
+      const pending = this.#pending.get(Number(subscription));
+      if (pending?.isSubscription)
+        pending.inbox.push(JSON.stringify({ ...message, params: stamped(params ?? {}, pending.id) }));
+    } else if (method === 'notifications/progress') {
       const pending = this.#pending.get(Number(params?.progressToken));
       const own: JsonObject = { ...params, progressToken: pending?.token };
       if (pending?.token !== undefined) pending.inbox.push(JSON.stringify({ ...message, params: own }));
@@ -173,7 +187,8 @@ export class Multiplexer {
 
   /** Such a line does not say which request a message belongs to: it is taken for the newest one's. */
   #reader(): Inbox | undefined {
-    return [...this.#pending.values()].at(-1)?.inbox ?? [...this.#listeners][0];
+    const newest = [...this.#pending.values()].findLast(({ isSubscription }) => !isSubscription);
+    return newest?.inbox ?? [...this.#listeners][0];
   }
 
   #cancel(requestId: number): void {
@@ -181,6 +196,12 @@ export class Multiplexer {
     this.usedAt = Date.now();
     this.#deps.tell({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } });
   }
+}
+
+/** With the client's own id of its subscription. */
+function stamped(members: JsonObject, id: RequestId): JsonObject {
+  const meta = isObject(members._meta) ? members._meta : {};
+  return { ...members, _meta: { ...meta, [META.subscription]: id } };
 }
 
 /** The server has ended the line by itself. */

@@ -41,6 +41,7 @@ export function stdioFetch(programs: Pick<Lines, 'exchange'>, url: string, owner
         const headers = [SESSION, session];
         await programs.exchange(target, { method: 'DELETE', headers, signal: new Aborter() });
       }
+      await programs.exchange(target, { method: 'DELETE', headers: [], signal: new Aborter() });
     },
   };
 }

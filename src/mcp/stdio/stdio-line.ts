@@ -1,4 +1,4 @@
-// A session with an MCP server that is a program: one process for one session of one caller.
+// An MCP server that is a program: one process for one session of one caller, or, in 2026-07-28, for one caller.
 import type { AbortLike } from '../../lib/abort.ts';
 import type { StreamedAnswer } from '../../lib/egress/outbound.ts';
 import { fail, type GatewayError } from '../../lib/errors.ts';
@@ -28,6 +28,7 @@ export class StdioLine implements Line {
   #program: Program | undefined;
   #isOver = false;
   #hasSpoken = false;
+  isModern = false;
   /** Messages are taken in their order. */
   #reading: Promise<void> = Promise.resolve();
 
@@ -106,7 +107,9 @@ export class StdioLine implements Line {
       if (this.#isOver) return;
       this.#hasSpoken = true;
       try {
-        this.#requests.take(await upstreamMessage(text));
+        const message = await upstreamMessage(text);
+        this.isModern ||= 'result' in message && message.result?.resultType !== undefined;
+        this.#requests.take(message);
       } catch (thrown) {
         this.close(thrown as GatewayError);
       }

@@ -22,6 +22,7 @@ export function stdioLines({ commands, most, messageBytes, log }: StdioLinesDeps
   return new Lines({
     most,
     mostOfOwner: Math.min(MOST_OF_OWNER, most),
+    hasModern: true,
     make(target, over) {
       const name = commandNameOf(target.origin) ?? '';
       const command = commands.get(name);
