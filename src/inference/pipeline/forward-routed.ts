@@ -113,7 +113,7 @@ async function readWhole(body: AsyncIterable<Uint8Array>, signal: AbortLike): Pr
   try {
     for (;;) {
       const { done, value } = await arriving(pieces.next(), signal);
-      if (done) return read.take();
+      if (done) return await read.takeInTurns();
       read.push(value);
       if (read.bytes > MAX_BYTES) {
         throw fail(

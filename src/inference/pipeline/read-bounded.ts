@@ -8,5 +8,5 @@ export async function readBounded(body: AsyncIterable<Uint8Array>, maxBytes: num
     pieces.push(chunk);
     if (pieces.bytes >= maxBytes) break;
   }
-  return pieces.take().subarray(0, maxBytes);
+  return (await pieces.takeInTurns()).subarray(0, maxBytes);
 }

@@ -44,6 +44,13 @@ export class WholeExchange extends Exchange {
 
   protected override onEnd(): void {
     const answer = this.#answer!;
+    if (!this.#pieces.isShort) {
+      this.#pieces.takeInTurns().then((body) => {
+        answer.body = body;
+        this.#resolve(answer);
+      }, this.#reject);
+      return;
+    }
     if (this.#pieces.bytes > 0) answer.body = this.#pieces.take();
     this.#resolve(answer);
   }

@@ -1,6 +1,7 @@
 // Compressed bodies, decoded aside: what passes through stays as it is, and what it says is read from a copy.
 import { pipeline, type Transform } from 'node:stream';
 import { decodersOf } from './decoded-length.ts';
+import { joinedInTurns } from './pieces.ts';
 
 /** Decodes a body that passes in pieces. It never fails: what cannot be decoded ends it. */
 export class AsideDecoder {
@@ -68,14 +69,14 @@ export async function decodedAside(
   codings: readonly string[],
   most: number,
 ): Promise<Buffer | undefined> {
-  const pieces: Uint8Array[] = [];
+  const pieces: Buffer[] = [];
   const decoders = decodersOf(codings);
   if (decoders === undefined) return undefined;
   let bytes = 0;
   try {
     const last = decoders.reduce((from, to) => pipeline(from, to, () => {}));
     decoders[0]!.end(body);
-    for await (const piece of last as AsyncIterable<Uint8Array>) {
+    for await (const piece of last as AsyncIterable<Buffer>) {
       bytes += piece.length;
       if (bytes > most) return undefined;
       pieces.push(piece);
@@ -85,5 +86,5 @@ export async function decodedAside(
   } finally {
     for (const decoder of decoders) decoder.destroy();
   }
-  return Buffer.concat(pieces);
+  return joinedInTurns(pieces, bytes);
 }

@@ -36,6 +36,26 @@ test('an answer comes whole, with its headers in order, repeated and spelt as on
   t.is(Buffer.from(answer.body).toString(), 'hello');
 });
 
+test('a long answer in pieces of every length is put together as it came', async (t) => {
+  const sent = Buffer.alloc(5_000_000);
+  for (let i = 0; i < sent.length; i++) sent[i] = i % 251;
+  const up = await serve(t, (_req, res) => {
+    let at = 0;
+    const more = (): void => {
+      while (at < sent.length) {
+        const length = 1 + (at % 7919);
+        const room = res.write(sent.subarray(at, at + length));
+        at += length;
+        if (!room) return void res.once('drain', more);
+      }
+      res.end();
+    };
+    more();
+  });
+  const answer = await dialer(t).whole(call(up.origin), sent.length);
+  t.true(sent.equals(answer.body));
+});
+
 test('the request goes out as it is, less what belongs to the connection', async (t) => {
   const up = await serve(t, (req, res) => {
     const pieces: Buffer[] = [];
