@@ -1,4 +1,5 @@
-// npm run chaos [-- --only NAME[,NAME]] [--list]: attacks a gateway process and measures what holds meanwhile.
+// npm run chaos [-- --only NAME[,NAME]] [--list] [--built]: attacks a gateway process and measures what holds meanwhile.
+// --built: of dist/ (npm run build), as users run it, in the place of the sources.
 // Each file of `scenarios/` is one attack; the table of the security guide is made of them (`npm run generate`).
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +9,9 @@ import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
 import type { ChaosLab, Scenario, Verdict } from './scenario.ts';
 import { readScenarios } from './scenarios.ts';
 
-const { values } = parseArgs({ options: { only: { type: 'string' }, list: { type: 'boolean' } } });
+const { values } = parseArgs({
+  options: { only: { type: 'string' }, list: { type: 'boolean' }, built: { type: 'boolean' } },
+});
 const all = await readScenarios();
 const wanted = values.only?.split(',');
 const unknown = wanted?.filter((name) => !all.some((scenario) => scenario.name === name)) ?? [];
@@ -45,7 +48,7 @@ async function verdictsOf(scenario: Scenario): Promise<readonly Verdict[]> {
     folder,
     onEnd: (end) => void ends.push(end),
     async startGateway(env = {}, options = {}) {
-      const gateway = await startGatewayProcess(folder, env, options);
+      const gateway = await startGatewayProcess(folder, env, { built: values.built ?? false, ...options });
       gateways.push(gateway);
       ends.push(() => gateway.child.stop());
       return gateway;

@@ -8,6 +8,7 @@ import { ADMIN_KEY, WORKSPACE_KEY } from '../support/gateway.ts';
 import type { StartOptions } from './scenario.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const BUILT = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const LOOP_WATCH = new URL('loop-watch.ts', import.meta.url).href;
 
 export interface GatewayProcess {
@@ -29,13 +30,13 @@ export interface GatewayProcess {
 export async function startGatewayProcess(
   folder: string,
   env: Readonly<Record<string, string>>,
-  { nodeOptions = [], dataDir = mkdtempSync(join(folder, 'data-')) }: StartOptions,
+  { nodeOptions = [], dataDir = mkdtempSync(join(folder, 'data-')), built = false }: StartOptions,
 ): Promise<GatewayProcess> {
   const port = await freePort();
   const loopFile = join(folder, `loop-${port}.json`);
   const child = await startServer(
     process.execPath,
-    [...nodeOptions, `--import=${LOOP_WATCH}`, MAIN, 'start'],
+    [...nodeOptions, `--import=${LOOP_WATCH}`, built ? BUILT : MAIN, 'start'],
     port,
     {
       HOST: '127.0.0.1',

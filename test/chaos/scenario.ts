@@ -27,6 +27,8 @@ export interface StartOptions {
   readonly nodeOptions?: readonly string[];
   /** An existing data folder in the place of a new one. */
   readonly dataDir?: string;
+  /** Whether dist/ is run in the place of the sources. */
+  readonly built?: boolean;
 }
 
 /** The default export of each file in `scenarios/`; the file is named after the scenario. */
