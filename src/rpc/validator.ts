@@ -3,8 +3,8 @@
 import { createRequire } from 'node:module';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import type { DescMessage } from '@bufbuild/protobuf';
 import type { Validator } from '@bufbuild/protovalidate';
-import type { RuleEngine } from './rule-engine.ts';
 
 const load = createRequire(import.meta.url);
 const ENGINE = new URL('./rule-engine.ts', import.meta.url);
@@ -12,36 +12,61 @@ const ENGINE = new URL('./rule-engine.ts', import.meta.url);
 /** Messages with more parts than this are judged up to their first violation: telling all of them takes long. */
 const MANY_PARTS = 1000;
 
-/** A validator whose engine may not be loaded yet. */
+/** A validator whose engine may not be loaded yet, and may not know a message type's rules. */
 export interface LazyValidator extends Validator {
-  /** Undefined once the engine is loaded; else loads it in turns of the event loop: at once it takes a tenth of a second. */
-  readonly ready?: () => Promise<void> | undefined;
+  /**
+   * Undefined once it knows the rules; else loads the engine and compiles them, in turns of the event loop: at once they
+   * take a tenth of a second.
+   * @param hasManyParts whether the message has many parts: another engine judges it
+   */
+  readonly ready?: (schema: DescMessage, hasManyParts: boolean) => Promise<void> | undefined;
 }
 
 /** A validator of the contract's messages; one serves a whole process. Its engine is loaded with the first message that needs it. */
 export function contractValidator(): LazyValidator {
-  let engine: RuleEngine | undefined;
-  const rules = (): RuleEngine => {
-    engine ??= (load(fileURLToPath(ENGINE)) as typeof import('./rule-engine.ts')).ruleEngine();
-    return engine;
-  };
-  let loading: Promise<void> | undefined;
+  const all = new LazyEngine(false);
+  const first = new LazyEngine(true);
   return {
-    ready() {
-      if (engine !== undefined) return undefined;
-      loading ??= import(ENGINE.href).then(async () => {
-        await nextTurn();
-        rules();
-        await nextTurn();
-      });
-      return loading;
-    },
+    ready: (schema, many) => (many ? first : all).ready(schema),
     validate: (schema, message) =>
-      (hasManyParts(message) ? rules().first : rules().all).validate(
-        schema,
-        withTextsCut(message) as typeof message,
-      ),
+      (hasManyParts(message) ? first : all).rules.validate(schema, withTextsCut(message) as typeof message),
   };
+}
+
+/** Loads the engine when it is needed, and has it compile the rules of each message type once. */
+class LazyEngine {
+  readonly #failFast: boolean;
+  #rules: Validator | undefined;
+  /** Message types whose rules are compiled; a promise where they are being compiled. */
+  readonly #types = new Map<DescMessage, Promise<void> | undefined>();
+
+  constructor(failFast: boolean) {
+    this.#failFast = failFast;
+  }
+
+  /** Loaded at once where it is not yet. */
+  get rules(): Validator {
+    this.#rules ??= (load(fileURLToPath(ENGINE)) as typeof import('./rule-engine.ts')).ruleEngine(
+      this.#failFast,
+    );
+    return this.#rules;
+  }
+
+  ready(schema: DescMessage): Promise<void> | undefined {
+    if (!this.#types.has(schema)) {
+      const compiled = this.#compile(schema).finally(() => this.#types.set(schema, undefined));
+      this.#types.set(schema, compiled);
+    }
+    return this.#types.get(schema);
+  }
+
+  async #compile(schema: DescMessage): Promise<void> {
+    const { compileInTurns } = (await import(ENGINE.href)) as typeof import('./rule-engine.ts');
+    await nextTurn();
+    const { rules } = this;
+    await nextTurn();
+    await compileInTurns(rules, schema);
+  }
 }
 
 /**

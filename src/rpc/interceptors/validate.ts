@@ -28,8 +28,10 @@ export function validateInterceptor(validator: LazyValidator): Interceptor {
       const message = typeof input === 'function' ? input() : input;
       prepare(message);
       if (surelyValid(message)) return next(message, call);
-      if (validator.ready?.() !== undefined || hasManyParts(message))
-        return checkedAlone(validator, method.input, message, next, call);
+      const many = hasManyParts(message);
+      const preparing = validator.ready?.(method.input, many);
+      if (many || preparing !== undefined)
+        return checkedAlone(validator, method.input, message, preparing, next, call);
       check(validator, method.input, message);
       return next(message, call);
     };
@@ -41,10 +43,11 @@ async function checkedAlone(
   validator: LazyValidator,
   desc: DescMessage,
   message: Message,
+  preparing: Promise<void> | undefined,
   next: Handler,
   call: Call,
 ): Promise<Output> {
-  await validator.ready?.();
+  await preparing;
   await nextTurn();
   check(validator, desc, message);
   await nextTurn();
@@ -60,7 +63,7 @@ async function* validated(
   const isForm = formOf(method) !== undefined;
   for await (const message of messages) {
     if (!surelyValid(message)) {
-      await validator.ready?.();
+      await validator.ready?.(method.input, hasManyParts(message));
       check(validator, method.input, message, isForm);
     }
     yield message;
