@@ -228,8 +228,14 @@ test('a deadline of the client ends the call with DeadlineExceeded over every pr
 
 test('gRPC health: the server, its services and unknown ones; no key is needed', async (t) => {
   const client = createClient(Health, bench.transports.grpc);
-  t.is((await client.check({})).status, Status.SERVING);
-  t.is((await client.check({ service: 'gateway.inference.v2.ChatService' })).status, Status.SERVING);
+  // Ready is what the disk and the store are within two seconds: on a busy machine not always.
+  for (const service of ['', 'gateway.inference.v2.ChatService'])
+    t.true(
+      await eventually(
+        `${service || 'the server'} serves`,
+        async () => (await client.check({ service })).status === Status.SERVING,
+      ),
+    );
   const error = await t.throwsAsync(client.check({ service: 'nothing' }), { instanceOf: ConnectError });
   t.is(error?.code, Code.NotFound);
   const controller = new AbortController();
@@ -237,12 +243,16 @@ test('gRPC health: the server, its services and unknown ones; no key is needed',
   try {
     for await (const { status } of client.watch({ service: '' }, { signal: controller.signal })) {
       states.push(status);
-      controller.abort();
+      if (status === Status.SERVING) controller.abort();
     }
   } catch (thrown) {
     t.is(ConnectError.from(thrown).code, Code.Canceled);
   }
-  t.deepEqual(states, [Status.SERVING]);
+  t.is(states.at(-1), Status.SERVING);
+  t.true(
+    states.every((status, i) => status !== states[i - 1]),
+    'a state is told when it changes',
+  );
 });
 
 for (const service of [V1, V1Alpha]) {

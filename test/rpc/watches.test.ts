@@ -26,19 +26,20 @@ test('over gRPC the fifth watch of a connection is refused, and one that ended m
   t.teardown(() => gateway.close());
   const client = createClient(Health, createGrpcTransport({ baseUrl: gateway.origin }));
   const leave = new AbortController();
-  const watch = async (signal?: AbortSignal): Promise<unknown> => {
+  /** Whether it tells a state: on a busy machine the gateway may not be ready, which is one too. */
+  const watch = async (signal?: AbortSignal): Promise<boolean> => {
     const stream = client.watch({}, signal === undefined ? {} : { signal })[Symbol.asyncIterator]();
-    return (await stream.next()).value?.status;
+    return ((await stream.next()).value?.status ?? 0) > 0;
   };
-  t.is(await watch(leave.signal), 1);
-  for (let i = 0; i < 3; i++) t.is(await watch(), 1);
+  t.true(await watch(leave.signal));
+  for (let i = 0; i < 3; i++) t.true(await watch());
   const refused = await t.throwsAsync(watch(), { instanceOf: ConnectError });
   t.is(refused?.code, Code.ResourceExhausted);
-  t.is((await client.check({})).status, 1, 'a check is answered all the same');
+  t.true((await client.check({})).status > 0, 'a check is answered all the same');
   leave.abort();
   for (;;) {
     const again = await watch().catch((thrown: unknown) => ConnectError.from(thrown).code);
-    if (again === 1) break;
+    if (again === true) break;
     t.is(again, Code.ResourceExhausted);
   }
 });
