@@ -68,8 +68,9 @@ export function pages({
   router.get(SIGN_IN_PATH, beginPage(signIn));
   router.get(LINK_PATH, linkPage(signIn));
   router.get(CALLBACK_PATH, callbackPage(signIn));
-  router.post(LOGOUT_PATH, logoutPage(signIn, new BodyReader(scim.pace, scim.budget)));
-  addOauthRoutes(router, oauth);
+  const bodies = new BodyReader(scim.pace, scim.budget);
+  router.post(LOGOUT_PATH, logoutPage(signIn, bodies));
+  addOauthRoutes(router, oauth, bodies);
   router.all(`${SCIM_BASE}{/*path}`, scimPage(scim));
   router.get('/docs{/*path}', docs);
   router.get('/console{/*path}', consoleFiles);

@@ -72,6 +72,14 @@ export class BodyReader {
       throw fail('unsupported_media_type', 'content-type: must be application/x-www-form-urlencoded', {
         param: 'content-type',
       });
+    return this.readSmall(req, limit, signal);
+  }
+
+  /**
+   * The bytes of a body of a caller without a key, whatever its type is.
+   * @throws GatewayError body_too_large, request_timeout, overloaded, or the signal's reason
+   */
+  async readSmall(req: IncomingMessage, limit: number, signal: AbortLike): Promise<Uint8Array> {
     if (Number(req.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
     const reading = this.#budget.open(undefined);
     try {

@@ -165,3 +165,24 @@ test('one key may have so many bytes of bodies under way, in all protocols toget
   first.socket.destroy();
   await until(() => budget.bytes === 0);
 });
+
+test('bodies of strangers at the OAuth endpoints share one small budget, whatever their pieces are', async (t) => {
+  const head = (path: string, type: string): string =>
+    `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: ${type}\r\ncontent-length: 32000\r\n\r\n`;
+  const form = 'application/x-www-form-urlencoded';
+  const opened = Array.from({ length: 150 }, (_, i) =>
+    open(t, head(i % 2 === 0 ? '/oauth/token' : '/oauth/revoke', form) + 'x'.repeat(31_999)),
+  );
+  const answers = await Promise.all(opened.map((wire) => wire.answer()));
+  const statuses = new Set(answers.map(({ status }) => status));
+  t.true(statuses.has(503), [...statuses].join());
+  // A body that does not come is ended as well.
+  t.true([...statuses].every((status) => status === 503 || status === 408 || status === 429));
+  const { status } = await raw(bench.gateway.origin, {
+    method: 'POST',
+    path: '/oauth/token',
+    headers: { 'content-type': form },
+    body: 'grant_type=nothing',
+  });
+  t.true(status === 400 || status === 429, String(status));
+});

@@ -7,6 +7,7 @@ import { OauthError } from '../../access/oauth/oauth-error.ts';
 import { isLoopbackUri, redirectHost } from '../../access/oauth/redirect-uri.ts';
 import { toGatewayError } from '../../lib/errors.ts';
 import { urlText } from '../../lib/url-text.ts';
+import type { BodyReader } from '../read-body.ts';
 import { Html, html, respondPage, respondRedirect } from './page-html.ts';
 import { readSmallBody } from './small-body.ts';
 
@@ -37,11 +38,11 @@ export function questionPage({ consent, visitorOf, signInPath }: AuthorizePageDe
 }
 
 /** POST: the answer. */
-export function answerPage({ consent, visitorOf }: AuthorizePageDeps): Middleware {
+export function answerPage({ consent, visitorOf }: AuthorizePageDeps, bodies: BodyReader): Middleware {
   return async (ctx) => {
     const visitor = visitorOf(ctx.req);
     await told(ctx, visitor, async () => {
-      const form = new URLSearchParams(await readSmallBody(ctx.req, 'application/x-www-form-urlencoded'));
+      const form = new URLSearchParams(await readSmallBody(bodies, ctx, 'application/x-www-form-urlencoded'));
       respondRedirect(ctx, await consent.answer(form, visitor));
     });
   };

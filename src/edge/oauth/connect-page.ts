@@ -8,6 +8,7 @@ import { OauthError } from '../../access/oauth/oauth-error.ts';
 import { isOwnOrigin } from '../../access/sessions/session-cookie.ts';
 import type { SessionRing } from '../../access/sessions/session-ring.ts';
 import { toGatewayError } from '../../lib/errors.ts';
+import type { BodyReader } from '../read-body.ts';
 import { respondRefusal, signInLocation } from './authorize-page.ts';
 import { html, respondPage, respondRedirect } from './page-html.ts';
 import { readSmallBody } from './small-body.ts';
@@ -48,7 +49,7 @@ export function connectPage({ connect, sessions, visitorOf, signInPath }: Connec
 }
 
 /** POST: the way to the authorization server. */
-export function beginConnectPage(deps: ConnectPageDeps): Middleware {
+export function beginConnectPage(deps: ConnectPageDeps, bodies: BodyReader): Middleware {
   const { connect, sessions, visitorOf, secure } = deps;
   return guarded(async (ctx) => {
     const { headers, base } = visitorOf(ctx.req);
@@ -56,7 +57,7 @@ export function beginConnectPage(deps: ConnectPageDeps): Middleware {
     if (session === undefined || !isOwnOrigin(headers, sessions.site))
       return respondRefusal(ctx, 403, 'This did not come from your page: open the link again.');
     if (Number(ctx.get('content-length') || 0) > 0)
-      await readSmallBody(ctx.req, 'application/x-www-form-urlencoded');
+      await readSmallBody(bodies, ctx, 'application/x-www-form-urlencoded');
     const scope = new URLSearchParams(ctx.querystring).get('scope') ?? undefined;
     const more = scope !== undefined && /^[\x21\x23-\x5b\x5d-\x7e ]{1,1000}$/.test(scope) ? scope : undefined;
     const { location, cookie, state } = await connect.begin(session, slugOf(ctx), base, more);

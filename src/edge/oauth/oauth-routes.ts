@@ -8,6 +8,7 @@ import { OauthError } from '../../access/oauth/oauth-error.ts';
 import { serverMetadata } from '../../access/oauth/server-metadata.ts';
 import type { TokenEndpoint } from '../../access/oauth/token-endpoint.ts';
 import { toGatewayError } from '../../lib/errors.ts';
+import type { BodyReader } from '../read-body.ts';
 import { AUTHORIZE_PATH, type AuthorizePageDeps, answerPage, questionPage } from './authorize-page.ts';
 import {
   beginConnectPage,
@@ -32,7 +33,7 @@ export interface OauthSurface extends AuthorizePageDeps, ConnectPageDeps {
 const METADATA_PATHS = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'];
 const FORM = 'application/x-www-form-urlencoded';
 
-export function addOauthRoutes(router: Router, surface: OauthSurface): void {
+export function addOauthRoutes(router: Router, surface: OauthSurface, bodies: BodyReader): void {
   const { tokens, register, visitorOf } = surface;
   for (const path of METADATA_PATHS)
     router.all(`${path}{/*rest}`, (ctx) => {
@@ -51,21 +52,21 @@ export function addOauthRoutes(router: Router, surface: OauthSurface): void {
       respond(ctx, 200, serverMetadata(base, register !== undefined));
     });
   router.get(CONNECT_PATH, connectPage(surface));
-  router.post(CONNECT_PATH, beginConnectPage(surface));
+  router.post(CONNECT_PATH, beginConnectPage(surface, bodies));
   router.get(CALLBACK_PATH, connectCallbackPage(surface));
   router.get(METADATA_PATH, clientMetadataPage(surface));
   router.get(AUTHORIZE_PATH, questionPage(surface));
-  router.post(AUTHORIZE_PATH, answerPage(surface));
+  router.post(AUTHORIZE_PATH, answerPage(surface, bodies));
   router.all(
     '/oauth/token',
     endpoint(surface, async (ctx) => {
-      respond(ctx, 200, await tokens.token(new URLSearchParams(await readSmallBody(ctx.req, FORM))));
+      respond(ctx, 200, await tokens.token(new URLSearchParams(await readSmallBody(bodies, ctx, FORM))));
     }),
   );
   router.all(
     '/oauth/revoke',
     endpoint(surface, async (ctx) => {
-      await tokens.revoke(new URLSearchParams(await readSmallBody(ctx.req, FORM)));
+      await tokens.revoke(new URLSearchParams(await readSmallBody(bodies, ctx, FORM)));
       respond(ctx, 200, {});
     }),
   );
@@ -75,7 +76,7 @@ export function addOauthRoutes(router: Router, surface: OauthSurface): void {
     endpoint(surface, async (ctx) => {
       const waitMs = surface.taken(ctx.req, 'registration');
       if (waitMs > 0) return tooMany(ctx, waitMs);
-      const { client, issuedAt } = register(parsed(await readSmallBody(ctx.req, 'application/json')));
+      const { client, issuedAt } = register(parsed(await readSmallBody(bodies, ctx, 'application/json')));
       respond(ctx, 201, {
         client_id: client.id,
         client_id_issued_at: issuedAt,

@@ -1,36 +1,35 @@
-// A small body of a stranger, read whole within bounds of size and time.
-import type { IncomingMessage } from 'node:http';
+// A small body of a stranger, read whole within the bounds of size, time and memory that hold for all strangers together.
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { OauthError } from '../../access/oauth/oauth-error.ts';
+import { Aborter } from '../../lib/abort.ts';
+import { fail, GatewayError } from '../../lib/errors.ts';
+import type { BodyReader } from '../read-body.ts';
 
 /** Bytes of a form or of a client's metadata. */
 const MOST_BYTES = 32 * 1024;
-const READ_MS = 10_000;
 
-/** @param type of the content, e.g. "application/json" @throws OauthError invalid_request */
-export async function readSmallBody(req: IncomingMessage, type: string): Promise<string> {
+/** @param type of the content, e.g. "application/json" @throws OauthError invalid_request, temporarily_unavailable */
+export async function readSmallBody(
+  bodies: BodyReader,
+  { req, res }: { readonly req: IncomingMessage; readonly res: ServerResponse },
+  type: string,
+): Promise<string> {
   const given = (req.headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
   if (given !== type) throw new OauthError('invalid_request', `content-type: must be ${type}`, 415);
   if ((req.headers['content-encoding'] ?? 'identity') !== 'identity')
     throw new OauthError('invalid_request', 'content-encoding: must be identity', 415);
-  if (Number(req.headers['content-length'] ?? 0) > MOST_BYTES) throw tooLarge();
-  const late = setTimeout(() => req.destroy(), READ_MS);
+  const aborter = new Aborter();
+  const left = (): void => aborter.abort(fail('client_closed', 'the client has left'));
+  res.once('close', left);
   try {
-    const pieces: Buffer[] = [];
-    let bytes = 0;
-    for await (const piece of req as AsyncIterable<Buffer>) {
-      bytes += piece.length;
-      if (bytes > MOST_BYTES) throw tooLarge();
-      pieces.push(piece);
-    }
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(pieces));
+    return new TextDecoder('utf-8', { fatal: true }).decode(await bodies.readSmall(req, MOST_BYTES, aborter));
   } catch (error) {
-    if (error instanceof OauthError) throw error;
-    throw new OauthError('invalid_request', 'the body cannot be read: it must be UTF-8');
+    if (!(error instanceof GatewayError))
+      throw new OauthError('invalid_request', 'the body cannot be read: it must be UTF-8');
+    const code = error.reason === 'overloaded' ? 'temporarily_unavailable' : 'invalid_request';
+    throw new OauthError(code, error.message, error.status);
   } finally {
-    clearTimeout(late);
+    res.off('close', left);
   }
-}
-
-function tooLarge(): OauthError {
-  return new OauthError('invalid_request', `the body has more than ${MOST_BYTES} bytes`, 413);
 }
