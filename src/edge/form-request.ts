@@ -10,6 +10,7 @@ import type { ReadingBudget } from '../lib/incoming/reading-budget.ts';
 import { codec } from '../rest/codec.ts';
 import { type FormText, formJson } from '../rest/form-json.ts';
 import type { FormShape } from '../rest/form-shape.ts';
+import { isTooHeavy } from '../rest/json-weight.ts';
 import { bindPath } from '../rest/query.ts';
 import { readForm } from './read-form.ts';
 
@@ -39,23 +40,29 @@ export async function* formRequest(
     create(input, { kind: { case: name, value } } as MessageInitShape<DescMessage>);
   const texts: FormText[] = [];
   let headed = false;
-  const headOf = (): Message => {
+  const headOf = async (): Promise<Message> => {
     headed = true;
-    return message(
-      'head',
-      codec.decodeRequest(head, bindPath(head, formJson(head, texts.splice(0)), values)),
-    );
+    const json = await jsonOf(head, texts.splice(0));
+    return message('head', codec.decodeRequest(head, bindPath(head, json, values)));
   };
   for await (const member of readForm(body, req.headers['content-type'] ?? '')) {
     if (member.kind === 'text') {
       texts.push(member);
       continue;
     }
-    if (!headed) yield headOf();
+    if (!headed) yield await headOf();
     const { name, filename, contentType } = member;
     yield message('file', { name, filename, contentType });
     for await (const chunk of member.bytes) yield message('chunk', chunk);
   }
-  if (!headed) yield headOf();
-  else if (texts.length > 0) yield message('tail', codec.decodeRequest(head, formJson(head, texts)));
+  if (!headed) yield await headOf();
+  else if (texts.length > 0) yield message('tail', codec.decodeRequest(head, await jsonOf(head, texts)));
+}
+
+/** @throws GatewayError body_too_large for texts that are too much JSON together; as `formJson` */
+async function jsonOf(head: DescMessage, texts: readonly FormText[]): Promise<ReturnType<typeof formJson>> {
+  const json = texts.filter(({ value }) => /^\s*[[{]/.test(value)).map(({ value }) => value);
+  if (json.length > 0 && (await isTooHeavy(Buffer.from(json.join('\n')))))
+    throw fail('body_too_large', 'the texts of the form have too many members and items');
+  return formJson(head, texts);
 }
