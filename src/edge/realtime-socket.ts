@@ -14,6 +14,7 @@ import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import { Call } from '../call/call.ts';
 import { fail, type GatewayError, toGatewayError } from '../lib/errors.ts';
 import { GatewayHeaders, type IncomingHeaders } from '../lib/gateway-headers.ts';
+import { MOST_MESSAGE, WEBSOCKET_BOUNDS } from '../lib/websocket-bounds.ts';
 import { codec } from '../rest/codec.ts';
 import { errorBody } from '../rest/error-body.ts';
 import { readQuery } from '../rest/query.ts';
@@ -21,6 +22,7 @@ import { answerHeaders } from '../rpc/answer-headers.ts';
 import type { Upgrades } from './responses-socket.ts';
 import type { RestDeps } from './rest.ts';
 import { SocketFrames } from './socket-frames.ts';
+import { SocketReading } from './socket-reading.ts';
 
 const PATH = /^\/v[12]\/realtime\/?(?:\?|$)/;
 const METHOD = RealtimeService.method.connect;
@@ -36,14 +38,14 @@ const HANDSHAKE = /^(?:sec-websocket-|connection$|upgrade$)/;
 
 export type RealtimeSocketDeps = Pick<
   RestDeps,
-  'transport' | 'names' | 'bodyLimit' | 'identify' | 'prove' | 'full' | 'refuse'
+  'transport' | 'names' | 'bodyLimit' | 'budget' | 'identify' | 'prove' | 'full' | 'refuse'
 >;
 
 export function realtimeSockets(deps: RealtimeSocketDeps): Upgrades {
   const server = new WebSocketServer({
     noServer: true,
-    maxPayload: deps.bodyLimit,
-    perMessageDeflate: false,
+    maxPayload: Math.min(deps.bodyLimit, MOST_MESSAGE),
+    ...WEBSOCKET_BOUNDS,
     handleProtocols: (offered) => [...offered].find((name) => !name.startsWith(KEY_PROTOCOL)) ?? false,
   });
   const sessions = new Set<{ readonly ws: WebSocket; readonly req: IncomingMessage }>();
@@ -83,7 +85,7 @@ export function realtimeSockets(deps: RealtimeSocketDeps): Upgrades {
               clearInterval(timer);
               timer = undefined;
             });
-            frames.attach(ws);
+            frames.attach(ws, new SocketReading(ws, socket, deps.budget.open(call.principal?.keyId)));
             void relay(ws, messages, frames);
           });
           return undefined;

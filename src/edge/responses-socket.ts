@@ -14,11 +14,13 @@ import { Call } from '../call/call.ts';
 import { fail, type GatewayError, toGatewayError } from '../lib/errors.ts';
 import { GatewayHeaders } from '../lib/gateway-headers.ts';
 import { rawJsonOf } from '../lib/raw-json.ts';
+import { WEBSOCKET_BOUNDS } from '../lib/websocket-bounds.ts';
 import { codec } from '../rest/codec.ts';
 import { errorBody } from '../rest/error-body.ts';
 import { isTooHeavy } from '../rest/json-weight.ts';
 import { annotationsOf } from '../rest/routes.ts';
 import type { RestDeps } from './rest.ts';
+import { SocketReading } from './socket-reading.ts';
 
 /** A connection without a message for so long is closed, in milliseconds. */
 const IDLE_MS = 300_000;
@@ -34,7 +36,7 @@ const METHOD = ResponsesService.method.streamResponse;
 /** What the surface is built of. */
 export type ResponsesSocketDeps = Pick<
   RestDeps,
-  'transport' | 'names' | 'bodyLimit' | 'identify' | 'prove' | 'full'
+  'transport' | 'names' | 'bodyLimit' | 'budget' | 'identify' | 'prove' | 'full' | 'refuse'
 >;
 
 /** The WebSockets of the port. */
@@ -50,7 +52,7 @@ export function responsesSockets(deps: ResponsesSocketDeps): Upgrades {
   const server = new WebSocketServer({
     noServer: true,
     maxPayload: deps.bodyLimit,
-    perMessageDeflate: false,
+    ...WEBSOCKET_BOUNDS,
   });
   const sessions = new Set<Session>();
   let draining = false;
@@ -60,11 +62,12 @@ export function responsesSockets(deps: ResponsesSocketDeps): Upgrades {
     upgrade(req, socket, head) {
       socket.on('error', () => socket.destroy());
       allowed(deps, req).then(
-        () => {
+        (keyId) => {
           if (draining) return refuse(socket, fail('overloaded', 'the gateway is about to stop'));
           deps.prove(req);
           server.handleUpgrade(req, socket, head, (ws) => {
-            const session = new Session(deps, req, ws, () => draining);
+            const reading = new SocketReading(ws, socket, deps.budget.open(keyId));
+            const session = new Session(deps, req, ws, reading, () => draining);
             sessions.add(session);
             ws.once('close', () => sessions.delete(session));
           });
@@ -80,13 +83,15 @@ export function responsesSockets(deps: ResponsesSocketDeps): Upgrades {
   };
 }
 
-/** @throws GatewayError unauthenticated, forbidden, overloaded */
-async function allowed(deps: ResponsesSocketDeps, req: IncomingMessage): Promise<void> {
+/** @returns the key's id @throws GatewayError unauthenticated, forbidden, overloaded, rate_limited */
+async function allowed(deps: ResponsesSocketDeps, req: IncomingMessage): Promise<string | undefined> {
   if (deps.full(false)) throw fail('overloaded', 'too many calls are in progress', { retryAfterMs: 1000 });
   const call = callOf(deps, req);
-  if (!(await deps.identify(call))) throw fail('unauthenticated', 'an API key is needed');
+  if (!(await deps.identify(call)))
+    throw deps.refuse(call, req) ?? fail('unauthenticated', 'an API key is needed');
   const principal = call.identity?.principal;
   if (principal !== undefined) accessCheck(annotationsOf(METHOD).access)(principal);
+  return principal?.keyId;
 }
 
 function refuse(socket: Duplex, error: GatewayError): void {
@@ -116,6 +121,7 @@ class Session {
   readonly #deps: ResponsesSocketDeps;
   readonly #req: IncomingMessage;
   readonly #ws: WebSocket;
+  readonly #reading: SocketReading;
   readonly #draining: () => boolean;
   readonly #waiting: Buffer[] = [];
   /** What callers go on from without its being kept: the connection's last response. */
@@ -123,10 +129,17 @@ class Session {
   #running: Call | undefined;
   #idle: NodeJS.Timeout | undefined;
 
-  constructor(deps: ResponsesSocketDeps, req: IncomingMessage, ws: WebSocket, draining: () => boolean) {
+  constructor(
+    deps: ResponsesSocketDeps,
+    req: IncomingMessage,
+    ws: WebSocket,
+    reading: SocketReading,
+    draining: () => boolean,
+  ) {
     this.#deps = deps;
     this.#req = req;
     this.#ws = ws;
+    this.#reading = reading;
     this.#draining = draining;
     ws.on('message', (data) => this.#take(data as Buffer));
     ws.on('error', () => ws.terminate());
@@ -143,10 +156,13 @@ class Session {
   }
 
   #take(data: Buffer): void {
+    // One that was told to leave is not worked for.
+    if (this.#ws.readyState !== WebSocket.OPEN) return;
     if (this.#draining() && this.#running === undefined) this.leaveWhenIdle();
     else if (this.#waiting.length >= MOST_WAITING) this.#ws.close(1008, 'too many messages at once');
     else {
       this.#waiting.push(data);
+      this.#count();
       if (this.#running === undefined) void this.#work();
     }
   }
@@ -154,6 +170,7 @@ class Session {
   async #work(): Promise<void> {
     clearTimeout(this.#idle);
     for (let data = this.#waiting.shift(); data !== undefined; data = this.#waiting.shift()) {
+      this.#count();
       const call = callOf(this.#deps, this.#req);
       call.earlier = this.#earlier;
       this.#running = call;
@@ -168,6 +185,10 @@ class Session {
     }
     if (this.#draining()) this.leaveWhenIdle();
     else this.#rest();
+  }
+
+  #count(): void {
+    this.#reading.wait(this.#waiting.reduce((sum, { length }) => sum + length, 0));
   }
 
   async #answer(call: Call, data: Buffer): Promise<void> {

@@ -2,6 +2,8 @@
 import { create } from '@bufbuild/protobuf';
 import type { WebSocket } from 'ws';
 import { type RealtimeFrame, RealtimeFrameSchema } from '../../gen/gateway/inference/v2/realtime_pb.ts';
+import { FRAME_OVERHEAD } from '../lib/websocket-bounds.ts';
+import type { SocketReading } from './socket-reading.ts';
 
 /** Bytes that wait for the provider before the client's socket does. */
 const MOST_BYTES = 256 * 1024;
@@ -12,6 +14,7 @@ export class SocketFrames implements AsyncIterable<RealtimeFrame>, AsyncIterator
   #bytes = 0;
   #ended = false;
   #ws: WebSocket | undefined;
+  #reading: SocketReading | undefined;
   #wake: (() => void) | undefined;
 
   constructor(first: RealtimeFrame) {
@@ -22,11 +25,13 @@ export class SocketFrames implements AsyncIterable<RealtimeFrame>, AsyncIterator
     return this;
   }
 
-  attach(ws: WebSocket): void {
+  /** @param reading told of what waits */
+  attach(ws: WebSocket, reading: SocketReading): void {
     this.#ws = ws;
+    this.#reading = reading;
     ws.on('message', (data, isBinary) => {
       const bytes = data as Buffer;
-      this.#bytes += bytes.length;
+      this.#count(bytes.length + FRAME_OVERHEAD);
       this.#push(
         isBinary
           ? create(RealtimeFrameSchema, { kind: { case: 'binary', value: new Uint8Array(bytes) } })
@@ -57,8 +62,8 @@ export class SocketFrames implements AsyncIterable<RealtimeFrame>, AsyncIterator
     }
     const value = this.#frames.shift()!;
     const { kind } = value;
-    if (kind.case === 'text') this.#bytes -= Buffer.byteLength(kind.value);
-    else if (kind.case === 'binary') this.#bytes -= kind.value.length;
+    if (kind.case === 'text') this.#count(-Buffer.byteLength(kind.value) - FRAME_OVERHEAD);
+    else if (kind.case === 'binary') this.#count(-kind.value.length - FRAME_OVERHEAD);
     if (this.#ws?.isPaused && this.#bytes < MOST_BYTES / 2) this.#ws.resume();
     return { done: false, value };
   }
@@ -66,6 +71,11 @@ export class SocketFrames implements AsyncIterable<RealtimeFrame>, AsyncIterator
   async return(): Promise<IteratorResult<RealtimeFrame, undefined>> {
     this.end();
     return { done: true, value: undefined };
+  }
+
+  #count(bytes: number): void {
+    this.#bytes += bytes;
+    this.#reading?.wait(this.#bytes);
   }
 
   #push(frame: RealtimeFrame): void {

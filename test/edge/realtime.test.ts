@@ -20,6 +20,8 @@ let origin = '';
 /** What the provider saw, and how it behaves, by the model that is asked for. */
 const asked: { url: string; headers: http.IncomingHttpHeaders }[] = [];
 const closes: [number, string][] = [];
+/** Frames that the provider got. */
+const got: string[] = [];
 const USAGE = {
   total_tokens: 30,
   input_tokens: 20,
@@ -63,9 +65,15 @@ test.before(async () => {
       ws.send(JSON.stringify({ type: 'session.created', session: { id: 's1', model: 'rt' } }));
       ws.on('message', (data, isBinary) => {
         const text = data.toString();
+        got.push(text);
         if (isBinary) return ws.send(data, { binary: true });
         const event = JSON.parse(text) as Json;
-        if (event.type === 'response.create') respond(ws, `r${++responses}`, String(event.say ?? 'hello'));
+        if (event.mute === true) return;
+        if (event.type === 'begin')
+          for (let i = 0; i < Number(event.count); i++)
+            ws.send(JSON.stringify({ type: 'response.created', response: { id: `endless-${i}` } }));
+        else if (event.type === 'response.create')
+          respond(ws, `r${++responses}`, String(event.say ?? 'hello'));
         else if (event.type === 'close.me') ws.close(4321, 'as asked');
         else ws.send(text);
       });
@@ -249,6 +257,85 @@ test.serial('guardrails judge what is asked and what is said', async (t) => {
   const [code, reason] = await session.closed;
   t.deepEqual([code, reason], [1008, 'guardrail_denied']);
   t.false(JSON.stringify(session.events).includes('hidden'));
+});
+
+test.serial('a frame is judged as the provider reads it, however it is written', async (t) => {
+  const config = {
+    provider: 'openai',
+    api_key: 'sk-provider',
+    custom_host: origin,
+    input_guardrails: [{ 'default.contains': { words: ['secret'], operator: 'none' }, deny: true }],
+  };
+  const session = open(t, {
+    'x-gateway-api-key': WORKSPACE_KEY,
+    'x-gateway-config': JSON.stringify(config),
+  });
+  await session.next('session.created');
+  const item = (type: string, more = '') =>
+    `{${more}"type":"${type}","item":{"type":"message","role":"user","content":[{"type":"input_text","text":"a secret"}]}}`;
+  const frames = [
+    item('conversation.item.create', `"pad":"${'x'.repeat(5000)}",`),
+    item('conversation.item.creat\\u0065'),
+    item('conversation.item.create').replace('type', '\\u0074ype'),
+    item('conversation.item.create', ' '.repeat(5000)),
+    Buffer.from(item('conversation.item.create')),
+    Buffer.from(`${' '.repeat(2000)}${item('conversation.item.create')}`),
+  ];
+  for (const [i, frame] of frames.entries()) {
+    session.ws.send(frame);
+    const errors = () => session.events.filter(({ type }) => type === 'error');
+    await until(
+      async () => errors().length,
+      (n) => n === i + 1,
+    );
+    t.like(errors().at(-1), { error: { code: 'guardrail_denied' } });
+  }
+  const before = got.length;
+  // Which of two members counts is for the reader: the provider gets the one that was judged.
+  session.ws.send(
+    '{"type":"conversation.item.create","item":{"text":"a secret"},"item":{"text":"fine"},"type":"y"}',
+  );
+  await session.next('y');
+  t.deepEqual(got.slice(before), ['{"type":"y","item":{"text":"fine"}}']);
+  for (const text of ['no json', '[1]', '{"type":"z"', '\uFEFF{"type":"z"}']) {
+    const told = session.events.length;
+    session.ws.send(text);
+    await until(
+      async () => session.events.length,
+      (n) => n > told,
+    );
+    t.like(session.events.at(-1), { type: 'error', error: { code: 'malformed_body' } });
+  }
+  session.ws.send(`{"type":"x","a":[${'{},'.repeat(200_000)}{}]}`);
+  await until(
+    async () => session.events.at(-1) as Json,
+    (event) => JSON.stringify(event).includes('body_too_large'),
+  );
+  t.false(JSON.stringify(got).includes('secret'));
+});
+
+test.serial('responses that do not end are bounded, whoever begins them', async (t) => {
+  const session = open(t);
+  await session.next('session.created');
+  // The provider of this test answers nothing to it.
+  for (let i = 0; i < 70; i++) session.ws.send(JSON.stringify({ type: 'response.create', mute: true }));
+  t.like(await session.next('error'), { error: { code: 'rate_limited', status: 429 } });
+  session.ws.close(1000);
+  const flooded = open(t);
+  await flooded.next('session.created');
+  flooded.ws.send(JSON.stringify({ type: 'begin', count: 100 }));
+  const [code, reason] = await flooded.closed;
+  t.deepEqual([code, reason], [1008, 'upstream_garbage']);
+});
+
+test.serial('thousands of empty frames are frames: they wait for their reader', async (t) => {
+  const session = open(t);
+  await session.next('session.created');
+  const before = got.length;
+  for (let i = 0; i < 20_000; i++) session.ws.send(Buffer.alloc(0));
+  session.ws.send(JSON.stringify({ type: 'after' }));
+  await session.next('after');
+  t.is(got.length - before, 20_001);
 });
 
 test.serial('a browser brings its key as a subprotocol', async (t) => {

@@ -57,8 +57,8 @@ function ask(ws: WebSocket, message: unknown): Promise<Event[]> {
   return events;
 }
 
-async function refusal(key: string): Promise<number> {
-  const ws = new WebSocket(`${gateway.origin.replace('http', 'ws')}/v1/responses`, {
+async function refusal(key: string, of = gateway): Promise<number> {
+  const ws = new WebSocket(`${of.origin.replace('http', 'ws')}/v1/responses`, {
     headers: headersOf('openai-compatible', key),
   });
   const [, res] = (await once(ws, 'unexpected-response')) as [unknown, { statusCode: number }];
@@ -115,6 +115,35 @@ test('too many messages at once end the connection', async (t) => {
     ws.send(JSON.stringify({ type: 'response.create', model: 'slow-300', input: 'x' }));
   const [code] = (await once(ws, 'close')) as [number];
   t.is(code, 1008);
+});
+
+test('messages that wait, or are not whole, count against the bytes of their key', async (t) => {
+  const own = await startGateway({ GATEWAY_KEY_READING_BYTES: '2MiB', GATEWAY_DRAIN_SECONDS: '1' });
+  t.teardown(() => own.close());
+  const busy = await opened('openai-compatible', own);
+  const create = (model: string, bytes: number): string =>
+    JSON.stringify({ type: 'response.create', model, input: 'x'.repeat(bytes) });
+  busy.send(create('slow-300', 1));
+  for (let i = 0; i < 4; i++) busy.send(create('gpt-ok', 700_000));
+  const [code] = (await once(busy, 'close')) as [number];
+  t.is(code, 1013);
+  const half = await opened('openai-compatible', own);
+  for (let i = 0; i < 5; i++) half.send('x'.repeat(700_000), { fin: false });
+  const [second] = (await once(half, 'close')) as [number];
+  t.is(second, 1013);
+  const fine = await opened('openai-compatible', own);
+  t.is((await ask(fine, create('gpt-ok', 700_000))).at(-1)?.type, 'response.completed');
+  fine.close();
+});
+
+test('too many upgrades with wrong keys are refused at once', async (t) => {
+  const own = await startGateway({ GATEWAY_FAILED_CALLS_PER_SECOND: '1', GATEWAY_DRAIN_SECONDS: '1' });
+  t.teardown(() => own.close());
+  const statuses = new Set<number>();
+  for (let i = 0; i < 30; i++) statuses.add(await refusal('slk_no_such_key', own));
+  t.deepEqual([...statuses], [401, 429]);
+  const ws = await opened('openai-compatible', own);
+  ws.close();
 });
 
 test('a stop ends idle connections with 1001', async (t) => {

@@ -4,6 +4,7 @@ import { WebSocket } from 'ws';
 import type { Call } from '../../call/call.ts';
 import type { OutboundRequest } from '../../lib/egress/outbound.ts';
 import { fail, type GatewayError, toGatewayError } from '../../lib/errors.ts';
+import { MOST_MESSAGE, WEBSOCKET_BOUNDS } from '../../lib/websocket-bounds.ts';
 import { authHeaders } from '../../providers/auth/index.ts';
 import { locateRaw } from '../../providers/locate.ts';
 import { dialectOf } from '../pipeline/operation-of.ts';
@@ -12,8 +13,7 @@ import { upstreamError } from '../pipeline/upstream.ts';
 import type { BoundTarget } from '../plan/bind.ts';
 
 const HANDSHAKE_MS = 30_000;
-/** Longest frame from the provider, and longest refusal that is read, in bytes. */
-const MOST_FRAME = 64 * 1024 * 1024;
+/** Longest refusal that is read, in bytes. */
 const MOST_REFUSAL = 64 * 1024;
 
 /** A session that the provider has accepted. */
@@ -67,9 +67,9 @@ export async function dial(
   const ws = new WebSocket(`ws://${host}${path}`, {
     createConnection: () => socket,
     headers: objectOf([...outbound.headers, ...extraHeaders]),
-    perMessageDeflate: false,
+    ...WEBSOCKET_BOUNDS,
     handshakeTimeout: HANDSHAKE_MS,
-    maxPayload: MOST_FRAME,
+    maxPayload: MOST_MESSAGE,
     ...(forward === '' ? {} : { path: forward + path }),
   });
   const keep = (data: Buffer, isBinary: boolean): number => early.push([data, isBinary]);

@@ -1,5 +1,6 @@
 // What the gateway reads of a session's events; all others pass unread.
 import type { JsonObject } from '@bufbuild/protobuf';
+import { fail } from '../../lib/errors.ts';
 import { arrayOf, isObject, objectOf, parsedObject, textOf } from '../../providers/json-object.ts';
 import { mediaUsage } from '../../providers/usage/media.ts';
 import type { UsageReport } from '../../providers/usage/report.ts';
@@ -29,10 +30,8 @@ export type Told =
 export interface EventReader {
   fromProvider(text: string): Told | undefined;
   /** What the caller asks for. */
-  fromCaller(text: string): { readonly asks: boolean; readonly text: string } | undefined;
+  fromCaller(event: JsonObject): { readonly asks: boolean; readonly text: string } | undefined;
 }
-
-const TYPE = /"type"\s*:\s*"([a-z_.]{1,80})"/;
 
 /** OpenAI's events, and those of services that speak them. */
 export class OpenAiEvents implements EventReader {
@@ -66,21 +65,17 @@ export class OpenAiEvents implements EventReader {
     return undefined;
   }
 
-  fromCaller(text: string): { readonly asks: boolean; readonly text: string } | undefined {
-    const type = TYPE.exec(text.slice(0, 4096))?.[1];
-    if (type === undefined || !/response\.create|conversation\.item\.create|session\.update/.test(text))
-      return undefined;
-    const event = parsedObject(text);
-    if (event?.type === 'response.create')
+  fromCaller(event: JsonObject): { readonly asks: boolean; readonly text: string } | undefined {
+    if (event.type === 'response.create')
       return {
         asks: true,
         text: [textOf(objectOf(event.response)?.instructions), ...inputs(objectOf(event.response)?.input)]
           .filter(Boolean)
           .join('\n'),
       };
-    if (event?.type === 'conversation.item.create')
+    if (event.type === 'conversation.item.create')
       return { asks: false, text: inputs([event.item ?? null]).join('\n') };
-    if (event?.type === 'session.update')
+    if (event.type === 'session.update')
       return { asks: false, text: textOf(objectOf(event.session)?.instructions) ?? '' };
     return undefined;
   }
@@ -119,6 +114,9 @@ function inputs(items: JsonObject[string] | undefined): string[] {
     .filter((text) => text !== undefined);
 }
 
+/** Characters of one turn. */
+const MOST_SAID = 4 * 1024 * 1024;
+
 /** Events of Gemini's Live API. */
 export class GeminiEvents implements EventReader {
   #model: string | undefined;
@@ -128,6 +126,8 @@ export class GeminiEvents implements EventReader {
     if (!/usageMetadata|[tT]ranscription|turnComplete/.test(text)) return undefined;
     const event = parsedObject(text);
     const content = objectOf(event?.serverContent);
+    if (this.#said.length > MOST_SAID)
+      throw fail('upstream_garbage', 'the provider said too much without an end of its turn');
     this.#said += textOf(objectOf(content?.outputTranscription)?.text) ?? '';
     for (const part of arrayOf(objectOf(content?.modelTurn)?.parts))
       if (isObject(part)) this.#said += textOf(part.text) ?? '';
@@ -141,15 +141,16 @@ export class GeminiEvents implements EventReader {
     return { kind: 'paid', usage: readUsage(codec, geminiCounts(counts)), model: this.#model, text: said };
   }
 
-  fromCaller(text: string): { readonly asks: boolean; readonly text: string } | undefined {
-    if (!/"(?:setup|clientContent|client_content|realtimeInput)"/.test(text.slice(0, 4096))) return undefined;
-    const event = parsedObject(text);
-    this.#model = textOf(objectOf(event?.setup)?.model)?.replace(/^models\//, '') ?? this.#model;
-    const turns = arrayOf((objectOf(event?.clientContent) ?? objectOf(event?.client_content))?.turns);
-    const parts = turns.flatMap((turn) => (isObject(turn) ? arrayOf(turn.parts) : []));
-    const texts = parts.flatMap((part) => (isObject(part) ? [textOf(part.text)] : []));
-    const typed = textOf(objectOf(event?.realtimeInput)?.text);
-    return { asks: false, text: [...texts, typed].filter((one) => one !== undefined).join('\n') };
+  fromCaller(event: JsonObject): { readonly asks: boolean; readonly text: string } | undefined {
+    const setup = objectOf(event.setup);
+    this.#model = textOf(setup?.model)?.replace(/^models\//, '') ?? this.#model;
+    // Google reads members of Protobuf's JSON in both spellings.
+    const system = [setup?.systemInstruction, setup?.system_instruction];
+    const turns = [event.clientContent, event.client_content].flatMap((one) => arrayOf(objectOf(one)?.turns));
+    const parts = [...system, ...turns].flatMap((turn) => arrayOf(objectOf(turn)?.parts));
+    const texts = parts.map((part) => textOf(objectOf(part)?.text));
+    const typed = [event.realtimeInput, event.realtime_input].map((one) => textOf(objectOf(one)?.text));
+    return { asks: false, text: [...texts, ...typed].filter((one) => one !== undefined).join('\n') };
   }
 }
 

@@ -1,6 +1,7 @@
 // Frames that wait for their reader. The source is told to pause while many wait.
 import { create } from '@bufbuild/protobuf';
 import { type RealtimeFrame, RealtimeFrameSchema } from '../../../gen/gateway/inference/v2/realtime_pb.ts';
+import { FRAME_OVERHEAD } from '../../lib/websocket-bounds.ts';
 
 /** Bytes that wait before the source pauses, and below which it goes on. */
 const MOST_BYTES = 256 * 1024;
@@ -19,6 +20,7 @@ export class FrameQueue {
   #paused = false;
   #ended = false;
   #wake: (() => void) | undefined;
+  #roomy: (() => void) | undefined;
 
   constructor(source: FrameSource) {
     this.#source = source;
@@ -28,12 +30,23 @@ export class FrameQueue {
     if (this.#ended) return;
     this.#frames.push(frame);
     this.#bytes += sizeOf(frame);
-    if (frame.kind.case === 'close') this.#ended = true;
+    if (frame.kind.case === 'close') {
+      this.#ended = true;
+      this.#roomy?.();
+    }
     if (!this.#paused && this.#bytes > MOST_BYTES) {
       this.#paused = true;
       this.#source.pause();
     }
     this.#wake?.();
+  }
+
+  /** Undefined when a frame may be pushed that the source did not bring; else resolves when the reader has read, or there is an end. */
+  room(): Promise<void> | undefined {
+    if (this.#ended || this.#bytes <= MOST_BYTES) return undefined;
+    return new Promise((resolve) => {
+      this.#roomy = resolve;
+    });
   }
 
   /** Undefined after the end. */
@@ -46,16 +59,17 @@ export class FrameQueue {
     }
     const frame = this.#frames.shift();
     if (frame !== undefined) this.#bytes -= sizeOf(frame);
-    if (this.#paused && this.#bytes < MOST_BYTES / 2) {
+    if (this.#bytes < MOST_BYTES / 2) {
+      this.#roomy?.();
+      if (this.#paused) this.#source.resume();
       this.#paused = false;
-      this.#source.resume();
     }
     return frame;
   }
 }
 
 function sizeOf({ kind }: RealtimeFrame): number {
-  return kind.case === 'text' || kind.case === 'binary' ? kind.value.length : 0;
+  return FRAME_OVERHEAD + (kind.case === 'text' || kind.case === 'binary' ? kind.value.length : 0);
 }
 
 /** A frame as it came off a WebSocket. */

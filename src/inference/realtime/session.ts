@@ -5,7 +5,9 @@ import { WebSocket } from 'ws';
 import { type RealtimeFrame, RealtimeFrameSchema } from '../../../gen/gateway/inference/v2/realtime_pb.ts';
 import type { Call } from '../../call/call.ts';
 import { fail, type GatewayError, toGatewayError } from '../../lib/errors.ts';
+import { isTooHeavy, LIGHT_BYTES } from '../../rest/json-weight.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
+import { callerEvent } from './caller-event.ts';
 import type { Dialled } from './dial.ts';
 import { type EventReader, GeminiEvents, OpenAiEvents, type Told } from './events.ts';
 import { closeFrame, eventFrame, FrameQueue, frameOf, sendable } from './frame-queue.ts';
@@ -15,6 +17,8 @@ import { type Turn, type TurnPort, Turns } from './turns.ts';
 
 /** Bytes to the provider that wait before the caller's frames do. */
 const MOST_UNSENT = 256 * 1024;
+/** Responses of one session that have not ended: more are not asked for, and a provider that begins more is left. */
+const MOST_OPEN = 64;
 /** How long the provider may take to answer a close, in milliseconds. */
 const CLOSE_MS = 5000;
 
@@ -93,10 +97,12 @@ export class Session {
   /** The frame, once what it tells is booked and judged; undefined: it is kept back. */
   async #fromProvider(frame: RealtimeFrame): Promise<RealtimeFrame | undefined> {
     const text = this.#textOf(frame);
-    const told = text === undefined ? undefined : this.#events.fromProvider(text);
-    if (told === undefined) return frame;
+    if (text === undefined) return frame;
     try {
-      await this.#note(told);
+      if (text.length > LIGHT_BYTES && (await isTooHeavy(Buffer.from(text))))
+        throw fail('upstream_garbage', 'the provider sent an event with too many members');
+      const told = this.#events.fromProvider(text);
+      if (told !== undefined) await this.#note(told);
       return frame;
     } catch (thrown) {
       this.#refuse(toGatewayError(thrown), true);
@@ -108,6 +114,8 @@ export class Session {
     const { signal } = this.#call;
     switch (told.kind) {
       case 'began': {
+        if (this.#running.size >= MOST_OPEN)
+          throw fail('upstream_garbage', 'the provider began too many responses');
         const turn = this.#admitted.shift() ?? (await this.#turns.begin());
         if (this.#over) turn.break();
         else this.#running.set(told.id, turn);
@@ -144,28 +152,41 @@ export class Session {
         if (kind.case === 'close') return this.#closeProvider(kind.value.code, kind.value.reason);
         if (kind.case !== 'text' && kind.case !== 'binary')
           return this.#end(1008, 'only frames may follow the opening');
-        if (await this.#mayPass(value)) await this.#send(kind.value);
+        const data = await this.#judged(kind.value);
+        if (data !== undefined) await this.#send(data);
         if (this.#over) return;
+        // What the caller is told of its frames waits for it too.
+        await this.#queue.room();
       }
     } catch {
       this.#end(1011, 'the client broke off');
     }
   }
 
-  /** Whether the caller's frame goes to the provider: a response that limits refuse does not begin. */
-  async #mayPass(frame: RealtimeFrame): Promise<boolean> {
-    const text = this.#textOf(frame);
-    const asked = text === undefined ? undefined : this.#events.fromCaller(text);
-    if (asked === undefined) return true;
+  /** What goes to the provider of a caller's frame; undefined: nothing does, e.g. since limits refuse the response. */
+  async #judged(data: string | Uint8Array): Promise<string | Uint8Array | undefined> {
     try {
-      await this.#guards.heard(asked.text, this.#call.signal);
-      this.#transcript.add('user', asked.text);
-      if (asked.asks) this.#admitted.push(await this.#turns.begin());
-      return true;
+      const read = await callerEvent(data, this.#binaryEvents);
+      const asked = read && this.#events.fromCaller(read.event);
+      if (asked !== undefined) {
+        await this.#guards.heard(asked.text, this.#call.signal);
+        this.#transcript.add('user', asked.text);
+        if (asked.asks) await this.#admit();
+      }
+      return read?.data ?? data;
     } catch (thrown) {
       this.#refuse(toGatewayError(thrown), false);
-      return false;
+      return undefined;
     }
+  }
+
+  /** @throws GatewayError rate_limited, and as `Turns.begin` */
+  async #admit(): Promise<void> {
+    if (this.#admitted.length + this.#running.size >= MOST_OPEN)
+      throw fail('rate_limited', `${MOST_OPEN} responses of this session have not ended: wait for one`);
+    const turn = await this.#turns.begin();
+    if (this.#over) turn.break();
+    else this.#admitted.push(turn);
   }
 
   /** Tells the caller; the session ends where it may not go on. @param late the provider has done it already */

@@ -1,8 +1,9 @@
 // A session's transcript, for the log.
 import type { CallBodies } from '../../call/bodies.ts';
 
-/** Characters that are kept. */
+/** Characters that are kept, and what a line counts in addition to its own. */
 const MOST = 1024 * 1024;
+const LINE = 128;
 
 /** Kept where bodies are. */
 export class Transcript {
@@ -19,7 +20,7 @@ export class Transcript {
 
   add(role: 'user' | 'assistant', text: string): void {
     if (!this.#kept || text === '' || this.#held > MOST) return;
-    this.#held += text.length;
+    this.#held += text.length + LINE;
     this.#lines.push({ role, text });
   }
 }
