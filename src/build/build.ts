@@ -26,6 +26,7 @@ export async function build(root = ROOT, dist = join(root, 'dist')): Promise<num
       cwd: root,
       input: { main: join(root, 'src/main.ts') },
       platform: 'node',
+      resolve: { alias: modulesOf(root) },
       plugins: [slim, fewTypes, builtins, relocate(root, scratch), asciiOnly],
       onLog: (level, { code, message }, report) => {
         // depd, of Koa, makes a wrapper by it.
@@ -64,6 +65,15 @@ const SLIM: Readonly<Record<string, string>> = {
   undici: `export { default as Pool } from 'undici/lib/dispatcher/pool.js';
     export { default as buildConnector } from 'undici/lib/core/connect.js';`,
 };
+
+/** Packages that lead Node.js to CommonJS, of which all would be taken: their ES modules. */
+function modulesOf(root: string): Record<string, string> {
+  const folder = join(root, 'node_modules/@smithy');
+  return {
+    '@smithy/core': join(folder, 'core/dist-es/submodules'),
+    '@smithy/signature-v4': join(folder, 'signature-v4/dist-es'),
+  };
+}
 
 const slim: Plugin = {
   name: 'slim',

@@ -48,8 +48,6 @@ const BESIDE: Readonly<Record<string, readonly string[]>> = {
   // The log stores a call's record within its scope, and providers report parts of it.
   'src/store': ['src/call/record.ts', 'src/call/scope.ts'],
   'src/providers': ['src/call/record.ts'],
-  // Bedrock's guardrails are asked with a signature.
-  'src/checks': ['src/secrets/aws/signature.ts'],
   // The generated types are the vocabulary of every room.
   'src/lib': ['gen'],
 };

@@ -90,16 +90,19 @@ function client(trace: string): OpenAI {
     maxRetries: 0,
     defaultHeaders: {
       'x-gateway-trace-id': trace,
-      'x-gateway-config': JSON.stringify({
-        provider: 'bedrock',
-        custom_host: origin(),
-        aws_region: 'us-west-2',
-        aws_access_key_id: KEYS.accessKeyId,
-        aws_secret_access_key: KEYS.secretAccessKey,
-      }),
+      'x-gateway-config': config(),
     },
   });
 }
+
+const config = (): string =>
+  JSON.stringify({
+    provider: 'bedrock',
+    custom_host: origin(),
+    aws_region: 'us-west-2',
+    aws_access_key_id: KEYS.accessKeyId,
+    aws_secret_access_key: KEYS.secretAccessKey,
+  });
 
 /** That AWS's own library signs the request as it came. */
 async function isSigned({ method, url, headers, body }: Sent): Promise<boolean> {
@@ -113,13 +116,15 @@ async function isSigned({ method, url, headers, body }: Sent): Promise<boolean> 
     sha256: Sha256,
     applyChecksum: false,
   });
+  const { pathname, searchParams } = new URL(url, 'http://bedrock.example');
+  const query = [...new Set(searchParams.keys())].map((name) => [name, searchParams.getAll(name)] as const);
   const signed = await signer.sign(
     {
       method,
       protocol: 'http:',
       hostname: host,
-      path: url,
-      query: {},
+      path: pathname,
+      query: Object.fromEntries(query),
       headers: Object.fromEntries(names.map((name) => [name, String(headers[name])])),
       body,
     },
@@ -169,4 +174,34 @@ test.serial('responses', async (t) => {
   t.is(sent[0]?.url, '/openai/v1/responses');
   t.true(await isSigned(sent[0]!));
   t.is(await tokensOf('bedrock-responses'), 18);
+});
+
+function ask(query: string): Promise<Response> {
+  return fetch(`${gateway.origin}/v1/proxy/own/path?${query}`, {
+    method: 'POST',
+    headers: {
+      'x-gateway-api-key': WORKSPACE_KEY,
+      'x-gateway-config': config(),
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify({ model: MODEL, messages: MESSAGES }),
+  });
+}
+
+test.serial('a query is signed as it is sent, up to a bound', async (t) => {
+  t.is((await ask("b=2&a='(x)*!&b=1&e&f=%2F%20")).status, 404);
+  t.is(sent.length, 1);
+  t.regex(sent[0]!.url, /\?b=2&/);
+  t.true(await isSigned(sent[0]!));
+  const names = (count: number): string => Array.from({ length: count }, (_, i) => `n${i}`).join('&');
+  t.is((await ask(names(256))).status, 404);
+  t.true(await isSigned(sent[1]!));
+  for (const query of [names(257), Array(3000).fill('a').join('&')]) {
+    const answer = await ask(query);
+    t.is(answer.status, 400);
+    const { error } = (await answer.json()) as { error: { message: string; param: string } };
+    t.is(error.param, 'query');
+    t.regex(error.message, /at most 256 parameters/);
+  }
+  t.is(sent.length, 2);
 });

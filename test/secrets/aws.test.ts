@@ -3,28 +3,9 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { type AwsCredentials, signed } from '../../src/secrets/aws/signature.ts';
+import type { AwsCredentials } from '../../src/lib/aws-signature.ts';
 import { secretsBench } from './bench.ts';
 import { type Asked, fakeManager } from './fake-manager.ts';
-
-test("the signature is the one of AWS's own worked example", (t) => {
-  const headers = signed({
-    method: 'GET',
-    url: new URL('https://iam.amazonaws.com/?Action=ListUsers&Version=2010-05-08'),
-    headers: { 'content-type': 'application/x-www-form-urlencoded; charset=utf-8' },
-    body: '',
-    region: 'us-east-1',
-    service: 'iam',
-    credentials: {
-      accessKeyId: 'AKIDEXAMPLE',
-      secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY',
-    },
-    at: Date.UTC(2015, 7, 30, 12, 36, 0),
-  });
-  t.true(
-    headers.at(-1)?.endsWith('Signature=5d672d79c15b13162d9279b0855cfba6789a8edb4c82c400e06b5924a6f2b5d7'),
-  );
-});
 
 /** Whether a request is signed with these keys: worked out anew from what arrived. */
 function verifies({ method, url, headers, body }: Asked, keys: AwsCredentials, service: string): boolean {

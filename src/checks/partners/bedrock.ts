@@ -1,6 +1,6 @@
 // Amazon Bedrock Guardrails (Bedrock Runtime API reference, "ApplyGuardrail").
+import { signed } from '../../lib/aws-signature.ts';
 import { urlText } from '../../lib/url-text.ts';
-import { signed } from '../../secrets/aws/signature.ts';
 import type { CheckDeps } from '../contract/check.ts';
 import { alias, flag, required, secret, text } from '../contract/fields.ts';
 import { isObject } from '../contract/parameters.ts';
@@ -32,14 +32,14 @@ export const bedrockGuard = definePartner({
     if (apiKey === undefined && (awsAccessKeyId === undefined || awsSecretAccessKey === undefined))
       fault('credentials', 'must have apiKey, or awsAccessKeyId and awsSecretAccessKey');
   },
-  ask(value, { credentials: given, guardrailId, guardrailVersion }, { event }, deps) {
+  async ask(value, { credentials: given, guardrailId, guardrailVersion }, { event }, deps) {
     const base =
       given.endpoint?.replace(/\/+$/, '') ??
       `https://bedrock-runtime.${given.awsRegion}.amazonaws.com${given.awsRegion.startsWith('cn-') ? '.cn' : ''}`;
     const path = [guardrailId, guardrailVersion].map(urlText);
     const url = `${base}/guardrail/${path[0]}/version/${path[1]}/apply`;
     const body = { source: event === 'input' ? 'INPUT' : 'OUTPUT', content: [{ text: { text: value } }] };
-    return { url, headers: headersOf(url, JSON.stringify(body), given, deps), body };
+    return { url, headers: await headersOf(url, JSON.stringify(body), given, deps), body };
   },
   judge({ action, outputs, assessments }) {
     if (typeof action !== 'string') throw unreadable('bedrock.guard', 'action');
@@ -64,7 +64,12 @@ interface Given {
 }
 
 /** An API key of Bedrock as it is, or a signature. */
-function headersOf(url: string, body: string, given: Given, { clock }: CheckDeps): Record<string, string> {
+async function headersOf(
+  url: string,
+  body: string,
+  given: Given,
+  { clock }: CheckDeps,
+): Promise<Record<string, string>> {
   const {
     apiKey,
     awsAccessKeyId: accessKeyId,
@@ -72,7 +77,7 @@ function headersOf(url: string, body: string, given: Given, { clock }: CheckDeps
     awsRegion: region,
   } = given;
   if (apiKey !== undefined) return { authorization: `Bearer ${apiKey}` };
-  const pairs = signed({
+  const pairs = await signed({
     method: 'POST',
     url: new URL(url),
     headers: {},

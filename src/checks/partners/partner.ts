@@ -45,7 +45,12 @@ export interface PartnerDefinition<F extends Fields> {
   validate?(parameters: Parameters<F>, fault: Fault): void;
   /** Whether parameters may ask for a text without what was found (`redact`). */
   readonly redacts?: boolean;
-  ask(text: string, parameters: Parameters<F>, context: CheckContext, deps: CheckDeps): Question;
+  ask(
+    text: string,
+    parameters: Parameters<F>,
+    context: CheckContext,
+    deps: CheckDeps,
+  ): Question | Promise<Question>;
   /** @throws CheckFailure InvalidResponseError */
   judge(answer: JsonObject, parameters: Parameters<F>, context: CheckContext): Judgement;
 }
@@ -140,7 +145,7 @@ async function answered<F extends Fields>(
   text: string,
 ): Promise<Judgement> {
   const { id } = definition;
-  const question = definition.ask(text, parameters, context, deps);
+  const question = await definition.ask(text, parameters, context, deps);
   const { status, json } = await postJson(deps, { ...question, param: 'credentials' });
   if (status === 413)
     throw new CheckFailure('InputTooLongError', `the text is longer than ${id} takes (status 413)`);

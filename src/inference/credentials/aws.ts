@@ -1,12 +1,12 @@
 // Signature Version 4 of a request, with static keys, an assumed role's or the gateway's own.
 import { Aborter } from '../../lib/abort.ts';
+import { type AwsCredentials, signed } from '../../lib/aws-signature.ts';
 import { headerIn } from '../../lib/egress/header-pairs.ts';
 import type { OutboundRequest } from '../../lib/egress/outbound.ts';
 import { fail } from '../../lib/errors.ts';
 import type { Target } from '../../providers/dialect.ts';
 import { optionError } from '../../providers/options/named.ts';
 import { type AwsCredentialsOf, awsCredentials } from '../../secrets/aws/credentials.ts';
-import { type AwsCredentials, signed } from '../../secrets/aws/signature.ts';
 import { faultOf } from '../../secrets/failure.ts';
 import { arriving } from '../pipeline/arriving.ts';
 import type { BoundTarget } from '../plan/bind.ts';
@@ -112,7 +112,7 @@ async function proofOf(
 ): Promise<Proof> {
   const body = await wholeBody(request.body);
   const type = headerIn(request.headers, 'content-type');
-  const headers = signed({
+  const headers = await signed({
     method: request.method,
     body,
     region,

@@ -1,10 +1,10 @@
 // The token that an external account has of its own provider of identities.
 import { readFile } from 'node:fs/promises';
 import { Aborter } from '../../lib/abort.ts';
+import { signed } from '../../lib/aws-signature.ts';
 import { fail } from '../../lib/errors.ts';
 import { parsedObject, textOf } from '../../providers/json-object.ts';
 import { awsCredentials, endpointOf } from '../../secrets/aws/credentials.ts';
-import { signed } from '../../secrets/aws/signature.ts';
 import { fileSecrets } from '../../secrets/file.ts';
 import { exchange } from './exchange.ts';
 import type { ExternalAccount, Format, Source } from './google-external.ts';
@@ -71,7 +71,7 @@ async function awsIdentity(deps: CredentialDeps, template: string, audience: str
   try {
     const credentials = await awsCredentials(deps)({}, region, aborter);
     const url = new URL(template.replace('{region}', region));
-    const pairs = signed({
+    const pairs = await signed({
       method: 'POST',
       url,
       headers: { 'x-goog-cloud-target-resource': audience },

@@ -1,11 +1,11 @@
 // The credentials that sign a call to AWS: keys of the reference, the gateway's own, or an assumed role's.
 import { readFile } from 'node:fs/promises';
 import type { AbortLike } from '../../lib/abort.ts';
+import { type AwsCredentials, signed } from '../../lib/aws-signature.ts';
 import { secretFailure } from '../failure.ts';
 import { type Lease, Leases } from '../leases.ts';
 import type { AuthConfig, ManagerDeps } from '../manager.ts';
 import { ask, form } from '../request.ts';
-import { type AwsCredentials, signed } from './signature.ts';
 
 /** Gives the credentials of a reference. */
 export type AwsCredentialsOf = (
@@ -60,7 +60,7 @@ export function awsCredentials(deps: ManagerDeps): AwsCredentialsOf {
     const all =
       signer === undefined
         ? headers
-        : signed({ ...order, headers: plain, region, service: 'sts', credentials: signer, at: now() });
+        : await signed({ ...order, headers: plain, region, service: 'sts', credentials: signer, at: now() });
     const reply = await ask(deps.dialer, { ...order, headers: all, signal });
     const element = (name: string) => new RegExp(`<${name}>([^<>&]+)</${name}>`).exec(reply.text)?.[1];
     const [accessKeyId, secretAccessKey] = [element('AccessKeyId'), element('SecretAccessKey')];

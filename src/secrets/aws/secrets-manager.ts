@@ -1,9 +1,9 @@
 // AWS Secrets Manager: https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html
+import { signed } from '../../lib/aws-signature.ts';
 import { secretFailure } from '../failure.ts';
 import type { ManagerDeps, SecretManager } from '../manager.ts';
 import { ask, member, type Reply } from '../request.ts';
 import { awsCredentials, endpointOf } from './credentials.ts';
-import { signed } from './signature.ts';
 
 /** AWS refuses with a status of 400 and a name: access, or the key that signed. */
 const REFUSALS =
@@ -20,7 +20,7 @@ export function awsSecretsManager(deps: ManagerDeps): SecretManager {
       const url = endpointOf(deps.environment, 'secretsmanager', region);
       const credentials = await credentialsOf(auth, region, signal);
       const body = JSON.stringify({ SecretId: path });
-      const headers = signed({
+      const headers = await signed({
         method: 'POST',
         url,
         body,

@@ -40,7 +40,7 @@ export function s3Client(place: S3Place): S3Client {
   const urlOf = (key: string): URL => new URL(`/${bucket}/${key}`, endpoint);
 
   async function ask(method: 'GET' | 'PUT' | 'DELETE', url: URL, body: Uint8Array = NOTHING) {
-    const headers = signed({
+    const headers = await signed({
       method,
       url,
       headers: { 'x-amz-content-sha256': hash('sha256', body, 'hex') },
