@@ -19,7 +19,7 @@ async function threads(): Promise<number> {
 test.serial(
   'a worker at rest ends, a call starts another one, and calls meanwhile are answered',
   async (t) => {
-    const rest = { ms: 500, lastCall: { echo: 0 } };
+    const rest = { ms: () => 500, lastCall: { echo: 0 } };
     const worker = lazyWorker<FragileCall>(entry, setup, bounds, { rest });
     for (let round = 0; round < 3; round++) {
       t.is(await worker.call<number>({ echo: round }), round);
@@ -32,6 +32,23 @@ test.serial(
     await t.throwsAsync(worker.call({ echo: 1 }), { message: /closed/ });
   },
 );
+
+test.serial('a call that wants a longer rest keeps it, whatever comes after it', async (t) => {
+  const made = (ms: (call: FragileCall) => number) =>
+    lazyWorker<FragileCall>(entry, setup, bounds, { rest: { ms, lastCall: { echo: 0 } } });
+  const staying = made((call) => ('echo' in call && call.echo === 1 ? 600_000 : 0));
+  const leaving = made(() => 0);
+  await staying.call({ echo: 1 });
+  if (process.platform === 'linux') {
+    const running = await threads();
+    await staying.call({ echo: 2 });
+    await leaving.call({ echo: 3 });
+    await eventually('the other ends', async () => (await threads()) <= running);
+    t.is(await threads(), running);
+  }
+  t.is(await staying.call<number>({ echo: 4 }), 4);
+  await Promise.all([staying, leaving].map((worker) => worker.close({ echo: 0 })));
+});
 
 test.serial('a warm worker is told its setup and taken once', async (t) => {
   warmWorker(entry);

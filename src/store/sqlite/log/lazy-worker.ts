@@ -7,8 +7,8 @@ import { startWorker, type WorkerBounds, type WorkerClient } from '../worker-cli
 export interface LazyOptions<C> {
   /** As `startWorker` says. */
   readonly apart?: boolean;
-  /** Milliseconds without a call after which it ends, and the call that ends it; absent: it stays. */
-  readonly rest?: { readonly ms: number; readonly lastCall: C } | undefined;
+  /** Milliseconds after a call in which it waits for further ones, and the call that ends it; absent: it stays. */
+  readonly rest?: { readonly ms: (call: C) => number; readonly lastCall: C } | undefined;
 }
 
 /** `lastCall` of `close` is only sent to a worker that was started. */
@@ -24,6 +24,8 @@ export function lazyWorker<C>(
   let closed = false;
   let calls = 0;
   let timer: NodeJS.Timeout | undefined;
+  /** By the monotonic clock. */
+  let restsUntil = 0;
 
   const start = (): Promise<WorkerClient<C>> => {
     started ??= Promise.resolve(ending)
@@ -40,10 +42,12 @@ export function lazyWorker<C>(
     started = undefined;
     ending = last.then((client) => client.close(lastCall)).catch(() => undefined);
   };
-  const rested = (): void => {
+  const rested = (call: C): void => {
     if (rest === undefined || closed) return;
-    timer ??= setTimeout(end, rest.ms).unref();
-    timer.refresh();
+    const now = performance.now();
+    restsUntil = Math.max(restsUntil, now + rest.ms(call));
+    clearTimeout(timer);
+    timer = setTimeout(end, restsUntil - now).unref();
   };
   return {
     call: async (call, length, deadlineMs) => {
@@ -53,7 +57,7 @@ export function lazyWorker<C>(
         return await (await start()).call(call, length, deadlineMs);
       } finally {
         calls--;
-        rested();
+        rested(call);
       }
     },
     close: async (lastCall) => {
