@@ -76,7 +76,7 @@ export const PAGES: readonly Page[] = [
   {
     name: 'People',
     path: '/people',
-    allowed: () => isOrganisation() && may('organisation_users.list'),
+    allowed: () => (isOrganisation() && may('organisation_users.list')) || may('workspace_users.list'),
     load: () => import('./pages/people.tsx'),
   },
   {

@@ -7,8 +7,8 @@ import {
 } from '../../../gen/gateway/inference/v2/config_pb.ts';
 import { client, session } from '../api.ts';
 import { Area, objectOf, textsOf } from '../fields.tsx';
-import { moment } from '../figures.ts';
 import { Alert, Field, Table } from '../parts.tsx';
+import { Circuits } from './circuits.tsx';
 
 interface DryRunProps {
   readonly workspace: string;
@@ -83,28 +83,6 @@ function Result({ targets, passedOver, maxAttempts, conditions, circuits, plan }
         <pre class="body">{JSON.stringify(plan, null, 2)}</pre>
       </details>
     </>
-  );
-}
-
-/** Circuit breakers of targets. */
-export function Circuits({
-  circuits,
-}: {
-  readonly circuits: readonly (readonly [config: string, circuit: JsonObject])[];
-}) {
-  return (
-    <Table
-      label="Circuits"
-      columns={['Config', 'Target', 'State', 'Failures', 'Open until']}
-      rows={circuits.map(([config, { path, state, failures, open_until: until }]) => [
-        config,
-        String(path ?? '') || 'the config',
-        String(state ?? ''),
-        String(failures ?? ''),
-        typeof until === 'number' ? moment(new Date(until).toISOString()) : '',
-      ])}
-      empty="No target has a circuit breaker. The member cb_config of a config sets one."
-    />
   );
 }
 

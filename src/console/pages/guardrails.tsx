@@ -2,35 +2,40 @@
 import { useSignal } from '@preact/signals';
 import { GuardrailsService } from '../../../gen/gateway/admin/v2/guardrails_pb.ts';
 import { type GuardrailTest, TestsService } from '../../../gen/gateway/inference/v2/tests_pb.ts';
-import { client, homeWorkspace, session, wordsOf } from '../api.ts';
+import { client, homeWorkspace, may, session, wordsOf } from '../api.ts';
 import { moment } from '../figures.ts';
+import { GuardrailActions, NewGuardrail } from '../guardrails/form.tsx';
 import { Alert, Choice, Field, Head, Table, useLoaded } from '../parts.tsx';
 import { ask, query } from '../router.ts';
 
 export default function Guardrails() {
-  const { value, error } = useLoaded('guardrails', (signal) =>
+  const { value, error, reload } = useLoaded('guardrails', (signal) =>
     client(GuardrailsService).listGuardrails({ pageSize: 100 }, { signal }),
   );
+  const guardrails = value?.data ?? [];
   return (
     <>
-      <Head title="Guardrails" />
+      <Head title="Guardrails">
+        {may('guardrails.create', 'organisation_guardrails.create') && <NewGuardrail onMade={reload} />}
+      </Head>
       {error !== undefined && <Alert>{error}</Alert>}
+      {value === undefined && error === undefined && <p class="empty">Loading…</p>}
       {value !== undefined && (
         <Table
           label="Guardrails"
-          columns={['Name', 'Slug', 'Status', 'Changed']}
-          rows={value.data.map((guardrail) => [
+          columns={['Name', 'Slug', 'Status', 'Changed', '']}
+          keys={guardrails.map(({ id }) => id)}
+          rows={guardrails.map((guardrail) => [
             <bdi key="name">{guardrail.name}</bdi>,
             guardrail.slug,
             guardrail.status,
             moment(guardrail.lastUpdatedAt),
+            <GuardrailActions key="actions" guardrail={guardrail} onChanged={reload} />,
           ])}
-          empty="No guardrail is saved. A guardrail checks what is asked and answered, and denies or logs what fails: POST /v1/guardrails makes one."
+          empty="A guardrail checks what is asked and answered, and denies or logs what fails. New guardrail makes the first one; configs, workspaces and the organisation name it."
         />
       )}
-      {value !== undefined && value.data.length > 0 && (
-        <Try all={value.data.map(({ slug, name }) => [slug, name] as const)} />
-      )}
+      {guardrails.length > 0 && <Try all={guardrails.map(({ slug, name }) => [slug, name] as const)} />}
     </>
   );
 }

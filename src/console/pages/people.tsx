@@ -1,49 +1,31 @@
-// People: who is in the organisation, and who was invited.
-import { UserInvitesService } from '../../../gen/gateway/admin/v2/user_invites_pb.ts';
-import { UsersService } from '../../../gen/gateway/admin/v2/users_pb.ts';
-import { client } from '../api.ts';
-import { moment } from '../figures.ts';
-import { Alert, Head, Table, useLoaded } from '../parts.tsx';
+// People: who is in the organisation, who was invited, and who is in which workspace.
+
+import { useSignal } from '@preact/signals';
+import { may, session } from '../api.ts';
+import { Head } from '../parts.tsx';
+import { Invitations, InviteDialog } from '../people/invitations.tsx';
+import { Members } from '../people/members.tsx';
+import { Users } from '../people/users.tsx';
 
 export default function People() {
-  const { value, error } = useLoaded('people', async (signal) => {
-    const [users, invites] = await Promise.all([
-      client(UsersService).listUsers({ pageSize: 1000 }, { signal }),
-      client(UserInvitesService).listUserInvites({ pageSize: 100 }, { signal }),
-    ]);
-    return { users: users.data, invites: invites.data };
-  });
+  // Each part reads anew when another one changed what it shows.
+  const round = useSignal(0);
+  const again = (): void => {
+    round.value++;
+  };
+  const isOrganisation = session.value?.workspaceId === '' && may('organisation_users.list');
   return (
     <>
-      <Head title="People" />
-      {error !== undefined && <Alert>{error}</Alert>}
-      {value !== undefined && (
+      <Head title="People">
+        {isOrganisation && may('organisation_users.create') && <InviteDialog onMade={again} />}
+      </Head>
+      {isOrganisation && (
         <>
-          <Table
-            label="People"
-            columns={['Name', 'Email', 'Role', 'Since']}
-            rows={value.users.map((user) => [
-              <bdi key="name">{`${user.firstName} ${user.lastName}`.trim()}</bdi>,
-              <bdi key="email">{user.email}</bdi>,
-              user.role,
-              moment(user.createdAt),
-            ])}
-            empty="Nobody is here yet. People join by invitation: POST /v1/admin/users/invites makes a link."
-          />
-          <h2>Invitations</h2>
-          <Table
-            label="Invitations"
-            columns={['Email', 'Role', 'Status', 'Expires']}
-            rows={value.invites.map((invite) => [
-              <bdi key="email">{invite.email}</bdi>,
-              invite.role,
-              invite.status,
-              moment(invite.expiresAt),
-            ])}
-            empty="No invitation is open."
-          />
+          <Users round={round.value} onChanged={again} />
+          <Invitations round={round.value} onChanged={again} />
         </>
       )}
+      {may('workspace_users.list') && <Members round={round.value} />}
     </>
   );
 }
