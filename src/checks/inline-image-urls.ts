@@ -8,7 +8,7 @@ import { isObject } from './contract/parameters.ts';
 import { deadline } from './outward/deadline.ts';
 import { replaceAt } from './view/rewrite.ts';
 import { objectsIn } from './view/slots.ts';
-import type { JsonObject, JsonPath } from './view/traffic.ts';
+import type { JsonObject, JsonPath, Traffic } from './view/traffic.ts';
 
 const MOST_IMAGES = 20;
 const MOST_BYTES = 20_971_520;
@@ -38,7 +38,7 @@ export const inlineImageUrls = defineCheck({
     const wanted =
       providers.length === 0 || (traffic.provider !== undefined && providers.includes(traffic.provider));
     const { json } = traffic.request;
-    const places = wanted ? imagesIn(json) : [];
+    const places = wanted ? imagesIn(traffic) : [];
     if (places.length === 0) return { verdict: true, data: { inlinedImages: 0 } };
     if (places.length > MOST_IMAGES)
       throw new CheckFailure('InputTooLongError', `more than ${MOST_IMAGES} images`);
@@ -67,26 +67,65 @@ export const inlineImageUrls = defineCheck({
   },
 });
 
-/** Parts of messages that name an image by an http or https URL, in the shapes of the three APIs. */
-function imagesIn(json: JsonObject): Place[] {
-  const places: Place[] = [];
-  const note = (path: JsonPath, url: unknown, put: Place['put']): void => {
-    if (typeof url === 'string' && /^https?:\/\//i.test(url)) places.push({ path, url, put });
-  };
-  const asUrl = (type: string, data: string): string => `data:${type};base64,${data}`;
-  for (const name of ['messages', 'input']) {
+/** Members of requests for images (also of edits as JSON) that name one: a URL, an object with one, or a list of these. */
+const OF_IMAGES = ['image', 'images', 'image_url', 'mask'];
+
+/** What names an image by an http or https URL: parts of messages in the shapes of the three APIs, members of image requests. */
+function imagesIn({ api, request: { json } }: Traffic): Place[] {
+  const places = new Places();
+  if (api === 'images') for (const name of OF_IMAGES) places.named([name], json[name]);
+  for (const name of ['messages', 'input'])
     for (const [message, at] of objectsIn([name], json[name])) {
-      for (const [part, path] of objectsIn([...at, 'content'], message.content)) {
-        const { image_url: image, source } = part;
-        if (isObject(image)) note([...path, 'image_url', 'url'], image.url, asUrl);
-        else note([...path, 'image_url'], image, asUrl);
-        if (part.type === 'image' && isObject(source)) {
-          note([...path, 'source'], source.url, (type, data) => ({ type: 'base64', media_type: type, data }));
-        }
-      }
+      places.parts([...at, 'content'], message.content);
+      // What a function gave back, in Responses.
+      places.parts([...at, 'output'], message.output);
+    }
+  return places.found;
+}
+
+const asUrl = (type: string, data: string): string => `data:${type};base64,${data}`;
+
+/** Gathers the places of one request. */
+class Places {
+  readonly found: Place[] = [];
+
+  /** A list of parts. Results of tools have parts of their own (Messages). */
+  parts(at: JsonPath, list: unknown): void {
+    for (const [part, path] of objectsIn(at, list)) {
+      this.#part(part, path);
+      for (const [inner, innerPath] of objectsIn([...path, 'content'], part.content))
+        this.#part(inner, innerPath);
     }
   }
-  return places;
+
+  /** A URL, an object with one, or a list of these. */
+  named(path: JsonPath, value: unknown): void {
+    if (Array.isArray(value)) {
+      for (const [index, one] of value.entries()) this.#one([...path, index], one);
+    } else this.#one(path, value);
+  }
+
+  #one(path: JsonPath, value: unknown): void {
+    this.#note(path, value, asUrl);
+    if (!isObject(value)) return;
+    for (const name of ['image_url', 'url']) this.#note([...path, name], value[name], asUrl);
+  }
+
+  #part(part: JsonObject, path: JsonPath): void {
+    const { image_url: image, source } = part;
+    if (isObject(image)) this.#note([...path, 'image_url', 'url'], image.url, asUrl);
+    else this.#note([...path, 'image_url'], image, asUrl);
+    if (part.type === 'image' && isObject(source))
+      this.#note([...path, 'source'], source.url, (type, data) => ({
+        type: 'base64',
+        media_type: type,
+        data,
+      }));
+  }
+
+  #note(path: JsonPath, url: unknown, put: Place['put']): void {
+    if (typeof url === 'string' && /^https?:\/\//i.test(url)) this.found.push({ path, url, put });
+  }
 }
 
 async function fetchImage(

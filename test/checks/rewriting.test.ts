@@ -290,6 +290,14 @@ test('images that are named by URL are put in as data, where they may be fetched
   t.deepEqual((await run('chat', chat(`${url}/a.png`))).json, chat(data));
   t.is(asked[0]?.headers.authorization, undefined);
   const claude = (source: object) => ({ messages: [{ role: 'user', content: [{ type: 'image', source }] }] });
+  const toolResult = (source: object) => ({
+    messages: [
+      {
+        role: 'user',
+        content: [{ type: 'tool_result', tool_use_id: 't', content: [{ type: 'image', source }] }],
+      },
+    ],
+  });
   t.deepEqual(
     (await run('messages', claude({ type: 'url', url: `${url}/a.png` }))).json,
     claude({ type: 'base64', media_type: 'image/png', data: Buffer.from('png').toString('base64') }),
@@ -298,6 +306,36 @@ test('images that are named by URL are put in as data, where they may be fetched
     input: [{ role: 'user', content: [{ type: 'input_image', image_url: image }] }],
   });
   t.deepEqual((await run('responses', input(`${url}/a.png`))).json, input(data));
+  const output = (image: string) => ({
+    input: [
+      {
+        type: 'function_call_output',
+        call_id: 'c',
+        output: [{ type: 'input_image', image_url: image }],
+      },
+    ],
+  });
+  t.deepEqual((await run('responses', output(`${url}/a.png`))).json, output(data));
+  t.deepEqual(
+    (await run('messages', toolResult({ type: 'url', url: `${url}/a.png` }))).json,
+    toolResult({ type: 'base64', media_type: 'image/png', data: Buffer.from('png').toString('base64') }),
+  );
+  for (const edit of [
+    (image: string) => ({
+      prompt: 'p',
+      images: [{ image_url: image }, { file_id: 'f' }],
+      mask: { image_url: image },
+    }),
+    (image: string) => ({ prompt: 'p', image: [image, 'x'], mask: image }),
+    (image: string) => ({ prompt: 'p', image: { url: image, type: 'image_url' } }),
+    (image: string) => ({ prompt: 'p', image_url: image }),
+  ])
+    t.deepEqual((await run('images', edit(`${url}/a.png`))).json, edit(data));
+  t.deepEqual(
+    (await run('chat', { ...chat(data), image: `${url}/a.png` })).json,
+    { ...chat(data), image: `${url}/a.png` },
+    'no member of chats',
+  );
   t.deepEqual((await run('chat', chat(data))).json, chat(data));
   t.deepEqual(
     (await run('chat', chat(`${url}/a.png`), { providers: ['bedrock'] })).json,

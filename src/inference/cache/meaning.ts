@@ -23,8 +23,8 @@ const LITERALS = /https?:\/\/\S+|\S+@\S+|[+-]?\d[\d.,:/-]*/g;
 
 /**
  * The meaning of a chat (`messages` whose last ones are the user's, text only) or of a text completion (`prompt`).
- * Undefined for anything else: pictures, sound, an answer of a tool at the end, no text, more than MAX_MESSAGES
- * messages of the user at the end, more than MAX_TEXT_BYTES.
+ * Undefined for anything else: pictures, sound, requests for images, an answer of a tool at the end, no text, more than
+ * MAX_MESSAGES messages of the user at the end, more than MAX_TEXT_BYTES.
  *
  * @param embeddings who makes the vectors: those of two models cannot be compared
  */
@@ -35,6 +35,8 @@ export function meaningOf(
   embeddings: string,
 ): Meaning | undefined {
   const { body } = subject.request;
+  // The image of another prompt is another image.
+  if (subject.operation === 'images') return undefined;
   if (body === undefined || body.length > MAX_CANONICAL_BYTES) return undefined;
   const given = bodyString(body);
   // Bytes that are no text look all the same once they are decoded.

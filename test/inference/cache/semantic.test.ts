@@ -81,6 +81,8 @@ test('the last words of the user are the text; all else is the scope', (t) => {
   );
   t.not(meaning({ prompt: 'a' }, 'e')?.scope, meaning({ prompt: 'a' }, 'f')?.scope);
   t.is(meaning({ prompt: 'Say hi' })?.text, 'Say hi');
+  const ofImages = subject({ prompt: 'a cat', seed: 1 }, 'o', { operation: 'images' });
+  t.is(meaningOf(ofImages, undefined, undefined, 'e'), undefined, 'another prompt, another image');
   t.is(
     meaning({
       messages: [
