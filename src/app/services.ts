@@ -31,6 +31,7 @@ import type { AuditLogsDeps } from '../admin/audit-logs/service.ts';
 import type { DeclaredStateDeps } from '../admin/declared-state/service.ts';
 import type { AliasCatalogue } from '../configs/alias-catalogue.ts';
 import { audioService } from '../inference/audio.ts';
+import { messageBatches } from '../inference/batches/message-batches.ts';
 import type { OwnBatches } from '../inference/batches/own-batches.ts';
 import { batchesService } from '../inference/batches/service.ts';
 import type { SettleDeps } from '../inference/batches/settle-output.ts';
@@ -118,7 +119,7 @@ export function registrations(
     implement(TestsService, testsService(pipeline, ownModels.providersOf)),
     implement(PromptCompletionsService, identity.runs.service),
     ...fileServices(pipeline, identity),
-    implement(ProxyService, proxyService(pipeline)),
+    implement(ProxyService, proxyService(pipeline, messageBatches(identity.settling))),
     ...adminRegistrations(logs, identity, audit, declared),
   ];
 }

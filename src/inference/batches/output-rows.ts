@@ -27,17 +27,26 @@ export function isOutput({ text }: TextLine): boolean {
   return response === null && isObject(error);
 }
 
+/** Whether a line of an output is a row: of a batch in OpenAI's form, or of Anthropic's results. */
+export function isRow(line: TextLine): boolean {
+  const json = line.text === undefined ? undefined : parsedObject(line.text);
+  const isMessages = typeof json?.custom_id === 'string' && typeof objectOf(json.result)?.type === 'string';
+  return isMessages || isOutput(line);
+}
+
 /** Reads a row. One that cannot be read has no usage, and counts as answered: it is paid for. */
 export function outputRow({ line, text }: TextLine): OutputRow {
   const json: JsonObject = (text === undefined ? undefined : parsedObject(text)) ?? {};
+  const result = objectOf(json.result);
   const response = objectOf(json.response);
-  const body = objectOf(response?.body);
+  const body = objectOf(response?.body) ?? objectOf(result?.message);
   const customId = textOf(json.custom_id) ?? '';
   const counts = body && usageIn(body);
   return {
     line,
     customId: customId.slice(0, MAX_ID),
-    status: statusOf(json, response),
+    status:
+      result !== undefined && response === undefined ? statusOfResult(result) : statusOf(json, response),
     model: textOf(body?.model) ?? '',
     usage: counts && readUsage(codec, counts),
   };
@@ -51,4 +60,11 @@ function statusOf(json: JsonObject, response: JsonObject | undefined): number {
   if (typeof said === 'number' && Number.isSafeInteger(said) && said >= 0 && said <= 999) return said;
   if (response !== undefined) return 200;
   return isObject(json.error) ? 0 : 200;
+}
+
+/** Of a row of Anthropic's: succeeded, errored, canceled or expired. */
+function statusOfResult({ type, error }: JsonObject): number {
+  if (type === 'succeeded') return 200;
+  if (type !== 'errored') return 0;
+  return objectOf(objectOf(error)?.error)?.type === 'invalid_request_error' ? 400 : 500;
 }

@@ -46,11 +46,12 @@ export class ProviderNotes {
   async batch(
     call: Call,
     bound: BoundTarget,
-    { id }: Batch,
-    { inputFileId, endpoint }: CreateBatchRequest,
+    { id }: Pick<Batch, 'id'>,
+    { inputFileId, endpoint }: Pick<CreateBatchRequest, 'endpoint'> & { readonly inputFileId?: string },
   ): Promise<void> {
     await this.#try(async () => {
-      const model = (await this.get(call, bound, 'input', inputFileId))?.body.model;
+      const input = inputFileId && (await this.get(call, bound, 'input', inputFileId));
+      const model = input ? input.body.model : undefined;
       const named = model === undefined ? {} : { model };
       const body: ProviderBatchBody = {
         kind: 'batch',

@@ -1,9 +1,8 @@
 // The output of a provider's own batch, booked while it is fetched: row by row, each once, on however many instances and
 // however often it is fetched. No piece goes on before the rows that end in it are in the books.
-import type { BinaryAnswer } from '../../../gen/gateway/inference/v2/common_pb.ts';
 import type { Call } from '../../call/call.ts';
 import type { BoundTarget } from '../plan/bind.ts';
-import { isOutput, type OutputRow, outputRow } from './output-rows.ts';
+import { isOutput, isRow, type OutputRow, outputRow } from './output-rows.ts';
 import type { BatchMaker, ProviderBatchBody } from './provider-collection.ts';
 import { noteId, type ProviderNotes } from './provider-notes.ts';
 import type { RowBooks } from './row-books.ts';
@@ -29,26 +28,35 @@ export interface Fetched {
   readonly fileId: string;
   /** Where the caller names the batch. */
   readonly batchId?: string;
+  /** Of its rows, where the path tells. */
+  readonly endpoint?: string;
+}
+
+/** A message of an answer of bytes. */
+export interface BytePiece {
+  readonly kind:
+    | { readonly case: 'chunk'; readonly value: Uint8Array }
+    | { readonly case: 'head' | undefined; readonly value?: unknown };
 }
 
 /** The bytes as they are, with the rows of a batch's output booked. @throws GatewayError store_unavailable */
-export async function settled(
+export async function settled<Piece extends BytePiece>(
   deps: SettleDeps,
   fetched: Fetched,
-  open: () => Promise<AsyncIterable<BinaryAnswer>>,
-): Promise<AsyncIterable<BinaryAnswer>> {
+  open: () => Promise<AsyncIterable<Piece>>,
+): Promise<AsyncIterable<Piece>> {
   const note = await deps.notes.get(fetched.call, fetched.bound, 'output', fetched.fileId);
   const answer = await open();
   return note?.body.settling?.done ? answer : tapped(answer, new Settlement(deps, fetched, note?.body));
 }
 
 /** The last piece waits until all rows are booked. */
-async function* tapped(
-  answer: AsyncIterable<BinaryAnswer>,
+async function* tapped<Piece extends BytePiece>(
+  answer: AsyncIterable<Piece>,
   settlement: Settlement,
-): AsyncGenerator<BinaryAnswer> {
+): AsyncGenerator<Piece> {
   const lines = new LineSplitter();
-  let waiting: BinaryAnswer | undefined;
+  let waiting: Piece | undefined;
   for await (const piece of answer) {
     if (piece.kind.case === 'chunk' && settlement.hears) await settlement.take(lines.push(piece.kind.value));
     if (waiting !== undefined) yield waiting;
@@ -104,8 +112,8 @@ class Settlement {
     if (!this.#isOutput) return;
     const owned = await this.#begun();
     // A row that is too long to be read is paid for all the same.
-    const isRow = (one: TextLine): boolean => one.text === undefined || isOutput(one);
-    const rows = lines.filter((one) => one.line > this.#line && isRow(one)).map(outputRow);
+    const isPaid = (one: TextLine): boolean => one.text === undefined || isRow(one);
+    const rows = lines.filter((one) => one.line > this.#line && isPaid(one)).map(outputRow);
     for (let at = 0; at < rows.length; at += AT_ONCE) await this.#book(owned, rows.slice(at, at + AT_ONCE));
     if (this.#line - this.#noted >= NOTED_EVERY) await this.#note(false);
   }
@@ -147,7 +155,7 @@ class Settlement {
     this.#noted = line;
     const ofBatch = this.#known.batchId ?? batchId;
     const batch = ofBatch === undefined ? undefined : await notes.get(call, bound, 'batch', ofBatch);
-    const { maker, endpoint, model } = batch?.body ?? {};
+    const { maker, endpoint = this.#fetched.endpoint, model } = batch?.body ?? {};
     this.#owned = { at, again: before, batchId: ofBatch, maker, endpoint, model };
     return this.#owned;
   }

@@ -37,24 +37,31 @@ import { type Forwarded, forwardRouted } from './forward-routed.ts';
 import { keepBodies, recordedAnswer, recordedRequest } from './kept-bodies.ts';
 import { dialectOf } from './operation-of.ts';
 import type { Pipeline } from './pipeline.ts';
+import type { RawListener } from './raw-listener.ts';
 import { relayedHeaders } from './relayed-headers.ts';
 import { bindOnly } from './run.ts';
 import { type Opening, runAttempt } from './run-attempt.ts';
 import { tracedHeaders } from './traced.ts';
 import { ATTEMPT_HEADER } from './upstream.ts';
 import { UsageTap } from './usage-tap.ts';
+import { isEncoded } from './whole.ts';
 
 /** Headers that providers read credentials from: a caller's are for the target that they were meant for. */
 const CREDENTIALS = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key', 'ocp-apim-subscription-key'];
 
-/** Forwards one request. Resolves when the provider's head is at hand. */
+/**
+ * Forwards one request. Resolves when the provider's head is at hand.
+ * @param listener takes part in answers that it asks for, where they are whole, plain and of status 200
+ */
 export async function forward(
   pipeline: Pipeline,
   call: Call,
   messages: AsyncIterable<ForwardRequest>,
+  listener?: RawListener,
 ): Promise<AsyncIterable<ForwardResponse>> {
   const input = messages[Symbol.asyncIterator]();
   const head = await readHead(input, call.signal);
+  const listening = listener?.listens(head.method, head.path);
   const body = await readBody(input, call.signal);
   const state: BodyState = { error: undefined, bytes: 0 };
   keepBodies(call, pipeline);
@@ -74,7 +81,8 @@ export async function forward(
     signal: AbortLike,
   ): Promise<Forwarded> => {
     call.record.provider = bound.target.provider.id;
-    const sent = await prepared(pipeline, call, bound, request, bytes, signal);
+    const heard = listening !== undefined;
+    const sent = await prepared(pipeline, call, bound, request, bytes, signal, heard);
     const held = drainsWhenCut(bound) ? new HeldSignal(pipeline.drains, call, signal, false) : undefined;
     try {
       const opening = passThrough(pipeline, call, bound, request, sent, held ?? signal);
@@ -112,7 +120,9 @@ export async function forward(
   call.record.status = answer.status;
   call.record.streamed = tap.streams;
   const billed = request.hasBody && !request.path.free;
-  const answered = answerMessages({ ...forwarded, answer: recordedAnswer(call, answer) }, billed);
+  const given = answerMessages({ ...forwarded, answer: recordedAnswer(call, answer) }, billed);
+  const isHeard = answer.status === 200 && !isEncoded(answer.header('content-encoding'));
+  const answered = listening && isHeard ? listening(call, forwarded.bound, given) : given;
   return held === undefined ? answered : drainedRest(answered, held);
 }
 
@@ -137,6 +147,7 @@ async function prepared(
   request: RawRequest,
   bytes: Prepared['body'],
   signal: AbortLike,
+  isHeard: boolean,
 ): Promise<Prepared> {
   const { head, path } = request;
   const own = ownModel(pipeline, call, bound, request);
@@ -160,11 +171,17 @@ async function prepared(
   const headers = changed?.headers ?? head.headers;
   return {
     body: changed?.body ?? bytes,
-    headers: looks ? [...headers.filter(({ name }) => !/^accept-encoding$/i.test(name)), IDENTITY] : headers,
+    headers: looks || isHeard ? plainly(headers, isHeard) : headers,
     model: model ?? '',
     governed,
     guards: looks || governed.mustRead ? (guards ?? blind(pipeline, call, bound)) : undefined,
   };
+}
+
+/** Headers that ask for an answer that can be read, and where it is heard for all of it. */
+function plainly(headers: readonly Header[], whole: boolean): readonly Header[] {
+  const left = whole ? /^(?:accept-encoding|range|if-range)$/i : /^accept-encoding$/i;
+  return [...headers.filter(({ name }) => !left.test(name)), IDENTITY];
 }
 
 const IDENTITY: Header = create(HeaderSchema, { name: 'accept-encoding', value: 'identity' });
