@@ -27,6 +27,19 @@ interface Bound {
 /** Rule id of a double that must be a whole number: as JSON, an integer. */
 const WHOLE_NUMBER = 'double.integer';
 
+/** Rule ids of JSON objects whose members are limited. */
+const OF_OBJECTS: ReadonlyMap<string, Schema> = new Map([
+  ['struct.texts', pairs({ type: 'string', maxLength: 512 })],
+  [
+    'struct.attributes',
+    pairs({ anyOf: [{ type: 'string', maxLength: 512 }, { type: 'number' }, { type: 'boolean' }] }),
+  ],
+]);
+
+function pairs(values: Schema): Schema {
+  return { maxProperties: 16, propertyNames: { maxLength: 64 }, additionalProperties: values };
+}
+
 /** The rules on a field; undefined when it has none that always hold. */
 export function rulesOf(field: DescField): FieldRules | undefined {
   if (!hasOption(field, fieldOption)) return undefined;
@@ -48,6 +61,7 @@ export function limited(
     out.type = 'integer';
     delete out.format;
   }
+  for (const { id } of rules.cel) Object.assign(out, OF_OBJECTS.get(id ?? ''));
   if (items !== undefined) out.items = { ...(schema.items as Schema), ...items };
   if (values !== undefined)
     out.additionalProperties = { ...(schema.additionalProperties as Schema), ...values };
@@ -58,7 +72,8 @@ export function limited(
 
 /** The CEL rules' messages: what the keywords cannot say. */
 export function sentencesOf(rules: FieldRules | undefined): string[] {
-  return (rules?.cel ?? []).flatMap((rule) => (rule.id === WHOLE_NUMBER ? [] : textOf(rule)));
+  const inWords = (rules?.cel ?? []).filter(({ id = '' }) => id !== WHOLE_NUMBER && !OF_OBJECTS.has(id));
+  return inWords.flatMap(textOf);
 }
 
 /** The messages of the rules over several fields of a message. */

@@ -188,6 +188,37 @@ export const RELAYED = {
     'deleteVectorStoreFile',
     'delete_vector_store_file',
   ),
+  getVectorStoreFileContent: relay(
+    vectorStores.getVectorStoreFileContent,
+    '/v1/vector_stores',
+    'getVectorStoreFileContent',
+    'get_vector_store_file_content',
+  ),
+  createVectorStoreFileBatch: relay(
+    vectorStores.createVectorStoreFileBatch,
+    '/v1/vector_stores',
+    'createVectorStoreFileBatch',
+    'create_vector_store_file_batch',
+    true,
+  ),
+  getVectorStoreFileBatch: relay(
+    vectorStores.getVectorStoreFileBatch,
+    '/v1/vector_stores',
+    'getVectorStoreFileBatch',
+    'get_vector_store_file_batch',
+  ),
+  cancelVectorStoreFileBatch: relay(
+    vectorStores.cancelVectorStoreFileBatch,
+    '/v1/vector_stores',
+    'cancelVectorStoreFileBatch',
+    'cancel_vector_store_file_batch',
+  ),
+  listVectorStoreFileBatchFiles: relay(
+    vectorStores.listVectorStoreFileBatchFiles,
+    '/v1/vector_stores',
+    'listVectorStoreFileBatchFiles',
+    'list_vector_store_file_batch_files',
+  ),
   createAssistant: relay(
     assistants.createAssistant,
     '/v1/assistants',
@@ -467,6 +498,11 @@ export const VECTOR_STORES = [
   'getVectorStoreFile',
   'updateVectorStoreFile',
   'deleteVectorStoreFile',
+  'getVectorStoreFileContent',
+  'createVectorStoreFileBatch',
+  'getVectorStoreFileBatch',
+  'cancelVectorStoreFileBatch',
+  'listVectorStoreFileBatchFiles',
 ] as const;
 export const ASSISTANTS = [
   'createAssistant',

@@ -8,6 +8,7 @@ import { isObject } from './json-object.ts';
 import { parseAnswer } from './parse-answer.ts';
 import { pathSegment } from './path-segment.ts';
 import { RELAYED, RELAYED_NAMES, type RelayedName } from './relayed-rows.ts';
+import { checkRelayedWords } from './relayed-words.ts';
 
 type Json = Record<string, unknown>;
 
@@ -26,8 +27,9 @@ export function relayed(json: MessageJson, method: DescMethod): Operation<Messag
   const { input, output } = method;
   const { verb, template, hasBody } = wayOf(method);
   return {
-    request(request): Outbound {
+    request(request, { target }): Outbound {
       const members = json.encode(input, request) as Json;
+      checkRelayedWords(target.provider, method.name, members);
       const path = filled(template, members);
       if (hasBody) return { method: verb, path, headers: BODY_HEADERS, body: JSON.stringify(members) };
       return { method: verb, path: withQuery(path, members), headers: HEADERS, body: undefined };

@@ -25,6 +25,9 @@ const always: Sure = () => true;
 /** Rules of the form "unless this field is set": kept whenever the field is not. */
 const UNLESS_SET = /^!has\(this\.([a-z_][a-z0-9_]*)\) \|\| /;
 
+/** Rules of the form "one of these lists, and not both". */
+const EITHER_LIST = /^\(this\.([a-z_]+)\.size\(\) > 0\) != \(this\.([a-z_]+)\.size\(\) > 0\)$/;
+
 const checks = new WeakMap<DescMessage, Sure>();
 
 /** The check of a message type, made once. */
@@ -49,7 +52,15 @@ function messageCheck(desc: DescMessage): Sure {
 function build(desc: DescMessage): Sure {
   const parts: Sure[] = [];
   for (const rule of hasOption(desc, messageOption) ? getOption(desc, messageOption).cel : []) {
-    const local = desc.fields.find((f) => f.name === UNLESS_SET.exec(rule.expression ?? '')?.[1]);
+    const { expression = '' } = rule;
+    const lists = desc.fields.filter(({ name }) => EITHER_LIST.exec(expression)?.slice(1).includes(name));
+    if (lists.length === 2 && lists.every(({ fieldKind }) => fieldKind === 'list')) {
+      const hasSome = (message: unknown, { localName }: DescField): boolean =>
+        ((message as Bag)[localName] as unknown[]).length > 0;
+      parts.push((message) => hasSome(message, lists[0]!) !== hasSome(message, lists[1]!));
+      continue;
+    }
+    const local = desc.fields.find((f) => f.name === UNLESS_SET.exec(expression)?.[1]);
     if (local === undefined || local.oneof || local.fieldKind === 'list' || local.fieldKind === 'map')
       return never;
     parts.push((message) => (message as Bag)[local.localName] === undefined);
@@ -89,11 +100,37 @@ function fieldCheck(field: DescField): Sure {
 }
 
 function oneCheck(field: DescField, rules: FieldRules | undefined): Sure {
-  const own =
-    rules === undefined ? always : rules.cel.length > 0 || rules.ignore ? never : enumCheck(field, rules);
+  const own = rules === undefined ? always : ownCheck(field, rules);
   if (field.fieldKind !== 'message' || field.message.typeName.startsWith('google.protobuf.')) return own;
   const inner = messageCheck(field.message);
   return own === always ? inner : (value) => own(value) && inner(value);
+}
+
+function ownCheck(field: DescField, rules: FieldRules): Sure {
+  if (rules.ignore) return never;
+  if (rules.cel.length === 0) return enumCheck(field, rules);
+  const known = rules.cel.length === 1 ? OF_OBJECTS.get(rules.cel[0]!.id ?? '') : undefined;
+  return known === undefined || rules.type.case !== undefined ? never : (value) => hasPairs(value, known);
+}
+
+/** Rules of JSON objects, by their ids: which values their members may have. */
+const OF_OBJECTS: ReadonlyMap<string, Sure> = new Map([
+  ['struct.texts', isShortText],
+  [
+    'struct.attributes',
+    (value) => typeof value === 'number' || typeof value === 'boolean' || isShortText(value),
+  ],
+]);
+
+function isShortText(value: unknown): boolean {
+  return typeof value === 'string' && value.length <= 512;
+}
+
+function hasPairs(value: unknown, isAllowed: Sure): boolean {
+  let pairs = 0;
+  for (const name in value as Bag)
+    if (++pairs > 16 || name.length > 64 || !isAllowed((value as Bag)[name])) return false;
+  return true;
 }
 
 function manyCheck(field: DescField & { fieldKind: 'list' | 'map' }, rules: FieldRules | undefined): Sure {

@@ -2,7 +2,8 @@
 import type { Message } from '@bufbuild/protobuf';
 import type { Call } from '../../call/call.ts';
 import { type AnswerOf, operationRow, type RequestOf } from '../../providers/operations.ts';
-import type { RelayedName } from '../../providers/relayed-rows.ts';
+import { RELAYED, type RelayedName } from '../../providers/relayed-rows.ts';
+import { checkRelayedWords } from '../../providers/relayed-words.ts';
 import { codec } from '../../rest/codec.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { bindOnly, runWhole } from '../pipeline/run.ts';
@@ -51,6 +52,8 @@ async function withCopies<N extends RelayedName>(
   checkReadable(pipeline, bound, name);
   const json = codec.encode(desc, request as Message);
   if (!JSON.stringify(json).includes(OWN_FILE)) return request;
+  // A file is not uploaded for a request that is refused.
+  checkRelayedWords(bound.target.provider, RELAYED[name].rpc.name, json);
   const changed = await copies.replaced(call, bound, json);
   return codec.decodeRequest(desc, changed) as RequestOf<N>;
 }

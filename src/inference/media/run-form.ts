@@ -121,7 +121,7 @@ async function attemptForm<N extends FormName>(pipeline: Pipeline, call: Call, a
         after() {
           try {
             const tail = tailOf(name, form as unknown as MediaForm<Head>, request, bound);
-            if (tail !== undefined) own.request(tail, context);
+            if (tail !== undefined) own.request(joined(name, request, tail), context);
             const model = modelFor(target, name, early ?? tail?.model);
             if (early === undefined) {
               checkModel(bound, name, model);

@@ -122,16 +122,19 @@ function fieldPath(path: readonly unknown[]): string {
     else if (element.kind === 'list_sub') text += `[${String(element.index)}]`;
     else if (element.kind === 'map_sub') text += `["${String(element.key)}"]`;
   }
-  return text
-    .replaceAll(/\.(parts|blocks|texts|tokens|token_lists|items)\.values/g, '')
-    .replace(/^(input|tool_choice)\.(?:text|mode)$/, '$1');
+  return text;
 }
 
-/** A request that is itself a union is its member's bare value, or the bare list in it. */
+/** A union is its member's bare value, or the bare list in it. */
 function withoutBare(path: readonly PathElement[]): readonly PathElement[] {
-  const oneof = path[0]?.oneof as DescOneof | undefined;
-  if (oneof === undefined || !getOption(oneof, union)) return path;
-  return path.slice(path[1]?.name === 'values' ? 2 : 1);
+  const bare = path.map((element) => {
+    const oneof = element.oneof as DescOneof | undefined;
+    return element.kind === 'field' && oneof !== undefined && getOption(oneof, union);
+  });
+  return path.filter(
+    (element, i) =>
+      !bare[i] && !(bare[i - 1] === true && element.kind === 'field' && element.name === 'values'),
+  );
 }
 
 /** On a streaming twin `stream` is implied; on a method that has one it must not be set over gRPC (REST selects the twin). */

@@ -16,7 +16,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file gateway/inference/v2/fine_tuning.proto.
  */
 export const file_gateway_inference_v2_fine_tuning: GenFile = /*@__PURE__*/
-  fileDesc("CiZnYXRld2F5L2luZmVyZW5jZS92Mi9maW5lX3R1bmluZy5wcm90bxIUZ2F0ZXdheS5pbmZlcmVuY2UudjIizgIKGkNyZWF0ZUZpbmVUdW5pbmdKb2JSZXF1ZXN0EhkKBW1vZGVsGAEgASgJQgq6SAdyBRABGIAEEiYKDXRyYWluaW5nX2ZpbGUYAiABKAlCCrpIB3IFEAEYgARIAIgBARIoCg92YWxpZGF0aW9uX2ZpbGUYAyABKAlCCrpIB3IFEAEYgARIAYgBARIcCgZzdWZmaXgYBCABKAlCB7pIBHICGEBIAogBARIRCgRzZWVkGAUgASgDSAOIAQESKQoIbWV0YWRhdGEYBiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ei0KBWV4dHJhGPQDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBMi8GAFCEAoOX3RyYWluaW5nX2ZpbGVCEgoQX3ZhbGlkYXRpb25fZmlsZUIJCgdfc3VmZml4QgcKBV9zZWVkIu8DCg1GaW5lVHVuaW5nSm9iEgoKAmlkGAEgASgJEg4KBm9iamVjdBgCIAEoCRISCgVtb2RlbBgDIAEoCUgAiAEBEhcKCmNyZWF0ZWRfYXQYBCABKANIAYgBARIYCgtmaW5pc2hlZF9hdBgFIAEoA0gCiAEBEh0KEGZpbmVfdHVuZWRfbW9kZWwYBiABKAlIA4gBARITCgZzdGF0dXMYByABKAlIBIgBARIbCg50cmFpbmVkX3Rva2VucxgIIAEoA0gFiAEBEhoKDXRyYWluaW5nX2ZpbGUYCSABKAlIBogBARIcCg92YWxpZGF0aW9uX2ZpbGUYCiABKAlIB4gBARIUCgxyZXN1bHRfZmlsZXMYCyADKAkSKQoIbWV0YWRhdGEYDCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ei0KBWV4dHJhGPQDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBMi8GAFCCAoGX21vZGVsQg0KC19jcmVhdGVkX2F0Qg4KDF9maW5pc2hlZF9hdEITChFfZmluZV90dW5lZF9tb2RlbEIJCgdfc3RhdHVzQhEKD190cmFpbmVkX3Rva2Vuc0IQCg5fdHJhaW5pbmdfZmlsZUISChBfdmFsaWRhdGlvbl9maWxlIp0BChlMaXN0RmluZVR1bmluZ0pvYnNSZXF1ZXN0Eh4KBWFmdGVyGAEgASgJQgq6SAdyBRABGIAESACIAQESHQoFbGltaXQYAiABKAVCCbpIBhoEGGQoAUgBiAEBEi0KBWV4dHJhGPQDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBMi8GAFCCAoGX2FmdGVyQggKBl9saW1pdCL1AQoRRmluZVR1bmluZ0pvYkxpc3QSDgoGb2JqZWN0GAEgASgJEjcKBGRhdGEYAiADKAsyIy5nYXRld2F5LmluZmVyZW5jZS52Mi5GaW5lVHVuaW5nSm9iQgTQvBgCEhUKCGZpcnN0X2lkGAMgASgJSACIAQESFAoHbGFzdF9pZBgEIAEoCUgBiAEBEhUKCGhhc19tb3JlGAUgASgISAKIAQESLQoFZXh0cmEY9AMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIEyLwYAUILCglfZmlyc3RfaWRCCgoIX2xhc3RfaWRCCwoJX2hhc19tb3JlIkEKF0dldEZpbmVUdW5pbmdKb2JSZXF1ZXN0EiYKEmZpbmVfdHVuaW5nX2pvYl9pZBgBIAEoCUIKukgHcgUQARiABCJEChpDYW5jZWxGaW5lVHVuaW5nSm9iUmVxdWVzdBImChJmaW5lX3R1bmluZ19qb2JfaWQYASABKAlCCrpIB3IFEAEYgAQiQwoZUGF1c2VGaW5lVHVuaW5nSm9iUmVxdWVzdBImChJmaW5lX3R1bmluZ19qb2JfaWQYASABKAlCCrpIB3IFEAEYgAQiRAoaUmVzdW1lRmluZVR1bmluZ0pvYlJlcXVlc3QSJgoSZmluZV90dW5pbmdfam9iX2lkGAEgASgJQgq6SAdyBRABGIAEIscBChtMaXN0RmluZVR1bmluZ0V2ZW50c1JlcXVlc3QSJgoSZmluZV90dW5pbmdfam9iX2lkGAEgASgJQgq6SAdyBRABGIAEEh4KBWFmdGVyGAIgASgJQgq6SAdyBRABGIAESACIAQESHQoFbGltaXQYAyABKAVCCbpIBhoEGGQoAUgBiAEBEi0KBWV4dHJhGPQDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBMi8GAFCCAoGX2FmdGVyQggKBl9saW1pdCLgAQoPRmluZVR1bmluZ0V2ZW50EgoKAmlkGAEgASgJEg4KBm9iamVjdBgCIAEoCRIXCgpjcmVhdGVkX2F0GAMgASgDSACIAQESEgoFbGV2ZWwYBCABKAlIAYgBARIUCgdtZXNzYWdlGAUgASgJSAKIAQESEQoEdHlwZRgGIAEoCUgDiAEBEi0KBWV4dHJhGPQDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBMi8GAFCDQoLX2NyZWF0ZWRfYXRCCAoGX2xldmVsQgoKCF9tZXNzYWdlQgcKBV90eXBlIvkBChNGaW5lVHVuaW5nRXZlbnRMaXN0Eg4KBm9iamVjdBgBIAEoCRI5CgRkYXRhGAIgAygLMiUuZ2F0ZXdheS5pbmZlcmVuY2UudjIuRmluZVR1bmluZ0V2ZW50QgTQvBgCEhUKCGZpcnN0X2lkGAMgASgJSACIAQESFAoHbGFzdF9pZBgEIAEoCUgBiAEBEhUKCGhhc19tb3JlGAUgASgISAKIAQESLQoFZXh0cmEY9AMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIEyLwYAUILCglfZmlyc3RfaWRCCgoIX2xhc3RfaWRCCwoJX2hhc19tb3JlIswBCiBMaXN0RmluZVR1bmluZ0NoZWNrcG9pbnRzUmVxdWVzdBImChJmaW5lX3R1bmluZ19qb2JfaWQYASABKAlCCrpIB3IFEAEYgAQSHgoFYWZ0ZXIYAiABKAlCCrpIB3IFEAEYgARIAIgBARIdCgVsaW1pdBgDIAEoBUIJukgGGgQYZCgBSAGIAQESLQoFZXh0cmEY9AMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIEyLwYAUIICgZfYWZ0ZXJCCAoGX2xpbWl0It8CChRGaW5lVHVuaW5nQ2hlY2twb2ludBIKCgJpZBgBIAEoCRIOCgZvYmplY3QYAiABKAkSFwoKY3JlYXRlZF9hdBgDIAEoA0gAiAEBEigKG2ZpbmVfdHVuZWRfbW9kZWxfY2hlY2twb2ludBgEIAEoCUgBiAEBEh8KEmZpbmVfdHVuaW5nX2pvYl9pZBgFIAEoCUgCiAEBEhgKC3N0ZXBfbnVtYmVyGAYgASgDSAOIAQESKAoHbWV0cmljcxgHIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSLQoFZXh0cmEY9AMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIEyLwYAUINCgtfY3JlYXRlZF9hdEIeChxfZmluZV90dW5lZF9tb2RlbF9jaGVja3BvaW50QhUKE19maW5lX3R1bmluZ19qb2JfaWRCDgoMX3N0ZXBfbnVtYmVyIoMCChhGaW5lVHVuaW5nQ2hlY2twb2ludExpc3QSDgoGb2JqZWN0GAEgASgJEj4KBGRhdGEYAiADKAsyKi5nYXRld2F5LmluZmVyZW5jZS52Mi5GaW5lVHVuaW5nQ2hlY2twb2ludEIE0LwYAhIVCghmaXJzdF9pZBgDIAEoCUgAiAEBEhQKB2xhc3RfaWQYBCABKAlIAYgBARIVCghoYXNfbW9yZRgFIAEoCEgCiAEBEi0KBWV4dHJhGPQDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBMi8GAFCCwoJX2ZpcnN0X2lkQgoKCF9sYXN0X2lkQgsKCV9oYXNfbW9yZTK2DAoRRmluZVR1bmluZ1NlcnZpY2USrwEKE0NyZWF0ZUZpbmVUdW5pbmdKb2ISMC5nYXRld2F5LmluZmVyZW5jZS52Mi5DcmVhdGVGaW5lVHVuaW5nSm9iUmVxdWVzdBojLmdhdGV3YXkuaW5mZXJlbmNlLnYyLkZpbmVUdW5pbmdKb2IiQfq7GBcKEWNvbXBsZXRpb25zLndyaXRlEgICA4K8GAIYAZC8GAGC0+STAhY6ASoiES9maW5lX3R1bmluZy9qb2JzEqoBChJMaXN0RmluZVR1bmluZ0pvYnMSLy5nYXRld2F5LmluZmVyZW5jZS52Mi5MaXN0RmluZVR1bmluZ0pvYnNSZXF1ZXN0GicuZ2F0ZXdheS5pbmZlcmVuY2UudjIuRmluZVR1bmluZ0pvYkxpc3QiOvq7GBcKEWNvbXBsZXRpb25zLndyaXRlEgICA4K8GAIYAYLT5JMCExIRL2ZpbmVfdHVuaW5nL2pvYnMStwEKEEdldEZpbmVUdW5pbmdKb2ISLS5nYXRld2F5LmluZmVyZW5jZS52Mi5HZXRGaW5lVHVuaW5nSm9iUmVxdWVzdBojLmdhdGV3YXkuaW5mZXJlbmNlLnYyLkZpbmVUdW5pbmdKb2IiT/q7GBcKEWNvbXBsZXRpb25zLndyaXRlEgICA4K8GAIYAYLT5JMCKBImL2ZpbmVfdHVuaW5nL2pvYnMve2ZpbmVfdHVuaW5nX2pvYl9pZH0SxAEKE0NhbmNlbEZpbmVUdW5pbmdKb2ISMC5nYXRld2F5LmluZmVyZW5jZS52Mi5DYW5jZWxGaW5lVHVuaW5nSm9iUmVxdWVzdBojLmdhdGV3YXkuaW5mZXJlbmNlLnYyLkZpbmVUdW5pbmdKb2IiVvq7GBcKEWNvbXBsZXRpb25zLndyaXRlEgICA4K8GAIYAYLT5JMCLyItL2ZpbmVfdHVuaW5nL2pvYnMve2ZpbmVfdHVuaW5nX2pvYl9pZH0vY2FuY2VsEsEBChJQYXVzZUZpbmVUdW5pbmdKb2ISLy5nYXRld2F5LmluZmVyZW5jZS52Mi5QYXVzZUZpbmVUdW5pbmdKb2JSZXF1ZXN0GiMuZ2F0ZXdheS5pbmZlcmVuY2UudjIuRmluZVR1bmluZ0pvYiJV+rsYFwoRY29tcGxldGlvbnMud3JpdGUSAgIDgrwYAhgBgtPkkwIuIiwvZmluZV90dW5pbmcvam9icy97ZmluZV90dW5pbmdfam9iX2lkfS9wYXVzZRLEAQoTUmVzdW1lRmluZVR1bmluZ0pvYhIwLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlJlc3VtZUZpbmVUdW5pbmdKb2JSZXF1ZXN0GiMuZ2F0ZXdheS5pbmZlcmVuY2UudjIuRmluZVR1bmluZ0pvYiJW+rsYFwoRY29tcGxldGlvbnMud3JpdGUSAgIDgrwYAhgBgtPkkwIvIi0vZmluZV90dW5pbmcvam9icy97ZmluZV90dW5pbmdfam9iX2lkfS9yZXN1bWUSzAEKFExpc3RGaW5lVHVuaW5nRXZlbnRzEjEuZ2F0ZXdheS5pbmZlcmVuY2UudjIuTGlzdEZpbmVUdW5pbmdFdmVudHNSZXF1ZXN0GikuZ2F0ZXdheS5pbmZlcmVuY2UudjIuRmluZVR1bmluZ0V2ZW50TGlzdCJW+rsYFwoRY29tcGxldGlvbnMud3JpdGUSAgIDgrwYAhgBgtPkkwIvEi0vZmluZV90dW5pbmcvam9icy97ZmluZV90dW5pbmdfam9iX2lkfS9ldmVudHMS4AEKGUxpc3RGaW5lVHVuaW5nQ2hlY2twb2ludHMSNi5nYXRld2F5LmluZmVyZW5jZS52Mi5MaXN0RmluZVR1bmluZ0NoZWNrcG9pbnRzUmVxdWVzdBouLmdhdGV3YXkuaW5mZXJlbmNlLnYyLkZpbmVUdW5pbmdDaGVja3BvaW50TGlzdCJb+rsYFwoRY29tcGxldGlvbnMud3JpdGUSAgIDgrwYAhgBgtPkkwI0EjIvZmluZV90dW5pbmcvam9icy97ZmluZV90dW5pbmdfam9iX2lkfS9jaGVja3BvaW50cxoEqLsYAULuAQofZGV2LnNsdWljZS5nYXRld2F5LmluZmVyZW5jZS52MkIPRmluZVR1bmluZ1Byb3RvUAFaSGdpdGh1Yi5jb20vc2x1aWNlLWdhdGV3YXkvc2x1aWNlL2dlbi9nby9nYXRld2F5L2luZmVyZW5jZS92MjtpbmZlcmVuY2V2MqICA0dJWKoCFEdhdGV3YXkuSW5mZXJlbmNlLlYyygIUR2F0ZXdheVxJbmZlcmVuY2VcVjLiAiBHYXRld2F5XEluZmVyZW5jZVxWMlxHUEJNZXRhZGF0YeoCFkdhdGV3YXk6OkluZmVyZW5jZTo6VjJiBnByb3RvMw", [file_buf_validate_validate, file_gateway_options_v2_options, file_google_api_annotations, file_google_protobuf_struct]);
+  fileDesc("CiZnYXRld2F5L2luZmVyZW5jZS92Mi9maW5lX3R1bmluZy5wcm90bxIUZ2F0ZXdheS5pbmZlcmVuY2UudjIi5QUKGkNyZWF0ZUZpbmVUdW5pbmdKb2JSZXF1ZXN0EhkKBW1vZGVsGAEgASgJQgq6SAdyBRABGIAEEiYKDXRyYWluaW5nX2ZpbGUYAiABKAlCCrpIB3IFEAEYgARIAIgBARIoCg92YWxpZGF0aW9uX2ZpbGUYAyABKAlCCrpIB3IFEAEYgARIAYgBARIeCgZzdWZmaXgYBCABKAlCCbpIBnIEEAEYQEgCiAEBEiAKBHNlZWQYBSABKANCDbpICiIIGP////8HKABIA4gBARKIAgoIbWV0YWRhdGEYBiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QtwBukjYAboB1AEKDHN0cnVjdC50ZXh0cxJSbXVzdCBoYXZlIGF0IG1vc3QgMTYgcGFpcnMsIG9mIG5hbWVzIG9mIHVwIHRvIDY0IGNoYXJhY3RlcnMgYW5kIHRleHRzIG9mIHVwIHRvIDUxMhpwdGhpcy5zaXplKCkgPD0gMTYgJiYgdGhpcy5hbGwobmFtZSwgbmFtZS5zaXplKCkgPD0gNjQgJiYgdHlwZSh0aGlzW25hbWVdKSA9PSBzdHJpbmcgJiYgdGhpc1tuYW1lXS5zaXplKCkgPD0gNTEyKRJICg9oeXBlcnBhcmFtZXRlcnMYByABKAsyKi5nYXRld2F5LmluZmVyZW5jZS52Mi5GaW5lVHVuaW5nUGFyYW1ldGVyc0gEiAEBEjsKBm1ldGhvZBgIIAEoCzImLmdhdGV3YXkuaW5mZXJlbmNlLnYyLkZpbmVUdW5pbmdNZXRob2RIBYgBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQhAKDl90cmFpbmluZ19maWxlQhIKEF92YWxpZGF0aW9uX2ZpbGVCCQoHX3N1ZmZpeEIHCgVfc2VlZEISChBfaHlwZXJwYXJhbWV0ZXJzQgkKB19tZXRob2QixwIKEEZpbmVUdW5pbmdNZXRob2QSHAoEdHlwZRgBIAEoCUIJukgGcgQQARhASACIAQESPAoKc3VwZXJ2aXNlZBgCIAEoCzIjLmdhdGV3YXkuaW5mZXJlbmNlLnYyLkZpbmVUdW5pbmdXYXlIAYgBARI1CgNkcG8YAyABKAsyIy5nYXRld2F5LmluZmVyZW5jZS52Mi5GaW5lVHVuaW5nV2F5SAKIAQESPwoNcmVpbmZvcmNlbWVudBgEIAEoCzIjLmdhdGV3YXkuaW5mZXJlbmNlLnYyLkZpbmVUdW5pbmdXYXlIA4gBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQgcKBV90eXBlQg0KC19zdXBlcnZpc2VkQgYKBF9kcG9CEAoOX3JlaW5mb3JjZW1lbnQinAEKDUZpbmVUdW5pbmdXYXkSSAoPaHlwZXJwYXJhbWV0ZXJzGAEgASgLMiouZ2F0ZXdheS5pbmZlcmVuY2UudjIuRmluZVR1bmluZ1BhcmFtZXRlcnNIAIgBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQhIKEF9oeXBlcnBhcmFtZXRlcnMi3gUKFEZpbmVUdW5pbmdQYXJhbWV0ZXJzEj0KCG5fZXBvY2hzGAEgASgLMiYuZ2F0ZXdheS5pbmZlcmVuY2UudjIuRmluZVR1bmluZ0Vwb2Noc0gAiAEBEkIKCmJhdGNoX3NpemUYAiABKAsyKS5nYXRld2F5LmluZmVyZW5jZS52Mi5GaW5lVHVuaW5nQmF0Y2hTaXplSAGIAQESUQoYbGVhcm5pbmdfcmF0ZV9tdWx0aXBsaWVyGAMgASgLMiouZ2F0ZXdheS5pbmZlcmVuY2UudjIuRmluZVR1bmluZ011bHRpcGxpZXJIAogBARI3CgRiZXRhGAQgASgLMiQuZ2F0ZXdheS5pbmZlcmVuY2UudjIuRmluZVR1bmluZ0JldGFIA4gBARJIChJjb21wdXRlX211bHRpcGxpZXIYBSABKAsyJy5nYXRld2F5LmluZmVyZW5jZS52Mi5GaW5lVHVuaW5nQ29tcHV0ZUgEiAEBEkEKDWV2YWxfaW50ZXJ2YWwYBiABKAsyJS5nYXRld2F5LmluZmVyZW5jZS52Mi5GaW5lVHVuaW5nQ291bnRIBYgBARJACgxldmFsX3NhbXBsZXMYByABKAsyJS5nYXRld2F5LmluZmVyZW5jZS52Mi5GaW5lVHVuaW5nQ291bnRIBogBARIoChByZWFzb25pbmdfZWZmb3J0GAggASgJQgm6SAZyBBABGEBIB4gBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQgsKCV9uX2Vwb2Noc0INCgtfYmF0Y2hfc2l6ZUIbChlfbGVhcm5pbmdfcmF0ZV9tdWx0aXBsaWVyQgcKBV9iZXRhQhUKE19jb21wdXRlX211bHRpcGxpZXJCEAoOX2V2YWxfaW50ZXJ2YWxCDwoNX2V2YWxfc2FtcGxlc0ITChFfcmVhc29uaW5nX2VmZm9ydCJYChBGaW5lVHVuaW5nRXBvY2hzEhkKBHdvcmQYASABKAlCCbpIBnIEEAEYQEgAEhsKBm51bWJlchgCIAEoA0IJukgGIgQYMigBSABCDAoEa2luZBIEmL0YASJcChNGaW5lVHVuaW5nQmF0Y2hTaXplEhkKBHdvcmQYASABKAlCCbpIBnIEEAEYQEgAEhwKBm51bWJlchgCIAEoA0IKukgHIgUYgAIoAUgAQgwKBGtpbmQSBJi9GAEiYQoURmluZVR1bmluZ011bHRpcGxpZXISGQoEd29yZBgBIAEoCUIJukgGcgQQARhASAASIAoGbnVtYmVyGAIgASgBQg66SAsSCSEAAAAAAAAAAEgAQgwKBGtpbmQSBJi9GAEiZAoORmluZVR1bmluZ0JldGESGQoEd29yZBgBIAEoCUIJukgGcgQQARhASAASKQoGbnVtYmVyGAIgASgBQhe6SBQSEhkAAAAAAAAAQCEAAAAAAAAAAEgAQgwKBGtpbmQSBJi9GAEiZwoRRmluZVR1bmluZ0NvbXB1dGUSGQoEd29yZBgBIAEoCUIJukgGcgQQARhASAASKQoGbnVtYmVyGAIgASgBQhe6SBQSEhkAAAAAAAAkQCHxaOOItfjkPkgAQgwKBGtpbmQSBJi9GAEiVQoPRmluZVR1bmluZ0NvdW50EhkKBHdvcmQYASABKAlCCbpIBnIEEAEYQEgAEhkKBm51bWJlchgCIAEoA0IHukgEIgIoAUgAQgwKBGtpbmQSBJi9GAEi7wMKDUZpbmVUdW5pbmdKb2ISCgoCaWQYASABKAkSDgoGb2JqZWN0GAIgASgJEhIKBW1vZGVsGAMgASgJSACIAQESFwoKY3JlYXRlZF9hdBgEIAEoA0gBiAEBEhgKC2ZpbmlzaGVkX2F0GAUgASgDSAKIAQESHQoQZmluZV90dW5lZF9tb2RlbBgGIAEoCUgDiAEBEhMKBnN0YXR1cxgHIAEoCUgEiAEBEhsKDnRyYWluZWRfdG9rZW5zGAggASgDSAWIAQESGgoNdHJhaW5pbmdfZmlsZRgJIAEoCUgGiAEBEhwKD3ZhbGlkYXRpb25fZmlsZRgKIAEoCUgHiAEBEhQKDHJlc3VsdF9maWxlcxgLIAMoCRIpCghtZXRhZGF0YRgMIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSLQoFZXh0cmEY9AMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIEyLwYAUIICgZfbW9kZWxCDQoLX2NyZWF0ZWRfYXRCDgoMX2ZpbmlzaGVkX2F0QhMKEV9maW5lX3R1bmVkX21vZGVsQgkKB19zdGF0dXNCEQoPX3RyYWluZWRfdG9rZW5zQhAKDl90cmFpbmluZ19maWxlQhIKEF92YWxpZGF0aW9uX2ZpbGUinQEKGUxpc3RGaW5lVHVuaW5nSm9ic1JlcXVlc3QSHgoFYWZ0ZXIYASABKAlCCrpIB3IFEAEYgARIAIgBARIdCgVsaW1pdBgCIAEoBUIJukgGGgQYZCgBSAGIAQESLQoFZXh0cmEY9AMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIEyLwYAUIICgZfYWZ0ZXJCCAoGX2xpbWl0IvUBChFGaW5lVHVuaW5nSm9iTGlzdBIOCgZvYmplY3QYASABKAkSNwoEZGF0YRgCIAMoCzIjLmdhdGV3YXkuaW5mZXJlbmNlLnYyLkZpbmVUdW5pbmdKb2JCBNC8GAISFQoIZmlyc3RfaWQYAyABKAlIAIgBARIUCgdsYXN0X2lkGAQgASgJSAGIAQESFQoIaGFzX21vcmUYBSABKAhIAogBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQgsKCV9maXJzdF9pZEIKCghfbGFzdF9pZEILCglfaGFzX21vcmUiQQoXR2V0RmluZVR1bmluZ0pvYlJlcXVlc3QSJgoSZmluZV90dW5pbmdfam9iX2lkGAEgASgJQgq6SAdyBRABGIAEIkQKGkNhbmNlbEZpbmVUdW5pbmdKb2JSZXF1ZXN0EiYKEmZpbmVfdHVuaW5nX2pvYl9pZBgBIAEoCUIKukgHcgUQARiABCJDChlQYXVzZUZpbmVUdW5pbmdKb2JSZXF1ZXN0EiYKEmZpbmVfdHVuaW5nX2pvYl9pZBgBIAEoCUIKukgHcgUQARiABCJEChpSZXN1bWVGaW5lVHVuaW5nSm9iUmVxdWVzdBImChJmaW5lX3R1bmluZ19qb2JfaWQYASABKAlCCrpIB3IFEAEYgAQixwEKG0xpc3RGaW5lVHVuaW5nRXZlbnRzUmVxdWVzdBImChJmaW5lX3R1bmluZ19qb2JfaWQYASABKAlCCrpIB3IFEAEYgAQSHgoFYWZ0ZXIYAiABKAlCCrpIB3IFEAEYgARIAIgBARIdCgVsaW1pdBgDIAEoBUIJukgGGgQYZCgBSAGIAQESLQoFZXh0cmEY9AMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIEyLwYAUIICgZfYWZ0ZXJCCAoGX2xpbWl0IuABCg9GaW5lVHVuaW5nRXZlbnQSCgoCaWQYASABKAkSDgoGb2JqZWN0GAIgASgJEhcKCmNyZWF0ZWRfYXQYAyABKANIAIgBARISCgVsZXZlbBgEIAEoCUgBiAEBEhQKB21lc3NhZ2UYBSABKAlIAogBARIRCgR0eXBlGAYgASgJSAOIAQESLQoFZXh0cmEY9AMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIEyLwYAUINCgtfY3JlYXRlZF9hdEIICgZfbGV2ZWxCCgoIX21lc3NhZ2VCBwoFX3R5cGUi+QEKE0ZpbmVUdW5pbmdFdmVudExpc3QSDgoGb2JqZWN0GAEgASgJEjkKBGRhdGEYAiADKAsyJS5nYXRld2F5LmluZmVyZW5jZS52Mi5GaW5lVHVuaW5nRXZlbnRCBNC8GAISFQoIZmlyc3RfaWQYAyABKAlIAIgBARIUCgdsYXN0X2lkGAQgASgJSAGIAQESFQoIaGFzX21vcmUYBSABKAhIAogBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQgsKCV9maXJzdF9pZEIKCghfbGFzdF9pZEILCglfaGFzX21vcmUizAEKIExpc3RGaW5lVHVuaW5nQ2hlY2twb2ludHNSZXF1ZXN0EiYKEmZpbmVfdHVuaW5nX2pvYl9pZBgBIAEoCUIKukgHcgUQARiABBIeCgVhZnRlchgCIAEoCUIKukgHcgUQARiABEgAiAEBEh0KBWxpbWl0GAMgASgFQgm6SAYaBBhkKAFIAYgBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQggKBl9hZnRlckIICgZfbGltaXQi3wIKFEZpbmVUdW5pbmdDaGVja3BvaW50EgoKAmlkGAEgASgJEg4KBm9iamVjdBgCIAEoCRIXCgpjcmVhdGVkX2F0GAMgASgDSACIAQESKAobZmluZV90dW5lZF9tb2RlbF9jaGVja3BvaW50GAQgASgJSAGIAQESHwoSZmluZV90dW5pbmdfam9iX2lkGAUgASgJSAKIAQESGAoLc3RlcF9udW1iZXIYBiABKANIA4gBARIoCgdtZXRyaWNzGAcgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQg0KC19jcmVhdGVkX2F0Qh4KHF9maW5lX3R1bmVkX21vZGVsX2NoZWNrcG9pbnRCFQoTX2ZpbmVfdHVuaW5nX2pvYl9pZEIOCgxfc3RlcF9udW1iZXIigwIKGEZpbmVUdW5pbmdDaGVja3BvaW50TGlzdBIOCgZvYmplY3QYASABKAkSPgoEZGF0YRgCIAMoCzIqLmdhdGV3YXkuaW5mZXJlbmNlLnYyLkZpbmVUdW5pbmdDaGVja3BvaW50QgTQvBgCEhUKCGZpcnN0X2lkGAMgASgJSACIAQESFAoHbGFzdF9pZBgEIAEoCUgBiAEBEhUKCGhhc19tb3JlGAUgASgISAKIAQESLQoFZXh0cmEY9AMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIEyLwYAUILCglfZmlyc3RfaWRCCgoIX2xhc3RfaWRCCwoJX2hhc19tb3JlMrYMChFGaW5lVHVuaW5nU2VydmljZRKvAQoTQ3JlYXRlRmluZVR1bmluZ0pvYhIwLmdhdGV3YXkuaW5mZXJlbmNlLnYyLkNyZWF0ZUZpbmVUdW5pbmdKb2JSZXF1ZXN0GiMuZ2F0ZXdheS5pbmZlcmVuY2UudjIuRmluZVR1bmluZ0pvYiJB+rsYFwoRY29tcGxldGlvbnMud3JpdGUSAgIDgrwYAhgBkLwYAYLT5JMCFjoBKiIRL2ZpbmVfdHVuaW5nL2pvYnMSqgEKEkxpc3RGaW5lVHVuaW5nSm9icxIvLmdhdGV3YXkuaW5mZXJlbmNlLnYyLkxpc3RGaW5lVHVuaW5nSm9ic1JlcXVlc3QaJy5nYXRld2F5LmluZmVyZW5jZS52Mi5GaW5lVHVuaW5nSm9iTGlzdCI6+rsYFwoRY29tcGxldGlvbnMud3JpdGUSAgIDgrwYAhgBgtPkkwITEhEvZmluZV90dW5pbmcvam9icxK3AQoQR2V0RmluZVR1bmluZ0pvYhItLmdhdGV3YXkuaW5mZXJlbmNlLnYyLkdldEZpbmVUdW5pbmdKb2JSZXF1ZXN0GiMuZ2F0ZXdheS5pbmZlcmVuY2UudjIuRmluZVR1bmluZ0pvYiJP+rsYFwoRY29tcGxldGlvbnMud3JpdGUSAgIDgrwYAhgBgtPkkwIoEiYvZmluZV90dW5pbmcvam9icy97ZmluZV90dW5pbmdfam9iX2lkfRLEAQoTQ2FuY2VsRmluZVR1bmluZ0pvYhIwLmdhdGV3YXkuaW5mZXJlbmNlLnYyLkNhbmNlbEZpbmVUdW5pbmdKb2JSZXF1ZXN0GiMuZ2F0ZXdheS5pbmZlcmVuY2UudjIuRmluZVR1bmluZ0pvYiJW+rsYFwoRY29tcGxldGlvbnMud3JpdGUSAgIDgrwYAhgBgtPkkwIvIi0vZmluZV90dW5pbmcvam9icy97ZmluZV90dW5pbmdfam9iX2lkfS9jYW5jZWwSwQEKElBhdXNlRmluZVR1bmluZ0pvYhIvLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlBhdXNlRmluZVR1bmluZ0pvYlJlcXVlc3QaIy5nYXRld2F5LmluZmVyZW5jZS52Mi5GaW5lVHVuaW5nSm9iIlX6uxgXChFjb21wbGV0aW9ucy53cml0ZRICAgOCvBgCGAGC0+STAi4iLC9maW5lX3R1bmluZy9qb2JzL3tmaW5lX3R1bmluZ19qb2JfaWR9L3BhdXNlEsQBChNSZXN1bWVGaW5lVHVuaW5nSm9iEjAuZ2F0ZXdheS5pbmZlcmVuY2UudjIuUmVzdW1lRmluZVR1bmluZ0pvYlJlcXVlc3QaIy5nYXRld2F5LmluZmVyZW5jZS52Mi5GaW5lVHVuaW5nSm9iIlb6uxgXChFjb21wbGV0aW9ucy53cml0ZRICAgOCvBgCGAGC0+STAi8iLS9maW5lX3R1bmluZy9qb2JzL3tmaW5lX3R1bmluZ19qb2JfaWR9L3Jlc3VtZRLMAQoUTGlzdEZpbmVUdW5pbmdFdmVudHMSMS5nYXRld2F5LmluZmVyZW5jZS52Mi5MaXN0RmluZVR1bmluZ0V2ZW50c1JlcXVlc3QaKS5nYXRld2F5LmluZmVyZW5jZS52Mi5GaW5lVHVuaW5nRXZlbnRMaXN0Ilb6uxgXChFjb21wbGV0aW9ucy53cml0ZRICAgOCvBgCGAGC0+STAi8SLS9maW5lX3R1bmluZy9qb2JzL3tmaW5lX3R1bmluZ19qb2JfaWR9L2V2ZW50cxLgAQoZTGlzdEZpbmVUdW5pbmdDaGVja3BvaW50cxI2LmdhdGV3YXkuaW5mZXJlbmNlLnYyLkxpc3RGaW5lVHVuaW5nQ2hlY2twb2ludHNSZXF1ZXN0Gi4uZ2F0ZXdheS5pbmZlcmVuY2UudjIuRmluZVR1bmluZ0NoZWNrcG9pbnRMaXN0Ilv6uxgXChFjb21wbGV0aW9ucy53cml0ZRICAgOCvBgCGAGC0+STAjQSMi9maW5lX3R1bmluZy9qb2JzL3tmaW5lX3R1bmluZ19qb2JfaWR9L2NoZWNrcG9pbnRzGgSouxgBQu4BCh9kZXYuc2x1aWNlLmdhdGV3YXkuaW5mZXJlbmNlLnYyQg9GaW5lVHVuaW5nUHJvdG9QAVpIZ2l0aHViLmNvbS9zbHVpY2UtZ2F0ZXdheS9zbHVpY2UvZ2VuL2dvL2dhdGV3YXkvaW5mZXJlbmNlL3YyO2luZmVyZW5jZXYyogIDR0lYqgIUR2F0ZXdheS5JbmZlcmVuY2UuVjLKAhRHYXRld2F5XEluZmVyZW5jZVxWMuICIEdhdGV3YXlcSW5mZXJlbmNlXFYyXEdQQk1ldGFkYXRh6gIWR2F0ZXdheTo6SW5mZXJlbmNlOjpWMmIGcHJvdG8z", [file_buf_validate_validate, file_gateway_options_v2_options, file_google_api_annotations, file_google_protobuf_struct]);
 
 /**
  * What to train on what.
@@ -44,23 +44,39 @@ export type CreateFineTuningJobRequest = Message<"gateway.inference.v2.CreateFin
   validationFile?: string | undefined;
 
   /**
-   * Goes into the name of the trained model.
+   * Goes into the name of the trained model: 1 to 64 characters.
    *
    * @generated from field: optional string suffix = 4;
    */
   suffix?: string | undefined;
 
   /**
+   * The same seed and parameters are likely to train the same model: 0 to 2,147,483,647.
+   *
    * @generated from field: optional int64 seed = 5;
    */
   seed?: bigint | undefined;
 
   /**
-   * Up to 16 texts of the caller, by name.
+   * Up to 16 texts of the caller, by name: names of up to 64 characters, texts of up to 512.
    *
    * @generated from field: google.protobuf.Struct metadata = 6;
    */
   metadata?: JsonObject | undefined;
+
+  /**
+   * How long and how fast it trains. Deprecated by `method`, still forwarded.
+   *
+   * @generated from field: optional gateway.inference.v2.FineTuningParameters hyperparameters = 7;
+   */
+  hyperparameters?: FineTuningParameters | undefined;
+
+  /**
+   * How it is trained.
+   *
+   * @generated from field: optional gateway.inference.v2.FineTuningMethod method = 8;
+   */
+  method?: FineTuningMethod | undefined;
 
   /**
    * @generated from field: google.protobuf.Struct extra = 500;
@@ -74,6 +90,334 @@ export type CreateFineTuningJobRequest = Message<"gateway.inference.v2.CreateFin
  */
 export const CreateFineTuningJobRequestSchema: GenMessage<CreateFineTuningJobRequest> = /*@__PURE__*/
   messageDesc(file_gateway_inference_v2_fine_tuning, 0);
+
+/**
+ * How a model is trained.
+ *
+ * @generated from message gateway.inference.v2.FineTuningMethod
+ */
+export type FineTuningMethod = Message<"gateway.inference.v2.FineTuningMethod"> & {
+  /**
+   * "supervised", "dpo" or "reinforcement".
+   *
+   * @generated from field: optional string type = 1;
+   */
+  type?: string | undefined;
+
+  /**
+   * @generated from field: optional gateway.inference.v2.FineTuningWay supervised = 2;
+   */
+  supervised?: FineTuningWay | undefined;
+
+  /**
+   * @generated from field: optional gateway.inference.v2.FineTuningWay dpo = 3;
+   */
+  dpo?: FineTuningWay | undefined;
+
+  /**
+   * With its `grader`.
+   *
+   * @generated from field: optional gateway.inference.v2.FineTuningWay reinforcement = 4;
+   */
+  reinforcement?: FineTuningWay | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Struct extra = 500;
+   */
+  extra?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message gateway.inference.v2.FineTuningMethod.
+ * Use `create(FineTuningMethodSchema)` to create a new message.
+ */
+export const FineTuningMethodSchema: GenMessage<FineTuningMethod> = /*@__PURE__*/
+  messageDesc(file_gateway_inference_v2_fine_tuning, 1);
+
+/**
+ * One way of training.
+ *
+ * @generated from message gateway.inference.v2.FineTuningWay
+ */
+export type FineTuningWay = Message<"gateway.inference.v2.FineTuningWay"> & {
+  /**
+   * @generated from field: optional gateway.inference.v2.FineTuningParameters hyperparameters = 1;
+   */
+  hyperparameters?: FineTuningParameters | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Struct extra = 500;
+   */
+  extra?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message gateway.inference.v2.FineTuningWay.
+ * Use `create(FineTuningWaySchema)` to create a new message.
+ */
+export const FineTuningWaySchema: GenMessage<FineTuningWay> = /*@__PURE__*/
+  messageDesc(file_gateway_inference_v2_fine_tuning, 2);
+
+/**
+ * How long and how fast a model trains. Each is a number, or "auto".
+ *
+ * @generated from message gateway.inference.v2.FineTuningParameters
+ */
+export type FineTuningParameters = Message<"gateway.inference.v2.FineTuningParameters"> & {
+  /**
+   * How often it sees the whole file: 1 to 50.
+   *
+   * @generated from field: optional gateway.inference.v2.FineTuningEpochs n_epochs = 1;
+   */
+  nEpochs?: FineTuningEpochs | undefined;
+
+  /**
+   * Examples of one step: 1 to 256.
+   *
+   * @generated from field: optional gateway.inference.v2.FineTuningBatchSize batch_size = 2;
+   */
+  batchSize?: FineTuningBatchSize | undefined;
+
+  /**
+   * Above 0.
+   *
+   * @generated from field: optional gateway.inference.v2.FineTuningMultiplier learning_rate_multiplier = 3;
+   */
+  learningRateMultiplier?: FineTuningMultiplier | undefined;
+
+  /**
+   * Of type dpo: above 0, up to 2.
+   *
+   * @generated from field: optional gateway.inference.v2.FineTuningBeta beta = 4;
+   */
+  beta?: FineTuningBeta | undefined;
+
+  /**
+   * Of type reinforcement: above 0.00001, up to 10.
+   *
+   * @generated from field: optional gateway.inference.v2.FineTuningCompute compute_multiplier = 5;
+   */
+  computeMultiplier?: FineTuningCompute | undefined;
+
+  /**
+   * Of type reinforcement: steps between evaluations, 1 or more.
+   *
+   * @generated from field: optional gateway.inference.v2.FineTuningCount eval_interval = 6;
+   */
+  evalInterval?: FineTuningCount | undefined;
+
+  /**
+   * Of type reinforcement: samples of an evaluation, 1 or more.
+   *
+   * @generated from field: optional gateway.inference.v2.FineTuningCount eval_samples = 7;
+   */
+  evalSamples?: FineTuningCount | undefined;
+
+  /**
+   * Of type reinforcement: "default", "low", "medium" or "high".
+   *
+   * @generated from field: optional string reasoning_effort = 8;
+   */
+  reasoningEffort?: string | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Struct extra = 500;
+   */
+  extra?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message gateway.inference.v2.FineTuningParameters.
+ * Use `create(FineTuningParametersSchema)` to create a new message.
+ */
+export const FineTuningParametersSchema: GenMessage<FineTuningParameters> = /*@__PURE__*/
+  messageDesc(file_gateway_inference_v2_fine_tuning, 3);
+
+/**
+ * In JSON: a number, or a word as "auto".
+ *
+ * @generated from message gateway.inference.v2.FineTuningEpochs
+ */
+export type FineTuningEpochs = Message<"gateway.inference.v2.FineTuningEpochs"> & {
+  /**
+   * @generated from oneof gateway.inference.v2.FineTuningEpochs.kind
+   */
+  kind: {
+    /**
+     * @generated from field: string word = 1;
+     */
+    value: string;
+    case: "word";
+  } | {
+    /**
+     * @generated from field: int64 number = 2;
+     */
+    value: bigint;
+    case: "number";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message gateway.inference.v2.FineTuningEpochs.
+ * Use `create(FineTuningEpochsSchema)` to create a new message.
+ */
+export const FineTuningEpochsSchema: GenMessage<FineTuningEpochs> = /*@__PURE__*/
+  messageDesc(file_gateway_inference_v2_fine_tuning, 4);
+
+/**
+ * In JSON: a number, or a word as "auto".
+ *
+ * @generated from message gateway.inference.v2.FineTuningBatchSize
+ */
+export type FineTuningBatchSize = Message<"gateway.inference.v2.FineTuningBatchSize"> & {
+  /**
+   * @generated from oneof gateway.inference.v2.FineTuningBatchSize.kind
+   */
+  kind: {
+    /**
+     * @generated from field: string word = 1;
+     */
+    value: string;
+    case: "word";
+  } | {
+    /**
+     * @generated from field: int64 number = 2;
+     */
+    value: bigint;
+    case: "number";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message gateway.inference.v2.FineTuningBatchSize.
+ * Use `create(FineTuningBatchSizeSchema)` to create a new message.
+ */
+export const FineTuningBatchSizeSchema: GenMessage<FineTuningBatchSize> = /*@__PURE__*/
+  messageDesc(file_gateway_inference_v2_fine_tuning, 5);
+
+/**
+ * In JSON: a number, or a word as "auto".
+ *
+ * @generated from message gateway.inference.v2.FineTuningMultiplier
+ */
+export type FineTuningMultiplier = Message<"gateway.inference.v2.FineTuningMultiplier"> & {
+  /**
+   * @generated from oneof gateway.inference.v2.FineTuningMultiplier.kind
+   */
+  kind: {
+    /**
+     * @generated from field: string word = 1;
+     */
+    value: string;
+    case: "word";
+  } | {
+    /**
+     * @generated from field: double number = 2;
+     */
+    value: number;
+    case: "number";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message gateway.inference.v2.FineTuningMultiplier.
+ * Use `create(FineTuningMultiplierSchema)` to create a new message.
+ */
+export const FineTuningMultiplierSchema: GenMessage<FineTuningMultiplier> = /*@__PURE__*/
+  messageDesc(file_gateway_inference_v2_fine_tuning, 6);
+
+/**
+ * In JSON: a number, or a word as "auto".
+ *
+ * @generated from message gateway.inference.v2.FineTuningBeta
+ */
+export type FineTuningBeta = Message<"gateway.inference.v2.FineTuningBeta"> & {
+  /**
+   * @generated from oneof gateway.inference.v2.FineTuningBeta.kind
+   */
+  kind: {
+    /**
+     * @generated from field: string word = 1;
+     */
+    value: string;
+    case: "word";
+  } | {
+    /**
+     * @generated from field: double number = 2;
+     */
+    value: number;
+    case: "number";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message gateway.inference.v2.FineTuningBeta.
+ * Use `create(FineTuningBetaSchema)` to create a new message.
+ */
+export const FineTuningBetaSchema: GenMessage<FineTuningBeta> = /*@__PURE__*/
+  messageDesc(file_gateway_inference_v2_fine_tuning, 7);
+
+/**
+ * In JSON: a number, or a word as "auto".
+ *
+ * @generated from message gateway.inference.v2.FineTuningCompute
+ */
+export type FineTuningCompute = Message<"gateway.inference.v2.FineTuningCompute"> & {
+  /**
+   * @generated from oneof gateway.inference.v2.FineTuningCompute.kind
+   */
+  kind: {
+    /**
+     * @generated from field: string word = 1;
+     */
+    value: string;
+    case: "word";
+  } | {
+    /**
+     * @generated from field: double number = 2;
+     */
+    value: number;
+    case: "number";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message gateway.inference.v2.FineTuningCompute.
+ * Use `create(FineTuningComputeSchema)` to create a new message.
+ */
+export const FineTuningComputeSchema: GenMessage<FineTuningCompute> = /*@__PURE__*/
+  messageDesc(file_gateway_inference_v2_fine_tuning, 8);
+
+/**
+ * In JSON: a number, or a word as "auto".
+ *
+ * @generated from message gateway.inference.v2.FineTuningCount
+ */
+export type FineTuningCount = Message<"gateway.inference.v2.FineTuningCount"> & {
+  /**
+   * @generated from oneof gateway.inference.v2.FineTuningCount.kind
+   */
+  kind: {
+    /**
+     * @generated from field: string word = 1;
+     */
+    value: string;
+    case: "word";
+  } | {
+    /**
+     * @generated from field: int64 number = 2;
+     */
+    value: bigint;
+    case: "number";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message gateway.inference.v2.FineTuningCount.
+ * Use `create(FineTuningCountSchema)` to create a new message.
+ */
+export const FineTuningCountSchema: GenMessage<FineTuningCount> = /*@__PURE__*/
+  messageDesc(file_gateway_inference_v2_fine_tuning, 9);
 
 /**
  * A job.
@@ -158,7 +502,7 @@ export type FineTuningJob = Message<"gateway.inference.v2.FineTuningJob"> & {
  * Use `create(FineTuningJobSchema)` to create a new message.
  */
 export const FineTuningJobSchema: GenMessage<FineTuningJob> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_fine_tuning, 1);
+  messageDesc(file_gateway_inference_v2_fine_tuning, 10);
 
 /**
  * Which jobs.
@@ -191,7 +535,7 @@ export type ListFineTuningJobsRequest = Message<"gateway.inference.v2.ListFineTu
  * Use `create(ListFineTuningJobsRequestSchema)` to create a new message.
  */
 export const ListFineTuningJobsRequestSchema: GenMessage<ListFineTuningJobsRequest> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_fine_tuning, 2);
+  messageDesc(file_gateway_inference_v2_fine_tuning, 11);
 
 /**
  * A page of jobs.
@@ -241,7 +585,7 @@ export type FineTuningJobList = Message<"gateway.inference.v2.FineTuningJobList"
  * Use `create(FineTuningJobListSchema)` to create a new message.
  */
 export const FineTuningJobListSchema: GenMessage<FineTuningJobList> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_fine_tuning, 3);
+  messageDesc(file_gateway_inference_v2_fine_tuning, 12);
 
 /**
  * A job.
@@ -260,7 +604,7 @@ export type GetFineTuningJobRequest = Message<"gateway.inference.v2.GetFineTunin
  * Use `create(GetFineTuningJobRequestSchema)` to create a new message.
  */
 export const GetFineTuningJobRequestSchema: GenMessage<GetFineTuningJobRequest> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_fine_tuning, 4);
+  messageDesc(file_gateway_inference_v2_fine_tuning, 13);
 
 /**
  * A job.
@@ -279,7 +623,7 @@ export type CancelFineTuningJobRequest = Message<"gateway.inference.v2.CancelFin
  * Use `create(CancelFineTuningJobRequestSchema)` to create a new message.
  */
 export const CancelFineTuningJobRequestSchema: GenMessage<CancelFineTuningJobRequest> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_fine_tuning, 5);
+  messageDesc(file_gateway_inference_v2_fine_tuning, 14);
 
 /**
  * A job.
@@ -298,7 +642,7 @@ export type PauseFineTuningJobRequest = Message<"gateway.inference.v2.PauseFineT
  * Use `create(PauseFineTuningJobRequestSchema)` to create a new message.
  */
 export const PauseFineTuningJobRequestSchema: GenMessage<PauseFineTuningJobRequest> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_fine_tuning, 6);
+  messageDesc(file_gateway_inference_v2_fine_tuning, 15);
 
 /**
  * A job.
@@ -317,7 +661,7 @@ export type ResumeFineTuningJobRequest = Message<"gateway.inference.v2.ResumeFin
  * Use `create(ResumeFineTuningJobRequestSchema)` to create a new message.
  */
 export const ResumeFineTuningJobRequestSchema: GenMessage<ResumeFineTuningJobRequest> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_fine_tuning, 7);
+  messageDesc(file_gateway_inference_v2_fine_tuning, 16);
 
 /**
  * Of which job.
@@ -355,7 +699,7 @@ export type ListFineTuningEventsRequest = Message<"gateway.inference.v2.ListFine
  * Use `create(ListFineTuningEventsRequestSchema)` to create a new message.
  */
 export const ListFineTuningEventsRequestSchema: GenMessage<ListFineTuningEventsRequest> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_fine_tuning, 8);
+  messageDesc(file_gateway_inference_v2_fine_tuning, 17);
 
 /**
  * An event.
@@ -404,7 +748,7 @@ export type FineTuningEvent = Message<"gateway.inference.v2.FineTuningEvent"> & 
  * Use `create(FineTuningEventSchema)` to create a new message.
  */
 export const FineTuningEventSchema: GenMessage<FineTuningEvent> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_fine_tuning, 9);
+  messageDesc(file_gateway_inference_v2_fine_tuning, 18);
 
 /**
  * A page of events.
@@ -454,7 +798,7 @@ export type FineTuningEventList = Message<"gateway.inference.v2.FineTuningEventL
  * Use `create(FineTuningEventListSchema)` to create a new message.
  */
 export const FineTuningEventListSchema: GenMessage<FineTuningEventList> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_fine_tuning, 10);
+  messageDesc(file_gateway_inference_v2_fine_tuning, 19);
 
 /**
  * Of which job.
@@ -492,7 +836,7 @@ export type ListFineTuningCheckpointsRequest = Message<"gateway.inference.v2.Lis
  * Use `create(ListFineTuningCheckpointsRequestSchema)` to create a new message.
  */
 export const ListFineTuningCheckpointsRequestSchema: GenMessage<ListFineTuningCheckpointsRequest> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_fine_tuning, 11);
+  messageDesc(file_gateway_inference_v2_fine_tuning, 20);
 
 /**
  * A model on the way.
@@ -546,7 +890,7 @@ export type FineTuningCheckpoint = Message<"gateway.inference.v2.FineTuningCheck
  * Use `create(FineTuningCheckpointSchema)` to create a new message.
  */
 export const FineTuningCheckpointSchema: GenMessage<FineTuningCheckpoint> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_fine_tuning, 12);
+  messageDesc(file_gateway_inference_v2_fine_tuning, 21);
 
 /**
  * A page of checkpoints.
@@ -596,7 +940,7 @@ export type FineTuningCheckpointList = Message<"gateway.inference.v2.FineTuningC
  * Use `create(FineTuningCheckpointListSchema)` to create a new message.
  */
 export const FineTuningCheckpointListSchema: GenMessage<FineTuningCheckpointList> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_fine_tuning, 13);
+  messageDesc(file_gateway_inference_v2_fine_tuning, 22);
 
 /**
  * Fine-tuning jobs, at providers that publish them. Files that the gateway keeps are uploaded there when they are first named.

@@ -16,7 +16,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file gateway/inference/v2/vector_stores.proto.
  */
 export const file_gateway_inference_v2_vector_stores: GenFile = /*@__PURE__*/
-  fileDesc("CihnYXRld2F5L2luZmVyZW5jZS92Mi92ZWN0b3Jfc3RvcmVzLnByb3RvEhRnYXRld2F5LmluZmVyZW5jZS52MiK3AQoYQ3JlYXRlVmVjdG9yU3RvcmVSZXF1ZXN0EhsKBG5hbWUYASABKAlCCLpIBXIDGIACSACIAQESGwoIZmlsZV9pZHMYAiADKAlCCbpIBpIBAxD0AxIpCghtZXRhZGF0YRgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSLQoFZXh0cmEY9AMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIEyLwYAUIHCgVfbmFtZSL3AQoXTGlzdFZlY3RvclN0b3Jlc1JlcXVlc3QSHgoFYWZ0ZXIYASABKAlCCrpIB3IFEAEYgARIAIgBARIdCgVsaW1pdBgCIAEoBUIJukgGGgQYZCgBSAGIAQESJAoFb3JkZXIYAyABKAlCELpIDXILUgNhc2NSBGRlc2NIAogBARIfCgZiZWZvcmUYBCABKAlCCrpIB3IFEAEYgARIA4gBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQggKBl9hZnRlckIICgZfbGltaXRCCAoGX29yZGVyQgkKB19iZWZvcmUi8QEKD1ZlY3RvclN0b3JlTGlzdBIOCgZvYmplY3QYASABKAkSNQoEZGF0YRgCIAMoCzIhLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlZlY3RvclN0b3JlQgTQvBgCEhUKCGZpcnN0X2lkGAMgASgJSACIAQESFAoHbGFzdF9pZBgEIAEoCUgBiAEBEhUKCGhhc19tb3JlGAUgASgISAKIAQESLQoFZXh0cmEY9AMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIEyLwYAUILCglfZmlyc3RfaWRCCgoIX2xhc3RfaWRCCwoJX2hhc19tb3JlIjwKFUdldFZlY3RvclN0b3JlUmVxdWVzdBIjCg92ZWN0b3Jfc3RvcmVfaWQYASABKAlCCrpIB3IFEAEYgAQivwEKGFVwZGF0ZVZlY3RvclN0b3JlUmVxdWVzdBIjCg92ZWN0b3Jfc3RvcmVfaWQYASABKAlCCrpIB3IFEAEYgAQSGwoEbmFtZRgCIAEoCUIIukgFcgMYgAJIAIgBARIpCghtZXRhZGF0YRgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSLQoFZXh0cmEY9AMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIEyLwYAUIHCgVfbmFtZSI/ChhEZWxldGVWZWN0b3JTdG9yZVJlcXVlc3QSIwoPdmVjdG9yX3N0b3JlX2lkGAEgASgJQgq6SAdyBRABGIAEIr8CCgtWZWN0b3JTdG9yZRIKCgJpZBgBIAEoCRIOCgZvYmplY3QYAiABKAkSFwoKY3JlYXRlZF9hdBgDIAEoA0gAiAEBEhEKBG5hbWUYBCABKAlIAYgBARITCgZzdGF0dXMYBSABKAlIAogBARIYCgt1c2FnZV9ieXRlcxgGIAEoA0gDiAEBEiwKC2ZpbGVfY291bnRzGAcgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIpCghtZXRhZGF0YRgIIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSLQoFZXh0cmEY9AMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIEyLwYAUINCgtfY3JlYXRlZF9hdEIHCgVfbmFtZUIJCgdfc3RhdHVzQg4KDF91c2FnZV9ieXRlcyKrAQoYU2VhcmNoVmVjdG9yU3RvcmVSZXF1ZXN0EiMKD3ZlY3Rvcl9zdG9yZV9pZBgBIAEoCUIKukgHcgUQARiABBInCg9tYXhfbnVtX3Jlc3VsdHMYAiABKAVCCbpIBhoEGDIoAUgAiAEBEi0KBWV4dHJhGPQDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBMi8GAFCEgoQX21heF9udW1fcmVzdWx0cyLQAQoRVmVjdG9yU3RvcmVTZWFyY2gSDgoGb2JqZWN0GAEgASgJEjIKBGRhdGEYAiADKAsyJC5nYXRld2F5LmluZmVyZW5jZS52Mi5WZWN0b3JTdG9yZUhpdBIVCghoYXNfbW9yZRgDIAEoCEgAiAEBEhYKCW5leHRfcGFnZRgEIAEoCUgBiAEBEi0KBWV4dHJhGPQDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBMi8GAFCCwoJX2hhc19tb3JlQgwKCl9uZXh0X3BhZ2UiowEKDlZlY3RvclN0b3JlSGl0EhQKB2ZpbGVfaWQYASABKAlIAIgBARIVCghmaWxlbmFtZRgCIAEoCUgBiAEBEhIKBXNjb3JlGAMgASgBSAKIAQESLQoFZXh0cmEY9AMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIEyLwYAUIKCghfZmlsZV9pZEILCglfZmlsZW5hbWVCCAoGX3Njb3JlIrwBChxDcmVhdGVWZWN0b3JTdG9yZUZpbGVSZXF1ZXN0EiMKD3ZlY3Rvcl9zdG9yZV9pZBgBIAEoCUIKukgHcgUQARiABBIbCgdmaWxlX2lkGAIgASgJQgq6SAdyBRABGIAEEisKCmF0dHJpYnV0ZXMYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ei0KBWV4dHJhGPQDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBMi8GAEiyQIKG0xpc3RWZWN0b3JTdG9yZUZpbGVzUmVxdWVzdBIjCg92ZWN0b3Jfc3RvcmVfaWQYASABKAlCCrpIB3IFEAEYgAQSHgoFYWZ0ZXIYAiABKAlCCrpIB3IFEAEYgARIAIgBARIdCgVsaW1pdBgDIAEoBUIJukgGGgQYZCgBSAGIAQESJAoFb3JkZXIYBCABKAlCELpIDXILUgNhc2NSBGRlc2NIAogBARIfCgZiZWZvcmUYBSABKAlCCrpIB3IFEAEYgARIA4gBARIcCgZmaWx0ZXIYBiABKAlCB7pIBHICGEBIBIgBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQggKBl9hZnRlckIICgZfbGltaXRCCAoGX29yZGVyQgkKB19iZWZvcmVCCQoHX2ZpbHRlciL5AQoTVmVjdG9yU3RvcmVGaWxlTGlzdBIOCgZvYmplY3QYASABKAkSOQoEZGF0YRgCIAMoCzIlLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlZlY3RvclN0b3JlRmlsZUIE0LwYAhIVCghmaXJzdF9pZBgDIAEoCUgAiAEBEhQKB2xhc3RfaWQYBCABKAlIAYgBARIVCghoYXNfbW9yZRgFIAEoCEgCiAEBEi0KBWV4dHJhGPQDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBMi8GAFCCwoJX2ZpcnN0X2lkQgoKCF9sYXN0X2lkQgsKCV9oYXNfbW9yZSJdChlHZXRWZWN0b3JTdG9yZUZpbGVSZXF1ZXN0EiMKD3ZlY3Rvcl9zdG9yZV9pZBgBIAEoCUIKukgHcgUQARiABBIbCgdmaWxlX2lkGAIgASgJQgq6SAdyBRABGIAEIrwBChxVcGRhdGVWZWN0b3JTdG9yZUZpbGVSZXF1ZXN0EiMKD3ZlY3Rvcl9zdG9yZV9pZBgBIAEoCUIKukgHcgUQARiABBIbCgdmaWxlX2lkGAIgASgJQgq6SAdyBRABGIAEEisKCmF0dHJpYnV0ZXMYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ei0KBWV4dHJhGPQDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBMi8GAEiYAocRGVsZXRlVmVjdG9yU3RvcmVGaWxlUmVxdWVzdBIjCg92ZWN0b3Jfc3RvcmVfaWQYASABKAlCCrpIB3IFEAEYgAQSGwoHZmlsZV9pZBgCIAEoCUIKukgHcgUQARiABCKtAgoPVmVjdG9yU3RvcmVGaWxlEgoKAmlkGAEgASgJEg4KBm9iamVjdBgCIAEoCRIXCgpjcmVhdGVkX2F0GAMgASgDSACIAQESHAoPdmVjdG9yX3N0b3JlX2lkGAQgASgJSAGIAQESEwoGc3RhdHVzGAUgASgJSAKIAQESGAoLdXNhZ2VfYnl0ZXMYBiABKANIA4gBARIrCgphdHRyaWJ1dGVzGAcgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQg0KC19jcmVhdGVkX2F0QhIKEF92ZWN0b3Jfc3RvcmVfaWRCCQoHX3N0YXR1c0IOCgxfdXNhZ2VfYnl0ZXMicQoNRGVsZXRlZE9iamVjdBIKCgJpZBgBIAEoCRIOCgZvYmplY3QYAiABKAkSFQoHZGVsZXRlZBgDIAEoCEIE0LwYAhItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBMssQChNWZWN0b3JTdG9yZXNTZXJ2aWNlEqYBChFDcmVhdGVWZWN0b3JTdG9yZRIuLmdhdGV3YXkuaW5mZXJlbmNlLnYyLkNyZWF0ZVZlY3RvclN0b3JlUmVxdWVzdBohLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlZlY3RvclN0b3JlIj76uxgXChFjb21wbGV0aW9ucy53cml0ZRICAgOCvBgCGAGQvBgBgtPkkwITOgEqIg4vdmVjdG9yX3N0b3JlcxKhAQoQTGlzdFZlY3RvclN0b3JlcxItLmdhdGV3YXkuaW5mZXJlbmNlLnYyLkxpc3RWZWN0b3JTdG9yZXNSZXF1ZXN0GiUuZ2F0ZXdheS5pbmZlcmVuY2UudjIuVmVjdG9yU3RvcmVMaXN0Ijf6uxgXChFjb21wbGV0aW9ucy53cml0ZRICAgOCvBgCGAGC0+STAhASDi92ZWN0b3Jfc3RvcmVzEqsBCg5HZXRWZWN0b3JTdG9yZRIrLmdhdGV3YXkuaW5mZXJlbmNlLnYyLkdldFZlY3RvclN0b3JlUmVxdWVzdBohLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlZlY3RvclN0b3JlIkn6uxgXChFjb21wbGV0aW9ucy53cml0ZRICAgOCvBgCGAGC0+STAiISIC92ZWN0b3Jfc3RvcmVzL3t2ZWN0b3Jfc3RvcmVfaWR9ErQBChFVcGRhdGVWZWN0b3JTdG9yZRIuLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlVwZGF0ZVZlY3RvclN0b3JlUmVxdWVzdBohLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlZlY3RvclN0b3JlIkz6uxgXChFjb21wbGV0aW9ucy53cml0ZRICAgOCvBgCGAGC0+STAiU6ASoiIC92ZWN0b3Jfc3RvcmVzL3t2ZWN0b3Jfc3RvcmVfaWR9ErMBChFEZWxldGVWZWN0b3JTdG9yZRIuLmdhdGV3YXkuaW5mZXJlbmNlLnYyLkRlbGV0ZVZlY3RvclN0b3JlUmVxdWVzdBojLmdhdGV3YXkuaW5mZXJlbmNlLnYyLkRlbGV0ZWRPYmplY3QiSfq7GBcKEWNvbXBsZXRpb25zLndyaXRlEgICA4K8GAIYAYLT5JMCIiogL3ZlY3Rvcl9zdG9yZXMve3ZlY3Rvcl9zdG9yZV9pZH0SxQEKEVNlYXJjaFZlY3RvclN0b3JlEi4uZ2F0ZXdheS5pbmZlcmVuY2UudjIuU2VhcmNoVmVjdG9yU3RvcmVSZXF1ZXN0GicuZ2F0ZXdheS5pbmZlcmVuY2UudjIuVmVjdG9yU3RvcmVTZWFyY2giV/q7GBcKEWNvbXBsZXRpb25zLndyaXRlEgICA4K8GAIYAZC8GAGC0+STAiw6ASoiJy92ZWN0b3Jfc3RvcmVzL3t2ZWN0b3Jfc3RvcmVfaWR9L3NlYXJjaBLKAQoVQ3JlYXRlVmVjdG9yU3RvcmVGaWxlEjIuZ2F0ZXdheS5pbmZlcmVuY2UudjIuQ3JlYXRlVmVjdG9yU3RvcmVGaWxlUmVxdWVzdBolLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlZlY3RvclN0b3JlRmlsZSJW+rsYFwoRY29tcGxldGlvbnMud3JpdGUSAgIDgrwYAhgBkLwYAYLT5JMCKzoBKiImL3ZlY3Rvcl9zdG9yZXMve3ZlY3Rvcl9zdG9yZV9pZH0vZmlsZXMSxQEKFExpc3RWZWN0b3JTdG9yZUZpbGVzEjEuZ2F0ZXdheS5pbmZlcmVuY2UudjIuTGlzdFZlY3RvclN0b3JlRmlsZXNSZXF1ZXN0GikuZ2F0ZXdheS5pbmZlcmVuY2UudjIuVmVjdG9yU3RvcmVGaWxlTGlzdCJP+rsYFwoRY29tcGxldGlvbnMud3JpdGUSAgIDgrwYAhgBgtPkkwIoEiYvdmVjdG9yX3N0b3Jlcy97dmVjdG9yX3N0b3JlX2lkfS9maWxlcxLHAQoSR2V0VmVjdG9yU3RvcmVGaWxlEi8uZ2F0ZXdheS5pbmZlcmVuY2UudjIuR2V0VmVjdG9yU3RvcmVGaWxlUmVxdWVzdBolLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlZlY3RvclN0b3JlRmlsZSJZ+rsYFwoRY29tcGxldGlvbnMud3JpdGUSAgIDgrwYAhgBgtPkkwIyEjAvdmVjdG9yX3N0b3Jlcy97dmVjdG9yX3N0b3JlX2lkfS9maWxlcy97ZmlsZV9pZH0S0AEKFVVwZGF0ZVZlY3RvclN0b3JlRmlsZRIyLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlVwZGF0ZVZlY3RvclN0b3JlRmlsZVJlcXVlc3QaJS5nYXRld2F5LmluZmVyZW5jZS52Mi5WZWN0b3JTdG9yZUZpbGUiXPq7GBcKEWNvbXBsZXRpb25zLndyaXRlEgICA4K8GAIYAYLT5JMCNToBKiIwL3ZlY3Rvcl9zdG9yZXMve3ZlY3Rvcl9zdG9yZV9pZH0vZmlsZXMve2ZpbGVfaWR9EssBChVEZWxldGVWZWN0b3JTdG9yZUZpbGUSMi5nYXRld2F5LmluZmVyZW5jZS52Mi5EZWxldGVWZWN0b3JTdG9yZUZpbGVSZXF1ZXN0GiMuZ2F0ZXdheS5pbmZlcmVuY2UudjIuRGVsZXRlZE9iamVjdCJZ+rsYFwoRY29tcGxldGlvbnMud3JpdGUSAgIDgrwYAhgBgtPkkwIyKjAvdmVjdG9yX3N0b3Jlcy97dmVjdG9yX3N0b3JlX2lkfS9maWxlcy97ZmlsZV9pZH0aBKi7GAFC8AEKH2Rldi5zbHVpY2UuZ2F0ZXdheS5pbmZlcmVuY2UudjJCEVZlY3RvclN0b3Jlc1Byb3RvUAFaSGdpdGh1Yi5jb20vc2x1aWNlLWdhdGV3YXkvc2x1aWNlL2dlbi9nby9nYXRld2F5L2luZmVyZW5jZS92MjtpbmZlcmVuY2V2MqICA0dJWKoCFEdhdGV3YXkuSW5mZXJlbmNlLlYyygIUR2F0ZXdheVxJbmZlcmVuY2VcVjLiAiBHYXRld2F5XEluZmVyZW5jZVxWMlxHUEJNZXRhZGF0YeoCFkdhdGV3YXk6OkluZmVyZW5jZTo6VjJiBnByb3RvMw", [file_buf_validate_validate, file_gateway_options_v2_options, file_google_api_annotations, file_google_protobuf_struct]);
+  fileDesc("CihnYXRld2F5L2luZmVyZW5jZS92Mi92ZWN0b3Jfc3RvcmVzLnByb3RvEhRnYXRld2F5LmluZmVyZW5jZS52MiL/BAoYQ3JlYXRlVmVjdG9yU3RvcmVSZXF1ZXN0EhsKBG5hbWUYASABKAlCCLpIBXIDGIACSACIAQESJAoIZmlsZV9pZHMYAiADKAlCErpID5IBDBD0AyIHcgUQARiABBKIAgoIbWV0YWRhdGEYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QtwBukjYAboB1AEKDHN0cnVjdC50ZXh0cxJSbXVzdCBoYXZlIGF0IG1vc3QgMTYgcGFpcnMsIG9mIG5hbWVzIG9mIHVwIHRvIDY0IGNoYXJhY3RlcnMgYW5kIHRleHRzIG9mIHVwIHRvIDUxMhpwdGhpcy5zaXplKCkgPD0gMTYgJiYgdGhpcy5hbGwobmFtZSwgbmFtZS5zaXplKCkgPD0gNjQgJiYgdHlwZSh0aGlzW25hbWVdKSA9PSBzdHJpbmcgJiYgdGhpc1tuYW1lXS5zaXplKCkgPD0gNTEyKRIYCgtkZXNjcmlwdGlvbhgEIAEoCUgBiAEBEkMKDWV4cGlyZXNfYWZ0ZXIYBSABKAsyJy5nYXRld2F5LmluZmVyZW5jZS52Mi5WZWN0b3JTdG9yZUV4cGlyeUgCiAEBEkYKEWNodW5raW5nX3N0cmF0ZWd5GAYgASgLMiYuZ2F0ZXdheS5pbmZlcmVuY2UudjIuQ2h1bmtpbmdTdHJhdGVneUgDiAEBEi0KBWV4dHJhGPQDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBMi8GAFCBwoFX25hbWVCDgoMX2Rlc2NyaXB0aW9uQhAKDl9leHBpcmVzX2FmdGVyQhQKEl9jaHVua2luZ19zdHJhdGVneSKDAQoRVmVjdG9yU3RvcmVFeHBpcnkSJQoGYW5jaG9yGAEgASgJQhW6SBJyEFIObGFzdF9hY3RpdmVfYXQSGAoEZGF5cxgCIAEoBUIKukgHGgUY7QIoARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBIqABChBDaHVua2luZ1N0cmF0ZWd5EhcKBHR5cGUYASABKAlCCbpIBnIEEAEYQBI5CgZzdGF0aWMYAiABKAsyJC5nYXRld2F5LmluZmVyZW5jZS52Mi5TdGF0aWNDaHVua2luZ0gAiAEBEi0KBWV4dHJhGPQDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBMi8GAFCCQoHX3N0YXRpYyK+AgoOU3RhdGljQ2h1bmtpbmcSKQoVbWF4X2NodW5rX3NpemVfdG9rZW5zGAEgASgFQgq6SAcaBRiAIChkEiUKFGNodW5rX292ZXJsYXBfdG9rZW5zGAIgASgFQge6SAQaAigAEi0KBWV4dHJhGPQDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBMi8GAE6qgG6SKYBGqMBChljaHVua19vdmVybGFwX3Rva2Vucy5oYWxmEkljaHVua19vdmVybGFwX3Rva2VuczogbXVzdCBub3QgYmUgbW9yZSB0aGFuIGhhbGYgb2YgbWF4X2NodW5rX3NpemVfdG9rZW5zGjt0aGlzLmNodW5rX292ZXJsYXBfdG9rZW5zICogMiA8PSB0aGlzLm1heF9jaHVua19zaXplX3Rva2VucyL3AQoXTGlzdFZlY3RvclN0b3Jlc1JlcXVlc3QSHgoFYWZ0ZXIYASABKAlCCrpIB3IFEAEYgARIAIgBARIdCgVsaW1pdBgCIAEoBUIJukgGGgQYZCgBSAGIAQESJAoFb3JkZXIYAyABKAlCELpIDXILUgNhc2NSBGRlc2NIAogBARIfCgZiZWZvcmUYBCABKAlCCrpIB3IFEAEYgARIA4gBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQggKBl9hZnRlckIICgZfbGltaXRCCAoGX29yZGVyQgkKB19iZWZvcmUi8QEKD1ZlY3RvclN0b3JlTGlzdBIOCgZvYmplY3QYASABKAkSNQoEZGF0YRgCIAMoCzIhLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlZlY3RvclN0b3JlQgTQvBgCEhUKCGZpcnN0X2lkGAMgASgJSACIAQESFAoHbGFzdF9pZBgEIAEoCUgBiAEBEhUKCGhhc19tb3JlGAUgASgISAKIAQESLQoFZXh0cmEY9AMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIEyLwYAUILCglfZmlyc3RfaWRCCgoIX2xhc3RfaWRCCwoJX2hhc19tb3JlIjwKFUdldFZlY3RvclN0b3JlUmVxdWVzdBIjCg92ZWN0b3Jfc3RvcmVfaWQYASABKAlCCrpIB3IFEAEYgAQi9gMKGFVwZGF0ZVZlY3RvclN0b3JlUmVxdWVzdBIjCg92ZWN0b3Jfc3RvcmVfaWQYASABKAlCCrpIB3IFEAEYgAQSGwoEbmFtZRgCIAEoCUIIukgFcgMYgAJIAIgBARKIAgoIbWV0YWRhdGEYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QtwBukjYAboB1AEKDHN0cnVjdC50ZXh0cxJSbXVzdCBoYXZlIGF0IG1vc3QgMTYgcGFpcnMsIG9mIG5hbWVzIG9mIHVwIHRvIDY0IGNoYXJhY3RlcnMgYW5kIHRleHRzIG9mIHVwIHRvIDUxMhpwdGhpcy5zaXplKCkgPD0gMTYgJiYgdGhpcy5hbGwobmFtZSwgbmFtZS5zaXplKCkgPD0gNjQgJiYgdHlwZSh0aGlzW25hbWVdKSA9PSBzdHJpbmcgJiYgdGhpc1tuYW1lXS5zaXplKCkgPD0gNTEyKRJDCg1leHBpcmVzX2FmdGVyGAQgASgLMicuZ2F0ZXdheS5pbmZlcmVuY2UudjIuVmVjdG9yU3RvcmVFeHBpcnlIAYgBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQgcKBV9uYW1lQhAKDl9leHBpcmVzX2FmdGVyIj8KGERlbGV0ZVZlY3RvclN0b3JlUmVxdWVzdBIjCg92ZWN0b3Jfc3RvcmVfaWQYASABKAlCCrpIB3IFEAEYgAQivwIKC1ZlY3RvclN0b3JlEgoKAmlkGAEgASgJEg4KBm9iamVjdBgCIAEoCRIXCgpjcmVhdGVkX2F0GAMgASgDSACIAQESEQoEbmFtZRgEIAEoCUgBiAEBEhMKBnN0YXR1cxgFIAEoCUgCiAEBEhgKC3VzYWdlX2J5dGVzGAYgASgDSAOIAQESLAoLZmlsZV9jb3VudHMYByABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EikKCG1ldGFkYXRhGAggASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQg0KC19jcmVhdGVkX2F0QgcKBV9uYW1lQgkKB19zdGF0dXNCDgoMX3VzYWdlX2J5dGVzIv8CChhTZWFyY2hWZWN0b3JTdG9yZVJlcXVlc3QSIwoPdmVjdG9yX3N0b3JlX2lkGAEgASgJQgq6SAdyBRABGIAEEicKD21heF9udW1fcmVzdWx0cxgCIAEoBUIJukgGGgQYMigBSACIAQESQgoFcXVlcnkYAyABKAsyJi5nYXRld2F5LmluZmVyZW5jZS52Mi5WZWN0b3JTdG9yZVF1ZXJ5Qga6SAPIAQFIAYgBARIaCg1yZXdyaXRlX3F1ZXJ5GAQgASgISAKIAQESQgoPcmFua2luZ19vcHRpb25zGAUgASgLMiQuZ2F0ZXdheS5pbmZlcmVuY2UudjIuUmFua2luZ09wdGlvbnNIA4gBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQhIKEF9tYXhfbnVtX3Jlc3VsdHNCCAoGX3F1ZXJ5QhAKDl9yZXdyaXRlX3F1ZXJ5QhIKEF9yYW5raW5nX29wdGlvbnMidAoQVmVjdG9yU3RvcmVRdWVyeRIXCgR0ZXh0GAEgASgJQge6SARyAhABSAASOQoFdGV4dHMYAiABKAsyKC5nYXRld2F5LmluZmVyZW5jZS52Mi5WZWN0b3JTdG9yZVF1ZXJpZXNIAEIMCgRraW5kEgSYvRgBIjEKElZlY3RvclN0b3JlUXVlcmllcxIbCgZ2YWx1ZXMYASADKAlCC7pICJIBBQgBEOgHIrUBCg5SYW5raW5nT3B0aW9ucxIeCgZyYW5rZXIYASABKAlCCbpIBnIEEAEYQEgAiAEBEjUKD3Njb3JlX3RocmVzaG9sZBgCIAEoAUIXukgUEhIZAAAAAAAA8D8pAAAAAAAAAABIAYgBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQgkKB19yYW5rZXJCEgoQX3Njb3JlX3RocmVzaG9sZCLQAQoRVmVjdG9yU3RvcmVTZWFyY2gSDgoGb2JqZWN0GAEgASgJEjIKBGRhdGEYAiADKAsyJC5nYXRld2F5LmluZmVyZW5jZS52Mi5WZWN0b3JTdG9yZUhpdBIVCghoYXNfbW9yZRgDIAEoCEgAiAEBEhYKCW5leHRfcGFnZRgEIAEoCUgBiAEBEi0KBWV4dHJhGPQDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBMi8GAFCCwoJX2hhc19tb3JlQgwKCl9uZXh0X3BhZ2UiowEKDlZlY3RvclN0b3JlSGl0EhQKB2ZpbGVfaWQYASABKAlIAIgBARIVCghmaWxlbmFtZRgCIAEoCUgBiAEBEhIKBXNjb3JlGAMgASgBSAKIAQESLQoFZXh0cmEY9AMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIEyLwYAUIKCghfZmlsZV9pZEILCglfZmlsZW5hbWVCCAoGX3Njb3JlIrsEChxDcmVhdGVWZWN0b3JTdG9yZUZpbGVSZXF1ZXN0EiMKD3ZlY3Rvcl9zdG9yZV9pZBgBIAEoCUIKukgHcgUQARiABBIbCgdmaWxlX2lkGAIgASgJQgq6SAdyBRABGIAEEssCCgphdHRyaWJ1dGVzGAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEKdArpImQK6AZUCChFzdHJ1Y3QuYXR0cmlidXRlcxJnbXVzdCBoYXZlIGF0IG1vc3QgMTYgcGFpcnMsIG9mIG5hbWVzIG9mIHVwIHRvIDY0IGNoYXJhY3RlcnMgYW5kIHRleHRzIG9mIHVwIHRvIDUxMiwgbnVtYmVycyBvciBib29sZWFucxqWAXRoaXMuc2l6ZSgpIDw9IDE2ICYmIHRoaXMuYWxsKG5hbWUsIG5hbWUuc2l6ZSgpIDw9IDY0ICYmICh0eXBlKHRoaXNbbmFtZV0pID09IHN0cmluZyA/IHRoaXNbbmFtZV0uc2l6ZSgpIDw9IDUxMiA6IHR5cGUodGhpc1tuYW1lXSkgaW4gW2RvdWJsZSwgYm9vbF0pKRJGChFjaHVua2luZ19zdHJhdGVneRgEIAEoCzImLmdhdGV3YXkuaW5mZXJlbmNlLnYyLkNodW5raW5nU3RyYXRlZ3lIAIgBARItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQhQKEl9jaHVua2luZ19zdHJhdGVneSLJAgobTGlzdFZlY3RvclN0b3JlRmlsZXNSZXF1ZXN0EiMKD3ZlY3Rvcl9zdG9yZV9pZBgBIAEoCUIKukgHcgUQARiABBIeCgVhZnRlchgCIAEoCUIKukgHcgUQARiABEgAiAEBEh0KBWxpbWl0GAMgASgFQgm6SAYaBBhkKAFIAYgBARIkCgVvcmRlchgEIAEoCUIQukgNcgtSA2FzY1IEZGVzY0gCiAEBEh8KBmJlZm9yZRgFIAEoCUIKukgHcgUQARiABEgDiAEBEhwKBmZpbHRlchgGIAEoCUIHukgEcgIYQEgEiAEBEi0KBWV4dHJhGPQDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBMi8GAFCCAoGX2FmdGVyQggKBl9saW1pdEIICgZfb3JkZXJCCQoHX2JlZm9yZUIJCgdfZmlsdGVyIvkBChNWZWN0b3JTdG9yZUZpbGVMaXN0Eg4KBm9iamVjdBgBIAEoCRI5CgRkYXRhGAIgAygLMiUuZ2F0ZXdheS5pbmZlcmVuY2UudjIuVmVjdG9yU3RvcmVGaWxlQgTQvBgCEhUKCGZpcnN0X2lkGAMgASgJSACIAQESFAoHbGFzdF9pZBgEIAEoCUgBiAEBEhUKCGhhc19tb3JlGAUgASgISAKIAQESLQoFZXh0cmEY9AMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIEyLwYAUILCglfZmlyc3RfaWRCCgoIX2xhc3RfaWRCCwoJX2hhc19tb3JlIl0KGUdldFZlY3RvclN0b3JlRmlsZVJlcXVlc3QSIwoPdmVjdG9yX3N0b3JlX2lkGAEgASgJQgq6SAdyBRABGIAEEhsKB2ZpbGVfaWQYAiABKAlCCrpIB3IFEAEYgAQi3QMKHFVwZGF0ZVZlY3RvclN0b3JlRmlsZVJlcXVlc3QSIwoPdmVjdG9yX3N0b3JlX2lkGAEgASgJQgq6SAdyBRABGIAEEhsKB2ZpbGVfaWQYAiABKAlCCrpIB3IFEAEYgAQSywIKCmF0dHJpYnV0ZXMYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Qp0CukiZAroBlQIKEXN0cnVjdC5hdHRyaWJ1dGVzEmdtdXN0IGhhdmUgYXQgbW9zdCAxNiBwYWlycywgb2YgbmFtZXMgb2YgdXAgdG8gNjQgY2hhcmFjdGVycyBhbmQgdGV4dHMgb2YgdXAgdG8gNTEyLCBudW1iZXJzIG9yIGJvb2xlYW5zGpYBdGhpcy5zaXplKCkgPD0gMTYgJiYgdGhpcy5hbGwobmFtZSwgbmFtZS5zaXplKCkgPD0gNjQgJiYgKHR5cGUodGhpc1tuYW1lXSkgPT0gc3RyaW5nID8gdGhpc1tuYW1lXS5zaXplKCkgPD0gNTEyIDogdHlwZSh0aGlzW25hbWVdKSBpbiBbZG91YmxlLCBib29sXSkpEi0KBWV4dHJhGPQDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBMi8GAEiYAocRGVsZXRlVmVjdG9yU3RvcmVGaWxlUmVxdWVzdBIjCg92ZWN0b3Jfc3RvcmVfaWQYASABKAlCCrpIB3IFEAEYgAQSGwoHZmlsZV9pZBgCIAEoCUIKukgHcgUQARiABCKtAgoPVmVjdG9yU3RvcmVGaWxlEgoKAmlkGAEgASgJEg4KBm9iamVjdBgCIAEoCRIXCgpjcmVhdGVkX2F0GAMgASgDSACIAQESHAoPdmVjdG9yX3N0b3JlX2lkGAQgASgJSAGIAQESEwoGc3RhdHVzGAUgASgJSAKIAQESGAoLdXNhZ2VfYnl0ZXMYBiABKANIA4gBARIrCgphdHRyaWJ1dGVzGAcgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBItCgVleHRyYRj0AyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTIvBgBQg0KC19jcmVhdGVkX2F0QhIKEF92ZWN0b3Jfc3RvcmVfaWRCCQoHX3N0YXR1c0IOCgxfdXNhZ2VfYnl0ZXMikwEKIEdldFZlY3RvclN0b3JlRmlsZUNvbnRlbnRSZXF1ZXN0EiMKD3ZlY3Rvcl9zdG9yZV9pZBgBIAEoCUIKukgHcgUQARiABBIbCgdmaWxlX2lkGAIgASgJQgq6SAdyBRABGIAEEi0KBWV4dHJhGPQDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBMi8GAEizgEKFlZlY3RvclN0b3JlRmlsZUNvbnRlbnQSDgoGb2JqZWN0GAEgASgJEisKBGRhdGEYAiADKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgTQvBgCEhUKCGhhc19tb3JlGAMgASgISACIAQESFgoJbmV4dF9wYWdlGAQgASgJSAGIAQESLQoFZXh0cmEY9AMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIEyLwYAUILCglfaGFzX21vcmVCDAoKX25leHRfcGFnZSKJBgohQ3JlYXRlVmVjdG9yU3RvcmVGaWxlQmF0Y2hSZXF1ZXN0EiMKD3ZlY3Rvcl9zdG9yZV9pZBgBIAEoCUIKukgHcgUQARiABBIkCghmaWxlX2lkcxgCIAMoCUISukgPkgEMENAPIgdyBRABGIAEEkQKBWZpbGVzGAMgAygLMiouZ2F0ZXdheS5pbmZlcmVuY2UudjIuVmVjdG9yU3RvcmVCYXRjaEZpbGVCCbpIBpIBAxDQDxLLAgoKYXR0cmlidXRlcxgEIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCnQK6SJkCugGVAgoRc3RydWN0LmF0dHJpYnV0ZXMSZ211c3QgaGF2ZSBhdCBtb3N0IDE2IHBhaXJzLCBvZiBuYW1lcyBvZiB1cCB0byA2NCBjaGFyYWN0ZXJzIGFuZCB0ZXh0cyBvZiB1cCB0byA1MTIsIG51bWJlcnMgb3IgYm9vbGVhbnMalgF0aGlzLnNpemUoKSA8PSAxNiAmJiB0aGlzLmFsbChuYW1lLCBuYW1lLnNpemUoKSA8PSA2NCAmJiAodHlwZSh0aGlzW25hbWVdKSA9PSBzdHJpbmcgPyB0aGlzW25hbWVdLnNpemUoKSA8PSA1MTIgOiB0eXBlKHRoaXNbbmFtZV0pIGluIFtkb3VibGUsIGJvb2xdKSkSRgoRY2h1bmtpbmdfc3RyYXRlZ3kYBSABKAsyJi5nYXRld2F5LmluZmVyZW5jZS52Mi5DaHVua2luZ1N0cmF0ZWd5SACIAQESLQoFZXh0cmEY9AMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIEyLwYATp4ukh1GnMKEWZpbGVfaWRzLm9yX2ZpbGVzEidmaWxlX2lkczogZ2l2ZSBlaXRoZXIgZmlsZV9pZHMgb3IgZmlsZXMaNSh0aGlzLmZpbGVfaWRzLnNpemUoKSA+IDApICE9ICh0aGlzLmZpbGVzLnNpemUoKSA+IDApQhQKEl9jaHVua2luZ19zdHJhdGVneSKOBAoUVmVjdG9yU3RvcmVCYXRjaEZpbGUSGwoHZmlsZV9pZBgBIAEoCUIKukgHcgUQARiABBLLAgoKYXR0cmlidXRlcxgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCnQK6SJkCugGVAgoRc3RydWN0LmF0dHJpYnV0ZXMSZ211c3QgaGF2ZSBhdCBtb3N0IDE2IHBhaXJzLCBvZiBuYW1lcyBvZiB1cCB0byA2NCBjaGFyYWN0ZXJzIGFuZCB0ZXh0cyBvZiB1cCB0byA1MTIsIG51bWJlcnMgb3IgYm9vbGVhbnMalgF0aGlzLnNpemUoKSA8PSAxNiAmJiB0aGlzLmFsbChuYW1lLCBuYW1lLnNpemUoKSA8PSA2NCAmJiAodHlwZSh0aGlzW25hbWVdKSA9PSBzdHJpbmcgPyB0aGlzW25hbWVdLnNpemUoKSA8PSA1MTIgOiB0eXBlKHRoaXNbbmFtZV0pIGluIFtkb3VibGUsIGJvb2xdKSkSRgoRY2h1bmtpbmdfc3RyYXRlZ3kYAyABKAsyJi5nYXRld2F5LmluZmVyZW5jZS52Mi5DaHVua2luZ1N0cmF0ZWd5SACIAQESLQoFZXh0cmEY9AMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIEyLwYAUIUChJfY2h1bmtpbmdfc3RyYXRlZ3kiYwoeR2V0VmVjdG9yU3RvcmVGaWxlQmF0Y2hSZXF1ZXN0EiMKD3ZlY3Rvcl9zdG9yZV9pZBgBIAEoCUIKukgHcgUQARiABBIcCghiYXRjaF9pZBgCIAEoCUIKukgHcgUQARiABCJmCiFDYW5jZWxWZWN0b3JTdG9yZUZpbGVCYXRjaFJlcXVlc3QSIwoPdmVjdG9yX3N0b3JlX2lkGAEgASgJQgq6SAdyBRABGIAEEhwKCGJhdGNoX2lkGAIgASgJQgq6SAdyBRABGIAEIvACCiRMaXN0VmVjdG9yU3RvcmVGaWxlQmF0Y2hGaWxlc1JlcXVlc3QSIwoPdmVjdG9yX3N0b3JlX2lkGAEgASgJQgq6SAdyBRABGIAEEhwKCGJhdGNoX2lkGAcgASgJQgq6SAdyBRABGIAEEh4KBWFmdGVyGAIgASgJQgq6SAdyBRABGIAESACIAQESHQoFbGltaXQYAyABKAVCCbpIBhoEGGQoAUgBiAEBEiQKBW9yZGVyGAQgASgJQhC6SA1yC1IDYXNjUgRkZXNjSAKIAQESHwoGYmVmb3JlGAUgASgJQgq6SAdyBRABGIAESAOIAQESHAoGZmlsdGVyGAYgASgJQge6SARyAhhASASIAQESLQoFZXh0cmEY9AMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIEyLwYAUIICgZfYWZ0ZXJCCAoGX2xpbWl0QggKBl9vcmRlckIJCgdfYmVmb3JlQgkKB19maWx0ZXIiiQIKFFZlY3RvclN0b3JlRmlsZUJhdGNoEgoKAmlkGAEgASgJEg4KBm9iamVjdBgCIAEoCRIXCgpjcmVhdGVkX2F0GAMgASgDSACIAQESHAoPdmVjdG9yX3N0b3JlX2lkGAQgASgJSAGIAQESEwoGc3RhdHVzGAUgASgJSAKIAQESLAoLZmlsZV9jb3VudHMYBiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ei0KBWV4dHJhGPQDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCBMi8GAFCDQoLX2NyZWF0ZWRfYXRCEgoQX3ZlY3Rvcl9zdG9yZV9pZEIJCgdfc3RhdHVzInEKDURlbGV0ZWRPYmplY3QSCgoCaWQYASABKAkSDgoGb2JqZWN0GAIgASgJEhUKB2RlbGV0ZWQYAyABKAhCBNC8GAISLQoFZXh0cmEY9AMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIEyLwYATLWGQoTVmVjdG9yU3RvcmVzU2VydmljZRKmAQoRQ3JlYXRlVmVjdG9yU3RvcmUSLi5nYXRld2F5LmluZmVyZW5jZS52Mi5DcmVhdGVWZWN0b3JTdG9yZVJlcXVlc3QaIS5nYXRld2F5LmluZmVyZW5jZS52Mi5WZWN0b3JTdG9yZSI++rsYFwoRY29tcGxldGlvbnMud3JpdGUSAgIDgrwYAhgBkLwYAYLT5JMCEzoBKiIOL3ZlY3Rvcl9zdG9yZXMSoQEKEExpc3RWZWN0b3JTdG9yZXMSLS5nYXRld2F5LmluZmVyZW5jZS52Mi5MaXN0VmVjdG9yU3RvcmVzUmVxdWVzdBolLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlZlY3RvclN0b3JlTGlzdCI3+rsYFwoRY29tcGxldGlvbnMud3JpdGUSAgIDgrwYAhgBgtPkkwIQEg4vdmVjdG9yX3N0b3JlcxKrAQoOR2V0VmVjdG9yU3RvcmUSKy5nYXRld2F5LmluZmVyZW5jZS52Mi5HZXRWZWN0b3JTdG9yZVJlcXVlc3QaIS5nYXRld2F5LmluZmVyZW5jZS52Mi5WZWN0b3JTdG9yZSJJ+rsYFwoRY29tcGxldGlvbnMud3JpdGUSAgIDgrwYAhgBgtPkkwIiEiAvdmVjdG9yX3N0b3Jlcy97dmVjdG9yX3N0b3JlX2lkfRK0AQoRVXBkYXRlVmVjdG9yU3RvcmUSLi5nYXRld2F5LmluZmVyZW5jZS52Mi5VcGRhdGVWZWN0b3JTdG9yZVJlcXVlc3QaIS5nYXRld2F5LmluZmVyZW5jZS52Mi5WZWN0b3JTdG9yZSJM+rsYFwoRY29tcGxldGlvbnMud3JpdGUSAgIDgrwYAhgBgtPkkwIlOgEqIiAvdmVjdG9yX3N0b3Jlcy97dmVjdG9yX3N0b3JlX2lkfRKzAQoRRGVsZXRlVmVjdG9yU3RvcmUSLi5nYXRld2F5LmluZmVyZW5jZS52Mi5EZWxldGVWZWN0b3JTdG9yZVJlcXVlc3QaIy5nYXRld2F5LmluZmVyZW5jZS52Mi5EZWxldGVkT2JqZWN0Ikn6uxgXChFjb21wbGV0aW9ucy53cml0ZRICAgOCvBgCGAGC0+STAiIqIC92ZWN0b3Jfc3RvcmVzL3t2ZWN0b3Jfc3RvcmVfaWR9EsUBChFTZWFyY2hWZWN0b3JTdG9yZRIuLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlNlYXJjaFZlY3RvclN0b3JlUmVxdWVzdBonLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlZlY3RvclN0b3JlU2VhcmNoIlf6uxgXChFjb21wbGV0aW9ucy53cml0ZRICAgOCvBgCGAGQvBgBgtPkkwIsOgEqIicvdmVjdG9yX3N0b3Jlcy97dmVjdG9yX3N0b3JlX2lkfS9zZWFyY2gSygEKFUNyZWF0ZVZlY3RvclN0b3JlRmlsZRIyLmdhdGV3YXkuaW5mZXJlbmNlLnYyLkNyZWF0ZVZlY3RvclN0b3JlRmlsZVJlcXVlc3QaJS5nYXRld2F5LmluZmVyZW5jZS52Mi5WZWN0b3JTdG9yZUZpbGUiVvq7GBcKEWNvbXBsZXRpb25zLndyaXRlEgICA4K8GAIYAZC8GAGC0+STAis6ASoiJi92ZWN0b3Jfc3RvcmVzL3t2ZWN0b3Jfc3RvcmVfaWR9L2ZpbGVzEsUBChRMaXN0VmVjdG9yU3RvcmVGaWxlcxIxLmdhdGV3YXkuaW5mZXJlbmNlLnYyLkxpc3RWZWN0b3JTdG9yZUZpbGVzUmVxdWVzdBopLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlZlY3RvclN0b3JlRmlsZUxpc3QiT/q7GBcKEWNvbXBsZXRpb25zLndyaXRlEgICA4K8GAIYAYLT5JMCKBImL3ZlY3Rvcl9zdG9yZXMve3ZlY3Rvcl9zdG9yZV9pZH0vZmlsZXMSxwEKEkdldFZlY3RvclN0b3JlRmlsZRIvLmdhdGV3YXkuaW5mZXJlbmNlLnYyLkdldFZlY3RvclN0b3JlRmlsZVJlcXVlc3QaJS5nYXRld2F5LmluZmVyZW5jZS52Mi5WZWN0b3JTdG9yZUZpbGUiWfq7GBcKEWNvbXBsZXRpb25zLndyaXRlEgICA4K8GAIYAYLT5JMCMhIwL3ZlY3Rvcl9zdG9yZXMve3ZlY3Rvcl9zdG9yZV9pZH0vZmlsZXMve2ZpbGVfaWR9EtABChVVcGRhdGVWZWN0b3JTdG9yZUZpbGUSMi5nYXRld2F5LmluZmVyZW5jZS52Mi5VcGRhdGVWZWN0b3JTdG9yZUZpbGVSZXF1ZXN0GiUuZ2F0ZXdheS5pbmZlcmVuY2UudjIuVmVjdG9yU3RvcmVGaWxlIlz6uxgXChFjb21wbGV0aW9ucy53cml0ZRICAgOCvBgCGAGC0+STAjU6ASoiMC92ZWN0b3Jfc3RvcmVzL3t2ZWN0b3Jfc3RvcmVfaWR9L2ZpbGVzL3tmaWxlX2lkfRLLAQoVRGVsZXRlVmVjdG9yU3RvcmVGaWxlEjIuZ2F0ZXdheS5pbmZlcmVuY2UudjIuRGVsZXRlVmVjdG9yU3RvcmVGaWxlUmVxdWVzdBojLmdhdGV3YXkuaW5mZXJlbmNlLnYyLkRlbGV0ZWRPYmplY3QiWfq7GBcKEWNvbXBsZXRpb25zLndyaXRlEgICA4K8GAIYAYLT5JMCMiowL3ZlY3Rvcl9zdG9yZXMve3ZlY3Rvcl9zdG9yZV9pZH0vZmlsZXMve2ZpbGVfaWR9EuQBChlHZXRWZWN0b3JTdG9yZUZpbGVDb250ZW50EjYuZ2F0ZXdheS5pbmZlcmVuY2UudjIuR2V0VmVjdG9yU3RvcmVGaWxlQ29udGVudFJlcXVlc3QaLC5nYXRld2F5LmluZmVyZW5jZS52Mi5WZWN0b3JTdG9yZUZpbGVDb250ZW50ImH6uxgXChFjb21wbGV0aW9ucy53cml0ZRICAgOCvBgCGAGC0+STAjoSOC92ZWN0b3Jfc3RvcmVzL3t2ZWN0b3Jfc3RvcmVfaWR9L2ZpbGVzL3tmaWxlX2lkfS9jb250ZW50EuABChpDcmVhdGVWZWN0b3JTdG9yZUZpbGVCYXRjaBI3LmdhdGV3YXkuaW5mZXJlbmNlLnYyLkNyZWF0ZVZlY3RvclN0b3JlRmlsZUJhdGNoUmVxdWVzdBoqLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlZlY3RvclN0b3JlRmlsZUJhdGNoIl36uxgXChFjb21wbGV0aW9ucy53cml0ZRICAgOCvBgCGAGQvBgBgtPkkwIyOgEqIi0vdmVjdG9yX3N0b3Jlcy97dmVjdG9yX3N0b3JlX2lkfS9maWxlX2JhdGNoZXMS3gEKF0dldFZlY3RvclN0b3JlRmlsZUJhdGNoEjQuZ2F0ZXdheS5pbmZlcmVuY2UudjIuR2V0VmVjdG9yU3RvcmVGaWxlQmF0Y2hSZXF1ZXN0GiouZ2F0ZXdheS5pbmZlcmVuY2UudjIuVmVjdG9yU3RvcmVGaWxlQmF0Y2giYfq7GBcKEWNvbXBsZXRpb25zLndyaXRlEgICA4K8GAIYAYLT5JMCOhI4L3ZlY3Rvcl9zdG9yZXMve3ZlY3Rvcl9zdG9yZV9pZH0vZmlsZV9iYXRjaGVzL3tiYXRjaF9pZH0S6wEKGkNhbmNlbFZlY3RvclN0b3JlRmlsZUJhdGNoEjcuZ2F0ZXdheS5pbmZlcmVuY2UudjIuQ2FuY2VsVmVjdG9yU3RvcmVGaWxlQmF0Y2hSZXF1ZXN0GiouZ2F0ZXdheS5pbmZlcmVuY2UudjIuVmVjdG9yU3RvcmVGaWxlQmF0Y2giaPq7GBcKEWNvbXBsZXRpb25zLndyaXRlEgICA4K8GAIYAYLT5JMCQSI/L3ZlY3Rvcl9zdG9yZXMve3ZlY3Rvcl9zdG9yZV9pZH0vZmlsZV9iYXRjaGVzL3tiYXRjaF9pZH0vY2FuY2VsEu8BCh1MaXN0VmVjdG9yU3RvcmVGaWxlQmF0Y2hGaWxlcxI6LmdhdGV3YXkuaW5mZXJlbmNlLnYyLkxpc3RWZWN0b3JTdG9yZUZpbGVCYXRjaEZpbGVzUmVxdWVzdBopLmdhdGV3YXkuaW5mZXJlbmNlLnYyLlZlY3RvclN0b3JlRmlsZUxpc3QiZ/q7GBcKEWNvbXBsZXRpb25zLndyaXRlEgICA4K8GAIYAYLT5JMCQBI+L3ZlY3Rvcl9zdG9yZXMve3ZlY3Rvcl9zdG9yZV9pZH0vZmlsZV9iYXRjaGVzL3tiYXRjaF9pZH0vZmlsZXMaBKi7GAFC8AEKH2Rldi5zbHVpY2UuZ2F0ZXdheS5pbmZlcmVuY2UudjJCEVZlY3RvclN0b3Jlc1Byb3RvUAFaSGdpdGh1Yi5jb20vc2x1aWNlLWdhdGV3YXkvc2x1aWNlL2dlbi9nby9nYXRld2F5L2luZmVyZW5jZS92MjtpbmZlcmVuY2V2MqICA0dJWKoCFEdhdGV3YXkuSW5mZXJlbmNlLlYyygIUR2F0ZXdheVxJbmZlcmVuY2VcVjLiAiBHYXRld2F5XEluZmVyZW5jZVxWMlxHUEJNZXRhZGF0YeoCFkdhdGV3YXk6OkluZmVyZW5jZTo6VjJiBnByb3RvMw", [file_buf_validate_validate, file_gateway_options_v2_options, file_google_api_annotations, file_google_protobuf_struct]);
 
 /**
  * A store to be.
@@ -30,18 +30,35 @@ export type CreateVectorStoreRequest = Message<"gateway.inference.v2.CreateVecto
   name?: string | undefined;
 
   /**
-   * Files, also such as the gateway keeps.
+   * Files, also such as the gateway keeps: at most 500.
    *
    * @generated from field: repeated string file_ids = 2;
    */
   fileIds: string[];
 
   /**
-   * Up to 16 texts of the caller, by name.
+   * Up to 16 texts of the caller, by name: names of up to 64 characters, texts of up to 512.
    *
    * @generated from field: google.protobuf.Struct metadata = 3;
    */
   metadata?: JsonObject | undefined;
+
+  /**
+   * @generated from field: optional string description = 4;
+   */
+  description?: string | undefined;
+
+  /**
+   * @generated from field: optional gateway.inference.v2.VectorStoreExpiry expires_after = 5;
+   */
+  expiresAfter?: VectorStoreExpiry | undefined;
+
+  /**
+   * How the files are cut; without it the provider chooses.
+   *
+   * @generated from field: optional gateway.inference.v2.ChunkingStrategy chunking_strategy = 6;
+   */
+  chunkingStrategy?: ChunkingStrategy | undefined;
 
   /**
    * @generated from field: google.protobuf.Struct extra = 500;
@@ -55,6 +72,105 @@ export type CreateVectorStoreRequest = Message<"gateway.inference.v2.CreateVecto
  */
 export const CreateVectorStoreRequestSchema: GenMessage<CreateVectorStoreRequest> = /*@__PURE__*/
   messageDesc(file_gateway_inference_v2_vector_stores, 0);
+
+/**
+ * When a store is deleted.
+ *
+ * @generated from message gateway.inference.v2.VectorStoreExpiry
+ */
+export type VectorStoreExpiry = Message<"gateway.inference.v2.VectorStoreExpiry"> & {
+  /**
+   * "last_active_at"
+   *
+   * @generated from field: string anchor = 1;
+   */
+  anchor: string;
+
+  /**
+   * Days after the anchor: 1 to 365.
+   *
+   * @generated from field: int32 days = 2;
+   */
+  days: number;
+
+  /**
+   * @generated from field: google.protobuf.Struct extra = 500;
+   */
+  extra?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message gateway.inference.v2.VectorStoreExpiry.
+ * Use `create(VectorStoreExpirySchema)` to create a new message.
+ */
+export const VectorStoreExpirySchema: GenMessage<VectorStoreExpiry> = /*@__PURE__*/
+  messageDesc(file_gateway_inference_v2_vector_stores, 1);
+
+/**
+ * How the text of files is cut into pieces that are found.
+ *
+ * @generated from message gateway.inference.v2.ChunkingStrategy
+ */
+export type ChunkingStrategy = Message<"gateway.inference.v2.ChunkingStrategy"> & {
+  /**
+   * "auto" or "static".
+   *
+   * @generated from field: string type = 1;
+   */
+  type: string;
+
+  /**
+   * Of type static.
+   *
+   * @generated from field: optional gateway.inference.v2.StaticChunking static = 2;
+   */
+  static?: StaticChunking | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Struct extra = 500;
+   */
+  extra?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message gateway.inference.v2.ChunkingStrategy.
+ * Use `create(ChunkingStrategySchema)` to create a new message.
+ */
+export const ChunkingStrategySchema: GenMessage<ChunkingStrategy> = /*@__PURE__*/
+  messageDesc(file_gateway_inference_v2_vector_stores, 2);
+
+/**
+ * Pieces of one length.
+ *
+ * @generated from message gateway.inference.v2.StaticChunking
+ */
+export type StaticChunking = Message<"gateway.inference.v2.StaticChunking"> & {
+  /**
+   * Tokens of a piece: 100 to 4096.
+   *
+   * @generated from field: int32 max_chunk_size_tokens = 1;
+   */
+  maxChunkSizeTokens: number;
+
+  /**
+   * Tokens that a piece has in common with the one before: at most half of a piece.
+   *
+   * @generated from field: int32 chunk_overlap_tokens = 2;
+   */
+  chunkOverlapTokens: number;
+
+  /**
+   * @generated from field: google.protobuf.Struct extra = 500;
+   */
+  extra?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message gateway.inference.v2.StaticChunking.
+ * Use `create(StaticChunkingSchema)` to create a new message.
+ */
+export const StaticChunkingSchema: GenMessage<StaticChunking> = /*@__PURE__*/
+  messageDesc(file_gateway_inference_v2_vector_stores, 3);
 
 /**
  * Which of them.
@@ -101,7 +217,7 @@ export type ListVectorStoresRequest = Message<"gateway.inference.v2.ListVectorSt
  * Use `create(ListVectorStoresRequestSchema)` to create a new message.
  */
 export const ListVectorStoresRequestSchema: GenMessage<ListVectorStoresRequest> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_vector_stores, 1);
+  messageDesc(file_gateway_inference_v2_vector_stores, 4);
 
 /**
  * A page.
@@ -151,7 +267,7 @@ export type VectorStoreList = Message<"gateway.inference.v2.VectorStoreList"> & 
  * Use `create(VectorStoreListSchema)` to create a new message.
  */
 export const VectorStoreListSchema: GenMessage<VectorStoreList> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_vector_stores, 2);
+  messageDesc(file_gateway_inference_v2_vector_stores, 5);
 
 /**
  * One of them.
@@ -170,7 +286,7 @@ export type GetVectorStoreRequest = Message<"gateway.inference.v2.GetVectorStore
  * Use `create(GetVectorStoreRequestSchema)` to create a new message.
  */
 export const GetVectorStoreRequestSchema: GenMessage<GetVectorStoreRequest> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_vector_stores, 3);
+  messageDesc(file_gateway_inference_v2_vector_stores, 6);
 
 /**
  * What changes.
@@ -189,11 +305,18 @@ export type UpdateVectorStoreRequest = Message<"gateway.inference.v2.UpdateVecto
   name?: string | undefined;
 
   /**
-   * Up to 16 texts of the caller, by name.
+   * Up to 16 texts of the caller, by name: names of up to 64 characters, texts of up to 512.
    *
    * @generated from field: google.protobuf.Struct metadata = 3;
    */
   metadata?: JsonObject | undefined;
+
+  /**
+   * Null: it does not expire.
+   *
+   * @generated from field: optional gateway.inference.v2.VectorStoreExpiry expires_after = 4;
+   */
+  expiresAfter?: VectorStoreExpiry | undefined;
 
   /**
    * @generated from field: google.protobuf.Struct extra = 500;
@@ -206,7 +329,7 @@ export type UpdateVectorStoreRequest = Message<"gateway.inference.v2.UpdateVecto
  * Use `create(UpdateVectorStoreRequestSchema)` to create a new message.
  */
 export const UpdateVectorStoreRequestSchema: GenMessage<UpdateVectorStoreRequest> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_vector_stores, 4);
+  messageDesc(file_gateway_inference_v2_vector_stores, 7);
 
 /**
  * One of them.
@@ -225,7 +348,7 @@ export type DeleteVectorStoreRequest = Message<"gateway.inference.v2.DeleteVecto
  * Use `create(DeleteVectorStoreRequestSchema)` to create a new message.
  */
 export const DeleteVectorStoreRequestSchema: GenMessage<DeleteVectorStoreRequest> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_vector_stores, 5);
+  messageDesc(file_gateway_inference_v2_vector_stores, 8);
 
 /**
  * A store.
@@ -286,7 +409,7 @@ export type VectorStore = Message<"gateway.inference.v2.VectorStore"> & {
  * Use `create(VectorStoreSchema)` to create a new message.
  */
 export const VectorStoreSchema: GenMessage<VectorStore> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_vector_stores, 6);
+  messageDesc(file_gateway_inference_v2_vector_stores, 9);
 
 /**
  * What is searched for.
@@ -300,9 +423,30 @@ export type SearchVectorStoreRequest = Message<"gateway.inference.v2.SearchVecto
   vectorStoreId: string;
 
   /**
+   * Results: 1 to 50, default 10.
+   *
    * @generated from field: optional int32 max_num_results = 2;
    */
   maxNumResults?: number | undefined;
+
+  /**
+   * What to look for: a text, or several.
+   *
+   * @generated from field: optional gateway.inference.v2.VectorStoreQuery query = 3;
+   */
+  query?: VectorStoreQuery | undefined;
+
+  /**
+   * Whether the provider may put the query in other words.
+   *
+   * @generated from field: optional bool rewrite_query = 4;
+   */
+  rewriteQuery?: boolean | undefined;
+
+  /**
+   * @generated from field: optional gateway.inference.v2.RankingOptions ranking_options = 5;
+   */
+  rankingOptions?: RankingOptions | undefined;
 
   /**
    * @generated from field: google.protobuf.Struct extra = 500;
@@ -315,7 +459,90 @@ export type SearchVectorStoreRequest = Message<"gateway.inference.v2.SearchVecto
  * Use `create(SearchVectorStoreRequestSchema)` to create a new message.
  */
 export const SearchVectorStoreRequestSchema: GenMessage<SearchVectorStoreRequest> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_vector_stores, 7);
+  messageDesc(file_gateway_inference_v2_vector_stores, 10);
+
+/**
+ * What to look for. In JSON: a text or an array of texts.
+ *
+ * @generated from message gateway.inference.v2.VectorStoreQuery
+ */
+export type VectorStoreQuery = Message<"gateway.inference.v2.VectorStoreQuery"> & {
+  /**
+   * @generated from oneof gateway.inference.v2.VectorStoreQuery.kind
+   */
+  kind: {
+    /**
+     * @generated from field: string text = 1;
+     */
+    value: string;
+    case: "text";
+  } | {
+    /**
+     * @generated from field: gateway.inference.v2.VectorStoreQueries texts = 2;
+     */
+    value: VectorStoreQueries;
+    case: "texts";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message gateway.inference.v2.VectorStoreQuery.
+ * Use `create(VectorStoreQuerySchema)` to create a new message.
+ */
+export const VectorStoreQuerySchema: GenMessage<VectorStoreQuery> = /*@__PURE__*/
+  messageDesc(file_gateway_inference_v2_vector_stores, 11);
+
+/**
+ * Texts to look for.
+ *
+ * @generated from message gateway.inference.v2.VectorStoreQueries
+ */
+export type VectorStoreQueries = Message<"gateway.inference.v2.VectorStoreQueries"> & {
+  /**
+   * @generated from field: repeated string values = 1;
+   */
+  values: string[];
+};
+
+/**
+ * Describes the message gateway.inference.v2.VectorStoreQueries.
+ * Use `create(VectorStoreQueriesSchema)` to create a new message.
+ */
+export const VectorStoreQueriesSchema: GenMessage<VectorStoreQueries> = /*@__PURE__*/
+  messageDesc(file_gateway_inference_v2_vector_stores, 12);
+
+/**
+ * How results are ranked.
+ *
+ * @generated from message gateway.inference.v2.RankingOptions
+ */
+export type RankingOptions = Message<"gateway.inference.v2.RankingOptions"> & {
+  /**
+   * The provider's name of a ranker, or "none".
+   *
+   * @generated from field: optional string ranker = 1;
+   */
+  ranker?: string | undefined;
+
+  /**
+   * The least score of a result: 0 to 1.
+   *
+   * @generated from field: optional double score_threshold = 2;
+   */
+  scoreThreshold?: number | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Struct extra = 500;
+   */
+  extra?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message gateway.inference.v2.RankingOptions.
+ * Use `create(RankingOptionsSchema)` to create a new message.
+ */
+export const RankingOptionsSchema: GenMessage<RankingOptions> = /*@__PURE__*/
+  messageDesc(file_gateway_inference_v2_vector_stores, 13);
 
 /**
  * What was found.
@@ -354,7 +581,7 @@ export type VectorStoreSearch = Message<"gateway.inference.v2.VectorStoreSearch"
  * Use `create(VectorStoreSearchSchema)` to create a new message.
  */
 export const VectorStoreSearchSchema: GenMessage<VectorStoreSearch> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_vector_stores, 8);
+  messageDesc(file_gateway_inference_v2_vector_stores, 14);
 
 /**
  * One place in a file.
@@ -388,7 +615,7 @@ export type VectorStoreHit = Message<"gateway.inference.v2.VectorStoreHit"> & {
  * Use `create(VectorStoreHitSchema)` to create a new message.
  */
 export const VectorStoreHitSchema: GenMessage<VectorStoreHit> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_vector_stores, 9);
+  messageDesc(file_gateway_inference_v2_vector_stores, 15);
 
 /**
  * A file for a store.
@@ -409,9 +636,18 @@ export type CreateVectorStoreFileRequest = Message<"gateway.inference.v2.CreateV
   fileId: string;
 
   /**
+   * Up to 16 values of the caller, by name: names of up to 64 characters; texts of up to 512, numbers or true and false.
+   *
    * @generated from field: google.protobuf.Struct attributes = 3;
    */
   attributes?: JsonObject | undefined;
+
+  /**
+   * How the file is cut; without it the provider chooses.
+   *
+   * @generated from field: optional gateway.inference.v2.ChunkingStrategy chunking_strategy = 4;
+   */
+  chunkingStrategy?: ChunkingStrategy | undefined;
 
   /**
    * @generated from field: google.protobuf.Struct extra = 500;
@@ -424,7 +660,7 @@ export type CreateVectorStoreFileRequest = Message<"gateway.inference.v2.CreateV
  * Use `create(CreateVectorStoreFileRequestSchema)` to create a new message.
  */
 export const CreateVectorStoreFileRequestSchema: GenMessage<CreateVectorStoreFileRequest> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_vector_stores, 10);
+  messageDesc(file_gateway_inference_v2_vector_stores, 16);
 
 /**
  * Which of them.
@@ -483,7 +719,7 @@ export type ListVectorStoreFilesRequest = Message<"gateway.inference.v2.ListVect
  * Use `create(ListVectorStoreFilesRequestSchema)` to create a new message.
  */
 export const ListVectorStoreFilesRequestSchema: GenMessage<ListVectorStoreFilesRequest> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_vector_stores, 11);
+  messageDesc(file_gateway_inference_v2_vector_stores, 17);
 
 /**
  * A page.
@@ -533,7 +769,7 @@ export type VectorStoreFileList = Message<"gateway.inference.v2.VectorStoreFileL
  * Use `create(VectorStoreFileListSchema)` to create a new message.
  */
 export const VectorStoreFileListSchema: GenMessage<VectorStoreFileList> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_vector_stores, 12);
+  messageDesc(file_gateway_inference_v2_vector_stores, 18);
 
 /**
  * One of them.
@@ -557,7 +793,7 @@ export type GetVectorStoreFileRequest = Message<"gateway.inference.v2.GetVectorS
  * Use `create(GetVectorStoreFileRequestSchema)` to create a new message.
  */
 export const GetVectorStoreFileRequestSchema: GenMessage<GetVectorStoreFileRequest> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_vector_stores, 13);
+  messageDesc(file_gateway_inference_v2_vector_stores, 19);
 
 /**
  * What changes.
@@ -576,6 +812,8 @@ export type UpdateVectorStoreFileRequest = Message<"gateway.inference.v2.UpdateV
   fileId: string;
 
   /**
+   * Up to 16 values of the caller, by name: names of up to 64 characters; texts of up to 512, numbers or true and false.
+   *
    * @generated from field: google.protobuf.Struct attributes = 3;
    */
   attributes?: JsonObject | undefined;
@@ -591,7 +829,7 @@ export type UpdateVectorStoreFileRequest = Message<"gateway.inference.v2.UpdateV
  * Use `create(UpdateVectorStoreFileRequestSchema)` to create a new message.
  */
 export const UpdateVectorStoreFileRequestSchema: GenMessage<UpdateVectorStoreFileRequest> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_vector_stores, 14);
+  messageDesc(file_gateway_inference_v2_vector_stores, 20);
 
 /**
  * One of them.
@@ -615,7 +853,7 @@ export type DeleteVectorStoreFileRequest = Message<"gateway.inference.v2.DeleteV
  * Use `create(DeleteVectorStoreFileRequestSchema)` to create a new message.
  */
 export const DeleteVectorStoreFileRequestSchema: GenMessage<DeleteVectorStoreFileRequest> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_vector_stores, 15);
+  messageDesc(file_gateway_inference_v2_vector_stores, 21);
 
 /**
  * A file of a store.
@@ -671,7 +909,334 @@ export type VectorStoreFile = Message<"gateway.inference.v2.VectorStoreFile"> & 
  * Use `create(VectorStoreFileSchema)` to create a new message.
  */
 export const VectorStoreFileSchema: GenMessage<VectorStoreFile> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_vector_stores, 16);
+  messageDesc(file_gateway_inference_v2_vector_stores, 22);
+
+/**
+ * A file of a store.
+ *
+ * @generated from message gateway.inference.v2.GetVectorStoreFileContentRequest
+ */
+export type GetVectorStoreFileContentRequest = Message<"gateway.inference.v2.GetVectorStoreFileContentRequest"> & {
+  /**
+   * @generated from field: string vector_store_id = 1;
+   */
+  vectorStoreId: string;
+
+  /**
+   * @generated from field: string file_id = 2;
+   */
+  fileId: string;
+
+  /**
+   * @generated from field: google.protobuf.Struct extra = 500;
+   */
+  extra?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message gateway.inference.v2.GetVectorStoreFileContentRequest.
+ * Use `create(GetVectorStoreFileContentRequestSchema)` to create a new message.
+ */
+export const GetVectorStoreFileContentRequestSchema: GenMessage<GetVectorStoreFileContentRequest> = /*@__PURE__*/
+  messageDesc(file_gateway_inference_v2_vector_stores, 23);
+
+/**
+ * The text of a file.
+ *
+ * @generated from message gateway.inference.v2.VectorStoreFileContent
+ */
+export type VectorStoreFileContent = Message<"gateway.inference.v2.VectorStoreFileContent"> & {
+  /**
+   * "vector_store.file_content.page"
+   *
+   * @generated from field: string object = 1;
+   */
+  object: string;
+
+  /**
+   * Pieces, each with its `type` and `text`.
+   *
+   * @generated from field: repeated google.protobuf.Struct data = 2;
+   */
+  data: JsonObject[];
+
+  /**
+   * @generated from field: optional bool has_more = 3;
+   */
+  hasMore?: boolean | undefined;
+
+  /**
+   * @generated from field: optional string next_page = 4;
+   */
+  nextPage?: string | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Struct extra = 500;
+   */
+  extra?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message gateway.inference.v2.VectorStoreFileContent.
+ * Use `create(VectorStoreFileContentSchema)` to create a new message.
+ */
+export const VectorStoreFileContentSchema: GenMessage<VectorStoreFileContent> = /*@__PURE__*/
+  messageDesc(file_gateway_inference_v2_vector_stores, 24);
+
+/**
+ * Files for a store: `file_ids` with what all have in common, or `files` with what each has.
+ *
+ * @generated from message gateway.inference.v2.CreateVectorStoreFileBatchRequest
+ */
+export type CreateVectorStoreFileBatchRequest = Message<"gateway.inference.v2.CreateVectorStoreFileBatchRequest"> & {
+  /**
+   * @generated from field: string vector_store_id = 1;
+   */
+  vectorStoreId: string;
+
+  /**
+   * Files, also such as the gateway keeps: at most 2000.
+   *
+   * @generated from field: repeated string file_ids = 2;
+   */
+  fileIds: string[];
+
+  /**
+   * At most 2000. Not together with `file_ids`.
+   *
+   * @generated from field: repeated gateway.inference.v2.VectorStoreBatchFile files = 3;
+   */
+  files: VectorStoreBatchFile[];
+
+  /**
+   * Up to 16 values of the caller, by name: names of up to 64 characters; texts of up to 512, numbers or true and false.
+   *
+   * @generated from field: google.protobuf.Struct attributes = 4;
+   */
+  attributes?: JsonObject | undefined;
+
+  /**
+   * How the files are cut; without it the provider chooses.
+   *
+   * @generated from field: optional gateway.inference.v2.ChunkingStrategy chunking_strategy = 5;
+   */
+  chunkingStrategy?: ChunkingStrategy | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Struct extra = 500;
+   */
+  extra?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message gateway.inference.v2.CreateVectorStoreFileBatchRequest.
+ * Use `create(CreateVectorStoreFileBatchRequestSchema)` to create a new message.
+ */
+export const CreateVectorStoreFileBatchRequestSchema: GenMessage<CreateVectorStoreFileBatchRequest> = /*@__PURE__*/
+  messageDesc(file_gateway_inference_v2_vector_stores, 25);
+
+/**
+ * A file of a batch.
+ *
+ * @generated from message gateway.inference.v2.VectorStoreBatchFile
+ */
+export type VectorStoreBatchFile = Message<"gateway.inference.v2.VectorStoreBatchFile"> & {
+  /**
+   * @generated from field: string file_id = 1;
+   */
+  fileId: string;
+
+  /**
+   * Up to 16 values of the caller, by name: names of up to 64 characters; texts of up to 512, numbers or true and false.
+   *
+   * @generated from field: google.protobuf.Struct attributes = 2;
+   */
+  attributes?: JsonObject | undefined;
+
+  /**
+   * How the file is cut; without it the provider chooses.
+   *
+   * @generated from field: optional gateway.inference.v2.ChunkingStrategy chunking_strategy = 3;
+   */
+  chunkingStrategy?: ChunkingStrategy | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Struct extra = 500;
+   */
+  extra?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message gateway.inference.v2.VectorStoreBatchFile.
+ * Use `create(VectorStoreBatchFileSchema)` to create a new message.
+ */
+export const VectorStoreBatchFileSchema: GenMessage<VectorStoreBatchFile> = /*@__PURE__*/
+  messageDesc(file_gateway_inference_v2_vector_stores, 26);
+
+/**
+ * A batch of files.
+ *
+ * @generated from message gateway.inference.v2.GetVectorStoreFileBatchRequest
+ */
+export type GetVectorStoreFileBatchRequest = Message<"gateway.inference.v2.GetVectorStoreFileBatchRequest"> & {
+  /**
+   * @generated from field: string vector_store_id = 1;
+   */
+  vectorStoreId: string;
+
+  /**
+   * @generated from field: string batch_id = 2;
+   */
+  batchId: string;
+};
+
+/**
+ * Describes the message gateway.inference.v2.GetVectorStoreFileBatchRequest.
+ * Use `create(GetVectorStoreFileBatchRequestSchema)` to create a new message.
+ */
+export const GetVectorStoreFileBatchRequestSchema: GenMessage<GetVectorStoreFileBatchRequest> = /*@__PURE__*/
+  messageDesc(file_gateway_inference_v2_vector_stores, 27);
+
+/**
+ * A batch of files.
+ *
+ * @generated from message gateway.inference.v2.CancelVectorStoreFileBatchRequest
+ */
+export type CancelVectorStoreFileBatchRequest = Message<"gateway.inference.v2.CancelVectorStoreFileBatchRequest"> & {
+  /**
+   * @generated from field: string vector_store_id = 1;
+   */
+  vectorStoreId: string;
+
+  /**
+   * @generated from field: string batch_id = 2;
+   */
+  batchId: string;
+};
+
+/**
+ * Describes the message gateway.inference.v2.CancelVectorStoreFileBatchRequest.
+ * Use `create(CancelVectorStoreFileBatchRequestSchema)` to create a new message.
+ */
+export const CancelVectorStoreFileBatchRequestSchema: GenMessage<CancelVectorStoreFileBatchRequest> = /*@__PURE__*/
+  messageDesc(file_gateway_inference_v2_vector_stores, 28);
+
+/**
+ * Which of them.
+ *
+ * @generated from message gateway.inference.v2.ListVectorStoreFileBatchFilesRequest
+ */
+export type ListVectorStoreFileBatchFilesRequest = Message<"gateway.inference.v2.ListVectorStoreFileBatchFilesRequest"> & {
+  /**
+   * @generated from field: string vector_store_id = 1;
+   */
+  vectorStoreId: string;
+
+  /**
+   * @generated from field: string batch_id = 7;
+   */
+  batchId: string;
+
+  /**
+   * The object that the page begins after.
+   *
+   * @generated from field: optional string after = 2;
+   */
+  after?: string | undefined;
+
+  /**
+   * The most objects of the page; without it 20.
+   *
+   * @generated from field: optional int32 limit = 3;
+   */
+  limit?: number | undefined;
+
+  /**
+   * By the time of making: `asc` or `desc`.
+   *
+   * @generated from field: optional string order = 4;
+   */
+  order?: string | undefined;
+
+  /**
+   * The object that the page ends before.
+   *
+   * @generated from field: optional string before = 5;
+   */
+  before?: string | undefined;
+
+  /**
+   * Only files of this status.
+   *
+   * @generated from field: optional string filter = 6;
+   */
+  filter?: string | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Struct extra = 500;
+   */
+  extra?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message gateway.inference.v2.ListVectorStoreFileBatchFilesRequest.
+ * Use `create(ListVectorStoreFileBatchFilesRequestSchema)` to create a new message.
+ */
+export const ListVectorStoreFileBatchFilesRequestSchema: GenMessage<ListVectorStoreFileBatchFilesRequest> = /*@__PURE__*/
+  messageDesc(file_gateway_inference_v2_vector_stores, 29);
+
+/**
+ * A batch of files.
+ *
+ * @generated from message gateway.inference.v2.VectorStoreFileBatch
+ */
+export type VectorStoreFileBatch = Message<"gateway.inference.v2.VectorStoreFileBatch"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * "vector_store.file_batch"
+   *
+   * @generated from field: string object = 2;
+   */
+  object: string;
+
+  /**
+   * @generated from field: optional int64 created_at = 3;
+   */
+  createdAt?: bigint | undefined;
+
+  /**
+   * @generated from field: optional string vector_store_id = 4;
+   */
+  vectorStoreId?: string | undefined;
+
+  /**
+   * "in_progress", "completed", "cancelled" or "failed".
+   *
+   * @generated from field: optional string status = 5;
+   */
+  status?: string | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Struct file_counts = 6;
+   */
+  fileCounts?: JsonObject | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Struct extra = 500;
+   */
+  extra?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message gateway.inference.v2.VectorStoreFileBatch.
+ * Use `create(VectorStoreFileBatchSchema)` to create a new message.
+ */
+export const VectorStoreFileBatchSchema: GenMessage<VectorStoreFileBatch> = /*@__PURE__*/
+  messageDesc(file_gateway_inference_v2_vector_stores, 30);
 
 /**
  * What was deleted.
@@ -705,7 +1270,7 @@ export type DeletedObject = Message<"gateway.inference.v2.DeletedObject"> & {
  * Use `create(DeletedObjectSchema)` to create a new message.
  */
 export const DeletedObjectSchema: GenMessage<DeletedObject> = /*@__PURE__*/
-  messageDesc(file_gateway_inference_v2_vector_stores, 17);
+  messageDesc(file_gateway_inference_v2_vector_stores, 31);
 
 /**
  * Vector stores and their files, at providers that publish them. Files that the gateway keeps are uploaded there when they
@@ -823,6 +1388,56 @@ export const VectorStoresService: GenService<{
     methodKind: "unary";
     input: typeof DeleteVectorStoreFileRequestSchema;
     output: typeof DeletedObjectSchema;
+  },
+  /**
+   * Gives the text of a file of a store, as it was read. Errors: 404 for an id that this workspace, or the provider, does not have.
+   *
+   * @generated from rpc gateway.inference.v2.VectorStoresService.GetVectorStoreFileContent
+   */
+  getVectorStoreFileContent: {
+    methodKind: "unary";
+    input: typeof GetVectorStoreFileContentRequestSchema;
+    output: typeof VectorStoreFileContentSchema;
+  },
+  /**
+   * Adds many files at once. Errors: 400 naming the member.
+   *
+   * @generated from rpc gateway.inference.v2.VectorStoresService.CreateVectorStoreFileBatch
+   */
+  createVectorStoreFileBatch: {
+    methodKind: "unary";
+    input: typeof CreateVectorStoreFileBatchRequestSchema;
+    output: typeof VectorStoreFileBatchSchema;
+  },
+  /**
+   * Gives a batch of files with its counts. Errors: 404 for an id that this workspace, or the provider, does not have.
+   *
+   * @generated from rpc gateway.inference.v2.VectorStoresService.GetVectorStoreFileBatch
+   */
+  getVectorStoreFileBatch: {
+    methodKind: "unary";
+    input: typeof GetVectorStoreFileBatchRequestSchema;
+    output: typeof VectorStoreFileBatchSchema;
+  },
+  /**
+   * Stops a batch of files: those that have not begun are not added. Errors: 404 for an id that this workspace, or the provider, does not have.
+   *
+   * @generated from rpc gateway.inference.v2.VectorStoresService.CancelVectorStoreFileBatch
+   */
+  cancelVectorStoreFileBatch: {
+    methodKind: "unary";
+    input: typeof CancelVectorStoreFileBatchRequestSchema;
+    output: typeof VectorStoreFileBatchSchema;
+  },
+  /**
+   * Lists the files of a batch, the newest first. Errors: 404 for an id that this workspace, or the provider, does not have.
+   *
+   * @generated from rpc gateway.inference.v2.VectorStoresService.ListVectorStoreFileBatchFiles
+   */
+  listVectorStoreFileBatchFiles: {
+    methodKind: "unary";
+    input: typeof ListVectorStoreFileBatchFilesRequestSchema;
+    output: typeof VectorStoreFileListSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_gateway_inference_v2_vector_stores, 0);

@@ -66,5 +66,8 @@ function checkWords(
       rule: 'in',
       message: `must be of ${GRANULARITIES.join(', ')}`,
     });
+  const included = 'include' in request ? request.include : [];
+  if (included.some((one) => one !== 'logprobs'))
+    faults.push({ field: 'include', rule: 'in', message: 'must be of logprobs' });
   if (faults.length > 0) throw validationFailed(faults);
 }

@@ -7,16 +7,23 @@ import {
   VideoSchema,
   VideosService,
 } from '../../../../gen/gateway/inference/v2/videos_pb.ts';
-import type { MessageJson, Operation, Translated } from '../../dialect.ts';
+import { type Violation, validationFailed } from '../../../lib/errors.ts';
+import type { MessageJson, Operation, ProviderEntry, Translated } from '../../dialect.ts';
 import { textOf } from '../../json-object.ts';
 import { relayed } from '../../relayed.ts';
 import { mediaUsage } from '../../usage/media.ts';
 import { readObject } from './response.ts';
 
+const SECONDS: readonly string[] = ['4', '8', '12'];
+const SIZES: readonly string[] = ['720x1280', '1280x720', '1024x1792', '1792x1024'];
+
 /** A video of a prompt: a form, whose bytes are the pipeline's to send, or JSON. */
 export function createVideo(json: MessageJson): Operation<VideoHead, Video> {
   return {
-    request: () => ({ method: 'POST', path: '/videos', headers: ['accept', '*/*'], body: undefined }),
+    request(request, { target }) {
+      checkWords(target.provider, request);
+      return { method: 'POST', path: '/videos', headers: ['accept', '*/*'], body: undefined };
+    },
     response: (body, { seconds }, context) => videoOf(json, readObject(body, context), seconds),
   };
 }
@@ -38,4 +45,15 @@ function videoOf(json: MessageJson, object: JsonObject, asked: string | undefine
     usage: known ? mediaUsage({ videoMs: Math.round(seconds * 1000) }) : undefined,
     model: textOf(object.model),
   };
+}
+
+/** OpenAI's own values, where OpenAI is called. @throws GatewayError `validation_failed` */
+function checkWords({ id }: ProviderEntry, { seconds, size }: VideoHead): void {
+  if (id !== 'openai') return;
+  const faults: Violation[] = [];
+  if (seconds !== undefined && !SECONDS.includes(seconds))
+    faults.push({ field: 'seconds', rule: 'in', message: `must be one of ${SECONDS.join(', ')}` });
+  if (size !== undefined && !SIZES.includes(size))
+    faults.push({ field: 'size', rule: 'in', message: `must be one of ${SIZES.join(', ')}` });
+  if (faults.length > 0) throw validationFailed(faults);
 }
