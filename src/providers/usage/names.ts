@@ -25,24 +25,53 @@ export function inOpenAiNames(counts: JsonObject, reasoning: Reasoning = 'inside
 
 /**
  * Chat completions. DeepSeek tells what was read from its cache as `prompt_cache_hit_tokens`, Moonshot as
- * `cached_tokens`, both as parts of the prompt's tokens. x-ai counts reasoning apart from the completion's tokens
+ * `cached_tokens`, Mistral as `num_cached_tokens`, all as parts of the prompt's tokens. x-ai counts reasoning apart from the completion's tokens
  * (291 prompt + 26 completion + 189 reasoning = 506 total), and it is paid as output: the total tells which way a
  * report counts, so that other names of the same service are read right too.
  */
 function chat(counts: JsonObject, reasoning: Reasoning): JsonObject {
-  let source = counts;
-  const details = objectOf(counts.prompt_tokens_details);
-  const cached = counts.prompt_cache_hit_tokens ?? counts.cached_tokens;
-  if (isGiven(cached) && !isGiven(details?.cached_tokens))
-    source = { ...source, prompt_tokens_details: { ...details, cached_tokens: cached } };
-  const [prompt = 0, completion = 0] = [countOf(counts.prompt_tokens), countOf(counts.completion_tokens)];
+  let source = cachedIn(counts);
+  const [prompt = 0, completion = 0] = [countOf(source.prompt_tokens), countOf(source.completion_tokens)];
   const thought = countOf(objectOf(counts.completion_tokens_details)?.reasoning_tokens) ?? 0;
-  const total = countOf(counts.total_tokens);
+  const total = countOf(source.total_tokens);
   const isBeside =
     thought > 0 && (total === undefined ? reasoning === 'apart' : total === prompt + completion + thought);
   const paid = isBeside ? completion + thought : completion;
   if (isBeside) source = { ...source, completion_tokens: paid };
   return total === undefined ? { ...source, total_tokens: json(prompt + paid) } : source;
+}
+
+/**
+ * What the cache read and wrote, under the names that it has here: OpenRouter says `cache_write_tokens`, DashScope
+ * `cache_creation_input_tokens`. Services that put Claude on this wire add Anthropic's own counts, which are apart from
+ * the prompt's tokens when they are more than these.
+ */
+function cachedIn(counts: JsonObject): JsonObject {
+  const details = objectOf(counts.prompt_tokens_details) ?? objectOf(counts.prompt_token_details);
+  const { cache_read_input_tokens: ownRead, cache_creation_input_tokens: ownWritten } = counts;
+  const read =
+    details?.cached_tokens ??
+    counts.prompt_cache_hit_tokens ??
+    counts.cached_tokens ??
+    counts.num_cached_tokens ??
+    ownRead;
+  const made =
+    details?.cache_creation_tokens ??
+    details?.cache_write_tokens ??
+    details?.cache_creation_input_tokens ??
+    ownWritten;
+  if (!isGiven(read) && !isGiven(made)) return counts;
+  const { cache_write_tokens: _, cache_creation_input_tokens: __, ...rest } = details ?? {};
+  const parts = {
+    ...rest,
+    ...(isGiven(read) ? { cached_tokens: read } : {}),
+    ...(isGiven(made) ? { cache_creation_tokens: made } : {}),
+  };
+  const prompt = countOf(counts.prompt_tokens) ?? 0;
+  const cached = sumOf([countOf(ownRead), countOf(ownWritten)]) ?? 0;
+  if (cached <= prompt) return { ...counts, prompt_tokens_details: parts };
+  const { total_tokens: _total, ...others } = counts;
+  return { ...others, prompt_tokens: json(prompt + cached), prompt_tokens_details: parts };
 }
 
 /** OpenAI's Responses: the same counts as input and output. */
@@ -127,8 +156,10 @@ export function anthropic(counts: JsonObject): JsonObject {
 function gemini(counts: JsonObject): JsonObject {
   const thought = countOf(counts.thoughtsTokenCount);
   const prompt = sumOf([countOf(counts.promptTokenCount), countOf(counts.toolUsePromptTokenCount)]) ?? 0;
-  const completion = sumOf([countOf(counts.candidatesTokenCount), thought]) ?? 0;
   const total = countOf(counts.totalTokenCount);
+  const told = sumOf([countOf(counts.candidatesTokenCount), thought]) ?? 0;
+  // Some models count their thoughts in the total alone.
+  const completion = thought === undefined && total !== undefined ? Math.max(told, total - prompt) : told;
   return {
     prompt_tokens: json(prompt),
     completion_tokens: json(completion),

@@ -502,7 +502,11 @@ export const PROFILES: Readonly<Record<string, WireProfile>> = {
   predibase: {
     finish: { stop: 'eos_token' },
     tight: true,
-    error: [404, { error: 'Deployment not found', error_type: 'not_found' }, said('Deployment not found')],
+    error: [
+      404,
+      { error: 'Deployment not found', error_type: 'not_found' },
+      said('Deployment not found', 'not_found'),
+    ],
   },
   'reka-ai': {
     finish: { stop: 'stop', length: 'length' },
@@ -561,7 +565,7 @@ export const PROFILES: Readonly<Record<string, WireProfile>> = {
     error: [
       400,
       { errors: [{ message: 'AiError: Bad input', code: 5006 }], success: false, result: {}, messages: [] },
-      said('AiError: Bad input'),
+      said('AiError: Bad input', undefined, '5006'),
     ],
     inside: [
       {

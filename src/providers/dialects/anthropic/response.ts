@@ -9,9 +9,10 @@ import {
 } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import { fail } from '../../../lib/errors.ts';
 import type { MessageJson, Translated, TranslationContext } from '../../dialect.ts';
-import { arrayOf, isObject, textOf } from '../../json-object.ts';
+import { arrayOf, isObject, objectOf, textOf } from '../../json-object.ts';
 import { mergeUsage } from '../../merge-usage.ts';
 import { parseAnswer } from '../../parse-answer.ts';
+import { annotations } from './citations.ts';
 import { errorInside, speaksOfError } from './error.ts';
 import { finishReason } from './finish-reason.ts';
 import { readUsage, usageIn } from './usage.ts';
@@ -56,7 +57,12 @@ export function readMessage(
     choices: [
       {
         index: 0,
-        message: assistantMessage(json, arrayOf(message.content).filter(isObject), strict),
+        message: assistantMessage(
+          json,
+          arrayOf(message.content).filter(isObject),
+          refusalIn(message),
+          strict,
+        ),
         finishReason: finishReason(textOf(message.stop_reason), strict),
         ...(strict || stopSequence === undefined ? {} : { extra: { stop_sequence: stopSequence } }),
       },
@@ -69,14 +75,18 @@ export function readMessage(
 function assistantMessage(
   json: MessageJson,
   blocks: readonly JsonObject[],
+  refusal: string | undefined,
   strict: boolean,
 ): MessageInitShape<typeof AssistantMessageSchema> {
   const texts = blocks.filter((block) => block.type === 'text');
   const thoughts = blocks.filter((block) => block.type === 'thinking');
   const calls = blocks.filter((block) => block.type === 'tool_use');
+  const cited = citedIn(texts);
   return {
     role: 'assistant',
     ...(texts.length === 0 ? {} : { content: texts.map((block) => textOf(block.text) ?? '').join('') }),
+    ...(refusal === undefined ? {} : { refusal }),
+    ...(cited.length === 0 ? {} : { extra: { annotations: cited } }),
     toolCalls: calls.map((block) => ({
       id: textOf(block.id) ?? '',
       type: 'function',
@@ -93,6 +103,22 @@ function assistantMessage(
             .map((block) => ownBlock(json, block)),
         }),
   };
+}
+
+/** Why the model refused, where it says so (Anthropic, "Stop reasons", `stop_details`). */
+export function refusalIn({ stop_details: details }: JsonObject): string | undefined {
+  const said = objectOf(details);
+  return said?.type === 'refusal' ? textOf(said.explanation) : undefined;
+}
+
+function citedIn(texts: readonly JsonObject[]): JsonObject[] {
+  let start = 0;
+  return texts.flatMap(({ text, citations }) => {
+    const end = start + (textOf(text)?.length ?? 0);
+    const found = annotations(citations, start, end);
+    start = end;
+    return found;
+  });
 }
 
 /** One of the provider's own blocks. */

@@ -9,13 +9,14 @@ import {
 import { fail } from '../../../lib/errors.ts';
 import type { SseEvent } from '../../../lib/sse.ts';
 import type { MessageJson, StreamTranslator, TranslationContext } from '../../dialect.ts';
-import { isObject, objectOf, textOf } from '../../json-object.ts';
+import { arrayOf, isObject, objectOf, textOf } from '../../json-object.ts';
 import { mergeUsage } from '../../merge-usage.ts';
 import { clip } from '../../provider-error.ts';
 import type { UsageReport } from '../../usage/report.ts';
+import { annotations } from './citations.ts';
 import { errorInside, speaksOfError } from './error.ts';
 import { finishReason } from './finish-reason.ts';
-import { argumentsText, ownBlock } from './response.ts';
+import { argumentsText, ownBlock, refusalIn } from './response.ts';
 import { readUsage, usageIn } from './usage.ts';
 
 const NONE: readonly never[] = Object.freeze([]);
@@ -38,6 +39,9 @@ interface Block {
   readonly input: unknown;
   /** Whether a piece of it was passed on. */
   hasText: boolean;
+  /** Where its text begins in the answer's. */
+  readonly start: number;
+  readonly citations: JsonObject[];
 }
 
 /** Translates the events of one answer. */
@@ -52,8 +56,12 @@ export class AnthropicStream implements StreamTranslator<ChatCompletionChunk> {
   #id = '';
   #model: string | undefined;
   #calls = 0;
+  /** Characters of text so far, for what citations are of. */
+  #text = 0;
   #started = false;
   #usage: JsonObject | undefined;
+  /** The stop reason that the message began with. */
+  #reason: string | undefined;
   #finished = false;
   #done = false;
 
@@ -126,13 +134,24 @@ export class AnthropicStream implements StreamTranslator<ChatCompletionChunk> {
     // A fallback inside of the provider begins the message again.
     if (this.#started) return NONE;
     this.#started = true;
-    return this.#delta({ role: 'assistant' });
+    this.#reason = textOf(message.stop_reason);
+    // A message that goes on with the results of the provider's tools may begin with content, and end with it.
+    const blocks = arrayOf(message.content).filter(isObject);
+    const content = blocks.flatMap((block, i) => [...this.#blockStart(i, block), ...this.#blockStop(i)]);
+    return [...this.#delta({ role: 'assistant' }), ...content];
   }
 
   #blockStart(index: number, block: JsonObject): readonly ChatCompletionChunk[] {
     const type = textOf(block.type) ?? '';
     const isCall = type === 'tool_use';
-    const begun: Block = { type, call: isCall ? this.#calls++ : -1, input: block.input, hasText: false };
+    const begun: Block = {
+      type,
+      call: isCall ? this.#calls++ : -1,
+      input: block.input,
+      hasText: false,
+      start: this.#text,
+      citations: arrayOf(block.citations).filter(isObject),
+    };
     this.#blocks.set(index, begun);
     if (isCall) {
       const named = { name: textOf(block.name) ?? '', arguments: '' };
@@ -143,6 +162,7 @@ export class AnthropicStream implements StreamTranslator<ChatCompletionChunk> {
     const text = type === 'text' ? textOf(block.text) : undefined;
     const thinking = type === 'thinking' ? textOf(block.thinking) : undefined;
     begun.hasText = text !== undefined;
+    this.#text += text?.length ?? 0;
     return this.#delta({
       ...(text === undefined ? {} : { content: text }),
       ...this.#own(index, block),
@@ -161,6 +181,8 @@ export class AnthropicStream implements StreamTranslator<ChatCompletionChunk> {
     const text = type === 'text_delta' ? textOf(delta.text) : undefined;
     const thinking = type === 'thinking_delta' && !this.#strict ? textOf(delta.thinking) : undefined;
     if (text !== undefined && block !== undefined) block.hasText = true;
+    this.#text += text?.length ?? 0;
+    if (type === 'citations_delta' && isObject(delta.citation)) block?.citations.push(delta.citation);
     return this.#delta({
       ...(text === undefined ? {} : { content: text }),
       ...this.#own(index, { ...delta, type: block?.type ?? 'text' }),
@@ -172,7 +194,11 @@ export class AnthropicStream implements StreamTranslator<ChatCompletionChunk> {
   #blockStop(index: number): readonly ChatCompletionChunk[] {
     const block = this.#blocks.get(index);
     this.#blocks.delete(index);
-    if (block === undefined || block.hasText) return NONE;
+    if (block === undefined) return NONE;
+    const cited = annotations(block.citations, block.start, this.#text);
+    if (cited.length > 0)
+      return this.#delta({ ...(block.hasText ? {} : { content: '' }), extra: { annotations: cited } });
+    if (block.hasText) return NONE;
     if (block.call !== -1) {
       return this.#delta({
         toolCalls: [{ index: block.call, function: { arguments: argumentsText(block.input) } }],
@@ -185,7 +211,11 @@ export class AnthropicStream implements StreamTranslator<ChatCompletionChunk> {
     const reason = textOf(delta.stop_reason);
     if (reason === undefined || this.#finished) return NONE;
     const sequence = this.#strict ? undefined : textOf(delta.stop_sequence);
-    return this.#finish(reason, sequence === undefined ? {} : { extra: { stop_sequence: sequence } });
+    const refusal = refusalIn(delta);
+    return [
+      ...(refusal === undefined ? NONE : this.#delta({ refusal })),
+      ...this.#finish(reason, sequence === undefined ? {} : { extra: { stop_sequence: sequence } }),
+    ];
   }
 
   #finish(reason: string | undefined, more: Choice = {}): readonly ChatCompletionChunk[] {
@@ -194,7 +224,7 @@ export class AnthropicStream implements StreamTranslator<ChatCompletionChunk> {
   }
 
   #stop(): readonly ChatCompletionChunk[] {
-    const chunks = this.#finished ? [] : [...this.#finish(undefined)];
+    const chunks = this.#finished ? [] : [...this.#finish(this.#reason)];
     this.#done = true;
     if (this.#includeUsage && this.#usage) {
       const usage = readUsage(this.#usage, this.#strict);

@@ -18,5 +18,7 @@ export function finishReason(stopReason: string | undefined, calls: boolean, str
   if (stopReason === undefined) return calls ? 'tool_calls' : 'stop';
   if (!strict) return stopReason;
   const word = Object.hasOwn(WORDS, stopReason) ? WORDS[stopReason] : undefined;
+  // Some models end a turn in which they called with end_turn.
+  if (stopReason === 'end_turn' && calls) return 'tool_calls';
   return word === undefined || (word === 'tool_calls' && !calls) ? 'stop' : word;
 }

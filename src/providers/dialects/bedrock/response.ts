@@ -11,6 +11,7 @@ import { fail } from '../../../lib/errors.ts';
 import type { MessageJson, Translated, TranslationContext } from '../../dialect.ts';
 import { arrayOf, isObject, objectOf, textOf } from '../../json-object.ts';
 import { parseAnswer } from '../../parse-answer.ts';
+import { readErrorObject } from '../../provider-error.ts';
 import { readUsage } from '../../usage/tap.ts';
 import { annotation, imagesOf, isServerTool, ownBlock, serverToolResult, serverToolUse } from './blocks.ts';
 import { finishReason } from './finish-reason.ts';
@@ -53,8 +54,11 @@ export function readCompletion(
   const { strict, provider } = context.target;
   const blocks = objectOf(objectOf(object.output)?.message)?.content;
   if (!Array.isArray(blocks) && textOf(object.stopReason) === undefined) {
-    const message = textOf(object.message) ?? textOf(object.Message);
-    if (message !== undefined) throw fail('upstream_status', message, { provider: provider.id, status: 502 });
+    const error = readErrorObject(object);
+    if (error !== undefined) {
+      const { message, ...rest } = error;
+      throw fail('upstream_status', message, { provider: provider.id, status: 502, ...rest });
+    }
     throw fail('upstream_garbage', 'the provider answered without content', { provider: provider.id });
   }
   const message = assistantMessage(json, arrayOf(blocks).filter(isObject), strict);
@@ -136,7 +140,7 @@ function toolCall({ toolUseId, name, input }: JsonObject): MessageInitShape<type
   return {
     id: textOf(toolUseId) ?? '',
     type: 'function',
-    function: { name: textOf(name) ?? '', arguments: JSON.stringify(input ?? {}) },
+    function: { name: textOf(name) ?? '', arguments: textOf(input) ?? JSON.stringify(input || {}) },
   };
 }
 

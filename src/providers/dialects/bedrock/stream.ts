@@ -43,6 +43,7 @@ export class BedrockStream implements StreamTranslator<ChatCompletionChunk> {
   #calls = 0;
   /** Characters of text so far, for what citations are of. */
   #text = 0;
+  #hasText = false;
   #started = false;
   #usage: JsonObject | undefined;
   #finished = false;
@@ -149,6 +150,7 @@ export class BedrockStream implements StreamTranslator<ChatCompletionChunk> {
     const block = this.#blocks.get(index);
     if (typeof delta.text === 'string') {
       this.#text += delta.text.length;
+      this.#hasText = true;
       return delta.text === '' ? NONE : this.#delta({ content: delta.text });
     }
     const input = textOf(objectOf(delta.toolUse)?.input);
@@ -205,7 +207,9 @@ export class BedrockStream implements StreamTranslator<ChatCompletionChunk> {
     this.#finished = true;
     const reason = finishReason(textOf(json.stopReason), this.#calls > 0, this.#strict);
     const own = this.#strict ? {} : ownMembers(json);
-    return [this.#chunk({ choices: [{ index: 0, delta: {}, finishReason: reason, extra: own }] })];
+    // A text without words is "", as in the whole answer.
+    const delta = this.#hasText && this.#text === 0 ? { content: '' } : {};
+    return [this.#chunk({ choices: [{ index: 0, delta, finishReason: reason, extra: own }] })];
   }
 
   #metadata(json: JsonObject): readonly ChatCompletionChunk[] {

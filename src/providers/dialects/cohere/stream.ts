@@ -39,6 +39,8 @@ export class CohereStream implements StreamTranslator<ChatCompletionChunk> {
   #calls = -1;
   /** Whether a piece of the present call's arguments was passed on. */
   #argued = true;
+  /** Whether the text has no words so far; undefined: no text has begun. */
+  #wordless: boolean | undefined;
   #usage: JsonObject | undefined;
   #done = false;
 
@@ -133,7 +135,11 @@ export class CohereStream implements StreamTranslator<ChatCompletionChunk> {
       });
     }
     const text = typeof content.text === 'string' ? content.text : '';
-    if (text === '') return NONE;
+    if (text === '') {
+      if (content.type === 'text') this.#wordless ??= true;
+      return NONE;
+    }
+    this.#wordless = false;
     return [
       this.#chunk({ index: 0, delta: { content: text }, ...(probabilities && { logprobs: probabilities }) }),
     ];
@@ -178,7 +184,11 @@ export class CohereStream implements StreamTranslator<ChatCompletionChunk> {
     const reason = textOf(delta.finish_reason);
     if (reason !== undefined && isFailure(reason)) throw failed(reason, textOf(delta.error), this.#provider);
     this.#done = true;
-    const chunks = [this.#chunk({ index: 0, delta: {}, finishReason: finishReason(reason, this.#strict) })];
+    // A text without words is "", as in the whole answer.
+    const words = this.#wordless ? { content: '' } : {};
+    const chunks = [
+      this.#chunk({ index: 0, delta: words, finishReason: finishReason(reason, this.#strict) }),
+    ];
     const usage = this.usage();
     if (this.#includeUsage && typeof usage === 'object')
       chunks.push(create(ChatCompletionChunkSchema, { ...this.#head(), choices: [], usage }));

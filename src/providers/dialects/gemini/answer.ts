@@ -6,7 +6,7 @@ import type { TranslationContext } from '../../dialect.ts';
 import { arrayOf, isObject, objectOf, textOf } from '../../json-object.ts';
 import { mergeUsage } from '../../merge-usage.ts';
 import { finishReason } from './finish-reason.ts';
-import { annotations } from './grounding.ts';
+import { annotations, recitations } from './grounding.ts';
 import { logprobs } from './logprobs.ts';
 import { PartReader, type Piece } from './parts.ts';
 
@@ -35,6 +35,9 @@ interface Choice {
   readonly parts: PartReader;
   text: string;
   grounding: JsonObject | undefined;
+  citations: JsonObject | undefined;
+  /** Gemini's own members so far. */
+  readonly own: JsonObject;
   finished: boolean;
 }
 
@@ -94,7 +97,7 @@ export class GeminiAnswer {
     const blocked = candidates.length === 0 ? textOf(feedback?.blockReason) : undefined;
     if (blocked !== undefined && feedback !== undefined && !this.#blocked)
       return [this.#block(blocked, feedback)];
-    return candidates.map((candidate) => this.#candidate(candidate));
+    return candidates.map((candidate, place) => this.#candidate(candidate, place));
   }
 
   /** A prompt that was refused has no candidates. */
@@ -111,12 +114,14 @@ export class GeminiAnswer {
     };
   }
 
-  #candidate(candidate: JsonObject): ChoiceEvent {
-    const index = typeof candidate.index === 'number' ? candidate.index : 0;
+  #candidate(candidate: JsonObject, place: number): ChoiceEvent {
+    const index = typeof candidate.index === 'number' ? candidate.index : place;
     const choice = this.#choice(index);
     const parts = arrayOf(objectOf(candidate.content)?.parts).filter(isObject);
     const pieces = parts.flatMap((part) => choice.parts.read(part));
     choice.grounding = objectOf(candidate.groundingMetadata) ?? choice.grounding;
+    choice.citations = objectOf(candidate.citationMetadata) ?? choice.citations;
+    if (!this.#strict) keepOwn(choice.own, candidate);
     for (const piece of pieces) if (piece.kind === 'text') choice.text += piece.text;
     const reason = textOf(candidate.finishReason);
     const ends = reason !== undefined && reason !== 'FINISH_REASON_UNSPECIFIED' && !choice.finished;
@@ -124,22 +129,20 @@ export class GeminiAnswer {
       index,
       pieces: ends ? [...pieces, ...choice.parts.end()] : pieces,
       logprobs: logprobs(candidate),
-      finish: ends ? this.#finish(choice, reason, candidate) : undefined,
+      finish: ends ? this.#finish(choice, reason) : undefined,
     };
   }
 
-  #finish(choice: Choice, reason: string, candidate: JsonObject): Finish {
+  #finish(choice: Choice, reason: string): Finish {
     choice.finished = true;
-    const own: JsonObject = {};
-    for (const name of OWN) {
-      const value = candidate[name];
-      if (value !== undefined && value !== null) own[name] = value;
-    }
     return {
       reason: finishReason(reason, choice.parts.hasCalls, this.#strict),
       refusal: undefined,
-      annotations: annotations(choice.grounding, choice.text),
-      own,
+      annotations: [
+        ...annotations(choice.grounding, choice.text),
+        ...recitations(choice.citations, choice.text),
+      ],
+      own: choice.own,
     };
   }
 
@@ -147,8 +150,23 @@ export class GeminiAnswer {
     const known = this.#choices.get(index);
     if (known !== undefined) return known;
     const parts = new PartReader((call) => `call_${this.id}_${index}_${call}`);
-    const choice: Choice = { parts, text: '', grounding: undefined, finished: false };
+    const choice: Choice = {
+      parts,
+      text: '',
+      grounding: undefined,
+      citations: undefined,
+      own: {},
+      finished: false,
+    };
     this.#choices.set(index, choice);
     return choice;
+  }
+}
+
+/** The last of each of Gemini's own members of a candidate. */
+function keepOwn(own: JsonObject, candidate: JsonObject): void {
+  for (const name of OWN) {
+    const value = candidate[name];
+    if (value !== undefined && value !== null) own[name] = value;
   }
 }

@@ -74,7 +74,8 @@ function filePart(file: JsonObject, path: string): JsonObject {
   return { fileData: { ...(type === undefined ? {} : { mimeType: type }), fileUri: id } };
 }
 
-function media(url: string, type: string | undefined, path: string): JsonObject {
+/** Bytes of a data URL, or a file at an address. @throws GatewayError `validation_failed` for neither */
+export function media(url: string, type: string | undefined, path: string): JsonObject {
   if (/^(?:https?|gs):\/\//i.test(url)) {
     const told = type ?? typeByName(url.split(/[?#]/, 1)[0] ?? '');
     return { fileData: { ...(told === undefined ? {} : { mimeType: told }), fileUri: url } };

@@ -2,8 +2,8 @@
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
 import type { ChatMessage, ToolCall } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import { invalidField } from '../../../lib/errors.ts';
-import { isObject, objectOf, textOf } from '../../json-object.ts';
-import { contentParts } from './content-parts.ts';
+import { arrayOf, isObject, objectOf, textOf } from '../../json-object.ts';
+import { contentParts, media } from './content-parts.ts';
 import { takesLevels } from './thinking.ts';
 
 /** What `messages` becomes. */
@@ -86,6 +86,7 @@ function modelParts(
   const signature = signatureOf(message.extra);
   const lastText = parts.at(-1);
   if (signature !== undefined && lastText !== undefined) lastText.thoughtSignature = signature;
+  parts.push(...madeImages(message.extra, path));
   message.toolCalls.forEach((call, i) => {
     const part = functionCall(call, `${path}.tool_calls[${i}]`);
     const own = signatureOf(call.extra) ?? signatureOf(call.function?.extra);
@@ -96,6 +97,17 @@ function modelParts(
     parts.push(part);
   });
   return parts;
+}
+
+/** Images that the model made, as its answers carry them (`images`), with their signatures. */
+function madeImages(extra: JsonObject | undefined, path: string): JsonObject[] {
+  return arrayOf(extra?.images).flatMap((image, i) => {
+    if (!isObject(image)) return [];
+    const url = textOf(objectOf(image.image_url)?.url) ?? '';
+    const signature = signatureOf(image);
+    const part = media(url, undefined, `${path}.images[${i}].image_url.url`);
+    return [signature === undefined ? part : { ...part, thoughtSignature: signature }];
+  });
 }
 
 /** Google's own OpenAI-compatible API carries it as `extra_content.google.thought_signature`. */
@@ -136,13 +148,13 @@ function functionResponse(
   if (!name) throw invalidField(`${path}.tool_call_id`, 'answers no tool call of the messages before it');
   const parts = contentParts(message.content, `${path}.content`);
   const texts = parts.flatMap((part) => (typeof part.text === 'string' ? [part.text] : []));
-  const media = parts.filter((part) => part.text === undefined);
+  const files = parts.filter((part) => part.text === undefined);
   return {
     functionResponse: {
       ...idOf(id),
       name,
       response: responseObject(texts.join('')),
-      ...(media.length === 0 ? {} : { parts: media }),
+      ...(files.length === 0 ? {} : { parts: files }),
     },
   };
 }

@@ -41,9 +41,10 @@ export function signed(signature: string): JsonObject {
 }
 
 /** Images as `images`, the form that OpenAI-compatible services use for them; sound as OpenAI's `audio`. */
-function mediaMember({ mimeType, data }: Extract<Piece, { kind: 'media' }>): JsonObject {
+function mediaMember({ mimeType, data, signature }: Extract<Piece, { kind: 'media' }>): JsonObject {
   if (mimeType.startsWith('audio/')) return { audio: { data, format: mimeType.slice('audio/'.length) } };
-  return { images: [{ type: 'image_url', image_url: { url: `data:${mimeType};base64,${data}` } }] };
+  const image = { type: 'image_url', image_url: { url: `data:${mimeType};base64,${data}` } };
+  return { images: [signature === undefined ? image : { ...image, ...signed(signature) }] };
 }
 
 /** `{executableCode: {...}}` as `{type: "executable_code", ...}`. */

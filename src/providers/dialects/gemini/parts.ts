@@ -16,7 +16,12 @@ export type Piece =
       readonly args: string;
       readonly signature: string | undefined;
     }
-  | { readonly kind: 'media'; readonly mimeType: string; readonly data: string }
+  | {
+      readonly kind: 'media';
+      readonly mimeType: string;
+      readonly data: string;
+      readonly signature: string | undefined;
+    }
   /** Gemini's own: executed code and what came of it, and parts that are not known yet. */
   | { readonly kind: 'own'; readonly part: JsonObject };
 
@@ -55,6 +60,7 @@ export class PartReader {
       const media = {
         mimeType: textOf(data.mimeType) ?? 'application/octet-stream',
         data: textOf(data.data) ?? '',
+        signature,
       };
       return part.thought === true ? [] : [{ kind: 'media', ...media }];
     }

@@ -1,15 +1,15 @@
 // The choices of one streamed answer: which have begun and finished, and the repairs of their chunks.
-import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
-import { arrayOf, isObject, objectOf, textOf } from '../../json-object.ts';
+import type { JsonObject } from '@bufbuild/protobuf';
+import { isObject, objectOf, textOf } from '../../json-object.ts';
 import { openAiWord } from './finish-words.ts';
 import { mendMessage } from './oddities.ts';
-import { mendArguments, mendBeginning } from './tool-call-oddities.ts';
+import { StreamedCalls } from './streamed-calls.ts';
 
 /** One choice so far. */
 interface Choice {
   finished: boolean;
-  /** Its tool calls' positions by the provider's index; undefined before the first call. */
-  calls: Map<JsonValue | undefined, number> | undefined;
+  /** Its tool calls; undefined before the first one. */
+  calls: StreamedCalls | undefined;
 }
 
 /** Choices of one answer that are remembered; further ones pass as they are. */
@@ -27,15 +27,20 @@ export class StreamedChoices {
     this.#hasDeltas = hasDeltas;
   }
 
+  /** Whether a choice has begun. */
+  get begun(): boolean {
+    return this.#choices.size > 0;
+  }
+
   /** Whether a choice has begun and every one that has is finished. */
   get complete(): boolean {
-    return this.#choices.size > 0 && this.unfinished().length === 0;
+    return this.begun && this.unfinished().length === 0;
   }
 
   /** Choices that have begun and not finished, with the finish reason that fits their content. */
   unfinished(): { readonly index: number; readonly reason: string }[] {
     return [...this.#choices].flatMap(([index, { finished, calls }]) =>
-      finished ? [] : [{ index, reason: calls === undefined ? 'stop' : 'tool_calls' }],
+      finished ? [] : [{ index, reason: calls?.begun ? 'tool_calls' : 'stop' }],
     );
   }
 
@@ -73,7 +78,7 @@ export class StreamedChoices {
     const { finish_reason: reason } = json;
     if (typeof reason !== 'string') return changed;
     // Already reported, or no reason given.
-    if (reason === '' || choice.finished) {
+    if (reason === '' || reason === 'null' || choice.finished) {
       json.finish_reason = null;
       return true;
     }
@@ -98,28 +103,8 @@ export class StreamedChoices {
       changed = true;
     }
     if (mendMessage(delta, this.#strict)) changed = true;
-    return this.#placeCalls(choice, delta, answer) || changed;
-  }
-
-  /** Calls are counted from 0 in the order in which they come. */
-  #placeCalls(choice: Choice, delta: JsonObject, answer: string): boolean {
-    let changed = false;
-    for (const call of arrayOf(delta.tool_calls)) {
-      if (!isObject(call)) continue;
-      choice.calls ??= new Map();
-      const { calls } = choice;
-      // Without an index a call begins with its id, and what follows belongs to the last one.
-      const begins = typeof call.index === 'number' || (typeof call.id === 'string' && call.id !== '');
-      const name = typeof call.index === 'number' ? call.index : begins ? call.id : [...calls.keys()].at(-1);
-      const known = calls.get(name);
-      const place = known ?? calls.size;
-      calls.set(name, place);
-      if (known === undefined && mendBeginning(call, answer, place)) changed = true;
-      if (mendArguments(call, known === undefined ? '' : undefined)) changed = true;
-      if (call.index === place) continue;
-      call.index = place;
-      changed = true;
-    }
-    return changed;
+    if (delta.tool_calls === undefined || delta.tool_calls === null) return changed;
+    choice.calls ??= new StreamedCalls(answer);
+    return choice.calls.watch(delta) || changed;
   }
 }

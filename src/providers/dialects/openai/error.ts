@@ -3,7 +3,7 @@
 // errors carry an HTTP status as `code`, vLLM's have `"object": "error"` at the top).
 import type { JsonObject } from '@bufbuild/protobuf';
 import { fail, type GatewayError } from '../../../lib/errors.ts';
-import { isObject } from '../../json-object.ts';
+import { arrayOf, isObject, objectOf } from '../../json-object.ts';
 import { clip, readErrorBody, readErrorObject, statusIn } from '../../provider-error.ts';
 
 export { readErrorBody as readError };
@@ -11,8 +11,24 @@ export { readErrorBody as readError };
 /** Whether an answer with a good status speaks of an error all the same. */
 export function speaksOfError(json: JsonObject): boolean {
   const error = json.error;
-  if (error === undefined) return json.object === 'error';
+  if (error === undefined) return json.object === 'error' || isRefused(json);
   return isObject(error) || (typeof error === 'string' && error !== '');
+}
+
+/** MiniMax's: a status other than 0 beside choices that are null. */
+function isRefused({ base_resp: said, choices }: JsonObject): boolean {
+  const status = objectOf(said)?.status_code;
+  return typeof status === 'number' && status !== 0 && arrayOf(choices).length === 0;
+}
+
+/** The error of an answer all of whose choices have failed (OpenRouter); undefined: one at least has not. */
+export function faultOf(json: JsonObject): JsonObject | undefined {
+  let fault: JsonObject | undefined;
+  for (const choice of arrayOf(json.choices)) {
+    if (!isObject(choice) || !isObject(choice.error)) return undefined;
+    fault ??= choice;
+  }
+  return fault;
 }
 
 /** Whether an object that should be an answer is an error without a member `error`: a message, FastAPI's detail, Cloudflare's list. */

@@ -10,11 +10,17 @@ import { arrayOf, isObject, objectOf, textOf } from '../../json-object.ts';
 import { openAiWord } from './finish-words.ts';
 import { mendWholeCalls } from './tool-call-oddities.ts';
 
-/** Mends the choices of a whole answer. */
-export function mendAnswer(answer: JsonObject, strict: boolean): boolean {
+/** Mends the choices of a whole answer. @param isChat whether they are messages; else they are texts */
+export function mendAnswer(answer: JsonObject, strict: boolean, isChat: boolean): boolean {
   let changed = false;
-  for (const choice of arrayOf(answer.choices)) {
+  const choices = arrayOf(answer.choices);
+  if (!choices.every(isObject)) {
+    answer.choices = choices.filter(isObject);
+    changed = true;
+  }
+  for (const [place, choice] of arrayOf(answer.choices).entries()) {
     if (!isObject(choice)) continue;
+    if (mendShape(choice, place, isChat)) changed = true;
     const message = objectOf(choice.message);
     if (mendFinish(choice, arrayOf(message?.tool_calls).length > 0, strict)) changed = true;
     if (message === undefined) continue;
@@ -28,11 +34,24 @@ export function mendAnswer(answer: JsonObject, strict: boolean): boolean {
   return changed;
 }
 
+/** A choice has an index, and in a chat a message; a text in its place is that message's. */
+function mendShape(choice: JsonObject, place: number, isChat: boolean): boolean {
+  let changed = false;
+  if (typeof choice.index !== 'number') {
+    choice.index = place;
+    changed = true;
+  }
+  if (!isChat || isObject(choice.message)) return changed;
+  choice.message = { role: 'assistant', content: typeof choice.text === 'string' ? choice.text : null };
+  return true;
+}
+
 /** Mends the finish reason of a whole answer's choice. Strict: in OpenAI's words. */
 function mendFinish(choice: JsonObject, called: boolean, strict: boolean): boolean {
   const { finish_reason: reason } = choice;
-  if (reason === '') choice.finish_reason = called ? 'tool_calls' : 'stop';
-  else if (strict && typeof reason === 'string') choice.finish_reason = openAiWord(reason) ?? reason;
+  const isGiven = typeof reason === 'string' && reason !== '' && reason !== 'null';
+  if (!isGiven) choice.finish_reason = called ? 'tool_calls' : 'stop';
+  else if (strict) choice.finish_reason = openAiWord(reason) ?? reason;
   return choice.finish_reason !== reason;
 }
 

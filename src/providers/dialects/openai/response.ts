@@ -11,7 +11,7 @@ import { parseAnswer } from '../../parse-answer.ts';
 import { readErrorObject } from '../../provider-error.ts';
 import type { UsageReport } from '../../usage/report.ts';
 import { readUsage, usageIn } from '../../usage/tap.ts';
-import { errorInside, isBareError, speaksOfError } from './error.ts';
+import { errorInside, faultOf, isBareError, speaksOfError } from './error.ts';
 import { mendAnswer } from './oddities.ts';
 
 /** The answer's object. @throws GatewayError `upstream_garbage`, or the error inside a good status. */
@@ -46,8 +46,15 @@ export function readWhole<D extends DescMessage>(
   context: TranslationContext,
 ): Translated<MessageShape<D>> {
   const object = readObject(body, context);
-  if (!Array.isArray(object.choices) && WITH_CHOICES.has(schema.typeName)) throw noChoices(object, context);
-  const mended = mendAnswer(object, context.target.strict);
+  if (WITH_CHOICES.has(schema.typeName)) {
+    const { choices } = object;
+    if (!Array.isArray(choices) || (choices.length === 0 && usageIn(object) === undefined))
+      throw noChoices(object, context);
+    const fault = faultOf(object);
+    if (fault !== undefined) throw errorInside(fault, context.target.provider.id);
+  }
+  const isChat = schema.typeName === ChatCompletionSchema.typeName;
+  const mended = mendAnswer(object, context.target.strict, isChat);
   const answer = attachRawJson(
     lazyMessage(schema, () => json.decode(schema, object)),
     mended ? JSON.stringify(object) : body,

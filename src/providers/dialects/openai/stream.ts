@@ -12,7 +12,7 @@ import { mergeUsage } from '../../merge-usage.ts';
 import type { UsageReport } from '../../usage/report.ts';
 import { readUsage, usageIn } from '../../usage/tap.ts';
 import { StreamedChoices } from './choices.ts';
-import { errorInside, errorText, isBareError, speaksOfError } from './error.ts';
+import { errorInside, errorText, faultOf, isBareError, speaksOfError } from './error.ts';
 import { removedMember } from './removed-member.ts';
 
 const NONE: readonly never[] = Object.freeze([]);
@@ -54,12 +54,18 @@ export class OpenAiStream<D extends DescMessage> implements StreamTranslator<Mes
     const { data } = event;
     if (data === '[DONE]' || data.trim() === '[DONE]') {
       this.#done = true;
+      if (!this.#choices.begun && this.#usage === undefined)
+        throw fail('upstream_garbage', "the provider's stream ended without an answer", {
+          provider: this.#settings.provider.id,
+        });
       return this.#finishes();
     }
     const json = this.#parse(event);
     if (!isObject(json) || isEmpty(json)) return NONE;
     if (speaksOfError(json) || event.event === 'error' || isBareError(json))
       throw errorInside(json, this.#settings.provider.id);
+    const fault = faultOf(json);
+    if (fault !== undefined) throw errorInside(fault, this.#settings.provider.id);
     const text = this.#watch(json) ? JSON.stringify(json) : data;
     return this.#settings.hideUsage && Object.hasOwn(json, 'usage')
       ? this.#withoutUsage(json, text)
