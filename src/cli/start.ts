@@ -5,6 +5,7 @@ import type { FirstKeys } from '../access/bootstrap.ts';
 import { STORE_WAIT_MS } from '../app/stores-away.ts';
 import { startApp } from '../app.ts';
 import { giveMemoryBackWhenIdle } from '../lib/idle-memory.ts';
+import { shrinkYoungWhenIdle } from '../lib/shrink-young.ts';
 import { readSettings, strangeVariables } from '../settings.ts';
 import { createLog } from '../telemetry/log.ts';
 import { bannerOf } from './banner.ts';
@@ -46,6 +47,7 @@ export async function start(options: Options): Promise<void> {
   }
   const app = await startApp(settings, log, STORE_WAIT_MS);
   giveMemoryBackWhenIdle(MUCH_MEMORY);
+  shrinkYoungWhenIdle();
   const scheme = settings.tls ? 'https' : 'http';
   const host = app.address.family === 'IPv6' ? `[${app.address.address}]` : app.address.address;
   const url = `${scheme}://${host}:${app.address.port}`;

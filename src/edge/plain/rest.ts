@@ -48,16 +48,11 @@ export function createPlainRest(deps: RestDeps): Plain {
 
 /** Whether an operation takes one message in JSON and answers with one, at a path without fields. */
 function isPlain({ verb, template, method, hasBody, plane }: Route): boolean {
+  const isOne = verb === 'POST' && template.literal && hasBody && plane === Plane.DATA;
+  if (!isOne || method.methodKind !== 'unary') return false;
+  // Read last: of the few that come so far.
   const { access, form } = annotationsOf(method);
-  return (
-    verb === 'POST' &&
-    template.literal &&
-    hasBody &&
-    plane === Plane.DATA &&
-    method.methodKind === 'unary' &&
-    !access.open &&
-    form !== Form.BEDROCK
-  );
+  return !access.open && form !== Form.BEDROCK;
 }
 
 async function answer(
