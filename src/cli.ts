@@ -63,6 +63,11 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     const asked = { lines: String(options.lines), follow: options.follow !== false };
     return (await lists()).tailLogs({ ...remoteOf(options), ...asked }, env, out);
   },
+  'logs export': async (terminal, options) => {
+    const { output, from, to, workspace, fields, limit } = options;
+    const asked = optional({ output, from, to, workspace, fields, limit });
+    await (await import('./cli/export-logs.ts')).exportLogs({ ...remoteOf(options), ...asked }, terminal);
+  },
   mcp: async ({ env }, options, [server]) =>
     (await import('./cli/mcp/command.ts')).mcpCommand(options, server, env),
   plan: async ({ env, out }, options) => (await state()).plan(stateOf(options), env, out),

@@ -9,6 +9,7 @@ import type { ReRateBody, ReRateSpan } from '../ledger/re-rate/run.ts';
 import { progressOf } from '../lib/progress.ts';
 import type { JsonObject } from '../store/collection.ts';
 import type { DocumentStore } from '../store/documents.ts';
+import { countedEntries } from '../store/log/entry-count.ts';
 import type { LogStore } from '../store/log-store.ts';
 import type { SharedState } from '../store/shared-state.ts';
 import { budgetStanding } from './budget-standing.ts';
@@ -60,11 +61,19 @@ export async function reRateAll(
   const all = [...(await parts.organisations())];
   const meant = organisationId === undefined ? all : all.filter((id) => id === organisationId);
   if (meant.length === 0) throw new Error(`there is no organisation ${organisationId ?? ''}`);
-  const told = progressOf('organisations', say, meant.length);
   for (const [i, id] of meant.entries()) {
-    told(i);
     const deps = { ...reRateDeps(parts), owner: randomUUID() };
-    const { entries, changed, before, after, budgets } = await reRate(deps, id, span, dryRun, signal);
+    const which = meant.length === 1 ? 'entries' : `entries of organisation ${i + 1} of ${meant.length}`;
+    const total = await countedEntries(parts.log, id, { from: span.from, until: span.until });
+    const told = progressOf(which, say, total);
+    const { entries, changed, before, after, budgets } = await reRate(
+      deps,
+      id,
+      span,
+      dryRun,
+      signal,
+      async ({ read }) => told(read),
+    );
     const verb = dryRun ? 'would change' : 'changed';
     const [was, is] = [inDollars(before), inDollars(after)];
     say(`${id}: ${changed} of ${entries} entries ${verb}, from $${was} to $${is}; ${budgets} budgets`);

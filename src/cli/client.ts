@@ -1,8 +1,9 @@
 // How commands reach a gateway: over its port with a key, or by its data folder.
 import { existsSync } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
 import type { Operator } from '../app/operator.ts';
 import { controlPath, holdControl } from '../lib/control-socket.ts';
-import { jsonCall } from '../lib/json-call.ts';
+import { byteCall, jsonCall } from '../lib/json-call.ts';
 import { readSettings, type Settings } from '../settings.ts';
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
@@ -21,6 +22,8 @@ export interface Remote {
 export interface Gateway {
   /** @param path after /v1 @throws ApiError */
   call(verb: string, path: string, body?: JsonObject): Promise<JsonObject>;
+  /** Writes the bytes of an address of its own. @param path from the root @throws Error when they do not come whole */
+  fetch(path: string, to: NodeJS.WritableStream, options?: { readonly end: boolean }): Promise<void>;
 }
 
 /** A refusal of the gateway. */
@@ -107,7 +110,15 @@ function overHttp(url: string, key: string, trusted = false): Gateway {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     throw new Error('--url must be an address such as http://127.0.0.1:8787');
   const base = url.replace(/\/+$/, '').replace(/\/v[12]$/, '');
+  const away = (error: unknown): never => {
+    throw new Error(`${base} does not answer${codeOf(error)}`, { cause: error });
+  };
   return {
+    async fetch(path, to, options = { end: true }) {
+      const answer = await byteCall({ url: `${base}${path}`, trusted, timeoutMs: TIMEOUT_MS }).catch(away);
+      if (answer.statusCode !== 200) throw new Error(`GET ${path}: ${answer.statusCode}`);
+      await pipeline(answer, to, options);
+    },
     async call(verb, path, body) {
       const answer = await jsonCall({
         verb,
@@ -116,9 +127,7 @@ function overHttp(url: string, key: string, trusted = false): Gateway {
         body: body === undefined ? undefined : JSON.stringify(body),
         trusted,
         timeoutMs: TIMEOUT_MS,
-      }).catch((error: unknown) => {
-        throw new Error(`${base} does not answer${codeOf(error)}`, { cause: error });
-      });
+      }).catch(away);
       const json = (answer.json ?? {}) as JsonObject;
       if (answer.status >= 200 && answer.status < 300) return json;
       const { message } = (json.error ?? {}) as { readonly message?: string };

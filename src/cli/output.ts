@@ -5,6 +5,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Where a command prints, and how. */
 export interface Output {
+  /** What the lines go to. */
+  readonly stream: NodeJS.WritableStream;
   line(text?: string): void;
   json(value: unknown): void;
   table(head: readonly string[], rows: readonly (readonly string[])[]): void;
@@ -26,6 +28,7 @@ export function outputTo(stream: NodeJS.WriteStream, env: Environment): Output {
     colours ? styleText(style, text, { validateStream: false }) : text;
   const line = (text = ''): void => void stream.write(`${text}\n`);
   return {
+    stream,
     line,
     paint,
     json: (value) => line(JSON.stringify(value)),

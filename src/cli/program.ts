@@ -86,6 +86,19 @@ export const COMMANDS: readonly Declared[] = [
     ],
   },
   {
+    words: 'logs export',
+    does: 'Writes the request log as JSON lines, and tells how far it is.',
+    remote: true,
+    options: [
+      ['-o, --output <file>', 'where the lines go; stdout if absent'],
+      ['--from <time>', 'from when on: ISO 8601 with offset'],
+      ['--to <time>', 'until when'],
+      ['--workspace <slug>', 'of one workspace'],
+      ['--fields <a,b>', 'members of each line; all but the bodies if absent'],
+      ['--limit <n>', 'the newest entries, at most 10000000'],
+    ],
+  },
+  {
     words: 'mcp',
     does: 'Serves MCP on standard input and output for a local client: one server, or all of a workspace.',
     operands: '[server]',

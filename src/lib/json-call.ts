@@ -1,4 +1,4 @@
-// A call of a command to a gateway: JSON there and back.
+// Calls of a command to a gateway: JSON there and back, and files.
 import http from 'node:http';
 import https from 'node:https';
 
@@ -35,6 +35,24 @@ export function jsonCall({ verb, url, headers, body, trusted, timeoutMs }: JsonC
     });
     request.once('error', reject);
     request.end(body);
+  });
+}
+
+/**
+ * An answer whose bytes are read as they come. @param timeoutMs until its head, and between two of its bytes
+ * @throws Error of the network
+ */
+export function byteCall({
+  url,
+  trusted = false,
+  timeoutMs,
+}: Pick<JsonCall, 'url' | 'trusted' | 'timeoutMs'>): Promise<http.IncomingMessage> {
+  const secure = url.startsWith('https:');
+  return new Promise((resolve, reject) => {
+    const options = { timeout: timeoutMs, ...(secure && trusted ? { rejectUnauthorized: false } : {}) };
+    const request = (secure ? https : http).get(url, options, resolve);
+    request.once('timeout', () => request.destroy(new Error('no bytes came in time')));
+    request.once('error', reject);
   });
 }
 

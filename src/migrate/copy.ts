@@ -2,6 +2,7 @@
 // what is done is seen by the data itself, and the command is simply run again.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { organisationIds } from '../access/organisation-ids.ts';
 import { hasLeftFlights } from '../ledger/flight/flight-folder.ts';
 import { progressOf } from '../lib/progress.ts';
 import { SettingsError } from '../settings.ts';
@@ -13,6 +14,7 @@ import { compareLogs, copyLog, LOG_NAME } from '../store/copy/request-log.ts';
 import { type Comparison, type Conflict, isEqual } from '../store/copy/sides.ts';
 import { compareState, copyState, stateConflicts } from '../store/copy/state.ts';
 import { folderBlobs } from '../store/folder-blobs.ts';
+import { countedEntries } from '../store/log/entry-count.ts';
 import { openStateExport, type StateExport } from '../store/memory/export.ts';
 import { type MongoStore, openMongoStore } from '../store/mongo/open-mongo.ts';
 import { openRedisTransfer, type RedisTransfer } from '../store/redis/transfer.ts';
@@ -124,9 +126,14 @@ async function copyAll({ collections, say }: MigrateDeps, ends: Ends): Promise<r
     say(`${name}: ${written} copied, ${present} there already`);
     if (conflicts.length > 0) return conflicts;
   }
-  const told = progressOf(LOG_NAME, say);
+  const entries = await entriesOf(source);
+  const told = progressOf(LOG_NAME, say, entries);
   say(`${LOG_NAME}: ${await copyLog(source, target, told)} entries are there`);
-  for (const { name, count } of await copyLogParts(source, target)) say(`${name}: ${count} are there`);
+  // An entry has bodies once at the most.
+  const parts = await copyLogParts(source, target, (name) =>
+    progressOf(name, say, name.endsWith('bodies') ? entries : undefined),
+  );
+  for (const { name, count } of parts) say(`${name}: ${count} are there`);
   say(`${KEPT_NAME}: ${await copyKept(source.kept, target.kept)} are there`);
   const { gone, ...files } = await copyExportFiles(sourceFiles, ends.blobs);
   say(`${FILES_NAME}: ${files.written} copied, ${files.present} there already`);
@@ -140,6 +147,17 @@ async function copyAll({ collections, say }: MigrateDeps, ends: Ends): Promise<r
   const { name, written, present, conflicts } = await copyState(sourceState, targetState);
   say(`${name}: ${written} copied, ${present} there already`);
   return conflicts;
+}
+
+/** How many entries the log has; undefined: they cannot be counted in time. */
+async function entriesOf({ maintenance, requestLog }: SqliteStore): Promise<number | undefined> {
+  let sum = 0;
+  for (const id of await organisationIds(maintenance)) {
+    const count = await countedEntries(requestLog, id);
+    if (count === undefined) return undefined;
+    sum += count;
+  }
+  return sum;
 }
 
 async function compareAll({ collections }: MigrateDeps, ends: Ends): Promise<Comparison[]> {

@@ -2,7 +2,7 @@
 // by the folder of a stopped one. Tables, JSON, exit codes, and what a wrong way is told.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -134,6 +134,24 @@ async function reads(t: ExecutionContext, way: Way): Promise<void> {
     [200],
   );
   t.is(await ok(t, 'logs tail', way, '--no-follow', '-n', '0'), '');
+  const all = (await ok(t, 'logs export', way)).trimEnd().split('\n');
+  t.regex(all[0] ?? '', /"ai_model":"gpt-4o-mini"/);
+  t.notRegex(all[0] ?? '', /"request":/, 'no bodies unless they are asked for');
+  const [to, limit] = [join(folder, 'log.jsonl'), ['--limit', '1', '--fields', 'id,request']];
+  const done = await json<{ entries: number; file: string }>(t, 'logs export', way, '-o', to, ...limit);
+  t.deepEqual([done.entries, done.file], [1, to]);
+  t.deepEqual(Object.keys(JSON.parse(readFileSync(to, 'utf8')) as object).sort(), ['id', 'request']);
+  const none = await ok(t, 'logs export', way, '--to', '2020-01-01T00:00:00Z');
+  t.is(none, '');
+  for (const [option, value] of [
+    ['--limit', '0'],
+    ['--from', 'soon'],
+    ['--fields', 'no_such'],
+  ] as const) {
+    const refused = await sluice('logs export', way, option, value);
+    t.is(refused.code, 1, option);
+    t.regex(refused.err, /limit|time_of_generation_min|requested_data/);
+  }
   const exported = await ok(t, 'export', way);
   t.regex(exported, /^version: 1\n/);
   t.is(await ok(t, 'export', way), exported);

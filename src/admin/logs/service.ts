@@ -21,11 +21,11 @@ import type { SecuritySetting } from '../../access/security-settings.ts';
 import type { Call } from '../../call/call.ts';
 import type { Principal } from '../../call/principal.ts';
 import type { AttemptRecord, RequestRecord } from '../../call/record.ts';
-import type { TenantScope } from '../../call/scope.ts';
 import type { PriceList } from '../../ledger/prices/price-list.ts';
 import { fail, invalidField } from '../../lib/errors.ts';
+import { entryCount } from '../../store/log/entry-count.ts';
 import type { LogStore } from '../../store/log-store.ts';
-import type { BodySearch, LogFilter } from '../../store/request-log.ts';
+import type { BodySearch } from '../../store/request-log.ts';
 import { asked } from '../analytics/selection.ts';
 import { callerOf, found, scopeOf } from '../kit/caller.ts';
 import { optionalTime, timeText } from '../kit/time.ts';
@@ -87,7 +87,7 @@ export function logsService(deps: LogsDeps) {
       const feedback = await store.feedbackOf(scope, traces, seenFeedback(directory, principal));
       // Sums know nothing of bodies: their search has counted as far as it could.
       const exact = page.totalCapped && countAll && bodies === undefined;
-      const total = exact ? await exactTotal(store, scope, filter) : page.total;
+      const total = exact ? await asked(entryCount(store, scope, filter)) : page.total;
       return create(LogListSchema, {
         object: 'list',
         total: BigInt(total),
@@ -202,10 +202,4 @@ function bodySearch({ directory }: LogsDeps, principal: Principal): BodySearch |
 function isOwn({ directory }: LogsDeps, principal: Principal, entry: RequestRecord): boolean {
   if (!principal.scopes.has('logs.view') && entry.apiKeyId !== principal.keyId) return false;
   return isSeen(directory, principal, entry);
-}
-
-/** How many entries a filter means, however many: read off the roll-ups where they allow it. @throws GatewayError validation_failed */
-async function exactTotal(store: LogStore, scope: TenantScope, filter: LogFilter): Promise<number> {
-  const { rows } = await asked(store.aggregate(scope, filter, { latencies: false }));
-  return rows.reduce((sum, { rollup }) => sum + rollup.requests, 0);
 }

@@ -51,7 +51,8 @@ export interface ReRateDeps {
 
 /** The result of a run. Amounts are in 1e-12 USD. */
 export interface ReRateResult {
-  /** Entries that were read, and entries whose costs changed. */
+  /** Entries of the span that were read, those of the model among them, and those whose costs changed. */
+  readonly read: number;
   readonly entries: number;
   readonly changed: number;
   /** The cost of the changed entries, before and after. */
@@ -105,6 +106,7 @@ class Run {
   readonly #since = new Map<string, number | undefined>();
   readonly #budgets = new Set<string>();
   readonly #onPage: OnPage;
+  #read = 0;
   #entries = 0;
 
   constructor(deps: ReRateDeps, organisationId: string, span: ReRateSpan, onPage: OnPage) {
@@ -211,6 +213,7 @@ class Run {
         { page: 0, pageSize: PAGE, order: 'asc', count: false, ...(after === undefined ? {} : { after }) },
       );
       const meant = page.entries.filter((entry) => model === undefined || isOf(entry, model));
+      this.#read += page.entries.length;
       this.#entries += meant.length;
       yield meant.flatMap((entry) => correctionOf(prices, entry) ?? []);
       after = page.next;
@@ -237,6 +240,7 @@ class Run {
 
   #result({ changed, before, after }: ReRateTotals): ReRateResult {
     return {
+      read: this.#read,
       entries: this.#entries,
       changed,
       before: BigInt(before),

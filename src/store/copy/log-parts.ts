@@ -9,20 +9,27 @@ const BATCH = 100;
 type PartName = 'bodies' | 'feedback';
 const PARTS: readonly PartName[] = ['bodies', 'feedback'];
 
-/** Copies all that the source has; answers how many, by name. A record that is there is skipped by the store itself. */
+/**
+ * Copies all that the source has; answers how many, by name. A record that is there is skipped by the store itself.
+ * @param toldOf what is told how many of a name are done, after each batch
+ */
 export async function copyLogParts(
   source: CopySide,
   target: CopySide,
+  toldOf: (name: string) => (done: number) => void = () => () => undefined,
 ): Promise<readonly { readonly name: string; readonly count: number }[]> {
   const copied: { readonly name: string; readonly count: number }[] = [];
   for (const part of PARTS) {
     const [from, to] = [partOf(source, part), partOf(target, part)];
+    const name = `request log ${part}`;
+    const told = toldOf(name);
     let count = 0;
     for await (const records of batchesOf(from)) {
       await to.import(records);
       count += records.length;
+      told(count);
     }
-    copied.push({ name: `request log ${part}`, count });
+    copied.push({ name, count });
   }
   return copied;
 }
