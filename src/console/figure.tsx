@@ -1,9 +1,10 @@
-// A figure: its sum, its course over time, and the same as a table.
+// A figure: its sum, its course over time in one line or several, and the same as a table.
 import { useSignal } from '@preact/signals';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { moment } from './figures.ts';
+import { entriesHref, NOT_OF_THE_LOG } from './log-query.ts';
 import { Table } from './parts.tsx';
 
 export interface Point {
@@ -13,15 +14,25 @@ export interface Point {
   readonly text: string;
 }
 
+/** One of several courses; all have the same times. */
+export interface Line {
+  readonly name: string;
+  readonly points: readonly Point[];
+}
+
 interface FigureProps {
   readonly name: string;
   readonly sum: string;
+  /** The sum of the period before. */
+  readonly former?: string | undefined;
+  /** Leads to the entries that the sum is of. */
+  readonly link?: string | undefined;
   readonly points: readonly Point[];
-  /** Length of a stretch. */
-  readonly seconds: number;
+  /** In the place of `points`. */
+  readonly lines?: readonly Line[];
 }
 
-export function Figure({ name, sum, points }: FigureProps) {
+export function Figure({ name, sum, former, link, points, lines = [{ name, points }] }: FigureProps) {
   const id = useId();
   const isTable = useSignal(false);
   return (
@@ -30,7 +41,10 @@ export function Figure({ name, sum, points }: FigureProps) {
         <span id={id} class="name">
           {name}
         </span>
-        <span class="sum">{sum}</span>
+        <span class="sum">
+          {link === undefined ? sum : <a href={link}>{sum}</a>}
+          {former !== undefined && <span class="hint"> before: {former}</span>}
+        </span>
         <button
           type="button"
           aria-pressed={isTable.value}
@@ -41,36 +55,56 @@ export function Figure({ name, sum, points }: FigureProps) {
           Table
         </button>
       </figcaption>
-      {isTable.value ? (
-        <Table
-          label={`${name} over time`}
-          columns={['Time', name]}
-          rows={points.filter(({ value }) => value !== 0).map(({ at, text }) => [moment(at), text])}
-          empty="Nothing in this time."
-        />
-      ) : (
-        <Chart name={name} points={points} />
+      {lines.length > 1 && (
+        <ul class="chips legend">
+          {lines.map((line, i) => (
+            <li key={line.name} class={`line-${i}`}>
+              <bdi>{line.name.slice(0, 60)}</bdi>
+            </li>
+          ))}
+        </ul>
       )}
+      {isTable.value ? <Values name={name} lines={lines} /> : <Chart lines={lines} />}
     </figure>
+  );
+}
+
+function Values({ name, lines }: { readonly name: string; readonly lines: readonly Line[] }) {
+  const times = lines[0]?.points ?? [];
+  const kept = times.flatMap(({ at }, i) =>
+    lines.some(({ points }) => points[i]?.value !== 0) ? [{ at, i }] : [],
+  );
+  return (
+    <Table
+      label={`${name} over time`}
+      columns={['Time', ...lines.map((line) => line.name)]}
+      rows={kept.map(({ at, i }) => [
+        <a key="at" href={entriesHref({ ...NOT_OF_THE_LOG, from: at, to: times[i + 1]?.at ?? '' })}>
+          {moment(at)}
+        </a>,
+        ...lines.map(({ points }) => points[i]?.text ?? ''),
+      ])}
+      empty="Nothing in this time."
+    />
   );
 }
 
 const HEIGHT = 150;
 
-function Chart({ name, points }: { readonly name: string; readonly points: readonly Point[] }) {
+function Chart({ lines }: { readonly lines: readonly Line[] }) {
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const element = place.current;
     if (element === null) return;
     const style = getComputedStyle(element);
     const ink = style.getPropertyValue('--ink-2');
-    const line = style.getPropertyValue('--accent');
     const grid = { stroke: style.getPropertyValue('--line'), width: 1 };
     const axis = { stroke: ink, grid, ticks: grid, font: '11px system-ui, sans-serif' };
-    const data: uPlot.AlignedData = [
-      points.map(({ at }) => Date.parse(at) / 1000),
-      points.map(({ value }) => value),
-    ];
+    const times = lines[0]?.points ?? [];
+    const data = [
+      times.map(({ at }) => Date.parse(at) / 1000),
+      ...lines.map(({ points }) => points.map(({ value }) => value)),
+    ] as uPlot.AlignedData;
     const plot = new uPlot(
       {
         width: element.clientWidth || 300,
@@ -80,7 +114,11 @@ function Chart({ name, points }: { readonly name: string; readonly points: reado
         axes: [axis, { ...axis, size: 54 }],
         series: [
           {},
-          { label: name, stroke: line, width: 2, fill: `${line}22`, points: { show: points.length < 2 } },
+          ...lines.map(({ name }, i) => {
+            const stroke = style.getPropertyValue(`--line-${i}`) || ink;
+            const fill = lines.length === 1 ? { fill: `${stroke}22` } : {};
+            return { label: name, stroke, width: 2, ...fill, points: { show: times.length < 2 } };
+          }),
         ],
         scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
       },
@@ -93,6 +131,6 @@ function Chart({ name, points }: { readonly name: string; readonly points: reado
       sized.disconnect();
       plot.destroy();
     };
-  }, [points, name]);
+  }, [lines]);
   return <div class="chart" ref={place} aria-hidden="true" />;
 }

@@ -37,6 +37,9 @@ export function timesOf(params: URLSearchParams): {
   return { ...(from && { timeOfGenerationMin: from }), ...(to && { timeOfGenerationMax: to }) };
 }
 
+/** Members of the address that say how sums are shown, and nothing of entries. */
+export const NOT_OF_THE_LOG = { by: '', member: '', compare: '', measure: '', month: '', team: '' } as const;
+
 /** A link to entries: what the address filters by, and more. */
 export function entriesHref(more: Readonly<Record<string, string>>): string {
   return href('/logs', { ...Object.fromEntries(query.value), ...more });

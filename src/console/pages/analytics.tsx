@@ -1,11 +1,24 @@
 // Analytics: what calls came to over a time. Every figure is the sum of the entries that its links lead to.
-import { AnalyticsGraphsService } from '../../../gen/gateway/admin/v2/analytics_graphs_pb.ts';
-import { AnalyticsGroupsService } from '../../../gen/gateway/admin/v2/analytics_groups_pb.ts';
-import { client } from '../api.ts';
+import { filterOf, GROUPS, type Group } from '../analytics/groups.ts';
+import { Month } from '../analytics/month.tsx';
+import { OverTime } from '../analytics/over-time.tsx';
+import {
+  before,
+  DEFAULT_FROM,
+  errorStatuses,
+  type Graphs,
+  groupingOf,
+  type Range,
+  rangeOf,
+  readGraphs,
+  readGroups,
+} from '../analytics/read.ts';
+import { downloadCsv } from '../csv.ts';
 import { Figure, type Point } from '../figure.tsx';
-import { dollars, duration, timeOf, whole } from '../figures.ts';
-import { entriesHref, filtersOf } from '../log-query.ts';
-import { Alert, Choice, csvCell, download, Head, Table, useLoaded } from '../parts.tsx';
+import { dollars, duration, whole } from '../figures.ts';
+import { LogFilters } from '../log-filters.tsx';
+import { entriesHref, NOT_OF_THE_LOG } from '../log-query.ts';
+import { Alert, Choice, Field, Head, Table, useLoaded } from '../parts.tsx';
 import { ask, query } from '../router.ts';
 
 const TIMES = [
@@ -17,60 +30,37 @@ const TIMES = [
   ['30d', '30 days'],
   ['90d', '90 days'],
 ] as const;
-const GROUPS = [
-  ['model', 'Model'],
-  ['ai_service', 'Provider'],
-  ['api_key', 'Key'],
-  ['workspace', 'Workspace'],
-  ['config', 'Config'],
-  ['status_code', 'Status'],
-] as const;
-/** The member of the log's address for a group. */
-const MEMBERS: Readonly<Record<string, string>> = {
-  model: 'model',
-  ai_service: 'provider',
-  api_key: 'key',
-  workspace: 'workspace',
-  config: 'config',
-  status_code: 'status',
-};
-const DEFAULT_FROM = '24h';
 
 async function read(asked: string, signal: AbortSignal) {
   const params = new URLSearchParams(asked);
-  const by = params.get('by') ?? 'model';
-  const now = new Date().toISOString();
-  const range = {
-    ...filtersOf(params),
-    timeOfGenerationMin: timeOf(params.get('from')) ?? timeOf(DEFAULT_FROM) ?? now,
-    timeOfGenerationMax: timeOf(params.get('to')) ?? now,
-  };
-  const graphs = client(AnalyticsGraphsService);
-  const [requests, cost, latency, tokens, errors, groups] = await Promise.all([
-    graphs.getRequestsGraph(range, { signal }),
-    graphs.getCostGraph(range, { signal }),
-    graphs.getLatencyGraph(range, { signal }),
-    graphs.getTokensGraph(range, { signal }),
-    graphs.getErrorsGraph(range, { signal }),
-    client(AnalyticsGroupsService).listAnalyticsGroups(
-      { ...range, groupBy: by, columns: 'cost,total_tokens,avg_latency,error_count', includeTotal: true },
-      { signal },
-    ),
+  const range = rangeOf(params);
+  const by = groupingOf(params);
+  const [graphs, groups, former] = await Promise.all([
+    readGraphs(range, signal),
+    readGroups(range, by, signal),
+    params.get('compare') === '1' ? readGraphs(before(range), signal) : undefined,
   ]);
-  const seconds = requests.bucketSeconds;
-  return { requests, cost, latency, tokens, errors, groups, by, range, seconds };
+  return { graphs, groups, former, by, range };
 }
 
-type Figures = Awaited<ReturnType<typeof read>>;
+type Shown = Awaited<ReturnType<typeof read>>;
 
 export default function Analytics() {
   const asked = query.value.toString();
   const { value, error, reload } = useLoaded(asked, (signal) => read(asked, signal));
+  const isCompared = query.value.get('compare') === '1';
   return (
     <>
       <Head title="Analytics">
         <button type="button" onClick={reload}>
           Refresh
+        </button>
+        <button
+          type="button"
+          aria-pressed={isCompared}
+          onClick={() => ask({ compare: isCompared ? '' : '1' })}
+        >
+          Period before
         </button>
         {value !== undefined && (
           <button type="button" onClick={() => exportCsv(value)}>
@@ -78,133 +68,152 @@ export default function Analytics() {
           </button>
         )}
       </Head>
-      <div class="filters">
+      <LogFilters>
         <Choice
           label="Time"
           value={query.value.get('from') ?? DEFAULT_FROM}
           options={TIMES}
-          onChange={(from) => ask({ from })}
+          onChange={(from) => ask({ from, to: '' })}
         />
-        <Choice
-          label="Group by"
-          value={query.value.get('by') ?? 'model'}
-          options={GROUPS}
-          onChange={(by) => ask({ by })}
-        />
-      </div>
+      </LogFilters>
       {error !== undefined && <Alert>{error}</Alert>}
       {value === undefined && error === undefined && <p class="empty">Loading…</p>}
-      {value !== undefined && <Shown value={value} />}
+      {value !== undefined && (
+        <>
+          <Figures graphs={value.graphs} former={value.former} range={value.range} />
+          <Grouping />
+          <Groups value={value} />
+          <OverTime asked={asked} />
+          <Month />
+        </>
+      )}
     </>
   );
 }
 
-function Shown({ value }: { readonly value: Figures }) {
-  const { requests, cost, latency, tokens, errors, seconds } = value;
-  const points = <P extends { readonly timestamp: string }>(
-    of: readonly P[],
-    read: (point: P) => Omit<Point, 'at'>,
-  ) => of.map((point): Point => ({ at: point.timestamp, ...read(point) }));
-  const counts = (of: readonly { readonly timestamp: string; readonly total: bigint }[]) =>
-    points(of, ({ total }) => ({ value: Number(total), text: whole(total) }));
-  const shared = { seconds };
+interface FiguresProps {
+  readonly graphs: Graphs;
+  readonly former: Graphs | undefined;
+  readonly range: Range;
+}
+
+function Figures({ graphs, former, range }: FiguresProps) {
+  const { requests, cost, latency, tokens, errors } = graphs;
+  const link = entriesHref({ ...timesOf(range), ...NOT_OF_THE_LOG });
+  const statuses = errorStatuses(graphs);
+  const counts = (of: readonly { readonly timestamp: string; readonly total: bigint }[]): Point[] =>
+    of.map(({ timestamp: at, total }) => ({ at, value: Number(total), text: whole(total) }));
+  const latencies = ({ summary }: Graphs['latency']): string =>
+    `${duration(summary?.p50)} p50, ${duration(summary?.p99)} p99`;
   return (
-    <>
-      <div class="figures">
-        <Figure
-          {...shared}
-          name="Requests"
-          sum={whole(requests.summary?.total)}
-          points={counts(requests.dataPoints)}
-        />
-        <Figure
-          {...shared}
-          name="Cost"
-          sum={dollars(cost.summary?.totalExact ?? '0')}
-          points={points(cost.dataPoints, ({ total, totalExact }) => ({
-            value: total / 100,
-            text: dollars(totalExact),
-          }))}
-        />
-        <Figure
-          {...shared}
-          name="Latency"
-          sum={`${duration(latency.summary?.p50)} p50, ${duration(latency.summary?.p99)} p99`}
-          points={points(latency.dataPoints, ({ p50 }) => ({ value: p50, text: duration(p50) }))}
-        />
-        <Figure
-          {...shared}
-          name="Tokens"
-          sum={whole(tokens.summary?.total)}
-          points={counts(tokens.dataPoints)}
-        />
-        <Figure
-          {...shared}
-          name="Errors"
-          sum={whole(errors.summary?.total)}
-          points={counts(errors.dataPoints)}
-        />
-      </div>
-      <Groups value={value} />
-    </>
+    <div class="figures">
+      <Figure
+        name="Requests"
+        link={link}
+        sum={whole(requests.summary?.total)}
+        former={former && whole(former.requests.summary?.total)}
+        points={counts(requests.dataPoints)}
+      />
+      <Figure
+        name="Cost"
+        link={link}
+        sum={dollars(cost.summary?.totalExact ?? '0')}
+        former={former && dollars(former.cost.summary?.totalExact ?? '0')}
+        points={cost.dataPoints.map(({ timestamp: at, total, totalExact }) => ({
+          at,
+          value: total / 100,
+          text: dollars(totalExact),
+        }))}
+      />
+      <Figure
+        name="Latency"
+        link={link}
+        sum={latencies(latency)}
+        former={former && latencies(former.latency)}
+        points={latency.dataPoints.map(({ timestamp: at, p50 }) => ({ at, value: p50, text: duration(p50) }))}
+      />
+      <Figure
+        name="Tokens"
+        link={link}
+        sum={whole(tokens.summary?.total)}
+        former={former && whole(former.tokens.summary?.total)}
+        points={counts(tokens.dataPoints)}
+      />
+      <Figure
+        name="Errors"
+        link={
+          statuses === ''
+            ? undefined
+            : entriesHref({ ...timesOf(range), ...NOT_OF_THE_LOG, status: statuses })
+        }
+        sum={whole(errors.summary?.total)}
+        former={former && whole(former.errors.summary?.total)}
+        points={counts(errors.dataPoints)}
+      />
+    </div>
   );
 }
 
-function rowsOf({ groups, by, range }: Figures) {
-  return groups.data.map((group) => {
-    const shown = by === 'workspace' ? group.workspaceName : undefined;
-    const name = String(
-      group.model ??
-        group.aiService ??
-        group.apiKey ??
-        group.workspace ??
-        group.config ??
-        group.statusCode ??
-        '',
-    );
-    const link = entriesHref({
-      ...(name === '' ? {} : { [MEMBERS[by] ?? 'model']: name }),
-      from: range.timeOfGenerationMin,
-      to: range.timeOfGenerationMax,
-      by: '',
-    });
-    return { name: shown ?? (name === '' ? '(none)' : name), link, group };
-  });
+function Grouping() {
+  const by = query.value.get('by') ?? 'model';
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    const given = new FormData(event.currentTarget as HTMLFormElement).get('member');
+    ask({ member: String(given ?? '').trim() });
+  };
+  return (
+    <form class="filters" onSubmit={submit}>
+      <Choice label="Group by" value={by} options={GROUPS} onChange={(one) => ask({ by: one })} />
+      {by === 'metadata' && (
+        <>
+          <Field
+            label="Metadata member"
+            name="member"
+            defaultValue={query.value.get('member') ?? 'team'}
+            maxLength={128}
+          />
+          <button type="submit">Group</button>
+        </>
+      )}
+    </form>
+  );
 }
 
 const HEADS = ['Requests', 'Cost', 'Tokens', 'Mean latency', 'Errors'];
 
-function Groups({ value }: { readonly value: Figures }) {
-  const word = GROUPS.find(([name]) => name === value.by)?.[1] ?? 'Model';
-  const rows = rowsOf(value).map(({ name, link, group }) => [
-    <a key="link" href={link}>
-      <bdi>{name.slice(0, 120)}</bdi>
-    </a>,
-    whole(group.requests),
-    dollars(group.costExact),
-    whole(group.totalTokens),
-    duration(group.avgLatency),
-    whole(group.errorCount),
-  ]);
+function cellsOf({ requests, costExact, totalTokens, avgLatency, errorCount }: Group): readonly string[] {
+  return [whole(requests), dollars(costExact), whole(totalTokens), duration(avgLatency), whole(errorCount)];
+}
+
+function Groups({ value: { groups, by, range } }: { readonly value: Shown }) {
+  const word = GROUPS.find(([name]) => name === by)?.[1] ?? by.replace('metadata.', '');
   return (
     <Table
       label={`By ${word.toLowerCase()}`}
       columns={[word, ...HEADS]}
-      rows={rows}
+      rows={groups.map((group) => {
+        const filter = filterOf(by, group.value);
+        const name = <bdi>{group.name === '' ? '(none)' : group.name.slice(0, 120)}</bdi>;
+        const link = filter && entriesHref({ ...filter, ...timesOf(range), ...NOT_OF_THE_LOG });
+        return [link === undefined ? name : <a href={link}>{name}</a>, ...cellsOf(group)];
+      })}
       empty="No calls in this time: make one in the playground, or choose a longer time."
     />
   );
 }
 
-function exportCsv(value: Figures): void {
-  const rows = rowsOf(value).map(({ name, group }) => [
+function timesOf({ timeOfGenerationMin: from, timeOfGenerationMax: to }: Range) {
+  return { from, to };
+}
+
+function exportCsv({ groups, by }: Shown): void {
+  const rows = groups.map(({ name, requests, costExact, totalTokens, avgLatency, errorCount }) => [
     name,
-    String(group.requests),
-    dollars(group.costExact).replace('$', ''),
-    String(group.totalTokens ?? ''),
-    String(group.avgLatency ?? ''),
-    String(group.errorCount ?? ''),
+    String(requests),
+    dollars(costExact).replace('$', ''),
+    String(totalTokens ?? ''),
+    String(avgLatency ?? ''),
+    String(errorCount ?? ''),
   ]);
-  const lines = [[value.by, ...HEADS], ...rows].map((cells) => cells.map(csvCell).join(','));
-  download(`usage-by-${value.by}.csv`, 'text/csv;charset=utf-8', [`${lines.join('\r\n')}\r\n`]);
+  downloadCsv(`usage-by-${by.replace(/[^\w.-]/g, '_')}.csv`, [[by, ...HEADS], ...rows]);
 }

@@ -1,15 +1,15 @@
 // Logs: what was asked, what became of it, what it cost; new entries come in as they are made.
-import { useComputed, useSignal } from '@preact/signals';
+import { useSignal } from '@preact/signals';
 import { useCallback, useEffect, useMemo } from 'preact/hooks';
 import type { LogEntry } from '../../../gen/gateway/admin/v2/logs_pb.ts';
 import { reachable } from '../api.ts';
 import { dollars, duration, moment, whole } from '../figures.ts';
 import { FirstCall } from '../first-call.tsx';
 import { LogFacets } from '../log-facets.tsx';
+import { isFiltered, LogFilters } from '../log-filters.tsx';
 import { LogList } from '../log-list.ts';
-import { FILTERS } from '../log-query.ts';
 import type { PageProps } from '../page-props.ts';
-import { Alert, Choice, Field, Head } from '../parts.tsx';
+import { Alert, Choice, Head } from '../parts.tsx';
 import { ask, href, query } from '../router.ts';
 import { Rows } from '../rows.tsx';
 import { LogPage } from './log.tsx';
@@ -33,7 +33,7 @@ function List() {
   const list = useMemo(() => new LogList(new URLSearchParams(asked)), [asked]);
   useEffect(() => () => list.close(), [list]);
   const { entries, total, totalCapped, isLoaded, fault, waiting, skipped } = list.state.value;
-  const hasFilter = Object.keys(FILTERS).some((name) => query.value.has(name)) || query.value.has('from');
+  const hasFilter = isFiltered() || query.value.has('from') || query.value.has('to');
   const onEnd = useCallback(() => void list.more(), [list]);
   const onTop = useCallback(
     (isTop: boolean) => {
@@ -110,20 +110,7 @@ function short(text: string): string {
 }
 
 function Filters() {
-  const params = query.value;
   const open = useSignal(false);
-  const others = useComputed(() =>
-    Object.keys(FILTERS).filter((name) => !['status', 'model', 'q'].includes(name) && query.value.has(name)),
-  );
-  const submit = (event: Event): void => {
-    event.preventDefault();
-    const data = new FormData(event.currentTarget as HTMLFormElement);
-    ask({
-      status: String(data.get('status') ?? '').trim(),
-      model: String(data.get('model') ?? '').trim(),
-      q: String(data.get('q') ?? '').trim(),
-    });
-  };
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       const typed = (event.target as Element | null)?.closest?.(
@@ -138,24 +125,13 @@ function Filters() {
   }, []);
   return (
     <>
-      <form class="filters" key={params.toString()} onSubmit={submit}>
-        <Field label="Status" name="status" inputMode="numeric" defaultValue={params.get('status') ?? ''} />
-        <Field label="Model" name="model" defaultValue={params.get('model') ?? ''} />
-        <Field
-          label="Search"
-          name="q"
-          type="search"
-          minLength={3}
-          maxLength={200}
-          defaultValue={params.get('q') ?? ''}
-        />
+      <LogFilters>
         <Choice
           label="Time"
-          value={params.get('from') ?? ''}
+          value={query.value.get('from') ?? ''}
           options={TIMES}
-          onChange={(from) => ask({ from })}
+          onChange={(from) => ask({ from, to: '' })}
         />
-        <button type="submit">Apply</button>
         <button
           type="button"
           aria-expanded={open.value}
@@ -165,18 +141,7 @@ function Filters() {
         >
           Values
         </button>
-      </form>
-      {others.value.length > 0 && (
-        <ul class="chips" aria-label="Further filters">
-          {others.value.map((name) => (
-            <li key={name}>
-              <button type="button" onClick={() => ask({ [name]: '' })} title="Remove the filter">
-                {name}: <bdi>{short(params.get(name) ?? '')}</bdi> ×
-              </button>
-            </li>
-          ))}
-        </ul>
-      )}
+      </LogFilters>
       {open.value && <LogFacets />}
     </>
   );

@@ -1,0 +1,108 @@
+// A month by team, for those who charge it to them: its sums equal those of the log's entries.
+
+import { downloadCsv } from '../csv.ts';
+import { dollars, whole } from '../figures.ts';
+import { entriesHref, NOT_OF_THE_LOG } from '../log-query.ts';
+import { Alert, Choice, Field, Table, useLoaded } from '../parts.tsx';
+import { ask, query } from '../router.ts';
+import { filterOf } from './groups.ts';
+import { readGroups } from './read.ts';
+
+const MONTHS = 13;
+
+/** Months in UTC, the current one first, e.g. `2026-11`. */
+function months(): readonly string[] {
+  const now = new Date();
+  return Array.from({ length: MONTHS }, (_, i) =>
+    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - i, 1)).toISOString().slice(0, 7),
+  );
+}
+
+function rangeOfMonth(month: string) {
+  const [year = 0, number = 1] = month.split('-').map(Number);
+  return {
+    timeOfGenerationMin: new Date(Date.UTC(year, number - 1, 1)).toISOString(),
+    timeOfGenerationMax: new Date(Date.UTC(year, number, 1)).toISOString(),
+  };
+}
+
+export function Month() {
+  const known = months();
+  const asked = query.value.get('month') ?? '';
+  const month = known.includes(asked) ? asked : (known[0] ?? '');
+  // A team is a workspace, or what calls say in a member of their metadata.
+  const member = query.value.get('team') ?? '';
+  const by = member === '' ? 'workspace' : `metadata.${member}`;
+  const range = rangeOfMonth(month);
+  const { value, error } = useLoaded(`${month} ${by}`, (signal) => readGroups(range, by, signal));
+  const rows = value ?? [];
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    const given = new FormData(event.currentTarget as HTMLFormElement).get('team');
+    ask({ team: String(given ?? '').trim() }, true);
+  };
+  const exportCsv = (): void =>
+    downloadCsv(`cost-by-team-${month}.csv`, [
+      ['Month', 'Team', 'Requests', 'Dollars'],
+      ...rows.map(({ name, requests, costExact }) => [
+        month,
+        name,
+        String(requests),
+        dollars(costExact).replace('$', ''),
+      ]),
+    ]);
+  return (
+    <section aria-label="Month by team" class="part">
+      <div class="head">
+        <h2>Month by team</h2>
+        <button type="button" disabled={rows.length === 0} onClick={exportCsv}>
+          CSV of the month
+        </button>
+      </div>
+      <form class="filters" onSubmit={submit}>
+        <Choice
+          label="Month"
+          value={month}
+          options={known.map((one) => [one, one] as const)}
+          onChange={(one) => ask({ month: one }, true)}
+        />
+        <Field
+          label="Team"
+          name="team"
+          defaultValue={member}
+          maxLength={128}
+          placeholder="workspace, or a member of the metadata"
+        />
+        <button type="submit">Show</button>
+      </form>
+      {error !== undefined && <Alert>{error}</Alert>}
+      {value !== undefined && (
+        <Table
+          label="Cost by team"
+          columns={['Team', 'Requests', 'Cost']}
+          rows={rows.map(({ name, value: team, requests, costExact }) => [
+            <Entries key="team" by={by} team={team} name={name} range={range} />,
+            whole(requests),
+            dollars(costExact),
+          ])}
+          empty="No calls of a team in this month. A team is a workspace, or a member of the calls' metadata, e.g. team."
+        />
+      )}
+    </section>
+  );
+}
+
+interface EntriesProps {
+  readonly by: string;
+  readonly team: string;
+  readonly name: string;
+  readonly range: ReturnType<typeof rangeOfMonth>;
+}
+
+function Entries({ by, team, name, range }: EntriesProps) {
+  const filter = filterOf(by, team);
+  const text = <bdi>{name === '' ? '(none)' : name.slice(0, 120)}</bdi>;
+  if (filter === undefined) return text;
+  const { timeOfGenerationMin: from, timeOfGenerationMax: to } = range;
+  return <a href={entriesHref({ ...NOT_OF_THE_LOG, ...filter, from, to })}>{text}</a>;
+}

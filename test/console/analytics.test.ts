@@ -1,0 +1,91 @@
+// Analytics in a browser: filters, groups that lead to their entries, files for spreadsheets, a month by team.
+import { readFile } from 'node:fs/promises';
+import test from 'ava';
+import type { Page } from 'playwright-core';
+import { ok } from '../support/front-door.ts';
+import { ADMIN_KEY, WORKSPACE_KEY } from '../support/gateway.ts';
+import { bench, inBrowser } from './bench.ts';
+import { signIn } from './browser.ts';
+
+const FORMULA = '=HYPERLINK("http://x","y")';
+
+inBrowser((opened) => {
+  test.serial('filters, groups and months add up to the entries that they lead to', async (t) => {
+    t.timeout(170_000);
+    const { gateway, provider, page, faults } = await bench(t, opened());
+    const call = (model: string, team: string) =>
+      fetch(`${gateway.origin}/v1/chat/completions`, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          'x-gateway-api-key': WORKSPACE_KEY,
+          'x-gateway-provider': 'openai',
+          'x-gateway-custom-host': `${provider.origin}/v1`,
+          'x-gateway-metadata': JSON.stringify({ team }),
+          authorization: 'Bearer sk',
+        },
+        body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hi' }] }),
+      });
+    await ok(gateway, 'POST', '/model-configs/pricing', {
+      body: {
+        provider: 'openai',
+        model: 'gpt-ok',
+        pay_as_you_go: { request_token: { price: 0.001 }, response_token: { price: 0.002 } },
+      },
+    });
+    for (const team of ['red', 'red', 'blue']) await call('gpt-ok', team);
+    await call('gpt-other', FORMULA);
+    await call('status-429', 'blue');
+
+    await page.goto(`${gateway.origin}/console/analytics?from=1h`);
+    await signIn(page, ADMIN_KEY);
+    const figure = (name: string) => page.getByRole('figure', { name, exact: true });
+    await figure('Requests').getByRole('link', { name: '5', exact: true }).waitFor();
+    await figure('Errors').getByRole('link', { name: '1', exact: true }).click();
+    await page.getByText('1 entries').waitFor();
+    t.is(new URL(page.url()).searchParams.get('status'), '429');
+    await page.goBack();
+
+    await page.getByLabel('Model', { exact: true }).fill('gpt-ok');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await figure('Requests').getByRole('link', { name: '3', exact: true }).waitFor();
+    // 11 tokens in and 7 out, three times.
+    await figure('Cost').getByRole('link', { name: '$0.00075', exact: true }).waitFor();
+    await page.getByLabel('Provider', { exact: true }).fill('groq');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await figure('Requests').getByRole('link', { name: '0', exact: true }).waitFor();
+
+    await page.goto(`${gateway.origin}/console/analytics?from=1h&compare=1`);
+    await figure('Requests').getByText('before: 0').waitFor();
+    await page.getByLabel('Group by').selectOption('metadata');
+    const groups = page.getByRole('table', { name: 'By team' });
+    await groups.getByRole('link', { name: 'red' }).waitFor();
+    const saved = await file(page, 'CSV');
+    t.true(saved.includes(`"'=HYPERLINK(""http://x"",""y"")"`), saved);
+    await page.getByLabel('Measure').selectOption('cost');
+    const overTime = page.getByRole('region', { name: 'Over time' });
+    await overTime.getByRole('figure').getByRole('button', { name: 'Table' }).click();
+    await overTime.getByRole('columnheader', { name: 'red' }).waitFor();
+    await groups.getByRole('link', { name: 'red' }).click();
+    await page.getByText('2 entries').waitFor();
+    await page.goBack();
+
+    const month = page.getByRole('region', { name: 'Month by team' });
+    await month.getByRole('table', { name: 'Cost by team' }).getByText('5', { exact: true }).waitFor();
+    await month.getByLabel('Team', { exact: true }).fill('team');
+    await month.getByRole('button', { name: 'Show' }).click();
+    await month.getByRole('row', { name: 'red 2 $0.0005' }).waitFor();
+    const lines = (await file(page, 'CSV of the month')).split('\r\n');
+    const now = new Date().toISOString().slice(0, 7);
+    t.true(lines.includes(`${now},red,2,0.0005`), lines.join('\n'));
+    t.deepEqual(faults, []);
+  });
+});
+
+async function file(page: Page, button: string): Promise<string> {
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: button, exact: true }).click(),
+  ]);
+  return readFile(await download.path(), 'utf8');
+}
