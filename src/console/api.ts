@@ -70,6 +70,33 @@ export async function readSession(): Promise<void> {
   }
 }
 
+/** Whether the session is still there; a gateway that does not answer ends none. */
+export async function checkSession(): Promise<void> {
+  await client(SessionsService)
+    .getSession({})
+    .catch(() => {});
+}
+
+/** Tells the other windows of this browser that the session has ended. */
+const ended = new BroadcastChannel('sluice session');
+ended.addEventListener('message', () => {
+  session.value = null;
+});
+
+// A window that was out of sight, or that the browser kept as it was, may be of a session that has ended.
+document.addEventListener('visibilitychange', () => {
+  if (document.visibilityState === 'visible' && session.value) void checkSession();
+});
+addEventListener('pageshow', ({ persisted }) => {
+  if (!persisted) return;
+  session.value = undefined;
+  void readSession();
+});
+setInterval(() => {
+  const expires = session.value?.expiresAt;
+  if (expires !== undefined && Date.parse(expires) < Date.now()) void checkSession();
+}, 60_000);
+
 /** @throws ConnectError when the key does not count */
 export async function signIn(key: string): Promise<void> {
   session.value = await client(SessionsService).createSession({}, { headers: { 'x-gateway-api-key': key } });
@@ -80,6 +107,7 @@ export async function signOut(): Promise<void> {
     .deleteSession({ sessionId: 'current' })
     .catch(() => {});
   session.value = null;
+  ended.postMessage('');
 }
 
 /** Whether the session holds one of the scopes. */

@@ -1,4 +1,4 @@
-// A button that opens a form in a native dialog. The form is in the page only while the dialog is open.
+// A button that opens a form in a native dialog. It is in the page only while it is open.
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
@@ -64,32 +64,30 @@ export function FormDialog(props: FormDialogProps) {
       >
         {name}
       </button>
-      <dialog
-        ref={dialog}
-        aria-label={name}
-        onClose={() => {
-          isOpen.value = false;
-          result.value = undefined;
-        }}
-      >
-        {isOpen.value && (
-          <>
-            <h2>{label ?? name}</h2>
-            {result.value ?? (
-              <form onSubmit={send}>
-                {children}
-                <button type="submit" class="primary" disabled={busy.value}>
-                  {submit}
-                </button>
-              </form>
-            )}
-            {fault.value !== '' && <Alert>{fault.value}</Alert>}
-            <button type="button" onClick={() => dialog.current?.close()}>
-              Close
-            </button>
-          </>
-        )}
-      </dialog>
+      {isOpen.value && (
+        <dialog
+          ref={dialog}
+          aria-label={name}
+          onClose={() => {
+            isOpen.value = false;
+            result.value = undefined;
+          }}
+        >
+          <h2>{label ?? name}</h2>
+          {result.value ?? (
+            <form onSubmit={send}>
+              {children}
+              <button type="submit" class="primary" disabled={busy.value}>
+                {submit}
+              </button>
+            </form>
+          )}
+          {fault.value !== '' && <Alert>{fault.value}</Alert>}
+          <button type="button" onClick={() => dialog.current?.close()}>
+            Close
+          </button>
+        </dialog>
+      )}
     </>
   );
 }

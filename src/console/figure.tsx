@@ -1,6 +1,6 @@
 // A figure: its sum, its course over time in one line or several, and the same as a table.
-import { useSignal } from '@preact/signals';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { type Signal, useSignal } from '@preact/signals';
+import { useEffect, useId, useMemo, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { moment } from './figures.ts';
@@ -28,13 +28,12 @@ interface FigureProps {
   /** Leads to the entries that the sum is of. */
   readonly link?: string | undefined;
   readonly points: readonly Point[];
-  /** In the place of `points`. */
-  readonly lines?: readonly Line[];
 }
 
-export function Figure({ name, sum, former, link, points, lines = [{ name, points }] }: FigureProps) {
+export function Figure({ name, sum, former, link, points }: FigureProps) {
   const id = useId();
   const isTable = useSignal(false);
+  const lines = useMemo(() => [{ name, points }], [name, points]);
   return (
     <figure aria-labelledby={id}>
       <figcaption>
@@ -45,27 +44,45 @@ export function Figure({ name, sum, former, link, points, lines = [{ name, point
           {link === undefined ? sum : <a href={link}>{sum}</a>}
           {former !== undefined && <span class="hint"> before: {former}</span>}
         </span>
-        <button
-          type="button"
-          aria-pressed={isTable.value}
-          onClick={() => {
-            isTable.value = !isTable.value;
-          }}
-        >
-          Table
-        </button>
+        <TableButton isTable={isTable} />
       </figcaption>
-      {lines.length > 1 && (
-        <ul class="chips legend">
-          {lines.map((line, i) => (
-            <li key={line.name} class={`line-${i}`}>
-              <bdi>{line.name.slice(0, 60)}</bdi>
-            </li>
-          ))}
-        </ul>
-      )}
       {isTable.value ? <Values name={name} lines={lines} /> : <Chart lines={lines} />}
     </figure>
+  );
+}
+
+/** Several courses over the same times, told apart by their lines. */
+export function Courses({ name, lines }: { readonly name: string; readonly lines: readonly Line[] }) {
+  const isTable = useSignal(false);
+  return (
+    <div class="courses">
+      <p class="actions">
+        {name}
+        <TableButton isTable={isTable} />
+      </p>
+      <ul class="chips legend">
+        {lines.map((line, i) => (
+          <li key={line.name} class={`line-${i}`}>
+            <bdi>{line.name.slice(0, 60)}</bdi>
+          </li>
+        ))}
+      </ul>
+      {isTable.value ? <Values name={name} lines={lines} /> : <Chart lines={lines} />}
+    </div>
+  );
+}
+
+function TableButton({ isTable }: { readonly isTable: Signal<boolean> }) {
+  return (
+    <button
+      type="button"
+      aria-pressed={isTable.value}
+      onClick={() => {
+        isTable.value = !isTable.value;
+      }}
+    >
+      Table
+    </button>
   );
 }
 

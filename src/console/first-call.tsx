@@ -1,4 +1,5 @@
 // An empty log: how to make the first call.
+import { may } from './api.ts';
 import { href } from './router.ts';
 
 export function FirstCall() {
@@ -33,15 +34,25 @@ const answer = await client.chat.completions.create({
       <h2>First call</h2>
       <p>Every call that goes through the gateway has an entry here. There is none yet.</p>
       <ol>
+        {may('completions.write') && (
+          <li>
+            <a href={href('/playground')}>Open the playground</a>, name a provider with its key, and send a
+            message.
+          </li>
+        )}
+        {may('virtual_keys.create') && (
+          <li>
+            <a href={href('/providers')}>Store a provider</a>, so that callers need no credential of their
+            own.
+          </li>
+        )}
         <li>
-          <a href={href('/playground')}>Open the playground</a>, name a provider with its key, and send a
-          message.
-        </li>
-        <li>
-          <a href={href('/providers')}>Store a provider</a>, so that callers need no credential of their own.
-        </li>
-        <li>
-          <a href={href('/keys')}>Make a key</a> and call from your program:
+          {may('workspace_service_api_keys.create') ? (
+            <a href={href('/keys')}>Make a key</a>
+          ) : (
+            'Take your key'
+          )}{' '}
+          and call from your program:
         </li>
       </ol>
       <Snippet name="curl" text={curl} />

@@ -65,6 +65,16 @@ export class LogList {
     await this.#page(this.#next);
   }
 
+  /** Counts to the end, also beyond what is counted by default. @throws ConnectError */
+  async countAll(): Promise<void> {
+    const request = { ...filtersOf(this.#params), ...timesOf(this.#params), pageSize: 1 };
+    const { total, totalCapped } = await client(LogsService).listLogs(
+      { ...request, includeTotal: 'exact' },
+      { signal: this.#left.signal },
+    );
+    this.#set({ total: Number(total), totalCapped });
+  }
+
   async #open(): Promise<void> {
     await this.#page(undefined);
     if (this.#params.get('to') === null) await this.#follow();

@@ -23,6 +23,8 @@ export interface ReadLog {
   readonly providerRequest?: string;
   readonly providerResponse?: string;
   readonly hooks?: string;
+  /** Of the target that answered, in the config. */
+  readonly targetPath?: string;
 }
 
 async function read(id: string): Promise<ReadLog> {
@@ -37,7 +39,10 @@ async function read(id: string): Promise<ReadLog> {
     };
   }
   const request = json.request as Message & { readonly url?: string; readonly method?: string };
-  const response = json.response as Message & { readonly status?: number };
+  const response = json.response as Message & {
+    readonly status?: number;
+    readonly lastUsedOptionJsonPath?: string;
+  };
   return {
     status: 200,
     entry: json.entry as Record<string, unknown>,
@@ -56,12 +61,17 @@ async function read(id: string): Promise<ReadLog> {
     providerRequest: written((json.transformedRequest as Message | undefined)?.body),
     providerResponse: written((json.originalResponse as Message | undefined)?.body),
     hooks: written(json.hook_results),
+    targetPath: response.lastUsedOptionJsonPath ?? '',
   };
 }
 
+const DIRECTIONS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
 function written(body: unknown): string {
   if (body === undefined || body === null) return '';
-  return typeof body === 'string' ? body : JSON.stringify(body, null, 2);
+  const text = typeof body === 'string' ? body : JSON.stringify(body, null, 2);
+  // Marks that turn the direction of text are written out, as JSON has them: what is read is what was said.
+  return text.replace(DIRECTIONS, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 addEventListener('message', ({ data }: MessageEvent<string>) => {

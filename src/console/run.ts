@@ -1,6 +1,6 @@
 // A model call of the console: its answer piece by piece, and how to stop it.
 import { type Signal, signal } from '@preact/signals';
-import { readSession } from './api.ts';
+import { checkSession } from './api.ts';
 import { duration, whole } from './figures.ts';
 import { eventsOf } from './server-events.ts';
 
@@ -76,7 +76,10 @@ export class Run {
     set({ state: 'done' });
   }
 
-  async #read(body: ReadableStream<Uint8Array>, set: (change: Partial<Answer>) => void): Promise<void> {
+  async #read(
+    body: ReadableStream<Uint8Array<ArrayBuffer>>,
+    set: (change: Partial<Answer>) => void,
+  ): Promise<void> {
     const began = performance.now();
     let first: number | undefined;
     let text = '';
@@ -107,7 +110,7 @@ export class Run {
 /** Why a call was refused. A session that has ended leads to the sign-in. */
 async function refusalOf(answer: Response): Promise<string> {
   // The provider may refuse its own credential with the same status: the session says which it was.
-  if (answer.status === 401) await readSession();
+  if (answer.status === 401) await checkSession();
   const known = (await answer.json().catch(() => ({}))) as { error?: { message?: string }; message?: string };
   return known.error?.message ?? known.message ?? `the gateway answered with ${answer.status}`;
 }

@@ -64,12 +64,14 @@ inBrowser((opened) => {
     t.true(saved.includes(`"'=HYPERLINK(""http://x"",""y"")"`), saved);
     await page.getByLabel('Measure').selectOption('cost');
     const overTime = page.getByRole('region', { name: 'Over time' });
-    await overTime.getByRole('figure').getByRole('button', { name: 'Table' }).click();
+    await overTime.getByRole('button', { name: 'Table' }).click();
+    t.is(await page.getByRole('figure').count(), 5);
     await overTime.getByRole('columnheader', { name: 'red' }).waitFor();
     await groups.getByRole('link', { name: 'red' }).click();
     await page.getByText('2 entries').waitFor();
     await page.goBack();
 
+    await page.getByRole('button', { name: 'Month by team' }).click();
     const month = page.getByRole('region', { name: 'Month by team' });
     await month.getByRole('table', { name: 'Cost by team' }).getByText('5', { exact: true }).waitFor();
     await month.getByLabel('Team', { exact: true }).fill('team');

@@ -1,10 +1,11 @@
 // One measure over time by group: the largest groups, and the rest of them together.
+import { useMemo } from 'preact/hooks';
 import {
   AnalyticsGraphsService,
   type GroupedGraph,
 } from '../../../gen/gateway/admin/v2/analytics_graphs_pb.ts';
 import { client } from '../api.ts';
-import { Figure, type Line } from '../figure.tsx';
+import { Courses, type Line } from '../figure.tsx';
 import { duration, whole } from '../figures.ts';
 import { Alert, Choice, useLoaded } from '../parts.tsx';
 import { ask, query } from '../router.ts';
@@ -31,6 +32,7 @@ export function OverTime({ asked }: { readonly asked: string }) {
       { signal },
     ),
   );
+  const lines = useMemo(() => (value === undefined ? [] : linesOf(value, measure)), [value, measure]);
   const name = MEASURES.find(([known]) => known === measure)?.[1] ?? measure;
   return (
     <section aria-label="Over time">
@@ -44,12 +46,7 @@ export function OverTime({ asked }: { readonly asked: string }) {
       </div>
       {error !== undefined && <Alert>{error}</Alert>}
       {value !== undefined && value.groups.length > 0 && (
-        <Figure
-          name={`${name} by ${by.replace('metadata.', '')}`}
-          sum=""
-          points={[]}
-          lines={linesOf(value, measure)}
-        />
+        <Courses name={`${name} by ${by.replace('metadata.', '')}`} lines={lines} />
       )}
     </section>
   );

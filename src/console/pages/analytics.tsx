@@ -19,7 +19,7 @@ import { dollars, duration, whole } from '../figures.ts';
 import { LogFilters } from '../log-filters.tsx';
 import { entriesHref, NOT_OF_THE_LOG } from '../log-query.ts';
 import { Alert, Choice, Field, Head, Table, useLoaded } from '../parts.tsx';
-import { ask, query } from '../router.ts';
+import { ask, href, query } from '../router.ts';
 
 const TIMES = [
   ['15m', '15 minutes'],
@@ -48,6 +48,7 @@ type Shown = Awaited<ReturnType<typeof read>>;
 export default function Analytics() {
   const asked = query.value.toString();
   const { value, error, reload } = useLoaded(asked, (signal) => read(asked, signal));
+  const hasMonth = query.value.has('month');
   const isCompared = query.value.get('compare') === '1';
   return (
     <>
@@ -61,6 +62,13 @@ export default function Analytics() {
           onClick={() => ask({ compare: isCompared ? '' : '1' })}
         >
           Period before
+        </button>
+        <button
+          type="button"
+          aria-pressed={hasMonth}
+          onClick={() => ask({ month: hasMonth ? '' : 'current' })}
+        >
+          Month by team
         </button>
         {value !== undefined && (
           <button type="button" onClick={() => exportCsv(value)}>
@@ -84,7 +92,7 @@ export default function Analytics() {
           <Grouping />
           <Groups value={value} />
           <OverTime asked={asked} />
-          <Month />
+          {query.value.has('month') && <Month />}
         </>
       )}
     </>
@@ -197,7 +205,12 @@ function Groups({ value: { groups, by, range } }: { readonly value: Shown }) {
         const link = filter && entriesHref({ ...filter, ...timesOf(range), ...NOT_OF_THE_LOG });
         return [link === undefined ? name : <a href={link}>{name}</a>, ...cellsOf(group)];
       })}
-      empty="No calls in this time: make one in the playground, or choose a longer time."
+      empty={
+        <>
+          No calls in this time. Analytics adds up what calls cost and how long they took:{' '}
+          <a href={href('/playground')}>make one in the playground</a>, or choose a longer time.
+        </>
+      }
     />
   );
 }

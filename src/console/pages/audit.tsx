@@ -55,7 +55,7 @@ export default function Audit() {
               record.clientIp,
               record.changes.length === 0 ? '' : `${record.changes.length} fields`,
             ])}
-            empty="Nothing was changed yet."
+            empty="The audit log keeps who changed what, each entry chained to the one before. It begins with the first change, e.g. a new key."
           />
           <p class="actions">
             <button

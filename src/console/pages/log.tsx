@@ -4,6 +4,8 @@ import { session } from '../api.ts';
 import { BodyText } from '../body-text.tsx';
 import { curlOf } from '../curl.ts';
 import { dollars, duration, moment, whole } from '../figures.ts';
+import { Neighbours } from '../log/neighbours.tsx';
+import { TracePart } from '../log/trace.tsx';
 import type { ReadLog } from '../log-worker.ts';
 import workerUrl from '../log-worker.ts?worker&url';
 import { Alert, Head, Table, useLoaded } from '../parts.tsx';
@@ -38,6 +40,7 @@ interface Entry {
   readonly cache_status: string;
   readonly mode: string;
   readonly config?: string;
+  readonly retries?: number;
   readonly error?: { readonly reason: string; readonly message: string };
   readonly usage?: {
     readonly prompt_tokens?: number;
@@ -79,6 +82,7 @@ export function LogPage({ id }: { readonly id: string }) {
     <>
       <Head title="Entry">
         <a href={href('/logs', Object.fromEntries(query.value))}>All entries</a>
+        {entry !== undefined && <Neighbours id={entry.id} createdAt={entry.created_at} />}
       </Head>
       {fault !== undefined && <Alert>{fault}</Alert>}
       {value === undefined && fault === undefined && <p class="empty">Loading…</p>}
@@ -102,7 +106,7 @@ function Shown({ log, entry }: { readonly log: ReadLog; readonly entry: Entry })
     ['Trace', entry.trace_id],
     ['Operation', entry.operation],
     ['Protocol', entry.protocol],
-    ['Why this target', [entry.mode, entry.config].filter(Boolean).join(', config ')],
+    ['Why this target', whyOf(entry, log)],
     ['Error', error ? `${error.reason}: ${error.message}` : ''],
     ...Object.entries(metadata).map(([name, value]) => [`Metadata ${name}`, value] as const),
   ];
@@ -163,6 +167,7 @@ function Shown({ log, entry }: { readonly log: ReadLog; readonly entry: Entry })
           />
         </section>
       )}
+      {entry.trace_id !== '' && <TracePart traceId={entry.trace_id} />}
       {log.hooks !== '' && log.hooks !== undefined && (
         <section aria-label="Guardrails" class="part">
           <h2>Guardrails</h2>
@@ -171,6 +176,18 @@ function Shown({ log, entry }: { readonly log: ReadLog; readonly entry: Entry })
       )}
     </>
   );
+}
+
+/** How the target was chosen: the strategy, the config, the place in it, and how often it was tried again. */
+function whyOf({ mode, config, retries = 0 }: Entry, { targetPath = '' }: ReadLog): string {
+  return [
+    mode,
+    config && `config ${config}`,
+    targetPath !== '' && targetPath !== 'config' && `target ${targetPath}`,
+    retries > 0 && `tried again ${retries} times`,
+  ]
+    .filter(Boolean)
+    .join(', ');
 }
 
 /** Each call upstream, as a bar from its beginning to its end. */

@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { useCallback, useEffect, useMemo } from 'preact/hooks';
 import type { LogEntry } from '../../../gen/gateway/admin/v2/logs_pb.ts';
+import { Action } from '../action.tsx';
 import { reachable } from '../api.ts';
 import { dollars, duration, moment, whole } from '../figures.ts';
 import { FirstCall } from '../first-call.tsx';
@@ -48,6 +49,7 @@ function List() {
         <span class="count" aria-live="polite">
           {isLoaded && `${whole(total)}${totalCapped ? '+' : ''} entries`}
         </span>
+        {totalCapped && <Action name="Count all" run={() => list.countAll()} />}
       </Head>
       <Filters />
       {fault !== '' && <Alert>{fault}</Alert>}
@@ -89,7 +91,7 @@ const idOf = ({ id }: LogEntry): string => id;
 function cellsOf(entry: LogEntry) {
   const { id, createdAt, statusCode, model, provider, latencyMs, usage, costExact, error } = entry;
   return [
-    <a key="id" href={href(`/logs/${encodeURIComponent(id)}`)}>
+    <a key="id" href={href(`/logs/${encodeURIComponent(id)}`, Object.fromEntries(query.value))}>
       {moment(createdAt)}
     </a>,
     <span key="status" class={statusCode >= 400 ? 'bad' : 'good'}>

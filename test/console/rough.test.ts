@@ -1,0 +1,97 @@
+// What goes wrong around a page in a browser: its session ends, its gateway goes, entries hold anything.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { ok } from '../support/front-door.ts';
+import { ADMIN_KEY, startGateway } from '../support/gateway.ts';
+import { bench, inBrowser } from './bench.ts';
+import { signIn } from './browser.ts';
+
+inBrowser((opened) => {
+  test.serial('a session that ends leaves nothing on the screen, in no window, and leads back', async (t) => {
+    t.timeout(170_000);
+    const { gateway, page, context, faults } = await bench(t, opened());
+    await page.goto(`${gateway.origin}/console/keys`);
+    await signIn(page, ADMIN_KEY);
+    await page.getByRole('button', { name: 'New key' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New key' });
+    await dialog.getByLabel('Name').fill('Seen');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    const secret = await dialog.getByLabel('Secret').inputValue();
+
+    // It ends elsewhere; the next call of the page tells it.
+    const { data } = (await ok(gateway, 'GET', '/sessions')) as { data: { id: string }[] };
+    for (const { id } of data) await ok(gateway, 'DELETE', `/sessions/${id}`);
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('button', { name: 'Revoke Seen' }).click();
+    await page.getByRole('dialog', { name: 'Revoke' }).getByRole('button', { name: 'Revoke' }).click();
+    await page.getByLabel('API key').waitFor();
+    t.false((await page.content()).includes(secret));
+    t.is(await page.getByText('Seen').count(), 0);
+    t.is(await page.getByRole('dialog').count(), 0);
+    await signIn(page, ADMIN_KEY);
+    t.is(page.url(), `${gateway.origin}/console/keys`);
+    await page.getByRole('table', { name: 'Keys' }).getByText('Seen').waitFor();
+
+    // Signing out in one window empties the others.
+    const other = await context.newPage();
+    await other.goto(`${gateway.origin}/console/budgets`);
+    await other.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('API key').waitFor();
+    t.is(await page.getByRole('table').count(), 0);
+    t.deepEqual(faults, []);
+  });
+
+  test.serial('a gateway that goes while entries are followed is told, and no entry is missed', async (t) => {
+    t.timeout(170_000);
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-tail-'));
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+    const { gateway, page, call } = await bench(t, opened(), { GATEWAY_DATA_DIR: folder });
+    await call('gpt-ok', 'before');
+    await page.goto(`${gateway.origin}/console/logs`);
+    await signIn(page, ADMIN_KEY);
+    await page.getByText('1 entries').waitFor();
+    await gateway.close();
+    await page.getByRole('alert').getByText('The gateway does not answer').waitFor();
+    const again = await startGateway({ GATEWAY_DATA_DIR: folder, PORT: String(gateway.port) });
+    t.teardown(() => again.close());
+    // Made before the page is back.
+    await Promise.all(['a', 'b', 'c'].map((content) => call('gpt-ok', content)));
+    await page.getByText('4 entries').waitFor();
+    await page.getByRole('alert').waitFor({ state: 'detached' });
+    await call('gpt-ok', 'after');
+    await page.getByText('5 entries').waitFor();
+    const rows = page.getByRole('table', { name: 'Logs' }).getByRole('link');
+    const hrefs = await rows.evaluateAll((links) => links.map(({ href }) => href));
+    t.is(new Set(hrefs).size, 5);
+  });
+
+  test.serial('entries may hold anything: markup, marks of direction, a megabyte', async (t) => {
+    t.timeout(170_000);
+    const { gateway, page, faults, call } = await bench(t, opened());
+    const markup = '<img src=x onerror="document.title=`broken`"><script>document.title="broken"</script>';
+    const turned = 'safe\u202egnp.exe\u2066';
+    await call('gpt-ok', `${markup} ${turned} ${'long '.repeat(220_000)}`);
+    await call(`${markup}${turned}`, 'a model of any name');
+    await page.goto(`${gateway.origin}/console/logs`);
+    await signIn(page, ADMIN_KEY);
+    const table = page.getByRole('table', { name: 'Logs' });
+    await table.getByText('<img src=x').first().waitFor();
+    t.is(await page.locator('img, main script').count(), 0);
+    await page.getByLabel('Model').fill('gpt-ok');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByText('1 entries').waitFor();
+    await table.getByRole('link').first().click();
+    const request = page.getByRole('region', { name: 'Request' });
+    await request.getByText('folded').waitFor();
+    const shown = await request.locator('pre').first().innerText();
+    t.true(shown.includes('<img src=x'));
+    t.true(shown.includes('safe\\u202egnp.exe\\u2066'), shown.slice(0, 400));
+    t.true(shown.length < 10_000);
+    await request.getByRole('button', { name: 'Show more' }).click();
+    await request.locator('pre').nth(1).waitFor();
+    t.not(await page.title(), 'broken');
+    t.deepEqual(faults, []);
+  });
+});
