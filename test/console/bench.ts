@@ -65,10 +65,16 @@ interface Found {
   }[];
 }
 
-/** Fails for what axe calls serious or critical. */
-export async function check(t: ExecutionContext, page: Page, what: string): Promise<void> {
-  await page.evaluate(AXE);
-  const found = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as Found;
+/** Fails for what axe calls serious or critical. @param rules alone; none: all */
+export async function check(
+  t: ExecutionContext,
+  page: Page,
+  what: string,
+  rules: readonly string[] = [],
+): Promise<void> {
+  if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(AXE);
+  const options = { resultTypes: ['violations'], ...(rules.length > 0 && { runOnly: rules }) };
+  const found = (await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as Found;
   const serious = found.violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
   t.deepEqual(
     serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`),
