@@ -15,6 +15,7 @@ import {
 import { openStores } from '../../src/app/stores.ts';
 import { readSettings } from '../../src/settings.ts';
 import { startGateway, WORKSPACE_KEY } from '../support/gateway.ts';
+import { PROGRAM } from '../support/program.ts';
 
 interface Ran {
   readonly code: number | null;
@@ -22,7 +23,7 @@ interface Ran {
 }
 
 async function sluice(env: Readonly<Record<string, string>>, ...args: string[]): Promise<Ran> {
-  const child = spawn(process.execPath, ['src/main.ts', 'keys', ...args], {
+  const child = spawn(process.execPath, [PROGRAM, 'keys', ...args], {
     env: { PATH: process.env.PATH, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -4,11 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { bannerOf } from '../../src/cli/banner.ts';
+import { PROGRAM } from '../support/program.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const url = 'http://127.0.0.1:8787';
 const key = (secret: string) => ({ id: 'i', secret }) as never;
 const nothing = { admin: undefined, workspace: undefined };
@@ -42,7 +41,7 @@ test('keys of the settings are named by their variables', (t) => {
 
 test('the command of a first start answers 2xx as it is', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-banner-'));
-  const child = spawn(process.execPath, [MAIN, 'start'], {
+  const child = spawn(process.execPath, [PROGRAM, 'start'], {
     env: { ...process.env, PORT: '0', GATEWAY_DATA_DIR: folder, GATEWAY_API_KEY: '' },
     stdio: ['ignore', 'pipe', 'ignore'],
   });

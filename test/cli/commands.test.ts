@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline';
 import test, { type ExecutionContext } from 'ava';
 import { type FakeProvider, startFakeProvider } from '../support/fake-provider.ts';
 import { ADMIN_KEY, startGateway, type TestGateway, WORKSPACE_KEY } from '../support/gateway.ts';
+import { PROGRAM } from '../support/program.ts';
 import { type Ran, runCommand } from './run-command.ts';
 
 const SECRET = 'sk-commands-0123456789abcdef';
@@ -212,7 +213,7 @@ for (const way of RUNNING)
 
 test.serial('the tail goes on with each new call, until it is interrupted', async (t) => {
   const args = ['logs', 'tail', '--json', '-n', '1', '--url', origin];
-  const child = spawn(process.execPath, ['src/main.ts', ...args], {
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
     env: { PATH: process.env.PATH, SLUICE_KEY: ADMIN_KEY },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

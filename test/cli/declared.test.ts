@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { launch, startChild, until } from '../edge/child.ts';
 import { ADMIN_KEY, WORKSPACE_KEY } from '../support/gateway.ts';
+import { PROGRAM } from '../support/program.ts';
 
 const SECRET = 'sk-command-line-0123456789abcdef';
 const KEYS = { GATEWAY_ADMIN_API_KEY: ADMIN_KEY, GATEWAY_API_KEY: WORKSPACE_KEY };
@@ -16,7 +17,7 @@ async function sluice(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<{ readonly code: number | null; readonly out: string; readonly err: string }> {
-  const child = spawn(process.execPath, ['src/main.ts', ...args], {
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
     env: { PATH: process.env.PATH, PORT: '0', OPENAI_API_KEY: SECRET, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

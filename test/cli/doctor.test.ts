@@ -10,6 +10,7 @@ import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 import { logEntry } from '../store/log-entries.ts';
 import { eventually } from '../support/eventually.ts';
 import { ADMIN_KEY, startGateway } from '../support/gateway.ts';
+import { PROGRAM } from '../support/program.ts';
 
 interface Ran {
   readonly code: number | null;
@@ -18,7 +19,7 @@ interface Ran {
 
 /** The command in a process of its own. */
 async function sluice(...args: string[]): Promise<Ran> {
-  const child = spawn(process.execPath, ['src/main.ts', ...args], {
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
     env: { PATH: process.env.PATH, PORT: '0' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

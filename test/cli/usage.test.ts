@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { CommanderError } from 'commander';
 import { COMMANDS, program, type Run } from '../../src/cli/program.ts';
+import { PROGRAM } from '../support/program.ts';
 import { runCommand } from './run-command.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'sluice-usage-'));
@@ -86,7 +87,7 @@ test('exit codes: asked for help 0, and a start that is asked for help makes not
     [['start', '-h'], 0],
     [['start', '--fast'], 1],
   ] as const) {
-    const ran = spawnSync(process.execPath, ['src/main.ts', ...args], {
+    const ran = spawnSync(process.execPath, [PROGRAM, ...args], {
       encoding: 'utf8',
       timeout: 60_000,
       env: { PATH: process.env.PATH, ...env },

@@ -8,6 +8,7 @@ import test from 'ava';
 import { ApiKeysService } from '../../gen/gateway/admin/v2/api_keys_pb.ts';
 import { scopesOf } from '../../src/access/scopes.ts';
 import { ADMIN_KEY, WORKSPACE_KEY } from '../support/gateway.ts';
+import { PROGRAM } from '../support/program.ts';
 import {
   type Answered,
   type Bench,
@@ -44,7 +45,7 @@ test.before(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'sluice-api-keys-'));
   const { stdout, stderr, status } = spawnSync(
     process.execPath,
-    ['src/main.ts', 'organisations', 'create', '--name', 'Other', '--owner-email', 'boss@other.test'],
+    [PROGRAM, 'organisations', 'create', '--name', 'Other', '--owner-email', 'boss@other.test'],
     { env: { PATH: process.env.PATH, GATEWAY_DATA_DIR: dataDir }, encoding: 'utf8' },
   );
   if (status !== 0) throw new Error(stderr);

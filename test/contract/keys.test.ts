@@ -9,6 +9,7 @@ import { LogsService } from '../../gen/gateway/admin/v2/logs_pb.ts';
 import { ChatService } from '../../gen/gateway/inference/v2/chat_pb.ts';
 import { ModelsService } from '../../gen/gateway/inference/v2/models_pb.ts';
 import { ADMIN_KEY, WORKSPACE_KEY } from '../support/gateway.ts';
+import { PROGRAM } from '../support/program.ts';
 import {
   type Answered,
   type Bench,
@@ -31,7 +32,7 @@ test.before(async () => {
   const create = (name: string, scopes: string): string => {
     const { stdout, stderr, status } = spawnSync(
       process.execPath,
-      ['src/main.ts', 'keys', 'create', '--name', name, '--scopes', scopes],
+      [PROGRAM, 'keys', 'create', '--name', name, '--scopes', scopes],
       {
         env: {
           PATH: process.env.PATH,

@@ -18,6 +18,7 @@ import { ROOT } from '../architecture/tools.ts';
 import { startFakeProvider } from '../support/fake-provider.ts';
 import { ADMIN_KEY, startGateway, WORKSPACE_KEY } from '../support/gateway.ts';
 import { startInternet } from '../support/internet.ts';
+import { PROGRAM } from '../support/program.ts';
 
 const GUIDES = readdirSync(join(ROOT, 'src', 'docs')).filter((name) => name.endsWith('.md'));
 const PAGES = ['README.md', ...GUIDES.map((name) => `src/docs/${name}`)];
@@ -163,7 +164,7 @@ async function openWorld(text: string): Promise<World> {
   const home = mkdtempSync(join(tmpdir(), 'sluice-guides-'));
   const command = join(home, 'bin', 'sluice');
   mkdirSync(join(home, 'bin'));
-  writeFileSync(command, `#!/bin/sh\nexec "${process.execPath}" "${join(ROOT, 'src/main.ts')}" "$@"\n`, {
+  writeFileSync(command, `#!/bin/sh\nexec "${process.execPath}" "${PROGRAM}" "$@"\n`, {
     mode: 0o755,
   });
   const declared = blocksOf(text, 'yaml').find((block) => block.startsWith('version: 1\n'));

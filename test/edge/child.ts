@@ -1,10 +1,11 @@
-// A gateway as users start it: `node src/main.ts start` in a process of its own.
+// A gateway as users start it, in a process of its own.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
+import { PROGRAM } from '../support/program.ts';
 
 export interface Child {
   readonly process: ChildProcess;
@@ -26,7 +27,7 @@ export function launch(
   t: ExecutionContext,
   env: Readonly<Record<string, string>>,
 ): { process: ChildProcess; output: () => string; exited: Promise<number | null> } {
-  const child = spawn(process.execPath, ['src/main.ts', 'start'], {
+  const child = spawn(process.execPath, [PROGRAM, 'start'], {
     env: { PATH: process.env.PATH, PORT: '0', GATEWAY_EGRESS_ALLOW: '127.0.0.1/32', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

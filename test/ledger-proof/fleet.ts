@@ -5,10 +5,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { freePort } from '../bench/child.ts';
+import { PROGRAM } from '../support/program.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const START_MS = 180_000;
 const STOP_MS = 30_000;
 /** How soon a supervisor starts again what has ended. */
@@ -46,7 +45,7 @@ export async function startGateway(env: Readonly<Record<string, string>>): Promi
   /** As a supervisor does it: one that ends, killed or because a store is too slow at its start, is started again. */
   const launch = (): void => {
     said = '';
-    const own = spawn(process.execPath, [...ENGINE, MAIN, 'start'], {
+    const own = spawn(process.execPath, [...ENGINE, PROGRAM, 'start'], {
       env: { PATH: process.env.PATH, PORT: String(port), GATEWAY_DATA_DIR: dataDir, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

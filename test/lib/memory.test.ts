@@ -7,9 +7,9 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import test from 'ava';
+import { PROGRAM } from '../support/program.ts';
 
 const CHILD = fileURLToPath(new URL('memory-child.ts', import.meta.url));
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 test('the heap of a burst is given back while the event loop is idle', async (t) => {
   const { stdout } = await promisify(execFile)(process.execPath, [CHILD]);
@@ -22,7 +22,7 @@ onLinux(
   async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-lean-'));
     const env = { ...process.env, PORT: '0', GATEWAY_DATA_DIR: folder, SLUICE_MARK: 'kept' };
-    const child = spawn(process.execPath, ['--max-semi-space-size=8', MAIN, 'start'], {
+    const child = spawn(process.execPath, ['--max-semi-space-size=8', PROGRAM, 'start'], {
       env,
       stdio: ['ignore', 'pipe', 'ignore'],
     });
@@ -35,7 +35,7 @@ onLinux(
         MALLOC_MMAP_THRESHOLD_: '40960',
         SLUICE_MARK: 'kept',
       });
-      t.deepEqual(read('cmdline').slice(1, 4), ['--max-semi-space-size=8', MAIN, 'start']);
+      t.deepEqual(read('cmdline').slice(1, 4), ['--max-semi-space-size=8', PROGRAM, 'start']);
     } finally {
       const gone = new Promise((resolve) => child.once('exit', resolve));
       child.kill('SIGTERM');

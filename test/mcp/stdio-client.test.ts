@@ -1,7 +1,6 @@
 // `sluice mcp` as desktop clients start it: the real command on standard input and output, at servers of both generations.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Client as OlderClient } from '@modelcontextprotocol/sdk/client/index.js';
@@ -12,8 +11,7 @@ import { type TestGateway, WORKSPACE_KEY } from '../support/gateway.ts';
 import { startMcpGateway } from '../support/mcp/mcp-gateway.ts';
 import { startLegacyUpstream, startModernUpstream, type Upstream } from '../support/mcp/upstreams.ts';
 import { MODERN } from '../support/mcp/wire.ts';
-
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+import { PROGRAM } from '../support/program.ts';
 
 let older: Upstream;
 let newer: Upstream;
@@ -32,7 +30,7 @@ const textOf = (result: unknown) => (result as { content: { text: string }[] }).
 const env = () => ({ PATH: process.env.PATH ?? '', SLUICE_URL: gateway.origin, SLUICE_KEY: WORKSPACE_KEY });
 const program = (...args: string[]) => ({
   command: process.execPath,
-  args: [MAIN, 'mcp', ...args],
+  args: [PROGRAM, 'mcp', ...args],
   env: env(),
   stderr: 'pipe' as const,
 });
@@ -94,7 +92,7 @@ test.serial('a server that has forgotten the session: the client does not notice
 
 /** The command with this input and then its end. */
 async function run(args: readonly string[], input: string, more: Record<string, string> = {}) {
-  const child = spawn(process.execPath, [MAIN, 'mcp', ...args], { env: { ...env(), ...more } });
+  const child = spawn(process.execPath, [PROGRAM, 'mcp', ...args], { env: { ...env(), ...more } });
   let [out, err] = ['', ''];
   child.stdout.on('data', (piece: Buffer) => (out += piece.toString()));
   child.stderr.on('data', (piece: Buffer) => (err += piece.toString()));
@@ -172,7 +170,7 @@ test.serial('without an address or a key it says what is needed, and exits with 
 });
 
 test.serial('SIGTERM ends it at once, with 0', async (t) => {
-  const child = spawn(process.execPath, [MAIN, 'mcp', 'older'], { env: env() });
+  const child = spawn(process.execPath, [PROGRAM, 'mcp', 'older'], { env: env() });
   const said = Promise.race([once(child.stdout, 'data'), once(child, 'exit')]);
   child.stdin.write(
     line({

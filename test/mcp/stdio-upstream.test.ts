@@ -77,11 +77,10 @@ test.before(async () => {
   });
   for (const name of ['everything', 'files', 'small', 'none', 'ends']) await addServer(name);
 });
-test.after.always('programs end with the gateway', async (t) => {
+test.after.always('programs end with the gateway', async () => {
   try {
     await gateway?.close();
     await eventually('all programs have ended', () => !written().flat().some(isAlive));
-    t.pass();
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

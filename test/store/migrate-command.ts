@@ -1,6 +1,7 @@
 // `sluice migrate` as users run it, in a process of its own.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { PROGRAM } from '../support/program.ts';
 
 export interface Command {
   readonly process: ChildProcess;
@@ -12,7 +13,7 @@ export interface Command {
 
 /** Starts it with nothing of this process's environment but the path. */
 export function launchMigrate(env: Readonly<Record<string, string>>, ...args: string[]): Command {
-  const child = spawn(process.execPath, ['src/main.ts', 'migrate', ...args], {
+  const child = spawn(process.execPath, [PROGRAM, 'migrate', ...args], {
     env: { PATH: process.env.PATH, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -18,6 +18,7 @@ const PARTS: Readonly<Record<string, number>> = {
   inference: 2,
   ledger: 3,
   lib: 1,
+  mcp: 2,
   store: 3,
   telemetry: 1,
 };
@@ -28,6 +29,8 @@ const SMALL = ['admin', 'openapi', 'prompts', 'providers', 'rest', 'rpc', 'saved
 /** Files that need a process of their own, and why. */
 const ALONE: Readonly<Record<string, string>> = {
   'lib/memory': 'measures the memory of its process',
+  'mcp/conformance': "waits for a suite's own processes",
+  'mcp/oauth-conformance': "waits for a suite's own processes",
   'store/lazy-worker': 'counts the threads of its process',
   'telemetry/off': 'looks at the modules that its process loads',
 };
