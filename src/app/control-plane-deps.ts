@@ -96,6 +96,7 @@ export function identityDeps({
     mcp,
     programs: rooms.mcp.programs,
     userTokens: rooms.mcp.oauth.users,
+    clientTokens: rooms.mcp.oauth.clients,
     dialer,
     secretReferences,
     prices: callBooks.prices,

@@ -1,6 +1,7 @@
 // The authorization server for MCP clients, with what it needs of the rooms.
 import type { IncomingMessage } from 'node:http';
 import { McpService } from '../../gen/gateway/inference/v2/mcp_pb.ts';
+import { ClientAssertions } from '../access/oauth/client-assertion.ts';
 import { ClientDocuments } from '../access/oauth/client-documents.ts';
 import { Consent, type Visitor } from '../access/oauth/consent.ts';
 import type { OauthDeps } from '../access/oauth/oauth-deps.ts';
@@ -42,6 +43,7 @@ export function openOauth(
   const now = Date.now;
   const { oauth } = settings;
   const registered = new RegisteredClients(hashSecret, oauth.clientMs, now);
+  const clientDocuments = new ClientDocuments({ dialer, now });
   const deps: OauthDeps = {
     documents,
     systemChanges: auditLog.systemChanges,
@@ -51,7 +53,8 @@ export function openOauth(
     mcp,
     hasher,
     registered,
-    clientDocuments: new ClientDocuments({ dialer, now }),
+    clientDocuments,
+    assertions: new ClientAssertions({ dialer, now, clientDocuments }),
     secret: hashSecret,
     pathOf: (path) => {
       const found = mcpPathOf(path);
@@ -94,7 +97,8 @@ export function identifyByGrant(
       const { principal, grant } = found;
       const { organisationId, workspaceId = '' } = principal;
       const server = slug === undefined ? undefined : mcp.serverBySlug(organisationId, workspaceId, slug);
-      if (server?.id !== grant.body.serverId || (slug !== undefined && server === undefined)) return false;
+      if (slug !== undefined && server === undefined) return false;
+      if (!grant.body.isForEach && server?.id !== grant.body.serverId) return false;
       call.identity = { principal, key: token, providerCredential: undefined };
       return true;
     })();

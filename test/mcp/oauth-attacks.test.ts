@@ -161,7 +161,8 @@ test.serial('PKCE with S256 is needed, and a resource that the person may use', 
   await refused({ scope: 'admin everything' }, 'invalid_scope');
   await refused({ prompt: 'none' }, 'access_denied');
   for (const resource of [
-    undefined,
+    '',
+    gateway.origin,
     `${gateway.origin}/none/mcp`,
     `${gateway.origin}/closed/mcp`,
     `${gateway.origin}/v1/models`,
@@ -282,6 +283,17 @@ test.serial('a token counts at its server alone, and at nothing else of the gate
   const all = (await tokens({ resource: `${gateway.origin}/mcp` })).access_token;
   t.is(await call(all, '/mcp'), 200);
   t.is(await call(all, '/tools/mcp'), 401);
+  // A client of 2025-03-26 names no resource: what it gets counts at each server that the person may use.
+  const unnamed = await tokens({ resource: undefined });
+  for (const path of ['/mcp', '/tools/mcp', '/other/mcp'])
+    t.is(await call(unnamed.access_token, path), 200, path);
+  for (const path of ['/closed/mcp', '/none/mcp']) t.not(await call(unnamed.access_token, path), 200, path);
+  const renewed = await refresh(unnamed.refresh_token, { resource: `${gateway.origin}/tools/mcp` });
+  t.is(await call(renewed.json.access_token), 200);
+  t.is(
+    (await refresh(renewed.json.refresh_token, { resource: 'https://evil.example/mcp' })).json.error,
+    'invalid_target',
+  );
   for (const [verb, path] of [
     ['GET', '/v1/models'],
     ['GET', '/v1/api-keys'],

@@ -1,4 +1,5 @@
 // Clients by the address of their metadata document: fetched through the firewall, bounded, never followed elsewhere.
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
@@ -6,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { type Certificates, makeCertificates } from '../support/certificates.ts';
 import type { TestGateway } from '../support/gateway.ts';
 import { startMcpGateway } from '../support/mcp/mcp-gateway.ts';
@@ -21,6 +23,7 @@ let person: Person;
 let publisher: { origin: string; documents: Documents; asked: string[]; close(): Promise<void> };
 const folder = mkdtempSync(join(tmpdir(), 'sluice-oauth-'));
 const REDIRECT = 'https://app.example/back';
+const TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
 test.before(async () => {
   certificates = await makeCertificates(['localhost']);
@@ -144,6 +147,97 @@ test.serial('documents that are not the client’s own, or that lead elsewhere, 
     t.is(answer.headers.get('location'), null);
   }
 });
+
+test.serial(
+  'a client with keys proves itself by a signed assertion, whenever it asks for tokens',
+  async (t) => {
+    const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
+    const own = { ...(await exportJWK(publicKey)), kid: 'one' };
+    const stranger = (await generateKeyPair('ES256')).privateKey;
+    const keysPath = '/keys.json';
+    publisher.documents.set(keysPath, json({ keys: [own] }));
+    const inline = publish((id) =>
+      json(good(id, { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [own] } })),
+    );
+    const byUri = publish((id) =>
+      json(
+        good(id, { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: publisher.origin + keysPath }),
+      ),
+    );
+    const assertion = (id: string, more: Record<string, unknown> = {}, key = privateKey) =>
+      new SignJWT({ iss: id, sub: id, aud: gateway.origin, jti: randomUUID(), ...more })
+        .setProtectedHeader({ alg: 'ES256', kid: 'one' })
+        .setIssuedAt()
+        .setExpirationTime('exp' in more ? Number(more.exp) : '2m')
+        .sign(key);
+    const ask = async (form: Record<string, string>) => {
+      const answer = await fetch(`${gateway.origin}/oauth/token`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body: new URLSearchParams(form).toString(),
+      });
+      return { status: answer.status, json: (await answer.json()) as Record<string, string> };
+    };
+    const proof = (client_assertion: string) => ({ client_assertion, client_assertion_type: TYPE });
+    for (const id of [inline, byUri]) {
+      const { verifier, challenge } = pkce();
+      const back = await person.answer(authorizeUrl(id, { code_challenge: challenge }));
+      const form = {
+        grant_type: 'authorization_code',
+        redirect_uri: REDIRECT,
+        code: back.searchParams.get('code') ?? '',
+        code_verifier: verifier,
+      };
+      const now = Math.floor(Date.now() / 1000);
+      const wrongs: Record<string, string>[] = [
+        {},
+        { client_assertion: await assertion(id) },
+        proof('x'),
+        proof(await assertion(id, {}, stranger)),
+        proof(await assertion(id, { aud: 'https://other.example' })),
+        proof(await assertion(id, { sub: 'https://other.example/client' })),
+        proof(await assertion(id, { exp: now - 120 })),
+        proof(await assertion(id, { exp: now + 7200 })),
+        proof(await assertion(id, { jti: undefined })),
+      ];
+      for (const wrong of wrongs) {
+        const { status, json: said } = await ask({ ...form, client_id: id, ...wrong });
+        t.is(said.error, 'invalid_client', JSON.stringify(said));
+        t.is(status, 401);
+      }
+      // The assertion names the client, too.
+      const once = await assertion(id);
+      const given = await ask({ ...form, ...proof(once) });
+      t.is(given.status, 200, JSON.stringify(given.json));
+      const renew = {
+        grant_type: 'refresh_token',
+        refresh_token: given.json.refresh_token ?? '',
+        client_id: id,
+      };
+      t.is(
+        (await ask({ ...renew, ...proof(once) })).json.error,
+        'invalid_client',
+        'an assertion counts once',
+      );
+      t.is((await ask(renew)).json.error, 'invalid_client');
+      const atToken = await assertion(id, { aud: `${gateway.origin}/oauth/token` });
+      t.is((await ask({ ...renew, ...proof(atToken) })).status, 200);
+    }
+    for (const more of [
+      {},
+      { jwks: { keys: [] } },
+      { jwks: { keys: [await exportJWK(privateKey)] } },
+      { jwks_uri: 'http://keys.example/keys.json' },
+      { jwks: { keys: [own] }, jwks_uri: publisher.origin + keysPath },
+    ]) {
+      const id = publish((one) =>
+        json(good(one, { token_endpoint_auth_method: 'private_key_jwt', ...more })),
+      );
+      const page = await person.open(authorizeUrl(id));
+      t.is(page.status, 400, JSON.stringify(more));
+    }
+  },
+);
 
 test.serial('metadata documents do not reach into the network of the gateway', async (t) => {
   let reached = 0;

@@ -1,5 +1,7 @@
 // Users connect to upstreams that want OAuth: discovery, PKCE, tokens of each user, renewal, and attacks on all of it.
+import { generateKeyPairSync } from 'node:crypto';
 import test from 'ava';
+import { jwtVerify } from 'jose';
 import type { McpIntegrationBody } from '../../src/access/mcp/mcp-collections.ts';
 import { eventually } from '../support/eventually.ts';
 import { ADMIN_KEY, type TestGateway, WORKSPACE_KEY } from '../support/gateway.ts';
@@ -19,6 +21,7 @@ const auth = (more: Partial<McpIntegrationBody> = {}): Partial<McpIntegrationBod
   ...more,
 });
 const service = { clientId: 'service' };
+const KEYS = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 test.before(async () => {
   upstream = await startAuthUpstream();
   gateway = await startMcpGateway({
@@ -39,6 +42,14 @@ test.before(async () => {
       },
     },
     plain: { url: upstream.url },
+    signed: {
+      url: upstream.url,
+      integration: {
+        authType: 'oauth_client_credentials',
+        oauth: { clientId: 'signed', authMethod: 'private_key_jwt' },
+        secrets: { clientSecret: KEYS.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string },
+      },
+    },
   });
   const people = peopleOf(gateway);
   user = await people.person(gateway.app.tenancy.workspaceId, 'member');
@@ -416,6 +427,89 @@ test.serial('client credentials: one token for all calls, and another when it is
   t.false((await call(WORKSPACE_KEY, 'machine')).text.includes('"error"'));
   t.is(asked(), before + 2);
 });
+
+test.serial('client credentials by a signed assertion, for calls and for the control plane', async (t) => {
+  const assertions: string[] = [];
+  upstream.odd = {
+    tokens: (form) => {
+      if (form.get('grant_type') !== 'client_credentials') return undefined;
+      assertions.push(form.get('client_assertion') ?? '');
+      const access_token = `signed-${assertions.length}`;
+      upstream.valid.add(access_token);
+      return { status: 200, body: { access_token, token_type: 'Bearer', expires_in: 3600 } };
+    },
+  };
+  t.false((await call(WORKSPACE_KEY, 'signed')).text.includes('"error"'));
+  const { payload, protectedHeader } = await jwtVerify(assertions[0] ?? '', KEYS.publicKey, {
+    issuer: 'signed',
+    subject: 'signed',
+    audience: upstream.origin,
+  });
+  t.is(protectedHeader.alg, 'ES256');
+  t.truthy(payload.jti);
+  t.true(Number(payload.exp) - Number(payload.iat) <= 300);
+  const { form, authorization } = upstream.asked.findLast(({ path }) => path === '/token')!;
+  t.is(authorization, '');
+  t.is(form.get('client_assertion_type'), 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer');
+  t.is(form.get('client_secret'), null);
+  const tried = await fetch(`${gateway.origin}/v1/mcp-integrations/upstream-signed/test`, {
+    method: 'POST',
+    headers: { 'x-gateway-api-key': ADMIN_KEY, 'content-type': 'application/json' },
+    body: '{}',
+  });
+  t.like(await tried.json(), { success: true });
+});
+
+test.serial(
+  'what a signing client may be: keys that sign, named methods, and nothing of a key in answers',
+  async (t) => {
+    const pem = KEYS.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
+    const small = generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey;
+    const send = async (oauth_metadata: Json, more: Json = {}) => {
+      const answer = await fetch(`${gateway.origin}/v1/mcp-integrations`, {
+        method: 'POST',
+        headers: { 'x-gateway-api-key': ADMIN_KEY, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          name: 'Signed',
+          url: upstream.url,
+          transport: 'http',
+          auth_type: 'oauth_client_credentials',
+          configurations: { oauth_metadata: { client_id: 'signed', ...oauth_metadata } },
+          ...more,
+        }),
+      });
+      return { status: answer.status, text: await answer.text() };
+    };
+    const signs = { token_endpoint_auth_method: 'private_key_jwt' };
+    for (const [wrong, more] of [
+      [{ ...signs, client_secret: 'no-key' }],
+      [{ ...signs, client_secret: KEYS.publicKey.export({ type: 'spki', format: 'pem' }) }],
+      [{ ...signs, client_secret: small.export({ type: 'pkcs8', format: 'pem' }) }],
+      [{ ...signs, client_secret: pem, token_endpoint_auth_signing_alg: 'RS256' }],
+      [{ ...signs, client_secret: pem, token_endpoint_auth_signing_alg: 'none' }],
+      [{ client_secret: pem }],
+      [{ client_secret: 'plain-secret-0123', token_endpoint_auth_signing_alg: 'ES256' }],
+      [{ client_secret: 'plain-secret-0123', token_endpoint_auth_method: 'tls_client_auth' }],
+      [{ ...signs, client_secret: pem }, { auth_type: 'oauth_auto' }],
+    ] as [Json, Json?][]) {
+      const { status, text } = await send(wrong, more);
+      t.is(status, 400, text);
+      t.notRegex(text, /PRIVATE KEY|no-key/);
+    }
+    const jwk = JSON.stringify({ ...KEYS.privateKey.export({ format: 'jwk' }), kid: 'k' });
+    for (const key of [pem, jwk]) {
+      const { status, text } = await send({ ...signs, client_secret: key });
+      t.is(status, 200, text);
+      const { id } = JSON.parse(text) as Json;
+      const shown = await fetch(`${gateway.origin}/v1/mcp-integrations/${id}`, {
+        headers: { 'x-gateway-api-key': ADMIN_KEY },
+      });
+      const all = await shown.text();
+      t.regex(all, /private_key_jwt/);
+      t.notRegex(all, /PRIVATE KEY|"d"|\\"d\\"/);
+    }
+  },
+);
 
 test.serial('tokens of one address are not sent to another that takes its place', async (t) => {
   await connect();

@@ -1,10 +1,12 @@
 // The gateway's own tokens at upstreams (RFC 6749, part 4.4): one for each integration, kept until shortly before it expires.
+import type { OAuthClientProvider } from '@modelcontextprotocol/client';
 import type { Dialer } from '../../lib/egress/outbound.ts';
 import { fail, GatewayError } from '../../lib/errors.ts';
 import { LruCache } from '../../lib/lru-cache.ts';
 import type { Document } from '../../store/documents.ts';
 import type { McpIntegrationBody } from '../mcp/mcp-collections.ts';
 import { discover } from './auth-server.ts';
+import { addAssertion, PRIVATE_KEY_JWT, signingKey } from './client-proof.ts';
 import { oauthFetch, STEP_MS } from './oauth-fetch.ts';
 import { tokenParts } from './user-tokens.ts';
 
@@ -64,7 +66,8 @@ export class ClientTokens {
 
   async #fetched(integration: Document<McpIntegrationBody>, held: Held): Promise<string> {
     const { dialer, now, clientSecret, onTrouble } = this.#deps;
-    const { clientId, scope, tokenEndpoint } = integration.body.oauth ?? {};
+    const { clientId, scope, tokenEndpoint, issuer, authMethod, signingAlgorithm } =
+      integration.body.oauth ?? {};
     const secret = await clientSecret(integration);
     if (clientId === undefined || secret === undefined)
       throw fail('conflict', 'the MCP integration has no client_id or no client_secret');
@@ -79,19 +82,28 @@ export class ClientTokens {
       clientSecret: secret,
       ...(scope === undefined ? {} : { scope }),
     });
+    const audience = found?.issuer ?? issuer ?? tokenEndpoint ?? url;
+    const signs: Pick<OAuthClientProvider, 'addClientAuthentication'> = {
+      addClientAuthentication: (_headers, params) =>
+        addAssertion(params, clientId, signingKey(secret, signingAlgorithm), audience),
+    };
     const asked = scope ?? found?.scope;
     try {
-      const given = await library.fetchToken(provider, url, {
-        metadata: (found?.metadata ?? {
-          issuer: new URL('/', url).href.replace(/\/$/, ''),
-          token_endpoint: tokenEndpoint,
-          authorization_endpoint: tokenEndpoint,
-          response_types_supported: ['code'],
-        }) as never,
-        ...(found === undefined ? {} : { resource: found.resource }),
-        ...(asked === undefined ? {} : { scope: asked }),
-        fetchFn: outside.fetch,
-      });
+      const given = await library.fetchToken(
+        authMethod === PRIVATE_KEY_JWT ? Object.assign(provider, signs) : provider,
+        url,
+        {
+          metadata: (found?.metadata ?? {
+            issuer: new URL('/', url).href.replace(/\/$/, ''),
+            token_endpoint: tokenEndpoint,
+            authorization_endpoint: tokenEndpoint,
+            response_types_supported: ['code'],
+          }) as never,
+          ...(found === undefined ? {} : { resource: found.resource }),
+          ...(asked === undefined ? {} : { scope: asked }),
+          fetchFn: outside.fetch,
+        },
+      );
       const { tokens, expiresAt } = tokenParts(given, {}, now());
       const lasts = (expiresAt ?? now() + USUAL_MS) - now();
       held.until = now() + Math.max(1000, lasts - Math.min(EARLY_MS, lasts / 2));

@@ -60,6 +60,9 @@ export interface McpOauthClient {
   /** The only authorization server that is asked; absent: the one that the server names. */
   readonly issuer?: string;
   readonly scope?: string;
+  /** How the gateway proves itself for a token of its own; absent: by its secret. */
+  readonly authMethod?: 'private_key_jwt';
+  readonly signingAlgorithm?: string;
 }
 
 /** Sealed at rest. */

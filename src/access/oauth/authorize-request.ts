@@ -11,8 +11,8 @@ export interface AuthorizeRequest {
   readonly redirectUri: string;
   readonly state: string | undefined;
   readonly challenge: string;
-  /** The resource indicator as the client gave it (RFC 8707). */
-  readonly resource: string;
+  /** The resource indicator as the client gave it (RFC 8707); undefined: clients of 2025-03-26 give none. */
+  readonly resource: string | undefined;
 }
 
 /** An error that the client is told by a redirect. */
@@ -76,9 +76,9 @@ function rest(query: URLSearchParams): Pick<AuthorizeRequest, 'challenge' | 'res
   const scopes = (once(query, 'scope') ?? '').split(' ').filter((one) => one !== '');
   if (scopes.length > 0 && !scopes.some((one) => KNOWN_SCOPES.has(one)))
     throw new OauthError('invalid_scope', 'scope: must be mcp.invoke');
-  const resource = once(query, 'resource') ?? '';
-  if (resource === '' || resource.length > MOST_RESOURCE)
-    throw new OauthError('invalid_target', 'resource: the address of the MCP server is needed (RFC 8707)');
+  const resource = once(query, 'resource');
+  if (resource === '' || (resource !== undefined && resource.length > MOST_RESOURCE))
+    throw new OauthError('invalid_target', 'resource: must be the address of the MCP server (RFC 8707)');
   return { challenge, resource };
 }
 

@@ -3,6 +3,7 @@
 import type { Dialer } from '../../lib/egress/outbound.ts';
 import { LruCache } from '../../lib/lru-cache.ts';
 import { Semaphore } from '../../lib/semaphore.ts';
+import { readClientKeys } from './client-keys.ts';
 import { type OauthClient, readClientMetadata } from './oauth-client.ts';
 import { OauthError } from './oauth-error.ts';
 
@@ -105,9 +106,11 @@ function clientOf(id: string, host: string, document: Readonly<Record<string, un
   if ('client_secret' in document || 'client_secret_expires_at' in document)
     throw refused('must have no secret');
   const method = document.token_endpoint_auth_method ?? 'none';
-  if (method !== 'none') throw refused('must say token_endpoint_auth_method "none"');
+  if (method !== 'none' && method !== 'private_key_jwt')
+    throw refused('must say token_endpoint_auth_method "none" or "private_key_jwt"');
   const { name, redirectUris } = readClientMetadata(document);
-  return { id, host, redirectUris, name: name === '' ? host : name };
+  const keys = method === 'none' ? {} : { isSigned: true as const, keys: readClientKeys(document) };
+  return { id, host, redirectUris, name: name === '' ? host : name, ...keys };
 }
 
 function parsed(body: Uint8Array): Readonly<Record<string, unknown>> {

@@ -78,6 +78,9 @@ export class Consent {
     const target = this.#target(session, visitor, request);
     const { now, directory } = this.#deps;
     const { organisationId } = session;
+    // Keys are looked up when tokens are asked for: a ticket has no place for them.
+    const { keys: _, ...named } = client;
+    const asked = { ...request, client: named };
     return {
       client,
       redirectUri: request.redirectUri,
@@ -86,7 +89,7 @@ export class Consent {
         target.workspaceIds.map((one) => [one, directory.workspace(organisationId, one)?.body.name ?? one]),
       ),
       person: this.#nameOf(session),
-      ticket: this.#tickets.seal({ request, sessionId: session.id, expiresAt: now() + ANSWER_MS }),
+      ticket: this.#tickets.seal({ request: asked, sessionId: session.id, expiresAt: now() + ANSWER_MS }),
     };
   }
 
@@ -135,9 +138,11 @@ export class Consent {
       clientKey: clientKey(client.id),
       clientName: client.name,
       ...(client.host === undefined ? {} : { clientHost: client.host }),
+      ...(client.isSigned ? { isSigned: true } : {}),
       redirectHost: redirectHost(redirectUri),
       ...(serverId === undefined ? {} : { serverId }),
-      resource,
+      ...(resource === undefined ? { isForEach: true } : {}),
+      resource: resource ?? visitor.base,
       code: { hash: hasher.hash(code), challenge, redirectUri, expiresAt },
       usedAt: createdAt,
       expiresAt,
@@ -154,7 +159,7 @@ export class Consent {
         id,
         name: client.name,
         workspaceId,
-        after: { client_name: client.name, client_id: client.host ?? '', resource },
+        after: { client_name: client.name, client_id: client.host ?? '', resource: body.resource },
       },
     );
     grants.replica.apply(written as Document<OauthGrantBody>);

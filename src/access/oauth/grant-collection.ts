@@ -27,6 +27,8 @@ export interface OauthGrantBody {
   readonly clientName: string;
   /** Host that vouches for the client; absent: it registered itself. */
   readonly clientHost?: string;
+  /** The client proves itself by a signed assertion whenever it asks for tokens. */
+  readonly isSigned?: true;
   readonly redirectHost: string;
   readonly userId?: string;
   readonly keyId?: string;
@@ -34,7 +36,9 @@ export interface OauthGrantBody {
   readonly role?: 'owner' | 'admin' | 'member';
   /** The MCP server; absent: all of the workspace. */
   readonly serverId?: string;
-  /** The resource indicator as the client gave it (RFC 8707). */
+  /** The client named no resource: the tokens count at each server of the workspace, and at all of them. */
+  readonly isForEach?: true;
+  /** The resource indicator as the client gave it (RFC 8707); the issuer where it gave none. */
   readonly resource: string;
   readonly scope: string;
   /** Absent once it was redeemed. */

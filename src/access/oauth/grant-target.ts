@@ -5,7 +5,7 @@ import type { Document } from '../../store/documents.ts';
 import type { SessionBody } from '../sessions/session-collection.ts';
 import { type OauthGrantBody, oauthGrants } from './grant-collection.ts';
 import { MCP_SCOPE } from './grant-ring.ts';
-import type { OauthDeps } from './oauth-deps.ts';
+import type { OauthDeps, ResourcePath } from './oauth-deps.ts';
 import { OauthError } from './oauth-error.ts';
 
 export interface GrantTarget {
@@ -19,16 +19,18 @@ export interface GrantTarget {
 
 type TargetDeps = Pick<OauthDeps, 'directory' | 'grants' | 'mcp' | 'pathOf' | 'admit'>;
 
-/** @param base where people reach the gateway @throws OauthError invalid_target, the same for what is not there and what is not allowed */
+/**
+ * @param base where people reach the gateway
+ * @param resource undefined: the client named none, and is asked for all servers of a workspace
+ * @throws OauthError invalid_target, the same for what is not there and what is not allowed
+ */
 export function targetOf(
   deps: TargetDeps,
   session: Document<SessionBody>,
   base: string,
-  resource: string,
+  resource: string | undefined,
 ): GrantTarget {
-  const path = resource.startsWith(`${base}/`) ? deps.pathOf(resource.slice(base.length)) : undefined;
-  if (path === undefined || /[?#]/.test(resource))
-    throw new OauthError('invalid_target', `resource: is no MCP server of ${base}`);
+  const path = resource === undefined ? ANYWHERE : pathIn(deps, base, resource);
   const { organisationId } = session;
   const { directory } = deps;
   const named =
@@ -46,6 +48,16 @@ export function targetOf(
   if (server === undefined || !isUsable || !server.allowsUser(session.body.userId)) throw noTarget();
   if (!isAdmitted(deps, session, server.workspaceId)) throw noTarget();
   return { serverId: server.id, name: server.name, workspaceIds: [server.workspaceId] };
+}
+
+const ANYWHERE = { slug: undefined, workspace: undefined };
+
+/** @throws OauthError invalid_target */
+function pathIn({ pathOf }: TargetDeps, base: string, resource: string): ResourcePath {
+  const path = resource.startsWith(`${base}/`) ? pathOf(resource.slice(base.length)) : undefined;
+  if (path === undefined || /[?#]/.test(resource))
+    throw new OauthError('invalid_target', `resource: is no MCP server of ${base}`);
+  return path;
 }
 
 /** Whether the person of a session may use MCP servers of a workspace by a grant. */

@@ -1,8 +1,9 @@
 // Clients of the authorization server: what a client says of itself, checked.
+import type { ClientKeys } from './client-keys.ts';
 import { OauthError } from './oauth-error.ts';
 import { redirectUriFault } from './redirect-uri.ts';
 
-/** A client that may ask for tokens. All are public: they prove themselves by PKCE. */
+/** A client that may ask for tokens. All prove themselves by PKCE; those with keys by a signed assertion, too. */
 export interface OauthClient {
   readonly id: string;
   /** In the client's own words. */
@@ -10,6 +11,9 @@ export interface OauthClient {
   /** The host that vouches for its metadata; undefined: it registered itself. */
   readonly host?: string;
   readonly redirectUris: readonly string[];
+  /** It proves itself by `private_key_jwt`, with these keys. */
+  readonly isSigned?: true;
+  readonly keys?: ClientKeys;
 }
 
 /** What is read of a client's metadata (RFC 7591, part 2). */

@@ -6,6 +6,7 @@ import type { Directory } from '../directory.ts';
 import type { KeyHasher } from '../key-hash.ts';
 import type { McpReplica } from '../mcp/mcp-replica.ts';
 import type { SessionRing } from '../sessions/session-ring.ts';
+import type { ClientAssertions } from './client-assertion.ts';
 import type { ClientDocuments } from './client-documents.ts';
 import type { GrantRing } from './grant-ring.ts';
 import type { RegisteredClients } from './registered-clients.ts';
@@ -28,6 +29,7 @@ export interface OauthDeps {
   readonly hasher: KeyHasher;
   readonly registered: RegisteredClients;
   readonly clientDocuments: ClientDocuments;
+  readonly assertions: ClientAssertions;
   /** 32 bytes, the same for all instances. */
   readonly secret: Uint8Array;
   /** Undefined for a path that is none of the MCP gateway. */

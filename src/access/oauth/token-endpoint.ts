@@ -33,18 +33,18 @@ export class TokenEndpoint {
     this.#deps = deps;
   }
 
-  /** @throws OauthError */
-  async token(form: URLSearchParams): Promise<TokenAnswer> {
+  /** @param issuer where the client reaches the gateway @throws OauthError */
+  async token(form: URLSearchParams, issuer: string): Promise<TokenAnswer> {
     const type = needed(form, 'grant_type');
-    if (type === 'authorization_code') return this.#redeem(form);
-    if (type === 'refresh_token') return this.#refresh(form);
+    if (type === 'authorization_code') return this.#redeem(form, issuer);
+    if (type === 'refresh_token') return this.#refresh(form, issuer);
     throw new OauthError('unsupported_grant_type', 'grant_type: must be authorization_code or refresh_token');
   }
 
   /** Ends the grant of a token; one that is not known is no error. @throws OauthError invalid_request */
-  async revoke(form: URLSearchParams): Promise<void> {
+  async revoke(form: URLSearchParams, issuer: string): Promise<void> {
     const token = needed(form, 'token');
-    const clientId = once(form, 'client_id');
+    const clientId = await this.#deps.assertions.clientIdOf(form);
     for (const kind of ['access', 'refresh'] as const) {
       const grant = await this.#grantOf(kind, token);
       if (grant === undefined) continue;
@@ -53,21 +53,23 @@ export class TokenEndpoint {
       const isHeld = sameHash(refreshHash, given) || access.some((one) => sameHash(one.hash, given));
       if (clientId !== undefined && clientId !== grant.body.clientId)
         throw new OauthError('invalid_client', 'client_id: the token is of another client', 401);
+      await this.#authenticate(form, grant, issuer);
       // An old refresh token shows that a copy of it is in other hands.
       if (isHeld || kind === 'refresh') await this.#end(grant, 'revoked by the client');
     }
   }
 
-  async #redeem(form: URLSearchParams): Promise<TokenAnswer> {
+  async #redeem(form: URLSearchParams, issuer: string): Promise<TokenAnswer> {
     const { hasher, now } = this.#deps;
     const given = needed(form, 'code');
-    const clientId = needed(form, 'client_id');
+    const clientId = await this.#clientId(form);
     const verifier = needed(form, 'code_verifier');
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const grant = await this.#grantOf('code', given);
       if (grant === undefined) throw noGrant('code: is not known, or its grant has ended');
       const { code } = grant.body;
       if (clientId !== grant.body.clientId) throw noGrant('code: is of another client');
+      if (attempt === 0) await this.#authenticate(form, grant, issuer);
       if (code === undefined || !sameHash(code.hash, hasher.hash(given))) {
         await this.#end(grant, 'its code came twice');
         throw noGrant('code: was used already');
@@ -83,14 +85,15 @@ export class TokenEndpoint {
     throw busy();
   }
 
-  async #refresh(form: URLSearchParams): Promise<TokenAnswer> {
+  async #refresh(form: URLSearchParams, issuer: string): Promise<TokenAnswer> {
     const { hasher } = this.#deps;
     const given = needed(form, 'refresh_token');
-    const clientId = needed(form, 'client_id');
+    const clientId = await this.#clientId(form);
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const grant = await this.#grantOf('refresh', given);
       if (grant === undefined) throw noGrant('refresh_token: is not known, or its grant has ended');
       if (clientId !== grant.body.clientId) throw noGrant('refresh_token: is of another client');
+      if (attempt === 0) await this.#authenticate(form, grant, issuer);
       if (!sameHash(grant.body.refreshHash ?? '', hasher.hash(given))) {
         await this.#end(grant, 'its refresh token came twice');
         throw noGrant('refresh_token: was used already');
@@ -100,6 +103,17 @@ export class TokenEndpoint {
       if (answer !== undefined) return answer;
     }
     throw busy();
+  }
+
+  async #clientId(form: URLSearchParams): Promise<string> {
+    const id = await this.#deps.assertions.clientIdOf(form);
+    if (id === undefined || id === '') throw new OauthError('invalid_request', 'client_id: is needed');
+    return id;
+  }
+
+  /** A client that said so proves itself; nothing is fetched for clients without a grant. @throws OauthError */
+  async #authenticate(form: URLSearchParams, { body }: Grant, issuer: string): Promise<void> {
+    if (body.isSigned) await this.#deps.assertions.check(form, body.clientId, issuer);
   }
 
   /** New tokens of a grant; undefined when another request has changed it meanwhile. @throws OauthError invalid_grant */
@@ -172,7 +186,8 @@ export class TokenEndpoint {
   /** @throws OauthError invalid_target for a resource that the grant is not for */
   #checkResource(form: URLSearchParams, { body }: Grant): void {
     const resource = once(form, 'resource');
-    if (resource !== undefined && resource !== body.resource)
+    const isWithin = body.isForEach === true && resource?.startsWith(`${body.resource}/`);
+    if (resource !== undefined && resource !== body.resource && !isWithin)
       throw new OauthError('invalid_target', 'resource: is not the one that the grant is for');
   }
 }

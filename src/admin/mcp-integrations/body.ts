@@ -117,6 +117,11 @@ function checkWhole({ dialer, programs }: McpDeps, body: McpIntegrationBody): vo
     secretMappings.some(({ targetField }) => targetField.startsWith(`configurations.${target}`));
   if (authType === 'headers' && headerMasks === undefined && !mapped('custom_headers'))
     throw invalidField('configurations.custom_headers', 'is required for auth_type headers', 'required');
+  if (oauth?.authMethod !== undefined && authType !== 'oauth_client_credentials')
+    throw invalidField(
+      'configurations.oauth_metadata.token_endpoint_auth_method',
+      'is for auth_type oauth_client_credentials',
+    );
   if (authType === 'oauth_client_credentials') {
     if (oauth?.clientId === undefined)
       throw invalidField(

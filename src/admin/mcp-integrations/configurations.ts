@@ -2,6 +2,7 @@
 // masked form that may be shown.
 import { keyMask } from '../../access/key-hash.ts';
 import type { HeaderMask, McpIntegrationBody, McpOauthClient } from '../../access/mcp/mcp-collections.ts';
+import { ASSERTION_ALGORITHMS, PRIVATE_KEY_JWT, signingKey } from '../../access/mcp-oauth/client-proof.ts';
 import { headerFault } from '../../access/providers/header-fault.ts';
 import { invalidField } from '../../lib/errors.ts';
 import type { Json, JsonObject } from '../../store/collection.ts';
@@ -29,8 +30,12 @@ const ALIASES: Readonly<Record<string, string>> = {
   passthrough_header: 'passthrough_headers',
   forward_headers: 'passthrough_headers',
 };
-const OAUTH = ['client_id', 'client_secret', 'token_endpoint', 'authorization_endpoint', 'issuer', 'scope'];
+const OAUTH = [
+  ...['client_id', 'client_secret', 'token_endpoint', 'authorization_endpoint', 'issuer', 'scope'],
+  ...['token_endpoint_auth_method', 'token_endpoint_auth_signing_alg'],
+];
 const MOST_HEADERS = 32;
+const KEY_TEXT = /^[\x20-\x7e\r\n\t]{1,16384}$/;
 const TEXT = /^[\x20-\x7e]{1,2048}$/;
 /** Of the caller's headers these are the gateway's own, or the protocol's. */
 const NEVER_PASSED = /^(?:x-gateway-|mcp-|content-|accept|cookie$|last-event-id$)/;
@@ -105,6 +110,8 @@ export function shownConfigurations(body: McpIntegrationBody): JsonObject {
     authorization_endpoint: oauth?.authorizationEndpoint,
     issuer: oauth?.issuer,
     scope: oauth?.scope,
+    token_endpoint_auth_method: oauth?.authMethod,
+    token_endpoint_auth_signing_alg: oauth?.signingAlgorithm,
     masked_client_secret: clientSecretMask,
   });
   return {
@@ -167,9 +174,18 @@ function readOauth({ checkHost }: ConfigurationDeps, given: Json | undefined): G
   const field = `${GROUP}.oauth_metadata`;
   const { masked_client_secret: _, ...members } = objectAt(field, given);
   const known = objectAt(field, members, OAUTH);
-  for (const [name, value] of Object.entries(known))
-    if (value !== null && !(typeof value === 'string' && TEXT.test(value)))
-      throw invalidField(`${field}.${name}`, 'must be 1 to 2048 printable characters');
+  const isSigned = known.token_endpoint_auth_method === PRIVATE_KEY_JWT;
+  for (const [name, value] of Object.entries(known)) {
+    const form = name === 'client_secret' && isSigned ? KEY_TEXT : TEXT;
+    if (value !== null && !(typeof value === 'string' && form.test(value)))
+      throw invalidField(
+        `${field}.${name}`,
+        form === TEXT
+          ? 'must be 1 to 2048 printable characters'
+          : 'must be a private key of at most 16384 characters',
+      );
+  }
+  const signing = readSigning(known, field);
   for (const name of ['token_endpoint', 'authorization_endpoint', 'issuer'])
     if (typeof known[name] === 'string') checkAddress(checkHost, known[name], `${field}.${name}`);
   const text = (name: string): string | undefined =>
@@ -180,12 +196,45 @@ function readOauth({ checkHost }: ConfigurationDeps, given: Json | undefined): G
     authorizationEndpoint: text('authorization_endpoint'),
     issuer: text('issuer'),
     scope: text('scope'),
+    ...signing,
   });
   const secret = known.client_secret as string | null | undefined;
   return {
     ...(Object.keys(client).length === 0 ? {} : { client }),
     ...(secret === undefined ? {} : { secret }),
   };
+}
+
+/** How the gateway proves itself, and that the key can. @throws GatewayError validation_failed */
+function readSigning(
+  known: JsonObject,
+  field: string,
+): Pick<McpOauthClient, 'authMethod' | 'signingAlgorithm'> {
+  const {
+    token_endpoint_auth_method: method,
+    token_endpoint_auth_signing_alg: algorithm,
+    client_secret: key,
+  } = known;
+  const isSigned = method === PRIVATE_KEY_JWT;
+  if (method !== undefined && method !== null && !isSigned)
+    throw invalidField(
+      `${field}.token_endpoint_auth_method`,
+      `must be ${PRIVATE_KEY_JWT}: without it the client proves itself by its secret`,
+    );
+  const named = typeof algorithm === 'string' ? algorithm : undefined;
+  const isKnown = named === undefined || ASSERTION_ALGORITHMS.some((one) => one === named);
+  if (!isKnown || (named !== undefined && !isSigned))
+    throw invalidField(
+      `${field}.token_endpoint_auth_signing_alg`,
+      isKnown ? `needs ${PRIVATE_KEY_JWT}` : `must be one of ${ASSERTION_ALGORITHMS.join(', ')}`,
+    );
+  if (!isSigned) return {};
+  if (typeof key === 'string' && signingKey(key, named) === undefined)
+    throw invalidField(
+      `${field}.client_secret`,
+      'must be a private key that can sign so: PKCS#8 in PEM, or a JWK (RSA of 2048 bits and more, EC, Ed25519)',
+    );
+  return { authMethod: PRIVATE_KEY_JWT, ...(named === undefined ? {} : { signingAlgorithm: named }) };
 }
 
 /** @throws GatewayError validation_failed for what is no plain http(s) address, host_refused for a private one. */

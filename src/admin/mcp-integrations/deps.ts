@@ -1,5 +1,6 @@
 // What the services of MCP integrations and servers are made with.
 import type { McpReplica } from '../../access/mcp/mcp-replica.ts';
+import type { ClientTokens } from '../../access/mcp-oauth/client-tokens.ts';
 import type { UserTokens } from '../../access/mcp-oauth/user-tokens.ts';
 import type { Dialer } from '../../lib/egress/outbound.ts';
 import type { Secrets } from '../../secrets/secrets.ts';
@@ -21,6 +22,8 @@ export interface McpDeps extends IdentityDeps, MappingDeps {
   };
   /** Users' tokens at upstreams. */
   readonly userTokens: Pick<UserTokens, 'bearer' | 'revoke'>;
+  /** The gateway's own tokens there. */
+  readonly clientTokens: Pick<ClientTokens, 'bearer'>;
   /** Where clients reach the gateway, without a slash at the end. */
   readonly publicUrl: () => string;
 }

@@ -5,7 +5,6 @@ import { type DialedFetchOptions, dialedFetch } from '../../lib/egress/dialed-fe
 import type { Dialer } from '../../lib/egress/outbound.ts';
 import { fail, GatewayError } from '../../lib/errors.ts';
 import { isTooDeep } from '../../lib/json-depth.ts';
-import { urlText } from '../../lib/url-text.ts';
 import type { JsonObject } from '../../store/collection.ts';
 import { defined } from '../kit/patch.ts';
 import { type Described, MOST_CAPABILITIES } from './catalogue.ts';
@@ -19,17 +18,6 @@ export interface ServerWay {
   readonly program?: { readonly fetch: typeof fetch; readonly close: () => Promise<void> };
   /** Headers of every request, credentials among them. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The gateway gets a token of its own by them. */
-  readonly client?: ServerClient;
-}
-
-/** The OAuth client that the gateway is (RFC 6749, part 4.4). */
-export interface ServerClient {
-  readonly clientId: string;
-  readonly clientSecret: string;
-  readonly scope: string | undefined;
-  /** Undefined: it is discovered. */
-  readonly tokenEndpoint: string | undefined;
 }
 
 /** What was read. */
@@ -80,8 +68,9 @@ export async function readServer(
       throw error;
     }
   };
-  const { Client, ClientCredentialsProvider, SSEClientTransport, StreamableHTTPClientTransport } =
-    await import('@modelcontextprotocol/client');
+  const { Client, SSEClientTransport, StreamableHTTPClientTransport } = await import(
+    '@modelcontextprotocol/client'
+  );
   const client = new Client(
     { name: 'sluice', version: '1' },
     {
@@ -92,24 +81,7 @@ export async function readServer(
   const Transport = way.transport === 'sse' ? SSEClientTransport : StreamableHTTPClientTransport;
   const started = performance.now();
   try {
-    const { client: own } = way;
-    const discovers = own !== undefined && own.tokenEndpoint === undefined;
-    const token =
-      own?.tokenEndpoint === undefined ? undefined : await tokenOf(watched, own, own.tokenEndpoint);
-    const { clientId = '', clientSecret = '', scope } = own ?? {};
-    const transport = new Transport(new URL(way.url), {
-      fetch: watched,
-      ...(token === undefined ? {} : { requestInit: { headers: { authorization: `Bearer ${token}` } } }),
-      ...(discovers
-        ? {
-            authProvider: new ClientCredentialsProvider({
-              clientId,
-              clientSecret,
-              ...(scope === undefined ? {} : { scope }),
-            }),
-          }
-        : {}),
-    });
+    const transport = new Transport(new URL(way.url), { fetch: watched });
     await client.connect(transport, { timeout: STEP_MS, signal: whole });
     const connectMs = Math.round(performance.now() - started);
     const info = infoOf(client);
@@ -120,27 +92,6 @@ export async function readServer(
     await client.close().catch(() => {});
     await way.program?.close();
   }
-}
-
-/** @throws GatewayError upstream_status where the authorization server gives none */
-async function tokenOf(dialed: typeof fetch, own: ServerClient, endpoint: string): Promise<string> {
-  const { clientId, clientSecret, scope } = own;
-  const form = { grant_type: 'client_credentials', ...(scope === undefined ? {} : { scope }) };
-  const basic = [clientId, clientSecret].map(urlText).join(':');
-  const response = await dialed(endpoint, {
-    method: 'POST',
-    headers: {
-      authorization: `Basic ${Buffer.from(basic).toString('base64')}`,
-      'content-type': 'application/x-www-form-urlencoded',
-      accept: 'application/json',
-    },
-    body: new URLSearchParams(form).toString(),
-  });
-  const { status } = response;
-  const answer: unknown = await response.json().catch(() => undefined);
-  const token = (answer as { readonly access_token?: unknown } | undefined)?.access_token;
-  if (status === 200 && typeof token === 'string' && /^[\x21-\x7e]{1,16384}$/.test(token)) return token;
-  throw fail('upstream_status', `the authorization server gives no token (${status})`, { status });
 }
 
 type Client = InstanceType<typeof import('@modelcontextprotocol/client').Client>;

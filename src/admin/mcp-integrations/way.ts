@@ -20,7 +20,7 @@ export async function wayTo(
   integration: Document<McpIntegrationBody>,
   serverId?: string,
 ): Promise<ServerWay> {
-  const { url, transport, authType, oauth } = integration.body;
+  const { url, transport, authType } = integration.body;
   if (transport === 'openapi')
     throw fail('conflict', 'a REST API has no MCP server: give its OpenAPI document');
   if (transport === 'stdio') {
@@ -34,23 +34,19 @@ export async function wayTo(
     };
   }
   checkHosts(deps, integration);
-  const { customHeaders = {}, clientSecret } = await upstreamSecrets(
+  const { customHeaders = {} } = await upstreamSecrets(
     integration,
     integration.workspaceId ?? caller.workspaceId,
     (fields, mappings, tenant) => withSecrets(fields, mappings, tenant, deps.secrets.resolve),
   );
-  const token = authType === 'oauth_auto' ? await tokenOf(deps, caller, integration, serverId) : undefined;
+  const token =
+    authType === 'oauth_client_credentials'
+      ? await deps.clientTokens.bearer(integration)
+      : authType === 'oauth_auto'
+        ? await tokenOf(deps, caller, integration, serverId)
+        : undefined;
   const headers = { ...customHeaders, ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) };
-  const { clientId, scope, tokenEndpoint } = oauth ?? {};
-  const isClient = authType === 'oauth_client_credentials' && clientId !== undefined;
-  return {
-    url,
-    transport,
-    headers,
-    ...(isClient && clientSecret !== undefined
-      ? { client: { clientId, clientSecret, scope, tokenEndpoint } }
-      : {}),
-  };
+  return { url, transport, headers };
 }
 
 /** The caller's own token; undefined where it has none. */

@@ -60,13 +60,15 @@ export function addOauthRoutes(router: Router, surface: OauthSurface, bodies: Bo
   router.all(
     '/oauth/token',
     endpoint(surface, async (ctx) => {
-      respond(ctx, 200, await tokens.token(new URLSearchParams(await readSmallBody(bodies, ctx, FORM))));
+      const form = new URLSearchParams(await readSmallBody(bodies, ctx, FORM));
+      respond(ctx, 200, await tokens.token(form, visitorOf(ctx.req).base));
     }),
   );
   router.all(
     '/oauth/revoke',
     endpoint(surface, async (ctx) => {
-      await tokens.revoke(new URLSearchParams(await readSmallBody(bodies, ctx, FORM)));
+      const form = new URLSearchParams(await readSmallBody(bodies, ctx, FORM));
+      await tokens.revoke(form, visitorOf(ctx.req).base);
       respond(ctx, 200, {});
     }),
   );

@@ -93,7 +93,8 @@ export type CreateMcpIntegrationRequest = Message<"gateway.admin.v2.CreateMcpInt
   /**
    * custom_headers (an object of texts; kept encrypted, shown as masked_custom_headers),
    * passthrough_headers (names of headers of the caller that are sent on), oauth_metadata
-   * (client_id, client_secret, token_endpoint, authorization_endpoint, scope), guardrails
+   * (client_id, client_secret, token_endpoint, authorization_endpoint, issuer, scope; with
+   * token_endpoint_auth_method private_key_jwt the client_secret is the private key), guardrails
    * (input, output: ids or slugs; tools: the same by tool), tool_prices (US dollars by tool, "*" for
    * all others), hold_changed_tools (a tool whose description changed is held back until it
    * is accepted).
@@ -442,7 +443,8 @@ export type UpdateMcpIntegrationRequest = Message<"gateway.admin.v2.UpdateMcpInt
   /**
    * custom_headers (an object of texts; kept encrypted, shown as masked_custom_headers),
    * passthrough_headers (names of headers of the caller that are sent on), oauth_metadata
-   * (client_id, client_secret, token_endpoint, authorization_endpoint, scope), guardrails
+   * (client_id, client_secret, token_endpoint, authorization_endpoint, issuer, scope; with
+   * token_endpoint_auth_method private_key_jwt the client_secret is the private key), guardrails
    * (input, output: ids or slugs; tools: the same by tool), tool_prices (US dollars by tool, "*" for
    * all others), hold_changed_tools (a tool whose description changed is held back until it
    * is accepted). As a whole: what is
