@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /** Bytes after which a young collection is made: it takes about a millisecond. */
-const EVERY = 4 * 1024 * 1024;
+const EVERY = 2 * 1024 * 1024;
 
 type Collect = (options: { readonly type: 'minor' }) => void;
 

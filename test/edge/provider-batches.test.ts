@@ -218,6 +218,21 @@ test('lines that are no rows are in no books, and what cannot be read is not giv
   t.is(data.filter(({ metadata }) => (metadata as Json | undefined)?._batch === 'batch_1').length, 2);
 });
 
+for (const [name, first, isBooked] of [
+  ['names its custom_id', JSON.stringify({ ...outputRow(1), padding: 'x'.repeat(1_200_000) }), true],
+  ['begins with spaces', `${' '.repeat(100)}${JSON.stringify(outputRow(1))}`, true],
+  ['names none', JSON.stringify({ padding: 'x'.repeat(1_200_000), ...outputRow(1) }), false],
+  ['is no object', `[${JSON.stringify(outputRow(1))}]`, false],
+] as const)
+  test(`a file of no known batch is booked by its first line: it ${name}`, async (t) => {
+    const world = await start(t, 1);
+    const { files } = world.provider;
+    const content = `${first}\n${JSON.stringify(outputRow(2))}`;
+    files.set('file-out', { ...files.get('file-out')!, content: Buffer.from(content) });
+    t.is(await world.get('/files/file-out/content', 'long'), content);
+    t.is((await world.rows(isBooked ? 2 : 0)).length, isBooked ? 2 : 0);
+  });
+
 test('a fetch that breaks off is gone on with by the next one, after a restart too', async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-provider-batch-'));
   t.teardown(() => rmSync(dataDir, { recursive: true, force: true }));

@@ -37,6 +37,29 @@ export class LineSplitter {
   #held = 0;
   #line = 0;
 
+  /** Bytes of the line that has not ended. */
+  get held(): number {
+    return this.#held;
+  }
+
+  /** The beginning of the line that has not ended: at most so many bytes. */
+  start(bytes: number): Buffer {
+    const pieces: Uint8Array[] = [];
+    let left = bytes;
+    for (const piece of this.#waiting) {
+      if (left <= 0) break;
+      pieces.push(piece.subarray(0, left));
+      left -= piece.length;
+    }
+    return Buffer.concat(pieces);
+  }
+
+  /** Forgets the line that has not ended. */
+  clear(): void {
+    this.#waiting = [];
+    this.#held = 0;
+  }
+
   /** The lines that end in the piece. */
   push(piece: Uint8Array): TextLine[] {
     const lines: TextLine[] = [];
@@ -47,6 +70,8 @@ export class LineSplitter {
     }
     this.#held += piece.length - from;
     if (this.#held <= MAX_LINE) this.#waiting.push(piece.subarray(from));
+    // Too long to be read: nothing of it is kept.
+    else this.#waiting = [];
     return lines;
   }
 

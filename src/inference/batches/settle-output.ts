@@ -18,6 +18,9 @@ export interface SettleDeps {
 
 /** Rows that are booked at once. */
 const AT_ONCE = 100;
+/** Bytes of a long first line that are looked at. */
+const GLANCED = 1024 * 1024;
+const MAY_BE_OBJECT = /^\s*(?:\{|$)/;
 /** Rows after which it is written down how far the books are. */
 const NOTED_EVERY = 500;
 
@@ -58,7 +61,10 @@ async function* tapped<Piece extends BytePiece>(
   const lines = new LineSplitter();
   let waiting: Piece | undefined;
   for await (const piece of answer) {
-    if (piece.kind.case === 'chunk' && settlement.hears) await settlement.take(lines.push(piece.kind.value));
+    if (piece.kind.case === 'chunk' && settlement.hears) {
+      await settlement.take(lines.push(piece.kind.value));
+      settlement.glance(lines);
+    }
     if (waiting !== undefined) yield waiting;
     waiting = piece;
   }
@@ -90,6 +96,8 @@ class Settlement {
   #line = 0;
   #noted = 0;
   #isOutput: boolean | undefined;
+  /** Whether its long first line has been looked at, and is likely a row. */
+  #isLikely = false;
 
   constructor(deps: SettleDeps, fetched: Fetched, known: ProviderBatchBody | undefined) {
     this.#deps = deps;
@@ -102,6 +110,20 @@ class Settlement {
   /** False: the file is none that a batch has written. */
   get hears(): boolean {
     return this.#isOutput !== false;
+  }
+
+  /**
+   * Looks at a first line that has not ended: a file that is no output is not held, however long its lines are. A row names
+   * its `custom_id` early; one of a file that no known batch has written is passed over where it does not.
+   */
+  glance(lines: LineSplitter): void {
+    if (this.#isOutput !== undefined || this.#isLikely) return;
+    const isObject = MAY_BE_OBJECT.test(lines.start(64).toString('utf8'));
+    if (isObject && lines.held < GLANCED) return;
+    this.#isLikely = isObject && lines.start(GLANCED).includes('"custom_id"');
+    if (this.#isLikely) return;
+    this.#isOutput = false;
+    lines.clear();
   }
 
   /** @throws GatewayError store_unavailable */
