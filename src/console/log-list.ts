@@ -5,6 +5,8 @@ import { client, detailOf, notice, reachable, session, wordsOf } from './api.ts'
 import { filtersOf, timesOf } from './log-query.ts';
 
 const PAGE = 100;
+/** Entries that are kept where a tail runs: beyond twice as many the oldest go, and are read again when they are scrolled to. */
+const KEPT = 5000;
 const AGAIN_MS = [500, 1000, 2000, 5000];
 /** Entries are looked for again that far back when the stream broke off. */
 const BACK_MS = 5000;
@@ -40,6 +42,8 @@ export class LogList {
   readonly #left = new AbortController();
   readonly #ids = new Set<string>();
   #next: string | undefined;
+  /** Where the list goes on after it was shortened. */
+  #before: string | undefined;
   #isReading = false;
   #readAt = Date.now();
 
@@ -56,12 +60,32 @@ export class LogList {
   show(): void {
     const { entries, waiting, total } = this.state.value;
     if (waiting.length === 0) return;
-    this.#set({ entries: [...waiting, ...entries], waiting: [], total: total + waiting.length });
+    const all = [...waiting, ...entries];
+    this.#set({
+      entries: this.#isTail(all) ? this.#shortened(all) : all,
+      waiting: [],
+      total: total + waiting.length,
+    });
+  }
+
+  /** Whether the reader only reads along: nothing that is far below is being read. */
+  #isTail(entries: readonly LogEntry[]): boolean {
+    return this.isTop && entries.length > 2 * KEPT;
+  }
+
+  /** The newest ones; what is below them is read again from the time of the last. */
+  #shortened(entries: readonly LogEntry[]): readonly LogEntry[] {
+    const kept = entries.slice(0, KEPT);
+    for (const { id } of entries.slice(KEPT)) this.#ids.delete(id);
+    this.#before = kept.at(-1)?.createdAt;
+    this.#next = undefined;
+    return kept;
   }
 
   /** The next page within the filter. */
   async more(): Promise<void> {
-    if (this.#isReading || this.#next === undefined || this.#left.signal.aborted) return;
+    if (this.#isReading || this.#left.signal.aborted) return;
+    if (this.#next === undefined && this.#before === undefined) return;
     await this.#page(this.#next);
   }
 
@@ -82,18 +106,31 @@ export class LogList {
 
   async #page(after: string | undefined): Promise<void> {
     this.#isReading = true;
+    const before = this.#before;
     try {
-      const request = { ...filtersOf(this.#params), ...timesOf(this.#params), pageSize: PAGE };
+      const request = {
+        ...filtersOf(this.#params),
+        ...timesOf(this.#params),
+        ...(before && { timeOfGenerationMax: before }),
+        pageSize: PAGE,
+      };
       const list = await client(LogsService).listLogs(after === undefined ? request : { ...request, after }, {
         signal: this.#left.signal,
       });
+      // The list was shortened meanwhile: this page is no longer the one below it.
+      if (this.#before !== before) {
+        this.#isReading = false;
+        return;
+      }
       const fresh = list.data.filter(({ id }) => !this.#ids.has(id));
       for (const { id } of fresh) this.#ids.add(id);
       this.#next = list.next;
+      // Its cursor goes on within the same time.
+      if (list.next === undefined) this.#before = undefined;
       const known = this.state.value;
       this.#set({
         entries: [...known.entries, ...fresh],
-        ...(after === undefined ? { total: Number(list.total), totalCapped: list.totalCapped } : {}),
+        ...(!known.isLoaded ? { total: Number(list.total), totalCapped: list.totalCapped } : {}),
         isLoaded: true,
         fault: '',
       });
@@ -135,8 +172,12 @@ export class LogList {
     const fresh = data.filter(({ id }) => !this.#ids.has(id)).reverse();
     for (const { id } of fresh) this.#ids.add(id);
     if (fresh.length === 0 && skipped === 0) return;
-    const { waiting, skipped: before } = this.state.value;
-    this.#set({ waiting: [...fresh, ...waiting], skipped: before + skipped });
+    const { waiting: known, skipped: before } = this.state.value;
+    const waiting = [...fresh, ...known];
+    // Who reads far below while much happens is told what was left out.
+    const over = this.isTop ? 0 : Math.max(0, waiting.length - 2 * KEPT);
+    if (over > 0) for (const { id } of waiting.splice(2 * KEPT)) this.#ids.delete(id);
+    this.#set({ waiting, skipped: before + skipped + over });
     if (this.isTop) this.show();
   }
 

@@ -1,0 +1,33 @@
+// A data folder whose log has many entries: made by a gateway, filled behind its back, and opened by a gateway again.
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
+import { generator } from '../bench/log-generator.ts';
+import { startSluice } from '../bench/sluice.ts';
+
+const BATCH = 1000;
+
+/** Does nothing where the folder has been filled. */
+export async function fillLog(dataDir: string, entries: number): Promise<void> {
+  if (existsSync(join(dataDir, 'logs'))) return;
+  mkdirSync(dataDir, { recursive: true });
+  const gateway = await startSluice(dataDir, undefined, { GATEWAY_DATA_DIR: dataDir });
+  await gateway.child.stop();
+  const database = new DatabaseSync(join(dataDir, 'sluice.db'), { readOnly: true });
+  const row = database
+    .prepare('SELECT organisation_id AS organisation, id FROM c_workspaces LIMIT 1')
+    .get() as unknown as { organisation: string; id: string };
+  database.close();
+  const store = await openSqliteStore({ dataDir, collections: [] });
+  const next = generator(entries);
+  for (let done = 0; done < entries; done += BATCH) {
+    const batch = Array.from({ length: Math.min(BATCH, entries - done) }, () => ({
+      ...next(),
+      organisationId: row.organisation,
+      workspaceId: row.id,
+    }));
+    await store.requestLog.append(batch);
+  }
+  await store.close();
+}
