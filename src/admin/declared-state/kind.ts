@@ -21,6 +21,8 @@ export interface DeclaredRecord {
   /** What it is found by. */
   readonly slug: string | undefined;
   readonly name: string;
+  /** Places whose faults are told already: what is said of them again is a consequence. */
+  readonly wrongMembers: readonly string[];
 }
 
 /** Where records are looked up and changed. */

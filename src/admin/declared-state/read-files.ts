@@ -50,26 +50,30 @@ export function readFiles(
       const kind = kindOf(list, json);
       if (kind === undefined) wrong(`${path}.kind`, 'must be rate-limits or usage-limits', 'required');
       else checkMembers(kind, json, (member, message) => wrong(`${path}.${member}`, message, 'unknown'));
+      // What is wrong with these does not hide what is wrong with the others.
+      const wrongMembers = faults.slice(before).map(({ field }) => field);
+      const inside = faults.length;
       const slug = kind === undefined ? undefined : slugOf(kind, json, (m) => wrong(`${path}.slug`, m));
       const name = slug ?? kind?.nameOf(json);
       if (kind !== undefined && name === undefined)
         wrong(`${path}.name`, 'is needed: the record is found by it', 'required');
-      if (faults.length > before) {
+      if (kind === undefined || faults.length > inside) {
         if (name !== undefined) faulty.add(name);
         continue;
       }
       const record: DeclaredRecord = {
-        kind: kind!,
+        kind,
         file: file.name,
         fileIndex,
         path,
         declared: json,
-        members,
+        members: wrongMembers.length === 0 ? members : knownOf(kind, members),
         secrets,
         slug,
         name: name!,
+        wrongMembers,
       };
-      const identity = `${kindName(kind!)} ${isOwn(kind!) ? '' : String(json.workspace ?? 'default')} ${name}`;
+      const identity = `${kindName(kind)} ${isOwn(kind) ? '' : String(json.workspace ?? 'default')} ${name}`;
       const twin = known.get(identity);
       if (twin !== undefined) {
         const member = slug === undefined ? 'name' : 'slug';
@@ -167,6 +171,12 @@ export function membersOf(kind: Kind): readonly string[] {
   const refs = Object.entries(BY_SLUG).flatMap(([name, id]) => (names.includes(id) ? [name] : []));
   const own = [...(kind.own ?? []), ...(kind.slugs ? ['slug'] : [])];
   return [...new Set([...names.filter((name) => !NEVER.has(name)), ...refs, ...own])];
+}
+
+/** The members that the list has. */
+function knownOf(kind: Kind, members: JsonObject): JsonObject {
+  const names = new Set(membersOf(kind));
+  return Object.fromEntries(Object.entries(members).filter(([name]) => names.has(name)));
 }
 
 function checkMembers(kind: Kind, json: JsonObject, wrong: (member: string, message: string) => void): void {

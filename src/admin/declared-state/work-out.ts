@@ -327,19 +327,33 @@ class Work {
 
   #failed(record: DeclaredRecord, error: unknown): void {
     if (!(error instanceof GatewayError) || error.status >= 500) throw error;
-    const isConsequence = textsOf(record.declared).some((text) => this.#faulty.has(text));
-    this.#faulty.add(record.name);
-    if (isConsequence) return;
     const at = (field: string): string =>
       fieldOf(record.fileIndex, field === '' ? record.path : `${record.path}.${asDeclared(field)}`);
     const { violations, param } = error.details;
-    if (violations !== undefined && violations.length > 0)
-      for (const { field, rule, message } of violations)
+    const told =
+      violations !== undefined && violations.length > 0
+        ? violations
+        : [
+            {
+              field: param ?? '',
+              rule: error.reason,
+              message: param === undefined ? error.message : error.message.replace(`${param}: `, ''),
+            },
+          ];
+    for (const { field, rule, message } of told)
+      if (!this.#isConsequence(record, field, at(field)))
         this.#faults.push({ field: at(field), rule, message });
-    else {
-      const message = param === undefined ? error.message : error.message.replace(`${param}: `, '');
-      this.#faults.push({ field: at(param ?? ''), rule: error.reason, message });
-    }
+    this.#faulty.add(record.name);
+  }
+
+  /** Whether a refusal comes of a fault that is told already: of the same member, or of a record that it names. */
+  #isConsequence({ declared, wrongMembers }: DeclaredRecord, field: string, place: string): boolean {
+    const isTold = (told: string): boolean =>
+      told === place || told.startsWith(`${place}.`) || place.startsWith(`${told}.`);
+    if (wrongMembers.some(isTold)) return true;
+    const names = (value: unknown): boolean => textsOf(value).some((text) => this.#faulty.has(text));
+    // A refusal of no member, or of one that is not in the file, may be of any.
+    return names(valueAt(declared, asDeclared(field)) ?? declared);
   }
 
   /** A fault without a text that stood where a secret belongs. */
@@ -398,6 +412,16 @@ const DECLARED: Readonly<Record<string, string>> = {
 function asDeclared(field: string): string {
   const [first = '', ...rest] = field.split('.');
   return [DECLARED[first] ?? first, ...rest].join('.');
+}
+
+/** The value at a place such as `config.targets[0].provider`; undefined: there is none. */
+function valueAt(declared: JsonObject, field: string): unknown {
+  let value: unknown = declared;
+  for (const name of field.split(/[.[\]]+/).filter((part) => part !== '')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
+    value = (value as Readonly<Record<string, unknown>>)[name];
+  }
+  return value;
 }
 
 /** All texts of a value; what names a stored provider, too, without its sign. */

@@ -249,11 +249,39 @@ test.serial('all faults are told at once, without a secret, and nothing is chang
     'integrations[3].descripton',
     'policies[0].kind',
     'integrations[1].ai_provider_id',
+    'integrations[3].key',
     'configs[0].workspace',
   ]);
   t.false(JSON.stringify(json).includes('sk-plain'));
   const { status: found } = await send(gateway, 'GET', '/integrations/none');
   t.is(found, 404);
+});
+
+test.serial('one fault of a record hides no other of it, nor of those that name it', async (t) => {
+  const faulty = {
+    version: 1,
+    integrations: [
+      { slug: 'plain', name: 'Plain', ai_provider_id: 'opnai', key: 'sk-plain-0123456789abcdef' },
+      { slug: 'none', name: 'None', ai_provider_id: 'opnai', descripton: 'x' },
+    ],
+    configs: [
+      { name: 'A', workspace: 'default', config: { provider: '@plain', retri: { attempts: 2 } } },
+      { name: 'B', workspace: 'default', config: { provider: '@plain' } },
+    ],
+  };
+  const { status, json } = await send(gateway, 'POST', '/declared-state/apply', { body: body(faulty) });
+  t.is(status, 400);
+  const fields = (json.errors as { field: string }[]).map(({ field }) =>
+    field.replace('files[0].document.', ''),
+  );
+  t.deepEqual(fields, [
+    'integrations[0].key',
+    'integrations[1].descripton',
+    'integrations[0].ai_provider_id',
+    'integrations[1].ai_provider_id',
+    'configs[0].config.retri',
+  ]);
+  t.false(JSON.stringify(json).includes('sk-plain'));
 });
 
 test.serial('an empty file archives all that it declared', async (t) => {
