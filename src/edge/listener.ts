@@ -15,6 +15,7 @@ import {
 } from './connections.ts';
 import { readFirstBytes } from './first-bytes.ts';
 import { onHalfClosed } from './half-closed.ts';
+import { http2Upgrades } from './http2-upgrades.ts';
 import { type Plain, PlainConnection, type PlainDeps } from './plain/connection.ts';
 import { readInSlices } from './read-in-slices.ts';
 import type { Upgrades } from './responses-socket.ts';
@@ -111,9 +112,22 @@ export function createListener({
   // Its types leave it out: a client that has ended its side is still answered.
   Object.assign(http1, { httpAllowHalfOpen: true });
   const h2 = http2.createServer(
-    { settings: { maxConcurrentStreams: STRANGERS_STREAMS, maxHeaderListSize: MAX_HEADER_BYTES } },
+    {
+      settings: {
+        maxConcurrentStreams: STRANGERS_STREAMS,
+        maxHeaderListSize: MAX_HEADER_BYTES,
+        enableConnectProtocol: upgrades !== undefined,
+      },
+    },
     handle as unknown as (req: http2.Http2ServerRequest, res: http2.Http2ServerResponse) => void,
   );
+  if (upgrades !== undefined)
+    http2Upgrades(
+      h2,
+      upgrades,
+      (session) => owners.get(session),
+      (req, connection) => owners.set(req, connection),
+    );
   // It never listens itself; this starts its watch over idle connections and slow headers.
   http1.emit('listening');
 

@@ -68,7 +68,10 @@ function operationOf(route: Route, operationId: string, schemas: Schemas): Json 
           },
         }
       : {}),
-    responses: { [openingOf(method) ? 101 : 200]: answerOf(route, schemas), ...errorResponsesOf(route) },
+    responses: {
+      ...(openingOf(method) ? SESSION : { 200: answerOf(route, schemas) }),
+      ...errorResponsesOf(route),
+    },
     security: access.open ? [] : securityOf(plane),
     'x-sluice-access': accessOf(method),
     'x-sluice-rpc': {
@@ -135,13 +138,20 @@ function parametersOf({ method, template, hasBody }: Route, schemas: Schemas): J
   return [...inPath, ...parameters.filter((parameter) => parameter.in === 'query')];
 }
 
+/** What opens a session answers with. */
+const SESSION: Json = {
+  101: {
+    description:
+      "The session is open: a WebSocket, whose frames are the provider's both ways. Asked for with the headers `Connection: Upgrade` and `Upgrade: websocket`.",
+  },
+  200: {
+    description:
+      'The session is open over HTTP/2 (RFC 8441): asked for by CONNECT with `:protocol` `websocket`, and the same frames on its stream.',
+  },
+};
+
 function answerOf({ method, streamMethod, plane }: Route, schemas: Schemas): Json {
   const comment = commentOf(method.output);
-  if (openingOf(method) !== undefined)
-    return {
-      description:
-        "The session is open: a WebSocket, whose frames are the provider's both ways. Asked for with the headers `Connection: Upgrade` and `Upgrade: websocket`.",
-    };
   if (answersBytes(method)) {
     return {
       description: 'The bytes.',
