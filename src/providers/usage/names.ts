@@ -4,6 +4,9 @@ import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
 import { arrayOf, isObject, objectOf } from '../json-object.ts';
 import { countOf, sumOf } from './report.ts';
 
+/** OpenRouter counts reasoning by itself: of an answer that is all reasoning it may be a few tokens more than the whole. */
+const ROUNDING = 16;
+
 /** How a provider reports reasoning: among the completion's tokens, or apart from them (x-ai). */
 export type Reasoning = 'inside' | 'apart';
 
@@ -32,12 +35,15 @@ export function inOpenAiNames(counts: JsonObject, reasoning: Reasoning = 'inside
 function chat(counts: JsonObject, reasoning: Reasoning): JsonObject {
   let source = cachedIn(counts);
   const [prompt = 0, completion = 0] = [countOf(source.prompt_tokens), countOf(source.completion_tokens)];
-  const thought = countOf(objectOf(counts.completion_tokens_details)?.reasoning_tokens) ?? 0;
+  const made = objectOf(counts.completion_tokens_details);
+  const thought = countOf(made?.reasoning_tokens) ?? 0;
   const total = countOf(source.total_tokens);
   const isBeside =
     thought > 0 && (total === undefined ? reasoning === 'apart' : total === prompt + completion + thought);
   const paid = isBeside ? completion + thought : completion;
   if (isBeside) source = { ...source, completion_tokens: paid };
+  else if (thought > completion && thought <= completion + ROUNDING && total === prompt + completion)
+    source = { ...source, completion_tokens_details: { ...made, reasoning_tokens: json(completion) } };
   return total === undefined ? { ...source, total_tokens: json(prompt + paid) } : source;
 }
 

@@ -62,10 +62,12 @@ export class OpenAiStream<D extends DescMessage> implements StreamTranslator<Mes
     }
     const json = this.#parse(event);
     if (!isObject(json) || isEmpty(json)) return NONE;
-    if (speaksOfError(json) || event.event === 'error' || isBareError(json))
-      throw errorInside(json, this.#settings.provider.id);
-    const fault = faultOf(json);
-    if (fault !== undefined) throw errorInside(fault, this.#settings.provider.id);
+    const fault = speaksOfError(json) || event.event === 'error' || isBareError(json) ? json : faultOf(json);
+    if (fault !== undefined) {
+      // What was answered before is paid, and may be counted with the error (OpenRouter).
+      this.#count(json);
+      throw errorInside(fault, this.#settings.provider.id);
+    }
     const text = this.#watch(json) ? JSON.stringify(json) : data;
     return this.#settings.hideUsage && Object.hasOwn(json, 'usage')
       ? this.#withoutUsage(json, text)
@@ -107,11 +109,16 @@ export class OpenAiStream<D extends DescMessage> implements StreamTranslator<Mes
   /** Takes note of a chunk, and mends it in place; whether it is another one now. */
   #watch(json: JsonObject): boolean {
     if (typeof json.model === 'string' && json.model !== '') this.#model = json.model;
-    const usage = usageIn(json);
-    if (usage !== undefined) this.#usage = mergeUsage(this.#usage, usage);
-    this.#usageLast = usage !== undefined && !(Array.isArray(json.choices) && json.choices.length > 0);
+    this.#usageLast = this.#count(json) && !(Array.isArray(json.choices) && json.choices.length > 0);
     if (Array.isArray(json.choices) && json.choices.length > 0) this.#last = json;
     return this.#choices.watch(json);
+  }
+
+  /** Takes note of the counts; whether there are any. */
+  #count(json: JsonObject): boolean {
+    const usage = usageIn(json);
+    if (usage !== undefined) this.#usage = mergeUsage(this.#usage, usage);
+    return usage !== undefined;
   }
 
   /** The finish of choices whose provider does not send one: clients wait for it. */

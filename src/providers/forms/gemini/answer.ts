@@ -1,4 +1,5 @@
 // A whole chat completion as generateContent answers.
+
 import type { JsonObject } from '@bufbuild/protobuf';
 import type {
   AssistantMessage,
@@ -16,6 +17,7 @@ import { attachRawJson } from '../../../lib/raw-json.ts';
 import type { MessageJson } from '../../dialect.ts';
 import { arrayOf, isObject, objectOf, parsedObject, textOf } from '../../json-object.ts';
 import { blockJson } from '../messages/answer.ts';
+import { thoughtIn } from '../thought-in.ts';
 import { keptSignature } from './kept.ts';
 import { finishReason, logprobsResult, usageMetadata } from './words.ts';
 
@@ -55,7 +57,7 @@ function partsOf(message: AssistantMessage, thoughts: boolean): JsonObject[] {
   const { contentBlocks, reasoningContent, content, refusal, toolCalls, extra } = message;
   const kept = contentBlocks.filter(isThinking).map(blockJson);
   const thinking = kept.map(({ thinking: text }) => textOf(text) ?? '').join('');
-  const thought = thinking || reasoningContent || textOf(extra?.reasoning) || '';
+  const thought = thinking || reasoningContent || thoughtIn(extra) || '';
   const said =
     content ||
     contentBlocks.map(({ type, text }) => (type === 'text' ? (text ?? '') : '')).join('') ||

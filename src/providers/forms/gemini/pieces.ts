@@ -1,5 +1,6 @@
 // The chunks of a streamed chat completion as the responses of streamGenerateContent: texts as they come, calls when they
 // are whole, and a last response with the reasons and the counts.
+
 import type { JsonObject } from '@bufbuild/protobuf';
 import type {
   ChatChunkChoice,
@@ -14,6 +15,7 @@ import { arrayOf, textOf } from '../../json-object.ts';
 import type { UsageReport } from '../../usage/report.ts';
 import type { PieceTranslator } from '../form.ts';
 import { blockJson } from '../messages/answer.ts';
+import { thoughtIn } from '../thought-in.ts';
 import { callPart, imagePart, isThinking, signedBy, written } from './answer.ts';
 import { keptSignature } from './kept.ts';
 import { finishReason, logprobsResult, usageMetadata } from './words.ts';
@@ -85,7 +87,7 @@ export class GeminiPieces implements PieceTranslator<GenerateContentResponse> {
     if (finish) candidate.finish = finish;
     if (delta === undefined) return [];
     const parts: JsonObject[] = [];
-    let thought = delta.reasoningContent || textOf(delta.extra?.reasoning) || '';
+    let thought = delta.reasoningContent || thoughtIn(delta.extra) || '';
     for (const block of delta.contentBlocks) {
       if (isThinking(block)) keep(candidate, block);
       if (thought === '' && block.type === 'thinking') thought = block.thinking ?? '';

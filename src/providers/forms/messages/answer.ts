@@ -1,4 +1,5 @@
 // A whole chat completion as a message.
+
 import type { JsonObject } from '@bufbuild/protobuf';
 import type {
   AssistantMessage,
@@ -12,6 +13,7 @@ import { lazyMessage } from '../../../lib/lazy-message.ts';
 import { attachRawJson } from '../../../lib/raw-json.ts';
 import type { MessageJson } from '../../dialect.ts';
 import { objectOf, parsedObject, textOf } from '../../json-object.ts';
+import { thoughtIn } from '../thought-in.ts';
 import { keptSignature } from './kept.ts';
 import { callId, messageId, messageUsage, stopReason } from './words.ts';
 
@@ -54,7 +56,7 @@ function blocksOf(message: AssistantMessage): JsonObject[] {
   const { contentBlocks, reasoningContent, content, refusal, toolCalls, extra } = message;
   const calls = toolCalls.flatMap((call, i) => callBlocks(call, i));
   const has = (type: string): boolean => contentBlocks.some((block) => block.type === type);
-  const thought = has('thinking') ? '' : reasoningContent || textOf(extra?.reasoning) || '';
+  const thought = has('thinking') ? '' : reasoningContent || thoughtIn(extra) || '';
   const own = objectOf(extra?.extra_content);
   const text = has('text') ? '' : content || refusal || textOf(extra?.tool_plan) || '';
   return [

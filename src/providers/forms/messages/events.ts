@@ -1,5 +1,6 @@
 // The chunks of a streamed chat completion as the events of a streamed message (Anthropic, "Streaming messages"): folded
 // together they are the message that the whole answer is.
+
 import type { JsonObject } from '@bufbuild/protobuf';
 import type {
   ChatChunkChoice,
@@ -16,6 +17,7 @@ import type { MessageJson } from '../../dialect.ts';
 import { arrayOf, objectOf, parsedObject, textOf } from '../../json-object.ts';
 import type { UsageReport } from '../../usage/report.ts';
 import type { PieceTranslator } from '../form.ts';
+import { thoughtIn } from '../thought-in.ts';
 import { blockJson } from './answer.ts';
 import { keptSignature } from './kept.ts';
 import { callId, messageId, messageUsage, NO_USAGE, stopReason } from './words.ts';
@@ -141,7 +143,7 @@ export class MessageEvents<E = MessageEvent> implements PieceTranslator<E> {
   #delta(delta: ChatDelta): void {
     const { contentBlocks, reasoningContent, content, refusal, toolCalls, extra } = delta;
     let [thought, said] = [
-      reasoningContent || textOf(extra?.reasoning),
+      reasoningContent || thoughtIn(extra),
       content || refusal || textOf(extra?.tool_plan),
     ];
     for (const block of contentBlocks) {

@@ -1,7 +1,9 @@
 // One answer of the chat form as a response, whole or piece by piece: the same steps for both.
-import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
+
+import type { JsonObject } from '@bufbuild/protobuf';
 import type { ContentBlock } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import { arrayOf, isObject, objectOf } from '../../json-object.ts';
+import { thoughtIn } from '../thought-in.ts';
 import { Blocks } from './blocks.ts';
 import type { Wire } from './conversation.ts';
 import { Output, type Tell } from './output.ts';
@@ -59,7 +61,7 @@ export class ResponseWriter {
   /** A piece of the message. */
   push(said: Said, logprobs: readonly JsonObject[] = []): void {
     const { extra } = said;
-    const thought = said.reasoningContent ?? textIn(extra?.reasoning);
+    const thought = said.reasoningContent || thoughtIn(extra);
     for (const block of said.contentBlocks) this.#blocks.push(block);
     if (said.contentBlocks.length > 0) this.#hasBlocks = true;
     if (thought) this.#thinks(thought);
@@ -168,8 +170,4 @@ export class ResponseWriter {
   #maker(): { readonly wire: string; readonly provider: string } {
     return { wire: this.#wire.dialect, provider: this.#wire.provider };
   }
-}
-
-function textIn(value: JsonValue | undefined): string | undefined {
-  return typeof value === 'string' ? value : undefined;
 }
