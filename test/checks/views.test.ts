@@ -36,6 +36,7 @@ const REQUESTS: readonly (readonly [Api, JsonObject, readonly string[], number])
         },
         { role: 'tool', tool_call_id: 'c', content: 'T' },
         { role: 'assistant', refusal: 'R', reasoning_content: 'why' },
+        { role: 'assistant', content: 'A', reasoning_details: [{ text: 'so' }, { summary: 'thus' }, null] },
       ],
     },
     [
@@ -48,8 +49,11 @@ const REQUESTS: readonly (readonly [Api, JsonObject, readonly string[], number])
       '3 tool content: T',
       '4 assistant content: R',
       '4 assistant reasoning: why',
+      '5 assistant content: A',
+      '5 assistant reasoning: so',
+      '5 assistant reasoning: thus',
     ],
-    5,
+    6,
   ],
   [
     'completions',

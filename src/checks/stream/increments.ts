@@ -38,7 +38,10 @@ function chatIncrements(chunk: JsonObject): Increment[] {
       ...piece({ unit, kind: 'content' }, wordsOf(delta.content)),
       ...piece({ unit, kind: 'content' }, delta.refusal),
       ...piece({ unit, kind: 'content' }, objectAt(delta, 'audio').transcript),
-      ...piece({ unit, kind: 'reasoning' }, wordsOf(delta.reasoning_content ?? delta.reasoning)),
+      ...piece(
+        { unit, kind: 'reasoning' },
+        wordsOf(delta.reasoning_content ?? delta.reasoning ?? delta.reasoning_details),
+      ),
       ...calls,
       ...piece(callOf(unit, -1, legacy.name), legacy.arguments),
     ];

@@ -35,6 +35,10 @@ function readMessage(slots: Slots, message: JsonObject, path: JsonPath, role: st
   // What providers of reasoning models add in addition to the content.
   slots.text([...path, 'reasoning_content'], message.reasoning_content, { ...draft, kind: 'reasoning' });
   slots.text([...path, 'reasoning'], message.reasoning, { ...draft, kind: 'reasoning' });
+  for (const [detail, at] of slots.objects([...path, 'reasoning_details'], message.reasoning_details)) {
+    slots.text([...at, 'text'], detail.text, { ...draft, kind: 'reasoning' });
+    slots.text([...at, 'summary'], detail.summary, { ...draft, kind: 'reasoning' });
+  }
   for (const [call, at] of slots.objects([...path, 'tool_calls'], message.tool_calls)) {
     const [fn, custom] = [objectAt(call, 'function'), objectAt(call, 'custom')];
     slots.call([...at, 'function', 'arguments'], fn.name, fn.arguments, draft);

@@ -13,6 +13,7 @@ import type {
 } from '../../providers/dialect.ts';
 import { type FrameParser, frameParser } from '../../providers/framing.ts';
 import type { OperationName } from '../../providers/operations.ts';
+import { type AnswerForm, answerForm } from './answer-form.ts';
 import type { Attempt } from './attempt.ts';
 import { HeldSignal } from './drains.ts';
 import { noteReceived } from './kept-bodies.ts';
@@ -44,15 +45,16 @@ export async function callStream<Request, Answer extends object, Chunk extends o
   return runAttempt(pipeline, call, opening, dial, async (answer, attempt) => {
     noteReceived(call, answer);
     await refuseErrors(answer, target, dialect);
-    if (
-      operation.answersWhole?.(context) === true ||
-      /^application\/json\b/i.test(answer.header('content-type') ?? '')
-    ) {
-      return wholeAnswer(answer, attempt, name, operation, request, context);
+    const translator = operation.stream(request, context, answer);
+    const { isWhole, body } = await formOf(answer, translator, operation.answersWhole?.(context) === true);
+    if (isWhole) {
+      const bytes = await readBounded(body, MAX_ANSWER_BYTES);
+      return wholeAnswer(answer.status, bytes, attempt, name, operation, request, context);
     }
     const pieces = new Pieces(
-      answer,
-      operation.stream(request, context, answer),
+      answer.status,
+      body,
+      translator,
       frameParser(dialect.framing ?? 'sse'),
       attempt,
       signal instanceof HeldSignal ? signal : undefined,
@@ -72,21 +74,33 @@ async function refuseErrors(answer: StreamedAnswer, target: Target, dialect: Dia
   }
 }
 
+/** Bytes that are no events (speech) have no form of their own: JSON among them says so by its type. */
+function formOf(
+  answer: StreamedAnswer,
+  { take }: StreamTranslator<unknown>,
+  answersWhole: boolean,
+): AnswerForm | Promise<AnswerForm> {
+  const { body } = answer;
+  if (answersWhole) return { isWhole: true, body };
+  if (take === undefined) return answerForm(answer);
+  return { isWhole: /^application\/json\b/i.test(answer.header('content-type') ?? ''), body };
+}
+
 /** Some providers answer a streamed request whole: the caller still gets a stream. */
 async function wholeAnswer<Request, Answer extends object, Chunk>(
-  answer: StreamedAnswer,
+  status: number,
+  body: Uint8Array,
   attempt: Attempt,
   name: OperationName,
   operation: StreamingOperation<Request, Answer, Chunk>,
   request: Request,
   context: TranslationContext,
 ): Promise<AsyncIterable<Chunk>> {
-  const body = await readBounded(answer.body, MAX_ANSWER_BYTES);
   const { answer: message, usage, model, tier } = operation.response(body, request, context);
   attempt.firstToken();
   if (typeof usage !== 'object') attempt.says(message);
   attempt.noteWhole(name, message);
-  attempt.end({ status: answer.status, outcome: 'success', usage, responseModel: model, tier });
+  attempt.end({ status, outcome: 'success', usage, responseModel: model, tier });
   const chunks = operation.wholeAsChunks(message, request);
   return (async function* () {
     yield* chunks;
@@ -109,15 +123,16 @@ class Pieces<Chunk> implements AsyncIterable<Chunk>, AsyncIterator<Chunk> {
   #error: GatewayError | undefined;
 
   constructor(
-    answer: StreamedAnswer,
+    status: number,
+    body: AsyncIterable<Uint8Array>,
     translator: StreamTranslator<Chunk>,
     parser: FrameParser,
     attempt: Attempt,
     held: HeldSignal | undefined,
   ) {
     this.#held = held;
-    this.#status = answer.status;
-    this.#body = answer.body[Symbol.asyncIterator]();
+    this.#status = status;
+    this.#body = body[Symbol.asyncIterator]();
     this.#translator = translator;
     this.#parser = parser;
     this.#attempt = attempt;

@@ -28,6 +28,7 @@ const EVENTS: readonly object[] = [
   { index: 0, delta: { audio: { data: 'AAAA' } } },
   { index: 0, delta: { reasoning_content: 'r' } },
   { index: 0, delta: { reasoning: 'r' } },
+  { index: 0, delta: { reasoning_details: [{ type: 'reasoning.text', text: 'r', index: 0 }] } },
   { index: 0, delta: { tool_calls: [{ index: 2, id: 'c', function: { name: 'f', arguments: '{"a' } }] } },
   {
     index: 0,

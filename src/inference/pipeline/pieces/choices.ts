@@ -83,7 +83,9 @@ function contentOf({ content, extra }: Delta): string {
 }
 
 function reasoningOf({ reasoningContent, extra }: Delta): string {
-  return reasoningContent ?? wordsOf(extra?.reasoning_content ?? extra?.reasoning);
+  return (
+    reasoningContent ?? wordsOf(extra?.reasoning_content ?? extra?.reasoning ?? extra?.reasoning_details)
+  );
 }
 
 /** Arguments that are no text but JSON. */
