@@ -41,9 +41,7 @@ export function authenticate(
   connection?: object,
 ): Authentication {
   const { keys, tokens } = callers;
-  const presented = ['authorization', 'x-api-key', 'x-goog-api-key'].flatMap(
-    (name) => bearerOf(headers.plain(name)) ?? [],
-  );
+  const presented = presentedIn(headers);
   const own = headers.get('api-key');
   if (own !== undefined) {
     const record = keys.find(own, connection);
@@ -115,6 +113,17 @@ function isOurToken(tokens: Callers['tokens'], text: string): boolean {
 function isForeign(value: string, { keys, tokens }: Callers): boolean {
   if (value === '' || keys.find(value) !== undefined) return false;
   return tokens === undefined || !tokens.isOurs(value);
+}
+
+const CREDENTIALS = ['authorization', 'x-api-key', 'x-goog-api-key'] as const;
+
+function presentedIn(headers: GatewayHeaders): string[] {
+  const presented: string[] = [];
+  for (const name of CREDENTIALS) {
+    const value = bearerOf(headers.plain(name));
+    if (value !== undefined) presented.push(value);
+  }
+  return presented;
 }
 
 function bearerOf(authorization: string | undefined): string | undefined {

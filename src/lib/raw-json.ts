@@ -2,15 +2,9 @@
 // message is not serialised again. A change makes a new message: the text belongs to the
 // object, not to its contents, so a copy does not have it.
 
-/** Hands back the object that it is given, for a class that adds to it what only that class sees. */
-class Given {
-  constructor(object: object) {
-    // biome-ignore lint/correctness/noConstructorReturn: private members come onto the object that is returned
-    return object;
-  }
-}
+import { PrivateMember } from './private-member.ts';
 
-class Raw extends Given {
+class Raw extends PrivateMember {
   #json: string | Uint8Array;
 
   constructor(message: object, json: string | Uint8Array) {

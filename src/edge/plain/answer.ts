@@ -24,6 +24,9 @@ export function writeAnswer(socket: Socket, answer: JsonAnswer, keepAliveMs: num
       ? 'Connection: close'
       : `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}`;
   head += `content-length: ${length}\r\nDate: ${dateText()}\r\n${connection}\r\n\r\n`;
+  // A text without other characters than ASCII's is as long as its bytes.
+  if (typeof json === 'string' && length === json.length && length <= MAX_JOINED)
+    return socket.write(head + json, 'latin1');
   if (typeof json !== 'string' && length <= MAX_JOINED) {
     const body = Buffer.from(json.buffer, json.byteOffset, length);
     // Latin-1 keeps the bytes as they are.

@@ -2,18 +2,16 @@
 // Request, ChatCompletion, ChatCompletionChunk with their further members: `content_blocks` with signatures,
 // `reasoning_content`, `extra_content`, `cache_control`): every dialect translates to and from it already, so that a
 // published form is written once and not once for every wire.
-import type {
-  ChatCompletion,
-  ChatCompletionChunk,
-  CreateChatCompletionRequest,
-} from '../../../gen/gateway/inference/v2/chat_pb.ts';
+import type { JsonObject } from '@bufbuild/protobuf';
+import type { ChatCompletion, ChatCompletionChunk } from '../../../gen/gateway/inference/v2/chat_pb.ts';
 import type { Target, TranslationContext } from '../dialect.ts';
 import type { UsageReport } from '../usage/report.ts';
 import type { Carries } from './ability.ts';
 
 /** A request in the chat form. */
 export interface AsChat {
-  readonly chat: CreateChatCompletionRequest;
+  /** As JSON. */
+  readonly chat: JsonObject;
   /** Paths of members that the wire cannot carry. */
   readonly lost: readonly string[];
 }

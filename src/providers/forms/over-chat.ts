@@ -1,37 +1,68 @@
 // An operation over the chat of a dialect: the request is put into the chat form, and what the dialect reads of the
 // answer is put back.
-import type { CreateChatCompletionRequest } from '../../../gen/gateway/inference/v2/chat_pb.ts';
+import type { JsonObject } from '@bufbuild/protobuf';
+import {
+  type CreateChatCompletionRequest,
+  CreateChatCompletionRequestSchema,
+} from '../../../gen/gateway/inference/v2/chat_pb.ts';
+import { lazyMessage } from '../../lib/lazy-message.ts';
+import { PrivateMember } from '../../lib/private-member.ts';
+import { attachRawJson } from '../../lib/raw-json.ts';
 import type {
   Dialect,
+  MessageJson,
   ProviderEntry,
   StreamingOperation,
   StreamTranslator,
   TranslationContext,
 } from '../dialect.ts';
 import { carriesOf } from './carries.ts';
-import type { AsChat, Form, PieceTranslator } from './form.ts';
+import type { Form, PieceTranslator } from './form.ts';
 
 /** A request that was translated, for one provider. */
-interface Known extends AsChat {
+interface Known {
+  readonly chat: CreateChatCompletionRequest;
+  readonly lost: readonly string[];
+  readonly form: object;
   readonly provider: ProviderEntry;
   readonly stream: boolean;
+}
+
+/** The last translation of a request, kept with it: its answer is read by the same. */
+class Last extends PrivateMember {
+  #known: Known;
+
+  constructor(request: object, known: Known) {
+    super(request);
+    this.#known = known;
+  }
+
+  static of(request: object): Known | undefined {
+    return #known in request ? request.#known : undefined;
+  }
+
+  static set(request: object, known: Known): void {
+    if (#known in request) request.#known = known;
+    else new Last(request, known);
+  }
 }
 
 type Chat = NonNullable<Dialect['chat']>;
 
 /** The form's operation over a dialect's chat. */
 export function overChat<Request extends object, Answer extends object, Chunk>(
+  json: MessageJson,
   form: Form<Request, Answer, Chunk>,
   chat: Chat,
 ): StreamingOperation<Request, Answer, Chunk> {
-  const known = new WeakMap<Request, Known>();
   const chatOf = (request: Request, { target }: TranslationContext, stream: boolean): Known => {
     const { provider } = target;
-    const before = known.get(request);
-    if (before?.provider === provider && before.stream === stream) return before;
+    const before = Last.of(request);
+    if (before?.form === form && before.provider === provider && before.stream === stream) return before;
     const model = (request as { readonly model?: string }).model ?? '';
-    const made = { ...form.toChat(request, carriesOf(provider, model), stream, target), provider, stream };
-    known.set(request, made);
+    const { chat: members, lost } = form.toChat(request, carriesOf(provider, model), stream, target);
+    const made = { chat: messageOf(json, members, provider), lost, form, provider, stream };
+    Last.set(request, made);
     return made;
   };
   const asked = (
@@ -62,8 +93,23 @@ export function overChat<Request extends object, Answer extends object, Chunk>(
  * Strictness is one of OpenAI's chat form; the forms above it need all that a provider says. What is left out has been
  * told by the names of the caller's form.
  */
-function openly({ lost: _, ...context }: TranslationContext): TranslationContext {
-  return context.target.strict ? { ...context, target: { ...context.target, strict: false } } : context;
+function openly({ target, now, relayed }: TranslationContext): TranslationContext {
+  return { target: target.strict ? { ...target, strict: false } : target, now, relayed };
+}
+
+/** The request as a message. OpenAI's own wire is sent the JSON as it is, and reads no member of what it answers whole. */
+function messageOf(
+  json: MessageJson,
+  chat: JsonObject,
+  { dialect, renames }: ProviderEntry,
+): CreateChatCompletionRequest {
+  const read = (): CreateChatCompletionRequest => json.decode(CreateChatCompletionRequestSchema, chat);
+  if (dialect !== 'openai' || renames !== undefined) return read();
+  const message =
+    chat.stream === true
+      ? read()
+      : lazyMessage(CreateChatCompletionRequestSchema, read, { stream: undefined });
+  return attachRawJson(message, JSON.stringify(chat));
 }
 
 type ChunkTranslator = ReturnType<Chat['stream']>;

@@ -94,7 +94,7 @@ function madeOf(
   name: OperationName,
 ): AnyOperation | undefined {
   const [form, whole] = [FORMS[name], WHOLE_FORMS[name]];
-  if (form !== undefined && chat !== undefined) return overChat(form(json), chat) as AnyOperation;
+  if (form !== undefined && chat !== undefined) return overChat(json, form(json), chat) as AnyOperation;
   if (whole === undefined || embeddings === undefined) return undefined;
   return overWhole(whole(json), embeddings as never) as AnyOperation;
 }

@@ -344,6 +344,28 @@ test('its requests count as its connection’s, and show that it has a valid key
   t.is(served.kept[1]?.running, 0);
 });
 
+test('answers as texts come out as UTF-8, their headers as Latin-1, whatever is in them', async (t) => {
+  const texts = ['{"a":"plain"}', '{"a":"\u00fc \u20ac \u{1f600}"}', `{"a":"${'x'.repeat(20_000)}"}`];
+  let next = 0;
+  const served = await serve(t, () => Promise.resolve(answer(texts[next++]!, [['x-name', 'J\u00fcrgen']])));
+  const socket = net.connect(served.port, '127.0.0.1');
+  t.teardown(() => void socket.destroy());
+  let read = Buffer.alloc(0);
+  socket.on('data', (bytes) => {
+    read = Buffer.concat([read, bytes]);
+  });
+  for (const text of texts) {
+    read = Buffer.alloc(0);
+    socket.write(post({}, '{}'));
+    const bytes = Buffer.from(text);
+    await until(() => read.includes(bytes));
+    const head = read.subarray(0, read.indexOf('\r\n\r\n')).toString('latin1');
+    t.regex(head, new RegExp(`content-length: ${bytes.length}`));
+    t.regex(head, /x-name: J\u00fcrgen/);
+    t.true(read.subarray(head.length + 4).equals(bytes));
+  }
+});
+
 test('without a valid key a body is not waited for: the head is node:http’s at once', async (t) => {
   const served = await serve(t, async () => answer('{}'));
   const bytes = post({}, '{"a":1}', '/unknown').subarray(0, -5);

@@ -24,7 +24,7 @@ const AT: ModelAt = (name) => {
 /** The operation over the given JSON. */
 export function generateContent(json: MessageJson): Generate {
   const native = nativeGenerate(json, AT);
-  const translated = overChat(geminiForm(json), chat(json));
+  const translated = overChat(json, geminiForm(json), chat(json));
   const of = ({ model = '' }: GenerateContentRequest): Generate =>
     servedModel(model).wire === 'gemini' ? native : translated;
   return {

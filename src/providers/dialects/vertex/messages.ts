@@ -17,7 +17,7 @@ type Messages = StreamingOperation<CreateMessageRequest, Message, MessageEvent>;
 /** The operation over the given JSON. */
 export function messages(json: MessageJson): Messages {
   const native = nativeMessages(json);
-  const translated = overChat(messagesForm(json), chat(json));
+  const translated = overChat(json, messagesForm(json), chat(json));
   const isClaude = ({ model = '' }: CreateMessageRequest): boolean => servedModel(model).wire === 'anthropic';
   const of = (request: CreateMessageRequest): Messages => (isClaude(request) ? native : translated);
   const call = (request: CreateMessageRequest, context: TranslationContext, stream: boolean): Outbound => {

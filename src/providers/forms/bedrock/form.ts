@@ -26,7 +26,7 @@ import { wholeAsEvents } from './whole-as-events.ts';
 export function converseForm(json: MessageJson): Form<ConverseRequest, ConverseResponse, ConverseEvent> {
   return {
     toChat: (request, carries, stream) =>
-      converseAsChat(json, json.encode(ConverseRequestSchema, request) as JsonObject, carries, stream),
+      converseAsChat(json.encode(ConverseRequestSchema, request) as JsonObject, carries, stream),
     answer(completion, request, _context, usage) {
       const counts = typeof usage === 'object' ? usage : completion.usage;
       const message = messageJson(completion, counts, request.model ?? '');
@@ -44,19 +44,9 @@ export function converseForm(json: MessageJson): Form<ConverseRequest, ConverseR
 }
 
 /** A body of Converse's in the chat form. */
-export function converseAsChat(
-  json: MessageJson,
-  body: JsonObject,
-  carries: Carries,
-  stream: boolean,
-): AsChat {
+export function converseAsChat(body: JsonObject, carries: Carries, stream: boolean): AsChat {
   const lost = new Lost();
-  const { chat, lost: others } = chatRequest(
-    json,
-    asMessages(body, lost),
-    { ...carries, own: false },
-    stream,
-  );
+  const { chat, lost: others } = chatRequest(asMessages(body, lost), { ...carries, own: false }, stream);
   return { chat, lost: [...new Set([...lost.names, ...others.map(conversePath)])] };
 }
 

@@ -12,7 +12,6 @@ import {
   type ChatCompletionChunk,
   ChatCompletionChunkSchema,
   ChatCompletionSchema,
-  CreateChatCompletionRequestSchema,
 } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import { validationFailed } from '../../../lib/errors.ts';
 import { lazyMessage } from '../../../lib/lazy-message.ts';
@@ -36,7 +35,7 @@ export function invokeForm(
   json: MessageJson,
 ): Form<InvokeModelRequest, InvokeModelResponse, InvokeModelEvent> {
   return {
-    toChat: (request, carries, stream) => bodyAsChat(json, bodyOf(json, request), carries, stream),
+    toChat: (request, carries, stream) => bodyAsChat(bodyOf(json, request), carries, stream),
     answer(completion, request, _context, usage) {
       const counts = typeof usage === 'object' ? usage : completion.usage;
       const kind = requestKind(bodyOf(json, request));
@@ -55,22 +54,16 @@ export function bodyOf(json: MessageJson, request: InvokeModelRequest): JsonObje
 }
 
 /** @throws GatewayError validation_failed for a body that only Bedrock can be asked */
-function bodyAsChat(json: MessageJson, body: JsonObject, carries: Carries, stream: boolean): AsChat {
+function bodyAsChat(body: JsonObject, carries: Carries, stream: boolean): AsChat {
   switch (requestKind(body)) {
     case 'messages': {
       const { anthropic_version: _, anthropic_beta: betas, ...rest } = body;
-      return chatRequest(
-        json,
-        carries.own && betas !== undefined ? { ...rest, betas } : rest,
-        carries,
-        stream,
-      );
+      return chatRequest(carries.own && betas !== undefined ? { ...rest, betas } : rest, carries, stream);
     }
     case 'nova': {
       const { schemaVersion: _, inferenceConfig, ...rest } = body;
       const { max_new_tokens: tokens, ...config } = (inferenceConfig ?? {}) as JsonObject;
       return converseAsChat(
-        json,
         { ...rest, inferenceConfig: { ...(tokens === undefined ? {} : { maxTokens: tokens }), ...config } },
         carries,
         stream,
@@ -78,10 +71,7 @@ function bodyAsChat(json: MessageJson, body: JsonObject, carries: Carries, strea
     }
     case 'chat':
       return {
-        chat: json.decode(CreateChatCompletionRequestSchema, {
-          ...body,
-          ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}),
-        }),
+        chat: { ...body, ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}) },
         lost: [],
       };
     default:

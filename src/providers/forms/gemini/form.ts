@@ -18,7 +18,7 @@ export function geminiForm(
 ): Form<GenerateContentRequest, GenerateContentResponse, GenerateContentResponse> {
   return {
     toChat: (request, carries, stream) =>
-      chatRequest(json, json.encode(GenerateContentRequestSchema, request) as JsonObject, carries, stream),
+      chatRequest(json.encode(GenerateContentRequestSchema, request) as JsonObject, carries, stream),
     answer(completion, request, _context, usage) {
       const counts = typeof usage === 'object' ? usage : completion.usage;
       return written(json, responseJson(completion, counts, request.model ?? '', wantsThoughts(request)));

@@ -1,7 +1,5 @@
 // A generateContent request in the chat form. What the wire cannot carry is left out and named.
 import type { JsonObject } from '@bufbuild/protobuf';
-import { CreateChatCompletionRequestSchema } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
-import type { MessageJson } from '../../dialect.ts';
 import type { Carries } from '../ability.ts';
 import type { AsChat } from '../form.ts';
 import { Lost } from '../messages/lost.ts';
@@ -14,7 +12,7 @@ const READ: ReadonlySet<string> = new Set([
 ]);
 
 /** @param body the request's JSON; not changed */
-export function chatRequest(json: MessageJson, body: JsonObject, carries: Carries, stream: boolean): AsChat {
+export function chatRequest(body: JsonObject, carries: Carries, stream: boolean): AsChat {
   const lost = new Lost();
   const chat: JsonObject = {
     model: body.model ?? '',
@@ -24,5 +22,5 @@ export function chatRequest(json: MessageJson, body: JsonObject, carries: Carrie
     ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}),
   };
   for (const [name, value] of Object.entries(body)) if (!READ.has(name) && value !== null) lost.add(name);
-  return { chat: json.decode(CreateChatCompletionRequestSchema, chat), lost: lost.names };
+  return { chat, lost: lost.names };
 }

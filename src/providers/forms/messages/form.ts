@@ -19,7 +19,7 @@ import { wholeAsEvents } from './whole-as-events.ts';
 export function messagesForm(json: MessageJson): Form<CreateMessageRequest, Message, MessageEvent> {
   return {
     toChat: (request, carries, stream) =>
-      chatRequest(json, jsonOf(json, CreateMessageRequestSchema, request), carries, stream),
+      chatRequest(jsonOf(json, CreateMessageRequestSchema, request), carries, stream),
     answer: (completion, request, _context, usage) =>
       messageOf(json, completion, typeof usage === 'object' ? usage : completion.usage, request.model ?? ''),
     pieces: (request) => new MessageEvents((event) => [eventOf(json, event)], request.model ?? ''),

@@ -1,10 +1,5 @@
 // A request of the Messages API in the chat form. What the wire cannot carry is left out and named.
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
-import {
-  type CreateChatCompletionRequest,
-  CreateChatCompletionRequestSchema,
-} from '../../../../gen/gateway/inference/v2/chat_pb.ts';
-import type { MessageJson } from '../../dialect.ts';
 import { arrayOf, given, isObject, objectOf, textOf } from '../../json-object.ts';
 import type { Carries } from '../ability.ts';
 import type { AsChat } from '../form.ts';
@@ -21,7 +16,7 @@ const READ: ReadonlySet<string> = new Set([
 ]);
 
 /** The request in the chat form. @param body the request's JSON; not changed */
-export function chatRequest(json: MessageJson, body: JsonObject, carries: Carries, stream: boolean): AsChat {
+export function chatRequest(body: JsonObject, carries: Carries, stream: boolean): AsChat {
   const lost = new Lost();
   const chat: JsonObject = {
     model: body.model ?? '',
@@ -38,11 +33,7 @@ export function chatRequest(json: MessageJson, body: JsonObject, carries: Carrie
     if (carries.own) chat[name] = value;
     else lost.add(name);
   }
-  return { chat: decoded(json, chat), lost: lost.names };
-}
-
-function decoded(json: MessageJson, chat: JsonObject): CreateChatCompletionRequest {
-  return json.decode(CreateChatCompletionRequestSchema, chat);
+  return { chat, lost: lost.names };
 }
 
 function sampling(body: JsonObject, carries: Carries, lost: Lost): JsonObject {

@@ -1,9 +1,6 @@
 // The Responses API over the chat form.
 import type { JsonObject } from '@bufbuild/protobuf';
-import {
-  type ChatCompletion,
-  CreateChatCompletionRequestSchema,
-} from '../../../../gen/gateway/inference/v2/chat_pb.ts';
+import type { ChatCompletion } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import {
   type CreateResponseRequest,
   CreateResponseRequestSchema,
@@ -32,12 +29,7 @@ export function responsesForm(json: MessageJson): Form<CreateResponseRequest, Mo
   return {
     toChat(request, _carries, stream, { provider }) {
       const wire = { dialect: provider.dialect, provider: provider.id };
-      const { chat, lost } = toChat(
-        json.encode(CreateResponseRequestSchema, request) as JsonObject,
-        wire,
-        stream,
-      );
-      return { chat: json.decode(CreateChatCompletionRequestSchema, chat), lost };
+      return toChat(json.encode(CreateResponseRequestSchema, request) as JsonObject, wire, stream);
     },
     answer: (completion, request, context, usage) =>
       messageOf(json, wholeResponse(completion, writing(json, request, context), context.now(), usage)),
