@@ -5,6 +5,7 @@ import { createConnectTransport } from '@connectrpc/connect-web';
 import { signal } from '@preact/signals';
 import { type CallerSession, SessionsService } from '../../gen/gateway/admin/v2/sessions_pb.ts';
 import { type ErrorDetail, ErrorDetailSchema } from '../../gen/gateway/common/v2/error_pb.ts';
+import { hear, now } from './clock.ts';
 
 /** Undefined: not known yet; null: no person is signed in. */
 export const session = signal<CallerSession | null | undefined>(undefined);
@@ -15,6 +16,7 @@ const watch: Interceptor = (next) => async (request) => {
   try {
     const answer = await next(request);
     reachable.value = true;
+    hear(answer.header.get('date'));
     return answer;
   } catch (error) {
     notice(error);
@@ -94,7 +96,7 @@ addEventListener('pageshow', ({ persisted }) => {
 });
 setInterval(() => {
   const expires = session.value?.expiresAt;
-  if (expires !== undefined && Date.parse(expires) < Date.now()) void checkSession();
+  if (expires !== undefined && Date.parse(expires) < now()) void checkSession();
 }, 60_000);
 
 /** @throws ConnectError when the key does not count */

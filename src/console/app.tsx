@@ -96,5 +96,14 @@ function Shown({ page }: { readonly page: Page }) {
   const { part: Part, fault } = loaded.value;
   if (fault) return <Alert>The page could not be loaded. Reload to try again.</Alert>;
   if (Part === undefined) return <p class="empty">Loading…</p>;
-  return <Part rest={decodeURIComponent(path.value.slice(page.path.length + 1))} />;
+  return <Part rest={decoded(path.value.slice(page.path.length + 1))} />;
+}
+
+/** What is no text in UTF-8 stays as it is: no page is called so. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

@@ -68,12 +68,18 @@ export function FormDialog(props: FormDialogProps) {
         <dialog
           ref={dialog}
           aria-label={name}
+          onCancel={(event) => {
+            // What is being made is shown once: it is waited for.
+            if (busy.value) event.preventDefault();
+          }}
           onClose={() => {
             isOpen.value = false;
             result.value = undefined;
           }}
         >
-          <h2>{label ?? name}</h2>
+          <h2>
+            <bdi>{label ?? name}</bdi>
+          </h2>
           {result.value ?? (
             <form onSubmit={send}>
               {children}
@@ -83,7 +89,7 @@ export function FormDialog(props: FormDialogProps) {
             </form>
           )}
           {fault.value !== '' && <Alert>{fault.value}</Alert>}
-          <button type="button" onClick={() => dialog.current?.close()}>
+          <button type="button" disabled={busy.value} onClick={() => dialog.current?.close()}>
             Close
           </button>
         </dialog>

@@ -1,4 +1,5 @@
 // Numbers and times as they are shown.
+import { now } from './clock.ts';
 
 /** A whole number of 1e-12 dollars, to its last digit. */
 export function dollars(exact: string | undefined): string {
@@ -37,5 +38,5 @@ export function timeOf(text: string | null): string | undefined {
   if (text === null || text === '') return undefined;
   const ago = /^(\d{1,4})([mhd])$/.exec(text);
   if (ago === null) return Number.isNaN(Date.parse(text)) ? undefined : new Date(text).toISOString();
-  return new Date(Date.now() - Number(ago[1]) * (UNITS[ago[2] ?? 'h'] ?? 0)).toISOString();
+  return new Date(now() - Number(ago[1]) * (UNITS[ago[2] ?? 'h'] ?? 0)).toISOString();
 }

@@ -2,6 +2,7 @@
 import { type Signal, signal } from '@preact/signals';
 import { type LogEntry, LogsService } from '../../gen/gateway/admin/v2/logs_pb.ts';
 import { client, detailOf, notice, reachable, session, wordsOf } from './api.ts';
+import { now } from './clock.ts';
 import { filtersOf, timesOf } from './log-query.ts';
 
 const PAGE = 100;
@@ -45,7 +46,7 @@ export class LogList {
   /** Where the list goes on after it was shortened. */
   #before: string | undefined;
   #isReading = false;
-  #readAt = Date.now();
+  #readAt = now();
 
   constructor(params: URLSearchParams) {
     this.#params = params;
@@ -152,7 +153,7 @@ export class LogList {
         for await (const { data, skipped } of stream) {
           tries = 0;
           reachable.value = true;
-          this.#readAt = Date.now();
+          this.#readAt = now();
           this.#take(data, Number(skipped));
         }
       } catch (error) {
@@ -163,7 +164,7 @@ export class LogList {
         if (status === 400 || status === 401 || status === 403) return;
         reachable.value = false;
       }
-      since = new Date(Math.max(this.#readAt - BACK_MS, Date.now() - 3_500_000)).toISOString();
+      since = new Date(Math.max(this.#readAt - BACK_MS, now() - 3_500_000)).toISOString();
       await pause(AGAIN_MS[Math.min(tries, AGAIN_MS.length - 1)] ?? 5000, this.#left.signal);
     }
   }

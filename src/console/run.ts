@@ -41,6 +41,9 @@ interface Chunk {
   readonly error?: { readonly message?: string };
 }
 
+/** A long answer is written anew so often at the most. */
+const SHOWN_MS = 40;
+
 /** One place for an answer; a further call replaces it. */
 export class Run {
   readonly answer: Signal<Answer> = signal(IDLE);
@@ -85,21 +88,31 @@ export class Run {
     let text = '';
     let tokens = '';
     let tool = -1;
-    for await (const data of eventsOf(body)) {
-      if (data === '[DONE]') break;
-      const { choices = [], usage, error } = JSON.parse(data) as Chunk;
-      if (error !== undefined) throw new Error(error.message ?? 'the answer broke off');
-      for (const { text: plain, delta } of choices) {
-        text += plain ?? delta?.content ?? delta?.refusal ?? '';
-        for (const { index = 0, function: called } of delta?.tool_calls ?? []) {
-          if (index !== tool) text += `${text === '' ? '' : '\n'}${called?.name ?? ''} `;
-          tool = index;
-          text += called?.arguments ?? '';
-        }
-      }
-      if (text !== '') first ??= performance.now() - began;
-      if (usage) tokens = `${whole(usage.prompt_tokens)} + ${whole(usage.completion_tokens)} tokens`;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const show = (): void => {
+      timer = undefined;
       set({ text, note: tokens });
+    };
+    try {
+      for await (const data of eventsOf(body)) {
+        if (data === '[DONE]') break;
+        const { choices = [], usage, error } = JSON.parse(data) as Chunk;
+        if (error !== undefined) throw new Error(error.message ?? 'the answer broke off');
+        for (const { text: plain, delta } of choices) {
+          text += plain ?? delta?.content ?? delta?.refusal ?? '';
+          for (const { index = 0, function: called } of delta?.tool_calls ?? []) {
+            if (index !== tool) text += `${text === '' ? '' : '\n'}${called?.name ?? ''} `;
+            tool = index;
+            text += called?.arguments ?? '';
+          }
+        }
+        if (text !== '') first ??= performance.now() - began;
+        if (usage) tokens = `${whole(usage.prompt_tokens)} + ${whole(usage.completion_tokens)} tokens`;
+        timer ??= setTimeout(show, SHOWN_MS);
+      }
+    } finally {
+      clearTimeout(timer);
+      show();
     }
     const took = duration(performance.now() - began);
     const parts = [took, first === undefined ? '' : `first token ${duration(first)}`, tokens];

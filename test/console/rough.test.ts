@@ -94,4 +94,33 @@ inBrowser((opened) => {
     t.not(await page.title(), 'broken');
     t.deepEqual(faults, []);
   });
+
+  test.serial('a browser whose clock is wrong shows the same; addresses may hold anything', async (t) => {
+    t.timeout(170_000);
+    const { gateway, page, context, faults, call } = await bench(t, opened());
+    await call('gpt-ok', 'hello');
+    for (const days of [-3, 3]) {
+      await context.clock.setSystemTime(Date.now() + days * 86_400_000);
+      await page.goto(`${gateway.origin}/console/analytics?from=1h`);
+      if (days === -3) await signIn(page, ADMIN_KEY);
+      const figure = page.getByRole('figure', { name: 'Requests' });
+      await figure.getByRole('link', { name: days === -3 ? '1' : '2', exact: true }).waitFor();
+      await page.goto(`${gateway.origin}/console/logs?from=15m`);
+      await page.getByText(days === -3 ? '1 entries' : '2 entries').waitFor();
+      await call('gpt-ok', 'followed');
+      await page.getByText(days === -3 ? '2 entries' : '3 entries').waitFor();
+    }
+    for (const path of [
+      'logs/%E0%A4%A',
+      'configs/%00',
+      'prompts/..%2F..',
+      'nothing/at/all',
+      'analytics?by=__proto__',
+    ]) {
+      await page.goto(`${gateway.origin}/console/${path}`);
+      await page.getByRole('navigation', { name: 'Main' }).waitFor();
+      await page.locator('[role="alert"], .empty').first().waitFor();
+    }
+    t.deepEqual(faults, []);
+  });
 });

@@ -1,5 +1,6 @@
 // A month by team, for those who charge it to them: its sums equal those of the log's entries.
 
+import { now } from '../clock.ts';
 import { downloadCsv } from '../csv.ts';
 import { dollars, whole } from '../figures.ts';
 import { entriesHref, NOT_OF_THE_LOG } from '../log-query.ts';
@@ -12,9 +13,9 @@ const MONTHS = 13;
 
 /** Months in UTC, the current one first, e.g. `2026-11`. */
 function months(): readonly string[] {
-  const now = new Date();
+  const today = new Date(now());
   return Array.from({ length: MONTHS }, (_, i) =>
-    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - i, 1)).toISOString().slice(0, 7),
+    new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() - i, 1)).toISOString().slice(0, 7),
   );
 }
 

@@ -2,6 +2,7 @@
 import { AnalyticsGraphsService } from '../../../gen/gateway/admin/v2/analytics_graphs_pb.ts';
 import { AnalyticsGroupsService } from '../../../gen/gateway/admin/v2/analytics_groups_pb.ts';
 import { client } from '../api.ts';
+import { now } from '../clock.ts';
 import { timeOf } from '../figures.ts';
 import { filtersOf } from '../log-query.ts';
 import { type Group, groupOf } from './groups.ts';
@@ -15,11 +16,11 @@ export interface Range {
 }
 
 export function rangeOf(params: URLSearchParams): Range & ReturnType<typeof filtersOf> {
-  const now = new Date().toISOString();
+  const until = new Date(now()).toISOString();
   return {
     ...filtersOf(params),
-    timeOfGenerationMin: timeOf(params.get('from')) ?? timeOf(DEFAULT_FROM) ?? now,
-    timeOfGenerationMax: timeOf(params.get('to')) ?? now,
+    timeOfGenerationMin: timeOf(params.get('from')) ?? timeOf(DEFAULT_FROM) ?? until,
+    timeOfGenerationMax: timeOf(params.get('to')) ?? until,
   };
 }
 

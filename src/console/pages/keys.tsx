@@ -2,6 +2,7 @@
 import { type ApiKey, ApiKeysService } from '../../../gen/gateway/admin/v2/api_keys_pb.ts';
 import { UsageLimitType } from '../../../gen/gateway/common/v2/limits_pb.ts';
 import { client, homeWorkspace, may, session } from '../api.ts';
+import { now } from '../clock.ts';
 import { FormDialog } from '../dialog.tsx';
 import { Amount, Select } from '../fields.tsx';
 import { moment } from '../figures.ts';
@@ -71,8 +72,7 @@ function NewKey({ onMade }: { readonly onMade: () => void }) {
     const { name = '', workspace = '', days, dollars } = texts;
     const held = session.value?.scopes ?? [];
     const scopes = CALLS.filter((scope) => session.value?.workspaceId === '' || held.includes(scope));
-    const expiresAt =
-      days === undefined ? undefined : new Date(Date.now() + Number(days) * DAY_MS).toISOString();
+    const expiresAt = days === undefined ? undefined : new Date(now() + Number(days) * DAY_MS).toISOString();
     const { key } = await client(ApiKeysService).createApiKey({
       type: 'workspace',
       subType: 'service',

@@ -4,6 +4,7 @@ import { useEffect } from 'preact/hooks';
 import { ModelPricingService } from '../../../gen/gateway/admin/v2/model_pricing_pb.ts';
 import { ProvidersService } from '../../../gen/gateway/admin/v2/providers_pb.ts';
 import { client, may, session } from '../api.ts';
+import { now } from '../clock.ts';
 import { whole } from '../figures.ts';
 import { useLoaded } from '../parts.tsx';
 
@@ -73,9 +74,9 @@ async function ratesOf(asked: string, signal: AbortSignal): Promise<Rates | unde
   const pricing = client(ModelPricingService);
   if (isOrganisation) {
     const { data } = await pricing.listModelPrices({ provider, model, pageSize: 100 }, { signal });
-    const now = new Date().toISOString();
+    const today = new Date(now()).toISOString();
     const own = data
-      .filter((one) => one.effectiveFrom <= now)
+      .filter((one) => one.effectiveFrom <= today)
       .sort((a, b) => (a.effectiveFrom < b.effectiveFrom ? 1 : -1))[0];
     if (own !== undefined) return rates(own.payAsYouGo, true);
   }
