@@ -8,6 +8,9 @@ import { build } from 'vite';
 const compressed = promisify(brotliCompress);
 const COMPRESSED = /\.(?:js|css|svg|html)$/;
 
+/** Parts of the console itself, pages and their folders apart. */
+const SHARED = { name: 'shared', test: /[\\/]src[\\/]console[\\/][^\\/]+\.tsx?$/, minShareCount: 2 };
+
 /** Builds into a folder that is emptied first; the same sources make the same bytes. @returns the modules that went in */
 export async function buildConsole(root: string, out: string): Promise<string[]> {
   const built = await build({
@@ -27,6 +30,8 @@ export async function buildConsole(root: string, out: string): Promise<string[]>
       modulePreload: { polyfill: false },
       reportCompressedSize: false,
       sourcemap: false,
+      // What pages share is one file: a first look at a page loads few.
+      rolldownOptions: { output: { codeSplitting: { groups: [SHARED] } } },
     },
   });
   const files = readdirSync(out, { recursive: true, encoding: 'utf8' }).filter((name) =>

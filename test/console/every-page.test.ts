@@ -143,6 +143,41 @@ inBrowser((opened) => {
     t.is(await page.evaluate('document.activeElement?.textContent'), 'New guardrail');
     t.deepEqual(faults, []);
   });
+
+  test.serial(
+    "a workspace's key sees and steers its own workspace on every page that it is shown",
+    async (t) => {
+      t.timeout(170_000);
+      const { gateway, page, faults, call } = await bench(t, opened());
+      await call('gpt-ok', 'hello');
+      await saved(gateway);
+      await page.goto(`${gateway.origin}/console`);
+      const verbs = ['list', 'read', 'create', 'update', 'delete'];
+      const kinds = ['configs', 'prompts', 'providers', 'virtual_keys', 'guardrails', 'policies'];
+      const key = await ok(gateway, 'POST', '/api-keys/workspace/service', {
+        body: {
+          name: 'Steers',
+          workspace_id: 'default',
+          scopes: [
+            ...['logs.list', 'logs.view', 'analytics.view', 'completions.write', 'workspace_users.list'],
+            ...[...kinds, 'workspace_service_api_keys'].flatMap((of) => verbs.map((verb) => `${of}.${verb}`)),
+          ],
+        },
+      });
+      await signIn(page, String(key.key));
+      const nav = page.getByRole('navigation', { name: 'Main' });
+      const listed = await nav
+        .getByRole('link')
+        .evaluateAll((links) => links.map((link) => link.getAttribute('href')));
+      t.true(listed.length >= 12, `${listed}`);
+      for (const path of listed) {
+        await page.goto(`${gateway.origin}${path}`);
+        await settled(page);
+        t.deepEqual(await page.getByRole('alert').allInnerTexts(), [], `${path}`);
+      }
+      t.deepEqual(faults, []);
+    },
+  );
 });
 
 /** One of each that pages show. */

@@ -1,4 +1,5 @@
 // What people steer in a browser: keys, providers, guardrails, policies, people.
+import { readFile } from 'node:fs/promises';
 import test from 'ava';
 import { ok, send } from '../support/front-door.ts';
 import { ADMIN_KEY } from '../support/gateway.ts';
@@ -194,6 +195,36 @@ inBrowser((opened) => {
     await page.getByRole('button', { name: 'Remove ada@console.test', exact: true }).click();
     await page.getByRole('dialog', { name: 'Remove' }).getByRole('button', { name: 'Remove' }).click();
     await page.getByText('They join by invitation').waitFor();
+    t.deepEqual(faults, []);
+  });
+
+  test.serial('the audit log is verified and loaded, settings tell the state and end sessions', async (t) => {
+    t.timeout(170_000);
+    const { gateway, page, faults } = await bench(t, opened());
+    await ok(gateway, 'POST', '/sessions');
+    await page.goto(`${gateway.origin}/console/audit`);
+    await signIn(page, ADMIN_KEY);
+    await page.getByRole('table', { name: 'Audit log' }).waitFor();
+    await page.getByRole('button', { name: 'Verify' }).click();
+    const status = page.getByRole('status').getByText(/^intact, \d+ entries$/);
+    await status.waitFor();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'Export' }).click(),
+    ]);
+    const lines = (await readFile(await download.path(), 'utf8')).trim().split('\n');
+    t.true(lines.length > 0);
+    t.notThrows(() => lines.map((line) => JSON.parse(line)));
+
+    await page.goto(`${gateway.origin}/console/settings`);
+    const state = page.getByRole('region', { name: 'Gateway' });
+    await state.getByText(/^Sluice .* on Node\.js/).waitFor();
+    await state.getByRole('table', { name: 'Stores' }).getByText('ready').first().waitFor();
+    const sessions = page.getByRole('table', { name: 'Sessions' });
+    await sessions.getByRole('button', { name: 'End', exact: true }).click();
+    await sessions.getByRole('button', { name: 'End', exact: true }).waitFor({ state: 'detached' });
+    await sessions.getByRole('button', { name: 'End this one' }).click();
+    await page.getByLabel('API key').waitFor();
     t.deepEqual(faults, []);
   });
 });

@@ -4,8 +4,11 @@ import { placeAt } from './json-place.ts';
 import { membersAt, wordsAt } from './members.ts';
 import { Named } from './named.ts';
 
-export function completion(): (context: CompletionContext) => Promise<CompletionResult | null> {
-  const named = new Named();
+/** @param workspace whose names are offered, by id */
+export function completion(
+  workspace: () => string,
+): (context: CompletionContext) => Promise<CompletionResult | null> {
+  const named = new Named(workspace);
   return async ({ state, pos, explicit }) => {
     const place = placeAt(state.doc.sliceString(0, pos));
     if (place === undefined || (!explicit && place.from === pos)) return null;

@@ -7,10 +7,12 @@ import type { Editor } from './editor.ts';
 
 interface EditorBoxProps {
   readonly initial: string;
+  /** Whose names are offered, by id. */
+  readonly workspace: () => string;
   readonly onReady: (editor: Editor) => void;
 }
 
-export function EditorBox({ initial, onReady }: EditorBoxProps) {
+export function EditorBox({ initial, workspace, onReady }: EditorBoxProps) {
   const place = useRef<HTMLDivElement>(null);
   const fault = useSignal(false);
   useEffect(() => {
@@ -19,7 +21,7 @@ export function EditorBox({ initial, onReady }: EditorBoxProps) {
     import('./editor.ts').then(
       ({ openEditor }) => {
         if (left || place.current === null) return;
-        made = openEditor(place.current, initial);
+        made = openEditor(place.current, initial, workspace);
         onReady(made);
       },
       () => {

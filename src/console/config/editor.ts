@@ -34,7 +34,8 @@ const theme = EditorView.theme({
   '.cm-selectionBackground, &.cm-focused .cm-selectionBackground': { backgroundColor: 'var(--chosen)' },
 });
 
-export function openEditor(place: HTMLElement, text: string): Editor {
+/** @param workspace whose names are offered, by id */
+export function openEditor(place: HTMLElement, text: string, workspace: () => string): Editor {
   const root = place.shadowRoot ?? place.attachShadow({ mode: 'open' });
   const parse = jsonParseLinter();
   const view = new EditorView({
@@ -47,7 +48,7 @@ export function openEditor(place: HTMLElement, text: string): Editor {
         history(),
         json(),
         linter((view): Diagnostic[] => (view.state.doc.length === 0 ? [] : parse(view))),
-        autocompletion({ override: [completion()] }),
+        autocompletion({ override: [completion(workspace)] }),
         keymap.of([...defaultKeymap, ...historyKeymap]),
         EditorView.lineWrapping,
         EditorView.contentAttributes.of({ 'aria-label': 'Config' }),

@@ -6,16 +6,19 @@ import {
   ProviderCatalogueService,
 } from '../../../gen/gateway/admin/v2/provider_catalogue_pb.ts';
 import { ProvidersService } from '../../../gen/gateway/admin/v2/providers_pb.ts';
-import { client, homeWorkspace, session } from '../api.ts';
+import { client, session } from '../api.ts';
 import type { Step } from './json-place.ts';
-
-const of = (): { readonly workspaceId?: string } =>
-  session.value?.workspaceId === '' ? { workspaceId: homeWorkspace() } : {};
 
 /** What was asked stays for as long as the editor; what may not be read is as if there were none. */
 export class Named {
+  readonly #workspace: () => string;
   readonly #asked = new Map<string, Promise<readonly string[]>>();
   #catalogue: Promise<readonly CatalogueProvider[]> | undefined;
+
+  /** @param workspace whose names are meant, by id */
+  constructor(workspace: () => string) {
+    this.#workspace = workspace;
+  }
 
   /** Values of the member at a path. */
   async valuesAt(path: readonly Step[]): Promise<readonly string[]> {
@@ -27,12 +30,14 @@ export class Named {
         return this.#stored('');
       case 'config':
         return this.#once('configs', async () =>
-          (await client(ConfigsService).listConfigs({ pageSize: 100, ...of() })).data.map(({ slug }) => slug),
+          (await client(ConfigsService).listConfigs({ pageSize: 100, ...this.#of() })).data.map(
+            ({ slug }) => slug,
+          ),
         );
       default:
         return /^(?:default_)?(?:input|output)_(?:guardrails|mutators)$/.test(name ?? '')
           ? this.#once('guardrails', async () =>
-              (await client(GuardrailsService).listGuardrails({ pageSize: 100, ...of() })).data.map(
+              (await client(GuardrailsService).listGuardrails({ pageSize: 100, ...this.#of() })).data.map(
                 ({ slug }) => slug,
               ),
             )
@@ -44,6 +49,10 @@ export class Named {
   async optionsOf(provider: string | undefined): Promise<readonly string[]> {
     const found = (await this.#providers()).find(({ id }) => id === provider);
     return found?.options.map(({ name }) => name) ?? [];
+  }
+
+  #of(): { readonly workspaceId?: string } {
+    return session.value?.workspaceId === '' ? { workspaceId: this.#workspace() } : {};
   }
 
   #providers(): Promise<readonly CatalogueProvider[]> {
@@ -58,14 +67,17 @@ export class Named {
 
   async #stored(mark: string): Promise<readonly string[]> {
     const slugs = await this.#once('stored', async () =>
-      (await client(ProvidersService).listProviders({ pageSize: 100, ...of() })).data.map(({ slug }) => slug),
+      (await client(ProvidersService).listProviders({ pageSize: 100, ...this.#of() })).data.map(
+        ({ slug }) => slug,
+      ),
     );
     return slugs.map((slug) => mark + slug);
   }
 
   #once(name: string, load: () => Promise<readonly string[]>): Promise<readonly string[]> {
-    const known = this.#asked.get(name) ?? load().catch(() => []);
-    this.#asked.set(name, known);
+    const of = `${name} ${this.#workspace()}`;
+    const known = this.#asked.get(of) ?? load().catch(() => []);
+    this.#asked.set(of, known);
     return known;
   }
 }

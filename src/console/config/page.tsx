@@ -115,6 +115,7 @@ function Form({ config, versions, uses, onSaved }: FormProps) {
         </div>
         <EditorBox
           initial={pretty(config?.config ?? EMPTY)}
+          workspace={() => workspace.value}
           onReady={(made) => {
             editor.current = made;
           }}
