@@ -13,10 +13,11 @@ export const session = signal<CallerSession | null | undefined>(undefined);
 export const reachable = signal(true);
 
 const watch: Interceptor = (next) => async (request) => {
+  const asked = Date.now();
   try {
     const answer = await next(request);
     reachable.value = true;
-    hear(answer.header.get('date'));
+    hear(answer.header.get('date'), asked);
     return answer;
   } catch (error) {
     notice(error);

@@ -2,7 +2,7 @@
 import { AnalyticsGraphsService } from '../../../gen/gateway/admin/v2/analytics_graphs_pb.ts';
 import { AnalyticsGroupsService } from '../../../gen/gateway/admin/v2/analytics_groups_pb.ts';
 import { client } from '../api.ts';
-import { now } from '../clock.ts';
+import { latest } from '../clock.ts';
 import { timeOf } from '../figures.ts';
 import { filtersOf } from '../log-query.ts';
 import { type Group, groupOf } from './groups.ts';
@@ -16,7 +16,7 @@ export interface Range {
 }
 
 export function rangeOf(params: URLSearchParams): Range & ReturnType<typeof filtersOf> {
-  const until = new Date(now()).toISOString();
+  const until = new Date(latest()).toISOString();
   return {
     ...filtersOf(params),
     timeOfGenerationMin: timeOf(params.get('from')) ?? timeOf(DEFAULT_FROM) ?? until,
