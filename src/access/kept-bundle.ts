@@ -41,78 +41,99 @@ export async function readBundle(
   master: MasterKey,
   now: () => number,
 ): Promise<KeptBundle> {
-  let bundle: KeyBundle;
-  let keys: ReadonlyMap<string, DataKey>;
-  let version = 0;
-  let readAt = Number.NEGATIVE_INFINITY;
-  let reading: Promise<unknown> | undefined;
+  const kept = new Bundle(documents, master, now);
+  await kept.masters();
+  return kept;
+}
 
-  /** Never backwards: an older answer is dropped. */
-  function take(document: Document<EncryptionKeysBody>, opened: OpenBundle): void {
-    if (document.version < version) return;
-    version = document.version;
-    ({ bundle } = opened);
-    keys = new Map(bundle.keys.map(({ id, key }) => [id, dataKey(id, Buffer.from(key, 'base64'))]));
+class Bundle implements KeptBundle {
+  readonly #documents: DocumentStore;
+  readonly #master: MasterKey;
+  readonly #now: () => number;
+  #bundle!: KeyBundle;
+  #keys!: ReadonlyMap<string, DataKey>;
+  #version = 0;
+  #readAt = Number.NEGATIVE_INFINITY;
+  #reading: Promise<unknown> | undefined;
+
+  constructor(documents: DocumentStore, master: MasterKey, now: () => number) {
+    this.#documents = documents;
+    this.#master = master;
+    this.#now = now;
   }
 
-  async function read(): Promise<{ document: Document<EncryptionKeysBody>; opened: OpenBundle }> {
+  get bundle(): KeyBundle {
+    return this.#bundle;
+  }
+
+  key(id: string): DataKey | undefined {
+    return this.#keys.get(id);
+  }
+
+  async readSince(askedAt: number): Promise<void> {
+    while (this.#readAt < askedAt) {
+      this.#reading ??= this.#read().finally(() => {
+        this.#reading = undefined;
+      });
+      await this.#reading;
+    }
+  }
+
+  async masters(): Promise<Masters> {
+    return (await this.#read()).document.body.masters;
+  }
+
+  async change(
+    next: (opened: OpenBundle, masters: Masters) => EncryptionKeysBody | undefined,
+  ): Promise<void> {
+    for (let attempt = 0; ; attempt++) {
+      const { document, opened } = await this.#read();
+      const body = next(opened, document.body.masters);
+      if (body === undefined) return;
+      try {
+        const order = { body, updatedAt: this.#now() };
+        const { version } = document;
+        const written = await this.#documents.update(scope, encryptionKeys, BUNDLE_ID, version, order);
+        this.#take(written, openBundle(this.#master, body));
+        return;
+      } catch (error) {
+        const lost = error instanceof GatewayError && error.reason === 'version_conflict';
+        if (!lost || attempt >= ATTEMPTS) throw error;
+        await sleep(Math.random() * 50);
+      }
+    }
+  }
+
+  /** Never backwards: an older answer is dropped. */
+  #take(document: Document<EncryptionKeysBody>, opened: OpenBundle): void {
+    if (document.version < this.#version) return;
+    this.#version = document.version;
+    this.#bundle = opened.bundle;
+    this.#keys = new Map(
+      this.#bundle.keys.map(({ id, key }) => [id, dataKey(id, Buffer.from(key, 'base64'))]),
+    );
+  }
+
+  async #read(): Promise<{ document: Document<EncryptionKeysBody>; opened: OpenBundle }> {
     const askedAt = performance.now();
-    const document = (await documents.get(scope, encryptionKeys, BUNDLE_ID)) ?? (await make());
-    const opened = openBundle(master, document.body);
-    take(document, opened);
-    readAt = Math.max(readAt, askedAt);
+    const document = (await this.#documents.get(scope, encryptionKeys, BUNDLE_ID)) ?? (await this.#make());
+    const opened = openBundle(this.#master, document.body);
+    this.#take(document, opened);
+    this.#readAt = Math.max(this.#readAt, askedAt);
     return { document, opened };
   }
 
   /** Two instances may make it at once: the store takes one. */
-  async function make(): Promise<Document<EncryptionKeysBody>> {
-    const first = firstBundle(master, now());
-    const body = sealBundle(first, wrapFor(master, first.key));
+  async #make(): Promise<Document<EncryptionKeysBody>> {
+    const first = firstBundle(this.#master, this.#now());
+    const body = sealBundle(first, wrapFor(this.#master, first.key));
     try {
-      return await documents.insert(scope, encryptionKeys, { id: BUNDLE_ID, createdAt: now(), body });
+      const made = { id: BUNDLE_ID, createdAt: this.#now(), body };
+      return await this.#documents.insert(scope, encryptionKeys, made);
     } catch (error) {
-      const made = await documents.get(scope, encryptionKeys, BUNDLE_ID);
+      const made = await this.#documents.get(scope, encryptionKeys, BUNDLE_ID);
       if (made === undefined) throw error;
       return made;
     }
   }
-
-  await read();
-  return {
-    get bundle() {
-      return bundle;
-    },
-    key: (id) => keys.get(id),
-
-    readSince: async (askedAt) => {
-      while (readAt < askedAt) {
-        reading ??= read().finally(() => {
-          reading = undefined;
-        });
-        await reading;
-      }
-    },
-
-    masters: async () => (await read()).document.body.masters,
-
-    change: async (next) => {
-      for (let attempt = 0; ; attempt++) {
-        const { document, opened } = await read();
-        const body = next(opened, document.body.masters);
-        if (body === undefined) return;
-        try {
-          const order = { body, updatedAt: now() };
-          take(
-            await documents.update(scope, encryptionKeys, BUNDLE_ID, document.version, order),
-            openBundle(master, body),
-          );
-          return;
-        } catch (error) {
-          const lost = error instanceof GatewayError && error.reason === 'version_conflict';
-          if (!lost || attempt >= ATTEMPTS) throw error;
-          await sleep(Math.random() * 50);
-        }
-      }
-    },
-  };
 }

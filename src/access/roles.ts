@@ -3,7 +3,7 @@
 import type { Principal } from '../call/principal.ts';
 import { fail } from '../lib/errors.ts';
 import type { Directory } from './directory.ts';
-import type { OrganisationRole, WorkspaceRole } from './identity-collections.ts';
+import type { WorkspaceRole } from './identity-collections.ts';
 import type { SecuritySetting } from './security-settings.ts';
 
 /** What decides: `true` for everybody, a setting's name, or `false`. */
@@ -185,14 +185,8 @@ export function governs(directory: Directory, principal: Principal): boolean {
 
 /** Higher roles first. */
 const WORKSPACE_RANK: Readonly<Record<WorkspaceRole, number>> = { admin: 2, manager: 1, member: 0 };
-const ORGANISATION_RANK: Readonly<Record<OrganisationRole, number>> = { owner: 2, admin: 1, member: 0 };
 
 /** Whether the first role is above the second. */
 export function outranks(a: WorkspaceRole, b: WorkspaceRole): boolean {
   return WORKSPACE_RANK[a] > WORKSPACE_RANK[b];
-}
-
-/** Whether the first role of the organisation is above the second. */
-export function outranksInOrganisation(a: OrganisationRole, b: OrganisationRole): boolean {
-  return ORGANISATION_RANK[a] > ORGANISATION_RANK[b];
 }

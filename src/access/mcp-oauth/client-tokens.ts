@@ -7,7 +7,7 @@ import type { Document } from '../../store/documents.ts';
 import type { McpIntegrationBody } from '../mcp/mcp-collections.ts';
 import { discover } from './auth-server.ts';
 import { addAssertion, PRIVATE_KEY_JWT, signingKey } from './client-proof.ts';
-import { oauthFetch, STEP_MS } from './oauth-fetch.ts';
+import { oauthFetch } from './oauth-fetch.ts';
 import { tokenParts } from './user-tokens.ts';
 
 export interface ClientTokensDeps {
@@ -117,6 +117,3 @@ export class ClientTokens {
     }
   }
 }
-
-/** Longest wait for a token, in milliseconds. */
-export const TOKEN_MS = 3 * STEP_MS;

@@ -9,12 +9,6 @@ import type { JsonObject } from '../../store/collection.ts';
 import type { Document } from '../../store/documents.ts';
 import type { DeclaredRecord, Kind, KindDeps } from './kind.ts';
 
-/** What became of a record: which document it is. */
-export interface RanRecord {
-  readonly id: string;
-  readonly isNew: boolean;
-}
-
 /** The workspace that a record belongs to; undefined: the organisation's. @throws GatewayError validation_failed */
 export function placeOf(
   { kind, members }: DeclaredRecord,

@@ -29,6 +29,7 @@ import {
 } from '../../../gen/gateway/admin/v2/mcp_integrations_pb.ts';
 import { switchMap } from '../../access/mcp/capability-switches.ts';
 import {
+  type McpCatalogueBody,
   type McpIntegrationBody,
   mcpCatalogues,
   mcpIntegrations,
@@ -41,7 +42,7 @@ import { codec } from '../../rest/codec.ts';
 import type { JsonObject } from '../../store/collection.ts';
 import type { Document } from '../../store/documents.ts';
 import { authorOf, callerOf, organisationOf, targetWorkspace } from '../kit/caller.ts';
-import { insertOf, newDocument, resource, shownAs } from '../kit/resource.ts';
+import { insertOf, newDocument, type Resource, resource, shownAs } from '../kit/resource.ts';
 import { retryOnConflict } from '../kit/retry-on-conflict.ts';
 import { newSlug } from '../kit/slug.ts';
 import { findMcpIntegration, requireMcpLevel } from './access.ts';
@@ -59,10 +60,23 @@ type Integrated = Document<McpIntegrationBody>;
 
 const OBJECT = 'mcp-integration';
 
+/** The service's own parts. */
+interface IntegrationsRoom {
+  readonly deps: McpDeps;
+  readonly stored: Resource<McpIntegrationBody>;
+  readonly catalogueOf: (integration: Integrated) => McpCatalogueBody | undefined;
+  /** Reads, works out and writes a body; `told` is what the audit log shows of it. */
+  readonly update: (
+    call: Call,
+    id: string,
+    told: (document: Integrated) => JsonObject,
+    change: (before: Integrated, at: number) => McpIntegrationBody | Promise<McpIntegrationBody>,
+  ) => Promise<void>;
+}
+
 /** The methods of McpIntegrationsService but for those of OpenAPI documents. */
 export function mcpIntegrationMethods(deps: McpDeps) {
-  const { documents, directory, mcp, now } = deps;
-  const catalogueOf = ({ organisationId, id }: Integrated) => mcp.catalogue(organisationId, id)?.body;
+  const { directory, mcp, now } = deps;
   const stored = resource(deps, {
     collection: mcpIntegrations,
     noun: 'MCP integration',
@@ -71,22 +85,22 @@ export function mcpIntegrationMethods(deps: McpDeps) {
     ),
     writesElsewhere: true,
   });
+  const room: IntegrationsRoom = {
+    deps,
+    stored,
+    catalogueOf: ({ organisationId, id }) => mcp.catalogue(organisationId, id)?.body,
+    update: (call, id, told, change) =>
+      retryOnConflict(async () => {
+        const before = await findMcpIntegration(deps, callerOf(call), id, 'update');
+        const after = stored.changed(before, await change(before, now()));
+        await stored.update(call, before, after, { before: told(before), after: told(after) });
+      }),
+  };
+  return { ...integrationRecords(room), ...integrationWorkspaces(room), ...integrationCapabilities(room) };
+}
 
-  /** Reads, works out and writes a body; `told` is what the audit log shows of it. */
-  async function update(
-    call: Call,
-    id: string,
-    told: (document: Integrated) => JsonObject,
-    change: (before: Integrated, at: number) => McpIntegrationBody | Promise<McpIntegrationBody>,
-  ): Promise<void> {
-    const caller = callerOf(call);
-    await retryOnConflict(async () => {
-      const before = await findMcpIntegration(deps, caller, id, 'update');
-      const after = stored.changed(before, await change(before, now()));
-      await stored.update(call, before, after, { before: told(before), after: told(after) });
-    });
-  }
-
+function integrationRecords({ deps, stored, catalogueOf, update }: IntegrationsRoom) {
+  const { directory, documents } = deps;
   return {
     async createMcpIntegration(request: CreateMcpIntegrationRequest, call: Call) {
       const caller = callerOf(call);
@@ -140,7 +154,12 @@ export function mcpIntegrationMethods(deps: McpDeps) {
       await stored.archive(call, before, { dependents });
       return create(DeleteMcpIntegrationResponseSchema);
     },
+  };
+}
 
+function integrationWorkspaces({ deps, update }: IntegrationsRoom) {
+  const { directory } = deps;
+  return {
     async listMcpIntegrationWorkspaces(
       request: ListMcpIntegrationWorkspacesRequest,
       call: Call,
@@ -159,7 +178,11 @@ export function mcpIntegrationMethods(deps: McpDeps) {
       await update(call, request.id, told, (before, at) => mcpShared(directory, before, request, at));
       return create(UpdateMcpIntegrationWorkspacesResponseSchema);
     },
+  };
+}
 
+function integrationCapabilities({ deps, catalogueOf, update }: IntegrationsRoom) {
+  return {
     async listMcpIntegrationCapabilities(
       request: ListMcpIntegrationCapabilitiesRequest,
       call: Call,

@@ -40,12 +40,18 @@ import {
 } from '../../../gen/gateway/admin/v2/mcp_servers_pb.ts';
 import { switchMap } from '../../access/mcp/capability-switches.ts';
 import { allowsUser } from '../../access/mcp/mcp-access.ts';
-import { type McpServerBody, mcpConnections, mcpServers } from '../../access/mcp/mcp-collections.ts';
+import {
+  type McpIntegrationBody,
+  type McpServerBody,
+  mcpConnections,
+  mcpServers,
+} from '../../access/mcp/mcp-collections.ts';
 import type { Call } from '../../call/call.ts';
 import { fail } from '../../lib/errors.ts';
 import type { JsonObject } from '../../store/collection.ts';
+import type { Document } from '../../store/documents.ts';
 import { authorOf, callerOf, targetWorkspace } from '../kit/caller.ts';
-import { resource, shownAs } from '../kit/resource.ts';
+import { type Resource, resource, shownAs } from '../kit/resource.ts';
 import { retryOnConflict } from '../kit/retry-on-conflict.ts';
 import { capabilityList, shownSwitches, switched } from '../mcp-integrations/capabilities.ts';
 import { newCatalogue } from '../mcp-integrations/catalogue.ts';
@@ -61,9 +67,24 @@ import { mcpServerRecord, serverUrl } from './record.ts';
 import { syncCapabilities, syncMetadata } from './sync.ts';
 import { shownUserAccess, userAccessList, withUserAccess } from './users.ts';
 
+/** The service's own parts. */
+interface ServersRoom {
+  readonly deps: McpDeps;
+  readonly stored: Resource<McpServerBody>;
+  readonly named: (call: Call, id: string) => Promise<Served>;
+  readonly integrationOf: (server: Served) => Document<McpIntegrationBody>;
+  /** Reads, works out and writes a body; `told` is what the audit log shows of it. */
+  readonly update: (
+    call: Call,
+    id: string,
+    told: (document: Served) => JsonObject,
+    change: (before: Served, at: number) => McpServerBody | Promise<McpServerBody>,
+  ) => Promise<void>;
+}
+
 /** The methods of McpServersService. */
 export function mcpServersService(deps: McpDeps) {
-  const { directory, mcp, now, publicUrl } = deps;
+  const { mcp, now } = deps;
   const stored = resource(deps, {
     collection: mcpServers,
     noun: 'MCP server',
@@ -71,26 +92,27 @@ export function mcpServersService(deps: McpDeps) {
     writesElsewhere: true,
   });
   const named = (call: Call, id: string): Promise<Served> => findMcpServer(deps, callerOf(call), id);
-  const integrationOf = ({ organisationId, body }: Served) => {
-    const found = mcp.integration(organisationId, body.integrationId);
-    if (found === undefined) throw fail('conflict', 'the MCP integration of this server is archived');
-    return found;
+  const room: ServersRoom = {
+    deps,
+    stored,
+    named,
+    integrationOf({ organisationId, body }) {
+      const found = mcp.integration(organisationId, body.integrationId);
+      if (found === undefined) throw fail('conflict', 'the MCP integration of this server is archived');
+      return found;
+    },
+    update: (call, id, told, change) =>
+      retryOnConflict(async () => {
+        const before = await named(call, id);
+        const after = stored.changed(before, await change(before, now()));
+        await stored.update(call, before, after, { before: told(before), after: told(after) });
+      }),
   };
+  return { ...serverRecords(room), ...serverCapabilities(room), ...serverUsers(room) };
+}
 
-  /** Reads, works out and writes a body; `told` is what the audit log shows of it. */
-  async function update(
-    call: Call,
-    id: string,
-    told: (document: Served) => JsonObject,
-    change: (before: Served, at: number) => McpServerBody | Promise<McpServerBody>,
-  ): Promise<void> {
-    await retryOnConflict(async () => {
-      const before = await named(call, id);
-      const after = stored.changed(before, await change(before, now()));
-      await stored.update(call, before, after, { before: told(before), after: told(after) });
-    });
-  }
-
+function serverRecords({ deps, stored, named, integrationOf, update }: ServersRoom) {
+  const { directory, publicUrl } = deps;
   return {
     async createMcpServer(request: CreateMcpServerRequest, call: Call) {
       const caller = callerOf(call);
@@ -135,7 +157,12 @@ export function mcpServersService(deps: McpDeps) {
         object: 'mcp-server',
       });
     },
+  };
+}
 
+function serverCapabilities({ deps, named, integrationOf, update }: ServersRoom) {
+  const { mcp } = deps;
+  return {
     async listMcpServerCapabilities(
       request: ListMcpServerCapabilitiesRequest,
       call: Call,
@@ -174,7 +201,11 @@ export function mcpServersService(deps: McpDeps) {
       const { details: _, ...members } = outcomeMembers(outcome);
       return create(SyncMcpServerMetadataResponseSchema, members);
     },
+  };
+}
 
+function serverUsers({ deps, named, integrationOf, update }: ServersRoom) {
+  return {
     async listMcpServerUserAccess(request: ListMcpServerUserAccessRequest, call: Call) {
       return userAccessList(deps, await named(call, request.id), request);
     },

@@ -10,8 +10,6 @@ import { isObject, matches } from './filter-match.ts';
 import { type PatchPath, readPatchPath } from './patch-path.ts';
 import { wrong } from './scim-error.ts';
 
-export const PATCH_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:PatchOp';
-
 const MOST_OPERATIONS = 1000;
 /** Values that are looked through before others get their turn. */
 const TURN = 20_000;

@@ -55,16 +55,19 @@ const USER_SCOPES = ['create', 'read', 'update', 'delete', 'list'].map(
 
 /** The methods of ScimService. */
 export function scimService(deps: ScimServiceDeps) {
-  const { documents, now } = deps;
+  return withConflictRetries({ ...tokenMethods(deps), ...mappingMethods(deps), ...groupMethods(deps) });
+}
+
+function tokenMethods(deps: ScimServiceDeps) {
+  const { now } = deps;
   const tokens = resource(deps, {
     collection: scimTokens,
     noun: 'SCIM token',
     shown: ({ body }) => ({ name: body.name }),
   });
-  const mappings = resource(deps, { collection: scimMappings, noun: 'SCIM mapping' });
   const tokensOf = async (call: Call) => (await tokens.page(organisationOf(callerOf(call)), {})).documents;
 
-  return withConflictRetries({
+  return {
     async createScimToken({ name, expiresAt }: CreateScimTokenRequest, call: Call) {
       const caller = callerOf(call);
       needScopes(caller, USER_SCOPES);
@@ -90,7 +93,14 @@ export function scimService(deps: ScimServiceDeps) {
       await tokens.archive(call, await tokens.find(organisationOf(callerOf(call)), scimTokenId));
       return create(DeleteScimTokenResponseSchema);
     },
+  };
+}
 
+function mappingMethods(deps: ScimServiceDeps) {
+  const { documents } = deps;
+  const mappings = resource(deps, { collection: scimMappings, noun: 'SCIM mapping' });
+
+  return {
     async listScimMappings(request: ListScimMappingsRequest, call: Call) {
       const caller = callerOf(call);
       const { page = 0, pageSize = DEFAULT_PAGE_SIZE, workspaceId, scimGroupId, role } = request;
@@ -153,7 +163,11 @@ export function scimService(deps: ScimServiceDeps) {
       await syncScimGrants(deps, { organisationId, by: {} }, group?.body.members ?? [], true);
       return create(DeleteScimMappingResponseSchema, { success: true });
     },
+  };
+}
 
+function groupMethods(deps: ScimServiceDeps) {
+  return {
     async listScimGroups(request: ListScimGroupsRequest, call: Call) {
       const { page = 0, pageSize = DEFAULT_PAGE_SIZE, search = '' } = request;
       const rows = [...deps.scimGroups.replica.of(callerOf(call).organisationId).values()].reverse();
@@ -163,7 +177,7 @@ export function scimService(deps: ScimServiceDeps) {
         .map(({ id, name }) => ({ id, name }));
       return create(ScimGroupListSchema, { groups, totalCount: BigInt(found.length) });
     },
-  });
+  };
 }
 
 /** @throws GatewayError forbidden: a token or a mapping does what its maker could not do. */

@@ -57,8 +57,6 @@ export interface HookResults {
 
 /** Status of an answer whose checks failed without deny. */
 export const FLAGGED_STATUS = 246;
-/** Status when a check with deny failed. */
-export const DENIED_STATUS = 446;
 
 /** What the hooks of one side came to. */
 export interface HookRun {

@@ -1,5 +1,4 @@
 // What the cache did for a call, for the answer's headers and for the explanation.
-import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
 import type { AnswerNote, AnswerRecord } from './record.ts';
 
 /**
@@ -40,38 +39,4 @@ export interface ShadowHit {
 export function shadowHeader({ shadow }: CacheReport): string | undefined {
   if (shadow === undefined) return undefined;
   return `hit; similarity=${shadow.similarity.toFixed(4)}; age=${Math.floor(shadow.ageMs / 1000)}`;
-}
-
-/** The report for the explanation of a call; what a shadow would have answered is in it. */
-export function explainedReport(report: CacheReport): JsonObject {
-  const { status, key, ageMs, waitedMs, similarity, shadow, reason } = report;
-  const all = {
-    status,
-    key,
-    age_ms: ageMs,
-    waited_ms: waitedMs && Math.round(waitedMs),
-    similarity,
-    reason,
-    shadow: shadow && {
-      key: shadow.key,
-      similarity: shadow.similarity,
-      age_ms: shadow.ageMs,
-      answer: answerJson(shadow.record),
-    },
-  };
-  return JSON.parse(JSON.stringify(all)) as JsonObject;
-}
-
-/** An answer's JSON, of a stream its pieces; a text where it is no JSON. */
-function answerJson(record: AnswerRecord): JsonValue {
-  return record.form === 'whole' ? jsonOf(record.body) : record.chunks.map(jsonOf);
-}
-
-function jsonOf(bytes: Uint8Array): JsonValue {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return text;
-  }
 }

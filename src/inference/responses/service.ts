@@ -38,20 +38,19 @@ import { toldEvents } from './told-events.ts';
 
 /** The methods of ResponsesService. */
 export function responsesService(pipeline: Pipeline, kept: KeptResponses, runs: BackgroundRuns) {
-  /** Asks whom it was made by. */
-  const atMaker = <N extends OperationName>(
-    call: Call,
-    name: N,
-    request: RequestOf<N>,
-    made: KeptResponse | undefined,
-  ): Promise<AnswerOf<N>> => runWhole(pipeline, call, name, request, modelAt(made), wayTo(made));
+  const room = { pipeline, kept, runs };
+  return { ...madeResponses(room), ...keptResponses(room) };
+}
 
-  /** A kept response as it is now. @throws GatewayError not_found */
-  const found = async (call: Call, id: string): Promise<KeptResponse | undefined> => {
-    const known = await keptOf(kept, call, id);
-    return known && runs.settled(ownerOf(call), id, known);
-  };
+/** The service's own parts. */
+interface ResponsesRoom {
+  readonly pipeline: Pipeline;
+  readonly kept: KeptResponses;
+  readonly runs: BackgroundRuns;
+}
 
+/** The methods that make responses. */
+function madeResponses({ pipeline, kept, runs }: ResponsesRoom) {
   const streamed = ({ request, made }: Resolved<CreateResponseRequest>, call: Call) =>
     runStream(pipeline, call, 'responses', request, request.model, wayTo(made));
 
@@ -100,6 +99,37 @@ export function responsesService(pipeline: Pipeline, kept: KeptResponses, runs: 
       return toldEvents(events, new Keeper(kept, pipeline, call, plain), previous);
     },
 
+    async compactResponse(request: CompactResponseRequest, call: Call) {
+      const plain = await resolved(kept, call, request);
+      return runWhole(
+        pipeline,
+        call,
+        'compactResponse',
+        plain.request,
+        plain.request.model,
+        wayTo(plain.made),
+      );
+    },
+  };
+}
+
+/** The methods of responses that are there. */
+function keptResponses({ pipeline, kept, runs }: ResponsesRoom) {
+  /** Asks whom it was made by. */
+  const atMaker = <N extends OperationName>(
+    call: Call,
+    name: N,
+    request: RequestOf<N>,
+    made: KeptResponse | undefined,
+  ): Promise<AnswerOf<N>> => runWhole(pipeline, call, name, request, modelAt(made), wayTo(made));
+
+  /** A kept response as it is now. @throws GatewayError not_found */
+  const found = async (call: Call, id: string): Promise<KeptResponse | undefined> => {
+    const known = await keptOf(kept, call, id);
+    return known && runs.settled(ownerOf(call), id, known);
+  };
+
+  return {
     async getResponse(request: GetResponseRequest, call: Call): Promise<ModelResponse> {
       const known = await found(call, request.responseId);
       if (known?.whole !== undefined) return messageOf(codec, known.whole.response);
@@ -143,18 +173,6 @@ export function responsesService(pipeline: Pipeline, kept: KeptResponses, runs: 
       const found = await keptOf(kept, call, request.responseId);
       if (found?.whole !== undefined) return inputItems(found.whole.input, request);
       return atMaker(call, 'inputItems', request, found);
-    },
-
-    async compactResponse(request: CompactResponseRequest, call: Call) {
-      const plain = await resolved(kept, call, request);
-      return runWhole(
-        pipeline,
-        call,
-        'compactResponse',
-        plain.request,
-        plain.request.model,
-        wayTo(plain.made),
-      );
     },
   };
 }

@@ -47,29 +47,57 @@ export function isLost({ body, updatedAt }: ReRateProgress, now: number): boolea
   return body.state === 'running' && now - updatedAt > LEASE_MS;
 }
 
-export function createReRateJobs({ deps: depsOf, flush, onTrouble }: ReRateJobsDeps): ReRateJobs {
-  const running = new Set<Promise<void>>();
-  const stop = new AbortController();
+export function createReRateJobs(deps: ReRateJobsDeps): ReRateJobs {
+  return new Jobs(deps);
+}
 
-  const read = (organisationId: string): Promise<ReRateProgress | undefined> =>
-    depsOf().documents.get({ organisationId, workspaceId: undefined }, reRateProgress, RUN_ID);
+class Jobs implements ReRateJobs {
+  readonly #deps: ReRateJobsDeps;
+  readonly #running = new Set<Promise<void>>();
+  readonly #stop = new AbortController();
 
-  async function begin(
-    { documents, now }: ReRateDeps,
-    organisationId: string,
-    body: ReRateProgressBody,
-    commit: Commit,
-  ): Promise<ReRateProgress> {
-    const known = await documents.get({ organisationId, workspaceId: undefined }, reRateProgress, RUN_ID);
-    const operation =
-      known === undefined
-        ? insertOperation(reRateProgress, { id: RUN_ID, createdAt: now(), body })
-        : updateOperation(reRateProgress, RUN_ID, known.version, { body, updatedAt: now() });
-    const [written] = await commit(operation, body);
-    return written as ReRateProgress;
+  constructor(deps: ReRateJobsDeps) {
+    this.#deps = deps;
   }
 
-  async function run(deps: ReRateDeps, begun: ReRateProgress): Promise<void> {
+  read(organisationId: string): Promise<ReRateProgress | undefined> {
+    return newestRun(this.#deps.deps(), organisationId);
+  }
+
+  async start(
+    organisationId: string,
+    span: ReRateSpan,
+    dryRun: boolean,
+    commit: Commit,
+  ): Promise<ReRateProgress> {
+    const deps: ReRateDeps = { ...this.#deps.deps(), owner: randomUUID() };
+    const { state, owner, now } = deps;
+    const lease = { key: LEASE_KEY, owner, leaseMs: LEASE_MS };
+    const { acquired } = await state.acquireLease(organisationId, lease);
+    if (!acquired) throw fail('conflict', 'the organisation is being re-rated already');
+    try {
+      const none = { entries: 0, budgets: 0, changed: 0, before: '0', after: '0' };
+      const body: ReRateProgressBody = { ...span, ...none, dryRun, state: 'running', startedAt: now() };
+      const begun = await begin(deps, organisationId, body, commit);
+      const work: Promise<void> = this.#run(deps, begun)
+        .catch((error: unknown) =>
+          this.#deps.onTrouble(error, 'how far a re-rating has come could not be written'),
+        )
+        .finally(() => this.#running.delete(work));
+      this.#running.add(work);
+      return begun;
+    } catch (error) {
+      await state.releaseLease(organisationId, { key: lease.key, owner }).catch(() => {});
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort(fail('conflict', 'the gateway is stopping'));
+    await Promise.all(this.#running);
+  }
+
+  async #run(deps: ReRateDeps, begun: ReRateProgress): Promise<void> {
     const { documents, state, owner, now } = deps;
     const { organisationId } = begun;
     const { dryRun, from, until, model } = begun.body;
@@ -83,9 +111,9 @@ export function createReRateJobs({ deps: depsOf, flush, onTrouble }: ReRateJobsD
       written = await documents.update(scope, reRateProgress, RUN_ID, written.version, change);
     };
     try {
-      await flush();
+      await this.#deps.flush();
       const span = { from, until, ...(model === undefined ? {} : { model }) };
-      const result = await reRate(deps, organisationId, span, dryRun, stop.signal, async (soFar) => {
+      const result = await reRate(deps, organisationId, span, dryRun, this.#stop.signal, async (soFar) => {
         if (now() - told < TELL_EVERY_MS) return;
         told = now();
         if (!(await state.renewLease(organisationId, lease)))
@@ -94,43 +122,39 @@ export function createReRateJobs({ deps: depsOf, flush, onTrouble }: ReRateJobsD
       });
       await tell({ state: 'done', endedAt: now() }, result);
     } catch (thrown) {
-      const error = stop.signal.aborted
+      const error = this.#stop.signal.aborted
         ? fail('conflict', 'the gateway was stopped: ask for the same run again, and it goes on')
         : toGatewayError(thrown);
-      if (error.reason === 'internal') onTrouble(thrown, 'a re-rating failed');
+      if (error.reason === 'internal') this.#deps.onTrouble(thrown, 'a re-rating failed');
       await tell({ state: 'failed', endedAt: now(), error: error.message });
     } finally {
       await state.releaseLease(organisationId, { key: lease.key, owner }).catch(() => {});
     }
   }
+}
 
-  return {
-    read,
-    async start(organisationId, span, dryRun, commit) {
-      const deps: ReRateDeps = { ...depsOf(), owner: randomUUID() };
-      const { state, owner, now } = deps;
-      const lease = { key: LEASE_KEY, owner, leaseMs: LEASE_MS };
-      const { acquired } = await state.acquireLease(organisationId, lease);
-      if (!acquired) throw fail('conflict', 'the organisation is being re-rated already');
-      try {
-        const none = { entries: 0, budgets: 0, changed: 0, before: '0', after: '0' };
-        const body: ReRateProgressBody = { ...span, ...none, dryRun, state: 'running', startedAt: now() };
-        const begun = await begin(deps, organisationId, body, commit);
-        const work: Promise<void> = run(deps, begun)
-          .catch((error: unknown) => onTrouble(error, 'how far a re-rating has come could not be written'))
-          .finally(() => running.delete(work));
-        running.add(work);
-        return begun;
-      } catch (error) {
-        await state.releaseLease(organisationId, { key: lease.key, owner }).catch(() => {});
-        throw error;
-      }
-    },
-    async close() {
-      stop.abort(fail('conflict', 'the gateway is stopping'));
-      await Promise.all(running);
-    },
-  };
+function newestRun(
+  { documents }: Pick<ReRateDeps, 'documents'>,
+  organisationId: string,
+): Promise<ReRateProgress | undefined> {
+  return documents.get({ organisationId, workspaceId: undefined }, reRateProgress, RUN_ID);
+}
+
+/** Stores the start of a run. */
+async function begin(
+  deps: ReRateDeps,
+  organisationId: string,
+  body: ReRateProgressBody,
+  commit: Commit,
+): Promise<ReRateProgress> {
+  const { now } = deps;
+  const known = await newestRun(deps, organisationId);
+  const operation =
+    known === undefined
+      ? insertOperation(reRateProgress, { id: RUN_ID, createdAt: now(), body })
+      : updateOperation(reRateProgress, RUN_ID, known.version, { body, updatedAt: now() });
+  const [written] = await commit(operation, body);
+  return written as ReRateProgress;
 }
 
 function shown({ entries, changed, before, after, budgets }: ReRateResult) {

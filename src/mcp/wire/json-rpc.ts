@@ -46,10 +46,6 @@ export function isRequest(message: RpcMessage): message is RpcRequest {
   return 'method' in message && 'id' in message;
 }
 
-export function isNotification(message: RpcMessage): message is RpcNotification {
-  return 'method' in message && !('id' in message);
-}
-
 export function isResponse(message: RpcMessage): message is RpcResponse {
   return !('method' in message);
 }
@@ -110,9 +106,4 @@ function isId(value: unknown): value is RequestId {
 
 function invalid(message: string, id: RequestId | null): McpError {
   return new McpError(-32600, `Invalid request: ${message}`, { id });
-}
-
-/** A response as JSON text. */
-export function resultText(id: RequestId, result: JsonObject): string {
-  return JSON.stringify({ jsonrpc: '2.0', id, result });
 }

@@ -112,6 +112,3 @@ export function frameText({ data, event, id, retry }: Frame): string {
 function oneLine(text: string): string {
   return text.replace(/[\r\n\0]/g, '');
 }
-
-/** Keeps a stream's connection busy without being an event. */
-export const KEEP_ALIVE = ': keepalive\n\n';

@@ -31,26 +31,84 @@ const MAX_TEXT = 4 * 1024 * 1024;
 
 /** Connects when it is first used. */
 export function s3Client(place: S3Place): S3Client {
-  const { endpoint, bucket, prefix } = place;
-  let pool: Promise<HttpPool> | undefined;
-  const connected = (): Promise<HttpPool> => {
-    pool ??= openHttpPool(endpoint, WAIT_MS);
-    return pool;
-  };
-  const urlOf = (key: string): URL => new URL(`/${bucket}/${key}`, endpoint);
+  return new Bucket(place);
+}
 
-  async function ask(method: 'GET' | 'PUT' | 'DELETE', url: URL, body: Uint8Array = NOTHING) {
+class Bucket implements S3Client {
+  readonly #place: S3Place;
+  #pool: Promise<HttpPool> | undefined;
+
+  constructor(place: S3Place) {
+    this.#place = place;
+  }
+
+  put(key: string, bytes: Uint8Array): Promise<void> {
+    return retryOnTrouble(async () => {
+      await (await this.#ask('PUT', this.#urlOf(key), bytes)).body.dump();
+    });
+  }
+
+  async *get(key: string): AsyncGenerator<Uint8Array, void> {
+    const { body } = await retryOnTrouble(() => this.#ask('GET', this.#urlOf(key)));
+    try {
+      for await (const piece of body) yield piece as Uint8Array;
+    } catch (error) {
+      throw trouble(error);
+    }
+  }
+
+  async list(under: string): Promise<readonly ListedObject[]> {
+    const { bucket, endpoint, prefix } = this.#place;
+    const objects: ListedObject[] = [];
+    let after: string | undefined;
+    do {
+      const url = new URL(`/${bucket}`, endpoint);
+      url.searchParams.set('list-type', '2');
+      url.searchParams.set('prefix', prefix + under);
+      if (after !== undefined) url.searchParams.set('continuation-token', after);
+      const text = await retryOnTrouble(async () => textOf((await this.#ask('GET', url)).body));
+      for (const [, one = ''] of text.matchAll(/<Contents>(.*?)<\/Contents>/gs))
+        objects.push({
+          key: memberOf(one, 'Key').slice(prefix.length),
+          bytes: Number(memberOf(one, 'Size')),
+        });
+      after = memberOf(text, 'IsTruncated') === 'true' ? memberOf(text, 'NextContinuationToken') : undefined;
+    } while (after !== undefined && after !== '');
+    return objects;
+  }
+
+  remove(key: string): Promise<void> {
+    return retryOnTrouble(async () => {
+      await (await this.#ask('DELETE', this.#urlOf(key))).body.dump();
+    });
+  }
+
+  async close(): Promise<void> {
+    await (await this.#pool)?.close();
+  }
+
+  #urlOf(key: string): URL {
+    const { bucket, endpoint, prefix } = this.#place;
+    return new URL(`/${bucket}/${prefix}${key}`, endpoint);
+  }
+
+  #connected(): Promise<HttpPool> {
+    this.#pool ??= openHttpPool(this.#place.endpoint, WAIT_MS);
+    return this.#pool;
+  }
+
+  async #ask(method: 'GET' | 'PUT' | 'DELETE', url: URL, body: Uint8Array = NOTHING) {
     const headers = await signed({
       method,
       url,
       headers: { 'x-amz-content-sha256': hash('sha256', body, 'hex') },
       body,
-      region: place.region,
+      region: this.#place.region,
       service: 's3',
-      credentials: place.credentials,
+      credentials: this.#place.credentials,
       at: Date.now(),
     });
-    const answer = await (await connected()).request({
+    const answer = await (await this.#connected()).request({
       method,
       path: url.pathname + url.search,
       headers,
@@ -60,59 +118,18 @@ export function s3Client(place: S3Place): S3Client {
     const text = await textOf(answer.body);
     throw new S3Error(answer.statusCode, `${/<Code>([^<]{1,100})/.exec(text)?.[1] ?? answer.statusCode}`);
   }
+}
 
-  /** Again, where it may help: all of these may be made twice. */
-  async function retryOnTrouble<T>(work: () => Promise<T>): Promise<T> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await work();
-      } catch (error) {
-        if (attempt === TRIES || (error instanceof S3Error && error.status < 500 && error.status !== 429))
-          throw trouble(error);
-      }
+/** Again, where it may help: all of these may be made twice. */
+async function retryOnTrouble<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (attempt === TRIES || (error instanceof S3Error && error.status < 500 && error.status !== 429))
+        throw trouble(error);
     }
   }
-
-  return {
-    put: (key, bytes) =>
-      retryOnTrouble(async () => {
-        await (await ask('PUT', urlOf(prefix + key), bytes)).body.dump();
-      }),
-    async *get(key) {
-      const { body } = await retryOnTrouble(() => ask('GET', urlOf(prefix + key)));
-      try {
-        for await (const piece of body) yield piece as Uint8Array;
-      } catch (error) {
-        throw trouble(error);
-      }
-    },
-    async list(under) {
-      const objects: ListedObject[] = [];
-      let after: string | undefined;
-      do {
-        const url = new URL(`/${bucket}`, endpoint);
-        url.searchParams.set('list-type', '2');
-        url.searchParams.set('prefix', prefix + under);
-        if (after !== undefined) url.searchParams.set('continuation-token', after);
-        const text = await retryOnTrouble(async () => textOf((await ask('GET', url)).body));
-        for (const [, one = ''] of text.matchAll(/<Contents>(.*?)<\/Contents>/gs))
-          objects.push({
-            key: memberOf(one, 'Key').slice(prefix.length),
-            bytes: Number(memberOf(one, 'Size')),
-          });
-        after =
-          memberOf(text, 'IsTruncated') === 'true' ? memberOf(text, 'NextContinuationToken') : undefined;
-      } while (after !== undefined && after !== '');
-      return objects;
-    },
-    remove: (key) =>
-      retryOnTrouble(async () => {
-        await (await ask('DELETE', urlOf(prefix + key))).body.dump();
-      }),
-    async close() {
-      await (await pool)?.close();
-    },
-  };
 }
 
 const NOTHING = new Uint8Array();
