@@ -191,13 +191,7 @@ export function readSettings(env: Environment): Settings {
     headerPrefixes: read('GATEWAY_HEADER_PREFIXES', prefixes, ['x-gateway-']),
     bodyLimit: read('GATEWAY_BODY_LIMIT', bytes, 25 * 1024 * 1024),
     rawPaths: read('GATEWAY_RAW_PATHS', oneOf('govern', 'allow', 'deny'), 'govern'),
-    readingBytes: read('GATEWAY_READING_BYTES', bytes, 256 * 1024 * 1024),
-    keyReadingBytes: read('GATEWAY_KEY_READING_BYTES', bytes, 128 * 1024 * 1024),
-    bodyStallMs: read('GATEWAY_BODY_STALL_SECONDS', integer(1, 3600), 30) * 1000,
-    maxConnections: read('GATEWAY_MAX_CONNECTIONS', integer(1, 1_000_000), 10_000),
-    connectionsPerSecond: optional('GATEWAY_CONNECTIONS_PER_SECOND', integer(1, 1_000_000)),
-    failedCallsPerSecond: read('GATEWAY_FAILED_CALLS_PER_SECOND', integer(1, 1_000_000), 100),
-    maxConnectionsPerAddress: read('GATEWAY_MAX_CONNECTIONS_PER_ADDRESS', integer(1, 1_000_000), 4096),
+    ...connectionSettings(read),
     logBodies: read('GATEWAY_LOG_BODIES', oneOf('full', 'metadata', 'none'), 'full'),
     logDays: read('GATEWAY_LOG_RETENTION_DAYS', integer(1, 3650), 90),
     bodyDays: read('GATEWAY_BODY_RETENTION_DAYS', integer(1, 3650), 90),
@@ -214,15 +208,8 @@ export function readSettings(env: Environment): Settings {
     workers: read('GATEWAY_WORKERS', integer(1, 256), 1),
     maxInFlight: optional('GATEWAY_MAX_IN_FLIGHT', integer(1, 1_000_000)),
     cacheBytes: read('GATEWAY_CACHE_BYTES', bytes, 64 * 1024 * 1024),
-    secretEnvAllow: read(
-      'GATEWAY_SECRET_ENV_ALLOW',
-      listOf(/^[A-Za-z_][A-Za-z0-9_]*$/, 'names of variables'),
-      [],
-    ),
-    secretFileAllow: read('GATEWAY_SECRET_FILE_ALLOW', listOf(/^\/./, 'absolute folders'), []),
-    secretOwnIdentity: read('GATEWAY_SECRET_OWN_IDENTITY', someOf(...OWN_IDENTITIES), []),
+    ...secretSettings(read),
     secretEnvironment: {},
-    secretTtlMs: read('GATEWAY_SECRET_TTL', integer(1, 86_400), 300) * 1000,
     httpsProxy: optional('HTTPS_PROXY', proxyUrl) ?? optional('https_proxy', proxyUrl),
     noProxy: optional('NO_PROXY', (text) => text) ?? optional('no_proxy', (text) => text),
     extraCa: optional('GATEWAY_EXTRA_CA', pemFile('CERTIFICATE')),
@@ -262,6 +249,37 @@ export function isEmbeddedOnLoopback({
 type Read = <T>(name: string, parse: (text: string) => T, fallback: T) => T;
 
 const DAY_MS = 86_400_000;
+
+/** What bodies and connections may take. */
+function connectionSettings(read: Read) {
+  return {
+    readingBytes: read('GATEWAY_READING_BYTES', bytes, 256 * 1024 * 1024),
+    keyReadingBytes: read('GATEWAY_KEY_READING_BYTES', bytes, 128 * 1024 * 1024),
+    bodyStallMs: read('GATEWAY_BODY_STALL_SECONDS', integer(1, 3600), 30) * 1000,
+    maxConnections: read('GATEWAY_MAX_CONNECTIONS', integer(1, 1_000_000), 10_000),
+    connectionsPerSecond: read<number | undefined>(
+      'GATEWAY_CONNECTIONS_PER_SECOND',
+      integer(1, 1_000_000),
+      undefined,
+    ),
+    failedCallsPerSecond: read('GATEWAY_FAILED_CALLS_PER_SECOND', integer(1, 1_000_000), 100),
+    maxConnectionsPerAddress: read('GATEWAY_MAX_CONNECTIONS_PER_ADDRESS', integer(1, 1_000_000), 4096),
+  };
+}
+
+/** What secret references may read. */
+function secretSettings(read: Read) {
+  return {
+    secretEnvAllow: read(
+      'GATEWAY_SECRET_ENV_ALLOW',
+      listOf(/^[A-Za-z_][A-Za-z0-9_]*$/, 'names of variables'),
+      [],
+    ),
+    secretFileAllow: read('GATEWAY_SECRET_FILE_ALLOW', listOf(/^\/./, 'absolute folders'), []),
+    secretOwnIdentity: read('GATEWAY_SECRET_OWN_IDENTITY', someOf(...OWN_IDENTITIES), []),
+    secretTtlMs: read('GATEWAY_SECRET_TTL', integer(1, 86_400), 300) * 1000,
+  };
+}
 
 /** The authorization server for MCP clients. */
 function oauthSettings(read: Read) {

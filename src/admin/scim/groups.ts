@@ -1,6 +1,8 @@
 // Groups over SCIM.
+
 import { randomUUID } from 'node:crypto';
 import { type ScimGroupBody, scimGroups, scimMappings } from '../../access/scim/scim-collections.ts';
+import type { TenantScope } from '../../call/scope.ts';
 import type { Json, JsonObject } from '../../store/collection.ts';
 import {
   archiveOperation,
@@ -24,13 +26,6 @@ const ALL_AGAIN = 1000;
 
 export function scimGroupResource(deps: ScimDeps): ScimResource<ScimGroupBody> {
   const { systemChanges, now } = deps;
-  const scopeOf = ({ organisationId }: ScimCaller) => ({ organisationId, workspaceId: undefined });
-  const shown = ({ displayName, externalId, members }: ScimGroupBody): JsonObject => ({
-    name: displayName,
-    external_id: externalId ?? null,
-    members: members.slice(0, 100),
-    member_count: members.length,
-  });
   const keep = (document: Document<object> | undefined): Document<ScimGroupBody> => {
     const group = document as Document<ScimGroupBody>;
     deps.scimGroups.replica.apply(group);
@@ -38,18 +33,7 @@ export function scimGroupResource(deps: ScimDeps): ScimResource<ScimGroupBody> {
   };
 
   return {
-    show(document) {
-      const { id, body } = document;
-      const members = body.members.map((value) => memberOf(deps, value));
-      return {
-        schemas: [GROUP_SCHEMA],
-        id,
-        displayName: body.displayName,
-        ...(body.externalId === undefined ? {} : { externalId: body.externalId }),
-        ...(members.length === 0 ? {} : { members }),
-        meta: metaOf(deps, GROUPS_KIND, document),
-      };
-    },
+    show: (document) => shownGroup(deps, document),
 
     async make(caller, given) {
       if (deps.scimGroups.count(caller.organisationId) >= MOST_GROUPS)
@@ -111,6 +95,33 @@ export function scimGroupResource(deps: ScimDeps): ScimResource<ScimGroupBody> {
       await syncScimGrants(deps, caller, before.body.members);
     },
   };
+}
+
+function shownGroup(deps: ScimDeps, document: Document<ScimGroupBody>): JsonObject {
+  const { id, body } = document;
+  const members = body.members.map((value) => memberOf(deps, value));
+  return {
+    schemas: [GROUP_SCHEMA],
+    id,
+    displayName: body.displayName,
+    ...(body.externalId === undefined ? {} : { externalId: body.externalId }),
+    ...(members.length === 0 ? {} : { members }),
+    meta: metaOf(deps, GROUPS_KIND, document),
+  };
+}
+
+/** What the audit log shows. */
+function shown({ displayName, externalId, members }: ScimGroupBody): JsonObject {
+  return {
+    name: displayName,
+    external_id: externalId ?? null,
+    members: members.slice(0, 100),
+    member_count: members.length,
+  };
+}
+
+function scopeOf({ organisationId }: ScimCaller): TenantScope {
+  return { organisationId, workspaceId: undefined };
 }
 
 /** @throws ScimError invalidValue */

@@ -1,9 +1,11 @@
 // Users over SCIM. They are the users of the organisation: who came by an invitation is among them.
 import { randomUUID } from 'node:crypto';
 import { UserSchema } from '../../../gen/gateway/admin/v2/users_pb.ts';
+import type { AuditTarget } from '../../access/audit/changes.ts';
 import { type MemberBody, members, type UserBody, users } from '../../access/identity-collections.ts';
 import { scimGroups } from '../../access/scim/scim-collections.ts';
 import { sessions } from '../../access/sessions/session-collection.ts';
+import type { TenantScope } from '../../call/scope.ts';
 import { codec } from '../../rest/codec.ts';
 import type { JsonObject } from '../../store/collection.ts';
 import {
@@ -24,90 +26,107 @@ import { ScimError } from './scim-error.ts';
 import { attributesOf, bodyOf, schemasOf } from './user-attributes.ts';
 
 export function scimUsers(deps: ScimDeps): ScimResource<UserBody> {
-  const { documents, systemChanges, directory, now } = deps;
-  const shown = (document: Document<UserBody>) => ({
-    ...(codec.encode(UserSchema, userRecord(directory, document)) as JsonObject),
-    active: document.body.inactive !== true,
-  });
-
   return {
-    show(document) {
-      const { organisationId, id } = document;
-      const attributes = attributesOf(document);
-      const groups = deps.scimGroups.of(organisationId, id).map((group) => ({
-        value: group.id,
-        $ref: `${deps.publicUrl()}/scim/v2/Groups/${group.id}`,
-        display: group.name,
-        type: 'direct',
-      }));
-      return {
-        schemas: schemasOf(attributes),
-        id,
-        ...attributes,
-        ...(groups.length === 0 ? {} : { groups }),
-        meta: metaOf(deps, USERS, document),
-      };
-    },
-
-    async make(caller, given) {
-      const body = bodyOf(given, undefined);
-      await refuseTaken(deps, caller, body, undefined);
-      const id = randomUUID();
-      const createdAt = now();
-      const scope = { organisationId: caller.organisationId, workspaceId: undefined };
-      const [written] = await systemChanges.commit(
-        { verb: 'create', resource: 'user', by: caller.by },
-        scope,
-        [insertOperation(users, { id, createdAt, body })],
-        { id, name: body.email, after: { email: body.email, active: body.inactive !== true } },
-      );
-      return written as Document<UserBody>;
-    },
-
-    async replace(caller, before, given) {
-      const body = bodyOf(given, before.body);
-      await refuseTaken(deps, caller, body, before.id);
-      if (body.inactive) await refuseLastOwner(deps, before);
-      const scope = { organisationId: caller.organisationId, workspaceId: undefined };
-      const updatedAt = now();
-      const target = {
-        id: before.id,
-        name: body.email,
-        before: shown(before),
-        after: shown({ ...before, body, updatedAt }),
-      };
-      const action = { verb: 'update', resource: 'user', by: caller.by };
-      const commit = (operations: readonly WriteOperation[]) =>
-        systemChanges.commit(action, scope, operations, target);
-      const ended: Wanted[] = body.inactive ? [keysOf(before.id), sessionsOf(before.id)] : [];
-      const written = await commit([
-        updateOperation(users, before.id, before.version, { body, updatedAt }),
-        ...(body.email === before.body.email ? [] : await renamedPlaces(deps, before, body.email)),
-        ...(await archiveFound({ documents, scope, updatedAt, commit }, ended)),
-      ]);
-      if (before.body.inactive && !body.inactive) await syncScimGrants(deps, caller, [before.id]);
-      return written[0] as Document<UserBody>;
-    },
-
-    async remove(caller, before) {
-      await refuseLastOwner(deps, before);
-      const scope = { organisationId: caller.organisationId, workspaceId: undefined };
-      const updatedAt = now();
-      const target = { id: before.id, name: before.body.email, before: shown(before) };
-      const action = { verb: 'delete', resource: 'user', by: caller.by };
-      const commit = (operations: readonly WriteOperation[]) =>
-        systemChanges.commit(action, scope, operations, target);
-      const wanted = [keysOf(before.id), placesOf(before.id), sessionsOf(before.id)];
-      const groups = await leavingGroups(deps, before);
-      const written = await commit([
-        ...(await archiveFound({ documents, scope, updatedAt, commit }, wanted)),
-        archiveOperation(users, before.id, { version: before.version, updatedAt }),
-        ...groups,
-      ]);
-      for (const document of written.slice(written.length - groups.length))
-        deps.scimGroups.replica.apply(document as never);
-    },
+    show: (document) => shownUser(deps, document),
+    make: (caller, given) => madeUser(deps, caller, bodyOf(given, undefined)),
+    replace: (caller, before, given) => replacedUser(deps, caller, before, bodyOf(given, before.body)),
+    remove: (caller, before) => removeUser(deps, caller, before),
   };
+}
+
+function shownUser(deps: ScimDeps, document: Document<UserBody>): JsonObject {
+  const { organisationId, id } = document;
+  const attributes = attributesOf(document);
+  const groups = deps.scimGroups.of(organisationId, id).map((group) => ({
+    value: group.id,
+    $ref: `${deps.publicUrl()}/scim/v2/Groups/${group.id}`,
+    display: group.name,
+    type: 'direct',
+  }));
+  return {
+    schemas: schemasOf(attributes),
+    id,
+    ...attributes,
+    ...(groups.length === 0 ? {} : { groups }),
+    meta: metaOf(deps, USERS, document),
+  };
+}
+
+/** What the audit log shows. */
+function auditedUser({ directory }: ScimDeps, document: Document<UserBody>): JsonObject {
+  const user = codec.encode(UserSchema, userRecord(directory, document)) as JsonObject;
+  return { ...user, active: document.body.inactive !== true };
+}
+
+async function madeUser(deps: ScimDeps, caller: ScimCaller, body: UserBody): Promise<Document<UserBody>> {
+  await refuseTaken(deps, caller, body, undefined);
+  const id = randomUUID();
+  const [written] = await deps.systemChanges.commit(
+    { verb: 'create', resource: 'user', by: caller.by },
+    scopeOf(caller),
+    [insertOperation(users, { id, createdAt: deps.now(), body })],
+    { id, name: body.email, after: { email: body.email, active: body.inactive !== true } },
+  );
+  return written as Document<UserBody>;
+}
+
+async function replacedUser(
+  deps: ScimDeps,
+  caller: ScimCaller,
+  before: Document<UserBody>,
+  body: UserBody,
+): Promise<Document<UserBody>> {
+  await refuseTaken(deps, caller, body, before.id);
+  if (body.inactive) await refuseLastOwner(deps, before);
+  const updatedAt = deps.now();
+  const commit = committer(deps, caller, 'update', {
+    id: before.id,
+    name: body.email,
+    before: auditedUser(deps, before),
+    after: auditedUser(deps, { ...before, body, updatedAt }),
+  });
+  const ended: Wanted[] = body.inactive ? [keysOf(before.id), sessionsOf(before.id)] : [];
+  const written = await commit([
+    updateOperation(users, before.id, before.version, { body, updatedAt }),
+    ...(body.email === before.body.email ? [] : await renamedPlaces(deps, before, body.email)),
+    ...(await archiveFound({ ...deps, scope: scopeOf(caller), updatedAt, commit }, ended)),
+  ]);
+  if (before.body.inactive && !body.inactive) await syncScimGrants(deps, caller, [before.id]);
+  return written[0] as Document<UserBody>;
+}
+
+async function removeUser(deps: ScimDeps, caller: ScimCaller, before: Document<UserBody>): Promise<void> {
+  await refuseLastOwner(deps, before);
+  const updatedAt = deps.now();
+  const commit = committer(deps, caller, 'delete', {
+    id: before.id,
+    name: before.body.email,
+    before: auditedUser(deps, before),
+  });
+  const wanted = [keysOf(before.id), placesOf(before.id), sessionsOf(before.id)];
+  const groups = await leavingGroups(deps, before);
+  const written = await commit([
+    ...(await archiveFound({ ...deps, scope: scopeOf(caller), updatedAt, commit }, wanted)),
+    archiveOperation(users, before.id, { version: before.version, updatedAt }),
+    ...groups,
+  ]);
+  for (const document of written.slice(written.length - groups.length))
+    deps.scimGroups.replica.apply(document as never);
+}
+
+/** Writes operations of one change, with its audit entry. */
+function committer(
+  { systemChanges }: ScimDeps,
+  caller: ScimCaller,
+  verb: 'update' | 'delete',
+  target: AuditTarget,
+) {
+  return (operations: readonly WriteOperation[]) =>
+    systemChanges.commit({ verb, resource: 'user', by: caller.by }, scopeOf(caller), operations, target);
+}
+
+function scopeOf({ organisationId }: ScimCaller): TenantScope {
+  return { organisationId, workspaceId: undefined };
 }
 
 function sessionsOf(userId: string): Wanted {

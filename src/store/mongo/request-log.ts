@@ -75,6 +75,15 @@ export function logPlace(
 }
 
 export function mongoRequestLog(place: LogPlace, roller: Roller): LogStore {
+  return { ...entryCalls(place, roller), ...feedbackCalls(place) };
+}
+
+type FeedbackCalls = Pick<
+  LogStore,
+  'addFeedback' | 'getFeedback' | 'updateFeedback' | 'feedbackOf' | 'sumFeedback'
+>;
+
+function entryCalls(place: LogPlace, roller: Roller): Omit<LogStore, keyof FeedbackCalls> {
   const { buckets, calls } = place;
   return {
     append: async (batch, texts, { apart = false } = {}) => {
@@ -129,6 +138,26 @@ export function mongoRequestLog(place: LogPlace, roller: Roller): LogStore {
       );
     },
 
+    reprice: async (organisationId, corrections) => {
+      checkName('organisationId', organisationId);
+      if (corrections.length === 0) return 0;
+      const times = corrections.map(({ createdAt }) => checkInteger('createdAt', createdAt, 0));
+      const span = [times.reduce((a, b) => Math.min(a, b)), times.reduce((a, b) => Math.max(a, b)) + 1];
+      const all = await calls.run((deadline) => buckets.list('entries', deadline, ...span));
+      let count = 0;
+      for (const own of correctionsByBucket(all, corrections)) {
+        count += await calls.run((deadline) => repriceBucket(place, organisationId, own, deadline));
+      }
+      return count;
+    },
+
+    expire: (retention, now) => dropBuckets(place, roller, retention, now),
+  };
+}
+
+function feedbackCalls(place: LogPlace): FeedbackCalls {
+  const { calls } = place;
+  return {
     addFeedback: async (batch) => {
       if (batch.length === 0) return;
       const rows = batch.map(feedbackRow);
@@ -159,21 +188,6 @@ export function mongoRequestLog(place: LogPlace, roller: Roller): LogStore {
       const [meant, grouping] = [checkLogFilter(filter), checkGrouping(by)];
       return calls.run((deadline) => sumFeedback(place, checked, meant, grouping, deadline), SUMS_MS);
     },
-
-    reprice: async (organisationId, corrections) => {
-      checkName('organisationId', organisationId);
-      if (corrections.length === 0) return 0;
-      const times = corrections.map(({ createdAt }) => checkInteger('createdAt', createdAt, 0));
-      const span = [times.reduce((a, b) => Math.min(a, b)), times.reduce((a, b) => Math.max(a, b)) + 1];
-      const all = await calls.run((deadline) => buckets.list('entries', deadline, ...span));
-      let count = 0;
-      for (const own of correctionsByBucket(all, corrections)) {
-        count += await calls.run((deadline) => repriceBucket(place, organisationId, own, deadline));
-      }
-      return count;
-    },
-
-    expire: (retention, now) => dropBuckets(place, roller, retention, now),
   };
 }
 
