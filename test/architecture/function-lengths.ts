@@ -8,9 +8,9 @@ import { sourcesOf } from './sources.ts';
 import { ROOT } from './tools.ts';
 
 export interface MeasuredFunction {
-  /** The file's path and the function's name where it has one, else its first line. */
+  /** The file's path and the name of the function or of the one around it; without either its first line. */
   readonly name: string;
-  /** Its own lines: those of the functions within it are theirs. */
+  /** From its first to its last, with the functions within it. */
   readonly lines: number;
 }
 
@@ -25,18 +25,17 @@ export function functionsOf(folder: string): MeasuredFunction[] {
 export function measure(path: string, text: string): MeasuredFunction[] {
   // Types become blanks, so that lines stay where they are.
   const code = stripTypeScriptTypes(text, { mode: 'strip' });
-  const own = new Map<Node, number>();
+  const found: MeasuredFunction[] = [];
   fullAncestor(
     parse(code, { ecmaVersion: 'latest', sourceType: 'module', locations: true }),
     (node, _state, ancestors) => {
       if (!isFunction(node)) return;
-      const lines = linesOf(node);
-      own.set(node, (own.get(node) ?? 0) + lines);
-      const around = ancestors.findLast((other) => other !== node && isFunction(other));
-      if (around !== undefined && lines > 1) own.set(around, (own.get(around) ?? 0) - lines);
+      const named = ancestors.findLast((other) => isFunction(other) && idOf(other) !== undefined);
+      const name = (named && idOf(named)) ?? `line ${node.loc?.start.line}`;
+      found.push({ name: `${path} ${name}`, lines: linesOf(node) });
     },
   );
-  return [...own].map(([node, lines]) => ({ name: `${path} ${nameOf(node)}`, lines }));
+  return found;
 }
 
 function isFunction({ type }: Node): boolean {
@@ -47,7 +46,6 @@ function linesOf({ loc }: Node): number {
   return loc ? loc.end.line - loc.start.line + 1 : 0;
 }
 
-function nameOf(node: Node): string {
-  const { id } = node as Node & { readonly id?: { readonly name: string } | null };
-  return id?.name ?? `line ${node.loc?.start.line}`;
+function idOf(node: Node): string | undefined {
+  return (node as Node & { readonly id?: { readonly name: string } | null }).id?.name;
 }

@@ -9,7 +9,6 @@ import {
   DeleteUserSessionsResponseSchema,
   type ListSessionsRequest,
   type Session,
-  type SessionList,
   SessionListSchema,
   SessionSchema,
   SessionWorkspaceSchema,
@@ -51,8 +50,6 @@ export function sessionsService(deps: SessionsDeps) {
     ),
     targetOf: (session) => ({ id: session.id, name: nameOf(deps, session) }),
   });
-  const mayEndAll = (principal: Principal): boolean =>
-    governs(deps.directory, principal) && principal.scopes.has('organisation_users.delete');
   const seenBy = (principal: Principal, all: boolean): Document<SessionBody>[] =>
     [...ring.of(principal.organisationId)].filter((session) => all || isOwn(principal, session));
   const end = (call: Call, ended: readonly Document<SessionBody>[], target: { id: string; name: string }) =>
@@ -91,19 +88,18 @@ export function sessionsService(deps: SessionsDeps) {
       const all = governs(deps.directory, caller) && caller.scopes.has('organisation_users.list');
       const found = seenBy(caller, all).filter(({ body }) => userId === undefined || body.userId === userId);
       const page = found.slice(currentPage * pageSize, (currentPage + 1) * pageSize);
-      const list: SessionList = create(SessionListSchema, {
+      return create(SessionListSchema, {
         object: 'list',
         total: BigInt(found.length),
         totalCapped: false,
         data: page.map((session) => sessionRecord(deps, session, caller.sessionId)),
       });
-      return list;
     },
 
     async deleteSession({ sessionId }: DeleteSessionRequest, call: Call) {
       const caller = callerOf(call);
       const id = sessionId === 'current' ? caller.sessionId : sessionId;
-      const session = seenBy(caller, mayEndAll(caller)).find((one) => one.id === id);
+      const session = seenBy(caller, mayEndAll(deps, caller)).find((one) => one.id === id);
       if (session === undefined) throw fail('not_found', `there is no session ${sessionId}`);
       await end(call, [session], { id: session.id, name: nameOf(deps, session) });
       if (session.id === caller.sessionId)
@@ -114,13 +110,17 @@ export function sessionsService(deps: SessionsDeps) {
     async deleteUserSessions({ userId }: DeleteUserSessionsRequest, call: Call) {
       const caller = callerOf(call);
       const user = deps.directory.user(caller.organisationId, userId);
-      if (user === undefined || !(caller.userId === userId || mayEndAll(caller)))
+      if (user === undefined || !(caller.userId === userId || mayEndAll(deps, caller)))
         throw fail('not_found', `there is no user ${userId}`);
       const found = [...ring.of(caller.organisationId)].filter(({ body }) => body.userId === userId);
       await end(call, found, { id: userId, name: user.body.email });
       return create(DeleteUserSessionsResponseSchema, { ended: found.length });
     },
   });
+}
+
+function mayEndAll({ directory }: SessionsDeps, principal: Principal): boolean {
+  return governs(directory, principal) && principal.scopes.has('organisation_users.delete');
 }
 
 /** @throws GatewayError forbidden for callers without an API key of their own */
