@@ -31,6 +31,6 @@ function called(
   context: TranslationContext,
   stream: boolean,
 ): Outbound {
-  tellLeftOut(context, request, LEFT_OUT);
+  tellLeftOut(context, request, LEFT_OUT, ['strict']);
   return messagesCall(request, context.target, stream);
 }

@@ -2,7 +2,8 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { Content, ContentPart, ImageUrl } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import { invalidField } from '../../../lib/errors.ts';
-import { given } from '../../json-object.ts';
+import { given, objectOf } from '../../json-object.ts';
+import { fileBlock } from './files.ts';
 
 /** Blocks of Anthropic's own, carried as they are. */
 const NATIVE: ReadonlySet<string> = new Set([
@@ -43,6 +44,10 @@ function partBlocks(part: ContentPart, path: string): JsonObject[] {
       return part.text ? [{ type: 'text', text: part.text, ...given(part.extra) }] : [];
     case 'image_url':
       return [{ ...imageBlock(part.imageUrl, `${path}.image_url`), ...given(part.extra) }];
+    case 'file': {
+      const { file, ...own } = part.extra ?? {};
+      return [{ ...fileBlock(objectOf(file) ?? {}, path), ...given(own) }];
+    }
     case 'refusal':
       return typeof part.extra?.refusal === 'string' ? [{ type: 'text', text: part.extra.refusal }] : [];
     default:

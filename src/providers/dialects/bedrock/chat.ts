@@ -30,6 +30,6 @@ function called(
   context: TranslationContext,
   stream: boolean,
 ): Outbound {
-  tellLeftOut(context, request, LEFT_OUT);
+  tellLeftOut(context, request, LEFT_OUT, ['strict']);
   return converseCall(request, stream);
 }

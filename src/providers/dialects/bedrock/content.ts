@@ -98,8 +98,11 @@ function partBlocks(part: ContentPart, path: string, names: DocumentNames): Json
 
 /** OpenAI's file: bytes as a data URL, or an object of S3. */
 function filePart(file: JsonObject, path: string, names: DocumentNames): JsonObject {
-  const data = textOf(file.file_data) ?? textOf(file.file_id);
+  const id = textOf(file.file_id);
+  const data = textOf(file.file_data) ?? id;
   if (data === undefined) throw invalidField(`${path}.file`, 'must have file_data');
+  if (data === id && !/^(?:s3|data):/i.test(id))
+    throw invalidField(`${path}.file.file_id`, 'must be s3://…: this provider has no uploaded files');
   const bytes =
     data.startsWith('data:') || data.startsWith('s3:') ? data : `data:application/pdf;base64,${data}`;
   return media(bytes, textOf(file.filename), `${path}.file.file_data`, names);

@@ -32,8 +32,10 @@ export function toolSettings(
     fields.tool_choice = { type: 'auto', disable_parallel_tool_use: true };
   }
   const tools = request.tools.flatMap((tool, i) => toolJson(tool, `tools[${i}]`));
-  if (tools.length === 0) return { toolConfig: undefined, fields };
   const choice = request.toolChoice && choiceJson(request.toolChoice);
+  if (tools.length === 0 && own.length === 0 && isObject(choice) && !('auto' in choice))
+    throw invalidField('tool_choice', 'needs tools');
+  if (tools.length === 0) return { toolConfig: undefined, fields };
   if (choice === 'none') {
     // Converse has no such choice; a conversation without calls needs no tools at all.
     if (!hasCalls(messages)) return { toolConfig: undefined, fields: {} };

@@ -64,6 +64,8 @@ function ownMembers(request: CreateChatCompletionRequest): JsonObject {
     model: request.model ?? '',
     messages: conversation(request.messages),
     tools: toolList(request.tools),
+    // For all tools or none (Cohere, "Structured outputs", part "Tools").
+    strict_tools: request.tools.some((tool) => tool.function?.strict === true) ? true : undefined,
     tool_choice: toolChoice(request.toolChoice),
     max_tokens: tokens === undefined ? undefined : Number(tokens),
     stop_sequences:

@@ -63,6 +63,7 @@ function ownTool({ type, extra }: Tool, path: string): JsonObject {
 /** The request's `tool_choice`; undefined when it has none. */
 export function toolConfig({ toolChoice, tools }: CreateChatCompletionRequest): JsonObject | undefined {
   const config = toolChoice && callingConfig(toolChoice);
+  if (config?.mode === 'ANY' && tools.length === 0) throw invalidField('tool_choice', 'needs tools');
   return config === undefined || tools.length === 0 ? undefined : { functionCallingConfig: config };
 }
 

@@ -49,7 +49,7 @@ export function chat(
 function call(request: CreateChatCompletionRequest, context: TranslationContext, stream: boolean): Outbound {
   const model = request.model ?? '';
   const cohere = isCohere(model);
-  tellLeftOut(context, request, cohere ? COHERE_LEFT_OUT : LEFT_OUT, !cohere);
+  tellLeftOut(context, request, cohere ? COHERE_LEFT_OUT : LEFT_OUT, cohere ? [] : ['detail']);
   const { options } = context.target;
   const {
     oracle_compartment_id: compartment,

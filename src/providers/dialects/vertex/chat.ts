@@ -38,10 +38,10 @@ export function chat(json: MessageJson): Chat {
     const named = { ...request, model: served.model };
     switch (served.wire) {
       case 'gemini':
-        tellLeftOut(context, request, GEMINI_LEFT_OUT);
+        tellLeftOut(context, request, GEMINI_LEFT_OUT, ['images']);
         return generateCall(named, stream, served.path);
       case 'anthropic':
-        tellLeftOut(context, request, ANTHROPIC_LEFT_OUT);
+        tellLeftOut(context, request, ANTHROPIC_LEFT_OUT, ['strict']);
         return anthropicCall(named, served, context.target, stream);
       default:
         return openAiCall(openai, named, served, context, stream);
