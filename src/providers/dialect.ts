@@ -242,6 +242,8 @@ export interface ProviderError {
   readonly type?: string;
   readonly param?: string;
   readonly code?: string;
+  /** When to ask again, where the body says it, in milliseconds. */
+  readonly retryAfterMs?: number;
 }
 
 /** Operations that answer in pieces too. */

@@ -61,15 +61,22 @@ export function upstreamError(
     });
   }
   const reported = dialect.error(head.status, body);
-  const retryAfterMs = retryAfter(head, Date.now());
+  const retryAfterMs = retryAfter(head, Date.now()) ?? reported.retryAfterMs;
+  const type = reported.type ?? awsErrorType(head);
   return fail('upstream_status', `${provider.id} error: ${reported.message}`, {
     status: head.status,
     provider: provider.id,
-    ...(reported.type === undefined ? {} : { type: reported.type }),
+    ...(type === undefined ? {} : { type }),
     ...(reported.code === undefined ? {} : { code: reported.code }),
     ...(reported.param === undefined ? {} : { param: reported.param }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   });
+}
+
+/** AWS names the kind of an error in a header, with more behind a colon: "ThrottlingException:http://…". */
+function awsErrorType(head: InboundHead): string | undefined {
+  const [type = ''] = (head.header('x-amzn-errortype') ?? '').split(':');
+  return /^[A-Za-z]{1,64}$/.test(type) ? type : undefined;
 }
 
 /** retry-after-ms, or retry-after in seconds or as an HTTP date (RFC 9110, part 10.2.3); at most a day. */

@@ -3,7 +3,7 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import { fail, type GatewayError } from '../../../lib/errors.ts';
 import type { ProviderError } from '../../dialect.ts';
-import { isObject, objectOf, textOf } from '../../json-object.ts';
+import { arrayOf, isObject, objectOf, textOf } from '../../json-object.ts';
 import { readErrorBody, readErrorObject, statusIn } from '../../provider-error.ts';
 
 /** HTTP statuses of the canonical codes, for errors whose code is missing. */
@@ -27,8 +27,8 @@ const STATUSES: Readonly<Record<string, number>> = Object.freeze({
 
 /** An error body; the canonical status is the error's type. Never throws. */
 export function readError(status: number, body: Uint8Array): ProviderError {
-  const error = readErrorBody(status, body);
-  return error.type === undefined ? { ...error, ...typeOf(parsed(body)) } : error;
+  const json = parsed(body);
+  return { ...typeOf(json), ...readErrorBody(status, body), ...retryIn(json) };
 }
 
 /** Whether an answer with a good status speaks of an error all the same. */
@@ -44,6 +44,17 @@ export function errorInside(json: JsonObject, provider: string): GatewayError {
   const named = textOf(objectOf(json.error)?.status) ?? '';
   const status = statusIn(json) ?? (Object.hasOwn(STATUSES, named) ? STATUSES[named] : undefined);
   return fail('upstream_status', message, { provider, status: status ?? 502, ...rest, ...typeOf(json) });
+}
+
+/** "RetryInfo" among the details: a duration in seconds, "34.4s". */
+function retryIn(json: unknown): { retryAfterMs?: number } {
+  const top: unknown = Array.isArray(json) ? json[0] : json;
+  const details = isObject(top) ? arrayOf(objectOf(top.error)?.details) : [];
+  const delay = details
+    .filter(isObject)
+    .map(({ retryDelay }) => textOf(retryDelay))
+    .find((text) => text !== undefined && /^\d{1,5}(?:\.\d{1,9})?s$/.test(text));
+  return delay === undefined ? {} : { retryAfterMs: Math.ceil(Number.parseFloat(delay) * 1000) };
 }
 
 function typeOf(json: unknown): { type?: string } {

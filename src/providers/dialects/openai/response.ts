@@ -2,6 +2,7 @@
 import type { DescMessage, JsonObject, MessageShape } from '@bufbuild/protobuf';
 import { ChatCompletionSchema } from '../../../../gen/gateway/inference/v2/chat_pb.ts';
 import { CompletionSchema } from '../../../../gen/gateway/inference/v2/completions_pb.ts';
+import { EmbeddingsSchema } from '../../../../gen/gateway/inference/v2/embeddings_pb.ts';
 import { fail, type GatewayError } from '../../../lib/errors.ts';
 import { lazyMessage } from '../../../lib/lazy-message.ts';
 import { attachRawJson } from '../../../lib/raw-json.ts';
@@ -30,12 +31,16 @@ export function readObject(body: Uint8Array, { target }: TranslationContext): Js
 const WITH_CHOICES: ReadonlySet<string> = new Set([ChatCompletionSchema.typeName, CompletionSchema.typeName]);
 
 /** What an answer without choices says: an error in the provider's own form, or nothing that can be read. */
-function noChoices(object: JsonObject, { target }: TranslationContext): GatewayError {
+function noChoices(
+  object: JsonObject,
+  { target }: TranslationContext,
+  what: 'choices' | 'embeddings' = 'choices',
+): GatewayError {
   const provider = target.provider.id;
   if (isBareError(object)) return errorInside(object, provider);
   const words = readErrorObject(object)?.message;
   const said = words === undefined ? '' : `: ${words}`;
-  return fail('upstream_garbage', `the provider answered without choices${said}`, { provider });
+  return fail('upstream_garbage', `the provider answered without ${what}${said}`, { provider });
 }
 
 /** The answer as a message with the provider's own bytes attached. */
@@ -53,6 +58,8 @@ export function readWhole<D extends DescMessage>(
     const fault = faultOf(object);
     if (fault !== undefined) throw errorInside(fault, context.target.provider.id);
   }
+  if (schema.typeName === EmbeddingsSchema.typeName && !Array.isArray(object.data))
+    throw noChoices(object, context, 'embeddings');
   const isChat = schema.typeName === ChatCompletionSchema.typeName;
   const mended = mendAnswer(object, context.target.strict, isChat);
   const answer = attachRawJson(
