@@ -17,7 +17,7 @@ export function inOpenAiNames(counts: JsonObject, reasoning: Reasoning = 'inside
     return isAnthropic(counts) ? anthropic(counts) : responses(counts);
   if (isGiven(counts.inputTokens) || isGiven(counts.outputTokens)) return bedrock(counts);
   if (isGiven(counts.promptTokenCount) || isGiven(counts.candidatesTokenCount)) return gemini(counts);
-  if (isObject(counts.billed_units) || isObject(counts.tokens)) return cohere(counts);
+  if (isCohere(counts)) return cohere(counts);
   // Pinecone's rerank is charged by searches, as Cohere's is.
   if (isGiven(counts.rerank_units)) return searches(counts.rerank_units);
   if (isGiven(counts.search_units)) return searches(counts.search_units);
@@ -220,6 +220,11 @@ function cohere(counts: JsonObject): JsonObject {
       ? {}
       : { prompt_tokens_details: { cached_tokens: json(Math.min(cached, prompt)) } }),
   };
+}
+
+/** Objects without counts, as beside errors, are no report. */
+function isCohere({ billed_units: billed, tokens }: JsonObject): boolean {
+  return [billed, tokens].some((counts) => isObject(counts) && Object.values(counts).some(isGiven));
 }
 
 /** Rerank is charged by searches, one for a query with up to 100 documents, and by no tokens. */

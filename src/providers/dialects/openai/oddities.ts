@@ -1,6 +1,6 @@
 // What providers of this wire write that OpenAI does not, seen in recorded traffic, put as OpenAI's clients read it.
 // Each function changes what it is given and says whether it did: an answer without oddities keeps its own bytes.
-//   Mistral (reasoning models)  `content` as an array of parts, with parts of thinking
+//   Mistral (reasoning models)  `content` as an array of parts, with parts of thinking and references
 //   several                     `finish_reason: ""`, empty `function_call` and `audio` objects
 //   OpenRouter                  the finish twice (see stream.ts)
 //   several                     their own finish reasons (finish-words.ts), calls without ids (tool-call-oddities.ts)
@@ -59,8 +59,10 @@ function mendFinish(choice: JsonObject, called: boolean, strict: boolean): boole
 export function mendMessage(message: JsonObject, strict: boolean): boolean {
   let changed = false;
   if (Array.isArray(message.content)) {
-    const { text, thought } = readParts(message.content);
+    const { text, thought, images, others } = readParts(message.content);
     message.content = text;
+    if (images.length > 0) message.images = [...arrayOf(message.images), ...images];
+    if (!strict && others.length > 0) message.content_blocks = others;
     if (!strict && thought !== '' && typeof message.reasoning_content !== 'string')
       message.reasoning_content = thought;
     changed = true;
@@ -73,15 +75,25 @@ export function mendMessage(message: JsonObject, strict: boolean): boolean {
   return changed;
 }
 
-function readParts(parts: readonly JsonValue[]): { readonly text: string; readonly thought: string } {
-  let [text, thought] = ['', ''];
+/** The parts of a content by what they become; `others` are the provider's own, such as Mistral's references. */
+interface Parts {
+  text: string;
+  thought: string;
+  readonly images: JsonObject[];
+  readonly others: JsonObject[];
+}
+
+function readParts(parts: readonly JsonValue[]): Parts {
+  const read: Parts = { text: '', thought: '', images: [], others: [] };
   for (const part of parts) {
-    if (typeof part === 'string') text += part;
+    if (typeof part === 'string') read.text += part;
     else if (!isObject(part)) continue;
-    else if (part.type === 'thinking' || part.type === 'reasoning') thought += wordsOf(part);
-    else if (typeof part.text === 'string') text += part.text;
+    else if (part.type === 'thinking' || part.type === 'reasoning') read.thought += wordsOf(part);
+    else if (typeof part.text === 'string') read.text += part.text;
+    else if (part.type === 'image_url') read.images.push(part);
+    else if (typeof part.type === 'string' && part.type !== 'text') read.others.push(part);
   }
-  return { text, thought };
+  return read;
 }
 
 /** A part of thinking is a text, or a list of parts of text. */
