@@ -1,5 +1,5 @@
 // Rows of batches as calls: each goes through all interceptors, as its caller's own call would.
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject, Message } from '@bufbuild/protobuf';
 import { Plane } from '../../gen/gateway/options/v2/options_pb.ts';
 import type { KeyRing } from '../access/key-ring.ts';
@@ -20,6 +20,7 @@ import { rawJsonOf } from '../lib/raw-json.ts';
 import { timeOrderedId } from '../lib/time-ordered-id.ts';
 import { codec } from '../rest/codec.ts';
 import { errorBody } from '../rest/error-body.ts';
+import { LIGHT_BYTES } from '../rest/json-weight.ts';
 import type { InProcess } from '../rpc/in-process.ts';
 
 /** What rows are called with. */
@@ -57,11 +58,14 @@ export function rowCalls(deps: RowCallDeps) {
     return call;
   };
 
-  async function call(rows: RowsOf, { body }: BatchRow): Promise<RowAnswer> {
-    const text = JSON.stringify(body);
+  async function call(rows: RowsOf, row: BatchRow): Promise<RowAnswer> {
+    const { body, bytes } = row;
+    const bodyBytes = bodyBytesOf(row);
     for (;;) {
       const one = callOf(rows);
-      one.bodyBytes = Buffer.byteLength(text);
+      one.bodyBytes = bodyBytes;
+      // The line was read in this turn of the event loop.
+      if (bytes > LIGHT_BYTES) await nextTurn();
       try {
         const message = (): Message => codec.decodeRequest(one.method.input, body);
         const answer = await deps.transport.unary(one, message);
@@ -97,7 +101,8 @@ export function rowCalls(deps: RowCallDeps) {
     const groups: { readonly model: string; readonly lines: Set<number>; input: number; output: number }[] =
       [];
     const openGroups = new Map<string, (typeof groups)[number]>();
-    for await (const { line, body } of wanted) {
+    for await (const row of wanted) {
+      const { line, body } = row;
       const model = typeof body.model === 'string' ? body.model : '';
       let group = openGroups.get(model);
       if (group === undefined || group.lines.size >= GROUP) {
@@ -105,7 +110,7 @@ export function rowCalls(deps: RowCallDeps) {
         groups.push(group);
         openGroups.set(model, group);
       }
-      const { input, output } = rowEstimate(call, body);
+      const { input, output } = rowEstimate(call, row);
       group.lines.add(line);
       group.input += input;
       group.output += output;
@@ -158,8 +163,13 @@ export function rowCalls(deps: RowCallDeps) {
 
 const NOTHING_HELD: RowHolds = { begins: async () => {}, release: async () => {} };
 
-function rowEstimate({ method }: Call, body: Readonly<Record<string, unknown>>) {
-  const text = JSON.stringify(body);
+/** Of its JSON. Long ones are not written for it: what stands around the body in the line is small against it. */
+function bodyBytesOf({ body, bytes }: BatchRow): number {
+  return bytes > LIGHT_BYTES ? bytes : Buffer.byteLength(JSON.stringify(body));
+}
+
+function rowEstimate({ method }: Call, row: BatchRow) {
+  const { body } = row;
   const stated = {
     maxCompletionTokens: body.max_completion_tokens,
     maxTokens: body.max_tokens,
@@ -167,7 +177,7 @@ function rowEstimate({ method }: Call, body: Readonly<Record<string, unknown>>) 
     n: body.n,
   };
   const makes = method.input.fields.some(({ name }) => name === 'max_tokens' || name === 'max_output_tokens');
-  return estimateOf(Buffer.byteLength(text), stated, makes);
+  return estimateOf(bodyBytesOf(row), stated, makes);
 }
 
 /** The caller's headers; each row's entry names its batch. */

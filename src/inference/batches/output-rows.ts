@@ -4,7 +4,7 @@ import { isObject, objectOf, parsedObject, textOf } from '../../providers/json-o
 import type { UsageReport } from '../../providers/usage/report.ts';
 import { readUsage, usageIn } from '../../providers/usage/tap.ts';
 import { codec } from '../../rest/codec.ts';
-import type { TextLine } from './rows.ts';
+import type { TextLine } from './lines.ts';
 
 /** What one row came to. */
 export interface OutputRow {

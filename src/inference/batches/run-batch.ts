@@ -2,7 +2,8 @@
 // is over when its line would survive a kill, and only then the next one begins.
 import type { FileWriter } from '../files/file-writer.ts';
 import type { BatchFault } from './collection.ts';
-import { type BatchLine, type BatchRow, faultAt, linesOf, RowReader } from './rows.ts';
+import { linesOf } from './lines.ts';
+import { type BatchLine, type BatchRow, faultAt, RowReader } from './rows.ts';
 
 /** What came of a row's call. */
 export interface RowAnswer {
@@ -44,6 +45,8 @@ export interface RowCounts {
 }
 
 const MOST_FAULTS = 100;
+/** Bytes of the rows that run at once; one row may be longer. */
+const MOST_BYTES = 32 * 1024 * 1024;
 const ROW_ID = /^\{"id":"batch_req_[^"]*_(\d+)"/;
 
 /** Lines that are answered already, of both files. Each holds the row's line in its id. */
@@ -74,13 +77,20 @@ export async function runRows(options: RunOptions, done: ReadonlySet<number>): P
   const reader = new RowReader(endpoint);
   const running = new Set<Promise<void>>();
   let trouble: unknown;
-  const begin = (line: BatchLine): void => {
+  let runningBytes = 0;
+  const begin = (line: BatchLine, bytes: number): void => {
+    runningBytes += bytes;
     const work = answer(line).catch((error: unknown) => {
       trouble ??= error;
     });
-    const ended = work.then(() => void running.delete(ended));
+    const ended = work.then(() => {
+      runningBytes -= bytes;
+      running.delete(ended);
+    });
     running.add(ended);
   };
+  const hasRoom = (bytes: number): boolean =>
+    running.size === 0 || (running.size < atOnce && runningBytes + bytes <= MOST_BYTES);
   const answer = async (line: BatchLine): Promise<void> => {
     const rowId = `batch_req_${id}_${line.line}`;
     if (line.row === undefined) return bad(rowId, line.customId, line.fault);
@@ -110,12 +120,12 @@ export async function runRows(options: RunOptions, done: ReadonlySet<number>): P
   for await (const text of linesOf(input())) {
     const line = reader.read(text);
     if (done.has(line.line)) continue;
-    while (running.size >= atOnce) await Promise.race(running);
+    while (!hasRoom(text.bytes)) await Promise.race(running);
     if (trouble !== undefined || !goesOn()) {
       whole = false;
       break;
     }
-    begin(line);
+    begin(line, text.bytes);
   }
   await Promise.all(running);
   if (trouble !== undefined) throw trouble;

@@ -8,8 +8,9 @@ import { follow } from '../../store/follow.ts';
 import { Replica } from '../../store/replica.ts';
 import type { FileOwner, OwnFiles, WrittenFile } from '../files/own-files.ts';
 import { type BatchBody, type BatchCaller, batches, isOpen } from './collection.ts';
+import { linesOf } from './lines.ts';
 import type { OwnBatch } from './own-batches.ts';
-import { type BatchRow, linesOf, RowReader } from './rows.ts';
+import { type BatchRow, RowReader } from './rows.ts';
 import { type RowAnswer, type RowCounts, resumed, runRows } from './run-batch.ts';
 
 /** Whose rows, and where they go. */

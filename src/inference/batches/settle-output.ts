@@ -2,11 +2,11 @@
 // however often it is fetched. No piece goes on before the rows that end in it are in the books.
 import type { Call } from '../../call/call.ts';
 import type { BoundTarget } from '../plan/bind.ts';
+import { LineSplitter, type TextLine } from './lines.ts';
 import { isOutput, isRow, type OutputRow, outputRow } from './output-rows.ts';
 import type { BatchMaker, ProviderBatchBody } from './provider-collection.ts';
 import { noteId, type ProviderNotes } from './provider-notes.ts';
 import type { RowBooks } from './row-books.ts';
-import { LineSplitter, type TextLine } from './rows.ts';
 
 /** What settling takes. */
 export interface SettleDeps {
@@ -127,16 +127,19 @@ class Settlement {
   }
 
   /** @throws GatewayError store_unavailable */
-  async take(lines: readonly TextLine[]): Promise<void> {
-    const [first] = lines;
-    if (first === undefined) return;
-    this.#isOutput ??= isOutput(first);
-    if (!this.#isOutput) return;
-    const owned = await this.#begun();
-    // A row that is too long to be read is paid for all the same.
-    const isPaid = (one: TextLine): boolean => one.text === undefined || isRow(one);
-    const rows = lines.filter((one) => one.line > this.#line && isPaid(one)).map(outputRow);
-    for (let at = 0; at < rows.length; at += AT_ONCE) await this.#book(owned, rows.slice(at, at + AT_ONCE));
+  async take(lines: AsyncIterable<TextLine>): Promise<void> {
+    let rows: OutputRow[] = [];
+    for await (const one of lines) {
+      this.#isOutput ??= isOutput(one);
+      if (!this.#isOutput) return;
+      await this.#begun();
+      // A row that is too long to be read is paid for all the same.
+      if (one.line > this.#line && (one.text === undefined || isRow(one))) rows.push(outputRow(one));
+      if (rows.length < AT_ONCE) continue;
+      await this.#book(rows);
+      rows = [];
+    }
+    if (rows.length > 0) await this.#book(rows);
     if (this.#line - this.#noted >= NOTED_EVERY) await this.#note(false);
   }
 
@@ -147,7 +150,8 @@ class Settlement {
     await this.#note(true);
   }
 
-  async #book(owned: Owned, rows: readonly OutputRow[]): Promise<void> {
+  async #book(rows: readonly OutputRow[]): Promise<void> {
+    const owned = await this.#begun();
     const { call, bound } = this.#fetched;
     await this.#deps.books.book({ ...owned, call, bound, id: this.#id, rows });
     this.#line = rows.at(-1)?.line ?? this.#line;

@@ -72,6 +72,20 @@ export class Pieces {
     return pieces.length === 1 ? pieces[0]! : joinedInTurns(pieces, bytes);
   }
 
+  /** The first bytes, at most so many; nothing is taken. */
+  start(bytes: number): Buffer {
+    const begin: Buffer[] = [];
+    let left = bytes;
+    for (const piece of this.#pieces) {
+      if (left <= 0) break;
+      begin.push(piece.subarray(0, left));
+      left -= piece.length;
+    }
+    if (left > 0 && this.#block !== undefined)
+      begin.push(this.#block.subarray(0, Math.min(left, this.#used)));
+    return Buffer.concat(begin);
+  }
+
   #takePieces(): Buffer[] {
     if (this.#block !== undefined) this.#pieces.push(this.#block.subarray(0, this.#used));
     const pieces = this.#pieces;

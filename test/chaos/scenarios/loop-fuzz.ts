@@ -336,7 +336,7 @@ const scenario: Scenario = {
       isTrue(
         'no call without an answer, no 500',
         failed.length === 0,
-        failed.map(({ name }) => name).join('; ') || 'true',
+        failed.map(({ name, status }) => `${name} (${status})`).join('; ') || 'true',
       ),
       isTrue('the gateway lives', await gateway.healthy()),
     ];
