@@ -413,7 +413,7 @@ async function parseLong(bytes: Uint8Array): Promise<Parsed> {
 function tooHeavy(): GatewayError {
   return fail(
     'body_too_large',
-    'the body has too many members and items: it may have about 57,000 members, 400,000 numbers or 2,000,000 escaped signs; send it in parts',
+    'the body has too many members and items: it may have about 57,000 members (16,000 with names of their own), 400,000 numbers or 2,000,000 escaped signs; send it in parts',
   );
 }
 

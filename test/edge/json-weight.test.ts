@@ -11,6 +11,8 @@ test.before(async () => {
 test.after.always(() => gateway?.close());
 
 const heavy = (text: string) => isTooHeavy(Buffer.from(text));
+/** Members with names of their own. */
+const names = (count: number, from = 0) => Array.from({ length: count }, (_, i) => `"k${from + i}":1`).join();
 const list = (piece: string, count: number) => `[${Array(count).fill(piece).join()}]`;
 
 test('members, items and nests weigh; what stands in strings does not', async (t) => {
@@ -18,7 +20,12 @@ test('members, items and nests weigh; what stands in strings does not', async (t
     [list('1', MOST_WEIGHT - 10), false],
     [list('1', MOST_WEIGHT + 10), true],
     [list('{}', MOST_WEIGHT / 5 + 10), true],
-    [`{${Array.from({ length: 60_000 }, (_, i) => `"k${i}":1`).join()}}`, true],
+    [`{${names(17_000)}}`, true],
+    [`{${names(15_000)}}`, false],
+    [list(`{${names(100)}}`, 500), false],
+    [`[${Array.from({ length: 170 }, (_, i) => `{${names(100, i * 100)}}`).join()}]`, true],
+    [list(`{"${'long'.repeat(50)}":1}`, 14_000), true],
+    [list(`{"${'long'.repeat(10)}":1}`, 14_000), false],
     ['['.repeat(110_000), true],
     [JSON.stringify({ a: list('{}', 500_000) }), false],
     [JSON.stringify({ a: list('{"b":"\\\\"}', 300_000) }), false],

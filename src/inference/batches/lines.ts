@@ -8,6 +8,8 @@ import { isTooHeavy, LIGHT_BYTES } from '../../rest/json-weight.ts';
 /** Of one line, in bytes. */
 const MAX_LINE = 25 * 1024 * 1024;
 const LINE_FEED = 10;
+const RETURN = 13;
+const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
 
 /** A line without its end. */
 export interface TextLine {
@@ -81,8 +83,8 @@ export class LineSplitter {
       if (await isTooHeavy(whole)) return { line, text: undefined, bytes };
       await nextTurn();
     }
-    let text = whole.toString('utf8').replace(/\r$/, '');
-    if (line === 1) text = text.replace(/^\uFEFF/, '');
+    const from = line === 1 && whole.subarray(0, 3).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
+    const text = whole.toString('utf8', from, whole.at(-1) === RETURN ? bytes - 1 : bytes);
     if (bytes > LIGHT_BYTES) await nextTurn();
     return text.trim() === '' ? undefined : { line, text, bytes };
   }

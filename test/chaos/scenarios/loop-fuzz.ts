@@ -74,7 +74,7 @@ function* attacks(host: string): Generator<Attack> {
       body: `{"model":"gpt-ok","messages":[{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":${JSON.stringify(json.slice(0, 1_000_000))}}}]}]}`,
       headers: guarded,
     };
-    for (const bytes of [1_900_000, 640_000, 300_000])
+    for (const bytes of [1_900_000, 640_000, 300_000, 130_000])
       yield {
         name: `messages: ${name}, ${bytes >> 10} KiB`,
         path: '/chat/completions',
