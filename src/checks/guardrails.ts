@@ -74,8 +74,12 @@ export function parseGuardrails(
   const hooks: Hook[] = [];
   const saved: SavedGuardrail[] = [];
   let present = false;
+  const given = Map.groupBy(
+    Object.keys(value).filter((name) => Object.hasOwn(KEYS, snake(name))),
+    snake,
+  );
   for (const [key, where] of Object.entries(KEYS)) {
-    const spellings = Object.keys(value).filter((name) => snake(name) === key);
+    const spellings = given.get(key) ?? [];
     for (const [index, name] of spellings.entries()) {
       const at = step(path, name);
       if (index > 0) faults.push({ path: at, message: `says the same as ${spellings[0]}` });

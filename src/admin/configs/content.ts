@@ -1,5 +1,5 @@
 // A config's content as it comes with a request, and its validation.
-
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ConfigContent } from '../../../gen/gateway/admin/v2/configs_pb.ts';
 import type { TenantScope } from '../../call/scope.ts';
 import { configs } from '../../configs/config-collections.ts';
@@ -69,9 +69,13 @@ export async function checkedContent(
   given: ConfigContent,
 ): Promise<JsonObject> {
   const faults: Fault[] = [];
-  const json = unmasked(contentOf(given), owner.before, faults);
+  // Each step of a long config takes a turn of the event loop of its own.
+  const content = contentOf(given);
+  await nextTurn();
+  const json = unmasked(content, owner.before, faults);
   const deps = factsOf(documents, rules, owner, json);
   const references = await readReferences(json, owner.tenant, deps);
+  await nextTurn();
   const named: NamedGuardrail[] = [];
   const found = parseConfig(
     json,

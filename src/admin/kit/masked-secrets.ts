@@ -68,14 +68,13 @@ export function maskOf(text: string): string {
 }
 
 /** All members that decide where calls go. */
-function addressesIn(json: Json, name = ''): Set<string> {
-  if (typeof json === 'string')
-    return new Set(ADDRESS.test(snakeOf(name)) || /^https?:/i.test(json) ? [json] : []);
-  if (typeof json !== 'object' || json === null) return new Set();
-  const parts = Array.isArray(json)
-    ? json.map((item: Json) => addressesIn(item, name))
-    : Object.entries(json as JsonObject).map(([key, item]) => addressesIn(item, key));
-  return new Set(parts.flatMap((part) => [...part]));
+function addressesIn(json: Json, name = '', found = new Set<string>()): Set<string> {
+  if (typeof json === 'string') {
+    if (/^https?:/i.test(json) || ADDRESS.test(snakeOf(name))) found.add(json);
+  } else if (Array.isArray(json)) for (const item of json as Json[]) addressesIn(item, name, found);
+  else if (typeof json === 'object' && json !== null)
+    for (const [key, item] of Object.entries(json as JsonObject)) addressesIn(item, key, found);
+  return found;
 }
 
 /** Whether a member of this name, in any spelling, holds a credential. */

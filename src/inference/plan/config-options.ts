@@ -24,7 +24,7 @@ export function configOptions(
     const own = provider && optionsOf(provider).fromConfig.get(name);
     const spec = own ?? configOption(name);
     const text = spec && optionText(spec, value);
-    if (spec === undefined) faults.push({ path, message: notKnown(name, membersOf(provider), faults) });
+    if (spec === undefined) faults.push({ path, message: notKnown(name, () => membersOf(provider), faults) });
     else if (value !== null && text === undefined)
       faults.push({ path, message: `must be a string (${waysOf(spec)})` });
     else if (provider && config.provider !== undefined && own === undefined)

@@ -21,7 +21,7 @@ export function clip(text: string): string {
 
 /** A member's name in snake_case. */
 export function snake(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return /[A-Z]/.test(name) ? name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) : name;
 }
 
 /** Whether a value is an object of JSON. */

@@ -6,6 +6,6 @@ import type { Fault } from './faults.ts';
 const MOST = 10;
 
 /** In words, with the nearest of the members that there are. */
-export function notKnown(name: string, names: Iterable<string>, faults: readonly Fault[]): string {
-  return `is not known${faults.length < MOST ? theNearest(name, names) : ''}`;
+export function notKnown(name: string, names: () => Iterable<string>, faults: readonly Fault[]): string {
+  return `is not known${faults.length < MOST ? theNearest(name, names()) : ''}`;
 }

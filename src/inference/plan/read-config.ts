@@ -79,6 +79,9 @@ function readTargets(
   return (targets as unknown[]).map((target, i) => readConfig(target, step(at, i), faults, depth + 1));
 }
 
+/** Of one object. */
+const MOST_MEMBERS = 1000;
+
 function readMessage(
   desc: DescMessage,
   json: unknown,
@@ -94,9 +97,15 @@ function readMessage(
   const shape = shapeOf(desc);
   if (shape.kind !== 'object') return message;
   const seen = new Map<string, string>();
-  for (const [given, value] of Object.entries(json)) {
+  const members = Object.entries(json);
+  if (members.length > MOST_MEMBERS) {
+    faults.push({ path: path || 'config', message: `has more than ${MOST_MEMBERS} members` });
+    return message;
+  }
+  for (const [given, value] of members) {
     if (value === null || value === undefined) continue;
-    const name = ALIASES.get(snake(given)) ?? snake(given);
+    const plain = snake(given);
+    const name = ALIASES.get(plain) ?? plain;
     const at = step(path, given);
     const field = shape.byName.get(name);
     const twin = seen.get(name);
@@ -104,7 +113,7 @@ function readMessage(
     if (twin !== undefined) faults.push({ path: at, message: `says the same as ${clip(twin)}` });
     else if (field === undefined) {
       if (options === undefined)
-        faults.push({ path: at, message: notKnown(name, shape.byName.keys(), faults) });
+        faults.push({ path: at, message: notKnown(name, () => shape.byName.keys(), faults) });
       else options.push({ name, path: at, value });
     } else if (options === undefined || !READ_ELSEWHERE.has(name)) {
       const read = readField(fieldOf(desc, field), field, value, at, faults);
