@@ -24,19 +24,6 @@ test('lines are the same however the file is cut', async (t) => {
   for (const length of [1, 2, 7, 4096, 65_536, file.length]) t.deepEqual(await all(file, length), expected);
 });
 
-test('pieces whose memory is used again are not held', async (t) => {
-  const memory = Buffer.alloc(4);
-  async function* pieces(): AsyncGenerator<Uint8Array> {
-    for (const text of ['ab\nc', 'def\n', 'ghi\n']) {
-      memory.write(text);
-      yield memory;
-    }
-  }
-  const lines: unknown[] = [];
-  for await (const { text } of linesOf(pieces())) lines.push(text);
-  t.deepEqual(lines, ['ab', 'cdef', 'ghi']);
-});
-
 test('a line that is too heavy or too long is told without its text, and the next one is read', async (t) => {
   const heavy = `{"a":[${'{},'.repeat(200_000)}{}]}`;
   const deep = '['.repeat(500_000);
