@@ -2,7 +2,13 @@
 // HTTP/1.1, so the stream is given its form: the head of the answer becomes the head of the stream's.
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { Http2Server, Http2ServerRequest, IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import {
+  constants,
+  type Http2Server,
+  type Http2ServerRequest,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from 'node:http2';
 import { Duplex } from 'node:stream';
 import type { Connection } from './connections.ts';
 import type { Upgrades } from './responses-socket.ts';
@@ -31,6 +37,7 @@ export function http2Upgrades(
     const refusal = refusalOf(headers, upgrades.wants(req));
     if (connection === undefined || refusal !== undefined) {
       stream.respond({ ':status': refusal ?? 503 }, { endStream: true });
+      leave(stream);
       return;
     }
     connection.asked = true;
@@ -67,10 +74,16 @@ function asUpgrade({ headers, socket }: Http2ServerRequest): IncomingMessage {
   } as unknown as IncomingMessage;
 }
 
+/** Ends a stream once its answer is written: a client that was refused may leave its own side open for ever. */
+function leave(stream: ServerHttp2Stream): void {
+  stream.close(constants.NGHTTP2_NO_ERROR);
+}
+
 /** A stream whose first written bytes are the head of an answer of HTTP/1.1. */
 class StreamSocket extends Duplex {
   readonly #stream: ServerHttp2Stream;
   #head: Buffer | undefined = Buffer.alloc(0);
+  #isRefused = true;
 
   constructor(stream: ServerHttp2Stream) {
     super();
@@ -96,6 +109,7 @@ class StreamSocket extends Duplex {
 
   override _final(done: () => void): void {
     this.#stream.end(done);
+    if (this.#isRefused) leave(this.#stream);
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
@@ -114,6 +128,7 @@ class StreamSocket extends Duplex {
     this.#head = undefined;
     const [first = '', ...lines] = all.toString('latin1', 0, end).split('\r\n');
     const status = Number(first.split(' ')[1]);
+    this.#isRefused = status !== 101;
     const headers: Record<string, string | number> = { ':status': status === 101 ? 200 : status };
     for (const line of lines) {
       const name = line.slice(0, line.indexOf(':')).toLowerCase();

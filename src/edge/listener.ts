@@ -82,16 +82,26 @@ export function createListener({
   // requests that it pipelines.
   const strangerMayBegin = perTurn(STRANGERS_AT_ONCE);
   const callerMayBegin = perTurn(CALLERS_AT_ONCE);
+  /** So many requests begin in one turn of the event loop, and then one in each. */
+  const mayBegin = (connection: Connection | undefined): boolean =>
+    connection === undefined ||
+    (connection.proven ? callerMayBegin() : connection.running <= STRANGERS_AT_ONCE && strangerMayBegin());
+  /** The same of requests to upgrade. */
+  const inTurns: Upgrades | undefined = upgrades && {
+    wants: (req) => upgrades.wants(req),
+    drain: () => upgrades.drain(),
+    upgrade(req, socket, head) {
+      const connection = owners.get(socket) ?? owners.get(req);
+      if (mayBegin(connection)) upgrades.upgrade(req, socket, head);
+      else inItsTurn(() => socket.destroyed || upgrades.upgrade(req, socket, head));
+    },
+  };
   const handle: Dispatch = (req, res) => {
     const { stream } = req as unknown as http2.Http2ServerRequest;
     const connection = owners.get(req.httpVersionMajor === 1 ? req.socket : (stream.session ?? stream));
     if (connection !== undefined) beginOn(connection, req, res, draining);
     if (connection !== undefined && !connection.proven) owners.set(req, connection);
-    // So many requests begin in one turn of the event loop, and then one in each.
-    const mayBegin =
-      connection === undefined ||
-      (connection.proven ? callerMayBegin() : connection.running <= STRANGERS_AT_ONCE && strangerMayBegin());
-    if (mayBegin) dispatch(req, res);
+    if (mayBegin(connection)) dispatch(req, res);
     else inItsTurn(() => stream?.destroyed || dispatch(req, res));
   };
   const http1 = http.createServer(
@@ -108,7 +118,7 @@ export function createListener({
     },
     handle,
   );
-  upgradesOf(http1, upgrades, (socket) => owners.get(socket));
+  upgradesOf(http1, inTurns, (socket) => owners.get(socket));
   // Its types leave it out: a client that has ended its side is still answered.
   Object.assign(http1, { httpAllowHalfOpen: true });
   const h2 = http2.createServer(
@@ -121,10 +131,10 @@ export function createListener({
     },
     handle as unknown as (req: http2.Http2ServerRequest, res: http2.Http2ServerResponse) => void,
   );
-  if (upgrades !== undefined)
+  if (inTurns !== undefined)
     http2Upgrades(
       h2,
-      upgrades,
+      inTurns,
       (session) => owners.get(session),
       (req, connection) => owners.set(req, connection),
     );

@@ -120,3 +120,23 @@ for (const [what, path, more, status] of [
     t.is(Number(again.headers[':status']), 200);
     again.stream.close();
   });
+
+test('refused streams end, although their client leaves its side open', async (t) => {
+  for (const [path, more] of [
+    ['/v1/realtime?model=rt', { 'x-gateway-api-key': 'slk_none' }],
+    ['/v1/responses', { 'x-gateway-api-key': undefined }],
+    ['/v1/models', {}],
+  ] as const) {
+    const { stream } = await open(path, more);
+    stream.resume();
+    await new Promise((resolve) => stream.once('close', resolve));
+    t.is(stream.rstCode, http2.constants.NGHTTP2_NO_ERROR);
+  }
+});
+
+test('more upgrades at once than begin in one turn are all answered', async (t) => {
+  const answers = await Promise.all(
+    Array.from({ length: 90 }, () => open('/v1/realtime?model=rt', { 'x-gateway-api-key': 'slk_none' })),
+  );
+  for (const { headers } of answers) t.true([401, 429].includes(Number(headers[':status'])));
+});
