@@ -62,7 +62,7 @@ export function Courses({ name, lines }: { readonly name: string; readonly lines
       </p>
       <ul class="chips legend">
         {lines.map((line, i) => (
-          <li key={line.name} class={`line-${i}`}>
+          <li key={i} class={`line-${i}`}>
             <bdi>{line.name.slice(0, 60)}</bdi>
           </li>
         ))}

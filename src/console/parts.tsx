@@ -128,8 +128,8 @@ export function Table({
       <table aria-label={label}>
         <thead>
           <tr>
-            {columns.map((column) => (
-              <th key={column} scope="col">
+            {columns.map((column, place) => (
+              <th key={place} scope="col">
                 {column}
               </th>
             ))}
@@ -139,7 +139,7 @@ export function Table({
           {rows.map((cells, i) => (
             <tr key={keys?.[i] ?? i}>
               {cells.map((cell, place) => (
-                <td key={columns[place]}>{cell}</td>
+                <td key={place}>{cell}</td>
               ))}
             </tr>
           ))}

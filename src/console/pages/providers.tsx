@@ -14,9 +14,14 @@ import { ask, href, query } from '../router.ts';
 
 const isOrganisation = (): boolean => session.value?.workspaceId === '';
 
+/** Another workspace is shown anew: no row of one is under the name of another. */
 export default function Providers() {
-  const spaces = session.value?.workspaces ?? [];
   const workspaceId = query.value.get('workspace') ?? homeWorkspace();
+  return <ProvidersOf key={workspaceId} workspaceId={workspaceId} />;
+}
+
+function ProvidersOf({ workspaceId }: { readonly workspaceId: string }) {
+  const spaces = session.value?.workspaces ?? [];
   const of = isOrganisation() ? { workspaceId } : {};
   const { value, error, reload } = useLoaded(`providers ${workspaceId}`, (signal) =>
     client(ProvidersService).listProviders({ pageSize: 100, ...of }, { signal }),

@@ -11,9 +11,19 @@ import { WORKSPACE_ROLES } from './roles.ts';
 
 const members = () => client(WorkspaceMembersService);
 
+/** Another workspace is shown anew: no row of one is under the name of another. */
 export function Members({ round }: { readonly round: number }) {
-  const spaces = session.value?.workspaces ?? [];
   const workspaceId = query.value.get('workspace') ?? homeWorkspace();
+  return <MembersOf key={workspaceId} round={round} workspaceId={workspaceId} />;
+}
+
+interface MembersOfProps {
+  readonly round: number;
+  readonly workspaceId: string;
+}
+
+function MembersOf({ round, workspaceId }: MembersOfProps) {
+  const spaces = session.value?.workspaces ?? [];
   const { value, error, reload } = useLoaded(`members ${workspaceId} ${round}`, (signal) =>
     members().listWorkspaceMembers({ workspaceId, pageSize: 1000 }, { signal }),
   );
