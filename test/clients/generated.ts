@@ -1,5 +1,5 @@
-// `npm run clients`: clients that three generators make from gen/openapi.json each make a call. The generators are installed
-// into .cache/clients; one that cannot be had is skipped loudly. Exits with 1 when a client that was made fails.
+// Clients that three generators make from gen/openapi.json each make a call. The generators are installed into .cache/clients;
+// one that cannot be had is skipped loudly. `npm run clients` runs them one by one, the suite as tests.
 import { execFile } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,8 +12,10 @@ import { goClient } from './go-client.ts';
 const FOLDER = join(ROOT, '.cache', 'clients');
 const DOCUMENT = join(FOLDER, 'openapi.json');
 const TIMEOUT_MS = 300_000;
+/** What a client prints a part of. */
+export const ANSWER = 'Hello';
 
-interface Generator {
+export interface Generator {
   readonly name: string;
   /** Installs it where it is missing. */
   readonly install: () => Promise<unknown>;
@@ -100,30 +102,48 @@ console.log(JSON.stringify(data));
   call: (env) => run(process.execPath, ['call.ts'], env),
 };
 
-mkdirSync(FOLDER, { recursive: true });
-copyFileSync(join(ROOT, 'gen', 'openapi.json'), DOCUMENT);
-const provider = await startFakeProvider();
-const gateway = await startGateway({ LOG_LEVEL: 'silent' });
-const config = { provider: 'openai', custom_host: provider.origin, api_key: 'sk-made-up' };
-const env = { URL: gateway.origin, KEY: WORKSPACE_KEY, CONFIG: JSON.stringify(config) };
-try {
-  for (const generator of [python, typescript, goClient(FOLDER, DOCUMENT, run)]) await prove(generator);
-} finally {
-  await gateway.close();
-  await provider.close();
+export const generators: readonly Generator[] = [python, typescript, goClient(FOLDER, DOCUMENT, run)];
+
+/** A gateway for them and what they are told of it. */
+export async function startForClients(): Promise<{
+  readonly env: Readonly<Record<string, string>>;
+  close(): Promise<void>;
+}> {
+  mkdirSync(FOLDER, { recursive: true });
+  copyFileSync(join(ROOT, 'gen', 'openapi.json'), DOCUMENT);
+  const provider = await startFakeProvider();
+  const gateway = await startGateway({ LOG_LEVEL: 'silent' });
+  const config = { provider: 'openai', custom_host: provider.origin, api_key: 'sk-made-up' };
+  return {
+    env: { URL: gateway.origin, KEY: WORKSPACE_KEY, CONFIG: JSON.stringify(config) },
+    async close() {
+      await gateway.close();
+      await provider.close();
+    },
+  };
 }
 
-async function prove({ name, install, generate, call }: Generator): Promise<void> {
+/** Why it cannot be had; undefined: it is there. */
+export async function missing({ install }: Generator): Promise<string | undefined> {
   try {
     await install();
+    return undefined;
   } catch (error) {
-    process.stdout.write(`*** SKIPPED: ${name} cannot be had: ${firstLine(error)} ***\n`);
+    return String(error instanceof Error ? error.message : error).split('\n', 1)[0]!;
+  }
+}
+
+async function prove(generator: Generator, env: Readonly<Record<string, string>>): Promise<void> {
+  const { name, generate, call } = generator;
+  const why = await missing(generator);
+  if (why !== undefined) {
+    process.stdout.write(`*** SKIPPED: ${name} cannot be had: ${why} ***\n`);
     return;
   }
   try {
     await generate();
     const answer = await call(env);
-    if (!answer.includes('Hello')) throw new Error(`it answered ${answer.slice(0, 300)}`);
+    if (!answer.includes(ANSWER)) throw new Error(`it answered ${answer.slice(0, 300)}`);
     process.stdout.write(`ok    ${name}\n`);
   } catch (error) {
     process.exitCode = 1;
@@ -131,6 +151,11 @@ async function prove({ name, install, generate, call }: Generator): Promise<void
   }
 }
 
-function firstLine(error: unknown): string {
-  return String(error instanceof Error ? error.message : error).split('\n', 1)[0]!;
+if (import.meta.main) {
+  const { env, close } = await startForClients();
+  try {
+    for (const generator of generators) await prove(generator, env);
+  } finally {
+    await close();
+  }
 }

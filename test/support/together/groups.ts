@@ -28,6 +28,8 @@ const SMALL = ['admin', 'openapi', 'prompts', 'providers', 'rest', 'rpc', 'saved
 
 /** Files that need a process of their own, and why. */
 const ALONE: Readonly<Record<string, string>> = {
+  'clients/generated': 'other programs, for minutes',
+  'openapi/linters': 'other programs, for minutes',
   'lib/memory': 'measures the memory of its process',
   'mcp/conformance': "waits for a suite's own processes",
   'mcp/oauth-conformance': "waits for a suite's own processes",
