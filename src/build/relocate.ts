@@ -13,9 +13,11 @@ const PACKAGE_FILES: Readonly<Record<string, readonly string[]>> = {
   'swagger-ui-dist': ['swagger-ui-bundle.js', 'swagger-ui.css', 'favicon-32x32.png'],
 };
 
-/** What is kept compressed: `readPacked` (src/lib/packed-file.ts) reads it. */
+/** What is kept compressed: src/lib/packed-file.ts reads it. */
 const PACKED = new Set([
   'gen/openapi.json',
+  'src/ledger/prices/seed.json',
+  'src/providers/catalog/models.json',
   'swagger-ui-dist/swagger-ui-bundle.js',
   'swagger-ui-dist/swagger-ui.css',
 ]);

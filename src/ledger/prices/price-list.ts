@@ -1,5 +1,5 @@
 // What tokens cost: the seed of public list prices, in whole units of 1e-12 US dollars.
-import { readFileSync } from 'node:fs';
+import { readPackedNow } from '../../lib/packed-file.ts';
 import type { OwnPrices } from './own-prices.ts';
 import type { Price } from './price.ts';
 
@@ -68,7 +68,7 @@ export function openPriceList(rows: readonly PriceRow[] = [], own?: OwnPrices): 
 }
 
 function readList(rows: readonly PriceRow[]): ReadonlyMap<string, ReadonlyMap<string, Dated>> {
-  const seed: Seed = JSON.parse(readFileSync(new URL('./seed.json', import.meta.url), 'utf8'));
+  const seed: Seed = JSON.parse(readPackedNow(new URL('./seed.json', import.meta.url)));
   const providers = new Map<string, Map<string, Dated>>();
   const put = ({ provider, model, from, price }: PriceRow): void => {
     const models = providers.get(provider) ?? new Map<string, Dated>();

@@ -1,6 +1,6 @@
 // What is known of providers' models: kinds, lengths and capabilities, taken from a public list (see the data's
 // source, and ledger/prices/take.ts, which makes it).
-import { readFileSync } from 'node:fs';
+import { readPackedNow } from '../../lib/packed-file.ts';
 
 /** A model, as far as it is known. */
 export interface ModelInfo {
@@ -44,6 +44,6 @@ export function openModelCatalogue(): ModelCatalogue {
 }
 
 function readModels(): ReadonlyMap<string, ReadonlyMap<string, ModelInfo>> {
-  const data: Data = JSON.parse(readFileSync(new URL('./models.json', import.meta.url), 'utf8'));
+  const data: Data = JSON.parse(readPackedNow(new URL('./models.json', import.meta.url)));
   return new Map(Object.entries(data.providers).map(([id, models]) => [id, new Map(Object.entries(models))]));
 }
