@@ -1,6 +1,7 @@
-// Rows of providers' own batches in the books: an entry each, charged to the budgets of who made the batch.
+// Rows of providers' own batches, and fine-tuning jobs, in the books: an entry each, charged to the budgets of who made them.
 import { createHash } from 'node:crypto';
 import { BatchesService } from '../../gen/gateway/inference/v2/batches_pb.ts';
+import { FineTuningService } from '../../gen/gateway/inference/v2/fine_tuning_pb.ts';
 import { Call } from '../call/call.ts';
 import type { Principal } from '../call/principal.ts';
 import type { AttemptRecord, RequestRecord } from '../call/record.ts';
@@ -94,11 +95,15 @@ function entryId(output: string, line: number): string {
 }
 
 /** A call as the maker of the batch would make it: for the rules that it meets. */
-function makerCall(deps: RowBooksDeps, { call, maker, endpoint }: RowsToBook, organisationId: string) {
+function makerCall(deps: RowBooksDeps, { call, maker, endpoint, jobId }: RowsToBook, organisationId: string) {
   const metadata = {
     [`${deps.names.canonical}metadata`]: JSON.stringify(maker?.metadata ?? call.record.metadata),
   };
-  const method = (endpoint && ENDPOINTS.get(endpoint)) || BatchesService.method.getBatchOutput;
+  const method =
+    (endpoint && ENDPOINTS.get(endpoint)) ||
+    (jobId === undefined
+      ? BatchesService.method.getBatchOutput
+      : FineTuningService.method.createFineTuningJob);
   const source = {
     protocol: call.source.protocol,
     headers: new GatewayHeaders(deps.names, metadata),
@@ -153,7 +158,7 @@ function budgetsOf(rules: readonly Rule[], at: number): readonly Counted[] {
 
 function entryOf(batch: RowsToBook, row: OutputRow, id: string, facts: Facts): RequestRecord {
   const { call, principal, own } = facts;
-  const { at, maker, batchId } = batch;
+  const { at, maker, batchId, jobId } = batch;
   const attempt = attemptOf(batch, row, id, facts);
   const budgets = chargedBudgetsOf(own);
   const metadata = { ...(maker?.metadata ?? batch.call.record.metadata) };
@@ -175,7 +180,11 @@ function entryOf(batch: RowsToBook, row: OutputRow, id: string, facts: Facts): R
     outcome: attempt.outcome,
     streamed: false,
     latencyMs: 0,
-    metadata: batchId === undefined ? metadata : { ...metadata, _batch: batchId },
+    metadata: {
+      ...metadata,
+      ...(batchId === undefined ? {} : { _batch: batchId }),
+      ...(jobId === undefined ? {} : { _fine_tuning_job: jobId }),
+    },
     attempts: [attempt],
     ...(attempt.usage && { usage: attempt.usage }),
     ...(principal.userId === undefined ? {} : { userId: principal.userId }),
@@ -185,7 +194,7 @@ function entryOf(batch: RowsToBook, row: OutputRow, id: string, facts: Facts): R
 }
 
 function attemptOf(
-  { bound, at, model }: RowsToBook,
+  { bound, at, model, jobId }: RowsToBook,
   row: OutputRow,
   id: string,
   { host, target }: Facts,
@@ -206,7 +215,7 @@ function attemptOf(
     outcome: isDone ? 'success' : 'error',
     startedAt: at,
     latencyMs: 0,
-    serviceTier: TIER,
+    ...(jobId === undefined ? { serviceTier: TIER } : {}),
     ...(usage && { usage }),
     ...(usage === undefined && isDone ? { unpriced: true as const } : {}),
     ...(report === 'refused' ? { usageRefused: true as const } : {}),

@@ -41,6 +41,7 @@ import { completionsService } from '../inference/completions.ts';
 import { containersService } from '../inference/containers.ts';
 import { embeddingsService } from '../inference/embeddings.ts';
 import { configExplanationService } from '../inference/explain-config.ts';
+import { fineTuningService } from '../inference/files/fine-tuning.ts';
 import type { OwnFiles } from '../inference/files/own-files.ts';
 import type { OwnUploads } from '../inference/files/own-uploads.ts';
 import type { ProviderCopies } from '../inference/files/provider-copies.ts';
@@ -63,7 +64,7 @@ import type { KeptResponses } from '../inference/responses/kept-responses.ts';
 import { responsesService } from '../inference/responses/service.ts';
 import { testsService } from '../inference/tests.ts';
 import { videosService } from '../inference/videos.ts';
-import { ASSISTANTS, CONVERSATIONS, FINE_TUNING, VECTOR_STORES } from '../providers/relayed-rows.ts';
+import { ASSISTANTS, CONVERSATIONS, VECTOR_STORES } from '../providers/relayed-rows.ts';
 import { implement } from '../rpc/implement.ts';
 import type { Registration } from '../rpc/methods.ts';
 import { type AdminDeps, adminRegistrations, type LogsDeps } from './admin-services.ts';
@@ -129,7 +130,7 @@ function fileServices(pipeline: Pipeline, identity: FilesDeps): Registration[] {
     implement(FilesService, filesService(pipeline, identity.files, identity.settling)),
     implement(UploadsService, uploadsService(pipeline, identity.copies, identity.uploads)),
     implement(BatchesService, batchesService(pipeline, identity)),
-    implement(FineTuningService, relays(pipeline, identity.copies, FINE_TUNING)),
+    implement(FineTuningService, fineTuningService(pipeline, identity.copies, identity.settling)),
     implement(VectorStoresService, relays(pipeline, identity.copies, VECTOR_STORES)),
     implement(AssistantsService, relays(pipeline, identity.copies, ASSISTANTS)),
     implement(VideosService, videosService(pipeline, identity.copies)),

@@ -2,7 +2,7 @@
 // Notes about files at providers; their contents are not stored here.
 import { type Collection, defineCollection, type JsonObject } from '../../store/collection.ts';
 
-/** Who made a batch: its rows are in that caller's books. */
+/** Who made a batch or a job: it is in that caller's books. */
 export interface BatchMaker {
   readonly workspaceId?: string;
   readonly keyId: string;
@@ -21,10 +21,10 @@ export interface Settling {
   readonly done: boolean;
 }
 
-/** A note: of an input file, of a batch, or of a file that a batch has written. */
+/** A note: of an input file, of a batch, of a file that a batch has written, or of a fine-tuning job. */
 export interface ProviderBatchBody {
-  readonly kind: 'input' | 'batch' | 'output';
-  /** Of the input's first row: providers take one model a file. */
+  readonly kind: 'input' | 'batch' | 'output' | 'job';
+  /** Of the input's first row: providers take one model a file. Of a job: the model that is trained. */
   readonly model?: string;
   readonly endpoint?: string;
   readonly maker?: BatchMaker;

@@ -64,6 +64,11 @@ export class ProviderNotes {
     });
   }
 
+  /** A fine-tuning job was made. @param model that is trained */
+  async job(call: Call, bound: BoundTarget, id: string, model: string): Promise<void> {
+    await this.#note(call, noteId(bound, 'job', id), { kind: 'job', model, maker: makerOf(call) });
+  }
+
   /** A batch was seen: the files that it has written. */
   async outputs(
     call: Call,
@@ -132,7 +137,7 @@ export class ProviderNotes {
     try {
       await work();
     } catch (error) {
-      this.#deps.onTrouble(error, 'a note about a batch of a provider could not be written');
+      this.#deps.onTrouble(error, 'a note about a batch or a job of a provider could not be written');
     }
   }
 }

@@ -16,6 +16,8 @@ export interface RowsToBook {
   /** Undefined: not known; they are the fetching caller's. */
   readonly maker: BatchMaker | undefined;
   readonly batchId: string | undefined;
+  /** Of a fine-tuning job, which is one row and has no batch prices. */
+  readonly jobId?: string;
   readonly endpoint: string | undefined;
   /** That the rows asked for; undefined: not known, what the answers name counts. */
   readonly model: string | undefined;
