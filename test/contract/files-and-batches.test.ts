@@ -10,7 +10,7 @@ test.before(async () => {
 });
 test.after.always(() => bench?.close());
 
-const { listBatches, getBatch } = BatchesService.method;
+const { createBatch, listBatches, getBatch, getBatchOutput } = BatchesService.method;
 const { deleteFile, getFile, listFiles } = FilesService.method;
 const NO_PROVIDER = {
   'x-gateway-provider': undefined,
@@ -58,6 +58,19 @@ runCases(test, () => bench, [
     method: getBatch,
     body: { batch_id: 'batch_gw_none' },
     refused: { status: 404, code: 5, reason: 'not_found', param: 'batch_id' },
+  },
+  {
+    name: 'GET /batches/{id}/output: none of this id',
+    method: getBatchOutput,
+    body: { batch_id: 'batch_gw_none' },
+    refused: { status: 404, code: 5, reason: 'not_found', param: 'batch_id' },
+  },
+  {
+    name: 'POST /batches: no such file',
+    method: createBatch,
+    body: { input_file_id: 'file-gw-none', endpoint: '/v1/embeddings', completion_window: '24h' },
+    headers: deepseek,
+    refused: { status: 404, code: 5, reason: 'not_found', param: 'input_file_id' },
   },
   {
     name: 'DELETE /files/{id}: none of this id',

@@ -47,7 +47,7 @@ export class OwnBatches {
       throw invalidField('endpoint', `must be one of ${[...ENDPOINTS.keys()].join(', ')}`);
     if (completionWindow !== '24h') throw invalidField('completion_window', 'must be 24h');
     const input = await files.get(owner, inputFileId);
-    if (input === undefined) throw fileNotFound(inputFileId);
+    if (input === undefined) throw fileNotFound(inputFileId, 'input_file_id');
     if (input.body.purpose !== 'batch')
       throw invalidField('input_file_id', 'names a file of another purpose than batch');
     const body: BatchBody = {

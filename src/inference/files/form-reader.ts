@@ -68,8 +68,9 @@ export class FormReader<Head> {
     return { filename, contentType };
   }
 
-  /** The file's bytes. When they end, `tail` is known, and all has been read. */
-  async *bytes(): AsyncGenerator<Uint8Array> {
+  /** The file's bytes. When they end, `tail` is known, and all has been read. @param most how many it may have */
+  async *bytes(most = Number.POSITIVE_INFINITY): AsyncGenerator<Uint8Array> {
+    let bytes = 0;
     try {
       for (;;) {
         const kind = await this.#read();
@@ -77,6 +78,11 @@ export class FormReader<Head> {
         if (kind.case === 'chunk') {
           if (this.tail !== undefined) throw invalidField('chunk', 'must come before the tail');
           bytesPassed(kind.value.length);
+          bytes += kind.value.length;
+          if (bytes > most)
+            throw fail('body_too_large', `${this.#member}: must have at most ${most} bytes`, {
+              param: this.#member,
+            });
           if (kind.value.length > 0) yield kind.value;
         } else if (kind.case === 'tail') this.tail = kind.value;
         else if (kind.case === 'file') throw invalidField(this.#member, 'must be one file');

@@ -95,9 +95,10 @@ function placeOfCopy({ target, stored }: BoundTarget): string {
   return createHash('sha256').update(facts).digest('base64url');
 }
 
-export function fileNotFound(id: string): GatewayError {
-  return fail('not_found', `file_id: there is no file ${id.slice(0, 100)} in this workspace`, {
-    param: 'file_id',
+/** @param member of the request that names it */
+export function fileNotFound(id: string, member = 'file_id'): GatewayError {
+  return fail('not_found', `${member}: there is no file ${id.slice(0, 100)} in this workspace`, {
+    param: member,
   });
 }
 

@@ -19,7 +19,7 @@ import { FormReader, type UploadMessage } from './form-reader.ts';
 import { fileMessage, seconds } from './message.ts';
 import { sendForm } from './native.ts';
 import type { OwnFile } from './own-files.ts';
-import type { OwnUpload, OwnUploads } from './own-uploads.ts';
+import { MAX_PART, type OwnUpload, type OwnUploads } from './own-uploads.ts';
 import { ownerOf } from './owner.ts';
 import { onlyTarget, placeOf } from './place.ts';
 import type { ProviderCopies } from './provider-copies.ts';
@@ -62,7 +62,7 @@ export function uploadsService(pipeline: Pipeline, copies: ProviderCopies, uploa
         if (isOwn(uploadId)) {
           const bytes = async function* () {
             await form.file();
-            yield* form.bytes();
+            yield* form.bytes(MAX_PART);
           };
           const { id, createdAt } = await uploads.addPart(ownerOf(call), uploadId, bytes);
           const made = { id, object: 'upload.part', createdAt: seconds(createdAt), uploadId };
@@ -75,7 +75,7 @@ export function uploadsService(pipeline: Pipeline, copies: ProviderCopies, uploa
           member: 'data',
           filename: filename || 'data',
           contentType: contentType || 'application/octet-stream',
-          bytes: form.bytes(),
+          bytes: form.bytes(MAX_PART),
           after: () => ({}),
         });
         const sending = { form: body, fault: () => form.error };

@@ -60,11 +60,11 @@ async function* validated(
   surelyValid: QuickCheck,
   messages: AsyncIterable<Message>,
 ): AsyncGenerator<Message> {
-  const isForm = formOf(method) !== undefined;
+  const wrapper = formOf(method) !== undefined ? OF_FORMS : OF_SESSIONS;
   for await (const message of messages) {
     if (!surelyValid(message)) {
       await validator.ready?.(method.input, hasManyParts(message));
-      check(validator, method.input, message, isForm);
+      check(validator, method.input, message, wrapper);
     }
     yield message;
   }
@@ -73,11 +73,15 @@ async function* validated(
 /** Violations that are told of one request. */
 const MOST_VIOLATIONS = 100;
 
+/** Messages that members stand in, which callers over REST do not see: of forms, and of what opens a session. */
+const OF_FORMS = /^(?:head|tail)\./;
+const OF_SESSIONS = /^open\./;
+
 /**
- * @param isForm whether fields are named as members of a form are, without the message that they stand in
+ * @param wrapper the beginning of a path that is left out
  * @throws GatewayError validation_failed with every violation, at most 100
  */
-export function check(validator: Validator, desc: DescMessage, message: Message, isForm = false): void {
+export function check(validator: Validator, desc: DescMessage, message: Message, wrapper?: RegExp): void {
   const result = validator.validate(desc, message);
   if (result.kind === 'valid') return;
   if (result.kind === 'error')
@@ -85,7 +89,7 @@ export function check(validator: Validator, desc: DescMessage, message: Message,
   throw validationFailed(
     result.violations.slice(0, MOST_VIOLATIONS).map((violation): Violation => {
       const full = fieldPath(violation.field);
-      const path = isForm ? full.replace(/^(?:head|tail)\./, '') : full;
+      const path = wrapper === undefined ? full : full.replace(wrapper, '');
       const text = violation.message;
       // A rule over a whole message names its field in front of its text.
       const named = /^([a-z_.]+): (.*)$/s.exec(text);
