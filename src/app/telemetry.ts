@@ -1,6 +1,7 @@
 // What is watched of the gateway's calls: series for Prometheus always, and OTLP where it is configured.
 import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
+import type { CallRecord } from '../call/call-record.ts';
 import type { AttemptRecord, RequestRecord } from '../call/record.ts';
 import type { TraceContext } from '../lib/trace-context.ts';
 import type { RouteTable } from '../rest/routes.ts';
@@ -21,7 +22,10 @@ export interface Watch {
   /** Told of each entry once, for `Books`. */
   readonly onEntry: (
     entry: RequestRecord,
-    call: { readonly traceContext?: TraceContext | undefined },
+    call: {
+      readonly traceContext?: TraceContext | undefined;
+      readonly record?: Pick<CallRecord, 'mcp'>;
+    },
   ) => void;
   /** Told of refused reports of usage in calls that were made elsewhere. */
   readonly onUsageRefused: (operation: string, attempt: AttemptRecord) => void;
@@ -56,21 +60,21 @@ export async function openWatch(settings: Settings, catalogue: KnownModels, log:
   }
   const own = telemetry;
   const faults = faultsTo(log);
-  const ended: CallSpans['ended'] = (entry, context) => {
+  const ended: CallSpans['ended'] = (entry, context, mcp) => {
     try {
-      own?.ended(entry, context);
+      own?.ended(entry, context, mcp);
     } catch (error) {
       faults(error);
     }
   };
   return {
-    onEntry(entry, { traceContext }) {
+    onEntry(entry, { traceContext, record }) {
       try {
         usage.count(entry);
       } catch (error) {
         faults(error);
       }
-      if (traceContext !== undefined) ended(entry, traceContext);
+      if (traceContext !== undefined) ended(entry, traceContext, record?.mcp);
     },
     onUsageRefused: (operation, attempt) => usage.refused(operation, attempt),
     spans: own && { begin: own.begin, ended },

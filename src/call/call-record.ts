@@ -9,6 +9,20 @@ export interface Unreported {
   readonly answered: string | undefined;
 }
 
+/** What traces tell of a tool call of the Model Context Protocol. */
+export interface McpFacts {
+  /** "tools/call". */
+  readonly method: string;
+  readonly tool: string;
+  readonly requestId: string | number;
+  /** As the client named it; undefined: it named none. */
+  readonly protocolVersion: string | undefined;
+  /** Of clients that have sessions. */
+  readonly sessionId: string | undefined;
+  /** `tool_error` for a result that is an error, else the code of the protocol's error. */
+  errorType: string | undefined;
+}
+
 /** What the stages note for the request's log entry. */
 export interface CallRecord {
   provider: string;
@@ -46,6 +60,8 @@ export interface CallRecord {
   dropped: readonly string[] | undefined;
   /** Guardrails and cache look-ups; undefined while there is none. */
   spans: SpanRecord[] | undefined;
+  /** For traces alone. */
+  mcp: McpFacts | undefined;
 }
 
 /** The record of a call that has just arrived. */
@@ -75,5 +91,6 @@ export function newCallRecord(): CallRecord {
     promptVersion: undefined,
     dropped: undefined,
     spans: undefined,
+    mcp: undefined,
   };
 }

@@ -333,6 +333,14 @@ export class McpGateway {
     };
     const input = create(CallToolRequestSchema, { server: server.slug, tool });
     request.call.bodyBytes = 0;
+    request.call.record.mcp = {
+      method: message.method,
+      tool,
+      requestId: message.id,
+      protocolVersion: headers.plain('mcp-protocol-version'),
+      sessionId: asked.era === 'legacy' ? headers.plain('mcp-session-id') : undefined,
+      errorType: undefined,
+    };
     const messages = await this.#deps.callTool(request.call, attachContext(input, context));
     const answer = context.answer ?? { status: 202, headers: [], body: undefined };
     const body = typeof answer.body === 'string' ? await onlyText(messages) : framesIn(messages);

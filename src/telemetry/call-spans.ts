@@ -2,6 +2,7 @@
 // imported here, because it is loaded only when telemetry is configured.
 
 import type { Call } from '../call/call.ts';
+import type { McpFacts } from '../call/call-record.ts';
 import type { RequestRecord } from '../call/record.ts';
 import type { TraceContext } from '../lib/trace-context.ts';
 
@@ -11,8 +12,11 @@ export type BeginningCall = Pick<Call, 'traceId' | 'headers'>;
 export interface CallSpans {
   /** The call's position in its trace: below the caller's `traceparent`, or a root. Undefined: no spans are made. */
   begin(call: BeginningCall): TraceContext | undefined;
-  /** Takes a call that has ended, with all that it called. Returns at once. */
-  ended(entry: RequestRecord, context: TraceContext): void;
+  /**
+   * Takes a call that has ended, with all that it called. Returns at once.
+   * @param mcp of a tool call of the Model Context Protocol
+   */
+  ended(entry: RequestRecord, context: TraceContext, mcp: McpFacts | undefined): void;
 }
 
 /** Telemetry that is exported. */

@@ -59,8 +59,8 @@ export function openTelemetry(deps: TelemetryDeps): Telemetry {
   const sampler = samplerOf(settings);
   return {
     begin: (call) => (queue === undefined ? undefined : beginning(call, sampler, settings.propagates)),
-    ended(entry, context) {
-      if (context.sampled) queue?.add(spansOf(spanDeps, entry, context));
+    ended(entry, context, mcp) {
+      if (context.sampled) queue?.add(spansOf(spanDeps, entry, context, mcp));
     },
     stats: () => ({
       spansExported: queue?.exported ?? 0,

@@ -3,7 +3,7 @@ import type { AttemptRecord, RequestRecord, SpanRecord } from '../call/record.ts
 import { operationNameOf, providerNameOf } from './gen-ai-names.ts';
 import { errorOf } from './usage-series.ts';
 
-type Attributes = Record<string, string | number | boolean>;
+export type Attributes = Record<string, string | number | boolean>;
 
 /** Longest text of a caller's, e.g. a model's name. */
 const MOST_LETTERS = 256;
@@ -86,7 +86,7 @@ export function workAttributes({ kind, name, verdict }: SpanRecord): Attributes 
   }
 }
 
-function present(all: Readonly<Record<string, string | number | boolean | undefined>>): Attributes {
+export function present(all: Readonly<Record<string, string | number | boolean | undefined>>): Attributes {
   const attributes: Attributes = {};
   for (const name in all) {
     const value = all[name];
@@ -99,11 +99,11 @@ function short(text: string | undefined): string | undefined {
   return text ? text.slice(0, MOST_LETTERS) : undefined;
 }
 
-function usd(cost: string | undefined): number | undefined {
+export function usd(cost: string | undefined): number | undefined {
   return cost === undefined ? undefined : Number(cost) / 1e12;
 }
 
-function addressOf(host: string): { address: string | undefined; port: number | undefined } {
+export function addressOf(host: string): { address: string | undefined; port: number | undefined } {
   const match = /^(.*?)(?::(\d{1,5}))?$/.exec(host);
   const port = match?.[2];
   return { address: match?.[1] || undefined, port: port === undefined ? undefined : Number(port) };

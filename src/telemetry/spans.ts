@@ -11,9 +11,11 @@ import {
 } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
+import type { McpFacts } from '../call/call-record.ts';
 import type { AttemptRecord, RequestRecord, SpanRecord } from '../call/record.ts';
 import { spanIdOf, type TraceContext } from '../lib/trace-context.ts';
 import { operationNameOf } from './gen-ai-names.ts';
+import { mcpClientAttributes, mcpServerAttributes, mcpSpanName } from './mcp-attributes.ts';
 import { attemptAttributes, serverAttributes, workAttributes } from './span-attributes.ts';
 import type { KnownModels } from './usage-series.ts';
 
@@ -32,14 +34,19 @@ const UNSET: SpanStatus = Object.freeze({ code: SpanStatusCode.UNSET });
 const ERROR: SpanStatus = Object.freeze({ code: SpanStatusCode.ERROR });
 const NONE: never[] = [];
 
-/** All spans of a call; the call's own is the first. */
-export function spansOf(deps: SpanDeps, entry: RequestRecord, context: TraceContext): ReadableSpan[] {
+/** All spans of a call; the call's own is the first. @param mcp of a tool call of the Model Context Protocol */
+export function spansOf(
+  deps: SpanDeps,
+  entry: RequestRecord,
+  context: TraceContext,
+  mcp?: McpFacts,
+): ReadableSpan[] {
   const { traceId, spanId, parentSpanId } = context;
   const own: SpanContext = { traceId, spanId, traceFlags: 1 };
   const route = deps.routeOf(entry.operation);
   const spans = [
     spanOf(deps, {
-      name: entry.protocol === 'rest' && route !== undefined ? `${entry.method} ${route}` : entry.operation,
+      name: mcp === undefined ? callName(entry, route) : mcpSpanName(mcp),
       kind: SpanKind.SERVER,
       context: own,
       parent:
@@ -48,16 +55,22 @@ export function spansOf(deps: SpanDeps, entry: RequestRecord, context: TraceCont
           : { traceId, spanId: parentSpanId, traceFlags: 1, isRemote: true },
       startMs: entry.createdAt,
       ms: entry.latencyMs,
-      attributes: serverAttributes(entry, route),
+      attributes: { ...serverAttributes(entry, route), ...(mcp && mcpServerAttributes(mcp)) },
       // What a caller did wrong is no error of the server's (HTTP conventions, "Status").
       status: entry.statusCode >= 500 || entry.outcome === 'interrupted' ? ERROR : UNSET,
     }),
   ];
   entry.attempts.forEach((attempt, i) => {
-    spans.push(attemptSpan(deps, entry, attempt, i, own));
+    spans.push(attemptSpan(deps, entry, attempt, i, own, mcp));
   });
-  for (const work of entry.spans ?? NONE) spans.push(workSpan(deps, work, own));
+  // The call of the server is the tool's own span there.
+  for (const work of entry.spans ?? NONE)
+    if (mcp === undefined || work.kind !== 'tool') spans.push(workSpan(deps, work, own));
   return spans;
+}
+
+function callName({ protocol, method, operation }: RequestRecord, route: string | undefined): string {
+  return protocol === 'rest' && route !== undefined ? `${method} ${route}` : operation;
 }
 
 function attemptSpan(
@@ -66,6 +79,7 @@ function attemptSpan(
   attempt: AttemptRecord,
   index: number,
   parent: SpanContext,
+  mcp: McpFacts | undefined,
 ): ReadableSpan {
   const { provider, host, model } = attempt;
   const mode = deps.models.find(provider, model)?.mode;
@@ -75,13 +89,19 @@ function attemptSpan(
     if (earlier.provider === provider && earlier.host === host && earlier.model === model) before++;
   }
   return spanOf(deps, {
-    name: `${operationNameOf(operation, mode)} ${model.slice(0, MOST_LETTERS)}`.trimEnd(),
+    name:
+      mcp === undefined
+        ? `${operationNameOf(operation, mode)} ${model.slice(0, MOST_LETTERS)}`.trimEnd()
+        : mcpSpanName(mcp),
     kind: SpanKind.CLIENT,
     context: { traceId: parent.traceId, spanId: spanIdOf(attempt.id), traceFlags: 1 },
     parent,
     startMs: attempt.startedAt,
     ms: attempt.latencyMs,
-    attributes: attemptAttributes(operation, attempt, mode, before),
+    attributes:
+      mcp === undefined
+        ? attemptAttributes(operation, attempt, mode, before)
+        : mcpClientAttributes(mcp, attempt),
     status: attempt.outcome === 'error' || attempt.outcome === 'interrupted' ? ERROR : UNSET,
   });
 }

@@ -70,6 +70,7 @@ async function* answered(
         yield message(frame);
         continue;
       }
+      if (call.record.mcp !== undefined) call.record.mcp.errorType = errorTypeOf(response);
       attempt.answered(answer.status, isFailure(response));
       const text = guards === undefined ? data : await guards.output(response, data, call.signal);
       if (call.bodies) call.bodies.response = () => text;
@@ -103,6 +104,12 @@ function message(frame: Frame): CallToolResponse {
 
 function isFailure({ result, error }: RpcResponse): boolean {
   return error !== undefined || result?.isError === true;
+}
+
+/** As traces call it; undefined: there is none. */
+function errorTypeOf({ result, error }: RpcResponse): string | undefined {
+  if (error !== undefined) return String(error.code);
+  return result?.isError === true ? 'tool_error' : undefined;
 }
 
 /** Resolves once the first message is at hand, so that a failure before it keeps its status. */

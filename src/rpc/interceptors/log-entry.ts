@@ -44,7 +44,7 @@ export function logEntryInterceptor(observer: CallObserver, spans?: CallSpans, t
       tell?.(call, operation, status, end.ms, error);
       const isRepeated = call.repeats && error !== undefined && isForWantOfRoom(error);
       if (!logged || !call.principal || isRepeated) {
-        if (call.traceContext) spans?.ended(entryOf(call, end), call.traceContext);
+        if (call.traceContext) spans?.ended(entryOf(call, end), call.traceContext, call.record.mcp);
         return undefined;
       }
       const complete = observer.complete(call);
