@@ -13,6 +13,7 @@ import { Lines } from '../mcp/lines/lines.ts';
 import { SseLine } from '../mcp/sse/sse-line.ts';
 import { stdioFetch } from '../mcp/stdio/stdio-fetch.ts';
 import { stdioLines } from '../mcp/stdio/stdio-lines.ts';
+import { TaskIds } from '../mcp/tasks/task-ids.ts';
 import { storedAuth } from '../mcp/upstream/stored-auth.ts';
 import { annotationsOf, type RouteTable } from '../rest/routes.ts';
 import type { InProcess } from '../rpc/in-process.ts';
@@ -76,6 +77,7 @@ export function openMcp(
     programs,
     secrets,
     auth: storedAuth({ ...oauth, publicUrl }),
+    tasks: new TaskIds(stores.hashSecret),
     bounds,
     searchesTools: settings.mcpToolSearch,
     secret: stores.hashSecret,

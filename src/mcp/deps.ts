@@ -5,6 +5,7 @@ import type { Principal } from '../call/principal.ts';
 import type { Dialer } from '../lib/egress/outbound.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import type { Lines } from './lines/lines.ts';
+import type { TaskIds } from './tasks/task-ids.ts';
 
 /** Bounds, from the settings. */
 export interface McpBounds {
@@ -44,6 +45,7 @@ export interface McpDeps {
   readonly programs: Pick<Lines, 'exchange' | 'close'>;
   readonly secrets: Pick<Secrets, 'resolve' | 'hostsOf'>;
   readonly auth: UpstreamAuth;
+  readonly tasks: TaskIds;
   readonly bounds: McpBounds;
   /** 32 bytes, the same for all instances. */
   readonly secret: Uint8Array;

@@ -10,6 +10,7 @@ import type { Call } from '../call/call.ts';
 import type { Principal } from '../call/principal.ts';
 import type { AbortLike } from '../lib/abort.ts';
 import { fail } from '../lib/errors.ts';
+import { GatewayHeaders } from '../lib/gateway-headers.ts';
 import { AllServers } from './all/all-servers.ts';
 import { CALL_TOOL, calledParams, SEARCH_TOOLS } from './all/search.ts';
 import { factsOf } from './bridge/client-session.ts';
@@ -24,17 +25,18 @@ import type { Asked, AskedWithout } from './relay/asked.ts';
 import type { Relayed } from './relay/relay.ts';
 import { SessionIds, type SessionRef } from './session-ids.ts';
 import { guarded } from './stream-text.ts';
+import { TASKS, withServerTasks } from './tasks/asked-tasks.ts';
 import { ConnectionNeeded, CredentialsRenewed, connectionError } from './upstream/connection-needed.ts';
 import { ConnectionQuestions } from './upstream/connection-questions.ts';
 import { type OwnAnswer, type OwnRequest, type Target, targetOf } from './upstream/target.ts';
 import { unconnectedResult } from './upstream/unconnected.ts';
 import { checkVisible } from './visibility.ts';
 import { Ways } from './ways.ts';
-import { eraOf } from './wire/eras.ts';
+import { eraOf, META, metaOf } from './wire/eras.ts';
 import type { HeaderOf } from './wire/header-mismatch.ts';
 import { isObject, isRequest, type JsonObject, type RpcMessage, type RpcRequest } from './wire/json-rpc.ts';
 import { McpError, RPC, toMcpError } from './wire/mcp-error.ts';
-import { checkParamHeaders } from './wire/param-headers.ts';
+import { checkParamHeaders, encodedHeader } from './wire/param-headers.ts';
 import type { Frame } from './wire/sse-frames.ts';
 
 /** A request whose caller is known. */
@@ -151,13 +153,14 @@ export class McpGateway {
     const session = this.#session(request, principal, server, 'method' in message ? message.method : '');
     const isBack = era === 'modern' && this.#questions.isAnswer(message);
     const own = isBack ? await this.#questions.answered(message, server.id, principal, call.signal) : message;
+    const { message: sent, named } = withServerTasks(own, this.#deps.tasks.of(server.id, principal), server);
     return {
       server,
       principal,
-      headers: call.headers,
+      headers: named === undefined ? call.headers : withName(call.headers, named),
       era,
-      message: own,
-      text: own === message ? text : JSON.stringify(own),
+      message: sent,
+      text: sent === message ? text : JSON.stringify(sent),
       ...sessionOf(session, message, header('mcp-protocol-version')),
       signal: call.signal,
       call,
@@ -324,10 +327,11 @@ export class McpGateway {
       request: message,
       host: hostOf(server),
       answer: undefined,
-      run: async (written) => {
+      run: async (written, mayWait) => {
+        const own = written === args ? asked : withArguments(asked, written);
         relayed = isSearch
           ? await this.#all.search(asked, written)
-          : await this.#post(written === args ? asked : withArguments(asked, written));
+          : await this.#post(mayWait ? own : withoutTasks(own));
         return relayed;
       },
     };
@@ -459,6 +463,26 @@ function withCalled(
 function withArguments(asked: Asked & { readonly message: RpcRequest }, args: JsonObject | undefined): Asked {
   const { params } = asked.message;
   const message = { ...asked.message, params: { ...(isObject(params) ? params : {}), arguments: args } };
+  return { ...asked, message, text: JSON.stringify(message) };
+}
+
+/** `Mcp-Name` with the server's own id of a task. */
+function withName(headers: GatewayHeaders, name: string): GatewayHeaders {
+  if (headers.plain('mcp-name') === undefined) return headers;
+  return new GatewayHeaders(headers.names, { ...headers.raw, 'mcp-name': encodedHeader(name) });
+}
+
+/** A call whose result is waited for: neither the client nor its capabilities ask for a task. */
+function withoutTasks(asked: Asked): Asked {
+  if (!isRequest(asked.message)) return asked;
+  const { task: _, ...params } = asked.message.params ?? {};
+  const meta = metaOf(asked.message);
+  const capabilities = meta?.[META.clientCapabilities];
+  const { [TASKS]: __, ...extensions } =
+    isObject(capabilities) && isObject(capabilities.extensions) ? capabilities.extensions : {};
+  const _meta = { ...meta, [META.clientCapabilities]: { ...(capabilities as JsonObject), extensions } };
+  const isDeclared = isObject(capabilities) && isObject(capabilities.extensions);
+  const message = { ...asked.message, params: isDeclared ? { ...params, _meta } : params };
   return { ...asked, message, text: JSON.stringify(message) };
 }
 

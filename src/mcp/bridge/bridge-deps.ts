@@ -9,7 +9,8 @@ import type { JsonObject, RpcMessage, RpcRequest } from '../wire/json-rpc.ts';
 import { encodedHeader, paramHeaders } from '../wire/param-headers.ts';
 import type { Frame } from '../wire/sse-frames.ts';
 
-export interface BridgeDeps extends Pick<McpDeps, 'dialer' | 'bounds' | 'auth' | 'lines' | 'programs'> {
+export interface BridgeDeps
+  extends Pick<McpDeps, 'dialer' | 'bounds' | 'auth' | 'lines' | 'programs' | 'tasks'> {
   /** Takes messages in the place of an upstream, with the headers of the client. */
   readonly send?: (asked: Asked) => Promise<Relayed>;
 }

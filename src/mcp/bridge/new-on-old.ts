@@ -100,7 +100,8 @@ export class NewOnOld {
     if (!isRequest(message))
       return { status: 202, headers: [], body: undefined, session: undefined, isForgotten: false };
     const { id, method, params = {} } = message;
-    if (GONE.has(method))
+    // Tasks of older servers are others: their calls are waited for.
+    if (GONE.has(method) || method.startsWith('tasks/'))
       throw new McpError(RPC.methodNotFound, `Method not found: ${method} is not of this revision`, {
         id,
         status: 404,
@@ -279,7 +280,7 @@ export class NewOnOld {
     const { method, params } = asked.message;
     // Clients share the session, and have the same ids.
     const id = randomUUID();
-    const { _meta, inputResponses: _given, requestState: _state, ...rest } = params ?? {};
+    const { _meta, inputResponses: _given, requestState: _state, task: _task, ...rest } = params ?? {};
     const kept = isObject(_meta)
       ? Object.entries(_meta).filter(([name, value]) => KEPT_META.has(name) && value !== undefined)
       : [];

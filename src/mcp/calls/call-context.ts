@@ -12,8 +12,8 @@ export interface ToolCallContext {
   readonly request: RpcRequest;
   /** Host and port of the upstream. */
   readonly host: string;
-  /** Sends the call, with arguments that guardrails may have written. */
-  readonly run: (args: JsonObject | undefined) => Promise<Answer>;
+  /** Sends the call, with arguments that guardrails may have written. @param mayWait a task may be the answer */
+  readonly run: (args: JsonObject | undefined, mayWait: boolean) => Promise<Answer>;
   /** The answer's head, once it has begun. */
   answer: Answer | undefined;
 }

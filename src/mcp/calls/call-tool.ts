@@ -9,6 +9,7 @@ import {
 import type { Call } from '../../call/call.ts';
 import { readMetadata } from '../../inference/plan/request-settings.ts';
 import { fail } from '../../lib/errors.ts';
+import { garbage } from '../relay/answer-check.ts';
 import type { Answer } from '../relay/asked.ts';
 import { isToolCallable, unknownTool } from '../visibility.ts';
 import { isObject, type JsonObject, type RpcResponse } from '../wire/json-rpc.ts';
@@ -60,7 +61,9 @@ async function* answered(
   const written = guards === undefined ? args : await guards.input(args, call.signal);
   const attempt = new ToolAttempt(call, tool, context.host, context.server.priceOf(tool));
   try {
-    const answer = await context.run(written);
+    // What a task gives later passes no guardrails: a tool whose results are checked is waited for.
+    const isChecked = guards?.checksOutput === true;
+    const answer = await context.run(written, !isChecked);
     context.answer = answer;
     call.record.status = answer.status;
     call.record.streamed = typeof answer.body !== 'string';
@@ -71,6 +74,7 @@ async function* answered(
         continue;
       }
       if (call.record.mcp !== undefined) call.record.mcp.errorType = errorTypeOf(response);
+      if (isChecked && isTask(response)) throw garbage('answered with a task that was not asked for');
       attempt.answered(answer.status, isFailure(response));
       const text = guards === undefined ? data : await guards.output(response, data, call.signal);
       if (call.bodies) call.bodies.response = () => text;
@@ -104,6 +108,10 @@ function message(frame: Frame): CallToolResponse {
 
 function isFailure({ result, error }: RpcResponse): boolean {
   return error !== undefined || result?.isError === true;
+}
+
+function isTask({ result }: RpcResponse): boolean {
+  return result?.resultType === 'task' || isObject(result?.task);
 }
 
 /** As traces call it; undefined: there is none. */

@@ -95,6 +95,10 @@ class Guards implements ToolGuards {
     this.#traffic = trafficOf(call, model, tool, args);
   }
 
+  get checksOutput(): boolean {
+    return this.#hooks.output.length > 0;
+  }
+
   async input(args: JsonObject | undefined, signal: AbortLike): Promise<JsonObject | undefined> {
     if (this.#hooks.input.length === 0) return args;
     const run = await this.#runner.run(this.#hooks.input, this.#traffic, signal);

@@ -3,6 +3,8 @@ import type { AbortLike } from '../../lib/abort.ts';
 import type { JsonObject, RpcResponse } from '../wire/json-rpc.ts';
 
 export interface ToolGuards {
+  /** Whether results are checked. */
+  readonly checksOutput: boolean;
   /** The arguments as the guardrails leave them. @throws GatewayError guardrail_denied (446) */
   input(args: JsonObject | undefined, signal: AbortLike): Promise<JsonObject | undefined>;
   /** The response's text as the guardrails leave it. @throws GatewayError guardrail_denied (446) */

@@ -4,6 +4,12 @@ import { fail, type GatewayError } from '../../lib/errors.ts';
 import { isTooDeep } from '../../lib/json-depth.ts';
 import { isFaithful } from '../../rest/faithful-json.ts';
 import { isTooHeavy } from '../../rest/json-weight.ts';
+import {
+  noticeWithOwnTasks,
+  responseWithOwnTasks,
+  resumedWithOwnTasks,
+  type ToldTasks,
+} from '../tasks/told-tasks.ts';
 import { filteredList, isNoticeShown, type Switched } from '../visibility.ts';
 import type { Era } from '../wire/eras.ts';
 import {
@@ -34,6 +40,7 @@ export interface Expected {
   /** Undefined: a stream of notices, which holds no response. */
   readonly id: RequestId | undefined;
   readonly method: string;
+  readonly told: ToldTasks;
 }
 
 /** @throws GatewayError upstream_garbage */
@@ -42,19 +49,24 @@ export async function checkedMessage(text: string, expected: Expected): Promise<
   if (!isResponse(message)) {
     // From 2026-07-28 on servers ask nothing: what they need is in their results.
     if ('id' in message && expected.era === 'modern') throw garbage('asked something of the client');
-    const isShown = isNoticeShown(expected.server, message);
-    const asks = 'id' in message ? { request: message } : {};
-    return { text: isShown ? faithful(text, message) : undefined, response: undefined, ...asks };
+    const own = noticeWithOwnTasks(message, expected.told);
+    const isShown = own !== undefined && isNoticeShown(expected.server, own);
+    const asks = own !== undefined && 'id' in own ? { request: own } : {};
+    const shown = own === message ? faithful(text, message) : JSON.stringify(own);
+    return { text: isShown ? shown : undefined, response: undefined, ...asks };
   }
   if (expected.id === undefined) {
     // A stream that is resumed may bring the response of an earlier request.
-    return { text: faithful(text, message), response: undefined };
+    const own = resumedWithOwnTasks(message, expected.told);
+    return { text: own === message ? faithful(text, message) : JSON.stringify(own), response: undefined };
   }
   if (message.id !== expected.id && !(message.id === null && message.error))
     throw garbage('answered with the id of another request');
-  const own: RpcResponse = { ...message, id: expected.id };
+  const withTasks = responseWithOwnTasks(message, expected.told);
+  if (withTasks === undefined) throw garbage('answered with the task of another request');
+  const own: RpcResponse = { ...withTasks, id: expected.id };
   const shown = shownResponse(own, expected);
-  const isSame = shown === own && message.id === expected.id;
+  const isSame = shown === own && withTasks === message && message.id === expected.id;
   return { text: isSame ? faithful(text, message) : JSON.stringify(shown), response: shown };
 }
 

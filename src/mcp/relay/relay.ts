@@ -3,6 +3,7 @@ import type { StreamedAnswer } from '../../lib/egress/outbound.ts';
 import { fail, type GatewayError } from '../../lib/errors.ts';
 import type { McpDeps } from '../deps.ts';
 import { MOST_SESSION_ID } from '../session-ids.ts';
+import type { ToldTasks } from '../tasks/told-tasks.ts';
 import { dropped, exchange, formOf, wholeText } from '../upstream/exchange.ts';
 import type { Target } from '../upstream/target.ts';
 import { isRequest } from '../wire/json-rpc.ts';
@@ -12,7 +13,7 @@ import type { Answer, Asked, AskedWithout } from './asked.ts';
 import type { Patience } from './patience.ts';
 import { relayedEvents } from './relayed-events.ts';
 
-type RelayDeps = Pick<McpDeps, 'dialer' | 'bounds' | 'auth' | 'lines' | 'programs'>;
+type RelayDeps = Pick<McpDeps, 'dialer' | 'bounds' | 'auth' | 'lines' | 'programs' | 'tasks'>;
 
 /** Headers of the protocol that go on as they came, by lower-case name. */
 const PROTOCOL_HEADERS = ['accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name', 'last-event-id'];
@@ -49,7 +50,7 @@ export async function relayPost(deps: RelayDeps, target: Target, asked: Asked): 
   const about = { session, isForgotten };
   if (id === undefined) return { ...(await noticeAnswer(answer)), ...about };
   const method = 'method' in message ? message.method : '';
-  const expected: Expected = { server: asked.server, era: asked.era, id, method };
+  const expected: Expected = { server: asked.server, era: asked.era, id, method, told: told(deps, asked) };
   if (formOf(answer) === 'events' && answer.status === 200)
     return { ...eventsAnswer(deps, answer, expected, asked.patience), ...about };
   return { ...(await jsonAnswer(deps, answer, expected, isForgotten)), ...about };
@@ -68,7 +69,8 @@ export async function relayGet(deps: RelayDeps, target: Target, asked: AskedWith
   const about = { session: undefined, isForgotten: answer.status === 404 };
   if (answer.status !== 200 || formOf(answer) !== 'events')
     return { ...(await noticeAnswer(answer)), ...about };
-  const expected: Expected = { server: asked.server, era: asked.era, id: undefined, method: '' };
+  const { server, era } = asked;
+  const expected: Expected = { server, era, id: undefined, method: '', told: told(deps, asked) };
   return { ...eventsAnswer(deps, answer, expected, asked.patience), ...about };
 }
 
@@ -78,6 +80,19 @@ export async function relayDelete(deps: RelayDeps, target: Target, asked: AskedW
   const answer = await exchange(deps, target, { method: 'DELETE', headers, signal: asked.signal });
   await refuseChallenge(deps, target, asked, answer);
   return { ...(await noticeAnswer(answer)), session: undefined, isForgotten: answer.status === 404 };
+}
+
+/** How the server's tasks are told to the caller. */
+function told({ tasks }: RelayDeps, asked: AskedWithout & Partial<Pick<Asked, 'message'>>): ToldTasks {
+  const { server, principal, message } = asked;
+  const call = message !== undefined && isRequest(message) ? message : undefined;
+  const name = call?.method === 'tools/call' ? call.params?.name : undefined;
+  return {
+    tasks: tasks.of(server.id, principal),
+    server,
+    method: call?.method ?? '',
+    tool: typeof name === 'string' ? name : undefined,
+  };
 }
 
 function protocolHeaders({ headers, session }: AskedWithout): string[] {
