@@ -132,7 +132,7 @@ export class McpGateway {
       const own = asked.message;
       if (isRequest(own) && own.method === 'tools/call')
         return await this.#toolCall(request, { ...asked, message: own });
-      checkVisible(server, own);
+      checkVisible(asked.server, own);
       return this.#reply(request, asked, this.#noticed(asked, await this.#post(asked)), id);
     } catch (thrown) {
       return this.#failed(thrown, id, told);
@@ -153,9 +153,13 @@ export class McpGateway {
     const session = this.#session(request, principal, server, 'method' in message ? message.method : '');
     const isBack = era === 'modern' && this.#questions.isAnswer(message);
     const own = isBack ? await this.#questions.answered(message, server.id, principal, call.signal) : message;
-    const { message: sent, named } = withServerTasks(own, this.#deps.tasks.of(server.id, principal), server);
+    // What was allowed before the wait is asked again.
+    if (isBack && !(await this.#deps.isStillValid(call)))
+      throw fail('unauthenticated', 'the API key or token is not valid any more');
+    const now = isBack ? this.#server(principal, request) : server;
+    const { message: sent, named } = withServerTasks(own, this.#deps.tasks.of(now.id, principal), now);
     return {
-      server,
+      server: now,
       principal,
       headers: named === undefined ? call.headers : withName(call.headers, named),
       era,

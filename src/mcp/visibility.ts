@@ -92,45 +92,65 @@ export function checkVisible(server: Switched, message: RpcMessage): void {
   if (!('method' in message)) return;
   const { method, params = {} } = message;
   switch (method) {
-    case 'tools/call':
-      if (typeof params.name === 'string' && !isToolCallable(server, params.name))
-        throw unknownTool(params.name);
+    case 'tools/call': {
+      const name = textOf(params, 'name');
+      if (name !== undefined && !isToolCallable(server, name)) throw unknownTool(name);
       return;
+    }
     case 'prompts/get':
-      if (typeof params.name === 'string') checkPrompt(server, params.name);
+      checkPrompt(server, textOf(params, 'name'));
       return;
     case 'resources/read':
     case 'resources/subscribe':
     case 'resources/unsubscribe':
-      if (typeof params.uri === 'string') checkResource(server, params.uri);
+      checkResource(server, textOf(params, 'uri'));
       return;
     case 'completion/complete':
-      if (isObject(params.ref)) checkReference(server, params.ref);
+      if (params.ref === undefined) return;
+      if (!isObject(params.ref)) throw fail('validation_failed', 'Invalid params: ref must be an object');
+      checkReference(server, params.ref);
       return;
     case 'subscriptions/listen':
       checkSubscriptions(server, params);
   }
 }
 
+/**
+ * A server may take what is no text for one: a list of one name, for example.
+ * @returns undefined: the member is absent @throws GatewayError validation_failed
+ */
+function textOf(members: JsonObject, field: string): string | undefined {
+  const value = members[field];
+  if (value === undefined || typeof value === 'string') return value;
+  throw fail('validation_failed', `Invalid params: ${field} must be a text`);
+}
+
 function checkReference(server: Switched, ref: JsonObject): void {
-  if (ref.type === 'ref/prompt' && typeof ref.name === 'string') checkPrompt(server, ref.name);
-  if (ref.type !== 'ref/resource' || typeof ref.uri !== 'string') return;
-  if (!server.isEnabled('resource_template', ref.uri)) throw unknownResource(ref.uri);
-  checkResource(server, ref.uri);
+  if (ref.type === 'ref/prompt') {
+    checkPrompt(server, textOf(ref, 'name'));
+    return;
+  }
+  if (ref.type !== 'ref/resource')
+    throw fail('validation_failed', 'Invalid params: ref.type must be ref/prompt or ref/resource');
+  const uri = textOf(ref, 'uri');
+  if (uri === undefined) return;
+  if (!server.isEnabled('resource_template', uri)) throw unknownResource(uri);
+  checkResource(server, uri);
 }
 
 function checkSubscriptions(server: Switched, { notifications }: JsonObject): void {
   const uris = isObject(notifications) ? notifications.resourceSubscriptions : undefined;
   if (!Array.isArray(uris)) return;
-  for (const uri of uris) if (typeof uri === 'string') checkResource(server, uri);
+  for (const uri of uris) checkResource(server, textOf({ uri }, 'uri'));
 }
 
-function checkPrompt(server: Switched, name: string): void {
-  if (!server.isEnabled('prompt', name)) throw fail('not_found', `Unknown prompt: ${short(name)}`);
+function checkPrompt(server: Switched, name: string | undefined): void {
+  if (name !== undefined && !server.isEnabled('prompt', name))
+    throw fail('not_found', `Unknown prompt: ${short(name)}`);
 }
 
-function checkResource(server: Switched, uri: string): void {
-  if (!isResourceShown(server, uri)) throw unknownResource(uri);
+function checkResource(server: Switched, uri: string | undefined): void {
+  if (uri !== undefined && !isResourceShown(server, uri)) throw unknownResource(uri);
 }
 
 export function unknownTool(name: string): GatewayError {

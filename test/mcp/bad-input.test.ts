@@ -222,6 +222,20 @@ test.serial('messages that are none: a code of JSON-RPC, and nothing is sent on'
     [`{"jsonrpc":"2.0","id":"${'x'.repeat(2000)}","method":"ping"}`, 400, -32600],
     [`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":""}}`, 400, -32602],
     [`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":[]}}`, 400, -32602],
+    // A call without an id would be one that nothing counts and logs.
+    ['{"jsonrpc":"2.0","method":"tools/call","params":{"name":"a","arguments":{}}}', 400, -32600],
+    ['{"jsonrpc":"2.0","method":"resources/read","params":{"uri":"a:b"}}', 400, -32600],
+    // A server may take a list of one name for the name: switches would not see it.
+    ['{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":["hidden"]}}', 400, -32602],
+    ['{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":["hidden"]}}', 400, -32602],
+    ['{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":["a:b"]}}', 400, -32602],
+    ['{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":{}}}', 400, -32602],
+    ['{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":["x"]}}', 400, -32602],
+    [
+      '{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":["x"]}}}',
+      400,
+      -32602,
+    ],
   ];
   for (const [body, status, code] of cases) {
     const answer = await post(url(), body);

@@ -3,6 +3,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import test from 'ava';
 import { eventually } from '../support/eventually.ts';
+import { ok } from '../support/front-door.ts';
 import { ADMIN_KEY, type TestGateway } from '../support/gateway.ts';
 import { type AuthUpstream, startAuthUpstream } from '../support/mcp/auth-upstream.ts';
 import { startMcpGateway } from '../support/mcp/mcp-gateway.ts';
@@ -154,6 +155,34 @@ test.serial(
     }
   },
 );
+
+test.serial('what was allowed before the wait for a connection is asked again after it', async (t) => {
+  const body = {
+    name: 'short-lived',
+    user_id: user.id,
+    workspace_id: 'default',
+    scopes: ['mcp.invoke'],
+  };
+  const { id, key } = await ok(gateway, 'POST', '/api-keys/workspace/user', { body });
+  const question = await modern(CALL, URLS, String(key));
+  const { requestState } = question.json.result as { requestState: string };
+  const waiting = modern(answered('accept', requestState), URLS, String(key));
+  await ok(gateway, 'DELETE', `/api-keys/${id}`);
+  await connect();
+  const revoked = await waiting;
+  t.regex(revoked.text, /unauthenticated/);
+  await disconnect();
+  const hidden = await asked();
+  const later = modern(answered('accept', hidden.requestState), URLS);
+  const put = (enabled: boolean) =>
+    admin('PUT', '/v1/mcp-servers/tools/capabilities', {
+      capabilities: [{ name: CALL.name, type: 'tool', enabled }],
+    });
+  await put(false);
+  await connect();
+  t.regex(String((await later).json.error?.message), /Unknown tool/);
+  await put(true);
+});
 
 test.serial('a user who declines has an error with the link', async (t) => {
   for (const action of ['decline', 'cancel']) {

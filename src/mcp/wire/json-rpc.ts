@@ -78,6 +78,9 @@ function readCall(value: JsonObject, id: RequestId | null): RpcRequest | RpcNoti
   if (Object.hasOwn(value, 'result') || Object.hasOwn(value, 'error'))
     throw invalid('a message with a method has neither result nor error', id);
   if (params !== undefined && !isObject(params)) throw invalid('params must be an object', id);
+  // Without an id a call would be made that nothing counts, checks or logs.
+  if (id === null && !method.startsWith('notifications/'))
+    throw invalid(`${method.slice(0, 64)} is a request, and needs an id`, null);
   const rest = params === undefined ? { method } : { method, params };
   return id === null ? { jsonrpc: '2.0', ...rest } : { jsonrpc: '2.0', id, ...rest };
 }
