@@ -7,7 +7,12 @@ import { CreateMessageRequestSchema, ElicitRequestSchema } from '@modelcontextpr
 import test from 'ava';
 import { type TestGateway, WORKSPACE_KEY } from '../support/gateway.ts';
 import { startMcpGateway } from '../support/mcp/mcp-gateway.ts';
-import { startLegacyUpstream, startModernUpstream, type Upstream } from '../support/mcp/upstreams.ts';
+import {
+  startLegacyUpstream,
+  startModernUpstream,
+  startUpstream,
+  type Upstream,
+} from '../support/mcp/upstreams.ts';
 import { MODERN, modern, post } from '../support/mcp/wire.ts';
 
 let older: Upstream;
@@ -106,6 +111,65 @@ test.serial(
     t.is((await call()).json.result?.resultType, 'complete');
   },
 );
+
+test.serial(
+  'an older server that asks for more than a result can say: lists ask nothing, and pings have a bound',
+  async (t) => {
+    let asks: (id: number) => object = (id) => ({
+      id,
+      method: 'sampling/createMessage',
+      params: { messages: [] },
+    });
+    let count = 1;
+    const told: string[] = [];
+    const asking = await startUpstream((req, res, body) => {
+      if (req.method === 'GET') return res.writeHead(405).end();
+      const message = JSON.parse(body) as { id?: number; method?: string; error?: object };
+      const say = (json: object) => JSON.stringify({ jsonrpc: '2.0', ...json });
+      if (message.method === 'server/discover') return res.writeHead(400).end();
+      if (message.method === undefined) told.push(body);
+      if (message.id === undefined || message.method === undefined) return res.writeHead(202).end();
+      const { id, method } = message;
+      const capabilities = { tools: {} };
+      const hello = { protocolVersion: '2025-11-25', capabilities, serverInfo: { name: 'x', version: '1' } };
+      const result =
+        method === 'initialize' ? hello : method === 'tools/list' ? { tools: [] } : { content: [] };
+      res.writeHead(200, { 'content-type': 'text/event-stream' });
+      if (method !== 'initialize')
+        for (let i = 0; i < count; i++) res.write(`data: ${say(asks(1000 + i))}\n\n`);
+      return res.end(`data: ${say({ id, result })}\n\n`);
+    });
+    const own = await startMcpGateway({ asking: { url: asking.url } });
+    try {
+      const url = `${own.origin}/asking/mcp`;
+      t.is((await modern(url, 'tools/list')).json.result?.resultType, 'complete');
+      t.regex(told.join(), /"error"/);
+      const call = () => modern(url, 'tools/call', { name: 'any', arguments: {} });
+      t.is((await call()).json.result?.resultType, 'input_required');
+      asks = (id) => ({ id, method: 'ping' });
+      t.is((await call()).json.result?.resultType, 'complete');
+      count = 1000;
+      t.regex(String((await call()).json.error?.message), /asks too much/);
+      t.true(told.length < 300);
+    } finally {
+      await own.close();
+      await asking.close();
+    }
+  },
+);
+
+test.serial('an older client that says little or nonsense of itself is served all the same', async (t) => {
+  for (const params of [
+    {},
+    { capabilities: 7, clientInfo: 'x' },
+    { capabilities: { elicitation: 1, sampling: {} }, clientInfo: { name: 5 } },
+  ]) {
+    const hello = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params });
+    const { status, json, text } = await post(`${gateway.origin}/newer/mcp`, hello);
+    t.is(status, 200, text);
+    t.truthy(json.result?.serverInfo);
+  }
+});
 
 test.serial('an older client whose session the older server has forgotten is told so: 404', async (t) => {
   const hello = {

@@ -29,6 +29,17 @@ const MOST_SESSIONS = 10_000;
 /** Of facts in an id, as JSON. */
 const MOST_FACTS = 1500;
 
+/** A server that checks what it is told would refuse a client for what is none of these. */
+function objectsIn(given: unknown): JsonObject {
+  return isObject(given) ? Object.fromEntries(Object.entries(given).filter(([, one]) => isObject(one))) : {};
+}
+
+function infoOf(given: unknown): JsonObject {
+  const info = isObject(given) ? given : {};
+  const { name = 'unknown', version = '0' } = info;
+  return { ...info, name: String(name), version: String(version) };
+}
+
 /** The modes of elicitation alone. */
 function modesOf(capability: unknown): JsonObject {
   const all = isObject(capability) ? capability : {};
@@ -47,8 +58,8 @@ export class ClientSessions {
   /** Of the parameters of `initialize`. */
   begin(version: string, params: JsonObject): SealedSession {
     const sid = randomUUID();
-    const capabilities = isObject(params.capabilities) ? params.capabilities : {};
-    const info = isObject(params.clientInfo) ? params.clientInfo : {};
+    const capabilities = objectsIn(params.capabilities);
+    const info = infoOf(params.clientInfo);
     const whole = { sid, version, capabilities, info };
     if (JSON.stringify(whole).length <= MOST_FACTS) return whole;
     // What is too long to be carried is left to its names.

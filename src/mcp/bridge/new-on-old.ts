@@ -23,7 +23,7 @@ import { McpError, RPC } from '../wire/mcp-error.ts';
 import type { Frame } from '../wire/sse-frames.ts';
 import { type BridgeDeps, eventOf, framesOf, sendAcross } from './bridge-deps.ts';
 import { type UpstreamSession, UpstreamSessions } from './upstream-sessions.ts';
-import { checkUrlAnswers, withUrlQuestions } from './url-questions.ts';
+import { checkUrlAnswers, MAY_ASK, withUrlQuestions } from './url-questions.ts';
 
 type AskedRequest = Asked & { readonly message: RpcRequest };
 
@@ -46,6 +46,8 @@ interface Held {
 
 const HELD_MS = 900_000;
 const MOST_HELD = 2000;
+/** What a server asks within one request, pings among it. */
+const MOST_ASKS = 200;
 /** Methods that revision 2026-07-28 has not. */
 const GONE = new Set([
   'initialize',
@@ -165,6 +167,7 @@ export class NewOnOld {
     asked.signal.addEventListener('abort', leave);
     const wantsLog = metaOf(asked.message)?.[META.logLevel] !== undefined;
     let isKept = false;
+    let asks = 0;
     try {
       for (;;) {
         const { done, value: frame } = await held.frames.next();
@@ -180,6 +183,7 @@ export class NewOnOld {
           if (data !== '' && !isGone && (!isLog || wantsLog)) yield { event: 'message', data };
           continue;
         }
+        if (++asks > MOST_ASKS) throw garbage('asks too much within one request');
         if (request.method === 'ping') {
           await this.#tell(target, asked, held.session, { jsonrpc: '2.0', id: request.id, result: {} });
           continue;
@@ -394,7 +398,8 @@ async function responseIn(frames: MergedFrames): Promise<RpcResponse> {
 /** Whether a request allows a server to ask such a thing. */
 function declares({ message }: AskedRequest, { method, params = {} }: RpcRequest): boolean {
   const needed = Object.hasOwn(NEEDED, method) ? NEEDED[method] : undefined;
-  if (needed === undefined) return true;
+  // The results of other requests cannot ask.
+  if (needed === undefined || !MAY_ASK.has(message.method)) return false;
   const declared = metaOf(message)?.[META.clientCapabilities];
   const capability = isObject(declared) ? declared[needed] : undefined;
   if (!isObject(capability) || needed !== 'elicitation') return isObject(capability);

@@ -4,7 +4,8 @@ import { META, metaOf } from '../wire/eras.ts';
 import { isObject, type JsonObject, type RpcRequest, type RpcResponse } from '../wire/json-rpc.ts';
 import { McpError, RPC } from '../wire/mcp-error.ts';
 
-const MAY_ASK = new Set(['tools/call', 'prompts/get', 'resources/read']);
+/** Requests whose result may ask the client (2026-07-28, Multi Round-Trip Requests). */
+export const MAY_ASK: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
 const KEY = /^url[0-9]{1,2}$/;
 const MOST = 16;
 
