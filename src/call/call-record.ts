@@ -10,7 +10,7 @@ export interface Unreported {
 }
 
 /** What traces tell of a tool call of the Model Context Protocol. */
-export interface McpFacts {
+export interface McpCallRecord {
   /** "tools/call". */
   readonly method: string;
   readonly tool: string;
@@ -61,7 +61,7 @@ export interface CallRecord {
   /** Guardrails and cache look-ups; undefined while there is none. */
   spans: SpanRecord[] | undefined;
   /** For traces alone. */
-  mcp: McpFacts | undefined;
+  mcp: McpCallRecord | undefined;
 }
 
 /** The record of a call that has just arrived. */

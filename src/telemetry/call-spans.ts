@@ -2,7 +2,7 @@
 // imported here, because it is loaded only when telemetry is configured.
 
 import type { Call } from '../call/call.ts';
-import type { McpFacts } from '../call/call-record.ts';
+import type { McpCallRecord } from '../call/call-record.ts';
 import type { RequestRecord } from '../call/record.ts';
 import type { TraceContext } from '../lib/trace-context.ts';
 
@@ -16,7 +16,7 @@ export interface CallSpans {
    * Takes a call that has ended, with all that it called. Returns at once.
    * @param mcp of a tool call of the Model Context Protocol
    */
-  ended(entry: RequestRecord, context: TraceContext, mcp: McpFacts | undefined): void;
+  ended(entry: RequestRecord, context: TraceContext, mcp: McpCallRecord | undefined): void;
 }
 
 /** Telemetry that is exported. */

@@ -1,6 +1,6 @@
 // Names and attributes of the spans of tool calls by the conventions for the Model Context Protocol
 // (https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/). Never arguments or results.
-import type { McpFacts } from '../call/call-record.ts';
+import type { McpCallRecord } from '../call/call-record.ts';
 import type { AttemptRecord } from '../call/record.ts';
 import { type Attributes, addressOf, present, usd } from './span-attributes.ts';
 import { errorOf } from './usage-series.ts';
@@ -9,12 +9,12 @@ import { errorOf } from './usage-series.ts';
 const MOST_LETTERS = 256;
 
 /** E.g. "tools/call search". */
-export function mcpSpanName({ method, tool }: McpFacts): string {
+export function mcpSpanName({ method, tool }: McpCallRecord): string {
   return `${method} ${tool.slice(0, MOST_LETTERS)}`;
 }
 
 /** Of the span of a call, in addition to those of every call. */
-export function mcpServerAttributes(mcp: McpFacts): Attributes {
+export function mcpServerAttributes(mcp: McpCallRecord): Attributes {
   const { requestId, protocolVersion, sessionId, errorType } = mcp;
   return present({
     ...common(mcp),
@@ -26,7 +26,7 @@ export function mcpServerAttributes(mcp: McpFacts): Attributes {
 }
 
 /** Of the span of the call of the server. */
-export function mcpClientAttributes(mcp: McpFacts, attempt: AttemptRecord): Attributes {
+export function mcpClientAttributes(mcp: McpCallRecord, attempt: AttemptRecord): Attributes {
   const { address, port } = addressOf(attempt.host);
   return present({
     ...common(mcp),
@@ -40,7 +40,7 @@ export function mcpClientAttributes(mcp: McpFacts, attempt: AttemptRecord): Attr
   });
 }
 
-function common({ method, tool }: McpFacts) {
+function common({ method, tool }: McpCallRecord) {
   return {
     'mcp.method.name': method,
     'gen_ai.operation.name': 'execute_tool',

@@ -11,7 +11,7 @@ import {
 } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import type { McpFacts } from '../call/call-record.ts';
+import type { McpCallRecord } from '../call/call-record.ts';
 import type { AttemptRecord, RequestRecord, SpanRecord } from '../call/record.ts';
 import { spanIdOf, type TraceContext } from '../lib/trace-context.ts';
 import { operationNameOf } from './gen-ai-names.ts';
@@ -39,7 +39,7 @@ export function spansOf(
   deps: SpanDeps,
   entry: RequestRecord,
   context: TraceContext,
-  mcp?: McpFacts,
+  mcp?: McpCallRecord,
 ): ReadableSpan[] {
   const { traceId, spanId, parentSpanId } = context;
   const own: SpanContext = { traceId, spanId, traceFlags: 1 };
@@ -79,7 +79,7 @@ function attemptSpan(
   attempt: AttemptRecord,
   index: number,
   parent: SpanContext,
-  mcp: McpFacts | undefined,
+  mcp: McpCallRecord | undefined,
 ): ReadableSpan {
   const { provider, host, model } = attempt;
   const mode = deps.models.find(provider, model)?.mode;
