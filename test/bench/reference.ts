@@ -6,6 +6,11 @@ import { type Child, freePort, run, startServer } from './child.ts';
 
 const PACKAGE = '@portkey-ai/gateway';
 export const REFERENCE_VERSION = '1.15.2';
+/**
+ * The server that it stands on, in the oldest version that its package allows: with newer ones (1.13, 1.19) each of its streams is
+ * a 500, because it writes into the headers of the provider's answer, which they leave immutable.
+ */
+const SERVER = '@hono/node-server@1.3.3';
 /** Ignored by git, like all of .cache. */
 export const SCRATCH = fileURLToPath(new URL('../../.cache/bench/', import.meta.url));
 
@@ -18,13 +23,13 @@ export interface Reference {
 
 /** @throws Error when it can be neither found nor fetched, or does not start. */
 export async function startReference(): Promise<Reference> {
-  const folder = join(SCRATCH, `reference-${REFERENCE_VERSION}`);
+  const folder = join(SCRATCH, `reference-${REFERENCE_VERSION}-streams`);
   const script = join(folder, 'node_modules', PACKAGE, 'build/start-server.js');
   if (!existsSync(script)) {
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, 'package.json'), '{"private": true}\n');
-    const quiet = ['--no-audit', '--no-fund', '--ignore-scripts'];
-    await run('npm', ['install', '--prefix', folder, ...quiet, `${PACKAGE}@${REFERENCE_VERSION}`]);
+    const how = ['--no-audit', '--no-fund', '--ignore-scripts', '--legacy-peer-deps'];
+    await run('npm', ['install', '--prefix', folder, ...how, `${PACKAGE}@${REFERENCE_VERSION}`, SERVER]);
   }
   const port = await freePort();
   const child = await startServer(process.execPath, [script, `--port=${port}`, '--headless'], port, {
