@@ -18,16 +18,16 @@ const prototypes = new WeakMap<DescMessage, object>();
 export function lazyMessage<D extends DescMessage>(
   desc: D,
   read: () => MessageShape<D>,
-  known: Partial<MessageShape<D>> = NONE,
+  known?: Partial<MessageShape<D>>,
 ): MessageShape<D> {
-  const message = Object.create(prototypeOf(desc)) as Lazy & { $typeName: string };
+  const prototype = prototypeOf(desc);
+  // Members of a literal are its own, whatever accessors the prototype that comes later has.
+  const message: Lazy & { $typeName?: string } =
+    known === undefined ? Object.create(prototype) : Object.setPrototypeOf({ ...known }, prototype);
   message.$typeName = desc.typeName;
   message[unread] = read;
-  if (known !== NONE) for (const [name, value] of Object.entries(known)) own(message, name, value);
   return message as unknown as MessageShape<D>;
 }
-
-const NONE = Object.freeze({});
 
 /** Reads a lazy message now; others stay as they are. @throws what its reading throws. */
 export function readNow<M extends Message>(message: M): M {

@@ -36,10 +36,14 @@ function isWhole(text: string): boolean {
 
 /** An event with its JSON attached. */
 export function eventOf(json: MessageJson, event: JsonObject, text = JSON.stringify(event)): MessageEvent {
-  return attachRawJson(
-    lazyMessage(MessageEventSchema, () => json.decode(MessageEventSchema, event)),
-    text,
-  );
+  const read = (): MessageEvent => json.decode(MessageEventSchema, event);
+  return attachRawJson(lazyMessage(MessageEventSchema, read, knownOf(event)), text);
+}
+
+/** What the books read of every event; of a block's beginning they read the block. */
+function knownOf({ type, delta, content_block: block }: JsonObject): Partial<MessageEvent> | undefined {
+  if (typeof type !== 'string' || block !== undefined) return undefined;
+  return { type, contentBlock: undefined, delta: objectOf(delta) };
 }
 
 /** The block that is open: only one is at a time. */

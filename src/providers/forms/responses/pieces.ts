@@ -79,10 +79,12 @@ export class ResponsePieces implements PieceTranslator<ResponseEvent> {
   }
 }
 
-/** An event as a message with its JSON. */
+/** An event as a message with its JSON, and at hand what the books read of every event. */
 export function eventMessage(json: MessageJson, event: JsonObject): ResponseEvent {
   // The text is written now: what an event tells of goes on to change.
   const text = JSON.stringify(event);
   const read = (): ResponseEvent => json.decode(ResponseEventSchema, JSON.parse(text));
-  return attachRawJson(lazyMessage(ResponseEventSchema, read), text);
+  const { type, delta } = event;
+  const isPlain = typeof type === 'string' && (delta === undefined || typeof delta === 'string');
+  return attachRawJson(lazyMessage(ResponseEventSchema, read, isPlain ? { type, delta } : undefined), text);
 }
