@@ -45,12 +45,15 @@ export async function callStream<Request, Answer extends object, Chunk extends o
   return runAttempt(pipeline, call, opening, dial, async (answer, attempt) => {
     noteReceived(call, answer);
     await refuseErrors(answer, target, dialect);
-    const translator = operation.stream(request, context, answer);
-    const { isWhole, body } = await formOf(answer, translator, operation.answersWhole?.(context) === true);
-    if (isWhole) {
+    const whole = async (body: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Chunk>> => {
       const bytes = await readBounded(body, MAX_ANSWER_BYTES);
       return wholeAnswer(answer.status, bytes, attempt, name, operation, request, context);
-    }
+    };
+    // What never streams has no translator.
+    if (operation.answersWhole?.(context) === true) return whole(answer.body);
+    const translator = operation.stream(request, context, answer);
+    const { isWhole, body } = await formOf(answer, translator);
+    if (isWhole) return whole(body);
     const pieces = new Pieces(
       answer.status,
       body,
@@ -78,11 +81,9 @@ async function refuseErrors(answer: StreamedAnswer, target: Target, dialect: Dia
 function formOf(
   answer: StreamedAnswer,
   { take }: StreamTranslator<unknown>,
-  answersWhole: boolean,
 ): AnswerForm | Promise<AnswerForm> {
-  const { body } = answer;
-  if (answersWhole) return { isWhole: true, body };
   if (take === undefined) return answerForm(answer);
+  const { body } = answer;
   return { isWhole: /^application\/json\b/i.test(answer.header('content-type') ?? ''), body };
 }
 
