@@ -1,5 +1,5 @@
 // A figure: its sum, its course over time in one line or several, and the same as a table.
-import { type Signal, useSignal } from '@preact/signals';
+import { type Signal, signal, useSignal } from '@preact/signals';
 import { useEffect, useId, useMemo, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
@@ -107,9 +107,18 @@ function Values({ name, lines }: { readonly name: string; readonly lines: readon
 }
 
 const HEIGHT = 150;
+const SHORT = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 });
+
+/** Pictures do not change their colours by themselves. */
+const dark = matchMedia('(prefers-color-scheme: dark)');
+const isDark = signal(dark.matches);
+dark.addEventListener('change', ({ matches }) => {
+  isDark.value = matches;
+});
 
 function Chart({ lines }: { readonly lines: readonly Line[] }) {
   const place = useRef<HTMLDivElement>(null);
+  const scheme = isDark.value;
   useEffect(() => {
     const element = place.current;
     if (element === null) return;
@@ -128,7 +137,7 @@ function Chart({ lines }: { readonly lines: readonly Line[] }) {
         height: HEIGHT,
         legend: { show: false },
         cursor: { y: false },
-        axes: [axis, { ...axis, size: 54 }],
+        axes: [axis, { ...axis, size: 54, values: (_, ticks) => ticks.map((tick) => SHORT.format(tick)) }],
         series: [
           {},
           ...lines.map(({ name }, i) => {
@@ -148,6 +157,6 @@ function Chart({ lines }: { readonly lines: readonly Line[] }) {
       sized.disconnect();
       plot.destroy();
     };
-  }, [lines]);
+  }, [lines, scheme]);
   return <div class="chart" ref={place} aria-hidden="true" />;
 }

@@ -87,7 +87,17 @@ export class LogList {
   async more(): Promise<void> {
     if (this.#isReading || this.#left.signal.aborted) return;
     if (this.#next === undefined && this.#before === undefined) return;
-    await this.#page(this.#next);
+    const { length } = this.state.value.entries;
+    // A page may hold nothing but entries that are known.
+    do await this.#page(this.#next);
+    while (this.#isToBeReadOn(length));
+  }
+
+  #isToBeReadOn(length: number): boolean {
+    const { entries, fault } = this.state.value;
+    return (
+      this.#next !== undefined && fault === '' && entries.length === length && !this.#left.signal.aborted
+    );
   }
 
   /** Counts to the end, also beyond what is counted by default. @throws ConnectError */

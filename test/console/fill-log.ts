@@ -2,14 +2,22 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import type { RequestRecord } from '../../src/call/record.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite.ts';
 import { generator } from '../bench/log-generator.ts';
 import { startSluice } from '../bench/sluice.ts';
 
 const BATCH = 1000;
 
-/** Does nothing where the folder has been filled. */
-export async function fillLog(dataDir: string, entries: number): Promise<void> {
+/**
+ * Does nothing where the folder has been filled.
+ * @param shaped what becomes of each entry
+ */
+export async function fillLog(
+  dataDir: string,
+  entries: number,
+  shaped: (entry: RequestRecord) => RequestRecord = (entry) => entry,
+): Promise<void> {
   if (existsSync(join(dataDir, 'logs'))) return;
   mkdirSync(dataDir, { recursive: true });
   const gateway = await startSluice(dataDir, undefined, { GATEWAY_DATA_DIR: dataDir });
@@ -23,7 +31,7 @@ export async function fillLog(dataDir: string, entries: number): Promise<void> {
   const next = generator(entries);
   for (let done = 0; done < entries; done += BATCH) {
     const batch = Array.from({ length: Math.min(BATCH, entries - done) }, () => ({
-      ...next(),
+      ...shaped(next()),
       organisationId: row.organisation,
       workspaceId: row.id,
     }));
