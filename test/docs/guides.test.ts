@@ -171,7 +171,7 @@ async function openWorld(text: string): Promise<World> {
   if (declared !== undefined) writeFileSync(join(home, 'sluice.yaml'), declared);
   writeFileSync(join(home, '.curlrc'), 'fail-with-body\nsilent\nshow-error\nmax-time = 30\n');
   return {
-    folder: declared === undefined ? ROOT : home,
+    folder: home,
     env: {
       PATH: `${join(home, 'bin')}:${process.env.PATH}`,
       CURL_HOME: home,
@@ -201,7 +201,7 @@ function runShell(block: string, { env, folder }: World): Promise<{ readonly std
   const { HOME = '' } = process.env;
   return promisify(execFile)('bash', ['--norc', '-euo', 'pipefail', '-c', block], {
     // Scripts are the checkout's.
-    cwd: block.startsWith('npm run ') ? ROOT : folder,
+    cwd: /^(?:npm (?:run|ci|test|start)|node (?:src|test)\/|kubectl|docker)/.test(block) ? ROOT : folder,
     env: { ...env, HOME },
     maxBuffer: 2 ** 26,
   });
