@@ -16,6 +16,7 @@ const NAMES: Readonly<Record<string, readonly [member: string, words: string]>> 
   configs: ['config', 'By config'],
   prompt_slug: ['prompt', 'By prompt'],
   cache_status: ['cache', 'By cache'],
+  error_reason: ['error_reason', 'By error'],
 };
 const SHOWN = 8;
 

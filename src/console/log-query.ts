@@ -13,6 +13,7 @@ export const FILTERS = {
   virtual_key: 'virtualKeys',
   prompt: 'promptSlug',
   cache: 'cacheStatus',
+  error_reason: 'errorReason',
   trace: 'traceId',
   metadata: 'metadata',
   q: 'search',

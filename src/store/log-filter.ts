@@ -14,7 +14,7 @@ const OUTCOMES: readonly OutcomeRecord[] = ['success', 'error', 'cancelled', 'in
 
 const TEXT_LISTS = [
   ...(['traceIds', 'ids', 'spanIds', 'workspaceIds', 'apiKeyIds', 'userIds', 'users', 'providers'] as const),
-  ...(['models', 'virtualKeys', 'configs', 'prompts', 'cacheStatuses'] as const),
+  ...(['models', 'virtualKeys', 'configs', 'prompts', 'cacheStatuses', 'errorReasons'] as const),
 ];
 const NUMBER_RANGES = ['totalTokens', 'promptTokens', 'completionTokens', 'latencyMs'] as const;
 

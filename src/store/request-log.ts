@@ -42,6 +42,8 @@ export interface LogFilter {
   readonly prompts?: readonly string[];
   /** `DISABLED` means entries without one. */
   readonly cacheStatuses?: readonly string[];
+  /** Entries without an error do not match. */
+  readonly errorReasons?: readonly string[];
   readonly outcomes?: readonly OutcomeRecord[];
   /** All pairs are in the entry's metadata; at most 10. */
   readonly metadata?: Readonly<Record<string, string>>;

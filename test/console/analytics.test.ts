@@ -80,9 +80,29 @@ inBrowser((opened) => {
     const lines = (await file(page, 'CSV of the month')).split('\r\n');
     const now = new Date().toISOString().slice(0, 7);
     t.true(lines.includes(`${now},red,2,0.0005`), lines.join('\n'));
+
+    const { data } = (await ok(gateway, 'GET', '/logs?status_code=429')) as { data: readonly Failed[] };
+    const reason = data[0]?.error?.reason ?? '';
+    await page.goto(`${gateway.origin}/console/analytics?from=1h`);
+    await page.getByLabel('Group by').selectOption('error_reason');
+    await page
+      .getByRole('table', { name: 'By error' })
+      .getByRole('link', { name: reason, exact: true })
+      .click();
+    await page.getByText('1 entries').waitFor();
+    t.is(new URL(page.url()).searchParams.get('error_reason'), reason);
+    await page.goto(`${gateway.origin}/console/logs`);
+    await page.getByRole('button', { name: 'Values' }).click();
+    await page.getByRole('region', { name: 'By error' }).getByRole('button', { name: reason }).click();
+    await page.getByText('1 entries').waitFor();
+    t.is(new URL(page.url()).searchParams.get('error_reason'), reason);
     t.deepEqual(faults, []);
   });
 });
+
+interface Failed {
+  readonly error?: { readonly reason: string };
+}
 
 async function file(page: Page, button: string): Promise<string> {
   const [download] = await Promise.all([

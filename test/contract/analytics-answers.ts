@@ -41,6 +41,7 @@ export function recordCalls({ app: { requestLog, tenancy } }: TestGateway, hour 
         ...tenancy,
         apiKeyId: `key-${i % 2}`,
         usage,
+        error: { reason: 'rate_limited', message: 'recorded' },
         ...more,
       }),
     );
@@ -173,5 +174,10 @@ export const ANSWERS: readonly (readonly [Case['method'], JsonObject, JsonObject
       totals: model,
     },
     { group_by: 'api_key', columns: 'cost,requests', include_total: true, page_size: 1 },
+  ],
+  [
+    group.listAnalyticsGroups,
+    { ...list({ error_reason: 'rate_limited', requests: 3, error_count: 1 }), total: 1 },
+    { group_by: 'error_reason', columns: 'error_count' },
   ],
 ];

@@ -17,9 +17,15 @@ const FILTERS: readonly JsonObject[] = [
   { ai_model: 'x,gpt-4o-mini' },
   { ai_org: 'openai' },
   { search: 'CHAT/completions' },
+  { error_reason: 'rate_limited,upstream_status' },
 ];
 /** These mean none. */
-const OTHERS: readonly JsonObject[] = [{ ai_model: 'none' }, { ai_org: 'none' }, { search: 'no such text' }];
+const OTHERS: readonly JsonObject[] = [
+  { ai_model: 'none' },
+  { ai_org: 'none' },
+  { search: 'no such text' },
+  { error_reason: 'rate_limite' },
+];
 
 for (const [store, env] of STORES) {
   let bench: Bench;

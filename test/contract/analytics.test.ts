@@ -25,7 +25,7 @@ test.after.always(() => bench?.close());
 const cases: readonly Case[] = [
   ...ANSWERS.map(
     ([method, expected, more]): Case => ({
-      name: method.name,
+      name: more?.group_by === undefined ? method.name : `${method.name} by ${more.group_by}`,
       method,
       headers: ADMIN,
       body: { ...HOUR, ...more },

@@ -1,6 +1,7 @@
 // What the console reads, over every protocol: entries as they are made, facets, graphs by group, budgets, the gateway's state.
 import test from 'ava';
 import { AnalyticsGraphsService } from '../../gen/gateway/admin/v2/analytics_graphs_pb.ts';
+import { AnalyticsGroupsService } from '../../gen/gateway/admin/v2/analytics_groups_pb.ts';
 import { BudgetsService } from '../../gen/gateway/admin/v2/budgets_pb.ts';
 import { LogsService } from '../../gen/gateway/admin/v2/logs_pb.ts';
 import { StatusService } from '../../gen/gateway/admin/v2/status_pb.ts';
@@ -9,8 +10,9 @@ import { type Json, ok } from '../support/front-door.ts';
 import { ADMIN_KEY, WORKSPACE_KEY } from '../support/gateway.ts';
 import { forbidden, fresh, invalid, openStories, runRefused } from './identity-stories.ts';
 
-const { listLogFacets } = LogsService.method;
+const { listLogFacets, listLogs } = LogsService.method;
 const { getGroupedGraph } = AnalyticsGraphsService.method;
+const { listAnalyticsGroups } = AnalyticsGroupsService.method;
 const { listBudgets } = BudgetsService.method;
 const { getStatus } = StatusService.method;
 const { bench, story } = openStories(test);
@@ -69,6 +71,42 @@ story('facets count the values of entries, and a graph by group adds up to its p
   );
   const teams = await admin.ok(getGroupedGraph, { ...asked, group_by: 'metadata.team', top: 5 });
   t.deepEqual((teams.groups as string[]).toSorted(), ['a', 'b']);
+});
+
+story('errors by reason: as a filter, a facet, a group and over time', async (t, admin) => {
+  const body = { name: fresh('reasons'), workspace_id: 'default', scopes: ['completions.write'] };
+  const { id, key } = await ok(bench().gateway, 'POST', '/api-keys/workspace/service', { body });
+  const own = { api_key_ids: String(id) };
+  await call('gpt-ok', String(key));
+  await call('reset', String(key), 'a');
+  await call('reset', String(key), 'b');
+  const listed = async (more: Json): Promise<Json[]> =>
+    (await admin.ok(listLogs, { ...own, ...more })).data as Json[];
+  const failed = (await listed({})).filter(({ error }) => error !== undefined);
+  t.is(failed.length, 2);
+  const [reason = ''] = failed.map(({ error }) => String((error as Json).reason));
+
+  t.deepEqual(await listed({ error_reason: `none, ${reason}` }), failed);
+  t.deepEqual(await listed({ error_reason: 'none' }), []);
+
+  const facets = (await admin.ok(listLogFacets, own)).data as Json[];
+  const facet = facets.find(({ name }) => name === 'error_reason');
+  t.deepEqual(facet?.values, [{ value: reason, requests: 2 }], 'calls without an error are not told');
+
+  const groups = await admin.ok(listAnalyticsGroups, { ...own, ...lastHour(), group_by: 'error_reason' });
+  t.deepEqual(groups.data, [{ object: 'analytics-group', error_reason: reason, requests: 2 }]);
+  const graph = await admin.ok(getGroupedGraph, {
+    ...own,
+    ...lastHour(),
+    measure: 'requests',
+    group_by: 'error_reason',
+  });
+  t.deepEqual(graph.groups, [reason]);
+  const points = graph.data_points as { values: number[]; rest: number }[];
+  t.is(
+    points.reduce((sum, { values, rest }) => sum + (values[0] ?? 0) + rest, 0),
+    2,
+  );
 });
 
 story('budgets tell what was spent, held and left, to those who see their owner', async (t, admin) => {

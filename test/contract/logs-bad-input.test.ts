@@ -47,7 +47,7 @@ type Query = Readonly<Record<string, string>>;
 
 const many = (count: number): string => Array.from({ length: count }, (_, i) => i).join(',');
 const LISTS =
-  'trace_id span_id virtual_keys configs api_key_ids prompt_slug ai_org_model cache_status status_code'.split(
+  'trace_id span_id virtual_keys configs api_key_ids prompt_slug ai_org_model cache_status status_code error_reason'.split(
     ' ',
   );
 

@@ -84,6 +84,18 @@ const FILTERS: readonly {
     is: { cache_status: 'hit,semantic_hit' },
     not: { cache_status: 'HIT,DISABLED' },
   },
+  {
+    name: 'error_reason',
+    entry: { error: { reason: 'upstream_status', message: 'no' } },
+    is: { error_reason: 'rate_limited, upstream_status' },
+    not: { error_reason: 'upstream' },
+  },
+  {
+    name: 'error_reason, which entries without an error do not have',
+    entry: {},
+    is: {},
+    not: { error_reason: 'upstream_status' },
+  },
   { name: 'no cache', entry: {}, is: { cache_status: 'disabled' }, not: { cache_status: 'MISS' } },
   {
     name: 'metadata',

@@ -28,6 +28,7 @@ const PAIRS = [
   { env: '' },
   { 'k\ud83d': '\u{10fffe}x' },
 ];
+const REASONS = ['upstream_status', 'rate_limited', 'ünï \ud83d', ''];
 const TEXTS = ['gpt', 'TRACE-1', 'Kaputt [x]', 'ÜÑÏ', '.*a', '\nh\ud83d', 'prod', 'nothing like it'];
 
 /** Entries of one organisation within `days` days of `begin`. */
@@ -82,7 +83,7 @@ export function traffic(
     retries: optional(fc.integer({ min: 1, max: 3 })),
     rescued: optional(fc.constant(true as const)),
     keepDays: optional(fc.constant(7)),
-    error: optional(fc.constant({ reason: 'r', message: 'kaputt [X] ünï' })),
+    error: optional(fc.constantFrom(...REASONS).map((reason) => ({ reason, message: 'kaputt [X] ünï' }))),
   });
   return fc.array(one, { minLength: count, maxLength: count }).map((all) =>
     all.map((given, i) => {
@@ -121,6 +122,7 @@ export function filters(begin: number, days: number): fc.Arbitrary<LogFilter> {
     configs: list(['c1', 'c2']),
     prompts: list(['p1', 'p2']),
     cacheStatuses: list([...CACHE, 'DISABLED']),
+    errorReasons: list([...REASONS, 'none']),
     outcomes: list(OUTCOMES),
     metadata: fc.subarray(PAIRS, { minLength: 1, maxLength: 2 }).map((pairs) => Object.assign({}, ...pairs)),
     cost: range(fc.constantFrom(...COSTS.map(BigInt), -1n, 10n ** 40n)),
@@ -161,7 +163,7 @@ const DIMENSIONS: readonly LogDimension[] = [
     'config',
     'prompt',
   ] as const),
-  ...(['statusCode', 'cacheStatus', 'retries'] as const),
+  ...(['statusCode', 'cacheStatus', 'retries', 'errorReason'] as const),
   ...[
     { metadata: 'env' },
     { metadata: 'a=b' },

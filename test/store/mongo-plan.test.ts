@@ -154,6 +154,7 @@ function suite(server: SharedMongo): void {
     await entries({ configs: ['c1', 'c2'] }, null, 'by_config');
     await entries({ prompts: ['p1'] }, null, 'by_prompt');
     await entries({ cacheStatuses: ['HIT', 'MISS'] }, null, 'by_cache');
+    await entries({ errorReasons: ['upstream_status', 'rate_limited'] }, null, 'by_error');
     // Of several conditions the server chooses; the test server's planner does not see all of these.
     if (!(await ready).real) return;
     const several: readonly [LogFilter, string | null][] = [
@@ -291,6 +292,7 @@ async function seed(uri: string, database: string): Promise<{ real: boolean }> {
         organisationId: 'o',
         traceId: `t${i % 50}`,
         statusCode: [200, 404, 429][i % 3] as number,
+        ...(i % 3 ? { error: { reason: i % 2 ? 'upstream_status' : 'rate_limited', message: 'no' } } : {}),
         ...(i % 4 ? {} : { spanId: `s${i}`, userId: `u${i % 3}`, virtualKey: `v${i % 5}` }),
         ...(i % 3 ? {} : { config: `c${i % 5}`, prompt: `p${i % 5}`, cacheStatus: i % 2 ? 'HIT' : 'MISS' }),
       }),

@@ -130,6 +130,7 @@ export function traffic(seed: number, organisationId: string, users = 40): Traff
     () => ({ configs: [`pc-${whole(4)}`] }),
     () => ({ prompts: [`pp-${whole(4)}`, `pp-${whole(5)}`] }),
     () => ({ cacheStatuses: [pick(['HIT', 'MISS', 'DISABLED', 'SEMANTIC HIT']), 'REFRESH'] }),
+    () => ({ errorReasons: [pick(['upstream_status', 'nothing']), ''] }),
     () => ({ outcomes: [pick(OUTCOMES)] }),
     () => ({ metadata: { environment: pick(['prod', 'Test', 'line\nbreak', '\ud83d']) } }),
     () => ({ metadata: { [`k${whole(100)}`]: 'rare' } }),

@@ -25,6 +25,7 @@ export const DIMENSIONS = {
   workspace: { dimension: 'workspace', member: (value: string) => ({ workspace: value }) },
   provider: { dimension: 'virtualKey', member: (value: string) => ({ provider: value }) },
   prompt: { dimension: 'prompt', member: (value: string) => ({ prompt: value }) },
+  error_reason: { dimension: 'errorReason', member: (value: string) => ({ errorReason: value }) },
 } as const satisfies Readonly<Record<string, { dimension: LogDimension; member: (value: string) => object }>>;
 
 /** ListAnalyticsGroups. */

@@ -22,6 +22,7 @@ const FACETS: Readonly<Record<string, LogDimension>> = {
   configs: 'config',
   prompt_slug: 'prompt',
   cache_status: 'cacheStatus',
+  error_reason: 'errorReason',
 };
 const VALUES = 50;
 const NEWEST = { pageSize: 100, pages: 5 };

@@ -37,6 +37,7 @@ export interface LogQuery {
   readonly traceId?: string | undefined;
   readonly spanId?: string | undefined;
   readonly cacheStatus?: string | undefined;
+  readonly errorReason?: string | undefined;
   readonly metadata?: string | undefined;
   /** A workspace's slug or id. */
   readonly workspaceSlug?: string | undefined;
@@ -105,6 +106,7 @@ export function logFilter(query: LogQuery, now: number): LogFilter {
     traceIds: listOf('trace_id', query.traceId),
     spanIds: listOf('span_id', query.spanId),
     cacheStatuses: cacheStatusesOf(query.cacheStatus),
+    errorReasons: listOf('error_reason', query.errorReason),
     metadata: metadataOf(query.metadata),
     cost: costOf(query.costMin, query.costMax),
     totalTokens: tokensOf('total_units', query.totalUnitsMin, query.totalUnitsMax),

@@ -9,6 +9,7 @@ export const GROUPS = [
   ['config', 'Config'],
   ['prompt', 'Prompt'],
   ['status_code', 'Status'],
+  ['error_reason', 'Error'],
   ['metadata', 'Metadata …'],
 ] as const;
 
@@ -21,6 +22,7 @@ const MEMBERS: Readonly<Record<string, string>> = {
   config: 'config',
   prompt: 'prompt',
   status_code: 'status',
+  error_reason: 'error_reason',
 };
 
 export interface Group {
@@ -37,8 +39,11 @@ export interface Group {
 }
 
 export function groupOf(group: AnalyticsGroup): Group {
-  const { model, aiService, apiKey, workspace, config, prompt, statusCode, workspaceName } = group;
-  const value = String(model ?? aiService ?? apiKey ?? workspace ?? config ?? prompt ?? statusCode ?? '');
+  const { model, aiService, apiKey, workspace, config, prompt, statusCode, errorReason, workspaceName } =
+    group;
+  const value = String(
+    model ?? aiService ?? apiKey ?? workspace ?? config ?? prompt ?? statusCode ?? errorReason ?? '',
+  );
   const { requests, costExact, totalTokens, avgLatency, errorCount } = group;
   return { value, name: workspaceName ?? value, requests, costExact, totalTokens, avgLatency, errorCount };
 }

@@ -6,7 +6,7 @@ import type { LogAggregation, LogDimension, LogMeasure } from './aggregation.ts'
 const HOUR_MS = 3_600_000;
 const NAMED: readonly LogDimension[] = [
   ...(['workspace', 'apiKey', 'userId', 'user', 'provider', 'model', 'virtualKey', 'config'] as const),
-  ...(['prompt', 'statusCode', 'cacheStatus', 'retries'] as const),
+  ...(['prompt', 'statusCode', 'cacheStatus', 'retries', 'errorReason'] as const),
 ];
 const MEASURES: readonly LogMeasure[] = [
   ...(['requests', 'cost', 'totalTokens', 'errors', 'lastSeen', 'firstSeen', 'group'] as const),

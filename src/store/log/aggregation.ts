@@ -14,6 +14,7 @@ export type LogDimension =
   | 'statusCode'
   | 'cacheStatus'
   | 'retries'
+  | 'errorReason'
   | { readonly metadata: string };
 
 /** What groups can be put in order by. */
@@ -24,8 +25,8 @@ export interface LogAggregation {
   /** Length of a bucket in milliseconds, a divisor or multiple of an hour; buckets begin at multiples of it. Absent: one. */
   readonly bucketMs?: number;
   /**
-   * At most two. Entries without a value are in the group '', except of a metadata key and of `user`, whose entries
-   * without a value are in no group.
+   * At most two. Entries without a value are in the group '', except of a metadata key, of `user` and of `errorReason`,
+   * whose entries without a value are in no group.
    */
   readonly by?: readonly LogDimension[];
   /** Counts the distinct values of this dimension, in each row and over all; '' is none. */

@@ -25,6 +25,7 @@ export function matchesLog(filter: LogFilter, entry: RequestRecord): boolean {
     oneOf(lists.configs, entry.config) &&
     oneOf(lists.prompts, entry.prompt) &&
     oneOf(lists.cacheStatuses, entry.cacheStatus ?? 'DISABLED') &&
+    oneOf(lists.errorReasons, entry.error?.reason) &&
     oneOf(lists.outcomes, entry.outcome) &&
     allPairs(lists.metadata, entry.metadata) &&
     within(lists.cost, entry.cost === undefined ? 0n : BigInt(entry.cost)) &&
@@ -60,6 +61,8 @@ export function dimensionOf(dimension: LogDimension, entry: RequestRecord): stri
       return String(entry.statusCode);
     case 'retries':
       return String(entry.retries ?? 0);
+    case 'errorReason':
+      return entry.error?.reason;
     default:
       return entry[dimension] ?? '';
   }

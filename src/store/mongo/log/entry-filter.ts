@@ -30,6 +30,7 @@ const LISTS = [
   ['userIds', 'userId', 'by_user'],
   ['virtualKeys', 'virtualKey', 'by_virtual_key'],
   ['apiKeyIds', 'apiKeyId', 'by_key'],
+  ['errorReasons', 'errorReason', 'by_error'],
   ['models', 'model', 'by_model'],
   ['workspaceIds', 'workspaceId', 'by_workspace'],
   ['providers', 'provider', 'by_provider'],
@@ -74,7 +75,7 @@ function allOf(all: readonly Condition[]): Filter {
 
 const RANKED: readonly string[] = [
   ...['by_id', 'by_trace', 'by_span', 'by_metadata', 'by_prompt', 'by_config', 'by_user', 'by_virtual_key'],
-  ...['by_key', 'by_model', 'by_workspace', 'by_cache', 'by_provider', 'by_status'],
+  ...['by_key', 'by_error', 'by_model', 'by_workspace', 'by_cache', 'by_provider', 'by_status'],
 ];
 
 function rank({ index }: Condition): number {

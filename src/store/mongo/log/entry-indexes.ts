@@ -34,6 +34,7 @@ export const ENTRY_INDEXES: readonly mongoose.mongo.IndexDescription[] = [
   byOptional('by_config', 'config'),
   byOptional('by_prompt', 'prompt'),
   byOptional('by_cache', 'cacheStatus'),
+  byOptional('by_error', 'errorReason'),
 ];
 
 /** Records of a time and an id, found by nothing else. */

@@ -43,6 +43,8 @@ export interface EntryColumns {
   config?: string;
   prompt?: string;
   cacheStatus?: string;
+  /** Absent of rows that were written before it was stored, too. */
+  errorReason?: string;
   saved?: Money;
   retries?: number;
   rescued?: true;
@@ -100,6 +102,7 @@ export function entryColumns(record: RequestRecord): EntryColumns {
   if (record.config !== undefined) columns.config = keptText(record.config);
   if (record.prompt !== undefined) columns.prompt = keptText(record.prompt);
   if (cacheStatus !== undefined) columns.cacheStatus = keptText(cacheStatus);
+  if (record.error !== undefined) columns.errorReason = keptText(record.error.reason);
   if (record.saved !== undefined) columns.saved = moneyOf(record.saved);
   if (retries !== undefined) columns.retries = retries;
   if (record.rescued) columns.rescued = true;

@@ -103,6 +103,8 @@ function grouped(match: Filter, { by, userless }: Grouping): Stage[] {
   const stages: Stage[] = [{ $match: match }];
   for (const [index, dimension] of by.entries()) {
     if (dimension === 'user' && !userless) stages.push({ $match: { user: { $type: 'string' } } });
+    // A comparison, which the index of reasons answers.
+    if (dimension === 'errorReason') stages.push({ $match: { errorReason: { $gte: '' } } });
     if (typeof dimension !== 'object') continue;
     const key = pairKey(dimension.metadata);
     const pair = {

@@ -35,6 +35,7 @@ const COLUMNS: Readonly<Record<LogDimension & string, TextName | undefined>> = {
   statusCode: 'statusCode',
   cacheStatus: 'cacheStatus',
   retries: 'retries',
+  errorReason: 'errorReason',
   user: undefined,
 };
 
@@ -42,6 +43,11 @@ const COLUMNS: Readonly<Record<LogDimension & string, TextName | undefined>> = {
 export function metadataKey(dimension: LogDimension): string | undefined {
   if (typeof dimension === 'object') return dimension.metadata;
   return dimension === 'user' ? '_user' : undefined;
+}
+
+/** Whether rows without a value are in no group of a dimension; else they are in the group ''. */
+function isInNoGroup(dimension: LogDimension): boolean {
+  return dimension === 'errorReason' || metadataKey(dimension) !== undefined;
 }
 
 /**
@@ -57,7 +63,7 @@ export function dimensionColumn(
   meant = 0,
 ): DimensionColumn {
   const key = metadataKey(dimension);
-  const none = key === undefined ? values.ofText('', hash) : -1;
+  const none = isInNoGroup(dimension) ? -1 : values.ofText('', hash);
   const column =
     key === undefined
       ? segment.text(COLUMNS[dimension as LogDimension & string] as TextName)
@@ -88,7 +94,12 @@ export function dimensionCondition(dimension: LogDimension, wanted: ReadonlySet<
   const key = metadataKey(dimension);
   if (key !== undefined) return pairCondition(key, wanted);
   const name = COLUMNS[dimension as LogDimension & string] as TextName;
-  return textCondition(name, (segment) => segment.text(name), wanted, wanted.has(''));
+  return textCondition(
+    name,
+    (segment) => segment.text(name),
+    wanted,
+    wanted.has('') && !isInNoGroup(dimension),
+  );
 }
 
 /** The column of a metadata key that has no column of its own. */

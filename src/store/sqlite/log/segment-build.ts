@@ -95,7 +95,10 @@ export class SegmentBuilder {
     texts.id.set(row, t[0]);
     texts.traceId.set(row, t[5]);
     texts.retries.set(row, String(rare?.[8] ?? 0));
-    if (t[19]) texts.error.set(row, t[19][1]);
+    if (t[19]) {
+      texts.error.set(row, t[19][1]);
+      texts.errorReason.set(row, t[19][0]);
+    }
     if (isRescued(t[23])) texts.rescued.set(row, '1');
     if (!rare) return;
     const [userId, cacheStatus, saved, config, virtualKey, prompt] = rare;

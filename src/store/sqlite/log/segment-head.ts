@@ -8,7 +8,7 @@ import type { TextHead } from './text-column.ts';
 export const TEXT_COLUMNS = [
   ...(['organisation', 'workspace', 'apiKey', 'userId', 'provider', 'model', 'responseModel'] as const),
   ...(['virtualKey', 'config', 'prompt', 'statusCode', 'cacheStatus', 'retries', 'rescued'] as const),
-  ...(['outcome', 'path', 'error', 'id', 'traceId', 'spanId'] as const),
+  ...(['outcome', 'path', 'error', 'errorReason', 'id', 'traceId', 'spanId'] as const),
 ];
 export type TextName = (typeof TEXT_COLUMNS)[number];
 

@@ -3,6 +3,7 @@ import { zstdDecompressSync } from 'node:zlib';
 import type { ByteSource, Place } from './blobs.ts';
 import type { TextHash } from './hash.ts';
 import { type PackedNumbers, readPacked, widen } from './number-column.ts';
+import { reasonColumn } from './reason-column.ts';
 import { MOST_ROWS } from './segment-build.ts';
 import { CHUNK, type NumberName, type SegmentHead, type TextName } from './segment-head.ts';
 import { decodeIds, type TextHead } from './text-column.ts';
@@ -80,6 +81,8 @@ export class Segment {
   readonly head: SegmentHead;
   readonly #source: ByteSource;
   readonly #entries: readonly string[] | undefined;
+  /** Made of the entries; null: there are none. */
+  #reasons: TextHead | null | undefined;
 
   /** @param entries texts in the order of rows, where there are no chunks. */
   constructor(head: SegmentHead, source: ByteSource, entries?: readonly string[]) {
@@ -98,7 +101,11 @@ export class Segment {
   }
 
   text(name: TextName): TextHead | undefined {
-    return this.head.texts[name];
+    const column = this.head.texts[name];
+    if (column !== undefined || name !== 'errorReason') return column;
+    // Segments of earlier versions have the errors' messages alone.
+    this.#reasons ??= reasonColumn(this) ?? null;
+    return this.#reasons ?? undefined;
   }
 
   metadata(key: string): TextHead | undefined {
@@ -115,12 +122,14 @@ export class Segment {
 
   /** Each row's number in a column. Only for columns without a `constant`. */
   ids(column: TextHead, into: Uint16Array): Uint16Array {
-    decodeIds(column, this.count, this.#source, into);
+    if (column.rows) into.set(column.rows);
+    else decodeIds(column, this.count, this.#source, into);
     return into;
   }
 
   /** The same as they are kept: of few texts a byte each. */
   packedIds(column: TextHead, scratch: Scratch, name: string): Uint8Array | Uint16Array {
+    if (column.rows) return column.rows;
     const key = `${name} ids`;
     return scratch.held(key, column, () => {
       const [offset, length] = column.ids as Place;

@@ -24,6 +24,7 @@ export interface LogScope {
 /** By which column each list of a filter is held. */
 const LISTS: readonly (readonly [keyof LogFilter & string, TextName])[] = [
   ['outcomes', 'outcome'],
+  ['errorReasons', 'errorReason'],
   ['workspaceIds', 'workspace'],
   ['apiKeyIds', 'apiKey'],
   ['providers', 'provider'],

@@ -17,6 +17,8 @@ export interface TextHead {
   readonly hashes?: Place;
   readonly texts?: Place;
   readonly lower?: Place;
+  /** Each row's number, of a column that is in memory alone. */
+  readonly rows?: Uint8Array | Uint16Array;
 }
 
 /** Texts in a head. */
