@@ -29,7 +29,8 @@ function named(prefix: string): TestFn {
 }
 
 const dataDir = mkdtempSync(join(tmpdir(), 'sluice-sealed-'));
-const sqlite = await openSqliteStore({ dataDir, collections });
+// The group that this file runs in may hold the thread for seconds.
+const sqlite = await openSqliteStore({ dataDir, collections, deadlineMs: 60_000 });
 const server = await mongoServer();
 const database = freshDatabase();
 const mongo = server && (await openMongoStore({ uri: server.uri, database, collections }));

@@ -63,14 +63,16 @@ for (const [kind, apart] of [
 
   test(`${kind}: a call ends at its deadline, whatever the worker does, and is not run after it`, async (t) => {
     const client = await start(apart, { deadlineMs: 100 });
-    const hanging = client.call({ hangMs: 1200 }, 0, 5000);
+    let isHanging = true;
+    const hanging = client.call({ hangMs: 4000 }, 0, 30_000).finally(() => {
+      isHanging = false;
+    });
     await sleep(20);
-    const begun = performance.now();
     t.is(await reasonOf(client.call({ die: true })), 'store_unavailable');
-    t.true(performance.now() - begun < 1100);
+    t.true(isHanging, 'it is told before the worker comes to it');
     t.is(await hanging, null);
     // The worker lives: it did not run what came too late.
-    t.is(await client.call<number>({ echo: 3 }, 0, 5000), 3);
+    t.is(await client.call<number>({ echo: 3 }, 0, 30_000), 3);
     await client.close({ echo: 0 });
   });
 

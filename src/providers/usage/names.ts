@@ -4,8 +4,8 @@ import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
 import { arrayOf, isObject, objectOf } from '../json-object.ts';
 import { countOf, sumOf } from './report.ts';
 
-/** OpenRouter counts reasoning by itself: of an answer that is all reasoning it may be a few tokens more than the whole. */
-const ROUNDING = 16;
+/** OpenRouter counts reasoning by itself: of an answer that is all reasoning it may be a little more than the whole. */
+const most = (completion: number): number => completion + Math.max(2, Math.floor(completion / 8));
 
 /** How a provider reports reasoning: among the completion's tokens, or apart from them (x-ai). */
 export type Reasoning = 'inside' | 'apart';
@@ -42,7 +42,7 @@ function chat(counts: JsonObject, reasoning: Reasoning): JsonObject {
     thought > 0 && (total === undefined ? reasoning === 'apart' : total === prompt + completion + thought);
   const paid = isBeside ? completion + thought : completion;
   if (isBeside) source = { ...source, completion_tokens: paid };
-  else if (thought > completion && thought <= completion + ROUNDING && total === prompt + completion)
+  else if (thought > completion && thought <= most(completion) && total === prompt + completion)
     source = { ...source, completion_tokens_details: { ...made, reasoning_tokens: json(completion) } };
   return total === undefined ? { ...source, total_tokens: json(prompt + paid) } : source;
 }

@@ -43,6 +43,12 @@ function noChoices(
   return fail('upstream_garbage', `the provider answered without ${what}${said}`, { provider });
 }
 
+/** An answer whose choices are an empty list passes as it is, unless it says what went wrong. */
+function isRefusal(object: JsonObject): boolean {
+  const isEmpty = Array.isArray(object.choices) && object.choices.length === 0;
+  return isEmpty && usageIn(object) === undefined && readErrorObject(object)?.message !== undefined;
+}
+
 /** The answer as a message with the provider's own bytes attached. */
 export function readWhole<D extends DescMessage>(
   json: MessageJson,
@@ -52,9 +58,7 @@ export function readWhole<D extends DescMessage>(
 ): Translated<MessageShape<D>> {
   const object = readObject(body, context);
   if (WITH_CHOICES.has(schema.typeName)) {
-    const { choices } = object;
-    if (!Array.isArray(choices) || (choices.length === 0 && usageIn(object) === undefined))
-      throw noChoices(object, context);
+    if (!Array.isArray(object.choices) || isRefusal(object)) throw noChoices(object, context);
     const fault = faultOf(object);
     if (fault !== undefined) throw errorInside(fault, context.target.provider.id);
   }
