@@ -4,6 +4,7 @@
 // of the tests.
 import { crc32 } from 'node:zlib';
 import { fail, type GatewayError } from './errors.ts';
+import { isHeavyJson, tooHeavyEvent } from './heavy-event.ts';
 import { Pieces } from './incoming/pieces.ts';
 import type { SseEvent } from './sse.ts';
 
@@ -84,6 +85,7 @@ function readFrame(frame: Buffer): SseEvent | undefined {
   if (crc32(frame.subarray(0, end)) !== frame.readUInt32BE(end)) throw broken('a checksum is wrong');
   const payload = PRELUDE + frame.readUInt32BE(4);
   const headers = readHeaders(frame.subarray(PRELUDE, payload));
+  if (isHeavyJson(frame.subarray(payload, end))) throw tooHeavyEvent();
   const data = frame.toString('utf8', payload, end);
   switch (headers.get(':message-type')) {
     case 'exception':

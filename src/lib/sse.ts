@@ -1,6 +1,7 @@
 // Server-sent events, read from bytes as they come off a socket (WHATWG HTML,
 // "9.2.6 Interpreting an event stream") and written as text.
 import { fail, type GatewayError } from './errors.ts';
+import { isHeavyJson, LIGHT_EVENT_BYTES, tooHeavyEvent } from './heavy-event.ts';
 import { Pieces } from './incoming/pieces.ts';
 
 /** One server-sent event. `event` is "message" when the stream names none. */
@@ -44,7 +45,8 @@ export class SseParser {
 
   /**
    * The events that the bytes complete.
-   * @throws GatewayError `upstream_garbage` for an event over the bound, after the events before it were given.
+   * @throws GatewayError `upstream_garbage` for an event over the bound or too heavy to be read, after the events before it
+   * were given.
    */
   push(chunk: Uint8Array): SseEvent[] {
     if (this.#failed) throw this.#failed;
@@ -125,6 +127,20 @@ export class SseParser {
     this.#failed = fail('upstream_garbage', `an event of the stream ${what}`);
   }
 
+  /** Before the event is dispatched: what reads its data need not be careful. */
+  #isHeavy(bytes: Uint8Array): boolean {
+    if (!isHeavyJson(bytes)) return false;
+    this.#pieces.take();
+    this.#data = undefined;
+    this.#failed = tooHeavyEvent();
+    return true;
+  }
+
+  /** A single line was weighed when it came. */
+  #isHeavyInLines(data: string): boolean {
+    return this.#dataLines > 1 && this.#dataBytes > LIGHT_EVENT_BYTES && this.#isHeavy(Buffer.from(data));
+  }
+
   #line(bytes: Buffer, start: number, end: number, events: SseEvent[]): void {
     let from = start;
     if (this.#first) {
@@ -135,6 +151,7 @@ export class SseParser {
     }
     if (from === end) this.#dispatch(events);
     else if (bytes[from] === D && isField(bytes, from, end, 'data')) {
+      if (end - from > LIGHT_EVENT_BYTES && this.#isHeavy(bytes.subarray(from, end))) return;
       const value = valueAt(bytes, from + 4, end);
       this.#data = this.#data === undefined ? value : `${this.#data}\n${value}`;
       this.#dataBytes += end - from;
@@ -145,7 +162,8 @@ export class SseParser {
   }
 
   #dispatch(events: SseEvent[]): void {
-    if (this.#data !== undefined) events.push({ event: this.#event || 'message', data: this.#data });
+    if (this.#data !== undefined && !this.#isHeavyInLines(this.#data))
+      events.push({ event: this.#event || 'message', data: this.#data });
     this.#data = undefined;
     this.#dataBytes = 0;
     this.#dataLines = 0;

@@ -176,3 +176,22 @@ test('an event of too many lines is garbage', (t) => {
     { message: /more than 65536 lines/ },
   );
 });
+
+test('an event that is expensive to read is garbage, in one line and in many', (t) => {
+  const lines = Array<string>(40).fill(`data: ${'{},'.repeat(5000)}`);
+  for (const text of [
+    `data: [${'{},'.repeat(200_000)}{}]\n\n`,
+    `data: [\n${lines.join('\n')}\ndata: {}]\n\n`,
+  ]) {
+    const parser = new SseParser();
+    const before = parser.push(Buffer.from(`data: first\n\n${text}data: behind\n\n`));
+    t.deepEqual(before, [{ event: 'message', data: 'first' }]);
+    t.throws(() => parser.push(Buffer.from('data: x\n\n')), { message: /too many members and items/ });
+    t.throws(() => parser.end(), { message: /too many members and items/ });
+  }
+});
+
+test('a long text is no expensive event', (t) => {
+  const data = JSON.stringify({ b64_json: 'x{,:['.repeat(3_000_000), text: '\n"'.repeat(100_000) });
+  t.deepEqual(new SseParser().push(Buffer.from(`data: ${data}\n\n`)), [{ event: 'message', data }]);
+});

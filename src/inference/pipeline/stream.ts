@@ -22,7 +22,7 @@ import { readBounded } from './read-bounded.ts';
 import { type Asked, operationAttempt, runAttempt } from './run-attempt.ts';
 import { translationOf } from './translation.ts';
 import { upstreamError } from './upstream.ts';
-import { isEncoded, MAX_ANSWER_BYTES } from './whole.ts';
+import { isEncoded, MAX_ANSWER_BYTES, weigh } from './whole.ts';
 
 const MAX_ERROR_BYTES = 1024 * 1024;
 /** How long the upstream may take to close after it said that it is done, before its socket is closed. */
@@ -47,6 +47,7 @@ export async function callStream<Request, Answer extends object, Chunk extends o
     await refuseErrors(answer, target, dialect);
     const whole = async (body: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Chunk>> => {
       const bytes = await readBounded(body, MAX_ANSWER_BYTES);
+      await weigh(bytes, name, target.provider.id);
       return wholeAnswer(answer.status, bytes, attempt, name, operation, request, context);
     };
     // What never streams has no translator.

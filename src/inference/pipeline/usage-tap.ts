@@ -8,6 +8,7 @@ import { codingsOf } from '../../lib/incoming/decoded-length.ts';
 import { TopMembers } from '../../lib/top-members.ts';
 import type { Dialect, ProviderEntry } from '../../providers/dialect.ts';
 import { type FrameParser, frameParser, framingOf } from '../../providers/framing.ts';
+import { parsedObject } from '../../providers/json-object.ts';
 import { mayReport, USAGE_MEMBERS } from '../../providers/usage/forms.ts';
 
 const BYTES_PER_TOKEN = 4;
@@ -162,7 +163,7 @@ export class UsageTap {
     this.#model ??= modelOf(one);
     this.#tier = tierOf(one) ?? this.#tier;
     const within = wraps ? textMember(one, 'bytes') : undefined;
-    if (within !== undefined) this.#note(parsed(Buffer.from(within, 'base64').toString('utf8')), false);
+    if (within !== undefined) this.#note(parsedObject(Buffer.from(within, 'base64').toString('utf8')), false);
   }
 }
 

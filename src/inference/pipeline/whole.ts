@@ -22,7 +22,7 @@ const MAX_ERROR_BYTES = 1024 * 1024;
  * Heaviest answer that is read, in the unit of `MOST_WEIGHT`: an answer with 20 likely tokens at each of 2,000 places weighs
  * 1.4 million, one with 2,000 vectors of 3,072 numbers 6 million.
  */
-const MOST_ANSWER_WEIGHT = 2_000_000;
+export const MOST_ANSWER_WEIGHT = 2_000_000;
 const MOST_VECTORS_WEIGHT = 8_000_000;
 const VECTORS: ReadonlySet<string> = new Set<OperationName>([
   'embeddings',
@@ -72,13 +72,22 @@ export async function callWhole<Request, Answer extends object>(
       attempt.end({ status: answer.status, outcome: 'success', usage, responseModel: model, tier });
       return message;
     };
-    if (answer.body.length <= LIGHT_BYTES || !beginsJson(answer.body)) return read();
-    return isTooHeavy(answer.body, mostWeight(asked.name)).then((heavy) => {
-      if (!heavy) return read();
-      throw fail('upstream_garbage', `the answer of ${target.provider.id} has too many members and items`, {
-        provider: target.provider.id,
+    const weighed = weigh(answer.body, asked.name, target.provider.id);
+    return weighed === undefined ? read() : weighed.then(read);
+  });
+}
+
+/**
+ * Weighs a whole answer before it is read; undefined: it is light.
+ * @throws GatewayError `upstream_garbage` when it is too heavy
+ */
+export function weigh(body: Uint8Array, name: OperationName, provider: string): Promise<void> | undefined {
+  if (body.length <= LIGHT_BYTES || !beginsJson(body)) return undefined;
+  return isTooHeavy(body, mostWeight(name)).then((heavy) => {
+    if (heavy)
+      throw fail('upstream_garbage', `the answer of ${provider} has too many members and items`, {
+        provider,
       });
-    });
   });
 }
 

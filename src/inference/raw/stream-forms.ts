@@ -16,7 +16,7 @@ import { attachRawJson } from '../../lib/raw-json.ts';
 import { formatSse, type SseEvent } from '../../lib/sse.ts';
 import { jsonOf } from '../../providers/forms/json-of.ts';
 import type { Framing } from '../../providers/framing.ts';
-import { isObject } from '../../providers/json-object.ts';
+import { parsedObject } from '../../providers/json-object.ts';
 import type { GuardrailView } from '../../providers/operations.ts';
 import { codec } from '../../rest/codec.ts';
 import { errorBody } from '../../rest/error-body.ts';
@@ -59,13 +59,15 @@ export function pieceOf(
 ): Message | 'nothing' | 'unreadable' {
   const text = data.trim();
   if (text === '' || text === '[DONE]' || event.startsWith(EXCEPTION)) return 'nothing';
-  const json = parsed(text);
+  const json = parsedObject(text);
   if (framing === 'sse') return json === undefined ? 'unreadable' : pieceFrom(schema, json);
   if (json === undefined) return 'unreadable';
   if (schema === ConverseEventSchema) return pieceFrom(schema, { [event]: json });
   // InvokeModel: an event of the model's own form.
   const within =
-    typeof json.bytes === 'string' ? parsed(Buffer.from(json.bytes, 'base64').toString('utf8')) : undefined;
+    typeof json.bytes === 'string'
+      ? parsedObject(Buffer.from(json.bytes, 'base64').toString('utf8'))
+      : undefined;
   return within === undefined ? 'unreadable' : pieceFrom(schema, within);
 }
 
@@ -75,15 +77,6 @@ export function pieceFrom(schema: DescMessage, json: JsonObject): Message {
     lazyMessage(schema, () => codec.decode(schema, json)),
     JSON.stringify(json),
   );
-}
-
-function parsed(text: string): JsonObject | undefined {
-  try {
-    const json: unknown = JSON.parse(text);
-    return isObject(json) ? json : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** An event of the gateway's own as bytes. */

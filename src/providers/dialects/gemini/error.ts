@@ -25,6 +25,9 @@ const STATUSES: Readonly<Record<string, number>> = Object.freeze({
   DEADLINE_EXCEEDED: 504,
 });
 
+/** Of an error body that is read: longer ones have the words of their status alone. */
+const MAX_BYTES = 65_536;
+
 /** An error body; the canonical status is the error's type. Never throws. */
 export function readError(status: number, body: Uint8Array): ProviderError {
   const json = parsed(body);
@@ -65,7 +68,7 @@ function typeOf(json: unknown): { type?: string } {
 
 function parsed(body: Uint8Array): unknown {
   try {
-    return JSON.parse(Buffer.from(body).toString('utf8'));
+    return JSON.parse(Buffer.from(body.subarray(0, MAX_BYTES)).toString('utf8'));
   } catch {
     return undefined;
   }
