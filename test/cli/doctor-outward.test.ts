@@ -14,13 +14,16 @@ const folder = mkdtempSync(join(tmpdir(), 'sluice-outward-'));
 test.after.always(() => rmSync(folder, { recursive: true, force: true }));
 
 const verdict = async (check: typeof egress, env: Readonly<Record<string, string>>) => {
-  const settings = readSettings({ GATEWAY_DATA_DIR: folder, GATEWAY_EGRESS_ALLOW: '127.0.0.1/32', ...env });
+  const settings = readSettings({ GATEWAY_DATA_DIR: folder, GATEWAY_EGRESS_ALLOW: '127.0.0.0/8', ...env });
   return check.run({ settings, running: false });
 };
 
+/** An address of its own: a port that was closed is soon another test's. */
+const HOST = '127.0.0.77';
+
 async function listening(): Promise<{ readonly port: number; readonly close: () => Promise<void> }> {
   const server = createServer((socket) => socket.end());
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(0, HOST, resolve));
   const { port } = server.address() as { port: number };
   return { port, close: () => new Promise((resolve) => void server.close(() => resolve())) };
 }
@@ -34,11 +37,11 @@ test.serial(
   'a proxy that takes no connections, and an allow list that cannot be read, are told',
   async (t) => {
     const proxy = await listening();
-    const env = { HTTPS_PROXY: `http://user:very-secret@127.0.0.1:${proxy.port}` };
+    const env = { HTTPS_PROXY: `http://user:very-secret@${HOST}:${proxy.port}` };
     t.deepEqual((await verdict(egress, env))?.findings, []);
     await proxy.close();
     const gone = await verdict(egress, env);
-    t.regex(gone?.findings[0]?.why ?? '', /^HTTPS_PROXY: 127\.0\.0\.1:\d+: cannot be reached/);
+    t.regex(gone?.findings[0]?.why ?? '', /^HTTPS_PROXY: 127\.0\.0\.77:\d+: cannot be reached/);
     t.false(JSON.stringify(gone).includes('very-secret'));
     t.regex(
       (await verdict(egress, { GATEWAY_EGRESS_ALLOW: 'a b' }))?.findings[0]?.why ?? '',
@@ -49,22 +52,22 @@ test.serial(
 
 test.serial('hosts of stored providers and of the environment are asked', async (t) => {
   const server = await listening();
-  const gateway = await startGateway({ GATEWAY_DATA_DIR: folder });
+  const gateway = await startGateway({ GATEWAY_DATA_DIR: folder, GATEWAY_EGRESS_ALLOW: '127.0.0.0/8' });
   await ok(gateway, 'POST', '/integrations', {
     body: {
       name: 'Own',
       slug: 'own',
       ai_provider_id: 'openai',
       key: 'k',
-      configurations: { custom_host: `http://127.0.0.1:${server.port}/v1` },
+      configurations: { custom_host: `http://${HOST}:${server.port}/v1` },
     },
   });
   await gateway.close();
-  const env = { OPENAI_API_KEY: 'sk-secret', OPENAI_BASE_URL: `http://127.0.0.1:${server.port}/v1` };
+  const env = { OPENAI_API_KEY: 'sk-secret', OPENAI_BASE_URL: `http://${HOST}:${server.port}/v1` };
   t.deepEqual((await verdict(providers, env))?.findings, []);
   await server.close();
   const away = await verdict(providers, env);
-  t.regex(away?.findings[0]?.why ?? '', /127\.0\.0\.1:\d+: cannot be reached/);
+  t.regex(away?.findings[0]?.why ?? '', /127\.0\.0\.77:\d+: cannot be reached/);
   const refused = await verdict(providers, { GATEWAY_EGRESS_ALLOW: '' });
   t.regex(refused?.findings[0]?.why ?? '', /GATEWAY_EGRESS_ALLOW/);
   t.false(JSON.stringify(away).includes('sk-secret'));
