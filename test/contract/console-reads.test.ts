@@ -93,7 +93,13 @@ story('errors by reason: as a filter, a facet, a group and over time', async (t,
   const facet = facets.find(({ name }) => name === 'error_reason');
   t.deepEqual(facet?.values, [{ value: reason, requests: 2 }], 'calls without an error are not told');
 
-  const groups = await admin.ok(listAnalyticsGroups, { ...own, ...lastHour(), group_by: 'error_reason' });
+  const groups = await admin.ok(listAnalyticsGroups, {
+    ...own,
+    ...lastHour(),
+    group_by: 'error_reason',
+    include_total: true,
+  });
+  t.deepEqual(groups.totals, { requests: 2 }, 'of the groups alone');
   t.deepEqual(groups.data, [{ object: 'analytics-group', error_reason: reason, requests: 2 }]);
   const graph = await admin.ok(getGroupedGraph, {
     ...own,
@@ -163,6 +169,34 @@ runRefused(test, bench, [
   ['a status that is none', listLogFacets, { status_code: 'x' }, invalid('status_code')],
   ['a key of a workspace', getStatus, {}, forbidden, WORKSPACE_KEY],
 ]);
+
+test('a tail by the reason of errors leaves out what did not fail', async (t) => {
+  const { gateway } = bench();
+  const body = { name: fresh('tail'), workspace_id: 'default', scopes: ['completions.write'] };
+  const { id, key } = await ok(gateway, 'POST', '/api-keys/workspace/service', { body });
+  await call('gpt-ok', String(key));
+  await call('reset', String(key));
+  const { data } = await ok(gateway, 'GET', `/logs?api_key_ids=${id}`);
+  const failed = (data as Json[]).find(({ error }) => error !== undefined);
+  const since = encodeURIComponent(new Date(Date.now() - 60_000).toISOString());
+  const reason = String((failed?.error as Json | undefined)?.reason);
+  const leave = new AbortController();
+  const answer = await fetch(
+    `${gateway.origin}/v1/logs/tail?api_key_ids=${id}&error_reason=${reason}&since=${since}`,
+    { headers: { 'x-gateway-api-key': ADMIN_KEY }, signal: leave.signal },
+  );
+  const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
+  const { value } = await reader.read();
+  leave.abort();
+  const [line = ''] = Buffer.from(value ?? [])
+    .toString('utf8')
+    .split('\n');
+  const told = (JSON.parse(line) as { data: Json[] }).data;
+  t.deepEqual(
+    told.map((entry) => entry.id),
+    [failed?.id],
+  );
+});
 
 test('a tail tells entries once, those of before when asked, and ends with its key', async (t) => {
   const { gateway } = bench();

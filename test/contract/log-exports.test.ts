@@ -68,6 +68,7 @@ story('an export is made, run and fetched: the fields asked for, newest first', 
       cost: String(i * 10_000_000_000),
       metadata: { n: String(i) },
       usage: { promptTokens: i, completionTokens: 1, totalTokens: i + 1 },
+      ...(i === 7 ? { error: { reason: 'rate_limited', message: 'no' } } : {}),
     }),
   );
   const made = await admin.ok(createLogExport, {
@@ -127,6 +128,15 @@ story('an export is made, run and fetched: the fields asked for, newest first', 
       .slice(200, 300)
       .map(({ id }) => id),
   );
+
+  await admin.ok(updateLogExport, {
+    export_id: id,
+    filters: { trace_id: trace, error_reason: 'rate_limited' },
+    requested_data: ['id'],
+  });
+  await admin.ok(startLogExport, { export_id: id });
+  t.like(await ended(admin, id), { status: 'success', total_records: 1 });
+  t.deepEqual(await fetched(t, admin, id), [{ id: entries[7]!.id }], 'the one that failed');
   const { data } = await admin.ok(listLogExports, { page_size: 1000 });
   t.true((data as JsonObject[]).some((one) => one.id === id));
 });

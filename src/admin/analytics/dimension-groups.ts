@@ -8,7 +8,7 @@ import {
 import type { Call } from '../../call/call.ts';
 import { invalidField } from '../../lib/errors.ts';
 import type { LogDimension } from '../../store/log/aggregation.ts';
-import { emptyRollup } from '../../store/log/rollups.ts';
+import { addRollup, emptyRollup } from '../../store/log/rollups.ts';
 import { COLUMNS, type Column, columnsOf, membersOf } from './columns.ts';
 import type { AnalyticsDeps } from './deps.ts';
 import { BY_GROUP, type GroupOrder, groupPage, groupPlace } from './group-page.ts';
@@ -43,7 +43,7 @@ export async function listAnalyticsGroups(
   const selection = await selectionOf(deps, request, call);
   const [{ rows, total, source }, totals] = await Promise.all([
     groupPage(deps, selection, dimension, place, readsLatencies(columns)),
-    request.includeTotal ? totalsOf(deps, selection, columns) : undefined,
+    request.includeTotal ? totalsOf(deps, selection, columns, dimension) : undefined,
   ]);
   const groups = rows.map(({ group }) => group[0] ?? '');
   const namesOf =
@@ -80,12 +80,20 @@ function readsLatencies(columns: readonly Column[]): boolean {
   return columns.some(({ latencies }) => latencies);
 }
 
-async function totalsOf(deps: AnalyticsDeps, { scope, filter }: Selection, columns: readonly Column[]) {
+/** Of all groups together: requests that are in none of them do not count. */
+async function totalsOf(
+  deps: AnalyticsDeps,
+  { scope, filter }: Selection,
+  columns: readonly Column[],
+  dimension: LogDimension,
+) {
   const { rows } = await asked(
     deps.store.aggregate(scope, filter, {
+      ...(dimension === 'errorReason' ? { by: [dimension] } : {}),
       ...(readsLatencies(columns) ? {} : { latencies: false }),
     }),
   );
-  const rollup = rows[0]?.rollup ?? emptyRollup();
+  const rollup = emptyRollup();
+  for (const row of rows) addRollup(rollup, row.rollup);
   return { requests: BigInt(rollup.requests), ...membersOf(columns, rollup) };
 }

@@ -47,6 +47,7 @@ const CONDITIONS: readonly ((dice: Dice, ground: Ground) => Condition)[] = [
   (dice) => list('prompt_slug', dice, SHARED.prompts, (one) => one.prompt),
   (dice) => list('trace_id', dice, SHARED.traces, (one) => one.trace_id),
   (dice) => list('cache_status', dice, [...SHARED.cacheStatuses, 'DISABLED'], (one) => one.cache_status),
+  (dice) => list('error_reason', dice, SHARED.reasons, (one) => one.error?.reason),
   (dice, { apiKeyIds }) => list('api_key_ids', dice, apiKeyIds, (one) => one.api_key_id),
   (dice) =>
     list(

@@ -20,6 +20,7 @@ export interface Listed {
   readonly metadata?: Readonly<Record<string, string>>;
   readonly cost_exact?: string;
   readonly saved_exact?: string;
+  readonly error?: { readonly reason: string };
   readonly cache_status: string;
   readonly config?: string;
   readonly virtual_key?: string;

@@ -24,6 +24,7 @@ export const SHARED = {
   teams: ['blue', 'green', 'a/b c?d=1&e', ''],
   traces: Array.from({ length: 40 }, (_, i) => `trace-${i}`),
   statuses: [200, 200, 200, 200, 201, 204, 302, 400, 404, 429, 446, 500, 502, 503],
+  reasons: ['upstream_status', 'rate_limited', 'upstream_timeout'],
   cacheStatuses: ['HIT', 'SEMANTIC HIT', 'MISS', 'SEMANTIC MISS', 'REFRESH'],
 } as const;
 
@@ -66,6 +67,7 @@ function entry(ground: Ground, dice: Dice, id: string): RequestRecord {
     ...(dice.chance(0.3) && { prompt: dice.pick(SHARED.prompts) }),
     ...(dice.chance(0.2) && { retries: 1 + dice.below(3) }),
     ...(dice.chance(0.1) && { rescued: true as const }),
+    ...(dice.chance(0.2) && { error: { reason: dice.pick(SHARED.reasons), message: 'no' } }),
   };
 }
 
