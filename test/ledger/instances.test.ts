@@ -277,6 +277,12 @@ if (!mongo || !redis) {
       };
       const lanes = Array.from({ length: 8 }, (_, i) => lane(i % 2));
       await new Promise((resolve) => setTimeout(resolve, 1500));
+      // On a busy machine it takes longer.
+      await until(
+        async () => fleet.meter.said.length,
+        (calls) => calls > 50,
+        60_000,
+      );
       fleet.gateways[1]?.process.kill('SIGKILL');
       await new Promise((resolve) => setTimeout(resolve, 500));
       going = false;
