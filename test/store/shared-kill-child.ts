@@ -4,6 +4,10 @@ import { openMemoryState } from '../../src/store/memory/open-memory.ts';
 const [dataDir = '', org = ''] = process.argv.slice(2);
 const state = await openMemoryState({ dataDir });
 
+/** Resolves when the line has left the process: what waits in memory for a slow reader is lost by a kill. */
+const say = (line: string): Promise<void> =>
+  new Promise((resolve) => process.stdout.write(`${line}\n`, () => resolve()));
+
 const calling = async (lane: number): Promise<never> => {
   for (let i = 0; ; i++) {
     const id = `${lane}-${i}`;
@@ -13,17 +17,17 @@ const calling = async (lane: number): Promise<never> => {
       { kind: 'window', key: 'w', limit: 1_000_000, windowMs: 60_000, cost: 1 } as const,
     ];
     await state.admit(org, { limits, hold: { id, owner: 'o', leaseMs: 3_600_000, note: id } });
-    process.stdout.write(`admit ${id}\n`);
+    await say(`admit ${id}`);
     if (i % 4 === 3) continue;
     await state.settle(org, { id, charges: [{ key: 'b', amount: 3n }], entry: { id, data: id } });
-    process.stdout.write(`settle ${id}\n`);
+    await say(`settle ${id}`);
   }
 };
 const appending = async (): Promise<never> => {
   for (let i = 0; ; i++) {
     const entries = Array.from({ length: 5 }, (_, n) => ({ id: `j-${i}-${n}`, data: `${i}` }));
     await state.appendJournal(org, { entries, maxLength: 1_000_000 });
-    process.stdout.write(`append ${i}\n`);
+    await say(`append ${i}`);
   }
 };
 await Promise.all([calling(0), calling(1), calling(2), appending()]);
