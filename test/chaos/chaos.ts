@@ -1,17 +1,26 @@
-// npm run chaos [-- --only NAME[,NAME]] [--list] [--built]: attacks a gateway process and measures what holds meanwhile.
-// --built: of dist/ (npm run build), as users run it, in the place of the sources.
+// npm run chaos [-- --only NAME[,NAME]] [--list] [--sources]: attacks a gateway process and measures what holds meanwhile.
+// It attacks the build, as users run it, and builds first when the sources have changed. --sources: the sources.
 // Each file of `scenarios/` is one attack; the table of the security guide is made of them (`npm run generate`).
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
 import type { ChaosLab, Scenario, Verdict } from './scenario.ts';
 import { readScenarios } from './scenarios.ts';
 
+const { build, isFresh } = createRequire(import.meta.url)('../../src/launch.cjs') as {
+  build(node: string): boolean;
+  isFresh(root: string): boolean;
+};
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
 const { values } = parseArgs({
-  options: { only: { type: 'string' }, list: { type: 'boolean' }, built: { type: 'boolean' } },
+  options: { only: { type: 'string' }, list: { type: 'boolean' }, sources: { type: 'boolean' } },
 });
+const built = values.sources !== true;
 const all = await readScenarios();
 const wanted = values.only?.split(',');
 const unknown = wanted?.filter((name) => !all.some((scenario) => scenario.name === name)) ?? [];
@@ -24,6 +33,10 @@ if (unknown.length > 0) {
 if (values.list) {
   for (const { name, attack } of all) console.log(`${name.padEnd(32)} ${attack}`);
   process.exit(0);
+}
+if (built && !isFresh(ROOT) && !build(process.execPath)) {
+  console.error('dist/ is older than the sources and cannot be built; --sources attacks the sources');
+  process.exit(1);
 }
 let passed = 0;
 let failed = 0;
@@ -48,7 +61,7 @@ async function verdictsOf(scenario: Scenario): Promise<readonly Verdict[]> {
     folder,
     onEnd: (end) => void ends.push(end),
     async startGateway(env = {}, options = {}) {
-      const gateway = await startGatewayProcess(folder, env, { built: values.built ?? false, ...options });
+      const gateway = await startGatewayProcess(folder, env, { built, ...options });
       gateways.push(gateway);
       ends.push(() => gateway.child.stop());
       return gateway;

@@ -30,7 +30,7 @@ export interface GatewayProcess {
 export async function startGatewayProcess(
   folder: string,
   env: Readonly<Record<string, string>>,
-  { nodeOptions = [], dataDir = mkdtempSync(join(folder, 'data-')), built = false }: StartOptions,
+  { nodeOptions = [], dataDir = mkdtempSync(join(folder, 'data-')), built = true }: StartOptions,
 ): Promise<GatewayProcess> {
   const port = await freePort();
   const loopFile = join(folder, `loop-${port}.json`);

@@ -27,7 +27,7 @@ export interface StartOptions {
   readonly nodeOptions?: readonly string[];
   /** An existing data folder in the place of a new one. */
   readonly dataDir?: string;
-  /** Whether dist/ is run in the place of the sources. */
+  /** Whether dist/ is run, as users do (the default), or the sources. */
   readonly built?: boolean;
 }
 
