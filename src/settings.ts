@@ -79,6 +79,8 @@ export interface Settings {
         readonly scopes: string;
         readonly groupsClaim: string;
         readonly onFirstSight: boolean;
+        /** What signing out ends. */
+        readonly signOut: 'provider' | 'gateway';
       }
     | undefined;
   /** The authorization server for MCP clients: lives in milliseconds, and registrations of one address. */
@@ -368,6 +370,7 @@ function readOidc(env: Environment, read: Read, faults: string[]): Settings['oid
     scopes: read('GATEWAY_OIDC_SCOPES', oneLine, 'openid profile email'),
     groupsClaim: read('GATEWAY_OIDC_GROUPS_CLAIM', oneLine, 'groups'),
     onFirstSight: read('GATEWAY_OIDC_ACCOUNTS', oneOf('invited', 'first_sight'), 'invited') === 'first_sight',
+    signOut: read('GATEWAY_OIDC_SIGN_OUT', oneOf('provider', 'gateway'), 'provider'),
   };
   return missing.length > 0 ? undefined : settings;
 }

@@ -45,6 +45,7 @@ type IdentityDeps = Omit<
   | 'keptResponses'
   | 'backgroundRuns'
   | 'sessionsOf'
+  | 'signOutUrl'
 >;
 
 /** What services of the control plane are made with. */

@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url';
 import type { Message } from '@bufbuild/protobuf';
 import { FailedCalls } from '../access/failed-calls.ts';
 import { identify } from '../access/identify.ts';
-import type { FillSecrets } from '../access/mcp/upstream-headers.ts';
 import type { Call } from '../call/call.ts';
 import { consolePage } from '../edge/console-page.ts';
 import { docs } from '../edge/docs.ts';
@@ -27,14 +26,12 @@ import type { createInFlight } from '../rpc/in-flight.ts';
 import type { createMetrics } from '../rpc/metrics.ts';
 import { createRpc } from '../rpc/rpc.ts';
 import type { contractValidator } from '../rpc/validator.ts';
-import { withSecrets } from '../secrets/mappings.ts';
 import type { Base } from './base.ts';
 import { listenError } from './listen-error.ts';
 import type { Identity } from './open-identity.ts';
 import type { Ledger } from './open-ledger.ts';
 import type { Mcp } from './open-mcp.ts';
 import { identifyByGrant, openOauth, visitorReader } from './open-oauth.ts';
-import type { OpenPipeline } from './open-pipeline.ts';
 import type { Replicas } from './open-replicas.ts';
 import type { openServices } from './open-services.ts';
 import { openSignIn } from './open-sign-in.ts';
@@ -59,7 +56,6 @@ interface EdgeParts extends Base, ReturnType<typeof openServices> {
   readonly publicUrl: () => string;
   readonly mcp: Mcp;
   readonly replicas: Pick<Replicas, 'mcp'>;
-  readonly opened: Pick<OpenPipeline, 'secrets'>;
 }
 
 /** Does not listen yet. */
@@ -67,8 +63,6 @@ export function openEdge(parts: EdgeParts) {
   const { settings, log, identity, ledger, watch, names, inFlight, metrics, unready } = parts;
   const { keys, tokens, sessions } = identity;
   const { bodyLimit } = settings;
-  const fill: FillSecrets = (fields, mappings, tenant) =>
-    withSecrets(fields, mappings, tenant, parts.opened.secrets.resolve);
   const pace = new Pace(settings.bodyStallMs);
   const budget = new ReadingBudget({ totalBytes: settings.readingBytes, keyBytes: settings.keyReadingBytes });
   // The listener dispatches to RPC and REST, and both tell it which connections have shown a valid key.
@@ -123,7 +117,7 @@ export function openEdge(parts: EdgeParts) {
       console: consolePage(CONSOLE),
       exportFile: ledger.exports.file,
       oauth: openOauth(parts, identity, parts.replicas, parts.mcp.oauth, visitorOf),
-      signIn: openSignIn({ ...parts, names, state: ledger.state, fill }),
+      signIn: openSignIn({ ...parts, names, state: ledger.state }),
       scim: { scim: parts.scim, pace, budget, prove, full: inFlight.full },
     },
     rpc: rpc.handler,

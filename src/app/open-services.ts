@@ -22,6 +22,7 @@ import { check } from '../rpc/interceptors/validate.ts';
 import { identityDeps, type Rooms } from './control-plane-deps.ts';
 import { openSandbox } from './declared-sandbox.ts';
 import { withManagedBy } from './managed-by.ts';
+import { openOidc } from './open-oidc.ts';
 import { openScim } from './open-scim.ts';
 import { providerBatchBooks } from './provider-batch-books.ts';
 import { registrations } from './services.ts';
@@ -50,7 +51,9 @@ export function openServices(rooms: Rooms) {
   const turns: TurnPort = { run: undefined };
   const { realtimeIdleMs: idleMs, realtimeMaxMs: maxMs } = rooms.settings;
   const sessionsOf = { turns, times: { idleMs, maxMs } };
+  const oidc = openOidc(rooms);
   const identity = {
+    signOutUrl: oidc.signOutUrl.bind(oidc),
     files,
     copies,
     uploads: openUploads(rooms, files),
@@ -71,6 +74,7 @@ export function openServices(rooms: Rooms) {
   };
   return {
     turns,
+    oidc,
     foresee: runs.foresee,
     mcpServerId: (organisationId: string, slug: string) => replicas.mcp.server(organisationId, slug)?.id,
     services: [

@@ -1,14 +1,13 @@
 // Sign-in without an API key, with what it needs of the rooms: identity providers, links by mail, back-channel logout.
-
-import type { FillSecrets } from '../access/mcp/upstream-headers.ts';
 import { linkCookie, linkSecret, setCookie } from '../access/sessions/session-cookie.ts';
 import { LONGEST_MS } from '../access/sessions/session-ring.ts';
 import { SETTINGS_PROVIDER } from '../access/sign-in/identity-providers.ts';
 import { LOGOUT_SECONDS } from '../access/sign-in/logout-token.ts';
 import { type SignedIn, signInFailed } from '../access/sign-in/oidc-client.ts';
-import { OidcClients } from '../access/sign-in/oidc-clients.ts';
+import type { OidcClients } from '../access/sign-in/oidc-clients.ts';
 import { LINK_MS, openLink } from '../access/sign-in/sign-in-link.ts';
-import { openTransaction } from '../access/sign-in/transaction.ts';
+import { isSignOut } from '../access/sign-in/sign-out.ts';
+import { openTransaction, SIGN_IN_MS } from '../access/sign-in/transaction.ts';
 import { endSessions } from '../admin/sign-in/logout.ts';
 import { type SignInDeps, signIn } from '../admin/sign-in/sign-in.ts';
 import type { SignInSurface } from '../edge/sign-in-page.ts';
@@ -23,29 +22,17 @@ export interface SignInParts extends Base {
   readonly identity: Identity;
   readonly state: Pick<SharedState, 'acquireLease'>;
   readonly names: HeaderNames;
-  readonly publicUrl: () => string;
-  readonly fill: FillSecrets;
+  readonly oidc: OidcClients;
 }
 
 /** The source of groups of the identity provider that the settings name. */
 const SETTINGS_GROUPS = 'oidc';
 
 export function openSignIn(parts: SignInParts): SignInSurface {
-  const { settings, log, stores, identity, state, names, publicUrl, fill } = parts;
-  const { dialer, directory, sessions, auditLog, tenancy } = identity;
+  const { settings, stores, identity, state, names, oidc: clients } = parts;
+  const { directory, sessions, auditLog, tenancy } = identity;
   const home = tenancy.organisationId;
   const { hasher, documents } = stores;
-  const { oidc } = settings;
-  const clients = new OidcClients({
-    ofSettings: oidc && { ...oidc, organisationId: home, clientSecret: async () => oidc.clientSecret },
-    providers: identity.identityProviders,
-    dialer,
-    hasher,
-    publicUrl,
-    fill,
-    now: Date.now,
-    onTrouble: (error) => log.warn({ err: error }, 'a sign-in by the identity provider failed'),
-  });
   const rates = new AddressRates(settings.failedCallsPerSecond);
   const addressOf: (req: Parameters<SignInSurface['taken']>[0]) => string = ({ socket, headers }) => {
     const forwarded = headers['x-forwarded-for'];
@@ -76,6 +63,9 @@ export function openSignIn(parts: SignInParts): SignInSurface {
       if (transaction === undefined) throw signInFailed();
       const { organisationId, providerId } = transaction;
       const { client, onFirstSight } = clients.find(organisationId, providerId);
+      // Also where the identity provider takes a code twice.
+      const key = `sign-in:state:${hasher.hash(transaction.state).slice(0, 40)}`;
+      if (!(await useOnce(organisationId, key, SIGN_IN_MS))) throw signInFailed();
       const groupSource = providerId === SETTINGS_PROVIDER ? SETTINGS_GROUPS : providerId;
       const how = { organisationId, onFirstSight, protocol: 'oidc', groupSource } as const;
       return enter(req, await client.finish(query, transaction), how);
@@ -97,6 +87,7 @@ export function openSignIn(parts: SignInParts): SignInSurface {
       if (!(await useOnce(organisation, key, 2 * LOGOUT_SECONDS * 1000))) return;
       await endSessions({ ...auditLog, sessions, now: Date.now }, organisation, ready.id, meant);
     },
+    isSignOut: (signedOut) => isSignOut(hasher, signedOut, Date.now()),
     taken: (req) => rates.take(addressOf(req)),
     secure,
   };

@@ -178,6 +178,11 @@ export const SETTINGS: readonly SettingRow[] = [
     'What is asked for; the claim of the groups; whether only invited people get an account (`invited`) or all (`first_sight`).',
   ),
   row(
+    'GATEWAY_OIDC_SIGN_OUT',
+    '`provider`',
+    '`provider`: `Sign out` also ends the session of the identity provider, where it can; `gateway`: that of the console alone.',
+  ),
+  row(
     'GATEWAY_MCP_CONNECT_SECONDS, GATEWAY_MCP_SILENCE_SECONDS',
     '10, 30',
     'Longest wait for a connection to an MCP server, and longest silence of one that answers. Then the call ends with an error.',

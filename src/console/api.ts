@@ -106,11 +106,13 @@ export async function signIn(key: string): Promise<void> {
 }
 
 export async function signOut(): Promise<void> {
-  await client(SessionsService)
+  const { signOutUrl = '' } = await client(SessionsService)
     .deleteSession({ sessionId: 'current' })
-    .catch(() => {});
+    .catch(() => ({ signOutUrl: '' }));
   session.value = null;
   ended.postMessage('');
+  // The identity provider ends its own session there, and leads back.
+  if (/^https?:\/\//.test(signOutUrl)) location.assign(signOutUrl);
 }
 
 /** Whether the session holds one of the scopes. */

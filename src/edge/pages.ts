@@ -16,7 +16,9 @@ import {
   linkPage,
   logoutPage,
   SIGN_IN_PATH,
+  SIGNED_OUT_PATH,
   type SignInSurface,
+  signedOutPage,
 } from './sign-in-page.ts';
 
 /** What the pages show. */
@@ -68,6 +70,7 @@ export function pages({
   router.get(SIGN_IN_PATH, beginPage(signIn));
   router.get(LINK_PATH, linkPage(signIn));
   router.get(CALLBACK_PATH, callbackPage(signIn));
+  router.get(SIGNED_OUT_PATH, signedOutPage(signIn));
   const bodies = new BodyReader(scim.pace, scim.budget);
   router.post(LOGOUT_PATH, logoutPage(signIn, bodies));
   addOauthRoutes(router, oauth, bodies);

@@ -31,6 +31,8 @@ export interface SignInSurface {
   ) => Promise<{ readonly location: string; readonly setCookie: readonly string[] }>;
   /** Ends the sessions that a logout token means. @throws GatewayError validation_failed for one that does not count */
   readonly logout: (named: NamedProvider, token: string) => Promise<void>;
+  /** Whether the gateway began the sign-out that an identity provider leads back from. */
+  readonly isSignOut: (state: string) => boolean;
   /** Counts a sign-in of an address. @returns milliseconds to wait when there are too many; else 0 */
   readonly taken: (req: IncomingMessage) => number;
   readonly secure: (req: IncomingMessage) => boolean;
@@ -39,6 +41,7 @@ export interface SignInSurface {
 export const SIGN_IN_PATH = '/console/sign-in/oidc';
 export const LINK_PATH = '/console/sign-in/link';
 export const CALLBACK_PATH = '/console/callback';
+export const SIGNED_OUT_PATH = '/console/signed-out';
 export const LOGOUT_PATH = '/console/backchannel-logout';
 const NAME = 'sluice_sign_in';
 const LONGEST_FORM = 16 * 1024;
@@ -72,9 +75,18 @@ export function linkPage(surface: SignInSurface): Middleware {
   });
 }
 
+/** Where identity providers lead back to after a sign-out there: to the console, whatever else the address says. */
+export function signedOutPage(surface: SignInSurface): Middleware {
+  return guarded(surface, async (ctx) => {
+    if (!surface.isSignOut(ctx.URL.searchParams.get('state') ?? ''))
+      throw fail('unauthenticated', 'this sign-out was not begun here: go to /console');
+    redirect(ctx, '/console');
+  });
+}
+
 /** OpenID Connect Back-Channel Logout 1.0, part 2.5: a form with a logout token, and 200 or 400. */
 export function logoutPage(surface: SignInSurface, bodies: BodyReader): Middleware {
-  return guarded(surface, async (ctx) => {
+  const run = async (ctx: Context): Promise<void> => {
     const aborter = new Aborter();
     const left = (): void => aborter.abort(fail('client_closed', 'the client has left'));
     ctx.res.once('close', left);
@@ -89,7 +101,9 @@ export function logoutPage(surface: SignInSurface, bodies: BodyReader): Middlewa
     } finally {
       ctx.res.off('close', left);
     }
-  });
+  };
+  // An identity provider ends the sessions of many people at once: only what it did not sign counts against its address.
+  return guarded(surface, run, 'refused');
 }
 
 function namedBy({ URL: { searchParams } }: Context): NamedProvider {
@@ -99,23 +113,31 @@ function namedBy({ URL: { searchParams } }: Context): NamedProvider {
   };
 }
 
-function guarded(surface: SignInSurface, run: (ctx: Context) => Promise<void>): Middleware {
+/** @param counted which requests count against the client's address */
+function guarded(
+  surface: SignInSurface,
+  run: (ctx: Context) => Promise<void>,
+  counted: 'all' | 'refused' = 'all',
+): Middleware {
+  const isFlood = (ctx: Context): boolean => {
+    const waitMs = surface.taken(ctx.req);
+    if (waitMs === 0) return false;
+    ctx.status = 429;
+    ctx.set('retry-after', String(Math.ceil(waitMs / 1000)));
+    ctx.body = 'Too many sign-ins come from this address: try again later.\n';
+    return true;
+  };
   return async (ctx) => {
     ctx.set('cache-control', 'no-store');
     ctx.set('referrer-policy', 'no-referrer');
     ctx.set('x-content-type-options', 'nosniff');
     ctx.set('content-security-policy', "default-src 'none'; frame-ancestors 'none'");
-    const waitMs = surface.taken(ctx.req);
-    if (waitMs > 0) {
-      ctx.status = 429;
-      ctx.set('retry-after', String(Math.ceil(waitMs / 1000)));
-      ctx.body = 'Too many sign-ins come from this address: try again later.\n';
-      return;
-    }
+    if (counted === 'all' && isFlood(ctx)) return;
     try {
       await run(ctx);
     } catch (thrown) {
       const error: GatewayError = toGatewayError(thrown);
+      if (counted === 'refused' && isFlood(ctx)) return;
       ctx.status = error.status;
       ctx.type = 'text/plain';
       ctx.body = `${error.message}\n`;

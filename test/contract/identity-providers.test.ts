@@ -36,10 +36,17 @@ story('an identity provider is made, shown without its secret, changed and delet
   const changed = await admin.ok(updateIdentityProvider, {
     identity_provider_id: id,
     accounts: 'first_sight',
+    sign_out: 'gateway',
     email_domains: ['Example.com'],
     client_secret: String(made.client_secret),
   });
-  t.like(changed, { accounts: 'first_sight', email_domains: ['example.com'], name: 'Entra ID' });
+  t.is(made.sign_out, 'provider');
+  t.like(changed, {
+    accounts: 'first_sight',
+    sign_out: 'gateway',
+    email_domains: ['example.com'],
+    name: 'Entra ID',
+  });
   t.is(changed.client_secret, made.client_secret, 'a masked secret that is sent back stays');
   const moved = { identity_provider_id: id, issuer: 'https://elsewhere.test' };
   await admin.refused(t, updateIdentityProvider, moved, 400);
@@ -62,6 +69,7 @@ runRefused(test, bench, [
   ],
   ['scopes without openid', createIdentityProvider, newOne({ scopes: 'email profile' }), invalid('scopes')],
   ['accounts of another kind', createIdentityProvider, newOne({ accounts: 'all' }), invalid('accounts')],
+  ['a sign-out of another kind', createIdentityProvider, newOne({ sign_out: 'both' }), invalid('sign_out')],
   ['no secret', createIdentityProvider, WITHOUT, invalid('client_secret')],
   [
     'a domain that is none',

@@ -111,6 +111,29 @@ test.serial('a logout token ends the sessions of its subject, once', async (t) =
   t.is((await whoami(again)).status, 200, 'and ends nothing more');
 });
 
+test.serial(
+  'a session of the identity provider that sign-ins did not tell ends by its subject',
+  async (t) => {
+    person('barbara');
+    const { browser } = await signedIn('barbara');
+    t.is((await logout(await provider.sign(claims({ sub: 'barbara', sid: 'its-own' })))).status, 200);
+    await eventually('the session to end', async () => (await whoami(browser)).status === 401);
+  },
+);
+
+test.serial(
+  'many people are logged out at once: its keys are read once, and none is turned away',
+  async (t) => {
+    const before = provider.asked.filter((path) => path === '/jwks').length;
+    const tokens = await Promise.all(
+      Array.from({ length: 300 }, (_, i) => provider.sign(claims({ sub: `person-${i}` }))),
+    );
+    const statuses = await Promise.all(tokens.map(async (token) => (await logout(token)).status));
+    t.deepEqual([...new Set(statuses)], [200]);
+    t.true(provider.asked.filter((path) => path === '/jwks').length <= before + 1);
+  },
+);
+
 test.serial('logout tokens that do not count end nothing', async (t) => {
   person('kept');
   const { browser } = await signedIn('kept');

@@ -115,7 +115,10 @@ test.serial('attacks: forged state, replayed code, login CSRF, other issuer, unv
   await refused(replayed, once, 401, 'without the cookie, which was used');
   const again = new Browser();
   again.cookies(gateway.origin).set('sluice_sign_in', kept);
+  const exchanges = () => provider.asked.filter((path) => path === '/token').length;
+  const before = exchanges();
   await refused(again, once, 401, 'a code that was used, with a kept cookie');
+  t.is(exchanges(), before, 'the gateway itself takes no sign-in twice');
 
   const victim = new Browser();
   await refused(victim, await authorised(new Browser(), 'mallory'), 401, 'the callback of another browser');
@@ -156,6 +159,13 @@ test.serial('the way back leads into the console alone', async (t) => {
     '//elsewhere.test',
     '/\\elsewhere.test',
     '/console\\@x',
+    '/%2f%2felsewhere.test',
+    '/console/../v1/keys',
+    '/console/%2e%2E/v1/keys',
+    '/console/./..//elsewhere.test',
+    '/console/signed-out?state=x',
+    '\t//elsewhere.test',
+    '/console/\n//elsewhere.test',
     '/consoleevil',
     '/v1/keys',
     'javascript:alert(1)',

@@ -10,6 +10,8 @@ export type Accounts = Map<string, Readonly<Record<string, unknown>>>;
 export interface IdentityProvider {
   readonly issuer: string;
   readonly accounts: Accounts;
+  /** The paths that it was asked at. */
+  readonly asked: readonly string[];
   /** Begins to answer, for a client that comes back to this address. */
   serve(redirectUri: string): void;
   /** A token that the provider signs, e.g. to log somebody out. */
@@ -24,6 +26,8 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const accounts: Accounts = new Map();
+  const asked: string[] = [];
+  server.on('request', ({ url = '' }) => asked.push(url.split('?', 1)[0] ?? ''));
   const { privateKey } = await generateKeyPair('RS256', { extractable: true });
   const kid = 'of-tests';
   const jwks = { keys: [{ ...(await exportJWK(privateKey)), kid, use: 'sig', alg: 'RS256' }] };
@@ -32,6 +36,7 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
       new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid, typ }).sign(privateKey),
     issuer,
     accounts,
+    asked,
     serve(redirectUri) {
       const provider = new Provider(issuer, {
         clients: [
@@ -39,6 +44,7 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
             client_id: CLIENT.id,
             client_secret: CLIENT.secret,
             redirect_uris: [redirectUri],
+            post_logout_redirect_uris: [new URL('/console/signed-out', redirectUri).href],
             response_types: ['code'],
             grant_types: ['authorization_code'],
           },
@@ -93,6 +99,18 @@ export class Browser {
       else jar.set(pair.slice(0, at), pair.slice(at + 1));
     }
     return answer;
+  }
+
+  /** Signs out at the provider, by the page that asks whether to. @returns where it sends the browser, and how it asked */
+  async signOut(location: string): Promise<{ readonly back: string; readonly page: string }> {
+    const answer = await this.ask(location);
+    const page = await answer.text();
+    const action = /action="([^"]+)"/.exec(page)?.[1];
+    const xsrf = /name="xsrf" value="(\w+)"/.exec(page)?.[1];
+    if (action === undefined || xsrf === undefined) return { back: '', page };
+    const body = new URLSearchParams({ xsrf, logout: 'yes' }).toString();
+    const posted = await this.ask(new URL(action, location).href, { method: 'POST', body });
+    return { back: posted.headers.get('location') ?? '', page };
   }
 
   /** Signs in at the provider, from its address for authorisation. @returns where it sends the browser */

@@ -28,6 +28,8 @@ export interface SessionBody {
   readonly expiresAt: number;
   /** How the person signed in; absent: by an API key. */
   readonly by?: SignedInBy;
+  /** The identity provider's token of the sign-in: signing out there names the session by it. Encrypted; in no replica. */
+  readonly idToken?: string;
   readonly address: string;
   readonly userAgent: string;
 }
@@ -41,4 +43,5 @@ export const sessions: Collection<SessionBody> = defineCollection<SessionBody>({
     { name: 'userId', type: 'text', nullable: true },
     { name: 'expiresAt', type: 'integer' },
   ],
+  secret: ['idToken'],
 });

@@ -1,6 +1,7 @@
 // Sessions in memory, following the change feed: one that was ended ends on every instance, as a revoked key does.
 import { randomBytes } from 'node:crypto';
 import type { Principal } from '../../call/principal.ts';
+import type { TenantScope } from '../../call/scope.ts';
 import type { GatewayHeaders } from '../../lib/gateway-headers.ts';
 import { type Document, type DocumentStore, updateOperation } from '../../store/documents.ts';
 import { Replica } from '../../store/replica.ts';
@@ -24,7 +25,7 @@ export interface SessionRingDeps {
   readonly hasher: KeyHasher;
   readonly keys: KeyRing;
   readonly directory: Directory;
-  readonly documents: Pick<DocumentStore, 'commit'>;
+  readonly documents: Pick<DocumentStore, 'commit' | 'get'>;
   readonly site: CookieSite;
   /** Whether people may sign in by an identity provider. */
   readonly isProviderEnabled: (organisationId: string, providerId: string) => boolean;
@@ -44,7 +45,10 @@ export class SessionRing {
   readonly #byHash = new Map<string, Document<SessionBody>>();
   readonly #beingNoted = new Set<string>();
   readonly replica: Replica<SessionBody> = new Replica(sessions, {
-    row: (document) => document,
+    row: (document) => {
+      const { idToken: _stored, ...body } = document.body;
+      return { ...document, body };
+    },
     changed: (now, before) => {
       if (before !== undefined) this.#byHash.delete(before.body.hash);
       if (now !== undefined) this.#byHash.set(now.body.hash, now);
@@ -134,15 +138,22 @@ export class SessionRing {
   }
 
   /** Notes the call in the background. What another instance noted at the same time counts as well. */
-  #note({ id, organisationId, version, body }: Document<SessionBody>): void {
+  #note({ id, organisationId, body }: Document<SessionBody>): void {
     const seenAt = this.#deps.now();
     if (seenAt - body.seenAt < NOTED_MS || this.#beingNoted.has(id)) return;
     this.#beingNoted.add(id);
-    const noted = updateOperation(sessions, id, version, { body: { ...body, seenAt }, updatedAt: seenAt });
-    this.#deps.documents
-      .commit({ organisationId, workspaceId: undefined }, [noted])
+    this.#write({ organisationId, workspaceId: undefined }, id, seenAt)
       // The session was ended meanwhile, or the store is away: the next call notes it.
       .catch(() => {})
       .finally(() => this.#beingNoted.delete(id));
+  }
+
+  async #write(scope: TenantScope, id: string, seenAt: number): Promise<void> {
+    const { documents } = this.#deps;
+    // What is stored has more than the replica.
+    const whole = await documents.get(scope, sessions, id);
+    if (whole === undefined) return;
+    const change = { body: { ...whole.body, seenAt }, updatedAt: seenAt };
+    await documents.commit(scope, [updateOperation(sessions, id, whole.version, change)]);
   }
 }

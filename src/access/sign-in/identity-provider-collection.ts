@@ -19,6 +19,8 @@ export interface IdentityProviderBody {
   /** Lower case; absent: addresses of all domains. */
   readonly emailDomains?: readonly string[];
   readonly isEnabled: boolean;
+  /** What signing out ends; absent: the session of the identity provider too, where it can be. */
+  readonly signOut?: 'provider' | 'gateway';
   /** Id of the user or key that made it. */
   readonly createdBy: string;
 }

@@ -1,5 +1,5 @@
 // Tokens by which an identity provider ends sessions (OpenID Connect Back-Channel Logout 1.0).
-import { createRemoteJWKSet, customFetch, type JWTPayload, jwtVerify } from 'jose';
+import { type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { fail } from '../../lib/errors.ts';
 
 /** Whose sessions end: all of a subject, or one session of the identity provider. */
@@ -13,8 +13,7 @@ export interface Logout {
 export interface LogoutRules {
   readonly issuer: string;
   readonly clientId: string;
-  readonly keysUri: string;
-  readonly fetch: typeof fetch;
+  readonly keys: JWTVerifyGetKey;
 }
 
 /** How old a token may be, in seconds. Its id is remembered for longer. */
@@ -26,12 +25,8 @@ const LONGEST = 8192;
 
 /** @throws GatewayError validation_failed for a token that is none, is not signed by the issuer, or is too old */
 export async function readLogoutToken(token: string, rules: LogoutRules): Promise<Logout> {
-  const { issuer, clientId, keysUri } = rules;
+  const { issuer, clientId, keys } = rules;
   if (token.length > LONGEST) throw refused();
-  const keys = createRemoteJWKSet(new URL(keysUri), {
-    [customFetch]: (url, init) => rules.fetch(url, init as RequestInit),
-    timeoutDuration: 10_000,
-  });
   const payload = await jwtVerify(token, keys, {
     issuer,
     audience: clientId,

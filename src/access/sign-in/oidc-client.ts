@@ -1,11 +1,13 @@
 // OpenID Connect: code with PKCE, state, nonce and iss, by openid-client, which is loaded with the first sign-in. All its
 // requests go through the egress firewall.
+import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose';
 import type { Configuration } from 'openid-client';
 import { dialedFetch } from '../../lib/egress/dialed-fetch.ts';
 import type { Dialer } from '../../lib/egress/outbound.ts';
 import { fail, type GatewayError } from '../../lib/errors.ts';
 import type { KeyHasher } from '../key-hash.ts';
 import type { SignedInBy } from '../sessions/session-collection.ts';
+import { sealSignOut } from './sign-out.ts';
 import { ownPath, SIGN_IN_MS, type SignInTransaction, sealTransaction } from './transaction.ts';
 
 export interface OidcOptions {
@@ -17,6 +19,8 @@ export interface OidcOptions {
   readonly groupsClaim: string;
   /** Lower case; absent: addresses of all domains. */
   readonly emailDomains?: readonly string[];
+  /** What signing out ends; absent: the session of the identity provider too, where it can be. */
+  readonly signOut?: 'provider' | 'gateway';
 }
 
 /** Whose identity provider it is. */
@@ -43,17 +47,24 @@ export interface SignedIn {
   readonly lastName: string;
   readonly groups: readonly string[];
   readonly by: SignedInBy;
+  /** The identity provider's token, by which it knows the session again; absent when it is too long for an address. */
+  readonly idToken?: string;
   readonly returnTo: string;
 }
 
 /** How long what an issuer tells of itself counts. */
 const METADATA_MS = 600_000;
+/** Between two looks for a key that the identity provider did not have. */
+const KEYS_COOLDOWN_MS = 5000;
 const MOST_GROUPS = 1000;
+/** Of a token that stands in an address, in characters. */
+const LONGEST_HINT = 4000;
 const FETCH = { headTimeoutMs: 10_000, idleTimeoutMs: 10_000, maxBytes: 512 * 1024 };
 
 export class OidcClient {
   readonly #deps: OidcDeps;
   #known: { readonly config: Promise<Configuration>; readonly until: number } | undefined;
+  #keys: { readonly uri: string; readonly get: JWTVerifyGetKey } | undefined;
 
   constructor(deps: OidcDeps) {
     this.#deps = deps;
@@ -94,7 +105,7 @@ export class OidcClient {
    */
   async finish(query: string, transaction: SignInTransaction): Promise<SignedIn> {
     const { options, place } = this.#deps;
-    const claims = await this.#claims(query, transaction);
+    const { claims, idToken } = await this.#claims(query, transaction);
     const { email, email_verified: verified, given_name: firstName, family_name: lastName } = claims;
     if (typeof email !== 'string' || email.length > 320 || verified !== true)
       throw fail('forbidden', 'the identity provider has not verified the email address of this account');
@@ -115,6 +126,7 @@ export class OidcClient {
         ...(typeof sub === 'string' ? { subject: sub.slice(0, 255) } : {}),
         ...(typeof sid === 'string' ? { providerSession: sid.slice(0, 255) } : {}),
       },
+      ...(idToken !== undefined && idToken.length <= LONGEST_HINT ? { idToken } : {}),
       returnTo: transaction.returnTo,
     };
   }
@@ -122,7 +134,10 @@ export class OidcClient {
   async #claims(
     query: string,
     { state, nonce, verifier }: { readonly state: string; readonly nonce: string; readonly verifier: string },
-  ): Promise<Readonly<Record<string, unknown>>> {
+  ): Promise<{
+    readonly claims: Readonly<Record<string, unknown>>;
+    readonly idToken: string | undefined;
+  }> {
     try {
       const client = await import('openid-client');
       const checks = {
@@ -136,19 +151,52 @@ export class OidcClient {
       const tokens = await client.authorizationCodeGrant(config, url, checks);
       const claims = tokens.claims();
       if (claims === undefined) throw signInFailed();
+      const { id_token: idToken } = tokens;
       if (claims.email !== undefined || config.serverMetadata().userinfo_endpoint === undefined)
-        return claims;
+        return { claims, idToken };
       // Some identity providers tell the address at their userinfo endpoint alone.
-      return { ...(await client.fetchUserInfo(config, tokens.access_token, claims.sub)), ...claims };
+      const told = await client.fetchUserInfo(config, tokens.access_token, claims.sub);
+      return { claims: { ...told, ...claims }, idToken };
     } catch (error) {
       this.#deps.onTrouble(error);
       throw signInFailed();
     }
   }
 
-  /** The identity provider's own address of its keys. @throws GatewayError upstream_unreachable */
-  async keysUri(): Promise<string | undefined> {
-    return (await this.#config()).serverMetadata().jwks_uri;
+  /**
+   * Where the browser ends the identity provider's own session (OpenID Connect RP-Initiated Logout 1.0); undefined where
+   * the discovery document names no such address.
+   * @param idToken of the sign-in; undefined: the identity provider asks the person
+   * @throws GatewayError upstream_unreachable
+   */
+  async signOutUrl(idToken: string | undefined): Promise<string | undefined> {
+    const { options, hasher, now, publicUrl } = this.#deps;
+    const config = await this.#config();
+    const { end_session_endpoint: endpoint } = config.serverMetadata();
+    if (endpoint === undefined || !isWebAddress(endpoint, options.issuer)) return undefined;
+    const client = await import('openid-client');
+    return client.buildEndSessionUrl(config, {
+      ...(idToken === undefined ? {} : { id_token_hint: idToken }),
+      post_logout_redirect_uri: `${publicUrl()}/console/signed-out`,
+      state: sealSignOut(hasher, now()),
+    }).href;
+  }
+
+  /** The identity provider's keys, read when they are needed. @throws GatewayError upstream_unreachable */
+  async keys(): Promise<JWTVerifyGetKey | undefined> {
+    const uri = (await this.#config()).serverMetadata().jwks_uri;
+    if (uri === undefined) return undefined;
+    if (this.#keys?.uri !== uri) {
+      const fetch = dialedFetch(this.#deps.dialer, FETCH);
+      const get = createRemoteJWKSet(new URL(uri), {
+        [customFetch]: (url, init) => fetch(url, init as RequestInit),
+        timeoutDuration: 10_000,
+        cooldownDuration: KEYS_COOLDOWN_MS,
+        cacheMaxAge: METADATA_MS,
+      });
+      this.#keys = { uri, get };
+    }
+    return this.#keys.get;
   }
 
   #config(): Promise<Configuration> {
@@ -183,6 +231,12 @@ export class OidcClient {
 /** The answer to whatever is wrong with a sign-in: no more is told. */
 export function signInFailed(): GatewayError {
   return fail('unauthenticated', 'the sign-in was not completed: begin again');
+}
+
+/** With TLS, unless the issuer itself has none. */
+function isWebAddress(text: string, issuer: string): boolean {
+  const protocol = URL.parse(text)?.protocol;
+  return protocol === 'https:' || (protocol === 'http:' && issuer.startsWith('http:'));
 }
 
 function nameOf(claim: unknown): string {

@@ -1,6 +1,4 @@
 // The clients of all identity providers, made when they are first used and made anew when the provider changed.
-
-import { dialedFetch } from '../../lib/egress/dialed-fetch.ts';
 import type { Dialer } from '../../lib/egress/outbound.ts';
 import { fail } from '../../lib/errors.ts';
 import { LruCache } from '../../lib/lru-cache.ts';
@@ -31,7 +29,8 @@ export interface ReadyProvider {
 }
 
 const MOST = 200;
-const FETCH = { headTimeoutMs: 10_000, idleTimeoutMs: 10_000, maxBytes: 512 * 1024 };
+/** How long a sign-out waits for the identity provider's discovery document. */
+const SIGN_OUT_WAIT_MS = 2000;
 
 export class OidcClients {
   readonly #deps: OidcClientsDeps;
@@ -70,15 +69,34 @@ export class OidcClients {
 
   /** Who is signed out. @throws GatewayError validation_failed, upstream_unreachable */
   async logout({ client, options }: ReadyProvider, token: string): Promise<Logout> {
-    const keysUri = await client.keysUri();
-    if (keysUri === undefined) throw signInFailed();
+    const keys = await client.keys();
+    if (keys === undefined) throw signInFailed();
     const { issuer, clientId } = options;
-    return readLogoutToken(token, {
-      issuer,
-      clientId,
-      keysUri,
-      fetch: dialedFetch(this.#deps.dialer, FETCH),
+    return readLogoutToken(token, { issuer, clientId, keys });
+  }
+
+  /**
+   * Where the browser ends the session of the identity provider that made one of ours; undefined where that cannot be
+   * had within SIGN_OUT_WAIT_MS: our own has ended all the same.
+   */
+  async signOutUrl(
+    organisationId: string,
+    providerId: string,
+    idToken: string | undefined,
+  ): Promise<string | undefined> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<undefined>((resolve) => {
+      timer = setTimeout(resolve, SIGN_OUT_WAIT_MS, undefined);
     });
+    try {
+      const { client, options } = this.find(organisationId, providerId);
+      if (options.signOut === 'gateway') return undefined;
+      return await Promise.race([client.signOutUrl(idToken), late]);
+    } catch {
+      return undefined;
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   #ready(place: OidcPlace, version: number, read: () => OidcOptions, onFirstSight: boolean): ReadyProvider {

@@ -19,6 +19,8 @@ export interface SignInTransaction {
 
 /** Of a path that a sign-in leads back to, in characters. */
 const MOST_RETURN = 1500;
+/** Pages of a sign-in and its end. */
+const NO_RETURN = /^\/console\/(?:sign-in\/|callback|signed-out|backchannel-logout)/;
 const PURPOSE = 'sign-in ';
 
 /** The cookie's value. */
@@ -47,8 +49,8 @@ export function ownPath(given: string | undefined): string {
   const isOwn =
     given !== undefined &&
     given.length <= MOST_RETURN &&
-    /^\/(?:console(?:[/?#]|$)|oauth\/(?:authorize|connect)(?:[/?]|$))[\x21-\x5b\x5d-\x7e]*$/.test(given);
-  return isOwn && !given.startsWith('/console/sign-in/') && !given.startsWith('/console/callback')
-    ? given
-    : '/console';
+    /^\/(?:console(?:[/?#]|$)|oauth\/(?:authorize|connect)(?:[/?]|$))[\x21-\x5b\x5d-\x7e]*$/.test(given) &&
+    // As a browser reads it: no `..`, however it is written, leads out.
+    new URL(given, 'http://own.invalid').pathname === given.split(/[?#]/, 1)[0];
+  return isOwn && !NO_RETURN.test(given) ? given : '/console';
 }

@@ -48,6 +48,7 @@ export function newIdentityProvider(
     accounts: (request.accounts ?? 'invited') as IdentityProviderBody['accounts'],
     ...domainsOf(request.emailDomains),
     isEnabled: request.isEnabled ?? true,
+    ...signOutOf(request),
     createdBy: authorOf(caller),
   });
 }
@@ -77,6 +78,7 @@ export function changedIdentityProvider(
     accounts: (request.accounts ?? before.accounts) as IdentityProviderBody['accounts'],
     ...domainsOf(fields.list('email_domains', request.emailDomains, emailDomains) ?? []),
     isEnabled: request.isEnabled ?? before.isEnabled,
+    ...signOutOf(request),
   });
 }
 
@@ -128,6 +130,10 @@ function hostsOf(
   { secretReferenceId }: StoredMapping,
 ): readonly string[] | undefined {
   return secretReferences.find(organisationId, undefined, secretReferenceId)?.body.hosts;
+}
+
+function signOutOf({ signOut }: Given): Pick<IdentityProviderBody, 'signOut'> {
+  return signOut === undefined ? {} : { signOut: signOut as 'provider' | 'gateway' };
 }
 
 function domainsOf(given: readonly string[]): Pick<IdentityProviderBody, 'emailDomains'> {

@@ -25,6 +25,7 @@ import { archiveOperation, type Document } from '../../store/documents.ts';
 import { callerOf, organisationOf } from '../kit/caller.ts';
 import { withConflictRetries } from '../kit/conflict-retries.ts';
 import type { IdentityDeps } from '../kit/deps.ts';
+import { defined } from '../kit/patch.ts';
 import { resource, shownAs } from '../kit/resource.ts';
 import { timeText } from '../kit/time.ts';
 import { type SignInMethodsDeps, signInMethods } from '../sign-in/methods.ts';
@@ -32,6 +33,12 @@ import { type SignInMethodsDeps, signInMethods } from '../sign-in/methods.ts';
 export interface SessionsDeps extends IdentityDeps, SignInMethodsDeps {
   readonly sessions: SessionRing;
   readonly keys: KeyRing;
+  /** Where the browser ends the session of the identity provider; undefined: nowhere. It does not reject. */
+  readonly signOutUrl: (
+    organisationId: string,
+    providerId: string,
+    idToken: string | undefined,
+  ) => Promise<string | undefined>;
 }
 
 /** Of one key or user: the oldest ends when there are more. */
@@ -101,10 +108,11 @@ export function sessionsService(deps: SessionsDeps) {
       const id = sessionId === 'current' ? caller.sessionId : sessionId;
       const session = seenBy(caller, mayEndAll(deps, caller)).find((one) => one.id === id);
       if (session === undefined) throw fail('not_found', `there is no session ${sessionId}`);
+      const isOwn = session.id === caller.sessionId;
+      const signOutUrl = isOwn ? await providerSignOut(deps, session) : undefined;
       await end(call, [session], { id: session.id, name: nameOf(deps, session) });
-      if (session.id === caller.sessionId)
-        call.answerHeaders.set('set-cookie', setCookie('', isSecure(deps, call), 0));
-      return create(DeleteSessionResponseSchema);
+      if (isOwn) call.answerHeaders.set('set-cookie', setCookie('', isSecure(deps, call), 0));
+      return create(DeleteSessionResponseSchema, defined({ signOutUrl: await signOutUrl?.() }));
     },
 
     async deleteUserSessions({ userId }: DeleteUserSessionsRequest, call: Call) {
@@ -117,6 +125,18 @@ export function sessionsService(deps: SessionsDeps) {
       return create(DeleteUserSessionsResponseSchema, { ended: found.length });
     },
   });
+}
+
+/** Reads what is stored of the session before it ends. @returns asks where the browser ends that of the identity provider */
+async function providerSignOut(
+  { documents, signOutUrl }: SessionsDeps,
+  { id, organisationId, body }: Document<SessionBody>,
+): Promise<(() => Promise<string | undefined>) | undefined> {
+  const { providerId } = body.by ?? {};
+  if (providerId === undefined) return undefined;
+  const scope = { organisationId, workspaceId: undefined };
+  const whole = await documents.get(scope, sessions, id);
+  return () => signOutUrl(organisationId, providerId, whole?.body.idToken);
 }
 
 function mayEndAll({ directory }: SessionsDeps, principal: Principal): boolean {

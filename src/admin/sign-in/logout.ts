@@ -22,10 +22,13 @@ export async function endSessions(
   providerId: string,
   { subject, providerSession }: Logout,
 ): Promise<number> {
+  // A session whose identity token named no session of the identity provider is known by its subject alone.
   const isMeant = ({ body: { by } }: Document<SessionBody>): boolean =>
     by?.providerId === providerId &&
-    (providerSession === undefined ? by.subject === subject : by.providerSession === providerSession) &&
-    (subject === undefined || by.subject === subject);
+    (subject === undefined || by.subject === subject) &&
+    (providerSession === undefined ||
+      by.providerSession === providerSession ||
+      (by.providerSession === undefined && subject !== undefined));
   const meant = [...ring.of(organisationId)].filter(isMeant);
   for (let i = 0; i < meant.length; i += BATCH) {
     const some = meant.slice(i, i + BATCH);

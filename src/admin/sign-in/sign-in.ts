@@ -85,7 +85,7 @@ export async function signIn(deps: SignInDeps, person: SignedIn, browser: Browse
       },
       by,
     });
-  return startSession(deps, (await find()) ?? user, { ...browser, by: person.by }, by);
+  return startSession(deps, (await find()) ?? user, { ...browser, ...person }, by);
 }
 
 /** Makes an account: by the invitation of the address, or on first sight. @throws GatewayError forbidden */
@@ -151,7 +151,7 @@ async function grantsOf(deps: SignInDeps, groups: readonly string[]): Promise<Gr
 async function startSession(
   { sessions: ring, systemChanges, organisationId, now }: SignInDeps,
   user: Document<UserBody>,
-  { headers, address, by: signedInBy }: Browser & Pick<SignedIn, 'by'>,
+  { headers, address, by: signedInBy, idToken }: Browser & Pick<SignedIn, 'by' | 'idToken'>,
   by: SystemAction['by'],
 ): Promise<string> {
   const { secret, hash } = ring.newSecret();
@@ -161,6 +161,7 @@ async function startSession(
     userId: user.id,
     role: user.body.role,
     by: signedInBy,
+    ...(idToken === undefined ? {} : { idToken }),
     seenAt,
     expiresAt: seenAt + LONGEST_MS,
     address,

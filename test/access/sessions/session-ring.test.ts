@@ -1,5 +1,6 @@
 // When a session ends, by the clock: 8 hours without a call, 7 days in all.
 import { randomBytes } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import test from 'ava';
 import { Directory } from '../../../src/access/directory.ts';
 import type { ApiKeyBody } from '../../../src/access/identity-collections.ts';
@@ -33,6 +34,8 @@ function opened(secure = false) {
     keys,
     directory: new Directory(),
     documents: {
+      get: async <B extends object>() =>
+        document('session', { ...body, idToken: 'of the store alone' }, 1) as unknown as Document<B>,
       commit: async (_, operations) => {
         noted.push(...operations);
         return [];
@@ -71,14 +74,17 @@ test('8 hours without a call end it', (t) => {
   t.is(caller(), undefined);
 });
 
-test('a call is noted every 5 minutes, and 7 days end it whatever is noted', (t) => {
+test('a call is noted every 5 minutes, and 7 days end it whatever is noted', async (t) => {
   const { clock, ring, caller, noted, body } = opened();
   t.truthy(caller());
   t.is(noted.length, 0);
   clock.now += HOUR;
   caller();
   caller();
+  await setImmediate();
   t.is(noted.length, 1);
+  const [written] = noted;
+  t.is(written?.kind === 'update' && (written.change.body as SessionBody).idToken, 'of the store alone');
   for (let version = 2; clock.now < body.expiresAt; version++) {
     ring.replica.apply(document('session', { ...body, seenAt: clock.now }, version));
     t.truthy(caller());
