@@ -454,7 +454,16 @@ test.serial('the last key that may make organisation keys stays', async (t) => {
     call(ADMIN_KEY, 'DELETE', `/api-keys/${second.id}`),
     call(String(second.key), 'DELETE', `/api-keys/${admin}`),
   ]);
-  t.deepEqual(answers.map(({ status }) => status).sort(), [200, 409], 'two that delete each other at once');
+  // The second of the two may find its own key gone before it is asked for the rule.
+  const [won, lost] = answers.map(({ status }) => status).sort();
+  t.is(won, 200, 'two that delete each other at once');
+  t.true(lost === 409 || lost === 401, `two that delete each other at once: ${String(lost)}`);
+  const left = won === answers[0].status ? ADMIN_KEY : String(second.key);
+  t.is(
+    (await call(left, 'GET', '/api-keys?type=organisation-service')).status,
+    200,
+    'the one that is left works',
+  );
 });
 
 test.serial('every change is in the audit log, and no secret is anywhere', async (t) => {

@@ -299,7 +299,7 @@ test('a file that ends in the middle of a line loses that line alone; a live pro
   const folder = folderOf(t);
   const flights = new InFlightJournal({ ...quiet, folder });
   await Promise.all(['1', '2'].map((id) => flights.attempt(callOf(id), noteOf(`a${id}`))));
-  t.deepEqual(takeLeft(folder, 'none'), []);
+  t.deepEqual([...takeLeft(folder, 'none')], []);
   const path = join(folder, flights.owner, '1.lines');
   truncateSync(path, flights.bytes - 10);
   const { entries } = await killedNow(t, folder);
@@ -308,7 +308,7 @@ test('a file that ends in the middle of a line loses that line alone; a live pro
     ['1'],
   );
   flights.close();
-  const [left] = takeLeft(folder, 'none');
+  const [left] = [...takeLeft(folder, 'none')];
   t.is(left?.segments().length, 1, 'what is open is left for the next process');
   left?.remove();
 });
@@ -334,6 +334,36 @@ test('a hold without a call is let go by the next process, unless it was already
   over();
   flights.close();
   t.deepEqual(readdirSync(folder), []);
+});
+
+test('journals of several gone processes reach the books although the store was away when the first was read', async (t) => {
+  const dataDir = folderOf(t);
+  const folder = join(dataDir, 'flights');
+  const ids = ['1', '2', '3'];
+  for (const id of ids) {
+    const gone = new InFlightJournal({ ...quiet, folder });
+    await gone.attempt(callOf(id), noteOf(`a${id}`));
+    gone.close();
+  }
+  const kept = keeper();
+  let tries = 0;
+  const store = {
+    append: async (batch: readonly RequestRecord[]) => {
+      if (tries++ === 0) throw fail('store_unavailable', 'away');
+      await kept.store.append(batch, []);
+    },
+  };
+  const { flights, follow, close } = openInFlightJournal({
+    ...quiet,
+    onTrouble: () => undefined,
+    dataDir,
+    leftMs: 20,
+  });
+  await follow({ ...kept, store }, { stats: () => ({ buffered: 0 }) as never });
+  t.deepEqual(kept.entries, [], 'the store was away');
+  await eventually('the folders go', () => readdirSync(folder).join() === flights.owner);
+  t.deepEqual(kept.entries.map(({ id }) => id).sort(), ids);
+  await close();
 });
 
 test('entries that the log has no room for wait in their files, and none is lost', async (t) => {

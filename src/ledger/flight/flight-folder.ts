@@ -45,12 +45,15 @@ export function makeFolder(flights: string, owner: string): FlightFolder {
   return folder;
 }
 
-/** Takes the folders of processes that are gone. */
-export function takeLeft(flights: string, own: string): FlightFolder[] {
-  return names(flights).flatMap((owner) => {
-    if (owner === own) return [];
-    return take(join(flights, owner), owner) ?? [];
-  });
+/**
+ * Takes the folders of processes that are gone, each when the loop comes to it: a loop that ends early holds none of
+ * the later ones.
+ */
+export function* takeLeft(flights: string, own: string): Generator<FlightFolder> {
+  for (const owner of names(flights)) {
+    const left = owner === own ? undefined : take(join(flights, owner), owner);
+    if (left !== undefined) yield left;
+  }
 }
 
 function take(path: string, owner: string): FlightFolder | undefined {

@@ -1,6 +1,7 @@
 // Opens the in-flight journal: journals of gone processes are replayed, spilled log entries are carried on later.
 import { join } from 'node:path';
 import type { FlightMirror, LeftFlights } from '../../store/flight-mirror.ts';
+import { isAway } from '../limits/retry-queue.ts';
 import type { RequestLog } from '../request-log.ts';
 import { takeLeft } from './flight-folder.ts';
 import { InFlightJournal } from './in-flight-journal.ts';
@@ -18,6 +19,8 @@ export interface InFlightJournalParts {
   readonly mirrorOf?: ((owner: string) => FlightMirror) | undefined;
   /** The interval of this process's heartbeat, and of the search for processes without one, in milliseconds. */
   readonly beatMs?: number;
+  /** The interval at which journals that other processes left in the folder are looked for, in milliseconds. */
+  readonly leftMs?: number;
 }
 
 export interface OpenInFlightJournal {
@@ -27,7 +30,6 @@ export interface OpenInFlightJournal {
   close(): Promise<void>;
 }
 
-/** The interval at which journals that other processes left in the folder are looked for. */
 const LEFT_MS = 3000;
 const SPILLED_MS = 500;
 const BEAT_MS = 10_000;
@@ -39,6 +41,7 @@ export function openInFlightJournal({
   dataDir,
   onReplayed,
   beatMs = BEAT_MS,
+  leftMs = LEFT_MS,
   ...rest
 }: InFlightJournalParts): OpenInFlightJournal {
   const folder = join(dataDir, 'flights');
@@ -60,7 +63,8 @@ export function openInFlightJournal({
         // A slow store takes fewer at a time.
         slice = Math.max(25, slice >> 1);
         rest.onTrouble(error, 'calls that a process left cannot be brought into the books yet');
-        return;
+        // A folder that cannot be read holds up no other; a store that is away holds up all.
+        if (isAway(error)) return;
       }
     }
   };
@@ -112,7 +116,7 @@ export function openInFlightJournal({
       };
       await Promise.all([replayLeft(with_), beat(with_)]);
       every(beatMs, () => beat(with_));
-      every(LEFT_MS, () => replayLeft(with_));
+      every(leftMs, () => replayLeft(with_));
       every(SPILLED_MS, () => carrySpilled(with_, log));
     },
     async close() {
